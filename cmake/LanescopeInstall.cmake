@@ -1,0 +1,1 @@
+# Install rules and the CMake package, so that a C++ program can find_package(lanescope).

@@ -1,0 +1,40 @@
+# Compile options that every target of the project shares, and helpers that make a library or a test program of a folder.
+
+add_library(lanescope_options INTERFACE)
+target_compile_options(lanescope_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+if(LANESCOPE_WERROR)
+  target_compile_options(lanescope_options INTERFACE -Werror)
+endif()
+if(LANESCOPE_SANITIZE)
+  target_compile_options(lanescope_options INTERFACE -fsanitize=${LANESCOPE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_link_options(lanescope_options INTERFACE -fsanitize=${LANESCOPE_SANITIZE})
+endif()
+
+# lanescope_library(NAME): a static library of all .cpp files of the current folder and the given SUBDIRS.
+function(lanescope_library name)
+  cmake_parse_arguments(arg "" "" "SUBDIRS;LINK;PRIVATE_LINK" ${ARGN})
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(dir IN LISTS arg_SUBDIRS)
+    list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lanescope>)
+  target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE $<BUILD_INTERFACE:lanescope_options> ${arg_PRIVATE_LINK})
+endfunction()
+
+# lanescope_test(NAME FOLDER): a GoogleTest program of all .cpp files of tests/FOLDER.
+function(lanescope_test name folder)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             LANESCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE lanescope_options ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,36 @@
+// What happened, whoever made it happen: the executor (real time), the simulator (virtual time), CUPTI (a
+// GPU's own time).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace lanescope {
+
+enum class EventKind : uint8_t {
+  kCommand,  // a Launch or Copy ran from start to end
+  kStep,     // one session run; command = -1
+};
+
+// One fixed-size record. Times are ns of the run's clock; `schedule` numbers the schedules of a run in order
+// of registration.
+struct Event {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t bytes = 0;     // copies: bytes moved
+  int32_t command = -1;  // index into the schedule's commands
+  int32_t step = 0;
+  int32_t schedule = 0;
+  EventKind kind = EventKind::kCommand;
+};
+
+// Receives events in batches, on one thread at a time (the recorder's drainer, or the simulator's caller).
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void Consume(std::span<const Event> events) = 0;
+  // Records that were overwritten before they could be drained.
+  virtual void CountDropped(int64_t records) = 0;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,24 @@
+// GraphDef files in and out: binary (.pb) and text (.pbtxt). Reading and writing without a change loses
+// nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/graph.h"
+
+namespace lanescope {
+
+// By extension: .pbtxt and .txt are text, everything else binary. Throws NotFound, InvalidArgument (malformed
+// file, missing input, duplicate node, function calls and control flow excluded), Unimplemented (naming the
+// node: control flow, function calls). Checks the result with ValidateGraph (core/validate.h).
+Graph ReadGraph(const std::string& path);
+Graph ParseGraphText(std::string_view text);
+Graph ParseGraphBinary(std::string_view bytes);
+
+// Written to a temporary file beside `path` and renamed, so that a failure leaves the old file.
+void WriteGraph(const Graph& graph, const std::string& path);
+std::string GraphToText(const Graph& graph);
+std::string GraphToBinary(const Graph& graph);
+
+}  // namespace lanescope

@@ -1,0 +1,40 @@
+// TensorFlow's table of kernels: which op runs on which device type for which dtypes, which arguments stay in
+// host memory, and the kernel's priority. Recorded from TensorFlow 2.15 (core/data/kernels.tsv, embedded at
+// build time).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.h"
+
+namespace lanescope {
+
+struct KernelEntry {
+  std::string device_type;                                                 // "CPU", "GPU"
+  std::vector<std::pair<std::string, std::vector<DataType>>> constraints;  // attribute in one of these types
+  std::vector<std::string> host_memory_args;
+  int priority = 0;
+};
+
+// Immutable after construction; shared by all threads. Tests build their own.
+class KernelTable {
+ public:
+  static const KernelTable& Global();
+  void Add(std::string op, KernelEntry entry);
+  // Every entry of an op; empty if the op has no kernel at all.
+  const std::vector<KernelEntry>& Entries(std::string_view op) const;
+  // The entry that serves this node on this device type, or null. An op that the table lacks altogether, and
+  // that no registry knows, is served everywhere if the node carries `_lanescope_cost` or the op is unknown
+  // (it can be placed and simulated).
+  const KernelEntry* Find(const Node& node, std::string_view device_type) const;
+  // Flat input (output) numbers of the node that live in host memory when it runs on this device type.
+  std::vector<bool> HostInputs(const Node& node, std::string_view device_type) const;
+  std::vector<bool> HostOutputs(const Node& node, std::string_view device_type) const;
+
+ private:
+  std::vector<std::pair<std::string, std::vector<KernelEntry>>> ops_;  // sorted by name
+};
+
+}  // namespace lanescope

@@ -1,0 +1,39 @@
+// TensorFlow's placer (V1 rules): device fields, default device, kernel availability, colocation, reference
+// and resource edges.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/kernel_table.h"
+#include "core/machine.h"
+#include "core/placement.h"
+
+namespace lanescope {
+
+struct PlacerOptions {
+  bool soft_placement = true;
+  const KernelTable* kernels = nullptr;  // null: KernelTable::Global()
+  int default_device = -1;
+  // Already assigned full device names by node id; empty string: none. May be empty altogether.
+  std::vector<std::string> assigned;
+  // Called once per node in placement order (pass 1 in node-id order, then generators): log_device_placement.
+  std::function<void(int node, int device)> log;
+};
+
+// Places every node. Throws with TensorFlow's codes and texts (InvalidArgument, Internal,
+// FailedPrecondition).
+Placement PlaceGraph(const Graph& graph, const Machine& machine, const PlacerOptions& options);
+
+// "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0"
+std::string PlacementLogLine(const Node& node, const DeviceSpec& device);
+
+// Nodes that must share a device, by reference and resource edges and loc:@ attributes: a group number per
+// node.
+std::vector<int> ColocationGroups(const Graph& graph);
+// Device numbers that may run the node by the kernel table, best first (GPU before CPU, then name).
+std::vector<int> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels);
+
+}  // namespace lanescope

@@ -1,0 +1,28 @@
+// Everything about one run that its trace must say beside the events.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/machine.h"
+#include "core/placement.h"
+#include "core/schedule.h"
+
+namespace lanescope {
+
+struct RunInfo {
+  bool simulated = false;
+  bool emulated = false;  // virtual devices or emulated links took part
+  std::string strategy;
+  std::string graph_name;        // file name without folders
+  std::string prediction_of;     // simulated: "calibrated on run N" or "uncalibrated"
+  bool in_sample = false;        // its own measurement calibrated the prediction
+  const Graph* graph = nullptr;  // these four must outlive the writing of the run
+  const Machine* machine = nullptr;
+  const Placement* placement = nullptr;
+  const GraphInfo* info = nullptr;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,47 @@
+// Placement strategies: one file each under core/strategies/, one function each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cost.h"
+#include "core/graph.h"
+#include "core/machine.h"
+#include "core/placement.h"
+#include "core/placer.h"
+
+namespace lanescope {
+
+struct StrategyInput {
+  const Graph& graph;
+  const GraphInfo& info;  // with the feed shapes of the run
+  const Machine& machine;
+  const CostModel& costs;
+  const PlacerOptions& placer;
+};
+
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;  // one line for --help
+  Placement (*place)(const StrategyInput& input);
+};
+
+// All strategies by name; a new one is one file and one line in strategy.cpp.
+std::span<const Strategy> Strategies();
+// Runs `name`, or reads "@placement.json" on top of `annotated`. Throws NotFound listing the names.
+Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
+
+// Places the graph by the placer's rules after `prefer` has chosen a device for the nodes it cares about (-1:
+// no wish). The wish of a node's colocation group is that of its first member in node order; wishes that the
+// kernel table excludes are dropped.
+Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes);
+
+// The strategies.
+Placement PlaceAnnotated(const StrategyInput& input);
+Placement PlaceSingle(const StrategyInput& input);
+Placement PlaceTowerSplit(const StrategyInput& input);
+Placement PlaceAlternating(const StrategyInput& input);
+
+}  // namespace lanescope
