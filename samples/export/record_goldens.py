@@ -1,0 +1,33 @@
+"""Records TensorFlow's results for every op family into tests/golden/ops.
+
+Usage: record_goldens.py [FAMILY...]
+"""
+
+import sys
+
+import golden
+from op_cases import array_cases
+from op_cases import error_cases
+from op_cases import math_cases
+from op_cases import network_cases
+from op_cases import optimizer_cases
+from op_cases import random_cases
+from op_cases import reduction_cases
+from op_cases import selection_cases
+from op_cases import state_cases
+from op_cases import string_cases
+
+_MODULES = (math_cases, reduction_cases, network_cases, array_cases, selection_cases, state_cases,
+            optimizer_cases, string_cases, random_cases, error_cases)
+
+
+def main():
+  families = {name: record for module in _MODULES for name, record in module.FAMILIES.items()}
+  for name in sys.argv[1:] or families:
+    family = golden.Family(name)
+    families[name](family)
+    family.write()
+
+
+if __name__ == '__main__':
+  main()
