@@ -1,1 +1,34 @@
-# Install rules and the CMake package, so that a C++ program can find_package(lanescope).
+# Install rules and the CMake package: find_package(lanescope) gives lanescope::core, ::exec, ::sims and ::traces.
+include(CMakePackageConfigHelpers)
+
+set(lanescope_libraries core exec sims traces)
+set(lanescope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lanescope)
+
+# Public are the headers directly in a library's folder, less those that need a dependency's own headers.
+# scripts/check_includes.py holds them to that.
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/private_headers.txt private_headers)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/private_headers.txt)
+foreach(library IN LISTS lanescope_libraries)
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${library}/*.h)
+  if(private_headers)
+    list(REMOVE_ITEM headers ${private_headers})
+  endif()
+  list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
+  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/${library})
+  set_target_properties(lanescope_${library} PROPERTIES EXPORT_NAME ${library})
+  add_library(lanescope::${library} ALIAS lanescope_${library})
+  install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
+
+if(TARGET lanescope)
+  install(TARGETS lanescope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+install(EXPORT lanescope NAMESPACE lanescope:: FILE lanescopeTargets.cmake DESTINATION ${lanescope_package_dir})
+configure_package_config_file(
+  ${PROJECT_SOURCE_DIR}/cmake/lanescopeConfig.cmake.in ${PROJECT_BINARY_DIR}/lanescopeConfig.cmake
+  INSTALL_DESTINATION ${lanescope_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lanescopeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/lanescopeConfig.cmake ${PROJECT_BINARY_DIR}/lanescopeConfigVersion.cmake
+        DESTINATION ${lanescope_package_dir})

@@ -16,7 +16,7 @@
 namespace lanescope {
 
 // A constant, decoded once, beside the serialized TensorProto that it came from (empty: built in memory).
-// Immutable, shared.
+// `value` is invalid where the dtype has no elements here (handles, variants). Immutable, shared.
 struct TensorAttr {
   Tensor value;
   std::string proto;
@@ -27,13 +27,15 @@ struct RawAttr {
   std::string proto;
 };
 
-// TensorShapeProto may have more than Shape::kMaxRank dimensions or named ones; `proto` then keeps the
-// original.
+// TensorShapeProto may have more than Shape::kMaxRank dimensions (`shape` is then unknown) or named ones;
+// `proto` then keeps the original.
 struct ShapeAttr {
   Shape shape;
   std::string proto;
 };
 
+// A file does not say of what type an empty list is: it is read as an empty std::vector<int64_t>, and the
+// list accessors of Node take any empty list for the one asked for.
 using AttrValue =
     std::variant<std::string, int64_t, float, bool, DataType, ShapeAttr, std::shared_ptr<const TensorAttr>,
                  std::vector<std::string>, std::vector<int64_t>, std::vector<float>, std::vector<bool>,

@@ -1,6 +1,7 @@
 // The operator graph: what a GraphDef file says, with inputs resolved to node numbers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,9 @@ struct Node {
   DataType TypeAttr(std::string_view attr, DataType fallback) const;
 };
 
+// By TensorFlow's rule: a letter, digit, '.' or '_' and then letters, digits and any of "_.\\/>-".
+bool IsValidNodeName(std::string_view name);
+
 // Owns its nodes; node ids are 0..num_nodes()-1 in file order and never change. Thread-compatible: const use
 // from any thread.
 class Graph {
@@ -77,8 +81,12 @@ class Graph {
   std::string extra;
 
  private:
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
   std::vector<Node> nodes_;
-  std::unordered_map<std::string, int> by_name_;
+  std::unordered_map<std::string, int, NameHash, std::equal_to<>> by_name_;
 };
 
 // Users of every node in compressed rows: data edges and control edges together.

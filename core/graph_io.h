@@ -1,17 +1,18 @@
 // GraphDef files in and out: binary (.pb) and text (.pbtxt). Reading and writing without a change loses
-// nothing.
+// nothing, except that text has no way to say fields of a newer format and the payload of a NaN.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/graph.h"
 
 namespace lanescope {
 
 // By extension: .pbtxt and .txt are text, everything else binary. Throws NotFound, InvalidArgument (malformed
-// file, missing input, duplicate node, function calls and control flow excluded), Unimplemented (naming the
-// node: control flow, function calls). Checks the result with ValidateGraph (core/validate.h).
+// file, missing input, duplicate node), Unimplemented (naming the node: control flow, function calls). Checks
+// the result with ValidateGraph (core/validate.h).
 Graph ReadGraph(const std::string& path);
 Graph ParseGraphText(std::string_view text);
 Graph ParseGraphBinary(std::string_view bytes);
@@ -20,5 +21,8 @@ Graph ParseGraphBinary(std::string_view bytes);
 void WriteGraph(const Graph& graph, const std::string& path);
 std::string GraphToText(const Graph& graph);
 std::string GraphToBinary(const Graph& graph);
+
+// Names of the functions in the graph's library. An op of such a name is a call.
+std::vector<std::string> LibraryFunctions(const Graph& graph);
 
 }  // namespace lanescope

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/graph.h"
@@ -23,6 +24,8 @@ class KernelTable {
  public:
   static const KernelTable& Global();
   void Add(std::string op, KernelEntry entry);
+  // Makes the op known without any kernel: it then cannot be placed, instead of being served everywhere.
+  void Declare(std::string op);
   // Every entry of an op; empty if the op has no kernel at all.
   const std::vector<KernelEntry>& Entries(std::string_view op) const;
   // The entry that serves this node on this device type, or null. An op that the table lacks altogether, and
@@ -34,6 +37,9 @@ class KernelTable {
   std::vector<bool> HostOutputs(const Node& node, std::string_view device_type) const;
 
  private:
+  // The entries of an op, or null when the table does not list it at all.
+  const std::vector<KernelEntry>* FindOp(std::string_view op) const;
+
   std::vector<std::pair<std::string, std::vector<KernelEntry>>> ops_;  // sorted by name
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,12 +17,26 @@
 
 namespace lanescope {
 
+// All that is known of one element of an integer or bool tensor before it is computed: it lies in [low,
+// high].
+struct ValueRange {
+  int64_t low = std::numeric_limits<int64_t>::min();
+  int64_t high = std::numeric_limits<int64_t>::max();
+  bool exact() const { return low == high; }
+  friend bool operator==(const ValueRange&, const ValueRange&) = default;
+};
+
 // What compiling knows of one tensor. `value` is set only where the value is constant (shape arithmetic); a
 // bound never is.
 struct TensorInfo {
-  DataType dtype = DataType::kInvalid;
+  DataType dtype = DataType::kInvalid;  // never a reference type: a reference counts as what it refers to
   Shape shape = Shape::Unknown();
   std::shared_ptr<const Tensor> value;
+  // For a small integer tensor that is not constant: a range for each element (the shape of a tensor with a
+  // bounded dimension). Null where nothing is known. Sizes memory, never folds.
+  std::shared_ptr<const std::vector<ValueRange>> ranges;
+  // For a handle: dtype and shape of the variable behind it. Null where they are unknown.
+  std::shared_ptr<const TensorInfo> handle;
 };
 
 // Handed to an op's inference function. Not thread-safe; lives for one call.
@@ -44,7 +59,9 @@ class InferenceContext {
   const Tensor* value(int i) const { return input(i).value.get(); }
   // A constant integer tensor as a list; empty optional where it is not constant.
   std::optional<std::vector<int64_t>> IntValues(int i) const;
-  // Shape of `rank` or a MergeShapes failure; throws InvalidArgument naming node and input.
+  // The only element of a constant integer input; empty where it is not constant.
+  std::optional<int64_t> IntScalar(int i) const;
+  // Throws InvalidArgument, naming node and input, for a known rank other than `rank`.
   void RequireRank(int i, int rank) const;
 
  private:
@@ -123,11 +140,15 @@ class OpRegistry {
   // Null for an unknown op.
   const OpDef* Find(std::string_view op) const;
   std::vector<std::string_view> Names() const;
-  // Throws AlreadyExists.
-  void Register(OpDef def);
+  // Throws AlreadyExists. The definition stays where it is for the registry's life.
+  OpDef& Register(OpDef def);
 
  private:
-  std::unordered_map<std::string, std::unique_ptr<OpDef>> ops_;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  std::unordered_map<std::string, std::unique_ptr<OpDef>, Hash, std::equal_to<>> ops_;
 };
 
 // Flat input and output dtypes of a node from its signature (references keep their +100). For an op without a

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph.h"
@@ -42,8 +43,10 @@ RunSpec ReadRunSpecBeside(const std::string& graph_path);
 // The values of all feeds for step number `step` (0-based; warm-up steps counted). Deterministic.
 std::map<std::string, Tensor> MakeFeeds(const RunSpec& spec, int64_t step);
 
-// .npy files (NumPy format 1.0 to 3.0; float32/64, int32/64, bool; C order). Throw InvalidArgument, NotFound.
+// .npy files (NumPy format 1.0 to 3.0; float32/64, int32/64, uint8, bool; C order). Throw InvalidArgument,
+// NotFound.
 Tensor ReadNpy(const std::string& path);
+Tensor ParseNpy(std::string_view bytes);
 void WriteNpy(const Tensor& tensor, const std::string& path);
 
 }  // namespace lanescope

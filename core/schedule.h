@@ -41,9 +41,10 @@ struct Value {
 // A range of a device's arena, held from the command that first writes it to the last one that reads it.
 struct Buffer {
   int device = 0;
-  int64_t offset = 0;
+  int64_t offset =
+      0;  // string buffers hold objects, not bytes: they lie outside the arena and are never reused
   int64_t bytes = 0;
-  int first_command = -1;
+  bool strings = false;
 };
 
 enum class CommandKind : uint8_t { kLaunch, kCopy, kRecord, kWait };
@@ -116,10 +117,11 @@ struct CompileRequest {
 };
 
 // Prunes to the fetches, folds shape arithmetic, partitions by the placement, orders variable reads before
-// updates, and plans memory. Throws ResourceExhausted when a device's limit is exceeded (naming op, tensor,
-// device, bytes asked and free, and the largest holders), InvalidArgument for what cannot be run.
-Schedule Compile(const Graph& graph, const CompileRequest& request, const Placement& placement,
-                 const Machine& machine);
+// updates, and plans memory. `info` is InferGraph of the same graph and feeds. Throws ResourceExhausted when
+// a device's limit is exceeded (naming op, tensor, device, bytes asked and free, and the largest holders),
+// InvalidArgument for what cannot be run.
+Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest& request,
+                 const Placement& placement, const Machine& machine);
 
 // Checks acyclicity, dependencies, copies, variable order and aliasing from scratch. Throws Internal naming
 // the commands.
@@ -138,7 +140,7 @@ struct Transfer {
   bool host_memory = false;
   bool control = false;
 };
-std::vector<Transfer> ListTransfers(const Graph& graph, const CompileRequest& request,
+std::vector<Transfer> ListTransfers(const Graph& graph, const GraphInfo& info, const CompileRequest& request,
                                     const Placement& placement, const Machine& machine);
 
 }  // namespace lanescope

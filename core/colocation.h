@@ -1,0 +1,98 @@
+// Groups of nodes that must share a device, with what their members ask for: a union-find whose roots carry
+// the merged constraints. TensorFlow's rules (V1 placer), with its error texts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/device_table.h"
+#include "core/graph.h"
+#include "core/op.h"
+#include "core/placer.h"
+
+namespace lanescope {
+
+// Visits every data edge whose ends must share a device, because it carries a reference or a resource:
+// visit(src, dst), in order of dst.
+void ForEachSharedStateEdge(const Graph& graph, const OpRegistry& registry,
+                            const std::function<void(int src, int dst)>& visit);
+// The names g of the node's `_class` entries "loc:@g".
+std::vector<std::string_view> LocationsOf(const Node& node);
+// Which node founded the group of a name: the first one, in the order of calls, that joined it. Nearly all
+// groups bear the name of a node, so that most need no look-up by text of their own.
+class GroupFounders {
+ public:
+  explicit GroupFounders(const Graph& graph)
+      : graph_(graph), of_node_(static_cast<size_t>(graph.num_nodes()), -1) {}
+  // The founder of group `name`, which `id` joins (itself, if it is the first).
+  int Join(std::string_view name, int id);
+  // The same for the group that bears the name of node `id`.
+  int JoinOwn(int id);
+
+ private:
+  const Graph& graph_;
+  std::vector<int> of_node_;  // by the node whose name the group bears
+  std::unordered_map<std::string_view, int> others_;
+};
+
+// No inputs, one output, and that a reference or a resource.
+bool IsStateGenerator(const Node& node, const OpRegistry& registry);
+// No inputs and one output that is no reference.
+bool IsGenerator(const Node& node, const OpRegistry& registry);
+
+// Refers to everything it is given. Not thread-safe (path compression).
+class ColocationGraph {
+ public:
+  // Throws what cannot be placed whatever is chosen: ops without a kernel, malformed names, conflicts across
+  // reference and resource edges.
+  ColocationGraph(const Graph& graph, const DeviceTable& devices, const KernelTable& kernels,
+                  const OpRegistry& registry, const PlacerOptions& options);
+
+  // Devices that the node's group may be placed on, best first; never empty. Throws InvalidArgument.
+  std::vector<int> Candidates(int node);
+  // The group of `node` stays on `device` from now on.
+  void Assign(int node, int device);
+
+ private:
+  // `requested` always repeats what `assigned` and `resource` say.
+  struct Member {
+    int parent = 0;
+    int rank = 0;
+    int device = -1;  // chosen by Assign
+    TypeChoices types;
+    DeviceName assigned;   // given by the caller: never changed
+    DeviceName resource;   // asked for by a generator of state: changed last
+    DeviceName requested;  // asked for by any member, merged
+  };
+
+  Member& member(int id) { return members_[static_cast<size_t>(id)]; }
+  const Node& node(int id) const { return graph_.node(id); }
+  const std::string& RequestOf(int id) const;
+  int Root(int id);
+  void InitMember(int id);
+  void InitAssigned(int id, const std::string& device);
+  TypeChoices SupportedTypes(int id) const;
+  void CheckAcrossEdge(int src, int dst);
+  void ColocateAcrossEdge(int src, int dst);
+  void ColocateByAttributes();
+  void Colocate(int x, int y);
+  const std::vector<int>& FreeCandidates(const TypeChoices& types);
+  std::vector<int> SoftCandidates(const Member& root) const;
+  [[noreturn]] void ThrowUnsatisfied(int id, int root);
+  std::string DebugInfo(int root);
+
+  const Graph& graph_;
+  const DeviceTable& devices_;
+  const KernelTable& kernels_;
+  const OpRegistry& registry_;
+  const PlacerOptions& options_;
+  DeviceName local_;  // the address space of this process
+  std::vector<Member> members_;
+  // Candidates of groups without any request, by the types that they support: most nodes share a few.
+  std::vector<std::pair<TypeChoices, std::vector<int>>> free_candidates_;
+};
+
+}  // namespace lanescope

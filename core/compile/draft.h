@@ -1,0 +1,93 @@
+// The schedule while it is being made. Private to core/compile: each pass is one file and works on this
+// structure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/machine.h"
+#include "core/op.h"
+#include "core/placement.h"
+#include "core/schedule.h"
+
+namespace lanescope::compile {
+
+struct DraftCommand {
+  CommandKind kind = CommandKind::kLaunch;
+  int node = -1;
+  int device = 0;  // of the queue
+  int queue = -1;
+  std::vector<int> inputs;  // value numbers
+  std::vector<int> outputs;
+  std::vector<int> after;  // commands that must be complete; unsorted, may repeat until SortDependencies
+  int partner = -1;
+  int workspace = -1;
+  int64_t workspace_bytes = 0;
+};
+
+// A read of a resource variable that shares the variable's memory instead of copying it.
+struct VariableRead {
+  int value = -1;
+  std::vector<int> after;  // commands before the read
+};
+
+struct Draft {
+  const Graph& graph;
+  const GraphInfo& info;
+  const CompileRequest& request;
+  const Placement& placement;
+  const Machine& machine;
+
+  std::vector<int> order;    // needed nodes in topological order
+  std::vector<char> needed;  // by node: some part of it runs or holds a value
+  std::vector<DraftCommand> commands;
+  std::vector<Value> values;
+  std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
+  std::vector<VariableRead> reads;
+  std::vector<int> feeds;
+  std::vector<int> fetches;
+  std::vector<std::pair<int, int>> variables;
+  std::vector<Queue> queues;
+  std::vector<Buffer> buffers;
+  std::vector<int64_t> arena_bytes;
+
+  const Node& node(int id) const { return graph.node(id); }
+  int device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
+  Value& value(int id) { return values[static_cast<size_t>(id)]; }
+  const Value& value(int id) const { return values[static_cast<size_t>(id)]; }
+  DraftCommand& command(int id) { return commands[static_cast<size_t>(id)]; }
+  const DraftCommand& command(int id) const { return commands[static_cast<size_t>(id)]; }
+  // Bytes of a variable, whether its node yields a reference or a handle.
+  int64_t VariableBytes(int node_id) const {
+    const TensorInfo& info_of_node = info.of({node_id, 0});
+    return BytesOf(info_of_node.handle != nullptr ? *info_of_node.handle : info_of_node);
+  }
+  // The value whose memory `id` shares (itself if none).
+  int Root(int id) const {
+    while (value(id).alias_of >= 0) id = value(id).alias_of;
+    return id;
+  }
+};
+
+// The passes, in the order in which Compile calls them.
+
+// Marks what the fetches need, cut at feeds and at folded constants, and orders it topologically.
+void Prune(Draft* draft);
+// Makes one Launch per node that does something, one Copy per (tensor, destination), and the dependencies
+// that data and control edges say.
+void Partition(Draft* draft);
+// Puts every reader of a variable's old value before its update, and updates of one variable in graph order.
+void OrderVariables(Draft* draft);
+// Sorts the commands by (priority, graph order) into an order that respects all dependencies, and assigns
+// queues.
+void OrderCommands(Draft* draft);
+// Adds Record and Wait commands between in-order queues.
+void InsertEvents(Draft* draft);
+// Gives every planned value a range of its device's arena.
+void PlanMemory(Draft* draft);
+// Copies the draft into the final flat form.
+Schedule Assemble(const Draft& draft);
+
+}  // namespace lanescope::compile

@@ -1,0 +1,89 @@
+#include "core/ops/common.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace lanescope::ops {
+
+void SameShape(InferenceContext& context) {
+  for (int i = 0; i < context.num_outputs(); ++i) context.SetShape(i, context.shape(0));
+}
+
+void SameShapes(InferenceContext& context) {
+  Shape shape = context.shape(0);
+  for (int i = 1; i < context.num_inputs(); ++i) shape = MergeShapes(shape, context.shape(i));
+  for (int i = 0; i < context.num_outputs(); ++i) context.SetShape(i, shape);
+}
+
+void Broadcast(InferenceContext& context) {
+  context.SetShape(0, BroadcastShapes(context.shape(0), context.shape(1)));
+}
+
+void ScalarOutput(InferenceContext& context) { context.SetShape(0, Shape{}); }
+
+void PassThrough(InferenceContext& context) {
+  for (int i = 0; i < context.num_outputs(); ++i) {
+    const TensorInfo& input = context.input(i);
+    TensorInfo& output = context.output(i);
+    output.shape = input.shape;
+    output.handle = input.handle;
+    if (!IsFoldable(input.dtype)) continue;
+    if (input.value == nullptr || input.value->NumElements() <= kMaxFolded) output.value = input.value;
+    output.ranges = input.ranges;
+  }
+}
+
+Shape UnknownOfRank(int rank) {
+  Shape shape;
+  for (int i = 0; i < rank; ++i) shape.Append(kUnknownDim);
+  return shape;
+}
+
+Dim MergeDim(Dim a, Dim b) { return MergeShapes(Shape{a}, Shape{b})[0]; }
+
+int NormalizeAxis(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    Throw(Code::kInvalidArgument, "axis {} is outside a tensor of rank {}", axis, rank);
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Shape SubShape(const Shape& shape, int from, int to) {
+  return Shape(shape.dims().subspan(static_cast<size_t>(from), static_cast<size_t>(to - from)));
+}
+
+Shape ConcatShapes(const Shape& a, const Shape& b) {
+  if (!a.known_rank() || !b.known_rank()) return Shape::Unknown();
+  Shape result = a;
+  for (const Dim dim : b.dims()) result.Append(dim);
+  return result;
+}
+
+int64_t CountOf(const TensorInfo& info) { return std::max<int64_t>(info.shape.NumElements(), 0); }
+
+int64_t TotalBytes(std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  int64_t bytes = 0;
+  for (const TensorInfo& info : inputs) bytes += BytesOf(info);
+  for (const TensorInfo& info : outputs) bytes += BytesOf(info);
+  return bytes;
+}
+
+int64_t SaturatingMul(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+WorkFn ElementCost(int64_t flops) {
+  return [flops](const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+    return OpWork{SaturatingMul(flops, CountOf(outputs[0])), TotalBytes(inputs, outputs)};
+  };
+}
+
+OpWork ReductionCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  return {CountOf(inputs[0]), TotalBytes(inputs, outputs)};
+}
+
+OpWork NoWork(const Node&, std::span<const TensorInfo>, std::span<const TensorInfo>) { return {}; }
+
+}  // namespace lanescope::ops

@@ -1,0 +1,176 @@
+#include "core/ops/strided_slice.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/ops/common.h"
+
+namespace lanescope::ops {
+namespace {
+
+// What the slice says of one input dimension.
+struct DimSlice {
+  ValueRange begin = Exactly(0), end = Exactly(0), stride = Exactly(1);
+  bool has_begin = false, has_end = false, shrink = false;
+};
+
+struct Masks {
+  int64_t begin, end, ellipsis, new_axis, shrink;
+};
+
+bool Bit(int64_t mask, int i) { return (mask >> i & 1) != 0; }
+
+Masks MasksOf(const Node& node) {
+  return {node.IntAttr("begin_mask", 0), node.IntAttr("end_mask", 0), node.IntAttr("ellipsis_mask", 0),
+          node.IntAttr("new_axis_mask", 0), node.IntAttr("shrink_axis_mask", 0)};
+}
+
+// Where `slices` has an entry for each input dimension, and `layout` one for each result dimension: the input
+// dimension it comes from, or -1 for a new axis.
+struct Expanded {
+  std::vector<DimSlice> slices;
+  std::vector<int> layout;
+};
+
+void TakeWholeDims(size_t until, Expanded* expanded) {
+  while (expanded->slices.size() < until) {
+    expanded->layout.push_back(static_cast<int>(expanded->slices.size()));
+    expanded->slices.push_back({});
+  }
+}
+
+// Spreads the slices over the dimensions: an ellipsis stands for all that the others do not name, and slices
+// at the end may be missing. The first of several masks on a slice wins in the order ellipsis, new axis,
+// shrink.
+Expanded Expand(const InferenceContext& context, int count, int rank) {
+  const Masks masks = MasksOf(context.node());
+  const std::optional<Elements> begin = GetElements(context, 1);
+  const std::optional<Elements> end = GetElements(context, 2);
+  const std::optional<Elements> stride = GetElements(context, 3);
+  int named = 0;
+  bool has_ellipsis = false;
+  for (int i = 0; i < count; ++i) {
+    if (Bit(masks.ellipsis, i)) {
+      if (has_ellipsis) Throw(Code::kInvalidArgument, "more than one ellipsis");
+      has_ellipsis = true;
+    } else if (!Bit(masks.new_axis, i)) {
+      ++named;
+    }
+  }
+  if (named > rank) Throw(Code::kInvalidArgument, "{} slices for a tensor of rank {}", named, rank);
+  Expanded expanded;
+  for (int i = 0; i < count; ++i) {
+    const auto k = static_cast<size_t>(i);
+    if (Bit(masks.ellipsis, i)) {
+      TakeWholeDims(expanded.slices.size() + static_cast<size_t>(rank - named), &expanded);
+    } else if (Bit(masks.new_axis, i)) {
+      expanded.layout.push_back(-1);
+    } else {
+      DimSlice slice;
+      slice.begin = begin ? (*begin)[k] : ValueRange{};
+      slice.end = end ? (*end)[k] : ValueRange{};
+      slice.stride = stride ? (*stride)[k] : ValueRange{};
+      slice.shrink = Bit(masks.shrink, i);
+      slice.has_begin = slice.shrink || !Bit(masks.begin, i);
+      slice.has_end = !slice.shrink && !Bit(masks.end, i);
+      if (!slice.shrink) expanded.layout.push_back(static_cast<int>(expanded.slices.size()));
+      expanded.slices.push_back(slice);
+    }
+  }
+  TakeWholeDims(static_cast<size_t>(rank), &expanded);
+  return expanded;
+}
+
+// Python's rule: a negative position counts from the end; out of range is cut to the ends of the walk.
+int64_t CutPosition(int64_t position, int64_t size, int64_t lowest, int64_t highest) {
+  const int64_t from_start = position < 0 ? position + size : position;
+  return std::clamp(from_start, lowest, highest);
+}
+
+struct Taken {
+  int64_t begin = 0, count = 0;
+};
+
+Taken TakeExact(const DimSlice& slice, int64_t size) {
+  const int64_t stride = slice.stride.low;
+  const int64_t lowest = stride > 0 ? 0 : -1;
+  const int64_t highest = stride > 0 ? size : size - 1;
+  const int64_t begin =
+      slice.has_begin ? CutPosition(slice.begin.low, size, lowest, highest) : (stride > 0 ? lowest : highest);
+  const int64_t end =
+      slice.has_end ? CutPosition(slice.end.low, size, lowest, highest) : (stride > 0 ? highest : lowest);
+  const int64_t length = stride > 0 ? end - begin : begin - end;
+  // A stride of -2^63 has no positive counterpart, and takes one element like any other huge one.
+  const int64_t step = stride > 0 ? stride : -std::max(stride, -std::numeric_limits<int64_t>::max());
+  return {begin, length <= 0 ? 0 : (length - 1) / step + 1};
+}
+
+// The first element of a dimension that is indexed away.
+int64_t TakeOne(const DimSlice& slice, int64_t size) {
+  const int64_t position = slice.begin.low < 0 ? slice.begin.low + size : slice.begin.low;
+  if (position < 0 || position >= size) {
+    Throw(Code::kInvalidArgument, "index {} is outside a dimension of {}", slice.begin.low, size);
+  }
+  return position;
+}
+
+bool IsKnown(const DimSlice& slice) {
+  return slice.stride.exact() && (!slice.has_begin || slice.begin.exact()) &&
+         (!slice.has_end || slice.end.exact());
+}
+
+// How many elements are taken where the size of the dimension or the slice is open.
+Dim TakeOpen(const DimSlice& slice, Dim size) {
+  const bool from_start = slice.stride.exact() && slice.stride.low > 0;
+  if (IsKnown(slice) && from_start && (!slice.has_begin || slice.begin.low >= 0) &&
+      (!slice.has_end || slice.end.low >= 0)) {
+    // Positions from the start: a longer dimension never gives fewer. With an end it is bounded at all
+    // events.
+    if (HasBound(size)) return BoundedDim(TakeExact(slice, BoundOf(size)).count);
+    if (slice.has_end) return BoundedDim(TakeExact(slice, slice.end.low).count);
+    return kUnknownDim;
+  }
+  // begin .. end with an end that is bounded, as in x[:n].
+  if (from_start && slice.has_end && slice.end.low >= 0 && (!slice.has_begin || slice.begin.low >= 0) &&
+      slice.end.high != ValueRange{}.high) {
+    const int64_t reach = HasBound(size) ? std::min(slice.end.high, BoundOf(size)) : slice.end.high;
+    return BoundedDim(reach);
+  }
+  return Loosen(size);
+}
+
+// A dimension that is taken whole stays what it is.
+bool IsWhole(const DimSlice& slice) {
+  const bool from_start = !slice.has_begin || (slice.begin.exact() && slice.begin.low == 0);
+  return from_start && !slice.has_end && slice.stride == Exactly(1);
+}
+
+}  // namespace
+
+std::optional<StridedSlicePlan> PlanStridedSlice(const InferenceContext& context) {
+  const Shape& shape = context.shape(0);
+  for (int i = 1; i < 4; ++i) context.RequireRank(i, 1);
+  const Shape spec = MergeShapes(MergeShapes(context.shape(1), context.shape(2)), context.shape(3));
+  if (!shape.known_rank() || !spec.IsExact()) return std::nullopt;
+  if (spec[0] > 2 * Shape::kMaxRank) Throw(Code::kInvalidArgument, "{} slices of one tensor", spec[0]);
+  const Expanded expanded = Expand(context, static_cast<int>(spec[0]), shape.rank());
+  StridedSlicePlan plan;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const DimSlice& slice = expanded.slices[static_cast<size_t>(i)];
+    if (slice.stride == Exactly(0)) Throw(Code::kInvalidArgument, "a stride of 0");
+    const bool known = IsKnown(slice) && IsExact(shape[i]);
+    Taken taken{0, 1};
+    if (known) taken = slice.shrink ? Taken{TakeOne(slice, shape[i]), 1} : TakeExact(slice, shape[i]);
+    plan.constant = plan.constant && known;
+    plan.begin.push_back(taken.begin);
+    plan.stride.push_back(slice.stride.low);
+    plan.sliced.Append(slice.shrink     ? 1
+                       : known          ? taken.count
+                       : IsWhole(slice) ? shape[i]
+                                        : TakeOpen(slice, shape[i]));
+  }
+  for (const int dim : expanded.layout) plan.result.Append(dim < 0 ? 1 : plan.sliced[dim]);
+  return plan;
+}
+
+}  // namespace lanescope::ops

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "core/strategy.h"
+
+namespace lanescope {
+namespace {
+
+enum class Part {
+  kWork,      // runs on a GPU: takes a turn
+  kState,     // has a variable: follows the first reader
+  kFollower,  // neither: moves with what it reads, or with what reads it
+};
+
+// Ops that do no work of their own, or do it once, before the steps.
+bool IsIdle(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  if (def == nullptr) return false;
+  return node.inputs.empty() || def->metadata || def->host_only || def->alias != AliasRule::kNone ||
+         def->role == StateRole::kUpdate || def->role == StateRole::kRead;
+}
+
+bool IsVariable(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  return def != nullptr && def->role == StateRole::kVariable;
+}
+
+// Gives colocation groups their GPUs, indexed by the group's number.
+class Alternation {
+ public:
+  explicit Alternation(const StrategyInput& input)
+      : graph_(input.graph),
+        gpus_(input.machine.Gpus()),
+        order_(input.graph.TopologicalOrder()),
+        groups_(ColocationGroups(input.graph, input.placer.registry)),
+        fanout_(ComputeFanout(input.graph)),
+        part_(groups_.size(), Part::kFollower),
+        device_(groups_.size(), -1) {
+    const KernelTable& kernels =
+        input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
+    for (const int id : order_) {
+      Part& part = part_[GroupOf(id)];
+      if (IsVariable(graph_.node(id))) part = Part::kState;
+      if (part == Part::kState || IsIdle(graph_.node(id))) continue;
+      if (kernels.Find(graph_.node(id), "GPU") != nullptr) part = Part::kWork;
+    }
+  }
+
+  std::vector<int> Run() {
+    for (const int id : order_) {
+      if (part_[GroupOf(id)] == Part::kWork && !IsIdle(graph_.node(id))) TakeTurn(id);
+    }
+    for (const int id : order_) FollowReader(id);
+    for (const int id : order_) FollowInputs(id);
+    for (size_t i = order_.size(); i-- > 0;) FollowConsumers(order_[i]);
+    std::vector<int> wishes;
+    for (const int group : groups_) wishes.push_back(device_[static_cast<size_t>(group)]);
+    return wishes;
+  }
+
+ private:
+  size_t GroupOf(int id) const { return static_cast<size_t>(groups_[static_cast<size_t>(id)]); }
+
+  void TakeTurn(int id) {
+    int& device = device_[GroupOf(id)];
+    if (device >= 0) return;
+    device = gpus_[turn_];
+    turn_ = (turn_ + 1) % gpus_.size();
+  }
+
+  // State goes to the first reader outside its group (order_ makes it the first in the graph). State that
+  // only its own group reads is work like any other.
+  void FollowReader(int id) {
+    const size_t group = GroupOf(id);
+    if (part_[group] != Part::kState || device_[group] >= 0) return;
+    for (const int reader : ReadersOutside(group)) {
+      const int device = device_[GroupOf(reader)];
+      if (device < 0) continue;
+      device_[group] = device;
+      return;
+    }
+    TakeTurn(id);
+  }
+
+  // Data users of the group's members that are in other groups, in topological order.
+  std::vector<int> ReadersOutside(size_t group) {
+    if (members_.empty()) {
+      members_.resize(groups_.size());
+      for (const int id : order_) members_[GroupOf(id)].push_back(id);
+    }
+    std::vector<int> readers;
+    for (const int id : members_[group]) {
+      for (const Fanout::Edge& edge : fanout_.of(id)) {
+        if (edge.input >= 0 && GroupOf(edge.node) != group) readers.push_back(edge.node);
+      }
+    }
+    return readers;
+  }
+
+  void FollowInputs(int id) {
+    int& device = device_[GroupOf(id)];
+    for (const Endpoint& endpoint : graph_.node(id).inputs) {
+      if (device < 0) device = device_[GroupOf(endpoint.node)];
+    }
+  }
+
+  void FollowConsumers(int id) {
+    int& device = device_[GroupOf(id)];
+    for (const Fanout::Edge& edge : fanout_.of(id)) {
+      if (device < 0 && edge.input >= 0) device = device_[GroupOf(edge.node)];
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<int> gpus_;
+  const std::vector<int> order_;
+  const std::vector<int> groups_;
+  const Fanout fanout_;
+  std::vector<Part> part_;                 // by group
+  std::vector<int> device_;                // by group
+  std::vector<std::vector<int>> members_;  // by group, filled when asked for
+  size_t turn_ = 0;
+};
+
+}  // namespace
+
+// Consecutive ops on different GPUs, so that nearly every tensor of the model is copied. Device fields of the
+// graph are ignored.
+Placement PlaceAlternating(const StrategyInput& input) {
+  if (input.machine.Gpus().size() < 2) return PlaceSingle(input);
+  return PlaceWithWishes(input, Alternation(input).Run());
+}
+
+}  // namespace lanescope

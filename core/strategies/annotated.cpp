@@ -1,0 +1,10 @@
+#include "core/strategy.h"
+
+namespace lanescope {
+
+// What TensorFlow would do: device fields, colocation, and the placer's defaults.
+Placement PlaceAnnotated(const StrategyInput& input) {
+  return PlaceGraph(input.graph, input.machine, input.placer);
+}
+
+}  // namespace lanescope

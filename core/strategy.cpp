@@ -1,0 +1,66 @@
+#include "core/strategy.h"
+
+#include <array>
+
+#include "core/error.h"
+
+namespace lanescope {
+namespace {
+
+constexpr std::array<Strategy, 4> kStrategies{{
+    {"alternating", "op by op over the GPUs in turn, to show what copies cost", &PlaceAlternating},
+    {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated},
+    {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle},
+    {"tower-split", "finds the parallel towers of the graph and gives each a GPU", &PlaceTowerSplit},
+}};
+
+const KernelTable& KernelsOf(const StrategyInput& input) {
+  return input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
+}
+
+// The wish of each group: that of its first member that has one and whose kernels allow it.
+std::vector<int> WishesOfGroups(const StrategyInput& input, const std::vector<int>& wishes,
+                                const std::vector<int>& groups) {
+  std::vector<int> wish_of_group(wishes.size(), -1);
+  for (size_t id = 0; id < wishes.size(); ++id) {
+    int& wish = wish_of_group[static_cast<size_t>(groups[id])];
+    if (wishes[id] < 0 || wish >= 0) continue;
+    const std::string& type = input.machine.device(wishes[id]).parsed.type;
+    if (KernelsOf(input).Find(input.graph.node(static_cast<int>(id)), type) != nullptr) wish = wishes[id];
+  }
+  return wish_of_group;
+}
+
+}  // namespace
+
+std::span<const Strategy> Strategies() { return kStrategies; }
+
+Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
+  if (name.starts_with('@')) {
+    return ReadPlacement(std::string(name.substr(1)), input.graph, input.machine, PlaceAnnotated(input));
+  }
+  std::string known;
+  for (const Strategy& strategy : kStrategies) {
+    if (strategy.name == name) return strategy.place(input);
+    known += std::string(strategy.name) + ", ";
+  }
+  Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
+}
+
+// A wish stands in for the device field of all members of the group: the placer then applies its rules, and
+// softens a wish that it cannot grant.
+Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes) {
+  LANESCOPE_CHECK(wishes.size() == static_cast<size_t>(input.graph.num_nodes()));
+  const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
+  const std::vector<int> wish_of_group = WishesOfGroups(input, wishes, groups);
+  PlacerOptions options = input.placer;
+  options.soft_placement = true;
+  options.requested.clear();
+  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+    const int wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    options.requested.push_back(wish >= 0 ? input.machine.device(wish).name : input.graph.node(id).device);
+  }
+  return PlaceGraph(input.graph, input.machine, options);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,251 @@
+#include "core/validate.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/graph_io.h"
+#include "core/op.h"
+
+namespace lanescope {
+namespace {
+
+// Nothing that a graph may declare is larger: 2^40 bytes of one variable.
+constexpr int64_t kMaxVariableBytes = int64_t{1} << 40;
+
+constexpr std::array kControlFlow = {
+    "Switch", "RefSwitch",   "Merge",    "RefMerge",         "Enter",  "RefEnter",
+    "Exit",   "RefExit",     "LoopCond", "NextIteration",    "While",  "Case",
+    "If",     "For",         "_If",      "RefNextIteration", "_While", "StatelessWhile",
+    "_Case",  "StatelessIf", "_SwitchN", "StatelessCase"};
+constexpr std::array kFunctionCalls = {"PartitionedCall",  "StatefulPartitionedCall", "RemoteCall",
+                                       "SymbolicGradient", "BatchFunction",           "MapDefun"};
+
+template <typename Values, typename Value>
+bool Contains(const Values& values, const Value& value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+// Control flow and calls are refused before anything else is checked: loops are cycles, too.
+void CheckSupported(const Graph& graph) {
+  std::set<std::string, std::less<>> functions;
+  if (!graph.extra.empty()) {
+    for (std::string& name : LibraryFunctions(graph)) functions.insert(std::move(name));
+  }
+  const OpRegistry& registry = OpRegistry::Global();
+  for (const Node& node : graph.nodes()) {
+    if (registry.Find(node.op) != nullptr) continue;
+    if (Contains(kControlFlow, node.op)) {
+      Throw(Code::kUnimplemented,
+            "node '{}': {} is control flow, which is not supported; export the graph without it", node.name,
+            node.op);
+    }
+    if (Contains(kFunctionCalls, node.op) || functions.contains(node.op)) {
+      Throw(Code::kUnimplemented,
+            "node '{}': {} is a function call, which is not supported; inline the function", node.name,
+            node.op);
+    }
+  }
+}
+
+// Names of the kinds by the order of AttrValue's alternatives, as AttrDef::type spells them.
+constexpr std::array<std::string_view, 14> kKinds = {
+    "string",       "int",       "float",       "bool",       "type",       "shape",       "tensor",
+    "list(string)", "list(int)", "list(float)", "list(bool)", "list(type)", "list(shape)", "func"};
+static_assert(kKinds.size() == std::variant_size_v<AttrValue>);
+
+bool IsEmptyIntList(const AttrValue& value) {
+  const auto* list = std::get_if<std::vector<int64_t>>(&value);
+  return list != nullptr && list->empty();
+}
+
+// A file does not say of what an empty list is.
+bool HasKind(const AttrValue& value, const AttrDef& def) {
+  return def.type == kKinds[value.index()] || (IsEmptyIntList(value) && def.type.starts_with("list("));
+}
+
+[[noreturn]] void ThrowValue(const Node& node, const AttrDef& def, std::string_view value,
+                             std::string_view wanted) {
+  Throw(Code::kInvalidArgument, "node '{}': attribute '{}' of {} is {}, expected {}", node.name, def.name,
+        node.op, value, wanted);
+}
+
+template <typename T, typename Name>
+std::string JoinNames(const std::vector<T>& values, Name name) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ", ") + name(value);
+  return text;
+}
+
+void CheckType(const Node& node, const AttrDef& def, DataType type) {
+  if (def.allowed_types.empty() ? type != DataType::kInvalid && !IsRefType(type)
+                                : Contains(def.allowed_types, type)) {
+    return;
+  }
+  ThrowValue(node, def, DataTypeName(type),
+             def.allowed_types.empty() ? "a dtype" : "one of " + JoinNames(def.allowed_types, DataTypeName));
+}
+
+void CheckString(const Node& node, const AttrDef& def, const std::string& text) {
+  if (def.allowed_strings.empty()) return;
+  for (const std::string& allowed : def.allowed_strings) {
+    if (allowed == text) return;
+  }
+  ThrowValue(node, def, fmt::format("'{:.40}'", text),
+             "one of " + JoinNames(def.allowed_strings, [](const std::string& s) { return s; }));
+}
+
+void CheckShape(const Node& node, const AttrDef& def, const Shape& shape) {
+  int64_t elements = 0;
+  try {
+    elements = shape.NumElements();
+  } catch (const Error&) {
+    elements = std::numeric_limits<int64_t>::max();
+  }
+  const DataType dtype = node.TypeAttr("dtype", DataType::kFloat);
+  const auto size = static_cast<int64_t>(std::max<size_t>(ElementSize(RemoveRef(dtype)), 1));
+  if (elements > kMaxVariableBytes / size)
+    ThrowValue(node, def, shape.ToString(), "a shape of at most 2^40 bytes");
+}
+
+void CheckMinimum(const Node& node, const AttrDef& def, int64_t value) {
+  if (def.minimum && value < *def.minimum) {
+    const bool is_list = def.type.starts_with("list(");
+    ThrowValue(node, def, fmt::format("{}{}", value, is_list ? " elements" : ""),
+               fmt::format("at least {}", *def.minimum));
+  }
+}
+
+void CheckAttrValue(const Node& node, const AttrDef& def, const AttrValue& value) {
+  if (!HasKind(value, def)) {
+    ThrowValue(node, def, fmt::format("a value of kind {}", kKinds[value.index()]), def.type);
+  }
+  if (const auto* type = std::get_if<DataType>(&value)) return CheckType(node, def, *type);
+  if (const auto* text = std::get_if<std::string>(&value)) return CheckString(node, def, *text);
+  if (const auto* number = std::get_if<int64_t>(&value)) return CheckMinimum(node, def, *number);
+  if (const auto* shape = std::get_if<ShapeAttr>(&value)) return CheckShape(node, def, shape->shape);
+  if (!def.type.starts_with("list(")) return;
+  std::visit(
+      [&](const auto& list) {
+        if constexpr (requires { list.size(); }) CheckMinimum(node, def, static_cast<int64_t>(list.size()));
+      },
+      value);
+  if (const auto* types = std::get_if<std::vector<DataType>>(&value)) {
+    for (const DataType type : *types) CheckType(node, def, type);
+  }
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    for (const std::string& text : *texts) CheckString(node, def, text);
+  }
+  if (const auto* shapes = std::get_if<std::vector<ShapeAttr>>(&value)) {
+    for (const ShapeAttr& shape : *shapes) CheckShape(node, def, shape.shape);
+  }
+}
+
+void CheckAttrs(const Node& node, const OpDef& def) {
+  for (const AttrDef& attr : def.attrs) {
+    const AttrValue* value = node.FindAttr(attr.name);
+    if (value != nullptr) {
+      CheckAttrValue(node, attr, *value);
+    } else if (!attr.fallback) {
+      Throw(Code::kInvalidArgument, "node '{}': {} lacks attribute '{}' ({})", node.name, node.op, attr.name,
+            attr.type);
+    }
+  }
+}
+
+// The output types of all nodes in rows.
+struct AllOutputTypes {
+  std::vector<size_t> first;
+  std::vector<DataType> types;
+  size_t Count(int node) const {
+    return first[static_cast<size_t>(node) + 1] - first[static_cast<size_t>(node)];
+  }
+  DataType Of(Endpoint endpoint) const {
+    return types[first[static_cast<size_t>(endpoint.node)] + static_cast<size_t>(endpoint.output)];
+  }
+};
+
+AllOutputTypes CollectOutputTypes(const Graph& graph) {
+  AllOutputTypes all;
+  all.first.push_back(0);
+  for (const Node& node : graph.nodes()) {
+    const std::vector<DataType> types = OutputTypes(node);
+    all.types.insert(all.types.end(), types.begin(), types.end());
+    all.first.push_back(all.types.size());
+  }
+  return all;
+}
+
+void CheckSource(const Graph& graph, const AllOutputTypes& outputs, const Node& node, size_t input) {
+  const Endpoint source = node.inputs[input];
+  if (source.node < 0 || source.node >= graph.num_nodes()) {
+    Throw(Code::kInvalidArgument, "node '{}': input {} comes from node number {}, which is not in the graph",
+          node.name, input, source.node);
+  }
+  if (source.output >= 0 && static_cast<size_t>(source.output) < outputs.Count(source.node)) return;
+  const Node& producer = graph.node(source.node);
+  const bool known = OpRegistry::Global().Find(producer.op) != nullptr;
+  Throw(Code::kInvalidArgument, "node '{}': input {} is '{}:{}', but {} '{}' has {} outputs{}", node.name,
+        input, producer.name, source.output, producer.op, producer.name, outputs.Count(source.node),
+        known
+            ? ""
+            : "; this op is not known here: give it an attribute '_output_shapes' with one shape an output");
+}
+
+// A reference may be read as a value; a value is no reference.
+bool Accepts(DataType expected, DataType given) {
+  return expected == given || (!IsRefType(expected) && expected == RemoveRef(given));
+}
+
+void CheckInputs(const Graph& graph, const AllOutputTypes& outputs, const Node& node, const OpDef* def) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) CheckSource(graph, outputs, node, i);
+  for (const int source : node.control_inputs) {
+    if (source < 0 || source >= graph.num_nodes()) {
+      Throw(Code::kInvalidArgument, "node '{}' waits for node number {}, which is not in the graph",
+            node.name, source);
+    }
+  }
+  if (def == nullptr) return;
+  const std::vector<DataType> expected = InputTypes(node);
+  if (expected.size() != node.inputs.size()) {
+    Throw(Code::kInvalidArgument, "node '{}': {} takes {} inputs, not {}", node.name, node.op,
+          expected.size(), node.inputs.size());
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const DataType given = outputs.Of(node.inputs[i]);
+    // What an unknown op gives is a guess.
+    const bool guessed = OpRegistry::Global().Find(graph.node(node.inputs[i].node).op) == nullptr;
+    if (!guessed && !Accepts(expected[i], given)) {
+      Throw(Code::kInvalidArgument, "node '{}': {} input {} has dtype {}, expected {}", node.name, node.op, i,
+            DataTypeName(given), DataTypeName(expected[i]));
+    }
+  }
+}
+
+void CheckConstant(const Node& node) {
+  const Tensor& value = node.GetTensorAttr("value");
+  if (value.valid() && value.dtype() != node.TypeAttr("dtype")) {
+    Throw(Code::kInvalidArgument, "node '{}': the constant has dtype {}, attribute 'dtype' says {}",
+          node.name, DataTypeName(value.dtype()), DataTypeName(node.TypeAttr("dtype")));
+  }
+}
+
+}  // namespace
+
+void ValidateGraph(const Graph& graph) {
+  CheckSupported(graph);
+  const OpRegistry& registry = OpRegistry::Global();
+  for (const Node& node : graph.nodes()) {
+    const OpDef* def = registry.Find(node.op);
+    if (def != nullptr) CheckAttrs(node, *def);
+    if (node.op == "Const") CheckConstant(node);
+  }
+  const AllOutputTypes outputs = CollectOutputTypes(graph);
+  for (const Node& node : graph.nodes()) CheckInputs(graph, outputs, node, registry.Find(node.op));
+  graph.TopologicalOrder();
+}
+
+}  // namespace lanescope

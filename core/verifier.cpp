@@ -1,0 +1,308 @@
+// Checks a schedule from scratch. Shares nothing with the compiler's passes: order is decided by exact
+// reachability over the commands' dependencies and the in-order queues, computed here in blocks of bit
+// columns.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/error.h"
+#include "core/op.h"
+#include "core/schedule.h"
+
+namespace lanescope {
+namespace {
+
+struct Query {
+  int before;
+  int after;
+  const char* law;
+};
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, const Schedule& schedule) : graph_(graph), schedule_(schedule) {}
+
+  void Run() {
+    CheckOrder();
+    CheckOperands();
+    CheckDependencies();
+    CheckCopies();
+    CheckVariables();
+    CheckMemory();
+    Answer();
+  }
+
+ private:
+  const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
+  int Root(int v) const { return value(v).alias_of >= 0 ? value(v).alias_of : v; }
+  std::string Describe(int c) const {
+    const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    const char* kind = command.kind == CommandKind::kLaunch   ? "launch"
+                       : command.kind == CommandKind::kCopy   ? "copy"
+                       : command.kind == CommandKind::kRecord ? "record"
+                                                              : "wait";
+    return fmt::format("#{} {} '{}'", c, kind, command.node >= 0 ? graph_.node(command.node).name : "");
+  }
+  [[noreturn]] void Broken(const std::string& what) const {
+    Throw(Code::kInternal, "schedule is wrong: {}", what);
+  }
+  int num_commands() const { return static_cast<int>(schedule_.commands.size()); }
+
+  // The listing is a topological order, and predecessors are counted right.
+  void CheckOrder() {
+    std::vector<int> count(schedule_.commands.size(), 0);
+    predecessors_.resize(schedule_.commands.size());
+    for (int c = 0; c < num_commands(); ++c) {
+      for (const int next : schedule_.Successors(c)) {
+        if (next <= c || next >= num_commands())
+          Broken(fmt::format("{} precedes {} against the listing", Describe(c), next));
+        ++count[static_cast<size_t>(next)];
+        predecessors_[static_cast<size_t>(next)].push_back(c);
+      }
+    }
+    if (count != schedule_.num_predecessors) Broken("the predecessor counts do not match the dependencies");
+    std::map<int, int> last_in_queue;
+    std::map<int, int> rank_in_queue;
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      if (!schedule_.queues[static_cast<size_t>(command.queue)].in_order) continue;
+      const auto [last, first] = last_in_queue.try_emplace(command.queue, c);
+      if (!first) {
+        if (schedule_.commands[static_cast<size_t>(last->second)].rank >= command.rank)
+          Broken(Describe(c) + " is out of its queue's order");
+        predecessors_[static_cast<size_t>(c)].push_back(last->second);
+        last->second = c;
+      }
+    }
+  }
+
+  // Every operand is the tensor that the graph says, in a memory that the device can reach.
+  void CheckOperands() {
+    producer_.assign(schedule_.values.size(), -1);
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      for (const int output : schedule_.Outputs(command)) {
+        auto& producer = producer_[static_cast<size_t>(output)];
+        if (producer >= 0)
+          Broken(fmt::format("{} and {} write the same value", Describe(producer), Describe(c)));
+        producer = c;
+      }
+      if (command.kind != CommandKind::kLaunch || command.num_inputs == 0) continue;
+      const Node& node = graph_.node(command.node);
+      if (static_cast<size_t>(command.num_inputs) != node.inputs.size())
+        Broken(Describe(c) + " has a wrong number of inputs");
+      for (int i = 0; i < command.num_inputs; ++i) {
+        const Value& input = value(schedule_.Inputs(command)[static_cast<size_t>(i)]);
+        if (!(input.source == node.inputs[static_cast<size_t>(i)]))
+          Broken(fmt::format("input {} of {} is another tensor", i, Describe(c)));
+      }
+    }
+  }
+
+  // What a node without a command stands for: the commands after which it is complete.
+  const std::set<int>& Done(int node) {
+    const auto found = done_.find(node);
+    if (found != done_.end()) return found->second;
+    std::set<int> result;
+    const auto command = launch_of_.find(node);
+    if (command != launch_of_.end()) {
+      result.insert(command->second);
+    } else if (value_nodes_.count(node) > 0 || graph_.node(node).op == "NoOp") {
+      for (const Endpoint& input : graph_.node(node).inputs) {
+        if (fed_.count({input.node, input.output}) == 0) result.merge(std::set<int>(Done(input.node)));
+      }
+      for (const int control : graph_.node(node).control_inputs) result.merge(std::set<int>(Done(control)));
+    }
+    return done_.emplace(node, std::move(result)).first->second;
+  }
+
+  void CheckDependencies() {
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      if (command.kind == CommandKind::kLaunch) launch_of_[command.node] = c;
+    }
+    for (const Value& v : schedule_.values) {
+      if (v.storage == Storage::kFeed) fed_.insert({v.source.node, v.source.output});
+      if (v.alias_of >= 0 || v.storage == Storage::kVariable) value_nodes_.insert(v.source.node);
+    }
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      for (const int input : schedule_.Inputs(command)) {
+        const int producer = producer_[static_cast<size_t>(Root(input))];
+        const bool own_output = producer == c;
+        if (producer >= 0 && !own_output) Expect(producer, c, "a value is read before it is written");
+        if (value(input).storage == Storage::kPlanned && producer < 0)
+          Broken(Describe(c) + " reads a value that nothing writes");
+      }
+      if (command.kind != CommandKind::kLaunch) continue;
+      for (const int control : graph_.node(command.node).control_inputs) {
+        for (const int before : Done(control)) Expect(before, c, "a control edge is not kept");
+      }
+      for (const Endpoint& input : graph_.node(command.node).inputs) {
+        if (fed_.count({input.node, input.output}) > 0) continue;
+        for (const int before : Done(input.node)) Expect(before, c, "a data edge is not kept");
+      }
+    }
+  }
+
+  void CheckCopies() {
+    std::set<std::tuple<int, int, int>> seen;
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      if (command.kind != CommandKind::kCopy) continue;
+      if (command.num_inputs != 1 || command.num_outputs != 1)
+        Broken(Describe(c) + " must have one source and one destination");
+      const Value& from = value(schedule_.Inputs(command)[0]);
+      const Value& to = value(schedule_.Outputs(command)[0]);
+      if (!(from.source == to.source) || from.dtype != to.dtype) Broken(Describe(c) + " changes the tensor");
+      if (from.device == to.device) continue;
+      const bool fetched = std::find(schedule_.fetches.begin(), schedule_.fetches.end(),
+                                     schedule_.Outputs(command)[0]) != schedule_.fetches.end();
+      if (!fetched && !seen.insert({to.source.node, to.source.output, to.device}).second) {
+        Broken(Describe(c) + " copies a tensor twice to one device");
+      }
+    }
+  }
+
+  // Every access to a variable is ordered against every update of it.
+  void CheckVariables() {
+    std::map<int, std::pair<std::vector<int>, std::vector<int>>> accesses;  // variable -> (reads, updates)
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      const OpDef* def = command.kind == CommandKind::kLaunch
+                             ? OpRegistry::Global().Find(graph_.node(command.node).op)
+                             : nullptr;
+      const auto inputs = schedule_.Inputs(command);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i] < 0 || value(Root(inputs[i])).variable < 0) continue;
+        const bool update = def != nullptr && std::find(def->updates.begin(), def->updates.end(),
+                                                        static_cast<int>(i)) != def->updates.end();
+        auto& lists = accesses[value(Root(inputs[i])).variable];
+        (update ? lists.second : lists.first).push_back(c);
+      }
+    }
+    for (const auto& [variable, lists] : accesses) {
+      for (const int update : lists.second) {
+        for (const auto* list : {&lists.first, &lists.second}) {
+          for (const int other : *list) {
+            if (other != update) ExpectEither(update, other, "a variable is accessed while it is updated");
+          }
+        }
+      }
+    }
+  }
+
+  // Ranges that overlap are never in use at the same time.
+  void CheckMemory() {
+    struct Use {
+      int device;
+      int64_t begin, end;
+      int root;
+    };
+    std::vector<std::vector<int>> users(schedule_.values.size());
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      for (const auto span : {schedule_.Outputs(command), schedule_.Inputs(command)}) {
+        for (const int v : span) {
+          if (v >= 0) users[static_cast<size_t>(Root(v))].push_back(c);
+        }
+      }
+    }
+    std::vector<Use> uses;
+    for (size_t v = 0; v < schedule_.values.size(); ++v) {
+      const Value& x = schedule_.values[v];
+      if (x.storage != Storage::kPlanned || x.alias_of >= 0) continue;
+      if (x.buffer < 0 || x.buffer >= static_cast<int>(schedule_.buffers.size()))
+        Broken("a planned value has no memory");
+      const Buffer& buffer = schedule_.buffers[static_cast<size_t>(x.buffer)];
+      if (buffer.strings) continue;
+      if (buffer.device != x.device || buffer.bytes < x.bytes || buffer.offset < 0 ||
+          buffer.offset + buffer.bytes > schedule_.arena_bytes[static_cast<size_t>(x.device)]) {
+        Broken(
+            fmt::format("the memory of '{}' is too small or outside its arena", graph_.TensorName(x.source)));
+      }
+      if (x.bytes > 0)
+        uses.push_back({x.device, buffer.offset, buffer.offset + x.bytes, static_cast<int>(v)});
+    }
+    std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+      return std::tie(a.device, a.begin) < std::tie(b.device, b.begin);
+    });
+    for (size_t i = 0; i < uses.size(); ++i) {
+      for (size_t j = i + 1;
+           j < uses.size() && uses[j].device == uses[i].device && uses[j].begin < uses[i].end; ++j) {
+        CheckPair(uses[i].root, uses[j].root, users);
+      }
+    }
+  }
+
+  // One of the two is done with before the other is written. The writer itself may read the one it
+  // overwrites.
+  void CheckPair(int a, int b, const std::vector<std::vector<int>>& users) {
+    const int writer_a = producer_[static_cast<size_t>(a)], writer_b = producer_[static_cast<size_t>(b)];
+    const int first = writer_a < writer_b ? a : b;
+    const int second = first == a ? b : a;
+    if (std::find(schedule_.fetches.begin(), schedule_.fetches.end(), first) != schedule_.fetches.end())
+      Broken("a fetched value is overwritten");
+    const int writer = producer_[static_cast<size_t>(second)];
+    for (const int user : users[static_cast<size_t>(first)]) {
+      if (user != writer) Expect(user, writer, "memory is reused while it is in use");
+    }
+  }
+
+  void Expect(int before, int after, const char* law) {
+    if (before != after) queries_.push_back({before, after, law});
+  }
+  // The listing is topological, so only the earlier one can be before the later.
+  void ExpectEither(int a, int b, const char* law) { Expect(std::min(a, b), std::max(a, b), law); }
+
+  // Exact reachability in blocks of columns: bit k of row c says that command (block + k) is complete before
+  // c starts.
+  void Answer() {
+    std::sort(queries_.begin(), queries_.end(),
+              [](const Query& a, const Query& b) { return a.before < b.before; });
+    constexpr int kBlock = 2048;
+    constexpr int kWords = kBlock / 64;
+    std::vector<uint64_t> rows(schedule_.commands.size() * kWords);
+    size_t next = 0;
+    for (int begin = 0; begin < num_commands() && next < queries_.size(); begin += kBlock) {
+      if (queries_[next].before >= begin + kBlock) continue;
+      std::fill(rows.begin(), rows.end(), 0);
+      for (int c = begin; c < num_commands(); ++c) {
+        uint64_t* row = rows.data() + static_cast<size_t>(c) * kWords;
+        for (const int before : predecessors_[static_cast<size_t>(c)]) {
+          const uint64_t* other = rows.data() + static_cast<size_t>(before) * kWords;
+          for (int w = 0; w < kWords; ++w) row[w] |= other[w];
+          if (before >= begin && before < begin + kBlock)
+            row[(before - begin) / 64] |= uint64_t{1} << ((before - begin) % 64);
+        }
+      }
+      for (; next < queries_.size() && queries_[next].before < begin + kBlock; ++next) {
+        const Query& query = queries_[next];
+        const uint64_t* row = rows.data() + static_cast<size_t>(query.after) * kWords;
+        const int bit = query.before - begin;
+        if (query.after <= query.before || ((row[bit / 64] >> (bit % 64)) & 1) == 0) {
+          Broken(fmt::format("{}: {} is not before {}", query.law, Describe(query.before),
+                             Describe(query.after)));
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  std::vector<std::vector<int>> predecessors_;  // with the order of in-order queues
+  std::vector<int> producer_;                   // by value
+  std::map<int, int> launch_of_;                // by node
+  std::set<std::pair<int, int>> fed_;
+  std::set<int> value_nodes_;  // nodes without a command whose output shares memory
+  std::map<int, std::set<int>> done_;
+  std::vector<Query> queries_;
+};
+
+}  // namespace
+
+void VerifySchedule(const Graph& graph, const Schedule& schedule) { Verifier(graph, schedule).Run(); }
+
+}  // namespace lanescope

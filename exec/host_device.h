@@ -1,0 +1,29 @@
+// The host and virtual GPUs: tensors in host memory, arithmetic by host threads.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "exec/device.h"
+
+namespace lanescope::exec {
+
+class HostDevice : public Device {
+ public:
+  explicit HostDevice(const DeviceSpec& spec);
+  ~HostDevice() override;
+  const DeviceSpec& spec() const override { return spec_; }
+  void* Allocate(int64_t bytes) override;
+  void Free(void* memory) override;
+  void Upload(void* to, const void* from, int64_t bytes) override;
+  void Download(void* to, const void* from, int64_t bytes) override;
+  WorkerTeam& team() override { return *team_; }
+
+ private:
+  DeviceSpec spec_;
+  int64_t used_ = 0;
+  std::unordered_map<void*, int64_t> blocks_;
+  std::unique_ptr<WorkerTeam> team_;
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,52 @@
+#include "exec/kernel.h"
+
+#include <utility>
+
+namespace lanescope::exec {
+
+void KernelContext::SetOutputShape(int i, const Shape& shape) {
+  TensorRef& ref = output(i);
+  LANESCOPE_CHECK(shape.IsExact());
+  const int64_t element = ref.dtype == DataType::kString ? static_cast<int64_t>(sizeof(std::string))
+                                                         : static_cast<int64_t>(ElementSize(ref.dtype));
+  const int64_t elements = shape.NumElements();
+  if (element > 0 && elements > ref.capacity_bytes / element) {
+    Throw(Code::kInternal, "output {} of shape {} needs {} elements of {} bytes, but {} bytes were planned",
+          i, shape.ToString(), elements, element, ref.capacity_bytes);
+  }
+  ref.shape = shape;
+}
+
+const KernelRegistry& KernelRegistry::Host() {
+  static const KernelRegistry registry = [] {
+    KernelRegistry made;
+    RegisterMathKernels(made);
+    RegisterReductionKernels(made);
+    RegisterLinearKernels(made);
+    RegisterNnKernels(made);
+    RegisterArrayKernels(made);
+    RegisterSparseKernels(made);
+    RegisterStateKernels(made);
+    RegisterRandomKernels(made);
+    RegisterStringKernels(made);
+    return made;
+  }();
+  return registry;
+}
+
+void KernelRegistry::Register(std::string op, KernelFactory factory) {
+  const bool added = factories_.emplace(op, factory).second;
+  if (!added) Throw(Code::kAlreadyExists, "op {} has two host kernels; register it once", op);
+}
+
+bool KernelRegistry::Has(std::string_view op) const { return factories_.contains(std::string(op)); }
+
+std::unique_ptr<Kernel> KernelRegistry::Create(const Node& node) const {
+  const auto found = factories_.find(node.op);
+  if (found == factories_.end()) {
+    Throw(Code::kUnimplemented, "node {}: op {} has no kernel for host memory", node.name, node.op);
+  }
+  return found->second(node);
+}
+
+}  // namespace lanescope::exec

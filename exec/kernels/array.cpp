@@ -1,0 +1,17 @@
+#include "exec/kernels/array_kernels.h"
+
+namespace lanescope::exec {
+
+void RegisterArrayKernels(KernelRegistry& registry) {
+  RegisterIdentityKernels(registry);
+  RegisterMetadataKernels(registry);
+  RegisterGeneratorKernels(registry);
+  RegisterConcatKernels(registry);
+  RegisterSliceKernels(registry);
+  RegisterLayoutKernels(registry);
+  RegisterPadKernels(registry);
+  RegisterGatherKernels(registry);
+  RegisterTopKKernels(registry);
+}
+
+}  // namespace lanescope::exec

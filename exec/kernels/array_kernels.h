@@ -1,0 +1,18 @@
+// The files of the array family; RegisterArrayKernels calls them.
+#pragma once
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+void RegisterIdentityKernels(KernelRegistry& registry);   // Const, Identity, NoOp, Placeholder, Reshape ...
+void RegisterMetadataKernels(KernelRegistry& registry);   // Shape, Size, Rank, broadcast arithmetic
+void RegisterGeneratorKernels(KernelRegistry& registry);  // Fill, Range, LinSpace, OneHot, Diag
+void RegisterConcatKernels(KernelRegistry& registry);     // Concat, Pack, Split, Unpack
+void RegisterSliceKernels(KernelRegistry& registry);      // Slice, StridedSlice and its gradient, ReverseV2
+void RegisterLayoutKernels(KernelRegistry& registry);     // Transpose, Tile, BroadcastTo
+void RegisterPadKernels(KernelRegistry& registry);        // Pad, PadV2, MirrorPad
+void RegisterGatherKernels(KernelRegistry& registry);     // Gather, GatherV2, GatherNd, ResourceGather
+void RegisterTopKKernels(KernelRegistry& registry);       // TopK, InTopK
+
+}  // namespace lanescope::exec

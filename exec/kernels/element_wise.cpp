@@ -1,0 +1,66 @@
+#include "exec/kernels/element_wise.h"
+
+#include <array>
+
+namespace lanescope::exec {
+
+LoopType LoopTypeOf(std::string_view op, DataType dtype) {
+  switch (dtype) {
+    case DataType::kFloat:
+      return LoopType::kFloat;
+    case DataType::kDouble:
+      return LoopType::kDouble;
+    case DataType::kInt32:
+      return LoopType::kInt32;
+    case DataType::kInt64:
+      return LoopType::kInt64;
+    default:
+      Throw(Code::kUnimplemented, "{} has no host kernel for {}; cast to float, double, int32 or int64", op,
+            DataTypeName(dtype));
+  }
+}
+
+void ThrowNoLoop(const Node& node, DataType dtype) {
+  Throw(Code::kUnimplemented, "node {}: {} has no host kernel for {}", node.name, node.op,
+        DataTypeName(dtype));
+}
+
+void RunUnary(KernelContext& context, UnaryLoop loop) {
+  const TensorRef& x = context.input(0);
+  context.SetOutputShape(0, x.shape);
+  const TensorRef& y = context.output();
+  const auto in_size = static_cast<int64_t>(ElementSize(x.dtype));
+  const auto out_size = static_cast<int64_t>(ElementSize(y.dtype));
+  context.team().ParallelFor(x.NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
+    loop(end - begin, x.as<char>() + begin * in_size, y.as<char>() + begin * out_size);
+  });
+}
+
+void RunBinary(KernelContext& context, BinaryLoop loop) {
+  const TensorRef& a = context.input(0);
+  const TensorRef& b = context.input(1);
+  const Shape shape = a.shape == b.shape ? a.shape : BroadcastShapes(a.shape, b.shape);
+  context.SetOutputShape(0, shape);
+  const TensorRef& y = context.output();
+  const auto out_size = static_cast<int64_t>(ElementSize(y.dtype));
+  const std::array<Shape, 2> shapes = {a.shape, b.shape};
+  const BroadcastPlan plan = BroadcastPlan::Make(shape, shapes);
+  context.team().ParallelFor(plan.elements(), kElementGrain, [&](int64_t begin, int64_t end) {
+    plan.ForEachPiece(begin, end, [&](const BroadcastPlan::Piece& piece) {
+      loop(piece.rows, piece.n, OperandOf(a, piece, 0), OperandOf(b, piece, 1),
+           y.as<char>() + piece.begin * out_size);
+    });
+  });
+}
+
+void RunSameShapes(KernelContext& context, BinaryLoop loop) {
+  const Shape& a = context.input(0).shape;
+  const Shape& b = context.input(1).shape;
+  if (!(a == b)) {
+    Throw(Code::kInvalidArgument, "both inputs must have the same shape, but they have {} and {}",
+          a.ToString(), b.ToString());
+  }
+  RunBinary(context, loop);
+}
+
+}  // namespace lanescope::exec

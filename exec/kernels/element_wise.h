@@ -1,0 +1,38 @@
+// Element-wise kernels: from the loops' tables and the operands' shapes to blocks for the workers.
+#pragma once
+
+#include <string_view>
+
+#include "exec/kernel.h"
+#include "exec/kernels/broadcast.h"
+#include "exec/loops/loops.h"
+
+namespace lanescope::exec {
+
+// The loops' index of an element type; throws Unimplemented naming the op.
+LoopType LoopTypeOf(std::string_view op, DataType dtype);
+// Throws Unimplemented when a table has no loop for the type.
+[[noreturn]] void ThrowNoLoop(const Node& node, DataType dtype);
+
+// output(0) = loop(input(0)), element by element.
+void RunUnary(KernelContext& context, UnaryLoop loop);
+// output(0) = loop(input(0), input(1)) with broadcasting.
+void RunBinary(KernelContext& context, BinaryLoop loop);
+// output(0) = loop(input(0), input(1)) of equal shapes (gradients); throws InvalidArgument otherwise.
+void RunSameShapes(KernelContext& context, BinaryLoop loop);
+
+// `tensor` from element `offset` on, as an operand of the piece.
+inline Operand OperandOf(const TensorRef& tensor, const BroadcastPlan::Piece& piece, size_t k) {
+  const auto bytes = static_cast<int64_t>(ElementSize(tensor.dtype));
+  return {static_cast<const char*>(tensor.data) + piece.offset[k] * bytes, piece.row[k], piece.step[k]};
+}
+
+// Parts of RegisterMathKernels.
+void RegisterUnaryKernels(KernelRegistry& registry);
+void RegisterBinaryKernels(KernelRegistry& registry);
+void RegisterCompareKernels(KernelRegistry& registry);
+void RegisterSelectKernels(KernelRegistry& registry);
+void RegisterCastKernels(KernelRegistry& registry);
+void RegisterAddNKernels(KernelRegistry& registry);
+
+}  // namespace lanescope::exec

@@ -1,0 +1,14 @@
+#include "exec/kernels/element_wise.h"
+
+namespace lanescope::exec {
+
+void RegisterMathKernels(KernelRegistry& registry) {
+  RegisterUnaryKernels(registry);
+  RegisterBinaryKernels(registry);
+  RegisterCompareKernels(registry);
+  RegisterSelectKernels(registry);
+  RegisterCastKernels(registry);
+  RegisterAddNKernels(registry);
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <cstring>
+
+#include "exec/kernels/element_wise.h"
+#include "exec/kernels/tensor_access.h"
+
+namespace lanescope::exec {
+namespace {
+
+class AddNKernel final : public Kernel {
+ public:
+  explicit AddNKernel(const Node& node)
+      : add_(HostLoops().binary[static_cast<size_t>(BinaryOp::kAdd)]
+                               [static_cast<size_t>(LoopTypeOf(node.op, node.TypeAttr("T")))]) {}
+
+  void Compute(KernelContext& context) override {
+    const Shape& shape = context.input(0).shape;
+    for (int i = 1; i < context.num_inputs(); ++i) {
+      if (context.input(i).shape == shape) continue;
+      Throw(Code::kInvalidArgument,
+            "inputs to AddN must have the same size and shape. Input 0: {} != input {}: {}", shape.ToString(),
+            i, context.input(i).shape.ToString());
+    }
+    context.SetOutputShape(0, shape);
+    if (context.num_inputs() == 1) return CopyTensor(context, 0, 0);
+    context.team().ParallelFor(shape.NumElements(), kElementGrain,
+                               [&](int64_t begin, int64_t end) { AddBlock(context, begin, end); });
+  }
+
+ private:
+  // Sums go through a small buffer, because the output may be the memory of any input.
+  void AddBlock(KernelContext& context, int64_t begin, int64_t end) const {
+    constexpr int64_t kBufferBytes = 16384;
+    alignas(64) char buffer[kBufferBytes];
+    const auto size = static_cast<int64_t>(ElementSize(context.output().dtype));
+    const int64_t step = kBufferBytes / size;
+    for (int64_t first = begin; first < end; first += step) {
+      const int64_t n = std::min(step, end - first);
+      const auto operand = [&](int i) { return Operand{context.input(i).as<char>() + first * size, 0, 1}; };
+      add_(1, n, operand(0), operand(1), buffer);
+      for (int i = 2; i < context.num_inputs(); ++i) add_(1, n, {buffer, 0, 1}, operand(i), buffer);
+      std::memcpy(context.output().as<char>() + first * size, buffer, static_cast<size_t>(n * size));
+    }
+  }
+
+  BinaryLoop add_;
+};
+
+}  // namespace
+
+void RegisterAddNKernels(KernelRegistry& registry) {
+  registry.Register("AddN", MakeKernel<AddNKernel>);
+  registry.Register("AccumulateNV2", MakeKernel<AddNKernel>);
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <utility>
+
+#include "exec/kernels/element_wise.h"
+
+namespace lanescope::exec {
+namespace {
+
+constexpr std::pair<std::string_view, BinaryOp> kBinaryOps[] = {
+    {"Add", BinaryOp::kAdd},
+    {"AddV2", BinaryOp::kAdd},
+    {"Sub", BinaryOp::kSub},
+    {"Mul", BinaryOp::kMul},
+    {"MulNoNan", BinaryOp::kMulNoNan},
+    {"RealDiv", BinaryOp::kDiv},
+    {"Div", BinaryOp::kDiv},
+    {"TruncateDiv", BinaryOp::kTruncateDiv},
+    {"DivNoNan", BinaryOp::kDivNoNan},
+    {"FloorDiv", BinaryOp::kFloorDiv},
+    {"Mod", BinaryOp::kTruncateMod},
+    {"TruncateMod", BinaryOp::kTruncateMod},
+    {"FloorMod", BinaryOp::kFloorMod},
+    {"Pow", BinaryOp::kPow},
+    {"Maximum", BinaryOp::kMaximum},
+    {"Minimum", BinaryOp::kMinimum},
+    {"SquaredDifference", BinaryOp::kSquaredDifference},
+    {"Atan2", BinaryOp::kAtan2},
+    {"Xdivy", BinaryOp::kXdivy},
+    {"Xlogy", BinaryOp::kXlogy},
+    {"BitwiseAnd", BinaryOp::kBitAnd},
+    {"BitwiseOr", BinaryOp::kBitOr},
+    {"BitwiseXor", BinaryOp::kBitXor},
+    {"LeftShift", BinaryOp::kLeftShift},
+    {"RightShift", BinaryOp::kRightShift},
+};
+
+constexpr std::pair<std::string_view, BinaryOp> kGradientOps[] = {
+    {"TanhGrad", BinaryOp::kTanhGrad},         {"SigmoidGrad", BinaryOp::kSigmoidGrad},
+    {"SqrtGrad", BinaryOp::kSqrtGrad},         {"RsqrtGrad", BinaryOp::kRsqrtGrad},
+    {"InvGrad", BinaryOp::kReciprocalGrad},    {"ReciprocalGrad", BinaryOp::kReciprocalGrad},
+    {"ReluGrad", BinaryOp::kReluGrad},         {"Relu6Grad", BinaryOp::kRelu6Grad},
+    {"EluGrad", BinaryOp::kEluGrad},           {"SeluGrad", BinaryOp::kSeluGrad},
+    {"SoftplusGrad", BinaryOp::kSoftplusGrad}, {"SoftsignGrad", BinaryOp::kSoftsignGrad},
+};
+
+// What integers must not have on the right: loops cannot report it.
+enum class Divisor { kAny, kNonZero, kNonNegative };
+
+Divisor DivisorRule(BinaryOp op, DataType dtype) {
+  if (dtype != DataType::kInt32 && dtype != DataType::kInt64) return Divisor::kAny;
+  switch (op) {
+    case BinaryOp::kDiv:
+    case BinaryOp::kTruncateDiv:
+    case BinaryOp::kFloorDiv:
+    case BinaryOp::kTruncateMod:
+    case BinaryOp::kFloorMod:
+      return Divisor::kNonZero;
+    case BinaryOp::kPow:
+      return Divisor::kNonNegative;
+    default:
+      return Divisor::kAny;
+  }
+}
+
+template <typename T>
+void CheckDivisor(const TensorRef& b, Divisor rule) {
+  const T* begin = b.as<const T>();
+  const T* end = begin + b.NumElements();
+  if (rule == Divisor::kNonZero && std::find(begin, end, T(0)) != end) {
+    Throw(Code::kInvalidArgument, "Integer division by zero");
+  }
+  if (rule == Divisor::kNonNegative && std::any_of(begin, end, [](T value) { return value < 0; })) {
+    Throw(Code::kInvalidArgument, "Integers to negative integer powers are not allowed");
+  }
+}
+
+class BinaryKernel final : public Kernel {
+ public:
+  BinaryKernel(BinaryLoop loop, Divisor rule) : loop_(loop), rule_(rule) {}
+  void Compute(KernelContext& context) override {
+    const TensorRef& b = context.input(1);
+    if (rule_ != Divisor::kAny && context.input(0).NumElements() > 0) {
+      b.dtype == DataType::kInt32 ? CheckDivisor<int32_t>(b, rule_) : CheckDivisor<int64_t>(b, rule_);
+    }
+    RunBinary(context, loop_);
+  }
+
+ private:
+  BinaryLoop loop_;
+  Divisor rule_;
+};
+
+class GradientKernel final : public Kernel {
+ public:
+  explicit GradientKernel(BinaryLoop loop) : loop_(loop) {}
+  void Compute(KernelContext& context) override { RunSameShapes(context, loop_); }
+
+ private:
+  BinaryLoop loop_;
+};
+
+template <size_t n>
+BinaryOp FindOp(const std::pair<std::string_view, BinaryOp> (&ops)[n], const std::string& name) {
+  const auto* found = std::find_if(ops, ops + n, [&](const auto& entry) { return entry.first == name; });
+  LANESCOPE_CHECK(found != ops + n);
+  return found->second;
+}
+
+BinaryLoop LoopOf(const Node& node, BinaryOp op) {
+  const DataType dtype = node.TypeAttr("T");
+  const LoopType type = LoopTypeOf(node.op, dtype);
+  const BinaryLoop loop = HostLoops().binary[static_cast<size_t>(op)][static_cast<size_t>(type)];
+  if (loop == nullptr) ThrowNoLoop(node, dtype);
+  return loop;
+}
+
+std::unique_ptr<Kernel> MakeBinary(const Node& node) {
+  const BinaryOp op = FindOp(kBinaryOps, node.op);
+  return std::make_unique<BinaryKernel>(LoopOf(node, op), DivisorRule(op, node.TypeAttr("T")));
+}
+
+std::unique_ptr<Kernel> MakeGradient(const Node& node) {
+  return std::make_unique<GradientKernel>(LoopOf(node, FindOp(kGradientOps, node.op)));
+}
+
+}  // namespace
+
+void RegisterBinaryKernels(KernelRegistry& registry) {
+  for (const auto& [name, op] : kBinaryOps) registry.Register(std::string(name), MakeBinary);
+  for (const auto& [name, op] : kGradientOps) registry.Register(std::string(name), MakeGradient);
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,12 @@
+// Parts of RegisterNnKernels.
+#pragma once
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+void RegisterBiasKernels(KernelRegistry& registry);
+void RegisterPoolingKernels(KernelRegistry& registry);
+void RegisterSoftmaxKernels(KernelRegistry& registry);
+
+}  // namespace lanescope::exec

@@ -1,0 +1,227 @@
+// Sums (products, extremes) of rows that share a segment number.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "exec/kernels/row_access.h"
+#include "exec/kernels/row_arithmetic.h"
+#include "exec/kernels/sparse_kernels.h"
+#include "exec/kernels/tensor_access.h"
+
+namespace lanescope::exec {
+namespace {
+
+template <typename T>
+T IdentityOf(Combine how) {
+  switch (how) {
+    case Combine::kMul:
+      return T{1};
+    case Combine::kMin:
+      return std::numeric_limits<T>::max();
+    case Combine::kMax:
+      return std::numeric_limits<T>::lowest();
+    default:
+      return T{0};
+  }
+}
+
+template <typename Index>
+void CheckSegmentIds(const TensorRef& ids, int64_t num_segments) {
+  const Index* values = ids.as<Index>();
+  const int64_t count = ids.NumElements();
+  Index largest = -1;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, values[i]);
+  if (largest < num_segments) return;
+  for (int64_t i = 0; i < count; ++i) {
+    if (values[i] >= num_segments) {
+      Throw(Code::kInvalidArgument, "segment_ids[{}] = {} is out of range [0, {})", Coordinates(ids.shape, i),
+            values[i], num_segments);
+    }
+  }
+}
+
+// out[id] = identity op row op row ..., in row order; rows of a negative id are dropped. The first row of a
+// segment is written, not added to a cleared one: the output is touched once for every row.
+template <typename T, typename Index>
+void UnsortedSegments(Combine how, const T* data, const Index* ids, int64_t rows, int64_t inner,
+                      int64_t segments, T* out, WorkerTeam& team) {
+  const RowUpdate<T> update(how);
+  const T identity = IdentityOf<T>(how);
+  ForRowRanges(segments, rows * inner, team, [&](int64_t first, int64_t last) {
+    std::vector<uint8_t> seen(static_cast<size_t>(last - first), 0);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t id = ids[row];
+      if (id < first || id >= last) continue;
+      T* target = out + id * inner;
+      if (!seen[static_cast<size_t>(id - first)]) {
+        seen[static_cast<size_t>(id - first)] = 1;
+        // Plus zero, so that a lone -0 becomes 0 as a sum from zero does.
+        const T* source = data + row * inner;
+        if (how == Combine::kAdd) {
+          for (int64_t i = 0; i < inner; ++i) target[i] = source[i] + T{0};
+        } else {
+          std::fill_n(target, inner, identity);
+          update(inner, target, source);
+        }
+      } else {
+        update(inner, target, data + row * inner);
+      }
+    }
+    for (int64_t id = first; id < last; ++id) {
+      if (!seen[static_cast<size_t>(id - first)]) std::fill_n(out + id * inner, inner, identity);
+    }
+  });
+}
+
+template <Combine how>
+void ComputeUnsortedSegment(KernelContext& context) {
+  const TensorRef& data = context.input(0);
+  const TensorRef& ids = context.input(1);
+  const int64_t segments = ReadInt(context.input(2), "num_segments");
+  if (segments < 0) {
+    Throw(Code::kInvalidArgument, "Input num_segments == {} must not be negative.", segments);
+  }
+  bool prefix = ids.shape.rank() <= data.shape.rank();
+  for (int d = 0; prefix && d < ids.shape.rank(); ++d) prefix = ids.shape[d] == data.shape[d];
+  if (!prefix) {
+    Throw(Code::kInvalidArgument, "data.shape = {} does not start with segment_ids.shape = {}",
+          data.shape.ToString(), ids.shape.ToString());
+  }
+  Shape shape{segments};
+  for (int d = ids.shape.rank(); d < data.shape.rank(); ++d) shape.Append(data.shape[d]);
+  const int64_t rows = ids.NumElements();
+  const int64_t inner = SizeOfDims(data.shape, ids.shape.rank(), data.shape.rank());
+  DispatchIndex("UnsortedSegment", ids.dtype, [&](auto index) {
+    using Index = decltype(index);
+    CheckSegmentIds<Index>(ids, segments);
+    ShapeOutput(context, 0, shape);
+    DispatchNumber("UnsortedSegment", data.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      UnsortedSegments<T, Index>(how, data.as<T>(), ids.as<Index>(), rows, inner, segments,
+                                 context.output().as<T>(), context.team());
+    });
+  });
+}
+
+enum class Scaling { kNone, kMean, kSqrt };
+
+// Sorted segment numbers: row i of `rows` belongs to segment ids[i]. Segments without rows are `empty`.
+struct SortedSegments {
+  std::vector<int64_t> ids;
+  int64_t segments = 0;
+};
+
+SortedSegments ReadSortedSegments(const TensorRef& ids, int64_t rows, int64_t requested) {
+  if (ids.shape.rank() != 1 || ids.NumElements() != rows) {
+    Throw(Code::kInvalidArgument,
+          "segment_ids should be a vector of the same size as dimension 0 of input: {}", rows);
+  }
+  SortedSegments result{ReadInts(ids), requested};
+  int64_t previous = 0;
+  for (const int64_t id : result.ids) {
+    if (id < 0) Throw(Code::kInvalidArgument, "segment ids must be >= 0");
+    if (id < previous) Throw(Code::kInvalidArgument, "segment ids are not increasing");
+    previous = id;
+  }
+  if (requested < 0) {
+    result.segments = result.ids.empty() ? 0 : AddDims(previous, 1);
+  } else if (!result.ids.empty() && previous >= requested) {
+    Throw(Code::kInvalidArgument, "segment ids must be < num_segments");
+  }
+  return result;
+}
+
+// row_of(i) gives the data of row i. A segment is the work of one worker.
+template <typename T, typename RowOf>
+void ReduceSorted(Combine how, Scaling scaling, const SortedSegments& sorted, int64_t inner, T empty, T* out,
+                  WorkerTeam& team, const RowOf& row_of) {
+  const RowUpdate<T> update(how);
+  const std::vector<int64_t>& ids = sorted.ids;
+  const auto rows = static_cast<int64_t>(ids.size());
+  const int64_t row_bytes = std::max<int64_t>(1, inner * static_cast<int64_t>(sizeof(T)));
+  const int64_t grain = std::max<int64_t>(1, kRowBlockBytes / row_bytes);
+  team.ParallelFor(sorted.segments, grain, [&](int64_t first, int64_t last) {
+    auto row = std::lower_bound(ids.begin(), ids.end(), first) - ids.begin();
+    for (int64_t id = first; id < last; ++id) {
+      T* target = out + id * inner;
+      const int64_t begin = row;
+      for (; row < rows && ids[static_cast<size_t>(row)] == id; ++row) {
+        if (row == begin) {
+          std::copy_n(row_of(row), inner, target);
+        } else {
+          update(inner, target, row_of(row));
+        }
+      }
+      const int64_t count = row - begin;
+      if (count == 0) std::fill_n(target, inner, empty);
+      if (scaling == Scaling::kNone || count <= 1) continue;
+      const double divisor =
+          scaling == Scaling::kMean ? static_cast<double>(count) : std::sqrt(static_cast<double>(count));
+      for (int64_t i = 0; i < inner; ++i) target[i] = static_cast<T>(target[i] / static_cast<T>(divisor));
+    }
+  });
+}
+
+template <Combine how, Scaling scaling>
+void ComputeSegment(KernelContext& context) {
+  const TensorRef& data = context.input(0);
+  if (data.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
+  const SortedSegments sorted = ReadSortedSegments(context.input(1), data.shape[0], -1);
+  Shape shape = data.shape;
+  shape.set_dim(0, sorted.segments);
+  ShapeOutput(context, 0, shape);
+  const int64_t inner = SizeOfDims(data.shape, 1, data.shape.rank());
+  DispatchNumber("Segment", data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    // Gaps hold the identity of a sum or a product; TensorFlow leaves 0 for extremes.
+    const T empty = how == Combine::kMul ? T{1} : T{0};
+    ReduceSorted<T>(how, scaling, sorted, inner, empty, context.output().as<T>(), context.team(),
+                    [&](int64_t row) { return data.as<T>() + row * inner; });
+  });
+}
+
+// data, indices, segment_ids [, num_segments]: rows data[indices[i]].
+template <Scaling scaling>
+void ComputeSparseSegment(KernelContext& context) {
+  const TensorRef& data = context.input(0);
+  const TensorRef& indices = context.input(1);
+  if (data.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
+  const int64_t requested = context.num_inputs() == 4 ? ReadInt(context.input(3), "num_segments") : -1;
+  if (context.num_inputs() == 4 && requested < 0) {
+    Throw(Code::kInvalidArgument, "num_segments must be >= 0, got {}", requested);
+  }
+  const SortedSegments sorted = ReadSortedSegments(context.input(2), indices.NumElements(), requested);
+  CheckIndices("indices", indices, data.shape[0]);
+  const std::vector<int64_t> rows = ReadInts(indices);
+  Shape shape = data.shape;
+  shape.set_dim(0, sorted.segments);
+  ShapeOutput(context, 0, shape);
+  const int64_t inner = SizeOfDims(data.shape, 1, data.shape.rank());
+  DispatchReal("SparseSegment", data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    ReduceSorted<T>(Combine::kAdd, scaling, sorted, inner, T{0}, context.output().as<T>(), context.team(),
+                    [&](int64_t row) { return data.as<T>() + rows[static_cast<size_t>(row)] * inner; });
+  });
+}
+
+}  // namespace
+
+void RegisterSegmentKernels(KernelRegistry& registry) {
+  registry.Register("UnsortedSegmentSum", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kAdd>>);
+  registry.Register("UnsortedSegmentProd", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kMul>>);
+  registry.Register("UnsortedSegmentMax", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kMax>>);
+  registry.Register("UnsortedSegmentMin", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kMin>>);
+  registry.Register("SegmentSum", MakeFunctionKernel<ComputeSegment<Combine::kAdd, Scaling::kNone>>);
+  registry.Register("SegmentMean", MakeFunctionKernel<ComputeSegment<Combine::kAdd, Scaling::kMean>>);
+  registry.Register("SegmentProd", MakeFunctionKernel<ComputeSegment<Combine::kMul, Scaling::kNone>>);
+  registry.Register("SegmentMax", MakeFunctionKernel<ComputeSegment<Combine::kMax, Scaling::kNone>>);
+  registry.Register("SegmentMin", MakeFunctionKernel<ComputeSegment<Combine::kMin, Scaling::kNone>>);
+  for (const std::string suffix : {"", "WithNumSegments"}) {
+    registry.Register("SparseSegmentSum" + suffix, MakeFunctionKernel<ComputeSparseSegment<Scaling::kNone>>);
+    registry.Register("SparseSegmentMean" + suffix, MakeFunctionKernel<ComputeSparseSegment<Scaling::kMean>>);
+    registry.Register("SparseSegmentSqrtN" + suffix,
+                      MakeFunctionKernel<ComputeSparseSegment<Scaling::kSqrt>>);
+  }
+}
+
+}  // namespace lanescope::exec

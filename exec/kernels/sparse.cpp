@@ -1,0 +1,12 @@
+#include "exec/kernels/sparse_kernels.h"
+
+namespace lanescope::exec {
+
+void RegisterSparseKernels(KernelRegistry& registry) {
+  RegisterUniqueKernels(registry);
+  RegisterSegmentKernels(registry);
+  RegisterPartitionKernels(registry);
+  RegisterScatterNdKernels(registry);
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,13 @@
+// The files of the sparse family; RegisterSparseKernels calls them.
+#pragma once
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+void RegisterUniqueKernels(KernelRegistry& registry);     // Unique, UniqueWithCounts, Where
+void RegisterSegmentKernels(KernelRegistry& registry);    // UnsortedSegment*, Segment*, SparseSegment*
+void RegisterPartitionKernels(KernelRegistry& registry);  // DynamicStitch, DynamicPartition
+void RegisterScatterNdKernels(KernelRegistry& registry);  // ScatterNd, TensorScatter*
+
+}  // namespace lanescope::exec

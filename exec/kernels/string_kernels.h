@@ -1,0 +1,11 @@
+// The files of the string family; RegisterStringKernels calls them.
+#pragma once
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+void RegisterTextKernels(KernelRegistry& registry);   // AsString, StringToNumber, StringJoin
+void RegisterTableKernels(KernelRegistry& registry);  // HashTable, LookupTable*
+
+}  // namespace lanescope::exec

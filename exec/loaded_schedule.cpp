@@ -1,0 +1,341 @@
+#include "exec/loaded_schedule.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/op.h"
+#include "exec/pacer.h"
+
+namespace lanescope::exec {
+namespace {
+
+// Ops that may meet a variable without a value.
+bool AcceptsUninitialized(const std::string& op) {
+  return op == "Assign" || op == "AssignVariableOp" || op == "IsVariableInitialized" ||
+         op == "VarIsInitializedOp" || op == "DestroyResourceOp";
+}
+
+bool IsVariableNode(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  return def != nullptr && def->role == StateRole::kVariable;
+}
+
+int64_t ByteCount(const TensorRef& tensor) {
+  return tensor.NumElements() * static_cast<int64_t>(ElementSize(tensor.dtype));
+}
+
+void CopyStrings(const TensorRef& from, const TensorRef& to) {
+  std::copy_n(from.as<std::string>(), from.NumElements(), to.as<std::string>());
+}
+
+}  // namespace
+
+Resource& LaunchContext::FindOrCreateResource(int input,
+                                              const std::function<std::unique_ptr<Resource>()>& create) {
+  const int node = input < 0 ? node_ : handles_[static_cast<size_t>(input)];
+  LANESCOPE_CHECK(node >= 0);
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  auto& resource = state_->resources[node];
+  if (resource == nullptr) resource = create();
+  return *resource;
+}
+
+LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
+                               std::shared_ptr<const Schedule> schedule,
+                               const std::vector<std::unique_ptr<Device>>& devices, SessionState* state)
+    : graph_(graph), schedule_(std::move(schedule)), devices_(devices), state_(state) {
+  std::map<std::string, int> missing;
+  for (const Command& command : schedule_->commands) {
+    if (command.kind != CommandKind::kLaunch) continue;
+    const std::string& op = graph_.node(command.node).op;
+    if (!KernelRegistry::Host().Has(op)) ++missing[op];
+  }
+  if (!missing.empty()) {
+    std::string list;
+    for (const auto& [op, count] : missing)
+      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", op, count);
+    Throw(Code::kUnimplemented, "no kernel here for {}; such a graph can be placed and simulated, not run",
+          list);
+  }
+  AddVariables();
+  LoadConstants();
+  commands_ = std::vector<LoadedCommand>(schedule_->commands.size());
+  shapes_.resize(schedule_->values.size());
+  for (size_t c = 0; c < commands_.size(); ++c) {
+    const CommandKind kind = schedule_->commands[c].kind;
+    if (kind == CommandKind::kLaunch) LoadLaunch(static_cast<int>(c));
+    if (kind == CommandKind::kCopy) LoadCopy(static_cast<int>(c), machine);
+  }
+}
+
+LoadedSchedule::~LoadedSchedule() {
+  for (const auto& [device, memory] : constant_blocks_) devices_[static_cast<size_t>(device)]->Free(memory);
+}
+
+void LoadedSchedule::AddVariables() {
+  for (const auto& [node, device] : schedule_->variables) {
+    auto [found, added] = state_->variables.try_emplace(node);
+    if (!added) continue;
+    const Node& variable = graph_.node(node);
+    const DataType dtype = RemoveRef(variable.TypeAttr("dtype"));
+    const Shape shape = variable.GetShapeAttr("shape");
+    if (!shape.IsExact())
+      Throw(Code::kUnimplemented, "variable '{}' has no fixed shape ({})", variable.name, shape.ToString());
+    if (ElementSize(dtype) == 0)
+      Throw(Code::kUnimplemented, "variable '{}' of {} cannot run here", variable.name, DataTypeName(dtype));
+    TensorRef& tensor = found->second.variable.tensor;
+    found->second.device = device;
+    tensor.dtype = dtype;
+    tensor.shape = shape;
+    tensor.capacity_bytes = ByteCount(tensor);
+    tensor.data = devices_[static_cast<size_t>(device)]->Allocate(tensor.capacity_bytes);
+  }
+}
+
+void LoadedSchedule::LoadConstants() {
+  constants_.assign(schedule_->values.size(), nullptr);
+  std::map<int, int64_t> bytes;
+  const auto padded = [](int64_t n) { return (n + 255) / 256 * 256; };
+  const auto own = [](const Value& v) {
+    return v.storage == Storage::kConstant && v.alias_of < 0 && v.dtype != DataType::kString;
+  };
+  for (const Value& value : schedule_->values) {
+    if (own(value)) bytes[value.device] += padded(value.constant->ByteSize());
+  }
+  std::map<int, std::byte*> next;
+  for (const auto& [device, total] : bytes) {
+    void* block = devices_[static_cast<size_t>(device)]->Allocate(total);
+    constant_blocks_.emplace_back(device, block);
+    next[device] = static_cast<std::byte*>(block);
+  }
+  for (size_t v = 0; v < constants_.size(); ++v) {
+    const Value& value = schedule_->values[v];
+    if (value.storage != Storage::kConstant || value.alias_of >= 0) continue;
+    if (value.dtype == DataType::kString) {
+      constants_[v] = const_cast<void*>(value.constant->raw_data());  // only read
+      continue;
+    }
+    std::byte*& at = next[value.device];
+    devices_[static_cast<size_t>(value.device)]->Upload(at, value.constant->raw_data(),
+                                                        value.constant->ByteSize());
+    constants_[v] = at;
+    at += padded(value.constant->ByteSize());
+  }
+}
+
+void LoadedSchedule::LoadLaunch(int number) {
+  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+  const Node& node = graph_.node(command.node);
+  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  loaded.kernel = KernelRegistry::Host().Create(node);
+  LaunchContext& context = loaded.context;
+  context.state_ = state_;
+  context.node_ = command.node;
+  context.random_counter_ = &state_->random_counters[command.node];
+  context.inputs_.resize(static_cast<size_t>(command.num_inputs));
+  context.outputs_.resize(static_cast<size_t>(command.num_outputs));
+  context.variables_.assign(static_cast<size_t>(command.num_inputs), nullptr);
+  context.handles_.assign(static_cast<size_t>(command.num_inputs), -1);
+  const int device = schedule_->queues[static_cast<size_t>(command.queue)].device;
+  context.team_ = &devices_[static_cast<size_t>(device)]->team();
+  const auto inputs = schedule_->Inputs(command);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = schedule_->values[static_cast<size_t>(inputs[i])];
+    const Value& root = value.alias_of >= 0 ? schedule_->values[static_cast<size_t>(value.alias_of)] : value;
+    if (!value.shape.IsExact()) loaded.dynamic = true;
+    context.handles_[i] = root.variable;
+    if (root.variable < 0 || !IsVariableNode(graph_.node(root.variable))) continue;
+    Variable* variable = &state_->variables.at(root.variable).variable;
+    context.variables_[i] = variable;
+    const bool replaced = node.op == "Assign" || node.op == "AssignVariableOp";
+    if (!AcceptsUninitialized(node.op) || (replaced && i > 0)) {
+      loaded.must_be_initialized.emplace_back(variable, &graph_.node(root.variable).name);
+    }
+  }
+  for (const int output : schedule_->Outputs(command)) {
+    if (!schedule_->values[static_cast<size_t>(output)].shape.IsExact()) loaded.dynamic = true;
+  }
+}
+
+void LoadedSchedule::LoadCopy(int number, const Machine& machine) {
+  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  loaded.context.inputs_.resize(1);
+  loaded.context.outputs_.resize(1);
+  const int src = schedule_->CopySource(command), dst = schedule_->CopyDestination(command);
+  if (src != dst) loaded.route = machine.RouteBetween(src, dst);
+  const Value& source = schedule_->values[static_cast<size_t>(schedule_->Inputs(command)[0])];
+  const Value& root = source.alias_of >= 0 ? schedule_->values[static_cast<size_t>(source.alias_of)] : source;
+  loaded.dynamic = !source.shape.IsExact();
+  if (root.variable >= 0 && IsVariableNode(graph_.node(root.variable))) {
+    loaded.must_be_initialized.emplace_back(&state_->variables.at(root.variable).variable,
+                                            &graph_.node(root.variable).name);
+  }
+}
+
+TensorRef LoadedSchedule::Locate(int number) const {
+  const Value& value = schedule_->values[static_cast<size_t>(number)];
+  const int root_number = value.alias_of >= 0 ? value.alias_of : number;
+  const Value& root = schedule_->values[static_cast<size_t>(root_number)];
+  TensorRef tensor;
+  tensor.dtype = value.dtype;
+  tensor.shape = value.shape.IsExact() ? value.shape : Shape::Unknown();
+  switch (root.storage) {
+    case Storage::kPlanned: {
+      if (root.buffer < 0) break;
+      const Buffer& buffer = schedule_->buffers[static_cast<size_t>(root.buffer)];
+      if (buffer.strings) {
+        auto& strings = const_cast<LoadedSchedule*>(this)->strings_[root.buffer];
+        const auto elements = static_cast<size_t>(std::max<int64_t>(0, root.shape.NumElements()));
+        if (strings.size() < elements) strings.resize(elements);
+        tensor.data = strings.data();
+        tensor.capacity_bytes = static_cast<int64_t>(strings.size() * sizeof(std::string));
+      } else {
+        tensor.data = arenas_[static_cast<size_t>(buffer.device)] + buffer.offset;
+        tensor.capacity_bytes = buffer.bytes;
+      }
+      break;
+    }
+    case Storage::kConstant:
+      tensor.data = constants_[static_cast<size_t>(root_number)];
+      tensor.capacity_bytes = root.bytes;
+      break;
+    case Storage::kVariable: {
+      const Variable& variable = state_->variables.at(root.variable).variable;
+      tensor.data = variable.tensor.data;
+      tensor.capacity_bytes = variable.tensor.capacity_bytes;
+      break;
+    }
+    case Storage::kFeed:
+    case Storage::kResource:
+      break;
+  }
+  return tensor;
+}
+
+void LoadedSchedule::Bind(const std::vector<std::byte*>& arenas) {
+  arenas_ = arenas;
+  feed_uses_.clear();
+  for (size_t c = 0; c < commands_.size(); ++c) {
+    const Command& command = schedule_->commands[c];
+    if (command.kind != CommandKind::kLaunch && command.kind != CommandKind::kCopy) continue;
+    LaunchContext& context = commands_[c].context;
+    const auto inputs = schedule_->Inputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      context.inputs_[i] = Locate(inputs[i]);
+      const Value& value = schedule_->values[static_cast<size_t>(inputs[i])];
+      const int root = value.alias_of >= 0 ? value.alias_of : inputs[i];
+      const auto feed = std::find(schedule_->feeds.begin(), schedule_->feeds.end(), root);
+      if (feed != schedule_->feeds.end()) {
+        feed_uses_.push_back(
+            {static_cast<int>(c), static_cast<int>(i), static_cast<int>(feed - schedule_->feeds.begin())});
+      }
+    }
+    const auto outputs = schedule_->Outputs(command);
+    for (size_t k = 0; k < outputs.size(); ++k) context.outputs_[k] = Locate(outputs[k]);
+    context.workspace_ = {};
+    if (command.workspace >= 0) {
+      const Buffer& buffer = schedule_->buffers[static_cast<size_t>(command.workspace)];
+      context.workspace_.data = arenas_[static_cast<size_t>(buffer.device)] + buffer.offset;
+      context.workspace_.capacity_bytes = buffer.bytes;
+    }
+  }
+}
+
+void LoadedSchedule::SetFeeds(const std::vector<Tensor>& feeds) {
+  feeds_ = feeds;
+  for (const FeedUse& use : feed_uses_) {
+    Tensor& tensor = feeds_[static_cast<size_t>(use.feed)];
+    TensorRef& input =
+        commands_[static_cast<size_t>(use.command)].context.inputs_[static_cast<size_t>(use.input)];
+    input.data = tensor.raw_data();
+    input.capacity_bytes = tensor.ByteSize();
+  }
+}
+
+int64_t LoadedSchedule::RunCommand(int number, Pacer* pacer, const std::atomic<bool>& cancelled) {
+  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  LaunchContext& context = loaded.context;
+  for (const auto& [variable, name] : loaded.must_be_initialized) {
+    if (!variable->initialized) {
+      Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}; run the init targets first",
+            *name);
+    }
+  }
+  const auto root = [&](int value) {
+    const int alias = schedule_->values[static_cast<size_t>(value)].alias_of;
+    return static_cast<size_t>(alias >= 0 ? alias : value);
+  };
+  if (loaded.dynamic) {
+    const auto inputs = schedule_->Inputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!schedule_->values[static_cast<size_t>(inputs[i])].shape.IsExact())
+        context.inputs_[i].shape = shapes_[root(inputs[i])];
+    }
+    const auto outputs = schedule_->Outputs(command);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
+        context.outputs_[k].shape = Shape::Unknown();
+    }
+  }
+  int64_t bytes = 0;
+  if (command.kind == CommandKind::kLaunch) {
+    loaded.kernel->Compute(context);
+  } else if (command.kind == CommandKind::kCopy) {
+    const TensorRef& from = context.inputs_[0];
+    TensorRef& to = context.outputs_[0];
+    if (loaded.dynamic) to.shape = from.shape;
+    if (from.dtype == DataType::kString) {
+      CopyStrings(from, to);
+    } else {
+      bytes = ByteCount(from);
+      if (loaded.route.has_value()) {
+        pacer->Copy(*loaded.route, to.data, from.data, bytes, cancelled);
+      } else if (bytes > 0) {
+        std::memcpy(to.data, from.data, static_cast<size_t>(bytes));
+      }
+    }
+  }
+  if (loaded.dynamic) {
+    const auto outputs = schedule_->Outputs(command);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
+        shapes_[root(outputs[k])] = context.outputs_[k].shape;
+    }
+  }
+  return bytes;
+}
+
+std::string LoadedSchedule::Describe(int number) const {
+  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+  const int device = schedule_->queues[static_cast<size_t>(command.queue)].device;
+  const Node& node = graph_.node(command.node);
+  return fmt::format("{} '{}' ({}) on {}", command.kind == CommandKind::kCopy ? "copy of node" : "node",
+                     node.name, node.op, devices_[static_cast<size_t>(device)]->spec().local_name());
+}
+
+Tensor LoadedSchedule::Fetch(int index) const {
+  const int number = schedule_->fetches[static_cast<size_t>(index)];
+  const Value& value = schedule_->values[static_cast<size_t>(number)];
+  const int root_number = value.alias_of >= 0 ? value.alias_of : number;
+  const Value& root = schedule_->values[static_cast<size_t>(root_number)];
+  if (root.storage == Storage::kFeed) {
+    const auto feed =
+        std::find(schedule_->feeds.begin(), schedule_->feeds.end(), root_number) - schedule_->feeds.begin();
+    return feeds_[static_cast<size_t>(feed)].Reshaped(
+        value.shape.IsExact() ? value.shape : feeds_[static_cast<size_t>(feed)].shape());
+  }
+  TensorRef source = Locate(number);
+  if (!value.shape.IsExact()) source.shape = shapes_[static_cast<size_t>(root_number)];
+  Tensor result(source.dtype, source.shape);
+  if (source.dtype == DataType::kString) {
+    std::copy_n(source.as<std::string>(), source.NumElements(), result.data<std::string>());
+  } else if (result.ByteSize() > 0) {
+    std::memcpy(result.raw_data(), source.data, static_cast<size_t>(result.ByteSize()));
+  }
+  return result;
+}
+
+}  // namespace lanescope::exec

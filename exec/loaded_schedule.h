@@ -1,0 +1,106 @@
+// A schedule made ready to run on the devices of a session: kernels, memory, and the operands of every
+// command.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dispatch.h"
+#include "core/graph.h"
+#include "core/schedule.h"
+#include "exec/device.h"
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+// What lives in a session from step to step. Kernels reach it through their context; the schedule's edges
+// order the accesses.
+struct SessionState {
+  struct VariableMemory {
+    Variable variable;
+    int device = 0;
+  };
+  std::map<int, VariableMemory> variables;             // by node id
+  std::map<int, std::unique_ptr<Resource>> resources;  // by node id; guarded by mutex
+  std::map<int, uint64_t> random_counters;             // by node id; entries made when a schedule is loaded
+  std::mutex mutex;
+};
+
+class LaunchContext : public KernelContext {
+ public:
+  Resource& FindOrCreateResource(int input,
+                                 const std::function<std::unique_ptr<Resource>()>& create) override;
+  uint64_t& random_counter() override { return *random_counter_; }
+
+ private:
+  friend class LoadedSchedule;
+  SessionState* state_ = nullptr;
+  int node_ = -1;
+  std::vector<int> handles_;  // by input: the node id of the resource behind it, -1 none
+  uint64_t* random_counter_ = nullptr;
+};
+
+// One command ready to run. For a copy, input 0 and output 0 of the context are source and destination.
+struct LoadedCommand {
+  std::unique_ptr<Kernel> kernel;
+  LaunchContext context;
+  std::optional<Route> route;  // copies between devices
+  bool dynamic = false;        // some operand's shape is known only at run time
+  std::vector<std::pair<const Variable*, const std::string*>> must_be_initialized;
+};
+
+// Not thread-safe, except that RunCommand may be called for different commands at the same time while a step
+// runs.
+class LoadedSchedule {
+ public:
+  // Makes kernels and variables. Throws Unimplemented listing all ops that lack a kernel, with their counts.
+  LoadedSchedule(const Graph& graph, const Machine& machine, std::shared_ptr<const Schedule> schedule,
+                 const std::vector<std::unique_ptr<Device>>& devices, SessionState* state);
+  ~LoadedSchedule();
+
+  const Schedule& schedule() const { return *schedule_; }
+  // Points every operand into the arenas (by device). Called after loading and whenever an arena has moved.
+  void Bind(const std::vector<std::byte*>& arenas);
+  int64_t bound_generation = -1;
+
+  // Points the feed operands at the tensors of the next step, in the order of the schedule's feeds.
+  void SetFeeds(const std::vector<Tensor>& feeds);
+  // Bytes moved by a copy, or 0. Throws what the kernel throws, with the node named.
+  int64_t RunCommand(int command, class Pacer* pacer, const std::atomic<bool>& cancelled);
+  // "node 'c' (MatMul) on GPU:0", for messages.
+  std::string Describe(int command) const;
+  // A copy of a fetched value, after the step.
+  Tensor Fetch(int index) const;
+
+ private:
+  TensorRef Locate(int value) const;
+  void LoadLaunch(int command);
+  void LoadCopy(int command, const Machine& machine);
+  void LoadConstants();
+  void AddVariables();
+
+  const Graph& graph_;
+  std::shared_ptr<const Schedule> schedule_;
+  const std::vector<std::unique_ptr<Device>>& devices_;
+  SessionState* state_;
+  std::vector<LoadedCommand> commands_;
+  std::vector<std::byte*> arenas_;
+  std::vector<void*> constants_;                        // by value, null if not a constant
+  std::vector<std::pair<int, void*>> constant_blocks_;  // (device, memory) to give back
+  std::map<int, std::vector<std::string>> strings_;     // by buffer
+  std::vector<Tensor> feeds_;
+  std::vector<Shape> shapes_;  // by value: the actual shape in the current step, for bounded ones
+  struct FeedUse {
+    int command;
+    int input;
+    int feed;
+  };
+  std::vector<FeedUse> feed_uses_;
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,276 @@
+// Inner loops on plain memory, compiled once per instruction set and chosen at run time. Kernels split the
+// work and call these; nothing here knows of shapes, threads or devices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/dtype.h"
+
+namespace lanescope::exec {
+
+// Element types that arithmetic loops exist for.
+enum class LoopType : uint8_t { kFloat, kDouble, kInt32, kInt64, kCount };
+inline constexpr size_t kLoopTypes = static_cast<size_t>(LoopType::kCount);
+
+// y = op(x).
+enum class UnaryOp : uint8_t {
+  kAbs,
+  kNeg,
+  kSign,
+  kSquare,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kExp,
+  kExpm1,
+  kLog,
+  kLog1p,
+  kTanh,
+  kSigmoid,
+  kErf,
+  kErfc,
+  kFloor,
+  kCeil,
+  kRound,  // half to even
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kLgamma,
+  kInvert,
+  kRelu,
+  kRelu6,
+  kElu,
+  kSelu,
+  kSoftplus,
+  kSoftsign,
+  kCount
+};
+
+// Tests of an element; y is bool.
+enum class TestOp : uint8_t { kIsNan, kIsInf, kIsFinite, kCount };
+
+// y = op(a, b). Gradients take TensorFlow's argument order (TanhGrad: a = y, b = dy; ReluGrad: a = dy, b =
+// x).
+enum class BinaryOp : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kMulNoNan,
+  kDiv,          // real division; integers: toward zero
+  kTruncateDiv,  // toward zero for every type
+  kDivNoNan,
+  kFloorDiv,
+  kTruncateMod,
+  kFloorMod,
+  kPow,
+  kMaximum,
+  kMinimum,
+  kSquaredDifference,
+  kAtan2,
+  kXdivy,
+  kXlogy,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kLeftShift,
+  kRightShift,
+  kTanhGrad,
+  kSigmoidGrad,
+  kSqrtGrad,
+  kRsqrtGrad,
+  kReciprocalGrad,
+  kReluGrad,
+  kRelu6Grad,
+  kEluGrad,
+  kSeluGrad,
+  kSoftplusGrad,
+  kSoftsignGrad,
+  kCount
+};
+
+// y (bool) = op(a, b).
+enum class CompareOp : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kCount };
+
+enum class ReduceOp : uint8_t { kSum, kSumSquares, kProd, kMax, kMin, kCount };
+
+// `rows` runs of `n` elements. Element i of row r of an operand is at row * r + step * i; steps are 0 or 1
+// elements, rows any number. The output is dense and may be the same memory as an operand of step 1 with
+// rows apart n.
+struct Operand {
+  const void* data;
+  int64_t row;   // elements from one row to the next
+  int64_t step;  // 0: one value a row, 1: n values
+};
+
+using UnaryLoop = void (*)(int64_t n, const void* x, void* y);
+using BinaryLoop = void (*)(int64_t rows, int64_t n, Operand a, Operand b, void* y);
+using CastLoop = void (*)(int64_t n, const void* x, void* y);
+// y = condition ? a : b by element size; every operand with its own rows and step.
+using SelectLoop = void (*)(int64_t rows, int64_t n, Operand condition, Operand a, Operand b, void* y);
+// *result = op(x[0..n)), from the op's identity.
+using ReduceLoop = void (*)(int64_t n, const void* x, void* result);
+// result[i] = op(result[i], x[i]), i < n, for `rows` rows of x that lie `row` elements apart.
+using ReduceRowsLoop = void (*)(int64_t rows, int64_t row, int64_t n, const void* x, void* result);
+
+// Products of dense matrices; c has c_row elements from one row to the next, the right factor's rows b_step.
+template <typename T>
+struct ProductLoops {
+  // Columns of the right factor come in panels of this many.
+  int64_t panel;
+  // `columns` <= panel columns of b[i * k_step + j * column_step] to panel[k][panel], zero-filled.
+  void (*pack)(int64_t k, int64_t columns, const T* b, int64_t k_step, int64_t column_step, T* panel);
+  // c[rows][columns] = a * b, or += where `add`. Element (r, i) of a is a[r * a_row + i * a_k], where a_row
+  // or a_k is 1. A whole panel of each row of b is readable. A sum runs over i in order, whatever the tile.
+  void (*multiply)(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t a_row, int64_t a_k,
+                   const T* b, int64_t b_step, T* c, int64_t c_row, bool add);
+  T (*dot)(int64_t n, const T* x, const T* y);
+};
+
+// A convolution whose input has its padding written out: a patch is `runs` runs of `run_length` contiguous
+// elements that start at base + run_offsets[j]; patches of consecutive positions of one output row lie
+// `patch_step` elements apart.
+struct PatchRuns {
+  const int64_t* run_offsets;
+  int64_t runs;
+  int64_t run_length;
+  int64_t patch_step;
+};
+
+template <typename T>
+struct ConvLoops {
+  // Columns of a filter lie in panels of this many, [ceil(n / panel)][k][panel], the last one zero-filled;
+  // k counts the elements of a patch, n the filters.
+  int64_t panel;
+  void (*pack)(int64_t k, int64_t n, const T* filter, T* panels);
+  void (*unpack)(int64_t k, int64_t n, const T* panels, T* filter);
+  // out[p * out_step + c] = sum over k of patch(p)[k] * filter[k][c], for p < positions and c < n.
+  void (*forward)(const PatchRuns& patch, int64_t positions, const T* base, const T* panels, int64_t n,
+                  T* out, int64_t out_step);
+  // panels[k][c] += sum over p of patch(p)[k] * grad[p][c]. Positions are `rows` rows of `positions`; the
+  // patches of the rows start base_row elements apart; grad is dense.
+  void (*filter_grad)(const PatchRuns& patch, int64_t rows, int64_t base_row, int64_t positions,
+                      const T* base, const T* grad, int64_t n, T* panels);
+};
+
+// Windows over rows of `n` contiguous elements (channels, or a whole row where windows are one step apart).
+template <typename T>
+struct PoolLoops {
+  void (*max)(int64_t n, const T* x, T* y);  // y = x > y ? x : y: NaN never wins
+  // Where x == y and left != 0: dx += dy and left = 0. (The first maximum of a window takes its gradient.)
+  void (*max_grad)(int64_t n, const T* x, const T* y, const T* dy, T* left, T* dx);
+  void (*add)(int64_t n, const T* x, T* y);                  // y += x
+  void (*add_scaled)(int64_t n, T scale, const T* x, T* y);  // y += scale * x
+  void (*scale)(int64_t n, T scale, T* y);                   // y *= scale
+};
+
+template <typename T>
+struct RowLoops {
+  // Softmax (or its logarithm) of each of `rows` rows of n.
+  void (*softmax)(int64_t rows, int64_t n, const T* x, T* y);
+  void (*log_softmax)(int64_t rows, int64_t n, const T* x, T* y);
+  // y = x * (bias + alpha * (sum of squares over [i - radius, i + radius]))^-beta along rows of n channels.
+  // scratch: 3 * n + 2 * radius elements.
+  void (*lrn)(int64_t rows, int64_t n, int64_t radius, T bias, T alpha, T beta, const T* x, T* y, T* scratch);
+  void (*lrn_grad)(int64_t rows, int64_t n, int64_t radius, T bias, T alpha, T beta, const T* x, const T* y,
+                   const T* dy, T* dx, T* scratch);
+  void (*leaky_relu)(int64_t n, T alpha, const T* x, T* y);
+  void (*leaky_relu_grad)(int64_t n, T alpha, const T* dy, const T* x, T* dx);
+};
+
+// Optimizer steps, in TensorFlow's order of operations.
+template <typename T>
+struct TrainLoops {
+  void (*gradient_descent)(int64_t n, T rate, const T* grad, T* var);  // var -= rate * grad
+  // accum = accum * momentum + grad; var -= rate * accum (nesterov: rate * (grad + momentum * accum)).
+  void (*momentum)(int64_t n, T rate, T momentum, bool nesterov, const T* grad, T* var, T* accum);
+  // m += (grad - m) * (1 - beta1); v += (grad^2 - v) * (1 - beta2); var -= m * rate / (sqrt(v) + epsilon),
+  // with rate already corrected for bias (nesterov: (grad * (1 - beta1) + beta1 * m) in place of m).
+  void (*adam)(int64_t n, T rate, T beta1, T beta2, T epsilon, bool nesterov, const T* grad, T* var, T* m,
+               T* v);
+  void (*adagrad)(int64_t n, T rate, bool update, const T* grad, T* var, T* accum);
+  // ms = ms * rho + grad^2 * (1 - rho); mom = mom * momentum + rate * grad / sqrt(ms + epsilon); var -= mom.
+  void (*rms_prop)(int64_t n, T rate, T rho, T momentum, T epsilon, const T* grad, T* var, T* ms, T* mom);
+};
+
+// Casts: from and to these types, in this order.
+inline constexpr DataType kCastTypes[] = {DataType::kFloat,  DataType::kDouble, DataType::kInt32,
+                                          DataType::kInt64,  DataType::kBool,   DataType::kUint8,
+                                          DataType::kInt8,   DataType::kInt16,  DataType::kUint16,
+                                          DataType::kUint32, DataType::kUint64};
+inline constexpr size_t kNumCastTypes = std::size(kCastTypes);
+
+// One instruction set's loops; a null entry is an operation that does not exist for the type.
+struct Loops {
+  const char* isa = "";
+  UnaryLoop unary[static_cast<size_t>(UnaryOp::kCount)][kLoopTypes] = {};
+  UnaryLoop test[static_cast<size_t>(TestOp::kCount)][kLoopTypes] = {};
+  BinaryLoop binary[static_cast<size_t>(BinaryOp::kCount)][kLoopTypes] = {};
+  BinaryLoop compare[static_cast<size_t>(CompareOp::kCount)][kLoopTypes] = {};
+  CastLoop cast[kNumCastTypes][kNumCastTypes] = {};
+  SelectLoop select_8 = nullptr;  // elements of 1, 2, 4, 8 bytes
+  SelectLoop select_16 = nullptr;
+  SelectLoop select_32 = nullptr;
+  SelectLoop select_64 = nullptr;
+  BinaryLoop logical_and = nullptr;
+  BinaryLoop logical_or = nullptr;
+  BinaryLoop bool_equal = nullptr;
+  BinaryLoop bool_not_equal = nullptr;
+  UnaryLoop logical_not = nullptr;
+  ReduceLoop reduce[static_cast<size_t>(ReduceOp::kCount)][kLoopTypes] = {};
+  ReduceRowsLoop reduce_rows[static_cast<size_t>(ReduceOp::kCount)][kLoopTypes] = {};
+  ProductLoops<float> product_float = {};
+  ProductLoops<double> product_double = {};
+  ConvLoops<float> conv_float = {};
+  ConvLoops<double> conv_double = {};
+  PoolLoops<float> pool_float = {};
+  PoolLoops<double> pool_double = {};
+  RowLoops<float> rows_float = {};
+  RowLoops<double> rows_double = {};
+  TrainLoops<float> train_float = {};
+  TrainLoops<double> train_double = {};
+
+  template <typename T>
+  const ProductLoops<T>& product() const;
+  template <typename T>
+  const ConvLoops<T>& conv() const;
+  template <typename T>
+  const PoolLoops<T>& pool() const;
+  template <typename T>
+  const RowLoops<T>& rows() const;
+  template <typename T>
+  const TrainLoops<T>& train() const;
+};
+
+#define LANESCOPE_LOOPS_OF(T, Kind, part)        \
+  template <>                                    \
+  inline const Kind<T>& Loops::part<T>() const { \
+    return part##_##T;                           \
+  }
+LANESCOPE_LOOPS_OF(float, ProductLoops, product)
+LANESCOPE_LOOPS_OF(double, ProductLoops, product)
+LANESCOPE_LOOPS_OF(float, ConvLoops, conv)
+LANESCOPE_LOOPS_OF(double, ConvLoops, conv)
+LANESCOPE_LOOPS_OF(float, PoolLoops, pool)
+LANESCOPE_LOOPS_OF(double, PoolLoops, pool)
+LANESCOPE_LOOPS_OF(float, RowLoops, rows)
+LANESCOPE_LOOPS_OF(double, RowLoops, rows)
+LANESCOPE_LOOPS_OF(float, TrainLoops, train)
+LANESCOPE_LOOPS_OF(double, TrainLoops, train)
+#undef LANESCOPE_LOOPS_OF
+
+// The best loops that this processor runs; chosen once.
+const Loops& HostLoops();
+// Every set that this processor runs, plainest first.
+std::span<const Loops> AvailableLoops();
+
+}  // namespace lanescope::exec

@@ -1,0 +1,214 @@
+#include "exec/measure.h"
+
+#include <cblas.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "core/recorder.h"
+#include "exec/pacer.h"
+
+namespace lanescope::exec {
+namespace {
+
+double Median(std::vector<double> samples) {
+  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+int64_t ThreadCpuNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{1000000000} * now.tv_sec + now.tv_nsec;
+}
+
+int UsableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+// A piece of work of about a millisecond that one thread can repeat.
+class Load {
+ public:
+  virtual ~Load() = default;
+  virtual void Run() = 0;
+};
+
+class ComputeLoad : public Load {
+ public:
+  static constexpr int kSize = 256;
+  static constexpr int kProducts = 3;
+  static constexpr double kFlops = 2.0 * kSize * kSize * kSize * kProducts;
+  ComputeLoad() : a_(kSize * kSize, 0.5f), b_(kSize * kSize, 0.25f), c_(kSize * kSize) {}
+  void Run() override {
+    for (int i = 0; i < kProducts; ++i) {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0f, a_.data(), kSize,
+                  b_.data(), kSize, 0.0f, c_.data(), kSize);
+    }
+  }
+
+ private:
+  std::vector<float> a_, b_, c_;
+};
+
+// z = x + y, walking through arrays that no private cache holds.
+class MemoryLoad : public Load {
+ public:
+  static constexpr size_t kElements = size_t{4} << 20;
+  static constexpr size_t kPart = kElements / 8;
+  static constexpr double kBytes = 3.0 * sizeof(float) * kPart;
+  MemoryLoad() : x_(kElements, 1.0f), y_(kElements, 2.0f), z_(kElements) {}
+  void Run() override {
+    const float* x = x_.data() + part_ * kPart;
+    const float* y = y_.data() + part_ * kPart;
+    float* z = z_.data() + part_ * kPart;
+    for (size_t i = 0; i < kPart; ++i) z[i] = x[i] + y[i];
+    part_ = (part_ + 1) % 8;
+  }
+
+ private:
+  std::vector<float> x_, y_, z_;
+  size_t part_ = 0;
+};
+
+class CopyLoad : public Load {
+ public:
+  CopyLoad(const Machine& machine, Route route)
+      : pacer_(machine), route_(std::move(route)), from_(kBytes(), 1), to_(kBytes()) {}
+  void Run() override { pacer_.Copy(route_, to_.data(), from_.data(), Bytes(), never_); }
+
+ private:
+  static size_t kBytes() { return size_t{8} << 20; }
+  // About two milliseconds of the link.
+  int64_t Bytes() const {
+    return std::clamp<int64_t>(static_cast<int64_t>(route_.bandwidth * 0.002), 64 << 10, 8 << 20);
+  }
+
+  Pacer pacer_;
+  Route route_;
+  std::vector<char> from_, to_;
+  std::atomic<bool> never_{false};
+};
+
+// Repeats a load on a second thread while the object lives.
+class Neighbour {
+ public:
+  explicit Neighbour(Load* load)
+      : thread_([this, load] {
+          const int64_t cpu = ThreadCpuNs(), wall = NowNs();
+          while (!stop_.load(std::memory_order_relaxed)) load->Run();
+          cores_ = static_cast<double>(ThreadCpuNs() - cpu) /
+                   static_cast<double>(std::max<int64_t>(1, NowNs() - wall));
+        }) {}
+  // The share of a core that the load used.
+  double Stop() {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+    return cores_;
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  double cores_ = 0;
+  std::thread thread_;
+};
+
+// Median ns of one repetition.
+double TimeLoad(Load* load, int64_t budget_ns) {
+  std::vector<double> samples;
+  load->Run();
+  const int64_t end = NowNs() + budget_ns;
+  while (samples.size() < 5 || NowNs() < end) {
+    const int64_t start = NowNs();
+    load->Run();
+    samples.push_back(static_cast<double>(NowNs() - start));
+    if (samples.size() > 2000) break;
+  }
+  return Median(std::move(samples));
+}
+
+Route CopyRoute(const Machine& machine) {
+  const auto gpus = machine.Gpus();
+  if (gpus.size() >= 2) return machine.RouteBetween(gpus[0], gpus[1]);
+  if (gpus.size() == 1) return machine.RouteBetween(machine.host(), gpus[0]);
+  Route route;  // a machine without links: an unpaced copy
+  route.bandwidth = MeasuredCopyBandwidth();
+  return route;
+}
+
+}  // namespace
+
+HostMeasurement MeasureHost(const Machine& machine, int budget_ms) {
+  HostMeasurement result;
+  openblas_set_num_threads(1);
+  result.cores = UsableCores();
+  const auto make = [&](int kind) -> std::unique_ptr<Load> {
+    if (kind == 0) return std::make_unique<ComputeLoad>();
+    if (kind == 1) return std::make_unique<MemoryLoad>();
+    return std::make_unique<CopyLoad>(machine, CopyRoute(machine));
+  };
+  std::array<std::unique_ptr<Load>, kNumLoadClasses> victims, neighbours;
+  for (int i = 0; i < kNumLoadClasses; ++i) {
+    victims[static_cast<size_t>(i)] = make(i);
+    neighbours[static_cast<size_t>(i)] = make(i);
+  }
+  constexpr int kRounds = 3;
+  const int64_t slot = int64_t{1000000} * budget_ms / (kRounds * kNumLoadClasses * (kNumLoadClasses + 1));
+  for (size_t v = 0; v < kNumLoadClasses; ++v) {
+    std::array<std::vector<double>, kNumLoadClasses> ratios;
+    std::vector<double> alone_times;
+    for (int round = 0; round < kRounds; ++round) {
+      const double alone = TimeLoad(victims[v].get(), slot);
+      alone_times.push_back(alone);
+      for (size_t n = 0; n < kNumLoadClasses; ++n) {
+        Neighbour neighbour(neighbours[n].get());
+        ratios[n].push_back(TimeLoad(victims[v].get(), slot) / alone);
+        const double cores = neighbour.Stop();
+        if (n == static_cast<size_t>(LoadClass::kCopy))
+          result.copy_cores = std::max(result.copy_cores, std::min(1.0, cores));
+      }
+    }
+    for (size_t n = 0; n < kNumLoadClasses; ++n) result.slowdown[v][n] = std::max(1.0, Median(ratios[n]));
+    const double alone = Median(alone_times);
+    if (v == static_cast<size_t>(LoadClass::kCompute))
+      result.flops_per_second = 1e9 * ComputeLoad::kFlops / alone;
+    if (v == static_cast<size_t>(LoadClass::kMemory))
+      result.bytes_per_second = 1e9 * MemoryLoad::kBytes / alone;
+  }
+  return result;
+}
+
+std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, int repetitions) {
+  std::vector<LinkTime> times;
+  Pacer pacer(machine);
+  const std::atomic<bool> never{false};
+  const auto capacity = static_cast<size_t>(std::max<int64_t>(4, max_bytes));
+  const std::vector<char> from(capacity, 1);
+  std::vector<char> to(capacity);
+  for (const LinkSpec& link : machine.links) {
+    for (const auto& [src, dst] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
+      const Route route = machine.RouteBetween(src, dst);
+      for (int64_t bytes = 4; bytes <= max_bytes; bytes = bytes < 65536 ? bytes * 128 : bytes * 4) {
+        std::vector<double> samples;
+        for (int r = 0; r < repetitions; ++r) {
+          const int64_t start = NowNs();
+          pacer.Copy(route, to.data(), from.data(), bytes, never);
+          samples.push_back(static_cast<double>(NowNs() - start));
+        }
+        times.push_back({src, dst, bytes, static_cast<int64_t>(Median(std::move(samples)))});
+      }
+      if (link.duplex) continue;
+      break;
+    }
+  }
+  return times;
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,39 @@
+// Microbenchmarks of the machine that virtual devices are made of: rates, links, and how work beside other
+// work slows down. They run no graph and no placement, so predictions may use them without seeing what they
+// predict.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/machine.h"
+
+namespace lanescope::exec {
+
+// What a piece of work mostly uses.
+enum class LoadClass : int { kCompute, kMemory, kCopy };
+inline constexpr int kNumLoadClasses = 3;
+
+struct HostMeasurement {
+  int cores = 0;                // that this process may use
+  double flops_per_second = 0;  // float32 matrix product, one worker
+  double bytes_per_second = 0;  // read plus written, streaming over arrays beyond the caches, one worker
+  // [victim][beside]: time with one such neighbour divided by time alone; medians of interleaved repetitions.
+  std::array<std::array<double, kNumLoadClasses>, kNumLoadClasses> slowdown{};
+  double copy_cores = 0;  // share of a core that one copy between GPUs keeps busy
+};
+
+struct LinkTime {
+  int src = 0, dst = 0;
+  int64_t bytes = 0;
+  int64_t ns = 0;  // median
+};
+
+// About `budget_ms` in all. Copies are paced to the machine's first link between GPUs (the host's first link
+// if there is none).
+HostMeasurement MeasureHost(const Machine& machine, int budget_ms = 1500);
+// Every pair of linked devices of host memory, alone, over sizes from 4 bytes to `max_bytes`.
+std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, int repetitions = 7);
+
+}  // namespace lanescope::exec

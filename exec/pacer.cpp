@@ -1,0 +1,103 @@
+#include "exec/pacer.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "core/recorder.h"
+
+namespace lanescope::exec {
+namespace {
+
+int64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{1000000000} * now.tv_sec + now.tv_nsec;
+}
+
+void SleepUntil(int64_t deadline_ns) {
+  thread_local const bool fine_timer =
+      prctl(PR_SET_TIMERSLACK, 1UL) == 0;  // the default slack of 50 us is too coarse
+  static_cast<void>(fine_timer);
+  if (MonotonicNs() >= deadline_ns) return;
+  timespec at;
+  at.tv_sec = deadline_ns / 1000000000;
+  at.tv_nsec = deadline_ns % 1000000000;
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace
+
+Pacer::Pacer(const Machine& machine) {
+  for (int r = 0; r < machine.num_resources(); ++r) {
+    auto resource = std::make_unique<Resource>();
+    const double bandwidth = machine.ResourceBandwidth(r);
+    resource->ns_per_byte = bandwidth > 0 ? 1e9 / bandwidth : 0;
+    resources_.push_back(std::move(resource));
+  }
+}
+
+int64_t Pacer::Reserve(int resource, int64_t earliest, int64_t bytes) {
+  Resource& r = *resources_[static_cast<size_t>(resource)];
+  const auto duration = static_cast<int64_t>(r.ns_per_byte * static_cast<double>(bytes));
+  int64_t free = r.next_free.load(std::memory_order_relaxed);
+  int64_t end;
+  // Only the time itself is shared, no other memory depends on it: relaxed is enough.
+  do {
+    end = std::max(free, earliest) + duration;
+  } while (!r.next_free.compare_exchange_weak(free, end, std::memory_order_relaxed));
+  return end;
+}
+
+void Pacer::Copy(const Route& route, void* to, const void* from, int64_t bytes,
+                 const std::atomic<bool>& cancelled) {
+  // The start of a chunk is the deadline of the one before, not the moment of waking: late wake-ups do not
+  // add up.
+  int64_t earliest = MonotonicNs() + route.latency_ns;
+  auto* target = static_cast<char*>(to);
+  const auto* source = static_cast<const char*>(from);
+  if (bytes == 0) SleepUntil(earliest);
+  for (int64_t moved = 0; moved < bytes && !cancelled.load(std::memory_order_relaxed);) {
+    const int64_t chunk = std::min(kChunkBytes, bytes - moved);
+    int64_t deadline = earliest;
+    for (const int resource : route.resources)
+      deadline = std::max(deadline, Reserve(resource, earliest, chunk));
+    std::memcpy(target + moved, source + moved, static_cast<size_t>(chunk));
+    SleepUntil(deadline);
+    earliest = deadline;
+    moved += chunk;
+  }
+}
+
+double MeasuredCopyBandwidth() {
+  static const double bandwidth = [] {
+    constexpr size_t kBytes = size_t{64} << 20;
+    std::vector<char> from(kBytes, 1), to(kBytes, 2);
+    double best = 0;
+    for (int i = 0; i < 5; ++i) {
+      const int64_t start = MonotonicNs();
+      std::memcpy(to.data(), from.data(), kBytes);
+      best = std::max(best, 1e9 * static_cast<double>(kBytes) /
+                                static_cast<double>(std::max<int64_t>(1, MonotonicNs() - start)));
+    }
+    return best;
+  }();
+  return bandwidth;
+}
+
+std::string EmulationLimit(const Route& route) {
+  if (route.bandwidth > MeasuredCopyBandwidth()) {
+    return fmt::format("bandwidth {} is above this machine's memcpy ({})", FormatBandwidth(route.bandwidth),
+                       FormatBandwidth(MeasuredCopyBandwidth()));
+  }
+  if (route.latency_ns < 50000)
+    return fmt::format("latency {} is under 50us", FormatDuration(route.latency_ns));
+  return "";
+}
+
+}  // namespace lanescope::exec

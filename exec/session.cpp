@@ -1,0 +1,177 @@
+#include "exec/session.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "exec/host_device.h"
+
+namespace lanescope::exec {
+namespace {
+
+std::unique_ptr<Device> MakeDevice(const DeviceSpec& spec) {
+  switch (spec.kind) {
+    case DeviceKind::kHost:
+    case DeviceKind::kVirtual:
+      return std::make_unique<HostDevice>(spec);
+    case DeviceKind::kModelled:
+      // A modelled device may stand in the machine unused; whoever is placed on it cannot run.
+      return nullptr;
+    case DeviceKind::kCuda:
+    case DeviceKind::kLogical:
+      Throw(Code::kFailedPrecondition, "{} is a GPU, but this build has no CUDA backend; use virtual devices",
+            spec.local_name());
+  }
+  Throw(Code::kInternal, "unknown device kind");
+}
+
+CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
+                                  std::vector<std::string>* feed_names) {
+  CompileRequest compile;
+  for (const auto& [name, tensor] : request.feeds) {
+    TensorInfo info;
+    info.dtype = tensor.dtype();
+    info.shape = tensor.shape();
+    compile.feeds.emplace_back(graph.FindEndpoint(name), info);
+    feed_names->push_back(name);
+  }
+  for (const std::string& fetch : request.fetches) {
+    const Endpoint endpoint = graph.FindEndpoint(fetch);
+    if (endpoint.output < 0 || endpoint.output >= NumOutputs(graph.node(endpoint.node))) {
+      Throw(Code::kInvalidArgument, "'{}' has no output to fetch; name it as a target instead", fetch);
+    }
+    compile.fetches.push_back(endpoint);
+  }
+  for (const std::string& target : request.targets)
+    compile.fetches.push_back({graph.FindEndpoint(target).node, -1});
+  return compile;
+}
+
+}  // namespace
+
+Session::Session(const Graph& graph, const Placement& placement, const Machine& machine)
+    : graph_(graph),
+      placement_(placement),
+      machine_(machine),
+      executor_(std::make_unique<Executor>(machine)) {
+  for (const DeviceSpec& spec : machine.devices) devices_.push_back(MakeDevice(spec));
+  arenas_.assign(devices_.size(), nullptr);
+  arena_bytes_.assign(devices_.size(), 0);
+}
+
+Session::~Session() {
+  executor_.reset();
+  prepared_.clear();
+}
+
+std::string Session::CacheKey(const RunRequest& request) const {
+  std::string key;
+  for (const auto& [name, tensor] : request.feeds) {
+    key += fmt::format("{}={}{};", name, DataTypeName(tensor.dtype()), tensor.shape().ToString());
+  }
+  for (const std::string& fetch : request.fetches) key += "|" + fetch;
+  for (const std::string& target : request.targets) key += "^" + target;
+  return key;
+}
+
+void Session::GrowArenas(const Schedule& schedule) {
+  for (size_t d = 0; d < devices_.size(); ++d) {
+    const int64_t bytes = schedule.arena_bytes[d];
+    if (bytes <= arena_bytes_[d]) continue;
+    if (arenas_[d] != nullptr) devices_[d]->Free(arenas_[d]);
+    arenas_[d] = nullptr;
+    arena_bytes_[d] = 0;
+    arenas_[d] = static_cast<std::byte*>(devices_[d]->Allocate(bytes));
+    arena_bytes_[d] = bytes;
+    ++arena_generation_;
+  }
+}
+
+PreparedStep& Session::Prepare(const RunRequest& request) {
+  const std::string key = CacheKey(request);
+  const auto found = prepared_.find(key);
+  if (found != prepared_.end()) return *found->second;
+  auto step = std::make_unique<PreparedStep>();
+  const CompileRequest compile = MakeCompileRequest(graph_, request, &step->feed_names);
+  step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
+  step->schedule =
+      std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
+  for (const Queue& queue : step->schedule->queues) {
+    if (devices_[static_cast<size_t>(queue.device)] == nullptr) {
+      Throw(Code::kFailedPrecondition,
+            "{} is modelled and cannot run anything; use `simulate`, or another --machine",
+            machine_.device(queue.device).local_name());
+    }
+  }
+  step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->schedule, devices_, &state_);
+  step->state = std::make_unique<StepState>(*step->schedule);
+  GrowArenas(*step->schedule);
+  return *prepared_.emplace(key, std::move(step)).first->second;
+}
+
+RunResult Session::Run(const RunRequest& request, const RunOptions& options) {
+  return Run(Prepare(request), request.feeds, options);
+}
+
+RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                       const RunOptions& options) {
+  if (step.loaded->bound_generation != arena_generation_) {
+    step.loaded->Bind(arenas_);
+    step.loaded->bound_generation = arena_generation_;
+  }
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < step.feed_names.size(); ++i) {
+    const auto found = feeds.find(step.feed_names[i]);
+    const Value& value = step.schedule->values[static_cast<size_t>(step.schedule->feeds[i])];
+    if (found == feeds.end()) Throw(Code::kInvalidArgument, "no value is fed for '{}'", step.feed_names[i]);
+    if (found->second.dtype() != value.dtype || !(found->second.shape() == value.shape)) {
+      Throw(Code::kInvalidArgument, "'{}' is fed {}{}, but the step was prepared for {}{}",
+            step.feed_names[i], DataTypeName(found->second.dtype()), found->second.shape().ToString(),
+            DataTypeName(value.dtype), value.shape.ToString());
+    }
+    tensors.push_back(found->second);
+  }
+  step.loaded->SetFeeds(tensors);
+  Executor::Trace trace;
+  if (recorder_ != nullptr && step.trace_number >= 0) trace = {recorder_, step.trace_number, recorded_steps_};
+  RunResult result;
+  result.times = executor_->Run(step.loaded.get(), step.state.get(), options.timeout_ns, trace);
+  if (trace.recorder != nullptr) {
+    Event event;
+    event.kind = EventKind::kStep;
+    event.start_ns = result.times.start_ns;
+    event.end_ns = result.times.end_ns;
+    event.step = recorded_steps_++;
+    event.schedule = step.trace_number;
+    step_ring_->Push(event);
+  }
+  ++steps_run_;
+  for (size_t i = 0; i < step.schedule->fetches.size(); ++i)
+    result.fetches.push_back(step.loaded->Fetch(static_cast<int>(i)));
+  return result;
+}
+
+void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {
+  if (recorder != recorder_) {
+    recorder_ = recorder;
+    step_ring_ = recorder != nullptr ? recorder->NewRing() : nullptr;
+    recorded_steps_ = 0;
+    for (auto& [key, prepared] : prepared_) prepared->trace_number = -1;
+  }
+  if (step != nullptr) step->trace_number = schedule_number;
+}
+
+Tensor Session::ReadVariable(const std::string& name) const {
+  const int node = graph_.FindNode(name);
+  const auto found = state_.variables.find(node);
+  if (node < 0 || found == state_.variables.end())
+    Throw(Code::kNotFound, "there is no variable '{}' in this session", name);
+  const Variable& variable = found->second.variable;
+  if (!variable.initialized)
+    Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}", name);
+  Tensor tensor(variable.tensor.dtype, variable.tensor.shape);
+  devices_[static_cast<size_t>(found->second.device)]->Download(tensor.raw_data(), variable.tensor.data,
+                                                                tensor.ByteSize());
+  return tensor;
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,93 @@
+// A session: one graph under one placement on one machine, with the variables that live from run to run.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/machine.h"
+#include "core/op.h"
+#include "core/placement.h"
+#include "core/recorder.h"
+#include "core/schedule.h"
+#include "core/tensor.h"
+#include "exec/device.h"
+#include "exec/executor.h"
+#include "exec/loaded_schedule.h"
+
+namespace lanescope::exec {
+
+// What a run feeds, fetches and triggers. Names are "node" or "node:output"; targets are nodes run for their
+// effect.
+struct RunRequest {
+  std::map<std::string, Tensor> feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+};
+
+struct RunOptions {
+  int64_t timeout_ns = 0;  // 0: none; on expiry DeadlineExceeded, and nothing is left running
+};
+
+struct RunResult {
+  std::vector<Tensor> fetches;
+  StepTimes times;
+};
+
+// A compiled and loaded step, cached by (feed shapes, fetches, targets). Owned by the session.
+struct PreparedStep {
+  std::shared_ptr<const GraphInfo> info;
+  std::shared_ptr<const Schedule> schedule;
+  std::unique_ptr<LoadedSchedule> loaded;
+  std::unique_ptr<StepState> state;
+  std::vector<std::string> feed_names;  // in the schedule's order
+  int trace_number = -1;                // number of the schedule in the trace, once it is recorded
+};
+
+// Not thread-safe, except Cancel. Graph, placement and machine must outlive the session.
+class Session {
+ public:
+  Session(const Graph& graph, const Placement& placement, const Machine& machine);
+  ~Session();
+
+  // Compiles, loads and caches. Throws what Compile throws, Unimplemented for ops without a kernel, NotFound
+  // for a name.
+  PreparedStep& Prepare(const RunRequest& request);
+  RunResult Run(const RunRequest& request, const RunOptions& options = {});
+  RunResult Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                const RunOptions& options = {});
+
+  // From now on commands of runs of `step` go to the recorder under this schedule number; null stops.
+  void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
+  // Ends the run in progress with Cancelled. From any thread or a signal handler.
+  void Cancel() { executor_->Cancel(); }
+
+  // The value of a variable. Throws NotFound, FailedPrecondition when it is uninitialised.
+  Tensor ReadVariable(const std::string& name) const;
+  int64_t steps_run() const { return steps_run_; }
+
+ private:
+  void GrowArenas(const Schedule& schedule);
+  std::string CacheKey(const RunRequest& request) const;
+
+  const Graph& graph_;
+  const Placement& placement_;
+  const Machine& machine_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  SessionState state_;
+  std::vector<std::byte*> arenas_;  // by device; one for all schedules, since steps do not overlap
+  std::vector<int64_t> arena_bytes_;
+  int64_t arena_generation_ = 0;
+  std::map<std::string, std::unique_ptr<PreparedStep>> prepared_;
+  std::unique_ptr<Executor> executor_;
+  Recorder* recorder_ = nullptr;
+  EventRing* step_ring_ = nullptr;
+  int recorded_steps_ = 0;
+  int64_t steps_run_ = 0;
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,192 @@
+#include "sims/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "core/cost.h"
+#include "sims/roofline_fit.h"
+
+namespace lanescope {
+namespace {
+
+constexpr double kNineInTen = 1.645 * 1.4826;  // of a normal distribution, over its MAD
+constexpr double kModeJump = 1.5;
+constexpr size_t kMinModeSamples = 2;
+constexpr size_t kMinModeFraction = 20;
+constexpr int kMinCopySizes = 3;
+
+int64_t MedianOfSorted(std::span<const int64_t> sorted) {
+  const size_t n = sorted.size();
+  if (n == 0) return 0;
+  return n % 2 == 1 ? sorted[n / 2] : sorted[n / 2 - 1] + (sorted[n / 2] - sorted[n / 2 - 1]) / 2;
+}
+
+int64_t SpreadOfSorted(std::span<const int64_t> sorted, int64_t median) {
+  std::vector<int64_t> distances;
+  for (const int64_t x : sorted) distances.push_back(std::abs(x - median));
+  std::sort(distances.begin(), distances.end());
+  return std::llround(kNineInTen * static_cast<double>(MedianOfSorted(distances)));
+}
+
+// Where to cut the sorted samples in two modes; 0: one mode.
+size_t ModeBoundary(std::span<const int64_t> sorted) {
+  const size_t least = std::max(kMinModeSamples, sorted.size() / kMinModeFraction);
+  double widest = kModeJump;
+  size_t cut = 0;
+  for (size_t i = least; i + least <= sorted.size(); ++i) {
+    if (sorted[i - 1] <= 0) continue;
+    const double jump = static_cast<double>(sorted[i]) / static_cast<double>(sorted[i - 1]);
+    if (jump >= widest) {
+      widest = jump;
+      cut = i;
+    }
+  }
+  return cut;
+}
+
+std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int warmup_steps) {
+  struct Group {
+    const OpSample* first = nullptr;
+    std::vector<int64_t> ns;
+  };
+  std::map<std::pair<std::string_view, std::string_view>, Group> groups;
+  for (const OpSample& sample : samples) {
+    if (sample.step < warmup_steps || sample.ns < 0) continue;
+    Group& group = groups[{sample.device, sample.signature}];
+    if (group.first == nullptr) group.first = &sample;
+    group.ns.push_back(sample.ns);
+  }
+  std::vector<LaunchCost> launches;
+  for (auto& [key, group] : groups) {
+    std::vector<int64_t> positive;
+    std::copy_if(group.ns.begin(), group.ns.end(), std::back_inserter(positive),
+                 [](int64_t ns) { return ns > 0; });
+    const SampleSummary summary = Summarise(positive.empty() ? group.ns : positive);
+    launches.push_back({.signature = group.first->signature,
+                        .op = group.first->op,
+                        .device = group.first->device,
+                        .ns = summary.ns,
+                        .spread_ns = summary.spread_ns,
+                        .count = summary.count,
+                        .other_ns = summary.other_ns,
+                        .other_share = summary.other_share,
+                        .work = group.first->work});
+  }
+  return launches;
+}
+
+// One size of copy between two kinds of device.
+struct CopyPoint {
+  int64_t bytes = 0;
+  double plain_ns = 0;     // by the machine file
+  double measured_ns = 0;  // median
+  double spread = 0;       // relative
+};
+
+// With few sizes a slope cannot be told from an overhead: the difference counts as overhead, or, where copies
+// are faster than the machine file says, as a factor.
+void FitFewSizes(const std::vector<CopyPoint>& points, CopyFit* fit) {
+  std::vector<double> differences, ratios;
+  for (const CopyPoint& point : points) {
+    differences.push_back(point.measured_ns - point.plain_ns);
+    ratios.push_back(point.plain_ns > 0 ? point.measured_ns / point.plain_ns : 1);
+  }
+  const size_t middle = points.size() / 2;
+  std::nth_element(differences.begin(), differences.begin() + static_cast<std::ptrdiff_t>(middle),
+                   differences.end());
+  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(middle), ratios.end());
+  if (differences[middle] >= 0) {
+    fit->overhead_ns = differences[middle];
+  } else {
+    fit->factor = ratios[middle];
+  }
+}
+
+void FitCopies(const std::vector<CopyPoint>& points, CopyFit* fit) {
+  if (points.size() < kMinCopySizes) {
+    FitFewSizes(points, fit);
+  } else {
+    std::vector<WorkPoint> rows;
+    for (const CopyPoint& point : points) rows.push_back({0, point.plain_ns, point.measured_ns});
+    const RooflineFit line = FitRoofline(rows);
+    fit->overhead_ns = line.fixed_ns;
+    fit->factor = line.ns_per_byte;
+  }
+  for (const CopyPoint& point : points) {
+    const double predicted = fit->overhead_ns + fit->factor * point.plain_ns;
+    if (predicted <= 0) continue;
+    fit->spread = std::max({fit->spread, point.spread, std::abs(point.measured_ns / predicted - 1)});
+  }
+}
+
+std::vector<CopyFit> CalibrateCopies(std::span<const CopySample> samples, const Machine& machine,
+                                     int warmup_steps) {
+  std::map<std::tuple<DeviceKind, DeviceKind, int64_t, int, int>, std::vector<int64_t>> groups;
+  for (const CopySample& sample : samples) {
+    if (sample.step < warmup_steps || sample.ns <= 0 || sample.src == sample.dst) continue;
+    groups[{machine.device(sample.src).kind, machine.device(sample.dst).kind, sample.bytes, sample.src,
+            sample.dst}]
+        .push_back(sample.ns);
+  }
+  std::map<std::pair<DeviceKind, DeviceKind>, std::pair<CopyFit, std::vector<CopyPoint>>> fits;
+  for (auto& [key, ns] : groups) {
+    const auto& [src_kind, dst_kind, bytes, src, dst] = key;
+    auto& [fit, points] = fits[{src_kind, dst_kind}];
+    if (points.empty()) fit = {.src = src_kind, .dst = dst_kind, .min_bytes = bytes, .max_bytes = bytes};
+    const SampleSummary summary = Summarise(ns);
+    const int64_t plain = CopyNs(machine, machine.RouteBetween(src, dst), bytes);
+    points.push_back({bytes, static_cast<double>(plain), static_cast<double>(summary.ns),
+                      static_cast<double>(summary.spread_ns) / static_cast<double>(summary.ns)});
+    fit.count += static_cast<int64_t>(ns.size());
+    fit.min_bytes = std::min(fit.min_bytes, bytes);
+    fit.max_bytes = std::max(fit.max_bytes, bytes);
+  }
+  std::vector<CopyFit> result;
+  for (auto& [kinds, entry] : fits) {
+    FitCopies(entry.second, &entry.first);
+    result.push_back(entry.first);
+  }
+  return result;
+}
+
+}  // namespace
+
+SampleSummary Summarise(std::vector<int64_t> ns) {
+  std::sort(ns.begin(), ns.end());
+  const size_t cut = ModeBoundary(ns);
+  const std::span<const int64_t> all(ns);
+  std::span<const int64_t> main = all, other;
+  if (cut > 0) {
+    main = all.subspan(0, cut);
+    other = all.subspan(cut);
+    if (other.size() > main.size()) std::swap(main, other);
+  }
+  SampleSummary summary;
+  summary.ns = MedianOfSorted(main);
+  summary.spread_ns = SpreadOfSorted(main, summary.ns);
+  summary.count = static_cast<int64_t>(main.size());
+  summary.other_ns = MedianOfSorted(other);
+  if (!other.empty())
+    summary.other_share = static_cast<double>(other.size()) / static_cast<double>(all.size());
+  return summary;
+}
+
+CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,
+                         const Machine& machine, int warmup_steps) {
+  CostTable table;
+  table.launches = CalibrateLaunches(ops, warmup_steps);
+  table.copies = CalibrateCopies(copies, machine, warmup_steps);
+  return table;
+}
+
+double EstimateCommonSpread(std::span<const MeasuredStep> steps) {
+  std::vector<int64_t> ns;
+  for (const MeasuredStep& step : steps) ns.push_back(step.end_ns - step.start_ns);
+  const SampleSummary summary = Summarise(ns);
+  if (summary.ns <= 0) return 0;
+  return std::min(1.0, static_cast<double>(summary.spread_ns) / static_cast<double>(summary.ns));
+}
+
+}  // namespace lanescope

@@ -1,0 +1,63 @@
+// From measured executions to a cost table. What the samples are read from is the caller's business.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "core/op.h"
+#include "sims/cost_table.h"
+#include "sims/measured_steps.h"
+
+namespace lanescope {
+
+struct OpSample {
+  std::string signature;  // OpSignature
+  std::string op;
+  std::string device;  // CostDevice
+  OpWork work;
+  int64_t ns = 0;
+  int step = 0;
+};
+
+struct CopySample {
+  int src = 0, dst = 0;  // device numbers of the machine
+  int64_t bytes = 0;
+  int64_t ns = 0;
+  int step = 0;
+};
+
+// Samples of one thing, with a second mode kept apart.
+struct SampleSummary {
+  int64_t ns = 0;         // median of the main mode
+  int64_t spread_ns = 0;  // 1.645 * 1.4826 * MAD: nine in ten, were the mode normal
+  int64_t count = 0;      // in the main mode
+  int64_t other_ns = 0;   // median of the other mode; 0: none
+  double other_share = 0;
+};
+
+// Two modes are told apart where the sorted samples jump by half or more between two neighbours and at least
+// two samples and a twentieth of all lie on either side; the main mode is the fuller one. Empty input: zeros.
+SampleSummary Summarise(std::vector<int64_t> ns);
+
+// Steps below `warmup_steps` do not count. Samples without a positive time do not either (a timer too coarse
+// to see the op) unless an op has no other. Fills launches and copies of the table, sorted.
+CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,
+                         const Machine& machine, int warmup_steps);
+
+// Fits the gaps to measured steps of one schedule:
+//   gap       of a command that was ready before its queue's previous command ended: start - that end;
+//   hand-off  of a command that became ready, by the end of a command on another queue, when its own queue
+//             had been free for the gap already: start - that end;
+//   step      first start - the step's start; the step's end - last end.
+// Each is the mean of the samples without their lowest and highest fiftieth: sums of gaps are what makes a
+// step, so a mean, but one that a single preemption cannot move. No samples: zero.
+GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);
+
+// Relative half width (nine in ten) of the step times around their median, from what is common to a whole
+// step; at most 1.
+double EstimateCommonSpread(std::span<const MeasuredStep> steps);
+
+}  // namespace lanescope

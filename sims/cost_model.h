@@ -1,0 +1,51 @@
+// The calibrated cost model: measured where there is a measurement, a fit to measurements where there is
+// none.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/cost.h"
+#include "sims/cost_table.h"
+#include "sims/roofline_fit.h"
+
+namespace lanescope {
+
+// Owns its table. Immutable after construction; const calls from any thread.
+//
+// A launch costs, by the first that applies:
+//   1. its entry in the table: calibrated;
+//   2. the node's `_lanescope_cost` in ns;
+//   3. the roofline fit over the table's entries of the same op on the same device;
+//   4. the fit over all ops on the same device;
+//   5. RooflineCost from the machine's rates.
+// 2 to 5 are marked uncalibrated. A fit needs three entries. A copy costs its CopyFit over the machine file's
+// time, calibrated when its size lies within a factor of 4 of what was measured; without one, the machine
+// file's time.
+class CalibratedCost : public CostModel {
+ public:
+  explicit CalibratedCost(CostTable table);
+
+  CostEstimate Launch(const Machine& machine, int device, const Node& node,
+                      std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
+  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override;
+
+  const CostTable& table() const { return table_; }
+  // Null when none was measured.
+  const Interference* interference() const {
+    return table_.has_interference ? &table_.interference : nullptr;
+  }
+
+ private:
+  CostTable table_;
+  std::unordered_map<std::string, size_t> entries_;  // device and signature
+  std::map<std::string, RooflineFit> op_fits_;       // device and op
+  std::map<std::string, RooflineFit> device_fits_;   // device
+};
+
+// Uncalibrated estimates without a fit are taken to be right within this fraction, nine times in ten.
+inline constexpr double kBlindSpread = 0.5;
+
+}  // namespace lanescope

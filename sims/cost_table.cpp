@@ -1,0 +1,249 @@
+#include "sims/cost_table.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json_object.h"
+#include "sims/ticks.h"
+
+namespace lanescope {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFormat = "lanescope-cost";
+constexpr int64_t kVersion = 1;
+constexpr int64_t kMaxCount = int64_t{1} << 53;  // integers that every JSON reader keeps
+constexpr std::array<DeviceKind, kNumDeviceKinds> kKinds = {
+    DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
+constexpr std::array<const char*, kNumLaneKinds> kLaneNames = {"compute", "copy"};
+constexpr std::array<const char*, kNumCommandClasses> kClassNames = {"compute", "memory", "copy"};
+
+DeviceKind ParseKind(JsonObject* object, const std::string& key) {
+  const std::string name = object->String(key);
+  for (const DeviceKind kind : kKinds) {
+    if (DeviceKindName(kind) == name) return kind;
+  }
+  object->Fail(key, "must be host, virtual, cuda, logical or modelled");
+}
+
+int64_t Nanoseconds(JsonObject* object, const std::string& key) {
+  return object->Integer(key, 0, kMaxSimulatedNs);
+}
+
+double NumberIn(JsonObject* object, const std::string& key, double minimum, double maximum) {
+  const double number = object->Number(key);
+  if (!(number >= minimum && number <= maximum)) {
+    object->Fail(key, fmt::format("must lie between {} and {}", minimum, maximum));
+  }
+  return number;
+}
+
+const json& ListOf(JsonObject* object, const std::string& key) {
+  const json& list = object->Require(key);
+  if (!list.is_array()) object->Fail(key, "must be a list");
+  return list;
+}
+
+LaunchCost ParseLaunch(const json& value, size_t index) {
+  JsonObject object(value, fmt::format("launches[{}]", index));
+  LaunchCost cost;
+  cost.signature = object.String("signature");
+  cost.op = object.String("op");
+  cost.device = object.String("device");
+  cost.ns = Nanoseconds(&object, "ns");
+  cost.spread_ns = Nanoseconds(&object, "spread_ns");
+  cost.count = object.Integer("count", 1, kMaxCount);
+  cost.work.flops = object.Integer("flops", 0, INT64_MAX);
+  cost.work.bytes = object.Integer("bytes", 0, INT64_MAX);
+  if (object.Has("other_ns")) {
+    cost.other_ns = Nanoseconds(&object, "other_ns");
+    cost.other_share = NumberIn(&object, "other_share", 0, 1);
+  }
+  object.Finish();
+  return cost;
+}
+
+CopyFit ParseCopy(const json& value, size_t index) {
+  JsonObject object(value, fmt::format("copies[{}]", index));
+  CopyFit fit;
+  fit.src = ParseKind(&object, "src");
+  fit.dst = ParseKind(&object, "dst");
+  fit.overhead_ns = NumberIn(&object, "overhead_ns", 0, 1e12);
+  fit.factor = NumberIn(&object, "factor", 0, 1e6);
+  fit.spread = NumberIn(&object, "spread", 0, 1e6);
+  fit.count = object.Integer("count", 1, kMaxCount);
+  fit.min_bytes = object.Integer("min_bytes", 0, INT64_MAX);
+  fit.max_bytes = object.Integer("max_bytes", fit.min_bytes, INT64_MAX);
+  object.Finish();
+  return fit;
+}
+
+GapModel ParseGaps(const json& value) {
+  JsonObject object(value, "gaps");
+  GapModel gaps;
+  gaps.step_start_ns = Nanoseconds(&object, "step_start_ns");
+  gaps.step_finish_ns = Nanoseconds(&object, "step_finish_ns");
+  const json& devices = ListOf(&object, "devices");
+  for (size_t i = 0; i < devices.size(); ++i) {
+    JsonObject device(devices[i], fmt::format("gaps.devices[{}]", i));
+    const auto kind = static_cast<size_t>(ParseKind(&device, "kind"));
+    gaps.gap_ns[kind][0] = Nanoseconds(&device, "compute_gap_ns");
+    gaps.gap_ns[kind][1] = Nanoseconds(&device, "copy_gap_ns");
+    gaps.issue_ns[kind] = Nanoseconds(&device, "issue_ns");
+    device.Finish();
+  }
+  JsonObject handoff(object.Require("handoff_ns"), "gaps.handoff_ns");
+  for (size_t from = 0; from < kNumLaneKinds; ++from) {
+    for (size_t to = 0; to < kNumLaneKinds; ++to) {
+      gaps.handoff_ns[from][to] =
+          Nanoseconds(&handoff, fmt::format("{}_to_{}", kLaneNames[from], kLaneNames[to]));
+    }
+  }
+  handoff.Finish();
+  object.Finish();
+  return gaps;
+}
+
+InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
+  JsonObject object(value, where);
+  InterferenceMatrix matrix;
+  matrix.cores = static_cast<int>(object.Integer("cores", 0, 1 << 20));
+  matrix.copy_cores = NumberIn(&object, "copy_cores", 0, 1 << 20);
+  JsonObject slowdown(object.Require("slowdown"), where + ".slowdown");
+  for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
+    JsonObject row(slowdown.Require(kClassNames[victim]), where + ".slowdown." + kClassNames[victim]);
+    for (size_t beside = 0; beside < kNumCommandClasses; ++beside) {
+      matrix.slowdown[victim][beside] = NumberIn(&row, kClassNames[beside], 1, 1000);
+    }
+    row.Finish();
+  }
+  slowdown.Finish();
+  object.Finish();
+  return matrix;
+}
+
+json MatrixJson(const InterferenceMatrix& matrix) {
+  json slowdown = json::object();
+  for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
+    for (size_t beside = 0; beside < kNumCommandClasses; ++beside) {
+      slowdown[kClassNames[victim]][kClassNames[beside]] = matrix.slowdown[victim][beside];
+    }
+  }
+  return {{"cores", matrix.cores}, {"copy_cores", matrix.copy_cores}, {"slowdown", slowdown}};
+}
+
+json LaunchJson(const LaunchCost& cost) {
+  json value = {{"signature", cost.signature}, {"op", cost.op},
+                {"device", cost.device},       {"ns", cost.ns},
+                {"count", cost.count},         {"spread_ns", cost.spread_ns},
+                {"flops", cost.work.flops},    {"bytes", cost.work.bytes}};
+  if (cost.other_ns > 0) {
+    value["other_ns"] = cost.other_ns;
+    value["other_share"] = cost.other_share;
+  }
+  return value;
+}
+
+json GapsJson(const GapModel& gaps) {
+  json devices = json::array();
+  for (const DeviceKind kind : kKinds) {
+    devices.push_back({{"kind", DeviceKindName(kind)},
+                       {"compute_gap_ns", gaps.gap(kind, LaneKind::kCompute)},
+                       {"copy_gap_ns", gaps.gap(kind, LaneKind::kCopy)},
+                       {"issue_ns", gaps.issue(kind)}});
+  }
+  json handoff = json::object();
+  for (size_t from = 0; from < kNumLaneKinds; ++from) {
+    for (size_t to = 0; to < kNumLaneKinds; ++to) {
+      handoff[fmt::format("{}_to_{}", kLaneNames[from], kLaneNames[to])] = gaps.handoff_ns[from][to];
+    }
+  }
+  return {{"step_start_ns", gaps.step_start_ns},
+          {"step_finish_ns", gaps.step_finish_ns},
+          {"devices", devices},
+          {"handoff_ns", handoff}};
+}
+
+void CheckHeader(JsonObject* object) {
+  if (object->String("format") != kFormat) object->Fail("format", "must be \"lanescope-cost\"");
+  const int64_t version = object->Integer("version", 0, INT32_MAX);
+  if (version != kVersion) {
+    object->Fail("version", fmt::format("is {}, this program reads {}; calibrate again", version, kVersion));
+  }
+}
+
+}  // namespace
+
+std::string CostDevice(const DeviceSpec& device) {
+  std::string text(DeviceKindName(device.kind));
+  if (!device.model.empty()) text += " " + device.model;
+  if (device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual) {
+    text += fmt::format(" {} worker{}", device.workers, device.workers == 1 ? "" : "s");
+  }
+  if (device.kind == DeviceKind::kLogical && device.sm_share > 0) text += fmt::format(" {}", device.sm_share);
+  return text;
+}
+
+CostTable ParseCostTable(std::string_view text) {
+  const json root = ParseJson(text);
+  JsonObject object(root, "cost file");
+  CheckHeader(&object);
+  CostTable table;
+  table.calibrated_on = object.String("calibrated_on");
+  table.common_spread = NumberIn(&object, "common_spread", 0, 1);
+  const json& launches = ListOf(&object, "launches");
+  for (size_t i = 0; i < launches.size(); ++i) table.launches.push_back(ParseLaunch(launches[i], i));
+  const json& copies = ListOf(&object, "copies");
+  for (size_t i = 0; i < copies.size(); ++i) table.copies.push_back(ParseCopy(copies[i], i));
+  table.gaps = ParseGaps(object.Require("gaps"));
+  if (const json* interference = object.Find("interference")) {
+    JsonObject both(*interference, "interference");
+    table.has_interference = true;
+    table.interference.host = ParseMatrix(both.Require("host"), "interference.host");
+    table.interference.gpu = ParseMatrix(both.Require("gpu"), "interference.gpu");
+    both.Finish();
+  }
+  object.Finish();
+  return table;
+}
+
+CostTable ReadCostTable(const std::string& path) {
+  try {
+    return ParseCostTable(ReadFile(path));
+  } catch (const Error& error) {
+    if (error.code() != Code::kInvalidArgument) throw;
+    Throw(Code::kInvalidArgument, "{}: {}", path, error.message());
+  }
+}
+
+std::string CostTableToJson(const CostTable& table) {
+  json launches = json::array(), copies = json::array();
+  for (const LaunchCost& cost : table.launches) launches.push_back(LaunchJson(cost));
+  for (const CopyFit& fit : table.copies) {
+    copies.push_back({{"src", DeviceKindName(fit.src)},
+                      {"dst", DeviceKindName(fit.dst)},
+                      {"overhead_ns", fit.overhead_ns},
+                      {"factor", fit.factor},
+                      {"spread", fit.spread},
+                      {"count", fit.count},
+                      {"min_bytes", fit.min_bytes},
+                      {"max_bytes", fit.max_bytes}});
+  }
+  json root = {{"format", kFormat},
+               {"version", kVersion},
+               {"calibrated_on", table.calibrated_on},
+               {"common_spread", table.common_spread},
+               {"launches", launches},
+               {"copies", copies},
+               {"gaps", GapsJson(table.gaps)}};
+  if (table.has_interference) {
+    root["interference"] = {{"host", MatrixJson(table.interference.host)},
+                            {"gpu", MatrixJson(table.interference.gpu)}};
+  }
+  return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lanescope

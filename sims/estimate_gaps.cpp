@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cmath>
+
+#include "sims/calibrate.h"
+
+namespace lanescope {
+namespace {
+
+using Samples = std::vector<double>;
+
+// Mean without the lowest and highest fiftieth; 0 of nothing.
+int64_t TrimmedMean(Samples samples) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  const size_t cut = samples.size() / 50;
+  double sum = 0;
+  for (size_t i = cut; i < samples.size() - cut; ++i) sum += samples[i];
+  return std::max<int64_t>(0, std::llround(sum / static_cast<double>(samples.size() - 2 * cut)));
+}
+
+// A command, the one before it on its queue, and the dependency that ended last.
+struct Start {
+  int command = -1;
+  int previous = -1;
+  int released = -1;
+};
+
+class GapSampler {
+ public:
+  GapSampler(const Schedule& schedule, const Machine& machine)
+      : schedule_(schedule), machine_(machine), predecessors_(PredecessorsOf(schedule)) {}
+
+  void AddGaps(const MeasuredStep& step) {
+    for (const Start& start : StartsOf(step)) {
+      if (start.previous < 0 || Ready(step, start) > End(step, start.previous)) continue;
+      const Queue& queue = QueueOf(start.command);
+      gaps_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))]
+          .push_back(static_cast<double>(Begin(step, start.command) - End(step, start.previous)));
+    }
+  }
+
+  // After FinishGaps: needs to know how long a queue is busy with its gap.
+  void AddHandoffs(const MeasuredStep& step, const GapModel& gaps) {
+    for (const Start& start : StartsOf(step)) {
+      if (start.released < 0) continue;
+      const Queue& from = QueueOf(start.released);
+      const Queue& to = QueueOf(start.command);
+      if (&from == &to) continue;
+      const int64_t ready = Ready(step, start);
+      const int64_t gap = gaps.gap(machine_.device(to.device).kind, LaneOf(to.kind));
+      if (start.previous >= 0 && ready < End(step, start.previous) + gap) continue;
+      handoffs_[static_cast<size_t>(LaneOf(from.kind))][static_cast<size_t>(LaneOf(to.kind))].push_back(
+          static_cast<double>(Begin(step, start.command) - ready));
+    }
+  }
+
+  void AddStep(const MeasuredStep& step) {
+    if (step.command_start_ns.empty()) return;
+    const auto first = std::min_element(step.command_start_ns.begin(), step.command_start_ns.end());
+    const auto last = std::max_element(step.command_end_ns.begin(), step.command_end_ns.end());
+    step_start_.push_back(static_cast<double>(*first - step.start_ns));
+    step_finish_.push_back(static_cast<double>(step.end_ns - *last));
+  }
+
+  void FinishGaps(GapModel* gaps) const {
+    for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
+      for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
+        gaps->gap_ns[kind][lane] = TrimmedMean(gaps_[kind][lane]);
+      }
+    }
+  }
+  void FinishRest(GapModel* gaps) const {
+    for (size_t from = 0; from < kNumLaneKinds; ++from) {
+      for (size_t to = 0; to < kNumLaneKinds; ++to) {
+        gaps->handoff_ns[from][to] = TrimmedMean(handoffs_[from][to]);
+      }
+    }
+    gaps->step_start_ns = TrimmedMean(step_start_);
+    gaps->step_finish_ns = TrimmedMean(step_finish_);
+  }
+
+ private:
+  static int64_t Begin(const MeasuredStep& step, int command) {
+    return step.command_start_ns[static_cast<size_t>(command)];
+  }
+  static int64_t End(const MeasuredStep& step, int command) {
+    return step.command_end_ns[static_cast<size_t>(command)];
+  }
+  const Queue& QueueOf(int command) const {
+    return schedule_.queues[static_cast<size_t>(schedule_.commands[static_cast<size_t>(command)].queue)];
+  }
+  static int64_t Ready(const MeasuredStep& step, const Start& start) {
+    return start.released < 0 ? step.start_ns : End(step, start.released);
+  }
+
+  std::vector<Start> StartsOf(const MeasuredStep& step) const {
+    std::vector<std::vector<int>> ran(schedule_.queues.size());
+    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+      const Command& command = schedule_.commands[c];
+      if (command.kind != CommandKind::kLaunch && command.kind != CommandKind::kCopy) continue;
+      ran[static_cast<size_t>(command.queue)].push_back(static_cast<int>(c));
+    }
+    std::vector<Start> starts;
+    for (std::vector<int>& commands : ran) {
+      std::stable_sort(commands.begin(), commands.end(),
+                       [&](int a, int b) { return Begin(step, a) < Begin(step, b); });
+      int previous = -1;
+      for (const int command : commands) {
+        Start start{command, previous, -1};
+        for (const int p : predecessors_.of(command)) {
+          if (start.released < 0 || End(step, p) > End(step, start.released)) start.released = p;
+        }
+        starts.push_back(start);
+        previous = command;
+      }
+    }
+    return starts;
+  }
+
+  const Schedule& schedule_;
+  const Machine& machine_;
+  const Predecessors predecessors_;
+  Samples gaps_[kNumDeviceKinds][kNumLaneKinds];
+  Samples handoffs_[kNumLaneKinds][kNumLaneKinds];
+  Samples step_start_, step_finish_;
+};
+
+}  // namespace
+
+GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps) {
+  GapSampler sampler(schedule, machine);
+  GapModel gaps;
+  for (const MeasuredStep& step : steps) sampler.AddGaps(step);
+  sampler.FinishGaps(&gaps);
+  for (const MeasuredStep& step : steps) {
+    sampler.AddHandoffs(step, gaps);
+    sampler.AddStep(step);
+  }
+  sampler.FinishRest(&gaps);
+  return gaps;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,44 @@
+// The time between commands that no command accounts for: dispatching, waking, issuing. Part of the cost
+// model, estimated from measured runs (calibrate.h) and never copied from the run that is predicted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/machine.h"
+#include "core/schedule.h"
+
+namespace lanescope {
+
+// The two kinds of lane that gaps tell apart.
+enum class LaneKind : uint8_t { kCompute, kCopy };
+inline constexpr int kNumLaneKinds = 2;
+inline constexpr int kNumDeviceKinds = 5;
+
+inline LaneKind LaneOf(QueueKind kind) {
+  return kind == QueueKind::kCompute ? LaneKind::kCompute : LaneKind::kCopy;
+}
+
+// All in ns. A command starts at the later of
+//   end of the queue's previous command + gap(device kind, lane), and
+//   for each dependency on another queue: its end + handoff(its lane, this lane);
+// on an in-order queue whose driver issues ahead, the k-th command (from 1) also not before k * issue after
+// the step's beginning. The step begins `step_start` before its first commands may start, and ends
+// `step_finish` after its last command.
+struct GapModel {
+  int64_t step_start_ns = 0;
+  int64_t step_finish_ns = 0;
+  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> gap_ns{};    // [DeviceKind][lane]
+  std::array<std::array<int64_t, kNumLaneKinds>, kNumLaneKinds> handoff_ns{};  // [from lane][to lane]
+  std::array<int64_t, kNumDeviceKinds> issue_ns{};                             // [DeviceKind]
+
+  int64_t gap(DeviceKind device, LaneKind lane) const {
+    return gap_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];
+  }
+  int64_t handoff(LaneKind from, LaneKind to) const {
+    return handoff_ns[static_cast<size_t>(from)][static_cast<size_t>(to)];
+  }
+  int64_t issue(DeviceKind device) const { return issue_ns[static_cast<size_t>(device)]; }
+};
+
+}  // namespace lanescope

@@ -1,0 +1,95 @@
+#include "sims/measured_steps.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int64_t kUnset = INT64_MIN;
+
+bool Publishes(const Command& command) {
+  return command.kind == CommandKind::kLaunch || command.kind == CommandKind::kCopy;
+}
+
+void FillSyncs(const Schedule& schedule, const Predecessors& predecessors, MeasuredStep* step) {
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    if (Publishes(schedule.commands[c])) continue;
+    int64_t end = step->start_ns;
+    for (const int p : predecessors.of(static_cast<int>(c))) {
+      end = std::max(end, step->command_end_ns[static_cast<size_t>(p)]);
+    }
+    step->command_start_ns[c] = step->command_end_ns[c] = end;
+  }
+}
+
+bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
+  if (step.start_ns == kUnset) return false;
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    if (Publishes(schedule.commands[c]) && step.command_end_ns[c] == kUnset) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Predecessors PredecessorsOf(const Schedule& schedule) {
+  const size_t total = schedule.commands.size();
+  Predecessors result;
+  result.first.assign(total + 1, 0);
+  for (const int successor : schedule.successors) ++result.first[static_cast<size_t>(successor) + 1];
+  for (size_t c = 0; c < total; ++c) result.first[c + 1] += result.first[c];
+  result.commands.resize(schedule.successors.size());
+  std::vector<int> next(result.first.begin(), result.first.end() - 1);
+  for (size_t c = 0; c < total; ++c) {
+    for (const int successor : schedule.Successors(static_cast<int>(c))) {
+      result.commands[static_cast<size_t>(next[static_cast<size_t>(successor)]++)] = static_cast<int>(c);
+    }
+  }
+  return result;
+}
+
+std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
+                                     int warmup_steps) {
+  const size_t total = schedule.commands.size();
+  std::map<int, MeasuredStep> steps;
+  for (const Event& event : events) {
+    if (event.step < warmup_steps) continue;
+    if (event.end_ns < event.start_ns) {
+      Throw(Code::kInvalidArgument, "an event of step {} ends before it starts; the trace is damaged",
+            event.step);
+    }
+    auto [found, added] = steps.try_emplace(event.step);
+    MeasuredStep& step = found->second;
+    if (added) {
+      step.step = event.step;
+      step.start_ns = step.end_ns = kUnset;
+      step.command_start_ns.assign(total, kUnset);
+      step.command_end_ns.assign(total, kUnset);
+    }
+    if (event.kind == EventKind::kStep) {
+      step.start_ns = event.start_ns;
+      step.end_ns = event.end_ns;
+      continue;
+    }
+    if (event.command < 0 || static_cast<size_t>(event.command) >= total) {
+      Throw(Code::kInvalidArgument,
+            "an event names command {} of a schedule of {}; the trace is of another run", event.command,
+            total);
+    }
+    step.command_start_ns[static_cast<size_t>(event.command)] = event.start_ns;
+    step.command_end_ns[static_cast<size_t>(event.command)] = event.end_ns;
+  }
+  const Predecessors predecessors = PredecessorsOf(schedule);
+  std::vector<MeasuredStep> complete;
+  for (auto& [number, step] : steps) {
+    if (!IsComplete(schedule, step)) continue;
+    FillSyncs(schedule, predecessors, &step);
+    complete.push_back(std::move(step));
+  }
+  return complete;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,38 @@
+// The events of a measured run, step by step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/event.h"
+#include "core/schedule.h"
+
+namespace lanescope {
+
+struct MeasuredStep {
+  int step = 0;
+  int64_t start_ns = 0, end_ns = 0;
+  std::vector<int64_t> command_start_ns, command_end_ns;  // by command
+};
+
+// The complete steps from number `warmup_steps` on, in order. Incomplete ones (a launch, a copy or the step's
+// own event is missing: the run was cut off, records were dropped) are left out. Record and Wait, which
+// publish no event, get the end of their last dependency. Throws InvalidArgument for an event of a command
+// that the schedule lacks, or that ends before it starts.
+std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
+                                     int warmup_steps);
+
+// Dependencies turned around, in compressed rows.
+struct Predecessors {
+  std::vector<int> first;
+  std::vector<int> commands;
+  std::span<const int> of(int command) const {
+    const auto begin = static_cast<size_t>(first[static_cast<size_t>(command)]);
+    const auto end = static_cast<size_t>(first[static_cast<size_t>(command) + 1]);
+    return {commands.data() + begin, end - begin};
+  }
+};
+Predecessors PredecessorsOf(const Schedule& schedule);
+
+}  // namespace lanescope

@@ -1,0 +1,188 @@
+#include "sims/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <string>
+
+#include "core/error.h"
+#include "sims/ticks.h"
+
+namespace lanescope {
+namespace {
+
+constexpr double kNineInTenSigmas = 1.645;
+constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
+constexpr size_t kMaxDrawnCommands = 4'000'000;
+constexpr int kMinDraws = 20;
+
+// SplitMix64 (Steele, Lea and Flood 2014): the same stream with every standard library.
+class NormalStream {
+ public:
+  explicit NormalStream(uint64_t seed) : state_(seed) {}
+  // Box and Muller's transform, one of its two values.
+  double Next() {
+    const double u = Uniform(), v = Uniform();
+    return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+  }
+
+ private:
+  // In (0, 1].
+  double Uniform() {
+    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return static_cast<double>(((z ^ (z >> 31)) >> 11) + 1) * 0x1p-53;
+  }
+  uint64_t state_;
+};
+
+double SigmaOf(double relative_spread) {
+  return std::log1p(std::max(0.0, relative_spread)) / kNineInTenSigmas;
+}
+
+std::vector<double> SigmasOf(const CommandEstimates& estimates) {
+  std::vector<double> sigmas;
+  for (size_t c = 0; c < estimates.spread_ns.size(); ++c) {
+    const int64_t ns = estimates.costs.ns[c];
+    const double spread = ns > 0 ? static_cast<double>(estimates.spread_ns[c]) / static_cast<double>(ns) : 0;
+    sigmas.push_back(SigmaOf(spread));
+  }
+  return sigmas;
+}
+
+int DrawsFor(const PredictionSettings& settings, size_t commands) {
+  const size_t affordable = kMaxDrawnCommands / std::max<size_t>(commands, 1);
+  return std::min(settings.draws,
+                  std::max(kMinDraws, static_cast<int>(std::min<size_t>(affordable, 1 << 20))));
+}
+
+void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const PredictionSettings& settings,
+                  Prediction* prediction) {
+  const int draws = DrawsFor(settings, estimates.costs.ns.size());
+  if (draws <= 0) return;
+  const std::vector<double> sigmas = SigmasOf(estimates);
+  const double common_sigma = SigmaOf(settings.common_spread);
+  const int kinds =
+      estimates.kind.empty() ? 0 : 1 + *std::max_element(estimates.kind.begin(), estimates.kind.end());
+  std::vector<double> kind_error(static_cast<size_t>(kinds));
+  NormalStream normal(settings.seed);
+  CommandCosts drawn = estimates.costs;
+  SimulationResult result;
+  std::vector<double> steps;
+  for (int draw = 0; draw < draws; ++draw) {
+    for (double& error : kind_error) error = normal.Next();
+    const double common = std::exp(common_sigma * normal.Next());
+    for (size_t c = 0; c < drawn.ns.size(); ++c) {
+      const double z =
+          estimates.calibrated[c] ? normal.Next() : kind_error[static_cast<size_t>(estimates.kind[c])];
+      const double ns = static_cast<double>(estimates.costs.ns[c]) * std::exp(sigmas[c] * z);
+      drawn.ns[c] = static_cast<int64_t>(std::min(ns + 0.5, static_cast<double>(kMaxSimulatedNs)));
+    }
+    simulator->Run(drawn, &result);
+    steps.push_back(static_cast<double>(result.step_ns) * common);
+  }
+  std::sort(steps.begin(), steps.end());
+  const auto at = [&](double quantile) {
+    return std::llround(steps[static_cast<size_t>(quantile * static_cast<double>(steps.size() - 1) + 0.5)]);
+  };
+  prediction->low_ns = std::min<int64_t>(prediction->step_ns, at(kLowQuantile));
+  prediction->high_ns = std::max<int64_t>(prediction->step_ns, at(kHighQuantile));
+}
+
+void Summarise(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
+               Prediction* prediction) {
+  prediction->peak_bytes = schedule.peak_bytes;
+  prediction->busy.assign(static_cast<size_t>(machine.num_devices()), 0);
+  const auto step = static_cast<double>(std::max<int64_t>(prediction->step_ns, 1));
+  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+    if (schedule.queues[q].kind != QueueKind::kCompute) continue;
+    prediction->busy[static_cast<size_t>(schedule.queues[q].device)] +=
+        static_cast<double>(prediction->simulation.queue_busy_ns[q]) / step;
+  }
+  double total = 0, uncalibrated = 0;
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    const CommandTime& time = prediction->simulation.times[c];
+    const auto ns = static_cast<double>(time.end_ns - time.start_ns);
+    total += ns;
+    if (!estimates.calibrated[c]) uncalibrated += ns;
+    if (command.kind != CommandKind::kCopy) continue;
+    const CopyClass copy_class =
+        ClassifyCopy(machine, schedule.CopySource(command), schedule.CopyDestination(command));
+    CopyTraffic& traffic = prediction->copies[static_cast<size_t>(copy_class)];
+    ++traffic.count;
+    traffic.bytes += command.bytes;
+    traffic.ns += time.end_ns - time.start_ns;
+  }
+  prediction->uncalibrated_share = total > 0 ? uncalibrated / total : 0;
+}
+
+GapModel EffectiveGaps(const PredictionSettings& settings) {
+  GapModel gaps = settings.gaps;
+  if (!settings.simulation.gaps) gaps.gap_ns = {};
+  if (!settings.simulation.handoffs) gaps.handoff_ns = {};
+  return gaps;
+}
+
+}  // namespace
+
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs) {
+  CommandEstimates estimates;
+  std::map<std::string, int> kinds;
+  std::vector<TensorInfo> inputs;
+  for (const Command& command : schedule.commands) {
+    CostEstimate estimate{.calibrated = true};
+    CommandClass command_class = CommandClass::kCopy;
+    std::string kind;
+    if (command.kind == CommandKind::kLaunch) {
+      const Node& node = graph.node(command.node);
+      const int device = schedule.queues[static_cast<size_t>(command.queue)].device;
+      inputs.clear();
+      for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
+      const auto outputs = info.outputs(command.node);
+      estimate = costs.Launch(machine, device, node, inputs, outputs);
+      command_class = ClassOf(WorkOf(node, inputs, outputs));
+      kind = fmt::format("{} {}", node.op, device);
+    } else if (command.kind == CommandKind::kCopy) {
+      const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
+      estimate = costs.Copy(machine, src, dst, command.bytes);
+      kind = fmt::format("copy {} {}", src, dst);
+    }
+    estimates.costs.ns.push_back(estimate.ns);
+    estimates.costs.classes.push_back(command_class);
+    estimates.spread_ns.push_back(estimate.spread_ns);
+    estimates.calibrated.push_back(estimate.calibrated);
+    estimates.kind.push_back(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
+  }
+  return estimates;
+}
+
+PredictionSettings SettingsOf(const CalibratedCost& costs) {
+  return {.gaps = costs.table().gaps,
+          .interference = costs.interference(),
+          .common_spread = costs.table().common_spread,
+          .simulation = {}};
+}
+
+Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
+                   const PredictionSettings& settings) {
+  Prediction prediction;
+  Simulator simulator(schedule, machine, settings.gaps, settings.interference, settings.simulation);
+  simulator.Run(estimates.costs, &prediction.simulation);
+  prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
+  DrawInterval(&simulator, estimates, settings, &prediction);
+  Summarise(schedule, machine, estimates, &prediction);
+  prediction.critical_path =
+      FindCriticalPath(schedule, machine, prediction.simulation, EffectiveGaps(settings));
+  return prediction;
+}
+
+Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                   const Machine& machine, const CostModel& costs, const PredictionSettings& settings) {
+  return Predict(schedule, machine, EstimateCommands(graph, info, schedule, machine, costs), settings);
+}
+
+}  // namespace lanescope

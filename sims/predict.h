@@ -1,0 +1,68 @@
+// What a step would take: from graph, schedule, machine and cost model to a time with an interval, and what
+// stands behind it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/copy_class.h"
+#include "core/cost.h"
+#include "core/graph.h"
+#include "core/machine.h"
+#include "core/op.h"
+#include "core/schedule.h"
+#include "sims/cost_model.h"
+#include "sims/critical_path.h"
+#include "sims/simulator.h"
+
+namespace lanescope {
+
+// What a cost model says of every command of a schedule.
+struct CommandEstimates {
+  CommandCosts costs;
+  std::vector<int64_t> spread_ns;
+  std::vector<char> calibrated;
+  std::vector<int> kind;  // commands of one kind (op and device; devices of a copy) err together
+};
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs);
+
+struct CopyTraffic {
+  int64_t count = 0;
+  int64_t bytes = 0;
+  int64_t ns = 0;
+};
+
+struct Prediction {
+  int64_t step_ns = 0;
+  int64_t low_ns = 0, high_ns = 0;  // nine in ten steps
+  SimulationResult simulation;
+  std::vector<double> busy;  // by device: fraction of the step in which its compute queues run
+  std::array<CopyTraffic, kNumCopyClasses> copies{};
+  std::vector<int64_t> peak_bytes;  // by device
+  CriticalPath critical_path;
+  double uncalibrated_share = 0;  // of the commands' time
+};
+
+struct PredictionSettings {
+  GapModel gaps;
+  const Interference* interference = nullptr;
+  double common_spread = 0;  // CostTable::common_spread
+  SimulationOptions simulation;
+  int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules
+  uint64_t seed = 1;
+};
+// Gaps, interference and common spread of a calibrated model.
+PredictionSettings SettingsOf(const CalibratedCost& costs);
+
+// The value is a simulation with every command at its median. The interval is the middle nine tenths of
+// seeded draws: a calibrated command varies by itself, uncalibrated ones of a kind err together, and the
+// whole step varies by common_spread; each factor is log-normal, so that the median stays and no time is
+// negative. The interval always contains the value. Same input, same bits.
+Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
+                   const PredictionSettings& settings);
+Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                   const Machine& machine, const CostModel& costs, const PredictionSettings& settings);
+
+}  // namespace lanescope

@@ -1,0 +1,38 @@
+#include "sims/replay.h"
+
+#include <algorithm>
+
+namespace lanescope {
+
+CommandCosts MeasuredCosts(const MeasuredStep& step) {
+  CommandCosts costs;
+  costs.ns.reserve(step.command_start_ns.size());
+  for (size_t c = 0; c < step.command_start_ns.size(); ++c) {
+    costs.ns.push_back(step.command_end_ns[c] - step.command_start_ns[c]);
+  }
+  return costs;
+}
+
+ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
+                         std::span<const MeasuredStep> steps, const GapModel& gaps) {
+  Simulator simulator(schedule, machine, gaps, nullptr, {.share_links = false, .interference = false});
+  ReplayReport report;
+  SimulationResult result;
+  std::vector<double> errors;
+  for (const MeasuredStep& step : steps) {
+    simulator.Run(MeasuredCosts(step), &result);
+    const int64_t measured = step.end_ns - step.start_ns;
+    report.measured_ns.push_back(measured);
+    report.replayed_ns.push_back(result.step_ns);
+    if (measured > 0) {
+      errors.push_back(static_cast<double>(result.step_ns - measured) / static_cast<double>(measured));
+    }
+  }
+  if (errors.empty()) return report;
+  std::sort(errors.begin(), errors.end());
+  const size_t n = errors.size();
+  report.error = (errors[(n - 1) / 2] + errors[n / 2]) / 2;
+  return report;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,219 @@
+#include "sims/simulator.h"
+
+#include <map>
+#include <set>
+
+#include "sims/simulation_loop.h"
+
+namespace lanescope {
+
+struct Simulator::Prepared {
+  const Schedule* schedule = nullptr;
+  SimulationPlan plan;
+  SimulationScratch scratch;
+};
+
+namespace {
+
+bool IsSyncKind(CommandKind kind) { return kind == CommandKind::kRecord || kind == CommandKind::kWait; }
+
+void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
+  const size_t total = schedule.commands.size();
+  LANESCOPE_CHECK(schedule.first_successor.size() == total + 1 && schedule.num_predecessors.size() == total);
+  plan->tasks.resize(total);
+  plan->successors = schedule.successors.data();
+  for (size_t c = 0; c < total; ++c) {
+    const Command& command = schedule.commands[c];
+    plan->tasks[c] = {.pending = schedule.num_predecessors[c],
+                      .rank = command.rank,
+                      .queue = command.queue,
+                      .first_successor = schedule.first_successor[c],
+                      .end_successor = schedule.first_successor[c + 1]};
+    if (!IsSyncKind(command.kind)) continue;
+    if (plan->sync.empty()) plan->sync.assign(total, 0);
+    plan->sync[c] = 1;
+  }
+}
+
+void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+               const SimulationOptions& options, SimulationPlan* plan) {
+  for (const Queue& queue : schedule.queues) {
+    const DeviceSpec& device = machine.device(queue.device);
+    Lane lane;
+    lane.kind = LaneOf(queue.kind);
+    lane.cores = device.workers;
+    if (options.gaps) {
+      lane.gap = TicksOf(gaps.gap(device.kind, lane.kind));
+      if (queue.in_order) lane.issue = TicksOf(gaps.issue(device.kind));
+    }
+    plan->lanes.push_back(lane);
+  }
+  plan->orders = QueueOrders(schedule);
+  for (size_t from = 0; options.handoffs && from < kNumLaneKinds; ++from) {
+    for (size_t to = 0; to < kNumLaneKinds; ++to) {
+      plan->handoff[from][to] = TicksOf(gaps.handoff_ns[from][to]);
+      plan->any_handoff |= plan->handoff[from][to] > 0;
+    }
+  }
+  if (options.step_overhead) {
+    plan->step_start = TicksOf(gaps.step_start_ns);
+    plan->step_finish = TicksOf(gaps.step_finish_ns);
+  }
+}
+
+int AddRoute(const Machine& machine, int src, int dst, SimulationPlan* plan) {
+  const Route route = machine.RouteBetween(src, dst);
+  const std::set<int> resources(route.resources.begin(), route.resources.end());
+  if (resources.empty()) return -1;
+  CopyRoute planned{.first = static_cast<int>(plan->route_resources.size()),
+                    .count = static_cast<int>(resources.size()),
+                    .latency = TicksOf(route.latency_ns),
+                    .bandwidth = plan->capacities[static_cast<size_t>(*resources.begin())]};
+  for (const int resource : resources) {
+    planned.bandwidth = std::min(planned.bandwidth, plan->capacities[static_cast<size_t>(resource)]);
+    plan->route_resources.push_back(resource);
+  }
+  plan->max_hops = std::max(plan->max_hops, planned.count);
+  plan->routes.push_back(planned);
+  return static_cast<int>(plan->routes.size()) - 1;
+}
+
+void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan* plan) {
+  constexpr double kTicksPerSecond = 1e9 * kTicksPerNs;
+  for (int r = 0; r < machine.num_resources(); ++r) {
+    const double bandwidth = machine.ResourceBandwidth(r);
+    plan->capacities.push_back((bandwidth > 0 ? bandwidth : 1e18) / kTicksPerSecond);
+  }
+  std::map<std::pair<int, int>, int> known;
+  plan->route_of.assign(schedule.commands.size(), -1);
+  plan->bytes.assign(schedule.commands.size(), 0);
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    if (command.kind != CommandKind::kCopy) continue;
+    const int src = schedule.CopySource(command);
+    const int dst = schedule.CopyDestination(command);
+    if (src == dst) continue;
+    auto [found, added] = known.try_emplace({src, dst}, -1);
+    if (added) found->second = AddRoute(machine, src, dst, plan);
+    plan->route_of[c] = found->second;
+    plan->bytes[c] = command.bytes;
+  }
+  if (plan->routes.empty()) {
+    plan->route_of.clear();
+    plan->bytes.clear();
+  }
+}
+
+void PlanInterference(const Schedule& schedule, const Machine& machine, const Interference& interference,
+                      SimulationPlan* plan) {
+  std::map<int, int> numbers;
+  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+    const int domain = InterferenceDomain(machine.device(schedule.queues[q].device));
+    if (domain < 0) continue;
+    const auto [found, added] = numbers.try_emplace(domain, static_cast<int>(plan->domains.size()));
+    if (added) {
+      plan->domains.push_back(domain == 0 ? interference.host : interference.gpu);
+      plan->domain_queues.emplace_back();
+    }
+    plan->lanes[q].domain = found->second;
+    plan->domain_queues[static_cast<size_t>(found->second)].push_back(static_cast<int>(q));
+  }
+}
+
+void CheckCosts(const CommandCosts& costs, size_t commands) {
+  if (costs.ns.size() != commands || (!costs.classes.empty() && costs.classes.size() != commands)) {
+    Throw(Code::kInvalidArgument, "{} costs for {} commands; give one each", costs.ns.size(), commands);
+  }
+}
+
+template <bool kShared, bool kInterfere>
+void RunLoop(const SimulationPlan& plan, SimulationScratch* scratch, const CommandCosts& costs,
+             SimulationResult* result) {
+  SimulationLoop<kShared, kInterfere> loop(plan, scratch, costs, result);
+  result->step_ns = NsOf(loop.Run() + plan.step_finish);
+  result->shared_solutions = loop.solutions();
+}
+
+}  // namespace
+
+Simulator::Simulator(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+                     const Interference* interference, const SimulationOptions& options)
+    : prepared_(std::make_unique<Prepared>()) {
+  prepared_->schedule = &schedule;
+  SimulationPlan* plan = &prepared_->plan;
+  PlanTasks(schedule, plan);
+  PlanLanes(schedule, machine, gaps, options, plan);
+  if (options.share_links) PlanCopies(schedule, machine, plan);
+  if (options.interference && interference != nullptr) {
+    PlanInterference(schedule, machine, *interference, plan);
+  }
+  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+    prepared_->scratch.ready.emplace_back(schedule.queues[q].in_order ? &plan->orders[q] : nullptr);
+  }
+}
+
+Simulator::~Simulator() = default;
+
+void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
+  const SimulationPlan& plan = prepared_->plan;
+  SimulationScratch* scratch = &prepared_->scratch;
+  CheckCosts(costs, plan.tasks.size());
+  scratch->tasks.resize(plan.tasks.size());
+  for (size_t c = 0; c < costs.ns.size(); ++c) {
+    const int64_t ns = costs.ns[c];
+    if (ns < 0 || ns > kMaxSimulatedNs) {
+      Throw(Code::kInvalidArgument, "command {} costs {} ns; costs lie between 0 and 26 days", c, ns);
+    }
+    scratch->tasks[c] = plan.tasks[c];
+    scratch->tasks[c].duration = TicksOf(ns);
+  }
+  for (ReadyQueue& ready : scratch->ready) ready.Reset();
+  result->times.resize(plan.tasks.size());
+  result->queue_busy_ns.assign(plan.lanes.size(), 0);
+  const bool shared = !plan.routes.empty();
+  const bool interfere = !plan.domains.empty();
+  if (shared) {
+    interfere ? RunLoop<true, true>(plan, scratch, costs, result)
+              : RunLoop<true, false>(plan, scratch, costs, result);
+  } else {
+    interfere ? RunLoop<false, true>(plan, scratch, costs, result)
+              : RunLoop<false, false>(plan, scratch, costs, result);
+  }
+}
+
+SimulationResult Simulate(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
+                          const GapModel& gaps, const Interference* interference,
+                          const SimulationOptions& options) {
+  SimulationResult result;
+  Simulator(schedule, machine, gaps, interference, options).Run(costs, &result);
+  return result;
+}
+
+void PublishSteps(const Schedule& schedule, const SimulationResult& result, int steps, int64_t origin_ns,
+                  EventSink* sink) {
+  constexpr size_t kBatch = 4096;
+  std::vector<Event> batch;
+  batch.reserve(kBatch + 1);
+  const auto flush = [&] {
+    sink->Consume(batch);
+    batch.clear();
+  };
+  for (int step = 0; step < steps; ++step) {
+    const int64_t begin = origin_ns + step * result.step_ns;
+    for (size_t c = 0; c < schedule.commands.size(); ++c) {
+      const Command& command = schedule.commands[c];
+      if (IsSyncKind(command.kind)) continue;
+      batch.push_back({.start_ns = begin + result.times[c].start_ns,
+                       .end_ns = begin + result.times[c].end_ns,
+                       .bytes = command.kind == CommandKind::kCopy ? command.bytes : 0,
+                       .command = static_cast<int32_t>(c),
+                       .step = step});
+      if (batch.size() >= kBatch) flush();
+    }
+    batch.push_back(
+        {.start_ns = begin, .end_ns = begin + result.step_ns, .step = step, .kind = EventKind::kStep});
+  }
+  if (!batch.empty()) flush();
+}
+
+}  // namespace lanescope

@@ -1,0 +1,85 @@
+// Interprets a Schedule in virtual time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/event.h"
+#include "core/machine.h"
+#include "core/schedule.h"
+#include "sims/gap_model.h"
+#include "sims/interference.h"
+
+namespace lanescope {
+
+// What each command costs, by command number. Record and Wait cost nothing unless given.
+struct CommandCosts {
+  // ns that the command takes alone on the machine. For a copy this includes the latency of its route.
+  std::vector<int64_t> ns;
+  // Used with interference only; empty: every launch is kMemory. Copies are always kCopy.
+  std::vector<CommandClass> classes;
+};
+
+// Every effect can be switched off by itself, so that an ablation shows what each explains.
+struct SimulationOptions {
+  bool share_links = true;  // concurrent copies share links; off: each takes its time alone
+  bool gaps = true;
+  bool handoffs = true;
+  bool step_overhead = true;
+  bool interference = true;
+};
+
+// When a command ran (ns from the beginning of the step) and what it waited for.
+struct CommandTime {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int previous = -1;  // the command before it on its queue; -1: none
+  int released = -1;  // the dependency that became satisfied last; -1: it had none
+};
+
+struct SimulationResult {
+  int64_t step_ns = 0;  // with the overheads of the step
+  std::vector<CommandTime> times;
+  std::vector<int64_t> queue_busy_ns;
+  int64_t shared_solutions = 0;  // how often link rates were recomputed
+};
+
+// The semantics. A queue runs one command at a time and picks by core's ReadyQueue at the moment its previous
+// command ends; GapModel says when the picked command starts. At one instant all ends come first, then every
+// idle queue picks; commands of length zero repeat this within the instant. A copy between devices passes
+// its route's latency, then moves its bytes at the max-min fair rate of the route's resources (LinkSharing),
+// limited so that alone it takes exactly its given time. A launch advances at 1 / Slowdown.
+//
+// Prepared once from a schedule, then run any number of times with different costs. Borrows the schedule;
+// copies what it needs of the machine. Not thread-safe: one Simulator a thread. Same input, same bits.
+class Simulator {
+ public:
+  // `interference` may be null. Throws NotFound when a copy has no route.
+  Simulator(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+            const Interference* interference, const SimulationOptions& options);
+  ~Simulator();
+  Simulator(const Simulator&) = delete;
+  Simulator& operator=(const Simulator&) = delete;
+
+  // Reuses the memory of `result`. Throws InvalidArgument for costs of the wrong number or outside
+  // [0, 26 days], OutOfRange when virtual time exceeds 26 days, FailedPrecondition when commands wait for
+  // each other in a circle.
+  void Run(const CommandCosts& costs, SimulationResult* result);
+
+ private:
+  struct Prepared;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+// One run of a Simulator.
+SimulationResult Simulate(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
+                          const GapModel& gaps = {}, const Interference* interference = nullptr,
+                          const SimulationOptions& options = {});
+
+// Sends the launches, copies and the step itself to `sink`, `steps` times back to back from time
+// `origin_ns`. Steps do not overlap, so that they are all alike.
+void PublishSteps(const Schedule& schedule, const SimulationResult& result, int steps, int64_t origin_ns,
+                  EventSink* sink);
+
+}  // namespace lanescope

@@ -1,0 +1,62 @@
+// How placements compare over a range of link bandwidths: who wins where, and where that changes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "core/schedule.h"
+#include "sims/predict.h"
+
+namespace lanescope {
+
+// One schedule to compare; what it refers to must outlive the sweep.
+struct SweepCandidate {
+  std::string name;
+  const Graph* graph = nullptr;
+  const GraphInfo* info = nullptr;
+  const Schedule* schedule = nullptr;
+};
+
+struct SweepRange {
+  std::vector<int> links;    // link numbers of the machine whose bandwidth is varied, all alike
+  std::vector<int> buses;    // buses varied with them
+  double low = 0, high = 0;  // bytes per second
+  int points = 25;           // spaced evenly on a logarithmic scale
+};
+
+struct SweepCurve {
+  std::string name;
+  std::vector<int64_t> step_ns;  // by point
+  // With the varied links infinitely fast (their latency stays), and what makes the step that long then:
+  // "GPU:0 computes" with the fraction of the step that this explains.
+  int64_t asymptote_ns = 0;
+  std::string bound_by;
+  double bound_share = 0;
+};
+
+// The order of two candidates changes at `bandwidth` (to within a thousandth): `below` is faster below it.
+struct SweepCrossing {
+  int below = 0, above = 0;
+  double bandwidth = 0;
+  int64_t step_ns = 0;
+};
+
+struct Sweep {
+  std::vector<double> bandwidth;
+  std::vector<SweepCurve> curves;
+  std::vector<SweepCrossing> crossings;  // by bandwidth
+};
+
+// `machine` with the links and buses of the range at `bandwidth`; their size-to-time tables, which no longer
+// hold, are dropped.
+Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth);
+
+// Throws InvalidArgument for an empty or unusable range. Crossings are looked for between neighbouring points
+// and narrowed by bisection.
+Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionSettings& settings,
+               const std::vector<SweepCandidate>& candidates, const SweepRange& range);
+
+}  // namespace lanescope

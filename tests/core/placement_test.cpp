@@ -1,0 +1,83 @@
+#include "core/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/placer.h"
+
+namespace lanescope {
+namespace {
+
+class PlacementTest : public testing::Test {
+ protected:
+  PlacementTest() {
+    Add("a", "Const", "dtype", {});
+    Add("b", "Const", "dtype", {});
+    Add("product", "MatMul", "T", {{0, 0}, {1, 0}});
+    Add("twin", "MatMul", "T", {{0, 0}, {1, 0}});
+    Add("v", "VariableV2", "dtype", {});
+    Add("assign", "Assign", "T", {{4, 0}, {2, 0}});
+    Add("lookup", "LookupTableFindV2", "Tin", {});
+    base.device = {1, 1, 1, 1, 1, 1, 0};
+  }
+
+  void Add(const std::string& name, const std::string& op, const std::string& type_attr,
+           std::vector<Endpoint> inputs) {
+    Node node;
+    node.name = name;
+    node.op = op;
+    node.attrs[type_attr] = DataType::kFloat;
+    node.inputs = std::move(inputs);
+    graph.AddNode(std::move(node));
+  }
+
+  std::string ErrorOf(const std::string& json) {
+    try {
+      ParsePlacement(json, graph, machine, base);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kInvalidArgument);
+      return error.message();
+    }
+    return "accepted";
+  }
+
+  Graph graph;
+  Machine machine = VirtualMachine(2, 1);
+  Placement base;
+};
+
+TEST_F(PlacementTest, NamedNodesMoveOthersKeepTheBase) {
+  const Placement placement =
+      ParsePlacement(R"({"nodes": {"product": {"device": "/gpu:1", "priority": 7}, "a": {"priority": -1}}})",
+                     graph, machine, base);
+  EXPECT_EQ(placement.device, (std::vector<int>{1, 1, 2, 1, 1, 1, 0}));
+  EXPECT_EQ(placement.priority, (std::vector<int>{-1, 0, 7, 0, 0, 0, 0}));
+}
+
+TEST_F(PlacementTest, WritingAndReadingLosesNothing) {
+  Placement placement = base;
+  placement.device[3] = 2;
+  placement.priority = {1, 2, 3, 4, 5, 6, 7};
+  const Placement back = ParsePlacement(PlacementToJson(placement, graph, machine), graph, machine, base);
+  EXPECT_EQ(back.device, placement.device);
+  EXPECT_EQ(back.priority, placement.priority);
+}
+
+TEST_F(PlacementTest, RefusesWhatCannotBe) {
+  EXPECT_EQ(ErrorOf(R"({"nodes": {"x": {"device": "GPU:1"}}})"), "placement: the graph has no node 'x'");
+  EXPECT_EQ(ErrorOf(R"({"nodes": {"a": {"device": "GPU:9"}}})"),
+            "placement of 'a': the machine has no device 'GPU:9'");
+  EXPECT_NE(ErrorOf(R"({"nodes": {"lookup": {"device": "GPU:1"}}})").find("has no kernel"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf(R"({"nodes": {"v": {"device": "GPU:1"}}})").find("must share a device with 'v'"),
+            std::string::npos);
+  EXPECT_EQ(ErrorOf(R"({"nodes": {"v": {"device": "GPU:1"}, "assign": {"device": "GPU:1"}}})"), "accepted");
+  for (const char* bad : {"", "[]", "{}", R"({"nodes": []})", R"({"nodes": {"a": 1}})",
+                          R"({"nodes": {"a": {"devise": "GPU:1"}}})",
+                          R"({"nodes": {"a": {"priority": 1e30}}})", R"({"nodes": {}, "extra": 1})"}) {
+    EXPECT_NE(ErrorOf(bad), "accepted") << bad;
+  }
+}
+
+}  // namespace
+}  // namespace lanescope

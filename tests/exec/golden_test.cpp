@@ -1,0 +1,225 @@
+// Small graphs beside what TensorFlow computed for them (tests/golden/ops), run by the reference interpreter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/graph_io.h"
+#include "tests/exec/reference_interpreter.h"
+
+namespace lanescope::exec::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+std::filesystem::path GoldenDirectory() {
+  return std::filesystem::path(LANESCOPE_SOURCE_DIR) / "tests" / "golden" / "ops";
+}
+
+std::vector<std::string> GoldenFiles() {
+  std::vector<std::string> names;
+  if (!std::filesystem::exists(GoldenDirectory())) return names;
+  for (const auto& entry : std::filesystem::directory_iterator(GoldenDirectory())) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+double NumberOf(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  if (!value.is_string()) return value.get<double>();
+  const std::string text = value.get<std::string>();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+}
+
+// Calls fn(T*) with the tensor's elements; strings are the caller's business.
+template <typename Fn>
+void VisitNumbers(Tensor& tensor, Fn&& fn) {
+  switch (tensor.dtype()) {
+    case DataType::kFloat:
+      return fn(static_cast<float*>(tensor.raw_data()));
+    case DataType::kDouble:
+      return fn(static_cast<double*>(tensor.raw_data()));
+    case DataType::kInt8:
+      return fn(static_cast<int8_t*>(tensor.raw_data()));
+    case DataType::kInt16:
+      return fn(static_cast<int16_t*>(tensor.raw_data()));
+    case DataType::kInt32:
+      return fn(static_cast<int32_t*>(tensor.raw_data()));
+    case DataType::kInt64:
+      return fn(static_cast<int64_t*>(tensor.raw_data()));
+    case DataType::kUint8:
+      return fn(static_cast<uint8_t*>(tensor.raw_data()));
+    case DataType::kUint16:
+      return fn(static_cast<uint16_t*>(tensor.raw_data()));
+    case DataType::kUint32:
+      return fn(static_cast<uint32_t*>(tensor.raw_data()));
+    case DataType::kUint64:
+      return fn(static_cast<uint64_t*>(tensor.raw_data()));
+    case DataType::kBool:
+      return fn(static_cast<bool*>(tensor.raw_data()));
+    default:
+      Throw(Code::kUnimplemented, "golden values of {}", DataTypeName(tensor.dtype()));
+  }
+}
+
+Shape ShapeOf(const Json& json) {
+  const auto dims = json.get<std::vector<Dim>>();
+  return Shape(std::span<const Dim>(dims));
+}
+
+Tensor TensorOf(const Json& json) {
+  Tensor tensor(ParseDataType(json.at("dtype").get<std::string>()), ShapeOf(json.at("shape")));
+  const Json& values = json.at("values");
+  if (tensor.dtype() == DataType::kString) {
+    for (size_t i = 0; i < values.size(); ++i) tensor.data<std::string>()[i] = values[i].get<std::string>();
+    return tensor;
+  }
+  VisitNumbers(tensor, [&](auto* out) {
+    using T = std::remove_pointer_t<decltype(out)>;
+    for (size_t i = 0; i < values.size(); ++i) {
+      // Integers beyond 2^53 do not survive a double.
+      out[i] = values[i].is_number_integer() ? static_cast<T>(values[i].get<int64_t>())
+                                             : static_cast<T>(NumberOf(values[i]));
+    }
+  });
+  return tensor;
+}
+
+std::map<std::string, Tensor> TensorsOf(const Json& json) {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, value] : json.items()) tensors[name] = TensorOf(value);
+  return tensors;
+}
+
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+  bool Allows(double actual, double expected) const {
+    if (std::isnan(expected)) return std::isnan(actual);
+    if (std::isinf(expected) || std::isinf(actual)) return actual == expected;
+    return std::abs(actual - expected) <= absolute + relative * std::abs(expected);
+  }
+};
+
+// Fails at the first element that differs. A large tensor is given by some of its elements and their sum.
+void ExpectEqual(const std::string& name, Tensor actual, const Json& expected, const Tolerance& tolerance) {
+  ASSERT_EQ(NumpyName(actual.dtype()), expected.at("dtype").get<std::string>()) << name;
+  ASSERT_EQ(actual.shape(), ShapeOf(expected.at("shape"))) << name << " " << actual.shape().ToString();
+  const Json& values = expected.at("values");
+  if (actual.dtype() == DataType::kString) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(actual.data<std::string>()[i], values[i].get<std::string>()) << name << " element " << i;
+    }
+    return;
+  }
+  VisitNumbers(actual, [&](auto* elements) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t at = expected.contains("indices") ? expected.at("indices")[i].get<size_t>() : i;
+      if (values[i].is_number_integer() && std::is_integral_v<std::remove_pointer_t<decltype(elements)>>) {
+        ASSERT_EQ(static_cast<int64_t>(elements[at]), values[i].get<int64_t>()) << name << " element " << at;
+      } else {
+        // The text of a float says as many digits as tell it from its neighbours, not its value in double.
+        const auto wanted = static_cast<std::remove_pointer_t<decltype(elements)>>(NumberOf(values[i]));
+        ASSERT_TRUE(tolerance.Allows(static_cast<double>(elements[at]), static_cast<double>(wanted)))
+            << name << " element " << at << ": " << +elements[at] << " instead of " << values[i];
+      }
+    }
+    if (!expected.contains("sum")) return;
+    double sum = 0;
+    double magnitude = 0;
+    for (int64_t i = 0; i < actual.NumElements(); ++i) {
+      sum += static_cast<double>(elements[i]);
+      magnitude += std::abs(static_cast<double>(elements[i]));
+    }
+    const double slack = std::max(tolerance.relative, 1e-12) * magnitude +
+                         tolerance.absolute * static_cast<double>(actual.NumElements());
+    ASSERT_NEAR(sum, NumberOf(expected.at("sum")), slack) << name << " sum";
+  });
+}
+
+std::vector<std::string> NamesOf(const Json& json) { return json.get<std::vector<std::string>>(); }
+
+void RunCase(const Json& test) {
+  const Graph graph = ParseGraphText(test.at("graph").get<std::string>());
+  ReferenceInterpreter session(graph);
+  const Json& within = test.at("tolerance");
+  const Tolerance tolerance{within.at("rtol").get<double>(), within.at("atol").get<double>()};
+  for (const std::string& target : NamesOf(test.at("init"))) session.Run({}, {}, {target});
+  for (const Json& step : test.at("steps")) {
+    std::vector<std::string> fetches;
+    for (const auto& [name, value] : step.at("fetches").items()) fetches.push_back(name);
+    const std::vector<Tensor> results =
+        session.Run(TensorsOf(step.at("feeds")), fetches, NamesOf(step.at("targets")));
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      ExpectEqual(fetches[i], results[i], step.at("fetches").at(fetches[i]), tolerance);
+    }
+  }
+}
+
+// Whether shape inference refuses the graph before anything runs; it does so in words of its own.
+bool RefusedByInference(const Graph& graph, const std::map<std::string, Tensor>& feeds,
+                        const std::string& code) {
+  std::vector<std::pair<Endpoint, TensorInfo>> known;
+  for (const auto& [name, tensor] : feeds) {
+    TensorInfo info;
+    info.dtype = tensor.dtype();
+    info.shape = tensor.shape();
+    info.value = std::make_shared<const Tensor>(tensor);
+    known.emplace_back(graph.FindEndpoint(name), info);
+  }
+  try {
+    InferGraph(graph, known);
+  } catch (const Error& error) {
+    EXPECT_EQ(CodeName(error.code()), code) << error.what();
+    return true;
+  }
+  return false;
+}
+
+void RunErrorCase(const Json& test) {
+  const Graph graph = ParseGraphText(test.at("graph").get<std::string>());
+  const std::map<std::string, Tensor> feeds = TensorsOf(test.at("feeds"));
+  const std::string code = test.at("error_code").get<std::string>();
+  if (RefusedByInference(graph, feeds, code)) return;
+  try {
+    ReferenceInterpreter(graph).Run(feeds, NamesOf(test.at("fetches")));
+  } catch (const Error& error) {
+    EXPECT_EQ(CodeName(error.code()), code) << error.what();
+    EXPECT_NE(error.message().find(test.at("error_contains").get<std::string>()), std::string::npos)
+        << error.what() << "\nlacks: " << test.at("error_contains");
+    return;
+  }
+  ADD_FAILURE() << "no error";
+}
+
+class GoldenOps : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenOps, MatchTensorFlow) {
+  std::ifstream file(GoldenDirectory() / (GetParam() + ".json"));
+  const Json cases = Json::parse(file).at("cases");
+  for (const Json& test : cases) {
+    SCOPED_TRACE(test.at("name").get<std::string>());
+    try {
+      if (test.contains("error_code")) {
+        RunErrorCase(test);
+      } else {
+        RunCase(test);
+      }
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GoldenOps, ::testing::ValuesIn(GoldenFiles()),
+                         [](const auto& file) { return file.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenOps);
+
+}  // namespace
+}  // namespace lanescope::exec::testing

@@ -1,0 +1,151 @@
+// Every instruction set's loops give the same results as the plainest set's: exactly for integers and for
+// operations without products, within rounding otherwise.
+#include "exec/loops/loops.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace lanescope::exec {
+namespace {
+
+std::vector<float> RandomFloats(size_t n, uint32_t seed, float low = -3, float high = 3) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(low, high);
+  std::vector<float> values(n);
+  for (float& value : values) value = uniform(random);
+  return values;
+}
+
+void ExpectNear(const std::vector<float>& a, const std::vector<float>& b, double tolerance,
+                const std::string& what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    ASSERT_NEAR(a[i], b[i], tolerance * (1 + std::abs(b[i]))) << what << " element " << i;
+  }
+}
+
+TEST(Loops, UnaryAgreesBetweenInstructionSets) {
+  const std::vector<float> x = RandomFloats(1037, 1);
+  for (const Loops& loops : AvailableLoops()) {
+    for (size_t op = 0; op < static_cast<size_t>(UnaryOp::kCount); ++op) {
+      const UnaryLoop base = AvailableLoops()[0].unary[op][0];
+      if (base == nullptr) continue;
+      std::vector<float> expected(x.size());
+      std::vector<float> actual(x.size());
+      base(static_cast<int64_t>(x.size()), x.data(), expected.data());
+      loops.unary[op][0](static_cast<int64_t>(x.size()), x.data(), actual.data());
+      ExpectNear(actual, expected, 1e-6, std::string(loops.isa) + " unary " + std::to_string(op));
+    }
+  }
+}
+
+TEST(Loops, BinaryAgreesForEveryKindOfOperand) {
+  const std::vector<float> a = RandomFloats(7 * 53, 2, 0.1f, 3);
+  const std::vector<float> b = RandomFloats(7 * 53, 3, 0.1f, 3);
+  const Operand kinds_a[] = {{a.data(), 53, 1}, {a.data(), 0, 1}, {a.data(), 1, 0}, {a.data(), 0, 0}};
+  const Operand kinds_b[] = {{b.data(), 53, 1}, {b.data(), 0, 1}, {b.data(), 1, 0}, {b.data(), 0, 0}};
+  for (const Loops& loops : AvailableLoops()) {
+    for (size_t op = 0; op < static_cast<size_t>(BinaryOp::kCount); ++op) {
+      const BinaryLoop base = AvailableLoops()[0].binary[op][0];
+      if (base == nullptr) continue;
+      for (const Operand& left : kinds_a) {
+        for (const Operand& right : kinds_b) {
+          std::vector<float> expected(a.size());
+          std::vector<float> actual(a.size());
+          base(7, 53, left, right, expected.data());
+          loops.binary[op][0](7, 53, left, right, actual.data());
+          ExpectNear(actual, expected, 1e-6, std::string(loops.isa) + " binary " + std::to_string(op));
+        }
+      }
+    }
+  }
+}
+
+// The order of additions is fixed, so that only products fused with additions may differ.
+TEST(Loops, SumsAreBitwiseEqualBetweenInstructionSets) {
+  const std::vector<float> x = RandomFloats(5000, 4);
+  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd}) {
+    for (const Loops& loops : AvailableLoops()) {
+      float expected = 0;
+      float actual = 0;
+      AvailableLoops()[0].reduce[static_cast<size_t>(op)][0](5000, x.data(), &expected);
+      loops.reduce[static_cast<size_t>(op)][0](5000, x.data(), &actual);
+      EXPECT_EQ(actual, expected) << loops.isa;
+      for (int64_t n : {1, 10, 50, 64, 100}) {
+        std::vector<float> base_rows(static_cast<size_t>(n), 1);
+        std::vector<float> rows(static_cast<size_t>(n), 1);
+        AvailableLoops()[0].reduce_rows[static_cast<size_t>(op)][0](5000 / n, n, n, x.data(),
+                                                                    base_rows.data());
+        loops.reduce_rows[static_cast<size_t>(op)][0](5000 / n, n, n, x.data(), rows.data());
+        EXPECT_EQ(std::memcmp(rows.data(), base_rows.data(), rows.size() * sizeof(float)), 0)
+            << loops.isa << n;
+      }
+    }
+  }
+}
+
+TEST(Loops, RowAndTrainingLoopsAgree) {
+  const std::vector<float> x = RandomFloats(9 * 37, 5);
+  const std::vector<float> dy = RandomFloats(9 * 37, 6);
+  const Loops& base = AvailableLoops()[0];
+  std::vector<float> scratch(3 * 37 + 2 * 4);
+  for (const Loops& loops : AvailableLoops()) {
+    std::vector<float> expected(x.size());
+    std::vector<float> actual(x.size());
+    base.rows_float.softmax(9, 37, x.data(), expected.data());
+    loops.rows_float.softmax(9, 37, x.data(), actual.data());
+    ExpectNear(actual, expected, 1e-6, "softmax");
+    base.rows_float.lrn(9, 37, 4, 1, 0.1f, 0.75f, x.data(), expected.data(), scratch.data());
+    loops.rows_float.lrn(9, 37, 4, 1, 0.1f, 0.75f, x.data(), actual.data(), scratch.data());
+    ExpectNear(actual, expected, 1e-6, "lrn");
+    std::vector<float> var[2] = {dy, dy};
+    std::vector<float> m[2] = {x, x};
+    std::vector<float> v[2] = {RandomFloats(x.size(), 7, 0, 1), RandomFloats(x.size(), 7, 0, 1)};
+    const auto n = static_cast<int64_t>(x.size());
+    base.train_float.adam(n, 0.01f, 0.9f, 0.999f, 1e-8f, false, dy.data(), var[0].data(), m[0].data(),
+                          v[0].data());
+    loops.train_float.adam(n, 0.01f, 0.9f, 0.999f, 1e-8f, false, dy.data(), var[1].data(), m[1].data(),
+                           v[1].data());
+    ExpectNear(var[1], var[0], 1e-6, "adam");
+  }
+}
+
+TEST(Loops, ConvolutionAgrees) {
+  // 3 output rows of 29 positions, patches of 2 runs of 3 cells of 5 channels, 37 filters.
+  const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);
+  const std::vector<float> filter = RandomFloats(30 * 37, 9);
+  const int64_t offsets[] = {0, 31 * 5};
+  const PatchRuns runs{offsets, 2, 15, 5};
+  for (const Loops& loops : AvailableLoops()) {
+    const ConvLoops<float>& conv = loops.conv_float;
+    const size_t panels = static_cast<size_t>((37 + conv.panel - 1) / conv.panel * conv.panel * 30);
+    std::vector<float> packed(panels);
+    conv.pack(30, 37, filter.data(), packed.data());
+    std::vector<float> y(3 * 29 * 37);
+    for (size_t row = 0; row < 3; ++row) {
+      conv.forward(runs, 29, x.data() + row * 155, packed.data(), 37, y.data() + row * 29 * 37, 37);
+    }
+    std::vector<float> sums(panels);
+    std::vector<float> grad(30 * 37);
+    conv.filter_grad(runs, 3, 155, 29, x.data(), y.data(), 37, sums.data());
+    conv.unpack(30, 37, sums.data(), grad.data());
+    for (size_t k = 0; k < 30; ++k) {
+      for (size_t f = 0; f < 37; ++f) {
+        double expected = 0;
+        for (size_t p = 0; p < 3 * 29; ++p) {
+          const size_t at = p / 29 * 155 + p % 29 * 5 + static_cast<size_t>(offsets[k / 15]) + k % 15;
+          expected += static_cast<double>(x[at]) * y[p * 37 + f];
+        }
+        ASSERT_NEAR(grad[k * 37 + f], expected, 1e-4 * (1 + std::abs(expected))) << loops.isa;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::exec

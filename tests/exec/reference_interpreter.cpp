@@ -1,0 +1,325 @@
+#include "tests/exec/reference_interpreter.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tests/exec/kernel_harness.h"
+
+namespace lanescope::exec::testing {
+namespace {
+
+// Room for an output of which inference knows nothing.
+constexpr int64_t kUnknownElements = 1 << 16;
+
+StateRole RoleOf(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  return def == nullptr ? StateRole::kNone : def->role;
+}
+
+bool MakesState(const Node& node) {
+  if (RoleOf(node) == StateRole::kVariable) return true;
+  return node.op == "HashTable" || node.op == "HashTableV2";
+}
+
+bool IsAssignment(const Node& node) { return node.op == "Assign" || node.op == "AssignVariableOp"; }
+
+bool MayMeetUninitialized(const Node& node, int input) {
+  if (IsAssignment(node)) return input == 0;
+  return node.op == "IsVariableInitialized" || node.op == "VarIsInitializedOp" ||
+         node.op == "DestroyResourceOp";
+}
+
+// Whether an assignment may give the variable a shape that was not declared.
+bool TakesAnyShape(const Node& assignment, const Node& variable) {
+  return !variable.GetShapeAttr("shape").IsExact() || !assignment.BoolAttr("validate_shape", true);
+}
+
+bool RefersToState(DataType dtype) { return IsRefType(dtype) || dtype == DataType::kResource; }
+
+}  // namespace
+
+class InterpreterContext final : public KernelContext {
+ public:
+  InterpreterContext(ReferenceInterpreter& session, int id, const std::vector<TensorInfo>& outputs,
+                     int64_t workspace_bytes)
+      : session_(session), id_(id), team_one_(1), workspace_memory_(static_cast<size_t>(workspace_bytes)) {
+    team_ = &team_one_;
+    workspace_.data = workspace_memory_.data();
+    workspace_.capacity_bytes = workspace_bytes;
+    for (const Endpoint& endpoint : session.graph_.node(id).inputs) {
+      ReferenceInterpreter::Slot& slot = session.SlotOf(endpoint);
+      Variable* variable = session.VariableOf(slot);
+      variables_.push_back(variable);
+      if (variable != nullptr) {
+        inputs_.push_back(variable->tensor);
+      } else {
+        inputs_.push_back(slot.value.valid() ? RefTo(slot.value) : TensorRef{});
+      }
+    }
+    for (const TensorInfo& info : outputs) AddOutput(info);
+  }
+
+  Resource& FindOrCreateResource(int input,
+                                 const std::function<std::unique_ptr<Resource>()>& create) override {
+    int node = id_;
+    if (input >= 0) {
+      node = session_.SlotOf(session_.graph_.node(id_).inputs[static_cast<size_t>(input)]).state_node;
+    }
+    std::unique_ptr<Resource>& resource = session_.resources_[node];
+    if (resource == nullptr) resource = create();
+    return *resource;
+  }
+  uint64_t& random_counter() override { return session_.random_counters_[id_]; }
+
+  Tensor Result(int i) {
+    const TensorRef& ref = output(i);
+    Tensor& memory = memory_[static_cast<size_t>(i)];
+    if (ref.shape == memory.shape()) return memory;
+    Tensor result(ref.dtype, ref.shape);
+    if (ref.dtype == DataType::kString) {
+      std::copy_n(memory.data<std::string>(), result.NumElements(), result.data<std::string>());
+    } else if (result.ByteSize() > 0) {
+      std::memcpy(result.raw_data(), memory.raw_data(), static_cast<size_t>(result.ByteSize()));
+    }
+    return result;
+  }
+
+ private:
+  void AddOutput(const TensorInfo& info) {
+    if (RefersToState(info.dtype)) {
+      memory_.emplace_back();
+      outputs_.emplace_back();
+      return;
+    }
+    const Shape room = info.shape.HasBound() ? info.shape.Bound() : Shape{kUnknownElements};
+    memory_.emplace_back(info.dtype, room);
+    outputs_.push_back(RefTo(memory_.back()));
+    if (!info.shape.IsExact()) outputs_.back().shape = Shape::Unknown();
+  }
+
+  ReferenceInterpreter& session_;
+  int id_;
+  TestTeam team_one_;
+  std::vector<Tensor> memory_;
+  std::vector<std::byte> workspace_memory_;
+};
+
+std::vector<Tensor> ReferenceInterpreter::Run(const std::map<std::string, Tensor>& feeds,
+                                              const std::vector<std::string>& fetches,
+                                              const std::vector<std::string>& targets) {
+  slots_.clear();
+  fed_.clear();
+  for (const auto& [name, tensor] : feeds) {
+    const Endpoint endpoint = graph_.FindEndpoint(name);
+    slots_[{endpoint.node, endpoint.output}].value = tensor;
+    fed_[{endpoint.node, endpoint.output}] = true;
+  }
+  std::vector<Endpoint> roots;
+  for (const std::string& name : fetches) roots.push_back(graph_.FindEndpoint(name));
+  for (const std::string& name : targets) roots.push_back({graph_.FindEndpoint(name).node, -1});
+  for (const int id : OrderOf(NeededNodes(roots))) RunNode(id);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < fetches.size(); ++i) results.push_back(Fetch(roots[i]));
+  return results;
+}
+
+std::vector<bool> ReferenceInterpreter::NeededNodes(const std::vector<Endpoint>& roots) const {
+  std::vector<bool> needed(static_cast<size_t>(graph_.num_nodes()), false);
+  std::vector<int> open;
+  const auto need = [&](int id) {
+    if (needed[static_cast<size_t>(id)]) return;
+    needed[static_cast<size_t>(id)] = true;
+    open.push_back(id);
+  };
+  for (const Endpoint& root : roots) {
+    if (!Fed(root)) need(root.node);
+  }
+  while (!open.empty()) {
+    const Node& node = graph_.node(open.back());
+    open.pop_back();
+    for (const Endpoint& input : node.inputs) {
+      if (!Fed(input)) need(input.node);
+    }
+    for (const int control : node.control_inputs) need(control);
+  }
+  return needed;
+}
+
+// A topological order in which a ready update gives way to other ready nodes, and to ready updates of
+// variables that nobody waits to read.
+std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) const {
+  const auto count = static_cast<size_t>(graph_.num_nodes());
+  std::vector<std::set<int>> before(count);  // nodes that have to run first
+  std::vector<int> variable_of(count, -1);   // the variable that a reference or handle output leads to
+  std::map<int, std::set<int>> readers;      // nodes that have yet to read a variable
+  for (const int id : graph_.TopologicalOrder()) {
+    const Node& node = graph_.node(id);
+    const auto at = static_cast<size_t>(id);
+    const std::vector<DataType> outputs = OutputTypes(node);
+    if (MakesState(node)) {
+      variable_of[at] = id;
+    } else if (!node.inputs.empty() && !outputs.empty() && RefersToState(outputs[0])) {
+      variable_of[at] = variable_of[static_cast<size_t>(node.inputs[0].node)];
+    }
+    if (!needed[at]) continue;
+    for (const int control : node.control_inputs) before[at].insert(control);
+    for (const Endpoint& input : node.inputs) {
+      if (Fed(input)) continue;
+      before[at].insert(input.node);
+      const int variable = variable_of[static_cast<size_t>(input.node)];
+      if (variable >= 0) readers[variable].insert(id);
+    }
+  }
+  std::vector<int> order;
+  std::vector<bool> done(count, false);
+  std::set<int> waiting;
+  for (size_t id = 0; id < count; ++id) {
+    if (needed[id]) waiting.insert(static_cast<int>(id));
+  }
+  const auto ready = [&](int id) {
+    const auto& first = before[static_cast<size_t>(id)];
+    return std::all_of(first.begin(), first.end(),
+                       [&](int other) { return done[static_cast<size_t>(other)]; });
+  };
+  // 0: no update; 1: an update without waiting readers; 2: any other.
+  const auto rank = [&](int id) {
+    const OpDef* def = OpRegistry::Global().Find(graph_.node(id).op);
+    if (def == nullptr || def->role != StateRole::kUpdate) return 0;
+    for (const int input : def->updates) {
+      const Endpoint source = graph_.node(id).inputs[static_cast<size_t>(input)];
+      const int variable = variable_of[static_cast<size_t>(source.node)];
+      const auto found = readers.find(variable);
+      if (found != readers.end() && !(found->second.empty() || found->second == std::set<int>{id})) return 2;
+    }
+    return 1;
+  };
+  while (!waiting.empty()) {
+    int best = -1;
+    int best_rank = 3;
+    for (const int id : waiting) {
+      if (!ready(id)) continue;
+      const int own = rank(id);
+      if (own < best_rank) {
+        best = id;
+        best_rank = own;
+      }
+      if (own == 0) break;
+    }
+    LANESCOPE_CHECK(best >= 0);
+    waiting.erase(best);
+    done[static_cast<size_t>(best)] = true;
+    for (auto& [variable, nodes] : readers) nodes.erase(best);
+    order.push_back(best);
+  }
+  return order;
+}
+
+Variable* ReferenceInterpreter::VariableOf(const Slot& slot) {
+  if (slot.state_node < 0) return nullptr;
+  const auto found = variables_.find(slot.state_node);
+  return found == variables_.end() ? nullptr : &found->second.variable;
+}
+
+std::vector<TensorInfo> ReferenceInterpreter::InputInfos(const Node& node) {
+  std::vector<TensorInfo> infos;
+  const std::vector<DataType> dtypes = InputTypes(node);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Slot& slot = SlotOf(node.inputs[i]);
+    TensorInfo& info = infos.emplace_back();
+    info.dtype = RemoveRef(dtypes[i]);
+    if (const Variable* variable = VariableOf(slot)) {
+      if (info.dtype == DataType::kResource) {
+        TensorInfo behind;
+        behind.dtype = variable->tensor.dtype;
+        behind.shape = variable->tensor.shape;
+        info.shape = Shape{};
+        info.handle = std::make_shared<const TensorInfo>(behind);
+      } else {
+        info.shape = variable->tensor.shape;
+      }
+    } else if (slot.value.valid()) {
+      info.shape = slot.value.shape();
+      info.value = std::make_shared<const Tensor>(slot.value);
+    }
+  }
+  return infos;
+}
+
+std::vector<TensorInfo> ReferenceInterpreter::InferOutputs(const Node& node,
+                                                           const std::vector<TensorInfo>& inputs) const {
+  const std::vector<DataType> dtypes = OutputTypes(node);
+  std::vector<TensorInfo> outputs;
+  for (const DataType dtype : dtypes) outputs.emplace_back().dtype = RemoveRef(dtype);
+  InferenceContext context(node, inputs, outputs);
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  if (def != nullptr && def->infer) def->infer(context);
+  for (size_t i = 0; i < dtypes.size(); ++i) outputs[i].dtype = dtypes[i];
+  return outputs;
+}
+
+void ReferenceInterpreter::MakeRoom(int variable_node, const Tensor& value) {
+  VariableMemory& memory = variables_.at(variable_node);
+  if (value.NumElements() <= memory.tensor.NumElements()) return;
+  memory.tensor = Tensor(value.dtype(), value.shape());
+  const Shape declared = memory.variable.tensor.shape;
+  memory.variable.tensor = RefTo(memory.tensor);
+  memory.variable.tensor.shape = declared;
+}
+
+void ReferenceInterpreter::RunNode(int id) {
+  const Node& node = graph_.node(id);
+  if (RoleOf(node) == StateRole::kVariable && !variables_.contains(id)) {
+    VariableMemory& memory = variables_[id];
+    const Shape& declared = node.GetShapeAttr("shape");
+    memory.tensor = Tensor(RemoveRef(node.TypeAttr("dtype")), declared.IsExact() ? declared : Shape{});
+    memory.variable.tensor = RefTo(memory.tensor);
+    memory.variable.tensor.shape = declared;
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Slot& slot = SlotOf(node.inputs[i]);
+    const Variable* variable = VariableOf(slot);
+    const bool carries = InputTypes(node)[i] == DataType::kResource && node.op == "Identity";
+    if (variable != nullptr && !variable->initialized && !carries &&
+        !MayMeetUninitialized(node, static_cast<int>(i))) {
+      Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}",
+            graph_.node(slot.state_node).name);
+    }
+  }
+  if (IsAssignment(node)) {
+    const Slot& target = SlotOf(node.inputs[0]);
+    const Slot& source = SlotOf(node.inputs[1]);
+    if (source.value.valid() && TakesAnyShape(node, graph_.node(target.state_node))) {
+      MakeRoom(target.state_node, source.value);
+    }
+  }
+  const std::vector<TensorInfo> inputs = InputInfos(node);
+  const std::vector<TensorInfo> outputs = InferOutputs(node, inputs);
+  InterpreterContext context(*this, id, outputs, WorkspaceOf(node, inputs, outputs));
+  KernelRegistry::Host().Create(node)->Compute(context);
+  for (int k = 0; k < static_cast<int>(outputs.size()); ++k) {
+    if (Fed({id, k})) continue;
+    Slot& slot = slots_[{id, k}];
+    if (RefersToState(outputs[static_cast<size_t>(k)].dtype)) {
+      slot.state_node = MakesState(node) ? id : SlotOf(node.inputs[0]).state_node;
+    } else {
+      slot.value = context.Result(k);
+    }
+  }
+}
+
+Tensor ReferenceInterpreter::Fetch(Endpoint endpoint) {
+  const Slot& slot = SlotOf(endpoint);
+  const Variable* variable = VariableOf(slot);
+  if (variable == nullptr) return slot.value;
+  if (!variable->initialized) {
+    Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}",
+          graph_.node(slot.state_node).name);
+  }
+  Tensor copy(variable->tensor.dtype, variable->tensor.shape);
+  if (copy.ByteSize() > 0) {
+    std::memcpy(copy.raw_data(), variable->tensor.data, static_cast<size_t>(copy.ByteSize()));
+  }
+  return copy;
+}
+
+}  // namespace lanescope::exec::testing

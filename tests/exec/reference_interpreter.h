@@ -1,0 +1,63 @@
+// Runs a graph node by node, the plain way: no schedule, no reuse of memory, one thread, every tensor its
+// own. What the executor computes must be the same.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/op.h"
+#include "core/tensor.h"
+#include "exec/kernel.h"
+
+namespace lanescope::exec::testing {
+
+// One session: variables, tables and random streams live as long as the object. The graph must outlive it.
+// Not thread-safe.
+class ReferenceInterpreter {
+ public:
+  explicit ReferenceInterpreter(const Graph& graph) : graph_(graph) {}
+
+  // Feeds, fetches and targets by tensor or node name. Every node that they need runs once; an update of a
+  // variable waits for the readers that do not depend on it. Throws what kernels and shape inference throw.
+  std::vector<Tensor> Run(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches,
+                          const std::vector<std::string>& targets = {});
+
+ private:
+  friend class InterpreterContext;
+
+  // An output of a node in the current run: a value, or a reference to the variable or table of a node.
+  struct Slot {
+    Tensor value;
+    int state_node = -1;
+  };
+
+  struct VariableMemory {
+    Tensor tensor;
+    Variable variable;
+  };
+
+  std::vector<bool> NeededNodes(const std::vector<Endpoint>& roots) const;
+  std::vector<int> OrderOf(const std::vector<bool>& needed) const;
+  void RunNode(int id);
+  std::vector<TensorInfo> InputInfos(const Node& node);
+  std::vector<TensorInfo> InferOutputs(const Node& node, const std::vector<TensorInfo>& inputs) const;
+  Slot& SlotOf(Endpoint endpoint) { return slots_.at({endpoint.node, endpoint.output}); }
+  bool Fed(Endpoint endpoint) const { return fed_.contains({endpoint.node, endpoint.output}); }
+  // The variable that `slot` refers to; null if it is a value or a table.
+  Variable* VariableOf(const Slot& slot);
+  void MakeRoom(int variable_node, const Tensor& value);
+  Tensor Fetch(Endpoint endpoint);
+
+  const Graph& graph_;
+  std::map<int, VariableMemory> variables_;
+  std::map<int, std::unique_ptr<Resource>> resources_;
+  std::map<int, uint64_t> random_counters_;
+
+  std::map<std::pair<int, int>, Slot> slots_;
+  std::map<std::pair<int, int>, bool> fed_;
+};
+
+}  // namespace lanescope::exec::testing

@@ -1,0 +1,58 @@
+// Hostile bytes for every parser of input files: each either reads them or throws Error, and what reads as a
+// graph also writes and reads again. Built with -fsanitize=fuzzer this is a libFuzzer
+// target; with replay.cpp, a program that replays a corpus and then tries mutations of it.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/graph_io.h"
+#include "core/run_spec.h"
+
+namespace lanescope {
+namespace {
+
+template <typename Parse>
+void Try(Parse parse) {
+  try {
+    parse();
+  } catch (const Error& error) {
+    // A broken invariant is a defect, whatever the input.
+    if (error.code() == Code::kInternal) throw;
+  }
+}
+
+void CheckRoundTrip(const Graph& graph) {
+  const std::string binary = GraphToBinary(graph);
+  if (GraphToBinary(ParseGraphBinary(binary)) != binary) std::abort();
+  // Not compared: text cannot say the payload of a NaN, or fields that are unknown here.
+  ParseGraphText(GraphToText(graph));
+}
+
+// A graph that was read once must never be refused afterwards: no Error is caught around the round trip.
+template <typename Parse>
+void TryGraph(Parse parse) {
+  Graph graph;
+  bool read = false;
+  Try([&] {
+    graph = parse();
+    read = true;
+  });
+  if (read) CheckRoundTrip(graph);
+}
+
+void TryEverything(std::string_view bytes) {
+  TryGraph([&] { return ParseGraphBinary(bytes); });
+  TryGraph([&] { return ParseGraphText(bytes); });
+  Try([&] { ParseNpy(bytes); });
+  Try([&] { ParseRunSpec(bytes, "/nonexistent"); });
+}
+
+}  // namespace
+}  // namespace lanescope
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  lanescope::TryEverything({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Installs a finished build, builds samples/cpp against the installed package alone, and runs what comes out.
+#   package_test.sh SOURCE_DIR BUILD_DIR CXX_COMPILER
+set -euo pipefail
+source_dir=$1
+build_dir=$2
+compiler=$3
+work=$build_dir/package_test
+prefix=$work/prefix
+
+rm -rf "$work"
+cmake --install "$build_dir" --prefix "$prefix" > /dev/null
+
+# Every installed header, in one translation unit, with nothing but the installed tree to look in.
+headers=$(cd "$prefix/include/lanescope" && find . -name '*.h' | sort)
+for header in $headers; do
+  echo "#include \"${header#./}\""
+done > "$work/all_headers.cpp"
+"$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I "$prefix/include/lanescope" "$work/all_headers.cpp"
+echo "$(wc -l < "$work/all_headers.cpp") installed headers compile"
+
+cmake -S "$source_dir/samples/cpp" -B "$work/samples" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" > /dev/null
+cmake --build "$work/samples"
+"$work/samples/build_graph"
+"$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
+  "$source_dir/samples/machines/k80x2.json"
+"$prefix/bin/lanescope" --help > /dev/null

@@ -1,0 +1,204 @@
+#include "sims/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "sims/replay.h"
+#include "sims/roofline_fit.h"
+#include "tests/sims/schedule_maker.h"
+
+namespace lanescope {
+namespace {
+
+TEST(Summarise, TakesMedianAndMad) {
+  // Median of 90, 95, 100, 105, 110 is 100, MAD 5: spread 5 * 1.4826 * 1.645 = 12.19.
+  const SampleSummary summary = Summarise({105, 90, 110, 95, 100});
+  EXPECT_EQ(summary.ns, 100);
+  EXPECT_EQ(summary.spread_ns, 12);
+  EXPECT_EQ(summary.count, 5);
+  EXPECT_EQ(summary.other_ns, 0);
+}
+
+TEST(Summarise, KeepsASlowModeApart) {
+  std::vector<int64_t> samples(80, 100);
+  for (int i = 0; i < 20; ++i) samples.push_back(400 + i);
+  const SampleSummary summary = Summarise(samples);
+  EXPECT_EQ(summary.ns, 100);
+  EXPECT_EQ(summary.count, 80);
+  EXPECT_EQ(summary.other_ns, 409);
+  EXPECT_DOUBLE_EQ(summary.other_share, 0.2);
+}
+
+TEST(Summarise, OneOutlierIsNoMode) {
+  std::vector<int64_t> samples(50, 100);
+  samples.push_back(100'000);
+  const SampleSummary summary = Summarise(samples);
+  EXPECT_EQ(summary.ns, 100);
+  EXPECT_EQ(summary.other_ns, 0);
+}
+
+TEST(Summarise, NothingGivesZeros) { EXPECT_EQ(Summarise({}).count, 0); }
+
+TEST(FitRoofline, RecoversAnExactLine) {
+  // ns = 50 + 0.001 flops + 0.1 bytes.
+  std::vector<WorkPoint> points;
+  for (int i = 1; i <= 12; ++i) {
+    const double flops = 1000.0 * i * i, bytes = 5000.0 * (i % 5 + 1);
+    points.push_back({flops, bytes, 50 + 0.001 * flops + 0.1 * bytes});
+  }
+  const RooflineFit fit = FitRoofline(points);
+  EXPECT_NEAR(fit.fixed_ns, 50, 1e-6);
+  EXPECT_NEAR(fit.ns_per_flop, 0.001, 1e-9);
+  EXPECT_NEAR(fit.ns_per_byte, 0.1, 1e-9);
+  EXPECT_NEAR(fit.spread, 0, 1e-9);
+}
+
+TEST(FitRoofline, NeverGivesANegativeCoefficient) {
+  // Time falls with flops, which only a negative coefficient could say: the flops term is left out.
+  std::vector<WorkPoint> points;
+  for (int i = 1; i <= 10; ++i) points.push_back({1000.0 * i, 10.0, 2000.0 - 100 * i});
+  const RooflineFit fit = FitRoofline(points);
+  EXPECT_GE(fit.ns_per_flop, 0);
+  EXPECT_GE(fit.ns_per_byte, 0);
+  EXPECT_GE(fit.fixed_ns, 0);
+  EXPECT_GT(fit.Predict(5000, 10), 0);
+  EXPECT_EQ(FitRoofline({}).points, 0);
+}
+
+TEST(CalibrateCosts, GroupsBySignatureAndDeviceAndSkipsWarmUp) {
+  const Machine machine = StarMachine(2, 1e9, 0, 0);
+  std::vector<OpSample> ops;
+  for (int step = 0; step < 6; ++step) {
+    ops.push_back({"A", "MatMul", "virtual 1 worker", {100, 10}, step < 2 ? 9999 : 100 + step, step});
+    ops.push_back({"A", "MatMul", "host 2 workers", {100, 10}, 50, step});
+  }
+  const CostTable table = CalibrateCosts(ops, {}, machine, 2);
+  ASSERT_EQ(table.launches.size(), 2u);
+  EXPECT_EQ(table.launches[0].device, "host 2 workers");
+  EXPECT_EQ(table.launches[1].ns, 103);
+  EXPECT_EQ(table.launches[1].count, 4);
+  EXPECT_EQ(table.launches[1].work.flops, 100);
+}
+
+TEST(CalibrateCosts, FitsCopiesOverTheMachinesTime) {
+  // Measured = 500 + 1.25 * plain, plain = bytes at 1 byte per ns.
+  const Machine machine = StarMachine(2, 1e9, 0, 0);
+  const std::vector<int> gpus = machine.Gpus();
+  std::vector<CopySample> copies;
+  for (const int64_t bytes : {1000, 10'000, 100'000, 1'000'000}) {
+    for (int i = 0; i < 3; ++i) copies.push_back({gpus[0], gpus[1], bytes, 500 + bytes * 5 / 4, 5});
+  }
+  const CostTable table = CalibrateCosts({}, copies, machine, 0);
+  ASSERT_EQ(table.copies.size(), 1u);
+  EXPECT_NEAR(table.copies[0].overhead_ns, 500, 1);
+  EXPECT_NEAR(table.copies[0].factor, 1.25, 1e-3);
+  EXPECT_EQ(table.copies[0].min_bytes, 1000);
+  EXPECT_EQ(table.copies[0].max_bytes, 1'000'000);
+  EXPECT_EQ(table.copies[0].count, 12);
+}
+
+TEST(CalibrateCosts, OneCopySizeGivesAnOverhead) {
+  const Machine machine = StarMachine(2, 1e9, 0, 0);
+  const std::vector<int> gpus = machine.Gpus();
+  const std::vector<CopySample> copies = {{gpus[0], gpus[1], 1000, 1300, 0}};
+  const CostTable table = CalibrateCosts({}, copies, machine, 0);
+  EXPECT_DOUBLE_EQ(table.copies[0].overhead_ns, 300);
+  EXPECT_DOUBLE_EQ(table.copies[0].factor, 1);
+}
+
+// A run that a simulation with known gaps stands in for, and its events.
+struct SyntheticRun : EventSink {
+  SyntheticRun(const Schedule& schedule, const Machine& machine, const std::vector<int64_t>& ns,
+               const GapModel& gaps, int steps) {
+    std::vector<int64_t> costs = ns;
+    Simulator simulator(schedule, machine, gaps, nullptr, {.share_links = false});
+    for (int step = 0; step < steps; ++step) {
+      for (size_t c = 0; c < ns.size(); ++c) {
+        if (schedule.commands[c].kind == CommandKind::kLaunch)
+          costs[c] = ns[c] + (step * 7919 + static_cast<int>(c) * 31) % 500;
+      }
+      SimulationResult result;
+      simulator.Run({costs, {}}, &result);
+      step_ = step;
+      PublishSteps(schedule, result, 1, origin_, this);
+      origin_ += result.step_ns;
+    }
+  }
+  void Consume(std::span<const Event> batch) override {
+    for (Event event : batch) {
+      event.step = step_;
+      events.push_back(event);
+    }
+  }
+  void CountDropped(int64_t) override {}
+  std::vector<Event> events;
+
+ private:
+  int step_ = 0;
+  int64_t origin_ = 1'000'000;
+};
+
+class GapEstimate : public testing::Test {
+ protected:
+  GapEstimate() {
+    for (auto& lanes : gaps_.gap_ns) lanes = {400, 900};
+    gaps_.handoff_ns = {{{3000, 2500}, {1700, 2100}}};
+    gaps_.step_start_ns = 5000;
+    gaps_.step_finish_ns = 2000;
+    ScheduleMaker maker = RandomStarSchedule(machine_, 300, 30, 4);
+    ns_ = maker.ns();
+    schedule_ = maker.Build();
+  }
+  Machine machine_ = StarMachine(3, 12.5e9, 0, 0);
+  GapModel gaps_;
+  std::vector<int64_t> ns_;
+  Schedule schedule_;
+};
+
+TEST_F(GapEstimate, RecoversTheGapsOfASyntheticRun) {
+  const SyntheticRun run(schedule_, machine_, ns_, gaps_, 10);
+  const auto steps = GroupSteps(schedule_, run.events, 0);
+  ASSERT_EQ(steps.size(), 10u);
+  const GapModel found = EstimateGaps(schedule_, machine_, steps);
+  EXPECT_EQ(found.step_start_ns, 5000);
+  EXPECT_EQ(found.step_finish_ns, 2000);
+  EXPECT_EQ(found.gap(DeviceKind::kModelled, LaneKind::kCompute), 400);
+  EXPECT_EQ(found.gap(DeviceKind::kModelled, LaneKind::kCopy), 900);
+  EXPECT_EQ(found.handoff(LaneKind::kCompute, LaneKind::kCopy), 2500);
+  EXPECT_EQ(found.handoff(LaneKind::kCopy, LaneKind::kCompute), 1700);
+}
+
+TEST_F(GapEstimate, ReplayWithMeasuredDurationsReproducesTheStep) {
+  const SyntheticRun run(schedule_, machine_, ns_, gaps_, 8);
+  const auto steps = GroupSteps(schedule_, run.events, 2);
+  ASSERT_EQ(steps.size(), 6u);
+  const ReplayReport report =
+      ReplaySteps(schedule_, machine_, steps, EstimateGaps(schedule_, machine_, steps));
+  EXPECT_LT(std::abs(report.error), 1e-3);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(report.replayed_ns[i]), static_cast<double>(report.measured_ns[i]),
+                1e-3 * static_cast<double>(report.measured_ns[i]));
+  }
+}
+
+TEST_F(GapEstimate, IncompleteStepsAreLeftOutAndStrangeEventsRefused) {
+  SyntheticRun run(schedule_, machine_, ns_, gaps_, 3);
+  std::erase_if(run.events, [](const Event& e) { return e.step == 1 && e.command == 17; });
+  EXPECT_EQ(GroupSteps(schedule_, run.events, 0).size(), 2u);
+  std::vector<Event> strange = {{.command = 1 << 20}};
+  EXPECT_THROW(GroupSteps(schedule_, strange, 0), Error);
+  strange = {{.start_ns = 5, .end_ns = 4, .command = 0}};
+  EXPECT_THROW(GroupSteps(schedule_, strange, 0), Error);
+}
+
+TEST_F(GapEstimate, StepsWithoutNoiseHaveNoCommonSpread) {
+  std::vector<MeasuredStep> steps(5);
+  for (MeasuredStep& step : steps) step.end_ns = 1000;
+  EXPECT_EQ(EstimateCommonSpread(steps), 0);
+  EXPECT_EQ(EstimateCommonSpread({}), 0);
+}
+
+}  // namespace
+}  // namespace lanescope

@@ -1,0 +1,196 @@
+#include "sims/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/signature.h"
+#include "tests/sims/schedule_maker.h"
+
+namespace lanescope {
+namespace {
+
+TensorInfo Float(std::initializer_list<Dim> dims) {
+  TensorInfo info;
+  info.dtype = DataType::kFloat;
+  info.shape = Shape(dims);
+  return info;
+}
+
+Node NodeOf(const std::string& op) {
+  Node node;
+  node.name = "n";
+  node.op = op;
+  return node;
+}
+
+TEST(OpSignature, TellsWhatChangesTheWork) {
+  const Node node = NodeOf("MatMul");
+  const std::vector<TensorInfo> in = {Float({32, 800}), Float({800, 64})}, out = {Float({32, 64})};
+  EXPECT_EQ(OpSignature(node, in, out), "MatMul(float[32,800];float[800,64])->float[32,64]");
+}
+
+TEST(OpSignature, LeavesOutWhatDoesNot) {
+  Node a = NodeOf("MadeUp"), b = NodeOf("MadeUp");
+  b.name = "other";
+  b.attrs["_private"] = int64_t{7};
+  b.attrs["seed"] = int64_t{7};
+  b.attrs["T"] = DataType::kFloat;
+  EXPECT_EQ(OpSignature(a, {}, {}), OpSignature(b, {}, {}));
+  b.attrs["stride"] = int64_t{2};
+  EXPECT_EQ(OpSignature(b, {}, {}), "MadeUp()->{stride=2}");
+}
+
+TEST(OpSignature, ShowsSmallConstantIntegers) {
+  TensorInfo axis = Float({2});
+  axis.dtype = DataType::kInt32;
+  axis.value = std::make_shared<const Tensor>(Tensor::FromValues<int32_t>(Shape{2}, {0, 1}));
+  const std::vector<TensorInfo> in = {Float({4, 4}), axis}, out = {Float({4, 4})};
+  EXPECT_EQ(OpSignature(NodeOf("Transpose"), in, out), "Transpose(float[4,4];int32[2]=0,1)->float[4,4]");
+}
+
+CostTable SampleTable() {
+  CostTable table;
+  table.calibrated_on = "two \"virtual\" GPUs, run 1";
+  table.common_spread = 0.02;
+  for (int i = 1; i <= 4; ++i) {
+    const std::string op = i == 4 ? "Other" : "MadeUp";
+    table.launches.push_back({.signature = op + "()->float[" + std::to_string(i) + "]",
+                              .op = op,
+                              .device = "modelled",
+                              .ns = 100 + 10 * i,
+                              .spread_ns = i,
+                              .count = 20,
+                              .other_ns = i == 2 ? 400 : 0,
+                              .other_share = i == 2 ? 0.1 : 0,
+                              .work = {i, 4 * i}});
+  }
+  table.copies.push_back({.src = DeviceKind::kModelled,
+                          .dst = DeviceKind::kModelled,
+                          .overhead_ns = 250,
+                          .factor = 1.5,
+                          .spread = 0.1,
+                          .count = 9,
+                          .min_bytes = 1000,
+                          .max_bytes = 100'000});
+  for (auto& lanes : table.gaps.gap_ns) lanes = {1, 2};
+  table.gaps.handoff_ns = {{{3, 4}, {5, 6}}};
+  table.gaps.issue_ns.fill(7);
+  table.gaps.step_start_ns = 8;
+  table.gaps.step_finish_ns = 9;
+  table.has_interference = true;
+  table.interference.host = {
+      .slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}}, .cores = 2, .copy_cores = 0.25};
+  return table;
+}
+
+TEST(CostTable, ComesBackAsItWasWritten) {
+  const std::string text = CostTableToJson(SampleTable());
+  const CostTable table = ParseCostTable(text);
+  EXPECT_EQ(CostTableToJson(table), text);
+  EXPECT_EQ(table.launches[1].other_ns, 400);
+  EXPECT_EQ(table.gaps.handoff(LaneKind::kCopy, LaneKind::kCompute), 5);
+  EXPECT_DOUBLE_EQ(table.interference.host.slowdown[2][1], 1.7);
+  EXPECT_EQ(table.copies[0].max_bytes, 100'000);
+}
+
+TEST(CostTable, RefusesHostileFiles) {
+  const std::string good = CostTableToJson(SampleTable());
+  const auto refused = [](const std::string& text) {
+    try {
+      ParseCostTable(text);
+    } catch (const Error& error) {
+      return error.code() == Code::kInvalidArgument;
+    }
+    return false;
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  EXPECT_TRUE(refused(""));
+  EXPECT_TRUE(refused("[]"));
+  EXPECT_TRUE(refused("{}"));
+  EXPECT_TRUE(refused(std::string(100'000, '[')));
+  EXPECT_TRUE(refused(good.substr(0, good.size() / 2)));
+  EXPECT_TRUE(refused(with("lanescope-cost", "something")));
+  EXPECT_TRUE(refused(with("\"version\": 1", "\"version\": 2")));
+  EXPECT_TRUE(refused(with("\"ns\": 110", "\"ns\": -110")));
+  EXPECT_TRUE(refused(with("\"ns\": 110", "\"ns\": 1e300")));
+  EXPECT_TRUE(refused(with("\"ns\": 110", "\"ns\": \"110\"")));
+  EXPECT_TRUE(refused(with("\"count\": 20", "\"count\": 0")));
+  EXPECT_TRUE(refused(with("\"factor\": 1.5", "\"factor\": 1e999")));
+  EXPECT_TRUE(refused(with("\"src\": \"modelled\"", "\"src\": \"abacus\"")));
+  EXPECT_TRUE(refused(with("\"memory\": 1.7", "\"memory\": 0")));
+  EXPECT_TRUE(refused(with("\"launches\": [", "\"launches\": 3, \"x\": [")));
+  EXPECT_TRUE(refused(with("\"step_start_ns\"", "\"step_begin_ns\"")));
+  // Whatever byte is changed, nothing but an Error comes out.
+  for (size_t i = 0; i + 2 < good.size(); i += 7) {
+    std::string broken = good;
+    broken[i] = static_cast<char>(broken[i] ^ 0x15);
+    try {
+      ParseCostTable(broken);
+    } catch (const Error&) {
+    }
+  }
+}
+
+class CalibratedCostTest : public testing::Test {
+ protected:
+  CostEstimate Launch(const std::string& op, Dim elements) const {
+    const std::vector<TensorInfo> out = {Float({elements})};
+    return costs_.Launch(machine_, machine_.Gpus()[0], NodeOf(op), {}, out);
+  }
+  Machine machine_ = StarMachine(2, 1e9, 0, 0);
+  CalibratedCost costs_{SampleTable()};
+};
+
+TEST_F(CalibratedCostTest, AMeasuredSignatureIsCalibrated) {
+  const CostEstimate estimate = Launch("MadeUp", 2);
+  EXPECT_EQ(estimate.ns, 120);
+  EXPECT_EQ(estimate.spread_ns, 2);
+  EXPECT_TRUE(estimate.calibrated);
+}
+
+TEST_F(CalibratedCostTest, AnotherShapeTakesTheFitOfItsOp) {
+  // The entries of MadeUp lie on ns = 100 + 2.5 bytes (4 bytes an element), so ten elements take 200.
+  const CostEstimate estimate = Launch("MadeUp", 10);
+  EXPECT_NEAR(static_cast<double>(estimate.ns), 200, 1);
+  EXPECT_FALSE(estimate.calibrated);
+}
+
+TEST_F(CalibratedCostTest, AnUnknownOpTakesTheFitOfAllOps) {
+  // Other has one entry only; all four lie on the same line.
+  EXPECT_NEAR(static_cast<double>(Launch("Other", 10).ns), 200, 1);
+  EXPECT_FALSE(Launch("NeverSeen", 10).calibrated);
+}
+
+TEST_F(CalibratedCostTest, AnUnknownDeviceTakesTheRooflineWithAWideInterval) {
+  const std::vector<TensorInfo> out = {Float({1'000'000})};
+  const CostEstimate estimate = costs_.Launch(machine_, machine_.host(), NodeOf("MadeUp"), {}, out);
+  const CostEstimate plain = RooflineCost().Launch(machine_, machine_.host(), NodeOf("MadeUp"), {}, out);
+  EXPECT_EQ(estimate.ns, plain.ns);
+  EXPECT_EQ(estimate.spread_ns, plain.ns / 2);
+  EXPECT_FALSE(estimate.calibrated);
+}
+
+TEST_F(CalibratedCostTest, CopiesTakeTheirFitWithinItsRange) {
+  // 250 + 1.5 * bytes at 1 byte per ns; measured from 1 kB to 100 kB, so calibrated from 250 B to 400 kB.
+  const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
+  EXPECT_EQ(costs_.Copy(machine_, a, b, 2000).ns, 3250);
+  EXPECT_TRUE(costs_.Copy(machine_, a, b, 2000).calibrated);
+  EXPECT_TRUE(costs_.Copy(machine_, a, b, 400'000).calibrated);
+  EXPECT_FALSE(costs_.Copy(machine_, a, b, 400'001).calibrated);
+  EXPECT_FALSE(costs_.Copy(machine_, a, b, 249).calibrated);
+  EXPECT_EQ(costs_.Copy(machine_, a, machine_.host(), 2000).ns, 2000);
+  EXPECT_FALSE(costs_.Copy(machine_, a, machine_.host(), 2000).calibrated);
+}
+
+TEST(CostDevice, TellsWorkersApart) {
+  Machine machine = VirtualMachine(1, 3);
+  EXPECT_NE(CostDevice(machine.device(machine.Gpus()[0])).find("3 workers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lanescope

@@ -1,0 +1,295 @@
+// The simulator against a second, slow implementation that shares no code with it: time in long double, every
+// rate recomputed from its definition at every event, queues searched from end to end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "sims/simulator.h"
+#include "tests/sims/schedule_maker.h"
+
+namespace lanescope {
+namespace {
+
+using Real = long double;
+
+class PlainSimulator {
+ public:
+  PlainSimulator(const Schedule& schedule, const Machine& machine, const std::vector<int64_t>& ns,
+                 const std::vector<std::vector<int>>& predecessors, const GapModel& gaps,
+                 const Interference* interference)
+      : schedule_(schedule),
+        machine_(machine),
+        after_(predecessors),
+        gaps_(gaps),
+        interference_(interference) {
+    items_.resize(ns.size());
+    for (size_t c = 0; c < ns.size(); ++c) items_[c].alone = ns[c];
+    free_at_.assign(schedule.queues.size(), 0);
+    previous_end_.assign(schedule.queues.size(), 0);
+    running_.assign(schedule.queues.size(), -1);
+  }
+
+  // Ends of all commands.
+  std::vector<Real> Run() {
+    now_ = gaps_.step_start_ns;
+    while (true) {
+      Dispatch();
+      SetRates();
+      const Real next = NextTime();
+      if (next == kInfinity) break;
+      Elapse(next);
+    }
+    std::vector<Real> ends;
+    for (const Item& item : items_) ends.push_back(item.end);
+    return ends;
+  }
+
+ private:
+  static constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+  static constexpr Real kSame = 1e-3;  // ns; times closer than this are one instant
+  struct Item {
+    Real alone = 0, begin = 0, end = -1;
+    Real remaining = 0, rate = 0;  // work in ns, or bytes
+    bool dispatched = false, moving = false;
+  };
+
+  const Command& command(size_t c) const { return schedule_.commands[c]; }
+  const Queue& queue_of(size_t c) const { return schedule_.queues[static_cast<size_t>(command(c).queue)]; }
+  bool Flows(size_t c) const {
+    if (command(c).kind != CommandKind::kCopy || command(c).bytes == 0) return false;
+    return items_[c].alone > RouteOf(c).latency_ns;
+  }
+  Route RouteOf(size_t c) const {
+    return machine_.RouteBetween(schedule_.CopySource(command(c)), schedule_.CopyDestination(command(c)));
+  }
+
+  Real ReadyTime(size_t c) const {
+    Real ready = gaps_.step_start_ns;
+    for (const int p : after_[c]) {
+      const Item& item = items_[static_cast<size_t>(p)];
+      if (item.end < 0) return kInfinity;
+      Real at = item.end;
+      if (command(static_cast<size_t>(p)).queue != command(c).queue) {
+        at += gaps_.handoff(LaneOf(queue_of(static_cast<size_t>(p)).kind), LaneOf(queue_of(c).kind));
+      }
+      ready = std::max(ready, at);
+    }
+    return ready;
+  }
+
+  void Dispatch() {
+    for (size_t q = 0; q < running_.size(); ++q) {
+      if (running_[q] >= 0) continue;
+      int best = -1;
+      for (size_t c = 0; c < items_.size(); ++c) {
+        if (items_[c].dispatched || command(c).queue != static_cast<int>(q)) continue;
+        const bool ready = ReadyTime(c) <= now_ + kSame;
+        if (!ready && !schedule_.queues[q].in_order) continue;
+        if (best < 0 || command(c).rank < command(static_cast<size_t>(best)).rank) best = static_cast<int>(c);
+      }
+      if (best < 0 || ReadyTime(static_cast<size_t>(best)) > now_ + kSame) continue;
+      Item& item = items_[static_cast<size_t>(best)];
+      item.dispatched = true;
+      item.begin = std::max(now_, free_at_[q]);
+      running_[q] = best;
+      item.remaining = item.alone;
+      if (!Flows(static_cast<size_t>(best))) continue;
+      const Route route = RouteOf(static_cast<size_t>(best));
+      item.begin += route.latency_ns;
+      const Real moving = item.alone - route.latency_ns;
+      const Real bytes = static_cast<Real>(command(static_cast<size_t>(best)).bytes);
+      const Real alone = bytes / route.bandwidth * 1e9L;
+      item.remaining = alone > moving + 1 ? moving * route.bandwidth / 1e9L : bytes;
+    }
+  }
+
+  bool Moving(size_t c) const {
+    return items_[c].dispatched && items_[c].end < 0 && items_[c].begin <= now_ + kSame;
+  }
+
+  Real SlowdownOf(size_t c) const {
+    if (interference_ == nullptr || InterferenceDomain(machine_.device(queue_of(c).device)) != 0) return 1;
+    const auto class_of = [&](size_t x) { return LaneOf(queue_of(x).kind) == LaneKind::kCopy ? 2u : 1u; };
+    const InterferenceMatrix& host = interference_->host;
+    Real factor = 1, cores = 0;
+    for (size_t x = 0; x < items_.size(); ++x) {
+      if (!Moving(x) || items_[x].alone == 0) continue;
+      const DeviceSpec& device = machine_.device(queue_of(x).device);
+      if (InterferenceDomain(device) != 0) continue;
+      cores += class_of(x) == 2 ? host.copy_cores : device.workers;
+      if (x != c) factor += host.slowdown[class_of(c)][class_of(x)] - 1;
+    }
+    return host.cores > 0 ? factor * std::max<Real>(1, cores / host.cores) : factor;
+  }
+
+  void SetRates() {
+    std::vector<size_t> flows;
+    for (size_t c = 0; c < items_.size(); ++c) {
+      items_[c].rate = 0;
+      if (!Moving(c)) continue;
+      if (Flows(c)) {
+        flows.push_back(c);
+      } else {
+        items_[c].rate = 1 / SlowdownOf(c);
+      }
+    }
+    FillFlows(flows);
+    for (const size_t c : flows) items_[c].rate /= SlowdownOf(c);
+  }
+
+  Real LimitOf(size_t c) const {
+    const Route route = RouteOf(c);
+    const Real moving = items_[c].alone - route.latency_ns;
+    const Real bytes = static_cast<Real>(command(c).bytes);
+    const bool limited = bytes / route.bandwidth * 1e9L < moving - 1;
+    return limited ? bytes / moving : static_cast<Real>(route.bandwidth) / 1e9L;
+  }
+
+  // Progressive filling in small words: the smallest of all limits and equal shares is somebody's rate.
+  void FillFlows(std::vector<size_t> open) {
+    std::vector<Real> left(static_cast<size_t>(machine_.num_resources()));
+    for (size_t r = 0; r < left.size(); ++r) left[r] = machine_.ResourceBandwidth(static_cast<int>(r)) / 1e9L;
+    while (!open.empty()) {
+      size_t tightest = 0;
+      Real smallest = kInfinity;
+      for (size_t i = 0; i < open.size(); ++i) {
+        Real share = LimitOf(open[i]);
+        for (const int r : RouteOf(open[i]).resources) {
+          int users = 0;
+          for (const size_t other : open) {
+            const Route route = RouteOf(other);
+            users += static_cast<int>(std::count(route.resources.begin(), route.resources.end(), r));
+          }
+          share = std::min(share, left[static_cast<size_t>(r)] / users);
+        }
+        if (share < smallest) {
+          smallest = share;
+          tightest = i;
+        }
+      }
+      items_[open[tightest]].rate = smallest;
+      for (const int r : RouteOf(open[tightest]).resources) left[static_cast<size_t>(r)] -= smallest;
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(tightest));
+    }
+  }
+
+  Real NextTime() const {
+    Real next = kInfinity;
+    for (size_t c = 0; c < items_.size(); ++c) {
+      const Item& item = items_[c];
+      if (item.end >= 0) continue;
+      if (!item.dispatched) {
+        const Real ready = ReadyTime(c);
+        if (ready > now_ + kSame) next = std::min(next, ready);
+      } else {
+        next = std::min(next, Moving(c) ? now_ + item.remaining / item.rate : item.begin);
+      }
+    }
+    return next;
+  }
+
+  void Elapse(Real next) {
+    for (Item& item : items_) {
+      if (item.dispatched && item.end < 0) item.remaining -= item.rate * (next - now_);
+    }
+    now_ = next;
+    for (size_t q = 0; q < running_.size(); ++q) {
+      if (running_[q] < 0) continue;
+      Item& item = items_[static_cast<size_t>(running_[q])];
+      if (item.begin > now_ + kSame || item.remaining > item.rate * kSame) continue;
+      item.end = now_;
+      running_[q] = -1;
+      const Queue& queue = schedule_.queues[q];
+      free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind, LaneOf(queue.kind));
+    }
+  }
+
+  const Schedule& schedule_;
+  const Machine& machine_;
+  const std::vector<std::vector<int>>& after_;
+  const GapModel& gaps_;
+  const Interference* interference_;
+  std::vector<Item> items_;
+  std::vector<Real> free_at_, previous_end_;
+  std::vector<int> running_;
+  Real now_ = 0;
+};
+
+struct Random {
+  std::mt19937 engine;
+  int below(int n) { return static_cast<int>(engine() % static_cast<unsigned>(n)); }
+};
+
+// Some devices with a compute and two copy queues, a random graph over them.
+ScheduleMaker RandomSchedule(const Machine& machine, Random* random) {
+  ScheduleMaker maker;
+  std::vector<int> compute, in, out;
+  const bool in_order = random->below(2) == 0;
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    compute.push_back(maker.Queue(d, QueueKind::kCompute, in_order));
+    in.push_back(maker.Queue(d, QueueKind::kCopyIn, random->below(3) == 0));
+    out.push_back(maker.Queue(d, QueueKind::kCopyOut));
+  }
+  const int total = 5 + random->below(50);
+  for (int c = 0; c < total; ++c) {
+    std::vector<int> after;
+    for (int p = 0; p < c; ++p) {
+      if (random->below(c) < 2) after.push_back(p);
+    }
+    const int device = random->below(machine.num_devices());
+    const int other = random->below(machine.num_devices());
+    if (random->below(2) == 0 || other == device) {
+      maker.Launch(compute[static_cast<size_t>(device)], 1 + random->below(100'000'000), after);
+    } else {
+      const int queue = (random->below(2) == 0 ? in : out)[static_cast<size_t>(device)];
+      const int64_t bytes = random->below(50'000'000);
+      const Route route = machine.RouteBetween(other, device);
+      const auto plain = route.latency_ns + std::llround(static_cast<double>(bytes) / route.bandwidth * 1e9);
+      const int64_t ns = random->below(2) == 0 ? plain : plain / 2 + random->below(60'000'000);
+      maker.Copy(queue, other, device, bytes, ns, after);
+    }
+  }
+  return maker;
+}
+
+TEST(SimulatorReference, AgreesOnRandomSchedules) {
+  Random random{std::mt19937(3)};
+  for (int trial = 0; trial < 1500; ++trial) {
+    Machine machine = StarMachine(1 + random.below(5), 1e9 * (1 + random.below(3)), random.below(3) * 700,
+                                  random.below(2) == 0 ? 0 : 1.7e9);
+    GapModel gaps;
+    if (random.below(2) == 0) {
+      for (auto& lanes : gaps.gap_ns) lanes = {random.below(100'000), random.below(100'000)};
+      for (auto& lanes : gaps.handoff_ns) lanes = {random.below(100'000), random.below(100'000)};
+      gaps.step_start_ns = random.below(1000);
+    }
+    Interference interference;
+    const bool interferes = random.below(2) == 0;
+    if (interferes) {
+      for (DeviceSpec& device : machine.devices) {
+        if (random.below(3) > 0) device.kind = DeviceKind::kVirtual;
+        device.workers = 1 + random.below(2);
+      }
+      interference.host.cores = random.below(4);
+      interference.host.copy_cores = 0.25;
+      for (auto& row : interference.host.slowdown) row = {1.0 + random.below(9) / 10.0, 1.1, 1.3};
+    }
+    ScheduleMaker maker = RandomSchedule(machine, &random);
+    const Schedule schedule = maker.Build();
+    const Interference* given = interferes ? &interference : nullptr;
+    const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, gaps, given);
+    const std::vector<Real> expected =
+        PlainSimulator(schedule, machine, maker.ns(), maker.predecessors(), gaps, given).Run();
+    for (size_t c = 0; c < expected.size(); ++c) {
+      const auto end = static_cast<double>(expected[c]);
+      ASSERT_NEAR(static_cast<double>(result.times[c].end_ns), end, 1.0 + 1e-8 * end)
+          << "trial " << trial << ", command " << c;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanescope

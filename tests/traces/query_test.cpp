@@ -1,0 +1,128 @@
+#include "traces/query.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "core/error.h"
+#include "tests/traces/sample_run.h"
+
+namespace lanescope {
+namespace {
+
+class QueryTest : public testing::Test {
+ protected:
+  QueryTest() {
+    SampleRun sample;
+    TraceWriter writer(file_.path());
+    sample.WriteTo(&writer, 2);
+    writer.Close();
+  }
+  Code CodeOf(const std::string& sql) {
+    try {
+      RunQuery(file_.path(), sql);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.message().find('\n'), std::string::npos);
+      return error.code();
+    }
+    return Code::kUnknown;
+  }
+  std::string Contents() {
+    std::ifstream file(file_.path(), std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  ScratchFile file_;
+};
+
+TEST_F(QueryTest, GivesColumnsAndRows) {
+  const QueryResult result = RunQuery(
+      file_.path(), "SELECT runId, strategy, 1.5 AS x, NULL AS none, x'00ff' AS b FROM LANESCOPE_RUN;");
+  EXPECT_EQ(result.columns, (std::vector<std::string>{"runId", "strategy", "x", "none", "b"}));
+  ASSERT_EQ(result.rows.size(), 1u);
+  EXPECT_EQ(
+      QueryJson(result),
+      R"({"columns":["runId","strategy","x","none","b"],"rows":[[1,"alternating",1.5,null,"x'00ff'"]]})");
+}
+
+TEST_F(QueryTest, TextIsATable) {
+  const QueryResult result = RunQuery(
+      file_.path(), "SELECT name, nodeId FROM LANESCOPE_NODE WHERE nodeId IN (0, 3) ORDER BY nodeId");
+  EXPECT_EQ(QueryText(result),
+            "name    nodeId\n"
+            "------  ------\n"
+            "x            0\n"
+            "unused       3\n");
+}
+
+TEST_F(QueryTest, InfinityIsNullInJson) {
+  EXPECT_EQ(QueryJson(RunQuery(file_.path(), "SELECT 9e999 AS x")), R"({"columns":["x"],"rows":[[null]]})");
+}
+
+TEST_F(QueryTest, AdmitsWhatOnlyReads) {
+  for (const char* sql :
+       {"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 5) SELECT SUM(x) FROM n",
+        "PRAGMA table_info(StringIds)", "PRAGMA user_version", "SELECT * FROM pragma_table_info('StringIds')",
+        "EXPLAIN QUERY PLAN SELECT * FROM StringIds", "SELECT COUNT(*) FROM sqlite_master; "}) {
+    EXPECT_NO_THROW(RunQuery(file_.path(), sql)) << sql;
+  }
+}
+
+TEST_F(QueryTest, RefusesEverythingElse) {
+  const std::string before = Contents();
+  const std::string other = (file_.folder() / "other.db").string();
+  for (const std::string& sql : std::vector<std::string>{"DELETE FROM LANESCOPE_RUN",
+                                                         "UPDATE sqlite_master SET sql = ''",
+                                                         "UPDATE LANESCOPE_RUN SET steps = 0",
+                                                         "DROP TABLE StringIds",
+                                                         "CREATE TABLE t (x)",
+                                                         "CREATE TEMP TABLE t (x)",
+                                                         "INSERT INTO StringIds VALUES (1000, 'x')",
+                                                         "ATTACH '" + other + "' AS o",
+                                                         "DETACH main",
+                                                         "VACUUM",
+                                                         "VACUUM INTO '" + other + "'",
+                                                         "REINDEX",
+                                                         "ANALYZE",
+                                                         "BEGIN IMMEDIATE",
+                                                         "PRAGMA journal_mode=WAL",
+                                                         "PRAGMA user_version=5",
+                                                         "PRAGMA writable_schema=1",
+                                                         "PRAGMA wal_checkpoint",
+                                                         "SELECT load_extension('x')",
+                                                         "SELECT 1; SELECT 2",
+                                                         "SELECT 1; DELETE FROM LANESCOPE_RUN",
+                                                         "",
+                                                         "  ;",
+                                                         "SELEC 1",
+                                                         "SELECT * FROM no_such_table",
+                                                         "PRAGMA temp_store_directory='/tmp'"}) {
+    EXPECT_EQ(CodeOf(sql), Code::kInvalidArgument) << sql;
+  }
+  EXPECT_EQ(Contents(), before);
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(QueryTest, EndsSoonAfterItIsCancelled) {
+  std::atomic<bool> cancelled{false};
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancelled = true;
+  });
+  try {
+    RunQuery(file_.path(),
+             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n",
+             &cancelled);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kCancelled);
+  }
+  canceller.join();
+}
+
+}  // namespace
+}  // namespace lanescope

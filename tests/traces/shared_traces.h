@@ -1,0 +1,22 @@
+// Real traces that are no part of the repository: a folder `traces/nsys` under $LANESCOPE_SHARED, or under
+// ../shared beside the source tree. Tests that need one skip visibly where it is absent.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace lanescope {
+
+// Empty when the file is not there.
+inline std::string SharedNsysTrace(const std::string& name) {
+  const char* folder = std::getenv("LANESCOPE_SHARED");
+  const std::filesystem::path base = folder != nullptr
+                                         ? std::filesystem::path(folder)
+                                         : std::filesystem::path(LANESCOPE_SOURCE_DIR) / ".." / "shared";
+  const std::filesystem::path path = base / "traces" / "nsys" / name;
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? path.string() : std::string();
+}
+
+}  // namespace lanescope

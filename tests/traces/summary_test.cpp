@@ -1,0 +1,172 @@
+#include "traces/summary.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/traces/sample_run.h"
+#include "tests/traces/shared_traces.h"
+#include "traces/sqlite.h"
+
+namespace lanescope {
+namespace {
+
+// Seconds 6 significant digits, ms and us 5, ns whole; 1 <= number < 1000.
+TEST(NvprofTimeTest, UsesItsNumberStyle) {
+  const std::pair<double, const char*> cases[] = {{0, "0ns"},
+                                                  {1, "1ns"},
+                                                  {441, "441ns"},
+                                                  {999, "999ns"},
+                                                  {999.6, "1.0000us"},
+                                                  {1000, "1.0000us"},
+                                                  {4319, "4.3190us"},
+                                                  {137'900, "137.90us"},
+                                                  {999'994, "999.99us"},
+                                                  {999'996, "1.0000ms"},
+                                                  {1'000'000, "1.0000ms"},
+                                                  {890'730'000, "890.73ms"},
+                                                  {1e9, "1.00000s"},
+                                                  {13.0696e9, "13.0696s"},
+                                                  {6.92109e9, "6.92109s"},
+                                                  {123.4567e9, "123.457s"},
+                                                  {4321.5e9, "4321.50s"}};
+  for (const auto& [ns, expected] : cases) EXPECT_EQ(FormatNvprofTime(ns), expected) << ns;
+}
+
+Summary SampleSummary() {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 2);
+  writer.Close();
+  return Summarize(file.path(), 1);
+}
+
+// Per step: a 300 + b 300 (one op type), copies 100 + 200 + 50; two steps.
+TEST(SummaryTest, TotalsCountsAndOrder) {
+  const Summary summary = SampleSummary();
+  ASSERT_EQ(summary.gpu_activities.size(), 4u);
+  const SummaryRow& first = summary.gpu_activities[0];
+  EXPECT_EQ(first.name, "SampleMap");
+  EXPECT_EQ(first.type, "kernel");
+  EXPECT_EQ(first.total_ns, 1200);
+  EXPECT_EQ(first.calls, 4);
+  EXPECT_EQ(first.avg_ns, 300);
+  EXPECT_EQ(first.min_ns, 300);
+  EXPECT_EQ(first.max_ns, 300);
+  EXPECT_NEAR(first.time_percent, 100 * 1200.0 / 1900, 1e-9);
+  EXPECT_EQ(summary.gpu_activities[1].name, "[CUDA memcpy PtoP]");
+  EXPECT_EQ(summary.gpu_activities[1].total_ns, 400);
+  EXPECT_EQ(summary.gpu_activities[2].name, "[CUDA memcpy HtoD]");
+  EXPECT_EQ(summary.gpu_activities[3].name, "[CUDA memcpy DtoH]");
+  ASSERT_EQ(summary.host_activities.size(), 1u);
+  EXPECT_EQ(summary.host_activities[0].name, "SampleSource");
+  EXPECT_EQ(summary.host_activities[0].total_ns, 200);
+}
+
+TEST(SummaryTest, TrafficFromDeviceToDevice) {
+  const Summary summary = SampleSummary();
+  ASSERT_EQ(summary.traffic.size(), 3u);
+  EXPECT_EQ(summary.traffic[0].src, "GPU:0");
+  EXPECT_EQ(summary.traffic[0].dst, "GPU:1");
+  EXPECT_EQ(summary.traffic[0].count, 2);
+  EXPECT_EQ(summary.traffic[0].bytes, 64);
+  EXPECT_EQ(summary.traffic[0].ns, 400);
+  EXPECT_EQ(summary.traffic[1].src, "GPU:1");
+  EXPECT_EQ(summary.traffic[1].dst, "CPU:0");
+  EXPECT_EQ(summary.traffic[2].src, "CPU:0");
+}
+
+// One step: ops run 0-100, 200-500, 600-900; copies 100-200, 400-600, 900-950. Compute 700, overlapped 100
+// (400-500), exposed 100 + 100 + 50, nothing 50 between the two steps and none after the last copy.
+TEST(SummaryTest, CommunicationByUnionOfIntervals) {
+  const Communication c = SampleSummary().communication;
+  EXPECT_EQ(c.compute_ns, 1400);
+  EXPECT_EQ(c.overlapped_ns, 200);
+  EXPECT_EQ(c.exposed_ns, 500);
+  EXPECT_EQ(c.idle_ns, 50);
+}
+
+TEST(SummaryTest, VerdictIsOneSentence) {
+  const std::string verdict = SampleSummary().verdict;
+  EXPECT_EQ(
+      verdict,
+      "Compute decides: of 1.9500us, ops run 71.8%, copies that nothing hides 25.6%, nothing 2.6%; 29% of "
+      "the "
+      "copying is hidden by compute; 2 copies with 64B go from device to device; SampleMap takes the most "
+      "time of all ops (1.2000us).");
+}
+
+TEST(SummaryTest, TextHasTheHeaderOfNvprof) {
+  const std::string text = SummaryText(SampleSummary());
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name");
+  EXPECT_NE(
+      text.find(" GPU activities:   63.16%  1.2000us         4     300ns     300ns     300ns  SampleMap\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("                   21.05%     400ns         2     200ns     200ns     200ns  "
+                      "[CUDA memcpy PtoP]\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(SummaryTest, JsonHasThePromisedKeys) {
+  const auto json = nlohmann::json::parse(SummaryJson(SampleSummary()));
+  for (const char* key : {"gpu_activities", "api_calls", "traffic", "communication", "dropped", "verdict"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  const auto& row = json["gpu_activities"][0];
+  for (const char* key :
+       {"name", "type", "time_percent", "total_ns", "calls", "avg_ns", "min_ns", "max_ns"}) {
+    EXPECT_TRUE(row.contains(key)) << key;
+  }
+  EXPECT_EQ(json["communication"]["exposed_ns"], 500);
+  EXPECT_TRUE(row["total_ns"].is_number_integer());
+}
+
+// Tables large enough to be read in two halves: 600,000 rows of 3 ns every 10 ns on two devices, names in
+// turn.
+TEST(SummaryTest, LargeTablesAddUp) {
+  ScratchFile file;
+  Database(file.path(), OpenMode::kCreate)
+      .Execute(
+          "PRAGMA synchronous=OFF; CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, "
+          "deviceId "
+          "INTEGER, shortName INTEGER);"
+          "WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE x < 599999) INSERT INTO "
+          "CUPTI_ACTIVITY_KIND_KERNEL SELECT x * 10, x * 10 + 3, x % 2, x % 3 FROM n;");
+  const Summary summary = Summarize(file.path(), 1);
+  ASSERT_EQ(summary.gpu_activities.size(), 3u);
+  for (const SummaryRow& row : summary.gpu_activities) {
+    EXPECT_EQ(row.calls, 200'000);
+    EXPECT_EQ(row.total_ns, 600'000);
+  }
+  EXPECT_EQ(summary.communication.compute_ns, 1'800'000);
+  EXPECT_EQ(summary.communication.idle_ns, 599'999 * 7);
+}
+
+TEST(RealTraceTest, SummaryOfTwoH100s) {
+  const std::string path = SharedNsysTrace("h100_2gpu_1s.sqlite");
+  if (path.empty()) GTEST_SKIP() << "no shared traces here";
+  const Summary summary = Summarize(path, 1);
+  int64_t kernel_ns = 0, kernels = 0, in_bytes = 0;
+  for (const SummaryRow& row : summary.gpu_activities) {
+    if (row.type != "kernel") continue;
+    kernel_ns += row.total_ns;
+    kernels += row.calls;
+  }
+  EXPECT_EQ(kernels, 3442);
+  EXPECT_EQ(kernel_ns, 22'385'163 + 22'444'359);
+  for (const TrafficRow& row : summary.traffic) {
+    if (row.src == "host") in_bytes += row.bytes;
+  }
+  EXPECT_EQ(in_bytes, 50'950'507'584);
+  EXPECT_FALSE(summary.api_calls.empty());
+  const Communication& c = summary.communication;
+  EXPECT_GE(c.idle_ns, 0);
+  EXPECT_LE(c.compute_ns, kernel_ns);
+}
+
+}  // namespace
+}  // namespace lanescope

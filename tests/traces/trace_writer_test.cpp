@@ -1,0 +1,383 @@
+#include "traces/trace_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/error.h"
+#include "core/recorder.h"
+#include "tests/traces/sample_run.h"
+#include "traces/sqlite.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope {
+namespace {
+
+std::string Bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Code CodeOfOpening(const std::string& path) {
+  try {
+    TraceWriter writer(path);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message().find('\n'), std::string::npos);
+    return error.code();
+  }
+  return Code::kUnknown;
+}
+
+TEST(TraceWriterTest, WhatIsWrittenIsReadBack) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  RunOutcome outcome;
+  outcome.oversubscribed = true;
+  EXPECT_EQ(sample.WriteTo(&writer, 3, outcome), 1);
+  writer.Close();
+
+  TraceReader reader(file.path());
+  const TraceRun run = reader.ReadRun(1);
+  EXPECT_TRUE(run.info.complete && run.info.simulated && run.info.emulated && run.info.oversubscribed);
+  EXPECT_EQ(run.info.strategy, "alternating");
+  EXPECT_EQ(run.info.graph, "sample.pbtxt");
+  EXPECT_EQ(run.info.steps, 3);
+  EXPECT_EQ(ParseMachine(run.info.machine_json).num_devices(), 3);
+
+  // GPUs first, then the host.
+  ASSERT_EQ(run.devices.size(), 3u);
+  EXPECT_EQ(run.DeviceLabel(0), "GPU:0");
+  EXPECT_EQ(run.DeviceLabel(1), "GPU:1");
+  EXPECT_EQ(run.DeviceLabel(2), "CPU:0");
+  EXPECT_TRUE(run.devices[2].is_host);
+  EXPECT_EQ(run.devices[0].planned_peak, 1096);
+
+  ASSERT_EQ(run.nodes.size(), 4u);
+  EXPECT_EQ(run.nodes[1].name, "a");
+  EXPECT_EQ(run.nodes[1].device, 0);
+  EXPECT_EQ(run.nodes[0].device, 2);
+  ASSERT_EQ(run.commands.size(), 6u);
+  EXPECT_EQ(run.commands[3].kind, TraceCommand::Kind::kCopy);
+  EXPECT_EQ(run.commands[3].src, 0);
+  EXPECT_EQ(run.commands[3].dst, 1);
+  EXPECT_EQ(run.dependencies.size(), 5u);
+
+  ASSERT_EQ(run.steps.size(), 3u);
+  EXPECT_EQ(run.steps[2].start_ns, 2000);
+  EXPECT_EQ(run.steps[2].end_ns, 3000);
+  ASSERT_EQ(run.launches.size(), 9u);
+  const TraceLaunch& a = run.launches[4];
+  EXPECT_EQ(run.Text(a.name), "a");
+  EXPECT_EQ(run.Text(a.op), "SampleMap");
+  EXPECT_EQ(a.step, 1);
+  EXPECT_EQ(a.node, 1);
+  EXPECT_EQ(a.command, 2);
+  EXPECT_EQ(a.device, 0);
+  EXPECT_EQ(a.start_ns, 1200);
+  EXPECT_EQ(a.end_ns, 1500);
+  EXPECT_THAT(run.Text(a.signature), testing::HasSubstr("SampleMap"));
+  // "a" and "b" have different shapes, so different signatures.
+  EXPECT_NE(run.launches[4].signature, run.launches[5].signature);
+  EXPECT_EQ(run.launches[4].signature, run.launches[7].signature);
+}
+
+TEST(TraceWriterTest, CopiesAreClassifiedByTheirEnds) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1);
+  writer.Close();
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  ASSERT_EQ(run.copies.size(), 3u);
+  EXPECT_EQ(run.copies[0].copy_class, CopyClass::kHostToDevice);
+  EXPECT_EQ(run.copies[1].copy_class, CopyClass::kDeviceToDevice);
+  EXPECT_EQ(run.copies[2].copy_class, CopyClass::kDeviceToHost);
+  EXPECT_EQ(run.copies[1].bytes, 32);
+  EXPECT_EQ(run.copies[1].src, 0);
+  EXPECT_EQ(run.copies[1].dst, 1);
+  EXPECT_EQ(run.copies[0].src, 2);
+  Database database(file.path(), OpenMode::kReadOnly);
+  Statement kinds(database, "SELECT group_concat(copyKind) FROM CUPTI_ACTIVITY_KIND_MEMCPY");
+  ASSERT_TRUE(kinds.Step());
+  EXPECT_EQ(kinds.Text(0), "1,10,2");
+}
+
+// Held: x0 64 bytes 100-500, a 32 bytes 200-600, over 1000 bytes of variables, on GPU:0.
+TEST(TraceWriterTest, MemoryOverTimeFollowsTheBuffers) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 2);
+  writer.Close();
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  std::vector<std::pair<int64_t, int64_t>> gpu0;
+  for (const TraceMemoryPoint& point : run.memory) {
+    if (point.device == 0) gpu0.emplace_back(point.time_ns, point.bytes);
+  }
+  EXPECT_THAT(gpu0,
+              testing::ElementsAre(testing::Pair(0, 1000), testing::Pair(100, 1064), testing::Pair(200, 1096),
+                                   testing::Pair(500, 1032), testing::Pair(600, 1000)));
+}
+
+TEST(TraceWriterTest, RunsAreAppendedAndKeptApart) {
+  ScratchFile file;
+  SampleRun first, second(false);
+  second.info().strategy = "single";
+  for (const SampleRun* sample : {&first, &second}) {
+    TraceWriter writer(file.path());
+    sample->WriteTo(&writer, 2);
+    writer.Close();
+  }
+  TraceReader reader(file.path());
+  const std::vector<TraceRunInfo> runs = reader.Runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[1].id, 2);
+  EXPECT_EQ(runs[1].strategy, "single");
+  EXPECT_FALSE(runs[1].simulated);
+  EXPECT_EQ(reader.ReadRun(1).launches.size(), 6u);
+  EXPECT_EQ(reader.ReadRun(2).launches.size(), 6u);
+  Database database(file.path(), OpenMode::kReadOnly);
+  EXPECT_EQ(database.QueryInteger("SELECT COUNT(DISTINCT correlationId) FROM LANESCOPE_ACTIVITY"), 24);
+  EXPECT_EQ(database.QueryInteger("SELECT COUNT(DISTINCT globalPid >> 48) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+            2);
+  EXPECT_EQ(database.QueryInteger("SELECT COUNT(*) - COUNT(DISTINCT value) FROM StringIds"), 0);
+}
+
+TEST(TraceWriterTest, RunsCanBeWrittenAtTheSameTime) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { sample.WriteTo(&writer, 500); });
+  for (std::thread& thread : threads) thread.join();
+  writer.Close();
+  TraceReader reader(file.path());
+  for (int run = 1; run <= 4; ++run) EXPECT_EQ(reader.ReadRun(run).launches.size(), 1500u);
+}
+
+TEST(TraceWriterTest, AClosedTraceIsOneFileWithIndexes) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1);
+  EXPECT_TRUE(std::filesystem::exists(file.path() + "-wal"));
+  writer.Close();
+  writer.Close();  // idempotent
+  EXPECT_FALSE(std::filesystem::exists(file.path() + "-wal"));
+  EXPECT_FALSE(std::filesystem::exists(file.path() + "-shm"));
+  Database database(file.path(), OpenMode::kReadOnly);
+  Statement mode(database, "PRAGMA journal_mode");
+  ASSERT_TRUE(mode.Step());
+  EXPECT_EQ(mode.Text(0), "delete");
+  EXPECT_EQ(database.QueryInteger("SELECT COUNT(*) FROM sqlite_master WHERE type = 'index' AND name LIKE "
+                                  "'LANESCOPE%CORRELATION'"),
+            3);
+  EXPECT_EQ(database.QueryInteger("PRAGMA application_id"), 0x4c6e5363);
+}
+
+TEST(TraceWriterTest, LostAndUnknownEventsAreCounted) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  writer.Sink(run)->Consume(
+      std::vector<Event>{SampleRun::Command(99, 0, 0, 1), SampleRun::Command(-1, 0, 0, 1)});
+  writer.Sink(run)->CountDropped(7);
+  writer.EndRun(run, {});
+  writer.Close();
+  EXPECT_EQ(TraceReader(file.path()).ReadRun(run).dropped, 9);
+}
+
+TEST(TraceWriterTest, AFailedRunKeepsItsReason) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1, {false, "ResourceExhausted: out of memory"});
+  writer.Close();
+  EXPECT_EQ(TraceReader(file.path()).RunInfoOf(1).error, "ResourceExhausted: out of memory");
+}
+
+// Measured runs: times count from BeginRun.
+TEST(TraceWriterTest, MeasuredTimesCountFromTheStartOfTheRun) {
+  ScratchFile file;
+  SampleRun sample(false);
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  const int64_t now = NowNs();
+  writer.Sink(run)->Consume(std::vector<Event>{SampleRun::Step(0, now, now + 500)});
+  writer.EndRun(run, {});
+  writer.Close();
+  const TraceRun read = TraceReader(file.path()).ReadRun(run);
+  ASSERT_EQ(read.steps.size(), 1u);
+  EXPECT_EQ(read.steps[0].start_ns + read.info.clock_origin_ns, now);
+  EXPECT_GE(read.steps[0].start_ns, 0);
+}
+
+TEST(TraceWriterTest, ReadersSeeCommittedStepsWhileWritingGoesOn) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  writer.Flush();
+  std::atomic<bool> stop{false};
+  std::thread producer([&] {
+    for (int step = 0; !stop; ++step) {
+      writer.Sink(run)->Consume(SampleRun::StepEvents(step, step * 1000));
+      if (step % 100 == 99) writer.Flush();
+    }
+  });
+  size_t seen = 0;
+  for (int i = 0; i < 1000 && seen < 1000; ++i) {
+    const TraceRun read = TraceReader(file.path()).ReadRun(run);
+    EXPECT_FALSE(read.info.complete);
+    EXPECT_GE(read.steps.size(), seen);
+    // A step's six activities come before its end, and a read sees one state of the file.
+    EXPECT_EQ(read.launches.size() + read.copies.size(), 6 * read.steps.size());
+    seen = read.steps.size();
+  }
+  stop = true;
+  producer.join();
+  writer.EndRun(run, {});
+  writer.Close();
+  EXPECT_TRUE(TraceReader(file.path()).RunInfoOf(run).complete);
+  EXPECT_GT(seen, 0u);
+}
+
+TEST(TraceWriterTest, AKilledProcessLeavesAReadableIncompleteRun) {
+  ScratchFile file;
+  int pipes[2];
+  ASSERT_EQ(pipe(pipes), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    SampleRun sample;
+    TraceWriter writer(file.path());
+    const int run = writer.BeginRun(sample.info());
+    writer.AddSchedule(run, sample.schedule());
+    for (int step = 0; step < 1000; ++step) {
+      writer.Sink(run)->Consume(SampleRun::StepEvents(step, step * 1000));
+    }
+    writer.Flush();
+    const char ready = 'r';
+    if (write(pipes[1], &ready, 1) != 1) _exit(1);
+    for (int step = 1000;; ++step) writer.Sink(run)->Consume(SampleRun::StepEvents(step, step * 1000));
+  }
+  char ready = 0;
+  ASSERT_EQ(read(pipes[0], &ready, 1), 1);
+  usleep(100'000);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(pipes[0]);
+  close(pipes[1]);
+
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  EXPECT_FALSE(run.info.complete);
+  EXPECT_GE(run.steps.size(), 1000u);  // what was flushed is there
+  Database database(file.path(), OpenMode::kReadOnly);
+  Statement check(database, "PRAGMA integrity_check");
+  ASSERT_TRUE(check.Step());
+  EXPECT_EQ(check.Text(0), "ok");
+  // And the file takes another run.
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  EXPECT_EQ(sample.WriteTo(&writer, 1), 2);
+  writer.Close();
+  EXPECT_EQ(TraceReader(file.path()).Runs().size(), 2u);
+}
+
+TEST(TraceWriterTest, ForeignFilesAreRefusedAndLeftAlone) {
+  ScratchFile text("notes.txt"), database("other.db"), short_text("a");
+  std::ofstream(text.path()) << std::string(5000, 'x');
+  std::ofstream(short_text.path()) << "a";
+  {
+    Database other(database.path(), OpenMode::kCreate);
+    other.Execute("CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
+  }
+  for (const std::string& path : {text.path(), database.path(), short_text.path()}) {
+    const std::string before = Bytes(path);
+    EXPECT_EQ(CodeOfOpening(path), Code::kFailedPrecondition) << path;
+    EXPECT_EQ(Bytes(path), before) << path;
+    EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
+  }
+}
+
+TEST(TraceWriterTest, ANewerSchemaIsRefused) {
+  ScratchFile file;
+  SampleRun sample;
+  {
+    TraceWriter writer(file.path());
+    sample.WriteTo(&writer, 1);
+    writer.Close();
+  }
+  Database(file.path(), OpenMode::kReadWrite).Execute("PRAGMA user_version=1000");
+  EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
+  EXPECT_THROW(TraceReader reader(file.path()), Error);
+}
+
+TEST(TraceWriterTest, APlaceThatCannotBeWrittenIsOneClearError) {
+  ScratchFile file;
+  EXPECT_EQ(CodeOfOpening((file.folder() / "missing" / "trace.db").string()), Code::kFailedPrecondition);
+  EXPECT_EQ(CodeOfOpening(file.folder().string()), Code::kFailedPrecondition);
+  if (geteuid() != 0) {
+    chmod(file.folder().c_str(), 0555);
+    EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
+    chmod(file.folder().c_str(), 0755);
+  }
+}
+
+// A limit on the size of files stands for a full disk: the error is reported, nothing crashes, and what was
+// committed before can be read.
+TEST(TraceWriterTest, AFullDiskIsOneClearError) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  writer.Sink(run)->Consume(SampleRun::StepEvents(0, 0));
+  writer.Flush();
+  Database(file.path(), OpenMode::kReadOnly);
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit old_limit, limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  limit = old_limit;
+  limit.rlim_cur = 4 << 20;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (int step = 1; step < 30'000; ++step) {
+    writer.Sink(run)->Consume(SampleRun::StepEvents(step, step * 1000));
+  }
+  EXPECT_THROW(writer.EndRun(run, {}), Error);
+  EXPECT_THROW(writer.BeginRun(sample.info()), Error);
+  EXPECT_THROW(writer.Close(), Error);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  const TraceRun read = TraceReader(file.path()).ReadRun(run);
+  EXPECT_FALSE(read.info.complete);
+  EXPECT_GE(read.steps.size(), 1u);
+}
+
+TEST(TraceWriterTest, MisuseIsAnError) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  EXPECT_THROW(writer.AddSchedule(5, sample.schedule()), Error);
+  EXPECT_THROW(writer.EndRun(5, {}), Error);
+  EXPECT_EQ(sample.WriteTo(&writer, 1), 1);  // still works
+  writer.Close();
+  EXPECT_THROW(writer.BeginRun(sample.info()), Error);
+}
+
+}  // namespace
+}  // namespace lanescope

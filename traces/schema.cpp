@@ -1,0 +1,163 @@
+#include "traces/schema.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace lanescope {
+namespace {
+
+std::string_view TypeName(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInteger:
+      return "INTEGER";
+    case ColumnType::kReal:
+      return "REAL";
+    case ColumnType::kText:
+      return "TEXT";
+  }
+  return "TEXT";
+}
+
+// `end` is a keyword of SQL.
+std::string Quoted(std::string_view name) { return fmt::format("\"{}\"", name); }
+
+std::string_view FillOf(const Column& column) {
+  if (!column.fill.empty()) return column.fill;
+  if (!column.required) return "NULL";
+  return column.type == ColumnType::kText ? "''" : "0";
+}
+
+void AppendTable(const Table& table, std::string* out) {
+  *out +=
+      fmt::format("\n### {}\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc);
+  for (const Column& column : table.columns) {
+    *out += fmt::format("| `{}` | {}{}{} | {} |\n", column.name, TypeName(column.type),
+                        column.required ? " NOT NULL" : "",
+                        column.name == table.primary_key ? " PRIMARY KEY" : "", column.doc);
+  }
+}
+
+constexpr std::string_view kPreface = R"(# The trace file
+
+This page is generated from `traces/schema_nsys.cpp`, `traces/schema_enums.cpp` and `traces/schema_lanescope.cpp`
+(`SchemaMarkdown`); a test compares the two. To write it anew: run `traces_tests` with `LANESCOPE_UPDATE_DOCS=1`.
+
+A trace is one SQLite file with any number of runs. Times are ns, sizes bytes. A run's number is the top 16 bits of
+`globalPid`. The time of a run counts from its own zero: `LANESCOPE_RUN.clockOriginNs` on `CLOCK_MONOTONIC` for measured
+runs, virtual time 0 for simulated ones. `correlationId` is unique in the file.
+
+* Launches of ops are rows of `CUPTI_ACTIVITY_KIND_KERNEL`: `shortName` is the op type, `demangledName` the node, `streamId`
+  the queue of the schedule, `contextId` the device number + 1. Ops on the host and on other devices that are no GPU are rows
+  there too, with a `deviceId` after those of the GPUs; `LANESCOPE_DEVICE` names them.
+* Copies are rows of `CUPTI_ACTIVITY_KIND_MEMCPY`: `copyKind` 1 host to device, 2 device to host, 8 within a device, 10 between
+  devices, 9 within the host; `srcKind` and `dstKind` 0 for host memory, 2 for device memory.
+* A file is written in WAL mode in batches, so that it can be read meanwhile; a closed file is one file in
+  `journal_mode=DELETE`. `LANESCOPE_RUN.complete` is 0 until the run was closed. Indexes are made on closing.
+* `PRAGMA application_id` is 0x4c6e5363, `PRAGMA user_version` the version of the schema.
+
+A launch with its node, step and signature:
+
+```sql
+SELECT k.start, k."end" - k.start AS ns, op.value AS op, node.value AS node, a.step, signature.value AS signature
+FROM CUPTI_ACTIVITY_KIND_KERNEL k
+JOIN LANESCOPE_ACTIVITY a ON a.correlationId = k.correlationId AND a.globalPid = k.globalPid
+JOIN LANESCOPE_COMMAND c ON c.runId = a.globalPid >> 48 AND c.schedule = a.schedule AND c.commandId = a.commandId
+JOIN StringIds op ON op.id = k.shortName
+JOIN StringIds node ON node.id = k.demangledName
+JOIN StringIds signature ON signature.id = c.signature
+WHERE c.runId = 1 ORDER BY k.start;
+```
+)";
+
+}  // namespace
+
+const Table& FindTable(std::string_view name) {
+  for (const auto tables : {NsysTables(), LanescopeTables()}) {
+    for (const Table& table : tables) {
+      if (table.name == name) return table;
+    }
+  }
+  Throw(Code::kInternal, "the schema has no table {}", name);
+}
+
+std::string CreateTableSql(const Table& table) {
+  std::string sql = fmt::format("CREATE TABLE IF NOT EXISTS {} (", table.name);
+  for (const Column& column : table.columns) {
+    if (&column != table.columns.data()) sql += ", ";
+    sql += Quoted(column.name);
+    sql += ' ';
+    sql += TypeName(column.type);
+    if (column.required) sql += " NOT NULL";
+    if (column.name == table.primary_key) sql += " PRIMARY KEY";
+  }
+  return sql + ")";
+}
+
+std::string InsertSql(const Table& table, std::span<const std::string_view> bound, int rows) {
+  std::string names, row;
+  int found = 0;
+  for (const std::string_view name : bound) {
+    if (!names.empty()) names += ",";
+    names += Quoted(name);
+    row += row.empty() ? "?" : ",?";
+  }
+  for (const Column& column : table.columns) {
+    if (std::find(bound.begin(), bound.end(), column.name) != bound.end()) {
+      ++found;
+      continue;
+    }
+    if (column.name == table.primary_key) continue;  // SQLite numbers the row
+    names += ",";
+    names += Quoted(column.name);
+    row += ",";
+    row += FillOf(column);
+  }
+  LANESCOPE_CHECK(found == static_cast<int>(bound.size()));
+  std::string sql = fmt::format("INSERT INTO {} ({}) VALUES ", table.name, names);
+  for (int i = 0; i < rows; ++i) sql += fmt::format("{}({})", i == 0 ? "" : ",", row);
+  return sql;
+}
+
+std::string CreateAllSql() {
+  std::string sql;
+  for (const auto tables : {NsysTables(), LanescopeTables()}) {
+    for (const Table& table : tables) sql += CreateTableSql(table) + ";\n";
+  }
+  for (const EnumTable& table : NsysEnums()) {
+    sql += fmt::format(
+        "CREATE TABLE IF NOT EXISTS {} (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);\n",
+        table.name);
+    for (const EnumValue& value : table.values) {
+      sql += fmt::format("INSERT OR IGNORE INTO {} VALUES ({},'{}','{}');\n", table.name, value.id,
+                         value.name, value.label);
+    }
+  }
+  sql += fmt::format(
+      "INSERT INTO LANESCOPE_SCHEMA (version, nextCorrelationId) SELECT {}, 1 WHERE NOT EXISTS "
+      "(SELECT 1 FROM LANESCOPE_SCHEMA);\n",
+      kSchemaVersion);
+  return sql;
+}
+
+std::string SchemaMarkdown() {
+  std::string out(kPreface);
+  out += fmt::format("\n## Tables of Lanescope (version {})\n", kSchemaVersion);
+  for (const Table& table : LanescopeTables()) AppendTable(table, &out);
+  out += "\n## Tables of the Nsight Systems export\n";
+  for (const Table& table : NsysTables()) AppendTable(table, &out);
+  out += "\n## Enumerations\n\nTables (id, name, label) with fixed rows.\n";
+  for (const EnumTable& table : NsysEnums()) {
+    out += fmt::format("\n### {}\n\n| id | label | name |\n|---|---|---|\n", table.name);
+    for (const EnumValue& value : table.values) {
+      out += fmt::format("| {} | {} | `{}` |\n", value.id, value.label, value.name);
+    }
+  }
+  out += "\n## Indexes\n\n";
+  for (const Index& index : TraceIndexes()) {
+    out += fmt::format("* `{}` on `{}` (`{}`)\n", index.name, index.table, index.column);
+  }
+  return out;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,152 @@
+// What the activity tables cannot say: runs, nodes, placement, schedules, memory.
+#include "traces/schema.h"
+
+namespace lanescope {
+namespace {
+
+constexpr ColumnType kInteger = ColumnType::kInteger;
+constexpr ColumnType kReal = ColumnType::kReal;
+constexpr ColumnType kText = ColumnType::kText;
+
+constexpr Column kSchema[] = {
+    {"version", kInteger, true, "Version of this schema.", ""},
+    {"nextCorrelationId", kInteger, true, "Correlation ids from here on are free; writers reserve blocks.",
+     "1"},
+};
+
+constexpr Column kRun[] = {
+    {"runId", kInteger, true, "Number of the run: the top 16 bits of its globalPid.", ""},
+    {"kind", kText, true, "'measured' or 'simulated'.", ""},
+    {"emulated", kInteger, true, "1: virtual devices or emulated links took part.", ""},
+    {"strategy", kText, true, "Placement strategy.", "''"},
+    {"graph", kText, true, "File name of the graph.", "''"},
+    {"machine", kText, true, "The machine, as a machine file (JSON).", "''"},
+    {"steps", kInteger, true, "Steps recorded.", ""},
+    {"oversubscribed", kInteger, true, "1: workers and copies together exceeded the processors.", ""},
+    {"complete", kInteger, true, "1: the run was closed. 0: it is being written, or its writer died.", ""},
+    {"error", kText, false, "Why the run failed or was cut short; NULL: it did not.", ""},
+    {"predictionOf", kText, false, "Simulated runs: what calibrated the prediction.", ""},
+    {"inSample", kInteger, true, "1: its own measurement calibrated the prediction.", ""},
+    {"clockOriginNs", kInteger, true, "Time zero of the run on CLOCK_MONOTONIC (ns); 0 for virtual time.",
+     ""},
+    {"utcEpochNs", kInteger, true, "When the run began, ns since 1970 (UTC).", ""},
+    {"stepMedianNs", kReal, false, "Median length of a step (ns).", ""},
+    {"stepP25Ns", kReal, false, "First quartile (ns).", ""},
+    {"stepP75Ns", kReal, false, "Third quartile (ns).", ""},
+    {"stepMinNs", kInteger, false, "Shortest step (ns).", ""},
+    {"stepMaxNs", kInteger, false, "Longest step (ns).", ""},
+};
+
+constexpr Column kProcess[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"globalPid", kInteger, true, "A process of the run.", ""},
+};
+
+constexpr Column kDevice[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"deviceId", kInteger, true,
+     "Device number of the activity tables: GPUs in order of id, then the others.", ""},
+    {"machineDevice", kInteger, true, "Position in the machine file.", ""},
+    {"name", kText, true, "Full device name.", ""},
+    {"kind", kText, true, "'host', 'virtual', 'cuda', 'logical' or 'modelled'.", ""},
+    {"memoryLimit", kInteger, true, "Memory for tensors (bytes).", ""},
+    {"plannedPeakBytes", kInteger, false, "Largest planned memory over the schedules of the run (bytes).",
+     ""},
+};
+
+constexpr Column kNode[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"nodeId", kInteger, true, "Number of the node in its graph.", ""},
+    {"name", kText, true, "Name.", ""},
+    {"op", kText, true, "Op type.", ""},
+};
+
+constexpr Column kPlacement[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"nodeId", kInteger, true, "Node.", ""},
+    {"deviceId", kInteger, true, "Its device.", ""},
+    {"priority", kInteger, true, "Its priority, larger first.", ""},
+};
+
+constexpr Column kCommand[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"schedule", kInteger, true, "Number of the schedule in the run.", ""},
+    {"commandId", kInteger, true, "Number of the command in the schedule.", ""},
+    {"kind", kText, true, "'launch', 'copy', 'record' or 'wait'.", ""},
+    {"nodeId", kInteger, false, "Launch: the node that runs. Copy: the node whose output is copied.", ""},
+    {"queue", kInteger, true, "Queue of the schedule; the streamId of its activities.", ""},
+    {"rank", kInteger, true, "Dispatch order, smaller first.", ""},
+    {"deviceId", kInteger, true, "Device of the queue.", ""},
+    {"src", kInteger, false, "Copies: source device.", ""},
+    {"dst", kInteger, false, "Copies: destination device.", ""},
+    {"bytes", kInteger, false, "Copies: bytes by the bound.", ""},
+    {"signature", kInteger, false, "Op, dtypes and shapes; StringIds.id. Equal work has equal signatures.",
+     ""},
+};
+
+constexpr Column kDependency[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"schedule", kInteger, true, "Schedule.", ""},
+    {"fromCommand", kInteger, true, "The command that must end first.", ""},
+    {"toCommand", kInteger, true, "The command that waits.", ""},
+};
+
+constexpr Column kActivity[] = {
+    {"globalPid", kInteger, true, "Process of the activity.", ""},
+    {"correlationId", kInteger, true, "Its correlation id.", ""},
+    {"graphNodeId", kInteger, false, "Its CUDA graph node; NULL: none.", ""},
+    {"commandId", kInteger, true, "The command that it executed.", ""},
+    {"schedule", kInteger, true, "The schedule of the command.", ""},
+    {"step", kInteger, true, "The step.", ""},
+};
+
+constexpr Column kStep[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"step", kInteger, true, "Number of the step.", ""},
+    {"start", kInteger, true, "Start (ns since time zero of the run).", ""},
+    {"end", kInteger, true, "End (ns since time zero of the run).", ""},
+};
+
+constexpr Column kMemory[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"deviceId", kInteger, true, "Device.", ""},
+    {"time", kInteger, true, "From this time on (ns since time zero of the run).", ""},
+    {"bytes", kInteger, true, "Bytes that tensors hold.", ""},
+};
+
+constexpr Column kDropped[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"what", kText, true, "Which records.", ""},
+    {"count", kInteger, true, "How many were lost.", ""},
+};
+
+constexpr Table kTables[] = {
+    {"LANESCOPE_SCHEMA", "One row: the version of the schema.", kSchema, ""},
+    {"LANESCOPE_RUN", "Runs, measured and simulated.", kRun, "runId"},
+    {"LANESCOPE_PROCESS", "Processes of a run.", kProcess, ""},
+    {"LANESCOPE_DEVICE", "Devices of a run.", kDevice, ""},
+    {"LANESCOPE_NODE", "Nodes of the graph.", kNode, ""},
+    {"LANESCOPE_PLACEMENT", "Which device ran which node.", kPlacement, ""},
+    {"LANESCOPE_COMMAND", "Commands of the compiled steps.", kCommand, ""},
+    {"LANESCOPE_DEPENDENCY",
+     "Which command waits for which. The order inside an in-order queue is not listed.", kDependency, ""},
+    {"LANESCOPE_ACTIVITY",
+     "Which activity executed which command: joins by globalPid, correlationId and graphNodeId.", kActivity,
+     ""},
+    {"LANESCOPE_STEP", "Steps: one session run each.", kStep, ""},
+    {"LANESCOPE_MEMORY", "Memory over time, of the first recorded step of each schedule.", kMemory, ""},
+    {"LANESCOPE_DROPPED", "Records that were lost, counted.", kDropped, ""},
+};
+
+constexpr Index kIndexes[] = {
+    {"LANESCOPE_KERNEL_CORRELATION", "CUPTI_ACTIVITY_KIND_KERNEL", "correlationId"},
+    {"LANESCOPE_MEMCPY_CORRELATION", "CUPTI_ACTIVITY_KIND_MEMCPY", "correlationId"},
+    {"LANESCOPE_ACTIVITY_CORRELATION", "LANESCOPE_ACTIVITY", "correlationId"},
+};
+
+}  // namespace
+
+std::span<const Table> LanescopeTables() { return kTables; }
+std::span<const Index> TraceIndexes() { return kIndexes; }
+
+}  // namespace lanescope

@@ -1,0 +1,218 @@
+#include "traces/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int kBusyTimeoutMs = 10'000;
+// No text or blob of a trace is larger; a file that claims otherwise is refused before memory is asked for.
+constexpr int kMaxValueBytes = 256 << 20;
+
+Code CodeOf(int result) {
+  switch (result & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_MISMATCH:
+    case SQLITE_IOERR:
+    case SQLITE_TOOBIG:
+      return Code::kDataLoss;
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
+      return Code::kResourceExhausted;
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return Code::kFailedPrecondition;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Code::kAborted;
+    case SQLITE_INTERRUPT:
+      return Code::kCancelled;
+    default:
+      return Code::kInvalidArgument;
+  }
+}
+
+std::string_view AdviceOf(int result) {
+  switch (result & 0xff) {
+    case SQLITE_FULL:
+      return "; the disk is full: free some space or write elsewhere";
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return "; check that its folder exists and may be written to";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "; another program holds the file: close it or try again";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "; the file is damaged or not a SQLite database";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+
+Database::Database(const std::string& path, OpenMode mode) : path_(path) {
+  std::error_code error;
+  if (mode != OpenMode::kCreate && !std::filesystem::exists(path, error)) {
+    Throw(Code::kNotFound, "no such file: {}", path);
+  }
+  if (std::filesystem::is_directory(path, error)) {
+    Throw(Code::kFailedPrecondition, "{} is a folder; name a file", path);
+  }
+  const int flags = mode == OpenMode::kReadOnly
+                        ? SQLITE_OPEN_READONLY
+                        : SQLITE_OPEN_READWRITE | (mode == OpenMode::kCreate ? SQLITE_OPEN_CREATE : 0);
+  sqlite3* handle = nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(handle);
+  if (result != SQLITE_OK) Fail(result, "open");
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  // The schema of a foreign file runs no functions with side effects and cannot be edited as a table.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  Execute("PRAGMA cell_size_check=ON");
+}
+
+void Database::Execute(const std::string& sql) {
+  const int result = sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (result != SQLITE_OK) Fail(result, "access");
+}
+
+int64_t Database::QueryInteger(const std::string& sql) {
+  Statement statement(*this, sql);
+  return statement.Step() ? statement.Integer(0) : 0;
+}
+
+bool Database::HasTable(std::string_view table) {
+  Statement statement(
+      *this, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND rootpage > 0 LIMIT 1");
+  statement.BindText(1, table);
+  return statement.Step();
+}
+
+bool Database::HasColumn(std::string_view table, std::string_view column) {
+  Statement statement(*this, "SELECT 1 FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE LIMIT 1");
+  statement.BindText(1, table);
+  statement.BindText(2, column);
+  return statement.Step();
+}
+
+void Database::Fail(int result, std::string_view doing) const {
+  std::string why = handle() != nullptr ? sqlite3_errmsg(handle()) : sqlite3_errstr(result);
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  Throw(CodeOf(result), "cannot {} {}: {}{}", doing, path_, why, AdviceOf(result));
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+
+Statement::Statement(Database& database, const std::string& sql) : database_(&database) {
+  sqlite3_stmt* handle = nullptr;
+  const int result =
+      sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
+  handle_.reset(handle);
+  if (result != SQLITE_OK) database.Fail(result, "access");
+}
+
+void Statement::BindInteger(int parameter, int64_t value) {
+  const int result = sqlite3_bind_int64(handle(), parameter, value);
+  if (result != SQLITE_OK) database_->Fail(result, "access");
+}
+
+void Statement::BindReal(int parameter, double value) {
+  const int result = sqlite3_bind_double(handle(), parameter, value);
+  if (result != SQLITE_OK) database_->Fail(result, "access");
+}
+
+void Statement::BindText(int parameter, std::string_view value) {
+  const int result = sqlite3_bind_text64(handle(), parameter, value.data() == nullptr ? "" : value.data(),
+                                         value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  if (result != SQLITE_OK) database_->Fail(result, "access");
+}
+
+void Statement::BindNull(int parameter) {
+  const int result = sqlite3_bind_null(handle(), parameter);
+  if (result != SQLITE_OK) database_->Fail(result, "access");
+}
+
+bool Statement::Step() {
+  const int result = sqlite3_step(handle());
+  if (result == SQLITE_ROW) return true;
+  if (result != SQLITE_DONE) {
+    // The message is gone after the reset.
+    try {
+      database_->Fail(result, "access");
+    } catch (...) {
+      sqlite3_reset(handle());
+      throw;
+    }
+  }
+  sqlite3_reset(handle());
+  return false;
+}
+
+void Statement::Run() {
+  while (Step()) {
+  }
+}
+
+void Statement::Reset() { sqlite3_reset(handle()); }
+
+void Statement::WrongType(int column, const char* expected) const {
+  Throw(Code::kDataLoss, "{}: column {} holds something that is not {}; the file is damaged or no trace",
+        database_->path(), sqlite3_column_name(handle(), column), expected);
+}
+
+int64_t Statement::Integer(int column, int64_t fallback) const {
+  switch (sqlite3_column_type(handle(), column)) {
+    case SQLITE_INTEGER:
+      return sqlite3_column_int64(handle(), column);
+    case SQLITE_NULL:
+      return fallback;
+    default:
+      WrongType(column, "an integer");
+  }
+}
+
+double Statement::Real(int column, double fallback) const {
+  switch (sqlite3_column_type(handle(), column)) {
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(handle(), column);
+    case SQLITE_NULL:
+      return fallback;
+    default:
+      WrongType(column, "a number");
+  }
+}
+
+std::string_view Statement::Text(int column, std::string_view fallback) const {
+  switch (sqlite3_column_type(handle(), column)) {
+    case SQLITE_TEXT: {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(handle(), column));
+      if (text == nullptr)
+        Throw(Code::kResourceExhausted, "out of memory while reading {}", database_->path());
+      return {text, static_cast<size_t>(sqlite3_column_bytes(handle(), column))};
+    }
+    case SQLITE_NULL:
+      return fallback;
+    default:
+      WrongType(column, "text");
+  }
+}
+
+bool Statement::IsNull(int column) const { return sqlite3_column_type(handle(), column) == SQLITE_NULL; }
+
+}  // namespace lanescope

@@ -1,0 +1,71 @@
+// SQLite with exceptions: a connection and a prepared statement that close themselves, and typed access that
+// trusts no file. Private to traces/. Thread-compatible: a connection and its statements belong to one thread
+// at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace lanescope {
+
+enum class OpenMode { kReadOnly, kReadWrite, kCreate };
+
+class Database {
+ public:
+  // Throws NotFound, FailedPrecondition (permissions) or DataLoss (not a database).
+  Database(const std::string& path, OpenMode mode);
+
+  sqlite3* handle() const { return handle_.get(); }
+  const std::string& path() const { return path_; }
+  void Execute(const std::string& sql);
+  int64_t QueryInteger(const std::string& sql);
+  // An ordinary table (no view, no virtual table), so that reading it computes nothing.
+  bool HasTable(std::string_view table);
+  bool HasColumn(std::string_view table, std::string_view column);
+  // Throws the Error that stands for an SQLite result code; `doing` completes "cannot ...".
+  [[noreturn]] void Fail(int result, std::string_view doing) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+class Statement {
+ public:
+  Statement(Database& database, const std::string& sql);
+
+  sqlite3_stmt* handle() const { return handle_.get(); }
+  // Parameters count from 1.
+  void BindInteger(int parameter, int64_t value);
+  void BindReal(int parameter, double value);
+  void BindText(int parameter, std::string_view value);  // copied
+  void BindNull(int parameter);
+  // True: a row is there. False: done, and the statement is ready to run again.
+  bool Step();
+  void Run();
+  void Reset();
+
+  // Columns count from 0. A value of another type throws DataLoss naming the column; NULL yields `fallback`.
+  int64_t Integer(int column, int64_t fallback = 0) const;
+  double Real(int column, double fallback = 0) const;
+  std::string_view Text(int column, std::string_view fallback = {}) const;  // valid until the next Step
+  bool IsNull(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const;
+  };
+  [[noreturn]] void WrongType(int column, const char* expected) const;
+  Database* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,103 @@
+#include "traces/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "traces/intervals.h"
+#include "traces/table_scan.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope {
+namespace {
+
+// The time that busy shares are fractions of.
+std::vector<Interval> WindowsOf(const TraceRun& run) {
+  IntervalSet windows;
+  for (const TraceStep& step : run.steps) windows.Add(step.start_ns, step.end_ns);
+  if (run.steps.empty() && !(run.launches.empty() && run.copies.empty())) {
+    int64_t start = INT64_MAX, end = INT64_MIN;
+    const auto widen = [&](const auto& activity) {
+      start = std::min(start, activity.start_ns);
+      end = std::max(end, activity.end_ns);
+    };
+    for (const TraceLaunch& launch : run.launches) widen(launch);
+    for (const TraceCopy& copy : run.copies) widen(copy);
+    windows.Add(start, end);
+  }
+  const std::span<const Interval> merged = windows.Union();
+  return {merged.begin(), merged.end()};
+}
+
+}  // namespace
+
+double Percentile(std::span<const double> sorted, double p) {
+  LANESCOPE_CHECK(!sorted.empty() && p >= 0 && p <= 1);
+  const double position = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  if (below + 1 >= sorted.size()) return sorted.back();
+  const double fraction = position - static_cast<double>(below);
+  return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return Percentile(values, 0.5);
+}
+
+double MedianAbsoluteDeviation(const std::vector<double>& values) {
+  const double median = Median(values);
+  std::vector<double> distances;
+  distances.reserve(values.size());
+  for (const double value : values) distances.push_back(std::abs(value - median));
+  return Median(std::move(distances));
+}
+
+std::optional<Spread> SpreadOf(std::span<const int64_t> values) {
+  if (values.empty()) return std::nullopt;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  Spread spread;
+  spread.median = Percentile(sorted, 0.5);
+  spread.p25 = Percentile(sorted, 0.25);
+  spread.p75 = Percentile(sorted, 0.75);
+  spread.mad = MedianAbsoluteDeviation(sorted);
+  spread.min = *std::min_element(values.begin(), values.end());
+  spread.max = *std::max_element(values.begin(), values.end());
+  spread.count = static_cast<int64_t>(values.size());
+  return spread;
+}
+
+RunStatistics ComputeStatistics(const TraceRun& run) {
+  RunStatistics result;
+  std::vector<int64_t> lengths;
+  for (const TraceStep& step : run.steps) lengths.push_back(step.end_ns - step.start_ns);
+  result.step_ns = SpreadOf(lengths);
+  result.steps = static_cast<int64_t>(run.steps.size());
+
+  const std::vector<Interval> windows = WindowsOf(run);
+  const int64_t total = TotalLength(windows);
+  std::map<int, IntervalSet> launches;
+  for (const TraceDevice& device : run.devices) launches[device.id];
+  for (const TraceLaunch& launch : run.launches) launches[launch.device].Add(launch.start_ns, launch.end_ns);
+  for (auto& [device, set] : launches) {
+    result.busy[device] = total == 0 ? 0
+                                     : static_cast<double>(IntersectionLength(set.Union(), windows)) /
+                                           static_cast<double>(total);
+  }
+
+  for (const TraceCopy& copy : run.copies) {
+    CopyTotals& totals = result.copies[static_cast<size_t>(copy.copy_class)];
+    ++totals.count;
+    totals.bytes = AddSaturating(totals.bytes, copy.bytes);
+    totals.ns = AddSaturating(totals.ns, copy.end_ns - copy.start_ns);
+  }
+  for (const TraceDevice& device : run.devices) result.peak_bytes[device.id] = device.planned_peak;
+  for (const TraceMemoryPoint& point : run.memory) {
+    int64_t& peak = result.peak_bytes[point.device];
+    peak = std::max(peak, point.bytes);
+  }
+  return result;
+}
+
+}  // namespace lanescope

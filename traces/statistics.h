@@ -1,0 +1,49 @@
+// Order statistics, and the figures of one run that comparisons and reports show.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "traces/copy_class.h"
+
+namespace lanescope {
+
+struct TraceRun;
+
+// The value below which the fraction `p` of the sorted values lies, by linear interpolation between the two
+// nearest: position p * (n - 1), as NumPy's default does. `sorted` must not be empty.
+double Percentile(std::span<const double> sorted, double p);
+double Median(std::vector<double> values);
+// Median of the absolute differences from the median.
+double MedianAbsoluteDeviation(const std::vector<double>& values);
+
+struct Spread {
+  double median = 0, p25 = 0, p75 = 0, mad = 0;
+  int64_t min = 0, max = 0;
+  int64_t count = 0;
+};
+// Empty for no values.
+std::optional<Spread> SpreadOf(std::span<const int64_t> values);
+
+struct CopyTotals {
+  int64_t count = 0, bytes = 0, ns = 0;
+};
+
+struct RunStatistics {
+  std::optional<Spread> step_ns;
+  int64_t steps = 0;
+  // Fraction of the steps' time (of the time from first to last activity, where there are no steps) in which
+  // at least one launch ran on the device, by device number.
+  std::map<int, double> busy;
+  // Totals over all steps, by CopyClass; divide by `steps` for one step.
+  std::array<CopyTotals, kNumCopyClasses> copies;
+  std::map<int, int64_t> peak_bytes;  // by device: planned, or the largest of the timeline
+  const CopyTotals& Copies(CopyClass copy_class) const { return copies[static_cast<size_t>(copy_class)]; }
+};
+RunStatistics ComputeStatistics(const TraceRun& run);
+
+}  // namespace lanescope

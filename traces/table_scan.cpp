@@ -1,0 +1,34 @@
+#include "traces/table_scan.h"
+
+#include <sqlite3.h>
+
+#include "core/error.h"
+
+namespace lanescope {
+
+std::string ScanSql(Database& database, std::string_view table, std::initializer_list<ScanColumn> columns) {
+  std::string list;
+  for (const ScanColumn& column : columns) {
+    if (!list.empty()) list += ", ";
+    if (database.HasColumn(table, column.name)) {
+      list += fmt::format("\"{}\"", column.name);
+    } else if (column.required) {
+      Throw(Code::kDataLoss, "{}: table {} has no column {}; the file is damaged or no trace",
+            database.path(), table, column.name);
+    } else {
+      list += fmt::format("NULL AS \"{}\"", column.name);
+    }
+  }
+  return fmt::format("SELECT {} FROM main.\"{}\"", list, table);
+}
+
+int64_t TableScan::Within(int column, int64_t low, int64_t high, int64_t fallback) const {
+  const int64_t value = statement_.Integer(column, fallback);
+  if (value < low || value > high) {
+    Throw(Code::kDataLoss, "{}: {}.{} holds {}, which is out of range; the file is damaged or no trace",
+          database_->path(), table_, sqlite3_column_name(statement_.handle(), column), value);
+  }
+  return value;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,18 @@
+// Opening and closing a trace file for writing. Private to traces/.
+#pragma once
+
+#include <string>
+
+#include "traces/sqlite.h"
+
+namespace lanescope {
+
+// Creates the file with the whole schema, or opens one of ours, in WAL mode. Throws FailedPrecondition for
+// anything else, which is only read.
+Database OpenTraceForWriting(const std::string& path);
+
+// Makes the missing indexes, moves everything into the one file and leaves journal_mode=DELETE. While another
+// program reads the file the last step is left to whoever closes it last.
+void FinishTraceFile(Database& database);
+
+}  // namespace lanescope

@@ -1,0 +1,330 @@
+#include "traces/trace_writer.h"
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "core/error.h"
+#include "traces/run_writer.h"
+#include "traces/trace_file.h"
+
+namespace lanescope {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kCommitInterval(150);
+// A sink waits while this many events are pending (40 bytes each).
+constexpr size_t kMaxPendingEvents = 4 << 20;
+// Between two looks at the clock.
+constexpr size_t kEventsPerSlice = 8192;
+
+struct EventBatch {
+  int run = 0;
+  std::vector<Event> events;
+  int64_t dropped = 0;
+};
+
+}  // namespace
+
+// Invariants: the queue keeps the order of calls. Only the writing thread touches what stands under "writing
+// thread"; everything else is guarded by mutex_.
+class TraceWriter::Impl {
+ public:
+  explicit Impl(const std::string& path)
+      : path_(path), database_(OpenTraceForWriting(path)), strings_(database_) {
+    thread_ = std::thread([this] { Loop(); });
+  }
+
+  ~Impl() {
+    try {
+      Close();
+    } catch (...) {
+      // Close is what reports; see the header.
+    }
+    StopThread();
+  }
+
+  // Runs `work` on the writing thread inside the current transaction, after everything queued before; what it
+  // throws comes back here and takes its rows along.
+  template <typename Work>
+  auto Call(Work work) -> decltype(work()) {
+    using Result = decltype(work());
+    std::conditional_t<std::is_void_v<Result>, std::monostate, std::optional<Result>> result;
+    std::exception_ptr error;
+    bool done = false;
+    Post([&] {
+      std::exception_ptr caught;
+      try {
+        RequireHealthy();
+        if constexpr (std::is_void_v<Result>) {
+          InSavepoint(work);
+        } else {
+          InSavepoint([&] { result = work(); });
+        }
+      } catch (...) {
+        caught = std::current_exception();
+      }
+      // Notified under the lock: the waiter owns `done`, and may be gone as soon as it sees it.
+      std::lock_guard lock(mutex_);
+      error = caught;
+      done = true;
+      called_.notify_all();
+    });
+    std::unique_lock lock(mutex_);
+    called_.wait(lock, [&] { return done; });
+    if (error) std::rethrow_exception(error);
+    if constexpr (!std::is_void_v<Result>) return std::move(*result);
+  }
+
+  void Enqueue(EventBatch batch) {
+    std::unique_lock lock(mutex_);
+    taken_.wait(lock, [this] { return pending_events_ < kMaxPendingEvents || stop_; });
+    if (stop_) return;
+    pending_events_ += batch.events.size();
+    queue_.emplace_back(std::move(batch));
+    wake_.notify_one();
+  }
+
+  RunWriter& FindRun(int run) {
+    const auto found = runs_.find(run);
+    if (found == runs_.end()) Throw(Code::kNotFound, "run {} is not being written to {}", run, path_);
+    return found->second;
+  }
+
+  void Commit() {
+    if (!in_transaction_) return;
+    if (tables_) tables_->Flush();
+    database_.Execute("COMMIT");
+    in_transaction_ = false;
+  }
+
+  void Close() {
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_) return;
+      closed_ = true;
+    }
+    Call([this] {
+      Commit();
+      FinishTraceFile(database_);
+    });
+    StopThread();
+  }
+
+  bool closed() {
+    std::lock_guard lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  using Task = std::variant<EventBatch, std::function<void()>>;
+
+  void Post(std::function<void()> work) {
+    std::lock_guard lock(mutex_);
+    if (stop_) Throw(Code::kFailedPrecondition, "{} is closed", path_);
+    queue_.emplace_back(std::move(work));
+    wake_.notify_one();
+  }
+
+  void StopThread() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+      wake_.notify_one();
+      taken_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void Loop() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const auto has_work = [this] { return !queue_.empty() || stop_; };
+      if (in_transaction_) {
+        wake_.wait_until(lock, commit_at_, has_work);
+      } else {
+        wake_.wait(lock, has_work);
+      }
+      if (queue_.empty() && stop_) break;
+      std::optional<Task> task;
+      if (!queue_.empty()) {
+        task = std::move(queue_.front());
+        queue_.pop_front();
+      }
+      lock.unlock();
+      if (task) Execute(*task);
+      CommitWhenDue();
+      lock.lock();
+    }
+  }
+
+  void Execute(Task& task) {
+    if (auto* work = std::get_if<std::function<void()>>(&task)) {
+      (*work)();
+      return;
+    }
+    const auto& batch = std::get<EventBatch>(task);
+    WriteBatch(batch);
+    std::lock_guard lock(mutex_);
+    pending_events_ -= batch.events.size();
+    taken_.notify_all();
+  }
+
+  void WriteBatch(const EventBatch& batch) {
+    const auto run = runs_.find(batch.run);
+    if (failure_ || run == runs_.end()) return;
+    try {
+      run->second.CountDropped(batch.dropped);
+      const std::span<const Event> events(batch.events);
+      for (size_t i = 0; i < events.size(); i += kEventsPerSlice) {
+        Begin();
+        run->second.Write(events.subspan(i, std::min(kEventsPerSlice, events.size() - i)));
+        CommitWhenDue();
+        if (failure_) return;
+      }
+    } catch (...) {
+      BreakDown();
+    }
+  }
+
+  void Begin() {
+    if (in_transaction_) return;
+    database_.Execute("BEGIN IMMEDIATE");
+    in_transaction_ = true;
+    commit_at_ = SteadyClock::now() + kCommitInterval;
+    if (!tables_) tables_.emplace(database_);
+  }
+
+  void CommitWhenDue() {
+    if (!in_transaction_ || SteadyClock::now() < commit_at_) return;
+    try {
+      Commit();
+    } catch (...) {
+      BreakDown();
+    }
+  }
+
+  // The batch is lost, and what the runs in memory say of the file is no longer true: nothing more is
+  // written.
+  void BreakDown() {
+    failure_ = std::current_exception();
+    sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    in_transaction_ = false;
+  }
+
+  void RequireHealthy() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  template <typename Work>
+  void InSavepoint(Work work) {
+    Begin();
+    tables_->Flush();
+    database_.Execute("SAVEPOINT call");
+    try {
+      work();
+    } catch (...) {
+      if (sqlite3_get_autocommit(database_.handle()) != 0) {
+        // The error ended the whole transaction, earlier rows included.
+        BreakDown();
+      } else {
+        database_.Execute("ROLLBACK TO call; RELEASE call");
+        strings_.Reload();
+        tables_->correlation.Forget();
+      }
+      throw;
+    }
+    if (in_transaction_) database_.Execute("RELEASE call");
+  }
+
+ public:
+  const std::string path_;
+
+  // Writing thread.
+  Database database_;
+  StringTable strings_;
+  std::optional<EventTables> tables_;
+  std::map<int, RunWriter> runs_;
+
+ private:
+  bool in_transaction_ = false;
+  SteadyClock::time_point commit_at_;
+  std::exception_ptr failure_;
+
+  // Guarded by mutex_.
+  std::mutex mutex_;
+  std::condition_variable wake_, taken_, called_;
+  std::deque<Task> queue_;
+  size_t pending_events_ = 0;
+  bool stop_ = false;
+  bool closed_ = false;
+
+  std::thread thread_;
+
+ public:
+  class Sink : public EventSink {
+   public:
+    Sink(Impl* impl, int run) : impl_(impl), run_(run) {}
+    void Consume(std::span<const Event> events) override {
+      impl_->Enqueue({run_, {events.begin(), events.end()}, 0});
+    }
+    void CountDropped(int64_t records) override { impl_->Enqueue({run_, {}, records}); }
+
+   private:
+    Impl* impl_;
+    int run_;
+  };
+  std::mutex sinks_mutex_;
+  std::map<int, std::unique_ptr<Sink>> sinks_;
+};
+
+TraceWriter::TraceWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+TraceWriter::~TraceWriter() = default;
+
+int TraceWriter::BeginRun(const RunInfo& info) {
+  Impl& impl = *impl_;
+  return impl.Call([&] {
+    RunWriter run(impl.database_, impl.strings_, *impl.tables_, info);
+    const int id = run.id();
+    impl.runs_.emplace(id, std::move(run));
+    return id;
+  });
+}
+
+int TraceWriter::AddSchedule(int run, const Schedule& schedule) {
+  return impl_->Call([&] { return impl_->FindRun(run).AddSchedule(schedule); });
+}
+
+EventSink* TraceWriter::Sink(int run) {
+  std::lock_guard lock(impl_->sinks_mutex_);
+  std::unique_ptr<Impl::Sink>& sink = impl_->sinks_[run];
+  if (!sink) sink = std::make_unique<Impl::Sink>(impl_.get(), run);
+  return sink.get();
+}
+
+void TraceWriter::EndRun(int run, const RunOutcome& outcome) {
+  impl_->Call([&] {
+    impl_->FindRun(run).Finish(outcome);
+    impl_->Commit();
+    impl_->runs_.erase(run);
+  });
+}
+
+void TraceWriter::Flush() {
+  impl_->Call([this] { impl_->Commit(); });
+}
+
+void TraceWriter::Close() { impl_->Close(); }
+
+const std::string& TraceWriter::path() const { return impl_->path_; }
+
+}  // namespace lanescope

@@ -1,0 +1,56 @@
+// Writes runs into a trace file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/event.h"
+#include "core/run_info.h"
+
+namespace lanescope {
+
+// How a run ended.
+struct RunOutcome {
+  bool oversubscribed = false;
+  std::string error;  // empty: it ended well. Else "CODE: message" of what cut it short.
+};
+
+// Opens or creates a trace and appends runs to it, several at once if asked. All SQLite work happens on one
+// thread of its own: executing threads never wait for the disk, and the sinks only copy events (a sink waits
+// when 4 million events are pending). Rows are committed every 150 ms; a killed process loses at most the
+// last batch, and its run stays marked incomplete. Readers are never locked out. Any thread may call any
+// method; a run's sink takes one thread at a time.
+//
+// Once writing fails (a full disk), every later call throws the same Error and events are discarded.
+class TraceWriter {
+ public:
+  // Throws FailedPrecondition for a file that is no trace of ours (it stays as it is) or cannot be written.
+  explicit TraceWriter(const std::string& path);
+  // Closes; errors are lost, so call Close.
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // What `info` points to must live until EndRun. Returns the run's number.
+  int BeginRun(const RunInfo& info);
+  // Returns the number of the schedule, by which its events name it: 0, 1, ... The schedule is not kept.
+  int AddSchedule(int run, const Schedule& schedule);
+  // Takes the run's events: those of measured runs in ns of NowNs(), of simulated runs in virtual ns from 0.
+  // Valid until EndRun.
+  EventSink* Sink(int run);
+  // Everything consumed before is in the file, and the run is marked complete.
+  void EndRun(int run, const RunOutcome& outcome);
+  // Everything consumed before is in the file.
+  void Flush();
+  // Makes the indexes and leaves one file in journal_mode=DELETE. Runs not ended stay incomplete. Idempotent.
+  void Close();
+
+  const std::string& path() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lanescope
