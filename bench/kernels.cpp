@@ -1,4 +1,4 @@
-// Speed of host kernels on one worker: matrix products in blocks against one call, convolutions,
+// Speed of host kernels on one worker: matrix products, convolutions,
 // transcendental loops against the C library, streaming loops against memcpy.
 #include <benchmark/benchmark.h>
 
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "exec/kernels/blas.h"
 #include "exec/loops/loops.h"
 #include "tests/exec/kernel_harness.h"
 
@@ -44,19 +43,6 @@ void RunNode(benchmark::State& state, const Node& node, const std::vector<Tensor
   state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void MatMulOneCall(benchmark::State& state) {
-  const int64_t m = state.range(0);
-  const int64_t n = state.range(1);
-  const int64_t k = state.range(2);
-  const Tensor a = Ramp(Shape{m, k});
-  const Tensor b = Ramp(Shape{k, n});
-  Tensor c(DataType::kFloat, Shape{m, n});
-  for (auto _ : state) {
-    Multiply<float>(m, n, k, {a.data<float>(), k, false}, {b.data<float>(), n, false}, c.data<float>(), n);
-  }
-  state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * static_cast<double>(m * n * k),
-                                                 benchmark::Counter::kIsIterationInvariantRate);
-}
 void MatMulKernel(benchmark::State& state) {
   const int64_t m = state.range(0);
   const int64_t n = state.range(1);
@@ -64,14 +50,14 @@ void MatMulKernel(benchmark::State& state) {
   RunNode(state, MakeNode("MatMul", {{"T", DataType::kFloat}}), {Ramp(Shape{m, k}), Ramp(Shape{k, n})},
           Shape{m, n}, 2.0 * static_cast<double>(m * n * k));
 }
-#define LANESCOPE_PRODUCTS       \
-  ->Args({32, 64, 7970})         \
-      ->Args({128, 384, 2304})   \
-      ->Args({512, 512, 512})    \
-      ->Args({2048, 2048, 2048}) \
-      ->Args({7970, 64, 32})
-BENCHMARK(MatMulOneCall) LANESCOPE_PRODUCTS;
-BENCHMARK(MatMulKernel) LANESCOPE_PRODUCTS;
+BENCHMARK(MatMulKernel)
+    ->Args({32, 64, 7970})
+    ->Args({7970, 64, 32})
+    ->Args({64, 64, 64})
+    ->Args({256, 256, 256})
+    ->Args({512, 512, 512})
+    ->Args({2048, 2048, 2048})
+    ->Args({128, 384, 2304});
 
 struct ConvCase {
   const char* name;

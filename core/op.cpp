@@ -28,14 +28,24 @@ const T& SignatureAttr(const Node& node, const OpDef& def, std::string_view attr
   return *typed;
 }
 
+// Rules rely on it that a list of tensors is as long as the definition says at least.
+void CheckLength(const Node& node, const OpDef& def, std::string_view attr, int64_t length) {
+  const int64_t minimum = def.FindAttr(attr)->minimum.value_or(0);
+  if (length < minimum || length > kMaxListLength) {
+    Throw(Code::kInvalidArgument, "node '{}': attribute '{}' of {} says {} tensors, expected {} to {}",
+          node.name, attr, node.op, length, minimum, kMaxListLength);
+  }
+}
+
 void AppendTypes(const Node& node, const OpDef& def, const ArgDef& arg, std::vector<DataType>* types) {
   if (!arg.type_list_attr.empty()) {
     // A file does not say which kind an empty list is of.
     if (const AttrValue* value = FindOrDefault(node, def, arg.type_list_attr)) {
       const auto* ints = std::get_if<std::vector<int64_t>>(value);
-      if (ints != nullptr && ints->empty()) return;
+      if (ints != nullptr && ints->empty()) return CheckLength(node, def, arg.type_list_attr, 0);
     }
     const auto& list = SignatureAttr<std::vector<DataType>>(node, def, arg.type_list_attr);
+    CheckLength(node, def, arg.type_list_attr, static_cast<int64_t>(list.size()));
     types->insert(types->end(), list.begin(), list.end());
     return;
   }
@@ -46,10 +56,7 @@ void AppendTypes(const Node& node, const OpDef& def, const ArgDef& arg, std::vec
     return;
   }
   const int64_t count = SignatureAttr<int64_t>(node, def, arg.number_attr);
-  if (count < 0 || count > kMaxListLength) {
-    Throw(Code::kInvalidArgument, "node '{}': attribute '{}' of {} is not between 0 and {}", node.name,
-          arg.number_attr, count, kMaxListLength);
-  }
+  CheckLength(node, def, arg.number_attr, count);
   types->insert(types->end(), static_cast<size_t>(count), type);
 }
 

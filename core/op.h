@@ -187,7 +187,8 @@ OpWork WorkOf(const Node& node, std::span<const TensorInfo> inputs, std::span<co
 std::optional<int64_t> AttributedNs(const Node& node, std::string_view device_type);
 int64_t WorkspaceOf(const Node& node, std::span<const TensorInfo> inputs,
                     std::span<const TensorInfo> outputs);
-// Bytes of one tensor by its bound; 0 for handles, 0 where unknown. Strings count 32 bytes an element.
+// Bytes of one tensor by its bound; 0 for handles, 0 where unknown, 2^56 at most. Strings count 32 bytes an
+// element.
 int64_t BytesOf(const TensorInfo& info);
 
 }  // namespace lanescope

@@ -63,6 +63,8 @@ class Session {
 
   // From now on commands of runs of `step` go to the recorder under this schedule number; null stops.
   void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
+  // Suspends and resumes recording, for steps that only warm caches up.
+  void SetRecording(bool on) { recording_ = on; }
   // Ends the run in progress with Cancelled. From any thread or a signal handler.
   void Cancel() { executor_->Cancel(); }
 
@@ -87,6 +89,7 @@ class Session {
   Recorder* recorder_ = nullptr;
   EventRing* step_ring_ = nullptr;
   int recorded_steps_ = 0;
+  bool recording_ = true;
   int64_t steps_run_ = 0;
 };
 

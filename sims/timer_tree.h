@@ -10,35 +10,38 @@
 namespace lanescope {
 
 // A tournament over a fixed number of timers: Set costs log2(n) comparisons without a branch that depends on
-// the data, Earliest is a read. Ties go to the smaller number. Owned and used by one thread.
+// the data, Earliest is a read. Nodes hold times and not only winners, so that the loads on the way up do not
+// wait for each other. Ties go to the smaller number. Times are not negative. Owned and used by one thread.
 class TimerTree {
  public:
-  explicit TimerTree(size_t timers) : leaves_(std::bit_ceil(timers < 2 ? 2 : timers)) {
-    times_.assign(leaves_, kNever);
-    winners_.resize(2 * leaves_);
-    Reset();
+  explicit TimerTree(size_t timers) : leaves_(std::bit_ceil(timers < 2 ? 2 : timers)), nodes_(2 * leaves_) {
+    for (size_t i = 0; i < leaves_; ++i) nodes_[leaves_ + i].timer = static_cast<int>(i);
+    for (size_t i = leaves_ - 1; i > 0; --i) nodes_[i] = nodes_[2 * i];
   }
 
-  void Reset() {
-    times_.assign(leaves_, kNever);
-    for (size_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = static_cast<int>(i);
-    for (size_t i = leaves_ - 1; i > 0; --i) winners_[i] = winners_[2 * i];
-  }
   void Set(int timer, Ticks time) {
-    times_[static_cast<size_t>(timer)] = time;
-    for (size_t i = (leaves_ + static_cast<size_t>(timer)) / 2; i > 0; i /= 2) {
-      const int left = winners_[2 * i];
-      const int right = winners_[2 * i + 1];
-      winners_[i] = times_[static_cast<size_t>(right)] < times_[static_cast<size_t>(left)] ? right : left;
+    size_t i = leaves_ + static_cast<size_t>(timer);
+    Node winner{time, timer};
+    nodes_[i] = winner;
+    for (; i > 1; i /= 2) {
+      const Node sibling = nodes_[i ^ 1];
+      // A left sibling (i is odd) wins a tie.
+      const bool loses = sibling.time - static_cast<Ticks>(i & 1) < winner.time;
+      winner.time = loses ? sibling.time : winner.time;
+      winner.timer = loses ? sibling.timer : winner.timer;
+      nodes_[i / 2] = winner;
     }
   }
-  int Earliest() const { return winners_[1]; }
-  Ticks EarliestTime() const { return times_[static_cast<size_t>(winners_[1])]; }
+  int Earliest() const { return nodes_[1].timer; }
+  Ticks EarliestTime() const { return nodes_[1].time; }
 
  private:
+  struct Node {
+    Ticks time = kNever;
+    int timer = 0;
+  };
   size_t leaves_;
-  std::vector<Ticks> times_;
-  std::vector<int> winners_;
+  std::vector<Node> nodes_;
 };
 
 }  // namespace lanescope

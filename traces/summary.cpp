@@ -19,7 +19,11 @@ SummaryRow MakeRow(std::string name, std::string type, const TimeTotals& totals)
   row.type = std::move(type);
   row.total_ns = totals.total_ns;
   row.calls = totals.calls;
-  row.avg_ns = totals.calls == 0 ? 0 : (totals.total_ns + totals.calls / 2) / totals.calls;
+  if (totals.calls > 0) {
+    // Rounded half up without adding to a total that may be saturated.
+    const int64_t rest = totals.total_ns % totals.calls;
+    row.avg_ns = totals.total_ns / totals.calls + (rest >= totals.calls - rest ? 1 : 0);
+  }
   row.min_ns = totals.calls == 0 ? 0 : totals.min_ns;
   row.max_ns = totals.max_ns;
   return row;

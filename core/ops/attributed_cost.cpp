@@ -1,4 +1,5 @@
 // Work, time and memory of one launch: by the op's definition or by the node's `_lanescope_cost`.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -45,7 +46,9 @@ OpWork WorkByDefinition(const OpDef* def, const Node& node, std::span<const Tens
                         std::span<const TensorInfo> outputs) {
   if (def != nullptr && def->work != nullptr) return def->work(node, inputs, outputs);
   OpWork work{0, ops::TotalBytes(inputs, outputs)};
-  for (const TensorInfo& output : outputs) work.flops += ops::CountOf(output);
+  for (const TensorInfo& output : outputs) {
+    work.flops = std::min(work.flops + ops::CountOf(output), ops::kMaxCount);
+  }
   return work;
 }
 

@@ -60,18 +60,20 @@ Shape ConcatShapes(const Shape& a, const Shape& b) {
   return result;
 }
 
-int64_t CountOf(const TensorInfo& info) { return std::max<int64_t>(info.shape.NumElements(), 0); }
+int64_t CountOf(const TensorInfo& info) {
+  return std::clamp<int64_t>(info.shape.NumElements(), 0, kMaxCount);
+}
 
 int64_t TotalBytes(std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
   int64_t bytes = 0;
-  for (const TensorInfo& info : inputs) bytes += BytesOf(info);
-  for (const TensorInfo& info : outputs) bytes += BytesOf(info);
+  for (const TensorInfo& info : inputs) bytes = std::min(bytes + BytesOf(info), kMaxCount);
+  for (const TensorInfo& info : outputs) bytes = std::min(bytes + BytesOf(info), kMaxCount);
   return bytes;
 }
 
 int64_t SaturatingMul(int64_t a, int64_t b) {
   int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+  return __builtin_mul_overflow(a, b, &product) ? kMaxCount : std::min(product, kMaxCount);
 }
 
 WorkFn ElementCost(int64_t flops) {

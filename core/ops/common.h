@@ -46,11 +46,14 @@ int NormalizeAxis(int64_t axis, int rank);
 Shape SubShape(const Shape& shape, int from, int to);
 Shape ConcatShapes(const Shape& a, const Shape& b);
 
-// Elements by the bound; 0 where unknown.
+// Counts of work stop here: far beyond any machine, and a few of them still add up without overflow.
+inline constexpr int64_t kMaxCount = int64_t{1} << 56;
+
+// Elements by the bound; 0 where unknown; kMaxCount at most.
 int64_t CountOf(const TensorInfo& info);
-// Bytes of all inputs and outputs.
+// Bytes of all inputs and outputs; kMaxCount at most.
 int64_t TotalBytes(std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs);
-// a * b without overflow: the largest int64 instead.
+// a * b of counts (not negative); kMaxCount at most.
 int64_t SaturatingMul(int64_t a, int64_t b);
 // `flops` for each element of output 0.
 WorkFn ElementCost(int64_t flops);

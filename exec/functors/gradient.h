@@ -40,13 +40,13 @@ struct ReciprocalGrad {
 struct ReluGrad {
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T dy, T x) const {
-    return x > T(0) ? dy : T(0);
+    return dy * (x > T(0) ? T(1) : T(0));  // a NaN of dy stays one
   }
 };
 struct Relu6Grad {
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T dy, T x) const {
-    return x > T(0) && x < T(6) ? dy : T(0);
+    return dy * (x > T(0) && x < T(6) ? T(1) : T(0));
   }
 };
 struct LeakyReluGrad {

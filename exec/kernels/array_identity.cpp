@@ -75,9 +75,9 @@ class CheckNumericsKernel : public Kernel {
 std::string ElementText(const TensorRef& tensor, int64_t i) {
   switch (tensor.dtype) {
     case DataType::kFloat:
-      return fmt::format("{}", tensor.as<float>()[i]);
+      return std::to_string(tensor.as<float>()[i]);
     case DataType::kDouble:
-      return fmt::format("{}", tensor.as<double>()[i]);
+      return std::to_string(tensor.as<double>()[i]);
     case DataType::kInt32:
       return std::to_string(tensor.as<int32_t>()[i]);
     case DataType::kInt64:
@@ -100,20 +100,24 @@ class AssertKernel : public Kernel {
       Throw(Code::kInvalidArgument, "In[0] should be a scalar: {}", context.input(0).shape.ToString());
     }
     if (*context.input(0).as<bool>()) return;
-    std::string text;
-    for (int i = 1; i < context.num_inputs(); ++i) {
-      const TensorRef& data = context.input(i);
-      std::string elements;
-      const int64_t count = data.NumElements();
-      const int64_t shown = summarize_ < 0 ? count : std::min(summarize_, count);
-      for (int64_t e = 0; e < shown; ++e) elements += (e > 0 ? " " : "") + ElementText(data, e);
-      if (shown < count) elements += "...";
-      text += (i > 1 ? " [" : "[") + elements + "]";
-    }
-    Throw(Code::kInvalidArgument, "assertion failed: {}", text);
+    std::vector<std::string> texts;
+    for (int i = 1; i < context.num_inputs(); ++i) texts.push_back(Summary(context.input(i)));
+    Throw(Code::kInvalidArgument, "assertion failed: {}", fmt::join(texts, " "));
   }
 
  private:
+  std::string Summary(const TensorRef& data) const {
+    const int64_t count = data.NumElements();
+    const int64_t shown = summarize_ < 0 ? count : std::min(summarize_, count);
+    std::string text = "[";
+    for (int64_t e = 0; e < shown; ++e) {
+      if (e > 0) text += ' ';
+      text += ElementText(data, e);
+    }
+    text += shown < count ? "...]" : "]";
+    return text;
+  }
+
   int64_t summarize_;
 };
 

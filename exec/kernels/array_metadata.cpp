@@ -35,8 +35,12 @@ void ComputeVariableShape(KernelContext& context) {
 
 std::string ListText(const std::vector<int64_t>& values) {
   std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(values[i]);
-  return text + "]";
+  for (const int64_t value : values) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(value);
+  }
+  text += ']';
+  return text;
 }
 
 // Dimension `d` of a shape that is padded in front with ones to `rank` dimensions.

@@ -1,6 +1,7 @@
 // Element-wise kernels: from the loops' tables and the operands' shapes to blocks for the workers.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "exec/kernel.h"
@@ -25,6 +26,22 @@ void RunSameShapes(KernelContext& context, BinaryLoop loop);
 inline Operand OperandOf(const TensorRef& tensor, const BroadcastPlan::Piece& piece, size_t k) {
   const auto bytes = static_cast<int64_t>(ElementSize(tensor.dtype));
   return {static_cast<const char*>(tensor.data) + piece.offset[k] * bytes, piece.row[k], piece.step[k]};
+}
+
+// Calls fn(output element, element of a, element of b) for every element of the broadcast shape; for types
+// without loops.
+template <typename Fn>
+void ForEachPair(const Shape& shape, const Shape& a, const Shape& b, const Fn& fn) {
+  const std::array<Shape, 2> shapes = {a, b};
+  const BroadcastPlan plan = BroadcastPlan::Make(shape, shapes);
+  plan.ForEachPiece(0, plan.elements(), [&](const BroadcastPlan::Piece& piece) {
+    for (int64_t k = 0; k < piece.rows * piece.n; ++k) {
+      const int64_t row = k / piece.n;
+      const int64_t i = k % piece.n;
+      fn(piece.begin + k, piece.offset[0] + row * piece.row[0] + i * piece.step[0],
+         piece.offset[1] + row * piece.row[1] + i * piece.step[1]);
+    }
+  });
 }
 
 // Parts of RegisterMathKernels.

@@ -1,7 +1,7 @@
-#include <array>
+#include <algorithm>
 
-#include "exec/kernels/blas.h"
 #include "exec/kernels/linear.h"
+#include "exec/kernels/product.h"
 #include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
@@ -73,21 +73,25 @@ class MatMulKernel final : public Kernel {
     shape.Append(n);
     context.SetOutputShape(0, shape);
     T* c = context.output().as<T>();
-    const ProductBlocks blocks = BlocksOf(m, n, k);
-    const int64_t tasks = batch.NumElements() * blocks.count;
-    const int64_t flops = std::max<int64_t>(1, 2 * m * n * k / std::max<int64_t>(1, blocks.count));
-    context.team().ParallelFor(
-        tasks, std::max<int64_t>(1, 1'000'000 / flops), [&](int64_t begin, int64_t end) {
-          for (int64_t task = begin; task < end; ++task) {
-            const int64_t index = task / blocks.count;
-            const MatrixView<T> left{a.as<T>() + MatrixOffset(a.shape, batch, index), a.shape[ra + 1],
-                                     turn_a_};
-            const MatrixView<T> right{b.as<T>() + MatrixOffset(b.shape, batch, index), b.shape[rb + 1],
-                                      turn_b_};
-            MultiplyBlock<T>(blocks, task % blocks.count, m, n, k, left, right, c + index * m * n);
-          }
-        });
+    const auto multiply = [&](WorkerTeam* team, int64_t index) {
+      const MatrixView<T> left{a.as<T>() + MatrixOffset(a.shape, batch, index), a.shape[ra + 1], turn_a_};
+      const MatrixView<T> right{b.as<T>() + MatrixOffset(b.shape, batch, index), b.shape[rb + 1], turn_b_};
+      Multiply<T>(team, m, n, k, left, right, c + index * m * n);
+    };
+    // Large products share the team one after the other; small ones are dealt out whole.
+    const int64_t count = batch.NumElements();
+    const int64_t flops = std::max<int64_t>(1, 2 * m * n * k);
+    if (count == 1 || flops > kLargeFlops) {
+      for (int64_t index = 0; index < count; ++index) multiply(&context.team(), index);
+      return;
+    }
+    context.team().ParallelFor(count, std::max<int64_t>(1, 1'000'000 / flops),
+                               [&](int64_t begin, int64_t end) {
+                                 for (int64_t index = begin; index < end; ++index) multiply(nullptr, index);
+                               });
   }
+
+  static constexpr int64_t kLargeFlops = 50'000'000;
 
   bool batches_;
   bool broadcasts_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 namespace {
@@ -114,7 +115,21 @@ BinaryLoop LoopOf(const Node& node, BinaryOp op) {
   return loop;
 }
 
+// Add of strings joins them. The output may be the memory of an input of the same size.
+void JoinStrings(KernelContext& context) {
+  const TensorRef& a = context.input(0);
+  const TensorRef& b = context.input(1);
+  const Shape shape = BroadcastShapes(a.shape, b.shape);
+  context.SetOutputShape(0, shape);
+  std::string* y = context.output().as<std::string>();
+  ForEachPair(shape, a.shape, b.shape, [&](int64_t out, int64_t left, int64_t right) {
+    y[out] = a.as<std::string>()[left] + b.as<std::string>()[right];
+  });
+}
+
 std::unique_ptr<Kernel> MakeBinary(const Node& node) {
+  if (node.op == "Add" && node.TypeAttr("T") == DataType::kString)
+    return MakeFunctionKernel<JoinStrings>(node);
   const BinaryOp op = FindOp(kBinaryOps, node.op);
   return std::make_unique<BinaryKernel>(LoopOf(node, op), DivisorRule(op, node.TypeAttr("T")));
 }

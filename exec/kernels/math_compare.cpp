@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
@@ -22,16 +20,8 @@ void CompareStrings(KernelContext& context, bool equal) {
   const Shape shape = BroadcastShapes(a.shape, b.shape);
   context.SetOutputShape(0, shape);
   bool* y = context.output().as<bool>();
-  const std::array<Shape, 2> shapes = {a.shape, b.shape};
-  const BroadcastPlan plan = BroadcastPlan::Make(shape, shapes);
-  plan.ForEachPiece(0, plan.elements(), [&](const BroadcastPlan::Piece& piece) {
-    for (int64_t k = 0; k < piece.rows * piece.n; ++k) {
-      const int64_t row = k / piece.n;
-      const int64_t i = k % piece.n;
-      const auto& left = a.as<std::string>()[piece.offset[0] + row * piece.row[0] + i * piece.step[0]];
-      const auto& right = b.as<std::string>()[piece.offset[1] + row * piece.row[1] + i * piece.step[1]];
-      y[piece.begin + k] = (left == right) == equal;
-    }
+  ForEachPair(shape, a.shape, b.shape, [&](int64_t out, int64_t left, int64_t right) {
+    y[out] = (a.as<std::string>()[left] == b.as<std::string>()[right]) == equal;
   });
 }
 

@@ -230,15 +230,13 @@ class SparseKernel : public Kernel {
       const Step<T> step(context, flags_, 1);
       const int64_t inner = SizeOfDims(shape, 1, shape.rank());
       const std::vector<int64_t> rows = ReadInts(indices);
-      ForRowRanges(shape[0], static_cast<int64_t>(rows.size()) * inner, context.team(),
-                   [&](int64_t first, int64_t last) {
-                     const T* row_grad = grad.as<T>();
-                     for (const int64_t row : rows) {
-                       if (row >= first && row < last)
-                         step(inner, row_grad, Advanced(slots, row * inner).data());
-                       row_grad += inner;
-                     }
-                   });
+      const RowRanges ranges(shape[0], static_cast<int64_t>(rows.size()), inner,
+                             [&](int64_t i) { return rows[static_cast<size_t>(i)]; });
+      ranges.ForEach(context.team(), [&](int64_t, int64_t, std::span<const int64_t> own) {
+        for (const int64_t i : own) {
+          step(inner, grad.as<T>() + i * inner, Advanced(slots, rows[static_cast<size_t>(i)] * inner).data());
+        }
+      });
     });
   }
 

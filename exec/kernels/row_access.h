@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -28,8 +29,9 @@ struct RowIndex {
 // Throws InvalidArgument "NAME[i] = [a, b] does not index into shape S".
 RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const Shape& shape);
 
-// Updates sorted by the range of rows that they write: a scatter gives each range to one worker, so that no two
-// write one row and every row sees its updates in the order of the indices, however many workers there are.
+// Updates sorted by the range of rows that they write: a scatter gives each range to one worker, so that no
+// two write one row and every row sees its updates in the order of the indices, however many workers there
+// are.
 class RowRanges {
  public:
   // Update number i writes row row_of(i) of `rows`; a negative row is left out. `inner`: elements of a row.
@@ -38,16 +40,16 @@ class RowRanges {
     constexpr int64_t kElements = 1 << 17;  // updated by one worker at a time
     constexpr int64_t kMaxRanges = 16;
     const int64_t wanted = std::clamp<int64_t>(updates * inner / kElements, 1, kMaxRanges);
-    range_rows_ = std::max<int64_t>(1, (rows + wanted - 1) / wanted);
-    first_.assign(static_cast<size_t>((rows + range_rows_ - 1) / range_rows_) + 1, 0);
+    shift_ = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, rows - 1) / wanted));
+    first_.assign(static_cast<size_t>(rows == 0 ? 0 : ((rows - 1) >> shift_) + 1) + 1, 0);
     for (int64_t i = 0; i < updates; ++i) {
-      if (row_of(i) >= 0) ++first_[static_cast<size_t>(row_of(i) / range_rows_) + 1];
+      if (row_of(i) >= 0) ++first_[static_cast<size_t>(row_of(i) >> shift_) + 1];
     }
     for (size_t r = 1; r < first_.size(); ++r) first_[r] += first_[r - 1];
     sorted_.resize(static_cast<size_t>(first_.back()));
     std::vector<int64_t> next(first_.begin(), first_.end() - 1);
     for (int64_t i = 0; i < updates; ++i) {
-      if (row_of(i) >= 0) sorted_[static_cast<size_t>(next[static_cast<size_t>(row_of(i) / range_rows_)]++)] = i;
+      if (row_of(i) >= 0) sorted_[static_cast<size_t>(next[static_cast<size_t>(row_of(i) >> shift_)]++)] = i;
     }
   }
 
@@ -58,7 +60,7 @@ class RowRanges {
       for (int64_t r = begin; r < end; ++r) {
         const auto from = static_cast<size_t>(first_[static_cast<size_t>(r)]);
         const auto to = static_cast<size_t>(first_[static_cast<size_t>(r) + 1]);
-        fn(r * range_rows_, std::min(rows_, (r + 1) * range_rows_),
+        fn(r << shift_, std::min(rows_, (r + 1) << shift_),
            std::span<const int64_t>(sorted_.data() + from, to - from));
       }
     });
@@ -66,7 +68,7 @@ class RowRanges {
 
  private:
   int64_t rows_;
-  int64_t range_rows_;
+  int shift_;                    // a range has 2^shift_ rows
   std::vector<int64_t> first_;   // of each range, into sorted_
   std::vector<int64_t> sorted_;  // update numbers by range, in order
 };

@@ -26,11 +26,11 @@ void ApplyUpdates(Combine how, const RowIndex& rows, const T* updates, T* out, i
   if (rows.row_size == 0 || size == 0) return;
   const RowUpdate<T> update(how);
   const auto count = static_cast<int64_t>(rows.offsets.size());
-  ForRowRanges(size / rows.row_size, count * rows.row_size, team, [&](int64_t first, int64_t last) {
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t offset = rows.offsets[static_cast<size_t>(i)];
-      if (offset < first * rows.row_size || offset >= last * rows.row_size) continue;
-      update(rows.row_size, out + offset, updates + i * rows.row_size);
+  const RowRanges ranges(size / rows.row_size, count, rows.row_size,
+                         [&](int64_t i) { return rows.offsets[static_cast<size_t>(i)] / rows.row_size; });
+  ranges.ForEach(team, [&](int64_t, int64_t, std::span<const int64_t> own) {
+    for (const int64_t i : own) {
+      update(rows.row_size, out + rows.offsets[static_cast<size_t>(i)], updates + i * rows.row_size);
     }
   });
 }

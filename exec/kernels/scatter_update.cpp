@@ -38,14 +38,15 @@ void UpdateRows(Combine how, const TensorRef& variable, const TensorRef& indices
   const bool scalar = updates.shape.rank() == 0;
   const RowUpdate<T> update(how);
   const Index* rows = indices.as<Index>();
-  ForRowRanges(variable.shape[0], count * inner, team, [&](int64_t first, int64_t last) {
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t row = rows[i];
-      if (i + kPrefetchRows < count)
-        __builtin_prefetch(variable.as<T>() + rows[i + kPrefetchRows] * inner, 1);
-      if (row < first || row >= last) continue;
-      update(inner, variable.as<T>() + row * inner, updates.as<T>() + (scalar ? 0 : i * inner),
-             scalar ? 0 : 1);
+  const auto row_of = [&](int64_t i) { return static_cast<int64_t>(rows[i]); };
+  const RowRanges ranges(variable.shape[0], count, inner, row_of);
+  ranges.ForEach(team, [&](int64_t, int64_t, std::span<const int64_t> own) {
+    for (size_t k = 0; k < own.size(); ++k) {
+      if (k + kPrefetchRows < own.size()) {
+        __builtin_prefetch(variable.as<T>() + row_of(own[k + kPrefetchRows]) * inner, 1);
+      }
+      update(inner, variable.as<T>() + row_of(own[k]) * inner,
+             updates.as<T>() + (scalar ? 0 : own[k] * inner), scalar ? 0 : 1);
     }
   });
 }

@@ -47,24 +47,24 @@ void UnsortedSegments(Combine how, const T* data, const Index* ids, int64_t rows
                       int64_t segments, T* out, WorkerTeam& team) {
   const RowUpdate<T> update(how);
   const T identity = IdentityOf<T>(how);
-  ForRowRanges(segments, rows * inner, team, [&](int64_t first, int64_t last) {
+  const RowRanges ranges(segments, rows, inner, [&](int64_t row) { return static_cast<int64_t>(ids[row]); });
+  ranges.ForEach(team, [&](int64_t first, int64_t last, std::span<const int64_t> own) {
     std::vector<uint8_t> seen(static_cast<size_t>(last - first), 0);
-    for (int64_t row = 0; row < rows; ++row) {
+    for (const int64_t row : own) {
       const int64_t id = ids[row];
-      if (id < first || id >= last) continue;
       T* target = out + id * inner;
-      if (!seen[static_cast<size_t>(id - first)]) {
-        seen[static_cast<size_t>(id - first)] = 1;
+      const T* source = data + row * inner;
+      if (seen[static_cast<size_t>(id - first)] != 0) {
+        update(inner, target, source);
+        continue;
+      }
+      seen[static_cast<size_t>(id - first)] = 1;
+      if (how == Combine::kAdd) {
         // Plus zero, so that a lone -0 becomes 0 as a sum from zero does.
-        const T* source = data + row * inner;
-        if (how == Combine::kAdd) {
-          for (int64_t i = 0; i < inner; ++i) target[i] = source[i] + T{0};
-        } else {
-          std::fill_n(target, inner, identity);
-          update(inner, target, source);
-        }
+        for (int64_t i = 0; i < inner; ++i) target[i] = source[i] + T{0};
       } else {
-        update(inner, target, data + row * inner);
+        std::fill_n(target, inner, identity);
+        update(inner, target, source);
       }
     }
     for (int64_t id = first; id < last; ++id) {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kGrainElements = 1 << 15;
 constexpr int64_t kTile = 32;
+constexpr int64_t kSubTile = 8;
 
 template <typename T>
 void CopyRow(T* destination, int64_t destination_stride, const T* source, int64_t source_stride,
@@ -20,6 +21,23 @@ void CopyRow(T* destination, int64_t destination_stride, const T* source, int64_
     std::fill_n(destination, count, *source);
   } else {
     for (int64_t i = 0; i < count; ++i) destination[i * destination_stride] = source[i * source_stride];
+  }
+}
+
+// destination[c * column_step + r] = source[r * row_step + c] for a full tile; the fixed sizes let the
+// compiler keep rows in registers.
+template <typename T>
+void CopyTile(T* destination, int64_t column_step, const T* source, int64_t row_step) {
+  for (int64_t r = 0; r < kTile; r += kSubTile) {
+    for (int64_t c = 0; c < kTile; c += kSubTile) {
+      T block[kSubTile][kSubTile];
+      for (int64_t i = 0; i < kSubTile; ++i) {
+        for (int64_t j = 0; j < kSubTile; ++j) block[j][i] = source[(r + i) * row_step + c + j];
+      }
+      for (int64_t j = 0; j < kSubTile; ++j) {
+        for (int64_t i = 0; i < kSubTile; ++i) destination[(c + j) * column_step + r + i] = block[j][i];
+      }
+    }
   }
 }
 
@@ -134,6 +152,13 @@ void StridedCopy::RunTransposed(int column_dim, T* destination, const T* source,
       const int64_t last = std::min(first + kTile, column.extent);
       for (int64_t tile = 0; tile < row.extent; tile += kTile) {
         const int64_t tile_end = std::min(tile + kTile, row.extent);
+        if constexpr (std::is_trivially_copyable_v<T>) {
+          if (row.destination_stride == 1 && tile_end - tile == kTile && last - first == kTile) {
+            CopyTile(out + first * column.destination_stride + tile, column.destination_stride,
+                     in + first + tile * row.source_stride, row.source_stride);
+            continue;
+          }
+        }
         for (int64_t c = first; c < last; ++c) {
           CopyRow(out + c * column.destination_stride + tile * row.destination_stride, row.destination_stride,
                   in + c + tile * row.source_stride, row.source_stride, tile_end - tile);

@@ -44,9 +44,9 @@ class AsStringKernel : public Kernel {
       Throw(Code::kInvalidArgument, "width {} and precision {} of AsString must be at most {}", width_,
             precision_, kMaxWidth);
     }
-    format_ = "%" + fill;
+    format_ += fill;
     if (width_ > -1) format_ += std::to_string(width_);
-    if (precision_ > -1) format_ += "." + std::to_string(precision_);
+    if (precision_ > -1) format_.append(1, '.').append(std::to_string(precision_));
     format_ += !IsReal(dtype_) ? "lld" : shortest ? "g" : scientific ? "e" : "f";
     plain_ = fill.empty() && width_ <= 0;
   }
@@ -104,7 +104,7 @@ class AsStringKernel : public Kernel {
   DataType dtype_;
   int64_t width_;
   int64_t precision_;
-  std::string format_;
+  std::string format_ = "%";
   bool plain_;
 };
 

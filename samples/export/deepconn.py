@@ -86,12 +86,22 @@ def _dense(inputs, name, seed):
     return tf.nn.relu(tf.nn.bias_add(tf.matmul(inputs, kernel), bias))
 
 
+def _embedding_lookup(embeddings, ids):
+  """embedding_lookup as TensorFlow 1.8 built it: one gather beside the variable.
+
+  Later releases add an Identity inside the device scope, which moves the looked-up vectors to that device
+  and, under the alternating placement, back again: two transfers that the seed's program did not have.
+  """
+  with tf.colocate_with(embeddings):
+    return tf.gather(embeddings, ids, name='embedding_lookup')
+
+
 def _tower(inputs, tower, placement, table, embeddings):
   conv_name, dense_name = (('user_conv', 'dense'), ('item_conv', 'dense_1'))[tower]
   with _device(placement['lookup'][tower]):
     ids = table.lookup(inputs)
   with _device(placement['embedding'][tower]):
-    vectors = tf.nn.embedding_lookup(embeddings, ids)
+    vectors = _embedding_lookup(embeddings, ids)
   with _device(placement['conv'][tower]):
     conv = _conv1d(vectors, conv_name, seed=11 + tower)
   with _device(placement['pool'][tower]):

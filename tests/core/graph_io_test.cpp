@@ -30,9 +30,9 @@ Tensor ReadConst(const std::string& tensor) {
 }
 
 TEST(GraphIo, InputsResolveInAnyFileOrder) {
-  const Graph graph =
-      ParseGraphText(NodeText("user", "input: 'a' input: 'scope/b:2' input: '^a' input: '^scope/b'") +
-                     NodeText("a") + NodeText("scope/b"));
+  const Graph graph = ParseGraphText(
+      NodeText("user", "input: 'a' input: 'scope/b:2' input: '^a' input: '^scope/b'") + NodeText("a") +
+      NodeText("scope/b", "attr { key: '_output_shapes' value { list { shape {} shape {} shape {} } } }"));
   EXPECT_THAT(graph.node(0).inputs, ElementsAre(Endpoint{1, 0}, Endpoint{2, 2}));
   EXPECT_THAT(graph.node(0).control_inputs, ElementsAre(1, 2));
   EXPECT_THAT(GraphToText(graph), AllOf(HasSubstr("input: \"scope/b:2\""), HasSubstr("input: \"^scope/b\"")));

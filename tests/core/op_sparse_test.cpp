@@ -38,8 +38,14 @@ TEST(OpSparse, DataDependentSizesAreBounded) {
        {Float("[8,5]"), Int("[8]")},
        {{"num_partitions", int64_t{2}}},
        {"[<=8,5]", "[<=8,5]"}},
-      {"DynamicStitch", {Ints({0, 2}), Ints({1}), Ints({10, 12}), Ints({11})}, {{"N", int64_t{2}}}, {"[3]={10,11,12}"}},
-      {"DynamicStitch", {Int("[2]"), Ints({1}), Float("[2,7]"), Float("[1,7]")}, {{"N", int64_t{2}}}, {"[?,7]"}},
+      {"DynamicStitch",
+       {Ints({0, 2}), Ints({1}), Ints({10, 12}), Ints({11})},
+       {{"N", int64_t{2}}},
+       {"[3]={10,11,12}"}},
+      {"DynamicStitch",
+       {Int("[2]"), Ints({1}), Float("[2,7]"), Float("[1,7]")},
+       {{"N", int64_t{2}}},
+       {"[?,7]"}},
   });
 }
 

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/prediction.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/machine.h"
+#include "exec/measure.h"
+#include "sims/cost_table.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope::cli {
+namespace {
+
+struct Options {
+  std::string trace, output;
+  int run = 0;
+  int warmup = 0;
+  bool no_interference = false;
+};
+
+void Run(const Options& options) {
+  TraceReader reader(options.trace);
+  int run = options.run;
+  if (run == 0) {
+    for (const TraceRunInfo& info : reader.Runs()) {
+      if (!info.simulated && info.complete && run == 0) run = info.id;
+    }
+    if (run == 0) Throw(Code::kNotFound, "'{}' holds no complete measured run to calibrate from", options.trace);
+  }
+  const TraceRun trace = reader.ReadRun(run);
+  if (trace.info.simulated) Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
+  if (trace.info.machine_json.empty()) Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
+  const Machine machine = ParseMachine(trace.info.machine_json);
+  const CalibrationInput input = SamplesOf(trace, machine, options.warmup);
+  exec::HostMeasurement host;
+  std::vector<exec::LinkTime> links;
+  if (!options.no_interference && IsEmulated(machine)) {
+    fmt::print(stderr, "measuring links and interference ...\n");
+    host = exec::MeasureHost(machine);
+    links = exec::MeasureLinks(machine, 4 << 20);
+  }
+  const CostTable table = FitCosts(input, links, links.empty() ? nullptr : &host, machine,
+                                   fmt::format("run {} ({} {})", run, trace.info.graph, trace.info.strategy));
+  const std::string json = CostTableToJson(table);
+  if (options.output.empty()) {
+    fmt::print("{}\n", json);
+    return;
+  }
+  WriteFile(options.output, json + "\n");
+  fmt::print("{}: {} ops calibrated on run {} ({} {})\n", options.output, table.launches.size(), run, trace.info.graph, trace.info.strategy);
+}
+
+}  // namespace
+
+void AddCalibrate(CLI::App* app) {
+  auto* command = app->add_subcommand("calibrate", "Fit a cost model to a measured run");
+  auto options = std::make_shared<Options>();
+  command->add_option("trace", options->trace, "Trace file")->required();
+  command->add_option("--run", options->run, "Measured run; default: the first")->check(CLI::Range(1, 65535));
+  command->add_option("--warmup", options->warmup, "Steps at the beginning that do not count")->check(CLI::Range(0, 1000000));
+  command->add_option("-o,--output", options->output, "Cost file to write; default: standard output");
+  command->add_flag("--no-microbenchmarks", options->no_interference, "Leave out links and interference of this machine");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,77 @@
+// The data of `compare`: rows of (graph, strategy), measured, predicted, and read back from the trace.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/prediction.h"
+#include "cli/recorded_run.h"
+#include "cli/workload.h"
+#include "sims/sweep.h"
+#include "traces/statistics.h"
+#include "traces/summary.h"
+
+namespace lanescope::cli {
+
+struct Failure {
+  std::string code;
+  std::string message;
+};
+
+// What was measured of a row, per step.
+struct MeasuredRow {
+  int run = 0;
+  RunStatistics statistics;
+  Summary summary;
+  bool oversubscribed = false;
+  double noise = 0;              // largest distance of a round's median from the median of all, as a fraction
+  int64_t critical_path_ns = 0;  // of the median step: launches and copies on the path
+};
+
+struct PredictedRow {
+  int run = 0;
+  Prediction prediction;
+  bool in_sample = false;
+};
+
+struct ComparisonRow {
+  std::string graph;      // file name
+  std::string strategy;
+  PlacedGraph placed;
+  std::optional<CompiledStep> step;
+  std::optional<MeasuredRow> measured;
+  std::optional<PredictedRow> predicted;
+  std::optional<Failure> failed;
+
+  std::string label() const { return graph + " " + strategy; }
+  // (predicted - measured) / measured; empty when either is missing.
+  std::optional<double> error() const;
+};
+
+struct Comparison {
+  std::string trace;
+  Machine machine;
+  double link_slowdown = 1;      // by which the machine file's links were slowed to match a reference step
+  std::string prediction_of;     // what the predictions are calibrated on
+  std::vector<ComparisonRow> rows;
+  std::optional<Sweep> sweep;    // over the rows that could be simulated
+  std::vector<int> sweep_rows;   // row number of each curve
+  std::string verdict;
+};
+
+// One sentence: who is slower than whom, why, and from which link bandwidth on that changes.
+std::string Verdict(const Comparison& comparison);
+
+void PrintComparison(const Comparison& comparison);
+nlohmann::json ComparisonJson(const Comparison& comparison);
+
+// The bandwidths at which rows cross and what binds them at an infinitely fast link.
+void PrintSweep(const Sweep& sweep);
+std::string SweepSvg(const Sweep& sweep, const std::string& title);
+// "link.bandwidth=0.1GB/s..100GB/s". Throws InvalidArgument.
+SweepRange ParseSweep(std::string_view text, const Machine& machine);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/workload.h"
+#include "core/file.h"
+#include "core/graph_io.h"
+#include "core/schedule.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string graph;
+  std::string strategy = "annotated";
+  std::string output;
+  MachineOptions machine;
+  StepOptions step;
+  bool log = false;
+  bool dump = false;
+  bool as_json = false;
+};
+
+json ShapeJson(const Shape& shape) {
+  if (!shape.known_rank()) return nullptr;
+  json dims = json::array();
+  for (const Dim dim : shape.dims()) dims.push_back(IsExact(dim) ? json(dim) : json(nullptr));
+  return dims;
+}
+
+json NodeJson(const Workload& workload, int id, const DeviceSpec& device) {
+  const Node& node = workload.graph().node(id);
+  std::vector<TensorInfo> inputs;
+  for (const Endpoint& input : node.inputs) inputs.push_back(workload.info().of(input));
+  const auto outputs = workload.info().outputs(id);
+  json shapes = json::array(), dtypes = json::array();
+  for (const TensorInfo& output : outputs) {
+    shapes.push_back(ShapeJson(output.shape));
+    dtypes.push_back(DataTypeName(output.dtype));
+  }
+  const OpWork work = WorkOf(node, inputs, outputs);
+  return {{"name", node.name}, {"op", node.op},         {"device", device.name},  {"shapes", shapes},
+          {"dtypes", dtypes},  {"flops", work.flops}, {"bytes", work.bytes}};
+}
+
+json EdgesJson(const Graph& graph) {
+  json edges = json::array();
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    for (const Endpoint& input : graph.node(id).inputs) {
+      edges.push_back({{"tensor", graph.TensorName(input)}, {"src", graph.node(input.node).name}, {"dst", graph.node(id).name}, {"kind", "data"}});
+    }
+    for (const int control : graph.node(id).control_inputs) {
+      edges.push_back({{"tensor", "^" + graph.node(control).name}, {"src", graph.node(control).name}, {"dst", graph.node(id).name}, {"kind", "control"}});
+    }
+  }
+  return edges;
+}
+
+json CopiesJson(const Graph& graph, const Machine& machine, const std::vector<Transfer>& transfers) {
+  json copies = json::array();
+  for (const Transfer& transfer : transfers) {
+    copies.push_back({{"tensor", transfer.control ? "^" + graph.node(transfer.tensor.node).name : graph.TensorName(transfer.tensor)},
+                      {"src", machine.device(transfer.src).name},
+                      {"dst", machine.device(transfer.dst).name},
+                      {"bytes", transfer.bytes},
+                      {"memory", transfer.host_memory ? "host" : "device"},
+                      {"kind", transfer.control ? "control" : "data"}});
+  }
+  return copies;
+}
+
+void PrintTable(const Workload& workload, const Machine& machine, const PlacedGraph& placed, const Schedule& schedule,
+                const std::vector<Transfer>& transfers) {
+  fmt::print("{} placed by {} on {}\n\n{:<8} {:>7} {:>9} {:>12}\n", workload.name(), placed.strategy, machine.name, "Device", "Nodes",
+             "Launches", "Peak memory");
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    int nodes = 0, launches = 0;
+    for (const int device : placed.placement.device) nodes += device == d;
+    for (const Command& command : schedule.commands) {
+      launches += command.kind == CommandKind::kLaunch && schedule.queues[static_cast<size_t>(command.queue)].device == d;
+    }
+    fmt::print("{:<8} {:>7} {:>9} {:>12}\n", machine.device(d).local_name(), nodes, launches,
+               FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)]));
+  }
+  std::map<std::pair<int, int>, std::pair<int, int64_t>> traffic;
+  for (const Transfer& transfer : transfers) {
+    if (transfer.control || transfer.host_memory) continue;
+    auto& [count, bytes] = traffic[{transfer.src, transfer.dst}];
+    ++count;
+    bytes += transfer.bytes;
+  }
+  fmt::print("\n{:<18} {:>7} {:>12}\n", "Transfers", "Count", "Bytes/step");
+  for (const auto& [route, total] : traffic) {
+    fmt::print("{:<18} {:>7} {:>12}\n", machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
+               total.first, FormatBytes(total.second));
+  }
+  if (traffic.empty()) fmt::print("none\n");
+}
+
+void Run(const Options& options) {
+  const Workload workload(options.graph, options.step);
+  const Machine machine = options.machine.Load();
+  const RooflineCost costs;
+  PlacedGraph placed = Place(workload, options.strategy, machine, costs);
+  const Graph& graph = workload.graph();
+  if (options.log) {
+    PlacerOptions placer = workload.placer();
+    for (const int id : graph.TopologicalOrder()) {
+      fmt::print("{}\n", PlacementLogLine(graph.node(id), machine.device(placed.placement.device[static_cast<size_t>(id)])));
+    }
+  }
+  const CompileRequest request = workload.StepCompileRequest();
+  if (!options.output.empty()) {
+    if (options.output.ends_with(".json")) {
+      WriteFile(options.output, PlacementToJson(placed.placement, graph, machine));
+    } else {
+      Graph copy = graph;
+      for (int id = 0; id < copy.num_nodes(); ++id) copy.node(id).device = machine.device(placed.placement.device[static_cast<size_t>(id)]).name;
+      WriteGraph(copy, options.output);
+    }
+  }
+  const Schedule schedule = Compile(graph, workload.info(), request, placed.placement, machine);
+  if (options.dump) {
+    fmt::print("{}", DumpSchedule(graph, machine, schedule));
+    return;
+  }
+  const auto transfers = ListTransfers(graph, workload.info(), request, placed.placement, machine);
+  if (options.as_json) {
+    json nodes = json::array();
+    for (int id = 0; id < graph.num_nodes(); ++id) {
+      nodes.push_back(NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
+    }
+    const json result = {{"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
+    fmt::print("{}\n", result.dump());
+  } else if (!options.log) {
+    PrintTable(workload, machine, placed, schedule, transfers);
+  }
+}
+
+}  // namespace
+
+void AddPlace(CLI::App* app) {
+  auto* command = app->add_subcommand("place", "Place a graph and print or save where everything goes");
+  auto options = std::make_shared<Options>();
+  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("--strategy", options->strategy, "Strategy, @placement.json")->capture_default_str();
+  command->add_option("-o,--output", options->output, "Write the placed graph (.pb, .pbtxt) or the placement (.json)");
+  options->machine.Add(command);
+  options->step.Add(command);
+  command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
+  command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
+  command->add_flag("--json", options->as_json, "Print JSON");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace lanescope::cli

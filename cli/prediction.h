@@ -1,0 +1,50 @@
+// From recorded runs and microbenchmarks to a cost table, and from that to the prediction of any placed graph.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/recorded_run.h"
+#include "cli/workload.h"
+#include "exec/measure.h"
+#include "sims/calibrate.h"
+#include "sims/cost_table.h"
+#include "sims/predict.h"
+#include "traces/trace_reader.h"
+#include "traces/trace_writer.h"
+
+namespace lanescope::cli {
+
+// What a cost table is fitted to. The microbenchmarks run no placement.
+struct CalibrationInput {
+  std::vector<OpSample> ops;
+  std::vector<CopySample> copies;
+  GapModel gaps;
+  double common_spread = 0;
+};
+
+// Samples and gaps of a recorded run (options.keep_events).
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine);
+// The same from a trace file, which holds signatures instead of the graph.
+CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps);
+// The matrix of slowdowns as the simulator takes it.
+Interference InterferenceOf(const exec::HostMeasurement& host);
+CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links, const exec::HostMeasurement* host,
+                   const Machine& machine, const std::string& calibrated_on);
+
+// A placed graph compiled for the machine, without running it.
+struct CompiledStep {
+  const PlacedGraph* placed = nullptr;
+  Schedule schedule;
+};
+CompiledStep CompileStep(const PlacedGraph& placed, const Machine& machine);
+
+// A measured step in the form of a simulated one, with what each command waited for.
+SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step);
+
+// Writes a predicted run of `steps` steps. Returns its number.
+int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine, const Prediction& prediction, int steps,
+                    const std::string& prediction_of, bool in_sample);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,137 @@
+#include "cli/recorded_run.h"
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "cli/command.h"
+#include "core/error.h"
+#include "core/run_info.h"
+
+namespace lanescope::cli {
+namespace {
+
+// The session that runs now, for Ctrl-C. Set only around a run.
+std::atomic<exec::Session*> running{nullptr};
+
+void CancelRunning() {
+  if (exec::Session* session = running.load()) session->Cancel();
+}
+
+// The share of a step with more work than cores that makes a run "oversubscribed".
+constexpr double kTolerated = 0.01;
+
+}  // namespace
+
+bool IsEmulated(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const DeviceSpec& device) { return device.kind == DeviceKind::kVirtual; });
+}
+
+RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer, const RecordedRunOptions& options)
+    : placed_(placed), machine_(machine), writer_(writer), options_(options) {
+  const Workload& workload = *placed_.workload;
+  session_ = std::make_unique<exec::Session>(workload.graph(), placed_.placement, machine);
+  if (!workload.spec().init.empty()) session_->Run(workload.InitRequest());
+  request_ = workload.StepRequest(0);
+  step_ = &session_->Prepare(request_);
+  if (writer_ != nullptr) {
+    RunInfo info;
+    info.emulated = IsEmulated(machine);
+    info.strategy = placed_.strategy;
+    info.graph_name = workload.name();
+    info.graph = &workload.graph();
+    info.machine = &machine;
+    info.placement = &placed_.placement;
+    info.info = step_->info.get();
+    run_id_ = writer_->BeginRun(info);
+    trace_sink_ = writer_->Sink(run_id_);
+    session_->Record(nullptr, nullptr, 0);
+  }
+  if (writer_ != nullptr || options_.keep_events) recorder_.reset(new Recorder(this));
+  OnInterrupt(CancelRunning);
+}
+
+RecordedRun::~RecordedRun() { running.store(nullptr); }
+
+void RecordedRun::Consume(std::span<const Event> events) {
+  if (options_.keep_events) events_.insert(events_.end(), events.begin(), events.end());
+  if (trace_sink_ != nullptr) trace_sink_->Consume(events);
+}
+
+void RecordedRun::CountDropped(int64_t records) {
+  if (trace_sink_ != nullptr) trace_sink_->CountDropped(records);
+}
+
+std::vector<Tensor> RecordedRun::RunOne() {
+  const auto feeds = MakeFeeds(placed_.workload->spec(), next_step_++);
+  running.store(session_.get());
+  auto result = session_->Run(*step_, feeds, {options_.timeout_ns});
+  running.store(nullptr);
+  step_ns_.push_back(result.times.end_ns - result.times.start_ns);
+  return std::move(result.fetches);
+}
+
+void RecordedRun::WarmUp(int steps) {
+  session_->SetRecording(false);
+  for (int i = 0; i < steps && !Interrupted().load(); ++i) {
+    last_fetches_ = RunOne();
+    step_ns_.pop_back();
+  }
+  session_->SetRecording(true);
+}
+
+bool RecordedRun::RunSteps(int steps) {
+  if (recorder_ != nullptr && step_->trace_number < 0) {
+    const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
+    session_->Record(recorder_.get(), step_, number);
+  }
+  for (int i = 0; i < steps; ++i) {
+    if (Interrupted().load()) return false;
+    last_fetches_ = RunOne();
+    if (on_step) on_step(next_step_ - 1, last_fetches_);
+  }
+  return true;
+}
+
+// More active workers and copies than cores, for more than a hundredth of the steps' time. A paced copy sleeps most of its
+// time, so it counts with the share of a core that copies were measured to use.
+void RecordedRun::JudgeOversubscription() {
+  std::vector<std::pair<int64_t, double>> changes;
+  int64_t total = 0;
+  for (const Event& event : events_) {
+    if (event.kind == EventKind::kStep) total += event.end_ns - event.start_ns;
+    if (event.kind != EventKind::kCommand) continue;
+    const Command& command = schedule().commands[static_cast<size_t>(event.command)];
+    const DeviceSpec& device = machine_.device(schedule().queues[static_cast<size_t>(command.queue)].device);
+    if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
+    const double cores = command.kind == CommandKind::kCopy ? options_.copy_cores : device.workers;
+    changes.emplace_back(event.start_ns, cores);
+    changes.emplace_back(event.end_ns, -cores);
+  }
+  std::sort(changes.begin(), changes.end());
+  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  double active = 0;
+  int64_t over = 0, since = 0;
+  for (const auto& [time, change] : changes) {
+    if (active > cores + 0.5) over += time - since;
+    active += change;
+    since = time;
+  }
+  oversubscribed_ = total > 0 && static_cast<double>(over) > kTolerated * static_cast<double>(total);
+}
+
+void RecordedRun::Finish(const std::string& error) {
+  if (finished_) return;
+  finished_ = true;
+  if (recorder_ != nullptr) recorder_->Flush();
+  JudgeOversubscription();
+  if (writer_ != nullptr) {
+    session_->Record(nullptr, nullptr, 0);
+    recorder_.reset();
+    writer_->EndRun(run_id_, {oversubscribed_, error});
+    trace_sink_ = nullptr;
+  }
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,140 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace lanescope::cli {
+
+using nlohmann::json;
+
+json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies) {
+  json result;
+  for (int c = 0; c < kNumCopyClasses; ++c) {
+    const CopyTraffic& traffic = copies[static_cast<size_t>(c)];
+    result[std::string(CopyClassName(static_cast<CopyClass>(c)))] = {{"count", traffic.count}, {"bytes", traffic.bytes}, {"ns", traffic.ns}};
+  }
+  return result;
+}
+
+json PredictionJson(const Machine& machine, const Prediction& prediction) {
+  json busy, peak;
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    busy[machine.device(d).local_name()] = prediction.busy[static_cast<size_t>(d)];
+    peak[machine.device(d).local_name()] = prediction.peak_bytes[static_cast<size_t>(d)];
+  }
+  const CriticalPath& path = prediction.critical_path;
+  return {{"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
+          {"busy", busy},
+          {"peak_bytes", peak},
+          {"copies", CopiesJson(prediction.copies)},
+          {"critical_path_ns", path.launch_ns + path.copy_ns}};
+}
+
+std::string TimeText(double ns) {
+  static constexpr struct {
+    double scale;
+    const char* unit;
+  } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  for (const auto& [scale, unit] : kUnits) {
+    if (std::abs(ns) >= scale) return fmt::format("{:.4g} {}", ns / scale, unit);
+  }
+  return fmt::format("{:.0f} ns", ns);
+}
+
+void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine, const Schedule& schedule,
+                     const Prediction& prediction, std::string_view origin) {
+  fmt::print("{} placed by {} on {}: {} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
+             TimeText(static_cast<double>(prediction.step_ns)), TimeText(static_cast<double>(prediction.low_ns)),
+             TimeText(static_cast<double>(prediction.high_ns)), origin);
+  if (prediction.uncalibrated_share > 0 && origin != "uncalibrated") {
+    fmt::print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share);
+  }
+  fmt::print("\n{:<8} {:>7} {:>12}\n", "Device", "Busy", "Peak memory");
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    fmt::print("{:<8} {:>6.1f}% {:>12}\n", machine.device(d).local_name(), 100 * prediction.busy[static_cast<size_t>(d)],
+               FormatBytes(prediction.peak_bytes[static_cast<size_t>(d)]));
+  }
+  fmt::print("\n{:<18} {:>6} {:>12} {:>10}\n", "Copies in a step", "Count", "Bytes", "Time");
+  for (int c = 0; c < kNumCopyClasses; ++c) {
+    const CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
+    if (traffic.count == 0) continue;
+    fmt::print("{:<18} {:>6} {:>12} {:>10}\n", CopyClassName(static_cast<CopyClass>(c)), traffic.count, FormatBytes(traffic.bytes),
+               TimeText(static_cast<double>(traffic.ns)));
+  }
+  const CriticalPath& path = prediction.critical_path;
+  fmt::print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
+             TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),
+             TimeText(static_cast<double>(path.overhead_ns)), schedule.commands.size());
+}
+
+std::vector<int> LinksBetweenGpus(const Machine& machine) {
+  std::vector<int> links;
+  for (size_t i = 0; i < machine.links.size(); ++i) {
+    const LinkSpec& link = machine.links[i];
+    if (machine.device(link.a).is_gpu() && machine.device(link.b).is_gpu()) links.push_back(static_cast<int>(i));
+  }
+  return links;
+}
+
+namespace {
+
+double ParseFactor(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value)) {
+    Throw(Code::kInvalidArgument, "'{}' is not a positive number", text);
+  }
+  return value;
+}
+
+void ChangeLink(std::string_view key, std::string_view value, bool between_gpus, Machine* machine) {
+  for (LinkSpec& link : machine->links) {
+    if ((machine->device(link.a).is_gpu() && machine->device(link.b).is_gpu()) != between_gpus) continue;
+    link.table.clear();
+    if (key == "bandwidth") {
+      link.bandwidth = ParseBandwidth(value);
+    } else {
+      link.latency_ns = ParseDuration(value);
+    }
+  }
+}
+
+void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* device) {
+  if (key == "memory") {
+    device->memory_bytes = ParseBytes(value);
+  } else if (key == "workers") {
+    device->workers = static_cast<int>(ParseFactor(value));
+  } else {
+    const double factor = ParseFactor(value);
+    for (auto& [dtype, rate] : device->peak_flops) rate *= factor;
+    device->memory_bandwidth *= factor;
+    device->launch_ns = static_cast<int64_t>(static_cast<double>(device->launch_ns) / factor);
+  }
+}
+
+}  // namespace
+
+void ApplyMachineChange(std::string_view change, Machine* machine) {
+  const size_t equals = change.find('=');
+  const size_t dot = change.substr(0, equals).rfind('.');
+  if (equals != std::string_view::npos && dot != std::string_view::npos) {
+    const auto what = change.substr(0, dot), key = change.substr(dot + 1, equals - dot - 1), value = change.substr(equals + 1);
+    const bool link_key = key == "bandwidth" || key == "latency";
+    if ((what == "link" || what == "host_link") && link_key) return ChangeLink(key, value, what == "link", machine);
+    const int device = machine->FindDevice(what);
+    if (device >= 0 && (key == "memory" || key == "workers" || key == "speed")) {
+      return ChangeDevice(key, value, &machine->devices[static_cast<size_t>(device)]);
+    }
+  }
+  Throw(Code::kInvalidArgument,
+        "--set '{}' is not understood; possible are link.bandwidth=, link.latency= (between GPUs), host_link.bandwidth=, host_link.latency=, "
+        "DEVICE.memory=, DEVICE.workers=, DEVICE.speed=",
+        change);
+}
+
+}  // namespace lanescope::cli

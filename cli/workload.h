@@ -1,0 +1,73 @@
+// A graph with the configuration of its step and the machine that it is for, as the command line gives them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/machine.h"
+#include "core/placer.h"
+#include "core/run_spec.h"
+#include "core/strategy.h"
+#include "exec/session.h"
+
+namespace lanescope::cli {
+
+// Options that every command with a machine has.
+struct MachineOptions {
+  std::string file;
+  void Add(CLI::App* command);
+  // The file, or this machine: CPU:0 and two virtual GPUs that share its cores.
+  Machine Load() const;
+};
+
+// Options that override the run configuration beside the graph.
+struct StepOptions {
+  std::vector<std::string> feeds;    // NAME=file.npy
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+  bool no_soft_placement = false;
+  void Add(CLI::App* command);
+};
+
+// A graph file with its run configuration. Not copyable: others refer to its graph.
+class Workload {
+ public:
+  Workload(const std::string& path, const StepOptions& options);
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  const Graph& graph() const { return graph_; }
+  const RunSpec& spec() const { return spec_; }
+  const std::string& name() const { return name_; }  // file name without folders
+  bool HasFeeds() const { return !spec_.feeds.empty(); }
+
+  // The step's request with the feeds of step number `step`.
+  exec::RunRequest StepRequest(int64_t step) const;
+  // Runs the init targets, once.
+  exec::RunRequest InitRequest() const;
+  CompileRequest StepCompileRequest() const;
+  // Shapes and values with the step's feeds.
+  const GraphInfo& info() const { return *info_; }
+  PlacerOptions placer() const { return placer_; }
+
+ private:
+  std::string name_;
+  Graph graph_;
+  RunSpec spec_;
+  std::unique_ptr<GraphInfo> info_;
+  PlacerOptions placer_;
+};
+
+// A graph under a strategy: what `compare` calls a row.
+struct PlacedGraph {
+  const Workload* workload = nullptr;
+  std::string strategy;
+  Placement placement;
+};
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine, const CostModel& costs);
+
+}  // namespace lanescope::cli

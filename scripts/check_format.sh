@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Checks the format of all tracked C++ and CUDA files. Only clang-format 14 decides: other versions format differently.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+formatter=
+for candidate in clang-format-14 clang-format; do
+  if [[ $("$candidate" --version 2> /dev/null) == *"version 14."* ]]; then
+    formatter=$candidate
+    break
+  fi
+done
+if [[ -z $formatter ]]; then
+  echo "format check SKIPPED: clang-format 14 is not installed"
+  exit 0
+fi
+
+mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cpp' '*.cu')
+if ((${#files[@]} == 0)); then
+  echo "format check failed: git lists no files here" >&2
+  exit 1
+fi
+printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 16 "$formatter" --dry-run -Werror || {
+  echo "format check failed; repair with: git ls-files -- '*.h' '*.cpp' '*.cu' | xargs $formatter -i" >&2
+  exit 1
+}
+echo "format check: ${#files[@]} files"

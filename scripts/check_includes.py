@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Enforces who may include whom (docs/architecture.md, "Folders"), from the #include lines alone.
+
+Usage: check_includes.py [ROOT]. Prints one line a violation; exit status 1 if there are any.
+"""
+
+import pathlib
+import re
+import sys
+
+FOLDERS = ("core", "exec", "sims", "traces", "profiler", "gui", "cli", "tests", "bench", "samples")
+ANYTHING = frozenset(FOLDERS)
+
+# Which folders a folder may include beside itself.
+MAY_INCLUDE = {
+    "core": frozenset(),
+    "exec": frozenset({"core"}),
+    "sims": frozenset({"core"}),
+    "traces": frozenset({"core"}),
+    "profiler": frozenset({"core", "traces"}),
+    "gui": frozenset({"core", "traces"}),
+    "cli": ANYTHING,
+    "tests": ANYTHING,
+    "bench": ANYTHING,
+    "samples": frozenset({"core", "exec", "sims", "traces"}),
+}
+# The one part of the GUI that runs, simulates and captures.
+GUI_DOCUMENT = re.compile(r"gui/document(_\w+)?\.(h|cpp)$")
+GUI_DOCUMENT_EXTRA = frozenset({"exec", "sims", "profiler"})
+
+CUDA_SOURCE = re.compile(r"(\.cu$)|(^profiler/cupti\w*\.(h|cpp)$)")
+
+# Third-party headers: what they are, and which files may include them.
+THIRD_PARTY = (
+    ("CUDA", re.compile(r"(cuda|cublas|cudnn|cupti|nvrtc|nccl|curand|cooperative_groups)[\w/]*\.(h|hpp|cuh)$"),
+     lambda path: CUDA_SOURCE.search(path)),
+    ("SQLite", re.compile(r"sqlite3(ext)?\.h$"), lambda path: path.startswith(("traces/", "tests/", "bench/"))),
+    ("ImGui and GLFW", re.compile(r"(imgui|imstb_|GLFW/|GL/|EGL/|backends/imgui)"),
+     lambda path: path.startswith(("gui/", "tests/gui/"))),
+    ("protobuf", re.compile(r"(google/protobuf/|.*\.pb\.h$)"), lambda path: path.startswith(("core/", "tests/core/"))),
+    ("CLI11", re.compile(r"CLI/"), lambda path: path.startswith(("cli/", "tests/cli/"))),
+    ("BLAS", re.compile(r"(cblas|openblas_config|f77blas)\.h$"), lambda path: path.startswith(("exec/", "bench/"))),
+    ("GoogleTest", re.compile(r"(gtest|gmock)/"), lambda path: path.startswith("tests/")),
+    ("Google Benchmark", re.compile(r"benchmark/"), lambda path: path.startswith("bench/")),
+)
+# What a header that programs see must not bring in.
+NOT_IN_PUBLIC = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|CLI/)")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(<([^>]+)>|"([^"]+)")', re.MULTILINE)
+SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
+
+
+def includes_of(text):
+    """Yields (line number, header, is it in quotes) of every #include line."""
+    for match in INCLUDE.finditer(text):
+        line = text.count("\n", 0, match.start(1)) + 1
+        yield line, match.group(2) or match.group(3), match.group(3) is not None
+
+
+def read_private_headers(root):
+    listing = root / "cmake" / "private_headers.txt"
+    return frozenset(listing.read_text().split()) if listing.exists() else frozenset()
+
+
+def is_public(path, private):
+    """The headers that are installed: those directly in a library's folder, less the private ones."""
+    folder, _, rest = path.partition("/")
+    return folder in MAY_INCLUDE["samples"] and rest.endswith(".h") and "/" not in rest and path not in private
+
+
+def check_folder(path, header):
+    """The folder rule: `header` belongs to a folder that the file's folder may include."""
+    source, target = path.split("/")[0], header.split("/")[0]
+    allowed = MAY_INCLUDE[source] | {source}
+    if GUI_DOCUMENT.search(path):
+        allowed |= GUI_DOCUMENT_EXTRA
+    if target not in allowed:
+        yield f"{source}/ may not include {target}/ ({header})"
+
+
+def check_third_party(path, header):
+    for name, pattern, is_allowed in THIRD_PARTY:
+        if pattern.match(header) and not is_allowed(path):
+            yield f"{name} header not allowed here ({header})"
+
+
+def check_public(path, header, is_project_header, private):
+    if not is_public(path, private):
+        return
+    if NOT_IN_PUBLIC.match(header):
+        yield f"a public header may not include {header}; move it to the .cpp or list {path} in cmake/private_headers.txt"
+    elif is_project_header and not is_public(header, private):
+        yield f"a public header may not include the private header {header}"
+
+
+def check_file(path, text, private):
+    """Yields one message for each violation of one file; `path` is relative to the root, with slashes."""
+    for line, header, in_quotes in includes_of(text):
+        is_project_header = header.split("/")[0] in FOLDERS and "/" in header
+        messages = []
+        if is_project_header:
+            messages += check_folder(path, header)
+        else:
+            messages += check_third_party(path, header)
+            if in_quotes and not header.endswith((".pb.h", ".inc")):
+                messages.append(f"name the project's headers from its root, others in angle brackets ({header})")
+        messages += check_public(path, header, is_project_header, private)
+        for message in messages:
+            yield f"{path}:{line}: {message}"
+
+
+def check_tree(root):
+    """All violations of a tree, and the number of files read."""
+    private = read_private_headers(root)
+    violations, files = [], 0
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in SUFFIXES and file.is_file():
+                files += 1
+                path = file.relative_to(root).as_posix()
+                violations += check_file(path, file.read_text(encoding="utf-8"), private)
+    violations += [f"cmake/private_headers.txt: {header} does not exist"
+                   for header in sorted(private) if not (root / header).is_file()]
+    return violations, files
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    violations, files = check_tree(root)
+    print("\n".join(violations + [f"include rules: {files} files, {len(violations)} violations"]))
+    return 1 if violations or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Builds and runs all tests.
+#   scripts/test.sh             release build, all tests, include rules, format
+#   scripts/test.sh --sanitize  all tests with AddressSanitizer and UndefinedBehaviorSanitizer, then the threaded ones
+#                               with ThreadSanitizer
+# With CI=true in the environment warnings of the release build are errors. Under sanitizers GCC warns of code that
+# is not there, so those builds only show theirs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+jobs=$(nproc)
+# Tests of code that runs on several threads; the rest of the suite is sequential.
+threaded_programs=(core_tests exec_tests traces_tests)
+threaded_tests='Recorder|EventRing|Clock|Executor|Session|LoadedSchedule|Pacer|ThreadTeam|HostDevice|Golden|TraceWriter|Threads'
+
+timings=()
+phase() {  # phase NAME COMMAND...: runs the command and remembers how long it took
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  timings+=("$(printf '%6d s  %s' $((SECONDS - start)) "$name")")
+}
+
+configure() {  # configure PRESET
+  local werror=OFF
+  [[ ${CI:-} == true && $1 == release ]] && werror=ON
+  cmake --preset "$1" -DLANESCOPE_WERROR=$werror > "build/configure-$1.log" 2>&1 || {
+    cat "build/configure-$1.log" >&2
+    return 1
+  }
+}
+
+build() {  # build PRESET [TARGET...]
+  local preset=$1
+  shift
+  configure "$preset"
+  cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
+}
+
+# GCC's ThreadSanitizer cannot start where the kernel randomizes addresses with more than 28 bits.
+without_address_randomization() {
+  if setarch --addr-no-randomize true 2> /dev/null; then
+    setarch --addr-no-randomize "$@"
+  else
+    "$@"
+  fi
+}
+
+run_release() {
+  phase "include rules" python3 scripts/check_includes.py
+  phase "format" ./scripts/check_format.sh
+  phase "tests of the scripts" python3 -m unittest discover --start-directory tests/scripts --pattern '*_test.py'
+  phase "release build" build release
+  phase "release tests" ctest --preset release --parallel "$jobs"
+}
+
+run_sanitized() {
+  export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
+  export UBSAN_OPTIONS=print_stacktrace=1
+  export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+  phase "asan and ubsan build" build asan
+  phase "asan and ubsan tests" ctest --preset asan --parallel "$jobs"
+  phase "tsan build" build tsan "${threaded_programs[@]}"
+  phase "tsan tests" without_address_randomization \
+    ctest --preset tsan --parallel "$jobs" --tests-regex "$threaded_tests"
+}
+
+mkdir -p build
+phase "packages" ./scripts/install-packages.sh
+case ${1:-} in
+  "") run_release ;;
+  --sanitize) run_sanitized ;;
+  *)
+    echo "usage: scripts/test.sh [--sanitize]" >&2
+    exit 2
+    ;;
+esac
+printf '%s\n' "== time" "${timings[@]}"
