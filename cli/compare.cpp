@@ -245,7 +245,13 @@ class Comparer {
       if (measurement.run == nullptr || measurement.round_medians.empty()) continue;
       MeasuredRow measured;
       measured.run = measurement.run->run_id();
-      measured.statistics = ComputeStatistics(reader.ReadRun(measured.run));
+      const TraceRun run = reader.ReadRun(measured.run);
+      measured.statistics = ComputeStatistics(run);
+      for (const TraceDevice& device : run.devices) {
+        const int number = comparison_.machine.FindDevice(device.name);
+        const auto busy = measured.statistics.busy.find(device.id);
+        if (number >= 0 && busy != measured.statistics.busy.end()) measured.busy[number] = busy->second;
+      }
       measured.summary = Summarize(comparison_.trace, measured.run);
       measured.oversubscribed = measurement.run->oversubscribed();
       if (!measured.statistics.step_ns.has_value()) continue;

@@ -1,6 +1,7 @@
 // The data of `compare`: rows of (graph, strategy), measured, predicted, and read back from the trace.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -25,6 +26,7 @@ struct Failure {
 struct MeasuredRow {
   int run = 0;
   RunStatistics statistics;
+  std::map<int, double> busy;    // by device of the machine
   Summary summary;
   bool oversubscribed = false;
   double noise = 0;              // largest distance of a round's median from the median of all, as a fraction

@@ -23,14 +23,13 @@ std::array<CopyTraffic, kNumCopyClasses> PerStep(const RunStatistics& statistics
   return copies;
 }
 
-json MeasuredJson(const Machine& machine, const MeasuredRow& row) {
+json MeasuredJson(const Machine& machine, const Schedule& schedule, const MeasuredRow& row) {
   const Spread& step = *row.statistics.step_ns;
   json busy, peak;
   for (int d = 0; d < machine.num_devices(); ++d) {
-    const auto used = row.statistics.busy.find(d);
-    busy[machine.device(d).local_name()] = used == row.statistics.busy.end() ? 0.0 : used->second;
-    const auto bytes = row.statistics.peak_bytes.find(d);
-    peak[machine.device(d).local_name()] = bytes == row.statistics.peak_bytes.end() ? int64_t{0} : bytes->second;
+    const auto used = row.busy.find(d);
+    busy[machine.device(d).local_name()] = used == row.busy.end() ? 0.0 : used->second;
+    peak[machine.device(d).local_name()] = schedule.peak_bytes[static_cast<size_t>(d)];
   }
   return {{"step_ns", {{"median", std::llround(step.median)}, {"p25", std::llround(step.p25)}, {"p75", std::llround(step.p75)}, {"min", step.min}, {"max", step.max}}},
           {"steps", row.statistics.steps},
@@ -49,7 +48,7 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   result["in_sample"] = row.predicted && row.predicted->in_sample;
   result["oversubscribed"] = row.measured && row.measured->oversubscribed;
   result["failed"] = row.failed ? json{{"code", row.failed->code}, {"message", row.failed->message}} : json(nullptr);
-  result["measured"] = row.measured ? MeasuredJson(comparison.machine, *row.measured) : json(nullptr);
+  result["measured"] = row.measured ? MeasuredJson(comparison.machine, row.step->schedule, *row.measured) : json(nullptr);
   result["predicted"] = row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
   result["error"] = row.error() ? json(*row.error()) : json(nullptr);
   result["noise"] = row.measured ? json(row.measured->noise) : json(nullptr);
@@ -118,7 +117,7 @@ void PrintDevices(const Comparison& comparison, int width) {
     for (int d = 0; d < machine.num_devices(); ++d) {
       const auto i = static_cast<size_t>(d);
       double busy = row.measured ? 0 : row.predicted->prediction.busy[i];
-      if (row.measured && row.measured->statistics.busy.count(d) > 0) busy = row.measured->statistics.busy.at(d);
+      if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
       const int64_t peak = row.step ? row.step->schedule.peak_bytes[i] : 0;
       const int64_t limit = machine.device(d).memory_bytes;
       fmt::print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak), limit > 0 ? " of " + FormatBytes(limit) : ""));

@@ -62,13 +62,15 @@ Schedule ScheduleOf(const TraceRun& run, int number, const Machine& machine) {
   std::map<int, int> queues;  // the trace's queue number -> its place here
   for (const TraceCommand& from : run.commands) {
     if (from.schedule != number) continue;
-    if (from.device < 0 || from.device >= machine.num_devices()) Throw(Code::kDataLoss, "command {} is on a device that the run's machine lacks", from.id);
+    const TraceDevice* device = run.FindDevice(from.device);
+    const int number_here = device == nullptr ? -1 : machine.FindDevice(device->name);
+    if (number_here < 0) Throw(Code::kDataLoss, "command {} is on a device that the run's machine lacks", from.id);
     Command command;
     command.kind = static_cast<CommandKind>(from.kind);
     const auto [queue, added] = queues.try_emplace(from.queue, static_cast<int>(schedule.queues.size()));
     if (added) {
       Queue lane;
-      lane.device = from.device;
+      lane.device = number_here;
       lane.kind = from.kind == TraceCommand::Kind::kCopy ? QueueKind::kCopyOut : QueueKind::kCompute;
       schedule.queues.push_back(lane);
     }
@@ -110,21 +112,22 @@ std::vector<Event> EventsOf(const TraceRun& run, int number) {
 
 CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps) {
   CalibrationInput input;
+  // The trace numbers devices in its own way; names tell which is which.
+  std::map<int, int> device_of{{kHostDevice, machine.host()}};
+  for (const TraceDevice& device : run.devices) device_of[device.id] = machine.FindDevice(device.name);
+  const auto known = [&](int id) { return device_of.count(id) > 0 && device_of[id] >= 0; };
+  std::map<std::pair<int, int>, const TraceCommand*> commands;
+  for (const TraceCommand& command : run.commands) commands[{command.schedule, command.id}] = &command;
   for (const TraceLaunch& launch : run.launches) {
-    if (launch.step < warmup_steps || launch.signature < 0 || launch.device < 0 || launch.device >= machine.num_devices()) continue;
-    OpWork work;
-    for (const TraceCommand& command : run.commands) {
-      if (command.schedule != launch.schedule) continue;
-      const auto index = static_cast<size_t>(launch.command - command.id) + static_cast<size_t>(&command - run.commands.data());
-      if (index < run.commands.size()) work = {run.commands[index].flops, run.commands[index].work_bytes};
-      break;
-    }
-    input.ops.push_back({run.Text(launch.signature), run.Text(launch.op), CostDevice(machine.device(launch.device)), work, launch.end_ns - launch.start_ns, launch.step});
+    const auto command = commands.find({launch.schedule, launch.command});
+    if (launch.step < warmup_steps || launch.signature < 0 || command == commands.end() || !known(launch.device)) continue;
+    const OpWork work{command->second->flops, command->second->bytes};
+    input.ops.push_back({run.Text(launch.signature), run.Text(launch.op), CostDevice(machine.device(device_of[launch.device])), work,
+                         launch.end_ns - launch.start_ns, launch.step});
   }
   for (const TraceCopy& copy : run.copies) {
-    const auto device = [&](int id) { return id == kHostDevice ? machine.host() : id; };
-    if (copy.step < warmup_steps || device(copy.src) >= machine.num_devices() || device(copy.dst) >= machine.num_devices()) continue;
-    input.copies.push_back({device(copy.src), device(copy.dst), copy.bytes, copy.end_ns - copy.start_ns, copy.step});
+    if (copy.step < warmup_steps || !known(copy.src) || !known(copy.dst)) continue;
+    input.copies.push_back({device_of[copy.src], device_of[copy.dst], copy.bytes, copy.end_ns - copy.start_ns, copy.step});
   }
   const Schedule schedule = ScheduleOf(run, 0, machine);
   const auto steps = GroupSteps(schedule, EventsOf(run, 0), warmup_steps);

@@ -54,7 +54,13 @@ TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoi
   return result;
 }
 
-std::string LaunchSignature(const RunInfo& info, const Schedule& compiled, const Command& command) {
+// What one launch is to calibration: its signature and its work.
+struct LaunchDescription {
+  std::string signature;
+  OpWork work;
+};
+
+LaunchDescription DescribeLaunch(const RunInfo& info, const Schedule& compiled, const Command& command) {
   const Node& node = info.graph->node(command.node);
   const std::span<const int> in = compiled.Inputs(command), out = compiled.Outputs(command);
   std::vector<TensorInfo> inputs, outputs;
@@ -64,7 +70,7 @@ std::string LaunchSignature(const RunInfo& info, const Schedule& compiled, const
   for (size_t i = 0; i < out.size(); ++i) {
     outputs.push_back(InfoOf(info, compiled, {command.node, static_cast<int>(i)}, out[i]));
   }
-  return OpSignature(node, inputs, outputs);
+  return {OpSignature(node, inputs, outputs), WorkOf(node, inputs, outputs)};
 }
 
 std::string CopySignature(const Schedule& compiled, const Command& command) {
@@ -146,20 +152,23 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
                     const Schedule& compiled, const std::vector<CommandInfo>& described) {
   RowInserter rows(database, "LANESCOPE_COMMAND",
                    {"runId", "schedule", "commandId", "kind", "nodeId", "queue", "rank", "deviceId", "src",
-                    "dst", "bytes", "signature"});
+                    "dst", "bytes", "flops", "signature"});
   for (size_t c = 0; c < described.size(); ++c) {
     const Command& command = compiled.commands[c];
     const CommandInfo& known = described[c];
     const bool copy = command.kind == CommandKind::kCopy;
     Cell signature;
+    OpWork work;
     if (copy) signature = strings.Intern(CopySignature(compiled, command));
     if (command.kind == CommandKind::kLaunch && command.node >= 0 && info.graph != nullptr) {
-      signature = strings.Intern(LaunchSignature(info, compiled, command));
+      LaunchDescription launch = DescribeLaunch(info, compiled, command);
+      signature = strings.Intern(launch.signature);
+      work = launch.work;
     }
     rows.Add({run, schedule, static_cast<int64_t>(c), KindName(command.kind),
               command.node < 0 ? Cell() : Cell(command.node), command.queue, command.rank, known.device,
               copy ? Cell(known.src) : Cell(), copy ? Cell(known.dst) : Cell(),
-              copy ? Cell(command.bytes) : Cell(), signature});
+              copy ? command.bytes : work.bytes, work.flops, signature});
   }
   rows.Flush();
 }

@@ -79,7 +79,8 @@ constexpr Column kCommand[] = {
     {"deviceId", kInteger, true, "Device of the queue.", ""},
     {"src", kInteger, false, "Copies: source device.", ""},
     {"dst", kInteger, false, "Copies: destination device.", ""},
-    {"bytes", kInteger, false, "Copies: bytes by the bound.", ""},
+    {"bytes", kInteger, false, "Copies: bytes by the bound. Launches: bytes read and written.", ""},
+    {"flops", kInteger, false, "Launches: floating-point operations.", ""},
     {"signature", kInteger, false, "Op, dtypes and shapes; StringIds.id. Equal work has equal signatures.",
      ""},
 };

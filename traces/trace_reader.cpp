@@ -60,7 +60,8 @@ void ReadCommands(Database& database, int run, TextNumbers& texts, TraceRun* out
                   {"src"},
                   {"dst"},
                   {"bytes"},
-                  {"signature"}},
+                  {"signature"},
+                  {"flops"}},
                  OfRun(run));
   while (scan.Next()) {
     TraceCommand command;
@@ -75,6 +76,7 @@ void ReadCommands(Database& database, int run, TextNumbers& texts, TraceRun* out
     command.dst = scan.Number(8, -1);
     command.bytes = scan.Size(9);
     command.signature = scan.IsNull(10) ? -1 : texts.Number(scan.Integer(10));
+    command.flops = scan.Size(11);
     out->commands.push_back(command);
   }
   std::sort(out->commands.begin(), out->commands.end(), [](const TraceCommand& a, const TraceCommand& b) {

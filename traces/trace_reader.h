@@ -82,7 +82,8 @@ struct TraceCommand {
   Kind kind = Kind::kLaunch;
   int node = -1, queue = 0, rank = 0, device = 0;
   int src = -1, dst = -1;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // launches: read and written
+  int64_t flops = 0;
   int signature = -1;
 };
 

@@ -66,9 +66,10 @@ LANESCOPE_HOST_DEVICE inline float Expm1Float(float x) {
 LANESCOPE_HOST_DEVICE inline float LogFloat(float x) {
   const bool tiny = x < 1.17549435e-38f;
   const float scaled = tiny ? x * 8388608.0f : x;
-  const int32_t bits = BitsOf(scaled);
-  const int32_t exponent = (bits - 0x3f3504f3) >> 23;  // of sqrt(1/2)
-  const float f = FloatOf(bits - static_cast<int32_t>(static_cast<uint32_t>(exponent) << 23)) - 1.0f;
+  // Unsigned: the bits of negative numbers, whose result is replaced below, would overflow.
+  const auto bits = static_cast<uint32_t>(BitsOf(scaled));
+  const int32_t exponent = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;  // 0x3f3504f3: sqrt(1/2)
+  const float f = FloatOf(static_cast<int32_t>(bits - (static_cast<uint32_t>(exponent) << 23))) - 1.0f;
   const float e = static_cast<float>(exponent - (tiny ? 23 : 0));
   float p = 0.0674880892f;
   p = p * f - 0.116793774f;

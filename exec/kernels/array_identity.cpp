@@ -100,9 +100,12 @@ class AssertKernel : public Kernel {
       Throw(Code::kInvalidArgument, "In[0] should be a scalar: {}", context.input(0).shape.ToString());
     }
     if (*context.input(0).as<bool>()) return;
-    std::vector<std::string> texts;
-    for (int i = 1; i < context.num_inputs(); ++i) texts.push_back(Summary(context.input(i)));
-    Throw(Code::kInvalidArgument, "assertion failed: {}", fmt::join(texts, " "));
+    std::string text;
+    for (int i = 1; i < context.num_inputs(); ++i) {
+      if (i > 1) text += ' ';
+      text += Summary(context.input(i));
+    }
+    Throw(Code::kInvalidArgument, "assertion failed: {}", text);
   }
 
  private:

@@ -130,7 +130,8 @@ struct ProductLoops {
   // `columns` <= panel columns of b[i * k_step + j * column_step] to panel[k][panel], zero-filled.
   void (*pack)(int64_t k, int64_t columns, const T* b, int64_t k_step, int64_t column_step, T* panel);
   // c[rows][columns] = a * b, or += where `add`. Element (r, i) of a is a[r * a_row + i * a_k], where a_row
-  // or a_k is 1. A whole panel of each row of b is readable. A sum runs over i in order, whatever the tile.
+  // or a_k is 1. A whole panel of each row of b is readable. A sum runs over i in order, whatever the tile,
+  // and is added to c at its end.
   void (*multiply)(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t a_row, int64_t a_k,
                    const T* b, int64_t b_step, T* c, int64_t c_row, bool add);
   T (*dot)(int64_t n, const T* x, const T* y);

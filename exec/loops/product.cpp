@@ -47,13 +47,6 @@ template <typename T, bool kAlongK, int kRows, int kVectors>
 void Tile(int64_t columns, int64_t k, const T* a, int64_t a_step, const T* b, int64_t b_step, T* c,
           int64_t c_row, bool add) {
   Vector<T> totals[kRows][kVectors] = {};
-  if (add) {
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) {
-        totals[r][v] = LoadSome(c + r * c_row + v * kVectorLanes<T>, columns - v * kVectorLanes<T>);
-      }
-    }
-  }
   const T* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = a + r * (kAlongK ? a_step : 1);
   for (int64_t i = 0; i < k; ++i) {
@@ -69,9 +62,12 @@ void Tile(int64_t columns, int64_t k, const T* a, int64_t a_step, const T* b, in
     b += b_step;
     if constexpr (!kAlongK) a += a_step;
   }
+  // Old totals come in last, so that long sums are sums of blocks.
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
-      StoreSome(c + r * c_row + v * kVectorLanes<T>, totals[r][v], columns - v * kVectorLanes<T>);
+      T* to = c + r * c_row + v * kVectorLanes<T>;
+      const int64_t count = columns - v * kVectorLanes<T>;
+      StoreSome(to, add ? LoadSome(to, count) + totals[r][v] : totals[r][v], count);
     }
   }
 }

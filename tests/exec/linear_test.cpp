@@ -28,8 +28,9 @@ Node MatMulNode(DataType dtype, bool ta, bool tb) {
 }
 
 TEST(LinearKernels, MatMulOfAllOrders) {
-  const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {17, 1, 9},   {1, 13, 8},  {0, 3, 2},
-                              {3, 0, 2}, {2, 3, 0}, {1100, 6, 5}, {5, 700, 3}, {32, 64, 2500}};
+  const int64_t sizes[][3] = {{1, 1, 1},     {3, 5, 7},     {17, 1, 9},    {1, 13, 8},   {0, 3, 2},
+                              {3, 0, 2},     {2, 3, 0},     {1100, 6, 5},  {5, 700, 3},  {32, 64, 2500},
+                              {200, 70, 40}, {97, 65, 600}, {1, 1000, 40}, {1000, 1, 40}};
   for (const auto& [m, n, k] : sizes) {
     for (int order = 0; order < 4; ++order) {
       const bool ta = order % 2 != 0;
