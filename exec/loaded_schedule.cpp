@@ -21,6 +21,14 @@ bool IsVariableNode(const Node& node) {
   return def != nullptr && def->role == StateRole::kVariable;
 }
 
+// The new value of a variable that its producer writes in place.
+bool WrittenByACommand(const Schedule& schedule, int value) {
+  return std::any_of(schedule.commands.begin(), schedule.commands.end(), [&](const Command& command) {
+    const auto outputs = schedule.Outputs(command);
+    return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
+  });
+}
+
 int64_t ByteCount(const TensorRef& tensor) {
   return tensor.NumElements() * static_cast<int64_t>(ElementSize(tensor.dtype));
 }
@@ -149,6 +157,7 @@ void LoadedSchedule::LoadLaunch(int number) {
     Variable* variable = &state_->variables.at(root.variable).variable;
     context.variables_[i] = variable;
     const bool replaced = node.op == "Assign" || node.op == "AssignVariableOp";
+    if (replaced && i > 0 && WrittenByACommand(*schedule_, inputs[i])) continue;
     if (!AcceptsUninitialized(node.op) || (replaced && i > 0)) {
       loaded.must_be_initialized.emplace_back(variable, &graph_.node(root.variable).name);
     }

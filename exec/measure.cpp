@@ -1,6 +1,5 @@
 #include "exec/measure.h"
 
-#include <cblas.h>
 #include <sched.h>
 #include <time.h>
 
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "core/recorder.h"
+#include "exec/kernels/product.h"
 #include "exec/pacer.h"
 
 namespace lanescope::exec {
@@ -49,8 +49,7 @@ class ComputeLoad : public Load {
   ComputeLoad() : a_(kSize * kSize, 0.5f), b_(kSize * kSize, 0.25f), c_(kSize * kSize) {}
   void Run() override {
     for (int i = 0; i < kProducts; ++i) {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0f, a_.data(), kSize,
-                  b_.data(), kSize, 0.0f, c_.data(), kSize);
+Multiply<float>(nullptr, kSize, kSize, kSize, {a_.data(), kSize, false}, {b_.data(), kSize, false}, c_.data());
     }
   }
 
@@ -147,7 +146,6 @@ Route CopyRoute(const Machine& machine) {
 
 HostMeasurement MeasureHost(const Machine& machine, int budget_ms) {
   HostMeasurement result;
-  openblas_set_num_threads(1);
   result.cores = UsableCores();
   const auto make = [&](int kind) -> std::unique_ptr<Load> {
     if (kind == 0) return std::make_unique<ComputeLoad>();

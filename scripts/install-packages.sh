@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache pkgconf git python3
-  protobuf-compiler libprotobuf-dev libopenblas-dev libsqlite3-dev
+  protobuf-compiler libprotobuf-dev libsqlite3-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )

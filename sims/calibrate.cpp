@@ -46,6 +46,16 @@ size_t ModeBoundary(std::span<const int64_t> sorted) {
   return cut;
 }
 
+// The mean without the lowest and highest tenth. A step is a sum of launches, so what a launch adds to it is its mean, whatever
+// modes it has; the trimming keeps single preemptions out.
+int64_t TrimmedMean(std::vector<int64_t> samples) {
+  std::sort(samples.begin(), samples.end());
+  const size_t cut = samples.size() / 10;
+  double sum = 0;
+  for (size_t i = cut; i < samples.size() - cut; ++i) sum += static_cast<double>(samples[i]);
+  return std::llround(sum / static_cast<double>(samples.size() - 2 * cut));
+}
+
 std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int warmup_steps) {
   struct Group {
     const OpSample* first = nullptr;
@@ -63,11 +73,12 @@ std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int
     std::vector<int64_t> positive;
     std::copy_if(group.ns.begin(), group.ns.end(), std::back_inserter(positive),
                  [](int64_t ns) { return ns > 0; });
-    const SampleSummary summary = Summarise(positive.empty() ? group.ns : positive);
+    const std::vector<int64_t>& used = positive.empty() ? group.ns : positive;
+    const SampleSummary summary = Summarise(used);
     launches.push_back({.signature = group.first->signature,
                         .op = group.first->op,
                         .device = group.first->device,
-                        .ns = summary.ns,
+                        .ns = TrimmedMean(used),
                         .spread_ns = summary.spread_ns,
                         .count = summary.count,
                         .other_ns = summary.other_ns,

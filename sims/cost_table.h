@@ -13,13 +13,14 @@
 
 namespace lanescope {
 
-// One op signature on one kind of device. The figures are of the mode that holds most executions; a second
-// mode (page faults, a neighbour's work) is told beside it and not mixed in.
+// One op signature on one kind of device. `ns` is what a launch adds to a step: the mean of all executions but the lowest and
+// highest tenth. Spread and count are of the mode that holds most executions; a second mode (page faults, a
+// neighbour's work, another place in the graph) is told beside it.
 struct LaunchCost {
   std::string signature;  // OpSignature
   std::string op;
   std::string device;     // CostDevice
-  int64_t ns = 0;         // median
+  int64_t ns = 0;         // trimmed mean
   int64_t spread_ns = 0;  // half width of the interval of nine in ten
   int64_t count = 0;      // executions in the main mode
   int64_t other_ns = 0;   // median of the second mode; 0: there is none

@@ -93,6 +93,7 @@ Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest
                        {},    {},   {},      {},        {},      {}, {}, {}};
   compile::Prune(&draft);
   compile::Partition(&draft);
+  compile::WriteThrough(&draft);
   compile::OrderVariables(&draft);
   compile::OrderCommands(&draft);
   compile::InsertEvents(&draft);

@@ -78,6 +78,8 @@ void Prune(Draft* draft);
 // Makes one Launch per node that does something, one Copy per (tensor, destination), and the dependencies
 // that data and control edges say.
 void Partition(Draft* draft);
+// Lets an element-wise op whose result only replaces a variable's value write into the variable.
+void WriteThrough(Draft* draft);
 // Puts every reader of a variable's old value before its update, and updates of one variable in graph order.
 void OrderVariables(Draft* draft);
 // Sorts the commands by (priority, graph order) into an order that respects all dependencies, and assigns

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "core/compile/draft.h"
+#include "core/compile/reachability.h"
 
 namespace lanescope::compile {
 namespace {
@@ -17,43 +18,6 @@ namespace {
 struct Accesses {
   std::vector<int> readers;
   std::vector<int> updates;  // in the order of their creation, which respects the dependencies
-};
-
-// Marks everything that depends on a command. Edges are those of the draft, including the ones added
-// meanwhile.
-class Reachability {
- public:
-  explicit Reachability(const Draft& draft)
-      : successors_(draft.commands.size()), mark_(draft.commands.size(), 0) {
-    for (size_t c = 0; c < draft.commands.size(); ++c) {
-      for (const int before : draft.commands[c].after) AddEdge(before, static_cast<int>(c));
-    }
-  }
-  void AddEdge(int from, int to) { successors_[static_cast<size_t>(from)].push_back(to); }
-  void AddCommand() {
-    successors_.emplace_back();
-    mark_.push_back(0);
-  }
-  void MarkFrom(int command) {
-    ++epoch_;
-    stack_ = {command};
-    while (!stack_.empty()) {
-      const int c = stack_.back();
-      stack_.pop_back();
-      for (const int next : successors_[static_cast<size_t>(c)]) {
-        if (mark_[static_cast<size_t>(next)] == epoch_) continue;
-        mark_[static_cast<size_t>(next)] = epoch_;
-        stack_.push_back(next);
-      }
-    }
-  }
-  bool Marked(int command) const { return mark_[static_cast<size_t>(command)] == epoch_; }
-
- private:
-  std::vector<std::vector<int>> successors_;
-  std::vector<int> mark_;
-  std::vector<int> stack_;
-  int epoch_ = 0;
 };
 
 bool Updates(const OpDef* def, size_t input) {
@@ -74,6 +38,11 @@ std::map<int, Accesses> CollectAccesses(const Draft& draft) {
       if (root.variable < 0) continue;
       auto& list = Updates(def, i) ? accesses[root.variable].updates : accesses[root.variable].readers;
       if (list.empty() || list.back() != static_cast<int>(c)) list.push_back(static_cast<int>(c));
+    }
+    for (const int output : command.outputs) {
+      // Written in place by its producer (WriteThrough).
+      const Value& value = draft.value(output);
+      if (value.storage == Storage::kVariable && value.alias_of < 0) accesses[value.variable].updates.push_back(static_cast<int>(c));
     }
   }
   return accesses;

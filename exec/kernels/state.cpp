@@ -60,7 +60,10 @@ void Replace(KernelContext& context, bool any_shape) {
           value.shape.ToString(), variable.tensor.capacity_bytes);
   }
   variable.tensor.shape = value.shape;
-  CopyElements(value.dtype, variable.tensor.data, value.data, value.NumElements(), context.team());
+  // The value may have been written into the variable by its producer already.
+  if (value.data != variable.tensor.data) {
+    CopyElements(value.dtype, variable.tensor.data, value.data, value.NumElements(), context.team());
+  }
   variable.initialized = true;
 }
 

@@ -77,7 +77,7 @@ TEST(CalibrateCosts, GroupsBySignatureAndDeviceAndSkipsWarmUp) {
   const CostTable table = CalibrateCosts(ops, {}, machine, 2);
   ASSERT_EQ(table.launches.size(), 2u);
   EXPECT_EQ(table.launches[0].device, "host 2 workers");
-  EXPECT_EQ(table.launches[1].ns, 103);
+  EXPECT_EQ(table.launches[1].ns, 104);  // the mean of 102 to 105, rounded
   EXPECT_EQ(table.launches[1].count, 4);
   EXPECT_EQ(table.launches[1].work.flops, 100);
 }

@@ -1,0 +1,121 @@
+// v = Assign(v, f(v, ..)) with an element-wise f: lets f write into the variable itself, so that the Assign has nothing left to
+// copy (TensorFlow gets the same by handing over the buffer of a value that nobody else holds). f then counts as an update of the
+// variable, and OrderVariables keeps readers of the old value before it.
+
+#include <algorithm>
+#include <map>
+
+#include "core/compile/draft.h"
+#include "core/compile/reachability.h"
+
+namespace lanescope::compile {
+namespace {
+
+class WriteThroughPass {
+ public:
+  explicit WriteThroughPass(Draft* draft) : draft_(*draft), reach_(*draft), users_(draft->values.size()) {
+    for (size_t c = 0; c < draft_.commands.size(); ++c) {
+      for (const int input : draft_.commands[c].inputs) {
+        if (input >= 0) users_[static_cast<size_t>(draft_.Root(input))].push_back(static_cast<int>(c));
+      }
+    }
+    // Readers and writers of a variable, whichever of its values they name.
+    for (size_t v = 0; v < draft_.values.size(); ++v) {
+      if (draft_.values[v].alias_of < 0 && draft_.values[v].variable >= 0) {
+        auto& accesses = accesses_[draft_.values[v].variable];
+        accesses.insert(accesses.end(), users_[v].begin(), users_[v].end());
+      }
+    }
+  }
+
+  void Run() {
+    for (size_t c = 0; c < draft_.commands.size(); ++c) {
+      const DraftCommand& command = draft_.commands[c];
+      if (command.kind != CommandKind::kLaunch || command.inputs.size() != 2) continue;
+      const std::string& op = draft_.node(command.node).op;
+      if ((op == "Assign" || op == "AssignVariableOp") && MayWriteThrough(static_cast<int>(c))) WriteThrough(static_cast<int>(c));
+    }
+  }
+
+ private:
+  bool MayWriteThrough(int assign) {
+    const DraftCommand& command = draft_.command(assign);
+    const int value = command.inputs[1];
+    const Value& written = draft_.value(value);
+    const int variable = draft_.value(draft_.Root(command.inputs[0])).variable;
+    const int producer = draft_.producer[static_cast<size_t>(value)];
+    if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of >= 0 || !written.shape.IsExact()) return false;
+    if (users_[static_cast<size_t>(value)].size() != 1 || IsFetched(value)) return false;
+    const DraftCommand& source = draft_.command(producer);
+    const OpDef* def = source.kind == CommandKind::kLaunch ? OpRegistry::Global().Find(draft_.node(source.node).op) : nullptr;
+    if (def == nullptr || !def->in_place || source.outputs[0] != value || source.device != command.device || written.device != command.device) return false;
+    return HasVariableShape(written, variable) && ReadsElementwise(source, written, variable) && IsAloneBetween(producer, assign, variable);
+  }
+
+  bool IsFetched(int value) const {
+    return std::any_of(draft_.fetches.begin(), draft_.fetches.end(), [&](int fetch) { return draft_.Root(fetch) == value; });
+  }
+
+  bool HasVariableShape(const Value& written, int variable) const {
+    const TensorInfo& info = draft_.info.of({variable, 0});
+    const TensorInfo& content = info.handle != nullptr ? *info.handle : info;
+    return content.dtype == written.dtype && content.shape == written.shape;
+  }
+
+  // What the producer reads of the variable has the place of what it writes.
+  bool ReadsElementwise(const DraftCommand& source, const Value& written, int variable) const {
+    return std::all_of(source.inputs.begin(), source.inputs.end(), [&](int input) {
+      return input < 0 || draft_.value(draft_.Root(input)).variable != variable || draft_.value(input).shape == written.shape;
+    });
+  }
+
+  // Every other access of the variable can come before the producer, or comes after the Assign anyway; so does all else that the Assign waits for.
+  bool IsAloneBetween(int producer, int assign, int variable) {
+    reach_.MarkFrom(assign);
+    std::vector<int> others;
+    for (const int access : accesses_[variable]) {
+      if (access != producer && access != assign && !reach_.Marked(access)) others.push_back(access);
+    }
+    for (const int before : draft_.command(assign).after) {
+      if (before != producer) others.push_back(before);
+    }
+    reach_.MarkFrom(producer);
+    return std::none_of(others.begin(), others.end(), [&](int other) { return reach_.Marked(other) || IsUpdate(other, variable); });
+  }
+
+  bool IsUpdate(int number, int variable) const {
+    const DraftCommand& command = draft_.command(number);
+    const OpDef* def = command.kind == CommandKind::kLaunch ? OpRegistry::Global().Find(draft_.node(command.node).op) : nullptr;
+    if (def == nullptr) return false;
+    return std::any_of(def->updates.begin(), def->updates.end(), [&](int input) {
+      const auto i = static_cast<size_t>(input);
+      return i < command.inputs.size() && command.inputs[i] >= 0 && draft_.value(draft_.Root(command.inputs[i])).variable == variable;
+    });
+  }
+
+  void WriteThrough(int assign) {
+    const DraftCommand& command = draft_.command(assign);
+    const int target = draft_.Root(command.inputs[0]);
+    Value& value = draft_.value(command.inputs[1]);
+    value.storage = Storage::kVariable;
+    value.variable = draft_.value(target).variable;
+    const int producer = draft_.producer[static_cast<size_t>(command.inputs[1])];
+    for (const int before : command.after) {
+      if (before == producer) continue;
+      draft_.command(producer).after.push_back(before);
+      reach_.AddEdge(before, producer);
+    }
+    accesses_[value.variable].push_back(producer);
+  }
+
+  Draft& draft_;
+  Reachability reach_;
+  std::vector<std::vector<int>> users_;       // by root value: the commands that read it
+  std::map<int, std::vector<int>> accesses_;  // by variable
+};
+
+}  // namespace
+
+void WriteThrough(Draft* draft) { WriteThroughPass(draft).Run(); }
+
+}  // namespace lanescope::compile

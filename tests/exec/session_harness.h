@@ -1,0 +1,82 @@
+// What the tests of sessions share: machines, bitwise comparison, and the error that a call throws.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "core/graph_builder.h"
+#include "core/machine.h"
+#include "core/placement.h"
+#include "core/tensor.h"
+#include "exec/session.h"
+
+namespace lanescope::exec::testing {
+
+// Virtual GPUs whose links cost next to nothing, so that hand-offs, not copies, take the time.
+inline Machine FastMachine(int gpus, int workers = 1) {
+  Machine machine = VirtualMachine(gpus, workers);
+  for (LinkSpec& link : machine.links) {
+    link.latency_ns = 0;
+    link.bandwidth = 1e12;
+  }
+  return machine;
+}
+
+inline Placement PlaceAll(const Graph& graph, int device) {
+  Placement placement;
+  placement.device.assign(static_cast<size_t>(graph.num_nodes()), device);
+  return placement;
+}
+
+inline int Gpu(const Machine& machine, int index) { return machine.Gpus()[static_cast<size_t>(index)]; }
+
+inline void PlaceOn(Placement* placement, const Graph& graph, const std::string& node, int device) {
+  placement->device[static_cast<size_t>(graph.FindNode(node))] = device;
+}
+
+inline Tensor Floats(const Shape& shape, float value) {
+  Tensor tensor(DataType::kFloat, shape);
+  std::fill_n(tensor.data<float>(), tensor.NumElements(), value);
+  return tensor;
+}
+
+inline ::testing::AssertionResult BitwiseEqual(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) {
+    return ::testing::AssertionFailure() << DataTypeName(a.dtype()) << a.shape().ToString() << " and "
+                                         << DataTypeName(b.dtype()) << b.shape().ToString();
+  }
+  if (a.ByteSize() > 0 &&
+      std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.ByteSize())) != 0) {
+    return ::testing::AssertionFailure() << "the elements differ";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// The error that `call` throws; empty if it throws none.
+template <typename Call>
+std::optional<Error> ErrorOf(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+template <typename Call>
+void ExpectError(Code code, const std::vector<std::string>& parts, Call call) {
+  const auto error = ErrorOf(call);
+  ASSERT_TRUE(error.has_value()) << "nothing was thrown";
+  EXPECT_EQ(error->code(), code) << error->what();
+  for (const std::string& part : parts) {
+    EXPECT_NE(error->message().find(part), std::string::npos)
+        << "'" << part << "' is not in: " << error->message();
+  }
+}
+
+}  // namespace lanescope::exec::testing

@@ -1,0 +1,82 @@
+#include "exec/thread_team.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include "core/error.h"
+
+namespace lanescope::exec {
+namespace {
+
+// Law: every index of [0, n) is covered exactly once, in blocks that depend on (n, grain) alone.
+TEST(ThreadTeam, CoversEveryIndexOnce) {
+  for (const int workers : {1, 2, 3, 5}) {
+    const auto team = MakeThreadTeam(workers);
+    for (const int64_t n : {0, 1, 7, 64, 1000}) {
+      for (const int64_t grain : {1, 3, 64, 2000}) {
+        std::vector<int> visits(static_cast<size_t>(n), 0);  // each element is one block's alone
+        std::atomic<int64_t> blocks{0};
+        team->ParallelFor(n, grain, [&](int64_t begin, int64_t end) {
+          EXPECT_EQ(begin % grain, 0);
+          EXPECT_EQ(end, std::min(n, begin + grain));
+          for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+          ++blocks;
+        });
+        EXPECT_EQ(visits, std::vector<int>(static_cast<size_t>(n), 1));
+        EXPECT_EQ(blocks, (n + grain - 1) / grain);
+      }
+    }
+  }
+}
+
+// A grain below one counts as one.
+TEST(ThreadTeam, ZeroGrain) {
+  for (const int workers : {1, 2}) {
+    std::atomic<int64_t> sum{0};
+    MakeThreadTeam(workers)->ParallelFor(10, 0, [&](int64_t begin, int64_t) { sum += begin; });
+    EXPECT_EQ(sum, 45);
+  }
+}
+
+// Law: the caller sees what all blocks of a loop wrote, and the next loop sees it too.
+TEST(ThreadTeam, LoopsFollowEachOther) {
+  const auto team = MakeThreadTeam(3);
+  std::vector<int64_t> values(256, 0);
+  constexpr int kLoops = 3000;
+  for (int loop = 0; loop < kLoops; ++loop) {
+    team->ParallelFor(256, 32, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++values[static_cast<size_t>(255 - i)];
+    });
+    ASSERT_EQ(values[static_cast<size_t>(loop % 256)], loop + 1);
+  }
+  EXPECT_EQ(values, std::vector<int64_t>(256, kLoops));
+}
+
+TEST(ThreadTeam, ExceptionsReachTheCaller) {
+  for (const int workers : {1, 2, 4}) {
+    const auto team = MakeThreadTeam(workers);
+    for (int round = 0; round < 200; ++round) {
+      const int64_t bad = round % 50;
+      EXPECT_THROW(team->ParallelFor(50, 1,
+                                     [&](int64_t begin, int64_t) {
+                                       if (begin == bad) Throw(Code::kInvalidArgument, "block {}", begin);
+                                     }),
+                   Error);
+      std::atomic<int> blocks{0};
+      team->ParallelFor(50, 1, [&](int64_t, int64_t) { ++blocks; });
+      ASSERT_EQ(blocks, 50) << "the team must go on after an exception";
+    }
+    EXPECT_THROW(team->ParallelFor(50, 1, [](int64_t, int64_t) { throw std::runtime_error("each"); }),
+                 std::runtime_error);
+  }
+}
+
+TEST(ThreadTeam, StartsAndStopsIdle) {
+  for (int i = 0; i < 50; ++i) MakeThreadTeam(1 + i % 4);
+}
+
+}  // namespace
+}  // namespace lanescope::exec
