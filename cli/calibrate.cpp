@@ -28,11 +28,14 @@ void Run(const Options& options) {
     for (const TraceRunInfo& info : reader.Runs()) {
       if (!info.simulated && info.complete && run == 0) run = info.id;
     }
-    if (run == 0) Throw(Code::kNotFound, "'{}' holds no complete measured run to calibrate from", options.trace);
+    if (run == 0)
+      Throw(Code::kNotFound, "'{}' holds no complete measured run to calibrate from", options.trace);
   }
   const TraceRun trace = reader.ReadRun(run);
-  if (trace.info.simulated) Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
-  if (trace.info.machine_json.empty()) Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
+  if (trace.info.simulated)
+    Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
+  if (trace.info.machine_json.empty())
+    Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
   const Machine machine = ParseMachine(trace.info.machine_json);
   const CalibrationInput input = SamplesOf(trace, machine, options.warmup);
   exec::HostMeasurement host;
@@ -50,7 +53,8 @@ void Run(const Options& options) {
     return;
   }
   WriteFile(options.output, json + "\n");
-  fmt::print("{}: {} ops calibrated on run {} ({} {})\n", options.output, table.launches.size(), run, trace.info.graph, trace.info.strategy);
+  fmt::print("{}: {} ops calibrated on run {} ({} {})\n", options.output, table.launches.size(), run,
+             trace.info.graph, trace.info.strategy);
 }
 
 }  // namespace
@@ -60,9 +64,11 @@ void AddCalibrate(CLI::App* app) {
   auto options = std::make_shared<Options>();
   command->add_option("trace", options->trace, "Trace file")->required();
   command->add_option("--run", options->run, "Measured run; default: the first")->check(CLI::Range(1, 65535));
-  command->add_option("--warmup", options->warmup, "Steps at the beginning that do not count")->check(CLI::Range(0, 1000000));
+  command->add_option("--warmup", options->warmup, "Steps at the beginning that do not count")
+      ->check(CLI::Range(0, 1000000));
   command->add_option("-o,--output", options->output, "Cost file to write; default: standard output");
-  command->add_flag("--no-microbenchmarks", options->no_interference, "Leave out links and interference of this machine");
+  command->add_flag("--no-microbenchmarks", options->no_interference,
+                    "Leave out links and interference of this machine");
   command->callback([options] { Run(*options); });
 }
 

@@ -36,8 +36,10 @@ struct Measurement {
 
 void Progress(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
-// "graph.pbtxt:single,alternating" names its own strategies; a graph without takes --strategies, or `annotated`.
-std::pair<std::string, std::vector<std::string>> SplitGraph(const std::string& text, const std::vector<std::string>& strategies) {
+// "graph.pbtxt:single,alternating" names its own strategies; a graph without takes --strategies, or
+// `annotated`.
+std::pair<std::string, std::vector<std::string>> SplitGraph(const std::string& text,
+                                                            const std::vector<std::string>& strategies) {
   const size_t colon = text.rfind(':');
   if (colon != std::string::npos && !std::filesystem::exists(text)) {
     std::vector<std::string> own;
@@ -53,7 +55,9 @@ std::pair<std::string, std::vector<std::string>> SplitGraph(const std::string& t
 
 class Comparer {
  public:
-  explicit Comparer(const Options& options) : options_(options) { comparison_.machine = options.machine.Load(); }
+  explicit Comparer(const Options& options) : options_(options) {
+    comparison_.machine = options.machine.Load();
+  }
 
   Comparison Run() {
     LoadRows();
@@ -88,15 +92,18 @@ class Comparer {
     }
   }
 
-  // Makes every link as much slower as this machine's arithmetic is slower than the reference's: communication then weighs as it did there.
+  // Makes every link as much slower as this machine's arithmetic is slower than the reference's:
+  // communication then weighs as it did there.
   void SlowLinks() {
     const double reference = static_cast<double>(ParseDuration(options_.reference_step));
     if (!(reference > 0)) Throw(Code::kInvalidArgument, "--reference-step must be a positive time");
-    if (options_.no_run) Throw(Code::kInvalidArgument, "--reference-step needs a measurement; leave out --no-run");
+    if (options_.no_run)
+      Throw(Code::kInvalidArgument, "--reference-step needs a measurement; leave out --no-run");
     const ComparisonRow& row = comparison_.rows.front();
     RecordedRunOptions options;
     options.keep_events = true;
-    RecordedRun probe(cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_), comparison_.machine, nullptr, options);
+    RecordedRun probe(cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_),
+                      comparison_.machine, nullptr, options);
     probe.WarmUp(2);
     probe.RunSteps(5);
     probe.Finish();
@@ -105,7 +112,8 @@ class Comparer {
       if (event.kind != EventKind::kCommand) continue;
       const Command& command = probe.schedule().commands[static_cast<size_t>(event.command)];
       const int device = probe.schedule().queues[static_cast<size_t>(command.queue)].device;
-      if (command.kind == CommandKind::kLaunch && comparison_.machine.device(device).is_gpu()) busy += static_cast<double>(event.end_ns - event.start_ns);
+      if (command.kind == CommandKind::kLaunch && comparison_.machine.device(device).is_gpu())
+        busy += static_cast<double>(event.end_ns - event.start_ns);
     }
     const double factor = busy / 5 / reference;
     comparison_.link_slowdown = factor;
@@ -115,7 +123,9 @@ class Comparer {
       link.latency_ns = static_cast<int64_t>(static_cast<double>(link.latency_ns) * factor);
     }
     for (BusSpec& bus : comparison_.machine.buses) bus.bandwidth /= factor;
-    Progress(fmt::format("GPU arithmetic of a step takes {} here, {:.2f} times the reference: links are slowed by that", FormatDuration(static_cast<int64_t>(busy / 5)), factor));
+    Progress(fmt::format(
+        "GPU arithmetic of a step takes {} here, {:.2f} times the reference: links are slowed by that",
+        FormatDuration(static_cast<int64_t>(busy / 5)), factor));
   }
 
   void PlaceRows() {
@@ -144,7 +154,8 @@ class Comparer {
     comparison_.trace = options_.trace;
     temporary_trace_ = options_.trace.empty();
     if (temporary_trace_) {
-      comparison_.trace = (std::filesystem::temp_directory_path() / fmt::format("lanescope-{}.db", getpid())).string();
+      comparison_.trace =
+          (std::filesystem::temp_directory_path() / fmt::format("lanescope-{}.db", getpid())).string();
     }
     writer_ = std::make_unique<TraceWriter>(comparison_.trace);
   }
@@ -160,7 +171,8 @@ class Comparer {
         RecordedRunOptions options;
         options.keep_events = true;
         options.copy_cores = host_.copy_cores;
-        measurements_[i].run = std::make_unique<RecordedRun>(row.placed, comparison_.machine, writer_.get(), options);
+        measurements_[i].run =
+            std::make_unique<RecordedRun>(row.placed, comparison_.machine, writer_.get(), options);
         measurements_[i].run->WarmUp(options_.warmup);
       });
     }
@@ -177,16 +189,19 @@ class Comparer {
   // Rounds are interleaved over the rows, so that what drifts drifts for all.
   void RunRounds() {
     for (int round = 0; round < options_.rounds; ++round) {
-      Progress(fmt::format("round {} of {}: {} steps of each of {} rows", round + 1, options_.rounds, options_.steps, measurements_.size()));
+      Progress(fmt::format("round {} of {}: {} steps of each of {} rows", round + 1, options_.rounds,
+                           options_.steps, measurements_.size()));
       for (size_t i = 0; i < measurements_.size(); ++i) {
         Measurement& measurement = measurements_[i];
         if (measurement.run == nullptr || comparison_.rows[i].failed.has_value()) continue;
         Guard(&comparison_.rows[i], [&] {
           measurement.run->WarmUp(1);
           const size_t before = measurement.run->step_ns().size();
-          if (!measurement.run->RunSteps(options_.steps)) Throw(Code::kCancelled, "interrupted; the trace holds what was measured");
+          if (!measurement.run->RunSteps(options_.steps))
+            Throw(Code::kCancelled, "interrupted; the trace holds what was measured");
           const auto& all = measurement.run->step_ns();
-          measurement.round_medians.push_back(Median(std::vector<double>(all.begin() + static_cast<ptrdiff_t>(before), all.end())));
+          measurement.round_medians.push_back(
+              Median(std::vector<double>(all.begin() + static_cast<ptrdiff_t>(before), all.end())));
         });
       }
     }
@@ -208,11 +223,14 @@ class Comparer {
       return;
     }
     comparison_.prediction_of = "uncalibrated";
-    if (options_.no_run || measurements_.front().run == nullptr || comparison_.rows.front().failed.has_value()) return;
+    if (options_.no_run || measurements_.front().run == nullptr ||
+        comparison_.rows.front().failed.has_value())
+      return;
     const RecordedRun& first = *measurements_.front().run;
     const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
     const Machine& machine = comparison_.machine;
-    costs_ = std::make_unique<CalibratedCost>(FitCosts(SamplesOf(first, machine), links_, &host_, machine, origin));
+    costs_ = std::make_unique<CalibratedCost>(
+        FitCosts(SamplesOf(first, machine), links_, &host_, machine, origin));
     comparison_.prediction_of = "calibrated on " + origin;
     in_sample_row_ = 0;
     const auto steps = GroupSteps(first.schedule(), first.events(), 0);
@@ -228,11 +246,13 @@ class Comparer {
       if (!row.step.has_value()) continue;
       const Workload& workload = *row.placed.workload;
       PredictedRow predicted;
-      predicted.prediction = lanescope::Predict(workload.graph(), workload.info(), row.step->schedule, comparison_.machine, costs, settings_);
+      predicted.prediction = lanescope::Predict(workload.graph(), workload.info(), row.step->schedule,
+                                                comparison_.machine, costs, settings_);
       predicted.in_sample = static_cast<int>(i) == in_sample_row_;
       row.step->placed = &row.placed;
-      predicted.run = WritePrediction(writer_.get(), *row.step, comparison_.machine, predicted.prediction, std::max(1, options_.steps),
-                                      comparison_.prediction_of, predicted.in_sample);
+      predicted.run =
+          WritePrediction(writer_.get(), *row.step, comparison_.machine, predicted.prediction,
+                          std::max(1, options_.steps), comparison_.prediction_of, predicted.in_sample);
       row.predicted = std::move(predicted);
     }
   }
@@ -256,7 +276,8 @@ class Comparer {
       measured.oversubscribed = measurement.run->oversubscribed();
       if (!measured.statistics.step_ns.has_value()) continue;
       const double median = measured.statistics.step_ns->median;
-      for (const double round : measurement.round_medians) measured.noise = std::max(measured.noise, std::abs(round - median) / median);
+      for (const double round : measurement.round_medians)
+        measured.noise = std::max(measured.noise, std::abs(round - median) / median);
       measured.critical_path_ns = MeasuredCriticalPath(*measurement.run, median);
       comparison_.rows[i].measured = std::move(measured);
     }
@@ -265,7 +286,9 @@ class Comparer {
   int64_t MeasuredCriticalPath(const RecordedRun& run, double median) const {
     const auto steps = GroupSteps(run.schedule(), run.events(), 0);
     const MeasuredStep* middle = nullptr;
-    const auto distance = [&](const MeasuredStep& step) { return std::abs(static_cast<double>(step.end_ns - step.start_ns) - median); };
+    const auto distance = [&](const MeasuredStep& step) {
+      return std::abs(static_cast<double>(step.end_ns - step.start_ns) - median);
+    };
     for (const MeasuredStep& step : steps) {
       if (middle == nullptr || distance(step) < distance(*middle)) middle = &step;
     }
@@ -292,14 +315,16 @@ class Comparer {
       const ComparisonRow& row = comparison_.rows[i];
       if (!row.step.has_value()) continue;
       comparison_.sweep_rows.push_back(static_cast<int>(i));
-      candidates.push_back({row.label(), &row.placed.workload->graph(), &row.placed.workload->info(), &row.step->schedule});
+      candidates.push_back(
+          {row.label(), &row.placed.workload->graph(), &row.placed.workload->info(), &row.step->schedule});
     }
     if (candidates.empty()) return;
     const CostModel& costs = costs_ != nullptr ? static_cast<const CostModel&>(*costs_) : blind_;
     PredictionSettings settings = settings_;
     settings.draws = 0;
     comparison_.sweep = RunSweep(comparison_.machine, costs, settings, candidates, range);
-    if (!options_.plot.empty()) WriteFile(options_.plot, SweepSvg(*comparison_.sweep, "Step time by link bandwidth"));
+    if (!options_.plot.empty())
+      WriteFile(options_.plot, SweepSvg(*comparison_.sweep, "Step time by link bandwidth"));
   }
 
   const Options& options_;
@@ -332,25 +357,44 @@ void Run(const Options& options) {
     if (!options.plot.empty()) fmt::print("plot: {}\n", options.plot);
     fmt::print("\n{}\n", comparison.verdict);
   }
-  const bool all_failed = std::all_of(comparison.rows.begin(), comparison.rows.end(), [](const ComparisonRow& row) { return row.failed.has_value(); });
-  if (all_failed) Throw(Code::kFailedPrecondition, "no row could be compared; the first one says: {}", comparison.rows.front().failed->message);
+  const bool all_failed = std::all_of(comparison.rows.begin(), comparison.rows.end(),
+                                      [](const ComparisonRow& row) { return row.failed.has_value(); });
+  if (all_failed)
+    Throw(Code::kFailedPrecondition, "no row could be compared; the first one says: {}",
+          comparison.rows.front().failed->message);
 }
 
 }  // namespace
 
 void AddCompare(CLI::App* app) {
-  auto* command = app->add_subcommand("compare", "Run and simulate several placements, print which is faster and why");
+  auto* command =
+      app->add_subcommand("compare", "Run and simulate several placements, print which is faster and why");
   auto options = std::make_shared<Options>();
-  command->add_option("graphs", options->graphs, "GraphDef files; GRAPH:STRATEGY,... gives one its own strategies")->required();
-  command->add_option("--strategies", options->strategies, "Strategies of the graphs that have none of their own")->delimiter(',');
+  command
+      ->add_option("graphs", options->graphs,
+                   "GraphDef files; GRAPH:STRATEGY,... gives one its own strategies")
+      ->required();
+  command
+      ->add_option("--strategies", options->strategies,
+                   "Strategies of the graphs that have none of their own")
+      ->delimiter(',');
   command->add_option("--trace", options->trace, "Trace file that all runs are appended to");
-  command->add_option("--steps", options->steps, "Steps of a row in a round")->capture_default_str()->check(CLI::Range(1, 1000000));
-  command->add_option("--rounds", options->rounds, "Rounds, interleaved over the rows")->capture_default_str()->check(CLI::Range(1, 10000));
-  command->add_option("--warmup", options->warmup, "Steps of a row before that")->capture_default_str()->check(CLI::Range(0, 10000));
-  command->add_option("--cost", options->cost, "Cost model to predict with, instead of one calibrated on the first row");
-  command->add_option("--reference-step", options->reference_step,
-                      "GPU time of a step of the first row on the machine that the links are of: links are slowed to match");
-  command->add_option("--sweep", options->sweep, "link.bandwidth=LOW..HIGH: simulate over this range and print where rows cross");
+  command->add_option("--steps", options->steps, "Steps of a row in a round")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--rounds", options->rounds, "Rounds, interleaved over the rows")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  command->add_option("--warmup", options->warmup, "Steps of a row before that")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10000));
+  command->add_option("--cost", options->cost,
+                      "Cost model to predict with, instead of one calibrated on the first row");
+  command->add_option(
+      "--reference-step", options->reference_step,
+      "GPU time of a step of the first row on the machine that the links are of: links are slowed to match");
+  command->add_option("--sweep", options->sweep,
+                      "link.bandwidth=LOW..HIGH: simulate over this range and print where rows cross");
   command->add_option("--plot", options->plot, "Write the sweep as SVG");
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);

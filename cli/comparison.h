@@ -26,7 +26,7 @@ struct Failure {
 struct MeasuredRow {
   int run = 0;
   RunStatistics statistics;
-  std::map<int, double> busy;    // by device of the machine
+  std::map<int, double> busy;  // by device of the machine
   Summary summary;
   bool oversubscribed = false;
   double noise = 0;              // largest distance of a round's median from the median of all, as a fraction
@@ -40,7 +40,7 @@ struct PredictedRow {
 };
 
 struct ComparisonRow {
-  std::string graph;      // file name
+  std::string graph;  // file name
   std::string strategy;
   PlacedGraph placed;
   std::optional<CompiledStep> step;
@@ -56,11 +56,11 @@ struct ComparisonRow {
 struct Comparison {
   std::string trace;
   Machine machine;
-  double link_slowdown = 1;      // by which the machine file's links were slowed to match a reference step
-  std::string prediction_of;     // what the predictions are calibrated on
+  double link_slowdown = 1;   // by which the machine file's links were slowed to match a reference step
+  std::string prediction_of;  // what the predictions are calibrated on
   std::vector<ComparisonRow> rows;
-  std::optional<Sweep> sweep;    // over the rows that could be simulated
-  std::vector<int> sweep_rows;   // row number of each curve
+  std::optional<Sweep> sweep;   // over the rows that could be simulated
+  std::vector<int> sweep_rows;  // row number of each curve
   std::string verdict;
 };
 

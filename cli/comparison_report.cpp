@@ -31,7 +31,12 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
     busy[machine.device(d).local_name()] = used == row.busy.end() ? 0.0 : used->second;
     peak[machine.device(d).local_name()] = schedule.peak_bytes[static_cast<size_t>(d)];
   }
-  return {{"step_ns", {{"median", std::llround(step.median)}, {"p25", std::llround(step.p25)}, {"p75", std::llround(step.p75)}, {"min", step.min}, {"max", step.max}}},
+  return {{"step_ns",
+           {{"median", std::llround(step.median)},
+            {"p25", std::llround(step.p25)},
+            {"p75", std::llround(step.p75)},
+            {"min", step.min},
+            {"max", step.max}}},
           {"steps", row.statistics.steps},
           {"busy", busy},
           {"peak_bytes", peak},
@@ -47,12 +52,16 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
                    {"simulated", row.predicted ? json(row.predicted->run) : json(nullptr)}};
   result["in_sample"] = row.predicted && row.predicted->in_sample;
   result["oversubscribed"] = row.measured && row.measured->oversubscribed;
-  result["failed"] = row.failed ? json{{"code", row.failed->code}, {"message", row.failed->message}} : json(nullptr);
-  result["measured"] = row.measured ? MeasuredJson(comparison.machine, row.step->schedule, *row.measured) : json(nullptr);
-  result["predicted"] = row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
+  result["failed"] =
+      row.failed ? json{{"code", row.failed->code}, {"message", row.failed->message}} : json(nullptr);
+  result["measured"] =
+      row.measured ? MeasuredJson(comparison.machine, row.step->schedule, *row.measured) : json(nullptr);
+  result["predicted"] =
+      row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
   result["error"] = row.error() ? json(*row.error()) : json(nullptr);
   result["noise"] = row.measured ? json(row.measured->noise) : json(nullptr);
-  result["uncalibrated_share"] = row.predicted ? json(row.predicted->prediction.uncalibrated_share) : json(nullptr);
+  result["uncalibrated_share"] =
+      row.predicted ? json(row.predicted->prediction.uncalibrated_share) : json(nullptr);
   return result;
 }
 
@@ -62,26 +71,34 @@ double StepTime(const ComparisonRow& row) {
 }
 
 void PrintTimes(const Comparison& comparison, int width) {
-  fmt::print("{:<{}} {:>22} {:>26} {:>8} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step", "Error", "Noise", "Speed");
+  fmt::print("{:<{}} {:>22} {:>26} {:>8} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
+             "Error", "Noise", "Speed");
   const double first = StepTime(comparison.rows.front());
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed) {
       fmt::print("{:<{}} {}: {}\n", row.label(), width, row.failed->code, row.failed->message);
       continue;
     }
-    const std::string measured = row.measured ? fmt::format("{} +- {:.1f}%", TimeText(row.measured->statistics.step_ns->median),
-                                                            50 * (row.measured->statistics.step_ns->p75 - row.measured->statistics.step_ns->p25) /
-                                                                row.measured->statistics.step_ns->median)
-                                              : "-";
+    const std::string measured =
+        row.measured
+            ? fmt::format(
+                  "{} +- {:.1f}%", TimeText(row.measured->statistics.step_ns->median),
+                  50 * (row.measured->statistics.step_ns->p75 - row.measured->statistics.step_ns->p25) /
+                      row.measured->statistics.step_ns->median)
+            : "-";
     std::string predicted = "-";
     if (row.predicted) {
       const Prediction& p = row.predicted->prediction;
-      predicted = fmt::format("{} ({:.4g} to {:.4g})", TimeText(static_cast<double>(p.step_ns)), static_cast<double>(p.low_ns) / 1e6, static_cast<double>(p.high_ns) / 1e6);
+      predicted = fmt::format("{} ({:.4g} to {:.4g})", TimeText(static_cast<double>(p.step_ns)),
+                              static_cast<double>(p.low_ns) / 1e6, static_cast<double>(p.high_ns) / 1e6);
     }
-    const std::string error = row.error() ? fmt::format("{:+.1f}%{}", 100 * *row.error(), row.predicted->in_sample ? "*" : "") : "-";
+    const std::string error =
+        row.error() ? fmt::format("{:+.1f}%{}", 100 * *row.error(), row.predicted->in_sample ? "*" : "")
+                    : "-";
     const std::string noise = row.measured ? fmt::format("{:.1f}%", 100 * row.measured->noise) : "-";
     const double time = StepTime(row);
-    fmt::print("{:<{}} {:>22} {:>26} {:>8} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted, error, noise, time > 0 ? first / time : 0,
+    fmt::print("{:<{}} {:>22} {:>26} {:>8} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted,
+               error, noise, time > 0 ? first / time : 0,
                row.measured && row.measured->oversubscribed ? "  oversubscribed" : "");
   }
 }
@@ -91,7 +108,8 @@ std::array<CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
 }
 
 void PrintCopies(const Comparison& comparison, int width) {
-  fmt::print("\n{:<{}} {:>32} {:>26} {:>14}\n", "Copies in a step", width, "Between devices", "From and to the host", "Critical path");
+  fmt::print("\n{:<{}} {:>32} {:>26} {:>14}\n", "Copies in a step", width, "Between devices",
+             "From and to the host", "Critical path");
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed || (!row.measured && !row.predicted)) continue;
     const auto copies = CopiesOf(row);
@@ -99,10 +117,12 @@ void PrintCopies(const Comparison& comparison, int width) {
     const CopyTraffic& in = copies[static_cast<size_t>(CopyClass::kHostToDevice)];
     const CopyTraffic& out = copies[static_cast<size_t>(CopyClass::kDeviceToHost)];
     const int64_t path = row.measured ? row.measured->critical_path_ns
-                                      : row.predicted->prediction.critical_path.launch_ns + row.predicted->prediction.critical_path.copy_ns;
-    fmt::print("{:<{}} {:>4} {:>12} {:>14} {:>4} {:>10} {:>10} {:>14}\n", row.label(), width, between.count, FormatBytes(between.bytes),
-               TimeText(static_cast<double>(between.ns)), in.count + out.count, FormatBytes(in.bytes + out.bytes),
-               TimeText(static_cast<double>(in.ns + out.ns)), TimeText(static_cast<double>(path)));
+                                      : row.predicted->prediction.critical_path.launch_ns +
+                                            row.predicted->prediction.critical_path.copy_ns;
+    fmt::print("{:<{}} {:>4} {:>12} {:>14} {:>4} {:>10} {:>10} {:>14}\n", row.label(), width, between.count,
+               FormatBytes(between.bytes), TimeText(static_cast<double>(between.ns)), in.count + out.count,
+               FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns)),
+               TimeText(static_cast<double>(path)));
   }
 }
 
@@ -120,7 +140,8 @@ void PrintDevices(const Comparison& comparison, int width) {
       if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
       const int64_t peak = row.step ? row.step->schedule.peak_bytes[i] : 0;
       const int64_t limit = machine.device(d).memory_bytes;
-      fmt::print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak), limit > 0 ? " of " + FormatBytes(limit) : ""));
+      fmt::print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak),
+                                        limit > 0 ? " of " + FormatBytes(limit) : ""));
     }
     fmt::print("\n");
   }
@@ -130,12 +151,16 @@ void PrintDominating(const Comparison& comparison) {
   constexpr size_t kRowsShown = 4;
   for (const ComparisonRow& row : comparison.rows) {
     if (!row.measured) continue;
-    fmt::print("\n{}\n{:>8} {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", row.label(), "Time(%)", "Time", "Calls", "Avg", "Min", "Max", "Name");
+    fmt::print("\n{}\n{:>8} {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", row.label(), "Time(%)", "Time", "Calls",
+               "Avg", "Min", "Max", "Name");
     const auto& activities = row.measured->summary.gpu_activities;
     for (size_t i = 0; i < std::min(kRowsShown, activities.size()); ++i) {
       const SummaryRow& a = activities[i];
-      fmt::print("{:>7.2f}% {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", a.time_percent, FormatNvprofTime(static_cast<double>(a.total_ns)), a.calls,
-                 FormatNvprofTime(static_cast<double>(a.avg_ns)), FormatNvprofTime(static_cast<double>(a.min_ns)), FormatNvprofTime(static_cast<double>(a.max_ns)), a.name);
+      fmt::print("{:>7.2f}% {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", a.time_percent,
+                 FormatNvprofTime(static_cast<double>(a.total_ns)), a.calls,
+                 FormatNvprofTime(static_cast<double>(a.avg_ns)),
+                 FormatNvprofTime(static_cast<double>(a.min_ns)),
+                 FormatNvprofTime(static_cast<double>(a.max_ns)), a.name);
     }
   }
 }
@@ -150,11 +175,17 @@ std::optional<double> ComparisonRow::error() const {
 
 void PrintComparison(const Comparison& comparison) {
   int width = 30;
-  for (const ComparisonRow& row : comparison.rows) width = std::max(width, static_cast<int>(row.label().size()));
+  for (const ComparisonRow& row : comparison.rows)
+    width = std::max(width, static_cast<int>(row.label().size()));
   const bool emulated = IsEmulated(comparison.machine);
-  fmt::print("On {}{}; predictions {}{}\n", comparison.machine.name, emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
-             comparison.prediction_of.starts_with("calibrated on run") ? "; * marks that row, all others are held out" : "");
-  if (comparison.link_slowdown != 1) fmt::print("Links are {:.2f} times slower than in the machine file, as this machine's arithmetic is\n", comparison.link_slowdown);
+  fmt::print("On {}{}; predictions {}{}\n", comparison.machine.name,
+             emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
+             comparison.prediction_of.starts_with("calibrated on run")
+                 ? "; * marks that row, all others are held out"
+                 : "");
+  if (comparison.link_slowdown != 1)
+    fmt::print("Links are {:.2f} times slower than in the machine file, as this machine's arithmetic is\n",
+               comparison.link_slowdown);
   fmt::print("\n");
   PrintTimes(comparison, width);
   PrintCopies(comparison, width);

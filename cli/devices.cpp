@@ -17,28 +17,36 @@ struct Options {
 };
 
 void PrintTable(const Machine& machine) {
-  fmt::print("{:<8} {:<9} {:<24} {:>10} {:>8} {:>8}\n", "Device", "Kind", "Model", "Memory", "Workers", "Copies");
+  fmt::print("{:<8} {:<9} {:<24} {:>10} {:>8} {:>8}\n", "Device", "Kind", "Model", "Memory", "Workers",
+             "Copies");
   for (const DeviceSpec& device : machine.devices) {
-    fmt::print("{:<8} {:<9} {:<24} {:>10} {:>8} {:>8}\n", device.local_name(), DeviceKindName(device.kind), device.model,
-               device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited", device.workers,
-               device.is_gpu() ? std::to_string(device.copy_engines) : "-");
+    fmt::print("{:<8} {:<9} {:<24} {:>10} {:>8} {:>8}\n", device.local_name(), DeviceKindName(device.kind),
+               device.model, device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
+               device.workers, device.is_gpu() ? std::to_string(device.copy_engines) : "-");
   }
   fmt::print("\n{:<18} {:>12} {:>10}  {}\n", "Link", "Bandwidth", "Latency", "Note");
   for (const LinkSpec& link : machine.links) {
     std::string note = link.bus >= 0 ? "shares " + machine.buses[static_cast<size_t>(link.bus)].name : "";
-    const auto emulated = [&](int d) { return machine.device(d).kind == DeviceKind::kVirtual || machine.device(d).kind == DeviceKind::kHost; };
+    const auto emulated = [&](int d) {
+      return machine.device(d).kind == DeviceKind::kVirtual || machine.device(d).kind == DeviceKind::kHost;
+    };
     if (emulated(link.a) && emulated(link.b)) {
       const std::string limit = exec::EmulationLimit(machine.RouteBetween(link.a, link.b));
-      note += (note.empty() ? "" : "; ") + (limit.empty() ? std::string("emulated") : "not emulable here: " + limit);
+      note += (note.empty() ? "" : "; ") +
+              (limit.empty() ? std::string("emulated") : "not emulable here: " + limit);
     }
     fmt::print("{:<18} {:>12} {:>10}  {}\n",
-               machine.device(link.a).local_name() + (link.duplex ? " <-> " : " --- ") + machine.device(link.b).local_name(),
+               machine.device(link.a).local_name() + (link.duplex ? " <-> " : " --- ") +
+                   machine.device(link.b).local_name(),
                FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note);
   }
-  fmt::print("\nNo physical GPU: this build has no CUDA backend. Virtual GPUs are host threads with memory of their own.\n");
+  fmt::print(
+      "\nNo physical GPU: this build has no CUDA backend. Virtual GPUs are host threads with memory of their "
+      "own.\n");
 }
 
-// Writes what was measured into the machine: rates of the host-made devices and a size-to-time table per link.
+// Writes what was measured into the machine: rates of the host-made devices and a size-to-time table per
+// link.
 exec::HostMeasurement Measure(Machine* machine) {
   const exec::HostMeasurement host = exec::MeasureHost(*machine);
   for (DeviceSpec& device : machine->devices) {
@@ -77,14 +85,16 @@ void Run(const Options& options) {
   }
   PrintTable(machine);
   if (!options.measure) return;
-  fmt::print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", host.flops_per_second / 1e9, FormatBandwidth(host.bytes_per_second));
+  fmt::print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", host.flops_per_second / 1e9,
+             FormatBandwidth(host.bytes_per_second));
   PrintInterference(host);
 }
 
 }  // namespace
 
 void AddDevices(CLI::App* app) {
-  auto* command = app->add_subcommand("devices", "List devices and links of this machine or of a machine file");
+  auto* command =
+      app->add_subcommand("devices", "List devices and links of this machine or of a machine file");
   auto options = std::make_shared<Options>();
   options->machine.Add(command);
   command->add_flag("--measure", options->measure, "Measure rates, links and interference");

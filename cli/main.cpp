@@ -36,7 +36,8 @@ int Fail(std::string_view code, const std::string& message) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Where should each operator of a graph run, and what would any other placement cost?", "lanescope");
+  CLI::App app("Where should each operator of a graph run, and what would any other placement cost?",
+               "lanescope");
   app.set_version_flag("--version", LANESCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -58,7 +59,8 @@ int Main(int argc, char** argv) {
   } catch (const Error& error) {
     return Fail(CodeName(error.code()), error.message());
   } catch (const std::bad_alloc&) {
-    return Fail(CodeName(Code::kResourceExhausted), "the host has no memory left for this; use a smaller graph or batch");
+    return Fail(CodeName(Code::kResourceExhausted),
+                "the host has no memory left for this; use a smaller graph or batch");
   } catch (const std::exception& error) {
     return Fail(CodeName(Code::kInternal), error.what());
   }

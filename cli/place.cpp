@@ -43,7 +43,7 @@ json NodeJson(const Workload& workload, int id, const DeviceSpec& device) {
     dtypes.push_back(DataTypeName(output.dtype));
   }
   const OpWork work = WorkOf(node, inputs, outputs);
-  return {{"name", node.name}, {"op", node.op},         {"device", device.name},  {"shapes", shapes},
+  return {{"name", node.name}, {"op", node.op},       {"device", device.name}, {"shapes", shapes},
           {"dtypes", dtypes},  {"flops", work.flops}, {"bytes", work.bytes}};
 }
 
@@ -51,10 +51,16 @@ json EdgesJson(const Graph& graph) {
   json edges = json::array();
   for (int id = 0; id < graph.num_nodes(); ++id) {
     for (const Endpoint& input : graph.node(id).inputs) {
-      edges.push_back({{"tensor", graph.TensorName(input)}, {"src", graph.node(input.node).name}, {"dst", graph.node(id).name}, {"kind", "data"}});
+      edges.push_back({{"tensor", graph.TensorName(input)},
+                       {"src", graph.node(input.node).name},
+                       {"dst", graph.node(id).name},
+                       {"kind", "data"}});
     }
     for (const int control : graph.node(id).control_inputs) {
-      edges.push_back({{"tensor", "^" + graph.node(control).name}, {"src", graph.node(control).name}, {"dst", graph.node(id).name}, {"kind", "control"}});
+      edges.push_back({{"tensor", "^" + graph.node(control).name},
+                       {"src", graph.node(control).name},
+                       {"dst", graph.node(id).name},
+                       {"kind", "control"}});
     }
   }
   return edges;
@@ -63,7 +69,8 @@ json EdgesJson(const Graph& graph) {
 json CopiesJson(const Graph& graph, const Machine& machine, const std::vector<Transfer>& transfers) {
   json copies = json::array();
   for (const Transfer& transfer : transfers) {
-    copies.push_back({{"tensor", transfer.control ? "^" + graph.node(transfer.tensor.node).name : graph.TensorName(transfer.tensor)},
+    copies.push_back({{"tensor", transfer.control ? "^" + graph.node(transfer.tensor.node).name
+                                                  : graph.TensorName(transfer.tensor)},
                       {"src", machine.device(transfer.src).name},
                       {"dst", machine.device(transfer.dst).name},
                       {"bytes", transfer.bytes},
@@ -73,15 +80,16 @@ json CopiesJson(const Graph& graph, const Machine& machine, const std::vector<Tr
   return copies;
 }
 
-void PrintTable(const Workload& workload, const Machine& machine, const PlacedGraph& placed, const Schedule& schedule,
-                const std::vector<Transfer>& transfers) {
-  fmt::print("{} placed by {} on {}\n\n{:<8} {:>7} {:>9} {:>12}\n", workload.name(), placed.strategy, machine.name, "Device", "Nodes",
-             "Launches", "Peak memory");
+void PrintTable(const Workload& workload, const Machine& machine, const PlacedGraph& placed,
+                const Schedule& schedule, const std::vector<Transfer>& transfers) {
+  fmt::print("{} placed by {} on {}\n\n{:<8} {:>7} {:>9} {:>12}\n", workload.name(), placed.strategy,
+             machine.name, "Device", "Nodes", "Launches", "Peak memory");
   for (int d = 0; d < machine.num_devices(); ++d) {
     int nodes = 0, launches = 0;
     for (const int device : placed.placement.device) nodes += device == d;
     for (const Command& command : schedule.commands) {
-      launches += command.kind == CommandKind::kLaunch && schedule.queues[static_cast<size_t>(command.queue)].device == d;
+      launches += command.kind == CommandKind::kLaunch &&
+                  schedule.queues[static_cast<size_t>(command.queue)].device == d;
     }
     fmt::print("{:<8} {:>7} {:>9} {:>12}\n", machine.device(d).local_name(), nodes, launches,
                FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)]));
@@ -95,7 +103,8 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
   }
   fmt::print("\n{:<18} {:>7} {:>12}\n", "Transfers", "Count", "Bytes/step");
   for (const auto& [route, total] : traffic) {
-    fmt::print("{:<18} {:>7} {:>12}\n", machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
+    fmt::print("{:<18} {:>7} {:>12}\n",
+               machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
                total.first, FormatBytes(total.second));
   }
   if (traffic.empty()) fmt::print("none\n");
@@ -110,7 +119,8 @@ void Run(const Options& options) {
   if (options.log) {
     PlacerOptions placer = workload.placer();
     for (const int id : graph.TopologicalOrder()) {
-      fmt::print("{}\n", PlacementLogLine(graph.node(id), machine.device(placed.placement.device[static_cast<size_t>(id)])));
+      fmt::print("{}\n", PlacementLogLine(graph.node(id),
+                                          machine.device(placed.placement.device[static_cast<size_t>(id)])));
     }
   }
   const CompileRequest request = workload.StepCompileRequest();
@@ -119,7 +129,8 @@ void Run(const Options& options) {
       WriteFile(options.output, PlacementToJson(placed.placement, graph, machine));
     } else {
       Graph copy = graph;
-      for (int id = 0; id < copy.num_nodes(); ++id) copy.node(id).device = machine.device(placed.placement.device[static_cast<size_t>(id)]).name;
+      for (int id = 0; id < copy.num_nodes(); ++id)
+        copy.node(id).device = machine.device(placed.placement.device[static_cast<size_t>(id)]).name;
       WriteGraph(copy, options.output);
     }
   }
@@ -132,9 +143,11 @@ void Run(const Options& options) {
   if (options.as_json) {
     json nodes = json::array();
     for (int id = 0; id < graph.num_nodes(); ++id) {
-      nodes.push_back(NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
+      nodes.push_back(
+          NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
     }
-    const json result = {{"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
+    const json result = {
+        {"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
     fmt::print("{}\n", result.dump());
   } else if (!options.log) {
     PrintTable(workload, machine, placed, schedule, transfers);
@@ -148,7 +161,8 @@ void AddPlace(CLI::App* app) {
   auto options = std::make_shared<Options>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command->add_option("--strategy", options->strategy, "Strategy, @placement.json")->capture_default_str();
-  command->add_option("-o,--output", options->output, "Write the placed graph (.pb, .pbtxt) or the placement (.json)");
+  command->add_option("-o,--output", options->output,
+                      "Write the placed graph (.pb, .pbtxt) or the placement (.json)");
   options->machine.Add(command);
   options->step.Add(command);
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");

@@ -33,7 +33,8 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine) {
     if (command.kind != CommandKind::kLaunch) continue;
     const auto inputs = InputInfos(graph, run.info(), command.node);
     const auto outputs = run.info().outputs(command.node);
-    known[c] = {OpSignature(graph.node(command.node), inputs, outputs), WorkOf(graph.node(command.node), inputs, outputs)};
+    known[c] = {OpSignature(graph.node(command.node), inputs, outputs),
+                WorkOf(graph.node(command.node), inputs, outputs)};
   }
   CalibrationInput input;
   for (const Event& event : run.events()) {
@@ -43,9 +44,11 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine) {
     const int64_t ns = event.end_ns - event.start_ns;
     if (command.kind == CommandKind::kLaunch) {
       const DeviceSpec& device = machine.device(schedule.queues[static_cast<size_t>(command.queue)].device);
-      input.ops.push_back({known[c].signature, graph.node(command.node).op, CostDevice(device), known[c].work, ns, event.step});
+      input.ops.push_back({known[c].signature, graph.node(command.node).op, CostDevice(device), known[c].work,
+                           ns, event.step});
     } else if (command.kind == CommandKind::kCopy) {
-      input.copies.push_back({schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
+      input.copies.push_back(
+          {schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
     }
   }
   const auto steps = GroupSteps(schedule, run.events(), 0);
@@ -64,7 +67,8 @@ Schedule ScheduleOf(const TraceRun& run, int number, const Machine& machine) {
     if (from.schedule != number) continue;
     const TraceDevice* device = run.FindDevice(from.device);
     const int number_here = device == nullptr ? -1 : machine.FindDevice(device->name);
-    if (number_here < 0) Throw(Code::kDataLoss, "command {} is on a device that the run's machine lacks", from.id);
+    if (number_here < 0)
+      Throw(Code::kDataLoss, "command {} is on a device that the run's machine lacks", from.id);
     Command command;
     command.kind = static_cast<CommandKind>(from.kind);
     const auto [queue, added] = queues.try_emplace(from.queue, static_cast<int>(schedule.queues.size()));
@@ -84,7 +88,8 @@ Schedule ScheduleOf(const TraceRun& run, int number, const Machine& machine) {
   for (const TraceDependency& edge : run.dependencies) {
     if (edge.schedule != number) continue;
     const auto count = static_cast<int>(schedule.commands.size());
-    if (edge.from < 0 || edge.from >= count || edge.to <= edge.from || edge.to >= count) Throw(Code::kDataLoss, "a dependency of the run names a command that it lacks");
+    if (edge.from < 0 || edge.from >= count || edge.to <= edge.from || edge.to >= count)
+      Throw(Code::kDataLoss, "a dependency of the run names a command that it lacks");
     successors[static_cast<size_t>(edge.from)].push_back(edge.to);
     ++schedule.num_predecessors[static_cast<size_t>(edge.to)];
   }
@@ -99,12 +104,17 @@ Schedule ScheduleOf(const TraceRun& run, int number, const Machine& machine) {
 std::vector<Event> EventsOf(const TraceRun& run, int number) {
   std::vector<Event> events;
   for (const TraceLaunch& launch : run.launches) {
-    if (launch.schedule == number && launch.command >= 0) events.push_back({launch.start_ns, launch.end_ns, 0, launch.command, launch.step, number, EventKind::kCommand});
+    if (launch.schedule == number && launch.command >= 0)
+      events.push_back(
+          {launch.start_ns, launch.end_ns, 0, launch.command, launch.step, number, EventKind::kCommand});
   }
   for (const TraceCopy& copy : run.copies) {
-    if (copy.schedule == number && copy.command >= 0) events.push_back({copy.start_ns, copy.end_ns, copy.bytes, copy.command, copy.step, number, EventKind::kCommand});
+    if (copy.schedule == number && copy.command >= 0)
+      events.push_back(
+          {copy.start_ns, copy.end_ns, copy.bytes, copy.command, copy.step, number, EventKind::kCommand});
   }
-  for (const TraceStep& step : run.steps) events.push_back({step.start_ns, step.end_ns, 0, -1, step.step, number, EventKind::kStep});
+  for (const TraceStep& step : run.steps)
+    events.push_back({step.start_ns, step.end_ns, 0, -1, step.step, number, EventKind::kStep});
   return events;
 }
 
@@ -120,14 +130,18 @@ CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warm
   for (const TraceCommand& command : run.commands) commands[{command.schedule, command.id}] = &command;
   for (const TraceLaunch& launch : run.launches) {
     const auto command = commands.find({launch.schedule, launch.command});
-    if (launch.step < warmup_steps || launch.signature < 0 || command == commands.end() || !known(launch.device)) continue;
+    if (launch.step < warmup_steps || launch.signature < 0 || command == commands.end() ||
+        !known(launch.device))
+      continue;
     const OpWork work{command->second->flops, command->second->bytes};
-    input.ops.push_back({run.Text(launch.signature), run.Text(launch.op), CostDevice(machine.device(device_of[launch.device])), work,
+    input.ops.push_back({run.Text(launch.signature), run.Text(launch.op),
+                         CostDevice(machine.device(device_of[launch.device])), work,
                          launch.end_ns - launch.start_ns, launch.step});
   }
   for (const TraceCopy& copy : run.copies) {
     if (copy.step < warmup_steps || !known(copy.src) || !known(copy.dst)) continue;
-    input.copies.push_back({device_of[copy.src], device_of[copy.dst], copy.bytes, copy.end_ns - copy.start_ns, copy.step});
+    input.copies.push_back(
+        {device_of[copy.src], device_of[copy.dst], copy.bytes, copy.end_ns - copy.start_ns, copy.step});
   }
   const Schedule schedule = ScheduleOf(run, 0, machine);
   const auto steps = GroupSteps(schedule, EventsOf(run, 0), warmup_steps);
@@ -139,15 +153,17 @@ CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warm
 Interference InterferenceOf(const exec::HostMeasurement& host) {
   Interference interference;
   for (size_t v = 0; v < static_cast<size_t>(kNumCommandClasses); ++v) {
-    for (size_t n = 0; n < static_cast<size_t>(kNumCommandClasses); ++n) interference.host.slowdown[v][n] = host.slowdown[v][n];
+    for (size_t n = 0; n < static_cast<size_t>(kNumCommandClasses); ++n)
+      interference.host.slowdown[v][n] = host.slowdown[v][n];
   }
   interference.host.cores = host.cores;
   interference.host.copy_cores = host.copy_cores;
   return interference;
 }
 
-CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links, const exec::HostMeasurement* host,
-                   const Machine& machine, const std::string& calibrated_on) {
+CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links,
+                   const exec::HostMeasurement* host, const Machine& machine,
+                   const std::string& calibrated_on) {
   auto copies = input.copies;
   for (const exec::LinkTime& link : links) copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
   CostTable table = CalibrateCosts(input.ops, copies, machine, 0);
@@ -163,7 +179,8 @@ CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTi
 
 CompiledStep CompileStep(const PlacedGraph& placed, const Machine& machine) {
   const Workload& workload = *placed.workload;
-  return {&placed, Compile(workload.graph(), workload.info(), workload.StepCompileRequest(), placed.placement, machine)};
+  return {&placed, Compile(workload.graph(), workload.info(), workload.StepCompileRequest(), placed.placement,
+                           machine)};
 }
 
 SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step) {
@@ -193,8 +210,9 @@ SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step
   return result;
 }
 
-int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine, const Prediction& prediction, int steps,
-                    const std::string& prediction_of, bool in_sample) {
+int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine,
+                    const Prediction& prediction, int steps, const std::string& prediction_of,
+                    bool in_sample) {
   const Workload& workload = *step.placed->workload;
   RunInfo info;
   info.simulated = true;

@@ -1,4 +1,5 @@
-// From recorded runs and microbenchmarks to a cost table, and from that to the prediction of any placed graph.
+// From recorded runs and microbenchmarks to a cost table, and from that to the prediction of any placed
+// graph.
 #pragma once
 
 #include <optional>
@@ -30,8 +31,9 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine);
 CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps);
 // The matrix of slowdowns as the simulator takes it.
 Interference InterferenceOf(const exec::HostMeasurement& host);
-CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links, const exec::HostMeasurement* host,
-                   const Machine& machine, const std::string& calibrated_on);
+CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links,
+                   const exec::HostMeasurement* host, const Machine& machine,
+                   const std::string& calibrated_on);
 
 // A placed graph compiled for the machine, without running it.
 struct CompiledStep {
@@ -44,7 +46,8 @@ CompiledStep CompileStep(const PlacedGraph& placed, const Machine& machine);
 SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step);
 
 // Writes a predicted run of `steps` steps. Returns its number.
-int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine, const Prediction& prediction, int steps,
-                    const std::string& prediction_of, bool in_sample);
+int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine,
+                    const Prediction& prediction, int steps, const std::string& prediction_of,
+                    bool in_sample);
 
 }  // namespace lanescope::cli

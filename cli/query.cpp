@@ -1,7 +1,8 @@
+#include "traces/query.h"
+
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "traces/query.h"
 
 namespace lanescope::cli {
 namespace {

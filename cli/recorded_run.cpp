@@ -28,7 +28,8 @@ bool IsEmulated(const Machine& machine) {
                      [](const DeviceSpec& device) { return device.kind == DeviceKind::kVirtual; });
 }
 
-RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer, const RecordedRunOptions& options)
+RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer,
+                         const RecordedRunOptions& options)
     : placed_(placed), machine_(machine), writer_(writer), options_(options) {
   const Workload& workload = *placed_.workload;
   session_ = std::make_unique<exec::Session>(workload.graph(), placed_.placement, machine);
@@ -94,8 +95,8 @@ bool RecordedRun::RunSteps(int steps) {
   return true;
 }
 
-// More active workers and copies than cores, for more than a hundredth of the steps' time. A paced copy sleeps most of its
-// time, so it counts with the share of a core that copies were measured to use.
+// More active workers and copies than cores, for more than a hundredth of the steps' time. A paced copy
+// sleeps most of its time, so it counts with the share of a core that copies were measured to use.
 void RecordedRun::JudgeOversubscription() {
   std::vector<std::pair<int64_t, double>> changes;
   int64_t total = 0;

@@ -1,4 +1,5 @@
-// One row of measurement: a placed graph that runs steps in a session, recorded into a trace and kept for calibration.
+// One row of measurement: a placed graph that runs steps in a session, recorded into a trace and kept for
+// calibration.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@
 namespace lanescope::cli {
 
 struct RecordedRunOptions {
-  bool keep_events = false;       // for calibration and reports
-  double copy_cores = 0.1;        // cores that one copy between devices keeps busy, to judge oversubscription
+  bool keep_events = false;  // for calibration and reports
+  double copy_cores = 0.1;   // cores that one copy between devices keeps busy, to judge oversubscription
   int64_t timeout_ns = 0;
 };
 
@@ -25,14 +26,16 @@ struct RecordedRunOptions {
 class RecordedRun : private EventSink {
  public:
   // Compiles and runs the init targets. `writer` may be null: nothing is written.
-  RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer, const RecordedRunOptions& options);
+  RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer,
+              const RecordedRunOptions& options);
   ~RecordedRun() override;
 
   // Steps that are not recorded.
   void WarmUp(int steps);
   // Recorded steps; appends to step_ns. Ends early, with false, after Ctrl-C.
   bool RunSteps(int steps);
-  // Everything recorded is in the trace (and in events), and the run is marked complete, or with the error that ended it.
+  // Everything recorded is in the trace (and in events), and the run is marked complete, or with the error
+  // that ended it.
   void Finish(const std::string& error = "");
 
   int run_id() const { return run_id_; }

@@ -16,7 +16,8 @@ json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies) {
   json result;
   for (int c = 0; c < kNumCopyClasses; ++c) {
     const CopyTraffic& traffic = copies[static_cast<size_t>(c)];
-    result[std::string(CopyClassName(static_cast<CopyClass>(c)))] = {{"count", traffic.count}, {"bytes", traffic.bytes}, {"ns", traffic.ns}};
+    result[std::string(CopyClassName(static_cast<CopyClass>(c)))] = {
+        {"count", traffic.count}, {"bytes", traffic.bytes}, {"ns", traffic.ns}};
   }
   return result;
 }
@@ -28,11 +29,12 @@ json PredictionJson(const Machine& machine, const Prediction& prediction) {
     peak[machine.device(d).local_name()] = prediction.peak_bytes[static_cast<size_t>(d)];
   }
   const CriticalPath& path = prediction.critical_path;
-  return {{"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
-          {"busy", busy},
-          {"peak_bytes", peak},
-          {"copies", CopiesJson(prediction.copies)},
-          {"critical_path_ns", path.launch_ns + path.copy_ns}};
+  return {
+      {"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
+      {"busy", busy},
+      {"peak_bytes", peak},
+      {"copies", CopiesJson(prediction.copies)},
+      {"critical_path_ns", path.launch_ns + path.copy_ns}};
 }
 
 std::string TimeText(double ns) {
@@ -46,25 +48,27 @@ std::string TimeText(double ns) {
   return fmt::format("{:.0f} ns", ns);
 }
 
-void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine, const Schedule& schedule,
-                     const Prediction& prediction, std::string_view origin) {
+void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
+                     const Schedule& schedule, const Prediction& prediction, std::string_view origin) {
   fmt::print("{} placed by {} on {}: {} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
-             TimeText(static_cast<double>(prediction.step_ns)), TimeText(static_cast<double>(prediction.low_ns)),
+             TimeText(static_cast<double>(prediction.step_ns)),
+             TimeText(static_cast<double>(prediction.low_ns)),
              TimeText(static_cast<double>(prediction.high_ns)), origin);
   if (prediction.uncalibrated_share > 0 && origin != "uncalibrated") {
     fmt::print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share);
   }
   fmt::print("\n{:<8} {:>7} {:>12}\n", "Device", "Busy", "Peak memory");
   for (int d = 0; d < machine.num_devices(); ++d) {
-    fmt::print("{:<8} {:>6.1f}% {:>12}\n", machine.device(d).local_name(), 100 * prediction.busy[static_cast<size_t>(d)],
+    fmt::print("{:<8} {:>6.1f}% {:>12}\n", machine.device(d).local_name(),
+               100 * prediction.busy[static_cast<size_t>(d)],
                FormatBytes(prediction.peak_bytes[static_cast<size_t>(d)]));
   }
   fmt::print("\n{:<18} {:>6} {:>12} {:>10}\n", "Copies in a step", "Count", "Bytes", "Time");
   for (int c = 0; c < kNumCopyClasses; ++c) {
     const CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
     if (traffic.count == 0) continue;
-    fmt::print("{:<18} {:>6} {:>12} {:>10}\n", CopyClassName(static_cast<CopyClass>(c)), traffic.count, FormatBytes(traffic.bytes),
-               TimeText(static_cast<double>(traffic.ns)));
+    fmt::print("{:<18} {:>6} {:>12} {:>10}\n", CopyClassName(static_cast<CopyClass>(c)), traffic.count,
+               FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns)));
   }
   const CriticalPath& path = prediction.critical_path;
   fmt::print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
@@ -76,7 +80,8 @@ std::vector<int> LinksBetweenGpus(const Machine& machine) {
   std::vector<int> links;
   for (size_t i = 0; i < machine.links.size(); ++i) {
     const LinkSpec& link = machine.links[i];
-    if (machine.device(link.a).is_gpu() && machine.device(link.b).is_gpu()) links.push_back(static_cast<int>(i));
+    if (machine.device(link.a).is_gpu() && machine.device(link.b).is_gpu())
+      links.push_back(static_cast<int>(i));
   }
   return links;
 }
@@ -123,16 +128,19 @@ void ApplyMachineChange(std::string_view change, Machine* machine) {
   const size_t equals = change.find('=');
   const size_t dot = change.substr(0, equals).rfind('.');
   if (equals != std::string_view::npos && dot != std::string_view::npos) {
-    const auto what = change.substr(0, dot), key = change.substr(dot + 1, equals - dot - 1), value = change.substr(equals + 1);
+    const auto what = change.substr(0, dot), key = change.substr(dot + 1, equals - dot - 1),
+               value = change.substr(equals + 1);
     const bool link_key = key == "bandwidth" || key == "latency";
-    if ((what == "link" || what == "host_link") && link_key) return ChangeLink(key, value, what == "link", machine);
+    if ((what == "link" || what == "host_link") && link_key)
+      return ChangeLink(key, value, what == "link", machine);
     const int device = machine->FindDevice(what);
     if (device >= 0 && (key == "memory" || key == "workers" || key == "speed")) {
       return ChangeDevice(key, value, &machine->devices[static_cast<size_t>(device)]);
     }
   }
   Throw(Code::kInvalidArgument,
-        "--set '{}' is not understood; possible are link.bandwidth=, link.latency= (between GPUs), host_link.bandwidth=, host_link.latency=, "
+        "--set '{}' is not understood; possible are link.bandwidth=, link.latency= (between GPUs), "
+        "host_link.bandwidth=, host_link.latency=, "
         "DEVICE.memory=, DEVICE.workers=, DEVICE.speed=",
         change);
 }

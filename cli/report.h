@@ -18,11 +18,11 @@ nlohmann::json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies
 // Writes a time in ns with three or four significant digits and a fitting unit: "12.4 ms".
 std::string TimeText(double ns);
 
-void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine, const Schedule& schedule,
-                     const Prediction& prediction, std::string_view origin);
+void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
+                     const Schedule& schedule, const Prediction& prediction, std::string_view origin);
 
-// "link.bandwidth=10GB/s" (links between GPUs), "host_link.bandwidth=..", "link.latency=5us", "GPU:1.speed=0.5",
-// "GPU:0.memory=4GiB", "GPU:0.workers=2". Throws InvalidArgument listing what can be set.
+// "link.bandwidth=10GB/s" (links between GPUs), "host_link.bandwidth=..", "link.latency=5us",
+// "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". Throws InvalidArgument listing what can be set.
 void ApplyMachineChange(std::string_view change, Machine* machine);
 // The links between GPUs (all links when `host` says so), by number.
 std::vector<int> LinksBetweenGpus(const Machine& machine);

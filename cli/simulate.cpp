@@ -46,7 +46,8 @@ Model LoadModel(const std::string& file) {
   return model;
 }
 
-json ResultJson(const Machine& machine, const Schedule& schedule, const Prediction& prediction, int64_t wall_ns) {
+json ResultJson(const Machine& machine, const Schedule& schedule, const Prediction& prediction,
+                int64_t wall_ns) {
   json result = PredictionJson(machine, prediction);
   result["commands"] = schedule.commands.size();
   result["wall_ns"] = wall_ns;
@@ -62,12 +63,15 @@ void RunBatch(const Workload& workload, const Machine& machine, const Model& mod
     if (line.empty()) continue;
     const int64_t start = NowNs();
     try {
-      const PlacedGraph placed{&workload, "batch", ParsePlacement(line, workload.graph(), machine, base.placement)};
+      const PlacedGraph placed{&workload, "batch",
+                               ParsePlacement(line, workload.graph(), machine, base.placement)};
       const CompiledStep step = CompileStep(placed, machine);
-      const Prediction prediction = Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
+      const Prediction prediction =
+          Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
       fmt::print("{}\n", ResultJson(machine, step.schedule, prediction, NowNs() - start).dump());
     } catch (const Error& error) {
-      fmt::print("{}\n", json{{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}.dump());
+      fmt::print("{}\n",
+                 json{{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}.dump());
     }
   }
 }
@@ -81,7 +85,8 @@ void Run(const Options& options) {
   const int64_t start = NowNs();
   const PlacedGraph placed = Place(workload, options.strategy, machine, *model.costs);
   const CompiledStep step = CompileStep(placed, machine);
-  const Prediction prediction = Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
+  const Prediction prediction =
+      Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
   const int64_t wall_ns = NowNs() - start;
   if (!options.trace.empty()) {
     TraceWriter writer(options.trace);
@@ -102,13 +107,18 @@ void AddSimulate(CLI::App* app) {
   auto options = std::make_shared<Options>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command->add_option("--strategy", options->strategy, "Strategy, or @placement.json")->capture_default_str();
-  command->add_option("--cost", options->cost, "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
-  command->add_option("--set", options->set, "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5");
+  command->add_option("--cost", options->cost,
+                      "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
+  command->add_option("--set", options->set,
+                      "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5");
   command->add_option("--trace", options->trace, "Append the simulated run to this trace");
-  command->add_option("--steps", options->steps, "Steps in the trace")->capture_default_str()->check(CLI::Range(1, 1000000));
+  command->add_option("--steps", options->steps, "Steps in the trace")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
   options->machine.Add(command);
   options->step.Add(command);
-  command->add_flag("--batch", options->batch, "Read placements as JSON lines from stdin, print one JSON line for each");
+  command->add_flag("--batch", options->batch,
+                    "Read placements as JSON lines from stdin, print one JSON line for each");
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([options] { Run(*options); });
 }

@@ -1,8 +1,9 @@
+#include "traces/summary.h"
+
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "core/error.h"
-#include "traces/summary.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope::cli {
@@ -28,7 +29,10 @@ void Run(const Options& options) {
   }
   for (const TraceRunInfo& run : runs) {
     fmt::print("Run {}: {}{}{}{}\n", run.id, run.graph, run.strategy.empty() ? "" : " " + run.strategy,
-               run.simulated ? ", simulated" : run.emulated ? ", measured on emulated devices" : ", measured", run.complete ? "" : ", incomplete");
+               run.simulated  ? ", simulated"
+               : run.emulated ? ", measured on emulated devices"
+                              : ", measured",
+               run.complete ? "" : ", incomplete");
     fmt::print("{}\n", SummaryText(Summarize(options.trace, run.id)));
   }
 }
@@ -38,7 +42,8 @@ void Run(const Options& options) {
 void AddSummary(CLI::App* app) {
   auto* command = app->add_subcommand("summary", "Show what the runs of a trace spent their time on");
   auto options = std::make_shared<Options>();
-  command->add_option("trace", options->trace, "Trace of lanescope, or SQLite export of Nsight Systems")->required();
+  command->add_option("trace", options->trace, "Trace of lanescope, or SQLite export of Nsight Systems")
+      ->required();
   command->add_option("--run", options->run, "Only this run")->check(CLI::Range(1, 65535));
   command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
   command->callback([options] { Run(*options); });

@@ -15,10 +15,13 @@ SweepRange ParseSweep(std::string_view text, const Machine& machine) {
   }
   SweepRange range;
   range.links = LinksBetweenGpus(machine);
-  if (range.links.empty()) Throw(Code::kInvalidArgument, "--sweep varies the links between GPUs, and this machine has none");
+  if (range.links.empty())
+    Throw(Code::kInvalidArgument, "--sweep varies the links between GPUs, and this machine has none");
   range.low = ParseBandwidth(text.substr(kKey.size(), dots - kKey.size()));
   range.high = ParseBandwidth(text.substr(dots + 2));
-  if (!(range.low > 0) || !(range.high > range.low)) Throw(Code::kInvalidArgument, "--sweep needs a range from a smaller to a larger bandwidth, not '{}'", text);
+  if (!(range.low > 0) || !(range.high > range.low))
+    Throw(Code::kInvalidArgument, "--sweep needs a range from a smaller to a larger bandwidth, not '{}'",
+          text);
   return range;
 }
 
@@ -29,13 +32,16 @@ void PrintSweep(const Sweep& sweep) {
   const size_t stride = std::max<size_t>(1, sweep.bandwidth.size() / 12);
   for (size_t p = 0; p < sweep.bandwidth.size(); p += stride) {
     fmt::print("{:<14}", FormatBandwidth(sweep.bandwidth[p]));
-    for (const SweepCurve& curve : sweep.curves) fmt::print(" {:>34}", TimeText(static_cast<double>(curve.step_ns[p])));
+    for (const SweepCurve& curve : sweep.curves)
+      fmt::print(" {:>34}", TimeText(static_cast<double>(curve.step_ns[p])));
     fmt::print("\n");
   }
   fmt::print("{:<14}", "infinite");
-  for (const SweepCurve& curve : sweep.curves) fmt::print(" {:>34}", TimeText(static_cast<double>(curve.asymptote_ns)));
+  for (const SweepCurve& curve : sweep.curves)
+    fmt::print(" {:>34}", TimeText(static_cast<double>(curve.asymptote_ns)));
   fmt::print("\n{:<14}", "bound by");
-  for (const SweepCurve& curve : sweep.curves) fmt::print(" {:>34}", fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share));
+  for (const SweepCurve& curve : sweep.curves)
+    fmt::print(" {:>34}", fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share));
   fmt::print("\n\n");
   for (const SweepCrossing& crossing : sweep.crossings) {
     fmt::print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
@@ -45,10 +51,12 @@ void PrintSweep(const Sweep& sweep) {
   for (size_t c = 1; c < sweep.curves.size(); ++c) {
     bool crosses = false;
     for (const SweepCrossing& crossing : sweep.crossings) {
-      crosses |= (crossing.above == static_cast<int>(c) && crossing.below == 0) || (crossing.below == static_cast<int>(c) && crossing.above == 0);
+      crosses |= (crossing.above == static_cast<int>(c) && crossing.below == 0) ||
+                 (crossing.below == static_cast<int>(c) && crossing.above == 0);
     }
     if (!crosses && sweep.curves[c].asymptote_ns >= first.asymptote_ns) {
-      fmt::print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n", sweep.curves[c].name, first.name,
+      fmt::print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n",
+                 sweep.curves[c].name, first.name,
                  TimeText(static_cast<double>(sweep.curves[c].asymptote_ns)), sweep.curves[c].bound_by);
     }
   }
@@ -66,7 +74,8 @@ std::string SweepSvg(const Sweep& sweep, const std::string& title) {
     for (const int64_t ns : curve.step_ns) series.y.push_back(static_cast<double>(ns));
     plot.series.push_back(std::move(series));
   }
-  for (const SweepCrossing& crossing : sweep.crossings) plot.marks.push_back({crossing.bandwidth, FormatBandwidth(crossing.bandwidth)});
+  for (const SweepCrossing& crossing : sweep.crossings)
+    plot.marks.push_back({crossing.bandwidth, FormatBandwidth(crossing.bandwidth)});
   plot.x_text = [](double x) { return FormatBandwidth(x); };
   plot.y_text = [](double y) { return TimeText(y); };
   return PlotSvg(plot);

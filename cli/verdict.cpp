@@ -9,7 +9,8 @@ namespace lanescope::cli {
 namespace {
 
 double StepTime(const ComparisonRow& row) {
-  return row.measured ? row.measured->statistics.step_ns->median : static_cast<double>(row.predicted->prediction.step_ns);
+  return row.measured ? row.measured->statistics.step_ns->median
+                      : static_cast<double>(row.predicted->prediction.step_ns);
 }
 
 bool HasTime(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
@@ -28,12 +29,15 @@ std::string CopyClause(const ComparisonRow& row) {
     ns = row.predicted->prediction.copies[device_to_device].ns;
   }
   if (count == 0) return "it makes no copies between devices";
-  std::string clause = fmt::format("its {} device-to-device copies take {:.0f}% of the step", count, 100 * static_cast<double>(ns) / StepTime(row));
+  std::string clause = fmt::format("its {} device-to-device copies take {:.0f}% of the step", count,
+                                   100 * static_cast<double>(ns) / StepTime(row));
   if (row.measured) {
     const Communication& communication = row.measured->summary.communication;
     const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
     const double hidden = copying > 0 ? static_cast<double>(communication.overlapped_ns) / copying : 0;
-    clause += hidden < 0.1 ? " and nothing hides them" : fmt::format(" and {:.0f}% of the copying is hidden by computation", 100 * hidden);
+    clause += hidden < 0.1
+                  ? " and nothing hides them"
+                  : fmt::format(" and {:.0f}% of the copying is hidden by computation", 100 * hidden);
   }
   return clause;
 }
@@ -51,13 +55,15 @@ std::string CrossingClause(const Comparison& comparison, int row, int against) {
   const std::string& name = comparison.rows[static_cast<size_t>(row)].label();
   const std::string& other = comparison.rows[static_cast<size_t>(against)].label();
   for (const SweepCrossing& crossing : comparison.sweep->crossings) {
-    if (crossing.above == a && crossing.below == b) return fmt::format("; {} wins above {}", name, FormatBandwidth(crossing.bandwidth));
+    if (crossing.above == a && crossing.below == b)
+      return fmt::format("; {} wins above {}", name, FormatBandwidth(crossing.bandwidth));
   }
   const SweepCurve& mine = comparison.sweep->curves[static_cast<size_t>(a)];
   const SweepCurve& theirs = comparison.sweep->curves[static_cast<size_t>(b)];
-  if (mine.asymptote_ns < theirs.asymptote_ns) return fmt::format("; {} is predicted to win at every bandwidth looked at", name);
-  return fmt::format("; {} never beats {}: with infinitely fast links its step still takes {} ({})", name, other,
-                     TimeText(static_cast<double>(mine.asymptote_ns)), mine.bound_by);
+  if (mine.asymptote_ns < theirs.asymptote_ns)
+    return fmt::format("; {} is predicted to win at every bandwidth looked at", name);
+  return fmt::format("; {} never beats {}: with infinitely fast links its step still takes {} ({})", name,
+                     other, TimeText(static_cast<double>(mine.asymptote_ns)), mine.bound_by);
 }
 
 }  // namespace
@@ -67,17 +73,22 @@ std::string Verdict(const Comparison& comparison) {
   for (size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparisonRow& row = comparison.rows[i];
     if (!HasTime(row)) continue;
-    if (best < 0 || StepTime(row) < StepTime(comparison.rows[static_cast<size_t>(best)])) best = static_cast<int>(i);
-    if (worst < 0 || StepTime(row) > StepTime(comparison.rows[static_cast<size_t>(worst)])) worst = static_cast<int>(i);
+    if (best < 0 || StepTime(row) < StepTime(comparison.rows[static_cast<size_t>(best)]))
+      best = static_cast<int>(i);
+    if (worst < 0 || StepTime(row) > StepTime(comparison.rows[static_cast<size_t>(worst)]))
+      worst = static_cast<int>(i);
   }
   if (best < 0) return "no row could be compared.";
   const ComparisonRow& fast = comparison.rows[static_cast<size_t>(best)];
   if (best == worst) return fmt::format("{} takes {} a step.", fast.label(), TimeText(StepTime(fast)));
   const ComparisonRow& slow = comparison.rows[static_cast<size_t>(worst)];
   const double loss = StepTime(slow) / StepTime(fast) - 1;
-  const double noise = std::max(fast.measured ? fast.measured->noise : 0.0, slow.measured ? slow.measured->noise : 0.0);
+  const double noise =
+      std::max(fast.measured ? fast.measured->noise : 0.0, slow.measured ? slow.measured->noise : 0.0);
   if (loss <= noise) {
-    return fmt::format("no difference beyond the noise: all rows lie within {:.1f}%, the rounds differ by up to {:.1f}%.", 100 * loss, 100 * noise);
+    return fmt::format(
+        "no difference beyond the noise: all rows lie within {:.1f}%, the rounds differ by up to {:.1f}%.",
+        100 * loss, 100 * noise);
   }
   // The first row is the reference; when it wins, what matters is what its closest rival would need.
   int rival = worst;
@@ -86,8 +97,8 @@ std::string Verdict(const Comparison& comparison) {
     if (number == best || !HasTime(comparison.rows[i])) continue;
     if (StepTime(comparison.rows[i]) < StepTime(comparison.rows[static_cast<size_t>(rival)])) rival = number;
   }
-  return fmt::format("{} loses {:.0f}% against {}: {}{}.", slow.label(), 100 * loss, fast.label(), CopyClause(slow),
-                     CrossingClause(comparison, rival, best));
+  return fmt::format("{} loses {:.0f}% against {}: {}{}.", slow.label(), 100 * loss, fast.label(),
+                     CopyClause(slow), CrossingClause(comparison, rival, best));
 }
 
 }  // namespace lanescope::cli

@@ -47,14 +47,17 @@ void StepOptions::Add(CLI::App* command) {
 }
 
 Workload::Workload(const std::string& path, const StepOptions& options)
-    : name_(std::filesystem::path(path).filename().string()), graph_(ReadGraph(path)), spec_(ReadRunSpecBeside(path)) {
+    : name_(std::filesystem::path(path).filename().string()),
+      graph_(ReadGraph(path)),
+      spec_(ReadRunSpecBeside(path)) {
   for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
   if (!options.fetches.empty() || !options.targets.empty()) {
     spec_.fetches = options.fetches;
     spec_.targets = options.targets;
   }
   if (spec_.fetches.empty() && spec_.targets.empty()) {
-    Throw(Code::kInvalidArgument, "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
+    Throw(Code::kInvalidArgument,
+          "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
           path);
   }
   info_ = std::make_unique<GraphInfo>(InferGraph(graph_, StepCompileRequest().feeds));
@@ -76,11 +79,13 @@ CompileRequest Workload::StepCompileRequest() const {
     request.feeds.emplace_back(graph_.FindEndpoint(name), info);
   }
   for (const std::string& fetch : spec_.fetches) request.fetches.push_back(graph_.FindEndpoint(fetch));
-  for (const std::string& target : spec_.targets) request.fetches.push_back({graph_.FindEndpoint(target).node, -1});
+  for (const std::string& target : spec_.targets)
+    request.fetches.push_back({graph_.FindEndpoint(target).node, -1});
   return request;
 }
 
-PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine, const CostModel& costs) {
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
+                  const CostModel& costs) {
   const PlacerOptions placer = workload.placer();
   const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer};
   return {&workload, strategy, PlaceByStrategy(strategy, input)};

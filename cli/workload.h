@@ -26,7 +26,7 @@ struct MachineOptions {
 
 // Options that override the run configuration beside the graph.
 struct StepOptions {
-  std::vector<std::string> feeds;    // NAME=file.npy
+  std::vector<std::string> feeds;  // NAME=file.npy
   std::vector<std::string> fetches;
   std::vector<std::string> targets;
   bool no_soft_placement = false;
@@ -68,6 +68,7 @@ struct PlacedGraph {
   std::string strategy;
   Placement placement;
 };
-PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine, const CostModel& costs);
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
+                  const CostModel& costs);
 
 }  // namespace lanescope::cli

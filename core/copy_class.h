@@ -1,4 +1,5 @@
-// Between which kinds of place a copy goes, whatever kind the hardware reports. Measured and simulated runs are counted alike.
+// Between which kinds of place a copy goes, whatever kind the hardware reports. Measured and simulated runs
+// are counted alike.
 #pragma once
 
 #include <cstdint>

@@ -183,7 +183,8 @@ class Verifier {
         (update ? lists.second : lists.first).push_back(c);
       }
       for (const int output : schedule_.Outputs(command)) {
-        if (value(output).storage == Storage::kVariable && value(output).alias_of < 0) accesses[value(output).variable].second.push_back(c);
+        if (value(output).storage == Storage::kVariable && value(output).alias_of < 0)
+          accesses[value(output).variable].second.push_back(c);
       }
     }
     for (const auto& [variable, lists] : accesses) {

@@ -49,7 +49,8 @@ class ComputeLoad : public Load {
   ComputeLoad() : a_(kSize * kSize, 0.5f), b_(kSize * kSize, 0.25f), c_(kSize * kSize) {}
   void Run() override {
     for (int i = 0; i < kProducts; ++i) {
-Multiply<float>(nullptr, kSize, kSize, kSize, {a_.data(), kSize, false}, {b_.data(), kSize, false}, c_.data());
+      Multiply<float>(nullptr, kSize, kSize, kSize, {a_.data(), kSize, false}, {b_.data(), kSize, false},
+                      c_.data());
     }
   }
 

@@ -132,7 +132,8 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   }
   step.loaded->SetFeeds(tensors);
   Executor::Trace trace;
-  if (recorder_ != nullptr && recording_ && step.trace_number >= 0) trace = {recorder_, step.trace_number, recorded_steps_};
+  if (recorder_ != nullptr && recording_ && step.trace_number >= 0)
+    trace = {recorder_, step.trace_number, recorded_steps_};
   RunResult result;
   result.times = executor_->Run(step.loaded.get(), step.state.get(), options.timeout_ns, trace);
   if (trace.recorder != nullptr) {

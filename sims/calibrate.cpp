@@ -46,8 +46,8 @@ size_t ModeBoundary(std::span<const int64_t> sorted) {
   return cut;
 }
 
-// The mean without the lowest and highest tenth. A step is a sum of launches, so what a launch adds to it is its mean, whatever
-// modes it has; the trimming keeps single preemptions out.
+// The mean without the lowest and highest tenth. A step is a sum of launches, so what a launch adds to it is
+// its mean, whatever modes it has; the trimming keeps single preemptions out.
 int64_t TrimmedMean(std::vector<int64_t> samples) {
   std::sort(samples.begin(), samples.end());
   const size_t cut = samples.size() / 10;

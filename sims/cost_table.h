@@ -13,9 +13,9 @@
 
 namespace lanescope {
 
-// One op signature on one kind of device. `ns` is what a launch adds to a step: the mean of all executions but the lowest and
-// highest tenth. Spread and count are of the mode that holds most executions; a second mode (page faults, a
-// neighbour's work, another place in the graph) is told beside it.
+// One op signature on one kind of device. `ns` is what a launch adds to a step: the mean of all executions
+// but the lowest and highest tenth. Spread and count are of the mode that holds most executions; a second
+// mode (page faults, a neighbour's work, another place in the graph) is told beside it.
 struct LaunchCost {
   std::string signature;  // OpSignature
   std::string op;

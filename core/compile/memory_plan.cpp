@@ -265,8 +265,7 @@ class Planner {
     }
     for (const auto& [variable, at] : draft_.variables) {
       if (at == device)
-        holders.emplace_back(draft_.VariableBytes(variable),
-                             "variable " + draft_.node(variable).name);
+        holders.emplace_back(draft_.VariableBytes(variable), "variable " + draft_.node(variable).name);
     }
     std::sort(holders.rbegin(), holders.rend());
     std::string largest;

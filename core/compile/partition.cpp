@@ -339,7 +339,8 @@ class Partitioner {
     launch.inputs = inputs;
     launch.after = Dependencies(node, inputs);
     const auto outputs = draft_.info.outputs(id);
-    const auto types = def != nullptr && def->role == StateRole::kUpdate ? OutputTypes(node) : std::vector<DataType>();
+    const auto types =
+        def != nullptr && def->role == StateRole::kUpdate ? OutputTypes(node) : std::vector<DataType>();
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Endpoint endpoint{id, static_cast<int>(k)};
       if (IsFed(endpoint)) {

@@ -7,8 +7,8 @@
 
 namespace lanescope::compile {
 
-// Marks everything that depends on a command, directly or not. Holds the draft's edges of the time of its construction and
-// those that are added to it.
+// Marks everything that depends on a command, directly or not. Holds the draft's edges of the time of its
+// construction and those that are added to it.
 class Reachability {
  public:
   explicit Reachability(const Draft& draft);

@@ -42,7 +42,8 @@ std::map<int, Accesses> CollectAccesses(const Draft& draft) {
     for (const int output : command.outputs) {
       // Written in place by its producer (WriteThrough).
       const Value& value = draft.value(output);
-      if (value.storage == Storage::kVariable && value.alias_of < 0) accesses[value.variable].updates.push_back(static_cast<int>(c));
+      if (value.storage == Storage::kVariable && value.alias_of < 0)
+        accesses[value.variable].updates.push_back(static_cast<int>(c));
     }
   }
   return accesses;

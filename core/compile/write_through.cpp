@@ -1,6 +1,7 @@
-// v = Assign(v, f(v, ..)) with an element-wise f: lets f write into the variable itself, so that the Assign has nothing left to
-// copy (TensorFlow gets the same by handing over the buffer of a value that nobody else holds). f then counts as an update of the
-// variable, and OrderVariables keeps readers of the old value before it.
+// v = Assign(v, f(v, ..)) with an element-wise f: lets f write into the variable itself, so that the Assign
+// has nothing left to copy (TensorFlow gets the same by handing over the buffer of a value that nobody else
+// holds). f then counts as an update of the variable, and OrderVariables keeps readers of the old value
+// before it.
 
 #include <algorithm>
 #include <map>
@@ -33,7 +34,8 @@ class WriteThroughPass {
       const DraftCommand& command = draft_.commands[c];
       if (command.kind != CommandKind::kLaunch || command.inputs.size() != 2) continue;
       const std::string& op = draft_.node(command.node).op;
-      if ((op == "Assign" || op == "AssignVariableOp") && MayWriteThrough(static_cast<int>(c))) WriteThrough(static_cast<int>(c));
+      if ((op == "Assign" || op == "AssignVariableOp") && MayWriteThrough(static_cast<int>(c)))
+        WriteThrough(static_cast<int>(c));
     }
   }
 
@@ -44,16 +46,24 @@ class WriteThroughPass {
     const Value& written = draft_.value(value);
     const int variable = draft_.value(draft_.Root(command.inputs[0])).variable;
     const int producer = draft_.producer[static_cast<size_t>(value)];
-    if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of >= 0 || !written.shape.IsExact()) return false;
+    if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of >= 0 ||
+        !written.shape.IsExact())
+      return false;
     if (users_[static_cast<size_t>(value)].size() != 1 || IsFetched(value)) return false;
     const DraftCommand& source = draft_.command(producer);
-    const OpDef* def = source.kind == CommandKind::kLaunch ? OpRegistry::Global().Find(draft_.node(source.node).op) : nullptr;
-    if (def == nullptr || !def->in_place || source.outputs[0] != value || source.device != command.device || written.device != command.device) return false;
-    return HasVariableShape(written, variable) && ReadsElementwise(source, written, variable) && IsAloneBetween(producer, assign, variable);
+    const OpDef* def = source.kind == CommandKind::kLaunch
+                           ? OpRegistry::Global().Find(draft_.node(source.node).op)
+                           : nullptr;
+    if (def == nullptr || !def->in_place || source.outputs[0] != value || source.device != command.device ||
+        written.device != command.device)
+      return false;
+    return HasVariableShape(written, variable) && ReadsElementwise(source, written, variable) &&
+           IsAloneBetween(producer, assign, variable);
   }
 
   bool IsFetched(int value) const {
-    return std::any_of(draft_.fetches.begin(), draft_.fetches.end(), [&](int fetch) { return draft_.Root(fetch) == value; });
+    return std::any_of(draft_.fetches.begin(), draft_.fetches.end(),
+                       [&](int fetch) { return draft_.Root(fetch) == value; });
   }
 
   bool HasVariableShape(const Value& written, int variable) const {
@@ -65,11 +75,13 @@ class WriteThroughPass {
   // What the producer reads of the variable has the place of what it writes.
   bool ReadsElementwise(const DraftCommand& source, const Value& written, int variable) const {
     return std::all_of(source.inputs.begin(), source.inputs.end(), [&](int input) {
-      return input < 0 || draft_.value(draft_.Root(input)).variable != variable || draft_.value(input).shape == written.shape;
+      return input < 0 || draft_.value(draft_.Root(input)).variable != variable ||
+             draft_.value(input).shape == written.shape;
     });
   }
 
-  // Every other access of the variable can come before the producer, or comes after the Assign anyway; so does all else that the Assign waits for.
+  // Every other access of the variable can come before the producer, or comes after the Assign anyway; so
+  // does all else that the Assign waits for.
   bool IsAloneBetween(int producer, int assign, int variable) {
     reach_.MarkFrom(assign);
     std::vector<int> others;
@@ -80,16 +92,20 @@ class WriteThroughPass {
       if (before != producer) others.push_back(before);
     }
     reach_.MarkFrom(producer);
-    return std::none_of(others.begin(), others.end(), [&](int other) { return reach_.Marked(other) || IsUpdate(other, variable); });
+    return std::none_of(others.begin(), others.end(),
+                        [&](int other) { return reach_.Marked(other) || IsUpdate(other, variable); });
   }
 
   bool IsUpdate(int number, int variable) const {
     const DraftCommand& command = draft_.command(number);
-    const OpDef* def = command.kind == CommandKind::kLaunch ? OpRegistry::Global().Find(draft_.node(command.node).op) : nullptr;
+    const OpDef* def = command.kind == CommandKind::kLaunch
+                           ? OpRegistry::Global().Find(draft_.node(command.node).op)
+                           : nullptr;
     if (def == nullptr) return false;
     return std::any_of(def->updates.begin(), def->updates.end(), [&](int input) {
       const auto i = static_cast<size_t>(input);
-      return i < command.inputs.size() && command.inputs[i] >= 0 && draft_.value(draft_.Root(command.inputs[i])).variable == variable;
+      return i < command.inputs.size() && command.inputs[i] >= 0 &&
+             draft_.value(draft_.Root(command.inputs[i])).variable == variable;
     });
   }
 

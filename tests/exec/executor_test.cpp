@@ -43,8 +43,7 @@ std::vector<Tensor> ReferenceResults(const RandomGraph& random, int steps, int v
   for (int step = 0; step < steps; ++step) {
     for (Tensor& fetch : interpreter.Run({}, random.fetches, random.targets)) results.push_back(fetch);
   }
-  for (int v = 0; v < variables; ++v)
-    results.push_back(interpreter.Run({}, {"var" + std::to_string(v)})[0]);
+  for (int v = 0; v < variables; ++v) results.push_back(interpreter.Run({}, {"var" + std::to_string(v)})[0]);
   return results;
 }
 
@@ -116,8 +115,7 @@ class SlowCopy : public ::testing::Test {
   }
 
   void ExpectUsable() {
-    EXPECT_EQ(session_->Run({{}, {"near"}, {}}).fetches[0].data<float>()[0],
-              static_cast<float>(bytes_ / 4));
+    EXPECT_EQ(session_->Run({{}, {"near"}, {}}).fetches[0].data<float>()[0], static_cast<float>(bytes_ / 4));
   }
 
   Graph graph_;
@@ -134,8 +132,9 @@ TEST_F(SlowCopy, TimesOut) {
   Open(8 << 20, 1e5);  // 84 s
   for (int round = 0; round < 2; ++round) {
     const int64_t start = NowNs();
-    ExpectError(Code::kDeadlineExceeded, {"Timed out", "30 ms"},
-                [&] { session_->Run({{}, {"far:0"}, {}}, {30 * kMillisecond}); });
+    ExpectError(Code::kDeadlineExceeded, {"Timed out", "30 ms"}, [&] {
+      session_->Run({{}, {"far:0"}, {}}, {30 * kMillisecond});
+    });
     EXPECT_LT(NowNs() - start, 10000 * kMillisecond);
     ExpectUsable();
   }
@@ -236,9 +235,8 @@ void ExpectRecorded(const Schedule& schedule, const std::vector<Event>& events, 
     ASSERT_GE(event.step, first_step);
     ASSERT_LT(event.step, first_step + steps);
     const auto step = static_cast<size_t>(event.step - first_step);
-    const Event*& slot = event.kind == EventKind::kStep
-                             ? whole[step]
-                             : by_step[step].at(static_cast<size_t>(event.command));
+    const Event*& slot =
+        event.kind == EventKind::kStep ? whole[step] : by_step[step].at(static_cast<size_t>(event.command));
     EXPECT_EQ(slot, nullptr) << "recorded twice";
     slot = &event;
   }

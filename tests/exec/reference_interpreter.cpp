@@ -34,6 +34,12 @@ bool TakesAnyShape(const Node& assignment, const Node& variable) {
   return !variable.GetShapeAttr("shape").IsExact() || !assignment.BoolAttr("validate_shape", true);
 }
 
+// Ops whose output is the memory of input 0: what they make of a reference variable shows its later updates.
+bool IsAlias(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  return def != nullptr && def->alias == AliasRule::kInput0;
+}
+
 bool RefersToState(DataType dtype) { return IsRefType(dtype) || dtype == DataType::kResource; }
 
 }  // namespace
@@ -158,7 +164,7 @@ std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) 
     const std::vector<DataType> outputs = OutputTypes(node);
     if (MakesState(node)) {
       variable_of[at] = id;
-    } else if (!node.inputs.empty() && !outputs.empty() && RefersToState(outputs[0])) {
+    } else if (!node.inputs.empty() && !outputs.empty() && (RefersToState(outputs[0]) || IsAlias(node))) {
       variable_of[at] = variable_of[static_cast<size_t>(node.inputs[0].node)];
     }
     if (!needed[at]) continue;
@@ -302,9 +308,15 @@ void ReferenceInterpreter::RunNode(int id) {
     if (RefersToState(outputs[static_cast<size_t>(k)].dtype)) {
       slot.state_node = MakesState(node) ? id : SlotOf(node.inputs[0]).state_node;
     } else {
-      slot.value = context.Result(k);
+      slot.value = IsAlias(node) ? SharedInput(node, context.Result(k).shape()) : context.Result(k);
     }
   }
+}
+
+Tensor ReferenceInterpreter::SharedInput(const Node& node, const Shape& shape) {
+  const Slot& source = SlotOf(node.inputs[0]);
+  const bool variable = VariableOf(source) != nullptr;
+  return (variable ? variables_.at(source.state_node).tensor : source.value).Reshaped(shape);
 }
 
 Tensor ReferenceInterpreter::Fetch(Endpoint endpoint) {

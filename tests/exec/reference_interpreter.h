@@ -46,6 +46,8 @@ class ReferenceInterpreter {
   std::vector<TensorInfo> InferOutputs(const Node& node, const std::vector<TensorInfo>& inputs) const;
   Slot& SlotOf(Endpoint endpoint) { return slots_.at({endpoint.node, endpoint.output}); }
   bool Fed(Endpoint endpoint) const { return fed_.contains({endpoint.node, endpoint.output}); }
+  // Input 0 of an op that only gives it another shape: the same memory.
+  Tensor SharedInput(const Node& node, const Shape& shape);
   // The variable that `slot` refers to; null if it is a value or a table.
   Variable* VariableOf(const Slot& slot);
   void MakeRoom(int variable_node, const Tensor& value);

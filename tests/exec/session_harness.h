@@ -50,8 +50,7 @@ inline ::testing::AssertionResult BitwiseEqual(const Tensor& a, const Tensor& b)
     return ::testing::AssertionFailure() << DataTypeName(a.dtype()) << a.shape().ToString() << " and "
                                          << DataTypeName(b.dtype()) << b.shape().ToString();
   }
-  if (a.ByteSize() > 0 &&
-      std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.ByteSize())) != 0) {
+  if (a.ByteSize() > 0 && std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.ByteSize())) != 0) {
     return ::testing::AssertionFailure() << "the elements differ";
   }
   return ::testing::AssertionSuccess();

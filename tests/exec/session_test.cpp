@@ -83,22 +83,25 @@ struct Scaled {
 TEST_F(SessionTest, FeedsAreChecked) {
   const Scaled scaled;
   Session& session = Open(scaled.graph);
-  ExpectError(Code::kInvalidArgument, {"You must feed a value for placeholder tensor 'x'"},
-              [&] { session.Run({{}, {"y"}, {}}); });
+  ExpectError(Code::kInvalidArgument, {"You must feed a value for placeholder tensor 'x'"}, [&] {
+    session.Run({{}, {"y"}, {}});
+  });
   Tensor ints(DataType::kInt32, Shape{2, 4});
   ExpectError(Code::kInvalidArgument, {"x"}, [&] { session.Run({{{"x", ints}}, {"y"}, {}}); });
-  ExpectError(Code::kInvalidArgument, {"x"},
-              [&] { session.Run({{{"x", Floats(Shape{2, 5}, 1)}}, {"y"}, {}}); });
+  ExpectError(Code::kInvalidArgument, {"x"}, [&] {
+    session.Run({{{"x", Floats(Shape{2, 5}, 1)}}, {"y"}, {}});
+  });
   ExpectError(Code::kInvalidArgument, {"x", "twice"}, [&] {
     session.Run({{{"x", Floats(Shape{2, 4}, 1)}, {"x:0", Floats(Shape{2, 4}, 2)}}, {"y"}, {}});
   });
   PreparedStep& step = session.Prepare({{{"x", Floats(Shape{2, 4}, 0)}}, {"y"}, {}});
   ExpectError(Code::kInvalidArgument, {"x"}, [&] { session.Run(step, {}); });
-  ExpectError(Code::kInvalidArgument, {"'x'", "[3,4]", "[2,4]"},
-              [&] { session.Run(step, {{"x", Floats(Shape{3, 4}, 1)}}); });
+  ExpectError(Code::kInvalidArgument, {"'x'", "[3,4]", "[2,4]"}, [&] {
+    session.Run(step, {{"x", Floats(Shape{3, 4}, 1)}});
+  });
   ExpectError(Code::kInvalidArgument, {"'x'", "int32"}, [&] { session.Run(step, {{"x", ints}}); });
-  EXPECT_TRUE(BitwiseEqual(session.Run(step, {{"x", Floats(Shape{2, 4}, 3)}}).fetches[0],
-                           Floats(Shape{2, 4}, -3)));
+  EXPECT_TRUE(
+      BitwiseEqual(session.Run(step, {{"x", Floats(Shape{2, 4}, 3)}}).fetches[0], Floats(Shape{2, 4}, -3)));
 }
 
 TEST_F(SessionTest, UnknownNamesAreRefused) {
@@ -115,8 +118,7 @@ TEST_F(SessionTest, UnknownNamesAreRefused) {
 // Law: a fetched feed and a fetched constant come back as they are.
 TEST_F(SessionTest, FetchesOfFeedsAndConstants) {
   const Counter counter;
-  EXPECT_TRUE(
-      BitwiseEqual(Open(counter.graph).Run({{}, {"half"}, {}}).fetches[0], Floats(Shape{8}, 0.5f)));
+  EXPECT_TRUE(BitwiseEqual(Open(counter.graph).Run({{}, {"half"}, {}}).fetches[0], Floats(Shape{8}, 0.5f)));
   const Scaled scaled;
   const Tensor x = Floats(Shape{2, 4}, 7);
   const RunResult result = Open(scaled.graph).Run({{{"x", x}}, {"x", "y", "x:0"}, {"nothing"}});
@@ -220,7 +222,8 @@ TEST_F(SessionTest, MemoryLimit) {
 }
 
 TEST_F(SessionTest, AModelledDeviceRunsNothing) {
-  for (const int gpu : machine_.Gpus()) machine_.devices[static_cast<size_t>(gpu)].kind = DeviceKind::kModelled;
+  for (const int gpu : machine_.Gpus())
+    machine_.devices[static_cast<size_t>(gpu)].kind = DeviceKind::kModelled;
   const Counter counter;
   {
     Session& session = Open(counter.graph);

@@ -18,8 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json ReadGolden(const std::string& name) {
-  const std::string path =
-      std::string(LANESCOPE_SOURCE_DIR) + "/tests/golden/training/" + name + ".json";
+  const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/tests/golden/training/" + name + ".json";
   std::ifstream file(path);
   EXPECT_TRUE(file.good()) << path;
   return Json::parse(file);
@@ -82,7 +81,8 @@ class Training {
 void ExpectNear(const Tensor& tensor, const Json& golden, double tolerance, const std::string& what) {
   const auto values = golden["values"].get<std::vector<double>>();
   for (size_t i = 0; i < values.size(); ++i) {
-    const int64_t index = golden.contains("indices") ? golden["indices"][i].get<int64_t>() : static_cast<int64_t>(i);
+    const int64_t index =
+        golden.contains("indices") ? golden["indices"][i].get<int64_t>() : static_cast<int64_t>(i);
     ASSERT_LT(index, tensor.NumElements()) << what;
     const double value = tensor.dtype() == DataType::kFloat ? static_cast<double>(tensor.data<float>()[index])
                                                             : static_cast<double>(tensor.IntAt(index));
