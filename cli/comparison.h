@@ -48,7 +48,8 @@ struct ComparisonRow {
   std::optional<PredictedRow> predicted;
   std::optional<Failure> failed;
 
-  std::string label() const { return graph + " " + strategy; }
+  // "deepconn_single tower-split"
+  std::string label() const { return graph.substr(0, graph.rfind('.')) + " " + strategy; }
   // (predicted - measured) / measured; empty when either is missing.
   std::optional<double> error() const;
 };

@@ -60,6 +60,7 @@ CostEstimate RooflineCost::Launch(const Machine& machine, int device_number, con
   const double compute_ns = static_cast<double>(work.flops) * 1e9 / PeakFlops(device, outputs);
   const double memory_ns = static_cast<double>(work.bytes) * 1e9 / BandwidthOr(device.memory_bandwidth);
   estimate.ns = RoundNs(std::max(compute_ns, memory_ns)) + device.launch_ns;
+  estimate.spread_ns = static_cast<int64_t>(kBlindSpread * static_cast<double>(estimate.ns));
   return estimate;
 }
 

@@ -29,6 +29,9 @@ class CostModel {
   virtual CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const = 0;
 };
 
+// Estimates without a measurement are taken to be right within this fraction, nine times in ten.
+inline constexpr double kBlindSpread = 0.5;
+
 // max(flops / peak, bytes / bandwidth) + launch, from the machine's rates (defaults: 10 GFLOP/s, 10 GB/s
 // where the file gives none).
 class RooflineCost : public CostModel {

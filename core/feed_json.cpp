@@ -164,10 +164,15 @@ void ReadFileFeed(JsonObject* object, const std::string& directory, FeedSpec* fe
   }
 }
 
+void ReadSeed(JsonObject* object, FeedSpec* feed) {
+  feed->has_seed = object->Has("seed");
+  if (feed->has_seed) feed->seed = object->Unsigned("seed");
+}
+
 void ReadRange(JsonObject* object, FeedSpec* feed) {
   feed->low = object->Number("low");
   feed->high = object->Number("high");
-  feed->seed = object->Unsigned("seed");
+  ReadSeed(object, feed);
   if (feed->low > feed->high || !std::isfinite(feed->high - feed->low)) {
     object->Fail("high", "must not be below 'low', nor infinitely far above");
   }
@@ -192,7 +197,7 @@ void ReadReview(JsonObject* object, FeedSpec* feed) {
   feed->classes = object->Integer("classes", 1, kMaxCount);
   feed->block = object->Integer("block", 1, kMaxCount);
   feed->tower = static_cast<int>(object->Integer("tower", 0, 99));
-  feed->seed = object->Unsigned("seed");
+  ReadSeed(object, feed);
   feed->signal = object->Number("signal");
   if (feed->signal < 0 || feed->signal > 1) object->Fail("signal", "must be a probability");
   if (feed->dtype != DataType::kString) object->Fail("dtype", "must be string for reviews");
@@ -210,7 +215,7 @@ void ReadGenerator(JsonObject* object, FeedSpec* feed) {
     ReadPolynomial(object, feed);
   } else if (feed->generator == "review_rating") {
     feed->classes = object->Integer("classes", 2, kMaxCount);
-    feed->seed = object->Unsigned("seed");
+    ReadSeed(object, feed);
   } else {
     object->Fail("generator", "must be uniform, integers, polynomial, review or review_rating");
   }

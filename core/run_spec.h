@@ -19,6 +19,7 @@ struct FeedSpec {
   std::string generator;  // "uniform", "integers", "polynomial", "review", "review_rating"; empty: values
   double low = 0, high = 1;
   uint64_t seed = 0;
+  bool has_seed = false;  // false: the configuration leaves the seed to whoever runs the step
   std::string of;
   std::vector<double> coefficients;
   int64_t vocabulary = 0, classes = 0, block = 0;

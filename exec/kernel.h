@@ -56,6 +56,9 @@ class WorkerTeam {
   virtual void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& fn) = 0;
 };
 
+// The session's seed where nobody gives one, so that a run can be repeated.
+inline constexpr uint64_t kDefaultSessionSeed = 0x6C616E6573636F70;
+
 // One launch. Valid during Compute only.
 class KernelContext {
  public:
@@ -80,6 +83,8 @@ class KernelContext {
   // Graph-level state of random ops: a counter per node that survives from step to step, reset with the
   // session.
   virtual uint64_t& random_counter() = 0;
+  // First key of random ops without seeds of their own.
+  uint64_t session_seed() const { return session_seed_; }
 
  protected:
   std::vector<TensorRef> inputs_;
@@ -87,6 +92,7 @@ class KernelContext {
   std::vector<Variable*> variables_;
   TensorRef workspace_;
   WorkerTeam* team_ = nullptr;
+  uint64_t session_seed_ = kDefaultSessionSeed;
 };
 
 // The arithmetic of one node; attributes are read once, at construction. Compute is called by one thread at a

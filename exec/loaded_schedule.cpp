@@ -141,6 +141,7 @@ void LoadedSchedule::LoadLaunch(int number) {
   context.state_ = state_;
   context.node_ = command.node;
   context.random_counter_ = &state_->random_counters[command.node];
+  context.session_seed_ = state_->seed;
   context.inputs_.resize(static_cast<size_t>(command.num_inputs));
   context.outputs_.resize(static_cast<size_t>(command.num_outputs));
   context.variables_.assign(static_cast<size_t>(command.num_inputs), nullptr);

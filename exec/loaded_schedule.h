@@ -28,6 +28,7 @@ struct SessionState {
   std::map<int, VariableMemory> variables;             // by node id
   std::map<int, std::unique_ptr<Resource>> resources;  // by node id; guarded by mutex
   std::map<int, uint64_t> random_counters;             // by node id; entries made when a schedule is loaded
+  uint64_t seed = kDefaultSessionSeed;                 // of random ops without seeds of their own
   std::mutex mutex;
 };
 

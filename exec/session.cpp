@@ -48,11 +48,12 @@ CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
 
 }  // namespace
 
-Session::Session(const Graph& graph, const Placement& placement, const Machine& machine)
+Session::Session(const Graph& graph, const Placement& placement, const Machine& machine, const SessionOptions& options)
     : graph_(graph),
       placement_(placement),
       machine_(machine),
       executor_(std::make_unique<Executor>(machine)) {
+  state_.seed = options.seed;
   for (const DeviceSpec& spec : machine.devices) devices_.push_back(MakeDevice(spec));
   arenas_.assign(devices_.size(), nullptr);
   arena_bytes_.assign(devices_.size(), 0);

@@ -29,6 +29,10 @@ struct RunRequest {
   std::vector<std::string> targets;
 };
 
+struct SessionOptions {
+  uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
+};
+
 struct RunOptions {
   int64_t timeout_ns = 0;  // 0: none; on expiry DeadlineExceeded, and nothing is left running
 };
@@ -51,7 +55,7 @@ struct PreparedStep {
 // Not thread-safe, except Cancel. Graph, placement and machine must outlive the session.
 class Session {
  public:
-  Session(const Graph& graph, const Placement& placement, const Machine& machine);
+  Session(const Graph& graph, const Placement& placement, const Machine& machine, const SessionOptions& options = {});
   ~Session();
 
   // Compiles, loads and caches. Throws what Compile throws, Unimplemented for ops without a kernel, NotFound

@@ -45,7 +45,4 @@ class CalibratedCost : public CostModel {
   std::map<std::string, RooflineFit> device_fits_;   // device
 };
 
-// Uncalibrated estimates without a fit are taken to be right within this fraction, nine times in ten.
-inline constexpr double kBlindSpread = 0.5;
-
 }  // namespace lanescope

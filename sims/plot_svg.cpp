@@ -9,11 +9,11 @@
 namespace lanescope {
 namespace {
 
-constexpr double kWidth = 860, kHeight = 480;
-constexpr double kLeft = 90, kRight = 210, kTop = 50, kBottom = 60;
+constexpr double kWidth = 960, kHeight = 480;
+constexpr double kLeft = 90, kRight = 290, kTop = 50, kBottom = 60;
 constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
 constexpr int kYTicks = 6;
-constexpr size_t kMaxLabel = 26;
+constexpr size_t kMaxLabel = 34;
 constexpr std::array<const char*, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                  "#E69F00", "#56B4E9", "#000000"};
 constexpr std::array<const char*, 3> kDashes = {"", "7 3", "2 3"};

@@ -13,23 +13,21 @@ namespace {
 // Blocks of the stream that a launch reserves for each element of its output, whatever it uses.
 constexpr uint64_t kReservedBlocks = 256;
 constexpr int64_t kGroupsPerGrain = 4096;
-// First key of nodes without seeds. TensorFlow takes a new one for each session; here a run can be repeated.
-constexpr uint64_t kSessionSeed = 0x6C616E6573636F70;
 
-// The node's stream: it begins at its seeds and goes on from launch to launch.
+// The node's stream: it begins at its seeds, or where it has none at the session's seed and its name, and goes on from launch to
+// launch. (TensorFlow takes a new seed for each session; here a run can be repeated.)
 class NodeStream {
  public:
   explicit NodeStream(const Node& node)
       : seed_(static_cast<uint64_t>(node.IntAttr("seed", 0))),
         seed2_(static_cast<uint64_t>(node.IntAttr("seed2", 0))) {
-    if (seed_ != 0 || seed2_ != 0) return;
-    seed_ = kSessionSeed;
-    seed2_ = HashOf(node.name);
+    has_seeds_ = seed_ != 0 || seed2_ != 0;
+    if (!has_seeds_) seed2_ = HashOf(node.name);
   }
 
   // A generator at the current place, which moves on by `blocks`.
   Philox Reserve(KernelContext& context, uint64_t blocks) const {
-    Philox philox(seed_, seed2_);
+    Philox philox(has_seeds_ ? seed_ : context.session_seed(), seed2_);
     philox.Skip(context.random_counter());
     context.random_counter() += blocks;
     return philox;
@@ -38,6 +36,7 @@ class NodeStream {
  private:
   uint64_t seed_;
   uint64_t seed2_;
+  bool has_seeds_ = false;
 };
 
 // Numbers per group: a block of four words gives four of 32 bits or two of 64.
