@@ -1,9 +1,10 @@
-// What the subcommands of the program share: the list of them, common options, and how a command ends.
+// What the subcommands of the program share: the list of them, what Ctrl-C does, and texts of one line.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <functional>
+#include <atomic>
 #include <string>
+#include <string_view>
 
 namespace lanescope::cli {
 
@@ -21,5 +22,9 @@ void AddQuery(CLI::App* app);
 const std::atomic<bool>& Interrupted();
 // Called on Ctrl-C, from the signal handler: must be async-signal-safe. Null: nothing.
 void OnInterrupt(void (*handler)());
+
+// `text` as one line that a terminal shows as it is: line breaks become "; " (after a colon or comma a blank), other control
+// characters "?".
+std::string OneLine(std::string_view text);
 
 }  // namespace lanescope::cli

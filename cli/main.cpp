@@ -1,8 +1,13 @@
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "cli/command.h"
 #include "core/error.h"
@@ -22,22 +27,48 @@ void HandleSignal(int) {
   if (void (*handler)() = interrupt_handler.load()) handler();
 }
 
-void CatchInterrupts() {
+void CatchSignals() {
   struct sigaction action = {};
   action.sa_handler = HandleSignal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
   sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a program that still has a trace to finish
 }
 
-int Fail(std::string_view code, const std::string& message) {
+// A file opened while a standard stream is closed would take its number, and what is printed would land in it.
+void OpenStandardStreams() {
+  for (int stream = 0; stream <= 2; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != stream) _exit(kFailed);
+  }
+}
+
+int Fail(std::string_view code, std::string_view message) {
   std::fflush(stdout);
-  fmt::print(stderr, "error: {}: {}\n", code, message);
+  fmt::print(stderr, "error: {}: {}\n", code, OneLine(message));
   return interrupted.load() ? kInterrupted : kFailed;
 }
 
+// What standard output did not take: a reader that has seen enough is no failure.
+int FailToPrint(int error) {
+  if (error == EPIPE) return 0;
+  return Fail(CodeName(Code::kDataLoss), fmt::format("cannot write to standard output: {}", std::strerror(error)));
+}
+
+int FailUsage(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = app.get_name();
+  for (const CLI::App* subcommand : app.get_subcommands()) command += " " + subcommand->get_name();
+  fmt::print(stderr, "error: InvalidArgument: {} (see {} --help)\n", OneLine(error.what()), command);
+  return kUsage;
+}
+
+int Finish() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return FailToPrint(errno);
+  return interrupted.load() ? kInterrupted : 0;
+}
+
 int Main(int argc, char** argv) {
-  CLI::App app("Where should each operator of a graph run, and what would any other placement cost?",
-               "lanescope");
+  CLI::App app("Where should each operator of a graph run, and what would any other placement cost?", "lanescope");
   app.set_version_flag("--version", LANESCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -49,22 +80,23 @@ int Main(int argc, char** argv) {
   AddCalibrate(&app);
   AddSummary(&app);
   AddQuery(&app);
-  CatchInterrupts();
   try {
     app.parse(argc, argv);
+    return Finish();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "error: InvalidArgument: {} (see lanescope --help)\n", error.what());
-    return kUsage;
+    if (error.get_exit_code() != 0) return FailUsage(app, error);
+    app.exit(error);
+    return Finish();
   } catch (const Error& error) {
     return Fail(CodeName(error.code()), error.message());
   } catch (const std::bad_alloc&) {
-    return Fail(CodeName(Code::kResourceExhausted),
-                "the host has no memory left for this; use a smaller graph or batch");
+    return Fail(CodeName(Code::kResourceExhausted), "the host has no memory left for this; use a smaller graph or batch");
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return FailToPrint(error.code().value());
+    return Fail(CodeName(Code::kInternal), error.what());
   } catch (const std::exception& error) {
     return Fail(CodeName(Code::kInternal), error.what());
   }
-  return interrupted.load() ? kInterrupted : 0;
 }
 
 }  // namespace
@@ -74,4 +106,8 @@ void OnInterrupt(void (*handler)()) { interrupt_handler.store(handler); }
 
 }  // namespace lanescope::cli
 
-int main(int argc, char** argv) { return lanescope::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  lanescope::cli::OpenStandardStreams();
+  lanescope::cli::CatchSignals();
+  return lanescope::cli::Main(argc, argv);
+}

@@ -26,7 +26,7 @@ class TransferLister {
         needed_(static_cast<size_t>(graph.num_nodes()), false),
         host_outputs_(static_cast<size_t>(graph.num_nodes())),
         refs_(static_cast<size_t>(graph.num_nodes())) {
-    for (const auto& [endpoint, info] : request.feeds) fed_.emplace(endpoint.node, endpoint.output);
+    for (const auto& feed : request.feeds) fed_.emplace(feed.first.node, feed.first.output);
   }
 
   std::vector<Transfer> Run() {

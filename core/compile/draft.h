@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct DraftCommand {
   int partner = -1;
   int workspace = -1;
   int64_t workspace_bytes = 0;
+  int version = 0;  // of the variable that a copy reads
 };
 
 // A read of a resource variable that shares the variable's memory instead of copying it.
@@ -42,6 +44,9 @@ struct Draft {
 
   std::vector<int> order;    // needed nodes in topological order
   std::vector<char> needed;  // by node: some part of it runs or holds a value
+  std::vector<char> has_fed_output;                // by node
+  std::map<int, std::vector<int>> updates;         // by variable: the nodes that update it, in their order
+  std::map<std::pair<int, int>, int> versions;     // by (node, variable): what the node reads, if not version 0
   std::vector<DraftCommand> commands;
   std::vector<Value> values;
   std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
@@ -53,6 +58,12 @@ struct Draft {
   std::vector<Buffer> buffers;
   std::vector<int64_t> arena_bytes;
 
+  bool IsFed(Endpoint endpoint) const;
+  // The version of the variable that a node reads.
+  int VersionAt(int node_id, int variable) const {
+    const auto found = versions.find({node_id, variable});
+    return found == versions.end() ? 0 : found->second;
+  }
   const Node& node(int id) const { return graph.node(id); }
   int device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
   Value& value(int id) { return values[static_cast<size_t>(id)]; }
@@ -75,13 +86,15 @@ struct Draft {
 
 // Marks what the fetches need, cut at feeds and at folded constants, and orders it topologically.
 void Prune(Draft* draft);
-// Makes one Launch per node that does something, one Copy per (tensor, destination), and the dependencies
+// Says which version of a variable every node reads, where the step updates the variable.
+void NumberVersions(Draft* draft);
+// Makes one Launch per node that does something, one Copy per (tensor, destination; of a variable: and version), and the dependencies
 // that data and control edges say.
 void Partition(Draft* draft);
+// Puts every reader of a variable's version after the update that makes it and before the next one.
+void OrderVariables(Draft* draft);
 // Lets an element-wise op whose result only replaces a variable's value write into the variable.
 void WriteThrough(Draft* draft);
-// Puts every reader of a variable's old value before its update, and updates of one variable in graph order.
-void OrderVariables(Draft* draft);
 // Sorts the commands by (priority, graph order) into an order that respects all dependencies, and assigns
 // queues.
 void OrderCommands(Draft* draft);

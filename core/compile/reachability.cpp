@@ -2,8 +2,7 @@
 
 namespace lanescope::compile {
 
-Reachability::Reachability(const Draft& draft)
-    : successors_(draft.commands.size()), mark_(draft.commands.size(), 0) {
+Reachability::Reachability(const Draft& draft) : Reachability(draft.commands.size()) {
   for (size_t c = 0; c < draft.commands.size(); ++c) {
     for (const int before : draft.commands[c].after) AddEdge(before, static_cast<int>(c));
   }

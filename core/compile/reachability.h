@@ -11,6 +11,7 @@ namespace lanescope::compile {
 // construction and those that are added to it.
 class Reachability {
  public:
+  explicit Reachability(size_t count) : successors_(count), mark_(count, 0) {}
   explicit Reachability(const Draft& draft);
   void AddEdge(int from, int to) { successors_[static_cast<size_t>(from)].push_back(to); }
   void AddCommand();

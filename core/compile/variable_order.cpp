@@ -1,13 +1,11 @@
-// A step reads a variable's old value unless it says otherwise: every command that reads a variable and does
-// not depend on an update of it comes before that update. Updates of one variable that nothing orders take
-// the order of the graph.
+// Turns the versions that nodes read (NumberVersions) into dependencies of commands: what reads version k of a variable comes after
+// its k-th update and before the next one.
 //
-// A reference variable is memory: whoever depends on the update sees the new value (TensorFlow's reference
-// variables share the buffer in the same way). ReadVariableOp takes the value at its own place in the order:
-// where users of a read come after an update that the read precedes, the read becomes a copy.
+// A reference variable is memory: whoever depends on the update sees the new value (TensorFlow's reference variables share the
+// buffer in the same way). ReadVariableOp takes the value at its own place in the order: where users of a read come after an update
+// that the read precedes, the read becomes a copy.
 
 #include <algorithm>
-#include <map>
 
 #include "core/compile/draft.h"
 #include "core/compile/reachability.h"
@@ -15,117 +13,148 @@
 namespace lanescope::compile {
 namespace {
 
-struct Accesses {
-  std::vector<int> readers;
-  std::vector<int> updates;  // in the order of their creation, which respects the dependencies
-};
+class VariableOrder {
+ public:
+  explicit VariableOrder(Draft* draft) : draft_(*draft), reach_(*draft) {
+    for (const auto& [variable, nodes] : draft_.updates) updates_[variable].assign(nodes.size(), -1);
+    for (size_t c = 0; c < draft_.commands.size(); ++c) FindAccesses(static_cast<int>(c));
+  }
 
-bool Updates(const OpDef* def, size_t input) {
-  return def != nullptr &&
-         std::find(def->updates.begin(), def->updates.end(), static_cast<int>(input)) != def->updates.end();
-}
+  void Run() {
+    for (const auto& [variable, updates] : updates_) Chain(updates);
+    for (const Access& access : accesses_) Put(access.command, access.variable, access.version);
+    for (const VariableRead& read : draft_.reads) PutRead(read);
+    for (const VariableRead& read : draft_.reads) OrderUsers(read);
+  }
 
-std::map<int, Accesses> CollectAccesses(const Draft& draft) {
-  std::map<int, Accesses> accesses;
-  for (size_t c = 0; c < draft.commands.size(); ++c) {
-    const DraftCommand& command = draft.commands[c];
-    const OpDef* def = command.kind == CommandKind::kLaunch
-                           ? OpRegistry::Global().Find(draft.node(command.node).op)
-                           : nullptr;
+ private:
+  struct Access {
+    int command = -1;
+    int variable = -1;
+    int version = 0;
+  };
+
+  int Variable(int value) const { return draft_.value(draft_.Root(value)).variable; }
+  bool IsRead(int root) const { return draft_.value(root).source.node != draft_.value(root).variable; }
+
+  void FindAccesses(int number) {
+    const DraftCommand& command = draft_.command(number);
+    const OpDef* def = command.kind == CommandKind::kLaunch ? OpRegistry::Global().Find(draft_.node(command.node).op) : nullptr;
     for (size_t i = 0; i < command.inputs.size(); ++i) {
       if (command.inputs[i] < 0) continue;
-      const Value& root = draft.value(draft.Root(command.inputs[i]));
-      if (root.variable < 0) continue;
-      auto& list = Updates(def, i) ? accesses[root.variable].updates : accesses[root.variable].readers;
-      if (list.empty() || list.back() != static_cast<int>(c)) list.push_back(static_cast<int>(c));
-    }
-    for (const int output : command.outputs) {
-      // Written in place by its producer (WriteThrough).
-      const Value& value = draft.value(output);
-      if (value.storage == Storage::kVariable && value.alias_of < 0)
-        accesses[value.variable].updates.push_back(static_cast<int>(c));
-    }
-  }
-  return accesses;
-}
-
-// Turns the read into a copy inside the device and lets its users wait for that.
-int SnapshotRead(Draft* draft, const VariableRead& read, Reachability* reach) {
-  Value& value = draft->value(read.value);
-  Value variable = value;
-  value.storage = Storage::kPlanned;
-  value.variable = -1;
-  const int device = value.device;
-  const int source_node = value.source.node;
-  draft->values.push_back(std::move(variable));
-  draft->producer.push_back(-1);
-  const int number = static_cast<int>(draft->commands.size());
-  DraftCommand copy;
-  copy.kind = CommandKind::kCopy;
-  copy.node = source_node;
-  copy.device = device;
-  copy.inputs = {static_cast<int>(draft->values.size()) - 1};
-  copy.outputs = {read.value};
-  copy.after = read.after;
-  reach->AddCommand();
-  for (const int before : copy.after) reach->AddEdge(before, number);
-  draft->producer[static_cast<size_t>(read.value)] = number;
-  for (int c = 0; c < number; ++c) {
-    DraftCommand& user = draft->command(c);
-    for (const int input : user.inputs) {
-      if (input < 0 || draft->Root(input) != read.value) continue;
-      user.after.push_back(number);
-      reach->AddEdge(number, c);
-      break;
-    }
-  }
-  draft->commands.push_back(std::move(copy));
-  return number;
-}
-
-void SnapshotReads(Draft* draft, Reachability* reach) {
-  const auto accesses = CollectAccesses(*draft);
-  for (const VariableRead& read : draft->reads) {
-    const auto found = accesses.find(draft->value(read.value).variable);
-    if (found == accesses.end()) continue;
-    for (const int update : found->second.updates) {
-      reach->MarkFrom(update);
-      const bool read_is_new = std::any_of(read.after.begin(), read.after.end(), [&](int before) {
-        return before == update || reach->Marked(before);
-      });
-      const bool user_is_after =
-          std::any_of(found->second.readers.begin(), found->second.readers.end(), [&](int user) {
-            const auto& inputs = draft->command(user).inputs;
-            return reach->Marked(user) && std::any_of(inputs.begin(), inputs.end(), [&](int input) {
-                     return input >= 0 && draft->Root(input) == read.value;
-                   });
-          });
-      if (!read_is_new && user_is_after) {
-        SnapshotRead(draft, read, reach);
-        break;
+      const int root = draft_.Root(command.inputs[i]);
+      const int variable = draft_.value(root).variable;
+      const auto updates = updates_.find(variable);
+      if (variable < 0 || updates == updates_.end() || IsRead(root)) continue;
+      if (def != nullptr && std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end()) {
+        const auto& nodes = draft_.updates.at(variable);
+        const auto place = std::find(nodes.begin(), nodes.end(), command.node) - nodes.begin();
+        updates->second[static_cast<size_t>(place)] = number;
+      } else {
+        accesses_.push_back({number, variable, command.kind == CommandKind::kCopy ? command.version : draft_.VersionAt(command.node, variable)});
       }
     }
   }
-}
+
+  void Chain(const std::vector<int>& updates) {
+    for (size_t u = 1; u < updates.size(); ++u) After(updates[u], updates[u - 1]);
+  }
+
+  // `command` waits for `before`, unless it does so already or is the same.
+  void After(int command, int before) {
+    if (command < 0 || before < 0 || command == before) return;
+    reach_.MarkFrom(before);
+    if (reach_.Marked(command)) return;
+    AddEdge(before, command);
+  }
+  void AddEdge(int before, int command) {
+    draft_.command(command).after.push_back(before);
+    reach_.AddEdge(before, command);
+  }
+
+  // The update that makes the version, and the one that ends it; -1 where there is none.
+  int Begin(int variable, int version) const {
+    const auto updates = updates_.find(variable);
+    return version > 0 && updates != updates_.end() ? updates->second[static_cast<size_t>(version) - 1] : -1;
+  }
+  int End(int variable, int version) const {
+    const auto updates = updates_.find(variable);
+    return updates != updates_.end() && static_cast<size_t>(version) < updates->second.size() ? updates->second[static_cast<size_t>(version)] : -1;
+  }
+
+  void Put(int command, int variable, int version) {
+    After(command, Begin(variable, version));
+    const int end = End(variable, version);
+    if (end >= 0 && end != command) AddEdge(command, end);
+  }
+
+  // What a read waits for comes before the update that the read precedes.
+  void PutRead(const VariableRead& read) {
+    const int variable = draft_.value(read.value).variable;
+    const int end = End(variable, draft_.VersionAt(draft_.value(read.value).source.node, variable));
+    for (const int before : read.after) {
+      if (end >= 0) After(end, before);
+    }
+  }
+
+  std::vector<int> UsersOf(int value) const {
+    std::vector<int> users;
+    for (size_t c = 0; c < draft_.commands.size(); ++c) {
+      const auto& inputs = draft_.commands[c].inputs;
+      if (std::any_of(inputs.begin(), inputs.end(), [&](int input) { return input >= 0 && draft_.Root(input) == value; }))
+        users.push_back(static_cast<int>(c));
+    }
+    return users;
+  }
+
+  void OrderUsers(const VariableRead& read) {
+    const int variable = draft_.value(read.value).variable;
+    if (!updates_.contains(variable)) return;
+    const int version = draft_.VersionAt(draft_.value(read.value).source.node, variable);
+    const int end = End(variable, version);
+    const auto users = UsersOf(read.value);
+    if (end >= 0) {
+      reach_.MarkFrom(end);
+      // An update may read its own variable through the value.
+      const bool outlived = std::any_of(users.begin(), users.end(), [&](int user) { return reach_.Marked(user); });
+      if (outlived) return Put(Snapshot(read, users), variable, version);
+    }
+    for (const int user : users) Put(user, variable, version);
+  }
+
+  // Turns the read into a copy inside the device and lets its users wait for that.
+  int Snapshot(const VariableRead& read, const std::vector<int>& users) {
+    const int number = static_cast<int>(draft_.commands.size());
+    Value variable = draft_.value(read.value);
+    draft_.value(read.value).storage = Storage::kPlanned;
+    draft_.value(read.value).variable = -1;
+    DraftCommand copy;
+    copy.kind = CommandKind::kCopy;
+    copy.node = variable.source.node;
+    copy.device = variable.device;
+    copy.inputs = {static_cast<int>(draft_.values.size())};
+    copy.outputs = {read.value};
+    copy.after = read.after;
+    draft_.values.push_back(std::move(variable));
+    draft_.producer.push_back(-1);
+    draft_.producer[static_cast<size_t>(read.value)] = number;
+    reach_.AddCommand();
+    for (const int before : copy.after) reach_.AddEdge(before, number);
+    draft_.commands.push_back(std::move(copy));
+    for (const int user : users) AddEdge(number, user);
+    return number;
+  }
+
+  Draft& draft_;
+  Reachability reach_;
+  std::map<int, std::vector<int>> updates_;  // by variable: the commands of Draft::updates
+  std::vector<Access> accesses_;             // reads of the variable's memory by commands
+};
 
 }  // namespace
 
 void OrderVariables(Draft* draft) {
-  Reachability reach(*draft);
-  SnapshotReads(draft, &reach);
-  for (const auto& [variable, access] : CollectAccesses(*draft)) {
-    for (size_t u = 0; u < access.updates.size(); ++u) {
-      const int update = access.updates[u];
-      reach.MarkFrom(update);
-      const auto before = [&](int command) {
-        if (command == update || reach.Marked(command)) return;
-        draft->command(update).after.push_back(command);
-        reach.AddEdge(command, update);
-      };
-      for (size_t earlier = 0; earlier < u; ++earlier) before(access.updates[earlier]);
-      for (const int reader : access.readers) before(reader);
-    }
-  }
+  if (!draft->updates.empty()) VariableOrder(draft).Run();
 }
 
 }  // namespace lanescope::compile

@@ -24,9 +24,10 @@ void GatherRows(const GatherDims& dims, const T* params, const Index* indices, T
     const int64_t at = plane / dims.outer * dims.per_batch + row % dims.per_batch;
     return params + (plane * dims.dimension + static_cast<int64_t>(indices[at])) * dims.inner;
   };
+  const int64_t row_bytes = std::min<int64_t>(dims.inner * static_cast<int64_t>(sizeof(T)), 1024);
   team.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      if (row + kPrefetchRows < end) __builtin_prefetch(source(row + kPrefetchRows));
+      if (row + kPrefetchRows < end) PrefetchRow(source(row + kPrefetchRows), row_bytes);
       std::copy_n(source(row), dims.inner, out + row * dims.inner);
     }
   });

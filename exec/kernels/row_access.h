@@ -17,6 +17,12 @@ inline constexpr int64_t kRowBlockBytes = 1 << 18;
 // How many rows ahead a gather asks the memory for: random rows of a large table come from main memory.
 inline constexpr int64_t kPrefetchRows = 12;
 
+// Asks for every cache line of a row that is needed soon.
+inline void PrefetchRow(const void* row, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(static_cast<const char*>(row) + at, 1);
+}
+
 // Throws InvalidArgument "NAME[i,j] = v is not in [0, limit)" for the first index out of range.
 void CheckIndices(std::string_view name, const TensorRef& indices, int64_t limit);
 

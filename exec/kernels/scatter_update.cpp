@@ -36,6 +36,7 @@ void UpdateRows(Combine how, const TensorRef& variable, const TensorRef& indices
   const int64_t inner = SizeOfDims(variable.shape, 1, variable.shape.rank());
   const int64_t count = indices.NumElements();
   const bool scalar = updates.shape.rank() == 0;
+  const int64_t row_bytes = std::min<int64_t>(inner, 256) * static_cast<int64_t>(sizeof(T));
   const RowUpdate<T> update(how);
   const Index* rows = indices.as<Index>();
   const auto row_of = [&](int64_t i) { return static_cast<int64_t>(rows[i]); };
@@ -43,7 +44,9 @@ void UpdateRows(Combine how, const TensorRef& variable, const TensorRef& indices
   ranges.ForEach(team, [&](int64_t, int64_t, std::span<const int64_t> own) {
     for (size_t k = 0; k < own.size(); ++k) {
       if (k + kPrefetchRows < own.size()) {
-        __builtin_prefetch(variable.as<T>() + row_of(own[k + kPrefetchRows]) * inner, 1);
+        const int64_t next = own[k + kPrefetchRows];
+        PrefetchRow(variable.as<T>() + row_of(next) * inner, row_bytes);
+        if (!scalar) PrefetchRow(updates.as<T>() + next * inner, row_bytes);
       }
       update(inner, variable.as<T>() + row_of(own[k]) * inner,
              updates.as<T>() + (scalar ? 0 : own[k] * inner), scalar ? 0 : 1);
