@@ -48,7 +48,8 @@ struct Pipe {
   Descriptor read, write;
   Pipe() {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) Throw(Code::kResourceExhausted, "cannot make a pipe: {}", std::strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      Throw(Code::kResourceExhausted, "cannot make a pipe: {}", std::strerror(errno));
     read.Set(ends[0]);
     write.Set(ends[1]);
   }
@@ -108,11 +109,14 @@ class Child {
 class Limits {
  public:
   Limits(int64_t timeout_ms, const std::atomic<bool>& cancelled)
-      : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms)), timeout_ms_(timeout_ms), cancelled_(cancelled) {}
+      : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms)),
+        timeout_ms_(timeout_ms),
+        cancelled_(cancelled) {}
   void Check(const std::string& program) const {
     if (cancelled_.load()) Throw(Code::kCancelled, "interrupted while '{}' ran", program);
     if (std::chrono::steady_clock::now() > end_) {
-      Throw(Code::kDeadlineExceeded, "'{}' did not end within {:g} seconds", program, static_cast<double>(timeout_ms_) / 1000);
+      Throw(Code::kDeadlineExceeded, "'{}' did not end within {:g} seconds", program,
+            static_cast<double>(timeout_ms_) / 1000);
     }
   }
 
@@ -153,12 +157,14 @@ ChildResult RunChild(const std::vector<std::string>& words, const std::string& i
   while (out.read.get() >= 0 || err.read.get() >= 0) {
     limits.Check(words[0]);
     // poll ignores negative descriptors.
-    std::array<pollfd, 3> ready{{{in.write.get(), POLLOUT, 0}, {out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};
+    std::array<pollfd, 3> ready{
+        {{in.write.get(), POLLOUT, 0}, {out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};
     if (poll(ready.data(), ready.size(), kLookMs) <= 0) continue;
     if (ready[0].revents != 0) WriteSome(&in.write, input, &written);
     if (ready[1].revents != 0) ReadSome(&out.read, &result.output);
     if (ready[2].revents != 0) ReadSome(&err.read, &result.errors);
-    if (result.output.size() > kMaxOutput) Throw(Code::kResourceExhausted, "'{}' printed more than 1 GiB", words[0]);
+    if (result.output.size() > kMaxOutput)
+      Throw(Code::kResourceExhausted, "'{}' printed more than 1 GiB", words[0]);
     if (result.errors.size() > 2 * kKeptErrors) result.errors.erase(0, result.errors.size() - kKeptErrors);
   }
   while (!child.HasEnded(&result.status)) {

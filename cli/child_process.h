@@ -14,9 +14,10 @@ struct ChildResult {
   std::string errors;  // the end of its standard error
 };
 
-// Runs `words[0]` (searched in PATH, no shell) with the other words as arguments. It may leave its input unread. When the time is
-// over or `cancelled` becomes true, the program and its children are killed. Throws NotFound when it cannot be started,
-// DeadlineExceeded, Cancelled, ResourceExhausted when its output passes 1 GiB.
+// Runs `words[0]` (searched in PATH, no shell) with the other words as arguments. It may leave its input
+// unread. When the time is over or `cancelled` becomes true, the program and its children are killed. Throws
+// NotFound when it cannot be started, DeadlineExceeded, Cancelled, ResourceExhausted when its output passes 1
+// GiB.
 ChildResult RunChild(const std::vector<std::string>& words, const std::string& input, int64_t timeout_ms,
                      const std::atomic<bool>& cancelled);
 

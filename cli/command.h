@@ -23,8 +23,8 @@ const std::atomic<bool>& Interrupted();
 // Called on Ctrl-C, from the signal handler: must be async-signal-safe. Null: nothing.
 void OnInterrupt(void (*handler)());
 
-// `text` as one line that a terminal shows as it is: line breaks become "; " (after a colon or comma a blank), other control
-// characters "?".
+// `text` as one line that a terminal shows as it is: line breaks become "; " (after a colon or comma a
+// blank), other control characters "?".
 std::string OneLine(std::string_view text);
 
 }  // namespace lanescope::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/comparison.h"
 #include "cli/report.h"
+#include "cli/temporary_folder.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "exec/measure.h"
@@ -24,6 +24,7 @@ struct Options {
   std::string trace, cost, sweep, plot, reference_step;
   MachineOptions machine;
   StepOptions step;
+  PlaceOptions place;
   int steps = 10, rounds = 5, warmup = 3;
   bool no_run = false, as_json = false;
 };
@@ -37,18 +38,16 @@ struct Measurement {
 void Progress(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 // "graph.pbtxt:single,alternating" names its own strategies; a graph without takes --strategies, or
-// `annotated`.
+// `annotated`. The graph ends at the first colon before which there is a file.
 std::pair<std::string, std::vector<std::string>> SplitGraph(const std::string& text,
                                                             const std::vector<std::string>& strategies) {
-  const size_t colon = text.rfind(':');
-  if (colon != std::string::npos && !std::filesystem::exists(text)) {
-    std::vector<std::string> own;
-    for (size_t begin = colon + 1; begin <= text.size();) {
-      const size_t comma = std::min(text.find(',', begin), text.size());
-      own.push_back(text.substr(begin, comma - begin));
-      begin = comma + 1;
-    }
-    return {text.substr(0, colon), own};
+  const size_t first = text.find(':');
+  if (first != std::string::npos && !std::filesystem::exists(text)) {
+    size_t colon = first;
+    while (colon != std::string::npos && !std::filesystem::exists(text.substr(0, colon)))
+      colon = text.find(':', colon + 1);
+    if (colon == std::string::npos) colon = first;
+    return {text.substr(0, colon), SplitAtCommas(text.substr(colon + 1))};
   }
   return {text, strategies.empty() ? std::vector<std::string>{"annotated"} : strategies};
 }
@@ -71,12 +70,16 @@ class Comparer {
     if (!options_.no_run) ReadBack();
     SweepLinks();
     comparison_.verdict = Verdict(comparison_);
-    if (temporary_trace_) std::filesystem::remove(comparison_.trace);
-    if (temporary_trace_) comparison_.trace.clear();
+    if (temporary_.has_value()) comparison_.trace.clear();
     return std::move(comparison_);
   }
 
  private:
+  [[noreturn]] void ThrowInterrupted() const {
+    Throw(Code::kCancelled, "interrupted{}",
+          options_.trace.empty() ? "" : "; the trace holds what was measured");
+  }
+
   void LoadRows() {
     for (const std::string& text : options_.graphs) {
       const auto [path, strategies] = SplitGraph(text, options_.strategies);
@@ -102,8 +105,9 @@ class Comparer {
     const ComparisonRow& row = comparison_.rows.front();
     RecordedRunOptions options;
     options.keep_events = true;
-    RecordedRun probe(cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_),
-                      comparison_.machine, nullptr, options);
+    RecordedRun probe(
+        cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_, options_.place),
+        comparison_.machine, nullptr, options);
     probe.WarmUp(2);
     probe.RunSteps(5);
     probe.Finish();
@@ -131,7 +135,8 @@ class Comparer {
   void PlaceRows() {
     for (ComparisonRow& row : comparison_.rows) {
       Guard(&row, [&] {
-        row.placed = cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_);
+        row.placed =
+            cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_, options_.place);
         row.step = CompileStep(row.placed, comparison_.machine);
       });
     }
@@ -145,17 +150,16 @@ class Comparer {
       function();
     } catch (const Error& error) {
       if (error.code() == Code::kCancelled) throw;
-      row->failed = Failure{std::string(CodeName(error.code())), error.message()};
-      Progress(fmt::format("{}: {}", row->label(), error.what()));
+      row->failed = Failure{std::string(CodeName(error.code())), OneLine(error.message())};
+      Progress(fmt::format("{}: {}", row->label(), OneLine(error.what())));
     }
   }
 
   void OpenTrace() {
     comparison_.trace = options_.trace;
-    temporary_trace_ = options_.trace.empty();
-    if (temporary_trace_) {
-      comparison_.trace =
-          (std::filesystem::temp_directory_path() / fmt::format("lanescope-{}.db", getpid())).string();
+    if (options_.trace.empty()) {
+      temporary_.emplace();
+      comparison_.trace = temporary_->path() + "/trace.db";
     }
     writer_ = std::make_unique<TraceWriter>(comparison_.trace);
   }
@@ -197,8 +201,7 @@ class Comparer {
         Guard(&comparison_.rows[i], [&] {
           measurement.run->WarmUp(1);
           const size_t before = measurement.run->step_ns().size();
-          if (!measurement.run->RunSteps(options_.steps))
-            Throw(Code::kCancelled, "interrupted; the trace holds what was measured");
+          if (!measurement.run->RunSteps(options_.steps)) ThrowInterrupted();
           const auto& all = measurement.run->step_ns();
           measurement.round_medians.push_back(
               Median(std::vector<double>(all.begin() + static_cast<ptrdiff_t>(before), all.end())));
@@ -245,14 +248,15 @@ class Comparer {
       ComparisonRow& row = comparison_.rows[i];
       if (!row.step.has_value()) continue;
       const Workload& workload = *row.placed.workload;
+      if (Interrupted().load()) ThrowInterrupted();
       PredictedRow predicted;
+      predicted.steps = std::max(1, options_.steps);
       predicted.prediction = lanescope::Predict(workload.graph(), workload.info(), row.step->schedule,
                                                 comparison_.machine, costs, settings_);
       predicted.in_sample = static_cast<int>(i) == in_sample_row_;
       row.step->placed = &row.placed;
-      predicted.run =
-          WritePrediction(writer_.get(), *row.step, comparison_.machine, predicted.prediction,
-                          std::max(1, options_.steps), comparison_.prediction_of, predicted.in_sample);
+      predicted.run = WritePrediction(writer_.get(), *row.step, comparison_.machine, predicted.prediction,
+                                      predicted.steps, comparison_.prediction_of, predicted.in_sample);
       row.predicted = std::move(predicted);
     }
   }
@@ -329,6 +333,8 @@ class Comparer {
 
   const Options& options_;
   Comparison comparison_;
+  std::optional<TemporaryFolder>
+      temporary_;  // of the trace, where nobody wants to keep it; outlives the writer
   std::vector<std::unique_ptr<Workload>> workloads_;
   std::unique_ptr<TraceWriter> writer_;
   std::vector<Measurement> measurements_;
@@ -338,7 +344,6 @@ class Comparer {
   std::unique_ptr<CalibratedCost> costs_;
   PredictionSettings settings_;
   int in_sample_row_ = -1;
-  bool temporary_trace_ = false;
 
  public:
   // Rows refer to these.
@@ -350,7 +355,7 @@ void Run(const Options& options) {
   const Comparison comparison = comparer.Run();
   const auto workloads = comparer.TakeWorkloads();
   if (options.as_json) {
-    fmt::print("{}\n", ComparisonJson(comparison).dump());
+    fmt::print("{}\n", JsonText(ComparisonJson(comparison)));
   } else {
     PrintComparison(comparison);
     if (!options.sweep.empty() && comparison.sweep.has_value()) PrintSweep(*comparison.sweep);
@@ -377,7 +382,8 @@ void AddCompare(CLI::App* app) {
   command
       ->add_option("--strategies", options->strategies,
                    "Strategies of the graphs that have none of their own")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--trace", options->trace, "Trace file that all runs are appended to");
   command->add_option("--steps", options->steps, "Steps of a row in a round")
       ->capture_default_str()
@@ -399,6 +405,7 @@ void AddCompare(CLI::App* app) {
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);
   options->step.Add(command);
+  options->place.Add(command);
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([options] { Run(*options); });
 }

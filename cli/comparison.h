@@ -35,6 +35,7 @@ struct MeasuredRow {
 
 struct PredictedRow {
   int run = 0;
+  int steps = 0;  // of that run
   Prediction prediction;
   bool in_sample = false;
 };
@@ -74,6 +75,8 @@ nlohmann::json ComparisonJson(const Comparison& comparison);
 // The bandwidths at which rows cross and what binds them at an infinitely fast link.
 void PrintSweep(const Sweep& sweep);
 std::string SweepSvg(const Sweep& sweep, const std::string& title);
+// {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
+nlohmann::json SweepJson(const Sweep& sweep);
 // "link.bandwidth=0.1GB/s..100GB/s". Throws InvalidArgument.
 SweepRange ParseSweep(std::string_view text, const Machine& machine);
 

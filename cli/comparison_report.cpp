@@ -58,6 +58,7 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
       row.measured ? MeasuredJson(comparison.machine, row.step->schedule, *row.measured) : json(nullptr);
   result["predicted"] =
       row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
+  if (row.predicted) result["predicted"]["steps"] = row.predicted->steps;
   result["error"] = row.error() ? json(*row.error()) : json(nullptr);
   result["noise"] = row.measured ? json(row.measured->noise) : json(nullptr);
   result["uncalibrated_share"] =
@@ -141,7 +142,7 @@ void PrintDevices(const Comparison& comparison, int width) {
       const int64_t peak = row.step ? row.step->schedule.peak_bytes[i] : 0;
       const int64_t limit = machine.device(d).memory_bytes;
       fmt::print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak),
-                                        limit > 0 ? " of " + FormatBytes(limit) : ""));
+                                        limit > 0 ? fmt::format(" of {}", FormatBytes(limit)) : ""));
     }
     fmt::print("\n");
   }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -17,11 +18,13 @@ struct Options {
 };
 
 void PrintTable(const Machine& machine) {
-  fmt::print("{:<8} {:<9} {:<24} {:>10} {:>8} {:>8}\n", "Device", "Kind", "Model", "Memory", "Workers",
-             "Copies");
+  size_t model = 16;
+  for (const DeviceSpec& device : machine.devices) model = std::max(model, device.model.size());
+  fmt::print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", "Device", "Kind", "Model", model, "Memory",
+             "Workers", "Copy engines");
   for (const DeviceSpec& device : machine.devices) {
-    fmt::print("{:<8} {:<9} {:<24} {:>10} {:>8} {:>8}\n", device.local_name(), DeviceKindName(device.kind),
-               device.model, device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
+    fmt::print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", device.local_name(), DeviceKindName(device.kind),
+               device.model, model, device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
                device.workers, device.is_gpu() ? std::to_string(device.copy_engines) : "-");
   }
   fmt::print("\n{:<18} {:>12} {:>10}  {}\n", "Link", "Bandwidth", "Latency", "Note");
@@ -40,9 +43,6 @@ void PrintTable(const Machine& machine) {
                    machine.device(link.b).local_name(),
                FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note);
   }
-  fmt::print(
-      "\nNo physical GPU: this build has no CUDA backend. Virtual GPUs are host threads with memory of their "
-      "own.\n");
 }
 
 // Writes what was measured into the machine: rates of the host-made devices and a size-to-time table per
@@ -84,6 +84,11 @@ void Run(const Options& options) {
     return;
   }
   PrintTable(machine);
+  if (options.machine.file.empty()) {
+    fmt::print(
+        "\nNo physical GPU: this build has no CUDA backend. Virtual GPUs are host threads with memory of "
+        "their own.\n");
+  }
   if (!options.measure) return;
   fmt::print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", host.flops_per_second / 1e9,
              FormatBandwidth(host.bytes_per_second));

@@ -1,5 +1,6 @@
 #include "cli/external_strategy.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -23,23 +24,30 @@ json NodeJson(const Workload& workload, const Machine& machine, int id, int grou
   for (const Endpoint& input : node.inputs) inputs.push_back(graph.TensorName(input));
   for (const int control : node.control_inputs) inputs.push_back("^" + graph.node(control).name);
   for (const TensorInfo& output : workload.info().outputs(id)) {
-    const int64_t elements = output.shape.NumElements();
-    const json bytes = elements < 0 ? json(nullptr) : json(elements * static_cast<int64_t>(ElementSize(output.dtype)));
-    outputs.push_back({{"dtype", DataTypeName(output.dtype)}, {"shape", ShapeJson(output.shape)}, {"bytes", bytes}});
+    outputs.push_back({{"dtype", DataTypeName(output.dtype)},
+                       {"shape", ShapeJson(output.shape)},
+                       {"bytes", BytesOf(output)}});
   }
-  for (const int device : FeasibleDevices(node, machine, KernelTable::Global())) devices.push_back(machine.device(device).local_name());
-  const OpWork work = WorkOf(node, workload.info().inputs(graph, id), workload.info().outputs(id));
-  return {{"name", node.name}, {"op", node.op},     {"device", node.device},  {"inputs", inputs},    {"outputs", outputs},
-          {"devices", devices}, {"group", group}, {"flops", work.flops}, {"bytes", work.bytes}};
+  for (const int device : FeasibleDevices(node, machine, KernelTable::Global()))
+    devices.push_back(machine.device(device).local_name());
+  const OpWork work = WorkOf(node, InputInfos(graph, workload.info(), id), workload.info().outputs(id));
+  return {{"name", node.name}, {"op", node.op},       {"device", node.device},
+          {"inputs", inputs},  {"outputs", outputs},  {"devices", devices},
+          {"group", group},    {"flops", work.flops}, {"bytes", work.bytes}};
 }
 
 json GraphJson(const Workload& workload, const Machine& machine) {
   const Graph& graph = workload.graph();
   const std::vector<int> groups = ColocationGroups(graph);
   json nodes = json::array(), feeds = json::array();
-  for (int id = 0; id < graph.num_nodes(); ++id) nodes.push_back(NodeJson(workload, machine, id, groups[static_cast<size_t>(id)]));
+  for (int id = 0; id < graph.num_nodes(); ++id)
+    nodes.push_back(NodeJson(workload, machine, id, groups[static_cast<size_t>(id)]));
   for (const auto& [name, feed] : workload.spec().feeds) feeds.push_back(name);
-  return {{"name", workload.name()}, {"nodes", nodes}, {"feeds", feeds}, {"fetches", workload.spec().fetches}, {"targets", workload.spec().targets}};
+  return {{"name", workload.name()},
+          {"nodes", nodes},
+          {"feeds", feeds},
+          {"fetches", workload.spec().fetches},
+          {"targets", workload.spec().targets}};
 }
 
 json LaunchCostsJson(const Workload& workload, const Machine& machine, const CostModel& costs) {
@@ -47,10 +55,11 @@ json LaunchCostsJson(const Workload& workload, const Machine& machine, const Cos
   json nodes = json::object();
   for (int id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
-    const auto inputs = workload.info().inputs(graph, id);
+    const auto inputs = InputInfos(graph, workload.info(), id);
     json& entry = nodes[node.name] = json::object();
     for (const int device : FeasibleDevices(node, machine, KernelTable::Global())) {
-      entry[machine.device(device).local_name()] = costs.Launch(machine, device, node, inputs, workload.info().outputs(id)).ns;
+      entry[machine.device(device).local_name()] =
+          costs.Launch(machine, device, node, inputs, workload.info().outputs(id)).ns;
     }
   }
   return nodes;
@@ -88,7 +97,8 @@ std::vector<std::string> Words(std::string_view program) {
 }
 
 std::string LastLine(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.remove_suffix(1);
   const size_t line = text.rfind('\n');
   return std::string(line == std::string_view::npos ? text : text.substr(line + 1));
 }
@@ -96,18 +106,22 @@ std::string LastLine(std::string_view text) {
 }  // namespace
 
 std::string ExternalStrategyInput(const Workload& workload, const Machine& machine, const CostModel& costs) {
-  const json input = {{"graph", GraphJson(workload, machine)},
-                      {"costs", {{"nodes", LaunchCostsJson(workload, machine, costs)}, {"copies", CopyCostsJson(machine, costs)}}},
-                      {"machine", json::parse(MachineToJson(machine))}};
+  const json input = {
+      {"graph", GraphJson(workload, machine)},
+      {"costs",
+       {{"nodes", LaunchCostsJson(workload, machine, costs)}, {"copies", CopyCostsJson(machine, costs)}}},
+      {"machine", json::parse(MachineToJson(machine))}};
   return JsonText(input) + "\n";
 }
 
-Placement PlaceByProgram(std::string_view program, const Workload& workload, const Machine& machine, const CostModel& costs,
-                         const Placement& base, int64_t timeout_ms) {
-  const ChildResult result = RunChild(Words(program), ExternalStrategyInput(workload, machine, costs), timeout_ms, Interrupted());
+Placement PlaceByProgram(std::string_view program, const Workload& workload, const Machine& machine,
+                         const CostModel& costs, const Placement& base, int64_t timeout_ms) {
+  const ChildResult result =
+      RunChild(Words(program), ExternalStrategyInput(workload, machine, costs), timeout_ms, Interrupted());
   if (result.status != 0) {
     const std::string reason = LastLine(result.errors);
-    Throw(Code::kFailedPrecondition, "'{}' ended with status {}: {}", program, result.status, reason.empty() ? "it printed no reason" : reason);
+    Throw(Code::kFailedPrecondition, "'{}' ended with status {}: {}", program, result.status,
+          reason.empty() ? "it printed no reason" : reason);
   }
   try {
     return ParsePlacement(result.output, workload.graph(), machine, base);

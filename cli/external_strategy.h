@@ -12,10 +12,11 @@ namespace lanescope::cli {
 // What the program reads on its standard input (docs/cli.md): {"graph", "costs", "machine"}.
 std::string ExternalStrategyInput(const Workload& workload, const Machine& machine, const CostModel& costs);
 
-// Runs `program` and reads a placement from its standard output; nodes that it does not name keep the device of `base`.
-// `program` is a file, or a program with arguments, split at blanks; no shell is involved. Throws what RunChild throws,
-// FailedPrecondition with the last line of its standard error when it fails, InvalidArgument for what is no placement.
-Placement PlaceByProgram(std::string_view program, const Workload& workload, const Machine& machine, const CostModel& costs,
-                         const Placement& base, int64_t timeout_ms);
+// Runs `program` and reads a placement from its standard output; nodes that it does not name keep the device
+// of `base`. `program` is a file, or a program with arguments, split at blanks; no shell is involved. Throws
+// what RunChild throws, FailedPrecondition with the last line of its standard error when it fails,
+// InvalidArgument for what is no placement.
+Placement PlaceByProgram(std::string_view program, const Workload& workload, const Machine& machine,
+                         const CostModel& costs, const Placement& base, int64_t timeout_ms);
 
 }  // namespace lanescope::cli

@@ -32,10 +32,12 @@ void CatchSignals() {
   action.sa_handler = HandleSignal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
   sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a program that still has a trace to finish
+  signal(SIGPIPE,
+         SIG_IGN);  // a reader that goes away must not end a program that still has a trace to finish
 }
 
-// A file opened while a standard stream is closed would take its number, and what is printed would land in it.
+// A file opened while a standard stream is closed would take its number, and what is printed would land in
+// it.
 void OpenStandardStreams() {
   for (int stream = 0; stream <= 2; ++stream) {
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != stream) _exit(kFailed);
@@ -51,13 +53,14 @@ int Fail(std::string_view code, std::string_view message) {
 // What standard output did not take: a reader that has seen enough is no failure.
 int FailToPrint(int error) {
   if (error == EPIPE) return 0;
-  return Fail(CodeName(Code::kDataLoss), fmt::format("cannot write to standard output: {}", std::strerror(error)));
+  return Fail(CodeName(Code::kDataLoss),
+              fmt::format("cannot write to standard output: {}", std::strerror(error)));
 }
 
-int FailUsage(const CLI::App& app, const CLI::ParseError& error) {
+int FailUsage(const CLI::App& app, std::string_view problem) {
   std::string command = app.get_name();
   for (const CLI::App* subcommand : app.get_subcommands()) command += " " + subcommand->get_name();
-  fmt::print(stderr, "error: InvalidArgument: {} (see {} --help)\n", OneLine(error.what()), command);
+  fmt::print(stderr, "error: InvalidArgument: {} (see {} --help)\n", OneLine(problem), command);
   return kUsage;
 }
 
@@ -68,7 +71,8 @@ int Finish() {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Where should each operator of a graph run, and what would any other placement cost?", "lanescope");
+  CLI::App app("Where should each operator of a graph run, and what would any other placement cost?",
+               "lanescope");
   app.set_version_flag("--version", LANESCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -80,17 +84,22 @@ int Main(int argc, char** argv) {
   AddCalibrate(&app);
   AddSummary(&app);
   AddQuery(&app);
+  const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+    return FailUsage(app, fmt::format("there is no subcommand '{}'", argv[1]));
+  }
   try {
     app.parse(argc, argv);
     return Finish();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return FailUsage(app, error);
+    if (error.get_exit_code() != 0) return FailUsage(app, error.what());
     app.exit(error);
     return Finish();
   } catch (const Error& error) {
     return Fail(CodeName(error.code()), error.message());
   } catch (const std::bad_alloc&) {
-    return Fail(CodeName(Code::kResourceExhausted), "the host has no memory left for this; use a smaller graph or batch");
+    return Fail(CodeName(Code::kResourceExhausted),
+                "the host has no memory left for this; use a smaller graph or batch");
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return FailToPrint(error.code().value());
     return Fail(CodeName(Code::kInternal), error.what());

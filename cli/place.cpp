@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/report.h"
 #include "cli/workload.h"
 #include "core/file.h"
 #include "core/graph_io.h"
@@ -20,22 +21,15 @@ struct Options {
   std::string output;
   MachineOptions machine;
   StepOptions step;
+  PlaceOptions place;
   bool log = false;
   bool dump = false;
   bool as_json = false;
 };
 
-json ShapeJson(const Shape& shape) {
-  if (!shape.known_rank()) return nullptr;
-  json dims = json::array();
-  for (const Dim dim : shape.dims()) dims.push_back(IsExact(dim) ? json(dim) : json(nullptr));
-  return dims;
-}
-
 json NodeJson(const Workload& workload, int id, const DeviceSpec& device) {
   const Node& node = workload.graph().node(id);
-  std::vector<TensorInfo> inputs;
-  for (const Endpoint& input : node.inputs) inputs.push_back(workload.info().of(input));
+  const auto inputs = InputInfos(workload.graph(), workload.info(), id);
   const auto outputs = workload.info().outputs(id);
   json shapes = json::array(), dtypes = json::array();
   for (const TensorInfo& output : outputs) {
@@ -110,48 +104,52 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
   if (traffic.empty()) fmt::print("none\n");
 }
 
+// Where the placer had no say (a file, a program), the order is still that in which it looked at the nodes.
+void PrintLog(const Graph& graph, const Machine& machine, const Placement& placement,
+              const std::vector<int>& order, std::FILE* out) {
+  for (const int id : order) {
+    const DeviceSpec& device = machine.device(placement.device[static_cast<size_t>(id)]);
+    fmt::print(out, "{}\n", PlacementLogLine(graph.node(id), device));
+  }
+}
+
+void Save(const Graph& graph, const Machine& machine, const Placement& placement, const std::string& path) {
+  if (path.ends_with(".json")) return WriteFile(path, PlacementToJson(placement, graph, machine));
+  Graph placed = graph;
+  for (int id = 0; id < placed.num_nodes(); ++id) {
+    placed.node(id).device = machine.device(placement.device[static_cast<size_t>(id)]).name;
+  }
+  WriteGraph(placed, path);
+}
+
 void Run(const Options& options) {
-  const Workload workload(options.graph, options.step);
+  const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
   const Machine machine = options.machine.Load();
   const RooflineCost costs;
-  PlacedGraph placed = Place(workload, options.strategy, machine, costs);
+  std::vector<int> order;
+  PlaceOptions place = options.place;
+  if (options.log) place.order = &order;
+  const PlacedGraph placed = Place(workload, options.strategy, machine, costs, place);
   const Graph& graph = workload.graph();
-  if (options.log) {
-    PlacerOptions placer = workload.placer();
-    for (const int id : graph.TopologicalOrder()) {
-      fmt::print("{}\n", PlacementLogLine(graph.node(id),
-                                          machine.device(placed.placement.device[static_cast<size_t>(id)])));
-    }
-  }
+  const bool only_log = options.log && !options.as_json && !options.dump;
+  if (options.log) PrintLog(graph, machine, placed.placement, order, only_log ? stdout : stderr);
+  if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
+  if (only_log) return;
   const CompileRequest request = workload.StepCompileRequest();
-  if (!options.output.empty()) {
-    if (options.output.ends_with(".json")) {
-      WriteFile(options.output, PlacementToJson(placed.placement, graph, machine));
-    } else {
-      Graph copy = graph;
-      for (int id = 0; id < copy.num_nodes(); ++id)
-        copy.node(id).device = machine.device(placed.placement.device[static_cast<size_t>(id)]).name;
-      WriteGraph(copy, options.output);
-    }
-  }
   const Schedule schedule = Compile(graph, workload.info(), request, placed.placement, machine);
   if (options.dump) {
     fmt::print("{}", DumpSchedule(graph, machine, schedule));
     return;
   }
   const auto transfers = ListTransfers(graph, workload.info(), request, placed.placement, machine);
-  if (options.as_json) {
-    json nodes = json::array();
-    for (int id = 0; id < graph.num_nodes(); ++id) {
-      nodes.push_back(
-          NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
-    }
-    const json result = {
-        {"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
-    fmt::print("{}\n", result.dump());
-  } else if (!options.log) {
-    PrintTable(workload, machine, placed, schedule, transfers);
+  if (!options.as_json) return PrintTable(workload, machine, placed, schedule, transfers);
+  json nodes = json::array();
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    nodes.push_back(NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
   }
+  const json result = {
+      {"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
+  fmt::print("{}\n", JsonText(result));
 }
 
 }  // namespace
@@ -160,11 +158,12 @@ void AddPlace(CLI::App* app) {
   auto* command = app->add_subcommand("place", "Place a graph and print or save where everything goes");
   auto options = std::make_shared<Options>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
-  command->add_option("--strategy", options->strategy, "Strategy, @placement.json")->capture_default_str();
+  command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command->add_option("-o,--output", options->output,
                       "Write the placed graph (.pb, .pbtxt) or the placement (.json)");
   options->machine.Add(command);
   options->step.Add(command);
+  options->place.Add(command);
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
   command->add_flag("--json", options->as_json, "Print JSON");

@@ -10,15 +10,6 @@
 #include "sims/simulator.h"
 
 namespace lanescope::cli {
-namespace {
-
-std::vector<TensorInfo> InputInfos(const Graph& graph, const GraphInfo& info, int node) {
-  std::vector<TensorInfo> inputs;
-  for (const Endpoint& input : graph.node(node).inputs) inputs.push_back(info.of(input));
-  return inputs;
-}
-
-}  // namespace
 
 CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine) {
   const Graph& graph = run.placed().workload->graph();

@@ -32,7 +32,9 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, Trac
                          const RecordedRunOptions& options)
     : placed_(placed), machine_(machine), writer_(writer), options_(options) {
   const Workload& workload = *placed_.workload;
-  session_ = std::make_unique<exec::Session>(workload.graph(), placed_.placement, machine);
+  exec::SessionOptions session;
+  if (workload.seed().has_value()) session.seed = *workload.seed();
+  session_ = std::make_unique<exec::Session>(workload.graph(), placed_.placement, machine, session);
   if (!workload.spec().init.empty()) session_->Run(workload.InitRequest());
   request_ = workload.StepRequest(0);
   step_ = &session_->Prepare(request_);
@@ -56,7 +58,11 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, Trac
 RecordedRun::~RecordedRun() { running.store(nullptr); }
 
 void RecordedRun::Consume(std::span<const Event> events) {
-  if (options_.keep_events) events_.insert(events_.end(), events.begin(), events.end());
+  if (options_.keep_events) {
+    const size_t room = options_.max_events - std::min(options_.max_events, events_.size());
+    events_.insert(events_.end(), events.begin(),
+                   events.begin() + static_cast<ptrdiff_t>(std::min(room, events.size())));
+  }
   if (trace_sink_ != nullptr) trace_sink_->Consume(events);
 }
 

@@ -17,8 +17,9 @@
 namespace lanescope::cli {
 
 struct RecordedRunOptions {
-  bool keep_events = false;  // for calibration and reports
-  double copy_cores = 0.1;   // cores that one copy between devices keeps busy, to judge oversubscription
+  bool keep_events = false;      // for calibration and reports
+  size_t max_events = SIZE_MAX;  // kept at most
+  double copy_cores = 0.1;       // cores that one copy between devices keeps busy, to judge oversubscription
   int64_t timeout_ns = 0;
 };
 

@@ -12,6 +12,15 @@ namespace lanescope::cli {
 
 using nlohmann::json;
 
+std::string JsonText(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json ShapeJson(const Shape& shape) {
+  if (!shape.known_rank()) return nullptr;
+  json dims = json::array();
+  for (const Dim dim : shape.dims()) dims.push_back(IsExact(dim) ? json(dim) : json(nullptr));
+  return dims;
+}
+
 json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies) {
   json result;
   for (int c = 0; c < kNumCopyClasses; ++c) {

@@ -11,6 +11,10 @@
 
 namespace lanescope::cli {
 
+// One line; bytes that are no UTF-8 are replaced.
+std::string JsonText(const nlohmann::json& json);
+// Sizes; null for one that is not exact, null for all of an unknown rank.
+nlohmann::json ShapeJson(const Shape& shape);
 // The keys of a prediction in design section 6.1: step_ns, busy, peak_bytes, copies, critical_path_ns.
 nlohmann::json PredictionJson(const Machine& machine, const Prediction& prediction);
 // {"device_to_device": {"count", "bytes", "ns"}, ...} from totals per step.

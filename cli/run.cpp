@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/recorded_run.h"
+#include "cli/report.h"
 #include "cli/workload.h"
 #include "core/error.h"
 #include "traces/statistics.h"
@@ -18,11 +20,14 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMaxPrintedElements = 10000;
+// Oversubscription is judged by this many events; more are not held in memory.
+constexpr size_t kJudgedEvents = size_t{1} << 21;
 
 struct Options {
   std::string graph, strategy = "annotated", trace, save_fetches;
   MachineOptions machine;
   StepOptions step;
+  PlaceOptions place;
   int steps = 10, warmup = 2;
   int64_t timeout_ms = 0;
   bool as_json = false;
@@ -77,59 +82,93 @@ void PrintResult(const RecordedRun& run, const Spread& spread, const std::string
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
     std::string values;
-    for (int64_t k = 0; k < std::min<int64_t>(tensor.NumElements(), 8); ++k)
-      values += (k == 0 ? "" : " ") + ElementJson(tensor, k).dump();
+    for (int64_t k = 0; k < std::min<int64_t>(tensor.NumElements(), 8); ++k) {
+      values += k == 0 ? "" : " ";
+      values += JsonText(ElementJson(tensor, k));
+    }
     fmt::print("  {} {}{} = {}{}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
                tensor.shape().ToString(), values, tensor.NumElements() > 8 ? " ..." : "");
   }
   if (!trace.empty()) fmt::print("recorded as run {} of {}\n", run.run_id(), trace);
 }
 
-void Run(const Options& options) {
-  Machine machine = options.machine.Load();
-  StepOptions step = options.step;
-  const Workload workload(options.graph, step);
-  const RooflineCost costs;
-  std::unique_ptr<TraceWriter> writer;
-  if (!options.trace.empty()) writer = std::make_unique<TraceWriter>(options.trace);
-  if (!options.save_fetches.empty()) std::filesystem::create_directories(options.save_fetches);
-  RecordedRunOptions run_options;
-  run_options.keep_events = true;
-  run_options.timeout_ns = options.timeout_ms * 1000000;
-  RecordedRun run(Place(workload, options.strategy, machine, costs), machine, writer.get(), run_options);
-  if (!options.save_fetches.empty()) {
-    run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
-      SaveFetches(options.save_fetches, workload.spec().fetches, number, fetches);
-    };
-  }
-  try {
-    run.WarmUp(options.warmup);
-    run.RunSteps(options.steps);
-  } catch (const Error& error) {
-    run.Finish(error.what());
-    if (writer != nullptr) writer->Close();
-    throw;
-  }
-  run.Finish(Interrupted().load() ? "Cancelled: interrupted" : "");
-  if (writer != nullptr) writer->Close();
-  const auto spread = SpreadOf(run.step_ns());
-  if (!spread.has_value()) Throw(Code::kCancelled, "interrupted before the first step was complete");
-  if (!options.as_json) return PrintResult(run, *spread, options.trace);
+json ResultJson(const RecordedRun& run, const Spread& spread, const std::string& trace) {
   json fetches = json::array();
+  const auto& names = run.placed().workload->spec().fetches;
   for (size_t i = 0; i < run.last_fetches().size(); ++i)
-    fetches.push_back(TensorJson(workload.spec().fetches[i], run.last_fetches()[i]));
+    fetches.push_back(TensorJson(names[i], run.last_fetches()[i]));
   json result;
-  result["trace"] = options.trace.empty() ? json(nullptr) : json(options.trace);
-  result["run"] = writer != nullptr ? json(run.run_id()) : json(nullptr);
+  result["trace"] = trace.empty() ? json(nullptr) : json(trace);
+  result["run"] = trace.empty() ? json(nullptr) : json(run.run_id());
   result["steps"] = run.step_ns().size();
-  result["step_ns"] = {{"median", std::llround(spread->median)},
-                       {"p25", std::llround(spread->p25)},
-                       {"p75", std::llround(spread->p75)},
-                       {"min", spread->min},
-                       {"max", spread->max}};
+  result["step_ns"] = {{"median", std::llround(spread.median)},
+                       {"p25", std::llround(spread.p25)},
+                       {"p75", std::llround(spread.p75)},
+                       {"min", spread.min},
+                       {"max", spread.max}};
   result["oversubscribed"] = run.oversubscribed();
   result["fetches"] = fetches;
-  fmt::print("{}\n", result.dump());
+  return result;
+}
+
+void MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) Throw(Code::kNotFound, "cannot make the folder '{}': {}", path, error.message());
+}
+
+// Steps until all are done, or something ends them: then the trace says what, and so does the exception.
+void RunSteps(const Options& options, TraceWriter* writer, RecordedRun* run) {
+  const auto finish = [&](const std::string& error) {
+    run->Finish(error);
+    if (writer != nullptr) writer->Close();
+  };
+  bool done = false;
+  try {
+    run->WarmUp(options.warmup);
+    done = run->RunSteps(options.steps);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCancelled) {
+      finish(error.what());
+      throw;
+    }
+  }
+  finish(done ? "" : "Cancelled: interrupted");
+  if (done) return;
+  Throw(Code::kCancelled, "interrupted after {} of {} steps{}", run->step_ns().size(), options.steps,
+        writer != nullptr ? fmt::format("; they are run {} of {}", run->run_id(), options.trace) : "");
+}
+
+void Run(const Options& options) {
+  const Machine machine = options.machine.Load();
+  const Workload workload(options.graph, options.step);
+  const RooflineCost costs;
+  PlacedGraph placed = Place(workload, options.strategy, machine, costs, options.place);
+  if (!options.save_fetches.empty()) MakeFolder(options.save_fetches);
+  std::unique_ptr<TraceWriter> writer;
+  if (!options.trace.empty()) writer = std::make_unique<TraceWriter>(options.trace);
+  RecordedRunOptions run_options;
+  run_options.keep_events = true;
+  run_options.max_events = kJudgedEvents;
+  run_options.timeout_ns = options.timeout_ms * 1000000;
+  RecordedRun run(placed, machine, writer.get(), run_options);
+  {
+    Progress progress("step", options.steps);
+    run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
+      if (!options.save_fetches.empty())
+        SaveFetches(options.save_fetches, workload.spec().fetches, number, fetches);
+      progress.Update(static_cast<int64_t>(run.step_ns().size()));
+    };
+    RunSteps(options, writer.get(), &run);
+    run.on_step = nullptr;
+  }
+  const auto spread = SpreadOf(run.step_ns());
+  LANESCOPE_CHECK(spread.has_value());
+  if (options.as_json) {
+    fmt::print("{}\n", JsonText(ResultJson(run, *spread, options.trace)));
+  } else {
+    PrintResult(run, *spread, options.trace);
+  }
 }
 
 }  // namespace
@@ -138,7 +177,7 @@ void AddRun(CLI::App* app) {
   auto* command = app->add_subcommand("run", "Execute steps of a graph and record a trace");
   auto options = std::make_shared<Options>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
-  command->add_option("--strategy", options->strategy, "Strategy, or @placement.json")->capture_default_str();
+  command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command->add_option("--steps", options->steps, "Recorded steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000000));
@@ -150,8 +189,16 @@ void AddRun(CLI::App* app) {
                       "Folder for the fetches of every step as .npy files");
   command->add_option("--timeout", options->timeout_ms, "Milliseconds that one step may take")
       ->check(CLI::Range(int64_t{0}, int64_t{86400000}));
+  command
+      ->add_option("--seed", options->step.seed,
+                   "Seed of random ops and generated feeds that have none of their own")
+      ->check([](const std::string& text) {
+        return text.find_first_not_of("0123456789") == std::string::npos ? ""
+                                                                         : "must be a whole number from 0 on";
+      });
   options->machine.Add(command);
   options->step.Add(command);
+  options->place.Add(command);
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([options] { Run(*options); });
 }

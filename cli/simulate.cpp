@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/comparison.h"
 #include "cli/prediction.h"
 #include "cli/report.h"
 #include "cli/workload.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/recorder.h"
 #include "sims/cost_model.h"
 
@@ -18,9 +20,10 @@ namespace {
 using nlohmann::json;
 
 struct Options {
-  std::string graph, strategy = "annotated", cost, trace;
+  std::string graph, strategy = "annotated", cost, trace, sweep, plot;
   MachineOptions machine;
   StepOptions step;
+  PlaceOptions place;
   std::vector<std::string> set;
   int steps = 1;
   bool as_json = false, batch = false;
@@ -68,23 +71,59 @@ void RunBatch(const Workload& workload, const Machine& machine, const Model& mod
       const CompiledStep step = CompileStep(placed, machine);
       const Prediction prediction =
           Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
-      fmt::print("{}\n", ResultJson(machine, step.schedule, prediction, NowNs() - start).dump());
+      fmt::print("{}\n", JsonText(ResultJson(machine, step.schedule, prediction, NowNs() - start)));
     } catch (const Error& error) {
-      fmt::print("{}\n",
-                 json{{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}.dump());
+      fmt::print(
+          "{}\n",
+          JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", OneLine(error.message())}}}}));
     }
+    std::fflush(stdout);  // whoever sends the next line may first want this answer
   }
+  if (Interrupted().load()) Throw(Code::kCancelled, "interrupted");
+}
+
+// What --strategy names, placed and compiled. The steps refer to the placed graphs.
+struct Candidates {
+  std::vector<PlacedGraph> placed;
+  std::vector<CompiledStep> steps;
+};
+
+Candidates Prepare(const Options& options, const Workload& workload, const Machine& machine,
+                   const CostModel& costs) {
+  Candidates candidates;
+  for (const std::string& strategy : SplitAtCommas(options.strategy)) {
+    candidates.placed.push_back(Place(workload, strategy, machine, costs, options.place));
+  }
+  for (const PlacedGraph& placed : candidates.placed)
+    candidates.steps.push_back(CompileStep(placed, machine));
+  return candidates;
+}
+
+Sweep SweepCandidates(const Options& options, const Machine& machine, const Model& model,
+                      const Candidates& candidates) {
+  std::vector<SweepCandidate> rows;
+  for (const CompiledStep& step : candidates.steps) {
+    const Workload& workload = *step.placed->workload;
+    rows.push_back({step.placed->strategy, &workload.graph(), &workload.info(), &step.schedule});
+  }
+  PredictionSettings settings = model.settings;
+  settings.draws = 0;
+  Sweep sweep = RunSweep(machine, *model.costs, settings, rows, ParseSweep(options.sweep, machine));
+  const std::string& graph = candidates.placed.front().workload->name();
+  if (!options.plot.empty())
+    WriteFile(options.plot, SweepSvg(sweep, fmt::format("Step time of {} by link bandwidth", graph)));
+  return sweep;
 }
 
 void Run(const Options& options) {
-  const Workload workload(options.graph, options.step);
+  const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
   Machine machine = options.machine.Load();
   for (const std::string& change : options.set) ApplyMachineChange(change, &machine);
   const Model model = LoadModel(options.cost);
   if (options.batch) return RunBatch(workload, machine, model);
   const int64_t start = NowNs();
-  const PlacedGraph placed = Place(workload, options.strategy, machine, *model.costs);
-  const CompiledStep step = CompileStep(placed, machine);
+  const Candidates candidates = Prepare(options, workload, machine, *model.costs);
+  const CompiledStep& step = candidates.steps.front();
   const Prediction prediction =
       Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
   const int64_t wall_ns = NowNs() - start;
@@ -93,11 +132,25 @@ void Run(const Options& options) {
     WritePrediction(&writer, step, machine, prediction, options.steps, model.origin, false);
     writer.Close();
   }
+  std::optional<Sweep> sweep;
+  if (!options.sweep.empty()) sweep = SweepCandidates(options, machine, model, candidates);
   if (options.as_json) {
-    fmt::print("{}\n", ResultJson(machine, step.schedule, prediction, wall_ns).dump());
+    json result = ResultJson(machine, step.schedule, prediction, wall_ns);
+    if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
+    fmt::print("{}\n", JsonText(result));
     return;
   }
-  PrintPrediction(workload.name(), placed.strategy, machine, step.schedule, prediction, model.origin);
+  PrintPrediction(workload.name(), step.placed->strategy, machine, step.schedule, prediction, model.origin);
+  if (sweep.has_value()) PrintSweep(*sweep);
+  if (!options.plot.empty()) fmt::print("plot: {}\n", options.plot);
+}
+
+void Check(const Options& options) {
+  if (options.sweep.empty() && options.strategy.find(',') != std::string::npos) {
+    throw CLI::ValidationError("--strategy",
+                               "several strategies need --sweep; `compare --no-run` shows them side by side");
+  }
+  if (options.sweep.empty() && !options.plot.empty()) throw CLI::ValidationError("--plot", "needs --sweep");
 }
 
 }  // namespace
@@ -106,21 +159,34 @@ void AddSimulate(CLI::App* app) {
   auto* command = app->add_subcommand("simulate", "Predict a step without devices");
   auto options = std::make_shared<Options>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
-  command->add_option("--strategy", options->strategy, "Strategy, or @placement.json")->capture_default_str();
+  command
+      ->add_option("--strategy", options->strategy,
+                   StrategyNames() + "; with --sweep several, with commas between")
+      ->capture_default_str();
   command->add_option("--cost", options->cost,
                       "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
-  command->add_option("--set", options->set,
-                      "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5");
+  command
+      ->add_option("--set", options->set,
+                   "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5")
+      ->allow_extra_args(false);
+  command->add_option("--sweep", options->sweep,
+                      "link.bandwidth=LOW..HIGH: simulate over this range of links between GPUs");
+  command->add_option("--plot", options->plot, "Write the sweep as SVG");
   command->add_option("--trace", options->trace, "Append the simulated run to this trace");
   command->add_option("--steps", options->steps, "Steps in the trace")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
   options->machine.Add(command);
   options->step.Add(command);
-  command->add_flag("--batch", options->batch,
-                    "Read placements as JSON lines from stdin, print one JSON line for each");
+  options->place.Add(command);
+  auto* batch = command->add_flag("--batch", options->batch,
+                                  "Read placements as JSON lines from stdin, print one JSON line for each");
+  batch->excludes("--sweep")->excludes("--trace");
   command->add_flag("--json", options->as_json, "Print JSON");
-  command->callback([options] { Run(*options); });
+  command->callback([options] {
+    Check(*options);
+    Run(*options);
+  });
 }
 
 }  // namespace lanescope::cli

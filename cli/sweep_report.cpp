@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/comparison.h"
 #include "cli/report.h"
 #include "core/error.h"
@@ -60,6 +62,24 @@ void PrintSweep(const Sweep& sweep) {
                  TimeText(static_cast<double>(sweep.curves[c].asymptote_ns)), sweep.curves[c].bound_by);
     }
   }
+}
+
+nlohmann::json SweepJson(const Sweep& sweep) {
+  nlohmann::json curves = nlohmann::json::array(), crossings = nlohmann::json::array();
+  for (const SweepCurve& curve : sweep.curves) {
+    curves.push_back({{"name", curve.name},
+                      {"step_ns", curve.step_ns},
+                      {"asymptote_ns", curve.asymptote_ns},
+                      {"bound_by", curve.bound_by},
+                      {"bound_share", curve.bound_share}});
+  }
+  for (const SweepCrossing& crossing : sweep.crossings) {
+    crossings.push_back({{"below", sweep.curves[static_cast<size_t>(crossing.below)].name},
+                         {"above", sweep.curves[static_cast<size_t>(crossing.above)].name},
+                         {"bandwidth", crossing.bandwidth},
+                         {"step_ns", crossing.step_ns}});
+  }
+  return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
 }
 
 std::string SweepSvg(const Sweep& sweep, const std::string& title) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/external_strategy.h"
 #include "core/error.h"
 #include "core/graph_io.h"
 
@@ -16,17 +17,42 @@ int UsableCores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
+// "x:0" and "x" are one tensor.
+std::string_view WithoutFirstOutput(std::string_view name) {
+  return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+}
+
 void ReplaceFeed(const std::string& text, RunSpec* spec) {
   const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    Throw(Code::kInvalidArgument, "--feed '{}' is not of the form NAME=file.npy", text);
+  std::string name = text.substr(0, equals);
+  for (const auto& [configured, old] : spec->feeds) {
+    if (WithoutFirstOutput(configured) == WithoutFirstOutput(name)) name = configured;
   }
   FeedSpec feed;
   feed.values = ReadNpy(text.substr(equals + 1));
   feed.dtype = feed.values.dtype();
   feed.shape = feed.values.shape();
-  spec->feeds[text.substr(0, equals)] = std::move(feed);
+  spec->feeds[name] = std::move(feed);
 }
+
+// A replaced feed may have another size than what was computed from it.
+void CheckPolynomials(const RunSpec& spec) {
+  for (const auto& [name, feed] : spec.feeds) {
+    if (feed.generator != "polynomial") continue;
+    if (spec.feeds.at(feed.of).shape.NumElements() == feed.shape.NumElements()) continue;
+    Throw(Code::kInvalidArgument, "feed '{}' is a polynomial of '{}', which has now another size; feed both",
+          name, feed.of);
+  }
+}
+
+// Empty for a good --feed.
+std::string CheckFeed(const std::string& text) {
+  const size_t equals = text.find('=');
+  const bool good = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
+  return good ? "" : fmt::format("'{}' is not of the form NAME=file.npy", text);
+}
+
+constexpr std::string_view kProgramPrefix = "exec:";
 
 }  // namespace
 
@@ -40,28 +66,93 @@ Machine MachineOptions::Load() const {
 }
 
 void StepOptions::Add(CLI::App* command) {
-  command->add_option("--feed", feeds, "NAME=file.npy: feed this tensor instead of the configured one");
-  command->add_option("--fetch", fetches, "Tensor to return (replaces the configured fetches)");
-  command->add_option("--target", targets, "Node to run for its effect (replaces the configured targets)");
+  command->add_option("--feed", feeds, "NAME=file.npy: feed this tensor instead of the configured one")
+      ->check(CheckFeed)
+      ->allow_extra_args(false);
+  command->add_option("--fetch", fetches, "Tensor to return (replaces the configured fetches)")
+      ->allow_extra_args(false);
+  command->add_option("--target", targets, "Node to run for its effect (replaces the configured targets)")
+      ->allow_extra_args(false);
   command->add_flag("--no-soft-placement", no_soft_placement, "Fail where a requested device cannot be used");
 }
 
-Workload::Workload(const std::string& path, const StepOptions& options)
+std::string StrategyNames() {
+  std::string names = "Strategy: ";
+  for (const Strategy& strategy : Strategies()) names += std::string(strategy.name) + ", ";
+  return names + "@placement.json, or exec:PROGRAM";
+}
+
+void PlaceOptions::Add(CLI::App* command) {
+  command->add_option("--strategy-timeout", program_timeout_s, "Seconds that an exec:PROGRAM may take")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+  std::string footer = "Strategies\n";
+  for (const Strategy& strategy : Strategies())
+    footer += fmt::format("  {:<18} {}\n", strategy.name, strategy.summary);
+  footer += fmt::format("  {:<18} {}\n", "@placement.json",
+                        "a file as written by `place -o`; nodes it does not name go as in annotated");
+  footer +=
+      fmt::format("  {:<18} {}\n", "exec:PROGRAM",
+                  "a program: graph, costs and machine as JSON on its input, a placement on its output");
+  command->footer(footer);
+}
+
+Workload::Workload(const std::string& path, const StepOptions& options, Unconfigured unconfigured)
     : name_(std::filesystem::path(path).filename().string()),
       graph_(ReadGraph(path)),
       spec_(ReadRunSpecBeside(path)) {
   for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
-  if (!options.fetches.empty() || !options.targets.empty()) {
-    spec_.fetches = options.fetches;
-    spec_.targets = options.targets;
+  CheckPolynomials(spec_);
+  if (!options.fetches.empty()) spec_.fetches = options.fetches;
+  if (!options.targets.empty()) spec_.targets = options.targets;
+  seed_ = options.seed;
+  for (auto& [name, feed] : spec_.feeds) {
+    if (!feed.has_seed && seed_.has_value()) feed.seed = *seed_;
   }
   if (spec_.fetches.empty() && spec_.targets.empty()) {
-    Throw(Code::kInvalidArgument,
-          "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
-          path);
+    if (unconfigured == Unconfigured::kWholeGraph) {
+      ConfigureWholeGraph();
+    } else {
+      Throw(Code::kInvalidArgument,
+            "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
+            path);
+    }
   }
   info_ = std::make_unique<GraphInfo>(InferGraph(graph_, StepCompileRequest().feeds));
   placer_.soft_placement = !options.no_soft_placement;
+}
+
+// Targets are the nodes whose results nobody uses.
+void Workload::ConfigureWholeGraph() {
+  const GraphInfo info = InferGraph(graph_, StepCompileRequest().feeds);
+  std::vector<char> used(static_cast<size_t>(graph_.num_nodes()), 0);
+  for (const Node& node : graph_.nodes()) {
+    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = 1;
+    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = 1;
+  }
+  for (int id = 0; id < graph_.num_nodes(); ++id) {
+    const Node& node = graph_.node(id);
+    if (!used[static_cast<size_t>(id)]) spec_.targets.push_back(node.name);
+    const bool placeholder = node.op == "Placeholder" || node.op == "PlaceholderV2";
+    const bool fed = std::any_of(spec_.feeds.begin(), spec_.feeds.end(), [&](const auto& feed) {
+      return WithoutFirstOutput(feed.first) == node.name;
+    });
+    if (!placeholder || fed) continue;
+    const TensorInfo& output = info.of({id, 0});
+    if (!output.shape.known_rank()) continue;
+    FeedSpec feed;
+    feed.dtype = output.dtype;
+    feed.shape = output.shape;
+    for (int i = 0; i < feed.shape.rank(); ++i) {
+      if (!IsExact(feed.shape[i])) feed.shape.set_dim(i, 1);
+    }
+    if (!output.shape.IsExact()) {
+      fmt::print(stderr,
+                 "note: '{}' of shape {} is taken as {}; a run configuration or --feed says it better\n",
+                 node.name, output.shape.ToString(), feed.shape.ToString());
+    }
+    spec_.feeds[node.name] = std::move(feed);
+  }
 }
 
 exec::RunRequest Workload::StepRequest(int64_t step) const {
@@ -85,10 +176,41 @@ CompileRequest Workload::StepCompileRequest() const {
 }
 
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
-                  const CostModel& costs) {
-  const PlacerOptions placer = workload.placer();
+                  const CostModel& costs, const PlaceOptions& options) {
+  PlacerOptions placer = workload.placer();
+  std::vector<int> order;
+  if (options.order != nullptr) placer.log = [&](int node, int) { order.push_back(node); };
   const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer};
-  return {&workload, strategy, PlaceByStrategy(strategy, input)};
+  PlacedGraph placed{&workload, strategy, {}};
+  if (strategy.starts_with(kProgramPrefix)) {
+    const auto program = std::string_view(strategy).substr(kProgramPrefix.size());
+    placed.placement = PlaceByProgram(program, workload, machine, costs, PlaceAnnotated(input),
+                                      1000 * options.program_timeout_s);
+  } else {
+    placed.placement = PlaceByStrategy(strategy, input);
+  }
+  if (options.order != nullptr) {
+    // A strategy may place several times; the last time counts.
+    const auto nodes = std::min(order.size(), static_cast<size_t>(workload.graph().num_nodes()));
+    options.order->assign(order.end() - static_cast<ptrdiff_t>(nodes), order.end());
+  }
+  return placed;
+}
+
+std::vector<TensorInfo> InputInfos(const Graph& graph, const GraphInfo& info, int node) {
+  std::vector<TensorInfo> inputs;
+  for (const Endpoint& input : graph.node(node).inputs) inputs.push_back(info.of(input));
+  return inputs;
+}
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    parts.emplace_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
 }
 
 }  // namespace lanescope::cli

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph.h"
@@ -29,14 +31,32 @@ struct StepOptions {
   std::vector<std::string> feeds;  // NAME=file.npy
   std::vector<std::string> fetches;
   std::vector<std::string> targets;
+  std::optional<uint64_t> seed;  // of what has no seed of its own: random ops, generated feeds
   bool no_soft_placement = false;
   void Add(CLI::App* command);
+};
+
+// The names that --strategy takes, for the option's description.
+std::string StrategyNames();
+
+struct PlaceOptions {
+  int64_t program_timeout_s = 600;
+  std::vector<int>* order = nullptr;  // if not null: node ids in the order in which the placer took them
+  // --strategy-timeout, and what each strategy does at the end of the help.
+  void Add(CLI::App* command);
+};
+
+// What a graph whose step is not configured stands for.
+enum class Unconfigured {
+  kRefuse,      // nothing: it is an error
+  kWholeGraph,  // a step that runs every node, placeholders fed, unknown sizes taken as 1
 };
 
 // A graph file with its run configuration. Not copyable: others refer to its graph.
 class Workload {
  public:
-  Workload(const std::string& path, const StepOptions& options);
+  Workload(const std::string& path, const StepOptions& options,
+           Unconfigured unconfigured = Unconfigured::kRefuse);
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 
@@ -53,13 +73,17 @@ class Workload {
   // Shapes and values with the step's feeds.
   const GraphInfo& info() const { return *info_; }
   PlacerOptions placer() const { return placer_; }
+  std::optional<uint64_t> seed() const { return seed_; }
 
  private:
+  void ConfigureWholeGraph();
+
   std::string name_;
   Graph graph_;
   RunSpec spec_;
   std::unique_ptr<GraphInfo> info_;
   PlacerOptions placer_;
+  std::optional<uint64_t> seed_;
 };
 
 // A graph under a strategy: what `compare` calls a row.
@@ -68,7 +92,15 @@ struct PlacedGraph {
   std::string strategy;
   Placement placement;
 };
+
+// `strategy` is a name, @placement.json or exec:PROGRAM. Throws what PlaceByStrategy and PlaceByProgram
+// throw.
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
-                  const CostModel& costs);
+                  const CostModel& costs, const PlaceOptions& options = {});
+
+// Dtypes and shapes of what a node reads.
+std::vector<TensorInfo> InputInfos(const Graph& graph, const GraphInfo& info, int node);
+// "a,b,c" -> a, b, c.
+std::vector<std::string> SplitAtCommas(std::string_view text);
 
 }  // namespace lanescope::cli

@@ -15,13 +15,14 @@ constexpr int kSpins = 400;
 
 StepState::StepState(const Schedule& schedule) : schedule_(schedule), orders_(QueueOrders(schedule)) {
   const size_t count = schedule.commands.size();
-  waiting_ = std::make_unique<std::atomic<int>[]>(count);
-  next_ = std::make_unique<std::atomic<int>[]>(count);
+  commands_ = std::make_unique<CommandState[]>(count);
   for (size_t q = 0; q < schedule.queues.size(); ++q) {
     queues_.push_back(std::make_unique<QueueState>());
     if (schedule.queues[q].in_order) queues_.back()->ready = ReadyQueue(&orders_[q]);
   }
   for (size_t c = 0; c < count; ++c) {
+    commands_[c].queue = schedule.commands[c].queue;
+    commands_[c].single = schedule.num_predecessors[c] == 1;
     ++queues_[static_cast<size_t>(schedule.commands[c].queue)]->commands;
     if (schedule.num_predecessors[c] == 0) sources_.push_back(static_cast<int>(c));
   }
@@ -29,10 +30,10 @@ StepState::StepState(const Schedule& schedule) : schedule_(schedule), orders_(Qu
 
 void StepState::Reset() {
   for (size_t c = 0; c < schedule_.commands.size(); ++c) {
-    waiting_[c].store(schedule_.num_predecessors[c], std::memory_order_relaxed);
+    commands_[c].waiting.store(schedule_.num_predecessors[c], std::memory_order_relaxed);
   }
   for (auto& queue : queues_) {
-    queue->inbox.store(-1, std::memory_order_relaxed);
+    queue->inbox.store(kEmpty, std::memory_order_relaxed);
     queue->ready.Reset();
     queue->remaining = queue->commands;
   }
@@ -46,30 +47,28 @@ Executor::Executor(const Machine& machine) : pacer_(machine) {}
 
 Executor::~Executor() {
   stop_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  for (auto& driver : drivers_) {
+    driver->steps.fetch_add(1, std::memory_order_release);
+    driver->steps.notify_one();
+  }
   for (auto& driver : drivers_) driver->thread.join();
+}
+
+void Executor::ForgetRecorder() {
+  recorder_ = nullptr;
+  for (auto& driver : drivers_) driver->ring = nullptr;
 }
 
 void Executor::MakeDrivers(size_t count, Recorder* recorder) {
   while (drivers_.size() < count) {
     const size_t index = drivers_.size();
     drivers_.push_back(std::make_unique<Driver>());
-    drivers_.back()->thread = std::thread([this, index, seen = generation_.load()]() mutable {
-      // The generation is read before the thread starts, so that a step begun meanwhile is not missed.
-      for (;;) {
-        generation_.wait(seen, std::memory_order_acquire);
-        seen = generation_.load(std::memory_order_acquire);
-        if (stop_.load(std::memory_order_relaxed)) return;
-        DriverLoop(index);
-      }
-    });
-  }
-  if (recorder != recorder_) {
-    recorder_ = recorder;
-    for (auto& driver : drivers_) driver->ring = nullptr;
+    Driver* driver = drivers_.back().get();
+    driver->thread = std::thread([this, driver, index] { DriverLoop(driver, index); });
   }
   if (recorder == nullptr) return;
+  if (recorder != recorder_) ForgetRecorder();
+  recorder_ = recorder;
   for (size_t i = 0; i < count; ++i) {
     if (drivers_[i]->ring == nullptr) drivers_[i]->ring = recorder->NewRing();
   }
@@ -84,24 +83,17 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   state_ = state;
   trace_ = trace;
   error_ = nullptr;
-  cancelled_.store(interrupted_.exchange(false), std::memory_order_relaxed);
-  bool interrupted = cancelled_.load(std::memory_order_relaxed);
+  bool interrupted = interrupted_.exchange(false);
   bool expired = false;
+  cancelled_.store(interrupted, std::memory_order_relaxed);
   times.start_ns = NowNs();
   end_ns_.store(times.start_ns, std::memory_order_relaxed);
-  if (queues > 0) {
-    running_queues_.store(static_cast<int>(drivers_.size()), std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);  // publishes everything above
-    generation_.notify_all();
-    std::unique_lock<std::mutex> lock(mutex_);
-    const auto finished = [&] { return running_queues_.load(std::memory_order_acquire) == 0; };
-    while (!done_.wait_for(lock, std::chrono::milliseconds(timeout_ns > 0 && timeout_ns < 100000000 ? 1 : 50),
-                           finished)) {
-      if (interrupted_.exchange(false)) interrupted = true;
-      if (timeout_ns > 0 && NowNs() - times.start_ns >= timeout_ns) expired = true;
-      if (interrupted || expired) cancelled_.store(true, std::memory_order_relaxed);
-    }
+  running_queues_.store(static_cast<int>(queues), std::memory_order_relaxed);
+  for (size_t i = 0; i < queues; ++i) {
+    drivers_[i]->steps.fetch_add(1, std::memory_order_release);  // publishes everything above
+    drivers_[i]->steps.notify_one();
   }
+  WaitUntilDone(times.start_ns, timeout_ns, &interrupted, &expired);
   times.end_ns = end_ns_.load(std::memory_order_acquire);
   if (error_) std::rethrow_exception(error_);
   if (expired)
@@ -111,11 +103,31 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   return times;
 }
 
-void Executor::DriverLoop(size_t index) {
-  if (index < loaded_->schedule().queues.size()) Drive(index, drivers_[index]->ring);
-  if (running_queues_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    done_.notify_one();
+void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired) {
+  const auto finished = [&] { return running_queues_.load(std::memory_order_acquire) == 0; };
+  for (int spin = 0; spin < kSpins && !finished(); ++spin) __builtin_ia32_pause();
+  const std::chrono::milliseconds poll(timeout_ns > 0 && timeout_ns < 100000000 ? 1 : 50);
+  // The lock is taken even when all is done: the last driver may still hold it.
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!done_.wait_for(lock, poll, finished)) {
+    if (interrupted_.exchange(false)) *interrupted = true;
+    if (timeout_ns > 0 && NowNs() - start_ns >= timeout_ns) *expired = true;
+    if (*interrupted || *expired) cancelled_.store(true, std::memory_order_relaxed);
+  }
+}
+
+void Executor::DriverLoop(Driver* driver, size_t index) {
+  for (uint32_t seen = 0;; ++seen) {
+    for (int spin = 0; spin < kSpins && driver->steps.load(std::memory_order_relaxed) == seen; ++spin) {
+      __builtin_ia32_pause();
+    }
+    driver->steps.wait(seen, std::memory_order_acquire);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    Drive(index, trace_.recorder != nullptr ? driver->ring : nullptr);
+    if (running_queues_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      done_.notify_one();
+    }
   }
 }
 
@@ -140,8 +152,8 @@ void Executor::Drive(size_t index, EventRing* ring) {
 int Executor::TakeReady(StepState::QueueState* queue) {
   if (queue->inbox.load(std::memory_order_relaxed) >= 0) {
     // Acquire: what the handing driver did before (the data that the command reads) is visible.
-    for (int c = queue->inbox.exchange(-1, std::memory_order_acquire); c >= 0;) {
-      const int next = state_->next_[static_cast<size_t>(c)].load(std::memory_order_relaxed);
+    for (int c = queue->inbox.exchange(StepState::kEmpty, std::memory_order_acquire); c >= 0;) {
+      const int next = state_->commands_[static_cast<size_t>(c)].next.load(std::memory_order_relaxed);
       queue->ready.Push(loaded_->schedule().commands[static_cast<size_t>(c)].rank, c);
       c = next;
     }
@@ -154,9 +166,21 @@ void Executor::WaitForWork(StepState::QueueState* queue) {
     if (queue->inbox.load(std::memory_order_relaxed) >= 0) return;
     __builtin_ia32_pause();
   }
-  const uint32_t seen = queue->signal.load(std::memory_order_acquire);
-  if (queue->inbox.load(std::memory_order_acquire) >= 0) return;
-  queue->signal.wait(seen, std::memory_order_acquire);
+  int empty = StepState::kEmpty;
+  if (queue->inbox.compare_exchange_strong(empty, StepState::kAsleep, std::memory_order_relaxed)) {
+    queue->inbox.wait(StepState::kAsleep, std::memory_order_relaxed);
+  }
+}
+
+void Executor::HandOver(int number, StepState::QueueState* queue) {
+  int top = queue->inbox.load(std::memory_order_relaxed);
+  do {
+    // A mark counts as the end of the list.
+    state_->commands_[static_cast<size_t>(number)].next.store(top, std::memory_order_relaxed);
+  } while (
+      !queue->inbox.compare_exchange_weak(top, number, std::memory_order_release, std::memory_order_relaxed));
+  // Waking costs a system call, so only a sleeper is woken.
+  if (top == StepState::kAsleep) queue->inbox.notify_one();
 }
 
 void Executor::RunOne(int number, EventRing* ring) {
@@ -191,23 +215,16 @@ void Executor::Fail(std::exception_ptr error) {
 }
 
 void Executor::Complete(int number, size_t own_queue) {
-  const Schedule& schedule = loaded_->schedule();
-  for (const int next : schedule.Successors(number)) {
+  for (const int next : loaded_->schedule().Successors(number)) {
+    StepState::CommandState& state = state_->commands_[static_cast<size_t>(next)];
     // Acquire and release: the last predecessor has seen what all the others wrote, and passes it on.
-    if (state_->waiting_[static_cast<size_t>(next)].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-    const Command& command = schedule.commands[static_cast<size_t>(next)];
-    StepState::QueueState* queue = state_->queues_[static_cast<size_t>(command.queue)].get();
-    if (static_cast<size_t>(command.queue) == own_queue) {
-      queue->ready.Push(command.rank, next);
-      continue;
+    if (!state.single && state.waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+    StepState::QueueState* queue = state_->queues_[static_cast<size_t>(state.queue)].get();
+    if (static_cast<size_t>(state.queue) == own_queue) {
+      queue->ready.Push(loaded_->schedule().commands[static_cast<size_t>(next)].rank, next);
+    } else {
+      HandOver(next, queue);
     }
-    int top = queue->inbox.load(std::memory_order_relaxed);
-    do {
-      state_->next_[static_cast<size_t>(next)].store(top, std::memory_order_relaxed);
-    } while (
-        !queue->inbox.compare_exchange_weak(top, next, std::memory_order_release, std::memory_order_relaxed));
-    queue->signal.fetch_add(1, std::memory_order_release);
-    queue->signal.notify_one();
   }
 }
 

@@ -18,7 +18,7 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 HostDevice::HostDevice(const DeviceSpec& spec) : spec_(spec), team_(MakeThreadTeam(spec.workers)) {}
 
 HostDevice::~HostDevice() {
-  for (const auto& [memory, bytes] : blocks_) munmap(memory, static_cast<size_t>(bytes));
+  for (const auto& [memory, block] : blocks_) munmap(memory, static_cast<size_t>(block.mapped));
 }
 
 void* HostDevice::Allocate(int64_t bytes) {
@@ -37,7 +37,7 @@ void* HostDevice::Allocate(int64_t bytes) {
   // Pages are touched now, so that the first step does not pay for them.
   if (rounded >= kHugePage) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
   std::memset(memory, 0, static_cast<size_t>(rounded));
-  blocks_[memory] = rounded;
+  blocks_[memory] = {rounded, bytes};
   used_ += bytes;
   return memory;
 }
@@ -45,8 +45,8 @@ void* HostDevice::Allocate(int64_t bytes) {
 void HostDevice::Free(void* memory) {
   const auto found = blocks_.find(memory);
   LANESCOPE_CHECK(found != blocks_.end());
-  munmap(memory, static_cast<size_t>(found->second));
-  used_ = std::max<int64_t>(0, used_ - found->second);
+  munmap(memory, static_cast<size_t>(found->second.mapped));
+  used_ -= found->second.asked;
   blocks_.erase(found);
 }
 

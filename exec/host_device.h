@@ -22,7 +22,11 @@ class HostDevice : public Device {
  private:
   DeviceSpec spec_;
   int64_t used_ = 0;
-  std::unordered_map<void*, int64_t> blocks_;
+  struct Block {
+    int64_t mapped;  // whole pages
+    int64_t asked;   // what counts against the limit
+  };
+  std::unordered_map<void*, Block> blocks_;
   std::unique_ptr<WorkerTeam> team_;
 };
 

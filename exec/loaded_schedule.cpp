@@ -77,14 +77,9 @@ LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
   }
 }
 
-LoadedSchedule::~LoadedSchedule() {
-  for (const auto& [device, memory] : constant_blocks_) devices_[static_cast<size_t>(device)]->Free(memory);
-}
-
 void LoadedSchedule::AddVariables() {
   for (const auto& [node, device] : schedule_->variables) {
-    auto [found, added] = state_->variables.try_emplace(node);
-    if (!added) continue;
+    if (state_->variables.contains(node)) continue;
     const Node& variable = graph_.node(node);
     const DataType dtype = RemoveRef(variable.TypeAttr("dtype"));
     const Shape shape = variable.GetShapeAttr("shape");
@@ -92,12 +87,12 @@ void LoadedSchedule::AddVariables() {
       Throw(Code::kUnimplemented, "variable '{}' has no fixed shape ({})", variable.name, shape.ToString());
     if (ElementSize(dtype) == 0)
       Throw(Code::kUnimplemented, "variable '{}' of {} cannot run here", variable.name, DataTypeName(dtype));
-    TensorRef& tensor = found->second.variable.tensor;
-    found->second.device = device;
+    TensorRef tensor;
     tensor.dtype = dtype;
     tensor.shape = shape;
     tensor.capacity_bytes = ByteCount(tensor);
     tensor.data = devices_[static_cast<size_t>(device)]->Allocate(tensor.capacity_bytes);
+    state_->variables[node] = {{tensor, false}, device};
   }
 }
 
@@ -113,9 +108,9 @@ void LoadedSchedule::LoadConstants() {
   }
   std::map<int, std::byte*> next;
   for (const auto& [device, total] : bytes) {
-    void* block = devices_[static_cast<size_t>(device)]->Allocate(total);
-    constant_blocks_.emplace_back(device, block);
-    next[device] = static_cast<std::byte*>(block);
+    Device* owner = devices_[static_cast<size_t>(device)].get();
+    constant_blocks_.emplace_back(owner->Allocate(total), FreeOnDevice{owner});
+    next[device] = static_cast<std::byte*>(constant_blocks_.back().get());
   }
   for (size_t v = 0; v < constants_.size(); ++v) {
     const Value& value = schedule_->values[v];

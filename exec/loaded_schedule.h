@@ -62,7 +62,6 @@ class LoadedSchedule {
   // Makes kernels and variables. Throws Unimplemented listing all ops that lack a kernel, with their counts.
   LoadedSchedule(const Graph& graph, const Machine& machine, std::shared_ptr<const Schedule> schedule,
                  const std::vector<std::unique_ptr<Device>>& devices, SessionState* state);
-  ~LoadedSchedule();
 
   const Schedule& schedule() const { return *schedule_; }
   // Points every operand into the arenas (by device). Called after loading and whenever an arena has moved.
@@ -91,9 +90,13 @@ class LoadedSchedule {
   SessionState* state_;
   std::vector<LoadedCommand> commands_;
   std::vector<std::byte*> arenas_;
-  std::vector<void*> constants_;                        // by value, null if not a constant
-  std::vector<std::pair<int, void*>> constant_blocks_;  // (device, memory) to give back
-  std::map<int, std::vector<std::string>> strings_;     // by buffer
+  struct FreeOnDevice {
+    Device* device;
+    void operator()(void* memory) const { device->Free(memory); }
+  };
+  std::vector<void*> constants_;  // by value, null if not a constant
+  std::vector<std::unique_ptr<void, FreeOnDevice>> constant_blocks_;
+  std::map<int, std::vector<std::string>> strings_;  // by buffer
   std::vector<Tensor> feeds_;
   std::vector<Shape> shapes_;  // by value: the actual shape in the current step, for bounded ones
   struct FeedUse {

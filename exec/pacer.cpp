@@ -19,6 +19,9 @@ int64_t MonotonicNs() {
   return int64_t{1000000000} * now.tv_sec + now.tv_nsec;
 }
 
+// Longer sleeps are cut into pieces of this length, so that a cancelled copy ends soon.
+constexpr int64_t kLongestSleepNs = 5000000;
+
 void SleepUntil(int64_t deadline_ns) {
   thread_local const bool fine_timer =
       prctl(PR_SET_TIMERSLACK, 1UL) == 0;  // the default slack of 50 us is too coarse
@@ -28,6 +31,14 @@ void SleepUntil(int64_t deadline_ns) {
   at.tv_sec = deadline_ns / 1000000000;
   at.tv_nsec = deadline_ns % 1000000000;
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+  }
+}
+
+void SleepUntil(int64_t deadline_ns, const std::atomic<bool>& cancelled) {
+  while (!cancelled.load(std::memory_order_relaxed)) {
+    const int64_t piece_end = MonotonicNs() + kLongestSleepNs;
+    SleepUntil(std::min(deadline_ns, piece_end));
+    if (deadline_ns <= piece_end) return;
   }
 }
 
@@ -61,16 +72,27 @@ void Pacer::Copy(const Route& route, void* to, const void* from, int64_t bytes,
   int64_t earliest = MonotonicNs() + route.latency_ns;
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);
-  if (bytes == 0) SleepUntil(earliest);
+  if (bytes == 0) SleepUntil(earliest, cancelled);
   for (int64_t moved = 0; moved < bytes && !cancelled.load(std::memory_order_relaxed);) {
     const int64_t chunk = std::min(kChunkBytes, bytes - moved);
     int64_t deadline = earliest;
     for (const int resource : route.resources)
       deadline = std::max(deadline, Reserve(resource, earliest, chunk));
     std::memcpy(target + moved, source + moved, static_cast<size_t>(chunk));
-    SleepUntil(deadline);
+    SleepUntil(deadline, cancelled);
     earliest = deadline;
     moved += chunk;
+  }
+  if (cancelled.load(std::memory_order_relaxed)) Release(route);
+}
+
+void Pacer::Release(const Route& route) {
+  const int64_t now = MonotonicNs();
+  for (const int resource : route.resources) {
+    auto& next_free = resources_[static_cast<size_t>(resource)]->next_free;
+    int64_t free = next_free.load(std::memory_order_relaxed);
+    while (free > now && !next_free.compare_exchange_weak(free, now, std::memory_order_relaxed)) {
+    }
   }
 }
 

@@ -26,6 +26,8 @@ class Pacer {
             const std::atomic<bool>& cancelled);
 
  private:
+  // Gives back what a cancelled copy has reserved ahead; all other copies of its step are cancelled too.
+  void Release(const Route& route);
   // When a chunk that may start at `earliest` has passed the resource.
   int64_t Reserve(int resource, int64_t earliest, int64_t bytes);
 

@@ -31,7 +31,11 @@ CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
     TensorInfo info;
     info.dtype = tensor.dtype();
     info.shape = tensor.shape();
-    compile.feeds.emplace_back(graph.FindEndpoint(name), info);
+    const Endpoint endpoint = graph.FindEndpoint(name);
+    for (const auto& [other, other_info] : compile.feeds) {
+      if (other == endpoint) Throw(Code::kInvalidArgument, "'{}' is fed twice", graph.TensorName(endpoint));
+    }
+    compile.feeds.emplace_back(endpoint, info);
     feed_names->push_back(name);
   }
   for (const std::string& fetch : request.fetches) {
@@ -48,7 +52,8 @@ CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
 
 }  // namespace
 
-Session::Session(const Graph& graph, const Placement& placement, const Machine& machine, const SessionOptions& options)
+Session::Session(const Graph& graph, const Placement& placement, const Machine& machine,
+                 const SessionOptions& options)
     : graph_(graph),
       placement_(placement),
       machine_(machine),
@@ -79,12 +84,20 @@ void Session::GrowArenas(const Schedule& schedule) {
     const int64_t bytes = schedule.arena_bytes[d];
     if (bytes <= arena_bytes_[d]) continue;
     if (arenas_[d] != nullptr) devices_[d]->Free(arenas_[d]);
+    // Should the device not have the memory, it has no arena now, and the next step brings it back.
     arenas_[d] = nullptr;
     arena_bytes_[d] = 0;
+    ++arena_generation_;
     arenas_[d] = static_cast<std::byte*>(devices_[d]->Allocate(bytes));
     arena_bytes_[d] = bytes;
-    ++arena_generation_;
   }
+}
+
+void Session::RequireRunnable(int device) const {
+  if (devices_[static_cast<size_t>(device)] != nullptr) return;
+  Throw(Code::kFailedPrecondition,
+        "{} is modelled and cannot run anything; use `simulate`, or another --machine",
+        machine_.device(device).local_name());
 }
 
 PreparedStep& Session::Prepare(const RunRequest& request) {
@@ -96,13 +109,8 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
-  for (const Queue& queue : step->schedule->queues) {
-    if (devices_[static_cast<size_t>(queue.device)] == nullptr) {
-      Throw(Code::kFailedPrecondition,
-            "{} is modelled and cannot run anything; use `simulate`, or another --machine",
-            machine_.device(queue.device).local_name());
-    }
-  }
+  for (const Queue& queue : step->schedule->queues) RequireRunnable(queue.device);
+  for (const Value& value : step->schedule->values) RequireRunnable(value.device);
   step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->schedule, devices_, &state_);
   step->state = std::make_unique<StepState>(*step->schedule);
   GrowArenas(*step->schedule);
@@ -115,6 +123,7 @@ RunResult Session::Run(const RunRequest& request, const RunOptions& options) {
 
 RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                        const RunOptions& options) {
+  GrowArenas(*step.schedule);
   if (step.loaded->bound_generation != arena_generation_) {
     step.loaded->Bind(arenas_);
     step.loaded->bound_generation = arena_generation_;
@@ -154,6 +163,7 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
 
 void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {
   if (recorder != recorder_) {
+    executor_->ForgetRecorder();
     recorder_ = recorder;
     step_ring_ = recorder != nullptr ? recorder->NewRing() : nullptr;
     recorded_steps_ = 0;

@@ -55,7 +55,8 @@ struct PreparedStep {
 // Not thread-safe, except Cancel. Graph, placement and machine must outlive the session.
 class Session {
  public:
-  Session(const Graph& graph, const Placement& placement, const Machine& machine, const SessionOptions& options = {});
+  Session(const Graph& graph, const Placement& placement, const Machine& machine,
+          const SessionOptions& options = {});
   ~Session();
 
   // Compiles, loads and caches. Throws what Compile throws, Unimplemented for ops without a kernel, NotFound
@@ -78,6 +79,7 @@ class Session {
 
  private:
   void GrowArenas(const Schedule& schedule);
+  void RequireRunnable(int device) const;
   std::string CacheKey(const RunRequest& request) const;
 
   const Graph& graph_;

@@ -52,7 +52,8 @@ class ThreadTeam : public WorkerTeam {
   }
 
  private:
-  static void WaitFor(std::atomic<int>& value, int seen) {
+  template <typename T>
+  static void WaitFor(std::atomic<T>& value, T seen) {
     for (int spin = 0; spin < 2000; ++spin) {
       if (value.load(std::memory_order_acquire) != seen) return;
       __builtin_ia32_pause();
@@ -75,7 +76,7 @@ class ThreadTeam : public WorkerTeam {
   }
 
   void Help() {
-    int seen = 0;
+    uint32_t seen = 0;
     for (;;) {
       while (generation_.load(std::memory_order_acquire) == seen) WaitFor(generation_, seen);
       ++seen;
@@ -91,7 +92,7 @@ class ThreadTeam : public WorkerTeam {
   int64_t grain_ = 1;
   std::atomic<int64_t> next_{0};
   std::atomic<int> active_{0};
-  std::atomic<int> generation_{0};
+  std::atomic<uint32_t> generation_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::exception_ptr error_;

@@ -36,17 +36,19 @@ struct VariableRead {
 };
 
 struct Draft {
+  Draft(const Graph& g, const GraphInfo& i, const CompileRequest& r, const Placement& p, const Machine& m)
+      : graph(g), info(i), request(r), placement(p), machine(m) {}
+
   const Graph& graph;
   const GraphInfo& info;
   const CompileRequest& request;
   const Placement& placement;
   const Machine& machine;
-
-  std::vector<int> order;    // needed nodes in topological order
-  std::vector<char> needed;  // by node: some part of it runs or holds a value
-  std::vector<char> has_fed_output;                // by node
-  std::map<int, std::vector<int>> updates;         // by variable: the nodes that update it, in their order
-  std::map<std::pair<int, int>, int> versions;     // by (node, variable): what the node reads, if not version 0
+  std::vector<int> order;                       // needed nodes in topological order
+  std::vector<char> needed;                     // by node: some part of it runs or holds a value
+  std::vector<char> has_fed_output;             // by node
+  std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
+  std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
   std::vector<DraftCommand> commands;
   std::vector<Value> values;
   std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
@@ -59,6 +61,8 @@ struct Draft {
   std::vector<int64_t> arena_bytes;
 
   bool IsFed(Endpoint endpoint) const;
+  // A node all of whose data outputs are constant: it runs nowhere and needs none of its inputs.
+  bool IsFolded(int node_id) const;
   // The version of the variable that a node reads.
   int VersionAt(int node_id, int variable) const {
     const auto found = versions.find({node_id, variable});
@@ -88,8 +92,8 @@ struct Draft {
 void Prune(Draft* draft);
 // Says which version of a variable every node reads, where the step updates the variable.
 void NumberVersions(Draft* draft);
-// Makes one Launch per node that does something, one Copy per (tensor, destination; of a variable: and version), and the dependencies
-// that data and control edges say.
+// Makes one Launch per node that does something, one Copy per (tensor, destination; of a variable: and
+// version), and the dependencies that data and control edges say.
 void Partition(Draft* draft);
 // Puts every reader of a variable's version after the update that makes it and before the next one.
 void OrderVariables(Draft* draft);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 
 #include "core/compile/draft.h"
@@ -21,49 +20,42 @@ int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 // Free ranges of one device's arena, each with the commands after which it is free.
 class Arena {
  public:
-  struct Range {
-    int64_t offset = 0;
-    int64_t bytes = 0;
-    std::vector<int> last_users;
-  };
-
   explicit Arena(const HappensBefore* order) : order_(order) {}
 
   // The smallest free range that fits and is surely free when `command` starts, else new memory at the end.
   int64_t Take(int64_t bytes, int command) {
     int tries = 0;
-    for (auto it = by_size_.lower_bound({bytes, -1}); it != by_size_.end() && tries < kMaxTries;
-         ++it, ++tries) {
-      const auto range = free_.find(it->second);
-      if (!IsFree(range->second, command)) continue;
-      Range taken = range->second;
-      by_size_.erase(it);
-      free_.erase(range);
-      if (taken.bytes > bytes) Insert({taken.offset + bytes, taken.bytes - bytes, taken.last_users});
-      return taken.offset;
+    for (auto it = free_.lower_bound({bytes, -1}); it != free_.end() && tries < kMaxTries; ++it, ++tries) {
+      if (!IsFree(it->second, command)) continue;
+      const auto [size, offset] = it->first;
+      by_offset_.erase(offset);
+      auto range = free_.extract(it);
+      if (size > bytes) Insert(offset + bytes, size - bytes, std::move(range.mapped()));
+      return offset;
     }
     const int64_t offset = end_;
     end_ += bytes;
     return offset;
   }
 
-  void Give(Range range) {
-    // Neighbours that are free at the same time become one range.
-    const auto next = free_.find(range.offset + range.bytes);
-    if (next != free_.end() && next->second.last_users == range.last_users) {
-      range.bytes += next->second.bytes;
-      by_size_.erase({next->second.bytes, next->second.offset});
-      free_.erase(next);
+  // Neighbours that are free at the same time become one range.
+  void Give(int64_t offset, int64_t bytes, std::vector<int> last_users) {
+    auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.end() && next->first == offset + bytes &&
+        free_.at({next->second, next->first}) == last_users) {
+      bytes += next->second;
+      next = Remove(next);
     }
-    auto previous = free_.lower_bound(range.offset);
-    if (previous != free_.begin() && (--previous)->second.offset + previous->second.bytes == range.offset &&
-        previous->second.last_users == range.last_users) {
-      range.bytes += previous->second.bytes;
-      range.offset = previous->second.offset;
-      by_size_.erase({previous->second.bytes, previous->second.offset});
-      free_.erase(previous);
+    if (next != by_offset_.begin()) {
+      const auto previous = std::prev(next);
+      if (previous->first + previous->second == offset &&
+          free_.at({previous->second, previous->first}) == last_users) {
+        offset = previous->first;
+        bytes += previous->second;
+        Remove(previous);
+      }
     }
-    Insert(std::move(range));
+    Insert(offset, bytes, std::move(last_users));
   }
 
   int64_t end() const { return end_; }
@@ -71,25 +63,28 @@ class Arena {
  private:
   static constexpr int kMaxTries = 24;
 
-  bool IsFree(const Range& range, int command) const {
-    return std::all_of(range.last_users.begin(), range.last_users.end(),
+  bool IsFree(const std::vector<int>& last_users, int command) const {
+    return std::all_of(last_users.begin(), last_users.end(),
                        [&](int user) { return order_->Before(user, command); });
   }
-  void Insert(Range range) {
-    by_size_.insert({range.bytes, range.offset});
-    const int64_t offset = range.offset;
-    free_.emplace(offset, std::move(range));
+  void Insert(int64_t offset, int64_t bytes, std::vector<int> last_users) {
+    by_offset_.emplace(offset, bytes);
+    free_.emplace(std::pair(bytes, offset), std::move(last_users));
+  }
+  std::map<int64_t, int64_t>::iterator Remove(std::map<int64_t, int64_t>::iterator range) {
+    free_.erase({range->second, range->first});
+    return by_offset_.erase(range);
   }
 
   const HappensBefore* order_;
-  std::map<int64_t, Range> free_;                  // by offset
-  std::set<std::pair<int64_t, int64_t>> by_size_;  // (bytes, offset)
+  std::map<std::pair<int64_t, int64_t>, std::vector<int>> free_;  // (bytes, offset) to last users
+  std::map<int64_t, int64_t> by_offset_;                          // offset to bytes
   int64_t end_ = 0;
 };
 
 class Planner {
  public:
-  explicit Planner(Draft* draft) : draft_(*draft), order_(CountInOrderQueues()) {
+  explicit Planner(Draft* draft) : draft_(*draft), order_(CountInOrderQueues(), draft->commands.size()) {
     for (const DraftCommand& command : draft_.commands)
       order_.Add(command.after, InOrderQueue(command.queue));
     arenas_.assign(static_cast<size_t>(draft_.machine.num_devices()), Arena(&order_));
@@ -124,6 +119,8 @@ class Planner {
   // By root value: the commands that touch it, in command order, without repeats.
   void CollectUsers() {
     users_.resize(draft_.values.size());
+    live_.assign(draft_.values.size(), 0);
+    taken_over_.assign(draft_.values.size(), 0);
     uses_left_.assign(draft_.values.size(), 0);
     for (size_t c = 0; c < draft_.commands.size(); ++c) {
       const DraftCommand& command = draft_.commands[c];
@@ -164,7 +161,7 @@ class Planner {
         value.buffer = NewBuffer({value.device, Take(value.device, Align(value.bytes), number, output),
                                   Align(value.bytes), false});
       }
-      live_.insert(output);
+      live_[static_cast<size_t>(output)] = 1;
     }
   }
 
@@ -174,7 +171,7 @@ class Planner {
     const int64_t bytes = Align(command.workspace_bytes);
     const int64_t offset = Take(command.device, bytes, number, -1);
     command.workspace = NewBuffer({command.device, offset, bytes, false});
-    arenas_[static_cast<size_t>(command.device)].Give({offset, bytes, {number}});
+    if (order_.InChain(number)) arenas_[static_cast<size_t>(command.device)].Give(offset, bytes, {number});
   }
 
   int NewBuffer(Buffer buffer) {
@@ -203,7 +200,7 @@ class Planner {
                                      [&](int user) { return user == number || order_.Before(user, number); });
       if (!alone) continue;
       draft_.value(output).buffer = source.buffer;
-      taken_over_.insert(root);
+      taken_over_[static_cast<size_t>(root)] = 1;
       return true;
     }
     return false;
@@ -211,32 +208,36 @@ class Planner {
 
   void Release(int number) {
     const DraftCommand& command = draft_.command(number);
-    std::vector<int> roots;
+    roots_.clear();
     for (const auto* list : {&command.outputs, &command.inputs}) {
       for (const int value : *list) {
-        if (value >= 0) roots.push_back(draft_.Root(value));
+        if (value >= 0) roots_.push_back(draft_.Root(value));
       }
     }
-    std::sort(roots.begin(), roots.end());
-    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
-    for (const int root : roots) {
+    std::sort(roots_.begin(), roots_.end());
+    roots_.erase(std::unique(roots_.begin(), roots_.end()), roots_.end());
+    for (const int root : roots_) {
       if (--uses_left_[static_cast<size_t>(root)] > 0 || !IsPlanned(root)) continue;
-      live_.erase(root);
-      if (taken_over_.count(root) > 0) continue;  // the buffer lives on as the output's
+      live_[static_cast<size_t>(root)] = 0;
+      if (taken_over_[static_cast<size_t>(root)]) continue;  // the buffer lives on as the output's
       const Buffer& buffer = draft_.buffers[static_cast<size_t>(draft_.value(root).buffer)];
-      if (!buffer.strings)
-        arenas_[static_cast<size_t>(buffer.device)].Give({buffer.offset, buffer.bytes, LastUsers(root)});
+      if (buffer.strings) continue;
+      auto last = LastUsers(root);
+      if (!last.empty())
+        arenas_[static_cast<size_t>(buffer.device)].Give(buffer.offset, buffer.bytes, std::move(last));
     }
   }
 
-  // The users of a value that no other user follows for sure.
+  // The users of a value that no other user follows for sure. Empty when one of them is not known to be
+  // before anything: the range is never free then. At most one of a chain is among them, so the list is
+  // short.
   std::vector<int> LastUsers(int root) const {
     const auto& users = users_[static_cast<size_t>(root)];
     std::vector<int> last;
-    for (size_t i = 0; i < users.size(); ++i) {
-      const bool followed = std::any_of(users.begin() + static_cast<ptrdiff_t>(i) + 1, users.end(),
-                                        [&](int later) { return order_.Before(users[i], later); });
-      if (!followed) last.push_back(users[i]);
+    for (auto user = users.rbegin(); user != users.rend(); ++user) {
+      if (!order_.InChain(*user)) return {};
+      if (std::none_of(last.begin(), last.end(), [&](int later) { return order_.Before(*user, later); }))
+        last.push_back(*user);
     }
     return last;
   }
@@ -259,9 +260,10 @@ class Planner {
         output >= 0 ? draft_.graph.TensorName(draft_.value(output).source) : node.name + " (workspace)";
     const std::string shape = output >= 0 ? draft_.value(output).shape.ToString() : "";
     std::vector<std::pair<int64_t, std::string>> holders;
-    for (const int value : live_) {
-      if (draft_.value(value).device == device)
-        holders.emplace_back(draft_.value(value).bytes, draft_.graph.TensorName(draft_.value(value).source));
+    for (size_t v = 0; v < live_.size(); ++v) {
+      const Value& value = draft_.values[v];
+      if (live_[v] && value.device == device)
+        holders.emplace_back(value.bytes, draft_.graph.TensorName(value.source));
     }
     for (const auto& [variable, at] : draft_.variables) {
       if (at == device)
@@ -288,8 +290,9 @@ class Planner {
   std::vector<int64_t> held_;  // by device: variables and constants
   std::vector<std::vector<int>> users_;
   std::vector<int> uses_left_;
-  std::set<int> live_;  // root values whose buffer is in use at this point of the command order
-  std::set<int> taken_over_;
+  std::vector<char> live_;  // by value: a root whose buffer is in use at this point of the command order
+  std::vector<char> taken_over_;  // by value: its buffer has become an output's
+  std::vector<int> roots_;        // of the current command; kept for its memory
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "core/compile/draft.h"
 #include "core/error.h"
@@ -90,26 +91,42 @@ class Partitioner {
     return base;
   }
 
-  // The endpoint's tensor in the memory of `device`; adds the one Copy that brings it there.
-  int ValueAt(Endpoint endpoint, int device) {
+  // Of a variable's memory the version that `reader` reads, 0 for everything else.
+  int Version(int value, int reader) const {
+    const Value& root = draft_.value(draft_.Root(value));
+    if (root.storage != Storage::kVariable) return 0;
+    const bool read_op = root.source.node != root.variable;  // takes the value once, for all its users
+    return draft_.VersionAt(read_op ? root.source.node : reader, root.variable);
+  }
+
+  int VersionOfPlace(int value) const {
+    const int producer = draft_.producer[static_cast<size_t>(value)];
+    return producer < 0 ? 0 : draft_.command(producer).version;
+  }
+
+  // The endpoint's tensor in the memory of `device`, as `reader` sees it; adds the one Copy that brings it
+  // there.
+  int ValueAt(Endpoint endpoint, int device, int reader) {
     int place = BaseValue(endpoint);
-    for (;; place = next_place_[static_cast<size_t>(place)]) {
-      if (draft_.value(place).device == device) return place;
-      if (next_place_[static_cast<size_t>(place)] < 0) break;
+    if (draft_.value(place).device == device) return place;
+    const int version = Version(place, reader);
+    while (next_place_[static_cast<size_t>(place)] >= 0) {
+      place = next_place_[static_cast<size_t>(place)];
+      if (draft_.value(place).device == device && VersionOfPlace(place) == version) return place;
     }
-    const Value base = draft_.value(Base(endpoint));
+    const int base = Base(endpoint);
     int value;
-    if (base.storage == Storage::kConstant && IsReplicated(base.dtype)) {
+    if (draft_.value(base).storage == Storage::kConstant && IsReplicated(draft_.value(base).dtype)) {
       value = ConstantValue(endpoint, draft_.info.of(endpoint), device);
-      draft_.value(value).constant = base.constant;
+      draft_.value(value).constant = draft_.value(base).constant;
     } else {
-      value = AddCopy(endpoint, Base(endpoint), device);
+      value = AddCopy(endpoint, base, device, version);
     }
     next_place_[static_cast<size_t>(place)] = value;
     return value;
   }
 
-  int AddCopy(Endpoint endpoint, int from, int device) {
+  int AddCopy(Endpoint endpoint, int from, int device, int version) {
     if (LivesOnHost(draft_.value(from).dtype) && device != host_) {
       Throw(Code::kInvalidArgument,
             "tensor '{}' has dtype {} and cannot be moved to {}; place its users on the CPU",
@@ -132,6 +149,7 @@ class Partitioner {
     copy.device = device;
     copy.inputs = {from};
     copy.outputs = {value};
+    copy.version = version;
     if (!IsFed(endpoint)) copy.after = Done(endpoint.node);
     draft_.producer[static_cast<size_t>(value)] = static_cast<int>(draft_.commands.size());
     draft_.commands.push_back(std::move(copy));
@@ -151,8 +169,18 @@ class Partitioner {
             draft_.graph.TensorName(fetch));
     }
     // A variable may change after the fetch: what is returned is a copy.
-    if (storage == Storage::kVariable) return AddCopy(fetch, base, host_);
-    return ValueAt(fetch, host_);
+    if (storage == Storage::kVariable) return AddCopy(fetch, base, host_, FetchedVersion(fetch, base));
+    return ValueAt(fetch, host_, fetch.node);
+  }
+
+  // An update's own result is the version that it makes.
+  int FetchedVersion(Endpoint fetch, int base) const {
+    const auto updates = draft_.updates.find(draft_.value(draft_.Root(base)).variable);
+    if (updates != draft_.updates.end()) {
+      const auto found = std::find(updates->second.begin(), updates->second.end(), fetch.node);
+      if (found != updates->second.end()) return static_cast<int>(found - updates->second.begin()) + 1;
+    }
+    return Version(base, fetch.node);
   }
 
   // Commands that a node must wait for, by its data and control edges.
@@ -185,13 +213,6 @@ class Partitioner {
     return outputs > 0;
   }
 
-  bool IsFolded(int id, const OpDef* def) const {
-    if (def == nullptr || def->stateful || draft_.node(id).op == "Const") return false;
-    const auto outputs = draft_.info.outputs(id);
-    return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
-                                           [](const TensorInfo& info) { return info.value != nullptr; });
-  }
-
   void AddNode(int id) {
     const Node& node = draft_.node(id);
     const OpDef* def = OpRegistry::Global().Find(node.op);
@@ -201,7 +222,7 @@ class Partitioner {
             "You must feed a value for placeholder tensor '{}' with dtype {} and shape {}", node.name,
             DataTypeName(draft_.info.of({id, 0}).dtype), draft_.info.of({id, 0}).shape.ToString());
     }
-    if (IsFolded(id, def)) return;
+    if (draft_.IsFolded(id)) return;
     const int device = draft_.device_of(id);
     LANESCOPE_CHECK(device >= 0);
     if (node.op == "Const") return AddConstant(id, device);
@@ -210,13 +231,11 @@ class Partitioner {
       return AddState(id, *def, device);
     }
     if (node.op == "NoOp") return AddBarrier(id, device);
-    const KernelTable& table = KernelTable::Global();
-    const bool gpu = draft_.machine.device(device).is_gpu();
-    const auto type = draft_.machine.device(device).parsed.type;
     std::vector<bool> host_inputs, host_outputs;
-    if (gpu) {
-      host_inputs = table.HostInputs(node, type);
-      host_outputs = table.HostOutputs(node, type);
+    const std::string& type = draft_.machine.device(device).parsed.type;
+    if (draft_.machine.device(device).is_gpu() && HasHostArguments(node.op)) {
+      host_inputs = KernelTable::Global().HostInputs(node, type);
+      host_outputs = KernelTable::Global().HostOutputs(node, type);
     }
     const auto on_host = [&](const std::vector<bool>& flags, size_t i, DataType dtype) {
       return LivesOnHost(dtype) || (i < flags.size() && flags[i]);
@@ -228,13 +247,24 @@ class Partitioner {
       const bool state = value.storage == Storage::kResource;
       const int wanted = state ? value.device : on_host(host_inputs, i, value.dtype) ? host_ : device;
       if (state && value.variable >= 0 && IsVariable(value.variable) && value.device != device)
-        ValueAt(node.inputs[i], device);
-      inputs.push_back(ValueAt(node.inputs[i], wanted));
+        ValueAt(node.inputs[i], device, id);
+      inputs.push_back(ValueAt(node.inputs[i], wanted, id));
     }
     if (def != nullptr && MakesAlias(id, *def, device, inputs, host_outputs))
       return AddAlias(id, device, inputs);
     AddLaunch(id, def, device, inputs,
               [&](size_t k, DataType dtype) { return on_host(host_outputs, k, dtype) ? host_ : device; });
+  }
+
+  // Most ops have none on any device; asking the table for every node would take longer than all else.
+  bool HasHostArguments(const std::string& op) {
+    const auto [found, added] = host_arguments_.try_emplace(op, false);
+    if (added) {
+      const auto& entries = KernelTable::Global().Entries(op);
+      found->second = std::any_of(entries.begin(), entries.end(),
+                                  [](const KernelEntry& entry) { return !entry.host_memory_args.empty(); });
+    }
+    return found->second;
   }
 
   bool IsVariable(int node) const {
@@ -380,10 +410,11 @@ class Partitioner {
 
   Draft& draft_;
   const int host_;
-  std::vector<int> first_;              // by node: its first output in base_
-  std::vector<int> base_;               // by output: the value where it was made
-  std::vector<int> next_place_;         // by value: the same tensor elsewhere
-  std::vector<std::vector<int>> done_;  // by node: commands after which it is complete
+  std::vector<int> first_;                                // by node: its first output in base_
+  std::vector<int> base_;                                 // by output: the value where it was made
+  std::vector<int> next_place_;                           // by value: the same tensor elsewhere
+  std::vector<std::vector<int>> done_;                    // by node: commands after which it is complete
+  std::unordered_map<std::string, bool> host_arguments_;  // by op
 };
 
 }  // namespace

@@ -5,35 +5,17 @@
 namespace lanescope::compile {
 namespace {
 
-bool IsFed(const Draft& draft, Endpoint endpoint) {
-  for (const auto& [fed, info] : draft.request.feeds) {
-    if (fed == endpoint) return true;
-  }
-  return false;
-}
-
-// A node all of whose data outputs are constant needs none of its inputs.
-bool IsFolded(const Draft& draft, int id) {
-  const auto outputs = draft.info.outputs(id);
-  if (outputs.empty() || draft.node(id).op == "Const") return false;
-  const OpDef* def = OpRegistry::Global().Find(draft.node(id).op);
-  if (def == nullptr || def->stateful) return false;
-  return std::all_of(outputs.begin(), outputs.end(),
-                     [](const TensorInfo& info) { return info.value != nullptr; });
-}
-
 class Marker {
  public:
   explicit Marker(Draft* draft) : draft_(*draft) {
     draft_.needed.assign(static_cast<size_t>(draft_.graph.num_nodes()), 0);
-    fed_nodes_.assign(draft_.needed.size(), 0);
+    draft_.has_fed_output.assign(draft_.needed.size(), 0);
     for (const auto& [endpoint, info] : draft_.request.feeds)
-      fed_nodes_[static_cast<size_t>(endpoint.node)] = 1;
+      draft_.has_fed_output[static_cast<size_t>(endpoint.node)] = 1;
   }
 
   void Need(Endpoint endpoint) {
-    if (endpoint.output >= 0 && fed_nodes_[static_cast<size_t>(endpoint.node)] && IsFed(draft_, endpoint))
-      return;
+    if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
     auto& mark = draft_.needed[static_cast<size_t>(endpoint.node)];
     if (mark) return;
     mark = 1;
@@ -45,7 +27,7 @@ class Marker {
     while (!stack_.empty()) {
       const int id = stack_.back();
       stack_.pop_back();
-      if (IsFolded(draft_, id)) continue;
+      if (draft_.IsFolded(id)) continue;
       const Node& node = draft_.node(id);
       for (const Endpoint& input : node.inputs) {
         const TensorInfo& info = draft_.info.of(input);
@@ -60,11 +42,25 @@ class Marker {
 
  private:
   Draft& draft_;
-  std::vector<char> fed_nodes_;
   std::vector<int> stack_;
 };
 
 }  // namespace
+
+bool Draft::IsFed(Endpoint endpoint) const {
+  return has_fed_output[static_cast<size_t>(endpoint.node)] &&
+         std::any_of(request.feeds.begin(), request.feeds.end(),
+                     [&](const auto& feed) { return feed.first == endpoint; });
+}
+
+bool Draft::IsFolded(int id) const {
+  const auto outputs = info.outputs(id);
+  const auto constant = [](const TensorInfo& output) { return output.value != nullptr; };
+  if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), constant) || node(id).op == "Const")
+    return false;
+  const OpDef* def = OpRegistry::Global().Find(node(id).op);
+  return def != nullptr && !def->stateful;
+}
 
 void Prune(Draft* draft) {
   Marker marker(draft);

@@ -1,9 +1,9 @@
-// Turns the versions that nodes read (NumberVersions) into dependencies of commands: what reads version k of a variable comes after
-// its k-th update and before the next one.
+// Turns the versions that nodes read (NumberVersions) into dependencies of commands: what reads version k of
+// a variable comes after its k-th update and before the next one.
 //
-// A reference variable is memory: whoever depends on the update sees the new value (TensorFlow's reference variables share the
-// buffer in the same way). ReadVariableOp takes the value at its own place in the order: where users of a read come after an update
-// that the read precedes, the read becomes a copy.
+// A reference variable is memory: whoever depends on the update sees the new value (TensorFlow's reference
+// variables share the buffer in the same way). ReadVariableOp takes the value at its own place in the order:
+// where users of a read come after an update that the read precedes, the read becomes a copy.
 
 #include <algorithm>
 
@@ -39,19 +39,24 @@ class VariableOrder {
 
   void FindAccesses(int number) {
     const DraftCommand& command = draft_.command(number);
-    const OpDef* def = command.kind == CommandKind::kLaunch ? OpRegistry::Global().Find(draft_.node(command.node).op) : nullptr;
+    const OpDef* def = command.kind == CommandKind::kLaunch
+                           ? OpRegistry::Global().Find(draft_.node(command.node).op)
+                           : nullptr;
     for (size_t i = 0; i < command.inputs.size(); ++i) {
       if (command.inputs[i] < 0) continue;
       const int root = draft_.Root(command.inputs[i]);
       const int variable = draft_.value(root).variable;
       const auto updates = updates_.find(variable);
       if (variable < 0 || updates == updates_.end() || IsRead(root)) continue;
-      if (def != nullptr && std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end()) {
+      if (def != nullptr &&
+          std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end()) {
         const auto& nodes = draft_.updates.at(variable);
         const auto place = std::find(nodes.begin(), nodes.end(), command.node) - nodes.begin();
         updates->second[static_cast<size_t>(place)] = number;
       } else {
-        accesses_.push_back({number, variable, command.kind == CommandKind::kCopy ? command.version : draft_.VersionAt(command.node, variable)});
+        accesses_.push_back({number, variable,
+                             command.kind == CommandKind::kCopy ? command.version
+                                                                : draft_.VersionAt(command.node, variable)});
       }
     }
   }
@@ -79,7 +84,9 @@ class VariableOrder {
   }
   int End(int variable, int version) const {
     const auto updates = updates_.find(variable);
-    return updates != updates_.end() && static_cast<size_t>(version) < updates->second.size() ? updates->second[static_cast<size_t>(version)] : -1;
+    return updates != updates_.end() && static_cast<size_t>(version) < updates->second.size()
+               ? updates->second[static_cast<size_t>(version)]
+               : -1;
   }
 
   void Put(int command, int variable, int version) {
@@ -101,7 +108,8 @@ class VariableOrder {
     std::vector<int> users;
     for (size_t c = 0; c < draft_.commands.size(); ++c) {
       const auto& inputs = draft_.commands[c].inputs;
-      if (std::any_of(inputs.begin(), inputs.end(), [&](int input) { return input >= 0 && draft_.Root(input) == value; }))
+      if (std::any_of(inputs.begin(), inputs.end(),
+                      [&](int input) { return input >= 0 && draft_.Root(input) == value; }))
         users.push_back(static_cast<int>(c));
     }
     return users;
@@ -116,7 +124,8 @@ class VariableOrder {
     if (end >= 0) {
       reach_.MarkFrom(end);
       // An update may read its own variable through the value.
-      const bool outlived = std::any_of(users.begin(), users.end(), [&](int user) { return reach_.Marked(user); });
+      const bool outlived =
+          std::any_of(users.begin(), users.end(), [&](int user) { return reach_.Marked(user); });
       if (outlived) return Put(Snapshot(read, users), variable, version);
     }
     for (const int user : users) Put(user, variable, version);

@@ -1,6 +1,7 @@
-// Which version of a variable each node reads. Version 0 is the content at the start of the step, version k that after the k-th
-// update. A node reads the old version unless it depends on the update. The rule is applied to the nodes, before any of them has a
-// device, so that the versions, and with them every result, are the same under all placements.
+// Which version of a variable each node reads. Version 0 is the content at the start of the step, version k
+// that after the k-th update. A node reads the old version unless it depends on the update. The rule is
+// applied to the nodes, before any of them has a device, so that the versions, and with them every result,
+// are the same under all placements.
 
 #include <algorithm>
 #include <queue>
@@ -18,7 +19,8 @@ struct Accesses {
 
 class VersionCounter {
  public:
-  explicit VersionCounter(Draft* draft) : draft_(*draft), carried_(static_cast<size_t>(draft->graph.num_nodes()), -1) {}
+  explicit VersionCounter(Draft* draft)
+      : draft_(*draft), carried_(static_cast<size_t>(draft->graph.num_nodes()), -1) {}
 
   void Run() {
     for (const int id : draft_.order) FindAccesses(id);
@@ -29,24 +31,29 @@ class VersionCounter {
   }
 
  private:
-  // The variable whose memory an output shows: that of a variable node, of an alias of it, or of an update that returns its reference.
+  // The variable whose memory an output shows: that of a variable node, of an alias of it, or of an update
+  // that returns its reference.
   int CarriedVariable(const Node& node, const OpDef& def, int id) const {
     if (def.role == StateRole::kVariable) return id;
-    const bool carries = def.alias == AliasRule::kInput0 || (def.role == StateRole::kUpdate && !def.outputs.empty() && def.outputs[0].is_ref);
+    const bool carries = def.alias == AliasRule::kInput0 ||
+                         (def.role == StateRole::kUpdate && !def.outputs.empty() && def.outputs[0].is_ref);
     return carries && !node.inputs.empty() ? Carried(node.inputs[0]) : -1;
   }
 
-  int Carried(Endpoint input) const { return draft_.IsFed(input) ? -1 : carried_[static_cast<size_t>(input.node)]; }
+  int Carried(Endpoint input) const {
+    return draft_.IsFed(input) ? -1 : carried_[static_cast<size_t>(input.node)];
+  }
 
   void FindAccesses(int id) {
     const Node& node = draft_.node(id);
     const OpDef* def = OpRegistry::Global().Find(node.op);
-    if (def == nullptr) return;
+    if (def == nullptr || draft_.IsFolded(id)) return;
     carried_[static_cast<size_t>(id)] = CarriedVariable(node, *def, id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int variable = Carried(node.inputs[i]);
       if (variable < 0) continue;
-      const bool updates = std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end();
+      const bool updates =
+          std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end();
       auto& list = updates ? accesses_[variable].updates : accesses_[variable].readers;
       if (list.empty() || list.back() != id) list.push_back(id);
     }
@@ -72,10 +79,12 @@ class VersionCounter {
     auto& updates = accesses->updates;
     if (updates.size() > 1) {
       const auto position = Positions();
-      std::sort(updates.begin(), updates.end(), [&](int a, int b) { return position[static_cast<size_t>(a)] < position[static_cast<size_t>(b)]; });
+      std::sort(updates.begin(), updates.end(), [&](int a, int b) {
+        return position[static_cast<size_t>(a)] < position[static_cast<size_t>(b)];
+      });
     }
+    for (size_t u = 1; u < updates.size(); ++u) AddEdge(updates[u - 1], updates[u]);
     for (size_t u = 0; u < updates.size(); ++u) {
-      if (u > 0) AddEdge(updates[u - 1], updates[u]);
       after_.MarkFrom(updates[u]);
       for (const int reader : accesses->readers) {
         if (reader == updates[u]) continue;
@@ -89,7 +98,8 @@ class VersionCounter {
     draft_.updates[variable] = updates;
   }
 
-  // Places in a topological order of the nodes, the smallest id first among the ready ones, under all edges found so far.
+  // Places in a topological order of the nodes, the smallest id first among the ready ones, under all edges
+  // found so far.
   std::vector<int> Positions() const {
     const size_t count = carried_.size();
     std::vector<int> waiting(count, 0), position(count, -1);

@@ -132,6 +132,8 @@ class WriteThroughPass {
 
 }  // namespace
 
-void WriteThrough(Draft* draft) { WriteThroughPass(draft).Run(); }
+void WriteThrough(Draft* draft) {
+  if (!draft->updates.empty()) WriteThroughPass(draft).Run();
+}
 
 }  // namespace lanescope::compile

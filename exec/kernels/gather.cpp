@@ -19,7 +19,9 @@ template <typename T, typename Index>
 void GatherRows(const GatherDims& dims, const T* params, const Index* indices, T* out, WorkerTeam& team) {
   const int64_t rows = dims.batch * dims.outer * dims.per_batch;
   const int64_t grain = std::max<int64_t>(1, kRowBlockBytes / (dims.inner * static_cast<int64_t>(sizeof(T))));
-  const auto source = [&](int64_t row) {
+  const bool plain = dims.batch * dims.outer == 1;  // rows of a table: no division for each row
+  const auto source = [&, plain](int64_t row) {
+    if (plain) return params + static_cast<int64_t>(indices[row]) * dims.inner;
     const int64_t plane = row / dims.per_batch;
     const int64_t at = plane / dims.outer * dims.per_batch + row % dims.per_batch;
     return params + (plane * dims.dimension + static_cast<int64_t>(indices[at])) * dims.inner;

@@ -47,10 +47,17 @@ void UnsortedSegments(Combine how, const T* data, const Index* ids, int64_t rows
                       int64_t segments, T* out, WorkerTeam& team) {
   const RowUpdate<T> update(how);
   const T identity = IdentityOf<T>(how);
+  const int64_t row_bytes = std::min<int64_t>(inner, 256) * static_cast<int64_t>(sizeof(T));
   const RowRanges ranges(segments, rows, inner, [&](int64_t row) { return static_cast<int64_t>(ids[row]); });
   ranges.ForEach(team, [&](int64_t first, int64_t last, std::span<const int64_t> own) {
     std::vector<uint8_t> seen(static_cast<size_t>(last - first), 0);
-    for (const int64_t row : own) {
+    for (size_t k = 0; k < own.size(); ++k) {
+      if (k + kPrefetchRows < own.size()) {
+        const int64_t next = own[k + kPrefetchRows];
+        PrefetchRow(data + next * inner, row_bytes);
+        PrefetchRow(out + static_cast<int64_t>(ids[next]) * inner, row_bytes);
+      }
+      const int64_t row = own[k];
       const int64_t id = ids[row];
       T* target = out + id * inner;
       const T* source = data + row * inner;

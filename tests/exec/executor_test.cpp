@@ -90,6 +90,37 @@ TEST(Executor, RandomGraphsOfLargeTensors) {
   for (unsigned seed = 100; seed < 104; ++seed) ExpectSameEverywhere(seed, 25, 3, 60000, 4);
 }
 
+// Law: a reader that depends on an update sees the new value and any other reader the old one, on the
+// variable's device and on every other.
+TEST(Executor, ReadersSeeTheSameVersionOnEveryDevice) {
+  GraphBuilder builder;
+  const Endpoint v =
+      builder.Op("VariableV2", "v").Attr("dtype", DataType::kFloat).Attr("shape", Shape{8}).Build();
+  const Endpoint one = builder.Const("one", Floats(Shape{8}, 1));
+  builder.Op("Assign", "init").Input(v).Input(one).Build();
+  const Endpoint read = builder.Op("Identity", "read").Input(v).Build();
+  const Endpoint update = builder.Op("AssignAdd", "update").Input(v).Input(one).Build();
+  builder.Op("Neg", "old").Input(read).Build();
+  builder.Op("Neg", "new").Input(read).ControlInput(update).Build();
+  const Graph graph = builder.Take();
+  const Machine machine = FastMachine(2);
+  for (const int old_device : {0, 1}) {
+    for (const int new_device : {0, 1}) {
+      Placement placement = PlaceAll(graph, Gpu(machine, 0));
+      PlaceOn(&placement, graph, "old", Gpu(machine, old_device));
+      PlaceOn(&placement, graph, "new", Gpu(machine, new_device));
+      Session session(graph, placement, machine);
+      session.Run({{}, {}, {"init"}});
+      for (int step = 1; step < 4; ++step) {
+        const RunResult result = session.Run({{}, {"old", "new", "update"}, {}});
+        EXPECT_TRUE(BitwiseEqual(result.fetches[0], Floats(Shape{8}, static_cast<float>(-step))));
+        EXPECT_TRUE(BitwiseEqual(result.fetches[1], Floats(Shape{8}, static_cast<float>(-step - 1))));
+        EXPECT_TRUE(BitwiseEqual(result.fetches[2], Floats(Shape{8}, static_cast<float>(step + 1))));
+      }
+    }
+  }
+}
+
 // One tensor of `bytes` from GPU:0 to GPU:1 over a link of `bandwidth`.
 class SlowCopy : public ::testing::Test {
  protected:

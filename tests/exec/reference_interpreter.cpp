@@ -40,6 +40,16 @@ bool IsAlias(const Node& node) {
   return def != nullptr && def->alias == AliasRule::kInput0;
 }
 
+Tensor Copy(const Tensor& tensor) {
+  Tensor copy(tensor.dtype(), tensor.shape());
+  if (tensor.dtype() == DataType::kString) {
+    std::copy_n(tensor.data<std::string>(), tensor.NumElements(), copy.data<std::string>());
+  } else if (copy.ByteSize() > 0) {
+    std::memcpy(copy.raw_data(), tensor.raw_data(), static_cast<size_t>(copy.ByteSize()));
+  }
+  return copy;
+}
+
 bool RefersToState(DataType dtype) { return IsRefType(dtype) || dtype == DataType::kResource; }
 
 }  // namespace
@@ -123,9 +133,18 @@ std::vector<Tensor> ReferenceInterpreter::Run(const std::map<std::string, Tensor
   std::vector<Endpoint> roots;
   for (const std::string& name : fetches) roots.push_back(graph_.FindEndpoint(name));
   for (const std::string& name : targets) roots.push_back({graph_.FindEndpoint(name).node, -1});
-  for (const int id : OrderOf(NeededNodes(roots))) RunNode(id);
-  std::vector<Tensor> results;
-  for (size_t i = 0; i < fetches.size(); ++i) results.push_back(Fetch(roots[i]));
+  // A fetch is read where its node stands in the order; later updates do not change it.
+  std::vector<Tensor> results(fetches.size());
+  const auto fetch = [&](auto wanted) {
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      if (wanted(roots[i])) results[i] = Fetch(roots[i]);
+    }
+  };
+  fetch([&](Endpoint root) { return Fed(root); });
+  for (const int id : OrderOf(NeededNodes(roots))) {
+    RunNode(id);
+    fetch([&](Endpoint root) { return root.node == id && !Fed(root); });
+  }
   return results;
 }
 
@@ -151,73 +170,102 @@ std::vector<bool> ReferenceInterpreter::NeededNodes(const std::vector<Endpoint>&
   return needed;
 }
 
-// A topological order in which a ready update gives way to other ready nodes, and to ready updates of
-// variables that nobody waits to read.
-std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) const {
-  const auto count = static_cast<size_t>(graph_.num_nodes());
-  std::vector<std::set<int>> before(count);  // nodes that have to run first
-  std::vector<int> variable_of(count, -1);   // the variable that a reference or handle output leads to
-  std::map<int, std::set<int>> readers;      // nodes that have yet to read a variable
+// Which variable each node reads or updates: of the reference or handle that an input leads to.
+struct ReferenceInterpreter::Accesses {
+  std::map<int, std::vector<int>> readers;  // by variable
+  std::map<int, std::vector<int>> updates;
+};
+
+ReferenceInterpreter::Accesses ReferenceInterpreter::FindAccesses(const std::vector<bool>& needed) const {
+  Accesses accesses;
+  std::map<int, int> variable_of;
   for (const int id : graph_.TopologicalOrder()) {
     const Node& node = graph_.node(id);
-    const auto at = static_cast<size_t>(id);
-    const std::vector<DataType> outputs = OutputTypes(node);
+    if (!needed[static_cast<size_t>(id)]) continue;
     if (MakesState(node)) {
-      variable_of[at] = id;
-    } else if (!node.inputs.empty() && !outputs.empty() && (RefersToState(outputs[0]) || IsAlias(node))) {
-      variable_of[at] = variable_of[static_cast<size_t>(node.inputs[0].node)];
+      variable_of[id] = id;
+      continue;
     }
-    if (!needed[at]) continue;
-    for (const int control : node.control_inputs) before[at].insert(control);
-    for (const Endpoint& input : node.inputs) {
-      if (Fed(input)) continue;
-      before[at].insert(input.node);
-      const int variable = variable_of[static_cast<size_t>(input.node)];
-      if (variable >= 0) readers[variable].insert(id);
+    const OpDef* def = OpRegistry::Global().Find(node.op);
+    const std::vector<DataType> outputs = OutputTypes(node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto source = variable_of.find(node.inputs[i].node);
+      if (source == variable_of.end() || Fed(node.inputs[i])) continue;
+      const int variable = source->second;
+      if (i == 0 && !outputs.empty() && (RefersToState(outputs[0]) || IsAlias(node)))
+        variable_of[id] = variable;
+      const bool updates =
+          def != nullptr && std::count(def->updates.begin(), def->updates.end(), static_cast<int>(i)) > 0;
+      (updates ? accesses.updates : accesses.readers)[variable].push_back(id);
     }
   }
+  return accesses;
+}
+
+std::vector<int> ReferenceInterpreter::SmallestFirst(const std::vector<bool>& needed, const Edges& before) {
   std::vector<int> order;
-  std::vector<bool> done(count, false);
+  std::vector<bool> done(needed.size(), false);
   std::set<int> waiting;
-  for (size_t id = 0; id < count; ++id) {
+  for (size_t id = 0; id < needed.size(); ++id) {
     if (needed[id]) waiting.insert(static_cast<int>(id));
   }
-  const auto ready = [&](int id) {
-    const auto& first = before[static_cast<size_t>(id)];
-    return std::all_of(first.begin(), first.end(),
-                       [&](int other) { return done[static_cast<size_t>(other)]; });
-  };
-  // 0: no update; 1: an update without waiting readers; 2: any other.
-  const auto rank = [&](int id) {
-    const OpDef* def = OpRegistry::Global().Find(graph_.node(id).op);
-    if (def == nullptr || def->role != StateRole::kUpdate) return 0;
-    for (const int input : def->updates) {
-      const Endpoint source = graph_.node(id).inputs[static_cast<size_t>(input)];
-      const int variable = variable_of[static_cast<size_t>(source.node)];
-      const auto found = readers.find(variable);
-      if (found != readers.end() && !(found->second.empty() || found->second == std::set<int>{id})) return 2;
-    }
-    return 1;
-  };
   while (!waiting.empty()) {
-    int best = -1;
-    int best_rank = 3;
-    for (const int id : waiting) {
-      if (!ready(id)) continue;
-      const int own = rank(id);
-      if (own < best_rank) {
-        best = id;
-        best_rank = own;
-      }
-      if (own == 0) break;
-    }
-    LANESCOPE_CHECK(best >= 0);
-    waiting.erase(best);
-    done[static_cast<size_t>(best)] = true;
-    for (auto& [variable, nodes] : readers) nodes.erase(best);
-    order.push_back(best);
+    const auto next = std::find_if(waiting.begin(), waiting.end(), [&](int id) {
+      const auto& first = before[static_cast<size_t>(id)];
+      return std::all_of(first.begin(), first.end(),
+                         [&](int other) { return done[static_cast<size_t>(other)]; });
+    });
+    LANESCOPE_CHECK(next != waiting.end());
+    done[static_cast<size_t>(*next)] = true;
+    order.push_back(*next);
+    waiting.erase(next);
   }
   return order;
+}
+
+// The nodes that depend on `id`, itself included.
+static std::set<int> Descendants(int id, const std::vector<std::set<int>>& before) {
+  std::set<int> found = {id};
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (size_t other = 0; other < before.size(); ++other) {
+      if (found.contains(static_cast<int>(other))) continue;
+      if (std::any_of(before[other].begin(), before[other].end(),
+                      [&](int first) { return found.contains(first); })) {
+        found.insert(static_cast<int>(other));
+        grown = true;
+      }
+    }
+  }
+  return found;
+}
+
+// Variable by variable: its updates one after another, each after all readers that do not depend on it.
+std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) const {
+  Edges before(static_cast<size_t>(graph_.num_nodes()));
+  for (size_t id = 0; id < needed.size(); ++id) {
+    if (!needed[id]) continue;
+    const Node& node = graph_.node(static_cast<int>(id));
+    before[id].insert(node.control_inputs.begin(), node.control_inputs.end());
+    for (const Endpoint& input : node.inputs) {
+      if (!Fed(input)) before[id].insert(input.node);
+    }
+  }
+  Accesses accesses = FindAccesses(needed);
+  for (auto& [variable, updates] : accesses.updates) {
+    const std::vector<int> order = SmallestFirst(needed, before);
+    const auto place = [&](int id) { return std::find(order.begin(), order.end(), id); };
+    std::sort(updates.begin(), updates.end(), [&](int a, int b) { return place(a) < place(b); });
+    for (size_t u = 1; u < updates.size(); ++u)
+      before[static_cast<size_t>(updates[u])].insert(updates[u - 1]);
+    for (const int update : updates) {
+      const std::set<int> later = Descendants(update, before);
+      for (const int reader : accesses.readers[variable]) {
+        if (!later.contains(reader)) before[static_cast<size_t>(update)].insert(reader);
+      }
+    }
+  }
+  return SmallestFirst(needed, before);
 }
 
 Variable* ReferenceInterpreter::VariableOf(const Slot& slot) {
@@ -322,7 +370,7 @@ Tensor ReferenceInterpreter::SharedInput(const Node& node, const Shape& shape) {
 Tensor ReferenceInterpreter::Fetch(Endpoint endpoint) {
   const Slot& slot = SlotOf(endpoint);
   const Variable* variable = VariableOf(slot);
-  if (variable == nullptr) return slot.value;
+  if (variable == nullptr) return Copy(slot.value);
   if (!variable->initialized) {
     Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}",
           graph_.node(slot.state_node).name);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,10 @@ class ReferenceInterpreter {
   };
 
   std::vector<bool> NeededNodes(const std::vector<Endpoint>& roots) const;
+  struct Accesses;
+  using Edges = std::vector<std::set<int>>;  // by node: the nodes that have to run first
+  Accesses FindAccesses(const std::vector<bool>& needed) const;
+  static std::vector<int> SmallestFirst(const std::vector<bool>& needed, const Edges& before);
   std::vector<int> OrderOf(const std::vector<bool>& needed) const;
   void RunNode(int id);
   std::vector<TensorInfo> InputInfos(const Node& node);

@@ -216,7 +216,8 @@ TEST_F(SessionTest, MemoryLimit) {
   EXPECT_TRUE(BitwiseEqual(run(100), Floats(Shape{100}, -9)));
   EXPECT_TRUE(BitwiseEqual(run(100000), Floats(Shape{100000}, -9)));
   // The step alone would fit, beside the arena that the session holds already it does not.
-  ExpectError(Code::kResourceExhausted, {"GPU:0"}, [&] { session.Run({{}, {}, {"init"}}); });
+  for (int round = 0; round < 2; ++round)
+    ExpectError(Code::kResourceExhausted, {"GPU:0"}, [&] { session.Run({{}, {}, {"init"}}); });
   EXPECT_TRUE(BitwiseEqual(run(100), Floats(Shape{100}, -9)));
   EXPECT_TRUE(BitwiseEqual(run(100000), Floats(Shape{100000}, -9)));
 }

@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+void ExpectCommonKeys(const json& figures) {
+  for (const char* device : {"CPU:0", "GPU:0", "GPU:1"}) {
+    EXPECT_TRUE(figures["busy"][device].is_number()) << device;
+    EXPECT_TRUE(figures["peak_bytes"][device].is_number_integer()) << device;
+  }
+  EXPECT_TRUE(figures["steps"].is_number_integer());
+  EXPECT_TRUE(figures["critical_path_ns"].is_number_integer());
+  for (const char* kind : {"device_to_device", "within_device", "host_to_device", "device_to_host"}) {
+    for (const char* key : {"count", "bytes", "ns"})
+      EXPECT_TRUE(figures["copies"][kind][key].is_number_integer()) << kind << " " << key;
+  }
+}
+
+TEST(Compare, JsonHasTheKeysOfTheContract) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  const Outcome outcome = Lanescope({"compare", Sample("deepconn_single"), Sample("deepconn_dual"), "--steps",
+                                     "2", "--rounds", "2", "--warmup", "1", "--json", "--trace", trace});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("round 1 of 2"));
+  const json result = json::parse(outcome.output);
+  EXPECT_EQ(result["trace"], trace);
+  EXPECT_TRUE(result["machine"]["devices"].is_array());
+  EXPECT_FALSE(result["verdict"].get<std::string>().empty());
+  ASSERT_EQ(result["rows"].size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const json& row = result["rows"][i];
+    EXPECT_THAT(row["graph"].get<std::string>(), HasSubstr(i == 0 ? "deepconn_single" : "deepconn_dual"));
+    EXPECT_EQ(row["strategy"], "annotated");
+    EXPECT_EQ(row["in_sample"], i == 0);
+    EXPECT_TRUE(row["oversubscribed"].is_boolean());
+    EXPECT_EQ(row["failed"], nullptr);
+    for (const char* key : {"median", "p25", "p75", "min", "max"})
+      EXPECT_TRUE(row["measured"]["step_ns"][key].is_number_integer()) << key;
+    EXPECT_EQ(row["measured"]["steps"], 4);
+    for (const char* key : {"value", "low", "high"})
+      EXPECT_TRUE(row["predicted"]["step_ns"][key].is_number_integer()) << key;
+    ExpectCommonKeys(row["measured"]);
+    ExpectCommonKeys(row["predicted"]);
+    const double measured = row["measured"]["step_ns"]["median"],
+                 predicted = row["predicted"]["step_ns"]["value"];
+    EXPECT_NEAR(row["error"], (predicted - measured) / measured, 1e-3);
+    EXPECT_TRUE(row["noise"].is_number());
+    EXPECT_EQ(row["measured"]["copies"]["device_to_device"]["count"], i == 0 ? 0 : 19);
+    EXPECT_EQ(row["predicted"]["copies"]["device_to_device"]["count"], i == 0 ? 0 : 19);
+  }
+  const json runs =
+      LanescopeJson({"query", trace, "SELECT runId, kind, complete FROM LANESCOPE_RUN", "--json"})["rows"];
+  for (const json& row : result["rows"]) {
+    EXPECT_THAT(runs, testing::Contains(json::array({row["run"]["measured"], "measured", 1})));
+    EXPECT_THAT(runs, testing::Contains(json::array({row["run"]["simulated"], "simulated", 1})));
+  }
+}
+
+TEST(Compare, SimulatesModelledMachines) {
+  const std::vector<std::string> arguments{"compare",
+                                           Sample("deepconn_single"),
+                                           Sample("deepconn_dual"),
+                                           Sample("deepconn_alternating"),
+                                           "--no-run",
+                                           "--machine",
+                                           SampleMachine("k80x2")};
+  const Outcome table = Lanescope(arguments);
+  ASSERT_EQ(table.status, 0) << table.errors;
+  EXPECT_EQ(table.errors, "");
+  EXPECT_THAT(table.output, HasSubstr(" ms ("));
+  auto with_json = arguments;
+  with_json.push_back("--json");
+  const json result = LanescopeJson(with_json);
+  EXPECT_EQ(result["trace"], nullptr);
+  ASSERT_EQ(result["rows"].size(), 3u);
+  const std::vector<int> copies{0, 19, 23};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(result["rows"][i]["measured"], nullptr);
+    EXPECT_EQ(result["rows"][i]["error"], nullptr);
+    EXPECT_EQ(result["rows"][i]["in_sample"], false);
+    EXPECT_EQ(result["rows"][i]["predicted"]["copies"]["device_to_device"]["count"], copies[i]);
+  }
+}
+
+TEST(Compare, AGraphMayNameItsStrategies) {
+  const Folder folder;
+  const std::string program = folder.Write("all_on_1.sh", "echo '{\"nodes\": {}}'\n");
+  const json result =
+      LanescopeJson({"compare", Sample("polynomial") + ":single,exec:sh " + program, "--no-run", "--json"});
+  ASSERT_EQ(result["rows"].size(), 2u);
+  EXPECT_EQ(result["rows"][0]["strategy"], "single");
+  EXPECT_EQ(result["rows"][1]["strategy"], "exec:sh " + program);
+  ExpectError(Lanescope({"compare", folder.File("none.pb") + ":single", "--no-run"}), 1, "NotFound",
+              "none.pb'");
+}
+
+TEST(Compare, ARowThatFailsSaysWhy) {
+  const json result =
+      LanescopeJson({"compare", Sample("polynomial") + ":single,no-such", "--no-run", "--json"});
+  EXPECT_EQ(result["rows"][0]["failed"], nullptr);
+  EXPECT_EQ(result["rows"][1]["failed"]["code"], "NotFound");
+  EXPECT_EQ(result["rows"][1]["measured"], nullptr);
+  EXPECT_EQ(result["rows"][1]["predicted"], nullptr);
+}
+
+TEST(Compare, CtrlCKeepsTheTrace) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  Process compare(
+      {"compare", Sample("polynomial") + ":single,alternating", "--steps", "1000000", "--trace", trace});
+  ASSERT_TRUE(compare.WaitForFile(trace + "-wal", 1 << 20));
+  compare.Signal(SIGINT);
+  const Outcome outcome = compare.Wait();
+  EXPECT_EQ(outcome.status, 130) << outcome.errors;
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_THAT(outcome.errors, HasSubstr("\nerror: Cancelled: "));
+  const json rows = LanescopeJson(
+      {"query", trace, "SELECT complete = 0 OR error IS NOT NULL FROM LANESCOPE_RUN", "--json"})["rows"];
+  EXPECT_EQ(rows, json::parse("[[1], [1]]"));
+  EXPECT_EQ(Lanescope({"summary", trace}).status, 0);
+}
+
+}  // namespace
+}  // namespace lanescope::cli

@@ -1,0 +1,124 @@
+#include "tests/cli/program.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace lanescope::cli {
+namespace {
+
+// In the child: no allocation between fork and exec.
+[[noreturn]] void Execute(char* const* arguments, const char* input, const char* output, const char* errors) {
+  const int in = open(input, O_RDONLY);
+  const int out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  execv(arguments[0], arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+Folder::Folder() {
+  path_ = testing::TempDir() + "lanescope-cli-XXXXXX";
+  if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "no temporary folder";
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string Folder::Write(const std::string& name, std::string_view text) const {
+  std::ofstream file(File(name), std::ios::binary);
+  file << text;
+  return File(name);
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string Sample(const std::string& graph) {
+  return LANESCOPE_SOURCE_DIR "/samples/graphs/" + graph + ".pbtxt";
+}
+std::string SampleMachine(const std::string& name) {
+  return LANESCOPE_SOURCE_DIR "/samples/machines/" + name + ".json";
+}
+
+Process::Process(const std::vector<std::string>& arguments, std::string_view input) {
+  std::vector<std::string> words{LANESCOPE_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const std::string in = folder_.Write("input", input), out = folder_.File("output"),
+                    err = folder_.File("errors");
+  process_ = fork();
+  if (process_ == 0) Execute(pointers.data(), in.c_str(), out.c_str(), err.c_str());
+}
+
+Process::~Process() {
+  if (process_ <= 0) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+}
+
+void Process::Signal(int number) { kill(process_, number); }
+
+bool Process::WaitForFile(const std::string& path, int64_t bytes) {
+  for (int i = 0; i < 1000; ++i) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path, error);
+    if (!error && static_cast<int64_t>(size) >= bytes) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+Outcome Process::Wait() {
+  Outcome outcome;
+  int how = 0;
+  waitpid(process_, &how, 0);
+  process_ = -1;
+  outcome.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+  outcome.output = ReadText(folder_.File("output"));
+  outcome.errors = ReadText(folder_.File("errors"));
+  return outcome;
+}
+
+Outcome Lanescope(const std::vector<std::string>& arguments, std::string_view input) {
+  return Process(arguments, input).Wait();
+}
+
+nlohmann::json LanescopeJson(const std::vector<std::string>& arguments, std::string_view input) {
+  const Outcome outcome = Lanescope(arguments, input);
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  nlohmann::json json = nlohmann::json::parse(outcome.output, nullptr, false);
+  EXPECT_FALSE(json.is_discarded()) << outcome.output;
+  return json;
+}
+
+void ExpectError(const Outcome& outcome, int status, const std::string& code, const std::string& text) {
+  EXPECT_EQ(outcome.status, status) << outcome.errors;
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_THAT(outcome.errors, testing::StartsWith("error: " + code + ": "));
+  EXPECT_THAT(outcome.errors, testing::HasSubstr(text));
+  EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1) << outcome.errors;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/run_spec.h"
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Two ops that only a cost attribute knows.
+constexpr std::string_view kUnknownOps = R"(
+    node { name: "a" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 4 } } float_val: 1 } } } }
+    node { name: "b" op: "Fancy" input: "a"
+           attr { key: "_output_shapes" value { list { shape { dim { size: 4 } } } } }
+           attr { key: "_lanescope_cost" value { s: "{\"ns\": {\"GPU\": 5000, \"CPU\": 90000}}" } }
+           attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "c" op: "Fancy" input: "b"
+           attr { key: "_output_shapes" value { list { shape { dim { size: 4 } } } } }
+           attr { key: "_lanescope_cost" value { s: "{\"ns\": {\"GPU\": 7000, \"CPU\": 90000}}" } }
+           attr { key: "T" value { type: DT_FLOAT } } })";
+
+// A random op without seeds and a feed without a seed: out = noise + x.
+std::string UnseededGraph(const Folder& folder) {
+  folder.Write(
+      "noise.run.json",
+      R"({"fetches": ["out:0"], "feeds": {"x": {"dtype": "float32", "shape": [3], "generator": "uniform", "low": 0, "high": 1}}})");
+  return folder.Write("noise.pbtxt", R"(
+      node { name: "shape" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 3 } } } }
+      node { name: "noise" op: "RandomUniform" input: "shape" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "T" value { type: DT_INT32 } } }
+      node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 3 } } } } }
+      node { name: "out" op: "AddV2" input: "noise" input: "x" attr { key: "T" value { type: DT_FLOAT } } })");
+}
+
+json Values(const json& result) { return result["fetches"][0]["values"]; }
+
+TEST(Run, JsonHasTheKeysOfTheContract) {
+  const Folder folder;
+  const json result =
+      LanescopeJson({"run", Sample("polynomial"), "--steps", "3", "--json", "--trace", folder.File("t.db")});
+  EXPECT_EQ(result["trace"], folder.File("t.db"));
+  EXPECT_EQ(result["run"], 1);
+  EXPECT_EQ(result["steps"], 3);
+  for (const char* key : {"median", "p25", "p75", "min", "max"})
+    EXPECT_TRUE(result["step_ns"][key].is_number_integer()) << key;
+  ASSERT_EQ(result["fetches"].size(), 1u);
+  EXPECT_EQ(result["fetches"][0]["name"], "Mean:0");
+  EXPECT_EQ(result["fetches"][0]["dtype"], "float32");
+  EXPECT_EQ(result["fetches"][0]["shape"], json::array());
+  EXPECT_EQ(Values(result).size(), 1u);
+  EXPECT_EQ(LanescopeJson({"run", Sample("polynomial"), "--steps", "1", "--json"})["trace"], nullptr);
+}
+
+TEST(Run, FlagsOverrideTheRunConfiguration) {
+  const Folder folder;
+  Tensor x(DataType::kFloat, Shape({100})), y(DataType::kFloat, Shape({100}));
+  for (int i = 0; i < 100; ++i) x.data<float>()[i] = y.data<float>()[i] = 0;
+  WriteNpy(x, folder.File("x.npy"));
+  WriteNpy(y, folder.File("y.npy"));
+  // With x = y = 0 the error is the square of the constant coefficient: that of `w` before the update.
+  const json result = LanescopeJson({"run", Sample("polynomial"), "--steps", "1", "--warmup", "0", "--json",
+                                     "--feed", fmt::format("x={}", folder.File("x.npy")), "--feed",
+                                     fmt::format("y:0={}", folder.File("y.npy")), "--fetch", "Mean:0",
+                                     "--fetch", "Squeeze:0"});
+  ASSERT_EQ(result["fetches"].size(), 2u);
+  EXPECT_EQ(result["fetches"][1]["shape"], json::array({100}));
+  const double value = result["fetches"][1]["values"][0];
+  EXPECT_NEAR(result["fetches"][0]["values"][0], value * value, 1e-5);
+}
+
+TEST(Run, WrongFeedsAreRefused) {
+  const Folder folder;
+  WriteNpy(Tensor(DataType::kInt32, Shape({100})), folder.File("int.npy"));
+  WriteNpy(Tensor(DataType::kFloat, Shape({3})), folder.File("short.npy"));
+  const auto feed = [&](const std::string& text) {
+    return Lanescope({"run", Sample("polynomial"), "--feed", text});
+  };
+  ExpectError(feed(fmt::format("x={}", folder.File("none.npy"))), 1, "NotFound", "none.npy");
+  ExpectError(feed(fmt::format("x={}", folder.Write("bad.npy", "no array"))), 1, "InvalidArgument", ".npy");
+  ExpectError(feed(fmt::format("nobody={}", folder.File("short.npy"))), 1, "NotFound", "nobody");
+  ExpectError(feed(fmt::format("x={}", folder.File("int.npy"))), 1, "InvalidArgument", "float");
+  ExpectError(feed(fmt::format("x={}", folder.File("short.npy"))), 1, "InvalidArgument", "feed both");
+}
+
+TEST(Run, SavesFetchesOfEveryStep) {
+  const Folder folder;
+  const json result = LanescopeJson({"run", Sample("polynomial"), "--steps", "3", "--warmup", "1", "--json",
+                                     "--save-fetches", folder.File("out/deep")});
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.File("out/deep")))
+    files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  ASSERT_EQ(files.size(), 3u);
+  const Tensor last = ReadNpy(files.back());
+  EXPECT_EQ(last.shape(), Shape({}));
+  EXPECT_EQ(last.data<float>()[0], Values(result)[0].get<float>());
+}
+
+TEST(Run, TheSeedIsOfWhatHasNone) {
+  const Folder folder;
+  const std::string graph = UnseededGraph(folder);
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"run", graph, "--steps", "2", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Values(LanescopeJson(arguments));
+  };
+  EXPECT_EQ(run({"--seed", "5"}), run({"--seed", "5"}));
+  EXPECT_EQ(run({"--seed", "5"}), run({"--seed", "5", "--strategy", "alternating"}));
+  EXPECT_EQ(run({}), run({}));
+  EXPECT_NE(run({"--seed", "5"}), run({"--seed", "6"}));
+  // The feed alone changes with the seed, too.
+  EXPECT_NE(run({"--seed", "5", "--fetch", "x:0"}), run({"--seed", "6", "--fetch", "x:0"}));
+  EXPECT_NE(run({"--seed", "5", "--fetch", "noise:0"}), run({"--seed", "6", "--fetch", "noise:0"}));
+  // Seeds of the graph and the run configuration stay.
+  const auto seeded = [](const std::string& seed) {
+    return Values(LanescopeJson({"run", Sample("random_add"), "--steps", "1", "--json", "--seed", seed}));
+  };
+  EXPECT_EQ(seeded("1"), seeded("2"));
+}
+
+TEST(Run, OpsWithoutKernelAreListedWithCounts) {
+  const Folder folder;
+  const std::string graph = folder.Write("g.pbtxt", kUnknownOps);
+  EXPECT_EQ(Lanescope({"place", graph}).status, 0);
+  EXPECT_EQ(
+      LanescopeJson({"simulate", graph, "--json", "--machine", SampleMachine("k80x2")})["step_ns"]["value"],
+      12000);
+  ExpectError(Lanescope({"run", graph, "--target", "c"}), 1, "Unimplemented", "Fancy (2)");
+}
+
+TEST(Run, ModelledDevicesCannotRun) {
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--machine", SampleMachine("k80x2")}), 1,
+              "FailedPrecondition", "modelled");
+}
+
+TEST(Run, AppendsToATrace) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  for (int run = 1; run <= 3; ++run)
+    EXPECT_EQ(LanescopeJson({"run", Sample("polynomial"), "--steps", "2", "--json", "--trace", trace})["run"],
+              run);
+  EXPECT_EQ(LanescopeJson({"query", trace, "SELECT count(*), sum(complete), sum(steps) FROM LANESCOPE_RUN",
+                           "--json"})["rows"],
+            json::parse("[[3, 3, 6]]"));
+}
+
+TEST(Run, ForeignFilesStayUntouched) {
+  const Folder folder;
+  const std::string text = folder.Write("notes.txt", "my notes");
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--trace", text}), 1, "FailedPrecondition",
+              "notes.txt");
+  EXPECT_EQ(ReadText(text), "my notes");
+  ExpectError(Lanescope({"compare", Sample("polynomial"), "--no-run", "--trace", text}), 1,
+              "FailedPrecondition", "notes.txt");
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--trace", text}), 1, "FailedPrecondition",
+              "notes.txt");
+  EXPECT_EQ(ReadText(text), "my notes");
+  EXPECT_EQ(Lanescope({"run", Sample("polynomial"), "--trace", folder.File("no/such/folder.db")}).status, 1);
+}
+
+TEST(Run, AReadOnlyTraceIsRefused) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  ASSERT_EQ(Lanescope({"run", Sample("polynomial"), "--steps", "1", "--trace", trace}).status, 0);
+  const std::string before = ReadText(trace);
+  std::filesystem::permissions(trace, std::filesystem::perms::owner_read);
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--steps", "1", "--trace", trace}), 1,
+              "FailedPrecondition", "t.db");
+  EXPECT_EQ(ReadText(trace), before);
+}
+
+TEST(Run, CtrlCKeepsTheTrace) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  Process run({"run", Sample("polynomial"), "--steps", "100000000", "--trace", trace});
+  ASSERT_TRUE(run.WaitForFile(trace + "-wal", 1 << 20));
+  run.Signal(SIGINT);
+  ExpectError(run.Wait(), 130, "Cancelled", trace);
+  EXPECT_FALSE(std::filesystem::exists(trace + "-wal"));
+  const json rows = LanescopeJson(
+      {"query", trace, "SELECT complete, error, steps > 0 FROM LANESCOPE_RUN", "--json"})["rows"];
+  EXPECT_EQ(rows, json::parse(R"([[1, "Cancelled: interrupted", 1]])"));
+  EXPECT_EQ(Lanescope({"summary", trace}).status, 0);
+}
+
+TEST(Run, AKilledRunLeavesAReadableTrace) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  Process run({"run", Sample("polynomial"), "--steps", "100000000", "--trace", trace});
+  ASSERT_TRUE(run.WaitForFile(trace + "-wal", 1 << 20));
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.Wait().status, 128 + SIGKILL);
+  const Outcome summary = Lanescope({"summary", trace});
+  EXPECT_EQ(summary.status, 0) << summary.errors;
+  EXPECT_THAT(summary.output, HasSubstr("incomplete"));
+  EXPECT_EQ(LanescopeJson({"query", trace, "SELECT complete FROM LANESCOPE_RUN", "--json"})["rows"],
+            json::parse("[[0]]"));
+  EXPECT_EQ(LanescopeJson({"run", Sample("polynomial"), "--steps", "1", "--json", "--trace", trace})["run"],
+            2);
+}
+
+}  // namespace
+}  // namespace lanescope::cli

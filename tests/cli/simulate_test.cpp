@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <chrono>
+#include <sstream>
+#include <thread>
+
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+void ExpectPrediction(const json& result) {
+  for (const char* key : {"value", "low", "high"})
+    EXPECT_TRUE(result["step_ns"][key].is_number_integer()) << key;
+  EXPECT_LE(result["step_ns"]["low"], result["step_ns"]["value"]);
+  EXPECT_LE(result["step_ns"]["value"], result["step_ns"]["high"]);
+  EXPECT_TRUE(result["commands"].is_number_integer() && result["wall_ns"].is_number_integer());
+  for (const char* device : {"CPU:0", "GPU:0", "GPU:1"}) {
+    EXPECT_TRUE(result["busy"][device].is_number()) << device;
+    EXPECT_LE(result["busy"][device], 1.0 + 1e-9);
+    EXPECT_TRUE(result["peak_bytes"][device].is_number_integer()) << device;
+  }
+  for (const char* kind : {"device_to_device", "within_device", "host_to_device", "device_to_host"}) {
+    for (const char* key : {"count", "bytes", "ns"})
+      EXPECT_TRUE(result["copies"][kind][key].is_number_integer()) << kind << " " << key;
+  }
+}
+
+TEST(Simulate, JsonHasTheKeysOfTheContract) {
+  const json result = LanescopeJson({"simulate", Sample("polynomial"), "--strategy", "alternating", "--json",
+                                     "--machine", SampleMachine("k80x2")});
+  ExpectPrediction(result);
+  EXPECT_GT(result["copies"]["device_to_device"]["count"], 0);
+}
+
+TEST(Simulate, IsTheSameEveryTime) {
+  const auto run = [] {
+    json result =
+        LanescopeJson({"simulate", Sample("deepconn_dual"), "--json", "--machine", SampleMachine("k80x2")});
+    result.erase("wall_ns");
+    return result;
+  };
+  EXPECT_EQ(run(), run());
+}
+
+TEST(Simulate, BatchAnswersEachLine) {
+  const Outcome outcome =
+      Lanescope({"simulate", Sample("polynomial"), "--batch", "--machine", SampleMachine("k80x2")},
+                R"({"nodes": {}}
+{"nodes": {"MatMul": {"device": "GPU:1"}}}
+
+{"nodes": {"nobody": {"device": "GPU:1"}}}
+not json
+{"nodes": {}})");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.errors, "");
+  std::vector<json> lines;
+  std::istringstream text(outcome.output);
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  ASSERT_EQ(lines.size(), 5u);
+  ExpectPrediction(lines[0]);
+  ExpectPrediction(lines[1]);
+  EXPECT_EQ(lines[0]["copies"]["device_to_device"]["count"], 0);
+  EXPECT_GT(lines[1]["copies"]["device_to_device"]["count"], 0);
+  EXPECT_EQ(lines[2]["failed"]["code"], "InvalidArgument");
+  EXPECT_THAT(lines[2]["failed"]["message"].get<std::string>(), HasSubstr("nobody"));
+  EXPECT_EQ(lines[3]["failed"]["code"], "InvalidArgument");
+  EXPECT_EQ(lines[4]["step_ns"], lines[0]["step_ns"]);
+}
+
+TEST(Simulate, ChangesOfTheMachineCount) {
+  const auto simulate = [](const std::string& change) {
+    return LanescopeJson({"simulate", Sample("deepconn_alternating"), "--json", "--machine",
+                          SampleMachine("k80x2"), "--set", change})["step_ns"]["value"]
+        .get<int64_t>();
+  };
+  const int64_t now = simulate("link.bandwidth=7.55GB/s");
+  EXPECT_GT(simulate("link.bandwidth=1GB/s"), now);
+  EXPECT_LT(simulate("link.bandwidth=100GB/s"), now);
+  EXPECT_GT(simulate("GPU:1.speed=0.01"), now);
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--set", "link.colour=red"}), 1, "InvalidArgument",
+              "link.bandwidth=");
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--set", "link.bandwidth=fast"}), 1,
+              "InvalidArgument", "fast");
+}
+
+TEST(Simulate, SweepsOverBandwidths) {
+  const Folder folder;
+  const std::vector<std::string> arguments{
+      "simulate",   Sample("deepconn_single"), "--machine", SampleMachine("k80x2"),
+      "--strategy", "single,tower-split",      "--sweep",   "link.bandwidth=0.1GB/s..100GB/s",
+      "--plot",     folder.File("p.svg")};
+  auto with_json = arguments;
+  with_json.push_back("--json");
+  const json sweep = LanescopeJson(with_json)["sweep"];
+  ASSERT_EQ(sweep["curves"].size(), 2u);
+  EXPECT_EQ(sweep["curves"][0]["name"], "single");
+  EXPECT_EQ(sweep["curves"][0]["step_ns"].size(), sweep["bandwidth"].size());
+  EXPECT_GT(sweep["curves"][1]["step_ns"].front(), sweep["curves"][1]["step_ns"].back());
+  ASSERT_EQ(sweep["crossings"].size(), 1u);
+  EXPECT_EQ(sweep["crossings"][0]["above"], "tower-split");
+  EXPECT_THAT(ReadText(folder.File("p.svg")), HasSubstr("<svg"));
+  EXPECT_THAT(Lanescope(arguments).output, HasSubstr("tower-split wins over single above"));
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--sweep", "link.bandwidth=2GB/s..1GB/s"}), 1,
+              "InvalidArgument", "--sweep");
+}
+
+TEST(Simulate, WritesASimulatedRun) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  ASSERT_EQ(Lanescope({"simulate", Sample("polynomial"), "--trace", trace, "--steps", "3"}).status, 0);
+  EXPECT_EQ(LanescopeJson({"query", trace, "SELECT kind, steps, complete, predictionOf FROM LANESCOPE_RUN",
+                           "--json"})["rows"],
+            json::parse(R"([["simulated", 3, 1, "uncalibrated"]])"));
+}
+
+TEST(ExternalStrategy, ReadsGraphCostsAndMachine) {
+  const Folder folder;
+  const std::string copy = folder.File("input.json");
+  const std::string program = folder.Write(
+      "placer.sh", "cat > " + copy + "; echo '{\"nodes\": {\"MatMul\": {\"device\": \"GPU:1\"}}}'\n");
+  const json placed =
+      LanescopeJson({"place", Sample("polynomial"), "--json", "--strategy", "exec:sh " + program});
+  for (const json& node : placed["nodes"]) {
+    if (node["name"] == "MatMul") {
+      EXPECT_THAT(node["device"].get<std::string>(), HasSubstr("GPU:1"));
+    }
+    if (node["name"] == "Square_1") {
+      EXPECT_THAT(node["device"].get<std::string>(), HasSubstr("GPU:0"));
+    }
+  }
+  const json input = json::parse(ReadText(copy));
+  EXPECT_EQ(input["graph"]["fetches"], json::array({"Mean:0"}));
+  EXPECT_EQ(input["graph"]["targets"], json::array({"Adam"}));
+  EXPECT_EQ(input["machine"]["devices"].size(), 3u);
+  EXPECT_EQ(input["costs"]["copies"].size(), 6u);
+  for (const json& node : input["graph"]["nodes"]) {
+    if (node["name"] != "MatMul") continue;
+    EXPECT_EQ(node["inputs"], json::array({"stack", "w/read"}));
+    EXPECT_EQ(node["outputs"][0]["shape"], json::array({100, 1}));
+    EXPECT_EQ(node["devices"], json::array({"GPU:0", "GPU:1", "CPU:0"}));
+  }
+  EXPECT_GT(input["costs"]["nodes"]["MatMul"]["GPU:1"], 0);
+}
+
+TEST(ExternalStrategy, AProgramThatIgnoresItsInputIsFine) {
+  EXPECT_EQ(Lanescope({"place", Sample("deepconn_single"), "--strategy", "exec:echo {\"nodes\":{}}"}).status,
+            0);
+}
+
+TEST(ExternalStrategy, FailuresAreExplained) {
+  const Folder folder;
+  const auto place = [](const std::string& program, const std::string& timeout = "60") {
+    return Lanescope(
+        {"place", Sample("polynomial"), "--strategy", "exec:" + program, "--strategy-timeout", timeout});
+  };
+  const std::string script =
+      folder.Write("fail.sh", "echo first >&2; echo no room on any device >&2; exit 3\n");
+  const Outcome failed = place("sh " + script);
+  ExpectError(failed, 1, "FailedPrecondition", "status 3: no room on any device");
+  EXPECT_EQ(failed.errors.find("first"), std::string::npos);
+  ExpectError(place(folder.File("missing")), 1, "NotFound", "missing");
+  ExpectError(place("cat"), 1, "InvalidArgument", "output of 'cat'");
+  ExpectError(place("true"), 1, "InvalidArgument", "output of 'true'");
+  ExpectError(place("sleep 60", "1"), 1, "DeadlineExceeded", "sleep");
+  ExpectError(place(""), 1, "InvalidArgument", "names no program");
+  // No shell: this is one program of a strange name.
+  ExpectError(place(fmt::format("touch;{}", folder.File("made"))), 1, "NotFound", "touch;");
+}
+
+TEST(ExternalStrategy, CtrlCEndsTheProgram) {
+  const Folder folder;
+  const std::string script =
+      folder.Write("wait.sh", fmt::format("echo $$ > {}; sleep 60\n", folder.File("pid")));
+  Process place({"place", Sample("polynomial"), "--strategy", "exec:sh " + script});
+  ASSERT_TRUE(place.WaitForFile(folder.File("pid"), 2));
+  place.Signal(SIGINT);
+  ExpectError(place.Wait(), 130, "Cancelled", "interrupted");
+  EXPECT_EQ(kill(std::stoi(ReadText(folder.File("pid"))), 0), -1);
+}
+
+}  // namespace
+}  // namespace lanescope::cli

@@ -1,0 +1,88 @@
+// summary, query and calibrate on traces that the program wrote.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class TraceTest : public testing::Test {
+ protected:
+  TraceTest() : trace_(folder_.File("t.db")) {
+    const Outcome outcome = Lanescope(
+        {"run", Sample("polynomial"), "--strategy", "alternating", "--steps", "5", "--trace", trace_});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  }
+  Folder folder_;
+  std::string trace_;
+};
+
+TEST_F(TraceTest, SummaryJsonHasTheKeysOfTheContract) {
+  const json summary = LanescopeJson({"summary", trace_, "--json"});
+  ASSERT_FALSE(summary["gpu_activities"].empty());
+  for (const char* table : {"gpu_activities", "api_calls"}) {
+    ASSERT_TRUE(summary[table].is_array()) << table;
+    for (const json& row : summary[table]) {
+      EXPECT_TRUE(row["name"].is_string() && row["type"].is_string() && row["time_percent"].is_number());
+      for (const char* key : {"total_ns", "calls", "avg_ns", "min_ns", "max_ns"})
+        EXPECT_TRUE(row[key].is_number()) << key;
+    }
+  }
+  ASSERT_FALSE(summary["traffic"].empty());
+  for (const json& row : summary["traffic"]) {
+    EXPECT_TRUE(row["src"].is_string() && row["dst"].is_string());
+    for (const char* key : {"count", "bytes", "ns"}) EXPECT_TRUE(row[key].is_number_integer()) << key;
+  }
+  for (const char* key : {"compute_ns", "overlapped_ns", "exposed_ns", "idle_ns"})
+    EXPECT_TRUE(summary["communication"][key].is_number_integer()) << key;
+  EXPECT_EQ(summary["dropped"], 0);
+  EXPECT_TRUE(summary["verdict"].is_string());
+}
+
+TEST_F(TraceTest, SummaryShowsEveryRunOrOne) {
+  ASSERT_EQ(Lanescope({"simulate", Sample("polynomial"), "--trace", trace_}).status, 0);
+  const std::string all = Lanescope({"summary", trace_}).output;
+  EXPECT_THAT(all, HasSubstr("Run 1: "));
+  EXPECT_THAT(all, HasSubstr("Run 2: "));
+  EXPECT_EQ(Lanescope({"summary", trace_, "--run", "2"}).output.find("Run 1: "), std::string::npos);
+  ExpectError(Lanescope({"summary", trace_, "--run", "9"}), 1, "NotFound", "9");
+}
+
+TEST_F(TraceTest, QueryReadsOnly) {
+  const json result =
+      LanescopeJson({"query", trace_, "SELECT runId AS run, strategy FROM LANESCOPE_RUN", "--json"});
+  EXPECT_EQ(result, json::parse(R"({"columns": ["run", "strategy"], "rows": [[1, "alternating"]]})"));
+  const std::string before = ReadText(trace_);
+  for (const std::string sql : {"DELETE FROM LANESCOPE_RUN", "DROP TABLE LANESCOPE_RUN", "CREATE TABLE x(a)",
+                                "PRAGMA user_version = 7", "ATTACH 'x.db' AS x", "VACUUM"}) {
+    ExpectError(Lanescope({"query", trace_, sql}), 1, "InvalidArgument", "query");
+  }
+  ExpectError(Lanescope({"query", trace_, "SELECT a FROM nowhere"}), 1, "InvalidArgument", "nowhere");
+  EXPECT_EQ(ReadText(trace_), before);
+}
+
+TEST_F(TraceTest, CtrlCEndsAQuery) {
+  Process query({"query", trace_,
+                 "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"});
+  usleep(300'000);
+  query.Signal(SIGINT);
+  ExpectError(query.Wait(), 130, "Cancelled", "interrupted");
+}
+
+TEST_F(TraceTest, ACalibratedModelPredictsWithIt) {
+  const std::string costs = folder_.File("cost.json");
+  ASSERT_EQ(Lanescope({"calibrate", trace_, "--no-microbenchmarks", "-o", costs}).status, 0);
+  const json simulated = LanescopeJson(
+      {"simulate", Sample("polynomial"), "--strategy", "alternating", "--cost", costs, "--json"});
+  EXPECT_LT(simulated["uncalibrated_share"], 0.5);
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--cost", folder_.Write("bad.json", "{}")}), 1,
+              "InvalidArgument", "bad.json");
+}
+
+}  // namespace
+}  // namespace lanescope::cli

@@ -1,0 +1,146 @@
+// Exit statuses, errors of one line, help, and standard streams.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kCommands = {"devices", "place",     "run",     "simulate",
+                                            "compare", "calibrate", "summary", "query"};
+
+int Shell(const std::string& command) {
+  const int how = system(command.c_str());
+  return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+}
+
+TEST(Usage, HelpOfEachCommand) {
+  const Outcome main = Lanescope({"--help"});
+  EXPECT_EQ(main.status, 0);
+  for (const std::string& command : kCommands) {
+    EXPECT_THAT(main.output, HasSubstr("\n  " + command));
+    const Outcome outcome = Lanescope({command, "--help"});
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_EQ(outcome.errors, "") << command;
+    EXPECT_THAT(outcome.output, HasSubstr("Usage: lanescope " + command));
+  }
+  EXPECT_EQ(Lanescope({"--version"}).status, 0);
+}
+
+TEST(Usage, StrategiesAreListedInTheHelp) {
+  const std::string help = Lanescope({"place", "--help"}).output;
+  for (const char* name :
+       {"alternating", "annotated", "single", "tower-split", "@placement.json", "exec:PROGRAM"})
+    EXPECT_THAT(help, HasSubstr(name));
+}
+
+TEST(Usage, WrongUsageIsStatus2) {
+  ExpectError(Lanescope({}), 2, "InvalidArgument", "subcommand");
+  ExpectError(Lanescope({"fly"}), 2, "InvalidArgument", "fly");
+  for (const std::string& command : kCommands)
+    ExpectError(Lanescope({command, "--bogus"}), 2, "InvalidArgument", "lanescope " + command + " --help");
+  ExpectError(Lanescope({"place"}), 2, "InvalidArgument", "graph");
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--steps", "0"}), 2, "InvalidArgument", "--steps");
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--steps", "many"}), 2, "InvalidArgument", "--steps");
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--seed", "-1"}), 2, "InvalidArgument", "--seed");
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--feed", "x"}), 2, "InvalidArgument", "NAME=file.npy");
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--strategy", "single,alternating"}), 2,
+              "InvalidArgument", "--sweep");
+}
+
+TEST(Usage, OptionsMayStandBeforeTheGraph) {
+  EXPECT_EQ(Lanescope({"place", "--fetch", "Mean:0", Sample("polynomial")}).status, 0);
+  EXPECT_EQ(
+      Lanescope({"compare", "--no-run", "--strategies", "single,alternating", Sample("polynomial")}).status,
+      0);
+}
+
+TEST(Usage, UnusableFilesAreStatus1) {
+  const Folder folder;
+  for (const std::string command : {"place", "run", "simulate", "compare"}) {
+    ExpectError(Lanescope({command, folder.File("missing.pb")}), 1, "NotFound", "missing.pb");
+    ExpectError(Lanescope({command, folder.Write("malformed.pbtxt", "node { name: 'a' \n op: ")}), 1,
+                "InvalidArgument", "malformed.pbtxt");
+  }
+  for (const std::string command : {"summary", "calibrate"})
+    ExpectError(Lanescope({command, folder.File("missing.db")}), 1, "NotFound", "missing.db");
+  ExpectError(Lanescope({"query", folder.File("missing.db"), "SELECT 1"}), 1, "NotFound", "missing.db");
+}
+
+TEST(Usage, ATruncatedGraphIsRefused) {
+  const Folder folder;
+  ASSERT_EQ(Lanescope({"place", Sample("polynomial"), "-o", folder.File("whole.pb")}).status, 0);
+  const std::string whole = ReadText(folder.File("whole.pb"));
+  ExpectError(Lanescope({"place", folder.Write("cut.pb", whole.substr(0, whole.size() / 2))}), 1,
+              "InvalidArgument", "cut.pb");
+}
+
+TEST(Usage, WrongRunConfigurationsAreRefused) {
+  const Folder folder;
+  const std::string graph = folder.Write("g.pbtxt", ReadText(Sample("polynomial")));
+  folder.Write("g.run.json", "{\"fetches\": [\"Mean:0\",}");
+  ExpectError(Lanescope({"run", graph}), 1, "InvalidArgument", "g.run.json");
+  folder.Write("g.run.json", R"({"fetchs": ["Mean:0"]})");
+  ExpectError(Lanescope({"place", graph}), 1, "InvalidArgument", "fetchs");
+  folder.Write("g.run.json", R"({"fetches": ["nothing:0"]})");
+  ExpectError(Lanescope({"simulate", graph}), 1, "NotFound", "nothing");
+}
+
+TEST(Usage, AnUnknownStrategyListsTheOthers) {
+  for (const std::string command : {"place", "run", "simulate"}) {
+    const Outcome outcome = Lanescope({command, Sample("polynomial"), "--strategy", "alternatig"});
+    ExpectError(outcome, 1, "NotFound", "alternatig");
+    EXPECT_THAT(outcome.errors, HasSubstr("alternating, annotated, single, tower-split"));
+  }
+}
+
+TEST(Usage, WrongMachinesAreRefused) {
+  const Folder folder;
+  const std::string machine =
+      folder.Write("m.json", R"({"name": "m", "devices": [{"name": "CPU:0", "memry": "1GiB"}]})");
+  for (const std::string command : {"place", "run", "simulate"}) {
+    ExpectError(Lanescope({command, Sample("polynomial"), "--machine", machine}), 1, "InvalidArgument",
+                "memry");
+  }
+  ExpectError(Lanescope({"devices", "--machine", folder.File("none.json")}), 1, "NotFound", "none.json");
+}
+
+TEST(Usage, TheReaderOfTheOutputMayGoAway) {
+  const std::string program = LANESCOPE_PROGRAM;
+  const std::string place = program + " place " + Sample("deepconn_single") + " --json";
+  EXPECT_EQ(Shell("bash -c 'set -o pipefail; " + place + " | head -c 10 >/dev/null'"), 0);
+  EXPECT_EQ(Shell(place + " >/dev/full 2>/dev/null"), 1);
+}
+
+// The trace must not be opened under the number of a closed standard stream.
+TEST(Usage, ClosedStandardStreamsSpoilNothing) {
+  const Folder folder;
+  const std::string run = std::string(LANESCOPE_PROGRAM) + " run " + Sample("polynomial") +
+                          " --steps 2 --trace " + folder.File("t.db");
+  Shell(run + " <&- >&- 2>&-");
+  EXPECT_EQ(
+      LanescopeJson({"query", folder.File("t.db"), "SELECT complete FROM LANESCOPE_RUN", "--json"})["rows"],
+      nlohmann::json::parse("[[1]]"));
+}
+
+TEST(Devices, PrintsAMachineFileThatItReads) {
+  const Folder folder;
+  const Outcome first = Lanescope({"devices", "--json"});
+  ASSERT_EQ(first.status, 0);
+  EXPECT_EQ(first.errors, "");
+  const std::string file = folder.Write("m.json", first.output);
+  EXPECT_EQ(Lanescope({"devices", "--json", "--machine", file}).output, first.output);
+  EXPECT_THAT(Lanescope({"devices", "--machine", file}).output, HasSubstr("GPU:1"));
+  for (const std::string name : {"k80x2", "dgx-h100", "four-virtual-gpus"}) {
+    const std::string once = Lanescope({"devices", "--json", "--machine", SampleMachine(name)}).output;
+    EXPECT_EQ(Lanescope({"devices", "--json", "--machine", folder.Write("n.json", once)}).output, once);
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::cli
