@@ -157,7 +157,8 @@ class Verifier {
       const Value& from = value(schedule_.Inputs(command)[0]);
       const Value& to = value(schedule_.Outputs(command)[0]);
       if (!(from.source == to.source) || from.dtype != to.dtype) Broken(Describe(c) + " changes the tensor");
-      if (from.device == to.device || from.storage == Storage::kVariable) continue;  // a variable has versions
+      if (from.device == to.device || from.storage == Storage::kVariable)
+        continue;  // a variable has versions
       const bool fetched = std::find(schedule_.fetches.begin(), schedule_.fetches.end(),
                                      schedule_.Outputs(command)[0]) != schedule_.fetches.end();
       if (!fetched && !seen.insert({to.source.node, to.source.output, to.device}).second) {

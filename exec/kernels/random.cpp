@@ -14,8 +14,8 @@ namespace {
 constexpr uint64_t kReservedBlocks = 256;
 constexpr int64_t kGroupsPerGrain = 4096;
 
-// The node's stream: it begins at its seeds, or where it has none at the session's seed and its name, and goes on from launch to
-// launch. (TensorFlow takes a new seed for each session; here a run can be repeated.)
+// The node's stream: it begins at its seeds, or where it has none at the session's seed and its name, and
+// goes on from launch to launch. (TensorFlow takes a new seed for each session; here a run can be repeated.)
 class NodeStream {
  public:
   explicit NodeStream(const Node& node)

@@ -91,7 +91,8 @@ TEST(RunSpec, WrongValuesAreRefused) {
 TEST(RunSpec, ASeedMayBeLeftToTheRun) {
   const RunSpec spec = ParseRunSpec(R"({"feeds": {
       "a": {"dtype": "float32", "shape": [2], "generator": "uniform", "low": 0, "high": 1},
-      "b": {"dtype": "float32", "shape": [2], "generator": "uniform", "low": 0, "high": 1, "seed": 5}}})", "");
+      "b": {"dtype": "float32", "shape": [2], "generator": "uniform", "low": 0, "high": 1, "seed": 5}}})",
+                                    "");
   EXPECT_FALSE(spec.feeds.at("a").has_seed);
   EXPECT_TRUE(spec.feeds.at("b").has_seed);
 }
