@@ -72,7 +72,7 @@ double StepTime(const ComparisonRow& row) {
 }
 
 void PrintTimes(const Comparison& comparison, int width) {
-  fmt::print("{:<{}} {:>22} {:>26} {:>8} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
+  fmt::print("{:<{}} {:>20} {:>34} {:>8} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
              "Error", "Noise", "Speed");
   const double first = StepTime(comparison.rows.front());
   for (const ComparisonRow& row : comparison.rows) {
@@ -90,15 +90,16 @@ void PrintTimes(const Comparison& comparison, int width) {
     std::string predicted = "-";
     if (row.predicted) {
       const Prediction& p = row.predicted->prediction;
-      predicted = fmt::format("{} ({:.4g} to {:.4g})", TimeText(static_cast<double>(p.step_ns)),
-                              static_cast<double>(p.low_ns) / 1e6, static_cast<double>(p.high_ns) / 1e6);
+      predicted =
+          fmt::format("{} ({} to {})", TimeText(static_cast<double>(p.step_ns)),
+                      TimeText(static_cast<double>(p.low_ns)), TimeText(static_cast<double>(p.high_ns)));
     }
     const std::string error =
         row.error() ? fmt::format("{:+.1f}%{}", 100 * *row.error(), row.predicted->in_sample ? "*" : "")
                     : "-";
     const std::string noise = row.measured ? fmt::format("{:.1f}%", 100 * row.measured->noise) : "-";
     const double time = StepTime(row);
-    fmt::print("{:<{}} {:>22} {:>26} {:>8} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted,
+    fmt::print("{:<{}} {:>20} {:>34} {:>8} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted,
                error, noise, time > 0 ? first / time : 0,
                row.measured && row.measured->oversubscribed ? "  oversubscribed" : "");
   }

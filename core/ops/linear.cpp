@@ -3,7 +3,6 @@
 #include "core/ops/common.h"
 #include "core/ops/op_spec.h"
 #include "core/ops/window.h"
-#include "core/ops/workspace.h"
 
 namespace lanescope::ops {
 namespace {
@@ -153,22 +152,19 @@ void RegisterLinearOps(OpRegistry& registry) {
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
      "list(int) = [1, 1, 1, 1]")
       .Infer(InferConv2D)
-      .Work(Conv2DCost)
-      .Workspace(Conv2DWorkspace);
+      .Work(Conv2DCost);
   op("Conv2DBackpropInput(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)",
      "T: {floating, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
      "list(int) = [1, 1, 1, 1]")
       .Infer(InferConv2DBackpropInput)
-      .Work(Conv2DBackpropInputCost)
-      .Workspace(Conv2DWorkspace);
+      .Work(Conv2DBackpropInputCost);
   op("Conv2DBackpropFilter(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
      "T: floating; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
      "list(int) = [1, 1, 1, 1]")
       .Infer(InferConv2DBackpropFilter)
-      .Work(Conv2DBackpropFilterCost)
-      .Workspace(Conv2DWorkspace);
+      .Work(Conv2DBackpropFilterCost);
 }
 
 }  // namespace lanescope::ops

@@ -3,7 +3,6 @@
 #include "core/ops/common.h"
 #include "core/ops/op_spec.h"
 #include "core/ops/window.h"
-#include "core/ops/workspace.h"
 
 namespace lanescope::ops {
 namespace {
@@ -204,8 +203,7 @@ void RegisterNnOps(OpRegistry& registry) {
      "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; "
      "explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
       .Infer(InferMaxPoolGrad)
-      .Work(PoolGradCost)
-      .Workspace(MaxPoolGradWorkspace);
+      .Work(PoolGradCost);
   op("AvgPoolGrad(orig_input_shape: int32, grad: T) -> (output: T)",
      "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', "
      "'NCHW'} = 'NHWC'; T: floating")

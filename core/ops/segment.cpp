@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "core/ops/common.h"
 #include "core/ops/op_spec.h"
-#include "core/ops/workspace.h"
 
 namespace lanescope::ops {
 namespace {
@@ -94,23 +93,19 @@ void RegisterSegmentOps(OpRegistry& registry) {
   op("UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",
      "T: number; Tindices: {index, int16}; Tnumsegments: index = int32")
       .Infer(InferUnsortedSegment)
-      .Work(ReductionCost)
-      .Workspace(SegmentWorkspace);
+      .Work(ReductionCost);
   op("UnsortedSegmentMax(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",
      "T: real; Tindices: index; Tnumsegments: index = int32")
       .Infer(InferUnsortedSegment)
-      .Work(ReductionCost)
-      .Workspace(SegmentWorkspace);
+      .Work(ReductionCost);
   op("UnsortedSegmentMin(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",
      "T: real; Tindices: index; Tnumsegments: index = int32")
       .Infer(InferUnsortedSegment)
-      .Work(ReductionCost)
-      .Workspace(SegmentWorkspace);
+      .Work(ReductionCost);
   op("UnsortedSegmentProd(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",
      "T: number; Tindices: index; Tnumsegments: index = int32")
       .Infer(InferUnsortedSegment)
-      .Work(ReductionCost)
-      .Workspace(SegmentWorkspace);
+      .Work(ReductionCost);
   op("SparseSegmentSum(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)",
      "T: real; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
       .Infer(InferSparseSegment)

@@ -1,7 +1,6 @@
 #include "core/op.h"
 
 #include "core/ops/op_spec.h"
-#include "core/ops/workspace.h"
 #include "tests/core/op_case.h"
 
 namespace lanescope {
@@ -112,21 +111,6 @@ TEST(OpWork, TakesAttributedCosts) {
     node.attrs["_lanescope_cost"] = std::string(bad);
     EXPECT_THROW(AttributedNs(node, "GPU"), Error) << bad;
   }
-}
-
-TEST(OpWork, ConvolutionTilesAreLimited) {
-  const auto workspace = [](const std::string& image) {
-    const OpCase op_case{"Conv2D",
-                         {Float(image), Float("[5,5,3,64]")},
-                         {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}},
-                         {}};
-    const auto [graph, feeds] = GraphOf(op_case);
-    const std::vector<TensorInfo> inputs = {feeds[0].second, feeds[1].second};
-    const GraphInfo info = InferGraph(graph, feeds);
-    return WorkspaceOf(graph.node(graph.FindNode("op")), inputs, info.outputs(graph.FindNode("op")));
-  };
-  EXPECT_EQ(workspace("[1,8,8,3]"), 8 * 8 * 5 * 5 * 3 * 4);
-  EXPECT_EQ(workspace("[128,24,24,3]"), ops::kIm2colTileBytes);
 }
 
 TEST(OpBytes, ByTheBound) {
