@@ -58,6 +58,11 @@ std::string CrossingClause(const Comparison& comparison, int row, int against) {
     if (crossing.above == a && crossing.below == b)
       return fmt::format("; {} wins above {}", name, FormatBandwidth(crossing.bandwidth));
   }
+  for (const SweepCrossing& crossing : comparison.sweep->crossings) {
+    if (crossing.below == a && crossing.above == b) {
+      return fmt::format("; {} wins below {}", name, FormatBandwidth(crossing.bandwidth));
+    }
+  }
   const SweepCurve& mine = comparison.sweep->curves[static_cast<size_t>(a)];
   const SweepCurve& theirs = comparison.sweep->curves[static_cast<size_t>(b)];
   if (mine.asymptote_ns < theirs.asymptote_ns)
