@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "core/colocation_rules.h"
 #include "core/error.h"
-#include "core/op_args.h"
 #include "core/placer_messages.h"
+#include "core/type_choices.h"
 
 namespace lanescope {
 namespace {
@@ -37,121 +38,7 @@ DeviceName DropDevicePart(DeviceName name, bool keep_type, bool keep_id) {
   return name;
 }
 
-bool HasPriorities(const TypeChoices& types) {
-  return std::any_of(types.begin(), types.end(),
-                     [](const TypeChoice& choice) { return choice.priority != 0; });
-}
-
-TypeChoices Intersect(const TypeChoices& types, const TypeChoices& others) {
-  TypeChoices common;
-  for (const TypeChoice& choice : types) {
-    if (std::any_of(others.begin(), others.end(),
-                    [&](const TypeChoice& other) { return other.type == choice.type; })) {
-      common.push_back(choice);
-    }
-  }
-  return common;
-}
-
-bool SameOrder(const TypeChoices& a, const TypeChoices& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const TypeChoice& x, const TypeChoice& y) { return x.type == y.type; });
-}
-
-// Types that both sides support. The order is that of the side that has priorities; where both have and
-// disagree, priorities are dropped and the default order of types applies.
-TypeChoices MergeTypes(const TypeChoices& target, const TypeChoices& other) {
-  TypeChoices from_target = Intersect(target, other);
-  TypeChoices from_other = Intersect(other, target);
-  if (!HasPriorities(from_other)) return from_target;
-  if (!HasPriorities(from_target)) return from_other;
-  if (SameOrder(from_target, from_other)) return from_target;
-  for (TypeChoice& choice : from_target) choice.priority = 0;
-  std::sort(from_target.begin(), from_target.end(),
-            [](const TypeChoice& a, const TypeChoice& b) { return a.type < b.type; });
-  return from_target;
-}
-
-// Number of outputs, 2 for "more than one"; whether the first one is state.
-struct OutputSummary {
-  int count = 0;
-  bool is_ref = false;
-  bool is_resource = false;
-};
-
-OutputSummary SummarizeOutputs(const Node& node, const OpRegistry& registry) {
-  OutputSummary summary;
-  const OpDef* def = registry.Find(node.op);
-  if (def == nullptr) {
-    summary.count = 1;
-    return summary;
-  }
-  ForEachArg(def->outputs, node, [&](int flat, const ArgDef& arg, DataType type) {
-    ++summary.count;
-    if (flat > 0) return;
-    summary.is_ref = arg.is_ref;
-    summary.is_resource = type == DataType::kResource;
-  });
-  return summary;
-}
-
-bool MayTakeState(const ArgDef& arg) {
-  return arg.is_ref || arg.type == DataType::kResource || !arg.type_attr.empty() ||
-         !arg.type_list_attr.empty();
-}
-
 }  // namespace
-
-void ForEachSharedStateEdge(const Graph& graph, const OpRegistry& registry,
-                            const std::function<void(int src, int dst)>& visit) {
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    const Node& node = graph.node(id);
-    const OpDef* def = node.inputs.empty() ? nullptr : registry.Find(node.op);
-    if (def == nullptr || std::none_of(def->inputs.begin(), def->inputs.end(), MayTakeState)) continue;
-    ForEachArg(def->inputs, node, [&](int flat, const ArgDef& arg, DataType type) {
-      if (!arg.is_ref && type != DataType::kResource) return;
-      if (flat < static_cast<int>(node.inputs.size())) visit(node.inputs[static_cast<size_t>(flat)].node, id);
-    });
-  }
-}
-
-int GroupFounders::Join(std::string_view name, int id) {
-  const int namesake = graph_.FindNode(name);
-  if (namesake < 0) return others_.emplace(name, id).first->second;
-  int& founder = of_node_[static_cast<size_t>(namesake)];
-  if (founder < 0) founder = id;
-  return founder;
-}
-
-int GroupFounders::JoinOwn(int id) {
-  int& founder = of_node_[static_cast<size_t>(id)];
-  if (founder < 0) founder = id;
-  return founder;
-}
-
-std::vector<std::string_view> LocationsOf(const Node& node) {
-  constexpr std::string_view kPrefix = "loc:@";
-  std::vector<std::string_view> locations;
-  const AttrValue* attr = node.FindAttr("_class");
-  const auto* classes = attr == nullptr ? nullptr : std::get_if<std::vector<std::string>>(attr);
-  if (classes == nullptr) return locations;
-  for (const std::string_view name : *classes) {
-    if (name.starts_with(kPrefix)) locations.push_back(name.substr(kPrefix.size()));
-  }
-  return locations;
-}
-
-bool IsStateGenerator(const Node& node, const OpRegistry& registry) {
-  if (!node.inputs.empty()) return false;
-  const OutputSummary outputs = SummarizeOutputs(node, registry);
-  return outputs.count == 1 && (outputs.is_ref || outputs.is_resource);
-}
-
-bool IsGenerator(const Node& node, const OpRegistry& registry) {
-  if (!node.inputs.empty()) return false;
-  const OutputSummary outputs = SummarizeOutputs(node, registry);
-  return outputs.count == 1 && !outputs.is_ref;
-}
 
 ColocationGraph::ColocationGraph(const Graph& graph, const DeviceTable& devices, const KernelTable& kernels,
                                  const OpRegistry& registry, const PlacerOptions& options)
@@ -369,16 +256,14 @@ void ColocationGraph::ThrowUnsatisfied(int id, int root) {
   if (!is_own_wish) {
     Throw(Code::kInvalidArgument,
           "Could not satisfy explicit device specification '{}' because the node {} was colocated with a "
-          "group of "
-          "nodes that required incompatible device '{}'. All available devices [{}]. {}",
+          "group of nodes that required incompatible device '{}'. All available devices [{}]. {}",
           RequestOf(id), ColocationTag(failed.name), member(root).requested.ToString(), devices_.AllNames(),
           DebugInfo(root));
   }
   if (!devices_.AnyMatches(asked)) {
     Throw(Code::kInvalidArgument,
           "{} was explicitly assigned to {} but available devices are [ {} ]. Make sure the device "
-          "specification "
-          "refers to a valid device.",
+          "specification refers to a valid device.",
           NodeTag(failed.name), RequestOf(id), devices_.AllNames());
   }
   Throw(Code::kInvalidArgument,

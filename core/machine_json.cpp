@@ -177,6 +177,15 @@ bool ReadQueue(const Field& field) {
   return text == "in-order";
 }
 
+// A GPU's queues are CUDA streams.
+void ReadQueueOrder(const Field& field, DeviceSpec* device) {
+  const bool streams = device->kind == DeviceKind::kCuda || device->kind == DeviceKind::kLogical;
+  device->in_order = streams;
+  if (!field.Has("queue")) return;
+  device->in_order = ReadQueue(field["queue"]);
+  if (streams && !device->in_order) field["queue"].Fail("a device of kind cuda or logical is in-order");
+}
+
 void ReadPeak(const Field& field, DeviceSpec* device) {
   for (const auto& [name, rate] : field.Members()) {
     const DataType dtype = ParseDataType(name);
@@ -218,7 +227,7 @@ DeviceSpec ReadDevice(const Field& field) {
   }
   if (field.Has("workers")) device.workers = static_cast<int>(field["workers"].Integer(1, 1024));
   if (field.Has("copy_engines")) device.copy_engines = static_cast<int>(field["copy_engines"].Integer(1, 2));
-  if (field.Has("queue")) device.in_order = ReadQueue(field["queue"]);
+  ReadQueueOrder(field, &device);
   if (field.Has("peak")) ReadPeak(field["peak"], &device);
   if (field.Has("memory_bandwidth")) {
     device.memory_bandwidth = field["memory_bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
@@ -228,12 +237,28 @@ DeviceSpec ReadDevice(const Field& field) {
   return device;
 }
 
+// A physical GPU is one device, or several logical ones.
+void CheckPhysical(const Field& element, const DeviceSpec& device, const std::vector<DeviceSpec>& others) {
+  if (device.physical < 0) return;
+  double share = device.sm_share;
+  for (const DeviceSpec& other : others) {
+    if (other.physical != device.physical) continue;
+    share += other.sm_share;
+    if (other.kind == DeviceKind::kCuda || device.kind == DeviceKind::kCuda) {
+      element["physical"].Fail("physical GPU {} is {} already; parts of one GPU are of kind logical",
+                               device.physical, other.local_name());
+    }
+  }
+  if (share > 1.000001) element["sm_share"].Fail("the shares of GPU {} sum to more than 1", device.physical);
+}
+
 void ReadDevices(const Field& field, Machine* machine) {
   for (const Field& element : field.Elements(kMaxDevices)) {
     DeviceSpec device = ReadDevice(element);
     for (const DeviceSpec& other : machine->devices) {
       if (other.name == device.name) element["name"].Fail("the device '{}' stands twice", device.name);
     }
+    CheckPhysical(element, device, machine->devices);
     machine->devices.push_back(std::move(device));
   }
 }

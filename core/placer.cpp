@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/colocation.h"
+#include "core/colocation_rules.h"
 #include "core/device_table.h"
 #include "core/error.h"
 #include "core/placer_messages.h"

@@ -7,6 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "core/compile/linked_lists.h"
+#include "core/compile/op_traits.h"
+#include "core/compile/rows.h"
 #include "core/graph.h"
 #include "core/machine.h"
 #include "core/op.h"
@@ -14,20 +17,6 @@
 #include "core/schedule.h"
 
 namespace lanescope::compile {
-
-struct DraftCommand {
-  CommandKind kind = CommandKind::kLaunch;
-  int node = -1;
-  int device = 0;  // of the queue
-  int queue = -1;
-  std::vector<int> inputs;  // value numbers
-  std::vector<int> outputs;
-  std::vector<int> after;  // commands that must be complete; unsorted, may repeat until SortDependencies
-  int partner = -1;
-  int workspace = -1;
-  int64_t workspace_bytes = 0;
-  int version = 0;  // of the variable that a copy reads
-};
 
 // A read of a resource variable that shares the variable's memory instead of copying it.
 struct VariableRead {
@@ -45,11 +34,15 @@ struct Draft {
   const Placement& placement;
   const Machine& machine;
   std::vector<int> order;                       // needed nodes in topological order
-  std::vector<char> needed;                     // by node: some part of it runs or holds a value
+  std::vector<const OpTraits*> ops;             // by node: null where it is not needed
   std::vector<char> has_fed_output;             // by node
   std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
   std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
-  std::vector<DraftCommand> commands;
+  std::vector<Command> commands;                // queue, rank and workspace come with the later passes
+  std::vector<int> operands;                    // of a command its inputs, then its outputs
+  std::map<int, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
+  LinkedLists dependencies;            // of the commands, until OrderCommands
+  Rows after;                          // the same from OrderCommands on, without repeats
   std::vector<Value> values;
   std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
   std::vector<VariableRead> reads;
@@ -58,7 +51,9 @@ struct Draft {
   std::vector<std::pair<int, int>> variables;
   std::vector<Queue> queues;
   std::vector<Buffer> buffers;
-  std::vector<int64_t> arena_bytes;
+  std::vector<int64_t> arena_bytes;  // by device, as in Schedule
+  std::vector<int64_t> persistent_bytes;
+  OpTraitsTable op_table;
 
   bool IsFed(Endpoint endpoint) const;
   // A node all of whose data outputs are constant: it runs nowhere and needs none of its inputs.
@@ -69,11 +64,38 @@ struct Draft {
     return found == versions.end() ? 0 : found->second;
   }
   const Node& node(int id) const { return graph.node(id); }
+  bool IsNeeded(int node_id) const { return ops[static_cast<size_t>(node_id)] != nullptr; }
+  const OpTraits& op(int node_id) const { return *ops[static_cast<size_t>(node_id)]; }
   int device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
   Value& value(int id) { return values[static_cast<size_t>(id)]; }
   const Value& value(int id) const { return values[static_cast<size_t>(id)]; }
-  DraftCommand& command(int id) { return commands[static_cast<size_t>(id)]; }
-  const DraftCommand& command(int id) const { return commands[static_cast<size_t>(id)]; }
+  Command& command(int id) { return commands[static_cast<size_t>(id)]; }
+  const Command& command(int id) const { return commands[static_cast<size_t>(id)]; }
+  int num_commands() const { return static_cast<int>(commands.size()); }
+  // Valid until operands are added.
+  std::span<const int> Inputs(const Command& command) const {
+    return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
+  }
+  std::span<const int> Outputs(const Command& command) const {
+    return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
+  }
+  // Where a launch runs, where a copy writes.
+  int DeviceOf(const Command& command) const {
+    return command.kind == CommandKind::kCopy ? value(Outputs(command)[0]).device : device_of(command.node);
+  }
+  // Of the variable that a copy reads.
+  int CopiedVersion(int copy) const {
+    const auto found = copied_versions.find(copy);
+    return found == copied_versions.end() ? 0 : found->second;
+  }
+  // Appends a launch without dependencies; its outputs are to be added to the operands right after it.
+  int AddLaunch(int node_id, std::span<const int> inputs, int num_outputs);
+  // Appends a copy of one value to another place; it writes `to`.
+  int AddCopy(int from, int to, int node_id, int version);
+  // What a launch of the node runs; null for other commands and unknown ops.
+  const OpDef* LaunchedOp(const Command& command) const {
+    return command.kind == CommandKind::kLaunch ? op(command.node).def : nullptr;
+  }
   // Bytes of a variable, whether its node yields a reference or a handle.
   int64_t VariableBytes(int node_id) const {
     const TensorInfo& info_of_node = info.of({node_id, 0});
@@ -104,9 +126,9 @@ void WriteThrough(Draft* draft);
 void OrderCommands(Draft* draft);
 // Adds Record and Wait commands between in-order queues.
 void InsertEvents(Draft* draft);
-// Gives every planned value a range of its device's arena.
+// Gives every planned value a range of its device's arena, and every alias its root's.
 void PlanMemory(Draft* draft);
-// Copies the draft into the final flat form.
-Schedule Assemble(const Draft& draft);
+// Moves the draft into the final flat form.
+Schedule Assemble(Draft&& draft);
 
 }  // namespace lanescope::compile

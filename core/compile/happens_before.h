@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,29 +18,54 @@ class HappensBefore {
 
   // Commands must be added in an order that respects the dependencies. `in_order_queue`: -1 for a ready-first
   // queue, else a number shared by the commands that run strictly in the order of their addition.
+  // At most `num_commands` may be added.
   HappensBefore(int num_in_order_queues, size_t num_commands);
   void Add(std::span<const int> predecessors, int in_order_queue);
+  // Where a command stands. No two in chains have the same place.
+  struct Place {
+    int32_t chain = -1;    // -1: in none
+    int32_t position = 0;  // from 1
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  Place PlaceOf(int command) const { return places_[static_cast<size_t>(command)]; }
   // Whether the command can be known to be before any other.
-  bool InChain(int command) const { return places_[static_cast<size_t>(command)].chain >= 0; }
-  // True when `first` is complete before `second` starts, on every execution.
-  bool Before(int first, int second) const {
-    const Place& a = places_[static_cast<size_t>(first)];
-    if (a.chain < 0) return false;
-    return clocks_[static_cast<size_t>(second) * width_ + static_cast<size_t>(a.chain)] >= a.position;
+  bool InChain(int command) const { return PlaceOf(command).chain >= 0; }
+  // True when the command at `first`, which is in a chain, is complete before `second` starts, on every
+  // execution.
+  bool Before(Place first, int second) const {
+    const Clock& clock = clocks_[static_cast<size_t>(second)];
+    const int32_t position = first.chain == clock.last.chain ? clock.last.position : Row(clock)[first.chain];
+    return position >= first.position;
   }
+  bool Before(int first, int second) const { return InChain(first) && Before(PlaceOf(first), second); }
 
  private:
+  // What is complete before a command starts: of the chain of `last` all to that place, of every other chain
+  // all to the position that the row says. A command whose predecessors all come before one of them has that
+  // one's row: most commands then have none of their own, and the rows are large.
+  struct Clock {
+    int row = 0;
+    Place last;
+  };
+
+  const int32_t* Row(const Clock& clock) const {
+    return rows_.get() + static_cast<size_t>(clock.row) * width_;
+  }
+  Clock ClockFor(std::span<const int> predecessors);
+  bool ShareClock(int predecessor, Clock* clock) const;
+  void Join(int command, bool first, int32_t* row) const;
+  int ChainFor(std::span<const int> predecessors, const Clock& clock) const;
+
   size_t width_;
   int num_queues_;
   int num_chains_;
-  struct Place {
-    int32_t chain;
-    int32_t position;  // from 1
-  };
-  std::vector<Place> places_;    // by command
+  std::vector<Place> places_;        // by command
+  std::vector<Clock> clocks_;        // by command
+  std::unique_ptr<int32_t[]> rows_;  // by row and chain; written once, never grown or cleared
+  int num_rows_ = 0;
   std::vector<int> tail_;        // last command of each chain
   std::vector<int32_t> length_;  // commands in each chain
-  std::vector<int32_t> clocks_;  // what is complete before the command starts: by chain, the last position
+  std::vector<int> joined_;      // of the current command; kept for its memory
 };
 
 }  // namespace lanescope::compile

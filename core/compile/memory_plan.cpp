@@ -3,9 +3,9 @@
 // overwrite an input that nobody else needs.
 
 #include <algorithm>
-#include <map>
 #include <string>
 
+#include "core/compile/arena.h"
 #include "core/compile/draft.h"
 #include "core/compile/happens_before.h"
 #include "core/error.h"
@@ -17,95 +17,42 @@ constexpr int64_t kAlignment = 256;  // of the start of every tensor, as in Tens
 
 int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Free ranges of one device's arena, each with the commands after which it is free.
-class Arena {
- public:
-  explicit Arena(const HappensBefore* order) : order_(order) {}
-
-  // The smallest free range that fits and is surely free when `command` starts, else new memory at the end.
-  int64_t Take(int64_t bytes, int command) {
-    int tries = 0;
-    for (auto it = free_.lower_bound({bytes, -1}); it != free_.end() && tries < kMaxTries; ++it, ++tries) {
-      if (!IsFree(it->second, command)) continue;
-      const auto [size, offset] = it->first;
-      by_offset_.erase(offset);
-      auto range = free_.extract(it);
-      if (size > bytes) Insert(offset + bytes, size - bytes, std::move(range.mapped()));
-      return offset;
-    }
-    const int64_t offset = end_;
-    end_ += bytes;
-    return offset;
-  }
-
-  // Neighbours that are free at the same time become one range.
-  void Give(int64_t offset, int64_t bytes, std::vector<int> last_users) {
-    auto next = by_offset_.lower_bound(offset);
-    if (next != by_offset_.end() && next->first == offset + bytes &&
-        free_.at({next->second, next->first}) == last_users) {
-      bytes += next->second;
-      next = Remove(next);
-    }
-    if (next != by_offset_.begin()) {
-      const auto previous = std::prev(next);
-      if (previous->first + previous->second == offset &&
-          free_.at({previous->second, previous->first}) == last_users) {
-        offset = previous->first;
-        bytes += previous->second;
-        Remove(previous);
-      }
-    }
-    Insert(offset, bytes, std::move(last_users));
-  }
-
-  int64_t end() const { return end_; }
-
- private:
-  static constexpr int kMaxTries = 24;
-
-  bool IsFree(const std::vector<int>& last_users, int command) const {
-    return std::all_of(last_users.begin(), last_users.end(),
-                       [&](int user) { return order_->Before(user, command); });
-  }
-  void Insert(int64_t offset, int64_t bytes, std::vector<int> last_users) {
-    by_offset_.emplace(offset, bytes);
-    free_.emplace(std::pair(bytes, offset), std::move(last_users));
-  }
-  std::map<int64_t, int64_t>::iterator Remove(std::map<int64_t, int64_t>::iterator range) {
-    free_.erase({range->second, range->first});
-    return by_offset_.erase(range);
-  }
-
-  const HappensBefore* order_;
-  std::map<std::pair<int64_t, int64_t>, std::vector<int>> free_;  // (bytes, offset) to last users
-  std::map<int64_t, int64_t> by_offset_;                          // offset to bytes
-  int64_t end_ = 0;
-};
-
 class Planner {
  public:
   explicit Planner(Draft* draft) : draft_(*draft), order_(CountInOrderQueues(), draft->commands.size()) {
-    for (const DraftCommand& command : draft_.commands)
-      order_.Add(command.after, InOrderQueue(command.queue));
     arenas_.assign(static_cast<size_t>(draft_.machine.num_devices()), Arena(&order_));
     held_.assign(static_cast<size_t>(draft_.machine.num_devices()), 0);
+    draft_.persistent_bytes.assign(held_.size(), 0);
+    CountVariables();
+    ReadValues();
     CollectUsers();
   }
 
   void Run() {
-    CountPersistent();
-    for (size_t c = 0; c < draft_.commands.size(); ++c) {
-      const int command = static_cast<int>(c);
-      if (draft_.commands[c].kind == CommandKind::kLaunch || draft_.commands[c].kind == CommandKind::kCopy) {
-        AllocateOutputs(command);
-        AllocateWorkspace(command);
-        Release(command);
-      }
+    draft_.buffers.reserve(draft_.commands.size());
+    for (int c = 0; c < draft_.num_commands(); ++c) {
+      order_.Add(draft_.after[c], InOrderQueue(draft_.command(c).queue));
+      const CommandKind kind = draft_.command(c).kind;
+      if (kind != CommandKind::kLaunch && kind != CommandKind::kCopy) continue;
+      AllocateOutputs(c);
+      AllocateWorkspace(c);
+      Release(c);
     }
+    for (const int alias : aliases_) draft_.value(alias).buffer = draft_.value(draft_.Root(alias)).buffer;
     for (const Arena& arena : arenas_) draft_.arena_bytes.push_back(arena.end());
   }
 
  private:
+  // A planned value that is no alias, at the current point of the command order.
+  struct Root {
+    int uses_left = 0;
+    int device = -1;
+    int buffer = -1;  // -1: not written yet
+    int block = -1;   // of the device's arena; -1 for strings
+    bool live = false;
+    bool taken_over = false;  // its buffer has become an output's
+  };
+
   int CountInOrderQueues() {
     queue_number_.assign(draft_.queues.size(), -1);
     int count = 0;
@@ -116,139 +63,157 @@ class Planner {
   }
   int InOrderQueue(int queue) const { return queue_number_[static_cast<size_t>(queue)]; }
 
-  // By root value: the commands that touch it, in command order, without repeats.
+  void CountPersistent(int device, int64_t bytes) {
+    draft_.persistent_bytes[static_cast<size_t>(device)] += bytes;
+    held_[static_cast<size_t>(device)] += Align(bytes);
+  }
+
+  void CountVariables() {
+    for (const auto& [node, device] : draft_.variables) CountPersistent(device, draft_.VariableBytes(node));
+  }
+
+  // All that this pass and the final schedule want of every value, in one go: together they are large.
+  void ReadValues() {
+    planned_root_.reserve(draft_.values.size());
+    for (int v = 0; v < static_cast<int>(draft_.values.size()); ++v) {
+      Value& value = draft_.value(v);
+      if (value.alias_of >= 0) {
+        value.alias_of = draft_.Root(v);
+        aliases_.push_back(v);
+      } else if (value.storage == Storage::kConstant) {
+        CountPersistent(value.device, value.bytes);
+      }
+      const int root = draft_.Root(v);
+      planned_root_.push_back(draft_.value(root).storage == Storage::kPlanned ? root : -1);
+    }
+  }
+  int PlannedRoot(int value) const { return planned_root_[static_cast<size_t>(value)]; }
+
   void CollectUsers() {
-    users_.resize(draft_.values.size());
-    live_.assign(draft_.values.size(), 0);
-    taken_over_.assign(draft_.values.size(), 0);
-    uses_left_.assign(draft_.values.size(), 0);
-    for (size_t c = 0; c < draft_.commands.size(); ++c) {
-      const DraftCommand& command = draft_.commands[c];
-      for (const auto* list : {&command.outputs, &command.inputs}) {
-        for (const int value : *list) {
-          if (value < 0) continue;
-          auto& users = users_[static_cast<size_t>(draft_.Root(value))];
-          if (users.empty() || users.back() != static_cast<int>(c)) users.push_back(static_cast<int>(c));
+    touched_.items.reserve(draft_.operands.size());
+    touched_.first.reserve(draft_.commands.size() + 1);
+    for (const Command& command : draft_.commands) {
+      for (const auto& operands : {draft_.Inputs(command), draft_.Outputs(command)}) {
+        for (const int value : operands) {
+          if (PlannedRoot(value) >= 0) touched_.Append(PlannedRoot(value));
         }
       }
+      touched_.SortOpenRow();
+      touched_.EndRow();
     }
-    for (size_t v = 0; v < users_.size(); ++v) uses_left_[v] = static_cast<int>(users_[v].size());
+    users_ = Transpose(touched_, draft_.values.size());
+    roots_.resize(draft_.values.size());
+    for (size_t v = 0; v < users_.size(); ++v) roots_[v].uses_left = static_cast<int>(users_[v].size());
     // What is fetched is read after the step: one use that never comes.
-    for (const int fetch : draft_.fetches) ++uses_left_[static_cast<size_t>(draft_.Root(fetch))];
+    for (const int fetch : draft_.fetches) ++RootOf(draft_.Root(fetch)).uses_left;
   }
-
-  void CountPersistent() {
-    for (const Value& value : draft_.values) {
-      const bool own = value.alias_of < 0 && (value.storage == Storage::kConstant);
-      if (own) held_[static_cast<size_t>(value.device)] += Align(value.bytes);
-    }
-    for (const auto& [node, device] : draft_.variables) {
-      held_[static_cast<size_t>(device)] += Align(draft_.VariableBytes(node));
-    }
-  }
-
-  bool IsPlanned(int value) const {
-    return draft_.value(value).storage == Storage::kPlanned && draft_.value(value).alias_of < 0;
-  }
+  Root& RootOf(int value) { return roots_[static_cast<size_t>(value)]; }
 
   void AllocateOutputs(int number) {
-    for (const int output : draft_.command(number).outputs) {
-      if (output < 0 || !IsPlanned(output)) continue;
+    for (const int output : draft_.Outputs(draft_.command(number))) {
+      if (PlannedRoot(output) != output) continue;
       Value& value = draft_.value(output);
+      Root& root = RootOf(output);
+      root.device = value.device;
       if (value.dtype == DataType::kString) {
-        value.buffer = NewBuffer({value.device, 0, value.bytes, true});
-      } else if (!TakeOverInput(number, output)) {
-        value.buffer = NewBuffer({value.device, Take(value.device, Align(value.bytes), number, output),
-                                  Align(value.bytes), false});
+        root.buffer = static_cast<int>(draft_.buffers.size());
+        draft_.buffers.push_back({value.device, 0, value.bytes, true});
+      } else if (Root* input = OverwritableInput(number, output); input != nullptr) {
+        input->taken_over = true;
+        root.buffer = input->buffer;
+        root.block = input->block;
+      } else {
+        root.block = Take(value.device, Align(value.bytes), number, output);
+        root.buffer = NewBuffer(value.device, root.block, Align(value.bytes));
       }
-      live_[static_cast<size_t>(output)] = 1;
+      root.live = true;
+      value.buffer = root.buffer;
     }
   }
 
   void AllocateWorkspace(int number) {
-    DraftCommand& command = draft_.command(number);
-    if (command.workspace_bytes <= 0) return;
-    const int64_t bytes = Align(command.workspace_bytes);
-    const int64_t offset = Take(command.device, bytes, number, -1);
-    command.workspace = NewBuffer({command.device, offset, bytes, false});
-    if (order_.InChain(number)) arenas_[static_cast<size_t>(command.device)].Give(offset, bytes, {number});
+    Command& command = draft_.command(number);
+    const OpDef* def = draft_.LaunchedOp(command);
+    const int64_t bytes = def != nullptr && def->workspace ? WorkspaceBytes(command.node) : 0;
+    if (bytes <= 0) return;
+    const int device = draft_.device_of(command.node);
+    const int block = Take(device, Align(bytes), number, -1);
+    command.workspace = NewBuffer(device, block, Align(bytes));
+    const HappensBefore::Place place = order_.PlaceOf(number);
+    if (order_.InChain(number)) arenas_[static_cast<size_t>(device)].Give(block, {&place, 1});
   }
 
-  int NewBuffer(Buffer buffer) {
-    draft_.buffers.push_back(buffer);
+  int64_t WorkspaceBytes(int node) const {
+    std::vector<TensorInfo> inputs;
+    for (const Endpoint& input : draft_.node(node).inputs) inputs.push_back(draft_.info.of(input));
+    return WorkspaceOf(draft_.node(node), inputs, draft_.info.outputs(node));
+  }
+
+  // An input whose memory an element-wise op may write its output to: of the same size, with all its other
+  // users complete. Null if there is none.
+  Root* OverwritableInput(int number, int output) {
+    const Command& command = draft_.command(number);
+    const OpDef* def = draft_.LaunchedOp(command);
+    if (def == nullptr || !def->in_place || draft_.Outputs(command)[0] != output) return nullptr;
+    const Value& value = draft_.value(output);
+    for (const int input : draft_.Inputs(command)) {
+      if (PlannedRoot(input) < 0) continue;
+      Root& root = RootOf(PlannedRoot(input));
+      if (root.uses_left != 1 || root.device != value.device || root.buffer < 0) continue;
+      const auto users = users_[PlannedRoot(input)];
+      const bool alone = std::all_of(users.begin(), users.end(),
+                                     [&](int user) { return user == number || order_.Before(user, number); });
+      const Value& source = draft_.value(input);
+      if (alone && source.dtype == value.dtype && source.shape == value.shape && value.shape.IsExact())
+        return &root;
+    }
+    return nullptr;
+  }
+
+  // Frees what the command was the last one to use.
+  void Release(int number) {
+    for (const int id : touched_[number]) {
+      Root& root = RootOf(id);
+      if (--root.uses_left > 0) continue;
+      root.live = false;
+      // A buffer that was taken over lives on as the output's.
+      if (root.taken_over || root.block < 0) continue;
+      FindLastUsers(id);
+      if (!last_places_.empty()) arenas_[static_cast<size_t>(root.device)].Give(root.block, last_places_);
+    }
+  }
+
+  // The users of a value that no other user follows for sure, in last_, with their places in last_places_.
+  // None when one of them is not known to be before anything: the range is never free then. At most one of a
+  // chain is among them, so the list is short.
+  void FindLastUsers(int root) {
+    last_places_.clear();
+    last_.clear();
+    auto users = users_[root];
+    if (!std::all_of(users.begin(), users.end(), [&](int user) { return order_.InChain(user); })) return;
+    if (users.size() > 1) users = users.subspan(1);  // the first one writes the value that the others read
+    for (size_t u = users.size(); u-- > 0;) {
+      const HappensBefore::Place place = order_.PlaceOf(users[u]);
+      if (std::any_of(last_.begin(), last_.end(), [&](int later) { return order_.Before(place, later); }))
+        continue;
+      last_.push_back(users[u]);
+      last_places_.push_back(place);
+    }
+  }
+
+  int NewBuffer(int device, int block, int64_t bytes) {
+    draft_.buffers.push_back({device, arenas_[static_cast<size_t>(device)].offset(block), bytes, false});
     return static_cast<int>(draft_.buffers.size()) - 1;
   }
 
-  // Lets an element-wise op write over an input of the same size whose other users are all complete.
-  bool TakeOverInput(int number, int output) {
-    const DraftCommand& command = draft_.command(number);
-    if (command.kind != CommandKind::kLaunch || command.outputs[0] != output) return false;
-    const OpDef* def = OpRegistry::Global().Find(draft_.node(command.node).op);
-    if (def == nullptr || !def->in_place) return false;
-    const Value& value = draft_.value(output);
-    for (const int input : command.inputs) {
-      if (input < 0) continue;
-      const int root = draft_.Root(input);
-      const Value& source = draft_.value(root);
-      if (source.storage != Storage::kPlanned || source.device != value.device || source.buffer < 0 ||
-          source.dtype != value.dtype || !(draft_.value(input).shape == value.shape) ||
-          !value.shape.IsExact() || uses_left_[static_cast<size_t>(root)] != 1) {
-        continue;
-      }
-      const auto& users = users_[static_cast<size_t>(root)];
-      const bool alone = std::all_of(users.begin(), users.end(),
-                                     [&](int user) { return user == number || order_.Before(user, number); });
-      if (!alone) continue;
-      draft_.value(output).buffer = source.buffer;
-      taken_over_[static_cast<size_t>(root)] = 1;
-      return true;
-    }
-    return false;
-  }
-
-  void Release(int number) {
-    const DraftCommand& command = draft_.command(number);
-    roots_.clear();
-    for (const auto* list : {&command.outputs, &command.inputs}) {
-      for (const int value : *list) {
-        if (value >= 0) roots_.push_back(draft_.Root(value));
-      }
-    }
-    std::sort(roots_.begin(), roots_.end());
-    roots_.erase(std::unique(roots_.begin(), roots_.end()), roots_.end());
-    for (const int root : roots_) {
-      if (--uses_left_[static_cast<size_t>(root)] > 0 || !IsPlanned(root)) continue;
-      live_[static_cast<size_t>(root)] = 0;
-      if (taken_over_[static_cast<size_t>(root)]) continue;  // the buffer lives on as the output's
-      const Buffer& buffer = draft_.buffers[static_cast<size_t>(draft_.value(root).buffer)];
-      if (buffer.strings) continue;
-      auto last = LastUsers(root);
-      if (!last.empty())
-        arenas_[static_cast<size_t>(buffer.device)].Give(buffer.offset, buffer.bytes, std::move(last));
-    }
-  }
-
-  // The users of a value that no other user follows for sure. Empty when one of them is not known to be
-  // before anything: the range is never free then. At most one of a chain is among them, so the list is
-  // short.
-  std::vector<int> LastUsers(int root) const {
-    const auto& users = users_[static_cast<size_t>(root)];
-    std::vector<int> last;
-    for (auto user = users.rbegin(); user != users.rend(); ++user) {
-      if (!order_.InChain(*user)) return {};
-      if (std::none_of(last.begin(), last.end(), [&](int later) { return order_.Before(*user, later); }))
-        last.push_back(*user);
-    }
-    return last;
-  }
-
-  int64_t Take(int device, int64_t bytes, int number, int output) {
+  // A block of the device's arena; throws when the device has no room for it.
+  int Take(int device, int64_t bytes, int number, int output) {
     Arena& arena = arenas_[static_cast<size_t>(device)];
-    const int64_t offset = arena.Take(bytes, number);
+    const int block = arena.Take(bytes, number);
     const int64_t limit = draft_.machine.device(device).memory_bytes;
     if (limit > 0 && arena.end() + held_[static_cast<size_t>(device)] > limit)
       Exhausted(device, bytes, number, output);
-    return offset;
+    return block;
   }
 
   [[noreturn]] void Exhausted(int device, int64_t bytes, int number, int output) const {
@@ -260,9 +225,9 @@ class Planner {
         output >= 0 ? draft_.graph.TensorName(draft_.value(output).source) : node.name + " (workspace)";
     const std::string shape = output >= 0 ? draft_.value(output).shape.ToString() : "";
     std::vector<std::pair<int64_t, std::string>> holders;
-    for (size_t v = 0; v < live_.size(); ++v) {
+    for (size_t v = 0; v < roots_.size(); ++v) {
       const Value& value = draft_.values[v];
-      if (live_[v] && value.device == device)
+      if (roots_[v].live && value.device == device)
         holders.emplace_back(value.bytes, draft_.graph.TensorName(value.source));
     }
     for (const auto& [variable, at] : draft_.variables) {
@@ -286,13 +251,16 @@ class Planner {
   Draft& draft_;
   std::vector<int> queue_number_;
   HappensBefore order_;
-  std::vector<Arena> arenas_;
-  std::vector<int64_t> held_;  // by device: variables and constants
-  std::vector<std::vector<int>> users_;
-  std::vector<int> uses_left_;
-  std::vector<char> live_;  // by value: a root whose buffer is in use at this point of the command order
-  std::vector<char> taken_over_;  // by value: its buffer has become an output's
-  std::vector<int> roots_;        // of the current command; kept for its memory
+  std::vector<Arena> arenas_;      // by device
+  std::vector<int64_t> held_;      // by device: variables and constants, with the gaps between them
+  std::vector<int> aliases_;       // values that share the memory of another one
+  std::vector<int> planned_root_;  // by value: its root if that is planned, else -1
+  Rows touched_;                   // by command: the planned roots that it reads or writes, ascending
+  Rows users_;                     // by planned root: the commands that touch it, ascending
+  std::vector<Root> roots_;        // by value
+  // Of the current value, kept for their memory: its last users, and their places.
+  std::vector<int> last_;
+  std::vector<HappensBefore::Place> last_places_;
 };
 
 }  // namespace

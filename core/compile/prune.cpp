@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "core/compile/draft.h"
 
@@ -8,21 +9,20 @@ namespace {
 class Marker {
  public:
   explicit Marker(Draft* draft) : draft_(*draft) {
-    draft_.needed.assign(static_cast<size_t>(draft_.graph.num_nodes()), 0);
-    draft_.has_fed_output.assign(draft_.needed.size(), 0);
+    const auto nodes = static_cast<size_t>(draft_.graph.num_nodes());
+    draft_.ops.assign(nodes, nullptr);
+    draft_.has_fed_output.assign(nodes, 0);
     for (const auto& [endpoint, info] : draft_.request.feeds)
       draft_.has_fed_output[static_cast<size_t>(endpoint.node)] = 1;
   }
 
   void Need(Endpoint endpoint) {
-    if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
-    auto& mark = draft_.needed[static_cast<size_t>(endpoint.node)];
-    if (mark) return;
-    mark = 1;
+    if (draft_.IsNeeded(endpoint.node) || (endpoint.output >= 0 && draft_.IsFed(endpoint))) return;
+    draft_.ops[static_cast<size_t>(endpoint.node)] = &draft_.op_table.Of(draft_.node(endpoint.node).op);
     stack_.push_back(endpoint.node);
   }
 
-  // Marks in post-order, so that the result is topological, without recursion.
+  // Marks what the nodes on the stack need, without recursion.
   void Run() {
     while (!stack_.empty()) {
       const int id = stack_.back();
@@ -30,6 +30,7 @@ class Marker {
       if (draft_.IsFolded(id)) continue;
       const Node& node = draft_.node(id);
       for (const Endpoint& input : node.inputs) {
+        if (draft_.IsNeeded(input.node)) continue;
         const TensorInfo& info = draft_.info.of(input);
         // A constant is materialised where it is used; its producer need not run. Float constants live where
         // they were placed.
@@ -45,22 +46,28 @@ class Marker {
   std::vector<int> stack_;
 };
 
+// Every node uses only nodes of smaller numbers: then the numbers themselves are the topological order that
+// takes the smallest number among the ready nodes.
+bool IsSorted(const Graph& graph) {
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    const Node& node = graph.node(id);
+    for (const Endpoint& input : node.inputs) {
+      if (input.node >= id) return false;
+    }
+    for (const int control : node.control_inputs) {
+      if (control >= id) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<int> AllNodes(const Graph& graph) {
+  std::vector<int> nodes(static_cast<size_t>(graph.num_nodes()));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
 }  // namespace
-
-bool Draft::IsFed(Endpoint endpoint) const {
-  return has_fed_output[static_cast<size_t>(endpoint.node)] &&
-         std::any_of(request.feeds.begin(), request.feeds.end(),
-                     [&](const auto& feed) { return feed.first == endpoint; });
-}
-
-bool Draft::IsFolded(int id) const {
-  const auto outputs = info.outputs(id);
-  const auto constant = [](const TensorInfo& output) { return output.value != nullptr; };
-  if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), constant) || node(id).op == "Const")
-    return false;
-  const OpDef* def = OpRegistry::Global().Find(node(id).op);
-  return def != nullptr && !def->stateful;
-}
 
 void Prune(Draft* draft) {
   Marker marker(draft);
@@ -68,9 +75,8 @@ void Prune(Draft* draft) {
     marker.Need(fetch);
     marker.Run();
   }
-  for (const int id : draft->graph.TopologicalOrder()) {
-    if (draft->needed[static_cast<size_t>(id)]) draft->order.push_back(id);
-  }
+  draft->order = IsSorted(draft->graph) ? AllNodes(draft->graph) : draft->graph.TopologicalOrder();
+  std::erase_if(draft->order, [&](int id) { return !draft->IsNeeded(id); });
 }
 
 }  // namespace lanescope::compile

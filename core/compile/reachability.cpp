@@ -3,13 +3,14 @@
 namespace lanescope::compile {
 
 Reachability::Reachability(const Draft& draft) : Reachability(draft.commands.size()) {
-  for (size_t c = 0; c < draft.commands.size(); ++c) {
-    for (const int before : draft.commands[c].after) AddEdge(before, static_cast<int>(c));
+  successors_.Reserve(draft.commands.size(), draft.dependencies.num_items());
+  for (int c = 0; c < draft.num_commands(); ++c) {
+    draft.dependencies.ForEach(c, [&](int before) { AddEdge(before, c); });
   }
 }
 
 void Reachability::AddCommand() {
-  successors_.emplace_back();
+  successors_.AddList();
   mark_.push_back(0);
 }
 
@@ -19,11 +20,11 @@ void Reachability::MarkFrom(int command) {
   while (!stack_.empty()) {
     const int c = stack_.back();
     stack_.pop_back();
-    for (const int next : successors_[static_cast<size_t>(c)]) {
-      if (mark_[static_cast<size_t>(next)] == epoch_) continue;
-      mark_[static_cast<size_t>(next)] = epoch_;
-      stack_.push_back(next);
-    }
+    successors_.ForEach(c, [&](int successor) {
+      if (mark_[static_cast<size_t>(successor)] == epoch_) return;
+      mark_[static_cast<size_t>(successor)] = epoch_;
+      stack_.push_back(successor);
+    });
   }
 }
 

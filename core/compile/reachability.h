@@ -13,14 +13,14 @@ class Reachability {
  public:
   explicit Reachability(size_t count) : successors_(count), mark_(count, 0) {}
   explicit Reachability(const Draft& draft);
-  void AddEdge(int from, int to) { successors_[static_cast<size_t>(from)].push_back(to); }
+  void AddEdge(int from, int to) { successors_.Add(from, to); }
   void AddCommand();
   void MarkFrom(int command);
   // Of the last MarkFrom. The command itself is not marked.
   bool Marked(int command) const { return mark_[static_cast<size_t>(command)] == epoch_; }
 
  private:
-  std::vector<std::vector<int>> successors_;
+  LinkedLists successors_;
   std::vector<int> mark_;
   std::vector<int> stack_;
   int epoch_ = 0;

@@ -17,7 +17,7 @@ class VariableOrder {
  public:
   explicit VariableOrder(Draft* draft) : draft_(*draft), reach_(*draft) {
     for (const auto& [variable, nodes] : draft_.updates) updates_[variable].assign(nodes.size(), -1);
-    for (size_t c = 0; c < draft_.commands.size(); ++c) FindAccesses(static_cast<int>(c));
+    for (int c = 0; c < draft_.num_commands(); ++c) FindAccesses(c);
   }
 
   void Run() {
@@ -38,24 +38,22 @@ class VariableOrder {
   bool IsRead(int root) const { return draft_.value(root).source.node != draft_.value(root).variable; }
 
   void FindAccesses(int number) {
-    const DraftCommand& command = draft_.command(number);
-    const OpDef* def = command.kind == CommandKind::kLaunch
-                           ? OpRegistry::Global().Find(draft_.node(command.node).op)
-                           : nullptr;
-    for (size_t i = 0; i < command.inputs.size(); ++i) {
-      if (command.inputs[i] < 0) continue;
-      const int root = draft_.Root(command.inputs[i]);
+    const Command& command = draft_.command(number);
+    const bool launch = command.kind == CommandKind::kLaunch;
+    const auto inputs = draft_.Inputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int root = draft_.Root(inputs[i]);
       const int variable = draft_.value(root).variable;
+      if (variable < 0 || IsRead(root)) continue;
       const auto updates = updates_.find(variable);
-      if (variable < 0 || updates == updates_.end() || IsRead(root)) continue;
-      if (def != nullptr &&
-          std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end()) {
+      if (updates == updates_.end()) continue;
+      if (launch && draft_.op(command.node).Updates(i)) {
         const auto& nodes = draft_.updates.at(variable);
         const auto place = std::find(nodes.begin(), nodes.end(), command.node) - nodes.begin();
         updates->second[static_cast<size_t>(place)] = number;
       } else {
         accesses_.push_back({number, variable,
-                             command.kind == CommandKind::kCopy ? command.version
+                             command.kind == CommandKind::kCopy ? draft_.CopiedVersion(number)
                                                                 : draft_.VersionAt(command.node, variable)});
       }
     }
@@ -73,7 +71,7 @@ class VariableOrder {
     AddEdge(before, command);
   }
   void AddEdge(int before, int command) {
-    draft_.command(command).after.push_back(before);
+    draft_.dependencies.Add(command, before);
     reach_.AddEdge(before, command);
   }
 
@@ -106,11 +104,10 @@ class VariableOrder {
 
   std::vector<int> UsersOf(int value) const {
     std::vector<int> users;
-    for (size_t c = 0; c < draft_.commands.size(); ++c) {
-      const auto& inputs = draft_.commands[c].inputs;
-      if (std::any_of(inputs.begin(), inputs.end(),
-                      [&](int input) { return input >= 0 && draft_.Root(input) == value; }))
-        users.push_back(static_cast<int>(c));
+    for (int c = 0; c < draft_.num_commands(); ++c) {
+      const auto inputs = draft_.Inputs(draft_.command(c));
+      if (std::any_of(inputs.begin(), inputs.end(), [&](int input) { return draft_.Root(input) == value; }))
+        users.push_back(c);
     }
     return users;
   }
@@ -133,23 +130,15 @@ class VariableOrder {
 
   // Turns the read into a copy inside the device and lets its users wait for that.
   int Snapshot(const VariableRead& read, const std::vector<int>& users) {
-    const int number = static_cast<int>(draft_.commands.size());
-    Value variable = draft_.value(read.value);
+    const int original = static_cast<int>(draft_.values.size());
+    const Value variable = draft_.value(read.value);
+    draft_.values.push_back(variable);
+    draft_.producer.push_back(-1);
     draft_.value(read.value).storage = Storage::kPlanned;
     draft_.value(read.value).variable = -1;
-    DraftCommand copy;
-    copy.kind = CommandKind::kCopy;
-    copy.node = variable.source.node;
-    copy.device = variable.device;
-    copy.inputs = {static_cast<int>(draft_.values.size())};
-    copy.outputs = {read.value};
-    copy.after = read.after;
-    draft_.values.push_back(std::move(variable));
-    draft_.producer.push_back(-1);
-    draft_.producer[static_cast<size_t>(read.value)] = number;
+    const int number = draft_.AddCopy(original, read.value, variable.source.node, 0);
     reach_.AddCommand();
-    for (const int before : copy.after) reach_.AddEdge(before, number);
-    draft_.commands.push_back(std::move(copy));
+    for (const int before : read.after) AddEdge(before, number);
     for (const int user : users) AddEdge(number, user);
     return number;
   }

@@ -23,6 +23,7 @@ class VersionCounter {
       : draft_(*draft), carried_(static_cast<size_t>(draft->graph.num_nodes()), -1) {}
 
   void Run() {
+    if (std::none_of(draft_.order.begin(), draft_.order.end(), [&](int id) { return MayUpdate(id); })) return;
     for (const int id : draft_.order) FindAccesses(id);
     std::erase_if(accesses_, [](const auto& entry) { return entry.second.updates.empty(); });
     if (accesses_.empty()) return;
@@ -31,6 +32,11 @@ class VersionCounter {
   }
 
  private:
+  bool MayUpdate(int id) const {
+    const OpDef* def = draft_.op(id).def;
+    return def != nullptr && !def->updates.empty();
+  }
+
   // The variable whose memory an output shows: that of a variable node, of an alias of it, or of an update
   // that returns its reference.
   int CarriedVariable(const Node& node, const OpDef& def, int id) const {
@@ -46,15 +52,13 @@ class VersionCounter {
 
   void FindAccesses(int id) {
     const Node& node = draft_.node(id);
-    const OpDef* def = OpRegistry::Global().Find(node.op);
-    if (def == nullptr || draft_.IsFolded(id)) return;
-    carried_[static_cast<size_t>(id)] = CarriedVariable(node, *def, id);
+    const OpTraits& op = draft_.op(id);
+    if (op.def == nullptr || draft_.IsFolded(id)) return;
+    carried_[static_cast<size_t>(id)] = CarriedVariable(node, *op.def, id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int variable = Carried(node.inputs[i]);
       if (variable < 0) continue;
-      const bool updates =
-          std::find(def->updates.begin(), def->updates.end(), static_cast<int>(i)) != def->updates.end();
-      auto& list = updates ? accesses_[variable].updates : accesses_[variable].readers;
+      auto& list = op.Updates(i) ? accesses_[variable].updates : accesses_[variable].readers;
       if (list.empty() || list.back() != id) list.push_back(id);
     }
   }
@@ -70,7 +74,7 @@ class VersionCounter {
   }
 
   void AddEdge(int from, int to) {
-    if (!draft_.needed[static_cast<size_t>(from)]) return;
+    if (!draft_.IsNeeded(from)) return;
     after_.AddEdge(from, to);
     edges_.emplace_back(from, to);
   }

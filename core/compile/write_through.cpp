@@ -15,10 +15,9 @@ namespace {
 class WriteThroughPass {
  public:
   explicit WriteThroughPass(Draft* draft) : draft_(*draft), reach_(*draft), users_(draft->values.size()) {
-    for (size_t c = 0; c < draft_.commands.size(); ++c) {
-      for (const int input : draft_.commands[c].inputs) {
-        if (input >= 0) users_[static_cast<size_t>(draft_.Root(input))].push_back(static_cast<int>(c));
-      }
+    for (int c = 0; c < draft_.num_commands(); ++c) {
+      for (const int input : draft_.Inputs(draft_.command(c)))
+        users_[static_cast<size_t>(draft_.Root(input))].push_back(c);
     }
     // Readers and writers of a variable, whichever of its values they name.
     for (size_t v = 0; v < draft_.values.size(); ++v) {
@@ -30,32 +29,31 @@ class WriteThroughPass {
   }
 
   void Run() {
-    for (size_t c = 0; c < draft_.commands.size(); ++c) {
-      const DraftCommand& command = draft_.commands[c];
-      if (command.kind != CommandKind::kLaunch || command.inputs.size() != 2) continue;
-      const std::string& op = draft_.node(command.node).op;
-      if ((op == "Assign" || op == "AssignVariableOp") && MayWriteThrough(static_cast<int>(c)))
-        WriteThrough(static_cast<int>(c));
+    for (int c = 0; c < draft_.num_commands(); ++c) {
+      const Command& command = draft_.command(c);
+      const bool assign = command.kind == CommandKind::kLaunch && command.num_inputs == 2 &&
+                          draft_.op(command.node).op_class == OpClass::kAssign;
+      if (assign && MayWriteThrough(c)) WriteThrough(c);
     }
   }
 
  private:
   bool MayWriteThrough(int assign) {
-    const DraftCommand& command = draft_.command(assign);
-    const int value = command.inputs[1];
+    const Command& command = draft_.command(assign);
+    const auto inputs = draft_.Inputs(command);
+    const int value = inputs[1];
     const Value& written = draft_.value(value);
-    const int variable = draft_.value(draft_.Root(command.inputs[0])).variable;
+    const int variable = draft_.value(draft_.Root(inputs[0])).variable;
     const int producer = draft_.producer[static_cast<size_t>(value)];
     if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of >= 0 ||
         !written.shape.IsExact())
       return false;
     if (users_[static_cast<size_t>(value)].size() != 1 || IsFetched(value)) return false;
-    const DraftCommand& source = draft_.command(producer);
-    const OpDef* def = source.kind == CommandKind::kLaunch
-                           ? OpRegistry::Global().Find(draft_.node(source.node).op)
-                           : nullptr;
-    if (def == nullptr || !def->in_place || source.outputs[0] != value || source.device != command.device ||
-        written.device != command.device)
+    const Command& source = draft_.command(producer);
+    const int device = draft_.DeviceOf(command);
+    const OpDef* def = draft_.LaunchedOp(source);
+    if (def == nullptr || !def->in_place || draft_.Outputs(source)[0] != value ||
+        draft_.DeviceOf(source) != device || written.device != device)
       return false;
     return HasVariableShape(written, variable) && ReadsElementwise(source, written, variable) &&
            IsAloneBetween(producer, assign, variable);
@@ -73,9 +71,10 @@ class WriteThroughPass {
   }
 
   // What the producer reads of the variable has the place of what it writes.
-  bool ReadsElementwise(const DraftCommand& source, const Value& written, int variable) const {
-    return std::all_of(source.inputs.begin(), source.inputs.end(), [&](int input) {
-      return input < 0 || draft_.value(draft_.Root(input)).variable != variable ||
+  bool ReadsElementwise(const Command& source, const Value& written, int variable) const {
+    const auto inputs = draft_.Inputs(source);
+    return std::all_of(inputs.begin(), inputs.end(), [&](int input) {
+      return draft_.value(draft_.Root(input)).variable != variable ||
              draft_.value(input).shape == written.shape;
     });
   }
@@ -88,39 +87,36 @@ class WriteThroughPass {
     for (const int access : accesses_[variable]) {
       if (access != producer && access != assign && !reach_.Marked(access)) others.push_back(access);
     }
-    for (const int before : draft_.command(assign).after) {
+    draft_.dependencies.ForEach(assign, [&](int before) {
       if (before != producer) others.push_back(before);
-    }
+    });
     reach_.MarkFrom(producer);
     return std::none_of(others.begin(), others.end(),
                         [&](int other) { return reach_.Marked(other) || IsUpdate(other, variable); });
   }
 
   bool IsUpdate(int number, int variable) const {
-    const DraftCommand& command = draft_.command(number);
-    const OpDef* def = command.kind == CommandKind::kLaunch
-                           ? OpRegistry::Global().Find(draft_.node(command.node).op)
-                           : nullptr;
+    const Command& command = draft_.command(number);
+    const OpDef* def = draft_.LaunchedOp(command);
     if (def == nullptr) return false;
+    const auto inputs = draft_.Inputs(command);
     return std::any_of(def->updates.begin(), def->updates.end(), [&](int input) {
       const auto i = static_cast<size_t>(input);
-      return i < command.inputs.size() && command.inputs[i] >= 0 &&
-             draft_.value(draft_.Root(command.inputs[i])).variable == variable;
+      return i < inputs.size() && draft_.value(draft_.Root(inputs[i])).variable == variable;
     });
   }
 
   void WriteThrough(int assign) {
-    const DraftCommand& command = draft_.command(assign);
-    const int target = draft_.Root(command.inputs[0]);
-    Value& value = draft_.value(command.inputs[1]);
+    const auto inputs = draft_.Inputs(draft_.command(assign));
+    Value& value = draft_.value(inputs[1]);
     value.storage = Storage::kVariable;
-    value.variable = draft_.value(target).variable;
-    const int producer = draft_.producer[static_cast<size_t>(command.inputs[1])];
-    for (const int before : command.after) {
-      if (before == producer) continue;
-      draft_.command(producer).after.push_back(before);
+    value.variable = draft_.value(draft_.Root(inputs[0])).variable;
+    const int producer = draft_.producer[static_cast<size_t>(inputs[1])];
+    draft_.dependencies.ForEach(assign, [&](int before) {
+      if (before == producer) return;
+      draft_.dependencies.Add(producer, before);
       reach_.AddEdge(before, producer);
-    }
+    });
     accesses_[value.variable].push_back(producer);
   }
 

@@ -1,0 +1,36 @@
+// The commands after which each node of the graph is complete: its launch, or, of a node without one, what
+// its users have to wait for instead.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace lanescope::compile {
+
+class Completion {
+ public:
+  explicit Completion(int num_nodes) : ranges_(static_cast<size_t>(num_nodes)) {
+    commands_.reserve(ranges_.size());
+  }
+
+  // Empty for a node that needs no command. Valid until the next Set.
+  std::span<const int> Of(int node) const {
+    const Range& range = ranges_[static_cast<size_t>(node)];
+    return {commands_.data() + range.first, static_cast<size_t>(range.count)};
+  }
+  void Set(int node, std::span<const int> commands) {
+    ranges_[static_cast<size_t>(node)] = {static_cast<int>(commands_.size()),
+                                          static_cast<int>(commands.size())};
+    commands_.insert(commands_.end(), commands.begin(), commands.end());
+  }
+
+ private:
+  struct Range {
+    int first = 0;
+    int count = 0;
+  };
+  std::vector<Range> ranges_;  // by node: its part of commands_
+  std::vector<int> commands_;
+};
+
+}  // namespace lanescope::compile
