@@ -1,5 +1,5 @@
 // A place that holds tensors and runs commands. Host memory devices (the host itself and virtual GPUs) are in
-// host_device.h.
+// host_device.h, CUDA GPUs in cuda/cuda_device.h.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,17 @@
 
 namespace lanescope::exec {
 
+namespace cuda {
+class CudaDevice;
+}
+
 // Owned by a Session. Allocate and Free are called by one thread at a time; the rest from the queue drivers.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
+  // The kernels that serve operands in this device's memory.
+  virtual const KernelRegistry& kernels() const { return KernelRegistry::Host(); }
   // Memory of this device, 256-byte aligned. Throws ResourceExhausted past the device's limit.
   virtual void* Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
@@ -21,8 +27,11 @@ class Device {
   // scheduled copies.
   virtual void Upload(void* to, const void* from, int64_t bytes) = 0;
   virtual void Download(void* to, const void* from, int64_t bytes) = 0;
-  // The threads that share a kernel's loops.
+  // The threads that share a host kernel's loops.
   virtual WorkerTeam& team() = 0;
+  // A device whose queues are streams, where commands are issued and run later; null for a device of host
+  // memory, where a command has run when it returns.
+  virtual cuda::CudaDevice* AsCuda() { return nullptr; }
 };
 
 }  // namespace lanescope::exec

@@ -1,45 +1,90 @@
 #include "exec/executor.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/error.h"
+#include "exec/cuda/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
 
 // Spinning this long catches a hand-off between busy devices; longer would take the core from a device that
-// works.
+// works. In between the core is offered to others: the driver that is waited for may share it.
 constexpr int kSpins = 400;
+constexpr int kSpinsBeforeYield = 64;
+
+void Relax(int spin) {
+  if (spin % kSpinsBeforeYield == kSpinsBeforeYield - 1) {
+    std::this_thread::yield();
+  } else {
+    __builtin_ia32_pause();
+  }
+}
 
 }  // namespace
 
-StepState::StepState(const Schedule& schedule) : schedule_(schedule), orders_(QueueOrders(schedule)) {
-  const size_t count = schedule.commands.size();
-  commands_ = std::make_unique<CommandState[]>(count);
-  for (size_t q = 0; q < schedule.queues.size(); ++q) {
-    queues_.push_back(std::make_unique<QueueState>());
-    if (schedule.queues[q].in_order) queues_.back()->ready = ReadyQueue(&orders_[q]);
+HandoverLog::HandoverLog(size_t capacity) : slots_(capacity + 1) { Reset(); }
+
+void HandoverLog::Reset() {
+  for (std::atomic<int>& slot : slots_) slot.store(-1, std::memory_order_relaxed);
+  sent_ = received_ = 0;
+}
+
+StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()), plan_(loaded.plan()) {
+  const size_t count = plan_.lane_of.size();
+  units_ = std::make_unique<UnitState[]>(count);
+  for (const IssuePlan::Lane& lane : plan_.lanes) {
+    lanes_.push_back(std::make_unique<LaneState>());
+    if (lane.in_order) lanes_.back()->ready = ReadyQueue(&lane.order);
   }
   for (size_t c = 0; c < count; ++c) {
-    commands_[c].queue = schedule.commands[c].queue;
-    commands_[c].single = schedule.num_predecessors[c] == 1;
-    ++queues_[static_cast<size_t>(schedule.commands[c].queue)]->commands;
-    if (schedule.num_predecessors[c] == 0) sources_.push_back(static_cast<int>(c));
+    const int lane = plan_.lane_of[c];
+    if (lane < 0) continue;
+    units_[c].lane = lane;
+    units_[c].single = plan_.num_predecessors[c] == 1;
+    ++lanes_[static_cast<size_t>(lane)]->units;
+    if (plan_.num_predecessors[c] == 0) sources_.push_back(static_cast<int>(c));
+  }
+  MakeLogs();
+}
+
+// A unit comes from another lane at most once, and only from one that holds a predecessor.
+void StepState::MakeLogs() {
+  const size_t lanes = lanes_.size();
+  std::vector<size_t> capacity(lanes * lanes, 0);
+  for (size_t c = 0; c < plan_.lane_of.size(); ++c) {
+    if (plan_.lane_of[c] < 0) continue;
+    const auto from = static_cast<size_t>(plan_.lane_of[c]);
+    for (const int next : plan_.Successors(static_cast<int>(c))) {
+      const auto to = static_cast<size_t>(plan_.lane_of[static_cast<size_t>(next)]);
+      if (to != from) ++capacity[from * lanes + to];
+    }
+  }
+  for (size_t from = 0; from < lanes; ++from) {
+    lanes_[from]->to.resize(lanes);
+    for (size_t to = 0; to < lanes; ++to) {
+      if (capacity[from * lanes + to] == 0) continue;
+      logs_.push_back(std::make_unique<HandoverLog>(capacity[from * lanes + to]));
+      lanes_[from]->to[to] = logs_.back().get();
+      lanes_[to]->from.push_back(logs_.back().get());
+    }
   }
 }
 
 void StepState::Reset() {
-  for (size_t c = 0; c < schedule_.commands.size(); ++c) {
-    commands_[c].waiting.store(schedule_.num_predecessors[c], std::memory_order_relaxed);
+  for (size_t c = 0; c < plan_.lane_of.size(); ++c) {
+    units_[c].waiting.store(plan_.num_predecessors[c], std::memory_order_relaxed);
   }
-  for (auto& queue : queues_) {
-    queue->inbox.store(kEmpty, std::memory_order_relaxed);
-    queue->ready.Reset();
-    queue->remaining = queue->commands;
+  for (auto& log : logs_) log->Reset();
+  for (auto& lane : lanes_) {
+    lane->asleep.store(0, std::memory_order_relaxed);
+    lane->ready.Reset();
+    lane->remaining = lane->units;
   }
   for (const int c : sources_) {
-    const Command& command = schedule_.commands[static_cast<size_t>(c)];
-    queues_[static_cast<size_t>(command.queue)]->ready.Push(command.rank, c);
+    lanes_[static_cast<size_t>(units_[static_cast<size_t>(c)].lane)]->ready.Push(
+        schedule_.commands[static_cast<size_t>(c)].rank, c);
   }
 }
 
@@ -76,10 +121,13 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
 
 StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace) {
   StepTimes times;
-  const size_t queues = loaded->schedule().queues.size();
+  const size_t lanes = loaded->plan().lanes.size();
   state->Reset();
-  MakeDrivers(queues, trace.recorder);
+  MakeDrivers(lanes, trace.recorder);
+  if (loaded->program() != nullptr)
+    loaded->program()->BeginStep({trace.schedule, trace.step}, trace.recorder != nullptr);
   loaded_ = loaded;
+  plan_ = &loaded->plan();
   state_ = state;
   trace_ = trace;
   error_ = nullptr;
@@ -88,13 +136,17 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   cancelled_.store(interrupted, std::memory_order_relaxed);
   times.start_ns = NowNs();
   end_ns_.store(times.start_ns, std::memory_order_relaxed);
-  running_queues_.store(static_cast<int>(queues), std::memory_order_relaxed);
-  for (size_t i = 0; i < queues; ++i) {
+  running_lanes_.store(static_cast<int>(lanes), std::memory_order_relaxed);
+  for (size_t i = 0; i < lanes; ++i) {
     drivers_[i]->steps.fetch_add(1, std::memory_order_release);  // publishes everything above
     drivers_[i]->steps.notify_one();
   }
   WaitUntilDone(times.start_ns, timeout_ns, &interrupted, &expired);
   times.end_ns = end_ns_.load(std::memory_order_acquire);
+  if (loaded->program() != nullptr) {
+    times.end_ns = FinishStreams(trace.recorder != nullptr ? drivers_[0]->ring : nullptr);
+    expired = expired || (timeout_ns > 0 && times.end_ns - times.start_ns >= timeout_ns);
+  }
   if (error_) std::rethrow_exception(error_);
   if (expired)
     Throw(Code::kDeadlineExceeded, "Timed out waiting for notification; the step took longer than {} ms",
@@ -103,9 +155,22 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   return times;
 }
 
+// What has been issued to streams ends before the step does, whatever went wrong.
+int64_t Executor::FinishStreams(EventRing* ring) {
+  try {
+    loaded_->program()->Drain();
+  } catch (...) {
+    Fail(std::current_exception());
+  }
+  const int64_t end_ns = NowNs();
+  // The lanes' drivers are done, so their rings may be used here.
+  if (ring != nullptr && !error_) loaded_->program()->Publish(ring);
+  return end_ns;
+}
+
 void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired) {
-  const auto finished = [&] { return running_queues_.load(std::memory_order_acquire) == 0; };
-  for (int spin = 0; spin < kSpins && !finished(); ++spin) __builtin_ia32_pause();
+  const auto finished = [&] { return running_lanes_.load(std::memory_order_acquire) == 0; };
+  for (int spin = 0; spin < kSpins && !finished(); ++spin) Relax(spin);
   const std::chrono::milliseconds poll(timeout_ns > 0 && timeout_ns < 100000000 ? 1 : 50);
   // The lock is taken even when all is done: the last driver may still hold it.
   std::unique_lock<std::mutex> lock(mutex_);
@@ -119,12 +184,12 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interru
 void Executor::DriverLoop(Driver* driver, size_t index) {
   for (uint32_t seen = 0;; ++seen) {
     for (int spin = 0; spin < kSpins && driver->steps.load(std::memory_order_relaxed) == seen; ++spin) {
-      __builtin_ia32_pause();
+      Relax(spin);
     }
     driver->steps.wait(seen, std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
     Drive(index, trace_.recorder != nullptr ? driver->ring : nullptr);
-    if (running_queues_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (running_lanes_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       const std::lock_guard<std::mutex> lock(mutex_);
       done_.notify_one();
     }
@@ -132,16 +197,16 @@ void Executor::DriverLoop(Driver* driver, size_t index) {
 }
 
 void Executor::Drive(size_t index, EventRing* ring) {
-  StepState::QueueState* queue = state_->queues_[index].get();
-  while (queue->remaining > 0) {
-    const int command = TakeReady(queue);
-    if (command < 0) {
-      WaitForWork(queue);
+  StepState::LaneState* lane = state_->lanes_[index].get();
+  while (lane->remaining > 0) {
+    const int unit = TakeReady(lane);
+    if (unit < 0) {
+      WaitForWork(lane);
       continue;
     }
-    RunOne(command, ring);
-    --queue->remaining;
-    Complete(command, index);
+    RunOne(unit, ring);
+    --lane->remaining;
+    Complete(unit, index);
   }
   int64_t now = NowNs();
   for (int64_t seen = end_ns_.load(std::memory_order_relaxed);
@@ -149,44 +214,44 @@ void Executor::Drive(size_t index, EventRing* ring) {
   }
 }
 
-int Executor::TakeReady(StepState::QueueState* queue) {
-  if (queue->inbox.load(std::memory_order_relaxed) >= 0) {
-    // Acquire: what the handing driver did before (the data that the command reads) is visible.
-    for (int c = queue->inbox.exchange(StepState::kEmpty, std::memory_order_acquire); c >= 0;) {
-      const int next = state_->commands_[static_cast<size_t>(c)].next.load(std::memory_order_relaxed);
-      queue->ready.Push(loaded_->schedule().commands[static_cast<size_t>(c)].rank, c);
-      c = next;
+int Executor::TakeReady(StepState::LaneState* lane) {
+  for (HandoverLog* log : lane->from) {
+    for (int c = log->Receive(); c >= 0; c = log->Receive()) {
+      lane->ready.Push(loaded_->schedule().commands[static_cast<size_t>(c)].rank, c);
     }
   }
-  return queue->ready.Pop();
+  return lane->ready.Pop();
 }
 
-void Executor::WaitForWork(StepState::QueueState* queue) {
+void Executor::WaitForWork(StepState::LaneState* lane) {
+  const auto has_work = [lane] {
+    return std::any_of(lane->from.begin(), lane->from.end(),
+                       [](const HandoverLog* log) { return log->HasMore(); });
+  };
   for (int spin = 0; spin < kSpins; ++spin) {
-    if (queue->inbox.load(std::memory_order_relaxed) >= 0) return;
-    __builtin_ia32_pause();
+    if (has_work()) return;
+    Relax(spin);
   }
-  int empty = StepState::kEmpty;
-  if (queue->inbox.compare_exchange_strong(empty, StepState::kAsleep, std::memory_order_relaxed)) {
-    queue->inbox.wait(StepState::kAsleep, std::memory_order_relaxed);
-  }
+  lane->asleep.store(1, std::memory_order_seq_cst);
+  if (!has_work()) lane->asleep.wait(1, std::memory_order_relaxed);
+  lane->asleep.store(0, std::memory_order_relaxed);
 }
 
-void Executor::HandOver(int number, StepState::QueueState* queue) {
-  int top = queue->inbox.load(std::memory_order_relaxed);
-  do {
-    // A mark counts as the end of the list.
-    state_->commands_[static_cast<size_t>(number)].next.store(top, std::memory_order_relaxed);
-  } while (
-      !queue->inbox.compare_exchange_weak(top, number, std::memory_order_release, std::memory_order_relaxed));
+void Executor::HandOver(int unit, size_t from, int to) {
+  state_->lanes_[from]->to[static_cast<size_t>(to)]->Send(unit);
+  StepState::LaneState* receiver = state_->lanes_[static_cast<size_t>(to)].get();
   // Waking costs a system call, so only a sleeper is woken.
-  if (top == StepState::kAsleep) queue->inbox.notify_one();
+  if (receiver->asleep.load(std::memory_order_seq_cst) != 0 && receiver->asleep.exchange(0) != 0) {
+    receiver->asleep.notify_one();
+  }
 }
 
 void Executor::RunOne(int number, EventRing* ring) {
   if (cancelled_.load(std::memory_order_relaxed)) return;
   const CommandKind kind = loaded_->schedule().commands[static_cast<size_t>(number)].kind;
-  if (kind == CommandKind::kRecord || kind == CommandKind::kWait) return;
+  const bool event_command = kind == CommandKind::kRecord || kind == CommandKind::kWait;
+  // Between host lanes the dependencies say it all.
+  if (event_command && loaded_->program() == nullptr) return;
   try {
     if (ring == nullptr) {
       loaded_->RunCommand(number, &pacer_, cancelled_);
@@ -199,10 +264,7 @@ void Executor::RunOne(int number, EventRing* ring) {
     event.start_ns = NowNs();
     event.bytes = loaded_->RunCommand(number, &pacer_, cancelled_);
     event.end_ns = NowNs();
-    ring->Push(event);
-  } catch (const Error& error) {
-    Fail(std::make_exception_ptr(
-        Error(error.code(), fmt::format("{} [{}]", error.message(), loaded_->Describe(number)))));
+    if (event.bytes != LoadedSchedule::kNotTimed) ring->Push(event);
   } catch (...) {
     Fail(std::current_exception());
   }
@@ -214,16 +276,16 @@ void Executor::Fail(std::exception_ptr error) {
   cancelled_.store(true, std::memory_order_relaxed);
 }
 
-void Executor::Complete(int number, size_t own_queue) {
-  for (const int next : loaded_->schedule().Successors(number)) {
-    StepState::CommandState& state = state_->commands_[static_cast<size_t>(next)];
+void Executor::Complete(int number, size_t own_lane) {
+  for (const int next : plan_->Successors(number)) {
+    StepState::UnitState& state = state_->units_[static_cast<size_t>(next)];
     // Acquire and release: the last predecessor has seen what all the others wrote, and passes it on.
     if (!state.single && state.waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-    StepState::QueueState* queue = state_->queues_[static_cast<size_t>(state.queue)].get();
-    if (static_cast<size_t>(state.queue) == own_queue) {
-      queue->ready.Push(loaded_->schedule().commands[static_cast<size_t>(next)].rank, next);
+    if (static_cast<size_t>(state.lane) == own_lane) {
+      state_->lanes_[own_lane]->ready.Push(loaded_->schedule().commands[static_cast<size_t>(next)].rank,
+                                           next);
     } else {
-      HandOver(next, queue);
+      HandOver(next, own_lane, state.lane);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Runs loaded schedules in real time: one driver thread per queue.
+// Runs loaded schedules in real time: one driver thread per lane (exec/issue_plan.h).
 #pragma once
 
 #include <atomic>
@@ -21,38 +21,65 @@ struct StepTimes {
   int64_t end_ns = 0;
 };
 
-// A step's bookkeeping: how many dependencies each command still waits for, and the commands that became
-// ready for another queue. Invariants: waiting is decremented once per predecessor; whoever brings it to
-// zero hands c to its queue; a queue's ready heap and remaining count belong to its driver alone; inboxes are
-// stacks that any driver pushes to and only the owner empties; an owner that found nothing to do marks its
-// empty inbox as asleep and sleeps until a push changes it.
+// The commands that one driver hands to another in a step. One sender, one receiver. Every hand-over has a
+// slot of its own, so the receiver writes nothing that the sender reads and a hand-over moves one cache line
+// between their cores.
+class HandoverLog {
+ public:
+  explicit HandoverLog(size_t capacity);
+  void Reset();
+  // The sender's side. Sequentially consistent, see StepState::QueueState::asleep.
+  void Send(int command) { slots_[sent_++].store(command, std::memory_order_seq_cst); }
+  // The receiver's side: the next command, or -1 when none has been sent. What the sender did before Send is
+  // visible then.
+  int Receive() {
+    const int command = slots_[received_].load(std::memory_order_acquire);
+    if (command >= 0) ++received_;
+    return command;
+  }
+  bool HasMore() const { return slots_[received_].load(std::memory_order_seq_cst) >= 0; }
+
+ private:
+  std::vector<std::atomic<int>> slots_;  // -1: not sent yet; the last one stays so
+  alignas(64) size_t sent_ = 0;
+  alignas(64) size_t received_ = 0;
+};
+
+// A step's bookkeeping: how many dependencies each unit of the plan still waits for, and the units that
+// became ready for another lane. Invariants: waiting is decremented once per predecessor; whoever brings it
+// to zero hands the unit to its lane; a lane's ready heap and remaining count belong to its driver alone.
+// Refers to the loaded schedule's plan.
 class StepState {
  public:
-  explicit StepState(const Schedule& schedule);
+  explicit StepState(const LoadedSchedule& loaded);
   void Reset();
 
  private:
   friend class Executor;
-  static constexpr int kEmpty = -1;
-  static constexpr int kAsleep = -2;
-  struct alignas(64) QueueState {
-    std::atomic<int> inbox{kEmpty};  // top of the stack of ready commands, linked by next
+  struct alignas(64) LaneState {
     ReadyQueue ready;
-    int commands = 0;  // in all
+    int units = 0;  // in all
     int remaining = 0;
+    std::vector<HandoverLog*> from;  // those that bring units to this lane
+    std::vector<HandoverLog*> to;    // by receiving lane; null where no unit depends on this lane
+    // Set by a driver that found nothing to do before it looks at its logs a last time; a sender looks here
+    // after its Send. Both are sequentially consistent, so that one of the two sees the other.
+    alignas(64) std::atomic<int> asleep{0};
   };
+  void MakeLogs();
+
   const Schedule& schedule_;
-  std::vector<std::vector<int>> orders_;
-  std::vector<int> sources_;  // commands without dependencies
-  // What completing a predecessor needs of a command, together in one place.
-  struct alignas(16) CommandState {
+  const IssuePlan& plan_;
+  std::vector<int> sources_;  // units without dependencies
+  // What completing a predecessor needs of a unit, together in one place. By command.
+  struct UnitState {
     std::atomic<int> waiting{0};  // for so many predecessors; left alone where there is only one
-    std::atomic<int> next{0};     // in an inbox
-    int queue = 0;
-    bool single = false;  // has one predecessor
+    int lane : 31 = 0;
+    unsigned single : 1 = 0;  // has one predecessor
   };
-  std::unique_ptr<CommandState[]> commands_;
-  std::vector<std::unique_ptr<QueueState>> queues_;
+  std::unique_ptr<UnitState[]> units_;
+  std::vector<std::unique_ptr<LaneState>> lanes_;
+  std::vector<std::unique_ptr<HandoverLog>> logs_;
 };
 
 // Owns the driver threads, which sleep between steps. One step at a time; Run is called by one thread at a
@@ -84,12 +111,13 @@ class Executor {
 
   void DriverLoop(Driver* driver, size_t index);
   void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired);
-  void Drive(size_t queue, EventRing* ring);
-  void RunOne(int command, EventRing* ring);
-  void Complete(int command, size_t queue);
-  int TakeReady(StepState::QueueState* queue);
-  void WaitForWork(StepState::QueueState* queue);
-  void HandOver(int command, StepState::QueueState* queue);
+  void Drive(size_t lane, EventRing* ring);
+  void RunOne(int unit, EventRing* ring);
+  void Complete(int unit, size_t lane);
+  int TakeReady(StepState::LaneState* lane);
+  void WaitForWork(StepState::LaneState* lane);
+  void HandOver(int unit, size_t from, int to);
+  int64_t FinishStreams(EventRing* ring);
   void Fail(std::exception_ptr error);
   void MakeDrivers(size_t count, Recorder* recorder);
 
@@ -101,7 +129,8 @@ class Executor {
   LoadedSchedule* loaded_ = nullptr;
   StepState* state_ = nullptr;
   Trace trace_;
-  std::atomic<int> running_queues_{0};
+  const IssuePlan* plan_ = nullptr;
+  std::atomic<int> running_lanes_{0};
   std::atomic<int64_t> end_ns_{0};
   std::atomic<bool> cancelled_{false};  // commands that have not started are skipped
   std::atomic<bool> interrupted_{false};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "exec/cuda/api.h"
 #include "exec/thread_team.h"
 
 namespace lanescope::exec {
@@ -15,10 +16,16 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 
 }  // namespace
 
-HostDevice::HostDevice(const DeviceSpec& spec) : spec_(spec), team_(MakeThreadTeam(spec.workers)) {}
+HostDevice::HostDevice(const DeviceSpec& spec, cuda::Api* pinning)
+    : spec_(spec), pinning_(pinning), team_(MakeThreadTeam(spec.workers)) {}
 
 HostDevice::~HostDevice() {
-  for (const auto& [memory, block] : blocks_) munmap(memory, static_cast<size_t>(block.mapped));
+  for (const auto& [memory, block] : blocks_) Unmap(memory, block);
+}
+
+void HostDevice::Unmap(void* memory, const Block& block) {
+  if (block.pinned) pinning_->UnpinHost(memory);
+  munmap(memory, static_cast<size_t>(block.mapped));
 }
 
 void* HostDevice::Allocate(int64_t bytes) {
@@ -37,7 +44,9 @@ void* HostDevice::Allocate(int64_t bytes) {
   // Pages are touched now, so that the first step does not pay for them.
   if (rounded >= kHugePage) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
   std::memset(memory, 0, static_cast<size_t>(rounded));
-  blocks_[memory] = {rounded, bytes};
+  // Copies to and from memory that cannot be pinned are right too, but hold up whoever issues them.
+  const bool pinned = pinning_ != nullptr && pinning_->PinHost(memory, rounded);
+  blocks_[memory] = {rounded, bytes, pinned};
   used_ += bytes;
   return memory;
 }
@@ -45,7 +54,7 @@ void* HostDevice::Allocate(int64_t bytes) {
 void HostDevice::Free(void* memory) {
   const auto found = blocks_.find(memory);
   LANESCOPE_CHECK(found != blocks_.end());
-  munmap(memory, static_cast<size_t>(found->second.mapped));
+  Unmap(memory, found->second);
   used_ -= found->second.asked;
   blocks_.erase(found);
 }

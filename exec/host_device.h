@@ -8,9 +8,14 @@
 
 namespace lanescope::exec {
 
+namespace cuda {
+class Api;
+}
+
 class HostDevice : public Device {
  public:
-  explicit HostDevice(const DeviceSpec& spec);
+  // `pinning`: where GPUs take part, its memory is pinned for them; null: it is not.
+  explicit HostDevice(const DeviceSpec& spec, cuda::Api* pinning = nullptr);
   ~HostDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
   void* Allocate(int64_t bytes) override;
@@ -20,12 +25,16 @@ class HostDevice : public Device {
   WorkerTeam& team() override { return *team_; }
 
  private:
-  DeviceSpec spec_;
-  int64_t used_ = 0;
   struct Block {
     int64_t mapped;  // whole pages
     int64_t asked;   // what counts against the limit
+    bool pinned;
   };
+  void Unmap(void* memory, const Block& block);
+
+  DeviceSpec spec_;
+  cuda::Api* pinning_;
+  int64_t used_ = 0;
   std::unordered_map<void*, Block> blocks_;
   std::unique_ptr<WorkerTeam> team_;
 };

@@ -17,26 +17,10 @@ void KernelContext::SetOutputShape(int i, const Shape& shape) {
   ref.shape = shape;
 }
 
-const KernelRegistry& KernelRegistry::Host() {
-  static const KernelRegistry registry = [] {
-    KernelRegistry made;
-    RegisterMathKernels(made);
-    RegisterReductionKernels(made);
-    RegisterLinearKernels(made);
-    RegisterNnKernels(made);
-    RegisterArrayKernels(made);
-    RegisterSparseKernels(made);
-    RegisterStateKernels(made);
-    RegisterRandomKernels(made);
-    RegisterStringKernels(made);
-    return made;
-  }();
-  return registry;
-}
-
 void KernelRegistry::Register(std::string op, KernelFactory factory) {
   const bool added = factories_.emplace(op, factory).second;
-  if (!added) Throw(Code::kAlreadyExists, "op {} has two host kernels; register it once", op);
+  if (!added)
+    Throw(Code::kAlreadyExists, "op {} has two kernels for one kind of memory; register it once", op);
 }
 
 bool KernelRegistry::Has(std::string_view op) const { return factories_.contains(std::string(op)); }
@@ -44,7 +28,8 @@ bool KernelRegistry::Has(std::string_view op) const { return factories_.contains
 std::unique_ptr<Kernel> KernelRegistry::Create(const Node& node) const {
   const auto found = factories_.find(node.op);
   if (found == factories_.end()) {
-    Throw(Code::kUnimplemented, "node {}: op {} has no kernel for host memory", node.name, node.op);
+    Throw(Code::kUnimplemented, "node {}: op {} has no kernel for the memory of its device", node.name,
+          node.op);
   }
   return found->second(node);
 }

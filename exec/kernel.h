@@ -56,6 +56,13 @@ class WorkerTeam {
   virtual void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& fn) = 0;
 };
 
+// What a kernel sees of an asynchronous stream of commands; each backend derives its own
+// (exec/cuda/launch.cuh).
+class StreamContext {
+ public:
+  virtual ~StreamContext() = default;
+};
+
 // The session's seed where nobody gives one, so that a run can be repeated.
 inline constexpr uint64_t kDefaultSessionSeed = 0x6C616E6573636F70;
 
@@ -80,6 +87,8 @@ class KernelContext {
   void* workspace() const { return workspace_.data; }
   int64_t workspace_bytes() const { return workspace_.capacity_bytes; }
   WorkerTeam& team() const { return *team_; }
+  // Of a device that runs commands asynchronously; kernels for host memory have none.
+  StreamContext& stream_context() const { return *stream_context_; }
   // Graph-level state of random ops: a counter per node that survives from step to step, reset with the
   // session.
   virtual uint64_t& random_counter() = 0;
@@ -92,6 +101,7 @@ class KernelContext {
   std::vector<Variable*> variables_;
   TensorRef workspace_;
   WorkerTeam* team_ = nullptr;
+  StreamContext* stream_context_ = nullptr;
   uint64_t session_seed_ = kDefaultSessionSeed;
 };
 
@@ -101,13 +111,17 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void Compute(KernelContext& context) = 0;
+  // For devices with streams: whether what Compute enqueues may be recorded once and replayed with the same
+  // operands. False where it depends on anything but their addresses, shapes and device memory, or waits for
+  // the device.
+  virtual bool replayable() const { return true; }
 };
 
 // Makes the kernel of a node. Throws Unimplemented for a dtype that it lacks, InvalidArgument for a bad
 // attribute.
 using KernelFactory = std::unique_ptr<Kernel> (*)(const Node& node);
 
-// Host kernels by op. Built once; immutable afterwards.
+// The kernels of one kind of memory, by op. Built once; immutable afterwards.
 class KernelRegistry {
  public:
   static const KernelRegistry& Host();

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/op.h"
+#include "exec/cuda/stream_program.h"
 #include "exec/pacer.h"
 
 namespace lanescope::exec {
@@ -51,13 +52,16 @@ Resource& LaunchContext::FindOrCreateResource(int input,
 
 LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
                                std::shared_ptr<const Schedule> schedule,
-                               const std::vector<std::unique_ptr<Device>>& devices, SessionState* state)
-    : graph_(graph), schedule_(std::move(schedule)), devices_(devices), state_(state) {
+                               const std::vector<std::unique_ptr<Device>>& devices, SessionState* state,
+                               bool cuda_graphs)
+    : graph_(graph), schedule_(std::move(schedule)), devices_(devices), state_(state), host_(machine.host()) {
   std::map<std::string, int> missing;
-  for (const Command& command : schedule_->commands) {
-    if (command.kind != CommandKind::kLaunch) continue;
-    const std::string& op = graph_.node(command.node).op;
-    if (!KernelRegistry::Host().Has(op)) ++missing[op];
+  for (size_t c = 0; c < schedule_->commands.size(); ++c) {
+    if (schedule_->commands[c].kind != CommandKind::kLaunch) continue;
+    const std::string& op = graph_.node(schedule_->commands[c].node).op;
+    const KernelRegistry& kernels = KernelsFor(static_cast<int>(c));
+    if (kernels.Has(op)) continue;
+    ++missing[&kernels == &KernelRegistry::Host() ? op : op + " on CUDA"];
   }
   if (!missing.empty()) {
     std::string list;
@@ -75,6 +79,7 @@ LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
     if (kind == CommandKind::kLaunch) LoadLaunch(static_cast<int>(c));
     if (kind == CommandKind::kCopy) LoadCopy(static_cast<int>(c), machine);
   }
+  LoadStreams(cuda_graphs);
 }
 
 void LoadedSchedule::AddVariables() {
@@ -131,7 +136,8 @@ void LoadedSchedule::LoadLaunch(int number) {
   const Command& command = schedule_->commands[static_cast<size_t>(number)];
   const Node& node = graph_.node(command.node);
   LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
-  loaded.kernel = KernelRegistry::Host().Create(node);
+  const cuda::StreamRole role = RoleOf(number);
+  loaded.kernel = KernelsFor(number).Create(node);
   LaunchContext& context = loaded.context;
   context.state_ = state_;
   context.node_ = command.node;
@@ -143,6 +149,8 @@ void LoadedSchedule::LoadLaunch(int number) {
   context.handles_.assign(static_cast<size_t>(command.num_inputs), -1);
   const int device = schedule_->queues[static_cast<size_t>(command.queue)].device;
   context.team_ = &devices_[static_cast<size_t>(device)]->team();
+  if (role == cuda::StreamRole::kKernel)
+    context.stream_context_ = devices_[static_cast<size_t>(device)]->AsCuda()->launch();
   const auto inputs = schedule_->Inputs(command);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = schedule_->values[static_cast<size_t>(inputs[i])];
@@ -222,6 +230,7 @@ TensorRef LoadedSchedule::Locate(int number) const {
 void LoadedSchedule::Bind(const std::vector<std::byte*>& arenas) {
   arenas_ = arenas;
   feed_uses_.clear();
+  if (program_ != nullptr) program_->Forget();
   for (size_t c = 0; c < commands_.size(); ++c) {
     const Command& command = schedule_->commands[c];
     if (command.kind != CommandKind::kLaunch && command.kind != CommandKind::kCopy) continue;
@@ -259,58 +268,96 @@ void LoadedSchedule::SetFeeds(const std::vector<Tensor>& feeds) {
   }
 }
 
-int64_t LoadedSchedule::RunCommand(int number, Pacer* pacer, const std::atomic<bool>& cancelled) {
-  const Command& command = schedule_->commands[static_cast<size_t>(number)];
-  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
-  LaunchContext& context = loaded.context;
+void LoadedSchedule::CheckInitialized(const LoadedCommand& loaded) const {
   for (const auto& [variable, name] : loaded.must_be_initialized) {
     if (!variable->initialized) {
       Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}; run the init targets first",
             *name);
     }
   }
-  const auto root = [&](int value) {
-    const int alias = schedule_->values[static_cast<size_t>(value)].alias_of;
-    return static_cast<size_t>(alias >= 0 ? alias : value);
-  };
+}
+
+// Gives operands of bounded shape the shape that they have in this step.
+void LoadedSchedule::TakeShapes(int number) {
+  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+  LaunchContext& context = commands_[static_cast<size_t>(number)].context;
+  const auto inputs = schedule_->Inputs(command);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!schedule_->values[static_cast<size_t>(inputs[i])].shape.IsExact())
+      context.inputs_[i].shape = shapes_[Root(inputs[i])];
+  }
+  const auto outputs = schedule_->Outputs(command);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
+      context.outputs_[k].shape = Shape::Unknown();
+  }
+}
+
+void LoadedSchedule::KeepShapes(int number) {
+  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+  const LaunchContext& context = commands_[static_cast<size_t>(number)].context;
+  const auto outputs = schedule_->Outputs(command);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
+      shapes_[Root(outputs[k])] = context.outputs_[k].shape;
+  }
+}
+
+int64_t LoadedSchedule::RunCommand(int number, Pacer* pacer, const std::atomic<bool>& cancelled) {
+  if (program_ != nullptr && program_->IsStreamCommand(number)) {
+    program_->Run(number);
+    return program_->IsOnHost(number) ? 0 : kNotTimed;
+  }
+  try {
+    if (program_ != nullptr) program_->Await(number);
+    return RunOnHost(number, pacer, cancelled);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} [{}]", error.message(), Describe(number)));
+  }
+}
+
+int64_t LoadedSchedule::RunOnHost(int number, Pacer* pacer, const std::atomic<bool>& cancelled) {
+  switch (schedule_->commands[static_cast<size_t>(number)].kind) {
+    case CommandKind::kLaunch:
+      Compute(number);
+      return 0;
+    case CommandKind::kCopy:
+      break;
+    case CommandKind::kRecord:
+    case CommandKind::kWait:
+      return kNotTimed;
+  }
+  const LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  const cuda::CopyOperands copy = PrepareCopy(number);
+  if (loaded.context.inputs_[0].dtype == DataType::kString) {
+    CopyStrings(loaded.context.inputs_[0], loaded.context.outputs_[0]);
+  } else if (loaded.route.has_value()) {
+    pacer->Copy(*loaded.route, copy.to, copy.from, copy.bytes, cancelled);
+  } else if (copy.bytes > 0) {
+    std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+  }
+  return copy.bytes;
+}
+
+void LoadedSchedule::Compute(int number) {
+  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  CheckInitialized(loaded);
+  if (loaded.dynamic) TakeShapes(number);
+  loaded.kernel->Compute(loaded.context);
+  if (loaded.dynamic) KeepShapes(number);
+}
+
+cuda::CopyOperands LoadedSchedule::PrepareCopy(int number) {
+  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  CheckInitialized(loaded);
+  if (loaded.dynamic) TakeShapes(number);
+  const TensorRef& from = loaded.context.inputs_[0];
+  TensorRef& to = loaded.context.outputs_[0];
   if (loaded.dynamic) {
-    const auto inputs = schedule_->Inputs(command);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!schedule_->values[static_cast<size_t>(inputs[i])].shape.IsExact())
-        context.inputs_[i].shape = shapes_[root(inputs[i])];
-    }
-    const auto outputs = schedule_->Outputs(command);
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
-        context.outputs_[k].shape = Shape::Unknown();
-    }
+    to.shape = from.shape;
+    KeepShapes(number);
   }
-  int64_t bytes = 0;
-  if (command.kind == CommandKind::kLaunch) {
-    loaded.kernel->Compute(context);
-  } else if (command.kind == CommandKind::kCopy) {
-    const TensorRef& from = context.inputs_[0];
-    TensorRef& to = context.outputs_[0];
-    if (loaded.dynamic) to.shape = from.shape;
-    if (from.dtype == DataType::kString) {
-      CopyStrings(from, to);
-    } else {
-      bytes = ByteCount(from);
-      if (loaded.route.has_value()) {
-        pacer->Copy(*loaded.route, to.data, from.data, bytes, cancelled);
-      } else if (bytes > 0) {
-        std::memcpy(to.data, from.data, static_cast<size_t>(bytes));
-      }
-    }
-  }
-  if (loaded.dynamic) {
-    const auto outputs = schedule_->Outputs(command);
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
-        shapes_[root(outputs[k])] = context.outputs_[k].shape;
-    }
-  }
-  return bytes;
+  return {to.data, from.data, from.dtype == DataType::kString ? 0 : ByteCount(from)};
 }
 
 std::string LoadedSchedule::Describe(int number) const {

@@ -14,9 +14,18 @@
 #include "core/graph.h"
 #include "core/schedule.h"
 #include "exec/device.h"
+#include "exec/issue_plan.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {
+
+namespace cuda {
+class CommandRunner;
+enum class StreamRole : uint8_t;
+struct CopyOperands;
+struct StreamCommand;
+class StreamProgram;
+}  // namespace cuda
 
 // What lives in a session from step to step. Kernels reach it through their context; the schedule's edges
 // order the accesses.
@@ -60,17 +69,26 @@ struct LoadedCommand {
 class LoadedSchedule {
  public:
   // Makes kernels and variables. Throws Unimplemented listing all ops that lack a kernel, with their counts.
+  // `cuda_graphs`: whether static parts on GPUs are recorded and replayed.
   LoadedSchedule(const Graph& graph, const Machine& machine, std::shared_ptr<const Schedule> schedule,
-                 const std::vector<std::unique_ptr<Device>>& devices, SessionState* state);
+                 const std::vector<std::unique_ptr<Device>>& devices, SessionState* state,
+                 bool cuda_graphs = true);
+  ~LoadedSchedule();
 
   const Schedule& schedule() const { return *schedule_; }
+  // What the executor's threads hand out. RunCommand takes its units.
+  const IssuePlan& plan() const;
+  // The part of the schedule that runs on streams; null where nothing does.
+  cuda::StreamProgram* program() { return program_.get(); }
   // Points every operand into the arenas (by device). Called after loading and whenever an arena has moved.
   void Bind(const std::vector<std::byte*>& arenas);
   int64_t bound_generation = -1;
 
   // Points the feed operands at the tensors of the next step, in the order of the schedule's feeds.
   void SetFeeds(const std::vector<Tensor>& feeds);
-  // Bytes moved by a copy, or 0. Throws what the kernel throws, with the node named.
+  // Runs a command of a host lane, or issues a unit to streams. Bytes moved by a copy, or 0; kNotTimed where
+  // what was called did no work by itself. Throws what the kernel throws, with the node named.
+  static constexpr int64_t kNotTimed = -1;
   int64_t RunCommand(int command, class Pacer* pacer, const std::atomic<bool>& cancelled);
   // "node 'c' (MatMul) on GPU:0", for messages.
   std::string Describe(int command) const;
@@ -79,6 +97,20 @@ class LoadedSchedule {
 
  private:
   TensorRef Locate(int value) const;
+  int64_t RunOnHost(int command, class Pacer* pacer, const std::atomic<bool>& cancelled);
+  class Runner;
+  void CheckInitialized(const LoadedCommand& loaded) const;
+  void TakeShapes(int command);
+  void KeepShapes(int command);
+  void Compute(int command);
+  cuda::CopyOperands PrepareCopy(int command);
+  Device& QueueDevice(int command) const;
+  cuda::StreamRole RoleOf(int command) const;
+  bool InHostMemory(int value) const;
+  void LoadStreams(bool cuda_graphs);
+  cuda::StreamCommand StreamCommandOf(int command) const;
+  const KernelRegistry& KernelsFor(int command) const;
+  size_t Root(int value) const;
   void LoadLaunch(int command);
   void LoadCopy(int command, const Machine& machine);
   void LoadConstants();
@@ -88,7 +120,11 @@ class LoadedSchedule {
   std::shared_ptr<const Schedule> schedule_;
   const std::vector<std::unique_ptr<Device>>& devices_;
   SessionState* state_;
+  const int host_;  // device number
   std::vector<LoadedCommand> commands_;
+  IssuePlan plan_;  // without streams
+  std::unique_ptr<cuda::CommandRunner> runner_;
+  std::unique_ptr<cuda::StreamProgram> program_;
   std::vector<std::byte*> arenas_;
   struct FreeOnDevice {
     Device* device;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/error.h"
 #include "core/recorder.h"
 #include "exec/kernels/product.h"
 #include "exec/pacer.h"
@@ -32,6 +33,17 @@ int UsableCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
   return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+int64_t TimeSliceNs() {
+  timespec slice{};
+  if (sched_rr_get_interval(0, &slice) != 0) return 0;
+  return int64_t{1000000000} * slice.tv_sec + slice.tv_nsec;
+}
+
+void CheckNotCancelled(const std::atomic<bool>* cancelled) {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+    Throw(Code::kCancelled, "interrupted");
 }
 
 // A piece of work of about a millisecond that one thread can repeat.
@@ -107,10 +119,11 @@ class Neighbour {
           cores_ = static_cast<double>(ThreadCpuNs() - cpu) /
                    static_cast<double>(std::max<int64_t>(1, NowNs() - wall));
         }) {}
+  ~Neighbour() { Stop(); }
   // The share of a core that the load used.
   double Stop() {
     stop_.store(true, std::memory_order_relaxed);
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     return cores_;
   }
 
@@ -121,11 +134,12 @@ class Neighbour {
 };
 
 // Median ns of one repetition.
-double TimeLoad(Load* load, int64_t budget_ns) {
+double TimeLoad(Load* load, int64_t budget_ns, const std::atomic<bool>* cancelled) {
   std::vector<double> samples;
   load->Run();
   const int64_t end = NowNs() + budget_ns;
   while (samples.size() < 5 || NowNs() < end) {
+    CheckNotCancelled(cancelled);
     const int64_t start = NowNs();
     load->Run();
     samples.push_back(static_cast<double>(NowNs() - start));
@@ -145,9 +159,10 @@ Route CopyRoute(const Machine& machine) {
 
 }  // namespace
 
-HostMeasurement MeasureHost(const Machine& machine, int budget_ms) {
+HostMeasurement MeasureHost(const Machine& machine, int budget_ms, const std::atomic<bool>* cancelled) {
   HostMeasurement result;
   result.cores = UsableCores();
+  result.slice_ns = TimeSliceNs();
   const auto make = [&](int kind) -> std::unique_ptr<Load> {
     if (kind == 0) return std::make_unique<ComputeLoad>();
     if (kind == 1) return std::make_unique<MemoryLoad>();
@@ -158,20 +173,20 @@ HostMeasurement MeasureHost(const Machine& machine, int budget_ms) {
     victims[static_cast<size_t>(i)] = make(i);
     neighbours[static_cast<size_t>(i)] = make(i);
   }
+  std::vector<double> copy_cores;
   constexpr int kRounds = 3;
   const int64_t slot = int64_t{1000000} * budget_ms / (kRounds * kNumLoadClasses * (kNumLoadClasses + 1));
   for (size_t v = 0; v < kNumLoadClasses; ++v) {
     std::array<std::vector<double>, kNumLoadClasses> ratios;
     std::vector<double> alone_times;
     for (int round = 0; round < kRounds; ++round) {
-      const double alone = TimeLoad(victims[v].get(), slot);
+      const double alone = TimeLoad(victims[v].get(), slot, cancelled);
       alone_times.push_back(alone);
       for (size_t n = 0; n < kNumLoadClasses; ++n) {
         Neighbour neighbour(neighbours[n].get());
-        ratios[n].push_back(TimeLoad(victims[v].get(), slot) / alone);
+        ratios[n].push_back(TimeLoad(victims[v].get(), slot, cancelled) / alone);
         const double cores = neighbour.Stop();
-        if (n == static_cast<size_t>(LoadClass::kCopy))
-          result.copy_cores = std::max(result.copy_cores, std::min(1.0, cores));
+        if (n == static_cast<size_t>(LoadClass::kCopy)) copy_cores.push_back(std::min(1.0, cores));
       }
     }
     for (size_t n = 0; n < kNumLoadClasses; ++n) result.slowdown[v][n] = std::max(1.0, Median(ratios[n]));
@@ -181,13 +196,16 @@ HostMeasurement MeasureHost(const Machine& machine, int budget_ms) {
     if (v == static_cast<size_t>(LoadClass::kMemory))
       result.bytes_per_second = 1e9 * MemoryLoad::kBytes / alone;
   }
+  result.copy_cores = Median(std::move(copy_cores));
   return result;
 }
 
-std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, int repetitions) {
+std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, int repetitions,
+                                   const std::atomic<bool>* cancelled) {
   std::vector<LinkTime> times;
   Pacer pacer(machine);
   const std::atomic<bool> never{false};
+  const std::atomic<bool>& stop = cancelled != nullptr ? *cancelled : never;
   const auto capacity = static_cast<size_t>(std::max<int64_t>(4, max_bytes));
   const std::vector<char> from(capacity, 1);
   std::vector<char> to(capacity);
@@ -197,8 +215,9 @@ std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, in
       for (int64_t bytes = 4; bytes <= max_bytes; bytes = bytes < 65536 ? bytes * 128 : bytes * 4) {
         std::vector<double> samples;
         for (int r = 0; r < repetitions; ++r) {
+          CheckNotCancelled(cancelled);
           const int64_t start = NowNs();
-          pacer.Copy(route, to.data(), from.data(), bytes, never);
+          pacer.Copy(route, to.data(), from.data(), bytes, stop);
           samples.push_back(static_cast<double>(NowNs() - start));
         }
         times.push_back({src, dst, bytes, static_cast<int64_t>(Median(std::move(samples)))});

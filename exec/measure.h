@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct HostMeasurement {
   double bytes_per_second = 0;  // read plus written, streaming over arrays beyond the caches, one worker
   // [victim][beside]: time with one such neighbour divided by time alone; medians of interleaved repetitions.
   std::array<std::array<double, kNumLoadClasses>, kNumLoadClasses> slowdown{};
-  double copy_cores = 0;  // share of a core that one copy between GPUs keeps busy
+  int64_t slice_ns = 0;   // that the system lets a thread keep its core while others wait
+  double copy_cores = 0;  // share of a core that one copy between GPUs keeps busy; median
 };
 
 struct LinkTime {
@@ -30,10 +32,22 @@ struct LinkTime {
   int64_t ns = 0;  // median
 };
 
+// What reading costs more when another core has just written the bytes than when the reader has: medians.
+struct FetchTime {
+  int64_t bytes = 0;
+  int64_t extra_ns = 0;
+};
+
+// All throw Cancelled soon after `cancelled` (may be null) becomes true.
+
 // About `budget_ms` in all. Copies are paced to the machine's first link between GPUs (the host's first link
 // if there is none).
-HostMeasurement MeasureHost(const Machine& machine, int budget_ms = 1500);
+HostMeasurement MeasureHost(const Machine& machine, int budget_ms = 1500,
+                            const std::atomic<bool>* cancelled = nullptr);
 // Every pair of linked devices of host memory, alone, over sizes from 4 bytes to `max_bytes`.
-std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, int repetitions = 7);
+std::vector<LinkTime> MeasureLinks(const Machine& machine, int64_t max_bytes, int repetitions = 7,
+                                   const std::atomic<bool>* cancelled = nullptr);
+// Sizes from 64 KiB to 8 MiB. Empty on a single core.
+std::vector<FetchTime> MeasureFetches(int repetitions = 9, const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace lanescope::exec

@@ -6,21 +6,38 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+
+#include "exec/loops/isa.h"
 
 namespace lanescope::exec {
+
+// Numbers that come together: a std::array for host and device.
+template <typename T, size_t kCount>
+struct NumberGroup {
+  T at[kCount];
+  LANESCOPE_HOST_DEVICE T& operator[](size_t i) { return at[i]; }
+  LANESCOPE_HOST_DEVICE const T& operator[](size_t i) const { return at[i]; }
+  LANESCOPE_HOST_DEVICE const T* begin() const { return at; }
+  LANESCOPE_HOST_DEVICE const T* end() const { return at + kCount; }
+  friend bool operator==(const NumberGroup&, const NumberGroup&) = default;
+  operator std::array<T, kCount>() const {
+    std::array<T, kCount> copy;
+    for (size_t i = 0; i < kCount; ++i) copy[i] = at[i];
+    return copy;
+  }
+};
 
 // A value type: key and 128-bit counter. Each counter value gives four 32-bit words.
 class Philox {
  public:
-  using Block = std::array<uint32_t, 4>;
+  using Block = NumberGroup<uint32_t, 4>;
 
   // Key: the first seed. The upper half of the counter: the second.
-  Philox(uint64_t seed, uint64_t seed2)
-      : key_{Low(seed), High(seed)}, counter_{0, 0, Low(seed2), High(seed2)} {}
+  LANESCOPE_HOST_DEVICE Philox(uint64_t seed, uint64_t seed2)
+      : key_{Low(seed), High(seed)}, counter_{{0, 0, Low(seed2), High(seed2)}} {}
 
   // Passes over `blocks` blocks.
-  void Skip(uint64_t blocks) {
+  LANESCOPE_HOST_DEVICE void Skip(uint64_t blocks) {
     const uint64_t low = (uint64_t{counter_[1]} << 32 | counter_[0]) + blocks;
     const bool carry = low < blocks;
     counter_[0] = Low(low);
@@ -28,15 +45,15 @@ class Philox {
     if (carry && ++counter_[2] == 0) ++counter_[3];
   }
 
-  Block Next() {
+  LANESCOPE_HOST_DEVICE Block Next() {
     Block block = counter_;
     uint32_t key0 = key_[0];
     uint32_t key1 = key_[1];
     for (int round = 0; round < kRounds; ++round) {
       const uint64_t product0 = uint64_t{kMultiplier0} * block[0];
       const uint64_t product1 = uint64_t{kMultiplier1} * block[2];
-      block = {High(product1) ^ block[1] ^ key0, Low(product1), High(product0) ^ block[3] ^ key1,
-               Low(product0)};
+      block = {
+          {High(product1) ^ block[1] ^ key0, Low(product1), High(product0) ^ block[3] ^ key1, Low(product0)}};
       key0 += kWeyl0;
       key1 += kWeyl1;
     }
@@ -51,18 +68,18 @@ class Philox {
   static constexpr uint32_t kWeyl0 = 0x9E3779B9;
   static constexpr uint32_t kWeyl1 = 0xBB67AE85;
 
-  static uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
-  static uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+  LANESCOPE_HOST_DEVICE static uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
+  LANESCOPE_HOST_DEVICE static uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
-  std::array<uint32_t, 2> key_;
+  uint32_t key_[2];
   Block counter_;
 };
 
 // The words of a Philox one at a time.
 class PhiloxWords {
  public:
-  explicit PhiloxWords(const Philox& philox) : philox_(philox) {}
-  uint32_t Next() {
+  LANESCOPE_HOST_DEVICE explicit PhiloxWords(const Philox& philox) : philox_(philox) {}
+  LANESCOPE_HOST_DEVICE uint32_t Next() {
     if (used_ == 4) {
       block_ = philox_.Next();
       used_ = 0;
@@ -77,19 +94,13 @@ class PhiloxWords {
 };
 
 // [0, 1): 23 bits of the word as the mantissa of a number in [1, 2), less one.
-inline float UnitFloat(uint32_t word) {
-  const uint32_t bits = uint32_t{127} << 23 | (word & 0x7FFFFF);
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value - 1.0f;
+LANESCOPE_HOST_DEVICE inline float UnitFloat(uint32_t word) {
+  return __builtin_bit_cast(float, uint32_t{127} << 23 | (word & 0x7FFFFF)) - 1.0f;
 }
 
 // [0, 1): 52 bits, the high 20 from the first word.
-inline double UnitDouble(uint32_t high, uint32_t low) {
-  const uint64_t bits = uint64_t{1023} << 52 | uint64_t{high & 0xFFFFF} << 32 | low;
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value - 1.0;
+LANESCOPE_HOST_DEVICE inline double UnitDouble(uint32_t high, uint32_t low) {
+  return __builtin_bit_cast(double, uint64_t{1023} << 52 | uint64_t{high & 0xFFFFF} << 32 | low) - 1.0;
 }
 
 inline constexpr double kTwoPi = 6.283185307179586;
@@ -98,18 +109,19 @@ inline constexpr float kSmallestUniform = 1.0e-7f;
 
 // Two independent standard normal numbers (Box and Muller): radius from the first uniform, angle from the
 // second.
-inline std::array<float, 2> NormalPair(uint32_t word0, uint32_t word1) {
+LANESCOPE_HOST_DEVICE inline NumberGroup<float, 2> NormalPair(uint32_t word0, uint32_t word1) {
   const float uniform = std::fmax(UnitFloat(word0), kSmallestUniform);
   const float angle = static_cast<float>(kTwoPi * static_cast<double>(UnitFloat(word1)));
   const float radius = std::sqrt(-2.0f * std::log(uniform));
-  return {std::sin(angle) * radius, std::cos(angle) * radius};
+  return {{std::sin(angle) * radius, std::cos(angle) * radius}};
 }
 
-inline std::array<double, 2> NormalPair(uint32_t word0, uint32_t word1, uint32_t word2, uint32_t word3) {
+LANESCOPE_HOST_DEVICE inline NumberGroup<double, 2> NormalPair(uint32_t word0, uint32_t word1, uint32_t word2,
+                                                               uint32_t word3) {
   const double uniform = std::fmax(UnitDouble(word0, word1), 1.0e-7);
   const double angle = kTwoPi * UnitDouble(word2, word3);
   const double radius = std::sqrt(-2.0 * std::log(uniform));
-  return {std::sin(angle) * radius, std::cos(angle) * radius};
+  return {{std::sin(angle) * radius, std::cos(angle) * radius}};
 }
 
 }  // namespace lanescope::exec

@@ -3,26 +3,11 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "exec/host_device.h"
+#include "exec/cuda/cuda_device.h"
+#include "exec/cuda/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
-
-std::unique_ptr<Device> MakeDevice(const DeviceSpec& spec) {
-  switch (spec.kind) {
-    case DeviceKind::kHost:
-    case DeviceKind::kVirtual:
-      return std::make_unique<HostDevice>(spec);
-    case DeviceKind::kModelled:
-      // A modelled device may stand in the machine unused; whoever is placed on it cannot run.
-      return nullptr;
-    case DeviceKind::kCuda:
-    case DeviceKind::kLogical:
-      Throw(Code::kFailedPrecondition, "{} is a GPU, but this build has no CUDA backend; use virtual devices",
-            spec.local_name());
-  }
-  Throw(Code::kInternal, "unknown device kind");
-}
 
 CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
                                   std::vector<std::string>* feed_names) {
@@ -57,9 +42,10 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
     : graph_(graph),
       placement_(placement),
       machine_(machine),
+      options_(options),
+      devices_(cuda::MakeDevices(machine, options.cuda)),
       executor_(std::make_unique<Executor>(machine)) {
   state_.seed = options.seed;
-  for (const DeviceSpec& spec : machine.devices) devices_.push_back(MakeDevice(spec));
   arenas_.assign(devices_.size(), nullptr);
   arena_bytes_.assign(devices_.size(), 0);
 }
@@ -111,8 +97,10 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
   for (const Queue& queue : step->schedule->queues) RequireRunnable(queue.device);
   for (const Value& value : step->schedule->values) RequireRunnable(value.device);
-  step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->schedule, devices_, &state_);
-  step->state = std::make_unique<StepState>(*step->schedule);
+  step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->schedule, devices_, &state_,
+                                                  options_.cuda.graphs);
+  if (step->loaded->program() != nullptr) step->loaded->program()->SetObserver(observer_);
+  step->state = std::make_unique<StepState>(*step->loaded);
   GrowArenas(*step->schedule);
   return *prepared_.emplace(key, std::move(step)).first->second;
 }
@@ -170,6 +158,21 @@ void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number
     for (auto& [key, prepared] : prepared_) prepared->trace_number = -1;
   }
   if (step != nullptr) step->trace_number = schedule_number;
+}
+
+void Session::Observe(LaunchObserver* observer) {
+  observer_ = observer;
+  for (auto& [key, prepared] : prepared_) {
+    if (prepared->loaded->program() != nullptr) prepared->loaded->program()->SetObserver(observer);
+  }
+}
+
+std::string Session::graph_problem() const {
+  for (const auto& [key, prepared] : prepared_) {
+    const cuda::StreamProgram* program = prepared->loaded->program();
+    if (program != nullptr && !program->graph_problem().empty()) return program->graph_problem();
+  }
+  return "";
 }
 
 Tensor Session::ReadVariable(const std::string& name) const {

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "core/launch_observer.h"
 #include "core/machine.h"
 #include "core/op.h"
 #include "core/placement.h"
 #include "core/recorder.h"
 #include "core/schedule.h"
 #include "core/tensor.h"
+#include "exec/cuda_options.h"
 #include "exec/device.h"
 #include "exec/executor.h"
 #include "exec/loaded_schedule.h"
@@ -31,6 +33,7 @@ struct RunRequest {
 
 struct SessionOptions {
   uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
+  CudaOptions cuda;
 };
 
 struct RunOptions {
@@ -70,6 +73,11 @@ class Session {
   void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
   // Suspends and resumes recording, for steps that only warm caches up.
   void SetRecording(bool on) { recording_ = on; }
+  // Who learns which command the GPUs' activity belongs to: commands on GPUs are then not timed by the
+  // session itself. Null: nobody. Between runs only; must outlive the session or be taken off.
+  void Observe(LaunchObserver* observer);
+  // Why CUDA graphs are not used although they were asked for; empty where they are, or nothing was asked.
+  std::string graph_problem() const;
   // Ends the run in progress with Cancelled. From any thread or a signal handler.
   void Cancel() { executor_->Cancel(); }
 
@@ -85,6 +93,7 @@ class Session {
   const Graph& graph_;
   const Placement& placement_;
   const Machine& machine_;
+  const SessionOptions options_;
   std::vector<std::unique_ptr<Device>> devices_;
   SessionState state_;
   std::vector<std::byte*> arenas_;  // by device; one for all schedules, since steps do not overlap
@@ -92,6 +101,7 @@ class Session {
   int64_t arena_generation_ = 0;
   std::map<std::string, std::unique_ptr<PreparedStep>> prepared_;
   std::unique_ptr<Executor> executor_;
+  LaunchObserver* observer_ = nullptr;
   Recorder* recorder_ = nullptr;
   EventRing* step_ring_ = nullptr;
   int recorded_steps_ = 0;

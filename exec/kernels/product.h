@@ -15,9 +15,9 @@ struct MatrixView {
   bool transposed;
 };
 
-// c[m][n] = a[m][k] * b[k][n], c dense; zeros for k = 0. Every element of c is one sum over k in a fixed
-// order, so that no split of the work changes a bit. `team` null: on the calling thread. T: float, double,
-// int32_t, int64_t (integers wrap around).
+// c[m][n] = a[m][k] * b[k][n], c dense; zeros for k = 0. The work is split by (m, n, k) alone, so that no
+// number of workers changes a bit. `team` null: on the calling thread. T: float and double (OpenBLAS),
+// int32_t and int64_t (which wrap around). Throws Unimplemented for dimensions over 2^31 - 1.
 template <typename T>
 void Multiply(WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 

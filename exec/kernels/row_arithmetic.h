@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "exec/functors/binary.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec {
@@ -20,17 +21,18 @@ T Quotient(T a, T b) {
   return a / b;
 }
 
+// Integers wrap around.
 template <typename T>
 T Combined(Combine how, T old, T update) {
   switch (how) {
     case Combine::kAssign:
       return update;
     case Combine::kAdd:
-      return old + update;
+      return functors::Add()(old, update);
     case Combine::kSub:
-      return old - update;
+      return functors::Sub()(old, update);
     case Combine::kMul:
-      return old * update;
+      return functors::Mul()(old, update);
     case Combine::kDiv:
       return Quotient(old, update);
     case Combine::kMin:

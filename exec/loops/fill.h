@@ -11,7 +11,6 @@
   void FillCompare(Loops& loops);     \
   void FillCast(Loops& loops);        \
   void FillReduce(Loops& loops);      \
-  void FillProduct(Loops& loops);     \
   void FillConvolution(Loops& loops); \
   void FillPool(Loops& loops);        \
   void FillRows(Loops& loops);        \

@@ -122,21 +122,6 @@ using ReduceLoop = void (*)(int64_t n, const void* x, void* result);
 // result[i] = op(result[i], x[i]), i < n, for `rows` rows of x that lie `row` elements apart.
 using ReduceRowsLoop = void (*)(int64_t rows, int64_t row, int64_t n, const void* x, void* result);
 
-// Products of dense matrices; c has c_row elements from one row to the next, the right factor's rows b_step.
-template <typename T>
-struct ProductLoops {
-  // Columns of the right factor come in panels of this many.
-  int64_t panel;
-  // `columns` <= panel columns of b[i * k_step + j * column_step] to panel[k][panel], zero-filled.
-  void (*pack)(int64_t k, int64_t columns, const T* b, int64_t k_step, int64_t column_step, T* panel);
-  // c[rows][columns] = a * b, or += where `add`. Element (r, i) of a is a[r * a_row + i * a_k], where a_row
-  // or a_k is 1. A whole panel of each row of b is readable. A sum runs over i in order, whatever the tile,
-  // and is added to c at its end.
-  void (*multiply)(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t a_row, int64_t a_k,
-                   const T* b, int64_t b_step, T* c, int64_t c_row, bool add);
-  T (*dot)(int64_t n, const T* x, const T* y);
-};
-
 // A convolution whose input has its padding written out: a patch is `runs` runs of `run_length` contiguous
 // elements that start at base + run_offsets[j]; patches of consecutive positions of one output row lie
 // `patch_step` elements apart.
@@ -229,8 +214,6 @@ struct Loops {
   UnaryLoop logical_not = nullptr;
   ReduceLoop reduce[static_cast<size_t>(ReduceOp::kCount)][kLoopTypes] = {};
   ReduceRowsLoop reduce_rows[static_cast<size_t>(ReduceOp::kCount)][kLoopTypes] = {};
-  ProductLoops<float> product_float = {};
-  ProductLoops<double> product_double = {};
   ConvLoops<float> conv_float = {};
   ConvLoops<double> conv_double = {};
   PoolLoops<float> pool_float = {};
@@ -240,8 +223,6 @@ struct Loops {
   TrainLoops<float> train_float = {};
   TrainLoops<double> train_double = {};
 
-  template <typename T>
-  const ProductLoops<T>& product() const;
   template <typename T>
   const ConvLoops<T>& conv() const;
   template <typename T>
@@ -257,8 +238,6 @@ struct Loops {
   inline const Kind<T>& Loops::part<T>() const { \
     return part##_##T;                           \
   }
-LANESCOPE_LOOPS_OF(float, ProductLoops, product)
-LANESCOPE_LOOPS_OF(double, ProductLoops, product)
 LANESCOPE_LOOPS_OF(float, ConvLoops, conv)
 LANESCOPE_LOOPS_OF(double, ConvLoops, conv)
 LANESCOPE_LOOPS_OF(float, PoolLoops, pool)

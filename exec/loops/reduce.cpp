@@ -1,84 +1,8 @@
-#include "exec/functors/binary.h"
+#include "exec/functors/reduction.h"
 #include "exec/loops/fill.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
-
-struct Sum {
-  template <typename T>
-  static T Identity() {
-    return T(0);
-  }
-  template <typename T>
-  T Take(T total, T x) const {
-    return functors::Add()(total, x);
-  }
-  template <typename T>
-  T Join(T a, T b) const {
-    return functors::Add()(a, b);
-  }
-};
-struct SumSquares : Sum {
-  template <typename T>
-  T Take(T total, T x) const {
-    return functors::Add()(total, functors::Mul()(x, x));
-  }
-};
-struct Prod {
-  template <typename T>
-  static T Identity() {
-    return T(1);
-  }
-  template <typename T>
-  T Take(T total, T x) const {
-    return functors::Mul()(total, x);
-  }
-  template <typename T>
-  T Join(T a, T b) const {
-    return functors::Mul()(a, b);
-  }
-};
-// Identities: minus (plus) infinity, or the smallest (largest) integer.
-template <typename T>
-constexpr T Lowest() {
-  if constexpr (std::is_floating_point_v<T>) {
-    return -T(INFINITY);
-  } else {
-    return static_cast<T>(functors::Wrapping<T>(1) << (sizeof(T) * 8 - 1));
-  }
-}
-struct Max {
-  template <typename T>
-  static T Identity() {
-    return Lowest<T>();
-  }
-  template <typename T>
-  T Take(T total, T x) const {
-    return functors::Maximum()(total, x);
-  }
-  template <typename T>
-  T Join(T a, T b) const {
-    return functors::Maximum()(a, b);
-  }
-};
-struct Min {
-  template <typename T>
-  static T Identity() {
-    if constexpr (std::is_floating_point_v<T>) {
-      return T(INFINITY);
-    } else {
-      return static_cast<T>(~Lowest<T>());
-    }
-  }
-  template <typename T>
-  T Take(T total, T x) const {
-    return functors::Minimum()(total, x);
-  }
-  template <typename T>
-  T Join(T a, T b) const {
-    return functors::Minimum()(a, b);
-  }
-};
 
 // Totals kept side by side: enough to hide the latency of an addition, and the first levels of a pairwise
 // sum. The number is the same for every instruction set, so that the order of additions is too.
@@ -168,11 +92,11 @@ void Set(Loops& loops, ReduceOp op) {
 }  // namespace
 
 void FillReduce(Loops& loops) {
-  Set<Sum>(loops, ReduceOp::kSum);
-  Set<SumSquares>(loops, ReduceOp::kSumSquares);
-  Set<Prod>(loops, ReduceOp::kProd);
-  Set<Max>(loops, ReduceOp::kMax);
-  Set<Min>(loops, ReduceOp::kMin);
+  Set<functors::ReduceSum>(loops, ReduceOp::kSum);
+  Set<functors::ReduceSumSquares>(loops, ReduceOp::kSumSquares);
+  Set<functors::ReduceProd>(loops, ReduceOp::kProd);
+  Set<functors::ReduceMax>(loops, ReduceOp::kMax);
+  Set<functors::ReduceMin>(loops, ReduceOp::kMin);
 }
 
 }  // namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE

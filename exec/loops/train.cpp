@@ -1,4 +1,4 @@
-#include "exec/functors/unary.h"
+#include "exec/functors/optimizer.h"
 #include "exec/loops/fill.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
@@ -6,43 +6,30 @@ namespace {
 
 template <typename T>
 void GradientDescent(int64_t n, T rate, const T* grad, T* var) {
+  const functors::GradientDescentStep<T> step{rate};
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) var[i] -= rate * grad[i];
+  for (int64_t i = 0; i < n; ++i) step(grad[i], var[i]);
 }
 
 template <typename T>
 void Momentum(int64_t n, T rate, T momentum, bool nesterov, const T* grad, T* var, T* accum) {
+  // Two loops, so that neither has a condition inside.
   if (nesterov) {
+    const functors::MomentumStep<T> step{rate, momentum, true};
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
-      const T a = accum[i] * momentum + grad[i];
-      accum[i] = a;
-      var[i] -= grad[i] * rate + a * momentum * rate;
-    }
+    for (int64_t i = 0; i < n; ++i) step(grad[i], var[i], accum[i]);
   } else {
+    const functors::MomentumStep<T> step{rate, momentum, false};
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
-      const T a = accum[i] * momentum + grad[i];
-      accum[i] = a;
-      var[i] -= a * rate;
-    }
+    for (int64_t i = 0; i < n; ++i) step(grad[i], var[i], accum[i]);
   }
 }
 
 template <typename T, bool kNesterov>
 void AdamLoop(int64_t n, T rate, T beta1, T beta2, T epsilon, const T* grad, T* var, T* m, T* v) {
-  const T rest1 = T(1) - beta1;
-  const T rest2 = T(1) - beta2;
+  const functors::AdamStep<T> step{rate, beta1, beta2, epsilon, kNesterov};
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const T g = grad[i];
-    const T first = m[i] + (g - m[i]) * rest1;
-    const T second = v[i] + (g * g - v[i]) * rest2;
-    m[i] = first;
-    v[i] = second;
-    const T step = kNesterov ? g * rest1 + beta1 * first : first;
-    var[i] -= (step * rate) / (functors::Sqrt()(second) + epsilon);
-  }
+  for (int64_t i = 0; i < n; ++i) step(grad[i], var[i], m[i], v[i]);
 }
 
 template <typename T>
@@ -52,25 +39,16 @@ void Adam(int64_t n, T rate, T beta1, T beta2, T epsilon, bool nesterov, const T
 
 template <typename T>
 void Adagrad(int64_t n, T rate, bool update, const T* grad, T* var, T* accum) {
-  const T weight = update ? T(1) : T(0);
+  const functors::AdagradStep<T> step{rate, update};
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const T a = accum[i] + weight * (grad[i] * grad[i]);
-    accum[i] = a;
-    var[i] -= grad[i] * rate * functors::Rsqrt()(a);
-  }
+  for (int64_t i = 0; i < n; ++i) step(grad[i], var[i], accum[i]);
 }
 
 template <typename T>
 void RmsProp(int64_t n, T rate, T rho, T momentum, T epsilon, const T* grad, T* var, T* ms, T* mom) {
+  const functors::RmsPropStep<T> step{rate, rho, momentum, epsilon};
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const T square = ms[i] + (grad[i] * grad[i] - ms[i]) * (T(1) - rho);
-    const T step = mom[i] * momentum + (grad[i] * rate) / functors::Sqrt()(square + epsilon);
-    ms[i] = square;
-    mom[i] = step;
-    var[i] -= step;
-  }
+  for (int64_t i = 0; i < n; ++i) step(grad[i], var[i], ms[i], mom[i]);
 }
 
 template <typename T>

@@ -115,34 +115,6 @@ TEST(Loops, RowAndTrainingLoopsAgree) {
   }
 }
 
-TEST(Loops, ProductsAgreeForBothOrdersOfTheLeftFactor) {
-  const std::vector<float> a = RandomFloats(29 * 50, 10);
-  const std::vector<float> b = RandomFloats(50 * 80, 11);
-  for (const Loops& loops : AvailableLoops()) {
-    const ProductLoops<float>& product = loops.product_float;
-    const int64_t columns = product.panel - 3;
-    std::vector<float> panel(static_cast<size_t>(50 * product.panel));
-    product.pack(50, columns, b.data(), 80, 1, panel.data());
-    for (bool along_k : {true, false}) {
-      std::vector<float> c(static_cast<size_t>(29 * columns), 1);
-      product.multiply(29, columns, 50, a.data(), along_k ? 50 : 1, along_k ? 1 : 29, panel.data(),
-                       product.panel, c.data(), columns, true);
-      for (int64_t row = 0; row < 29; ++row) {
-        for (int64_t j = 0; j < columns; ++j) {
-          double expected = 1;
-          for (int64_t i = 0; i < 50; ++i) {
-            const double left = a[static_cast<size_t>(along_k ? row * 50 + i : i * 29 + row)];
-            expected += left * b[static_cast<size_t>(i * 80 + j)];
-          }
-          ASSERT_NEAR(c[static_cast<size_t>(row * columns + j)], expected, 1e-4) << loops.isa;
-        }
-      }
-    }
-    EXPECT_NEAR(product.dot(1450, a.data(), b.data()),
-                AvailableLoops()[0].product_float.dot(1450, a.data(), b.data()), 1e-3);
-  }
-}
-
 TEST(Loops, ConvolutionAgrees) {
   // 3 output rows of 29 positions, patches of 2 runs of 3 cells of 5 channels, 37 filters.
   const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);

@@ -1,0 +1,209 @@
+#include "exec/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "core/error.h"
+#include "exec/host_device.h"
+#include "exec/thread_team.h"
+
+namespace lanescope::exec::cuda {
+namespace {
+
+bool IsCuda(const DeviceSpec& spec) {
+  return spec.kind == DeviceKind::kCuda || spec.kind == DeviceKind::kLogical;
+}
+
+// Throws unless every GPU of the machine is one that the driver shows.
+void CheckOrdinals(const Machine& machine, Api* api) {
+  const int count = api->DeviceCount();
+  for (const DeviceSpec& spec : machine.devices) {
+    if (!IsCuda(spec) || (spec.physical >= 0 && spec.physical < count)) continue;
+    Throw(Code::kFailedPrecondition,
+          "{} is physical GPU {}, but {} visible here; correct `physical` in the machine file or "
+          "CUDA_VISIBLE_DEVICES",
+          spec.local_name(), spec.physical, count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
+  }
+}
+
+// Copies between GPUs that have it go straight from memory to memory; the driver stages the others through
+// pinned host memory.
+void EnablePeers(const Machine& machine, Api* api) {
+  for (const DeviceSpec& from : machine.devices) {
+    for (const DeviceSpec& to : machine.devices) {
+      if (IsCuda(from) && IsCuda(to) && from.physical != to.physical)
+        api->EnablePeerAccess(from.physical, to.physical);
+    }
+  }
+}
+
+}  // namespace
+
+PartitionSet::~PartitionSet() {
+  for (const PartitionHandle handle : handles_) api_->DestroyPartition(handle);
+}
+
+void PartitionSet::Divide(const Machine& machine, std::vector<Partition>* partitions) {
+  std::map<int, std::vector<int>> by_gpu;
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    const DeviceSpec& spec = machine.device(d);
+    if (spec.kind == DeviceKind::kLogical && spec.sm_share > 0) by_gpu[spec.physical].push_back(d);
+  }
+  for (const auto& [ordinal, devices] : by_gpu) {
+    std::vector<double> shares;
+    for (const int d : devices) shares.push_back(machine.device(d).sm_share);
+    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    if (sum > 1.000001) {
+      Throw(Code::kInvalidArgument,
+            "the devices of physical GPU {} ask for {:.2f} of its multiprocessors together; lower sm_share",
+            ordinal, sum);
+    }
+    const int groups = api_->PartitionGroups(ordinal);
+    if (groups < static_cast<int>(shares.size())) {
+      Throw(Code::kFailedPrecondition,
+            "physical GPU {} cannot be divided into {} shares of multiprocessors here; leave sm_share out of "
+            "the machine file",
+            ordinal, shares.size());
+    }
+    const auto made = api_->CreatePartitions(ordinal, GroupsForShares(shares, groups));
+    LANESCOPE_CHECK(made.size() == devices.size());
+    for (size_t i = 0; i < devices.size(); ++i) {
+      handles_.push_back(made[i].handle);
+      (*partitions)[static_cast<size_t>(devices[i])] = made[i];
+    }
+  }
+}
+
+std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups) {
+  std::vector<int> counts;
+  int left = groups;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const int others = static_cast<int>(shares.size() - i - 1);
+    const int wanted = static_cast<int>(std::lround(shares[i] * groups));
+    counts.push_back(std::clamp(wanted, 1, std::max(1, left - others)));
+    left -= counts.back();
+  }
+  return counts;
+}
+
+CudaDevice::CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partition& partition,
+                       std::shared_ptr<PartitionSet> partitions, const CudaOptions& options)
+    : spec_(spec),
+      module_(module),
+      partition_(partition),
+      partitions_(std::move(partitions)),
+      options_(options),
+      team_(MakeThreadTeam(1)) {
+  MakeCurrent();
+  pool_ = std::make_unique<MemoryPool>(
+      MemoryPool::Options{spec_.memory_bytes, options_.memory_growth},
+      [this](int64_t bytes) {
+        MakeCurrent();
+        return api().Allocate(bytes);
+      },
+      [this](void* region) { api().Free(ordinal(), region); });
+  for (StreamHandle& stream : streams_) stream = api().CreateStream(partition_.handle);
+}
+
+CudaDevice::~CudaDevice() {
+  launch_.reset();
+  for (const StreamHandle stream : streams_) {
+    if (stream != nullptr) api().DestroyStream(stream);
+  }
+}
+
+void* CudaDevice::Allocate(int64_t bytes) {
+  void* memory = nullptr;
+  try {
+    memory = pool_->Allocate(bytes);
+  } catch (const Error& error) {
+    Throw(error.code(), "{} cannot give {}: {}; other programs may hold its memory (see nvidia-smi)",
+          spec_.local_name(), FormatBytes(bytes), error.message());
+  }
+  if (memory == nullptr) {
+    Throw(Code::kResourceExhausted,
+          "{} cannot give {}: {} of {} are in use; raise the limit in the machine file or --memory-fraction",
+          spec_.local_name(), FormatBytes(bytes), FormatBytes(pool_->in_use()),
+          FormatBytes(spec_.memory_bytes));
+  }
+  return memory;
+}
+
+void CudaDevice::Free(void* memory) { pool_->Free(memory); }
+
+void CudaDevice::Upload(void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  MakeCurrent();
+  const StreamHandle stream = streams_[static_cast<size_t>(QueueKind::kCopyIn)];
+  api().Copy(stream, to, from, bytes, CopyKind::kHostToDevice);
+  api().Synchronize(stream);
+}
+
+void CudaDevice::Download(void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  MakeCurrent();
+  const StreamHandle stream = streams_[static_cast<size_t>(QueueKind::kCopyOut)];
+  api().Copy(stream, to, from, bytes, CopyKind::kDeviceToHost);
+  api().Synchronize(stream);
+}
+
+StreamContext* CudaDevice::launch() {
+  if (launch_ == nullptr) {
+    MakeCurrent();
+    LaunchSpec spec;
+    spec.ordinal = ordinal();
+    spec.stream = stream(QueueKind::kCompute);
+    spec.multiprocessors = partition_.multiprocessors > 0 ? partition_.multiprocessors
+                                                          : api().Properties(ordinal()).multiprocessors;
+    spec.allow_tf32 = options_.allow_tf32;
+    spec.allocate = [this](int64_t bytes) { return Allocate(bytes); };
+    launch_ = api().MakeLaunch(spec);
+  }
+  return launch_.get();
+}
+
+std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const CudaOptions& options) {
+  const auto first = std::find_if(machine.devices.begin(), machine.devices.end(), IsCuda);
+  CudaModule* module = nullptr;
+  std::shared_ptr<PartitionSet> set;
+  std::vector<Partition> partitions(machine.devices.size());
+  if (first != machine.devices.end()) {
+    std::string reason;
+    module = LoadCudaModule(&reason);
+    if (module == nullptr) {
+      Throw(Code::kFailedPrecondition, "{} is a GPU, but {}; use virtual devices", first->local_name(),
+            reason);
+    }
+    for (const DeviceSpec& spec : machine.devices) {
+      if (spec.kind != DeviceKind::kVirtual) continue;
+      Throw(Code::kInvalidArgument, "{} is virtual and {} is not; a run takes GPUs of one sort",
+            spec.local_name(), first->local_name());
+    }
+    CheckOrdinals(machine, &module->api());
+    EnablePeers(machine, &module->api());
+    set = std::make_shared<PartitionSet>(&module->api());
+    set->Divide(machine, &partitions);
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  for (size_t d = 0; d < machine.devices.size(); ++d) {
+    const DeviceSpec& spec = machine.devices[d];
+    switch (spec.kind) {
+      case DeviceKind::kHost:
+      case DeviceKind::kVirtual:
+        devices.push_back(std::make_unique<HostDevice>(spec, module != nullptr ? &module->api() : nullptr));
+        break;
+      case DeviceKind::kModelled:
+        // A modelled device may stand in the machine unused; whoever is placed on it cannot run.
+        devices.push_back(nullptr);
+        break;
+      case DeviceKind::kCuda:
+      case DeviceKind::kLogical:
+        devices.push_back(std::make_unique<CudaDevice>(spec, module, partitions[d], set, options));
+    }
+  }
+  return devices;
+}
+
+}  // namespace lanescope::exec::cuda

@@ -1,0 +1,148 @@
+#include "exec/gpu_machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "exec/cuda/api.h"
+
+namespace lanescope::exec {
+namespace {
+
+constexpr int kOldestCapability = 80;  // what the module is compiled for
+constexpr int kFewMultiprocessors = 8;
+constexpr std::string_view kLocalTask = "/job:localhost/replica:0/task:0/device:";
+
+// Placeholders until `devices --measure` is run.
+constexpr double kHostLink = 25e9;
+constexpr double kPeerLink = 50e9;
+constexpr int64_t kHostLatency = 8000;
+constexpr int64_t kDeviceLatency = 4000;
+constexpr int64_t kLaunch = 3000;
+
+int CoresPerMultiprocessor(int capability, DataType dtype) {
+  const bool data_center = capability == 80 || capability == 90 || capability == 100;
+  if (dtype == DataType::kDouble) return data_center ? (capability == 80 ? 32 : 64) : 2;
+  return capability == 80 ? 64 : 128;
+}
+
+DeviceSpec NamedDevice(const std::string& local_name, DeviceKind kind) {
+  DeviceSpec device;
+  device.name = std::string(kLocalTask) + local_name;
+  ParseDeviceName(device.name, &device.parsed);
+  device.kind = kind;
+  return device;
+}
+
+DeviceSpec DescribeGpu(int id, int ordinal, const cuda::GpuProperties& properties, int64_t memory_bytes) {
+  DeviceSpec gpu = NamedDevice(fmt::format("GPU:{}", id), DeviceKind::kCuda);
+  gpu.model = properties.name;
+  gpu.memory_bytes = memory_bytes;
+  gpu.copy_engines = properties.copy_engines >= 2 ? 2 : 1;
+  gpu.in_order = true;
+  gpu.physical = ordinal;
+  gpu.launch_ns = kLaunch;
+  for (const DataType dtype : {DataType::kFloat, DataType::kDouble}) {
+    gpu.peak_flops[dtype] = 2.0 * CoresPerMultiprocessor(properties.compute_capability, dtype) *
+                            properties.multiprocessors * 1e3 * static_cast<double>(properties.clock_khz);
+    if (gpu.peak_flops[dtype] <= 0) gpu.peak_flops.erase(dtype);
+  }
+  // Two transfers a clock.
+  gpu.memory_bandwidth =
+      2e3 * static_cast<double>(properties.memory_clock_khz) * properties.memory_bus_bits / 8;
+  return gpu;
+}
+
+// Why TensorFlow would leave the GPU out; empty: it would not.
+std::string ReasonToIgnore(int ordinal, const cuda::GpuProperties& properties, int visible) {
+  if (properties.compute_capability < kOldestCapability) {
+    return fmt::format(
+        "ignoring GPU {} ({}) with compute capability {}.{}: the minimum required capability is {}.{}",
+        ordinal, properties.name, properties.compute_capability / 10, properties.compute_capability % 10,
+        kOldestCapability / 10, kOldestCapability % 10);
+  }
+  const char* text = std::getenv("TF_MIN_GPU_MULTIPROCESSOR_COUNT");
+  const int few = text != nullptr ? std::max(0, std::atoi(text)) : kFewMultiprocessors;
+  if (visible > 1 && properties.multiprocessors < few) {
+    return fmt::format(
+        "ignoring GPU {} ({}) with {} multiprocessors: the minimum is {}; TF_MIN_GPU_MULTIPROCESSOR_COUNT "
+        "changes it",
+        ordinal, properties.name, properties.multiprocessors, few);
+  }
+  return "";
+}
+
+void AddLink(Machine* machine, int a, int b, double bandwidth, int64_t latency_ns) {
+  LinkSpec link;
+  link.a = a;
+  link.b = b;
+  link.bandwidth = bandwidth;
+  link.latency_ns = latency_ns;
+  machine->links.push_back(link);
+}
+
+}  // namespace
+
+int64_t GpuMemoryLimit(int64_t free_bytes, int64_t total_bytes, const GpuMemoryOptions& options) {
+  if (options.limit_bytes > 0 && options.fraction > 0) {
+    Throw(Code::kInvalidArgument, "a memory limit and a memory fraction exclude each other; give one");
+  }
+  if (options.limit_bytes > 0) {
+    if (options.limit_bytes > total_bytes) {
+      Throw(Code::kInvalidArgument, "the memory limit of {} is more than the GPU's {}",
+            FormatBytes(options.limit_bytes), FormatBytes(total_bytes));
+    }
+    return options.limit_bytes;
+  }
+  if (options.fraction > 0) {
+    if (!(options.fraction <= 1)) {
+      Throw(Code::kInvalidArgument, "a memory fraction of {} needs oversubscription; give 1 at most",
+            options.fraction);
+    }
+    return static_cast<int64_t>(static_cast<double>(total_bytes) * options.fraction);
+  }
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const int64_t reserve = free_bytes < 2048 * kMiB ? 200 * kMiB : std::max(300 * kMiB, free_bytes / 20);
+  return std::max<int64_t>(kMiB, free_bytes - reserve);
+}
+
+Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes) {
+  cuda::Api& api = module->api();
+  Machine machine;
+  DeviceSpec host = NamedDevice("CPU:0", DeviceKind::kHost);
+  host.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  machine.devices.push_back(host);
+  const int visible = api.DeviceCount();
+  for (int ordinal = 0; ordinal < visible; ++ordinal) {
+    const cuda::GpuProperties properties = api.Properties(ordinal);
+    if (const std::string reason = ReasonToIgnore(ordinal, properties, visible); !reason.empty()) {
+      notes->push_back(reason);
+      continue;
+    }
+    const cuda::MemoryInfo memory = api.Memory(ordinal);
+    machine.devices.push_back(DescribeGpu(machine.num_devices() - 1, ordinal, properties,
+                                          GpuMemoryLimit(memory.free, memory.total, options)));
+  }
+  const int gpus = machine.num_devices() - 1;
+  machine.name = fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+  if (gpus > 0) machine.name += ": " + machine.devices[1].model;
+  for (int a = 1; a <= gpus; ++a) {
+    AddLink(&machine, 0, a, kHostLink, kHostLatency);
+    for (int b = a + 1; b <= gpus; ++b) {
+      const int first = machine.device(a).physical, second = machine.device(b).physical;
+      const bool peers = api.EnablePeerAccess(first, second) && api.EnablePeerAccess(second, first);
+      if (peers) AddLink(&machine, a, b, kPeerLink, kDeviceLatency);
+    }
+  }
+  return machine;
+}
+
+bool HasPhysicalGpus(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
+    return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
+  });
+}
+
+}  // namespace lanescope::exec

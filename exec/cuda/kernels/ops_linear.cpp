@@ -1,0 +1,218 @@
+// Matrix products and convolutions: shapes and checks; the bodies are in linear.h.
+#include <algorithm>
+
+#include "exec/cuda/kernels/access.h"
+#include "exec/cuda/kernels/linear.h"
+#include "exec/kernels/window.h"
+
+namespace lanescope::exec::cuda {
+namespace {
+
+// MatMul and BatchMatMul: leading dimensions are batches, which broadcast.
+class MatMulKernel final : public Kernel {
+ public:
+  explicit MatMulKernel(const Node& node)
+      : batches_(node.op != "MatMul"),
+        broadcasts_(node.op != "BatchMatMul"),
+        turn_a_(node.BoolAttr(batches_ ? "adj_x" : "transpose_a", false)),
+        turn_b_(node.BoolAttr(batches_ ? "adj_y" : "transpose_b", false)) {}
+
+  void Compute(KernelContext& context) override {
+    DispatchReal("MatMul on a GPU", context.input(0).dtype, [&]<typename T>(T) { Run<T>(context); });
+  }
+
+ private:
+  static Shape BatchOf(const Shape& shape) { return Shape(shape.dims().first(shape.dims().size() - 2)); }
+
+  void CheckRanks(const Shape& a, const Shape& b) const {
+    const bool fits = batches_ ? a.rank() >= 2 && b.rank() >= 2 : a.rank() == 2 && b.rank() == 2;
+    if (!fits || (!broadcasts_ && !(BatchOf(a) == BatchOf(b)))) {
+      Throw(Code::kInvalidArgument, "In[0] and In[1] have to be matrices{}, but they have shapes {} and {}",
+            batches_ ? " or equal batches of them" : "", a.ToString(), b.ToString());
+    }
+  }
+
+  // First element of the operand's matrix for a flat batch number of the result.
+  static int64_t MatrixOffset(const Shape& operand, const Shape& batch, int64_t index) {
+    const int rank = operand.rank() - 2;
+    int64_t stride = operand[rank] * operand[rank + 1];
+    int64_t offset = 0;
+    for (int back = 1; back <= batch.rank(); ++back) {
+      const int64_t size = batch[batch.rank() - back];
+      if (back <= rank) {
+        const int64_t own = operand[rank - back];
+        if (own != 1) offset += index % size * stride;
+        stride *= own;
+      }
+      index /= size;
+    }
+    return offset;
+  }
+
+  template <typename T>
+  void Run(KernelContext& context) const {
+    const TensorRef& a = context.input(0);
+    const TensorRef& b = context.input(1);
+    CheckRanks(a.shape, b.shape);
+    const int ra = a.shape.rank() - 2;
+    const int rb = b.shape.rank() - 2;
+    const int64_t m = a.shape[ra + (turn_a_ ? 1 : 0)];
+    const int64_t k = a.shape[ra + (turn_a_ ? 0 : 1)];
+    const int64_t n = b.shape[rb + (turn_b_ ? 0 : 1)];
+    if (b.shape[rb + (turn_b_ ? 1 : 0)] != k) {
+      Throw(Code::kInvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", a.shape.ToString(),
+            b.shape.ToString());
+    }
+    const Shape batch = BroadcastShapes(BatchOf(a.shape), BatchOf(b.shape));
+    Shape shape = batch;
+    shape.Append(m);
+    shape.Append(n);
+    context.SetOutputShape(0, shape);
+    if (shape.NumElements() == 0) return;
+    Launch& launch = LaunchOf(context);
+    T* c = context.output().as<T>();
+    MatrixBatch<T> left{a.as<T>(), std::max<int64_t>(1, a.shape[ra + 1]), 0, turn_a_};
+    MatrixBatch<T> right{b.as<T>(), std::max<int64_t>(1, b.shape[rb + 1]), 0, turn_b_};
+    const int64_t count = batch.NumElements();
+    // An operand advances with every product, or is one matrix for all: then one call does.
+    const int64_t own_a = BatchOf(a.shape).NumElements();
+    const int64_t own_b = BatchOf(b.shape).NumElements();
+    if ((own_a == count || own_a == 1) && (own_b == count || own_b == 1)) {
+      left.step = own_a == 1 ? 0 : m * k;
+      right.step = own_b == 1 ? 0 : k * n;
+      return RunProduct<T>(launch, count, m, n, k, left, right, c, false);
+    }
+    for (int64_t index = 0; index < count; ++index) {
+      left.data = a.as<T>() + MatrixOffset(a.shape, batch, index);
+      right.data = b.as<T>() + MatrixOffset(b.shape, batch, index);
+      RunProduct<T>(launch, 1, m, n, k, left, right, c + index * m * n, false);
+    }
+  }
+
+  bool batches_;
+  bool broadcasts_;
+  bool turn_a_;
+  bool turn_b_;
+};
+
+WindowAxis AxisOf(const WindowDim& dim) {
+  WindowAxis axis;
+  axis.in = dim.in;
+  axis.out = dim.out;
+  axis.size = dim.size;
+  axis.stride = dim.stride;
+  axis.dilation = dim.dilation;
+  axis.before = dim.before;
+  return axis;
+}
+
+ConvSpec SpecOf(const WindowAttrs& attrs, const Shape& images, const Shape& filter) {
+  if (images.rank() != 4 || filter.rank() != 4) {
+    Throw(Code::kInvalidArgument, "input and filter must be 4-dimensional, not {} and {}", images.ToString(),
+          filter.ToString());
+  }
+  if (filter[2] != images[3]) {
+    const bool grouped = filter[2] > 0 && images[3] % filter[2] == 0;
+    Throw(grouped ? Code::kUnimplemented : Code::kInvalidArgument,
+          "input depth {} and filter depth {} differ{}", images[3], filter[2],
+          grouped ? "; grouped convolution has no CUDA kernel" : "");
+  }
+  ConvSpec spec;
+  spec.batch = images[0];
+  spec.channels = images[3];
+  spec.filters = filter[3];
+  spec.rows = AxisOf(attrs.Resolve(1, images[1], filter[0]));
+  spec.columns = AxisOf(attrs.Resolve(2, images[2], filter[1]));
+  return spec;
+}
+
+Shape OutputShape(const ConvSpec& spec) {
+  return Shape{spec.batch, spec.rows.out, spec.columns.out, spec.filters};
+}
+
+class Conv2DKernel final : public Kernel {
+ public:
+  explicit Conv2DKernel(const Node& node) : attrs_(node) {}
+  void Compute(KernelContext& context) override {
+    const TensorRef& images = context.input(0);
+    const TensorRef& filter = context.input(1);
+    const ConvSpec spec = SpecOf(attrs_, images.shape, filter.shape);
+    context.SetOutputShape(0, OutputShape(spec));
+    DispatchReal("Conv2D on a GPU", images.dtype, [&]<typename T>(T) {
+      RunConvolution<T>(LaunchOf(context), spec, images.as<T>(), filter.as<T>(), context.output().as<T>());
+    });
+  }
+
+ private:
+  WindowAttrs attrs_;
+};
+
+// Shapes in host memory.
+std::vector<int64_t> ReadSizes(const TensorRef& sizes) {
+  std::vector<int64_t> values = ReadInts(sizes);
+  if (std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; })) {
+    Throw(Code::kInvalidArgument, "the sizes of a convolution's gradient must not be negative");
+  }
+  return values;
+}
+
+class Conv2DInputGradKernel final : public Kernel {
+ public:
+  explicit Conv2DInputGradKernel(const Node& node) : attrs_(node) {}
+  void Compute(KernelContext& context) override {
+    const TensorRef& filter = context.input(1);
+    const TensorRef& gradient = context.input(2);
+    std::vector<int64_t> sizes = ReadSizes(context.input(0));
+    if (filter.shape.rank() != 4 || gradient.shape.rank() != 4 || (sizes.size() != 4 && sizes.size() != 2)) {
+      Throw(Code::kInvalidArgument,
+            "filter and out_backprop must be 4-dimensional, and input_sizes 4 (or 2) values");
+    }
+    if (sizes.size() == 2) sizes = {gradient.shape[0], sizes[0], sizes[1], filter.shape[2]};
+    const Shape images{sizes[0], sizes[1], sizes[2], sizes[3]};
+    const ConvSpec spec = SpecOf(attrs_, images, filter.shape);
+    RequireSameShape("out_backprop and the convolution's output", gradient.shape, OutputShape(spec));
+    context.SetOutputShape(0, images);
+    DispatchReal("Conv2DBackpropInput on a GPU", gradient.dtype, [&]<typename T>(T) {
+      RunConvolutionInputGrad<T>(LaunchOf(context), spec, filter.as<T>(), gradient.as<T>(),
+                                 context.output().as<T>());
+    });
+  }
+
+ private:
+  WindowAttrs attrs_;
+};
+
+class Conv2DFilterGradKernel final : public Kernel {
+ public:
+  explicit Conv2DFilterGradKernel(const Node& node) : attrs_(node) {}
+  void Compute(KernelContext& context) override {
+    const TensorRef& images = context.input(0);
+    const TensorRef& gradient = context.input(2);
+    const std::vector<int64_t> sizes = ReadSizes(context.input(1));
+    if (sizes.size() != 4) Throw(Code::kInvalidArgument, "filter_sizes must be 4 values");
+    const Shape filter{sizes[0], sizes[1], sizes[2], sizes[3]};
+    const ConvSpec spec = SpecOf(attrs_, images.shape, filter);
+    RequireSameShape("out_backprop and the convolution's output", gradient.shape, OutputShape(spec));
+    context.SetOutputShape(0, filter);
+    DispatchReal("Conv2DBackpropFilter on a GPU", images.dtype, [&]<typename T>(T) {
+      RunConvolutionFilterGrad<T>(LaunchOf(context), spec, images.as<T>(), gradient.as<T>(),
+                                  context.output().as<T>());
+    });
+  }
+
+ private:
+  WindowAttrs attrs_;
+};
+
+}  // namespace
+
+void RegisterLinearOps(KernelRegistry& registry) {
+  for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
+    registry.Register(op, MakeKernel<MatMulKernel>);
+  }
+  registry.Register("Conv2D", MakeKernel<Conv2DKernel>);
+  registry.Register("Conv2DBackpropInput", MakeKernel<Conv2DInputGradKernel>);
+  registry.Register("Conv2DBackpropFilter", MakeKernel<Conv2DFilterGradKernel>);
+}
+
+}  // namespace lanescope::exec::cuda

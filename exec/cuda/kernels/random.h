@@ -1,0 +1,19 @@
+// Random tensors on device memory.
+#pragma once
+
+#include <cstdint>
+
+#include "exec/cuda/kernels/random_groups.h"
+
+namespace lanescope::exec::cuda {
+
+class Launch;
+
+// T: float or double. `start` is the place of the launch in its stream.
+template <typename T>
+void RunRandom(Launch& launch, Distribution distribution, const Philox& start, int64_t n, T* out);
+// Integers in [low, low + range); T: int32 or int64.
+template <typename T>
+void RunRandomIntegers(Launch& launch, const Philox& start, int64_t low, uint64_t range, int64_t n, T* out);
+
+}  // namespace lanescope::exec::cuda

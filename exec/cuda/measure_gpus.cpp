@@ -1,0 +1,337 @@
+// Microbenchmarks of GPUs: copies alone and against each other, products and streaming kernels beside them.
+// Durations are the host's, from an empty device to an empty device, over so many repetitions that launching
+// does not count; of single copies too, since that is what a scheduled copy costs.
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "core/error.h"
+#include "core/recorder.h"
+#include "exec/cuda/cuda_device.h"
+#include "exec/gpu_machine.h"
+
+namespace lanescope::exec {
+namespace {
+
+using cuda::CudaDevice;
+
+constexpr int64_t kSmallestCopy = 4;
+constexpr double kSlot = 10e6;  // ns that a repeated load should take
+
+double Median(std::vector<double> samples) {
+  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+// Several buffers must fit into every device's limit.
+int64_t LargestCopy(const Machine& machine, int64_t wanted) {
+  for (const DeviceSpec& device : machine.devices) {
+    if (device.is_gpu() && device.memory_bytes > 0) wanted = std::min(wanted, device.memory_bytes / 8);
+  }
+  return std::max(wanted, kSmallestCopy);
+}
+
+// Pinned host memory.
+class HostBuffer {
+ public:
+  HostBuffer(cuda::Api* api, int64_t bytes) : api_(api), memory_(api->AllocateHost(bytes)) {}
+  ~HostBuffer() { api_->FreeHost(memory_); }
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  void* get() const { return memory_; }
+
+ private:
+  cuda::Api* api_;
+  void* memory_;
+};
+
+class DeviceBuffer {
+ public:
+  DeviceBuffer(CudaDevice* device, int64_t bytes) : device_(device), memory_(device->Allocate(bytes)) {}
+  ~DeviceBuffer() { device_->Free(memory_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  void* get() const { return memory_; }
+
+ private:
+  CudaDevice* device_;
+  void* memory_;
+};
+
+// A copy between two ends of a link, or inside one GPU; the queue that a schedule would put it on.
+class CopyWork {
+ public:
+  // Null: the host.
+  CopyWork(cuda::Api* api, CudaDevice* from, CudaDevice* to, int64_t capacity)
+      : api_(api), from_(from), to_(to), driver_(from != nullptr ? from : to) {
+    source_ = Allocate(from, capacity);
+    target_ = Allocate(to, capacity);
+    stream_ = driver_->stream(from == nullptr ? QueueKind::kCopyIn
+                              : from == to    ? QueueKind::kCompute
+                                              : QueueKind::kCopyOut);
+  }
+
+  void Enqueue(int64_t bytes) {
+    driver_->MakeCurrent();
+    if (from_ == nullptr || to_ == nullptr || from_->ordinal() == to_->ordinal()) {
+      const auto kind = from_ == nullptr ? cuda::CopyKind::kHostToDevice
+                        : to_ == nullptr ? cuda::CopyKind::kDeviceToHost
+                                         : cuda::CopyKind::kWithinDevice;
+      api_->Copy(stream_, target_, source_, bytes, kind);
+    } else {
+      api_->CopyPeer(stream_, target_, to_->ordinal(), source_, from_->ordinal(), bytes);
+    }
+  }
+  void Wait() { api_->Synchronize(stream_); }
+  double TimeOne(int64_t bytes) {
+    const int64_t start = NowNs();
+    Enqueue(bytes);
+    Wait();
+    return static_cast<double>(NowNs() - start);
+  }
+
+ private:
+  void* Allocate(CudaDevice* device, int64_t bytes) {
+    if (device != nullptr) {
+      device_buffers_.push_back(std::make_unique<DeviceBuffer>(device, bytes));
+      return device_buffers_.back()->get();
+    }
+    host_buffers_.push_back(std::make_unique<HostBuffer>(api_, bytes));
+    return host_buffers_.back()->get();
+  }
+
+  cuda::Api* api_;
+  CudaDevice *from_, *to_, *driver_;
+  std::vector<std::unique_ptr<DeviceBuffer>> device_buffers_;
+  std::vector<std::unique_ptr<HostBuffer>> host_buffers_;
+  void* source_ = nullptr;
+  void* target_ = nullptr;
+  cuda::StreamHandle stream_ = nullptr;
+};
+
+class GpuMeasurer {
+ public:
+  GpuMeasurer(Machine* machine, int64_t max_bytes, int repetitions, const std::atomic<bool>* cancelled)
+      : machine_(*machine),
+        max_bytes_(LargestCopy(*machine, max_bytes)),
+        repetitions_(std::max(1, repetitions)),
+        cancelled_(cancelled),
+        devices_(cuda::MakeDevices(*machine, {})) {
+    for (const auto& device : devices_) gpus_.push_back(device != nullptr ? device->AsCuda() : nullptr);
+    for (CudaDevice* gpu : gpus_) {
+      if (gpu != nullptr) api_ = &gpu->api();
+    }
+    LANESCOPE_CHECK(api_ != nullptr);
+  }
+
+  GpuMeasurement Run() {
+    for (size_t d = 0; d < gpus_.size(); ++d) {
+      if (gpus_[d] == nullptr) continue;
+      MeasureRates(d);
+      MeasureWithin(static_cast<int>(d));
+      MeasureInterference(d);
+    }
+    for (LinkSpec& link : machine_.links) MeasureLink(&link);
+    return std::move(result_);
+  }
+
+ private:
+  CudaDevice* gpu(int d) const { return gpus_[static_cast<size_t>(d)]; }
+
+  void CheckCancelled() const {
+    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed))
+      Throw(Code::kCancelled, "measuring was cancelled");
+  }
+
+  std::unique_ptr<cuda::Load> MakeLoad(cuda::LoadKind kind, CudaDevice* gpu, cuda::StreamHandle stream) {
+    gpu->MakeCurrent();
+    cuda::LaunchSpec spec;
+    spec.ordinal = gpu->ordinal();
+    spec.stream = stream;
+    spec.multiprocessors = api_->Properties(gpu->ordinal()).multiprocessors;
+    return api_->MakeLoad(kind, spec);
+  }
+
+  // ns of one repetition, from `count` of them.
+  double TimeLoad(cuda::Load* load, CudaDevice* gpu, cuda::StreamHandle stream, int count) {
+    gpu->MakeCurrent();
+    const int64_t start = NowNs();
+    for (int i = 0; i < count; ++i) load->Enqueue();
+    api_->Synchronize(stream);
+    return static_cast<double>(NowNs() - start) / count;
+  }
+
+  int CountFor(cuda::Load* load, CudaDevice* gpu, cuda::StreamHandle stream) {
+    TimeLoad(load, gpu, stream, 3);
+    return std::clamp(static_cast<int>(kSlot / std::max(1.0, TimeLoad(load, gpu, stream, 3))), 3, 1000);
+  }
+
+  void MeasureRates(size_t d) {
+    CudaDevice* gpu = gpus_[d];
+    const auto stream = gpu->stream(QueueKind::kCompute);
+    for (const cuda::LoadKind kind : {cuda::LoadKind::kProduct, cuda::LoadKind::kStreaming}) {
+      CheckCancelled();
+      const auto load = MakeLoad(kind, gpu, stream);
+      const int count = CountFor(load.get(), gpu, stream);
+      std::vector<double> samples;
+      for (int r = 0; r < repetitions_; ++r) samples.push_back(TimeLoad(load.get(), gpu, stream, count));
+      const double ns = std::max(1.0, Median(samples));
+      if (kind == cuda::LoadKind::kProduct) {
+        machine_.devices[d].peak_flops[DataType::kFloat] = 1e9 * load->flops() / ns;
+      } else {
+        machine_.devices[d].memory_bandwidth = 1e9 * load->bytes() / ns;
+      }
+    }
+  }
+
+  void MeasureWithin(int d) {
+    CopyWork copy(api_, gpu(d), gpu(d), max_bytes_);
+    TimeSizes(d, d, &copy, &result_.within);
+  }
+
+  // Over sizes; of each the median of single copies.
+  void TimeSizes(int src, int dst, CopyWork* copy, std::vector<LinkTime>* times) {
+    for (int i = 0; i < 3; ++i) copy->TimeOne(max_bytes_);
+    for (int64_t bytes = kSmallestCopy; bytes <= max_bytes_;
+         bytes = bytes < 65536 ? bytes * 128 : bytes * 4) {
+      CheckCancelled();
+      std::vector<double> samples;
+      for (int r = 0; r < repetitions_; ++r) samples.push_back(copy->TimeOne(bytes));
+      times->push_back({src, dst, bytes, static_cast<int64_t>(Median(std::move(samples)))});
+    }
+  }
+
+  void MeasureLink(LinkSpec* link) {
+    if (gpu(link->a) == nullptr && gpu(link->b) == nullptr) return;
+    CopyWork forward(api_, gpu(link->a), gpu(link->b), max_bytes_);
+    CopyWork backward(api_, gpu(link->b), gpu(link->a), max_bytes_);
+    const size_t first = result_.links.size();
+    TimeSizes(link->a, link->b, &forward, &result_.links);
+    const size_t second = result_.links.size();
+    TimeSizes(link->b, link->a, &backward, &result_.links);
+    const auto busy = TimeBothWays(&forward, &backward);
+    result_.links_busy.push_back({link->a, link->b, max_bytes_, static_cast<int64_t>(busy)});
+    link->table = MeanTable(first, second);
+    const auto& [bytes, ns] = link->table.back();
+    link->latency_ns = link->table.front().second;
+    link->bandwidth = 1e9 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, ns));
+    link->duplex = busy < 1.5 * static_cast<double>(ns);
+  }
+
+  // A link's table is one for both directions. Larger copies never take less time in it.
+  std::vector<std::pair<int64_t, int64_t>> MeanTable(size_t first, size_t second) const {
+    std::vector<std::pair<int64_t, int64_t>> table;
+    int64_t last = 0;
+    for (size_t i = first; i < second; ++i) {
+      const LinkTime& there = result_.links[i];
+      const LinkTime& back = result_.links[second + (i - first)];
+      last = std::max(last, (there.ns + back.ns) / 2);
+      table.emplace_back(there.bytes, last);
+    }
+    return table;
+  }
+
+  double TimeBothWays(CopyWork* forward, CopyWork* backward) {
+    std::vector<double> samples;
+    for (int r = 0; r < repetitions_; ++r) {
+      CheckCancelled();
+      const int64_t start = NowNs();
+      forward->Enqueue(max_bytes_);
+      backward->Enqueue(max_bytes_);
+      forward->Wait();
+      backward->Wait();
+      samples.push_back(static_cast<double>(NowNs() - start));
+    }
+    return Median(std::move(samples));
+  }
+
+  // The victim on the compute stream, the neighbour on another stream of the same GPU, queued so deep that it
+  // lasts longer.
+  void MeasureInterference(size_t d) {
+    CudaDevice* gpu = gpus_[d];
+    const auto victim_stream = gpu->stream(QueueKind::kCompute);
+    gpu->MakeCurrent();
+    const auto beside_stream = gpu->stream(QueueKind::kCopyIn);
+    GpuInterference interference;
+    interference.gpu = gpu->spec().local_name();
+    for (int v = 0; v < kNumLoadClasses; ++v) {
+      for (int n = 0; n < kNumLoadClasses; ++n) {
+        CheckCancelled();
+        const Work victim = MakeWork(v, gpu, victim_stream);
+        const Work beside = MakeWork(n, gpu, beside_stream);
+        interference.slowdown[static_cast<size_t>(v)][static_cast<size_t>(n)] =
+            SlowdownOf(victim, beside, victim_stream, beside_stream);
+      }
+    }
+    result_.interference.push_back(interference);
+  }
+
+  struct Work {
+    std::function<void()> enqueue;
+    double ns = 0;
+  };
+
+  Work MakeWork(int load_class, CudaDevice* gpu, cuda::StreamHandle stream) {
+    Work work;
+    if (load_class == static_cast<int>(LoadClass::kCopy)) {
+      auto host = std::make_shared<HostBuffer>(api_, max_bytes_);
+      auto memory = std::make_shared<DeviceBuffer>(gpu, max_bytes_);
+      work.enqueue = [this, host, memory, stream, gpu] {
+        gpu->MakeCurrent();
+        api_->Copy(stream, memory->get(), host->get(), max_bytes_, cuda::CopyKind::kHostToDevice);
+      };
+    } else {
+      const bool product = load_class == static_cast<int>(LoadClass::kCompute);
+      std::shared_ptr<cuda::Load> load =
+          MakeLoad(product ? cuda::LoadKind::kProduct : cuda::LoadKind::kStreaming, gpu, stream);
+      work.enqueue = [load, gpu] {
+        gpu->MakeCurrent();
+        load->Enqueue();
+      };
+    }
+    for (int i = 0; i < 2; ++i) work.ns = TimeWork(work, stream, 4);
+    return work;
+  }
+
+  double TimeWork(const Work& work, cuda::StreamHandle stream, int count) {
+    const int64_t start = NowNs();
+    for (int i = 0; i < count; ++i) work.enqueue();
+    api_->Synchronize(stream);
+    return std::max(1.0, static_cast<double>(NowNs() - start) / count);
+  }
+
+  double SlowdownOf(const Work& victim, const Work& beside, cuda::StreamHandle victim_stream,
+                    cuda::StreamHandle beside_stream) {
+    const int count = std::clamp(static_cast<int>(kSlot / victim.ns), 3, 200);
+    // Should the victim become three times slower, the neighbour still lasts.
+    const int neighbours = std::clamp(static_cast<int>(3 * count * victim.ns / beside.ns) + 1, 3, 2000);
+    std::vector<double> ratios;
+    for (int r = 0; r < repetitions_; ++r) {
+      const double alone = TimeWork(victim, victim_stream, count);
+      for (int i = 0; i < neighbours; ++i) beside.enqueue();
+      const double together = TimeWork(victim, victim_stream, count);
+      api_->Synchronize(beside_stream);
+      ratios.push_back(together / alone);
+    }
+    return std::max(1.0, Median(std::move(ratios)));
+  }
+
+  Machine& machine_;
+  const int64_t max_bytes_;
+  const int repetitions_;
+  const std::atomic<bool>* cancelled_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<CudaDevice*> gpus_;
+  cuda::Api* api_ = nullptr;
+  GpuMeasurement result_;
+};
+
+}  // namespace
+
+GpuMeasurement MeasureGpus(Machine* machine, int64_t max_bytes, int repetitions,
+                           const std::atomic<bool>* cancelled) {
+  return GpuMeasurer(machine, max_bytes, repetitions, cancelled).Run();
+}
+
+}  // namespace lanescope::exec

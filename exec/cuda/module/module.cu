@@ -1,0 +1,27 @@
+// The entry of the module.
+#include "exec/cuda/module/module.cuh"
+#include "exec/cuda_module.h"
+
+namespace lanescope::exec::cuda {
+namespace {
+
+class RealModule : public CudaModule {
+ public:
+  RealModule() : api_(MakeApi()) { RegisterCudaKernels(kernels_); }
+  Api& api() override { return *api_; }
+  const KernelRegistry& kernels() override { return kernels_; }
+
+ private:
+  std::unique_ptr<Api> api_;
+  KernelRegistry kernels_;
+};
+
+}  // namespace
+}  // namespace lanescope::exec::cuda
+
+extern "C" __attribute__((visibility("default"))) lanescope::exec::CudaModule* lanescope_cuda_module(
+    int version) {
+  if (version != lanescope::exec::kCudaModuleVersion) return nullptr;
+  static auto* module = new lanescope::exec::cuda::RealModule();  // lives as long as the process
+  return module;
+}

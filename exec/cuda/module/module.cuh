@@ -1,0 +1,26 @@
+// What the files of the CUDA module share.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+
+#include "exec/cuda/api.h"
+#include "exec/cuda/launch.cuh"
+
+namespace lanescope::exec::cuda {
+
+inline cudaStream_t ToCuda(StreamHandle stream) { return reinterpret_cast<cudaStream_t>(stream); }
+inline cudaEvent_t ToCuda(EventHandle event) { return reinterpret_cast<cudaEvent_t>(event); }
+
+std::unique_ptr<Api> MakeApi();
+std::unique_ptr<StreamContext> MakeStreamLaunch(const LaunchSpec& spec);
+std::unique_ptr<Load> MakeDeviceLoad(LoadKind kind, const LaunchSpec& spec);
+
+// Shares of a GPU's multiprocessors (green contexts); the driver's functions are looked up at run time.
+int CountPartitionGroups(int ordinal);
+std::vector<Partition> MakePartitions(int ordinal, const std::vector<int>& groups);
+void DropPartition(PartitionHandle partition) noexcept;
+cudaStream_t MakePartitionStream(PartitionHandle partition);
+
+}  // namespace lanescope::exec::cuda

@@ -1,0 +1,174 @@
+// Issues the commands of a schedule's GPU queues to streams: events between streams, segments recorded as
+// CUDA graphs, and when each command ran.
+//
+// Invariants. A command is issued after all its host predecessors are complete and all its stream
+// predecessors are issued; the streams and their events order it behind the latter. A command that reads or
+// writes host memory itself (StreamCommand::settle_first, role kOnHost) waits until its stream is empty; a
+// command of a host lane waits for the events of its stream predecessors. Segments begin after everything
+// issued before them, on any stream, and everything issued after them begins after their end; so a Wait
+// works only between two single commands or inside one segment, and is nothing otherwise. While a segment is
+// captured no other thread issues anything (issue_mutex_).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/launch_observer.h"
+#include "core/recorder.h"
+#include "core/schedule.h"
+#include "exec/cuda/cuda_device.h"
+#include "exec/issue_plan.h"
+
+namespace lanescope::exec::cuda {
+
+enum class StreamRole : uint8_t {
+  kNone,     // a command of a host lane
+  kOnHost,   // on a GPU's queue, but all operands are in host memory: a host kernel runs it
+  kKernel,   // a CUDA kernel
+  kCopy,     // an asynchronous copy
+  kNothing,  // orders others; nothing runs
+  kRecord,
+  kWait,
+};
+
+struct StreamCommand {
+  StreamRole role = StreamRole::kNone;
+  bool settle_first = false;  // everything before it on its stream must be complete when it is issued
+  bool recordable = false;    // may be part of a segment
+  bool feed = false;          // kCopy: the source is the caller's tensor, another one every step
+};
+
+struct CopyOperands {
+  void* to = nullptr;
+  const void* from = nullptr;
+  int64_t bytes = 0;
+};
+
+// What the program asks of the schedule's owner. Calls for one command come from one thread at a time.
+class CommandRunner {
+ public:
+  virtual ~CommandRunner() = default;
+  // Runs the kernel: on the host, or enqueuing on its device's compute stream.
+  virtual void Compute(int command) = 0;
+  virtual CopyOperands PrepareCopy(int command) = 0;
+  // "node 'c' (MatMul) on GPU:0"
+  virtual std::string Describe(int command) const = 0;
+};
+
+// Which run of which schedule a step is, for whoever records it.
+struct StepIdentity {
+  int schedule = 0;
+  int step = 0;
+};
+
+// Run and Await are called by the lanes' threads, the rest by the thread that runs the step, while no lane
+// runs.
+class StreamProgram {
+ public:
+  static constexpr int kMinSegment = 3;
+
+  // `devices` by number, null for those of host memory; they and the schedule must outlive the program.
+  StreamProgram(const Schedule& schedule, const std::vector<CudaDevice*>& devices,
+                std::vector<StreamCommand> commands, CommandRunner* runner, bool graphs);
+  ~StreamProgram();
+  StreamProgram(const StreamProgram&) = delete;
+  StreamProgram& operator=(const StreamProgram&) = delete;
+
+  const IssuePlan& plan() const { return plan_; }
+  bool IsStreamCommand(int command) const { return At(command).spec.role != StreamRole::kNone; }
+  bool IsOnHost(int command) const { return At(command).spec.role == StreamRole::kOnHost; }
+
+  // `timed`: note when each command runs, by pairs of events.
+  void BeginStep(const StepIdentity& identity, bool timed);
+  // Issues a unit of the plan. Errors name the command.
+  void Run(int unit);
+  // Returns when the stream predecessors of a command that runs on the host are complete.
+  void Await(int command);
+  // Returns when all streams are empty. Throws the first error of a device, after trying all of them.
+  void Drain();
+  // The times of the step's commands, after Drain.
+  void Publish(EventRing* ring) const;
+
+  // Operands have moved: what was recorded is void.
+  void Forget();
+  void SetObserver(LaunchObserver* observer);
+  // Why graphs are not used although they were asked for; empty: they are.
+  const std::string& graph_problem() const { return graph_problem_; }
+  // Nodes of the recorded graphs and the command of each.
+  const std::vector<std::pair<const void*, int>>& graph_nodes() const { return graph_nodes_; }
+  int graphs_recorded() const { return graphs_recorded_; }
+
+ private:
+  struct Lane {  // a stream that the schedule uses
+    StreamHandle stream = nullptr;
+    CudaDevice* device = nullptr;
+    EventHandle join = nullptr;
+    std::atomic<bool> dirty{false};  // something was issued that no segment waits for yet
+  };
+  struct Command {
+    StreamCommand spec;
+    Lane* lane = nullptr;
+    EventHandle event = nullptr;  // kRecord: its own; others: for host successors, where they have any
+    EventHandle start = nullptr, end = nullptr;  // timed; made when first needed
+    void* staging = nullptr;                     // of a feed, pinned
+    int64_t bytes = 0;                           // moved in this step
+    bool issued = false;                         // in this step, with times
+  };
+  struct Segment {
+    EventHandle done = nullptr;
+    GraphHandle graphs[2] = {};  // without and with the events that time commands
+    bool ran = false;
+    std::vector<Lane*> lanes;
+  };
+  struct DeviceClock {
+    CudaDevice* device = nullptr;
+    EventHandle base = nullptr;
+    int64_t base_ns = 0;
+  };
+
+  Command& At(int command) { return commands_[static_cast<size_t>(command)]; }
+  const Command& At(int command) const { return commands_[static_cast<size_t>(command)]; }
+  Lane* LaneOf(CudaDevice* device, QueueKind kind);
+  void MakeLanes(const std::vector<CudaDevice*>& devices);
+  void MakeEvents();
+  void MakeSegments();
+  void RunSingle(int command);
+  void RunSegment(int segment);
+  GraphHandle RecordSegment(int segment);
+  void IssueSegment(int segment, bool capture);
+  void Issue(int command, bool capture);
+  void IssueWork(int command, bool capture);
+  void CopyBetween(int src, int dst, StreamHandle stream, const CopyOperands& copy);
+  void StageFeed(int command);
+  void MarkTime(int command, EventHandle Command::*event, bool capture);
+  void NoteNodes(int command, size_t* known);
+  [[noreturn]] void Rethrow(int command) const;
+
+  const Schedule& schedule_;
+  std::vector<CudaDevice*> devices_;  // by number
+  CommandRunner* runner_;
+  Api* api_ = nullptr;
+  IssuePlan plan_;
+  std::vector<Command> commands_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  Lane* origin_ = nullptr;  // where segments begin and end
+  std::vector<Segment> segments_;
+  std::vector<std::vector<int>> awaited_;  // by command: stream predecessors that the host waits for
+  std::vector<DeviceClock> clocks_;
+  std::vector<std::pair<const void*, int>> graph_nodes_;
+  std::unordered_set<const void*> seen_nodes_;
+  std::shared_mutex issue_mutex_;
+  LaunchObserver* observer_ = nullptr;
+  StepIdentity identity_;
+  bool graphs_;
+  bool timed_ = false;
+  int graphs_recorded_ = 0;
+  std::string graph_problem_;
+};
+
+}  // namespace lanescope::exec::cuda

@@ -1,0 +1,105 @@
+#include "exec/cuda_module.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include "exec/cuda/api.h"
+
+namespace lanescope::exec {
+namespace {
+
+constexpr const char* kModuleFile = "liblanescope_cuda.so";
+constexpr const char* kDriverFile = "libcuda.so.1";
+
+std::mutex mutex;
+CudaModule* testing_module = nullptr;
+
+// Where the module may lie: LANESCOPE_CUDA_MODULE, beside the program, in the library folder of its prefix.
+std::vector<std::filesystem::path> ModulePaths() {
+  if (const char* path = std::getenv("LANESCOPE_CUDA_MODULE")) return {path};
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {kModuleFile};
+  const auto folder = program.parent_path();
+  std::vector<std::filesystem::path> paths{folder / kModuleFile};
+#ifdef LANESCOPE_LIBDIR
+  paths.push_back(folder.parent_path() / LANESCOPE_LIBDIR / "lanescope" / kModuleFile);
+#endif
+  return paths;
+}
+
+std::string LastDlError() {
+  const char* text = dlerror();
+  return text != nullptr ? text : "unknown";
+}
+
+struct Loaded {
+  CudaModule* module = nullptr;
+  std::string reason;
+};
+
+Loaded Load() {
+  std::string reason;
+  if (CountVisibleGpus(&reason) == 0) return {nullptr, reason};
+  for (const auto& path : ModulePaths()) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    // Its symbols stay its own: it carries copies of what it shares with the program.
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return {nullptr, "the CUDA module cannot be loaded: " + LastDlError()};
+    const auto entry = reinterpret_cast<CudaModuleEntry>(dlsym(library, kCudaModuleEntry));
+    if (entry == nullptr)
+      return {nullptr, path.string() + " is no CUDA module of this program; build it again"};
+    CudaModule* module = entry(kCudaModuleVersion);
+    if (module == nullptr)
+      return {nullptr, path.string() + " belongs to another version of this program; build it again"};
+    return {module, ""};
+  }
+  return {nullptr, "this build has no CUDA module (no CUDA toolkit was found when it was configured)"};
+}
+
+}  // namespace
+
+CudaModule* LoadCudaModule(std::string* reason) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (testing_module != nullptr) return testing_module;
+  static const Loaded loaded = Load();
+  *reason = loaded.reason;
+  return loaded.module;
+}
+
+void SetCudaModuleForTesting(CudaModule* module) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  testing_module = module;
+}
+
+int CountVisibleGpus(std::string* reason) {
+  if (testing_module != nullptr) return testing_module->api().DeviceCount();
+  void* driver = dlopen(kDriverFile, RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) {
+    *reason = "no NVIDIA driver is installed (libcuda.so.1 was not found)";
+    return 0;
+  }
+  using Init = int (*)(unsigned flags);
+  using Count = int (*)(int* count);
+  const auto init = reinterpret_cast<Init>(dlsym(driver, "cuInit"));
+  const auto count = reinterpret_cast<Count>(dlsym(driver, "cuDeviceGetCount"));
+  int gpus = 0;
+  const int status = init != nullptr && count != nullptr ? init(0) : -1;
+  if (status != 0) {
+    *reason = fmt::format("the NVIDIA driver does not start (CUDA error {}); see nvidia-smi", status);
+    return 0;
+  }
+  if (count(&gpus) != 0 || gpus == 0) {
+    *reason = "the NVIDIA driver shows no GPU; check CUDA_VISIBLE_DEVICES and nvidia-smi";
+    return 0;
+  }
+  return gpus;
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,39 @@
+// The CUDA backend is a module: a shared library beside the program, loaded when the first GPU is asked for,
+// so that one program runs everywhere.
+#pragma once
+
+#include <string>
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+namespace cuda {
+class Api;
+}
+
+// What the module gives. Lives as long as the process; thread-safe.
+class CudaModule {
+ public:
+  virtual ~CudaModule() = default;
+  virtual cuda::Api& api() = 0;
+  virtual const KernelRegistry& kernels() = 0;
+};
+
+// Loads the module at the first call. Null without it; `reason` then says why in one line and what to do.
+CudaModule* LoadCudaModule(std::string* reason);
+
+// How many GPUs the driver shows (CUDA_VISIBLE_DEVICES respected), without loading the module; 0 with the
+// reason in one line.
+int CountVisibleGpus(std::string* reason);
+
+// For tests: the module that LoadCudaModule gives from now on; null: the real one. CountVisibleGpus then asks
+// its api.
+void SetCudaModuleForTesting(CudaModule* module);
+
+// The module's entry point, `extern "C"`. The number must be kCudaModuleVersion, else it returns null.
+inline constexpr int kCudaModuleVersion = 1;
+inline constexpr char kCudaModuleEntry[] = "lanescope_cuda_module";
+using CudaModuleEntry = CudaModule* (*)(int version);
+
+}  // namespace lanescope::exec

@@ -1,0 +1,116 @@
+// One element's step of each optimizer: var and its slots change in place. Formulas are TensorFlow's
+// documented ones, in its order of operations. The single source of host loops and device kernels.
+#pragma once
+
+#include "exec/functors/unary.h"
+
+namespace lanescope::functors {
+inline namespace LANESCOPE_ISA_NAMESPACE {
+
+// var -= rate * grad
+template <typename T>
+struct GradientDescentStep {
+  T rate;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var) const { var -= rate * grad; }
+};
+
+// accum = accum * momentum + grad; var -= rate * accum (nesterov: rate * (grad + momentum * accum)).
+template <typename T>
+struct MomentumStep {
+  T rate, momentum;
+  bool nesterov;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
+    const T a = accum * momentum + grad;
+    accum = a;
+    var -= nesterov ? grad * rate + a * momentum * rate : a * rate;
+  }
+};
+
+// accum = momentum * accum - rate * grad; var += accum (nesterov: momentum * accum - rate * grad).
+template <typename T>
+struct KerasMomentumStep {
+  T rate, momentum;
+  bool nesterov;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
+    const T a = accum * momentum - grad * rate;
+    accum = a;
+    var += nesterov ? a * momentum - grad * rate : a;
+  }
+};
+
+// m += (grad - m) * (1 - beta1); v += (grad^2 - v) * (1 - beta2); var -= m * rate / (sqrt(v) + epsilon), with
+// rate already corrected for bias (nesterov: grad * (1 - beta1) + beta1 * m in place of m).
+template <typename T>
+struct AdamStep {
+  T rate, beta1, beta2, epsilon;
+  bool nesterov;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& m, T& v) const {
+    const T rest1 = T(1) - beta1;
+    const T rest2 = T(1) - beta2;
+    const T first = m + (grad - m) * rest1;
+    const T second = v + (grad * grad - v) * rest2;
+    m = first;
+    v = second;
+    const T step = nesterov ? grad * rest1 + beta1 * first : first;
+    var -= (step * rate) / (Sqrt()(second) + epsilon);
+  }
+  // The rate corrected for the slots' start at zero.
+  LANESCOPE_HOST_DEVICE static T CorrectedRate(T rate, T beta1_power, T beta2_power) {
+    return rate * Sqrt()(T(1) - beta2_power) / (T(1) - beta1_power);
+  }
+};
+
+// accum += grad^2 (where `update`); var -= rate * grad / sqrt(accum).
+template <typename T>
+struct AdagradStep {
+  T rate;
+  bool update;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
+    const T weight = update ? T(1) : T(0);  // no condition around the slot: loops stay straight
+    const T a = accum + weight * (grad * grad);
+    accum = a;
+    var -= grad * rate * Rsqrt()(a);
+  }
+};
+
+// The same with var -= rate * grad / (sqrt(accum) + epsilon).
+template <typename T>
+struct AdagradV2Step {
+  T rate, epsilon;
+  bool update;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
+    const T a = update ? accum + grad * grad : accum;
+    accum = a;
+    var -= grad * rate / (Sqrt()(a) + epsilon);
+  }
+};
+
+// ms = ms * rho + grad^2 * (1 - rho); mom = mom * momentum + rate * grad / sqrt(ms + epsilon); var -= mom.
+template <typename T>
+struct RmsPropStep {
+  T rate, rho, momentum, epsilon;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& ms, T& mom) const {
+    const T square = ms + (grad * grad - ms) * (T(1) - rho);
+    const T step = mom * momentum + (grad * rate) / Sqrt()(square + epsilon);
+    ms = square;
+    mom = step;
+    var -= step;
+  }
+};
+
+// accum = rho * accum + (1 - rho) * grad^2; step = sqrt(accum_update + epsilon) / sqrt(accum + epsilon) *
+// grad; var -= rate * step; accum_update = rho * accum_update + (1 - rho) * step^2.
+template <typename T>
+struct AdadeltaStep {
+  T rate, rho, epsilon;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum, T& accum_update) const {
+    const T a = accum * rho + grad * grad * (T(1) - rho);
+    accum = a;
+    const T step = Sqrt()(accum_update + epsilon) / Sqrt()(a + epsilon) * grad;
+    var -= step * rate;
+    accum_update = accum_update * rho + step * step * (T(1) - rho);
+  }
+};
+
+}  // namespace LANESCOPE_ISA_NAMESPACE
+}  // namespace lanescope::functors

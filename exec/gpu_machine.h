@@ -1,0 +1,54 @@
+// The GPUs of this computer as a machine: what the driver says of them, how much of their memory may be used,
+// and, on request, what they are measured to do.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "exec/cuda_module.h"
+#include "exec/measure.h"
+
+namespace lanescope::exec {
+
+// As TensorFlow describes them; at most one of the two.
+struct GpuMemoryOptions {
+  double fraction = 0;      // of a GPU's total memory, 0 to 1; 0: not given
+  int64_t limit_bytes = 0;  // 0: not given
+};
+
+// How much of a GPU's memory tensors may take: the limit; the fraction of the total; by default what is free
+// less a reserve for the libraries (200 MiB where less than 2 GiB are free, else 5% but 300 MiB at least).
+int64_t GpuMemoryLimit(int64_t free_bytes, int64_t total_bytes, const GpuMemoryOptions& options);
+
+// CPU:0 and every usable GPU in visible order. Rates and links are what the vendor's figures suggest until
+// they are measured; GPUs without peer access have no link, so that copies between them count as staged.
+// `notes`: one line for each GPU that is left out, saying why.
+Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes);
+
+// One kind of work while another goes on, on the same GPU: time beside it, as a multiple of the time alone.
+struct GpuInterference {
+  std::string gpu;                                                              // "GPU:0"
+  std::array<std::array<double, kNumLoadClasses>, kNumLoadClasses> slowdown{};  // [victim][beside]
+};
+
+struct GpuMeasurement {
+  std::vector<LinkTime> links;       // both directions of every link, alone, over sizes
+  std::vector<LinkTime> links_busy;  // of the largest size, while the opposite direction is busy too
+  std::vector<LinkTime> within;      // copies inside each GPU: src and dst the same
+  std::vector<GpuInterference> interference;
+};
+
+// Fills in peak rates (float32 products by cuBLAS), memory bandwidth (a kernel that copies), launch cost and
+// the tables of links of the machine's GPUs; links of host-made devices are left alone. Throws
+// FailedPrecondition without the module, Cancelled soon after `cancelled` (may be null) becomes true.
+GpuMeasurement MeasureGpus(Machine* machine, int64_t max_bytes = int64_t{64} << 20, int repetitions = 7,
+                           const std::atomic<bool>* cancelled = nullptr);
+
+// Whether any device is a physical GPU or a part of one.
+bool HasPhysicalGpus(const Machine& machine);
+
+}  // namespace lanescope::exec

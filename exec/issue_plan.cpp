@@ -1,0 +1,132 @@
+#include "exec/issue_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/dispatch.h"
+#include "core/error.h"
+
+namespace lanescope::exec {
+namespace {
+
+size_t At(int index) { return static_cast<size_t>(index); }
+
+// Dependencies of the schedule, and those that the order of its in-order queues implies, as (before, after).
+std::vector<std::pair<int, int>> AllEdges(const Schedule& schedule) {
+  std::vector<std::pair<int, int>> edges;
+  edges.reserve(schedule.successors.size() + schedule.commands.size());
+  std::vector<int> last(schedule.queues.size(), -1);
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const int command = static_cast<int>(c);
+    for (const int next : schedule.Successors(command)) edges.emplace_back(command, next);
+    const int queue = schedule.commands[c].queue;
+    if (!schedule.queues[At(queue)].in_order) continue;
+    if (last[At(queue)] >= 0) edges.emplace_back(last[At(queue)], command);
+    last[At(queue)] = command;
+  }
+  return edges;
+}
+
+// How many times recordable work and other work alternate at most on a way to the command. Recordable
+// commands of one level depend on others of lower levels only, and others depend on recordable ones of their
+// level or lower: so each level's recordable commands can be one unit without a cycle.
+std::vector<int> Levels(const Schedule& schedule, const std::vector<std::pair<int, int>>& edges,
+                        const std::vector<char>& recordable) {
+  std::vector<int> level(schedule.commands.size(), 0);
+  // Commands are in an order that respects all dependencies: edges sorted by their end are relaxed in it.
+  std::vector<std::pair<int, int>> by_end;
+  by_end.reserve(edges.size());
+  for (const auto& [before, after] : edges) by_end.emplace_back(after, before);
+  std::sort(by_end.begin(), by_end.end());
+  for (const auto& [after, before] : by_end) {
+    const int step = !recordable[At(before)] && recordable[At(after)] ? 1 : 0;
+    level[At(after)] = std::max(level[At(after)], level[At(before)] + step);
+  }
+  return level;
+}
+
+void MakeSegments(const Schedule& schedule, const std::vector<std::pair<int, int>>& edges,
+                  const std::vector<char>& recordable, int min_segment, IssuePlan* plan) {
+  const std::vector<int> level = Levels(schedule, edges, recordable);
+  std::vector<std::vector<int>> by_level;
+  for (size_t c = 0; c < level.size(); ++c) {
+    if (!recordable[c]) continue;
+    if (by_level.size() <= At(level[c])) by_level.resize(At(level[c]) + 1);
+    by_level[At(level[c])].push_back(static_cast<int>(c));
+  }
+  plan->segment_of.assign(level.size(), -1);
+  for (auto& commands : by_level) {
+    const auto work = std::count_if(commands.begin(), commands.end(), [&](int c) {
+      const CommandKind kind = schedule.commands[At(c)].kind;
+      return kind == CommandKind::kLaunch || kind == CommandKind::kCopy;
+    });
+    if (work < min_segment) continue;
+    for (const int c : commands) plan->segment_of[At(c)] = static_cast<int>(plan->segments.size());
+    plan->segments.push_back(std::move(commands));
+  }
+}
+
+}  // namespace
+
+IssuePlan PlanByQueue(const Schedule& schedule) {
+  IssuePlan plan;
+  auto orders = QueueOrders(schedule);
+  for (size_t q = 0; q < schedule.queues.size(); ++q)
+    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q])});
+  for (const Command& command : schedule.commands) plan.lane_of.push_back(command.queue);
+  plan.first_successor = schedule.first_successor;
+  plan.successors = schedule.successors;
+  plan.num_predecessors = schedule.num_predecessors;
+  return plan;
+}
+
+IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& stream_group,
+                         const std::vector<char>& recordable, int min_segment) {
+  IssuePlan plan;
+  std::vector<int> lane_of_queue(schedule.queues.size(), -1);
+  const int groups = 1 + *std::max_element(stream_group.begin(), stream_group.end());
+  plan.lanes.resize(At(groups));
+  auto orders = QueueOrders(schedule);
+  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+    lane_of_queue[q] = stream_group[q];
+    if (stream_group[q] >= 0) continue;
+    lane_of_queue[q] = static_cast<int>(plan.lanes.size());
+    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q])});
+  }
+  const auto edges = AllEdges(schedule);
+  MakeSegments(schedule, edges, recordable, min_segment, &plan);
+
+  const size_t count = schedule.commands.size();
+  const auto unit = [&](int command) {
+    const int segment = plan.segment_of[At(command)];
+    return segment < 0 ? command : plan.segments[At(segment)].front();
+  };
+  for (size_t c = 0; c < count; ++c) {
+    const int command = static_cast<int>(c);
+    plan.lane_of.push_back(unit(command) == command ? lane_of_queue[At(schedule.commands[c].queue)] : -1);
+  }
+  std::vector<std::pair<int, int>> between;
+  for (const auto& [before, after] : edges) {
+    // The order of a host lane is kept by the lane itself.
+    const int queue = schedule.commands[At(before)].queue;
+    const bool implied = stream_group[At(queue)] < 0 && schedule.queues[At(queue)].in_order &&
+                         queue == schedule.commands[At(after)].queue;
+    if (!implied && unit(before) != unit(after)) between.emplace_back(unit(before), unit(after));
+  }
+  std::sort(between.begin(), between.end());
+  between.erase(std::unique(between.begin(), between.end()), between.end());
+  plan.own_first_successor.assign(count + 1, 0);
+  plan.own_num_predecessors.assign(count, 0);
+  for (const auto& [before, after] : between) {
+    ++plan.own_first_successor[At(before) + 1];
+    ++plan.own_num_predecessors[At(after)];
+    plan.own_successors.push_back(after);
+  }
+  for (size_t c = 0; c < count; ++c) plan.own_first_successor[c + 1] += plan.own_first_successor[c];
+  plan.first_successor = plan.own_first_successor;
+  plan.successors = plan.own_successors;
+  plan.num_predecessors = plan.own_num_predecessors;
+  return plan;
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,56 @@
+// How the commands of a schedule are handed to the threads that issue them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/schedule.h"
+
+namespace lanescope::exec {
+
+// A lane is what one thread drives: a queue of a host memory device, or all queues of a device with streams.
+// A unit is what a lane hands out: a command, or a segment of commands that are issued together; a segment
+// goes by its first command, all others have no unit. Refers to the schedule, which must outlive it.
+// Immutable; may be moved, not copied.
+struct IssuePlan {
+  struct Lane {
+    bool in_order = false;
+    std::vector<int> order;  // in_order: the units by rank
+  };
+  std::vector<Lane> lanes;
+  std::vector<int> lane_of;  // by command; -1: no unit
+  // Dependencies between units, as in Schedule.
+  std::span<const int> first_successor;
+  std::span<const int> successors;
+  std::span<const int> num_predecessors;
+  std::vector<std::vector<int>> segments;  // commands, ascending
+  std::vector<int> segment_of;             // by command, -1: none; empty: there are no segments
+
+  std::span<const int> Successors(int unit) const {
+    const auto begin = static_cast<size_t>(first_successor[static_cast<size_t>(unit)]);
+    return successors.subspan(begin,
+                              static_cast<size_t>(first_successor[static_cast<size_t>(unit) + 1]) - begin);
+  }
+  int Segment(int command) const {
+    return segment_of.empty() ? -1 : segment_of[static_cast<size_t>(command)];
+  }
+
+  IssuePlan() = default;
+  IssuePlan(IssuePlan&&) = default;
+  IssuePlan& operator=(IssuePlan&&) = default;
+  // Storage of the spans where they differ from the schedule's.
+  std::vector<int> own_first_successor, own_successors, own_num_predecessors;
+};
+
+// Every command by itself, every queue a lane: for schedules of host memory devices alone.
+IssuePlan PlanByQueue(const Schedule& schedule);
+
+// `stream_group`: by queue, the number (from 0) of the device whose streams it is one of, -1 for queues of
+// host memory devices. The order inside a stream queue becomes explicit dependencies, so that one thread can
+// issue all queues of a device as commands become ready. `recordable`: by command, whether it may be part of
+// a segment. A segment is a maximal set of recordable commands between the same others; one of fewer than
+// `min_segment` launches and copies is left as single commands.
+IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& stream_group,
+                         const std::vector<char>& recordable, int min_segment);
+
+}  // namespace lanescope::exec

@@ -1,0 +1,130 @@
+#include "exec/issue_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace lanescope::exec {
+namespace {
+
+// Commands on queues, with dependencies from lower to higher numbers.
+Schedule MakeSchedule(const std::vector<int>& queue_of, const std::vector<bool>& in_order,
+                      const std::vector<std::pair<int, int>>& edges) {
+  Schedule schedule;
+  for (size_t q = 0; q < in_order.size(); ++q)
+    schedule.queues.push_back({static_cast<int>(q), QueueKind::kCompute, in_order[q], "q"});
+  std::vector<std::set<int>> successors(queue_of.size());
+  schedule.num_predecessors.assign(queue_of.size(), 0);
+  for (const auto& [before, after] : edges) {
+    if (successors[static_cast<size_t>(before)].insert(after).second)
+      ++schedule.num_predecessors[static_cast<size_t>(after)];
+  }
+  for (size_t c = 0; c < queue_of.size(); ++c) {
+    Command command;
+    command.queue = queue_of[c];
+    command.rank = static_cast<int>(c);
+    schedule.commands.push_back(command);
+    schedule.first_successor.push_back(static_cast<int>(schedule.successors.size()));
+    schedule.successors.insert(schedule.successors.end(), successors[c].begin(), successors[c].end());
+  }
+  schedule.first_successor.push_back(static_cast<int>(schedule.successors.size()));
+  return schedule;
+}
+
+// Executes the plan, lanes in their order, as far as it goes; the commands in the order of execution.
+std::vector<int> Execute(const IssuePlan& plan) {
+  const size_t count = plan.lane_of.size();
+  std::vector<int> waiting(plan.num_predecessors.begin(), plan.num_predecessors.end());
+  std::vector<size_t> next(plan.lanes.size(), 0);
+  std::vector<char> done(count, 0);
+  std::vector<int> order;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t c = 0; c < count; ++c) {
+      const int lane = plan.lane_of[c];
+      if (lane < 0 || done[c] || waiting[c] > 0) continue;
+      const IssuePlan::Lane& of = plan.lanes[static_cast<size_t>(lane)];
+      if (of.in_order && of.order[next[static_cast<size_t>(lane)]] != static_cast<int>(c)) continue;
+      ++next[static_cast<size_t>(lane)];
+      done[c] = 1;
+      progress = true;
+      const int segment = plan.Segment(static_cast<int>(c));
+      if (segment < 0) order.push_back(static_cast<int>(c));
+      if (segment >= 0) {
+        const auto& inside = plan.segments[static_cast<size_t>(segment)];
+        order.insert(order.end(), inside.begin(), inside.end());
+      }
+      for (const int after : plan.Successors(static_cast<int>(c))) --waiting[static_cast<size_t>(after)];
+    }
+  }
+  return order;
+}
+
+// Three commands of a stream around one of the host: the middle one waits, and so two segments arise.
+TEST(IssuePlan, TheHostSeparatesSegments) {
+  const Schedule schedule = MakeSchedule({0, 0, 1, 0, 0}, {true, false}, {{1, 2}, {2, 3}});
+  const IssuePlan plan = PlanForStreams(schedule, {0, -1}, {1, 1, 0, 1, 1}, 2);
+  ASSERT_EQ(plan.segments.size(), 2u);
+  EXPECT_EQ(plan.segments[0], (std::vector<int>{0, 1}));
+  EXPECT_EQ(plan.segments[1], (std::vector<int>{3, 4}));
+  EXPECT_EQ(plan.lane_of, (std::vector<int>{0, -1, 1, 0, -1}));
+  EXPECT_EQ(Execute(plan), (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+// Work that no command outside touches is one segment, across devices.
+TEST(IssuePlan, ASegmentSpansDevices) {
+  const Schedule schedule = MakeSchedule({0, 1, 0, 1}, {true, true}, {{0, 1}, {1, 2}});
+  const IssuePlan plan = PlanForStreams(schedule, {0, 1}, {1, 1, 1, 1}, 2);
+  ASSERT_EQ(plan.segments.size(), 1u);
+  EXPECT_EQ(plan.segments[0], (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(IssuePlan, FewCommandsAreNoSegment) {
+  const Schedule schedule = MakeSchedule({0, 0}, {true}, {});
+  const IssuePlan plan = PlanForStreams(schedule, {0}, {1, 1}, 3);
+  EXPECT_TRUE(plan.segments.empty());
+  EXPECT_EQ(Execute(plan), (std::vector<int>{0, 1}));
+}
+
+// For any schedule: every command runs once, after all that it depends on and after what its in-order queue
+// puts before it.
+TEST(IssuePlan, RandomSchedulesRunCompletelyAndInOrder) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    const int count = 2 + static_cast<int>(random() % 40);
+    const std::vector<bool> in_order{true, true, random() % 2 == 0, false};
+    const std::vector<int> groups{0, random() % 2 == 0 ? 0 : 1, -1, -1};
+    std::vector<int> queue_of;
+    std::vector<char> recordable;
+    std::vector<std::pair<int, int>> edges;
+    for (int c = 0; c < count; ++c) {
+      queue_of.push_back(static_cast<int>(random() % 4));
+      const bool stream = groups[static_cast<size_t>(queue_of.back())] >= 0;
+      recordable.push_back(stream && random() % 4 != 0);
+      for (int k = 0; c > 0 && k < 2; ++k) {
+        if (random() % 2 == 0) edges.emplace_back(static_cast<int>(random() % static_cast<unsigned>(c)), c);
+      }
+    }
+    const Schedule schedule = MakeSchedule(queue_of, in_order, edges);
+    const IssuePlan plan = PlanForStreams(schedule, groups, recordable, 1 + static_cast<int>(random() % 3));
+    const auto order = Execute(plan);
+    ASSERT_EQ(static_cast<int>(order.size()), count) << "round " << round;
+    std::vector<int> position(static_cast<size_t>(count), -1);
+    for (size_t i = 0; i < order.size(); ++i) position[static_cast<size_t>(order[i])] = static_cast<int>(i);
+    for (const auto& [before, after] : edges)
+      EXPECT_LT(position[static_cast<size_t>(before)], position[static_cast<size_t>(after)]);
+    for (int a = 0; a < count; ++a) {
+      for (int b = a + 1; b < count; ++b) {
+        const auto queue = static_cast<size_t>(queue_of[static_cast<size_t>(a)]);
+        if (queue_of[static_cast<size_t>(b)] == static_cast<int>(queue) && in_order[queue]) {
+          EXPECT_LT(position[static_cast<size_t>(a)], position[static_cast<size_t>(b)]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::exec

@@ -1,0 +1,138 @@
+// A CUDA made of host memory: runs what is issued to streams as late and in as odd an order as streams and
+// events allow, so that a missing dependency shows, and records the calls. Its kernels are the host's.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "exec/cuda/api.h"
+#include "exec/cuda_module.h"
+
+namespace lanescope::exec::testing {
+
+struct StubOptions {
+  int gpus = 2;
+  int64_t memory_bytes = int64_t{2} << 30;
+  int multiprocessors = 132;
+  int partition_groups = 16;
+  bool peers = true;
+  uint64_t seed = 1;  // of the order in which streams take turns
+};
+
+// Device memory is unreadable except while the device works on it, so host code that touches it crashes.
+// Thread-safe.
+class StubCuda : public CudaModule, public cuda::Api {
+ public:
+  explicit StubCuda(const StubOptions& options = {});
+  ~StubCuda() override;
+
+  cuda::Api& api() override { return *this; }
+  const KernelRegistry& kernels() override { return kernels_; }
+
+  // The call of this name fails the `nth` time from now on (1: the next time).
+  void FailCall(const std::string& call, int nth, Code code = Code::kInternal);
+  // What runs on this GPU from now on fails, and all that follows.
+  void BreakGpu(int ordinal);
+  int Calls(const std::string& call) const;
+  int64_t live_objects() const;  // streams, events, graphs, partitions, pinned and device allocations
+  int64_t device_bytes(int ordinal) const;
+  // Copies that went straight between two GPUs, and inside one.
+  int peer_copies() const { return Calls("cudaMemcpyPeerAsync"); }
+
+  int DeviceCount() override { return options_.gpus; }
+  cuda::GpuProperties Properties(int ordinal) override;
+  void MakeCurrent(int ordinal) override;
+  cuda::MemoryInfo Memory(int ordinal) override;
+  bool EnablePeerAccess(int from, int to) override;
+  void* Allocate(int64_t bytes) override;
+  void Free(int ordinal, void* memory) noexcept override;
+  void* AllocateHost(int64_t bytes) override;
+  void FreeHost(void* memory) noexcept override;
+  bool PinHost(void* memory, int64_t bytes) noexcept override;
+  void UnpinHost(void* memory) noexcept override;
+  int PartitionGroups(int ordinal) override;
+  std::vector<cuda::Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) override;
+  void DestroyPartition(cuda::PartitionHandle partition) noexcept override;
+  cuda::StreamHandle CreateStream(cuda::PartitionHandle partition) override;
+  void DestroyStream(cuda::StreamHandle stream) noexcept override;
+  void Synchronize(cuda::StreamHandle stream) override;
+  cuda::EventHandle CreateEvent(bool timed) override;
+  void DestroyEvent(cuda::EventHandle event) noexcept override;
+  void Record(cuda::EventHandle event, cuda::StreamHandle stream) override;
+  void RecordInGraph(cuda::EventHandle event, cuda::StreamHandle stream) override;
+  void Wait(cuda::StreamHandle stream, cuda::EventHandle event) override;
+  void SynchronizeEvent(cuda::EventHandle event) override;
+  int64_t ElapsedNs(cuda::EventHandle start, cuda::EventHandle end) override;
+  void Copy(cuda::StreamHandle stream, void* to, const void* from, int64_t bytes,
+            cuda::CopyKind kind) override;
+  void CopyPeer(cuda::StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
+                int64_t bytes) override;
+  void BeginCapture(cuda::StreamHandle stream) override;
+  std::vector<cuda::GraphNode> CapturedNodes(cuda::StreamHandle stream) override;
+  cuda::GraphHandle EndCapture(cuda::StreamHandle stream) override;
+  void AbandonCapture(cuda::StreamHandle stream) noexcept override;
+  void LaunchGraph(cuda::GraphHandle graph, cuda::StreamHandle stream) override;
+  void DestroyGraph(cuda::GraphHandle graph) noexcept override;
+  std::unique_ptr<StreamContext> MakeLaunch(const cuda::LaunchSpec& spec) override;
+  std::unique_ptr<cuda::Load> MakeLoad(cuda::LoadKind kind, const cuda::LaunchSpec& spec) override;
+
+  // For the stub's kernels.
+  void Enqueue(cuda::StreamHandle stream, std::function<void()> work);
+  bool IsDeviceMemory(const void* memory) const;
+
+ private:
+  struct Stream;
+  struct Event;
+  struct Graph;
+  struct Capture;
+  struct Work {
+    std::function<void()> run;
+    Event* wait = nullptr;  // runs only when this event has reached `generation`
+    int64_t generation = 0;
+    size_t captured_wait = SIZE_MAX;  // inside a graph: the node that must have run
+    size_t node = 0;
+  };
+  struct Block {
+    int64_t bytes = 0;
+    int ordinal = 0;
+  };
+
+  Stream* At(cuda::StreamHandle stream) const { return reinterpret_cast<Stream*>(stream); }
+  Event* At(cuda::EventHandle event) const { return reinterpret_cast<Event*>(event); }
+  void Count(const std::string& call);
+  void Add(Stream* stream, Work work);
+  void CompleteEvent(Event* event);
+  void RunUntil(const std::function<bool()>& done);
+  bool RunOneOf(std::vector<std::deque<Work>*> queues, const std::function<bool(const Work&)>& ready,
+                const std::function<void(const Work&)>& finished);
+  void RunGraph(const Graph& graph);
+  void CheckGpu(int ordinal);
+  void Protect(bool on);
+  uint64_t Random(uint64_t below);
+
+  StubOptions options_;
+  KernelRegistry kernels_;
+  mutable std::recursive_mutex mutex_;
+  std::map<std::string, int> calls_;
+  std::map<std::string, std::pair<int, Code>> failures_;
+  std::set<int> broken_;
+  std::map<char*, Block> device_;  // device memory by address
+  std::set<void*> host_;
+  std::map<void*, int64_t> pinned_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::set<Event*> events_;
+  std::set<Graph*> graphs_;
+  std::vector<std::unique_ptr<Capture>> captures_;
+  int partitions_ = 0;
+  int protected_depth_ = 0;
+  int64_t clock_ns_ = 0;
+  uint64_t random_;
+};
+
+}  // namespace lanescope::exec::testing

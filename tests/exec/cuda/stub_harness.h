@@ -1,0 +1,25 @@
+// What the tests of the CUDA backend's host logic share.
+#pragma once
+
+#include <memory>
+
+#include "tests/exec/cuda/sample_run.h"
+#include "tests/exec/cuda/stub_cuda.h"
+
+namespace lanescope::exec::testing {
+
+// The stub is the process's CUDA module while this lives.
+class StubGuard {
+ public:
+  explicit StubGuard(const StubOptions& options = {}) : stub_(std::make_unique<StubCuda>(options)) {
+    SetCudaModuleForTesting(stub_.get());
+  }
+  ~StubGuard() { SetCudaModuleForTesting(nullptr); }
+  StubCuda& operator*() const { return *stub_; }
+  StubCuda* operator->() const { return stub_.get(); }
+
+ private:
+  std::unique_ptr<StubCuda> stub_;
+};
+
+}  // namespace lanescope::exec::testing
