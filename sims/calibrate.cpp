@@ -184,6 +184,13 @@ SampleSummary Summarise(std::vector<int64_t> ns) {
   return summary;
 }
 
+std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches) {
+  for (OpSample& op : ops) {
+    if (op.fetched_bytes > 0) op.ns = std::max(op.ns / 2, op.ns - fetches.Ns(op.fetched_bytes));
+  }
+  return ops;
+}
+
 CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,
                          const Machine& machine, int warmup_steps) {
   CostTable table;

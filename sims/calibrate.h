@@ -20,6 +20,7 @@ struct OpSample {
   OpWork work;
   int64_t ns = 0;
   int step = 0;
+  int64_t fetched_bytes = 0;  // FetchedBytes of its command
 };
 
 struct CopySample {
@@ -42,6 +43,10 @@ struct SampleSummary {
 // two samples and a twentieth of all lie on either side; the main mode is the fuller one. Empty input: zeros.
 SampleSummary Summarise(std::vector<int64_t> ns);
 
+// The samples as they would be had every launch found its inputs in its own caches: less what `fetches` says
+// of their fetched bytes, but never less than half.
+std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches);
+
 // Steps below `warmup_steps` do not count. Samples without a positive time do not either (a timer too coarse
 // to see the op) unless an op has no other. Fills launches and copies of the table, sorted.
 CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,
@@ -50,10 +55,14 @@ CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySamp
 // Fits the gaps to measured steps of one schedule:
 //   gap       of a command that was ready before its queue's previous command ended: start - that end;
 //   hand-off  of a command that became ready, by the end of a command on another queue, when its own queue
-//             had been free for the gap already: start - that end;
+//             had been free for the gap already: start - that end. Not the first of its queue. The median:
+//             what is above it is waiting for a core. A kind without samples takes the mean of the others;
+//   driver    of the first command of a queue that began later than waking on a free core takes (100 us, or
+//   two
+//             hand-offs): its start - the step's start, the median; zero when more drivers were awake sooner;
 //   step      first start - the step's start; the step's end - last end.
-// Each is the mean of the samples without their lowest and highest fiftieth: sums of gaps are what makes a
-// step, so a mean, but one that a single preemption cannot move. No samples: zero.
+// Gaps and step are the mean of the samples without their lowest and highest fiftieth: sums of gaps are what
+// makes a step, so a mean, but one that a single preemption cannot move. No samples: zero.
 GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);
 
 // Relative half width (nine in ten) of the step times around their median, from what is common to a whole

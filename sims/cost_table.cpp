@@ -93,6 +93,9 @@ GapModel ParseGaps(const json& value) {
     gaps.gap_ns[kind][0] = Nanoseconds(&device, "compute_gap_ns");
     gaps.gap_ns[kind][1] = Nanoseconds(&device, "copy_gap_ns");
     gaps.issue_ns[kind] = Nanoseconds(&device, "issue_ns");
+    if (device.Has("compute_start_ns"))
+      gaps.driver_start_ns[kind][0] = Nanoseconds(&device, "compute_start_ns");
+    if (device.Has("copy_start_ns")) gaps.driver_start_ns[kind][1] = Nanoseconds(&device, "copy_start_ns");
     device.Finish();
   }
   JsonObject handoff(object.Require("handoff_ns"), "gaps.handoff_ns");
@@ -107,11 +110,27 @@ GapModel ParseGaps(const json& value) {
   return gaps;
 }
 
+FetchCurve ParseFetches(const json& list) {
+  std::vector<FetchCurve::Point> points;
+  for (size_t i = 0; i < list.size(); ++i) {
+    JsonObject object(list[i], fmt::format("fetches[{}]", i));
+    FetchCurve::Point point;
+    point.bytes = object.Integer("bytes", points.empty() ? 1 : points.back().bytes + 1, INT64_MAX);
+    point.ns = Nanoseconds(&object, "ns");
+    object.Finish();
+    points.push_back(point);
+  }
+  return FetchCurve(std::move(points));
+}
+
 InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
   JsonObject object(value, where);
   InterferenceMatrix matrix;
   matrix.cores = static_cast<int>(object.Integer("cores", 0, 1 << 20));
   matrix.copy_cores = NumberIn(&object, "copy_cores", 0, 1 << 20);
+  if (object.Has("slice_ns")) matrix.slice_ns = Nanoseconds(&object, "slice_ns");
+  if (object.Has("bytes_per_second"))
+    matrix.bytes_per_second = NumberIn(&object, "bytes_per_second", 0, 1e18);
   JsonObject slowdown(object.Require("slowdown"), where + ".slowdown");
   for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
     JsonObject row(slowdown.Require(kClassNames[victim]), where + ".slowdown." + kClassNames[victim]);
@@ -132,7 +151,11 @@ json MatrixJson(const InterferenceMatrix& matrix) {
       slowdown[kClassNames[victim]][kClassNames[beside]] = matrix.slowdown[victim][beside];
     }
   }
-  return {{"cores", matrix.cores}, {"copy_cores", matrix.copy_cores}, {"slowdown", slowdown}};
+  return {{"cores", matrix.cores},
+          {"copy_cores", matrix.copy_cores},
+          {"slice_ns", matrix.slice_ns},
+          {"bytes_per_second", matrix.bytes_per_second},
+          {"slowdown", slowdown}};
 }
 
 json LaunchJson(const LaunchCost& cost) {
@@ -153,7 +176,9 @@ json GapsJson(const GapModel& gaps) {
     devices.push_back({{"kind", DeviceKindName(kind)},
                        {"compute_gap_ns", gaps.gap(kind, LaneKind::kCompute)},
                        {"copy_gap_ns", gaps.gap(kind, LaneKind::kCopy)},
-                       {"issue_ns", gaps.issue(kind)}});
+                       {"issue_ns", gaps.issue(kind)},
+                       {"compute_start_ns", gaps.driver_start(kind, LaneKind::kCompute)},
+                       {"copy_start_ns", gaps.driver_start(kind, LaneKind::kCopy)}});
   }
   json handoff = json::object();
   for (size_t from = 0; from < kNumLaneKinds; ++from) {
@@ -206,6 +231,7 @@ CostTable ParseCostTable(std::string_view text) {
     table.interference.gpu = ParseMatrix(both.Require("gpu"), "interference.gpu");
     both.Finish();
   }
+  if (object.Has("fetches")) table.fetches = ParseFetches(ListOf(&object, "fetches"));
   object.Finish();
   return table;
 }
@@ -242,6 +268,12 @@ std::string CostTableToJson(const CostTable& table) {
   if (table.has_interference) {
     root["interference"] = {{"host", MatrixJson(table.interference.host)},
                             {"gpu", MatrixJson(table.interference.gpu)}};
+  }
+  if (!table.fetches.empty()) {
+    json fetches = json::array();
+    for (const FetchCurve::Point& point : table.fetches.points())
+      fetches.push_back({{"bytes", point.bytes}, {"ns", point.ns}});
+    root["fetches"] = fetches;
   }
   return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

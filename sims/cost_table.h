@@ -8,6 +8,7 @@
 
 #include "core/machine.h"
 #include "core/op.h"
+#include "sims/fetch_cost.h"
 #include "sims/gap_model.h"
 #include "sims/interference.h"
 
@@ -46,6 +47,7 @@ struct CostTable {
   GapModel gaps;
   bool has_interference = false;
   Interference interference;
+  FetchCurve fetches;
   double common_spread = 0;  // relative half width of what moves a whole run together (clock, neighbours)
 };
 

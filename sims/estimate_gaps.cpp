@@ -8,6 +8,11 @@ namespace {
 
 using Samples = std::vector<double>;
 
+// A start within this multiple of what is usual, or within the time that waking takes on a free core, was in
+// time.
+constexpr int64_t kInTime = 2;
+constexpr int64_t kWakeNs = 100'000;
+
 // Mean without the lowest and highest fiftieth; 0 of nothing.
 int64_t TrimmedMean(Samples samples) {
   if (samples.empty()) return 0;
@@ -16,6 +21,14 @@ int64_t TrimmedMean(Samples samples) {
   double sum = 0;
   for (size_t i = cut; i < samples.size() - cut; ++i) sum += samples[i];
   return std::max<int64_t>(0, std::llround(sum / static_cast<double>(samples.size() - 2 * cut)));
+}
+
+// 0 of nothing.
+int64_t Median(Samples samples) {
+  if (samples.empty()) return 0;
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return std::max<int64_t>(0, std::llround(*middle));
 }
 
 // A command, the one before it on its queue, and the dependency that ended last.
@@ -42,15 +55,34 @@ class GapSampler {
   // After FinishGaps: needs to know how long a queue is busy with its gap.
   void AddHandoffs(const MeasuredStep& step, const GapModel& gaps) {
     for (const Start& start : StartsOf(step)) {
-      if (start.released < 0) continue;
+      if (start.released < 0 || start.previous < 0) continue;
       const Queue& from = QueueOf(start.released);
       const Queue& to = QueueOf(start.command);
       if (&from == &to) continue;
       const int64_t ready = Ready(step, start);
       const int64_t gap = gaps.gap(machine_.device(to.device).kind, LaneOf(to.kind));
-      if (start.previous >= 0 && ready < End(step, start.previous) + gap) continue;
+      if (ready < End(step, start.previous) + gap) continue;
       handoffs_[static_cast<size_t>(LaneOf(from.kind))][static_cast<size_t>(LaneOf(to.kind))].push_back(
           static_cast<double>(Begin(step, start.command) - ready));
+    }
+  }
+
+  // After FinishHandoffs. A first command that could have begun earlier tells when its driver was awake; one
+  // that followed its dependency at once says that the driver was awake in time.
+  void AddDriverStarts(const MeasuredStep& step, const GapModel& gaps) {
+    for (const Start& start : StartsOf(step)) {
+      if (start.previous >= 0) continue;
+      const Queue& queue = QueueOf(start.command);
+      const LaneKind lane = LaneOf(queue.kind);
+      int64_t usual = kWakeNs;
+      if (start.released >= 0) {
+        usual = std::max(usual, kInTime * gaps.handoff(LaneOf(QueueOf(start.released).kind), lane));
+      }
+      const bool late = Begin(step, start.command) - Ready(step, start) > usual;
+      const auto kind = static_cast<size_t>(machine_.device(queue.device).kind);
+      auto& samples =
+          late ? late_[kind][static_cast<size_t>(lane)] : in_time_[kind][static_cast<size_t>(lane)];
+      samples.push_back(static_cast<double>(Begin(step, start.command) - step.start_ns));
     }
   }
 
@@ -69,14 +101,34 @@ class GapSampler {
       }
     }
   }
-  void FinishRest(GapModel* gaps) const {
+  void FinishHandoffs(GapModel* gaps) const {
+    int64_t sum = 0, kinds = 0;
     for (size_t from = 0; from < kNumLaneKinds; ++from) {
       for (size_t to = 0; to < kNumLaneKinds; ++to) {
-        gaps->handoff_ns[from][to] = TrimmedMean(handoffs_[from][to]);
+        gaps->handoff_ns[from][to] = Median(handoffs_[from][to]);
+        if (handoffs_[from][to].empty()) continue;
+        sum += gaps->handoff_ns[from][to];
+        ++kinds;
       }
     }
+    for (size_t from = 0; kinds > 0 && from < kNumLaneKinds; ++from) {
+      for (size_t to = 0; to < kNumLaneKinds; ++to) {
+        if (handoffs_[from][to].empty()) gaps->handoff_ns[from][to] = sum / kinds;
+      }
+    }
+  }
+  void FinishStep(GapModel* gaps) const {
     gaps->step_start_ns = TrimmedMean(step_start_);
     gaps->step_finish_ns = TrimmedMean(step_finish_);
+    for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
+      for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
+        const int64_t start = Median(late_[kind][lane]);
+        const Samples& in_time = in_time_[kind][lane];
+        const auto sooner = static_cast<size_t>(std::count_if(
+            in_time.begin(), in_time.end(), [&](double at) { return at < static_cast<double>(start); }));
+        if (late_[kind][lane].size() > sooner) gaps->driver_start_ns[kind][lane] = start;
+      }
+    }
   }
 
  private:
@@ -122,6 +174,7 @@ class GapSampler {
   const Predecessors predecessors_;
   Samples gaps_[kNumDeviceKinds][kNumLaneKinds];
   Samples handoffs_[kNumLaneKinds][kNumLaneKinds];
+  Samples late_[kNumDeviceKinds][kNumLaneKinds], in_time_[kNumDeviceKinds][kNumLaneKinds];
   Samples step_start_, step_finish_;
 };
 
@@ -132,11 +185,13 @@ GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::spa
   GapModel gaps;
   for (const MeasuredStep& step : steps) sampler.AddGaps(step);
   sampler.FinishGaps(&gaps);
+  for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, gaps);
+  sampler.FinishHandoffs(&gaps);
   for (const MeasuredStep& step : steps) {
-    sampler.AddHandoffs(step, gaps);
+    sampler.AddDriverStarts(step, gaps);
     sampler.AddStep(step);
   }
-  sampler.FinishRest(&gaps);
+  sampler.FinishStep(&gaps);
   return gaps;
 }
 

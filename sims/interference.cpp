@@ -24,15 +24,36 @@ CommandClass ClassOf(const OpWork& work) {
                                                                         : CommandClass::kMemory;
 }
 
-double Slowdown(const InterferenceMatrix& matrix, const DomainLoad& load, CommandClass victim) {
-  const auto row = static_cast<size_t>(victim);
-  double factor = 1;
-  for (size_t beside = 0; beside < kNumCommandClasses; ++beside) {
-    const int others = load.active[beside] - (beside == row ? 1 : 0);
-    factor += others * (matrix.slowdown[row][beside] - 1);
+double DemandOf(CommandClass command_class, const OpWork& work, int64_t alone_ns,
+                const InterferenceMatrix& matrix) {
+  if (command_class != CommandClass::kMemory || matrix.bytes_per_second <= 0) return 1;
+  if (alone_ns <= 0 || work.bytes <= 0) return 0;
+  const double rate = 1e9 * static_cast<double>(work.bytes) / static_cast<double>(alone_ns);
+  return std::min(1.0, rate / matrix.bytes_per_second);
+}
+
+int CoresOf(const OpWork& work, int workers) {
+  // A float read and a float written an element.
+  constexpr int64_t kBytesPerElement = 8;
+  const int64_t elements = std::max(work.bytes / kBytesPerElement, work.flops / 2);
+  return static_cast<int>(std::clamp<int64_t>(elements / kPieceElements, 1, std::max(1, workers)));
+}
+
+DomainSlowdown::DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load) {
+  for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
+    own_[victim] = matrix.slowdown[victim][victim] - 1;
+    for (size_t beside = 0; beside < kNumCommandClasses; ++beside)
+      excess_[victim] += load.demand[beside] * (matrix.slowdown[victim][beside] - 1);
   }
-  if (matrix.cores > 0) factor *= std::max(1.0, load.cores / matrix.cores);
-  return factor;
+  if (matrix.cores <= 0) return;
+  copy_share_ = std::max(1.0, load.cores / matrix.cores);
+  const double copies = load.demand[static_cast<size_t>(CommandClass::kCopy)];
+  launch_share_ = std::max(copy_share_, 1 + copies * matrix.copy_cores / matrix.cores);
+}
+
+double Slowdown(const InterferenceMatrix& matrix, const DomainLoad& load, CommandClass victim,
+                double demand) {
+  return DomainSlowdown(matrix, load).Of(victim, demand);
 }
 
 }  // namespace lanescope

@@ -14,6 +14,7 @@ constexpr double kLeft = 90, kRight = 290, kTop = 50, kBottom = 60;
 constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
 constexpr int kYTicks = 6;
 constexpr size_t kMaxLabel = 34;
+constexpr double kMarkWidth = 70, kMarkHeight = 14;
 constexpr std::array<const char*, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                  "#E69F00", "#56B4E9", "#000000"};
 constexpr std::array<const char*, 3> kDashes = {"", "7 3", "2 3"};
@@ -104,7 +105,9 @@ class Chart {
     Text(kLeft, kTop - 22, spec_.title, "start", "font-size=\"15\" font-weight=\"bold\"");
     DrawXAxis();
     DrawYAxis();
-    for (const PlotMark& mark : spec_.marks) DrawMark(mark);
+    std::vector<PlotMark> marks = spec_.marks;
+    std::stable_sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+    for (const PlotMark& mark : marks) DrawMark(mark);
     for (size_t i = 0; i < spec_.series.size(); ++i) DrawSeries(i);
     return svg_ + "</svg>\n";
   }
@@ -155,8 +158,15 @@ class Chart {
 
   void DrawMark(const PlotMark& mark) {
     if (!(mark.x >= spec_.x.front() && mark.x <= spec_.x.back())) return;
-    Line(X(mark.x), kTop, X(mark.x), kTop + kPlotHeight, "#888888", "2 4");
-    Text(X(mark.x), kTop - 6, mark.label, "middle", "fill=\"#555555\" font-size=\"11\"");
+    const double x = X(mark.x);
+    Line(x, kTop, x, kTop + kPlotHeight, "#888888", "2 4");
+    // The first row where it does not run into the label before.
+    size_t row = 0;
+    while (row < mark_ends_.size() && mark_ends_[row] > x) ++row;
+    if (row == mark_ends_.size()) mark_ends_.push_back(0);
+    mark_ends_[row] = x + kMarkWidth;
+    Text(x + 4, kTop + kMarkHeight * static_cast<double>(row + 1), mark.label, "start",
+         "fill=\"#555555\" font-size=\"11\"");
   }
 
   void DrawSeries(size_t index) {
@@ -181,6 +191,7 @@ class Chart {
 
   const PlotSpec& spec_;
   double y_step_ = 1, y_max_ = 1;
+  std::vector<double> mark_ends_;  // by row of labels: where its last one ends
   std::string svg_;
 };
 

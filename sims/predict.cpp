@@ -129,23 +129,36 @@ GapModel EffectiveGaps(const PredictionSettings& settings) {
 }  // namespace
 
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
-                                  const Machine& machine, const CostModel& costs) {
+                                  const Machine& machine, const CostModel& costs,
+                                  const Interference* interference, const FetchCurve* fetches) {
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
   std::vector<TensorInfo> inputs;
-  for (const Command& command : schedule.commands) {
+  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
     CostEstimate estimate{.calibrated = true};
     CommandClass command_class = CommandClass::kCopy;
+    double demand = 1;
+    int cores = 1;
     std::string kind;
     if (command.kind == CommandKind::kLaunch) {
       const Node& node = graph.node(command.node);
-      const int device = schedule.queues[static_cast<size_t>(command.queue)].device;
+      const int number = schedule.queues[static_cast<size_t>(command.queue)].device;
+      const DeviceSpec& device = machine.device(number);
       inputs.clear();
       for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
       const auto outputs = info.outputs(command.node);
-      estimate = costs.Launch(machine, device, node, inputs, outputs);
-      command_class = ClassOf(WorkOf(node, inputs, outputs));
-      kind = fmt::format("{} {}", node.op, device);
+      estimate = costs.Launch(machine, number, node, inputs, outputs);
+      const OpWork work = WorkOf(node, inputs, outputs);
+      command_class = ClassOf(work);
+      if (interference != nullptr) {
+        const bool host = InterferenceDomain(device) == 0;
+        demand = DemandOf(command_class, work, estimate.ns, host ? interference->host : interference->gpu);
+      }
+      cores = CoresOf(work, device.workers);
+      if (fetches != nullptr && fetched[c] > 0) estimate.ns += fetches->Ns(fetched[c]);
+      kind = fmt::format("{} {}", node.op, number);
     } else if (command.kind == CommandKind::kCopy) {
       const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
       estimate = costs.Copy(machine, src, dst, command.bytes);
@@ -153,6 +166,8 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     }
     estimates.costs.ns.push_back(estimate.ns);
     estimates.costs.classes.push_back(command_class);
+    estimates.costs.demands.push_back(demand);
+    estimates.costs.cores.push_back(cores);
     estimates.spread_ns.push_back(estimate.spread_ns);
     estimates.calibrated.push_back(estimate.calibrated);
     estimates.kind.push_back(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
@@ -163,6 +178,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
 PredictionSettings SettingsOf(const CalibratedCost& costs) {
   return {.gaps = costs.table().gaps,
           .interference = costs.interference(),
+          .fetches = costs.table().fetches.empty() ? nullptr : &costs.table().fetches,
           .common_spread = costs.table().common_spread,
           .simulation = {}};
 }
@@ -182,7 +198,9 @@ Prediction Predict(const Schedule& schedule, const Machine& machine, const Comma
 
 Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                    const Machine& machine, const CostModel& costs, const PredictionSettings& settings) {
-  return Predict(schedule, machine, EstimateCommands(graph, info, schedule, machine, costs), settings);
+  const CommandEstimates estimates =
+      EstimateCommands(graph, info, schedule, machine, costs, settings.interference, settings.fetches);
+  return Predict(schedule, machine, estimates, settings);
 }
 
 }  // namespace lanescope

@@ -14,6 +14,7 @@
 #include "core/schedule.h"
 #include "sims/cost_model.h"
 #include "sims/critical_path.h"
+#include "sims/fetch_cost.h"
 #include "sims/simulator.h"
 
 namespace lanescope {
@@ -25,8 +26,12 @@ struct CommandEstimates {
   std::vector<char> calibrated;
   std::vector<int> kind;  // commands of one kind (op and device; devices of a copy) err together
 };
+// `interference` gives the rates that demands are shares of; null: no measured interference, every demand is
+// full. `fetches` is added to launches that read first what a copy brought (FetchedBytes); null: nothing is.
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
-                                  const Machine& machine, const CostModel& costs);
+                                  const Machine& machine, const CostModel& costs,
+                                  const Interference* interference = nullptr,
+                                  const FetchCurve* fetches = nullptr);
 
 struct CopyTraffic {
   int64_t count = 0;
@@ -48,6 +53,7 @@ struct Prediction {
 struct PredictionSettings {
   GapModel gaps;
   const Interference* interference = nullptr;
+  const FetchCurve* fetches = nullptr;
   double common_spread = 0;  // CostTable::common_spread
   SimulationOptions simulation;
   int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules

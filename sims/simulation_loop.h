@@ -1,71 +1,20 @@
-// Inside of the simulator: its prepared data and the event loop. Included by simulator.cpp alone.
+// The simulator's event loop. Included by simulator.cpp alone.
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
-#include "core/dispatch.h"
 #include "core/error.h"
+#include "sims/domain_loads.h"
+#include "sims/handoff_heap.h"
+#include "sims/lane_state.h"
 #include "sims/link_sharing.h"
+#include "sims/simulation_plan.h"
 #include "sims/simulator.h"
 #include "sims/ticks.h"
 #include "sims/timer_tree.h"
 
 namespace lanescope {
-
-// A command as the loop touches it. One record of 32 bytes and not one array a field: releasing a command
-// reads most of it at a place that is not in the cache.
-struct alignas(32) Task {
-  int pending = 0;  // dependencies not yet satisfied
-  int rank = 0;
-  int queue = 0;
-  int released = -1;
-  Ticks duration = 0;
-  int first_successor = 0;
-  int end_successor = 0;
-};
-
-struct CopyRoute {
-  int first = 0, count = 0;  // into route_resources
-  Ticks latency = 0;
-  double bandwidth = 0;  // bytes per tick
-};
-
-struct Lane {
-  Ticks gap = 0;
-  Ticks issue = 0;  // in-order queues whose driver issues ahead
-  LaneKind kind = LaneKind::kCompute;
-  int domain = -1;   // of shared silicon
-  double cores = 0;  // host cores that a launch on it keeps busy
-};
-
-struct SimulationPlan {
-  std::vector<Task> tasks;
-  std::vector<char> sync;  // Record or Wait: no gap around it. Empty: there are none
-  const int* successors = nullptr;
-  std::vector<Lane> lanes;
-  std::vector<std::vector<int>> orders;  // of in-order queues
-  Ticks handoff[kNumLaneKinds][kNumLaneKinds] = {};
-  bool any_handoff = false;
-  Ticks step_start = 0, step_finish = 0;
-  // Copies over links; empty without sharing.
-  std::vector<int> route_of;  // by command; -1: none
-  std::vector<int64_t> bytes;
-  std::vector<CopyRoute> routes;
-  std::vector<int> route_resources;
-  std::vector<double> capacities;  // bytes per tick
-  int max_hops = 0;
-  // Interference; empty without.
-  std::vector<InterferenceMatrix> domains;
-  std::vector<std::vector<int>> domain_queues;
-};
-
-// What is kept from run to run only to save allocation.
-struct SimulationScratch {
-  std::vector<Task> tasks;
-  std::vector<ReadyQueue> ready;
-};
 
 // One run. kShared: copies share links. kInterfere: commands slow each other down.
 template <bool kShared, bool kInterfere>
@@ -76,15 +25,13 @@ class SimulationLoop {
       : plan_(plan),
         tasks_(scratch->tasks.data()),
         ready_(scratch->ready.data()),
-        costs_(costs),
         times_(result->times.data()),
         busy_(result->queue_busy_ns.data()),
         timers_(plan.lanes.size()),
         lanes_(plan.lanes.size()),
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.lanes.size()),
                  plan.max_hops),
-        loads_(plan.domains.size()),
-        domain_dirty_(plan.domains.size()) {
+        domains_(plan, costs) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
     touched_.reserve(plan.lanes.size());
   }
@@ -105,36 +52,19 @@ class SimulationLoop {
 
  private:
   static constexpr int kFinished = -1;  // of Task::pending
-  enum class Phase : uint8_t { kFixed, kWaiting, kWorking, kFlowing };
-  struct LaneState {
-    int running = -1;
-    int previous = -1;
-    bool touched = false;
-    bool active = false;  // counted in its domain's load
-    Phase phase = Phase::kFixed;
-    CommandClass load_class = CommandClass::kMemory;
-    Ticks free_at = 0;
-    Ticks started = 0;
-    Ticks issued = 0;
-    // kWorking: ticks of work left at `updated`, done at 1 / slowdown.
-    double remaining = 0;
-    double slowdown = 1;
-    Ticks updated = 0;
-  };
-  struct Handoff {
-    Ticks time;
-    int command;
-    bool operator>(const Handoff& other) const {
-      return time != other.time ? time > other.time : command > other.command;
-    }
-  };
-
+  using Phase = LaneState::Phase;
   Task& task(int command) { return tasks_[static_cast<size_t>(command)]; }
   LaneState& lane(int queue) { return lanes_[static_cast<size_t>(queue)]; }
   bool IsSync(int command) const { return !plan_.sync.empty() && plan_.sync[static_cast<size_t>(command)]; }
 
   void ReleaseRoots() {
     now_ = plan_.step_start;
+    for (size_t q = 0; q < lanes_.size(); ++q) {
+      if (plan_.lanes[q].first_pick <= now_) continue;
+      lanes_[q].running = LaneState::kAsleep;
+      lanes_[q].phase = Phase::kStarting;
+      timers_.Set(static_cast<int>(q), plan_.lanes[q].first_pick);
+    }
     for (size_t c = 0; c < plan_.tasks.size(); ++c) {
       if (tasks_[c].pending == 0) MakeReady(static_cast<int>(c));
     }
@@ -155,18 +85,14 @@ class SimulationLoop {
   // Moves to the next instant and lets everything happen that is due.
   void Advance() {
     Ticks next = timers_.EarliestTime();
-    if (!handoffs_.empty()) next = std::min(next, handoffs_.front().time);
+    next = std::min(next, handoffs_.EarliestTime());
     if (next == kNever) ThrowStuck();
     if (next > kMaxTicks) {
       Throw(Code::kOutOfRange, "virtual time exceeds 26 days; check the costs, gaps and link bandwidths");
     }
     now_ = next;
     while (timers_.EarliestTime() == now_) Expire(timers_.Earliest());
-    while (!handoffs_.empty() && handoffs_.front().time == now_) {
-      std::pop_heap(handoffs_.begin(), handoffs_.end(), std::greater<>());
-      MakeReady(handoffs_.back().command);
-      handoffs_.pop_back();
-    }
+    while (handoffs_.EarliestTime() == now_) MakeReady(handoffs_.Pop());
   }
 
   [[noreturn]] void ThrowStuck() const {
@@ -201,8 +127,7 @@ class SimulationLoop {
     Begin(queue, command, start);
   }
 
-  // What a command's end will touch is fetched while others run: its list of successors now, and the tasks on
-  // it when the next command is dispatched and the list has arrived.
+  // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
   void PrefetchSuccessors(int command) {
     __builtin_prefetch(plan_.successors + task(command).first_successor);
     if (fetching_ >= 0) {
@@ -258,38 +183,34 @@ class SimulationLoop {
       state.updated = now_;
       timers_.Set(queue, now_ + duration);
     }
-    if constexpr (kInterfere) AddLoad(queue, command, +1);
+    if constexpr (kInterfere) domains_.Enter(plan_.lanes[static_cast<size_t>(queue)], command, &state);
   }
 
-  // Alone, the flow takes the copy's given time less the latency: a slower copy than its links is limited,
-  // a faster one (by its size-to-time table) counts as fewer bytes. Differences below a ns are rounding.
   void BeginFlow(int queue, int command, const CopyRoute& route) {
     lane(queue).phase = Phase::kFlowing;
-    const auto moving = static_cast<double>(task(command).duration - route.latency);
-    auto bytes = static_cast<double>(plan_.bytes[static_cast<size_t>(command)]);
-    double limit = route.bandwidth;
-    const double alone = bytes / route.bandwidth;
-    if (alone < moving - kTicksPerNs) {
-      limit = bytes / moving;
-    } else if (alone > moving + kTicksPerNs) {
-      bytes = moving * route.bandwidth;
-    }
+    const Flow flow = FlowAlone(route, plan_.bytes[static_cast<size_t>(command)], task(command).duration);
     sharing_.Start(queue, now_,
-                   {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, bytes,
-                   limit);
+                   {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
+                   flow.limit);
   }
 
   void Expire(int queue) {
     LaneState& state = lane(queue);
     timers_.Set(queue, kNever);
     if (state.phase == Phase::kWaiting) return BeginMoving(queue);
+    if (state.phase == Phase::kStarting) return Awake(queue);
     if constexpr (kShared) {
       if (state.phase == Phase::kFlowing) sharing_.End(queue);
     }
-    if constexpr (kInterfere) {
-      if (state.active) AddLoad(queue, state.running, -1);
-    }
+    if constexpr (kInterfere) domains_.Leave(plan_.lanes[static_cast<size_t>(queue)], &state);
     Finish(queue);
+  }
+
+  void Awake(int queue) {
+    LaneState& state = lane(queue);
+    state.phase = Phase::kFixed;
+    state.running = LaneState::kIdle;
+    Touch(queue);
   }
 
   void Finish(int queue) {
@@ -328,73 +249,40 @@ class SimulationLoop {
       t.released = by;
     }
     if (t.pending > 0) return;
-    if (ready_at <= now_) return MakeReady(command);
-    handoffs_.push_back({ready_at, command});
-    std::push_heap(handoffs_.begin(), handoffs_.end(), std::greater<>());
-  }
-
-  void AddLoad(int queue, int command, int sign) {
-    const Lane& about = plan_.lanes[static_cast<size_t>(queue)];
-    if (about.domain < 0) return;
-    LaneState& state = lane(queue);
-    state.active = sign > 0;
-    if (sign > 0) {
-      state.load_class = about.kind == LaneKind::kCopy ? CommandClass::kCopy
-                         : costs_.classes.empty()      ? CommandClass::kMemory
-                                                       : costs_.classes[static_cast<size_t>(command)];
+    if constexpr (kInterfere) {
+      if (t.queue != queue && lane(t.queue).running < 0)
+        ready_at += domains_.CoreWait(t.queue, lanes_, timers_, now_);
     }
-    const auto domain = static_cast<size_t>(about.domain);
-    DomainLoad& load = loads_[domain];
-    load.active[static_cast<size_t>(state.load_class)] += sign;
-    const bool copy = state.load_class == CommandClass::kCopy;
-    load.cores += sign * (copy ? plan_.domains[domain].copy_cores : about.cores);
-    domain_dirty_[domain] = 1;
-    any_domain_dirty_ = true;
+    if (ready_at <= now_) return MakeReady(command);
+    handoffs_.Push(ready_at, command);
   }
 
   // Rates after all that changed at this instant.
   void Settle() {
-    if constexpr (kInterfere) {
-      if (any_domain_dirty_) {
-        for (size_t domain = 0; domain < domain_dirty_.size(); ++domain) {
-          if (domain_dirty_[domain]) SettleDomain(domain);
-        }
-        any_domain_dirty_ = false;
-      }
-    }
+    if constexpr (kInterfere) domains_.Settle(lanes_, [this](int queue, double by) { SlowDown(queue, by); });
     if constexpr (kShared) {
       if (!sharing_.dirty()) return;
       for (const int queue : sharing_.Solve(now_)) timers_.Set(queue, sharing_.finish(queue));
     }
   }
 
-  void SettleDomain(size_t domain) {
-    domain_dirty_[domain] = 0;
-    double slowdown[kNumCommandClasses];
-    for (int c = 0; c < kNumCommandClasses; ++c) {
-      slowdown[c] = Slowdown(plan_.domains[domain], loads_[domain], static_cast<CommandClass>(c));
-    }
-    for (const int queue : plan_.domain_queues[domain]) {
-      LaneState& state = lane(queue);
-      if (!state.active) continue;
-      const double now_slower = slowdown[static_cast<size_t>(state.load_class)];
-      if (state.phase == Phase::kFlowing) {
-        sharing_.SetSlowdown(queue, now_slower);
-      } else if (now_slower != state.slowdown) {
-        state.remaining -= static_cast<double>(now_ - state.updated) / state.slowdown;
-        state.remaining = std::max(state.remaining, 0.0);
-        state.updated = now_;
-        state.slowdown = now_slower;
-        const double wait = std::min(state.remaining * now_slower, static_cast<double>(kMaxTicks));
-        timers_.Set(queue, now_ + static_cast<Ticks>(wait + 0.5));
-      }
+  void SlowDown(int queue, double slowdown) {
+    LaneState& state = lane(queue);
+    if (state.phase == Phase::kFlowing) {
+      sharing_.SetSlowdown(queue, slowdown);
+    } else if (slowdown != state.slowdown) {
+      state.remaining -= static_cast<double>(now_ - state.updated) / state.slowdown;
+      state.remaining = std::max(state.remaining, 0.0);
+      state.updated = now_;
+      state.slowdown = slowdown;
+      const double wait = std::min(state.remaining * slowdown, static_cast<double>(kMaxTicks));
+      timers_.Set(queue, now_ + static_cast<Ticks>(wait + 0.5));
     }
   }
 
   const SimulationPlan& plan_;
   Task* tasks_;
   ReadyQueue* ready_;
-  const CommandCosts& costs_;
   CommandTime* times_;
   int64_t* busy_;
   Ticks now_ = 0;
@@ -403,12 +291,10 @@ class SimulationLoop {
   TimerTree timers_;
   std::vector<LaneState> lanes_;
   std::vector<int> touched_;
-  std::vector<Handoff> handoffs_;
+  HandoffHeap handoffs_;
   std::vector<Ticks> ready_at_;
   LinkSharing sharing_;
-  std::vector<DomainLoad> loads_;
-  std::vector<char> domain_dirty_;
-  bool any_domain_dirty_ = false;
+  DomainLoads domains_;
 };
 
 }  // namespace lanescope

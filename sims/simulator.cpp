@@ -46,6 +46,7 @@ void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel&
       lane.gap = TicksOf(gaps.gap(device.kind, lane.kind));
       if (queue.in_order) lane.issue = TicksOf(gaps.issue(device.kind));
     }
+    if (options.step_overhead) lane.first_pick = TicksOf(gaps.driver_start(device.kind, lane.kind));
     plan->lanes.push_back(lane);
   }
   plan->orders = QueueOrders(schedule);
@@ -121,7 +122,8 @@ void PlanInterference(const Schedule& schedule, const Machine& machine, const In
 }
 
 void CheckCosts(const CommandCosts& costs, size_t commands) {
-  if (costs.ns.size() != commands || (!costs.classes.empty() && costs.classes.size() != commands)) {
+  const auto fits = [&](const auto& list) { return list.empty() || list.size() == commands; };
+  if (costs.ns.size() != commands || !fits(costs.classes) || !fits(costs.demands) || !fits(costs.cores)) {
     Throw(Code::kInvalidArgument, "{} costs for {} commands; give one each", costs.ns.size(), commands);
   }
 }

@@ -17,8 +17,11 @@ namespace lanescope {
 struct CommandCosts {
   // ns that the command takes alone on the machine. For a copy this includes the latency of its route.
   std::vector<int64_t> ns;
-  // Used with interference only; empty: every launch is kMemory. Copies are always kCopy.
-  std::vector<CommandClass> classes;
+  // Used with interference only. Empty: every launch is kMemory, of full demand (DemandOf), on all workers of
+  // its device. Copies are always kCopy of full demand.
+  std::vector<CommandClass> classes = {};
+  std::vector<double> demands = {};
+  std::vector<int> cores = {};
 };
 
 // Every effect can be switched off by itself, so that an ablation shows what each explains.

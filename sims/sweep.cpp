@@ -42,7 +42,8 @@ class SweptCandidate {
         settings_(settings),
         candidate_(candidate),
         range_(range),
-        estimates_(EstimateCommands(*candidate.graph, *candidate.info, *candidate.schedule, machine, costs)) {
+        estimates_(EstimateCommands(*candidate.graph, *candidate.info, *candidate.schedule, machine, costs,
+                                    settings.interference, settings.fetches)) {
     settings_.draws = 0;
   }
 

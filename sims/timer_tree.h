@@ -34,6 +34,7 @@ class TimerTree {
   }
   int Earliest() const { return nodes_[1].timer; }
   Ticks EarliestTime() const { return nodes_[1].time; }
+  Ticks TimeOf(int timer) const { return nodes_[leaves_ + static_cast<size_t>(timer)].time; }
 
  private:
   struct Node {

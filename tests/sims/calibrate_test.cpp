@@ -170,6 +170,15 @@ TEST_F(GapEstimate, RecoversTheGapsOfASyntheticRun) {
   EXPECT_EQ(found.handoff(LaneKind::kCopy, LaneKind::kCompute), 1700);
 }
 
+TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
+  // The compute drivers wake 400 us into the step, later than anything else would let them begin.
+  gaps_.driver_start_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;
+  const SyntheticRun run(schedule_, machine_, ns_, gaps_, 6);
+  const GapModel found = EstimateGaps(schedule_, machine_, GroupSteps(schedule_, run.events, 0));
+  EXPECT_EQ(found.driver_start(DeviceKind::kModelled, LaneKind::kCompute), 400'000);
+  EXPECT_EQ(found.handoff(LaneKind::kCopy, LaneKind::kCompute), 1700);
+}
+
 TEST_F(GapEstimate, ReplayWithMeasuredDurationsReproducesTheStep) {
   const SyntheticRun run(schedule_, machine_, ns_, gaps_, 8);
   const auto steps = GroupSteps(schedule_, run.events, 2);

@@ -77,6 +77,8 @@ CostTable SampleTable() {
   table.gaps.issue_ns.fill(7);
   table.gaps.step_start_ns = 8;
   table.gaps.step_finish_ns = 9;
+  table.gaps.driver_start_ns[0] = {10, 11};
+  table.fetches = FetchCurve({{64, 12}, {128, 13}});
   table.has_interference = true;
   table.interference.host = {
       .slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}}, .cores = 2, .copy_cores = 0.25};
@@ -91,6 +93,8 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(table.gaps.handoff(LaneKind::kCopy, LaneKind::kCompute), 5);
   EXPECT_DOUBLE_EQ(table.interference.host.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
+  EXPECT_EQ(table.gaps.driver_start_ns[0][1], 11);
+  EXPECT_EQ(table.fetches.Ns(128), 13);
 }
 
 TEST(CostTable, RefusesHostileFiles) {

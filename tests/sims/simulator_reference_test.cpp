@@ -114,15 +114,16 @@ class PlainSimulator {
     if (interference_ == nullptr || InterferenceDomain(machine_.device(queue_of(c).device)) != 0) return 1;
     const auto class_of = [&](size_t x) { return LaneOf(queue_of(x).kind) == LaneKind::kCopy ? 2u : 1u; };
     const InterferenceMatrix& host = interference_->host;
-    Real factor = 1, cores = 0;
+    Real factor = 1, cores = 0, copies = 0;
     for (size_t x = 0; x < items_.size(); ++x) {
       if (!Moving(x) || items_[x].alone == 0) continue;
       const DeviceSpec& device = machine_.device(queue_of(x).device);
       if (InterferenceDomain(device) != 0) continue;
       cores += class_of(x) == 2 ? host.copy_cores : device.workers;
+      copies += class_of(x) == 2 && class_of(c) != 2 ? host.copy_cores : 0;
       if (x != c) factor += host.slowdown[class_of(c)][class_of(x)] - 1;
     }
-    return host.cores > 0 ? factor * std::max<Real>(1, cores / host.cores) : factor;
+    return host.cores > 0 ? factor * std::max<Real>(1 + copies / host.cores, cores / host.cores) : factor;
   }
 
   void SetRates() {

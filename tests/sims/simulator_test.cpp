@@ -251,6 +251,23 @@ TEST_F(SimulatorTest, ACopySlowsComputeAndIsSlowedOnlyWhileItMoves) {
   EXPECT_EQ(result.times[1].end_ns, 144);
 }
 
+TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
+  // Both ready at 0; awake at 50 the queue picks the smaller rank, which became ready at 30.
+  GapModel gaps;
+  gaps.driver_start_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(LaneKind::kCompute)] =
+      50;
+  ScheduleMaker maker;
+  const int host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0));
+  const int first = maker.Launch(host, 30, {}, 0);
+  maker.Launch(a, 10, {}, 5);
+  maker.Launch(a, 10, {first}, 2);
+  const SimulationResult result = Run(maker, gaps);
+  EXPECT_EQ(result.times[0].start_ns, 0);
+  EXPECT_EQ(result.times[2].start_ns, 50);
+  EXPECT_EQ(result.times[1].start_ns, 60);
+  EXPECT_EQ(Run(maker, gaps, nullptr, {.step_overhead = false}).times[1].start_ns, 0);
+}
+
 TEST_F(SimulatorTest, RefusesBadCostsAndCircles) {
   ScheduleMaker maker;
   maker.Launch(maker.Queue(gpu(0)), 10);

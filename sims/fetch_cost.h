@@ -1,0 +1,37 @@
+// What a launch pays for inputs that another core has just written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/machine.h"
+#include "core/schedule.h"
+
+namespace lanescope {
+
+// Additional time of reading bytes that a copy on another core wrote, over reading bytes that the reader
+// wrote itself: measured at some sizes, straight lines from (0, 0) through them, constant beyond the last
+// (what exceeds the caches comes from further away in either case).
+class FetchCurve {
+ public:
+  struct Point {
+    int64_t bytes = 0;
+    int64_t ns = 0;
+  };
+  FetchCurve() = default;
+  // By increasing bytes, all positive.
+  explicit FetchCurve(std::vector<Point> points) : points_(std::move(points)) {}
+
+  bool empty() const { return points_.empty(); }
+  const std::vector<Point>& points() const { return points_; }
+  int64_t Ns(int64_t bytes) const;
+
+ private:
+  std::vector<Point> points_;
+};
+
+// By command: the bytes that copies bring and this launch reads first, on a device made of host threads (0
+// for everything else). Later readers on the device find them in its caches.
+std::vector<int64_t> FetchedBytes(const Schedule& schedule, const Machine& machine);
+
+}  // namespace lanescope

@@ -1,0 +1,36 @@
+// What a queue is doing at a moment of virtual time. Included by the simulator's loop alone.
+#pragma once
+
+#include <cstdint>
+
+#include "sims/interference.h"
+#include "sims/ticks.h"
+
+namespace lanescope {
+
+struct LaneState {
+  // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
+  // its bytes flow over links. kStarting: nothing runs, the driver is not awake yet.
+  enum class Phase : uint8_t { kFixed, kStarting, kWaiting, kWorking, kFlowing };
+  static constexpr int kIdle = -1;
+  static constexpr int kAsleep = INT32_MAX;  // in `running`, until the driver is awake
+
+  int running = kIdle;
+  int previous = -1;
+  bool touched = false;
+  bool active = false;  // counted in its domain's load
+  Phase phase = Phase::kFixed;
+  CommandClass load_class = CommandClass::kMemory;
+  Ticks free_at = 0;
+  Ticks started = 0;
+  Ticks issued = 0;
+  // kWorking: ticks of work left at `updated`, done at 1 / slowdown.
+  double remaining = 0;
+  double slowdown = 1;
+  Ticks updated = 0;
+  // What the running command asks of its domain, while active.
+  double demand = 0;
+  double cores = 0;
+};
+
+}  // namespace lanescope

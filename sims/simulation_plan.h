@@ -1,0 +1,85 @@
+// What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp
+// and the loop alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/dispatch.h"
+#include "sims/gap_model.h"
+#include "sims/interference.h"
+#include "sims/ticks.h"
+
+namespace lanescope {
+
+// A command as the loop touches it. One record of 32 bytes and not one array a field: releasing a command
+// reads most of it at a place that is not in the cache.
+struct alignas(32) Task {
+  int pending = 0;  // dependencies not yet satisfied
+  int rank = 0;
+  int queue = 0;
+  int released = -1;
+  Ticks duration = 0;
+  int first_successor = 0;
+  int end_successor = 0;
+};
+
+struct CopyRoute {
+  int first = 0, count = 0;  // into route_resources
+  Ticks latency = 0;
+  double bandwidth = 0;  // bytes per tick
+};
+
+struct Flow {
+  double bytes = 0;
+  double limit = 0;  // bytes per tick
+};
+
+// Alone, the flow takes the copy's given time less the latency: a slower copy than its links is limited,
+// a faster one (by its size-to-time table) counts as fewer bytes. Differences below a ns are rounding.
+inline Flow FlowAlone(const CopyRoute& route, int64_t bytes, Ticks duration) {
+  const auto moving = static_cast<double>(duration - route.latency);
+  const auto all = static_cast<double>(bytes);
+  const double alone = all / route.bandwidth;
+  if (alone < moving - kTicksPerNs) return {all, all / moving};
+  if (alone > moving + kTicksPerNs) return {moving * route.bandwidth, route.bandwidth};
+  return {all, route.bandwidth};
+}
+
+struct Lane {
+  Ticks gap = 0;
+  Ticks issue = 0;       // in-order queues whose driver issues ahead
+  Ticks first_pick = 0;  // when its driver is awake; not before the step's start
+  LaneKind kind = LaneKind::kCompute;
+  int domain = -1;   // of shared silicon
+  double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say
+};
+
+struct SimulationPlan {
+  std::vector<Task> tasks;
+  std::vector<char> sync;  // Record or Wait: no gap around it. Empty: there are none
+  const int* successors = nullptr;
+  std::vector<Lane> lanes;
+  std::vector<std::vector<int>> orders;  // of in-order queues
+  Ticks handoff[kNumLaneKinds][kNumLaneKinds] = {};
+  bool any_handoff = false;
+  Ticks step_start = 0, step_finish = 0;
+  // Copies over links; empty without sharing.
+  std::vector<int> route_of;  // by command; -1: none
+  std::vector<int64_t> bytes;
+  std::vector<CopyRoute> routes;
+  std::vector<int> route_resources;
+  std::vector<double> capacities;  // bytes per tick
+  int max_hops = 0;
+  // Interference; empty without.
+  std::vector<InterferenceMatrix> domains;
+  std::vector<std::vector<int>> domain_queues;
+};
+
+// What is kept from run to run only to save allocation.
+struct SimulationScratch {
+  std::vector<Task> tasks;
+  std::vector<ReadyQueue> ready;
+};
+
+}  // namespace lanescope
