@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "traces/launch_links.h"
 #include "traces/table_scan.h"
 
 namespace lanescope {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr std::string_view kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
 
 // A row of LANESCOPE_ACTIVITY.
 struct Origin {
@@ -81,75 +83,129 @@ void Attach(const Origin* origin, const TraceRun& run, Activity* activity) {
   }
 }
 
-void ReadLaunches(Database& database, const ProcessFilter& processes, Origins& origins, TextNumbers& texts,
-                  TraceRun* run) {
-  if (!database.HasTable(kKernels)) return;
-  TableScan scan(database, kKernels,
+// What reading an activity table needs.
+struct Reading {
+  Database& database;
+  const ProcessFilter& processes;
+  DeviceNumbers& devices;
+  Origins& origins;
+  const ApiCallIndex& calls;
+  int host_device;
+  TextNumbers& texts;
+  TraceRun* run;
+};
+
+// Columns that every activity table has, in this order.
+enum Shared { kStart, kEnd, kDevice, kStream, kCorrelation, kPid, kGraphNode, kNumShared };
+
+// False, and counted, for a row without usable times; such rows come from profilers that ran out of buffers.
+template <typename Activity>
+bool ReadShared(const TableScan& scan, const Reading& reading, Activity* activity) {
+  const std::optional<int64_t> start = scan.MaybeTime(kStart), end = scan.MaybeTime(kEnd);
+  if (!start || !end || *end < *start) {
+    ++reading.run->invalid_rows;
+    return false;
+  }
+  activity->start_ns = *start;
+  activity->end_ns = *end;
+  activity->global_pid = scan.Integer(kPid);
+  activity->device = reading.devices.Of(activity->global_pid, scan.Id(kDevice));
+  activity->stream = scan.Id(kStream);
+  activity->api = reading.calls.Find(activity->global_pid, scan.Integer(kCorrelation, -1), *start);
+  if (activity->api >= 0) {
+    activity->range = reading.run->api_calls[static_cast<size_t>(activity->api)].range;
+  }
+  return true;
+}
+
+const Origin* OriginOf(const TableScan& scan, const Reading& reading) {
+  return reading.origins.Find(scan.Integer(kPid), scan.Integer(kCorrelation, -1),
+                              scan.Integer(kGraphNode, -1));
+}
+
+void ReadLaunches(const Reading& reading) {
+  if (!reading.database.HasTable(kKernels)) return;
+  TableScan scan(reading.database, kKernels,
                  {{"start", true},
                   {"end", true},
                   {"deviceId", true},
                   {"streamId"},
                   {"correlationId"},
                   {"globalPid"},
+                  {"graphNodeId"},
                   {"demangledName"},
-                  {"shortName", true},
-                  {"graphNodeId"}});
+                  {"shortName"},
+                  {"mangledName"}});
   while (scan.Next()) {
-    if (!processes.Has(scan.Integer(5))) continue;
+    if (!reading.processes.Has(scan.Integer(kPid))) continue;
     TraceLaunch launch;
-    launch.start_ns = scan.Time(0);
-    launch.end_ns = scan.Time(1);
-    if (launch.end_ns < launch.start_ns) {
-      ++run->invalid_rows;
-      continue;
-    }
-    launch.device = scan.Id(2);
-    launch.stream = scan.Id(3);
-    launch.op = texts.Number(scan.Integer(7));
-    launch.name = texts.Number(scan.Integer(6, scan.Integer(7)));
-    Attach(origins.Find(scan.Integer(5), scan.Integer(4, -1), scan.Integer(8, -1)), *run, &launch);
-    run->launches.push_back(launch);
+    if (!ReadShared(scan, reading, &launch)) continue;
+    const int64_t full = scan.Integer(kNumShared, scan.Integer(kNumShared + 2, -1));
+    const int64_t brief = scan.Integer(kNumShared + 1, full);
+    launch.op = reading.texts.Number(brief);
+    launch.name = reading.texts.Number(full >= 0 ? full : brief);
+    Attach(OriginOf(scan, reading), *reading.run, &launch);
+    reading.run->launches.push_back(launch);
   }
 }
 
-void ReadCopies(Database& database, const ProcessFilter& processes, Origins& origins, int host_device,
-                TraceRun* run) {
-  if (!database.HasTable(kCopies)) return;
-  TableScan scan(database, kCopies,
+void ReadCopies(const Reading& reading) {
+  if (!reading.database.HasTable(kCopies)) return;
+  TableScan scan(reading.database, kCopies,
                  {{"start", true},
                   {"end", true},
                   {"deviceId", true},
                   {"streamId"},
                   {"correlationId"},
                   {"globalPid"},
+                  {"graphNodeId"},
                   {"bytes", true},
                   {"copyKind", true},
                   {"srcKind"},
                   {"dstKind"},
                   {"srcDeviceId"},
-                  {"dstDeviceId"},
-                  {"graphNodeId"}});
+                  {"dstDeviceId"}});
   while (scan.Next()) {
-    if (!processes.Has(scan.Integer(5))) continue;
+    if (!reading.processes.Has(scan.Integer(kPid))) continue;
     TraceCopy copy;
-    copy.start_ns = scan.Time(0);
-    copy.end_ns = scan.Time(1);
-    if (copy.end_ns < copy.start_ns) {
-      ++run->invalid_rows;
-      continue;
-    }
-    copy.device = scan.Id(2);
-    copy.stream = scan.Id(3);
-    copy.bytes = scan.Size(6);
-    CopyColumns columns{scan.Integer(7), scan.Maybe(8), scan.Maybe(9), copy.device, {}, {}};
-    if (!scan.IsNull(10)) columns.src_device = scan.Id(10);
-    if (!scan.IsNull(11)) columns.dst_device = scan.Id(11);
-    const CopyRoute route = ClassifyCopy(columns, host_device);
+    if (!ReadShared(scan, reading, &copy)) continue;
+    copy.bytes = scan.Size(kNumShared);
+    const int64_t kind = scan.Integer(kNumShared + 1);
+    CopyColumns columns{kind, scan.Maybe(kNumShared + 2), scan.Maybe(kNumShared + 3), copy.device, {}, {}};
+    const auto end_device = [&](int column) -> std::optional<int> {
+      if (scan.IsNull(column)) return std::nullopt;
+      return reading.devices.Of(copy.global_pid, scan.Id(column));
+    };
+    columns.src_device = end_device(kNumShared + 4);
+    columns.dst_device = end_device(kNumShared + 5);
+    const CopyRoute route = ClassifyCopy(columns, reading.host_device);
     copy.src = route.src;
     copy.dst = route.dst;
     copy.copy_class = route.copy_class;
-    Attach(origins.Find(scan.Integer(5), scan.Integer(4, -1), scan.Integer(12, -1)), *run, &copy);
-    run->copies.push_back(copy);
+    copy.kind = static_cast<int>(std::clamp<int64_t>(KindOfRoute(route, kind), -1, INT32_MAX));
+    Attach(OriginOf(scan, reading), *reading.run, &copy);
+    reading.run->copies.push_back(copy);
+  }
+}
+
+void ReadMemsets(const Reading& reading) {
+  if (!reading.database.HasTable(kMemsets)) return;
+  TableScan scan(reading.database, kMemsets,
+                 {{"start", true},
+                  {"end", true},
+                  {"deviceId"},
+                  {"streamId"},
+                  {"correlationId"},
+                  {"globalPid"},
+                  {"graphNodeId"},
+                  {"bytes"}});
+  while (scan.Next()) {
+    if (!reading.processes.Has(scan.Integer(kPid))) continue;
+    TraceMemset memset;
+    if (!ReadShared(scan, reading, &memset)) continue;
+    memset.bytes = scan.Size(kNumShared);
+    if (const Origin* origin = OriginOf(scan, reading)) memset.step = origin->step;
+    reading.run->memsets.push_back(memset);
   }
 }
 
@@ -179,11 +235,20 @@ ProcessFilter::ProcessFilter(Database& database, int run) : all_(false) {
   }
 }
 
-void ReadActivities(Database& database, const ProcessFilter& processes, int host_device, TextNumbers& texts,
-                    TraceRun* run) {
+int TextNumbers::Add(std::string_view text) {
+  const auto [entry, is_new] = added_.try_emplace(std::string(text), static_cast<int>(texts_.size()));
+  if (is_new) texts_.push_back(entry->first);
+  return entry->second;
+}
+
+void ReadActivities(Database& database, const ProcessFilter& processes, DeviceNumbers& devices,
+                    int host_device, TextNumbers& texts, TraceRun* run) {
   Origins origins(database, processes);
-  ReadLaunches(database, processes, origins, texts, run);
-  ReadCopies(database, processes, origins, host_device, run);
+  const ApiCallIndex calls(run->api_calls);
+  const Reading reading{database, processes, devices, origins, calls, host_device, texts, run};
+  ReadLaunches(reading);
+  ReadCopies(reading);
+  ReadMemsets(reading);
 }
 
 }  // namespace lanescope

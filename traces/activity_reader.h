@@ -1,4 +1,5 @@
-// Kernels and copies of one run, joined with the commands that caused them. Private to traces/.
+// Kernels, copies and memory sets of one run, joined with the commands and the API calls that caused them.
+// Private to traces/.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/foreign_devices.h"
 #include "traces/sqlite.h"
 #include "traces/trace_reader.h"
 
@@ -17,6 +19,8 @@ class TextNumbers {
   explicit TextNumbers(Database& database);
   // -1 for an id that the file does not have.
   int Number(int64_t id);
+  // Of a text that is not in StringIds; equal texts have one number.
+  int Add(std::string_view text);
   std::vector<std::string> TakeTexts() { return std::move(texts_); }
 
  private:
@@ -25,6 +29,7 @@ class TextNumbers {
     int number = -1;
   };
   std::unordered_map<int64_t, Entry> entries_;
+  std::unordered_map<std::string, int> added_;
   std::vector<std::string> texts_;
 };
 
@@ -46,8 +51,9 @@ class ProcessFilter {
   std::vector<int64_t> pids_;
 };
 
-// Fills launches, copies and invalid_rows of `run`, whose devices, nodes and commands are there already.
-void ReadActivities(Database& database, const ProcessFilter& processes, int host_device, TextNumbers& texts,
-                    TraceRun* run);
+// Fills launches, copies, memsets and invalid_rows of `run`, whose devices, nodes, commands and API calls are
+// there already.
+void ReadActivities(Database& database, const ProcessFilter& processes, DeviceNumbers& devices,
+                    int host_device, TextNumbers& texts, TraceRun* run);
 
 }  // namespace lanescope

@@ -2,12 +2,18 @@
 // in SQL takes several times as long. Private to traces/.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "traces/activity_reader.h"
+#include "traces/copy_class.h"
 #include "traces/intervals.h"
 #include "traces/sqlite.h"
 
@@ -39,23 +45,62 @@ struct RouteTotals {
   int64_t count = 0, bytes = 0, ns = 0;
 };
 
-struct ActivityTotals {
-  struct Device {
-    TotalsById launches;  // by name
+// When a device did what.
+struct DeviceActivity {
+  IntervalSet compute;        // launches that are not communication
+  IntervalSet communication;  // launches that are
+  IntervalSet memsets;
+  struct Copies {
     IntervalSet busy;
+    RouteTotals totals;
+  };
+  std::array<Copies, kNumCopyClasses> copies;  // by CopyClass; a copy between devices counts on both
+};
+
+struct ActivityTotals {
+  struct Device : DeviceActivity {
+    TotalsById launches;  // by name
   };
   std::map<int64_t, Device> devices;
   std::map<int64_t, TimeTotals> copies;  // by copy kind
   TimeTotals memsets;
   TotalsById api_calls;  // by name
   std::map<std::pair<int, int>, RouteTotals> routes;
-  IntervalSet copying;
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   int64_t invalid_rows = 0;
+
+  ActivityTotals() = default;
+  ActivityTotals(ActivityTotals&&) = default;
+  ActivityTotals(const ActivityTotals&) = delete;
+
+  // These widen the span from first to last.
+  void AddLaunch(int64_t device, int64_t name, bool communication, int64_t start, int64_t end);
+  void AddCopy(const CopyRoute& route, int64_t kind, int device, int64_t bytes, int64_t start, int64_t end);
+  void AddMemset(int64_t device, int64_t start, int64_t end);
+
+ private:
+  void Widen(int64_t start, int64_t end);
+  std::pair<int64_t, Device*> last_device_{0, nullptr};
+  Device& DeviceOf(int64_t id);
 };
 
-// `name_column` of the kernel table is what launches are grouped by.
-ActivityTotals ComputeTotals(Database& database, const ProcessFilter& processes, int host_device,
-                             const char* name_column);
+// NCCL's kernels move data between devices and wait for it; they are no compute.
+bool IsCommunication(std::string_view kernel_name);
+
+// What reading the totals of a file needs.
+struct TotalsSource {
+  const ProcessFilter& processes;
+  DeviceNumbers devices;
+  int host_device = -1;
+  std::string name_column;  // of the kernel table: what launches are grouped by; empty: there is none
+  std::unordered_set<int64_t> communication_names;
+};
+ActivityTotals ComputeTotals(Database& database, const TotalsSource& source);
+
+// Of a run in memory: of one step, or of everything for step -1. Names are numbers of its texts: full names
+// or short ones. API calls count in the step in which they were made.
+ActivityTotals ComputeTotals(const TraceRun& run, bool full_names, int step);
+// Of every step; -1: what belongs to none.
+std::map<int, ActivityTotals> ComputeTotalsBySteps(const TraceRun& run, bool full_names);
 
 }  // namespace lanescope

@@ -1,12 +1,14 @@
 #include "traces/copy_class.h"
 
+#include "traces/trace_reader.h"
+
 namespace lanescope {
 namespace {
 
 // ENUM_CUDA_MEMCPY_OPER by ends.
 bool StartsAtHost(int64_t kind) { return kind == 1 || kind == 3 || kind == 9 || kind == 11; }
 bool EndsAtHost(int64_t kind) { return kind == 2 || kind == 4 || kind == 9 || kind == 12; }
-constexpr int64_t kPeerToPeer = 10;
+constexpr int64_t kHostToDevice = 1, kDeviceToHost = 2, kWithinDevice = 8, kHostToHost = 9, kPeerToPeer = 10;
 
 // ENUM_CUDA_MEM_KIND: pageable and pinned are host memory; device, array and static device memory are not;
 // managed and unknown memory may be anywhere.
@@ -31,10 +33,27 @@ CopyRoute ClassifyCopy(const CopyColumns& columns, int host) {
                                             : CopyClass::kDeviceToHost;
   } else {
     const bool ends_known = columns.src_device.has_value() || columns.dst_device.has_value();
-    const bool differ = route.src != route.dst || (columns.copy_kind == kPeerToPeer && !ends_known);
-    route.copy_class = differ ? CopyClass::kDeviceToDevice : CopyClass::kWithinDevice;
+    if (columns.copy_kind == kPeerToPeer && !ends_known) route.dst = kUnknownDevice;
+    route.copy_class = route.src != route.dst ? CopyClass::kDeviceToDevice : CopyClass::kWithinDevice;
   }
   return route;
+}
+
+int64_t KindOfRoute(const CopyRoute& route, int64_t copy_kind) {
+  const bool between_devices = copy_kind == kWithinDevice || copy_kind == kPeerToPeer;
+  switch (route.copy_class) {
+    case CopyClass::kHostToDevice:
+      return between_devices ? kHostToDevice : copy_kind;
+    case CopyClass::kDeviceToHost:
+      return between_devices ? kDeviceToHost : copy_kind;
+    case CopyClass::kHostToHost:
+      return between_devices ? kHostToHost : copy_kind;
+    case CopyClass::kDeviceToDevice:
+      return copy_kind == kWithinDevice ? kPeerToPeer : copy_kind;
+    case CopyClass::kWithinDevice:
+      return copy_kind == kPeerToPeer ? kWithinDevice : copy_kind;
+  }
+  return copy_kind;
 }
 
 }  // namespace lanescope

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "traces/sqlite.h"
+#include "traces/trace_kind.h"
 
 namespace lanescope {
 namespace {
@@ -167,6 +168,7 @@ nlohmann::json JsonOf(const QueryValue& value) {
 }  // namespace
 
 QueryResult RunQuery(const std::string& path, const std::string& sql, const std::atomic<bool>* cancelled) {
+  RefuseOtherTraces(path);
   Database database(path, OpenMode::kReadOnly);
   sqlite3_set_authorizer(database.handle(), Authorize, nullptr);
   if (cancelled != nullptr) {

@@ -19,6 +19,10 @@ RunClock ClockOf(const RunInfo& info) {
   return {info.simulated ? 0 : NowNs(), std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
 }
 
+bool IsRealGpu(const DeviceSpec& device) {
+  return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
+}
+
 }  // namespace
 
 void CorrelationIds::Reserve() {
@@ -93,11 +97,8 @@ void RunWriter::WriteCommand(const Event& event) {
   const CommandInfo& command = state.commands[number];
   const int64_t start = event.start_ns - clock_.origin_ns, end = event.end_ns - clock_.origin_ns;
   last_ns_ = std::max(last_ns_, end);
-  if (state.first_step < 0) {
-    state.first_step = event.step;
-    state.times.assign(state.commands.size(), {0, -1});
-  }
-  if (state.first_step == event.step) state.times[number] = {start, end};
+  if (IsCaptured(command)) return;
+  KeepTime(&state, number, event.step, start, end);
   const int64_t correlation = tables_.correlation.Next();
   if (command.kind == CommandKind::kLaunch) {
     tables_.kernels.Add({start, end, command.device, command.device + 1, command.stream, correlation,
@@ -111,6 +112,75 @@ void RunWriter::WriteCommand(const Event& event) {
     return;
   }
   tables_.activities.Add({global_pid_, correlation, event.command, event.schedule, event.step});
+}
+
+void RunWriter::KeepTime(ScheduleState* state, size_t command, int step, int64_t start, int64_t end) {
+  if (state->first_step < 0) {
+    state->first_step = step;
+    state->times.assign(state->commands.size(), {0, -1});
+  }
+  if (state->first_step != step) return;
+  auto& [first, last] = state->times[command];
+  first = last < first ? start : std::min(first, start);
+  last = std::max(last, end);
+}
+
+bool RunWriter::IsCaptured(const CommandInfo& command) const {
+  const auto captured = [this](int device) {
+    return device >= 0 && static_cast<size_t>(device) < captured_devices_.size() &&
+           captured_devices_[static_cast<size_t>(device)];
+  };
+  if (captured(command.device)) return true;
+  return command.kind == CommandKind::kCopy && (captured(command.src) || captured(command.dst));
+}
+
+// Numbers of the trace by CUDA device number. The first device of the machine on a GPU stands for what no
+// command claims; GPUs that the machine does not use get numbers of their own.
+std::vector<int> RunWriter::NumbersOfGpus() const {
+  std::vector<int> numbers;
+  for (const int gpu : info_.machine->Gpus()) {
+    const DeviceSpec& device = info_.machine->device(gpu);
+    if (!IsRealGpu(device) || device.physical < 0) continue;
+    const auto physical = static_cast<size_t>(device.physical);
+    if (physical >= numbers.size()) numbers.resize(physical + 1, -1);
+    if (numbers[physical] < 0) numbers[physical] = devices_[static_cast<size_t>(gpu)];
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0) numbers[i] = static_cast<int>(devices_.size() + i);
+  }
+  return numbers;
+}
+
+void RunWriter::BeginCapture(ActivityTables& tables) {
+  if (capture_) return;
+  CaptureTarget target{id_, clock_.origin_ns, {}, nullptr, nullptr};
+  if (info_.machine != nullptr) {
+    target.device_ids = NumbersOfGpus();
+    captured_devices_.assign(devices_.size(), false);
+    for (const int gpu : info_.machine->Gpus()) {
+      if (IsRealGpu(info_.machine->device(gpu))) {
+        captured_devices_[static_cast<size_t>(devices_[static_cast<size_t>(gpu)])] = true;
+      }
+    }
+  }
+  if (info_.graph != nullptr) {
+    // The writer keeps runs in a map: this object stays where it is.
+    const auto is_known = [this](size_t schedule, size_t command) {
+      return schedule < schedules_.size() && command < schedules_[schedule].commands.size();
+    };
+    target.find_command = [this, is_known](uint32_t schedule, uint32_t command) -> const CommandInfo* {
+      return is_known(schedule, command) ? &schedules_[schedule].commands[command] : nullptr;
+    };
+    target.on_command = [this, is_known](uint64_t tag, int64_t start, int64_t end) {
+      if (!is_known(TagSchedule(tag), TagCommand(tag))) return;
+      KeepTime(&schedules_[TagSchedule(tag)], TagCommand(tag), static_cast<int>(TagStep(tag)), start, end);
+    };
+  }
+  capture_.emplace(database_, strings_, tables, std::move(target));
+}
+
+void RunWriter::WriteActivities(const ActivityBatch& batch) {
+  if (capture_) capture_->Write(batch);
 }
 
 void RunWriter::WriteMemory() {
@@ -132,6 +202,10 @@ void RunWriter::WriteDropped(std::string_view what, int64_t count) {
 
 void RunWriter::Finish(const RunOutcome& outcome) {
   tables_.Flush();
+  if (capture_) {
+    capture_->Finish();
+    last_ns_ = std::max(last_ns_, capture_->last_ns());
+  }
   WriteMemory();
   WriteDropped("events", dropped_);
   WriteDropped("events of unknown commands", malformed_);
@@ -141,19 +215,20 @@ void RunWriter::Finish(const RunOutcome& outcome) {
 
   Statement update(
       database_,
-      "UPDATE LANESCOPE_RUN SET complete = 1, steps = ?, oversubscribed = ?, error = ?, "
+      "UPDATE LANESCOPE_RUN SET complete = ?, steps = ?, oversubscribed = ?, error = ?, "
       "stepMedianNs = ?, stepP25Ns = ?, stepP75Ns = ?, stepMinNs = ?, stepMaxNs = ? WHERE runId = ?");
-  update.BindInteger(1, static_cast<int64_t>(step_ns_.size()));
-  update.BindInteger(2, outcome.oversubscribed ? 1 : 0);
-  if (!outcome.error.empty()) update.BindText(3, outcome.error);
+  update.BindInteger(1, outcome.incomplete ? 0 : 1);
+  update.BindInteger(2, static_cast<int64_t>(step_ns_.size()));
+  update.BindInteger(3, outcome.oversubscribed ? 1 : 0);
+  if (!outcome.error.empty()) update.BindText(4, outcome.error);
   if (const std::optional<Spread> spread = SpreadOf(step_ns_)) {
-    update.BindReal(4, spread->median);
-    update.BindReal(5, spread->p25);
-    update.BindReal(6, spread->p75);
-    update.BindInteger(7, spread->min);
-    update.BindInteger(8, spread->max);
+    update.BindReal(5, spread->median);
+    update.BindReal(6, spread->p25);
+    update.BindReal(7, spread->p75);
+    update.BindInteger(8, spread->min);
+    update.BindInteger(9, spread->max);
   }
-  update.BindInteger(9, id_);
+  update.BindInteger(10, id_);
   update.Run();
 }
 

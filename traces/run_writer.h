@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/event.h"
 #include "core/run_info.h"
+#include "traces/activity_writer.h"
 #include "traces/memory_timeline.h"
 #include "traces/row_inserter.h"
 #include "traces/run_rows.h"
@@ -49,6 +51,9 @@ class RunWriter {
   int AddSchedule(const Schedule& schedule);
   void Write(std::span<const Event> events);
   void CountDropped(int64_t records) { dropped_ += records; }
+  // From here on a capture records what runs on GPUs: events of commands there are not written a second time.
+  void BeginCapture(ActivityTables& tables);
+  void WriteActivities(const ActivityBatch& batch);
   void Finish(const RunOutcome& outcome);
 
  private:
@@ -59,6 +64,10 @@ class RunWriter {
     std::vector<std::pair<int64_t, int64_t>> times;
   };
   void WriteCommand(const Event& event);
+  // A command ran, or a part of it: of the first step of its schedule the times are kept.
+  void KeepTime(ScheduleState* state, size_t command, int step, int64_t start, int64_t end);
+  std::vector<int> NumbersOfGpus() const;
+  bool IsCaptured(const CommandInfo& command) const;
   void WriteStep(const Event& event);
   void WriteMemory();
   void WriteDropped(std::string_view what, int64_t count);
@@ -75,6 +84,8 @@ class RunWriter {
   std::vector<int64_t> step_ns_;
   int64_t first_ns_ = 0, last_ns_ = 0;
   int64_t dropped_ = 0, malformed_ = 0;
+  std::optional<ActivityWriter> capture_;
+  std::vector<bool> captured_devices_;  // by number of the trace
 };
 
 }  // namespace lanescope

@@ -50,6 +50,9 @@ runs, virtual time 0 for simulated ones. `correlationId` is unique in the file.
 * Launches of ops are rows of `CUPTI_ACTIVITY_KIND_KERNEL`: `shortName` is the op type, `demangledName` the node, `streamId`
   the queue of the schedule, `contextId` the device number + 1. Ops on the host and on other devices that are no GPU are rows
   there too, with a `deviceId` after those of the GPUs; `LANESCOPE_DEVICE` names them.
+* Captured kernels are rows there as the driver reports them: `demangledName` and `shortName` are the function's, and
+  `LANESCOPE_ACTIVITY` says whose command they are. The device and stream of a kernel that belongs to a command are those of
+  the command, of others the driver's. Their `correlationId` is the driver's plus a number of the process.
 * Copies are rows of `CUPTI_ACTIVITY_KIND_MEMCPY`: `copyKind` 1 host to device, 2 device to host, 8 within a device, 10 between
   devices, 9 within the host; `srcKind` and `dstKind` 0 for host memory, 2 for device memory.
 * A file is written in WAL mode in batches, so that it can be read meanwhile; a closed file is one file in
@@ -135,8 +138,9 @@ std::string CreateAllSql() {
   }
   sql += fmt::format(
       "INSERT INTO LANESCOPE_SCHEMA (version, nextCorrelationId) SELECT {}, 1 WHERE NOT EXISTS "
-      "(SELECT 1 FROM LANESCOPE_SCHEMA);\n",
-      kSchemaVersion);
+      "(SELECT 1 FROM LANESCOPE_SCHEMA);\n"
+      "UPDATE LANESCOPE_SCHEMA SET version = {} WHERE version < {};\n",
+      kSchemaVersion, kSchemaVersion, kSchemaVersion);
   return sql;
 }
 

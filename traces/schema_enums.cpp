@@ -94,6 +94,14 @@ constexpr EnumValue kNsysEventClass[] = {
     {103, "TRACE_PROCESS_EVENT_CUDA_OVERHEAD", "CUDA overhead"},
 };
 
+// Those that occur here.
+constexpr EnumValue kNsysEventType[] = {
+    {34, "NvtxMark", "NvtxMark"},
+    {59, "NvtxPushPopRange", "NvtxPushPopRange"},
+    {60, "NvtxStartEndRange", "NvtxStartEndRange"},
+    {75, "NvtxDomainCreate", "NvtxDomainCreate"},
+};
+
 constexpr EnumTable kEnums[] = {
     {"ENUM_CUDA_MEMCPY_OPER", kCudaMemcpyOper},
     {"ENUM_CUDA_MEM_KIND", kCudaMemKind},
@@ -105,6 +113,7 @@ constexpr EnumTable kEnums[] = {
     {"ENUM_CUPTI_SYNC_TYPE", kCuptiSyncType},
     {"ENUM_CUPTI_OVERHEAD_TYPE", kCuptiOverheadType},
     {"ENUM_NSYS_EVENT_CLASS", kNsysEventClass},
+    {"ENUM_NSYS_EVENT_TYPE", kNsysEventType},
 };
 
 }  // namespace

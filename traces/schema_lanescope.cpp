@@ -121,6 +121,37 @@ constexpr Column kDropped[] = {
     {"count", kInteger, true, "How many were lost.", ""},
 };
 
+constexpr Column kClock[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"globalPid", kInteger, true, "Process.", ""},
+    {"clock", kText, true,
+     "'capture': the clock of captured records against CLOCK_MONOTONIC, read in between two readings of "
+     "that. "
+     "'gpu': kernels against the calls that launched them.",
+     ""},
+    {"time", kInteger, true, "When it was measured (ns since time zero of the run).", ""},
+    {"offset", kInteger, true,
+     "'capture': ns by which the clock was ahead. 'gpu': the most by which a kernel seems to start before "
+     "its "
+     "launch (ns).",
+     ""},
+    {"uncertainty", kInteger, false, "Half the width of the bracket (ns).", ""},
+    {"samples", kInteger, true, "Readings; for 'gpu' kernels that were compared.", ""},
+    {"violations", kInteger, true, "Kernels that seem to start before their launch.", ""},
+    {"corrected", kInteger, true, "1: the times of the records are corrected by the offset.", ""},
+};
+
+constexpr Column kNvlink[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"device0", kText, true, "One end: UUID of a GPU, or 'npu N'.", ""},
+    {"device1", kText, true, "The other end.", ""},
+    {"version", kInteger, true, "NVLink version as the driver numbers it.", ""},
+    {"links", kInteger, true, "Physical links between the two.", ""},
+    {"flags", kInteger, true, "Capabilities as the driver numbers them.", ""},
+    {"bandwidth", kInteger, true, "Bandwidth (bytes per second).", ""},
+    {"throughSwitch", kInteger, true, "1: through an NVSwitch.", ""},
+};
+
 constexpr Table kTables[] = {
     {"LANESCOPE_SCHEMA", "One row: the version of the schema.", kSchema, ""},
     {"LANESCOPE_RUN", "Runs, measured and simulated.", kRun, "runId"},
@@ -137,6 +168,8 @@ constexpr Table kTables[] = {
     {"LANESCOPE_STEP", "Steps: one session run each.", kStep, ""},
     {"LANESCOPE_MEMORY", "Memory over time, of the first recorded step of each schedule.", kMemory, ""},
     {"LANESCOPE_DROPPED", "Records that were lost, counted.", kDropped, ""},
+    {"LANESCOPE_CLOCK", "How well the clocks of a capture agree.", kClock, ""},
+    {"LANESCOPE_NVLINK", "NVLink connections that a capture found.", kNvlink, ""},
 };
 
 constexpr Index kIndexes[] = {

@@ -6,6 +6,7 @@ namespace lanescope {
 namespace {
 
 constexpr ColumnType kInteger = ColumnType::kInteger;
+constexpr ColumnType kReal = ColumnType::kReal;
 constexpr ColumnType kText = ColumnType::kText;
 
 constexpr Column kStringIds[] = {
@@ -283,6 +284,30 @@ constexpr Column kOverhead[] = {
     {"overheadType", kInteger, true, "ENUM_CUPTI_OVERHEAD_TYPE.id.", ""},
 };
 
+constexpr Column kNvtxEvents[] = {
+    {"start", kInteger, true, "Start (ns since time zero of the run).", ""},
+    {"end", kInteger, false, "End (ns since time zero of the run); NULL: a mark, or never ended.", ""},
+    {"eventType", kInteger, true, "ENUM_NSYS_EVENT_TYPE.id.", ""},
+    {"rangeId", kInteger, false, "Number of a start/end range.", ""},
+    {"category", kInteger, false, "Category.", ""},
+    {"color", kInteger, false, "Color (ARGB).", ""},
+    {"text", kText, false, "Text of the range.", ""},
+    {"globalTid", kInteger, false, "Run, process and thread: globalPid | tid.", ""},
+    {"endGlobalTid", kInteger, false, "The thread that ended a start/end range.", ""},
+    {"textId", kInteger, false, "Text of the range where `text` is NULL; StringIds.id.", ""},
+    {"domainId", kInteger, false, "Domain; 0: the default one.", ""},
+    {"uint64Value", kInteger, false, "Payload.", ""},
+    {"int64Value", kInteger, false, "Payload.", ""},
+    {"doubleValue", kReal, false, "Payload.", ""},
+    {"uint32Value", kInteger, false, "Payload.", ""},
+    {"int32Value", kInteger, false, "Payload.", ""},
+    {"floatValue", kReal, false, "Payload.", ""},
+    {"jsonTextId", kInteger, false, "Payload as JSON; StringIds.id.", ""},
+    {"jsonText", kText, false, "Payload as JSON.", ""},
+    {"binaryData", kText, false, "Payload.", ""},
+    {"eventId", kInteger, true, "Number of the event.", ""},
+};
+
 constexpr Table kTables[] = {
     {"StringIds", "Texts that other tables refer to by number.", kStringIds, "id"},
     {"PROCESSES", "Processes, one row a run here.", kProcesses, ""},
@@ -308,6 +333,7 @@ constexpr Table kTables[] = {
     {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA events.", kCudaEvent, ""},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph launches.", kGraphTrace, ""},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD", "Overheads of the profiler.", kOverhead, ""},
+    {"NVTX_EVENTS", "Ranges and marks that programs set.", kNvtxEvents, "eventId"},
 };
 
 }  // namespace

@@ -6,7 +6,10 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "traces/activity_totals.h"
-#include "traces/schema.h"
+#include "traces/bound.h"
+#include "traces/device_usage.h"
+#include "traces/operation_sums.h"
+#include "traces/step_ranges.h"
 #include "traces/table_scan.h"
 #include "traces/trace_reader.h"
 
@@ -41,6 +44,7 @@ void Rank(std::vector<SummaryRow>* rows) {
   }
 }
 
+// Texts by id: of StringIds, or of a run in memory.
 class Names {
  public:
   explicit Names(Database& database) {
@@ -48,9 +52,20 @@ class Names {
     TableScan scan(database, "StringIds", {{"id", true}, {"value", true}});
     while (scan.Next()) names_.emplace(scan.Integer(0), scan.Text(1));
   }
+  explicit Names(const std::vector<std::string>& texts) {
+    for (size_t i = 0; i < texts.size(); ++i) names_.emplace(static_cast<int64_t>(i), texts[i]);
+  }
   std::string Of(int64_t id) const {
     const auto found = names_.find(id);
-    return found == names_.end() ? fmt::format("string {}", id) : found->second;
+    if (found != names_.end()) return found->second;
+    return id < 0 ? "no name" : fmt::format("string {}", id);
+  }
+  std::unordered_set<int64_t> OfCommunication() const {
+    std::unordered_set<int64_t> ids;
+    for (const auto& [id, name] : names_) {
+      if (IsCommunication(name)) ids.insert(id);
+    }
+    return ids;
   }
 
  private:
@@ -66,33 +81,47 @@ std::string WithoutVersion(std::string name) {
   return digits ? name.substr(0, at) : name;
 }
 
-// nvprof's names of the kinds of ENUM_CUDA_MEMCPY_OPER.
-std::string CopyName(int64_t kind) {
-  constexpr std::string_view kNames[] = {"unknown", "HtoD",         "DtoH",         "HtoA",        "AtoH",
-                                         "AtoA",    "AtoD",         "DtoA",         "DtoD",        "HtoH",
-                                         "PtoP",    "Unified HtoD", "Unified DtoH", "Unified DtoD"};
-  const bool known = kind >= 0 && kind < static_cast<int64_t>(std::size(kNames));
-  return fmt::format("[CUDA memcpy {}]", known ? kNames[kind] : kNames[0]);
-}
+// What is the same for every part of a summary.
+struct Context {
+  TraceReader& reader;
+  Database& database;
+  int run = 0;
+  TraceRunInfo info;
+  std::vector<TraceDevice> devices;
+  bool full_names = false;
 
-void FillActivities(const ActivityTotals& totals, const std::vector<TraceDevice>& devices, const Names& names,
-                    Summary* summary) {
-  const auto is_host = [&](int64_t id) {
+  const TraceDevice* Find(int64_t id) const {
     for (const TraceDevice& device : devices) {
-      if (device.id == id) return device.is_host;
+      if (device.id == id) return &device;
     }
-    return false;
-  };
+    return nullptr;
+  }
+  bool IsHost(int64_t id) const {
+    const TraceDevice* device = Find(id);
+    return device != nullptr && device->is_host;
+  }
+  int Host() const {
+    for (const TraceDevice& device : devices) {
+      if (device.is_host) return device.id;
+    }
+    return kHostDevice;
+  }
+};
+
+void FillActivities(const Context& context, const ActivityTotals& totals, const Names& names,
+                    Summary* summary) {
   std::map<int64_t, TimeTotals> on_gpus, on_hosts;
   for (const auto& [device, of_device] : totals.devices) {
-    auto& by_name = is_host(device) ? on_hosts : on_gpus;
+    auto& by_name = context.IsHost(device) ? on_hosts : on_gpus;
     for (const auto& [name, time] : of_device.launches.Used()) by_name[name].Merge(time);
   }
   for (const auto& [name, time] : on_gpus) {
     summary->gpu_activities.push_back(MakeRow(names.Of(name), "kernel", time));
   }
-  for (const auto& [kind, time] : totals.copies) {
-    summary->gpu_activities.push_back(MakeRow(CopyName(kind), "memcpy", time));
+  std::map<std::string, TimeTotals> copies;
+  for (const auto& [kind, time] : totals.copies) copies[NvprofCopyName(kind)].Merge(time);
+  for (const auto& [name, time] : copies) {
+    summary->gpu_activities.push_back(MakeRow(name, "memcpy", time));
   }
   if (totals.memsets.calls > 0) {
     summary->gpu_activities.push_back(MakeRow("[CUDA memset]", "memset", totals.memsets));
@@ -106,97 +135,230 @@ void FillActivities(const ActivityTotals& totals, const std::vector<TraceDevice>
   for (auto* rows : {&summary->gpu_activities, &summary->host_activities, &summary->api_calls}) Rank(rows);
 }
 
-Communication ComputeCommunication(ActivityTotals* totals) {
-  Communication result;
-  if (totals->last_ns < totals->first_ns) return result;
-  std::vector<Interval> computing;
-  for (auto& [device, of_device] : totals->devices) {
-    computing = computing.empty()
-                    ? std::vector<Interval>(of_device.busy.Union().begin(), of_device.busy.Union().end())
-                    : UnionOf(computing, of_device.busy.Union());
+void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* summary) {
+  const int host = context.Host();
+  for (const auto& [route, copied] : totals.routes) {
+    const bool from_host = route.first == host, to_host = route.second == host;
+    const CopyClass copy_class = from_host && to_host          ? CopyClass::kHostToHost
+                                 : from_host                   ? CopyClass::kHostToDevice
+                                 : to_host                     ? CopyClass::kDeviceToHost
+                                 : route.first == route.second ? CopyClass::kWithinDevice
+                                                               : CopyClass::kDeviceToDevice;
+    summary->traffic.push_back({DeviceLabel(context.devices, route.first),
+                                DeviceLabel(context.devices, route.second), copied.count, copied.bytes,
+                                copied.ns, copy_class});
   }
-  const std::span<const Interval> copying = totals->copying.Union();
-  result.compute_ns = TotalLength(computing);
-  result.overlapped_ns = IntersectionLength(computing, copying);
-  result.exposed_ns = TotalLength(copying) - result.overlapped_ns;
-  result.idle_ns = totals->last_ns - totals->first_ns - result.compute_ns - result.exposed_ns;
+}
+
+Communication CommunicationOf(const DeviceIntervals& all, Interval window) {
+  const auto compute = ClipTo(all.compute, window);
+  const auto moving = ClipTo(UnionOf(all.communication, all.copies), window);
+  Communication result;
+  result.compute_ns = TotalLength(compute);
+  result.overlapped_ns = IntersectionLength(compute, moving);
+  result.exposed_ns = TotalLength(moving) - result.overlapped_ns;
+  result.idle_ns = window.end - window.start - result.compute_ns - result.exposed_ns;
+  result.nccl_ns = TotalLength(ClipTo(all.communication, window));
+  result.copies_ns = TotalLength(ClipTo(all.copies, window));
   return result;
 }
 
-std::string Verdict(const Summary& summary, const std::vector<TrafficRow>& between) {
-  const Communication& c = summary.communication;
-  const int64_t span = c.compute_ns + c.exposed_ns + c.idle_ns;
-  if (span == 0) return "The run has no activity.";
-  const auto percent = [&](int64_t ns) {
-    return 100.0 * static_cast<double>(ns) / static_cast<double>(span);
-  };
-  std::string_view kind = "Compute decides";
-  if (c.exposed_ns > c.compute_ns && c.exposed_ns >= c.idle_ns) kind = "Copies decide";
-  if (c.idle_ns > c.compute_ns && c.idle_ns > c.exposed_ns) kind = "Waiting decides";
-  std::string text =
-      fmt::format("{}: of {}, ops run {:.1f}%, copies that nothing hides {:.1f}%, nothing {:.1f}%", kind,
-                  FormatNvprofTime(static_cast<double>(span)), percent(c.compute_ns), percent(c.exposed_ns),
-                  percent(c.idle_ns));
-  const int64_t copies = c.exposed_ns + c.overlapped_ns;
-  if (copies > 0) {
-    text += fmt::format("; {:.0f}% of the copying is hidden by compute",
-                        100.0 * static_cast<double>(c.overlapped_ns) / static_cast<double>(copies));
+// What links and memory of a device can carry, from the machine of the run or the description of the GPU.
+Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* device) {
+  Ceilings ceilings;
+  if (device == nullptr) return ceilings;
+  // A copy within a device reads and writes its memory.
+  ceilings.memory = static_cast<double>(device->memory_bandwidth) / 2;
+  const int number = machine ? machine->FindDevice(device->name) : -1;
+  if (number < 0) return ceilings;
+  ceilings.memory = machine->device(number).memory_bandwidth / 2;
+  const auto rate = [&](int src, int dst) { return machine->RouteBetween(src, dst).bandwidth; };
+  try {
+    ceilings.copy_in = rate(machine->host(), number);
+    ceilings.copy_out = rate(number, machine->host());
+    for (const int gpu : machine->Gpus()) {
+      if (gpu != number) ceilings.peer = std::max(ceilings.peer, rate(number, gpu));
+    }
+  } catch (const Error&) {
+    return ceilings;  // a machine without such a link
   }
-  int64_t count = 0, bytes = 0;
-  for (const TrafficRow& row : between) {
-    count += row.count;
-    bytes = AddSaturating(bytes, row.bytes);
+  return ceilings;
+}
+
+std::optional<Machine> MachineOf(const Context& context) {
+  if (context.info.machine_json.empty()) return std::nullopt;
+  try {
+    return ParseMachine(context.info.machine_json);
+  } catch (const Error&) {
+    return std::nullopt;  // a damaged description costs the ceiling, not the summary
   }
-  if (count > 0) {
-    text += fmt::format("; {} copies with {} go from device to device", count, FormatBytes(bytes));
+}
+
+// Everything that the totals of the run, or of a step of it, tell.
+void FillFromTotals(const Context& context, ActivityTotals* totals, const Names& names,
+                    std::optional<Interval> step_window, Summary* summary) {
+  FillActivities(context, *totals, names, summary);
+  FillTraffic(context, *totals, summary);
+  summary->invalid_rows = totals->invalid_rows;
+  if (!step_window && totals->last_ns < totals->first_ns) {
+    summary->verdict = VerdictOf(*summary, {});
+    return;
   }
-  for (const SummaryRow& row : summary.gpu_activities) {
-    if (row.type != "kernel") continue;
-    text += fmt::format("; {} takes the most time of all ops ({})", row.name,
-                        FormatNvprofTime(static_cast<double>(row.total_ns)));
-    break;
+  const Interval window = step_window.value_or(Interval{totals->first_ns, totals->last_ns});
+  const std::optional<Machine> machine = MachineOf(context);
+  std::vector<DeviceIntervals> intervals;
+  std::vector<WorkingDevice> working;
+  for (auto& [id, activity] : totals->devices) {
+    intervals.push_back(IntervalsOf(&activity));
+    DeviceTime time = TimeWithin(intervals.back(), window);
+    time.device = DeviceLabel(context.devices, static_cast<int>(id));
+    summary->devices.push_back(time);
+    if (context.IsHost(id) || id < 0 || time.window_ns <= 0) continue;
+    working.push_back({static_cast<int>(id), &activity, time, CeilingsOf(machine, context.Find(id))});
   }
-  return text + ".";
+  summary->communication = CommunicationOf(UnionOf(intervals), window);
+  const int64_t span = window.end - window.start;
+  const double idle =
+      span <= 0 ? 0 : static_cast<double>(summary->communication.idle_ns) / static_cast<double>(span);
+  summary->bound = FindBound(working, idle);
+  summary->verdict = VerdictOf(*summary, working);
+}
+
+StepUsage UsageOf(const Context& context, const TraceStep& step,
+                  const std::vector<std::pair<int, DeviceIntervals>>& devices) {
+  StepUsage usage{step.step, step.start_ns, step.end_ns, {}};
+  for (const auto& [id, intervals] : devices) {
+    DeviceTime time = TimeWithin(intervals, {step.start_ns, step.end_ns});
+    time.device = DeviceLabel(context.devices, id);
+    usage.devices.push_back(std::move(time));
+  }
+  return usage;
+}
+
+std::vector<std::pair<int, DeviceIntervals>> AllIntervals(ActivityTotals* totals) {
+  std::vector<std::pair<int, DeviceIntervals>> all;
+  for (auto& [id, activity] : totals->devices) all.emplace_back(static_cast<int>(id), IntervalsOf(&activity));
+  return all;
+}
+
+// Recorded steps do not overlap: the activities inside the window of one are its own.
+void FillRecordedSteps(const Context& context, ActivityTotals* totals, Summary* summary) {
+  if (!context.reader.is_ours() || !context.database.HasTable("LANESCOPE_STEP")) return;
+  const auto devices = AllIntervals(totals);
+  for (const TraceStep& step : context.reader.Steps(context.run)) {
+    summary->steps.push_back(UsageOf(context, step, devices));
+  }
+}
+
+// Steps made of NVTX ranges may overlap on the devices: activities count where they were launched.
+void FillStepsOf(const Context& context, const TraceRun& run, Summary* summary) {
+  std::map<int, ActivityTotals> by_step = ComputeTotalsBySteps(run, context.full_names);
+  for (const TraceStep& step : run.steps) {
+    const auto found = by_step.find(step.step);
+    if (found != by_step.end()) {
+      summary->steps.push_back(UsageOf(context, step, AllIntervals(&found->second)));
+    }
+  }
+}
+
+void FillCapture(const Context& context, Summary* summary) {
+  Database& database = context.database;
+  if (!context.info.complete) summary->notes.push_back("the trace is incomplete: its writer did not end it");
+  if (!context.info.error.empty()) summary->notes.push_back("the run failed: " + context.info.error);
+  if (!context.reader.is_ours()) return;
+  if (database.HasTable("LANESCOPE_DROPPED")) {
+    TableScan dropped(database, "LANESCOPE_DROPPED", {{"count", true}, {"what"}},
+                      fmt::format("WHERE runId = {}", context.run));
+    while (dropped.Next()) {
+      summary->dropped = AddSaturating(summary->dropped, dropped.Size(0));
+      if (dropped.Size(0) > 0) summary->dropped_by.emplace_back(dropped.Text(1), dropped.Size(0));
+    }
+  }
+  if (!database.HasTable("LANESCOPE_CLOCK")) return;
+  TableScan clock(database, "LANESCOPE_CLOCK",
+                  {{"clock", true}, {"offset"}, {"uncertainty"}, {"violations"}, {"corrected"}},
+                  fmt::format("WHERE runId = {} ORDER BY time", context.run));
+  while (clock.Next()) {
+    if (clock.Text(0) == "gpu" && clock.Integer(3) > 0) {
+      summary->notes.push_back(fmt::format("{} kernels seem to start before their launch, by up to {}",
+                                           clock.Integer(3),
+                                           FormatNvprofTime(static_cast<double>(clock.Integer(1)))));
+    } else if (clock.Text(0) == "capture" && clock.Integer(4) == 0) {
+      summary->notes.push_back(
+          fmt::format("the clock of the records is {} ns off, known to {} ns; times are not corrected",
+                      clock.Integer(1), clock.Integer(2)));
+    }
+  }
+}
+
+TraceStep FindStep(const TraceRun& run, int number) {
+  for (const TraceStep& step : run.steps) {
+    if (step.step == number) return step;
+  }
+  if (run.steps.empty()) {
+    Throw(Code::kFailedPrecondition,
+          "the trace records no steps, and no NVTX range looks like one (\"step 3\", \"iteration 3\"); leave "
+          "--step out");
+  }
+  Throw(Code::kNotFound, "run {} has no step {}; it has {} to {}", run.info.id, number,
+        run.steps.front().step, run.steps.back().step);
+}
+
+Summary SummarizeInMemory(const Context& context, const SummaryOptions& options) {
+  const TraceRun run = context.reader.ReadRun(context.run);
+  Summary summary;
+  summary.run = context.run;
+  summary.step = options.step;
+  std::optional<Interval> window;
+  if (options.step >= 0) {
+    const TraceStep step = FindStep(run, options.step);
+    window = Interval{step.start_ns, step.end_ns};
+  }
+  if (options.ranges && run.ranges.empty()) {
+    Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
+  }
+  ActivityTotals totals = ComputeTotals(run, context.full_names, options.step);
+  FillFromTotals(context, &totals, Names(run.texts), window, &summary);
+  FillStepsOf(context, run, &summary);
+  if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
+  if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
+  return summary;
+}
+
+Summary SummarizeStreaming(const Context& context) {
+  Database& database = context.database;
+  const Names names(database);
+  TotalsSource source{context.reader.is_ours() ? ProcessFilter(database, context.run) : ProcessFilter(),
+                      context.reader.is_ours() ? DeviceNumbers() : DeviceNumbers(database),
+                      context.Host(),
+                      {},
+                      names.OfCommunication()};
+  for (const char* column : {"mangledName", "demangledName", "shortName"}) {
+    if (database.HasColumn("CUPTI_ACTIVITY_KIND_KERNEL", column)) source.name_column = column;
+  }
+  if (context.full_names && database.HasColumn("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName")) {
+    source.name_column = "demangledName";
+  }
+  ActivityTotals totals = ComputeTotals(database, source);
+  Summary summary;
+  summary.run = context.run;
+  FillFromTotals(context, &totals, names, std::nullopt, &summary);
+  FillRecordedSteps(context, &totals, &summary);
+  return summary;
 }
 
 }  // namespace
 
-Summary Summarize(const std::string& path, int run) {
+Summary Summarize(const std::string& path, int run, const SummaryOptions& options) {
   TraceReader reader(path);
-  reader.RunInfoOf(run);
-  const std::vector<TraceDevice> devices = reader.Devices(run);
   Database database(path, OpenMode::kReadOnly);
-  ProcessFilter processes;
-  int host = kHostDevice;
-  if (reader.is_ours()) {
-    processes = ProcessFilter(database, run);
-    for (const TraceDevice& device : devices) {
-      if (device.is_host && host == kHostDevice) host = device.id;
-    }
-  }
+  Context context{reader, database, run, reader.RunInfoOf(run), reader.Devices(run), false};
   // Ops by type in our runs; foreign kernels by their full names, as nvprof shows them.
-  const bool full_names =
-      !reader.is_ours() && database.HasColumn("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName");
-  ActivityTotals totals =
-      ComputeTotals(database, processes, host, full_names ? "demangledName" : "shortName");
-
-  Summary summary;
-  summary.run = run;
-  FillActivities(totals, devices, Names(database), &summary);
-  std::vector<TrafficRow> between;
-  for (const auto& [route, copied] : totals.routes) {
-    const TrafficRow row{DeviceLabel(devices, route.first), DeviceLabel(devices, route.second), copied.count,
-                         copied.bytes, copied.ns};
-    summary.traffic.push_back(row);
-    if (route.first != route.second && route.first != host && route.second != host) between.push_back(row);
-  }
-  summary.communication = ComputeCommunication(&totals);
-  summary.invalid_rows = totals.invalid_rows;
-  if (reader.is_ours() && database.HasTable("LANESCOPE_DROPPED")) {
-    TableScan dropped(database, "LANESCOPE_DROPPED", {{"count", true}}, fmt::format("WHERE runId = {}", run));
-    while (dropped.Next()) summary.dropped = AddSaturating(summary.dropped, dropped.Size(0));
-  }
-  summary.verdict = Verdict(summary, between);
+  context.full_names = !reader.is_ours();
+  const bool in_memory = options.step >= 0 || options.ranges || options.operations ||
+                         (reader.Steps(run).empty() && HasStepRanges(database));
+  Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context);
+  FillCapture(context, &summary);
   return summary;
 }
 

@@ -1,6 +1,6 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.h"
@@ -61,19 +61,103 @@ void AppendTraffic(const std::vector<TrafficRow>& traffic, std::string* out) {
   }
 }
 
-nlohmann::ordered_json RowsJson(const std::vector<SummaryRow>& rows) {
-  auto list = nlohmann::ordered_json::array();
-  for (const SummaryRow& row : rows) {
-    list.push_back({{"name", row.name},
-                    {"type", row.type},
-                    {"time_percent", row.time_percent},
-                    {"total_ns", row.total_ns},
-                    {"calls", row.calls},
-                    {"avg_ns", row.avg_ns},
-                    {"min_ns", row.min_ns},
-                    {"max_ns", row.max_ns}});
+std::string Time(int64_t ns) { return FormatNvprofTime(static_cast<double>(ns)); }
+
+// "22.385ms  2.3%"
+std::string Share(int64_t ns, int64_t of) {
+  return fmt::format("{} {:>5.1f}%", Time(ns),
+                     of == 0 ? 0.0 : 100 * static_cast<double>(ns) / static_cast<double>(of));
+}
+
+void AppendDeviceLines(std::string_view label, const std::vector<DeviceTime>& devices, std::string* out) {
+  for (const DeviceTime& time : devices) {
+    const auto share = [&](int64_t ns) { return Share(ns, time.window_ns); };
+    *out += fmt::format("{:>10}  {:>9}  {:>9}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}\n", label,
+                        time.device, Time(time.window_ns), share(time.compute_ns), share(time.overlapped_ns),
+                        share(time.exposed_ns), share(time.hidden_copies_ns), share(time.exposed_copies_ns),
+                        share(time.idle_ns));
+    label = "";
   }
-  return list;
+}
+
+// The run, and of its steps the fastest, the median one and the slowest; of one step, that one.
+void AppendDevices(const Summary& summary, std::string* out) {
+  if (summary.devices.empty()) return;
+  *out += fmt::format("\n{:>10}  {:>9}  {:>9}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}\n", "",
+                      "Device", "Window", "Compute", "NCCL hidden", "NCCL exposed", "Copies hidden",
+                      "Copies exposed", "Idle");
+  const bool one_step = summary.step >= 0;
+  AppendDeviceLines(one_step ? fmt::format("step {}", summary.step) : "run", summary.devices, out);
+  if (one_step || summary.steps.size() < 2) return;
+  std::vector<const StepUsage*> by_length;
+  for (const StepUsage& step : summary.steps) by_length.push_back(&step);
+  std::stable_sort(by_length.begin(), by_length.end(), [](const StepUsage* a, const StepUsage* b) {
+    return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
+  });
+  std::vector<const StepUsage*> shown = {by_length.front(), by_length[(by_length.size() - 1) / 2],
+                                         by_length.back()};
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  for (const StepUsage* step : shown) {
+    AppendDeviceLines(fmt::format("step {}", step->step), step->devices, out);
+  }
+  *out += fmt::format("{:>10}  (of {} steps the shortest, the median and the longest; --step N shows one)\n",
+                      "", summary.steps.size());
+}
+
+void AppendRanges(const std::vector<RangeRow>& rows, std::string* out) {
+  if (rows.empty()) return;
+  *out += fmt::format("\n{:>10}  {:>9}  {:>10}  {:>8}  {:>12}  NVTX range (kernel that takes most of it)\n",
+                      "Kernels", "Launches", "Copies", "Count", "Bytes");
+  for (const RangeRow& row : rows) {
+    *out += fmt::format("{:>10}  {:>9}  {:>10}  {:>8}  {:>12}  {}{}\n", Time(row.kernel_ns), row.kernels,
+                        Time(row.copy_ns), row.copies, FormatBytes(row.copy_bytes), row.name,
+                        row.top_kernel.empty() ? "" : fmt::format(" ({})", row.top_kernel));
+  }
+}
+
+// The layout of "nsys stats".
+void AppendSums(std::string_view title, std::string_view count, std::string_view name,
+                const std::vector<OperationSum>& sums, std::string* out) {
+  if (sums.empty()) return;
+  *out += fmt::format("{}{}:\n\n {:>8}  {:>15}  {:>9}  {:>13}  {:>13}  {:>11}  {:>11}  {:>13}  {}\n",
+                      out->empty() ? "" : "\n", title, "Time (%)", "Total Time (ns)", count, "Avg (ns)",
+                      "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", name);
+  for (const OperationSum& sum : sums) {
+    *out += fmt::format(" {:>8.1f}  {:>15}  {:>9}  {:>13.1f}  {:>13.1f}  {:>11}  {:>11}  {:>13.1f}  {}\n",
+                        sum.percent, sum.total, sum.count, sum.average, sum.median, sum.min, sum.max,
+                        sum.stddev, sum.name);
+  }
+}
+
+void AppendSizes(const std::vector<OperationSum>& sums, std::string* out) {
+  if (sums.empty()) return;
+  *out += fmt::format(
+      "{}CUDA Memory Operation Summary (by Size):\n\n {:>12}  {:>9}  {:>10}  {:>10}  {:>10}  {:>10}  {:>11}  "
+      "{}\n",
+      out->empty() ? "" : "\n", "Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)",
+      "StdDev (MB)", "Operation");
+  for (const OperationSum& sum : sums) {
+    *out += fmt::format(" {:>12.3f}  {:>9}  {:>10.3f}  {:>10.3f}  {:>10.3f}  {:>10.3f}  {:>11.3f}  {}\n",
+                        static_cast<double>(sum.total) / 1e6, sum.count, sum.average / 1e6, sum.median / 1e6,
+                        static_cast<double>(sum.min) / 1e6, static_cast<double>(sum.max) / 1e6,
+                        sum.stddev / 1e6, sum.name);
+  }
+}
+
+std::string NotesText(const Summary& summary) {
+  std::string out;
+  if (summary.dropped > 0) {
+    std::string kinds;
+    for (const auto& [what, count] : summary.dropped_by) {
+      kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, what);
+    }
+    out += fmt::format("{} records were lost while recording ({})\n", summary.dropped, kinds);
+  }
+  if (summary.invalid_rows > 0) {
+    out += fmt::format("{} activities have no usable times and were left out\n", summary.invalid_rows);
+  }
+  for (const std::string& note : summary.notes) out += note + "\n";
+  return out;
 }
 
 }  // namespace
@@ -86,51 +170,26 @@ std::string FormatNvprofTime(double ns) {
   return Significant(ns / 1e9, 6) + "s";
 }
 
-std::string SummaryText(const Summary& summary) {
+std::string SummaryText(const Summary& summary, bool nsys) {
   std::string out;
   const bool empty =
       summary.gpu_activities.empty() && summary.host_activities.empty() && summary.api_calls.empty();
-  if (empty) return summary.verdict + "\n";
-  out += kHeader;
-  AppendBlock("GPU activities:", summary.gpu_activities, &out);
-  AppendBlock("Host activities:", summary.host_activities, &out);
-  AppendBlock("API calls:", summary.api_calls, &out);
+  if (empty) return NotesText(summary) + summary.verdict + "\n";
+  if (nsys) {
+    AppendSums("CUDA Kernel Summary", "Instances", "Name", summary.kernel_sums, &out);
+    AppendSums("CUDA Memory Operation Summary (by Time)", "Count", "Operation", summary.memory_time_sums,
+               &out);
+    AppendSizes(summary.memory_size_sums, &out);
+  } else {
+    out += kHeader;
+    AppendBlock("GPU activities:", summary.gpu_activities, &out);
+    AppendBlock("Host activities:", summary.host_activities, &out);
+    AppendBlock("API calls:", summary.api_calls, &out);
+  }
+  AppendRanges(summary.ranges, &out);
   AppendTraffic(summary.traffic, &out);
-  const Communication& c = summary.communication;
-  out += fmt::format("\nCompute {}, copies hidden {}, copies exposed {}, idle {}\n",
-                     FormatNvprofTime(static_cast<double>(c.compute_ns)),
-                     FormatNvprofTime(static_cast<double>(c.overlapped_ns)),
-                     FormatNvprofTime(static_cast<double>(c.exposed_ns)),
-                     FormatNvprofTime(static_cast<double>(c.idle_ns)));
-  if (summary.dropped > 0) out += fmt::format("{} records were lost while recording\n", summary.dropped);
-  if (summary.invalid_rows > 0) {
-    out += fmt::format("{} activities end before they start and were left out\n", summary.invalid_rows);
-  }
-  return out + summary.verdict + "\n";
-}
-
-std::string SummaryJson(const Summary& summary) {
-  auto traffic = nlohmann::ordered_json::array();
-  for (const TrafficRow& row : summary.traffic) {
-    traffic.push_back(
-        {{"src", row.src}, {"dst", row.dst}, {"count", row.count}, {"bytes", row.bytes}, {"ns", row.ns}});
-  }
-  const Communication& c = summary.communication;
-  const nlohmann::ordered_json json = {{"run", summary.run},
-                                       {"gpu_activities", RowsJson(summary.gpu_activities)},
-                                       {"host_activities", RowsJson(summary.host_activities)},
-                                       {"api_calls", RowsJson(summary.api_calls)},
-                                       {"traffic", traffic},
-                                       {"communication",
-                                        {{"compute_ns", c.compute_ns},
-                                         {"overlapped_ns", c.overlapped_ns},
-                                         {"exposed_ns", c.exposed_ns},
-                                         {"idle_ns", c.idle_ns}}},
-                                       {"dropped", summary.dropped},
-                                       {"invalid_rows", summary.invalid_rows},
-                                       {"verdict", summary.verdict}};
-  // Names come from files: what is no UTF-8 is replaced.
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  AppendDevices(summary, &out);
+  return out + "\n" + NotesText(summary) + summary.verdict + "\n";
 }
 
 }  // namespace lanescope

@@ -41,6 +41,12 @@ class TableScan {
   bool Next() { return statement_.Step(); }
   // Throw DataLoss for what does not fit. NULL reads as `fallback`.
   int64_t Time(int column) const { return Within(column, -kMaxMagnitude, kMaxMagnitude, 0); }
+  // Empty for NULL and for what is no time.
+  std::optional<int64_t> MaybeTime(int column) const {
+    const std::optional<int64_t> time = Maybe(column);
+    if (!time || *time < -kMaxMagnitude || *time > kMaxMagnitude) return std::nullopt;
+    return time;
+  }
   int64_t Size(int column) const { return Within(column, 0, kMaxMagnitude, 0); }
   int Number(int column, int fallback) const {
     return static_cast<int>(

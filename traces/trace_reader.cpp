@@ -1,14 +1,17 @@
 #include "traces/trace_reader.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "core/error.h"
 #include "traces/activity_reader.h"
+#include "traces/foreign_devices.h"
+#include "traces/launch_links.h"
+#include "traces/nvtx_reader.h"
 #include "traces/schema.h"
 #include "traces/sqlite.h"
+#include "traces/step_ranges.h"
 #include "traces/table_scan.h"
+#include "traces/trace_kind.h"
 
 namespace lanescope {
 namespace {
@@ -118,30 +121,17 @@ int64_t ReadDropped(Database& database, int run) {
   return dropped;
 }
 
-// Of a foreign trace: the GPUs that it describes, and those that appear in its activities.
-std::vector<TraceDevice> ForeignDevices(Database& database) {
-  std::map<int, TraceDevice> devices;
-  if (database.HasTable("TARGET_INFO_GPU")) {
-    TableScan scan(database, "TARGET_INFO_GPU", {{"id", true}, {"name"}, {"totalMemory"}});
-    while (scan.Next()) {
-      TraceDevice& device = devices[scan.Id(0)];
-      device.kind = "cuda";
-      device.memory_limit = scan.Size(2);
-    }
+// When the last activity, call or range of the run ended.
+int64_t LastTimeOf(const TraceRun& run) {
+  int64_t last = INT64_MIN;
+  for (const TraceLaunch& launch : run.launches) last = std::max(last, launch.end_ns);
+  for (const TraceCopy& copy : run.copies) last = std::max(last, copy.end_ns);
+  for (const TraceMemset& memset : run.memsets) last = std::max(last, memset.end_ns);
+  for (const TraceApiCall& call : run.api_calls) last = std::max(last, call.end_ns);
+  for (const TraceRange& range : run.ranges) {
+    if (!range.open) last = std::max(last, range.end_ns);
   }
-  for (const std::string_view table : {kActivityTables[0], kActivityTables[1]}) {
-    if (!database.HasTable(table) || !database.HasColumn(table, "deviceId")) continue;
-    // Only the distinct values are read here; types are checked where the rows are.
-    TableScan scan(database, table, {{"deviceId", true}}, "GROUP BY deviceId");
-    while (scan.Next()) devices[scan.Id(0)].kind = "cuda";
-  }
-  std::vector<TraceDevice> result;
-  for (auto& [id, device] : devices) {
-    device.id = id;
-    device.name = fmt::format("/job:localhost/replica:0/task:0/device:GPU:{}", id);
-    result.push_back(std::move(device));
-  }
-  return result;
+  return last;
 }
 
 // All statements of one read see the same state of a file that is being written.
@@ -166,7 +156,7 @@ class Snapshot {
 
 class TraceReader::Impl {
  public:
-  explicit Impl(const std::string& path) : database(path, OpenMode::kReadOnly) {
+  explicit Impl(const std::string& path) : database(Open(path)) {
     ours = database.HasTable(kRuns);
     if (ours && database.QueryInteger("PRAGMA user_version") > kSchemaVersion) {
       Throw(Code::kFailedPrecondition, "{} was written by a newer version of Lanescope; update to read it",
@@ -177,6 +167,11 @@ class TraceReader::Impl {
       if (database.HasTable(table)) return;
     }
     Throw(Code::kInvalidArgument, "{} is a database, but no trace: it has no activity tables", path);
+  }
+
+  static Database Open(const std::string& path) {
+    RefuseOtherTraces(path);
+    return {path, OpenMode::kReadOnly};
   }
 
   Database database;
@@ -200,6 +195,7 @@ std::string TraceRun::DeviceLabel(int id) const { return lanescope::DeviceLabel(
 
 std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id) {
   if (id == kHostDevice) return "host";
+  if (id == kUnknownDevice) return "GPU:?";
   for (const TraceDevice& device : devices) {
     if (device.id != id) continue;
     const size_t at = device.name.rfind("device:");
@@ -265,25 +261,41 @@ TraceRunInfo TraceReader::RunInfoOf(int run) {
 }
 
 std::vector<TraceDevice> TraceReader::Devices(int run) {
-  if (!impl_->ours) return ForeignDevices(impl_->database);
+  if (!impl_->ours) return ReadForeignDevices(impl_->database);
   std::vector<TraceDevice> devices;
   if (!impl_->database.HasTable("LANESCOPE_DEVICE")) return devices;
   TableScan scan(impl_->database, "LANESCOPE_DEVICE",
                  {{"deviceId", true}, {"name", true}, {"kind", true}, {"memoryLimit"}, {"plannedPeakBytes"}},
                  OfRun(run) + " ORDER BY deviceId");
   while (scan.Next()) {
-    TraceDevice device{scan.Number(0, -1), scan.Text(1), scan.Text(2), false, scan.Size(3), scan.Size(4)};
+    TraceDevice device;
+    device.id = scan.Number(0, -1);
+    device.name = scan.Text(1);
+    device.kind = scan.Text(2);
+    device.memory_limit = scan.Size(3);
+    device.planned_peak = scan.Size(4);
     device.is_host = device.name.find("CPU:") != std::string::npos;
     devices.push_back(std::move(device));
   }
   return devices;
 }
 
-TraceRun TraceReader::ReadRun(int run) {
+std::vector<TraceStep> TraceReader::Steps(int run) {
+  TraceRun out;
+  if (impl_->ours) ReadSteps(impl_->database, run, &out);
+  return std::move(out.steps);
+}
+
+TraceRun TraceReader::ReadRun(int run) { return Read(run, true); }
+
+TraceRun TraceReader::ReadOutline(int run) { return Read(run, false); }
+
+TraceRun TraceReader::Read(int run, bool with_activities) {
   TraceRun out;
   const Snapshot snapshot(impl_->database);
   out.info = RunInfoOf(run);
-  out.devices = Devices(run);
+  const bool described = !impl_->ours && !with_activities;
+  out.devices = described ? ReadForeignDevices(impl_->database, false) : Devices(run);
   Database& database = impl_->database;
   TextNumbers texts(database);
   ProcessFilter processes;
@@ -299,8 +311,13 @@ TraceRun TraceReader::ReadRun(int run) {
       if (device.is_host && host == kHostDevice) host = device.id;
     }
   }
-  ReadActivities(database, processes, host, texts, &out);
+  DeviceNumbers numbers = impl_->ours ? DeviceNumbers() : DeviceNumbers(database);
+  ReadHostActivities(database, processes, texts, &out);
+  LinkApiCallsToRanges(&out);
+  if (with_activities) ReadActivities(database, processes, numbers, host, texts, &out);
+  CloseRanges(LastTimeOf(out), &out);
   out.texts = texts.TakeTexts();
+  if (with_activities) FindSteps(&out);
   return out;
 }
 

@@ -12,6 +12,8 @@ namespace lanescope {
 
 // Stands for the host where a trace gives it no device number.
 inline constexpr int kHostDevice = -1;
+// The other end of a peer copy whose record does not name it.
+inline constexpr int kUnknownDevice = -2;
 
 // LANESCOPE_RUN. An Nsight Systems export is one complete measured run, number 1.
 struct TraceRunInfo {
@@ -34,9 +36,11 @@ struct TraceDevice {
   bool is_host = false;  // a CPU device
   int64_t memory_limit = 0;
   int64_t planned_peak = 0;
+  std::string model;             // "NVIDIA H100 80GB HBM3"
+  int64_t memory_bandwidth = 0;  // bytes per second; 0: the trace does not say
 };
 
-// "GPU:0"; "host" for kHostDevice.
+// "GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
 std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id);
 
 struct TraceNode {
@@ -54,6 +58,9 @@ struct TraceLaunch {
   int name = -1;  // node, or the full name of a foreign kernel
   int op = -1;    // op type, or the short name of a foreign kernel
   int signature = -1;
+  int64_t global_pid = 0;
+  int api = -1;    // the API call that launched it: index into api_calls
+  int range = -1;  // the innermost NVTX range of that call: index into ranges
 };
 
 struct TraceCopy {
@@ -64,7 +71,44 @@ struct TraceCopy {
   int step = -1, schedule = -1, command = -1;
   int node = -1;  // whose output was copied
   int signature = -1;
+  int64_t global_pid = 0;
+  int kind = 0;  // ENUM_CUDA_MEMCPY_OPER, set right where the ends of the copy contradict it
+  int api = -1, range = -1;
 };
+
+struct TraceMemset {
+  int64_t start_ns = 0, end_ns = 0, bytes = 0;
+  int device = 0, stream = 0;
+  int step = -1;
+  int64_t global_pid = 0;
+  int api = -1, range = -1;
+};
+
+struct TraceApiCall {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t global_tid = 0;
+  int64_t correlation = -1;
+  int name = -1;
+  int step = -1;
+  int range = -1;  // the innermost NVTX range around its start
+};
+
+// An NVTX range: push/pop ranges belong to a thread, start/end ranges to the process.
+struct TraceRange {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t global_tid = 0;
+  int text = -1;
+  bool process_wide = false;
+  bool open = false;  // it had not ended when the trace did; end_ns is the end of the trace
+};
+
+struct TraceThread {
+  int64_t global_tid = 0;
+  int name = -1;
+};
+
+// Process of a globalTid.
+inline int64_t GlobalPidOf(int64_t global_tid) { return global_tid & ~int64_t{0xffffff}; }
 
 struct TraceStep {
   int step = 0;
@@ -100,10 +144,16 @@ struct TraceRun {
   std::vector<TraceDependency> dependencies;
   std::vector<TraceLaunch> launches;  // in the order of the file
   std::vector<TraceCopy> copies;
+  std::vector<TraceMemset> memsets;
+  std::vector<TraceApiCall> api_calls;
+  std::vector<TraceRange> ranges;  // by start
+  std::vector<TraceThread> threads;
+  // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
+  // activity launched inside it.
   std::vector<TraceStep> steps;
   std::vector<TraceMemoryPoint> memory;
   int64_t dropped = 0;       // records lost while recording
-  int64_t invalid_rows = 0;  // activities that end before they start: not among the above
+  int64_t invalid_rows = 0;  // activities without usable times: not among the above
   std::vector<std::string> texts;
 
   // "" for -1.
@@ -129,10 +179,16 @@ class TraceReader {
   // Throws NotFound naming the runs there are.
   TraceRunInfo RunInfoOf(int run);
   std::vector<TraceDevice> Devices(int run);
+  // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
+  std::vector<TraceStep> Steps(int run);
   TraceRun ReadRun(int run);
+  // The same without launches, copies, memory sets and the devices of another tool's trace that only these
+  // name: SliceReader reads them faster.
+  TraceRun ReadOutline(int run);
 
  private:
   class Impl;
+  TraceRun Read(int run, bool with_activities);
   std::unique_ptr<Impl> impl_;
 };
 

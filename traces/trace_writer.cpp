@@ -27,10 +27,15 @@ constexpr size_t kMaxPendingEvents = 4 << 20;
 // Between two looks at the clock.
 constexpr size_t kEventsPerSlice = 8192;
 
+// Rows of captures are counted as events of the same size.
+constexpr size_t kBytesPerEvent = 40;
+
 struct EventBatch {
   int run = 0;
   std::vector<Event> events;
   int64_t dropped = 0;
+  std::optional<ActivityBatch> activities;
+  size_t weight = 0;  // in events
 };
 
 }  // namespace
@@ -89,7 +94,7 @@ class TraceWriter::Impl {
     std::unique_lock lock(mutex_);
     taken_.wait(lock, [this] { return pending_events_ < kMaxPendingEvents || stop_; });
     if (stop_) return;
-    pending_events_ += batch.events.size();
+    pending_events_ += batch.weight;
     queue_.emplace_back(std::move(batch));
     wake_.notify_one();
   }
@@ -102,9 +107,14 @@ class TraceWriter::Impl {
 
   void Commit() {
     if (!in_transaction_) return;
-    if (tables_) tables_->Flush();
+    FlushTables();
     database_.Execute("COMMIT");
     in_transaction_ = false;
+  }
+
+  ActivityTables& activity_tables() {
+    if (!activity_tables_) activity_tables_.emplace(database_);
+    return *activity_tables_;
   }
 
   void Close() {
@@ -175,7 +185,7 @@ class TraceWriter::Impl {
     const auto& batch = std::get<EventBatch>(task);
     WriteBatch(batch);
     std::lock_guard lock(mutex_);
-    pending_events_ -= batch.events.size();
+    pending_events_ -= batch.weight;
     taken_.notify_all();
   }
 
@@ -184,6 +194,11 @@ class TraceWriter::Impl {
     if (failure_ || run == runs_.end()) return;
     try {
       run->second.CountDropped(batch.dropped);
+      if (batch.activities) {
+        Begin();
+        run->second.WriteActivities(*batch.activities);
+        CommitWhenDue();
+      }
       const std::span<const Event> events(batch.events);
       for (size_t i = 0; i < events.size(); i += kEventsPerSlice) {
         Begin();
@@ -194,6 +209,11 @@ class TraceWriter::Impl {
     } catch (...) {
       BreakDown();
     }
+  }
+
+  void FlushTables() {
+    if (tables_) tables_->Flush();
+    if (activity_tables_) activity_tables_->Flush();
   }
 
   void Begin() {
@@ -228,7 +248,7 @@ class TraceWriter::Impl {
   template <typename Work>
   void InSavepoint(Work work) {
     Begin();
-    tables_->Flush();
+    FlushTables();
     database_.Execute("SAVEPOINT call");
     try {
       work();
@@ -253,6 +273,7 @@ class TraceWriter::Impl {
   Database database_;
   StringTable strings_;
   std::optional<EventTables> tables_;
+  std::optional<ActivityTables> activity_tables_;  // once a capture begins
   std::map<int, RunWriter> runs_;
 
  private:
@@ -275,9 +296,21 @@ class TraceWriter::Impl {
    public:
     Sink(Impl* impl, int run) : impl_(impl), run_(run) {}
     void Consume(std::span<const Event> events) override {
-      impl_->Enqueue({run_, {events.begin(), events.end()}, 0});
+      impl_->Enqueue({run_, {events.begin(), events.end()}, 0, std::nullopt, events.size()});
     }
-    void CountDropped(int64_t records) override { impl_->Enqueue({run_, {}, records}); }
+    void CountDropped(int64_t records) override { impl_->Enqueue({run_, {}, records, std::nullopt, 0}); }
+
+   private:
+    Impl* impl_;
+    int run_;
+  };
+  class Captured : public ActivitySink {
+   public:
+    Captured(Impl* impl, int run) : impl_(impl), run_(run) {}
+    void Consume(ActivityBatch batch) override {
+      const size_t weight = NumBytes(batch) / kBytesPerEvent;
+      impl_->Enqueue({run_, {}, 0, std::move(batch), weight});
+    }
 
    private:
     Impl* impl_;
@@ -285,6 +318,7 @@ class TraceWriter::Impl {
   };
   std::mutex sinks_mutex_;
   std::map<int, std::unique_ptr<Sink>> sinks_;
+  std::map<int, std::unique_ptr<Captured>> captures_;
 };
 
 TraceWriter::TraceWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
@@ -308,6 +342,14 @@ EventSink* TraceWriter::Sink(int run) {
   std::lock_guard lock(impl_->sinks_mutex_);
   std::unique_ptr<Impl::Sink>& sink = impl_->sinks_[run];
   if (!sink) sink = std::make_unique<Impl::Sink>(impl_.get(), run);
+  return sink.get();
+}
+
+ActivitySink* TraceWriter::Capture(int run) {
+  impl_->Call([&] { impl_->FindRun(run).BeginCapture(impl_->activity_tables()); });
+  std::lock_guard lock(impl_->sinks_mutex_);
+  std::unique_ptr<Impl::Captured>& sink = impl_->captures_[run];
+  if (!sink) sink = std::make_unique<Impl::Captured>(impl_.get(), run);
   return sink.get();
 }
 

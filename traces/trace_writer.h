@@ -7,13 +7,15 @@
 
 #include "core/event.h"
 #include "core/run_info.h"
+#include "traces/activity_rows.h"
 
 namespace lanescope {
 
 // How a run ended.
 struct RunOutcome {
   bool oversubscribed = false;
-  std::string error;  // empty: it ended well. Else "CODE: message" of what cut it short.
+  std::string error;        // empty: it ended well. Else "CODE: message" of what cut it short.
+  bool incomplete = false;  // the end is missing: what was recorded stays marked incomplete
 };
 
 // Opens or creates a trace and appends runs to it, several at once if asked. All SQLite work happens on one
@@ -39,7 +41,11 @@ class TraceWriter {
   // Takes the run's events: those of measured runs in ns of NowNs(), of simulated runs in virtual ns from 0.
   // Valid until EndRun.
   EventSink* Sink(int run);
-  // Everything consumed before is in the file, and the run is marked complete.
+  // Takes what a capture delivers of the run's processes, from any thread. From now on events of commands on
+  // CUDA devices are not written, since the capture delivers them. Valid until EndRun.
+  ActivitySink* Capture(int run);
+  // Everything consumed before is in the file, and the run is marked complete, or incomplete as the outcome
+  // says.
   void EndRun(int run, const RunOutcome& outcome);
   // Everything consumed before is in the file.
   void Flush();

@@ -19,7 +19,7 @@ namespace lanescope {
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& name = "trace.db") {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = std::filesystem::temp_directory_path() /
               (std::string("lanescope_") + test->test_suite_name() + "_" + test->name() + "_" +
                std::to_string(::getpid()) + "_" + std::to_string(next_++));

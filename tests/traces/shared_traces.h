@@ -1,4 +1,5 @@
-// Real traces that are no part of the repository: a folder `traces/nsys` under $LANESCOPE_SHARED, or under
+// Real traces that are no part of the repository: folders `traces/nsys` and `traces/kineto` under
+// $LANESCOPE_SHARED, or under
 // ../shared beside the source tree. Tests that need one skip visibly where it is absent.
 #pragma once
 
@@ -9,14 +10,16 @@
 namespace lanescope {
 
 // Empty when the file is not there.
-inline std::string SharedNsysTrace(const std::string& name) {
+inline std::string SharedTrace(const std::string& folder_of_kind, const std::string& name) {
   const char* folder = std::getenv("LANESCOPE_SHARED");
   const std::filesystem::path base = folder != nullptr
                                          ? std::filesystem::path(folder)
                                          : std::filesystem::path(LANESCOPE_SOURCE_DIR) / ".." / "shared";
-  const std::filesystem::path path = base / "traces" / "nsys" / name;
+  const std::filesystem::path path = base / "traces" / folder_of_kind / name;
   std::error_code error;
   return std::filesystem::exists(path, error) ? path.string() : std::string();
 }
+
+inline std::string SharedNsysTrace(const std::string& name) { return SharedTrace("nsys", name); }
 
 }  // namespace lanescope

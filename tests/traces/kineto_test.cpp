@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "tests/traces/sample_run.h"
+#include "tests/traces/shared_traces.h"
+#include "traces/kineto_events.h"
+#include "traces/kineto_import.h"
+#include "traces/summary.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope {
+namespace {
+
+constexpr const char* kTrace = R"json({"schemaVersion": 1,
+"deviceProperties": [{"id": 0, "name": "Card", "totalGlobalMem": 1000, "numSms": 4}],
+"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 100, "tid": 100,
+ "ts": 1694128201000000, "dur": 100},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 101, "ts": 1694128201000010, "dur": 20.5},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 101,
+ "ts": 1694128201000012.25, "dur": 3, "args": {"correlation": 7}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1694128201000050, "dur": 40,
+ "args": {"device": 0, "stream": 7, "correlation": 7}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7,
+ "ts": 1694128201000090, "dur": 5, "args": {"device": 0, "stream": 7, "correlation": 8, "bytes": 64}},
+{"ph": "X", "cat": "kernel", "name": "broken", "pid": 0, "tid": 7, "ts": "x", "dur": 40},
+{"ph": "i", "cat": "cpu_op", "name": "instant", "ts": 1}
+], "traceName": "x"})json";
+
+void Write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+Code CodeOfImport(const std::string& text) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), text);
+  try {
+    ImportKineto({in.path()}, out.path());
+  } catch (const Error& error) {
+    EXPECT_FALSE(std::filesystem::exists(out.path()));
+    return error.code();
+  }
+  return Code::kUnknown;
+}
+
+TEST(KinetoTest, EventsBecomeAnExport) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), kTrace);
+  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  EXPECT_EQ(counts.kernels, 1);
+  EXPECT_EQ(counts.copies, 1);
+  EXPECT_EQ(counts.api_calls, 1);
+  EXPECT_EQ(counts.ranges, 2);
+  EXPECT_EQ(counts.skipped, 1);
+  const TraceRun run = TraceReader(out.path()).ReadRun(1);
+  ASSERT_EQ(run.launches.size(), 1u);
+  const TraceLaunch& launch = run.launches[0];
+  EXPECT_EQ(launch.start_ns, 50'000);  // time zero is the first event
+  EXPECT_EQ(launch.end_ns, 90'000);
+  ASSERT_GE(launch.range, 0);
+  EXPECT_EQ(run.Text(run.ranges[static_cast<size_t>(launch.range)].text), "aten::mm");
+  EXPECT_EQ(run.api_calls.at(0).start_ns, 12'250);
+  EXPECT_EQ(run.ranges.at(1).end_ns, 30'500);
+  ASSERT_EQ(run.steps.size(), 1u);
+  EXPECT_EQ(run.steps[0].step, 3);
+  EXPECT_EQ(run.copies.at(0).copy_class, CopyClass::kHostToDevice);
+  EXPECT_EQ(run.devices.at(0).model, "Card");
+}
+
+TEST(KinetoTest, ABareListIsATraceToo) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(),
+        R"([{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}}])");
+  EXPECT_EQ(ImportKineto({in.path()}, out.path()).kernels, 1);
+  EXPECT_EQ(Summarize(out.path(), 1).gpu_activities.at(0).total_ns, 2000);
+}
+
+TEST(KinetoTest, WhatIsNoTraceIsRefused) {
+  EXPECT_EQ(CodeOfImport("{\"a\": 1}"), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOfImport("{\"traceEvents\": [{\"ph\": "), Code::kDataLoss);
+  EXPECT_EQ(CodeOfImport("not json"), Code::kDataLoss);
+  EXPECT_EQ(CodeOfImport(""), Code::kDataLoss);
+  ScratchFile there("there.db");
+  Write(there.path(), "x");
+  EXPECT_THROW(ImportKineto({"nowhere.json"}, there.path()), Error);
+  EXPECT_THROW(ImportKineto({"nowhere.json"}, there.path() + "2"), Error);
+}
+
+TEST(KinetoTest, HostileNumbersAreCountedOrKept) {
+  for (const char* value : {"1e300", "-1e300", "9223372036854775807", "-5", "null", "{}", "1e999999"}) {
+    for (const char* key : {"ts", "dur"}) {
+      const std::string other = std::string(key) == "ts" ? "dur" : "ts";
+      const std::string text = "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"" +
+                               std::string(key) + "\": " + value + ", \"" + other + "\": 1}]";
+      ScratchFile in("in.json"), out("out.db");
+      Write(in.path(), text);
+      try {
+        const ImportCounts counts = ImportKineto({in.path()}, out.path());
+        EXPECT_EQ(counts.kernels + counts.skipped, 1) << text;
+        Summarize(out.path(), 1);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kDataLoss) << text;
+      }
+    }
+  }
+}
+
+TEST(KinetoTest, NamesOfCopies) {
+  EXPECT_EQ(ParseCopyName("Memcpy PtoP (Device -> Device)").kind, 10);
+  EXPECT_EQ(ParseCopyName("Memcpy HtoD (Pinned -> Device)").src_memory, 1);
+  EXPECT_EQ(ParseCopyName("Memcpy DtoH (Device -> Pageable)").dst_memory, 0);
+  EXPECT_EQ(ParseCopyName("Memcpy )-> (").kind, 0);
+}
+
+// Two ranks of a job, against figures of an independent program.
+TEST(KinetoTest, TwoRanksOfADlrm) {
+  const std::string first = SharedTrace("kineto", "worker0_step_12.1694128201545.pt.trace.json");
+  const std::string second = SharedTrace("kineto", "worker1_step_12.1694128201556.pt.trace.json");
+  if (first.empty() || second.empty()) GTEST_SKIP() << "no shared traces here";
+  ScratchFile one("one.db"), both("both.db");
+  EXPECT_EQ(ImportKineto({first}, one.path()).kernels, 245);
+  const Summary alone = Summarize(one.path(), 1);
+  ASSERT_EQ(alone.devices.size(), 1u);
+  const DeviceTime& time = alone.devices[0];
+  EXPECT_EQ(time.window_ns, 13'009'000);
+  EXPECT_EQ(time.compute_ns, 1'034'000);
+  EXPECT_EQ(time.communication_ns, 5'798'000);
+  EXPECT_EQ(time.overlapped_ns, 261'000);
+  EXPECT_EQ(time.copies_ns, 19'000);
+  EXPECT_EQ(time.idle_ns, 6'419'000);
+  ASSERT_EQ(alone.steps.size(), 1u);
+  EXPECT_EQ(alone.steps[0].step, 10);
+  EXPECT_EQ(ImportKineto({first, second}, both.path()).kernels, 245 + 310);
+  const Summary together = Summarize(both.path(), 1);
+  ASSERT_EQ(together.devices.size(), 2u);
+  EXPECT_EQ(together.devices[0].communication_ns, 5'798'000);
+  EXPECT_EQ(together.devices[1].communication_ns, 11'336'000);
+  EXPECT_EQ(together.devices[1].compute_ns, 1'246'000);
+}
+
+}  // namespace
+}  // namespace lanescope

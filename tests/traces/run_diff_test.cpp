@@ -1,0 +1,197 @@
+#include "traces/run_diff.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "tests/traces/sample_run.h"
+
+namespace lanescope {
+namespace {
+
+double SumOf(const StepParts& parts) {
+  return parts.compute_ns + parts.transfer_ns + parts.waiting_ns + parts.contention_ns;
+}
+
+// Runs of nodes 0.. on GPUs, without dependencies.
+class RunMaker {
+ public:
+  RunMaker() {
+    for (int d = 0; d < 2; ++d) {
+      TraceDevice device;
+      device.id = d;
+      device.name = "/device:GPU:" + std::to_string(d);
+      device.kind = "virtual";
+      run.devices.push_back(device);
+    }
+    for (int n = 0; n < 10; ++n) {
+      run.texts.push_back("node" + std::to_string(n));
+      run.nodes.push_back({n, run.texts.back(), "Op", 0, 0});
+    }
+  }
+  void Launch(int step, int node, int device, int64_t start, int64_t end) {
+    TraceLaunch launch;
+    launch.step = step;
+    launch.name = launch.node = node;
+    launch.device = device;
+    launch.start_ns = start;
+    launch.end_ns = end;
+    run.launches.push_back(launch);
+  }
+  void Copy(int step, int node, int src, int dst, int64_t start, int64_t end) {
+    TraceCopy copy;
+    copy.step = step;
+    copy.node = node;
+    copy.device = dst;
+    copy.src = src;
+    copy.dst = dst;
+    copy.start_ns = start;
+    copy.end_ns = end;
+    run.copies.push_back(copy);
+  }
+  TraceRun run;
+};
+
+const OpDiff& Find(const RunDiff& diff, const std::string& name) {
+  for (const OpDiff& op : diff.ops) {
+    if (op.name == name) return op;
+  }
+  throw std::runtime_error(name);
+}
+
+// A: node0 0-100, node1 100-200, step 0-200. B: node0 0-100, copy 110-150, node1 on the other GPU 150-260,
+// step 0-280. Compute +10 (node1 alone on its device, longer for no reason), transfer +40, waiting 10 + 20.
+TEST(RunDiffTest, PartsOfTheDifference) {
+  RunMaker a, b;
+  a.run.steps = {{0, 0, 200}};
+  a.Launch(0, 0, 0, 0, 100);
+  a.Launch(0, 1, 0, 100, 200);
+  b.run.steps = {{0, 0, 280}};
+  b.Launch(0, 0, 0, 0, 100);
+  b.Copy(0, 0, 0, 1, 110, 150);
+  b.Launch(0, 1, 1, 150, 260);
+  const RunDiff diff = DiffRuns(ProfileRun(a.run), ProfileRun(b.run));
+  EXPECT_EQ(diff.parts_a.compute_ns, 200);
+  EXPECT_EQ(diff.parts_a.waiting_ns, 0);
+  EXPECT_EQ(diff.parts_b.compute_ns, 210);
+  EXPECT_EQ(diff.parts_b.transfer_ns, 40);
+  EXPECT_EQ(diff.parts_b.waiting_ns, 30);
+  EXPECT_EQ(diff.parts_b.contention_ns, 0);
+  EXPECT_EQ(Find(diff, "node0").change, OpDiff::Change::kSame);
+  EXPECT_EQ(Find(diff, "node1").change, OpDiff::Change::kMoved);
+  const OpDiff& copy = Find(diff, "node0 GPU:0 -> GPU:1");
+  EXPECT_EQ(copy.change, OpDiff::Change::kOnlyB);
+  EXPECT_EQ(copy.PathChange(), 50);  // 40 and the 10 before it
+  EXPECT_EQ(diff.end_wait_b_ns, 20);
+  EXPECT_EQ(DiffVerdict(diff),
+            "B takes 280ns a step, A 200ns: 80ns slower (40%); transfer +40ns, waiting +30ns, "
+            "compute +10ns.");
+}
+
+// node0 takes 100 alone and 160 while node1 runs beside it for 40 on the same device: 40 of the 60 is
+// contention, 20 stays compute. Beside work on another device nothing is contention, unless the devices are
+// emulated.
+TEST(RunDiffTest, ContentionIsBoundByWhatRanBeside) {
+  for (const auto& [device, emulated, expected] :
+       {std::tuple(0, false, 40.0), std::tuple(1, false, 0.0), std::tuple(1, true, 40.0)}) {
+    RunMaker a, b;
+    a.run.info.emulated = b.run.info.emulated = emulated;
+    a.run.steps = {{0, 0, 100}};
+    a.Launch(0, 0, 0, 0, 100);
+    b.run.steps = {{0, 0, 160}};
+    b.Launch(0, 0, 0, 0, 160);
+    b.Launch(0, 1, device, 50, 90);
+    const RunDiff diff = DiffRuns(ProfileRun(a.run), ProfileRun(b.run));
+    EXPECT_EQ(diff.parts_b.contention_ns, expected);
+    EXPECT_EQ(diff.parts_b.compute_ns, 160 - expected);
+    EXPECT_EQ(diff.parts_a.contention_ns, 0);
+  }
+}
+
+// The same node with other shapes is other work.
+TEST(RunDiffTest, OtherShapesAreNoContention) {
+  RunMaker a, b;
+  a.run.steps = {{0, 0, 100}};
+  b.run.steps = {{0, 0, 160}};
+  a.Launch(0, 0, 0, 0, 100);
+  b.Launch(0, 0, 0, 0, 160);
+  b.Launch(0, 1, 0, 0, 160);
+  a.run.launches[0].signature = 2;
+  b.run.launches[0].signature = 3;
+  EXPECT_EQ(DiffRuns(ProfileRun(a.run), ProfileRun(b.run)).parts_b.contention_ns, 0);
+}
+
+// Eight steps of 100, one of 10,000 and one of 1: the middle half knows neither.
+TEST(RunDiffTest, MeansAreOfTheMiddleHalf) {
+  RunMaker a;
+  int64_t at = 0;
+  for (int step = 0; step < 10; ++step) {
+    const int64_t length = step == 3 ? 10'000 : step == 7 ? 1 : 100;
+    a.run.steps.push_back({step, at, at + length});
+    a.Launch(step, 0, 0, at, at + length);
+    at += length;
+  }
+  const RunProfile profile = ProfileRun(a.run);
+  EXPECT_EQ(profile.steps, 6);
+  EXPECT_EQ(profile.step_ns, 100);
+  EXPECT_EQ(ProfileRun(a.run, 3).step_ns, 10'000);
+  EXPECT_THROW(ProfileRun(a.run, 10), Error);
+  EXPECT_THROW(ProfileRun(TraceRun()), Error);
+}
+
+// Law: whatever the runs, parts are no less than 0 and add up to the step; ops and the wait at the end add up
+// to the difference.
+TEST(RunDiffTest, PartsAlwaysAddUp) {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 200; ++round) {
+    RunMaker runs[2];
+    for (RunMaker& maker : runs) {
+      maker.run.info.emulated = below(2) == 0;
+      const int steps = 1 + below(6);
+      for (int step = 0; step < steps; ++step) {
+        const int64_t at = step * 1000;
+        maker.run.steps.push_back({step, at, at + 1000});
+        for (int i = below(20); i > 0; --i) {
+          const int64_t start = at + below(900), end = start + below(300);  // some end after the step
+          if (below(3) == 0) {
+            maker.Copy(step, below(10), below(2), below(2), start, end);
+          } else {
+            maker.Launch(step, below(10), below(2), start, end);
+          }
+        }
+      }
+    }
+    const RunDiff diff = DiffRuns(ProfileRun(runs[0].run), ProfileRun(runs[1].run));
+    for (const StepParts& parts : {diff.parts_a, diff.parts_b}) {
+      EXPECT_NEAR(SumOf(parts), parts.step_ns, 1e-6);
+      EXPECT_GE(parts.compute_ns, -1e-6);
+      EXPECT_GE(parts.transfer_ns, -1e-6);
+      EXPECT_GE(parts.waiting_ns, -1e-6);
+      EXPECT_GE(parts.contention_ns, -1e-6);
+    }
+    double change = diff.end_wait_b_ns - diff.end_wait_a_ns;
+    for (const OpDiff& op : diff.ops) change += op.PathChange();
+    EXPECT_NEAR(change, diff.parts_b.step_ns - diff.parts_a.step_ns, 1e-6);
+  }
+}
+
+// Recorded runs: two placements of one graph would share node names; here the same run twice.
+TEST(RunDiffTest, RecordedRun) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 4);
+  writer.Close();
+  const RunProfile profile = ProfileRun(TraceReader(file.path()).ReadRun(1));
+  EXPECT_EQ(profile.step_ns, 1000);
+  const RunDiff diff = DiffRuns(profile, profile);
+  EXPECT_EQ(diff.parts_a.compute_ns, 100 + 200 + 300);
+  EXPECT_EQ(diff.parts_a.transfer_ns, 100 + 200 + 50);
+  EXPECT_EQ(diff.parts_a.waiting_ns, 50);
+  EXPECT_EQ(DiffVerdict(diff), "A and B take equally long.");
+}
+
+}  // namespace
+}  // namespace lanescope

@@ -1,0 +1,133 @@
+#include "traces/slice_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "tests/traces/sample_run.h"
+#include "traces/btree_scan.h"
+#include "traces/sqlite.h"
+
+namespace lanescope {
+namespace {
+
+// Rows in the order of the file, and how many parts they came in.
+class Collector : public BulkSink {
+ public:
+  void Begin(int parts) override { parts_.assign(static_cast<size_t>(parts), {}); }
+  void Rows(int part, size_t rows, std::span<const std::vector<int64_t>> columns) override {
+    auto& to = parts_[static_cast<size_t>(part)];
+    for (size_t i = 0; i < rows; ++i) {
+      std::vector<int64_t> row;
+      for (const auto& column : columns) row.push_back(column[i]);
+      to.push_back(std::move(row));
+    }
+  }
+  std::vector<std::vector<int64_t>> all() const {
+    std::vector<std::vector<int64_t>> rows;
+    for (const auto& part : parts_) rows.insert(rows.end(), part.begin(), part.end());
+    return rows;
+  }
+  size_t parts() const { return parts_.size(); }
+
+ private:
+  std::vector<std::vector<std::vector<int64_t>>> parts_;
+};
+
+std::vector<std::vector<int64_t>> ReadByStatement(const std::string& path) {
+  Database database(path, OpenMode::kReadOnly);
+  Statement statement(database, "SELECT a, b, c FROM t");
+  std::vector<std::vector<int64_t>> rows;
+  while (statement.Step()) {
+    rows.push_back({statement.Integer(0, kBulkNull), statement.Integer(1, kBulkNull),
+                    statement.Integer(2, kBulkNull), kBulkNull});
+  }
+  return rows;
+}
+
+constexpr BulkColumn kColumns[] = {{"a", true}, {"b"}, {"c"}, {"absent"}};
+
+// Values of every width that the format has, NULLs, and a text between the wanted columns.
+void FillTable(Database* database, int rows) {
+  std::mt19937_64 rng(7);
+  Statement insert(*database, "INSERT INTO t (a, x, b, c) VALUES (?, ?, ?, ?)");
+  database->Execute("BEGIN");
+  for (int i = 0; i < rows; ++i) {
+    const auto value = [&] { return static_cast<int64_t>(rng()) >> (rng() % 64); };
+    insert.BindInteger(1, value());
+    insert.BindText(2, std::string(rng() % 90, 'x'));
+    if (rng() % 5 == 0) {
+      insert.BindNull(3);
+    } else {
+      insert.BindInteger(3, value());
+    }
+    insert.BindInteger(4, static_cast<int64_t>(rng() % 3) - 1);
+    insert.Run();
+  }
+  database->Execute("COMMIT");
+}
+
+TEST(SliceReaderTest, PagesHoldWhatStatementsRead) {
+  for (const int page : {512, 4096, 65536}) {
+    ScratchFile file;
+    {
+      Database database(file.path(), OpenMode::kCreate);
+      database.Execute(fmt::format("PRAGMA page_size = {}", page));
+      database.Execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start); CREATE TABLE t (a, x, b, c)");
+      FillTable(&database, 60000);
+      database.Execute("DELETE FROM t WHERE rowid % 7 = 3");
+    }
+    Database database(file.path(), OpenMode::kReadOnly);
+    database.Execute("BEGIN");
+    database.QueryInteger("SELECT COUNT(*) FROM sqlite_schema");
+    EXPECT_NE(BtreeScan::Open(database, "t", {"a"}), nullptr);
+    SliceReader reader(file.path());
+    Collector rows;
+    reader.Read("t", kColumns, &rows, nullptr, nullptr);
+    EXPECT_EQ(rows.all(), ReadByStatement(file.path()));
+    if (page < 65536) {
+      EXPECT_EQ(rows.parts(), 2u);
+    }
+  }
+}
+
+TEST(SliceReaderTest, WhatOnlySqliteReadsIsReadByIt) {
+  // A row that spans pages; a column added later; a write-ahead log; no row numbers.
+  const std::string changes[] = {"INSERT INTO t (a, x, b, c) VALUES (1, zeroblob(20000), 2, 3)",
+                                 "ALTER TABLE t ADD COLUMN absent2",
+                                 "PRAGMA journal_mode = WAL; INSERT INTO t (a) VALUES (5)",
+                                 "CREATE TABLE u (a INTEGER PRIMARY KEY, x, b, c) WITHOUT ROWID; INSERT INTO "
+                                 "u SELECT rowid, x, b, c FROM t; "
+                                 "DROP TABLE t; ALTER TABLE u RENAME TO t"};
+  for (const std::string& change : changes) {
+    ScratchFile file;
+    Database database(file.path(), OpenMode::kCreate);
+    database.Execute("CREATE TABLE t (a, x, b, c)");
+    FillTable(&database, 5000);
+    database.Execute(change);
+    SliceReader reader(file.path());
+    Collector rows;
+    reader.Read("t", kColumns, &rows, nullptr, nullptr);
+    EXPECT_EQ(rows.all(), ReadByStatement(file.path())) << change;
+  }
+}
+
+TEST(SliceReaderTest, SaysWhatIsWrong) {
+  ScratchFile file;
+  Database database(file.path(), OpenMode::kCreate);
+  database.Execute("CREATE TABLE t (b, c); INSERT INTO t VALUES ('text', 1)");
+  SliceReader reader(file.path());
+  Collector rows;
+  EXPECT_THROW(reader.Read("t", kColumns, &rows, nullptr, nullptr), Error);  // no column a
+  const BulkColumn text[] = {{"b", true}};
+  EXPECT_THROW(reader.Read("t", text, &rows, nullptr, nullptr), Error);
+  const std::atomic<bool> cancelled{true};
+  const BulkColumn number[] = {{"c", true}};
+  EXPECT_THROW(reader.Read("t", number, &rows, &cancelled, nullptr), Error);
+  EXPECT_EQ(reader.EstimateRows("t"), 1);
+  EXPECT_EQ(reader.EstimateRows("none"), 0);
+}
+
+}  // namespace
+}  // namespace lanescope

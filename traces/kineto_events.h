@@ -1,0 +1,45 @@
+// Events of a Chrome trace of Kineto, one at a time. Private to traces/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lanescope {
+
+struct KinetoEvent {
+  enum class Kind : uint8_t { kKernel, kCopy, kMemset, kApiCall, kRange };
+  Kind kind = Kind::kRange;
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t pid = 0, tid = 0;  // of the host; unknown for what runs on a device
+  int64_t device = 0, stream = 0, context = 0, correlation = -1, bytes = 0;
+  int name = 0;
+};
+
+struct KinetoDevice {
+  int64_t id = 0, memory = 0, multiprocessors = 0;
+  std::string name;
+};
+
+// One file in memory, names interned.
+struct KinetoTrace {
+  std::vector<KinetoEvent> events;
+  std::vector<KinetoDevice> devices;
+  std::vector<std::string> names;
+  int64_t skipped = 0;
+};
+
+// Throws NotFound, InvalidArgument (no Chrome trace), DataLoss (damaged). Reads events one by one, so that
+// the text of a large file is not held as a tree.
+KinetoTrace ReadKineto(const std::string& path);
+
+struct CopyEnds {
+  int kind = 0;                        // ENUM_CUDA_MEMCPY_OPER
+  int src_memory = 7, dst_memory = 7;  // ENUM_CUDA_MEM_KIND; 7: unknown
+};
+// "Memcpy HtoD (Pinned -> Device)".
+CopyEnds ParseCopyName(std::string_view name);
+
+}  // namespace lanescope

@@ -1,0 +1,28 @@
+// The tables of Nsight Systems: sums of kernels, of memory operations by time and by size. Private to
+// traces/.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/summary.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope {
+
+OperationSum SumOf(std::string name, std::vector<int64_t> values);
+// Fills kernel_sums, memory_time_sums and memory_size_sums with the activities of a step (-1: of all).
+void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary);
+
+// Activities by the text of the NVTX range around their launch; the arguments that PyTorch appends (", op_id
+// =
+// ..", ", seq = ..") are no part of the text.
+std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step);
+std::string_view RangeName(std::string_view text);
+
+// "[CUDA memcpy HtoD]" and "[CUDA memcpy Host-to-Device]", by ENUM_CUDA_MEMCPY_OPER.
+std::string NvprofCopyName(int64_t kind);
+std::string NsysCopyName(int64_t kind);
+
+}  // namespace lanescope

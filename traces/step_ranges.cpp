@@ -1,0 +1,154 @@
+#include "traces/step_ranges.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "traces/table_scan.h"
+
+namespace lanescope {
+namespace {
+
+constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
+constexpr size_t kMaxText = 60;  // longer ones are messages
+constexpr size_t kMaxDigits = 9;
+
+struct StepRange {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t number = -1;
+};
+using StepsByProcess = std::map<int64_t, std::vector<StepRange>>;
+
+bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// Ranges of the best kind, by process and start.
+StepsByProcess CollectRanges(const TraceRun& run) {
+  std::vector<std::optional<StepText>> parsed(run.texts.size());
+  for (size_t i = 0; i < run.texts.size(); ++i) parsed[i] = ParseStepText(run.texts[i]);
+  const auto text_of = [&](const TraceRange& range) {
+    return range.text < 0 ? std::nullopt : parsed[static_cast<size_t>(range.text)];
+  };
+  std::pair<int, int> best(INT32_MAX, 0);  // kind, 1: without numbers
+  const auto kind_of = [](const StepText& text) { return std::pair(text.rank, text.number < 0 ? 1 : 0); };
+  for (const TraceRange& range : run.ranges) {
+    if (const auto text = text_of(range)) best = std::min(best, kind_of(*text));
+  }
+  StepsByProcess steps;
+  for (const TraceRange& range : run.ranges) {
+    const auto text = text_of(range);
+    if (!text || kind_of(*text) != best) continue;
+    steps[GlobalPidOf(range.global_tid)].push_back({range.start_ns, range.end_ns, text->number});
+  }
+  for (auto& [process, ranges] : steps) {
+    std::set<int64_t> numbers;
+    for (const StepRange& range : ranges) numbers.insert(range.number);
+    if (numbers.size() == ranges.size() && *numbers.begin() >= 0) continue;
+    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].number = static_cast<int64_t>(i);
+  }
+  return steps;
+}
+
+// The range of the process that contains `time`: the last that started no later.
+int StepAt(const StepsByProcess& steps, int64_t global_pid, int64_t time) {
+  auto process = steps.find(global_pid);
+  if (process == steps.end() && (global_pid == 0 && steps.size() == 1)) process = steps.begin();
+  if (process == steps.end()) return -1;
+  const auto& ranges = process->second;
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), time,
+                       [](int64_t value, const StepRange& range) { return value < range.start_ns; });
+  if (after == ranges.begin()) return -1;
+  const StepRange& range = *std::prev(after);
+  return time <= range.end_ns ? static_cast<int>(range.number) : -1;
+}
+
+}  // namespace
+
+std::optional<StepText> ParseStepText(std::string_view text) {
+  if (text.size() > kMaxText) return std::nullopt;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  size_t digits = 0;
+  while (digits < text.size() && IsDigit(text[text.size() - 1 - digits])) ++digits;
+  if (digits > kMaxDigits) return std::nullopt;
+  std::string_view words = text.substr(0, text.size() - digits);
+  while (!words.empty() && !IsLetter(words.back())) {
+    if (std::string_view(" _-#:=.[(").find(words.back()) == std::string_view::npos) return std::nullopt;
+    words.remove_suffix(1);
+  }
+  std::string lower(words);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (size_t rank = 0; rank < std::size(kWords); ++rank) {
+    if (!lower.ends_with(kWords[rank])) continue;
+    // "Timestep" is another word than "step"; "ProfilerStep" is two.
+    const size_t at = lower.size() - kWords[rank].size();
+    if (at > 0 && IsLetter(words[at - 1]) && std::isupper(static_cast<unsigned char>(words[at])) == 0)
+      continue;
+    StepText result{static_cast<int>(rank), -1};
+    if (digits > 0) result.number = std::stoll(std::string(text.substr(text.size() - digits)));
+    // Without a number only the word itself, or "train step" and the like: "optimizer.step" is a part of one.
+    if (digits == 0 && at > 0 && lower != "train_step" && lower != "training_step" && lower != "train step" &&
+        lower != "training step") {
+      continue;
+    }
+    return result;
+  }
+  return std::nullopt;
+}
+
+bool HasStepRanges(Database& database) {
+  constexpr std::string_view kTable = "NVTX_EVENTS";
+  if (!database.HasTable(kTable)) return false;
+  std::set<int64_t> step_ids;
+  if (database.HasTable("StringIds") && database.HasColumn(kTable, "textId")) {
+    TableScan texts(database, "StringIds", {{"id", true}, {"value", true}});
+    while (texts.Next()) {
+      if (ParseStepText(texts.Text(1))) step_ids.insert(texts.Integer(0));
+    }
+  }
+  TableScan scan(database, kTable, {{"text"}, {"textId"}});
+  while (scan.Next()) {
+    if (scan.IsNull(0) ? step_ids.contains(scan.Integer(1, -1)) : ParseStepText(scan.Text(0)).has_value()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void FindSteps(TraceRun* run) {
+  if (!run->steps.empty() || run->ranges.empty()) return;
+  const StepsByProcess steps = CollectRanges(*run);
+  if (steps.empty()) return;
+  std::map<int, TraceStep> windows;
+  for (const auto& [process, ranges] : steps) {
+    for (const StepRange& range : ranges) {
+      // Reversed, until an activity is met.
+      windows.try_emplace(static_cast<int>(range.number),
+                          TraceStep{static_cast<int>(range.number), INT64_MAX, INT64_MIN});
+    }
+  }
+  const auto assign = [&](auto& activities) {
+    for (auto& activity : activities) {
+      if (activity.api < 0 && !run->api_calls.empty()) continue;  // launched before the trace began
+      activity.step = activity.api < 0 ? StepAt(steps, activity.global_pid, activity.start_ns)
+                                       : run->api_calls[static_cast<size_t>(activity.api)].step;
+      if (activity.step < 0) continue;
+      TraceStep& window = windows[activity.step];
+      window.start_ns = std::min(window.start_ns, activity.start_ns);
+      window.end_ns = std::max(window.end_ns, activity.end_ns);
+    }
+  };
+  for (TraceApiCall& call : run->api_calls) {
+    call.step = StepAt(steps, GlobalPidOf(call.global_tid), call.start_ns);
+  }
+  assign(run->launches);
+  assign(run->copies);
+  assign(run->memsets);
+  for (const auto& [number, window] : windows) {
+    if (window.start_ns <= window.end_ns) run->steps.push_back(window);
+  }
+}
+
+}  // namespace lanescope

@@ -1,0 +1,12 @@
+// What a file is that is no database, so that the error can say what to do. Private to traces/.
+#pragma once
+
+#include <string>
+
+namespace lanescope {
+
+// Throws InvalidArgument for a report of Nsight Systems and for a trace in JSON; does nothing for other
+// files.
+void RefuseOtherTraces(const std::string& path);
+
+}  // namespace lanescope
