@@ -1,0 +1,18 @@
+// A batch of activities as bytes, between processes of one machine that run the same Lanescope.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "traces/activity_rows.h"
+
+namespace lanescope {
+
+std::string EncodeBatch(const ActivityBatch& batch);
+
+// False for bytes that no EncodeBatch made: every size, count and text number is checked, so that what
+// decodes can be written as it is.
+bool DecodeBatch(std::string_view bytes, ActivityBatch* batch);
+
+}  // namespace lanescope

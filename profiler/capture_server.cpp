@@ -1,0 +1,231 @@
+#include "profiler/capture_server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+#include "profiler/batch_codec.h"
+#include "profiler/clock_alignment.h"
+
+namespace lanescope {
+namespace {
+
+constexpr size_t kMaxConnections = 512;
+constexpr size_t kReadBytes = size_t{256} << 10;
+// A process that lives on and goes on sending is not waited for.
+constexpr int64_t kLastRoundsNs = 5000000000;
+constexpr size_t kMaxLine = 1000;
+constexpr size_t kMaxLines = 64;
+
+[[noreturn]] void Fail(const char* what) {
+  Throw(Code::kResourceExhausted, "cannot make a socket for the captured processes: {}: {}", what,
+        std::strerror(errno));
+}
+
+// A line of another process, as it may be shown.
+std::string Line(std::string_view text) {
+  std::string line(text.substr(0, kMaxLine));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
+      '?');
+  return line;
+}
+
+void AddLine(std::vector<std::string>* lines, std::string_view text) {
+  std::string line = Line(text);
+  if (lines->size() >= kMaxLines || std::find(lines->begin(), lines->end(), line) != lines->end()) return;
+  lines->push_back(std::move(line));
+}
+
+}  // namespace
+
+struct CaptureServer::Connection {
+  ~Connection() { close(socket); }
+  int socket = -1;
+  uint32_t pid = 0;
+  std::string program;
+  bool finished = false;
+  size_t device_rows = 0;
+  std::string received;
+  size_t taken = 0;  // bytes of `received` that are done with
+};
+
+CaptureServer::CaptureServer(ActivitySink* sink) : sink_(sink) {
+  std::error_code error;
+  std::filesystem::path base = std::filesystem::temp_directory_path(error);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  constexpr std::string_view kPattern = "/lanescope-XXXXXX";
+  // The path of a socket holds about a hundred characters.
+  if (error || base.string().size() + kPattern.size() + 3 > sizeof(address.sun_path)) base = "/tmp";
+  folder_ = base.string() + std::string(kPattern);
+  if (mkdtemp(folder_.data()) == nullptr) Fail("a temporary folder");
+  path_ = folder_ + "/s";
+  std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
+  listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (listener_ < 0 || wake_ < 0 ||
+      bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(listener_, 128) != 0) {
+    const int reason = errno;
+    if (listener_ >= 0) close(listener_);
+    if (wake_ >= 0) close(wake_);
+    std::filesystem::remove_all(folder_, error);
+    errno = reason;
+    Fail(path_.c_str());
+  }
+  thread_ = std::thread([this] { Loop(); });
+}
+
+CaptureServer::~CaptureServer() {
+  Finish();
+  close(listener_);
+  close(wake_);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+CaptureReport CaptureServer::Report() const {
+  std::lock_guard lock(mutex_);
+  return report_;
+}
+
+CaptureReport CaptureServer::Finish() {
+  stop_.store(true);
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
+  if (thread_.joinable()) thread_.join();
+  return Report();
+}
+
+void CaptureServer::Loop() {
+  int64_t deadline = 0;
+  while (true) {
+    const bool last = stop_.load();
+    if (last && deadline == 0) deadline = MonotonicNs() + kLastRoundsNs;
+    std::vector<pollfd> ready{{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
+    for (const auto& connection : connections_) ready.push_back({connection->socket, POLLIN, 0});
+    const int changed = poll(ready.data(), ready.size(), last ? 0 : 1000);
+    // The last round goes on until nothing more has arrived.
+    bool any = false;
+    for (size_t i = connections_.size(); changed > 0 && i-- > 0;) {
+      if (ready[i + 2].revents == 0) continue;
+      any = true;
+      if (!ReadSome(connections_[i].get())) Drop(i);
+    }
+    if (changed > 0 && (ready[0].revents & POLLIN) != 0) {
+      any = true;
+      Accept();
+    }
+    if (last && (!any || MonotonicNs() > deadline)) break;
+  }
+  while (!connections_.empty()) Drop(connections_.size() - 1);
+}
+
+void CaptureServer::Drop(size_t number) {
+  {
+    std::lock_guard lock(mutex_);
+    const Connection& connection = *connections_[number];
+    if (!connection.finished) {
+      ++report_.unfinished;
+      if (connection.device_rows > 0) ++report_.unfinished_with_device;
+    }
+  }
+  connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(number));
+  open_.fetch_sub(1);
+}
+
+void CaptureServer::Accept() {
+  const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket < 0) return;
+  auto connection = std::make_unique<Connection>();
+  connection->socket = socket;
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  const bool known = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  if (!known || (peer.uid != geteuid() && peer.uid != 0) || connections_.size() >= kMaxConnections) return;
+  connection->pid = static_cast<uint32_t>(peer.pid);
+  {
+    std::lock_guard lock(mutex_);
+    if (pids_.insert(connection->pid).second) ++report_.processes;
+  }
+  connections_.push_back(std::move(connection));
+  open_.fetch_add(1);
+}
+
+bool CaptureServer::ReadSome(Connection* connection) {
+  const size_t before = connection->received.size();
+  connection->received.resize(before + kReadBytes);
+  const ssize_t size = recv(connection->socket, connection->received.data() + before, kReadBytes, 0);
+  connection->received.resize(before + (size > 0 ? static_cast<size_t>(size) : 0));
+  if (size < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+  if (size == 0) {
+    // What is cut off in the middle came from a process that was killed while it sent.
+    std::lock_guard lock(mutex_);
+    if (connection->received.size() > connection->taken) ++report_.malformed_frames;
+    return false;
+  }
+  if (TakeFrames(connection)) return true;
+  std::lock_guard lock(mutex_);
+  ++report_.malformed_frames;
+  return false;
+}
+
+bool CaptureServer::TakeFrames(Connection* connection) {
+  std::string& received = connection->received;
+  while (received.size() - connection->taken >= sizeof(FrameHeader)) {
+    FrameHeader header;
+    std::memcpy(&header, received.data() + connection->taken, sizeof(header));
+    if (header.magic != FrameHeader::kMagic || header.bytes > kMaxFrameBytes) return false;
+    if (received.size() - connection->taken - sizeof(header) < header.bytes) break;
+    const std::string_view payload(received.data() + connection->taken + sizeof(header), header.bytes);
+    if (!TakeFrame(connection, header.kind, payload)) return false;
+    connection->taken += sizeof(header) + header.bytes;
+  }
+  received.erase(0, connection->taken);
+  connection->taken = 0;
+  return true;
+}
+
+bool CaptureServer::TakeFrame(Connection* connection, FrameKind kind, std::string_view payload) {
+  switch (kind) {
+    case FrameKind::kHello:
+      connection->program = Line(payload);
+      return true;
+    case FrameKind::kBatch: {
+      ActivityBatch batch;
+      if (!DecodeBatch(payload, &batch)) return false;
+      batch.pid = connection->pid;
+      batch.program = batch.AddText(connection->program);
+      {
+        std::lock_guard lock(mutex_);
+        connection->device_rows += NumDeviceRows(batch);
+        report_.rows += static_cast<int64_t>(NumRows(batch));
+        report_.device_rows += static_cast<int64_t>(NumDeviceRows(batch));
+      }
+      sink_->Consume(std::move(batch));
+      return true;
+    }
+    case FrameKind::kStatus:
+    case FrameKind::kFailed: {
+      std::lock_guard lock(mutex_);
+      AddLine(kind == FrameKind::kFailed ? &report_.failures : &report_.notes, payload);
+      return true;
+    }
+    case FrameKind::kBye:
+      connection->finished = true;
+      return true;
+  }
+  return false;
+}
+
+}  // namespace lanescope

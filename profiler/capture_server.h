@@ -1,0 +1,70 @@
+// The capturing program's end of the channel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiler/capture_channel.h"
+#include "traces/activity_rows.h"
+
+namespace lanescope {
+
+// What the server saw of captured processes.
+struct CaptureReport {
+  int processes = 0;                  // that connected
+  int unfinished = 0;                 // connections that ended without saying that everything was sent
+  int unfinished_with_device = 0;     // of those, the ones that had delivered work of devices
+  int64_t malformed_frames = 0;       // each ended its connection
+  int64_t rows = 0, device_rows = 0;  // received; those of kernels, copies and memory sets
+  std::vector<std::string> notes;     // distinct lines of status
+  std::vector<std::string> failures;  // why processes could not be captured
+};
+
+// Listens on a socket in a folder that only this user can enter, and hands every batch to the sink, from one
+// thread of its own. Frames are checked: a process that sends anything else is cut off and counted. Its pid
+// is the kernel's word, not the frame's. While the sink waits, so do the processes: nothing is buffered
+// without bound.
+class CaptureServer {
+ public:
+  // Throws ResourceExhausted when there can be no socket. The sink must outlive the server.
+  explicit CaptureServer(ActivitySink* sink);
+  ~CaptureServer();
+  CaptureServer(const CaptureServer&) = delete;
+  CaptureServer& operator=(const CaptureServer&) = delete;
+
+  const std::string& socket_path() const { return path_; }
+  // Connections that are open.
+  int CountOpen() const { return open_.load(); }
+  // Reads what has arrived, closes everything, and says what there was. Idempotent.
+  CaptureReport Finish();
+  CaptureReport Report() const;
+
+ private:
+  struct Connection;
+  void Loop();
+  void Accept();
+  bool ReadSome(Connection* connection);
+  void Drop(size_t connection);
+  bool TakeFrames(Connection* connection);
+  bool TakeFrame(Connection* connection, FrameKind kind, std::string_view payload);
+
+  ActivitySink* const sink_;
+  std::string folder_, path_;
+  int listener_ = -1;
+  int wake_ = -1;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::atomic<int> open_{0};
+  std::atomic<bool> stop_{false};
+  mutable std::mutex mutex_;  // of report_
+  CaptureReport report_;
+  std::set<uint32_t> pids_;
+  std::thread thread_;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,14 @@
+// The few functions of the CUDA driver that a capture needs, found in the library that the process uses. No
+// CUDA headers.
+#pragma once
+
+namespace lanescope {
+
+// True if the process has, or can load, the driver's library.
+bool HasCudaDriver();
+
+// Waits until all devices with an active primary context are idle. Does nothing where CUDA was not
+// initialized.
+void SynchronizeDevices();
+
+}  // namespace lanescope

@@ -1,0 +1,237 @@
+#include "profiler/program_capture.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "core/error.h"
+#include "profiler/capture_channel.h"
+#include "profiler/capture_server.h"
+#include "profiler/clock_alignment.h"
+#include "profiler/cuda_driver.h"
+#include "traces/trace_writer.h"
+
+namespace lanescope {
+namespace {
+
+constexpr char kLibraryName[] = "liblanescope_inject.so";
+constexpr char kInjectionVariable[] = "LANESCOPE_INJECTION";
+// After Ctrl-C: the terminal has told the program already; then it is told again, asked, and killed.
+constexpr int64_t kTellAfterNs = 500'000'000, kAskAfterNs = 10'000'000'000, kKillAfterNs = 15'000'000'000;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
+
+using Environment = std::map<std::string, std::string>;
+
+Environment MakeEnvironment(const ProgramCaptureOptions& options, const std::string& socket,
+                            const std::string& library) {
+  Environment variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (library.empty()) return variables;
+  variables["CUDA_INJECTION64_PATH"] = library;
+  variables["NVTX_INJECTION64_PATH"] = library;
+  variables[kSocketVariable] = socket;
+  variables[kModeVariable] = options.mode == CaptureMode::kKernels ? "kernels" : "full";
+  const int64_t now = MonotonicNs();
+  const int64_t begin = now + static_cast<int64_t>(options.delay_s * kNsPerSecond);
+  if (options.delay_s > 0) variables[kBeginVariable] = std::to_string(begin);
+  if (options.duration_s > 0) {
+    variables[kEndVariable] = std::to_string(begin + static_cast<int64_t>(options.duration_s * kNsPerSecond));
+  }
+  if (!options.nvtx_range.empty()) variables[kRangeVariable] = options.nvtx_range;
+  return variables;
+}
+
+// A running program that shares this one's standard streams and terminal.
+class Program {
+ public:
+  Program(const std::vector<std::string>& words, const Environment& variables) {
+    std::vector<char*> arguments, environment;
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
+    for (std::string& text : texts) environment.push_back(text.data());
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    environment.push_back(nullptr);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const int error =
+        posix_spawnp(&process_, arguments[0], nullptr, &attributes, arguments.data(), environment.data());
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+      process_ = -1;
+      Throw(Code::kNotFound, "cannot run '{}': {}", words[0], std::strerror(error));
+    }
+  }
+  ~Program() {
+    if (process_ < 0) return;
+    kill(process_, SIGKILL);
+    int ignored;
+    waitpid(process_, &ignored, 0);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  bool HasEnded(int* how) {
+    if (waitpid(process_, how, WNOHANG) != process_) return false;
+    process_ = -1;
+    return true;
+  }
+  void Signal(int number) { kill(process_, number); }
+
+ private:
+  pid_t process_ = -1;
+};
+
+// Ends a program after Ctrl-C, ever less politely.
+class Ending {
+ public:
+  explicit Ending(Program* program) : program_(program) {}
+  void Step() {
+    const int64_t now = MonotonicNs();
+    if (since_ns_ == 0) since_ns_ = now;
+    constexpr std::pair<int64_t, int> kSteps[] = {
+        {kTellAfterNs, SIGINT}, {kAskAfterNs, SIGTERM}, {kKillAfterNs, SIGKILL}};
+    if (done_ < std::size(kSteps) && now - since_ns_ > kSteps[done_].first) {
+      program_->Signal(kSteps[done_++].second);
+    }
+  }
+
+ private:
+  Program* program_;
+  int64_t since_ns_ = 0;
+  size_t done_ = 0;
+};
+
+int WaitFor(Program* program, const std::atomic<bool>& cancelled) {
+  Ending ending(program);
+  int how = 0;
+  // Short at first: many programs take milliseconds.
+  auto pause = std::chrono::microseconds(200);
+  while (!program->HasEnded(&how)) {
+    if (cancelled.load()) ending.Step();
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(20000));
+  }
+  return how;
+}
+
+std::string WhyNothing(const CaptureReport& report, bool injected) {
+  if (!CaptureSession::IsBuilt()) return "this build has no CUPTI";
+  if (!injected) return fmt::format("{} was not found beside the program", kLibraryName);
+  if (!report.failures.empty()) return report.failures.front();
+  if (!HasCudaDriver()) return "this machine has no CUDA driver (libcuda.so.1)";
+  if (report.processes == 0) return "the program did not use CUDA";
+  return "the program ran nothing on a GPU while it was recorded";
+}
+
+RunOutcome Judge(int how, bool cancelled, const CaptureReport& report) {
+  RunOutcome outcome;
+  outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0;
+  if (cancelled) {
+    outcome.error = "Cancelled: interrupted";
+  } else if (WIFSIGNALED(how)) {
+    outcome.error = fmt::format("Aborted: signal {} ended the program", WTERMSIG(how));
+  } else if (report.unfinished_with_device > 0) {
+    outcome.error =
+        fmt::format("DataLoss: {} captured processes ended without handing over their last records",
+                    report.unfinished_with_device);
+  }
+  return outcome;
+}
+
+void AddNotes(const CaptureReport& report, ProgramCaptureResult* result) {
+  result->notes = report.notes;
+  if (report.unfinished > 0) {
+    result->notes.push_back(fmt::format(
+        "{} processes ended without handing over what they recorded last, at most 0.2 seconds of it",
+        report.unfinished));
+  }
+  if (report.malformed_frames > 0) {
+    result->notes.push_back(
+        fmt::format("{} connections were cut off in the middle", report.malformed_frames));
+  }
+  for (const std::string& failure : report.failures) {
+    if (failure != result->nothing) result->notes.push_back("a process was not captured: " + failure);
+  }
+}
+
+// What a reader of the trace must know beside the rows.
+ActivityBatch NotesOf(const ProgramCaptureResult& result, const CaptureReport& report) {
+  ActivityBatch batch;
+  batch.pid = static_cast<uint32_t>(getpid());
+  if (!result.nothing.empty()) batch.notes.push_back({batch.AddText("nothing captured: " + result.nothing)});
+  for (const std::string& note : result.notes) batch.notes.push_back({batch.AddText(note)});
+  batch.Count(Loss::kMalformed, report.malformed_frames);
+  batch.Count(Loss::kUnfinished, report.unfinished);
+  return batch;
+}
+
+}  // namespace
+
+std::string InjectionLibrary() {
+  if (const char* given = std::getenv(kInjectionVariable)) return given;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  for (const char* folder : {".", "../lib", "../lib64", "../lib/x86_64-linux-gnu"}) {
+    const std::filesystem::path path = program.parent_path() / folder / kLibraryName;
+    if (std::filesystem::exists(path, error)) return std::filesystem::canonical(path, error).string();
+  }
+  return "";
+}
+
+ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const std::string& trace,
+                                    const std::atomic<bool>& cancelled) {
+  LANESCOPE_CHECK(!options.words.empty());
+  const std::string library = InjectionLibrary();
+  TraceWriter writer(trace);
+  RunInfo info;
+  info.graph_name = std::filesystem::path(options.words[0]).filename().string();
+  ProgramCaptureResult result;
+  result.run = writer.BeginRun(info);
+  ActivitySink* sink = writer.Capture(result.run);
+  CaptureServer server(sink);
+  int how = 0;
+  try {
+    Program program(options.words, MakeEnvironment(options, server.socket_path(), library));
+    how = WaitFor(&program, cancelled);
+  } catch (const Error& error) {
+    server.Finish();
+    writer.EndRun(result.run, {false, error.what(), false});
+    writer.Close();
+    throw;
+  }
+  const CaptureReport report = server.Finish();
+  result.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+  result.interrupted = cancelled.load();
+  result.processes = report.processes;
+  result.rows = report.rows;
+  result.device_rows = report.device_rows;
+  if (report.device_rows == 0) result.nothing = WhyNothing(report, !library.empty());
+  AddNotes(report, &result);
+  sink->Consume(NotesOf(result, report));
+  writer.EndRun(result.run, Judge(how, result.interrupted, report));
+  writer.Close();
+  return result;
+}
+
+}  // namespace lanescope

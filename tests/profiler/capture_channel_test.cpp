@@ -1,0 +1,175 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "profiler/batch_codec.h"
+#include "profiler/capture_server.h"
+#include "tests/profiler/collecting_sink.h"
+
+namespace lanescope {
+namespace {
+
+std::string BatchOf(size_t kernels) {
+  ActivityBatch batch;
+  batch.pid = 1;  // a lie: the server knows better
+  KernelRow row;
+  row.name = batch.AddText("kernel");
+  batch.kernels.assign(kernels, row);
+  return EncodeBatch(batch);
+}
+
+TEST(CaptureChannelTest, BatchesArriveInOrderWithTheSendersPid) {
+  CollectingSink sink;
+  CaptureServer server(&sink);
+  CaptureClient client;
+  ASSERT_TRUE(client.Connect(server.socket_path()));
+  EXPECT_TRUE(client.Send(FrameKind::kHello, "train.py"));
+  for (size_t i = 1; i <= 50; ++i) EXPECT_TRUE(client.Send(FrameKind::kBatch, BatchOf(i)));
+  EXPECT_TRUE(client.Send(FrameKind::kStatus, "a note\nof two lines"));
+  EXPECT_TRUE(client.Send(FrameKind::kBye, ""));
+  client.Close();
+  const CaptureReport report = server.Finish();
+  EXPECT_EQ(report.processes, 1);
+  EXPECT_EQ(report.unfinished, 0);
+  EXPECT_EQ(report.malformed_frames, 0);
+  EXPECT_EQ(report.device_rows, 50 * 51 / 2);
+  EXPECT_THAT(report.notes, testing::ElementsAre("a note?of two lines"));
+  const auto batches = sink.Take();
+  ASSERT_EQ(batches.size(), 50u);
+  for (size_t i = 0; i < batches.size(); ++i) {
+    EXPECT_EQ(batches[i].kernels.size(), i + 1);
+    EXPECT_EQ(batches[i].pid, static_cast<uint32_t>(getpid()));
+    EXPECT_EQ(batches[i].texts[batches[i].program], "train.py");
+  }
+}
+
+// Larger than a socket takes at once.
+TEST(CaptureChannelTest, LargeBatchesArriveWhole) {
+  CollectingSink sink;
+  CaptureServer server(&sink);
+  CaptureClient client;
+  ASSERT_TRUE(client.Connect(server.socket_path()));
+  ASSERT_TRUE(client.Send(FrameKind::kBatch, BatchOf(100000)));
+  ASSERT_TRUE(client.Send(FrameKind::kBye, ""));
+  EXPECT_EQ(server.Finish().device_rows, 100000);
+}
+
+TEST(CaptureChannelTest, GarbageIsCutOffAndCountedWithoutHarmToOthers) {
+  CollectingSink sink;
+  CaptureServer server(&sink);
+  CaptureClient good;
+  ASSERT_TRUE(good.Connect(server.socket_path()));
+  ASSERT_TRUE(good.Send(FrameKind::kBatch, BatchOf(1)));
+  const auto send_bad = [&](FrameKind kind, const std::string& payload) {
+    CaptureClient bad;
+    ASSERT_TRUE(bad.Connect(server.socket_path()));
+    bad.Send(kind, payload);
+  };
+  send_bad(FrameKind::kBatch, "no batch");
+  send_bad(static_cast<FrameKind>(99), "no kind");
+  send_bad(FrameKind::kBatch, BatchOf(3).substr(0, 100));
+  ASSERT_TRUE(sink.WaitForBatches(1));
+  ASSERT_TRUE(good.Send(FrameKind::kBatch, BatchOf(2)));
+  ASSERT_TRUE(good.Send(FrameKind::kBye, ""));
+  const CaptureReport report = server.Finish();
+  EXPECT_EQ(report.malformed_frames, 3);
+  EXPECT_EQ(report.unfinished, 3);
+  EXPECT_EQ(report.device_rows, 3);
+}
+
+TEST(CaptureChannelTest, AProcessKilledInTheMiddleIsCountedAndKeepsWhatArrived) {
+  CollectingSink sink;
+  CaptureServer server(&sink);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    CaptureClient client;
+    if (!client.Connect(server.socket_path())) _exit(1);
+    client.Send(FrameKind::kBatch, BatchOf(4));
+    // A frame that is announced and never comes.
+    const std::string half = BatchOf(1000);
+    FrameHeader header;
+    header.kind = FrameKind::kBatch;
+    header.bytes = half.size();
+    client.Send(FrameKind::kStatus, "half");
+    for (int descriptor = 3; descriptor < 1024; ++descriptor) {
+      struct stat kind {};
+      if (fstat(descriptor, &kind) == 0 && S_ISSOCK(kind.st_mode) && descriptor >= 700) {
+        if (write(descriptor, &header, sizeof(header)) < 0 ||
+            write(descriptor, half.data(), half.size() / 2) < 0)
+          _exit(1);
+      }
+    }
+    kill(getpid(), SIGKILL);
+  }
+  int how = 0;
+  ASSERT_EQ(waitpid(child, &how, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(how));
+  const CaptureReport report = server.Finish();
+  EXPECT_EQ(report.device_rows, 4);
+  EXPECT_EQ(report.unfinished, 1);
+  EXPECT_EQ(report.unfinished_with_device, 1);
+  EXPECT_EQ(report.malformed_frames, 1);
+  const auto batches = sink.Take();
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].pid, static_cast<uint32_t>(child));
+}
+
+// A program may close descriptors that are not its own, and get the same number for a file.
+TEST(CaptureChannelTest, AClosedAndReusedDescriptorIsNeverWrittenTo) {
+  CollectingSink sink;
+  CaptureServer server(&sink);
+  CaptureClient client;
+  ASSERT_TRUE(client.Connect(server.socket_path()));
+  int descriptor = -1;
+  for (int i = 700; i < 1024 && descriptor < 0; ++i) {
+    struct stat kind {};
+    if (fstat(i, &kind) == 0 && S_ISSOCK(kind.st_mode)) descriptor = i;
+  }
+  ASSERT_GE(descriptor, 0);
+  const std::string path = testing::TempDir() + "lanescope_reused_" + std::to_string(getpid());
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(dup2(file, descriptor), descriptor);
+  EXPECT_FALSE(client.Send(FrameKind::kBatch, BatchOf(10)));
+  EXPECT_FALSE(client.is_open());
+  client.Close();
+  EXPECT_NE(fcntl(descriptor, F_GETFD), -1);  // it is not ours to close
+  struct stat written {};
+  ASSERT_EQ(fstat(file, &written), 0);
+  EXPECT_EQ(written.st_size, 0);
+  close(file);
+  close(descriptor);
+  unlink(path.c_str());
+}
+
+TEST(CaptureChannelTest, WithoutAServerNothingHappens) {
+  CaptureClient client;
+  EXPECT_FALSE(client.Connect("/nonexistent/s"));
+  EXPECT_FALSE(client.Connect(std::string(500, 'x')));
+  EXPECT_FALSE(client.Send(FrameKind::kBye, ""));
+}
+
+TEST(CaptureChannelTest, TheSocketIsInAFolderOfThisUserAndGoesWithTheServer) {
+  CollectingSink sink;
+  std::string path;
+  {
+    CaptureServer server(&sink);
+    path = server.socket_path();
+    struct stat folder {};
+    ASSERT_EQ(stat(path.substr(0, path.rfind('/')).c_str(), &folder), 0);
+    EXPECT_EQ(folder.st_mode & 0777, 0700u);
+  }
+  struct stat gone {};
+  EXPECT_NE(stat(path.c_str(), &gone), 0);
+  EXPECT_NE(stat(path.substr(0, path.rfind('/')).c_str(), &gone), 0);
+}
+
+}  // namespace
+}  // namespace lanescope

@@ -1,0 +1,39 @@
+// A sink that keeps what it gets.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "traces/activity_rows.h"
+
+namespace lanescope {
+
+class CollectingSink : public ActivitySink {
+ public:
+  void Consume(ActivityBatch batch) override {
+    std::lock_guard lock(mutex_);
+    batches_.push_back(std::move(batch));
+  }
+  std::vector<ActivityBatch> Take() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(batches_, {});
+  }
+  bool WaitForBatches(size_t count) {
+    for (int i = 0; i < 2000; ++i) {
+      {
+        std::lock_guard lock(mutex_);
+        if (batches_.size() >= count) return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ActivityBatch> batches_;
+};
+
+}  // namespace lanescope

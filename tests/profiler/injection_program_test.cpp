@@ -1,0 +1,184 @@
+// Programs without a GPU under the injection library, captured as `lanescope profile` does it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+#include "profiler/program_capture.h"
+#include "tests/traces/sample_run.h"
+#include "traces/sqlite.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope {
+namespace {
+
+class InjectionProgramTest : public testing::Test {
+ protected:
+  InjectionProgramTest() {
+    setenv("LANESCOPE_INJECTION", LANESCOPE_INJECTION_LIBRARY, 1);
+    options_.words = {LANESCOPE_NVTX_PROGRAM};
+  }
+  ~InjectionProgramTest() override { unsetenv("LANESCOPE_INJECTION"); }
+
+  ProgramCaptureResult Run(const std::vector<std::string>& words) {
+    ProgramCaptureOptions options = options_;
+    options.words.insert(options.words.end(), words.begin(), words.end());
+    return CaptureProgram(options, file_.path(), cancelled_);
+  }
+  std::vector<std::string> Texts(const std::string& sql) {
+    Database database(file_.path(), OpenMode::kReadOnly);
+    Statement statement(database, sql);
+    std::vector<std::string> texts;
+    while (statement.Step()) texts.emplace_back(statement.Text(0));
+    return texts;
+  }
+  int64_t Count(const std::string& sql) {
+    return Database(file_.path(), OpenMode::kReadOnly).QueryInteger(sql);
+  }
+  TraceRunInfo Info() { return TraceReader(file_.path()).RunInfoOf(1); }
+
+  ScratchFile file_;
+  ProgramCaptureOptions options_;
+  std::atomic<bool> cancelled_{false};
+};
+
+TEST_F(InjectionProgramTest, AProgramWithoutCudaRunsUnharmedAndTheReasonIsSaid) {
+  options_.words = {"/bin/true"};
+  const ProgramCaptureResult result = Run({});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.rows, 0);
+  EXPECT_NE(result.nothing, "");
+  EXPECT_TRUE(Info().complete);
+  EXPECT_EQ(Info().graph, "true");
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 0);
+  EXPECT_THAT(Texts("SELECT value FROM META_DATA_CAPTURE WHERE name = 'LANESCOPE_RUN_1_NOTE'"),
+              testing::Contains(testing::HasSubstr(result.nothing)));
+}
+
+TEST_F(InjectionProgramTest, ExitStatusAndSignalsArePassedOn) {
+  EXPECT_EQ(Run({"exit7"}).status, 7);
+  EXPECT_EQ(Run({"abort"}).status, 128 + SIGABRT);
+  EXPECT_TRUE(Info().complete);
+  const TraceRunInfo aborted = TraceReader(file_.path()).RunInfoOf(2);
+  EXPECT_FALSE(aborted.complete);
+  EXPECT_THAT(aborted.error, testing::HasSubstr("signal 6"));
+}
+
+TEST_F(InjectionProgramTest, AProgramThatIsNotThereIsAnError) {
+  options_.words = {"/nonexistent/program"};
+  try {
+    Run({});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kNotFound);
+  }
+}
+
+TEST_F(InjectionProgramTest, RangesOfAllKindsAreRecorded) {
+  const ProgramCaptureResult result = Run({"ranges", "domains"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.processes, 1);
+  EXPECT_TRUE(Info().complete);
+  EXPECT_THAT(
+      Texts("SELECT text FROM NVTX_EVENTS ORDER BY text"),
+      testing::ElementsAre("inner", "library", "mark", "outer", "registered", "started", "wide \u00e9"));
+  EXPECT_EQ(
+      Count("SELECT COUNT(*) FROM NVTX_EVENTS i JOIN NVTX_EVENTS o ON i.text = 'inner' AND o.text = 'outer' "
+            "WHERE o.start <= i.start AND i.\"end\" <= o.\"end\" AND i.globalTid = o.globalTid"),
+      1);
+  EXPECT_EQ(Count("SELECT domainId FROM NVTX_EVENTS WHERE text = 'registered'"), 1);
+  EXPECT_EQ(Count("SELECT color FROM NVTX_EVENTS WHERE text = 'registered'"), 0xff00ff00);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS WHERE text = 'started' AND endGlobalTid <> globalTid"),
+            1);
+  // Inside the run: after its start and before its end.
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS WHERE start < 0"), 0);
+  EXPECT_THAT(Texts("SELECT name FROM PROCESSES"),
+              testing::Contains(testing::HasSubstr("nvtx_program ranges")));
+}
+
+TEST_F(InjectionProgramTest, ForkedChildrenAreCapturedAsProcessesOfTheirOwn) {
+  const ProgramCaptureResult result = Run({"fork"});
+  EXPECT_EQ(result.processes, 2);
+  EXPECT_TRUE(Info().complete);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS WHERE text IN ('parent', 'child', 'inner')"), 3);
+  EXPECT_EQ(Count("SELECT COUNT(DISTINCT globalTid >> 24) FROM NVTX_EVENTS"), 2);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM LANESCOPE_PROCESS WHERE runId = 1"), 3);  // and the capturing one
+}
+
+TEST_F(InjectionProgramTest, ChildrenThatRunAnotherProgramAreCaptured) {
+  options_.words = {"/bin/sh", "-c",
+                    std::string(LANESCOPE_NVTX_PROGRAM) + " ranges; " + LANESCOPE_NVTX_PROGRAM + " ranges"};
+  const ProgramCaptureResult result = Run({});
+  EXPECT_EQ(result.processes, 2);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 4);
+}
+
+// The library loads and starts as in cuInit; without a driver it says why it records nothing, and goes on.
+TEST_F(InjectionProgramTest, WithoutADriverTheLibraryStaysOutOfTheWay) {
+  const ProgramCaptureResult result = Run({"cuda", "ranges", "print"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.processes, 1);
+  EXPECT_NE(result.nothing, "");
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
+  EXPECT_TRUE(Info().complete);
+}
+
+TEST_F(InjectionProgramTest, AKilledProgramLeavesWhatItHandedOver) {
+  const ProgramCaptureResult result = Run({"ranges", "flush", "kill"});
+  EXPECT_EQ(result.status, 128 + SIGKILL);
+  EXPECT_FALSE(Info().complete);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
+  EXPECT_EQ(Count("SELECT \"count\" FROM LANESCOPE_DROPPED WHERE what LIKE 'processes that ended%'"), 1);
+  EXPECT_EQ(TraceReader(file_.path()).ReadRun(1).dropped, 1);
+}
+
+TEST_F(InjectionProgramTest, AProgramThatLeavesWithoutGoodbyeIsCounted) {
+  const ProgramCaptureResult result = Run({"ranges", "_exit"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_TRUE(Info().complete);  // nothing of a device was lost
+  EXPECT_EQ(Count("SELECT \"count\" FROM LANESCOPE_DROPPED WHERE what LIKE 'processes that ended%'"), 1);
+}
+
+TEST_F(InjectionProgramTest, AProgramThatClosesAllDescriptorsIsUnharmed) {
+  EXPECT_EQ(Run({"ranges", "close", "ranges", "flush"}).status, 0);
+}
+
+TEST_F(InjectionProgramTest, OnlyTheNamedRangeIsRecorded) {
+  options_.nvtx_range = "window";
+  Run({"ranges", "window", "ranges"});
+  EXPECT_THAT(Texts("SELECT text FROM NVTX_EVENTS ORDER BY text"), testing::ElementsAre("inner", "window"));
+}
+
+TEST_F(InjectionProgramTest, NothingIsRecordedBeforeTheDelayOrAfterTheDuration) {
+  options_.delay_s = 1000;
+  Run({"ranges"});
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 0);
+  options_.delay_s = 0;
+  options_.duration_s = 0.3;
+  Run({"ranges", "flush", "ranges"});
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
+}
+
+TEST_F(InjectionProgramTest, InterruptedProgramsAreEndedAndKept) {
+  const std::string sign = (file_.folder() / "started").string();
+  std::thread interrupt([&] {
+    for (int i = 0; i < 2000 && !std::filesystem::exists(sign); ++i) usleep(5000);
+    cancelled_ = true;
+  });
+  const ProgramCaptureResult result = Run({"ranges", "flush", "touch=" + sign, "wait"});
+  interrupt.join();
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.status, 128 + SIGINT);
+  EXPECT_EQ(Info().error, "Cancelled: interrupted");
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
+}
+
+}  // namespace
+}  // namespace lanescope
