@@ -1,0 +1,44 @@
+// The activity tables of a trace, sorted into the lanes of its runs. Part of trace_loader.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "gui/run_builder.h"
+#include "gui/run_data.h"
+#include "traces/slice_reader.h"
+
+namespace lanescope::gui {
+
+// What the scan knows of a run beforehand.
+struct RunFrame {
+  RunData data;  // devices, ops of the graph's nodes and commands are there
+  std::vector<std::pair<int, int>> edges;
+  std::unordered_map<int, int> device_index;    // by device number of the trace
+  std::map<std::pair<int, int>, int> commands;  // (schedule, id) -> index; empty where numbers are positions
+  std::unordered_map<std::string, int> op_of_name;  // of the graph's nodes
+  bool ours = true;
+  int host = -1;  // device number of the host in copies
+
+  // -1: unknown.
+  int CommandIndex(int64_t schedule, int64_t id) const;
+  // Index into data.devices; a number that the trace did not announce gets a device of its own.
+  int DeviceIndex(int number);
+};
+
+using ScanProgress = std::function<void(double fraction, const std::string& doing)>;
+
+// Reads kernels, copies and memory sets into raw lanes, one list a run, and adds the ops that appear. Rows
+// with times that make no sense are counted in RunData::invalid_rows. Throws what SliceReader throws,
+// DataLoss for values out of range.
+std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vector<RunFrame>* frames,
+                                                 const std::atomic<bool>* cancelled,
+                                                 const ScanProgress& progress);
+
+}  // namespace lanescope::gui

@@ -1,0 +1,42 @@
+// What shortcuts and menus do, without any drawing.
+#pragma once
+
+#include <string>
+
+#include "gui/app/analysis.h"
+#include "gui/app/commands.h"
+#include "gui/app/view_state.h"
+#include "gui/document.h"
+
+namespace lanescope::gui {
+
+// What an action works on.
+struct ActionContext {
+  Document& document;
+  ViewState& state;
+  const Analysis& analysis;
+};
+
+void Do(Command command, const ActionContext& context);
+
+// Selects a slice and its op, and scrolls and moves the view only if the slice is not in it.
+void GoTo(const SliceRef& slice, const ActionContext& context);
+// Selects the op and goes to its slice nearest to the view, in the baseline or in the first run that has it.
+// False: no run has it.
+bool GoToOp(OpIdentity op, const ActionContext& context);
+// The op's slice of a run that is nearest to the middle of the view; invalid: none.
+SliceRef NearestToView(RunKey run, OpIdentity op, const ActionContext& context);
+// Shows the slice, whether it was in view or not.
+void Focus(const ActionContext& context);
+// The first view: one step of every run, since steps are what is compared; everything, where a run has no
+// steps. Waits for runs: state.fit_requested stays until there are some.
+void ShowOneStep(const ActionContext& context);
+void GoToHit(size_t hit, const ActionContext& context);
+
+// The run whose what-if an edit belongs to: the one that is edited, else the clicked one, else the baseline.
+RunKey EditedRun(const Document& document, const ViewState& state);
+// Asks the document to move the selected ops of a run; `scope` (may be empty): all of this name scope.
+void MoveSelection(RunKey run, const std::string& scope, const std::string& device,
+                   const ActionContext& context);
+
+}  // namespace lanescope::gui

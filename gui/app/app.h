@@ -1,0 +1,76 @@
+// The window's content: document, view state and panels. Knows neither windows nor graphics libraries.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/app/analysis.h"
+#include "gui/app/colours.h"
+#include "gui/app/dialogs.h"
+#include "gui/app/sql_console.h"
+#include "gui/app/view_options.h"
+#include "gui/app/view_state.h"
+#include "gui/document.h"
+#include "gui/platform/fonts.h"
+#include "gui/platform/input_adapter.h"
+
+namespace lanescope::gui {
+
+// Belongs to the thread of the ImGui context, which is the caller's. `wake` is called from other threads when
+// another frame is due; it must be thread-safe.
+class App {
+ public:
+  // `recent_list`: file of the recent traces; empty: none is kept.
+  App(std::function<void()> wake, std::string recent_list);
+
+  // Loads fonts and style for `scale` pixels per nominal pixel; the atlas' texture must be made anew after
+  // it.
+  void SetScale(float scale);
+  void Open(const std::string& path);
+  // Applied once all files are loaded. Names that nothing has are reported in state().message.
+  void Show(ViewOptions options) { pending_view_ = std::move(options); }
+  // One frame, between ImGui::NewFrame and ImGui::Render.
+  void Frame(const std::vector<KeyPress>& presses);
+
+  // Something is being computed or read: the picture may change by itself.
+  bool busy() const;
+  // Of the theme.
+  ImU32 background() const { return ThemeOf(state_.theme).background; }
+  bool wants_quit() const { return state_.quit; }
+
+  Document& document() { return document_; }
+  ViewState& state() { return state_; }
+  const Analysis& analysis() const { return analysis_; }
+  SqlConsole& sql() { return sql_; }
+  const DrawPlan& plan() const { return plan_; }
+
+ private:
+  void HandleKeys(const std::vector<KeyPress>& presses);
+  void ApplyPendingView();
+  void ApplyTheView(const ViewOptions& options);
+  void RememberFiles();
+  void DrawWindow(const Ui& ui);
+  void SizePanels();
+  void DrawMiddle(const Ui& ui, float height);
+
+  Document document_;
+  ViewState state_;
+  Analysis analysis_;
+  SqlConsole sql_;
+  Colours colours_;
+  Fonts fonts_;
+  OpenDialog open_dialog_;
+  SaveDialog save_dialog_;
+  DrawPlan plan_;
+  float scale_ = 1;
+  bool sized_ = false;  // the panels got their first sizes
+  ThemeName styled_ = ThemeName::kDark;
+  std::string recent_list_;
+  std::vector<std::string> recent_;
+  std::vector<std::string> remembered_;  // opened in this session
+  std::optional<ViewOptions> pending_view_;
+};
+
+}  // namespace lanescope::gui

@@ -1,0 +1,114 @@
+// What made the step as long as it is, and how much room everything else had.
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/app/format.h"
+#include "gui/app/ui.h"
+#include "gui/app/widgets.h"
+
+namespace lanescope::gui {
+namespace {
+
+// The run that the tab is about: the clicked one, else the baseline.
+int ShownIndex(const Ui& ui) {
+  const int index = ui.timeline().IndexOf(ui.state.run);
+  return index >= 0 ? index : ui.timeline().IndexOf(ui.timeline().baseline());
+}
+
+void DrawSummary(const Ui& ui, const StepPath& path) {
+  const double step = std::max<double>(static_cast<double>(path.step_ns), 1);
+  const auto share = [&](int64_t ns) { return "  (" + ShareText(static_cast<double>(ns) / step) + ")"; };
+  ImGui::TextUnformatted(
+      ("step " + std::to_string(path.step) + " takes " + TimeText(path.step_ns) + ":").c_str());
+  ImGui::SameLine();
+  ColouredText(ui.theme.good, "launches " + TimeText(path.launch_ns) + share(path.launch_ns));
+  ImGui::SameLine(0, ui.Px(16));
+  ColouredText(ui.theme.bad, "copies " + TimeText(path.copy_ns) + share(path.copy_ns));
+  ImGui::SameLine(0, ui.Px(16));
+  DimText(ui.theme, "waiting " + TimeText(path.waiting_ns) + share(path.waiting_ns));
+}
+
+void DrawWork(const Ui& ui, const ShownRun& run, const StepWork& work, int64_t begin_ns) {
+  const Lane& lane = run.data->lanes[static_cast<size_t>(work.lane)];
+  const int32_t op = lane.op[work.slice];
+  const std::string name = op >= 0 ? run.data->ops[static_cast<size_t>(op)].name : "";
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  const SliceRef slice{run.key, work.lane, work.slice};
+  const std::string text = (lane.is_copy() ? "copy of " : "") + name;
+  const std::string cut = Shorten(text, ImGui::GetContentRegionAvail().x);
+  if (ImGui::Selectable(cut.c_str(), slice == ui.state.selection.slice)) GoTo(slice, ui.actions());
+  if (cut != text) Tooltip(text);
+  ImGui::TableNextColumn();
+  CutText(LaneName(*run.data, lane));
+  ImGui::TableNextColumn();
+  RightText(TimeText(work.start_ns - begin_ns));
+  ImGui::TableNextColumn();
+  RightText(TimeText(work.end_ns - work.start_ns));
+  ImGui::TableNextColumn();
+  if (!work.critical) RightText(TimeText(work.slack_ns));
+}
+
+void DrawWorkTable(const Ui& ui, const ShownRun& run, const StepPath& path, bool all) {
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
+                                     ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY |
+                                     ImGuiTableFlags_SizingFixedFit;
+  if (!ImGui::BeginTable("path", 5, kFlags)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupColumn("op", ImGuiTableColumnFlags_WidthStretch, 3);
+  ImGui::TableSetupColumn("lane", ImGuiTableColumnFlags_WidthStretch, 1.5f);
+  for (const char* name : {"start in the step", "duration", "slack"}) {
+    ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_None, ui.Px(120));
+  }
+  ImGui::TableHeadersRow();
+  const int64_t begin_ns = [&] {
+    for (const RunStep& step : run.data->steps) {
+      if (step.step == path.step) return step.start_ns;
+    }
+    return run.data->begin_ns;
+  }();
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(all ? path.work.size() : path.path.size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const size_t index =
+          all ? static_cast<size_t>(i) : static_cast<size_t>(path.path[static_cast<size_t>(i)]);
+      ImGui::PushID(i);
+      DrawWork(ui, run, path.work[index], begin_ns);
+      ImGui::PopID();
+    }
+  }
+  ImGui::EndTable();
+}
+
+}  // namespace
+
+void DrawCriticalTab(const Ui& ui) {
+  const int index = ShownIndex(ui);
+  if (index < 0) return;
+  const ShownRun& run = ui.timeline().runs()[static_cast<size_t>(index)];
+  ImGui::AlignTextToFramePadding();
+  ColouredText(KindColour(ui.theme, run.data->kind), run.title);
+  ImGui::SameLine();
+  ImGui::Checkbox("in the timeline", &ui.state.show_critical);
+  ImGui::SameLine();
+  static constexpr const char* kAllLabel = "everything, with slack";
+  ImGuiStorage* storage = ImGui::GetStateStorage();
+  bool* all = storage->GetBoolRef(ImGui::GetID(kAllLabel), false);
+  ImGui::Checkbox(kAllLabel, all);
+  if (static_cast<size_t>(index) >= ui.analysis.paths().size()) {
+    DimText(ui.theme, "looking for the path…");
+    return;
+  }
+  const StepPath& path = ui.analysis.paths()[static_cast<size_t>(index)];
+  if (!path.problem.empty()) {
+    DimText(ui.theme, "No critical path: " + path.problem);
+    return;
+  }
+  DrawSummary(ui, path);
+  DrawWorkTable(ui, run, path, *all);
+}
+
+}  // namespace lanescope::gui

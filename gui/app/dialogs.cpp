@@ -1,0 +1,150 @@
+#include "gui/app/dialogs.h"
+
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "gui/app/widgets.h"
+
+namespace lanescope::gui {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxEntries = 5000;
+
+bool LooksLikeTrace(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".db" || extension == ".sqlite" || extension == ".sqlite3";
+}
+
+// Begins a modal window in the middle. `wanted` opens it and is false again when it is closed.
+bool BeginDialog(const Ui& ui, const char* title, ImVec2 nominal, bool* wanted) {
+  if (*wanted && !ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const ImVec2 size(std::min(ui.Px(nominal.x), display.x - ui.Px(20)),
+                    nominal.y > 0 ? std::min(ui.Px(nominal.y), display.y - ui.Px(20)) : 0);
+  ImGui::SetNextWindowSize(size);
+  ImGui::SetNextWindowPos(ImVec2(display.x / 2, display.y / 2), ImGuiCond_Always, ImVec2(0.5f, 0.5f));
+  return ImGui::BeginPopupModal(title, wanted, ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings);
+}
+
+void DrawProblem(const Ui& ui, const std::string& problem) {
+  if (problem.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.limit);
+  ImGui::TextWrapped("%s", problem.c_str());
+  ImGui::PopStyleColor();
+}
+
+}  // namespace
+
+void OpenDialog::Enter(const std::string& folder) {
+  entries_.clear();
+  problem_.clear();
+  std::error_code error;
+  folder_ = fs::absolute(folder, error).lexically_normal().string();
+  fs::directory_iterator entry(folder_, fs::directory_options::skip_permission_denied, error);
+  if (error) problem_ = "cannot read this folder: " + error.message();
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    const bool is_folder = entry->is_directory(ignored);
+    if (name.empty() || name[0] == '.' || (!is_folder && !LooksLikeTrace(entry->path()))) continue;
+    const auto bytes = is_folder ? 0 : static_cast<int64_t>(entry->file_size(ignored));
+    entries_.push_back({name, is_folder, bytes});
+    if (entries_.size() >= kMaxEntries) break;
+  }
+  std::sort(entries_.begin(), entries_.end(),
+            [](const Entry& a, const Entry& b) { return a.folder != b.folder ? a.folder : a.name < b.name; });
+}
+
+void OpenDialog::Choose(const Ui& ui, const Entry& entry) {
+  const std::string path = (fs::path(folder_) / entry.name).string();
+  if (entry.folder) {
+    Enter(path);
+    return;
+  }
+  ui.document.Open(path);
+  ui.state.show_open = false;
+}
+
+void OpenDialog::Draw(const Ui& ui) {
+  if (!ui.state.show_open) return;
+  if (folder_.empty()) Enter(".");
+  if (!BeginDialog(ui, "Open a trace", ImVec2(640, 460), &ui.state.show_open)) return;
+  if (ImGui::Button("Up")) Enter(fs::path(folder_).parent_path().string());
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  CutText(folder_);
+  ImGui::BeginChild("entries", ImVec2(0, -ImGui::GetFrameHeightWithSpacing() * 2.4f), true);
+  const std::vector<Entry> entries = entries_;
+  for (const Entry& entry : entries) {
+    const std::string text = entry.folder ? entry.name + "/" : entry.name;
+    if (ImGui::Selectable(text.c_str(), false, ImGuiSelectableFlags_DontClosePopups)) Choose(ui, entry);
+    if (!entry.folder) {
+      ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.Px(90));
+      DimText(ui.theme, BytesText(entry.bytes));
+    }
+  }
+  if (entries.empty()) DimText(ui.theme, "no traces (.db, .sqlite) here");
+  ImGui::EndChild();
+  DrawProblem(ui, problem_);
+  ImGui::SetNextItemWidth(-ui.Px(160));
+  const bool entered =
+      ImGui::InputTextWithHint("##path", "or type a path", &typed_, ImGuiInputTextFlags_EnterReturnsTrue);
+  ImGui::SameLine();
+  if ((ImGui::Button("Open") || entered) && !typed_.empty()) {
+    std::error_code error;
+    const fs::path path = fs::path(folder_) / typed_;
+    if (fs::is_directory(path, error)) {
+      Enter(path.string());
+    } else {
+      ui.document.Open(path.string());
+      ui.state.show_open = false;
+    }
+  }
+  ImGui::SameLine();
+  if (ImGui::Button("Cancel")) ui.state.show_open = false;
+  if (!ui.state.show_open) {
+    folder_.clear();
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+void SaveDialog::Draw(const Ui& ui) {
+  if (!ui.state.show_save) return;
+  if (ui.document.what_if().base == 0) {
+    ui.state.show_save = false;
+    ui.state.message = "change a placement first; then it can be saved";
+    return;
+  }
+  if (!BeginDialog(ui, "Save the placement", ImVec2(520, 0), &ui.state.show_save)) return;
+  ImGui::TextUnformatted("Placement (for --strategy @FILE)");
+  ImGui::SetNextItemWidth(-1);
+  ImGui::InputText("##placement", &placement_);
+  ImGui::TextUnformatted("Machine (for --machine FILE); empty: not saved");
+  ImGui::SetNextItemWidth(-1);
+  ImGui::InputText("##machine", &machine_);
+  DrawProblem(ui, problem_);
+  if (ImGui::Button("Save")) {
+    try {
+      ui.document.SavePlacement(placement_);
+      if (!machine_.empty()) ui.document.SaveMachine(machine_);
+      problem_.clear();
+      ui.state.message = "saved " + placement_ + (machine_.empty() ? "" : " and " + machine_);
+      ui.state.show_save = false;
+    } catch (const Error& error) {
+      problem_ = error.message();
+    }
+  }
+  ImGui::SameLine();
+  if (ImGui::Button("Cancel")) ui.state.show_save = false;
+  if (!ui.state.show_save) ImGui::CloseCurrentPopup();
+  ImGui::EndPopup();
+}
+
+}  // namespace lanescope::gui

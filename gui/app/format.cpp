@@ -1,0 +1,86 @@
+#include "gui/app/format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gui/timeline_data.h"
+
+namespace lanescope::gui {
+namespace {
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+constexpr std::array<Unit, 4> kTimes = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+constexpr std::array<Unit, 5> kRates = {
+    {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}};
+
+// Four digits, in the largest unit of which there is at least one.
+template <size_t kUnits>
+std::string InUnits(double value, const std::array<Unit, kUnits>& units) {
+  if (!std::isfinite(value)) return "-";
+  const double magnitude = std::abs(value);
+  const Unit* unit = &units.back();
+  for (const Unit& each : units) {
+    if (magnitude >= each.size) {
+      unit = &each;
+      break;
+    }
+  }
+  return fmt::format("{:.4g} {}", value / unit->size, unit->name);
+}
+
+}  // namespace
+
+std::string SignedTimeText(double ns) {
+  const int64_t rounded = std::llround(ns);
+  const char* sign = rounded > 0 ? "+" : rounded < 0 ? "-" : "";
+  return sign + TimeText(rounded < 0 ? -rounded : rounded);
+}
+
+std::string AxisText(int64_t ns, int64_t step_ns) {
+  const int64_t magnitude = std::max(ns < 0 ? -ns : ns, step_ns);
+  const Unit* unit = &kTimes.back();
+  for (const Unit& each : kTimes) {
+    if (static_cast<double>(magnitude) >= each.size) {
+      unit = &each;
+      break;
+    }
+  }
+  const double step = static_cast<double>(step_ns) / unit->size;
+  const int digits = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
+  return fmt::format("{:.{}f} {}", static_cast<double>(ns) / unit->size, std::clamp(digits, 0, 9),
+                     unit->name);
+}
+
+std::string ShareText(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.1f}%", fraction * 100) : "-";
+}
+
+std::string BandwidthText(double bytes_per_second) { return InUnits(bytes_per_second, kRates); }
+
+std::string CountText(int64_t count) {
+  std::string digits = std::to_string(count);
+  const int sign = count < 0 ? 1 : 0;
+  for (int i = static_cast<int>(digits.size()) - 3; i > sign; i -= 3) {
+    digits.insert(static_cast<size_t>(i), ",");
+  }
+  return digits;
+}
+
+int64_t GridStep(int64_t span_ns, int max_steps) {
+  const double least = static_cast<double>(std::max<int64_t>(span_ns, 1)) / std::max(max_steps, 1);
+  int64_t power = 1;
+  while (power < int64_t{1000000000000000000} && static_cast<double>(power) * 10 < least) power *= 10;
+  for (const int64_t factor : {1, 2, 5, 10}) {
+    if (static_cast<double>(power * factor) >= least) return power * factor;
+  }
+  return power * 10;
+}
+
+}  // namespace lanescope::gui

@@ -1,0 +1,256 @@
+// Right: the selected op, and what if it ran elsewhere.
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/app/format.h"
+#include "gui/app/ui.h"
+#include "gui/app/widgets.h"
+
+namespace lanescope::gui {
+namespace {
+
+void Row(const Ui& ui, const char* name, const std::string& value) {
+  if (value.empty()) return;
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  DimText(ui.theme, name);
+  ImGui::TableNextColumn();
+  CutText(value);
+}
+
+bool BeginRows(const Ui& ui, const char* id) {
+  if (!ImGui::BeginTable(id, 2, ImGuiTableFlags_SizingFixedFit)) return false;
+  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthFixed, ui.Px(78));
+  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+  return true;
+}
+
+void DrawSlice(const Ui& ui) {
+  const SliceRef& slice = ui.state.selection.slice;
+  const SliceDetails details = DetailsOf(ui.timeline(), slice);
+  if (!BeginRows(ui, "slice")) return;
+  Row(ui, "type", details.op);
+  Row(ui, "run", details.run);
+  Row(ui, "lane", details.lane);
+  if (details.step >= 0) Row(ui, "step", std::to_string(details.step));
+  Row(ui, "start", TimeText(details.start_ns));
+  Row(ui, "duration", TimeText(details.duration_ns));
+  if (details.count > 1) Row(ui, "mean", TimeText(details.mean_ns) + " of " + CountText(details.count));
+  if (details.bytes > 0) Row(ui, "bytes", BytesText(details.bytes));
+  if (details.bandwidth > 0) Row(ui, "rate", BandwidthText(details.bandwidth));
+  ImGui::EndTable();
+}
+
+void DrawOp(const Ui& ui) {
+  const Selection& selection = ui.state.selection;
+  if (selection.ops.size() > 1) {
+    ImGui::TextUnformatted((CountText(static_cast<int64_t>(selection.ops.size())) + " ops selected").c_str());
+  }
+  if (selection.op < 0) {
+    if (selection.ops.empty()) DimText(ui.theme, "No op is selected.");
+    return;
+  }
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(ui.timeline().NameOf(selection.op).c_str());
+  ImGui::PopTextWrapPos();
+  if (selection.slice.valid()) DrawSlice(ui);
+}
+
+// Every name scope around the op as a button that selects all of it.
+void DrawScopes(const Ui& ui) {
+  if (ui.state.selection.op < 0) return;
+  const std::vector<std::string> scopes = ScopesOf(ui.timeline().NameOf(ui.state.selection.op));
+  if (scopes.empty()) return;
+  DimText(ui.theme, "select all of");
+  for (const std::string& scope : scopes) {
+    const std::string text = Shorten(scope + "/", ImGui::GetContentRegionAvail().x - ui.Px(14));
+    if (ImGui::SmallButton(text.c_str())) ui.state.selection.SelectScope(ui.timeline(), scope);
+  }
+}
+
+void DrawDeviceChoice(const Ui& ui, const WhatIfView& what_if) {
+  const Selection& selection = ui.state.selection;
+  if (selection.op < 0 && selection.ops.empty()) return;
+  const bool several = selection.ops.size() > 1;
+  const std::string node = selection.op >= 0 ? ui.timeline().NameOf(selection.op) : "";
+  const std::string current = several ? "several" : ui.document.DeviceOfNode(node);
+  ImGui::AlignTextToFramePadding();
+  DimText(ui.theme, several ? "move them to" : "device");
+  ImGui::SameLine(ui.Px(96));
+  ImGui::SetNextItemWidth(-1);
+  if (!ImGui::BeginCombo("##device", current.empty() ? "-" : current.c_str())) return;
+  std::vector<std::string> feasible;
+  if (!several) feasible = ui.document.FeasibleDevicesOf(node);
+  for (const EditableDevice& device : what_if.devices) {
+    const bool allowed =
+        several || std::find(feasible.begin(), feasible.end(), device.label) != feasible.end();
+    const bool is_current = !several && device.label == current;
+    if (ImGui::Selectable(device.label.c_str(), is_current,
+                          allowed ? ImGuiSelectableFlags_None : ImGuiSelectableFlags_Disabled) &&
+        !is_current) {
+      MoveSelection(what_if.base, "", device.label, ui.actions());
+    }
+  }
+  ImGui::EndCombo();
+}
+
+// A factor from a tenth to ten, on a logarithmic slider. True: it was changed.
+bool FactorSlider(const Ui& ui, const char* id, const std::string& label, const std::string& value_text,
+                  double* factor) {
+  const float width = ImGui::GetContentRegionAvail().x, begin = ImGui::GetCursorPosX();
+  ImGui::AlignTextToFramePadding();
+  DimText(ui.theme, Shorten(label, width * 0.42f));
+  ImGui::SameLine(begin + width * 0.44f);
+  ImGui::SetNextItemWidth(width * 0.29f);
+  float shown = static_cast<float>(*factor);
+  const bool changed = ImGui::SliderFloat(id, &shown, 0.1f, 10.0f, "",
+                                          ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
+  ImGui::SameLine();
+  ImGui::TextUnformatted(Shorten(value_text, ImGui::GetContentRegionAvail().x).c_str());
+  if (!changed) return false;
+  // What is near to "as it is" is meant to be it.
+  *factor = std::abs(shown - 1) < 0.03f ? 1 : shown;
+  return true;
+}
+
+void DrawMachine(const Ui& ui, const WhatIfView& what_if) {
+  DimText(ui.theme, "Machine");
+  for (size_t i = 0; i < what_if.links.size(); ++i) {
+    const EditableLink& link = what_if.links[i];
+    if (!(link.base_bandwidth > 0)) continue;
+    double factor = link.bandwidth / link.base_bandwidth;
+    ImGui::PushID(static_cast<int>(i));
+    if (FactorSlider(ui, "##link", link.label, BandwidthText(link.bandwidth), &factor)) {
+      ui.document.SetLinkBandwidth(what_if.base, static_cast<int>(i), factor * link.base_bandwidth);
+    }
+    ImGui::PopID();
+  }
+  for (size_t i = 0; i < what_if.devices.size(); ++i) {
+    const EditableDevice& device = what_if.devices[i];
+    double speed = device.speed;
+    ImGui::PushID(static_cast<int>(1000 + i));
+    const int percent = static_cast<int>(std::lround(speed * 100));
+    if (FactorSlider(ui, "##speed", device.label + " speed", std::to_string(percent) + "%", &speed)) {
+      ui.document.SetDeviceSpeed(what_if.base, static_cast<int>(i), speed);
+    }
+    ImGui::PopID();
+  }
+  if (what_if.machine_changed && ImGui::SmallButton("as it was")) ui.document.ResetMachine(what_if.base);
+}
+
+void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
+  if (what_if.preparing) {
+    DimText(ui.theme, "preparing: graph, costs, first simulation…");
+    return;
+  }
+  if (what_if.step_ns <= 0) return;
+  ImGui::TextUnformatted(("predicted step " + TimeText(what_if.step_ns)).c_str());
+  if (what_if.base_step_ns > 0 && (what_if.moved_ops > 0 || what_if.machine_changed)) {
+    ImGui::SameLine();
+    ColouredText(what_if.change() > 0 ? ui.theme.bad : ui.theme.good, PercentText(what_if.change()));
+    Tooltip("against the prediction for the unchanged placement, " + TimeText(what_if.base_step_ns));
+  }
+  std::string text = CountText(what_if.moved_ops) + (what_if.moved_ops == 1 ? " op moved" : " ops moved");
+  if (what_if.machine_changed) text += ", machine changed";
+  if (what_if.simulating) text += "; simulating…";
+  DimText(ui.theme, text);
+  if (!what_if.note.empty()) {
+    DimText(ui.theme, Shorten(what_if.note, ImGui::GetContentRegionAvail().x));
+    if (ImGui::IsItemHovered()) Tooltip(what_if.note);
+  }
+}
+
+void DrawHistory(const Ui& ui, const WhatIfView& what_if) {
+  ImGui::BeginDisabled(!what_if.can_undo);
+  if (ImGui::Button("Undo")) ui.document.Undo();
+  ImGui::EndDisabled();
+  if (what_if.can_undo) Tooltip(what_if.undo_text);
+  ImGui::SameLine();
+  ImGui::BeginDisabled(!what_if.can_redo);
+  if (ImGui::Button("Redo")) ui.document.Redo();
+  ImGui::EndDisabled();
+  if (what_if.can_redo) Tooltip(what_if.redo_text);
+  ImGui::SameLine();
+  ImGui::BeginDisabled(what_if.result == 0);
+  if (ImGui::Button("Keep")) ui.document.KeepResult();
+  ImGui::EndDisabled();
+  Tooltip("keeps this prediction as a run; the next change makes another one");
+  ImGui::SameLine();
+  if (ImGui::Button("Save…")) ui.state.show_save = true;
+  Tooltip("saves placement and machine as files for the command line (Ctrl+S)");
+}
+
+void DrawMeasuring(const Ui& ui, const WhatIfView& what_if) {
+  if (what_if.measuring) {
+    ImGui::ProgressBar(static_cast<float>(what_if.measure_progress),
+                       ImVec2(ImGui::GetContentRegionAvail().x - ui.Px(70), 0));
+    ImGui::SameLine();
+    if (ImGui::Button("Cancel")) ui.document.CancelRun();
+    return;
+  }
+  ImGui::BeginDisabled(what_if.preparing || what_if.graph_path.empty());
+  ImGui::PushStyleColor(ImGuiCol_Button, Mix(ui.theme.panel, ui.theme.accent, 0.6f));
+  if (ImGui::Button("Run it on this machine", ImVec2(-1, 0))) ui.document.RunIt({});
+  ImGui::PopStyleColor();
+  ImGui::EndDisabled();
+  Tooltip("executes this placement and puts the measurement beside the prediction");
+}
+
+// Without its graph a run cannot be changed: then this asks for the file.
+void DrawProblem(const Ui& ui, const WhatIfView& what_if, RunKey run) {
+  if (what_if.problem.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.limit);
+  ImGui::TextWrapped("%s", what_if.problem.c_str());
+  ImGui::PopStyleColor();
+  if (!what_if.graph_path.empty()) return;
+  ImGui::SetNextItemWidth(-1);
+  if (ImGui::InputTextWithHint("##graph", "path of the graph, then Enter", &ui.state.graph_path,
+                               ImGuiInputTextFlags_EnterReturnsTrue)) {
+    ui.document.UseGraph(run, ui.state.graph_path);
+  }
+}
+
+void DrawWhatIf(const Ui& ui) {
+  const WhatIfView& what_if = ui.document.what_if();
+  ImGui::Spacing();
+  ImGui::Separator();
+  ImGui::Spacing();
+  DimText(ui.theme, "What if?");
+  const RunKey run = EditedRun(ui.document, ui.state);
+  const ShownRun* shown = ui.timeline().Find(run);
+  if (shown == nullptr) {
+    ImGui::PushTextWrapPos(0);
+    DimText(ui.theme, "Runs of other tools have no graph: their placement cannot be changed.");
+    ImGui::PopTextWrapPos();
+    return;
+  }
+  ColouredText(KindColour(ui.theme, shown->data->kind),
+               Shorten(shown->title, ImGui::GetContentRegionAvail().x));
+  if (what_if.base == 0) {
+    if (ImGui::Button("Change this placement", ImVec2(-1, 0))) ui.document.BeginWhatIf(run);
+    Tooltip("or drag a selected slice to the lane of another device");
+    DrawProblem(ui, what_if, run);
+    return;
+  }
+  DrawPrediction(ui, what_if);
+  DrawProblem(ui, what_if, what_if.base);
+  DrawDeviceChoice(ui, what_if);
+  DrawHistory(ui, what_if);
+  DrawMeasuring(ui, what_if);
+  if (!what_if.links.empty() || !what_if.devices.empty()) DrawMachine(ui, what_if);
+  if (ImGui::SmallButton("End what-if")) ui.document.EndWhatIf();
+}
+
+}  // namespace
+
+void DrawInspector(const Ui& ui) {
+  DimText(ui.theme, "Op");
+  DrawOp(ui);
+  DrawScopes(ui);
+  DrawWhatIf(ui);
+}
+
+}  // namespace lanescope::gui

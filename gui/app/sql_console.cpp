@@ -1,0 +1,152 @@
+#include "gui/app/sql_console.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+
+#include "gui/app/format.h"
+#include "gui/app/ui.h"
+#include "gui/app/widgets.h"
+
+namespace lanescope::gui {
+namespace {
+
+constexpr int kMaxRows = 10000;
+constexpr int kMaxColumns = 60;  // ImGui's tables take 64
+
+constexpr std::string_view kFirstText =
+    "SELECT value AS kernel, COUNT(*) AS calls, SUM(\"end\" - start) / 1e6 AS total_ms\n"
+    "FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName\n"
+    "GROUP BY kernel ORDER BY total_ms DESC";
+
+std::string CellText(const QueryValue& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return "";
+}
+
+bool BeginsWith(std::string_view text, std::string_view word) {
+  if (text.size() < word.size()) return false;
+  return std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) {
+    return a == static_cast<char>(std::toupper(static_cast<unsigned char>(b)));
+  });
+}
+
+}  // namespace
+
+std::string WithLimit(const std::string& sql, int rows) {
+  std::string_view text = sql;
+  const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!text.empty() && (is_blank(text.back()) || text.back() == ';')) text.remove_suffix(1);
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  // The line break ends a comment at the end of the text.
+  if (BeginsWith(text, "SELECT") || BeginsWith(text, "WITH")) {
+    return fmt::format("SELECT * FROM ({}\n) LIMIT {}", text, rows);
+  }
+  return std::string(text);
+}
+
+SqlConsole::SqlConsole(std::function<void()> wake)
+    : text_(kFirstText),
+      worker_(
+          [](const Request& request, const std::atomic<bool>& cancelled) {
+            return RunQuery(request.path, WithLimit(request.sql, kMaxRows), &cancelled);
+          },
+          std::move(wake)) {}
+
+void SqlConsole::Run(const std::string& path) {
+  path_ = path;
+  error_.clear();
+  worker_.Submit({path, text_});
+}
+
+void SqlConsole::TakeResult() {
+  if (auto result = worker_.Take()) {
+    result_ = std::move(*result);
+    error_.clear();
+  }
+  if (std::string error = worker_.TakeError(); !error.empty()) {
+    error_ = std::move(error);
+    result_ = {};
+  }
+}
+
+void SqlConsole::Draw(const Ui& ui) {
+  TakeResult();
+  const std::vector<OpenFile>& files = ui.document.files();
+  if (files.empty()) return;
+  const bool known =
+      std::any_of(files.begin(), files.end(), [&](const OpenFile& file) { return file.path == path_; });
+  if (!known) path_ = files.front().path;
+  ImGui::PushFont(ui.fonts.mono);
+  const float height = ImGui::GetFontSize() * 4.6f;
+  ImGui::InputTextMultiline("##sql", &text_, ImVec2(ImGui::GetContentRegionAvail().x - ui.Px(190), height));
+  ImGui::PopFont();
+  const bool active = ImGui::IsItemActive();
+  ImGui::SameLine();
+  ImGui::BeginGroup();
+  ImGui::SetNextItemWidth(-1);
+  if (ImGui::BeginCombo("##file", std::filesystem::path(path_).filename().c_str())) {
+    for (const OpenFile& file : files) {
+      if (ImGui::Selectable(file.path.c_str(), file.path == path_)) path_ = file.path;
+    }
+    ImGui::EndCombo();
+  }
+  const bool enter = active && IsSubmitPressed();
+  if (worker_.busy()) {
+    if (ImGui::Button("Cancel")) worker_.Cancel();
+  } else if (ImGui::Button("Run  (Ctrl+Enter)") || enter) {
+    Run(path_);
+  }
+  if (!result_.columns.empty()) {
+    const auto rows = static_cast<int64_t>(result_.rows.size());
+    DimText(ui.theme, CountText(rows) + (rows >= kMaxRows ? " rows (first)" : " rows"));
+  }
+  ImGui::EndGroup();
+  if (!error_.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.limit);
+    ImGui::TextWrapped("%s", error_.c_str());
+    ImGui::PopStyleColor();
+  }
+  DrawResult(ui);
+}
+
+void SqlConsole::DrawResult(const Ui& ui) const {
+  const int columns = static_cast<int>(std::min<size_t>(result_.columns.size(), kMaxColumns));
+  if (columns == 0) return;
+  if (!ImGui::BeginTable("result", columns,
+                         ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_Resizable |
+                             ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX |
+                             ImGuiTableFlags_SizingFixedFit)) {
+    return;
+  }
+  ImGui::TableSetupScrollFreeze(0, 1);
+  for (int i = 0; i < columns; ++i) ImGui::TableSetupColumn(result_.columns[static_cast<size_t>(i)].c_str());
+  ImGui::TableHeadersRow();
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(result_.rows.size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      ImGui::TableNextRow();
+      for (int column = 0; column < columns; ++column) {
+        ImGui::TableNextColumn();
+        const QueryValue& value = result_.rows[static_cast<size_t>(i)][static_cast<size_t>(column)];
+        const std::string text = Shorten(CellText(value), ui.Px(420));
+        if (std::holds_alternative<std::string>(value)) {
+          ImGui::TextUnformatted(text.c_str());
+        } else {
+          RightText(text);
+        }
+      }
+    }
+  }
+  ImGui::EndTable();
+}
+
+}  // namespace lanescope::gui

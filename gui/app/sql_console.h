@@ -1,0 +1,46 @@
+// Questions in SQL to an open trace.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "gui/latest_worker.h"
+#include "traces/query.h"
+
+namespace lanescope::gui {
+
+struct Ui;
+
+// Holds the text and the last answer; the statement runs on a thread of its own, read-only. Belongs to the UI
+// thread.
+class SqlConsole {
+ public:
+  explicit SqlConsole(std::function<void()> wake);
+  void Draw(const Ui& ui);
+  bool busy() const { return worker_.busy(); }
+
+  // For tests.
+  void SetText(std::string text) { text_ = std::move(text); }
+  void Run(const std::string& path);
+  const QueryResult& result() const { return result_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Request {
+    std::string path, sql;
+  };
+  void TakeResult();
+  void DrawResult(const Ui& ui) const;
+
+  std::string text_;
+  std::string path_;  // of the trace that is asked
+  QueryResult result_;
+  std::string error_;
+  LatestWorker<Request, QueryResult> worker_;
+};
+
+// A SELECT limited to `rows` rows, so that a careless question does not fill the memory. Other statements
+// stay as they are.
+std::string WithLimit(const std::string& sql, int rows);
+
+}  // namespace lanescope::gui

@@ -1,0 +1,36 @@
+// What `--view` says to show.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanescope::gui {
+
+// "KEY=VALUE,KEY=VALUE,..."; every key at most once:
+//   runs=1+3            shows these runs only (numbers of the runs list, from 1)
+//   baseline=2          the run that others are compared with
+//   range=2ms..8ms      time range, relative to the start of the step
+//   select=NAME         selects the op of this name
+//   search=TEXT         what the search finds lights up
+//   tab=NAME            selection, statistics, diff, critical, search, sql
+//   colour=NAME         op, device, kind, error
+//   lanes=NAME          all, copies (computing and copies), compute
+//   critical=on         shows the critical path
+//   move=NAME:DEVICE    what if this op, or all of this name scope, ran on that device
+//   help=on             the page of keys
+struct ViewOptions {
+  std::vector<int> runs;
+  std::optional<int> baseline;
+  std::optional<int64_t> from_ns, to_ns;
+  std::string select, search, tab, colour, lanes, move_name, move_device;
+  bool critical = false;
+  bool help = false;
+};
+
+// Throws InvalidArgument naming the key.
+ViewOptions ParseViewOptions(std::string_view text);
+
+}  // namespace lanescope::gui

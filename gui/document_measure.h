@@ -1,0 +1,61 @@
+// Runs an edited placement on this machine's devices.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "gui/document_whatif.h"
+
+namespace lanescope::exec {
+class Session;
+struct PreparedStep;
+}  // namespace lanescope::exec
+
+namespace lanescope::gui {
+
+struct MeasureRequest {
+  std::shared_ptr<const WhatIfBase> base;
+  std::shared_ptr<const WhatIfEdit> edit;
+  int warmup = 3, steps = 10;
+  std::string trace_path;
+};
+
+// One measurement on its own thread: writes the prediction and the measurement into a trace, each a run of
+// its own. Every method returns at once, except the destructor, which cancels and waits. `wake` is called on
+// the measuring thread whenever something changed.
+class MeasureJob {
+ public:
+  MeasureJob(MeasureRequest request, std::function<void()> wake);
+  ~MeasureJob();
+  MeasureJob(const MeasureJob&) = delete;
+  MeasureJob& operator=(const MeasureJob&) = delete;
+
+  const std::string& trace_path() const { return request_.trace_path; }
+  bool done() const { return done_.load(std::memory_order_acquire); }
+  double progress() const { return progress_.load(std::memory_order_relaxed); }
+  // Why it failed; empty: it did not. Once done.
+  std::string problem() const;
+  // Ends the step in progress.
+  void Cancel();
+
+ private:
+  void Run();
+  void Measure();
+  void RunSteps(exec::Session* session, exec::PreparedStep* prepared);
+
+  const MeasureRequest request_;
+  const std::function<void()> wake_;
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> done_{false};  // released after problem_ is written
+  std::atomic<double> progress_{0};
+  mutable std::mutex mutex_;
+  std::string problem_;               // guarded by mutex_
+  exec::Session* session_ = nullptr;  // that runs now; guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace lanescope::gui

@@ -1,0 +1,354 @@
+// Every interaction, and what of the state it changes.
+#include "tests/gui/app/robot.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#include <gtest/gtest.h>
+
+#include "gui/app/commands.h"
+#include "tests/gui/app/sample_trace.h"
+
+namespace lanescope::gui {
+namespace {
+
+// A trace with two predicted runs of deepconn_dual, opened; the pointer in the middle of the lanes.
+class RobotTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    trace_ = SimulatedTrace(folder_, "deepconn_dual", "single,alternating");
+    ASSERT_FALSE(trace_.empty()) << "lanescope compare failed";
+    robot_.document().AddGraphFolder(std::string(LANESCOPE_SOURCE_DIR) + "/samples/graphs");
+    ASSERT_TRUE(robot_.Open(trace_));
+    ASSERT_EQ(robot_.timeline().runs().size(), 2u);
+    robot_.Move(Origin().x + 300, Origin().y + 100);
+  }
+  ViewState& State() { return robot_.state(); }
+  ImVec2 Origin() { return State().lanes_origin; }
+  double Span() { return State().view.end() - State().view.begin(); }
+  SliceRef SelectWidest() {
+    const SliceRef slice = robot_.WidestSlice();
+    float x = 0, y = 0;
+    EXPECT_TRUE(robot_.Locate(slice, &x, &y));
+    robot_.Click(x, y);
+    return slice;
+  }
+
+  TestFolder folder_;
+  std::string trace_;
+  Robot robot_;
+};
+
+TEST_F(RobotTest, WheelZoomsAtThePointer) {
+  const double before = Span();
+  const double pixel = 300;
+  const double at = State().view.ToAxis(pixel);
+  robot_.Wheel(3);
+  EXPECT_LT(Span(), before);
+  EXPECT_NEAR(State().view.ToAxis(pixel), at, before * 1e-6);
+  robot_.Key(GLFW_KEY_BACKSPACE);
+  EXPECT_DOUBLE_EQ(Span(), before);
+}
+
+TEST_F(RobotTest, KeysZoomAndMove) {
+  const double before = Span();
+  robot_.Key(GLFW_KEY_W);
+  EXPECT_LT(Span(), before);
+  const double begin = State().view.begin();
+  robot_.Key(GLFW_KEY_D);
+  EXPECT_GT(State().view.begin(), begin);
+  robot_.Key(GLFW_KEY_A);
+  EXPECT_NEAR(State().view.begin(), begin, before * 1e-6);
+  robot_.Key(GLFW_KEY_S);
+  EXPECT_NEAR(Span(), before, before * 1e-6);
+}
+
+TEST_F(RobotTest, RightDragMovesTheContentWithThePointer) {
+  robot_.Wheel(6);
+  const double under = State().view.ToAxis(300);
+  robot_.Drag(Origin().x + 300, Origin().y + 100, Origin().x + 420, Origin().y + 100, 1);
+  EXPECT_NEAR(State().view.ToAxis(420), under, Span() * 0.01);
+}
+
+TEST_F(RobotTest, ClickSelectsTheOpInEveryRun) {
+  State().lanes.show_copies = State().lanes.show_memory = State().lanes.show_links = false;
+  robot_.Frames(3);
+  const SliceRef slice = SelectWidest();
+  EXPECT_EQ(State().selection.slice, slice);
+  EXPECT_EQ(State().selection.op, robot_.timeline().IdentityOf(slice));
+  bool lit_elsewhere = false;
+  for (const DrawSlice& drawn : robot_.app().plan().lanes.slices) {
+    lit_elsewhere |= drawn.slice.run != slice.run && (drawn.flags & kSameOp) != 0;
+  }
+  EXPECT_TRUE(lit_elsewhere);
+}
+
+TEST_F(RobotTest, EscapeAndClickBesideSlicesClear) {
+  SelectWidest();
+  robot_.Key(GLFW_KEY_ESCAPE);
+  EXPECT_TRUE(State().selection.empty());
+}
+
+TEST_F(RobotTest, LeftDragSelectsAnAreaAndAddsItUp) {
+  robot_.Drag(Origin().x + 100, Origin().y + 40, Origin().x + 400, Origin().y + 120);
+  ASSERT_TRUE(State().selection.area.has_value());
+  EXPECT_FALSE(State().selection.area->lanes.empty());
+  EXPECT_NEAR(State().view.ToPixel(State().selection.area->begin), 100, 2);
+  EXPECT_NEAR(State().view.ToPixel(State().selection.area->end), 400, 2);
+  ASSERT_TRUE(robot_.Settle());
+  ASSERT_NE(robot_.app().analysis().selection_sums(), nullptr);
+  EXPECT_EQ(State().tab, Tab::kSelection);
+}
+
+TEST_F(RobotTest, FocusShowsTheSliceThenEverything) {
+  SelectWidest();
+  const double before = Span();
+  robot_.Type("f");
+  EXPECT_LT(Span(), before);
+  robot_.Type("f");
+  EXPECT_GE(Span(), before);
+}
+
+TEST_F(RobotTest, MarksComeAndGo) {
+  robot_.Type("m");
+  ASSERT_EQ(State().marks.size(), 1u);
+  EXPECT_NEAR(State().view.ToPixel(State().marks[0].begin), 300, 1);
+  robot_.Type("m");
+  EXPECT_TRUE(State().marks.empty());
+}
+
+TEST_F(RobotTest, RangeTakesTheSelectedSlice) {
+  const SliceRef slice = SelectWidest();
+  robot_.Type("r");
+  ASSERT_TRUE(State().selection.area.has_value());
+  const auto range = AxisRange(robot_.timeline(), robot_.app().analysis().axes(), slice);
+  EXPECT_DOUBLE_EQ(State().selection.area->begin, range->first);
+  EXPECT_DOUBLE_EQ(State().selection.area->end, range->second);
+}
+
+TEST_F(RobotTest, DotAndCommaStepThroughTheLane) {
+  const SliceRef slice = SelectWidest();
+  robot_.Type(".");
+  const SliceRef next = State().selection.slice;
+  EXPECT_NE(next, slice);
+  EXPECT_EQ(next.lane, slice.lane);
+  robot_.Type(",");
+  EXPECT_EQ(State().selection.slice, slice);
+}
+
+TEST_F(RobotTest, BracketsWalkAlongTheFlow) {
+  SelectWidest();
+  robot_.Type("[");
+  const SliceRef earlier = State().selection.slice;
+  const RunData& run = *robot_.timeline().Find(earlier.run)->data;
+  EXPECT_TRUE(earlier.valid());
+  robot_.Type("]");
+  const SliceRef later = State().selection.slice;
+  EXPECT_GE(run.lanes[static_cast<size_t>(later.lane)].start_ns[later.slice],
+            run.lanes[static_cast<size_t>(earlier.lane)].start_ns[earlier.slice]);
+}
+
+TEST_F(RobotTest, SlashSearches) {
+  robot_.Type("/");
+  robot_.Type("MatMul");
+  EXPECT_EQ(State().search, "MatMul");
+  EXPECT_GT(robot_.app().analysis().search().count, 0);
+  robot_.Key(GLFW_KEY_ENTER);
+  EXPECT_TRUE(State().selection.slice.valid());
+  EXPECT_EQ(State().tab, Tab::kSearch);
+}
+
+TEST_F(RobotTest, ControlFSearchesToo) {
+  robot_.Key(GLFW_KEY_F, GLFW_MOD_CONTROL);
+  robot_.Type("Relu");
+  EXPECT_EQ(State().search, "Relu");
+}
+
+// Input: 20 characters within one frame, the first of which opens the search. Law: none is lost.
+TEST_F(RobotTest, TwentyKeysWithinOneFrameArrive) {
+  robot_.TypeAtOnce("/abcdefghijklmnopqrs");
+  EXPECT_EQ(State().search, "abcdefghijklmnopqrs");
+}
+
+// Input: 20 presses of shortcuts within one frame. Law: all are done, in order.
+TEST_F(RobotTest, TwentyShortcutsWithinOneFrameAreDone) {
+  robot_.TypeAtOnce("?????????????????????");
+  EXPECT_TRUE(State().show_help);
+  robot_.TypeAtOnce("tttttttttttttttttttt");
+  EXPECT_EQ(State().theme, ThemeName::kDark);
+}
+
+TEST_F(RobotTest, PinKeepsALaneAtTheTop) {
+  const SliceRef slice = SelectWidest();
+  float x = 0, y = 0;
+  ASSERT_TRUE(robot_.Locate(slice, &x, &y));
+  robot_.Move(x, y);
+  robot_.Type("p");
+  EXPECT_TRUE(State().lanes.IsPinned({slice.run, slice.lane}));
+  EXPECT_FALSE(robot_.app().plan().pinned.rows.empty() && robot_.app().plan().pinned.slices.empty());
+  robot_.Type("p");
+}
+
+TEST_F(RobotTest, QuestionMarkShowsTheKeys) {
+  robot_.Type("?");
+  EXPECT_TRUE(State().show_help);
+  robot_.Key(GLFW_KEY_ESCAPE);
+  EXPECT_FALSE(State().show_help);
+}
+
+TEST_F(RobotTest, ThemeChanges) {
+  robot_.Type("t");
+  EXPECT_EQ(State().theme, ThemeName::kLight);
+}
+
+TEST_F(RobotTest, HeaderCollapsesARun) {
+  const RunKey run = robot_.timeline().runs()[0].key;
+  robot_.Click(Origin().x + 200, Origin().y + 10);
+  EXPECT_EQ(State().lanes.collapsed.count(run), 1u);
+  robot_.Click(Origin().x + 200, Origin().y + 10);
+  EXPECT_EQ(State().lanes.collapsed.count(run), 0u);
+}
+
+TEST_F(RobotTest, DoubleClickFocuses) {
+  const SliceRef slice = robot_.WidestSlice();
+  float x = 0, y = 0;
+  ASSERT_TRUE(robot_.Locate(slice, &x, &y));
+  const double before = Span();
+  robot_.Move(x, y);
+  for (int i = 0; i < 2; ++i) {
+    robot_.Button(0, true);
+    robot_.Button(0, false);
+  }
+  robot_.Frames(2);
+  EXPECT_LT(Span(), before);
+}
+
+TEST_F(RobotTest, EveryTabDrawsWithAndWithoutSelection) {
+  for (const bool selected : {false, true}) {
+    if (selected) SelectWidest();
+    for (int tab = 0; tab < kNumTabs; ++tab) {
+      State().tab = static_cast<Tab>(tab);
+      State().tab_requested = true;
+      ASSERT_TRUE(robot_.Settle());
+      EXPECT_EQ(State().tab, static_cast<Tab>(tab));
+    }
+  }
+  EXPECT_NE(robot_.app().analysis().diff(), nullptr);
+  EXPECT_EQ(robot_.app().analysis().paths().size(), 2u);
+}
+
+TEST_F(RobotTest, EveryColourModeAndAlignmentDraws) {
+  for (const ColorMode mode : {ColorMode::kDevice, ColorMode::kKind, ColorMode::kError, ColorMode::kOp}) {
+    State().colour = mode;
+    EXPECT_TRUE(robot_.Settle());
+  }
+  SelectWidest();
+  for (const Alignment alignment : {Alignment::kOp, Alignment::kNormalised, Alignment::kStart}) {
+    State().alignment = alignment;
+    State().align_op = State().selection.op;
+    EXPECT_TRUE(robot_.Settle());
+  }
+}
+
+TEST_F(RobotTest, SqlAnswers) {
+  robot_.app().sql().SetText("SELECT COUNT(*) AS runs FROM LANESCOPE_RUN;");
+  robot_.app().sql().Run(trace_);
+  State().tab = Tab::kSql;
+  State().tab_requested = true;
+  ASSERT_TRUE(robot_.Settle());
+  ASSERT_EQ(robot_.app().sql().result().rows.size(), 1u);
+  EXPECT_EQ(std::get<int64_t>(robot_.app().sql().result().rows[0][0]), 2);
+  robot_.app().sql().SetText("DELETE FROM LANESCOPE_RUN");
+  robot_.app().sql().Run(trace_);
+  ASSERT_TRUE(robot_.Settle());
+  EXPECT_FALSE(robot_.app().sql().error().empty());
+}
+
+TEST_F(RobotTest, MinimapMovesTheView) {
+  robot_.Wheel(12);
+  const double before = State().view.begin();
+  // The minimap lies above ruler and lanes.
+  robot_.Click(Origin().x + 450, Origin().y - 36);
+  EXPECT_GT(State().view.begin(), before);
+}
+
+// The whole of what-if: drag an op to another device's lane, see the prediction, undo, redo, save.
+TEST_F(RobotTest, DraggingASliceMovesItsOpAndUndoTakesItBack) {
+  const RunKey run = robot_.timeline().runs()[0].key;
+  robot_.document().BeginWhatIf(run);
+  ASSERT_TRUE(robot_.Until([&] { return !robot_.document().what_if().preparing; }));
+  ASSERT_TRUE(robot_.Settle());
+  ASSERT_EQ(robot_.document().what_if().problem, "");
+  const SliceRef slice = robot_.WidestSlice(run);
+  float x = 0, y = 0;
+  ASSERT_TRUE(robot_.Locate(slice, &x, &y));
+  robot_.Click(x, y);
+  const std::string node = robot_.timeline().NameOf(State().selection.op);
+  const std::string from = robot_.document().DeviceOfNode(node);
+  // The first lane of another device of this run; a device that computed nothing has its memory lane.
+  const ShownRun& shown = *robot_.timeline().Find(run);
+  float target_y = -1;
+  std::string to;
+  for (const LaidLane& lane : robot_.app().analysis().layout().lanes) {
+    const Lane& data = shown.data->lanes[static_cast<size_t>(lane.lane)];
+    if (lane.key != run || data.role == LaneRole::kLink || data.device < 0) continue;
+    const RunDevice& device = shown.data->devices[static_cast<size_t>(data.device)];
+    if (device.label == from || device.is_host) continue;
+    target_y = Origin().y + (lane.top + lane.bottom) / 2 - State().scroll_y;
+    to = device.label;
+    break;
+  }
+  ASSERT_GE(target_y, 0) << "no lane of another device";
+  ASSERT_TRUE(robot_.Locate(slice, &x, &y));
+  robot_.Drag(x, y, x + 5, target_y);
+  ASSERT_TRUE(robot_.Settle());
+  const WhatIfView& what_if = robot_.document().what_if();
+  EXPECT_EQ(what_if.problem, "");
+  EXPECT_GE(what_if.moved_ops, 1);
+  EXPECT_EQ(robot_.document().DeviceOfNode(node), to);
+  EXPECT_NE(robot_.timeline().Find(what_if.result), nullptr);
+  robot_.Key(GLFW_KEY_Z, GLFW_MOD_CONTROL);
+  ASSERT_TRUE(robot_.Settle());
+  EXPECT_EQ(robot_.document().DeviceOfNode(node), from);
+  robot_.Key(GLFW_KEY_Y, GLFW_MOD_CONTROL);
+  ASSERT_TRUE(robot_.Settle());
+  EXPECT_EQ(robot_.document().DeviceOfNode(node), to);
+  robot_.document().SavePlacement(folder_ / "placement.json");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "placement.json"));
+}
+
+TEST(EmptyRobotTest, StartPageDrawsAndOpensTheDialog) {
+  Robot robot;
+  robot.Key(GLFW_KEY_O, GLFW_MOD_CONTROL);
+  EXPECT_TRUE(robot.state().show_open);
+  robot.Frames(3);
+  robot.state().show_open = false;
+  robot.Frames(3);
+}
+
+TEST(EmptyRobotTest, EveryCommandWorksWithNothingOpen) {
+  Robot robot;
+  for (int command = 0; command < static_cast<int>(Command::kQuit); ++command) {
+    Do(static_cast<Command>(command), {robot.document(), robot.state(), robot.app().analysis()});
+    robot.Frames(2);
+  }
+  EXPECT_FALSE(robot.app().wants_quit());
+}
+
+TEST(EmptyRobotTest, ABrokenFileIsReportedAndNothingElseHappens) {
+  TestFolder folder;
+  const std::string path = folder / "broken.db";
+  {
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    std::fputs("this is no database", file);
+    std::fclose(file);
+  }
+  Robot robot;
+  robot.app().Open(path);
+  ASSERT_TRUE(robot.Settle());
+  ASSERT_EQ(robot.document().files().size(), 1u);
+  EXPECT_EQ(robot.document().files()[0].state.phase, LoadState::Phase::kFailed);
+  EXPECT_NE(robot.document().files()[0].state.message, "");
+}
+
+}  // namespace
+}  // namespace lanescope::gui

@@ -1,0 +1,42 @@
+// Traces for tests, made by the program itself.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace lanescope::gui {
+
+// A temporary folder that goes with the object.
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "lanescope-gui-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~TestFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// Predictions of a sample graph under some strategies: the same bits every time. Empty on failure.
+inline std::string SimulatedTrace(const TestFolder& folder, const std::string& graph,
+                                  const std::string& strategies) {
+  const std::string trace = folder / (graph + ".db");
+  const std::string command =
+      std::string(LANESCOPE_PROGRAM) + " compare " + LANESCOPE_SOURCE_DIR + "/samples/graphs/" + graph +
+      ".pbtxt --no-run --strategies " + strategies + " --machine " + LANESCOPE_SOURCE_DIR +
+      "/samples/machines/four-virtual-gpus.json --trace " + trace + " > /dev/null 2>&1";
+  return std::system(command.c_str()) == 0 ? trace : "";
+}
+
+}  // namespace lanescope::gui

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "gui/comparison_model.h"
+#include "gui/draw_plan.h"
+#include "gui/latest_worker.h"
+#include "tests/gui/model/random_run.h"
+
+namespace lanescope::gui {
+namespace {
+
+const std::atomic<bool> never{false};
+
+// The run of two devices with b and the copy stretched by a factor, everything after them later.
+std::shared_ptr<const RunData> Stretched(int64_t by) {
+  RunData run = *testing::TwoDeviceRun();
+  for (OpEntry& op : run.ops) op.slices = 0;
+  for (RunStep& step : run.steps) {
+    step.start_ns += step.step * by;
+    step.end_ns += (step.step + 1) * by;
+  }
+  for (RunCommand& command : run.commands) command.lane = -1;
+  std::vector<std::pair<int, int>> edges = {{0, 1}, {1, 2}, {0, 3}, {2, 4}, {3, 4}};
+  for (Lane& lane : run.lanes) {
+    for (size_t i = 0; i < lane.size(); ++i) {
+      const int64_t late = lane.step[i] * by;
+      lane.start_ns[i] += late + (lane.command[i] == 4 ? by : 0);
+      lane.end_ns[i] += late + (lane.command[i] == 4 || lane.command[i] == 2 ? by : 0);
+    }
+  }
+  run.step_ns = 0;
+  run.strategy = "stretched";
+  return FinishRun(std::move(run), edges);
+}
+
+TEST(DiffTest, RowsAndPartsOfAStretchedOp) {
+  const auto a = testing::TwoDeviceRun(), b = Stretched(90);
+  const RunDiff diff = ComputeDiff({1, 2, a, b}, never);
+  ASSERT_EQ(diff.rows.size(), 4u);
+  EXPECT_EQ(diff.rows[0].name, "m/b");
+  EXPECT_DOUBLE_EQ(diff.rows[0].delta_ns(), 90);
+  EXPECT_NEAR(*diff.rows[0].error, 90.0 / 270, 1e-12);
+  EXPECT_EQ(diff.rows[0].a_devices, "GPU:1");
+  EXPECT_DOUBLE_EQ(diff.rows[0].a_count, 1);
+  EXPECT_EQ(diff.a_step_ns, 1000);
+  EXPECT_EQ(diff.b_step_ns, 1090);
+  ASSERT_TRUE(diff.a_parts.has_value()) << diff.parts_problem;
+  EXPECT_NEAR(diff.a_parts->step_ns(), 1000, 1e-6);
+  EXPECT_NEAR(diff.b_parts->step_ns(), 1090, 1e-6);
+  const StepParts change = *diff.b_parts - *diff.a_parts;
+  EXPECT_NEAR(change.compute_ns + change.contention_ns, 90, 1e-6);
+  EXPECT_NEAR(change.transfer_ns, 0, 1e-6);
+  EXPECT_NE(diff.verdict.find("+9.0%"), std::string::npos) << diff.verdict;
+}
+
+TEST(DiffTest, ErrorKeysAreCenteredAndClamped) {
+  const auto a = testing::TwoDeviceRun(), b = Stretched(900);
+  const RunDiff diff = ComputeDiff({1, 2, a, b}, never);
+  const auto keys = ErrorKeys(*b, diff, false);
+  EXPECT_EQ(keys[0], 100);
+  EXPECT_EQ(keys[1], 200);
+  const auto alone = testing::RandomRun(1, 1, 20);
+  const RunDiff none = ComputeDiff({1, 2, a, alone}, never);
+  EXPECT_EQ(ErrorKeys(*a, none, true)[0], kUnknownError);
+  EXPECT_FALSE(none.parts_problem.empty());
+  EXPECT_FALSE(none.verdict.empty());
+}
+
+TEST(DiffTest, CounterpartIsThePredictionOfTheSameStep) {
+  Timeline timeline;
+  RunData measured = *testing::TwoDeviceRun(), predicted = measured, other = measured;
+  measured.strategy = predicted.strategy = "single";
+  other.strategy = "alternating";
+  predicted.kind = other.kind = RunKind::kSimulated;
+  const RunKey a = timeline.Add(std::make_shared<const RunData>(std::move(measured)));
+  timeline.Add(std::make_shared<const RunData>(std::move(other)));
+  const RunKey b = timeline.Add(std::make_shared<const RunData>(std::move(predicted)));
+  EXPECT_EQ(CounterpartOf(timeline, a), b);
+  EXPECT_EQ(CounterpartOf(timeline, b), a);
+}
+
+TEST(MemoryVerdictTest, SaysWhatFits) {
+  const auto run = testing::TwoDeviceRun();
+  const auto verdicts = MemoryVerdicts(*run);
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[0].answer, MemoryVerdict::Answer::kTooLarge);
+  EXPECT_NE(verdicts[0].text.find("200 B too much"), std::string::npos);
+  EXPECT_EQ(verdicts[1].answer, MemoryVerdict::Answer::kTight);
+}
+
+TEST(LatestWorkerTest, OnlyTheLatestResultArrives) {
+  std::atomic<int> started{0};
+  LatestWorker<int, int> worker(
+      [&](const int& request, const std::atomic<bool>& cancelled) {
+        ++started;
+        for (int i = 0; i < 200 && request != 99 && !cancelled; ++i) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        if (request == 7) Throw(Code::kInvalidArgument, "seven");
+        return request;
+      },
+      nullptr);
+  for (int i = 0; i < 50; ++i) worker.Submit(i == 7 ? 8 : i);
+  worker.Submit(99);
+  std::optional<int> result;
+  while (!(result = worker.Take())) std::this_thread::yield();
+  EXPECT_EQ(*result, 99);
+  EXPECT_FALSE(worker.Take().has_value());
+  worker.Submit(7);
+  std::string error;
+  while ((error = worker.TakeError()).empty()) std::this_thread::yield();
+  EXPECT_NE(error.find("seven"), std::string::npos);
+  EXPECT_FALSE(worker.busy());
+  worker.Submit(3);  // in work when the worker goes
+}
+
+}  // namespace
+}  // namespace lanescope::gui

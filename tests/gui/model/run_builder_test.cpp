@@ -1,0 +1,93 @@
+#include "gui/run_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "tests/gui/model/random_run.h"
+
+namespace lanescope::gui {
+namespace {
+
+TEST(RunBuilderTest, RowsAreDisjointAndHoldEverySlice) {
+  std::mt19937 rng(1);
+  std::vector<RawSlice> slices = testing::RandomSlices(&rng, 5000, 9, 0.6);
+  std::shuffle(slices.begin(), slices.end(), rng);
+  const Lane lane = testing::MakeLane(LaneRole::kThread, -1, slices);
+  ASSERT_EQ(lane.size(), slices.size());
+  ASSERT_GT(lane.rows.size(), 1u);
+  uint32_t next = 0;
+  for (const SliceRow& row : lane.rows) {
+    EXPECT_EQ(row.begin, next);
+    next = row.end;
+    for (uint32_t i = row.begin + 1; i < row.end; ++i) {
+      ASSERT_LE(lane.end_ns[i - 1], lane.start_ns[i]);
+    }
+    EXPECT_EQ(lane.RowOf(row.begin), &row - lane.rows.data());
+    EXPECT_EQ(lane.RowOf(row.end - 1), &row - lane.rows.data());
+  }
+  EXPECT_EQ(next, lane.size());
+  std::vector<std::tuple<int64_t, int64_t, int32_t>> before, after;
+  for (const RawSlice& slice : slices) before.emplace_back(slice.start_ns, slice.end_ns, slice.op);
+  for (size_t i = 0; i < lane.size(); ++i) after.emplace_back(lane.start_ns[i], lane.end_ns[i], lane.op[i]);
+  std::sort(before.begin(), before.end());
+  std::sort(after.begin(), after.end());
+  EXPECT_EQ(before, after);
+}
+
+TEST(RunBuilderTest, NestedCallsNest) {
+  // outer 0-100 holds middle 10-60, which holds inner 20-30; a second call 60-90 goes back to the second row.
+  const Lane lane =
+      testing::MakeLane(LaneRole::kThread, -1, {{20, 30, 2}, {0, 100, 0}, {10, 60, 1}, {60, 90, 3}});
+  ASSERT_EQ(lane.rows.size(), 3u);
+  EXPECT_EQ(lane.op, (std::vector<int32_t>{0, 1, 3, 2}));
+}
+
+TEST(RunBuilderTest, ManyRowsStayDisjoint) {
+  std::vector<RawSlice> slices;
+  for (int i = 0; i < 500; ++i) slices.push_back({i, i + 200 + i % 7, i % 3});
+  const Lane lane = testing::MakeLane(LaneRole::kThread, -1, slices);
+  EXPECT_EQ(lane.size(), slices.size());
+  EXPECT_GE(lane.rows.size(), 200u);
+  for (const SliceRow& row : lane.rows) {
+    for (uint32_t i = row.begin + 1; i < row.end; ++i) ASSERT_LE(lane.end_ns[i - 1], lane.start_ns[i]);
+  }
+}
+
+TEST(RunBuilderTest, BytesFollowTheirSlices) {
+  RawLane raw;
+  raw.role = LaneRole::kCopyIn;
+  raw.pieces.push_back({{{50, 60, 0}, {0, 10, 1}}, {500, 100}});
+  raw.pieces.push_back({{{20, 30, 2}}, {200}});
+  int64_t left_out = 0;
+  const Lane lane = BuildLane(&raw, &left_out);
+  EXPECT_EQ(lane.bytes, (std::vector<int64_t>{100, 200, 500}));
+  EXPECT_EQ(left_out, 0);
+}
+
+TEST(RunBuilderTest, FinishesARun) {
+  const auto run = testing::TwoDeviceRun();
+  EXPECT_EQ(run->begin_ns, 0);
+  EXPECT_EQ(run->end_ns, 2000);
+  EXPECT_EQ(run->step_ns, 1000);
+  EXPECT_EQ(run->num_slices, 10);
+  EXPECT_DOUBLE_EQ(run->devices[0].busy, 0.4);
+  EXPECT_DOUBLE_EQ(run->devices[1].busy, 0.52);
+  EXPECT_TRUE(run->out_of_memory());
+  EXPECT_EQ(run->FindOp("m/b"), 1);
+  EXPECT_EQ(run->FindOp("m"), -1);
+  EXPECT_EQ(run->ops[0].slices, 4);
+  const auto successors = run->Successors(0);
+  EXPECT_EQ(std::vector<uint32_t>(successors.begin(), successors.end()), (std::vector<uint32_t>{1, 3}));
+  const auto predecessors = run->Predecessors(4);
+  EXPECT_EQ(std::vector<uint32_t>(predecessors.begin(), predecessors.end()), (std::vector<uint32_t>{2, 3}));
+  const int64_t slice = run->FindSlice(2, 1);
+  ASSERT_GE(slice, 0);
+  const Lane& lane = run->lanes[static_cast<size_t>(run->commands[2].lane)];
+  EXPECT_EQ(lane.start_ns[static_cast<size_t>(slice)], 1430);
+  EXPECT_EQ(run->FindSlice(2, 2), -1);
+}
+
+}  // namespace
+}  // namespace lanescope::gui

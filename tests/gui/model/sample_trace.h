@@ -1,0 +1,88 @@
+// A trace with its graph beside it: measured runs that a simulation made up, so that tests take no time.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/file.h"
+#include "core/graph_io.h"
+#include "core/recorder.h"
+#include "core/run_info.h"
+#include "core/strategy.h"
+#include "gui/document.h"
+#include "sims/predict.h"
+#include "tests/support/random_graph.h"
+#include "tests/traces/sample_run.h"
+#include "traces/trace_writer.h"
+
+namespace lanescope::gui::testing {
+
+struct SampleTrace {
+  // A graph of `ops` random operators, run under these strategies for `steps` steps each.
+  explicit SampleTrace(int ops, const std::vector<std::string>& strategies, int steps = 3)
+      : file("trace.db"), machine(VirtualMachine(2, 1)) {
+    auto random = lanescope::testing::MakeRandomGraph(5, ops, 0, 64);
+    graph = std::move(random.graph);
+    graph_path = (file.folder() / "random.pbtxt").string();
+    WriteGraph(graph, graph_path);
+    std::string fetches;
+    for (const std::string& fetch : random.fetches)
+      fetches += (fetches.empty() ? "\"" : ", \"") + fetch + "\"";
+    WriteFile((file.folder() / "random.run.json").string(), "{\"fetches\": [" + fetches + "]}");
+    request = lanescope::testing::RequestFor(graph, random.fetches, {});
+    info = InferGraph(graph, {});
+    TraceWriter writer(file.path());
+    for (const std::string& strategy : strategies) AddRun(&writer, strategy, steps);
+    writer.Close();
+  }
+
+  Placement PlaceBy(const std::string& strategy) const {
+    const RooflineCost costs;
+    return PlaceByStrategy(strategy, {graph, info, machine, costs, PlacerOptions()});
+  }
+
+  ScratchFile file;
+  Machine machine;
+  Graph graph;
+  GraphInfo info;
+  CompileRequest request;
+  std::string graph_path;
+
+ private:
+  void AddRun(TraceWriter* writer, const std::string& strategy, int steps) {
+    const Placement placement = PlaceBy(strategy);
+    const Schedule schedule = Compile(graph, info, request, placement, machine);
+    const RooflineCost costs;
+    PredictionSettings settings;
+    settings.draws = 0;
+    const Prediction prediction = Predict(graph, info, schedule, machine, costs, settings);
+    RunInfo run_info;
+    run_info.emulated = true;
+    run_info.strategy = strategy;
+    run_info.graph_name = "random.pbtxt";
+    run_info.graph = &graph;
+    run_info.machine = &machine;
+    run_info.placement = &placement;
+    run_info.info = &info;
+    const int run = writer->BeginRun(run_info);
+    writer->AddSchedule(run, schedule);
+    PublishSteps(schedule, prediction.simulation, steps, NowNs(), writer->Sink(run));
+    writer->EndRun(run, {});
+  }
+};
+
+// Polls until `ready` or ten seconds have passed; false then.
+template <typename Ready>
+bool PollUntil(Document* document, Ready ready) {
+  for (int i = 0; i < 10000; ++i) {
+    document->Poll();
+    if (ready()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+}  // namespace lanescope::gui::testing

@@ -1,0 +1,214 @@
+#include "gui/trace_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "core/error.h"
+#include "tests/traces/nsys_export.h"
+#include "tests/traces/sample_run.h"
+#include "traces/sqlite.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope::gui {
+namespace {
+
+LoadState StateOf(const std::string& path, std::vector<std::shared_ptr<const RunData>>* runs = nullptr) {
+  TraceLoad load(path, nullptr);
+  while (load.state().phase == LoadState::Phase::kLoading) std::this_thread::yield();
+  if (runs != nullptr) *runs = load.TakeRuns();
+  return load.state();
+}
+
+// (start, end) of all slices of a role.
+std::vector<std::pair<int64_t, int64_t>> TimesOf(const RunData& run, std::initializer_list<LaneRole> roles) {
+  std::vector<std::pair<int64_t, int64_t>> times;
+  for (const Lane& lane : run.lanes) {
+    if (std::find(roles.begin(), roles.end(), lane.role) == roles.end()) continue;
+    for (size_t i = 0; i < lane.size(); ++i) times.emplace_back(lane.start_ns[i], lane.end_ns[i]);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+template <typename Activity>
+std::vector<std::pair<int64_t, int64_t>> TimesOf(const std::vector<Activity>& activities) {
+  std::vector<std::pair<int64_t, int64_t>> times;
+  for (const Activity& activity : activities) times.emplace_back(activity.start_ns, activity.end_ns);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+TEST(TraceLoaderTest, HoldsWhatTheReaderReads) {
+  ScratchFile file;
+  SampleRun first(true), second(false);
+  TraceWriter writer(file.path());
+  first.WriteTo(&writer, 3);
+  second.WriteTo(&writer, 5);
+  writer.Close();
+  const auto runs = LoadTrace(file.path(), nullptr, nullptr);
+  ASSERT_EQ(runs.size(), 2u);
+  TraceReader reader(file.path());
+  for (const auto& run : runs) {
+    const TraceRun whole = reader.ReadRun(run->id);
+    EXPECT_EQ(TimesOf(*run, {LaneRole::kCompute}), TimesOf(whole.launches));
+    EXPECT_EQ(TimesOf(*run, {LaneRole::kCopyIn, LaneRole::kCopyOut}), TimesOf(whole.copies));
+    EXPECT_EQ(TimesOf(*run, {LaneRole::kLink}), TimesOf(whole.copies));
+    EXPECT_EQ(run->steps.size(), whole.steps.size());
+    EXPECT_EQ(run->successors.size(), whole.dependencies.size());
+  }
+  EXPECT_EQ(runs[0]->kind, RunKind::kSimulated);
+  EXPECT_EQ(runs[1]->kind, RunKind::kEmulated);
+  EXPECT_EQ(runs[0]->step_ns, 1000);
+  // "a" on GPU:0, 200-500 of every step.
+  const int op = runs[0]->FindOp("a");
+  ASSERT_GE(op, 0);
+  for (size_t c = 0; c < runs[0]->commands.size(); ++c) {
+    const RunCommand& command = runs[0]->commands[c];
+    if (command.op != op || command.role != CommandRole::kLaunch) continue;
+    const int64_t slice = runs[0]->FindSlice(static_cast<int>(c), 2);
+    ASSERT_GE(slice, 0);
+    const Lane& lane = runs[0]->lanes[static_cast<size_t>(command.lane)];
+    EXPECT_EQ(lane.start_ns[static_cast<size_t>(slice)], 2200);
+    EXPECT_EQ(runs[0]->devices[static_cast<size_t>(lane.device)].label, "GPU:0");
+    EXPECT_EQ(lane.op[static_cast<size_t>(slice)], op);
+  }
+  const auto gpu = std::find_if(runs[0]->devices.begin(), runs[0]->devices.end(),
+                                [](const RunDevice& device) { return device.label == "GPU:0"; });
+  EXPECT_EQ(gpu->peak_bytes, 1096);
+  EXPECT_DOUBLE_EQ(gpu->busy, 0.3);
+}
+
+TEST(TraceLoaderTest, ReadsExportsOfEveryVersion) {
+  for (const ExportVersion& version : ExportVersions()) {
+    SCOPED_TRACE(version.name);
+    ScratchFile file("export.sqlite");
+    WriteTwoProcesses(file.path(), version);
+    const auto runs = LoadTrace(file.path(), nullptr, nullptr);
+    ASSERT_EQ(runs.size(), 1u);
+    const RunData& run = *runs[0];
+    EXPECT_TRUE(run.foreign);
+    TraceReader reader(file.path());
+    const TraceRun whole = reader.ReadRun(1);
+    auto expected = TimesOf(whole.launches);
+    const auto memsets = TimesOf(whole.memsets);
+    expected.insert(expected.end(), memsets.begin(), memsets.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(TimesOf(run, {LaneRole::kCompute}), expected);
+    EXPECT_EQ(TimesOf(run, {LaneRole::kCopyIn, LaneRole::kCopyOut}), TimesOf(whole.copies));
+    std::map<std::string, int64_t> per_device, expected_per_device;
+    for (const Lane& lane : run.lanes) {
+      if (lane.role != LaneRole::kCompute) continue;
+      per_device[run.devices[static_cast<size_t>(lane.device)].label] += static_cast<int64_t>(lane.size());
+    }
+    for (const TraceLaunch& launch : whole.launches) ++expected_per_device[whole.DeviceLabel(launch.device)];
+    for (const TraceMemset& memset : whole.memsets) ++expected_per_device[whole.DeviceLabel(memset.device)];
+    EXPECT_EQ(per_device, expected_per_device);
+    EXPECT_EQ(TimesOf(run, {LaneRole::kThread}).size(), whole.api_calls.size() + whole.ranges.size());
+  }
+}
+
+TEST(TraceLoaderTest, EmptyTracesSaySo) {
+  ScratchFile file;
+  { TraceWriter writer(file.path()); }
+  std::vector<std::shared_ptr<const RunData>> runs;
+  const LoadState state = StateOf(file.path(), &runs);
+  EXPECT_EQ(state.phase, LoadState::Phase::kDone);
+  EXPECT_TRUE(runs.empty());
+  EXPECT_NE(state.message.find("without runs"), std::string::npos);
+}
+
+TEST(TraceLoaderTest, IncompleteRunsLoadAndSaySo) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  writer.Sink(run)->Consume(SampleRun::StepEvents(0, 0));
+  writer.Flush();
+  std::vector<std::shared_ptr<const RunData>> runs;
+  const LoadState state = StateOf(file.path(), &runs);
+  EXPECT_EQ(state.phase, LoadState::Phase::kDone);
+  EXPECT_NE(state.message.find("incomplete"), std::string::npos);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_FALSE(runs[0]->complete);
+  EXPECT_EQ(runs[0]->num_slices, 6);
+}
+
+TEST(TraceLoaderTest, BrokenFilesFailWithOneLine) {
+  ScratchFile missing, text, other;
+  std::ofstream(text.path()) << std::string(5000, 'x');
+  Database(other.path(), OpenMode::kCreate).Execute("CREATE TABLE people (name TEXT)");
+  for (const std::string& path : {missing.path(), text.path(), other.path(), missing.folder().string()}) {
+    const LoadState state = StateOf(path);
+    EXPECT_EQ(state.phase, LoadState::Phase::kFailed) << path;
+    EXPECT_FALSE(state.message.empty());
+    EXPECT_EQ(state.message.find('\n'), std::string::npos);
+  }
+}
+
+// Whatever bytes a trace has lost or gained: it loads or fails, and nothing else happens.
+TEST(TraceLoaderTest, DamagedFilesLoadOrFail) {
+  ScratchFile file, damaged("damaged.db");
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 200);
+  writer.Close();
+  std::ifstream in(file.path(), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::mt19937 rng(1);
+  int loaded = 0, failed = 0;
+  for (int i = 0; i < 150; ++i) {
+    std::string changed = bytes;
+    if (i % 3 == 0) {
+      changed.resize(rng() % bytes.size());
+    } else {
+      for (int k = 0; k < (i % 3 == 1 ? 8 : 400); ++k)
+        changed[100 + rng() % (bytes.size() - 100)] = static_cast<char>(rng());
+    }
+    std::ofstream(damaged.path(), std::ios::binary | std::ios::trunc) << changed;
+    const LoadState state = StateOf(damaged.path());
+    state.phase == LoadState::Phase::kDone ? ++loaded : ++failed;
+    EXPECT_NE(state.phase, LoadState::Phase::kLoading);
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_GT(loaded + failed, 149);
+}
+
+TEST(TraceLoaderTest, RowsThatMakeNoSenseAreCounted) {
+  ScratchFile file("export.sqlite");
+  Database database(file.path(), OpenMode::kCreate);
+  database.Execute(
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, shortName "
+      "INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 5, 0, 1), (NULL, 5, 0, 1), (0, "
+      "9223372036854775807, 0, 1),"
+      "(10, 20, 0, 77), (20, 30, 0, 1)");
+  std::vector<std::shared_ptr<const RunData>> runs;
+  const LoadState state = StateOf(file.path(), &runs);
+  ASSERT_EQ(state.phase, LoadState::Phase::kDone) << state.message;
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]->num_slices, 2);
+  EXPECT_EQ(runs[0]->invalid_rows, 3);
+  EXPECT_NE(state.message.find("3 unusable rows"), std::string::npos);
+}
+
+TEST(TraceLoaderTest, CancelEndsTheLoad) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 20000);
+  writer.Close();
+  TraceLoad load(file.path(), nullptr);
+  load.Cancel();
+  while (load.state().phase == LoadState::Phase::kLoading) std::this_thread::yield();
+  const LoadState::Phase phase = load.state().phase;
+  EXPECT_TRUE(phase == LoadState::Phase::kCancelled || phase == LoadState::Phase::kDone);
+}
+
+}  // namespace
+}  // namespace lanescope::gui
