@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/machine.h"
-#include "exec/measure.h"
 #include "sims/cost_table.h"
 #include "traces/trace_reader.h"
 
@@ -38,14 +37,13 @@ void Run(const Options& options) {
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
   const Machine machine = ParseMachine(trace.info.machine_json);
   const CalibrationInput input = SamplesOf(trace, machine, options.warmup);
-  exec::HostMeasurement host;
-  std::vector<exec::LinkTime> links;
-  if (!options.no_interference && IsEmulated(machine)) {
+  const bool measures = !options.no_interference && IsEmulated(machine);
+  MachineMeasurement measured;
+  if (measures) {
     fmt::print(stderr, "measuring links and interference ...\n");
-    host = exec::MeasureHost(machine);
-    links = exec::MeasureLinks(machine, 4 << 20);
+    measured = MeasureMachine(machine);
   }
-  const CostTable table = FitCosts(input, links, links.empty() ? nullptr : &host, machine,
+  const CostTable table = FitCosts(input, measures ? &measured : nullptr, machine,
                                    fmt::format("run {} ({} {})", run, trace.info.graph, trace.info.strategy));
   const std::string json = CostTableToJson(table);
   if (options.output.empty()) {

@@ -40,6 +40,13 @@ struct PredictedRow {
   bool in_sample = false;
 };
 
+// One repeat of the experiment: what was measured in it, and what its own calibration predicts.
+struct RepeatedRow {
+  double measured_ns = 0;  // median step
+  int64_t predicted_ns = 0;
+  double error() const { return (static_cast<double>(predicted_ns) - measured_ns) / measured_ns; }
+};
+
 struct ComparisonRow {
   std::string graph;  // file name
   std::string strategy;
@@ -48,6 +55,7 @@ struct ComparisonRow {
   std::optional<MeasuredRow> measured;
   std::optional<PredictedRow> predicted;
   std::optional<Failure> failed;
+  std::vector<RepeatedRow> repeats;
 
   // "deepconn_single tower-split"
   std::string label() const { return graph.substr(0, graph.rfind('.')) + " " + strategy; }
@@ -60,6 +68,7 @@ struct Comparison {
   Machine machine;
   double link_slowdown = 1;   // by which the machine file's links were slowed to match a reference step
   std::string prediction_of;  // what the predictions are calibrated on
+  std::optional<double> replay_error;  // identity replay of the first row
   std::vector<ComparisonRow> rows;
   std::optional<Sweep> sweep;   // over the rows that could be simulated
   std::vector<int> sweep_rows;  // row number of each curve

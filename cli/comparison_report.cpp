@@ -60,6 +60,11 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
       row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
   if (row.predicted) result["predicted"]["steps"] = row.predicted->steps;
   result["error"] = row.error() ? json(*row.error()) : json(nullptr);
+  result["repeats"] = json::array();
+  for (const RepeatedRow& repeat : row.repeats)
+    result["repeats"].push_back({{"measured_ns", std::llround(repeat.measured_ns)},
+                                 {"predicted_ns", repeat.predicted_ns},
+                                 {"error", repeat.error()}});
   result["noise"] = row.measured ? json(row.measured->noise) : json(nullptr);
   result["uncalibrated_share"] =
       row.predicted ? json(row.predicted->prediction.uncalibrated_share) : json(nullptr);
@@ -72,8 +77,11 @@ double StepTime(const ComparisonRow& row) {
 }
 
 void PrintTimes(const Comparison& comparison, int width) {
-  fmt::print("{:<{}} {:>20} {:>34} {:>8} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
-             "Error", "Noise", "Speed");
+  size_t repeats = 0;
+  for (const ComparisonRow& row : comparison.rows) repeats = std::max(repeats, row.repeats.size());
+  const size_t repeats_width = repeats > 1 ? 7 * repeats + 1 : 0;
+  fmt::print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
+             "Error", repeats > 1 ? "in repeats" : "", repeats_width, "Noise", "Speed");
   const double first = StepTime(comparison.rows.front());
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed) {
@@ -99,8 +107,12 @@ void PrintTimes(const Comparison& comparison, int width) {
                     : "-";
     const std::string noise = row.measured ? fmt::format("{:.1f}%", 100 * row.measured->noise) : "-";
     const double time = StepTime(row);
-    fmt::print("{:<{}} {:>20} {:>34} {:>8} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted,
-               error, noise, time > 0 ? first / time : 0,
+    std::string in_repeats;
+    for (const RepeatedRow& repeat : row.repeats)
+      in_repeats += fmt::format(" {:>5.1f}%", 100 * repeat.error());
+    if (repeats <= 1) in_repeats.clear();
+    fmt::print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>7.3f}x{}\n", row.label(), width, measured,
+               predicted, error, in_repeats, repeats_width, noise, time > 0 ? first / time : 0,
                row.measured && row.measured->oversubscribed ? "  oversubscribed" : "");
   }
 }
@@ -204,6 +216,7 @@ json ComparisonJson(const Comparison& comparison) {
           {"rows", rows},
           {"verdict", comparison.verdict},
           {"prediction_of", comparison.prediction_of},
+          {"replay_error", comparison.replay_error ? json(*comparison.replay_error) : json(nullptr)},
           {"link_slowdown", comparison.link_slowdown}};
 }
 

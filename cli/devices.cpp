@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/workload.h"
+#include "core/file.h"
+#include "exec/gpu_machine.h"
 #include "exec/measure.h"
 #include "exec/pacer.h"
 
@@ -13,9 +17,38 @@ namespace {
 
 struct Options {
   MachineOptions machine;
+  std::string output;
   bool json = false;
   bool measure = false;
 };
+
+// What was measured, by what the machine has.
+struct Measured {
+  std::optional<exec::HostMeasurement> host;
+  std::optional<exec::GpuMeasurement> gpus;
+};
+
+bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
+  const auto emulated = [&](int d) {
+    return machine.device(d).kind == DeviceKind::kVirtual || machine.device(d).kind == DeviceKind::kHost;
+  };
+  return emulated(link.a) && emulated(link.b);
+}
+
+// Copies between two physical GPUs that no link joins pass through pinned host memory.
+void PrintStaged(const Machine& machine) {
+  const auto gpus = machine.Gpus();
+  for (size_t a = 0; a < gpus.size(); ++a) {
+    for (size_t b = a + 1; b < gpus.size(); ++b) {
+      if (machine.device(gpus[a]).kind != DeviceKind::kCuda) continue;
+      const Route route = machine.RouteBetween(gpus[a], gpus[b]);
+      if (!route.staged) continue;
+      fmt::print("{:<18} {:>12} {:>10}  no peer access: staged through pinned host memory\n",
+                 machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
+                 FormatBandwidth(route.bandwidth), FormatDuration(route.latency_ns));
+    }
+  }
+}
 
 void PrintTable(const Machine& machine) {
   size_t model = 16;
@@ -30,10 +63,7 @@ void PrintTable(const Machine& machine) {
   fmt::print("\n{:<18} {:>12} {:>10}  {}\n", "Link", "Bandwidth", "Latency", "Note");
   for (const LinkSpec& link : machine.links) {
     std::string note = link.bus >= 0 ? "shares " + machine.buses[static_cast<size_t>(link.bus)].name : "";
-    const auto emulated = [&](int d) {
-      return machine.device(d).kind == DeviceKind::kVirtual || machine.device(d).kind == DeviceKind::kHost;
-    };
-    if (emulated(link.a) && emulated(link.b)) {
+    if (IsEmulatedLink(machine, link)) {
       const std::string limit = exec::EmulationLimit(machine.RouteBetween(link.a, link.b));
       note += (note.empty() ? "" : "; ") +
               (limit.empty() ? std::string("emulated") : "not emulable here: " + limit);
@@ -45,54 +75,107 @@ void PrintTable(const Machine& machine) {
   }
 }
 
-// Writes what was measured into the machine: rates of the host-made devices and a size-to-time table per
-// link.
-exec::HostMeasurement Measure(Machine* machine) {
-  const exec::HostMeasurement host = exec::MeasureHost(*machine);
+// Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
+Measured Measure(Machine* machine) {
+  Measured measured;
+  if (exec::HasPhysicalGpus(*machine)) {
+    measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7, &Interrupted());
+    return measured;
+  }
+  measured.host = exec::MeasureHost(*machine, 1500, &Interrupted());
   for (DeviceSpec& device : machine->devices) {
     if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
-    device.peak_flops[DataType::kFloat] = host.flops_per_second * device.workers;
-    device.memory_bandwidth = host.bytes_per_second;
+    device.peak_flops[DataType::kFloat] = measured.host->flops_per_second * device.workers;
+    device.memory_bandwidth = measured.host->bytes_per_second;
   }
   for (LinkSpec& link : machine->links) link.table.clear();
-  for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20)) {
+  for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20, 7, &Interrupted())) {
     for (LinkSpec& link : machine->links) {
       if (link.a == time.src && link.b == time.dst) link.table.emplace_back(time.bytes, time.ns);
     }
   }
-  return host;
+  return measured;
 }
 
-void PrintInterference(const exec::HostMeasurement& host) {
+using Slowdown = std::array<std::array<double, exec::kNumLoadClasses>, exec::kNumLoadClasses>;
+
+void PrintInterference(const std::string& where, const Slowdown& slowdown) {
   static constexpr const char* kNames[] = {"compute", "memory", "copy"};
-  fmt::print("\nTime beside other work, as a multiple of the time alone ({} cores)\n{:<10}", host.cores, "");
+  fmt::print("\nTime beside other work, as a multiple of the time alone ({})\n{:<10}", where, "");
   for (const char* name : kNames) fmt::print(" {:>12}", std::string("beside ") + name);
   fmt::print("\n");
   for (size_t v = 0; v < exec::kNumLoadClasses; ++v) {
     fmt::print("{:<10}", kNames[v]);
-    for (const double factor : host.slowdown[v]) fmt::print(" {:>12.2f}", factor);
+    for (const double factor : slowdown[v]) fmt::print(" {:>12.2f}", factor);
     fmt::print("\n");
   }
 }
 
+void PrintCopies(const Machine& machine, const std::vector<exec::LinkTime>& times, std::string_view note) {
+  for (const exec::LinkTime& time : times) {
+    const double rate =
+        1e9 * static_cast<double>(time.bytes) / static_cast<double>(std::max<int64_t>(1, time.ns));
+    fmt::print("{:<18} {:>12} {:>12} {:>12}  {}\n",
+               machine.device(time.src).local_name() + " -> " + machine.device(time.dst).local_name(),
+               FormatBytes(time.bytes), FormatDuration(time.ns), FormatBandwidth(rate), note);
+  }
+}
+
+void PrintMeasured(const Machine& machine, const Measured& measured) {
+  if (measured.host.has_value()) {
+    fmt::print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", measured.host->flops_per_second / 1e9,
+               FormatBandwidth(measured.host->bytes_per_second));
+    PrintInterference(fmt::format("{} cores", measured.host->cores), measured.host->slowdown);
+  }
+  if (!measured.gpus.has_value()) return;
+  fmt::print("\nMeasured\n");
+  for (const DeviceSpec& device : machine.devices) {
+    const auto peak = device.peak_flops.find(DataType::kFloat);
+    if (!device.is_gpu() || peak == device.peak_flops.end()) continue;
+    fmt::print("{:<8} {:.1f} TFLOP/s float32 product, {} copying kernel\n", device.local_name(),
+               peak->second / 1e12, FormatBandwidth(device.memory_bandwidth));
+  }
+  fmt::print("\n{:<18} {:>12} {:>12} {:>12}  {}\n", "Copy", "Size", "Time", "Rate", "Note");
+  PrintCopies(machine, measured.gpus->links, "");
+  PrintCopies(machine, measured.gpus->links_busy, "both directions at the same time");
+  PrintCopies(machine, measured.gpus->within, "within the device");
+  for (const exec::GpuInterference& of_gpu : measured.gpus->interference)
+    PrintInterference(of_gpu.gpu, of_gpu.slowdown);
+}
+
+// The machine of the options; without any, the physical GPUs, however few. `reason`: why there are none.
+Machine FindMachine(const MachineOptions& options, std::string* reason) {
+  if (!options.file.empty()) return options.Load();
+  if (exec::CountVisibleGpus(reason) > 0 && exec::LoadCudaModule(reason) != nullptr)
+    return options.LoadPhysical();
+  return options.Load();
+}
+
+void PrintNotes(const Options& options, const Machine& machine, const std::string& reason) {
+  if (!options.machine.file.empty()) return;
+  if (!exec::HasPhysicalGpus(machine)) {
+    fmt::print("\nNo physical GPU: {}. Virtual GPUs are host threads with memory of their own.\n", reason);
+  } else if (machine.Gpus().size() == 1) {
+    fmt::print(
+        "\nOne GPU: without --machine, runs take two virtual GPUs; `--machine physical` takes this one, and\n"
+        "samples/machines/one-gpu-as-two.json makes two of it.\n");
+  }
+}
+
 void Run(const Options& options) {
-  Machine machine = options.machine.Load();
-  exec::HostMeasurement host;
-  if (options.measure) host = Measure(&machine);
+  std::string reason;
+  Machine machine = FindMachine(options.machine, &reason);
+  Measured measured;
+  if (options.measure) measured = Measure(&machine);
+  if (!options.output.empty()) WriteFile(options.output, MachineToJson(machine));
   if (options.json) {
     fmt::print("{}\n", MachineToJson(machine));
     return;
   }
   PrintTable(machine);
-  if (options.machine.file.empty()) {
-    fmt::print(
-        "\nNo physical GPU: this build has no CUDA backend. Virtual GPUs are host threads with memory of "
-        "their own.\n");
-  }
-  if (!options.measure) return;
-  fmt::print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", host.flops_per_second / 1e9,
-             FormatBandwidth(host.bytes_per_second));
-  PrintInterference(host);
+  PrintStaged(machine);
+  PrintNotes(options, machine, reason);
+  if (options.measure) PrintMeasured(machine, measured);
 }
 
 }  // namespace
@@ -104,6 +187,7 @@ void AddDevices(CLI::App* app) {
   options->machine.Add(command);
   command->add_flag("--measure", options->measure, "Measure rates, links and interference");
   command->add_flag("--json", options->json, "Print a machine file");
+  command->add_option("-o,--output", options->output, "Write a machine file");
   command->callback([options] { Run(*options); });
 }
 

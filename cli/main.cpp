@@ -21,6 +21,7 @@ std::atomic<void (*)()> interrupt_handler{nullptr};
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 constexpr int kInterrupted = 130;
+int exit_status = 0;
 
 void HandleSignal(int) {
   interrupted.store(true, std::memory_order_relaxed);
@@ -67,7 +68,7 @@ int FailUsage(const CLI::App& app, std::string_view problem) {
 int Finish() {
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return FailToPrint(errno);
-  return interrupted.load() ? kInterrupted : 0;
+  return interrupted.load() ? kInterrupted : exit_status;
 }
 
 int Main(int argc, char** argv) {
@@ -84,6 +85,11 @@ int Main(int argc, char** argv) {
   AddCalibrate(&app);
   AddSummary(&app);
   AddQuery(&app);
+  AddGui(&app);
+  AddDiff(&app);
+  AddExplain(&app);
+  AddImport(&app);
+  AddProfile(&app);
   const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
     return FailUsage(app, fmt::format("there is no subcommand '{}'", argv[1]));
@@ -111,6 +117,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 const std::atomic<bool>& Interrupted() { return interrupted; }
+void SetExitStatus(int status) { exit_status = status; }
 void OnInterrupt(void (*handler)()) { interrupt_handler.store(handler); }
 
 }  // namespace lanescope::cli

@@ -1,17 +1,37 @@
 #include "cli/prediction.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
+#include "cli/command.h"
 #include "core/error.h"
 #include "core/run_info.h"
 #include "core/signature.h"
+#include "exec/gpu_machine.h"
 #include "sims/interference.h"
 #include "sims/simulator.h"
 
 namespace lanescope::cli {
 
-CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine) {
+MachineMeasurement MeasureMachine(const Machine& machine) {
+  constexpr int64_t kLargestCopy = 8 << 20;
+  MachineMeasurement measured;
+  measured.host = exec::MeasureHost(machine, 1500, &Interrupted());
+  if (exec::HasPhysicalGpus(machine)) {
+    Machine filled = machine;
+    const exec::GpuMeasurement gpus = exec::MeasureGpus(&filled, kLargestCopy, 7, &Interrupted());
+    measured.links = gpus.links;
+    if (!gpus.interference.empty()) measured.host.slowdown = gpus.interference.front().slowdown;
+    return measured;
+  }
+  measured.links = exec::MeasureLinks(machine, kLargestCopy, 7, &Interrupted());
+  measured.fetches = exec::MeasureFetches(9, &Interrupted());
+  measured.handoffs = exec::MeasureHandoffs(machine, &Interrupted());
+  return measured;
+}
+
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepRange range) {
   const Graph& graph = run.placed().workload->graph();
   const Schedule& schedule = run.schedule();
   struct Known {
@@ -27,8 +47,12 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine) {
     known[c] = {OpSignature(graph.node(command.node), inputs, outputs),
                 WorkOf(graph.node(command.node), inputs, outputs)};
   }
+  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
+  std::vector<Event> events;
+  std::copy_if(run.events().begin(), run.events().end(), std::back_inserter(events),
+               [&](const Event& event) { return event.step >= range.first && event.step < range.end; });
   CalibrationInput input;
-  for (const Event& event : run.events()) {
+  for (const Event& event : events) {
     if (event.kind != EventKind::kCommand) continue;
     const auto c = static_cast<size_t>(event.command);
     const Command& command = schedule.commands[c];
@@ -36,13 +60,13 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine) {
     if (command.kind == CommandKind::kLaunch) {
       const DeviceSpec& device = machine.device(schedule.queues[static_cast<size_t>(command.queue)].device);
       input.ops.push_back({known[c].signature, graph.node(command.node).op, CostDevice(device), known[c].work,
-                           ns, event.step});
+                           ns, event.step, fetched[c]});
     } else if (command.kind == CommandKind::kCopy) {
       input.copies.push_back(
           {schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
     }
   }
-  const auto steps = GroupSteps(schedule, run.events(), 0);
+  const auto steps = GroupSteps(schedule, events, 0);
   input.gaps = EstimateGaps(schedule, machine, steps);
   input.common_spread = EstimateCommonSpread(steps);
   return input;
@@ -72,6 +96,7 @@ Schedule ScheduleOf(const TraceRun& run, int number, const Machine& machine) {
     command.queue = queue->second;
     command.node = from.node;
     command.rank = from.rank;
+    command.bytes = from.bytes;
     schedule.commands.push_back(command);
   }
   std::vector<std::vector<int>> successors(schedule.commands.size());
@@ -117,6 +142,8 @@ CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warm
   std::map<int, int> device_of{{kHostDevice, machine.host()}};
   for (const TraceDevice& device : run.devices) device_of[device.id] = machine.FindDevice(device.name);
   const auto known = [&](int id) { return device_of.count(id) > 0 && device_of[id] >= 0; };
+  const Schedule schedule = ScheduleOf(run, 0, machine);
+  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
   std::map<std::pair<int, int>, const TraceCommand*> commands;
   for (const TraceCommand& command : run.commands) commands[{command.schedule, command.id}] = &command;
   for (const TraceLaunch& launch : run.launches) {
@@ -125,16 +152,17 @@ CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warm
         !known(launch.device))
       continue;
     const OpWork work{command->second->flops, command->second->bytes};
+    const auto number = static_cast<size_t>(launch.command);
+    const int64_t brought = launch.schedule == 0 && number < fetched.size() ? fetched[number] : 0;
     input.ops.push_back({run.Text(launch.signature), run.Text(launch.op),
                          CostDevice(machine.device(device_of[launch.device])), work,
-                         launch.end_ns - launch.start_ns, launch.step});
+                         launch.end_ns - launch.start_ns, launch.step, brought});
   }
   for (const TraceCopy& copy : run.copies) {
     if (copy.step < warmup_steps || !known(copy.src) || !known(copy.dst)) continue;
     input.copies.push_back(
         {device_of[copy.src], device_of[copy.dst], copy.bytes, copy.end_ns - copy.start_ns, copy.step});
   }
-  const Schedule schedule = ScheduleOf(run, 0, machine);
   const auto steps = GroupSteps(schedule, EventsOf(run, 0), warmup_steps);
   input.gaps = EstimateGaps(schedule, machine, steps);
   input.common_spread = EstimateCommonSpread(steps);
@@ -149,21 +177,34 @@ Interference InterferenceOf(const exec::HostMeasurement& host) {
   }
   interference.host.cores = host.cores;
   interference.host.copy_cores = host.copy_cores;
+  interference.host.slice_ns = host.slice_ns;
+  interference.host.bytes_per_second = host.bytes_per_second;
   return interference;
 }
 
-CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links,
-                   const exec::HostMeasurement* host, const Machine& machine,
+CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* measured, const Machine& machine,
                    const std::string& calibrated_on) {
+  static const MachineMeasurement kNothing;
+  const MachineMeasurement& about = measured != nullptr ? *measured : kNothing;
+  std::vector<FetchCurve::Point> points;
+  for (const exec::FetchTime& time : about.fetches) points.push_back({time.bytes, time.extra_ns});
+  const FetchCurve fetches(std::move(points));
   auto copies = input.copies;
-  for (const exec::LinkTime& link : links) copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
-  CostTable table = CalibrateCosts(input.ops, copies, machine, 0);
+  for (const exec::LinkTime& link : about.links)
+    copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
+  CostTable table = CalibrateCosts(WithoutFetches(input.ops, fetches), copies, machine, 0);
   table.calibrated_on = calibrated_on;
   table.gaps = input.gaps;
   table.common_spread = input.common_spread;
-  if (host != nullptr) {
+  table.fetches = fetches;
+  if (about.handoffs.schedule != nullptr) {
+    const Schedule& chain = *about.handoffs.schedule;
+    table.gaps.handoff_ns =
+        EstimateGaps(chain, machine, GroupSteps(chain, about.handoffs.events, 0)).handoff_ns;
+  }
+  if (measured != nullptr) {
     table.has_interference = true;
-    table.interference = InterferenceOf(*host);
+    table.interference = InterferenceOf(about.host);
   }
   return table;
 }

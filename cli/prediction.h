@@ -9,6 +9,7 @@
 #include "cli/recorded_run.h"
 #include "cli/workload.h"
 #include "exec/measure.h"
+#include "exec/measure_handoffs.h"
 #include "sims/calibrate.h"
 #include "sims/cost_table.h"
 #include "sims/predict.h"
@@ -17,7 +18,17 @@
 
 namespace lanescope::cli {
 
-// What a cost table is fitted to. The microbenchmarks run no placement.
+// What microbenchmarks say of the machine. They run no placement.
+struct MachineMeasurement {
+  exec::HostMeasurement host;
+  std::vector<exec::LinkTime> links;
+  std::vector<exec::FetchTime> fetches;
+  exec::HandoffRun handoffs;
+};
+// Some seconds; ends with Cancelled soon after Ctrl-C.
+MachineMeasurement MeasureMachine(const Machine& machine);
+
+// What a measured run contributes to a cost table.
 struct CalibrationInput {
   std::vector<OpSample> ops;
   std::vector<CopySample> copies;
@@ -25,14 +36,20 @@ struct CalibrationInput {
   double common_spread = 0;
 };
 
-// Samples and gaps of a recorded run (options.keep_events).
-CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine);
+// Recorded steps [first, end).
+struct StepRange {
+  int first = 0;
+  int end = INT32_MAX;
+};
+
+// Samples and gaps of these steps of a recorded run (options.keep_events).
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepRange steps = {});
 // The same from a trace file, which holds signatures instead of the graph.
 CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps);
 // The matrix of slowdowns as the simulator takes it.
 Interference InterferenceOf(const exec::HostMeasurement& host);
-CostTable FitCosts(const CalibrationInput& input, const std::vector<exec::LinkTime>& links,
-                   const exec::HostMeasurement* host, const Machine& machine,
+// `measured` may be null: no interference, no fetches, and the hand-offs of the run itself.
+CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* measured, const Machine& machine,
                    const std::string& calibrated_on);
 
 // A placed graph compiled for the machine, without running it.

@@ -5,8 +5,11 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "core/cost.h"
 #include "core/error.h"
 #include "core/run_info.h"
+#include "core/signature.h"
+#include "sims/interference.h"
 
 namespace lanescope::cli {
 namespace {
@@ -18,7 +21,8 @@ void CancelRunning() {
   if (exec::Session* session = running.load()) session->Cancel();
 }
 
-// The share of a step with more work than cores that makes a run "oversubscribed".
+// The share of a run's core time that may be asked for beyond the cores before it counts as oversubscribed:
+// work that is put off by this much moves a step by no more than its noise.
 constexpr double kTolerated = 0.01;
 
 }  // namespace
@@ -34,6 +38,7 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, Trac
   const Workload& workload = *placed_.workload;
   exec::SessionOptions session;
   if (workload.seed().has_value()) session.seed = *workload.seed();
+  session.cuda = workload.cuda();
   session_ = std::make_unique<exec::Session>(workload.graph(), placed_.placement, machine, session);
   if (!workload.spec().init.empty()) session_->Run(workload.InitRequest());
   request_ = workload.StepRequest(0);
@@ -101,31 +106,54 @@ bool RecordedRun::RunSteps(int steps) {
   return true;
 }
 
-// More active workers and copies than cores, for more than a hundredth of the steps' time. A paced copy
-// sleeps most of its time, so it counts with the share of a core that copies were measured to use.
+// Core time asked for beyond the cores, as a share of all core time of the steps. A launch asks for the cores
+// that its work can be split over, a copy for the share of a core that copies were measured to use (a paced
+// copy sleeps most of its time).
 void RecordedRun::JudgeOversubscription() {
+  std::vector<double> asked(schedule().commands.size());
+  std::vector<double> alone_ns(asked.size());  // of copies
+  for (size_t c = 0; c < asked.size(); ++c) {
+    const Command& command = schedule().commands[c];
+    asked[c] = CoresAskedFor(command);
+    if (command.kind != CommandKind::kCopy || asked[c] == 0) continue;
+    const int src = schedule().CopySource(command), dst = schedule().CopyDestination(command);
+    if (src != dst)
+      alone_ns[c] = static_cast<double>(CopyNs(machine_, machine_.RouteBetween(src, dst), command.bytes));
+  }
   std::vector<std::pair<int64_t, double>> changes;
   int64_t total = 0;
   for (const Event& event : events_) {
     if (event.kind == EventKind::kStep) total += event.end_ns - event.start_ns;
     if (event.kind != EventKind::kCommand) continue;
-    const Command& command = schedule().commands[static_cast<size_t>(event.command)];
-    const DeviceSpec& device = machine_.device(schedule().queues[static_cast<size_t>(command.queue)].device);
-    if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
-    const double cores = command.kind == CommandKind::kCopy ? options_.copy_cores : device.workers;
+    const auto c = static_cast<size_t>(event.command);
+    const auto lasted = static_cast<double>(event.end_ns - event.start_ns);
+    const bool stretched = alone_ns[c] > 0 && alone_ns[c] < lasted;
+    const double cores = stretched ? asked[c] * alone_ns[c] / lasted : asked[c];
+    if (cores == 0) continue;
     changes.emplace_back(event.start_ns, cores);
     changes.emplace_back(event.end_ns, -cores);
   }
   std::sort(changes.begin(), changes.end());
   const double cores = std::max(1u, std::thread::hardware_concurrency());
-  double active = 0;
-  int64_t over = 0, since = 0;
+  double active = 0, beyond = 0;
+  int64_t since = 0;
   for (const auto& [time, change] : changes) {
-    if (active > cores + 0.5) over += time - since;
+    beyond += std::max(0.0, active - cores) * static_cast<double>(time - since);
     active += change;
     since = time;
   }
-  oversubscribed_ = total > 0 && static_cast<double>(over) > kTolerated * static_cast<double>(total);
+  oversubscribed_ = beyond > kTolerated * cores * static_cast<double>(total);
+}
+
+double RecordedRun::CoresAskedFor(const Command& command) const {
+  const DeviceSpec& device = machine_.device(schedule().queues[static_cast<size_t>(command.queue)].device);
+  if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) return 0;
+  if (command.kind == CommandKind::kCopy) return options_.copy_cores;
+  if (command.kind != CommandKind::kLaunch) return 0;
+  const Graph& graph = placed_.workload->graph();
+  const OpWork work =
+      WorkOf(graph.node(command.node), InputInfos(graph, info(), command.node), info().outputs(command.node));
+  return CoresOf(work, device.workers);
 }
 
 void RecordedRun::Finish(const std::string& error) {

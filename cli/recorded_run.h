@@ -56,6 +56,7 @@ class RecordedRun : private EventSink {
   void CountDropped(int64_t records) override;
   std::vector<Tensor> RunOne();
   void JudgeOversubscription();
+  double CoresAskedFor(const Command& command) const;
 
   PlacedGraph placed_;
   const Machine& machine_;

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/recorded_run.h"
 #include "cli/report.h"
+#include "cli/run_capture.h"
 #include "cli/workload.h"
 #include "core/error.h"
 #include "traces/statistics.h"
@@ -30,6 +31,7 @@ struct Options {
   PlaceOptions place;
   int steps = 10, warmup = 2;
   int64_t timeout_ms = 0;
+  std::string profile = "off";
   bool as_json = false;
 };
 
@@ -118,14 +120,17 @@ void MakeFolder(const std::string& path) {
 }
 
 // Steps until all are done, or something ends them: then the trace says what, and so does the exception.
-void RunSteps(const Options& options, TraceWriter* writer, RecordedRun* run) {
+void RunSteps(const Options& options, TraceWriter* writer, RunCapture* capture, RecordedRun* run) {
   const auto finish = [&](const std::string& error) {
+    capture->Stop();
+    run->session().Observe(nullptr);
     run->Finish(error);
     if (writer != nullptr) writer->Close();
   };
   bool done = false;
   try {
     run->WarmUp(options.warmup);
+    capture->BeginRecording();
     done = run->RunSteps(options.steps);
   } catch (const Error& error) {
     if (error.code() != Code::kCancelled) {
@@ -139,7 +144,39 @@ void RunSteps(const Options& options, TraceWriter* writer, RecordedRun* run) {
         writer != nullptr ? fmt::format("; they are run {} of {}", run->run_id(), options.trace) : "");
 }
 
+CaptureMode ModeOf(const Options& options) {
+  if (options.profile == "off") return CaptureMode::kOff;
+  if (options.trace.empty()) {
+    Throw(Code::kInvalidArgument, "--profile {} needs --trace: what is captured goes into the trace",
+          options.profile);
+  }
+  return options.profile == "full" ? CaptureMode::kFull : CaptureMode::kKernels;
+}
+
+// What the capture delivers goes into the trace of the run; without a GPU there is nothing to deliver.
+void Connect(const Machine& machine, TraceWriter* writer, RunCapture* capture, RecordedRun* run) {
+  const bool has_gpu =
+      std::any_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
+        return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
+      });
+  if (!has_gpu) return;
+  if (!capture->problem().empty()) {
+    fmt::print(stderr, "lanescope: GPU activity is not captured: {}\n", OneLine(capture->problem()));
+  }
+  if (!capture->active()) return;
+  capture->SendTo(writer->Capture(run->run_id()));
+  run->session().Observe(capture->observer());
+}
+
+// Whatever ends a run, its capture ends before the trace that it writes to.
+struct StopAtEnd {
+  RunCapture* capture;
+  ~StopAtEnd() { capture->Stop(); }
+};
+
 void Run(const Options& options) {
+  // Before anything touches a GPU.
+  RunCapture capture(ModeOf(options));
   const Machine machine = options.machine.Load();
   const Workload workload(options.graph, options.step);
   const RooflineCost costs;
@@ -152,6 +189,8 @@ void Run(const Options& options) {
   run_options.max_events = kJudgedEvents;
   run_options.timeout_ns = options.timeout_ms * 1000000;
   RecordedRun run(placed, machine, writer.get(), run_options);
+  const StopAtEnd stop_at_end{&capture};
+  Connect(machine, writer.get(), &capture, &run);
   {
     Progress progress("step", options.steps);
     run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
@@ -159,7 +198,7 @@ void Run(const Options& options) {
         SaveFetches(options.save_fetches, workload.spec().fetches, number, fetches);
       progress.Update(static_cast<int64_t>(run.step_ns().size()));
     };
-    RunSteps(options, writer.get(), &run);
+    RunSteps(options, writer.get(), &capture, &run);
     run.on_step = nullptr;
   }
   const auto spread = SpreadOf(run.step_ns());
@@ -185,6 +224,13 @@ void AddRun(CLI::App* app) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));
   command->add_option("--trace", options->trace, "Trace file (SQLite); runs are appended");
+  command
+      ->add_option(
+          "--profile", options->profile,
+          "What of the GPUs the trace holds: off: commands; kernels: kernels, copies, memory sets; full: API "
+          "calls, synchronizations and overheads too")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"off", "kernels", "full"}));
   command->add_option("--save-fetches", options->save_fetches,
                       "Folder for the fetches of every step as .npy files");
   command->add_option("--timeout", options->timeout_ms, "Milliseconds that one step may take")
@@ -198,6 +244,7 @@ void AddRun(CLI::App* app) {
       });
   options->machine.Add(command);
   options->step.Add(command);
+  options->step.AddGpu(command);
   options->place.Add(command);
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([options] { Run(*options); });

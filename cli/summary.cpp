@@ -12,6 +12,8 @@ namespace {
 struct Options {
   std::string trace;
   int run = 0;
+  int step = -1;
+  std::string by = "kernel", format = "nvprof";
   bool as_json = false;
 };
 
@@ -23,17 +25,23 @@ void Run(const Options& options) {
     runs = options.run > 0 ? std::vector<TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
   }
   if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", options.trace);
+  SummaryOptions what;
+  what.step = options.step;
+  what.ranges = options.by == "nvtx";
+  what.operations = options.format == "nsys";
   if (options.as_json) {
-    fmt::print("{}\n", SummaryJson(Summarize(options.trace, runs.back().id)));
+    fmt::print("{}\n", SummaryJson(Summarize(options.trace, runs.back().id, what)));
     return;
   }
   for (const TraceRunInfo& run : runs) {
-    fmt::print("Run {}: {}{}{}{}\n", run.id, run.graph, run.strategy.empty() ? "" : " " + run.strategy,
+    const Summary summary = Summarize(options.trace, run.id, what);
+    fmt::print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
+               run.strategy.empty() ? "" : " " + run.strategy,
                run.simulated  ? ", simulated"
                : run.emulated ? ", measured on emulated devices"
                               : ", measured",
                run.complete ? "" : ", incomplete");
-    fmt::print("{}\n", SummaryText(Summarize(options.trace, run.id)));
+    fmt::print("{}\n", SummaryText(summary, what.operations));
   }
 }
 
@@ -45,6 +53,14 @@ void AddSummary(CLI::App* app) {
   command->add_option("trace", options->trace, "Trace of lanescope, or SQLite export of Nsight Systems")
       ->required();
   command->add_option("--run", options->run, "Only this run")->check(CLI::Range(1, 65535));
+  command->add_option("--step", options->step, "Only this step; of other tools' traces by NVTX ranges")
+      ->check(CLI::Range(0, 1'000'000'000));
+  command->add_option("--by", options->by, "nvtx: also what was launched in which NVTX range")
+      ->check(CLI::IsMember({"kernel", "nvtx"}))
+      ->capture_default_str();
+  command->add_option("--format", options->format, "Tables of nvprof or of nsys")
+      ->check(CLI::IsMember({"nvprof", "nsys"}))
+      ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
   command->callback([options] { Run(*options); });
 }

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/command.h"
 #include "cli/external_strategy.h"
 #include "core/error.h"
 #include "core/graph_io.h"
+#include "exec/cuda_module.h"
+#include "exec/gpu_machine.h"
 
 namespace lanescope::cli {
 namespace {
@@ -57,10 +60,42 @@ constexpr std::string_view kProgramPrefix = "exec:";
 }  // namespace
 
 void MachineOptions::Add(CLI::App* command) {
-  command->add_option("--machine", file, "Machine file (JSON); default: this machine with two virtual GPUs");
+  command->add_option(
+      "--machine", file,
+      "Machine file (JSON), or `physical`: the GPUs of this computer; default: those if there "
+      "are two or more, else two virtual GPUs");
+  command
+      ->add_option("--memory-fraction", memory_fraction,
+                   "Share of each physical GPU's memory that tensors may take")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--memory-limit", memory_limit,
+                      "Memory of each physical GPU that tensors may take, e.g. 4GiB");
+}
+
+Machine MachineOptions::LoadPhysical() const {
+  std::string reason;
+  exec::CudaModule* module = exec::LoadCudaModule(&reason);
+  if (module == nullptr) Throw(Code::kFailedPrecondition, "no physical GPU can be used: {}", reason);
+  exec::GpuMemoryOptions memory;
+  memory.fraction = memory_fraction;
+  if (!memory_limit.empty()) memory.limit_bytes = ParseBytes(memory_limit);
+  std::vector<std::string> notes;
+  Machine machine = exec::DetectGpus(module, memory, &notes);
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", OneLine(note));
+  if (machine.Gpus().empty())
+    Throw(Code::kFailedPrecondition, "no physical GPU can be used: all are left out");
+  return machine;
 }
 
 Machine MachineOptions::Load() const {
+  if (file == kPhysical) return LoadPhysical();
+  std::string reason;
+  if (file.empty() && exec::CountVisibleGpus(&reason) >= 2 && exec::LoadCudaModule(&reason) != nullptr)
+    return LoadPhysical();
+  if (memory_fraction > 0 || !memory_limit.empty()) {
+    Throw(Code::kInvalidArgument,
+          "a memory fraction or limit is for the GPUs found here; a machine file says each device's memory");
+  }
   if (!file.empty()) return ReadMachine(file);
   return VirtualMachine(2, std::max(1, UsableCores() / 2));
 }
@@ -74,6 +109,13 @@ void StepOptions::Add(CLI::App* command) {
   command->add_option("--target", targets, "Node to run for its effect (replaces the configured targets)")
       ->allow_extra_args(false);
   command->add_flag("--no-soft-placement", no_soft_placement, "Fail where a requested device cannot be used");
+}
+
+void StepOptions::AddGpu(CLI::App* command) {
+  command->add_flag("!--no-cuda-graph", cuda.graphs, "On GPUs: launch every kernel by itself");
+  command->add_flag("--tf32", cuda.allow_tf32, "On GPUs: round the factors of float32 products to TF32");
+  command->add_flag("!--no-memory-growth", cuda.memory_growth,
+                    "On GPUs: take each device's whole memory limit at once");
 }
 
 std::string StrategyNames() {
@@ -106,6 +148,7 @@ Workload::Workload(const std::string& path, const StepOptions& options, Unconfig
   if (!options.fetches.empty()) spec_.fetches = options.fetches;
   if (!options.targets.empty()) spec_.targets = options.targets;
   seed_ = options.seed;
+  cuda_ = options.cuda;
   for (auto& [name, feed] : spec_.feeds) {
     if (!feed.has_seed && seed_.has_value()) feed.seed = *seed_;
   }

@@ -20,10 +20,17 @@ namespace lanescope::cli {
 
 // Options that every command with a machine has.
 struct MachineOptions {
-  std::string file;
+  std::string file;  // or kPhysical, or empty
+  double memory_fraction = 0;
+  std::string memory_limit;
+  // `--machine physical`: the GPUs found here, however few.
+  static constexpr std::string_view kPhysical = "physical";
   void Add(CLI::App* command);
-  // The file, or this machine: CPU:0 and two virtual GPUs that share its cores.
+  // The file, or this machine: its GPUs if there are two or more, else CPU:0 and two virtual GPUs that share
+  // its cores.
   Machine Load() const;
+  // The GPUs found here. Throws FailedPrecondition without any, saying why.
+  Machine LoadPhysical() const;
 };
 
 // Options that override the run configuration beside the graph.
@@ -33,7 +40,10 @@ struct StepOptions {
   std::vector<std::string> targets;
   std::optional<uint64_t> seed;  // of what has no seed of its own: random ops, generated feeds
   bool no_soft_placement = false;
+  exec::CudaOptions cuda;
   void Add(CLI::App* command);
+  // How steps run on GPUs; for commands that run them.
+  void AddGpu(CLI::App* command);
 };
 
 // The names that --strategy takes, for the option's description.
@@ -74,6 +84,7 @@ class Workload {
   const GraphInfo& info() const { return *info_; }
   PlacerOptions placer() const { return placer_; }
   std::optional<uint64_t> seed() const { return seed_; }
+  const exec::CudaOptions& cuda() const { return cuda_; }
 
  private:
   void ConfigureWholeGraph();
@@ -84,6 +95,7 @@ class Workload {
   std::unique_ptr<GraphInfo> info_;
   PlacerOptions placer_;
   std::optional<uint64_t> seed_;
+  exec::CudaOptions cuda_;
 };
 
 // A graph under a strategy: what `compare` calls a row.

@@ -54,6 +54,11 @@ TEST(Compare, JsonHasTheKeysOfTheContract) {
                  predicted = row["predicted"]["step_ns"]["value"];
     EXPECT_NEAR(row["error"], (predicted - measured) / measured, 1e-3);
     EXPECT_TRUE(row["noise"].is_number());
+    ASSERT_EQ(row["repeats"].size(), 2u);  // three are wanted, but there are two rounds
+    for (const json& repeat : row["repeats"]) {
+      const double seen = repeat["measured_ns"], said = repeat["predicted_ns"];
+      EXPECT_NEAR(repeat["error"], (said - seen) / seen, 1e-3);
+    }
     EXPECT_EQ(row["measured"]["copies"]["device_to_device"]["count"], i == 0 ? 0 : 19);
     EXPECT_EQ(row["predicted"]["copies"]["device_to_device"]["count"], i == 0 ? 0 : 19);
   }
@@ -110,6 +115,17 @@ TEST(Compare, ARowThatFailsSaysWhy) {
   EXPECT_EQ(result["rows"][1]["failed"]["code"], "NotFound");
   EXPECT_EQ(result["rows"][1]["measured"], nullptr);
   EXPECT_EQ(result["rows"][1]["predicted"], nullptr);
+}
+
+TEST(Compare, CtrlCEndsTheMicrobenchmarks) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  Process compare({"compare", Sample("polynomial") + ":single", "--trace", trace});
+  ASSERT_TRUE(compare.WaitForFile(trace, 1));
+  compare.Signal(SIGINT);
+  const Outcome outcome = compare.Wait();
+  EXPECT_EQ(outcome.status, 130) << outcome.errors;
+  EXPECT_THAT(outcome.errors, testing::Not(HasSubstr("round 1")));
 }
 
 TEST(Compare, CtrlCKeepsTheTrace) {

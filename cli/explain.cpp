@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/run_pair.h"
+#include "core/error.h"
+#include "traces/run_diff.h"
+#include "traces/summary.h"
+
+namespace lanescope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> runs;
+  int step = -1;
+  int top = 8;
+  bool as_json = false;
+};
+
+// What is on one critical path, of a mean step.
+struct PathTotals {
+  int launches = 0, copies = 0;
+  double launch_ns = 0, copy_ns = 0, wait_ns = 0;
+};
+
+PathTotals TotalsOf(const RunDiff& diff, OpDiff::Side OpDiff::*side, double end_wait_ns) {
+  PathTotals totals;
+  totals.wait_ns = end_wait_ns;
+  for (const OpDiff& op : diff.ops) {
+    const OpDiff::Side& on = op.*side;
+    totals.wait_ns += on.wait_ns;
+    if (on.path_ns <= 0) continue;
+    const bool launch = op.kind == WorkKind::kLaunch;
+    ++(launch ? totals.launches : totals.copies);
+    (launch ? totals.launch_ns : totals.copy_ns) += on.path_ns;
+  }
+  return totals;
+}
+
+std::string Time(double ns) { return FormatNvprofTime(std::abs(ns)); }
+std::string Signed(double ns) { return fmt::format("{}{}", ns < 0 ? '-' : '+', Time(ns)); }
+
+// One reason: time of an op on the path, or waiting before it.
+struct Reason {
+  double change_ns = 0;
+  std::string text;
+};
+
+std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Side& other,
+                     std::string_view name, std::string_view other_name) {
+  if (other.count == 0) return fmt::format("{} on the path, not in {} at all", Time(on.path_ns), other_name);
+  if (other.path_ns <= 0) {
+    return fmt::format("{} on the path, off the path in {} ({} there, {} in {})", Time(on.path_ns),
+                       other_name, Time(other.ns), Time(on.ns), name);
+  }
+  std::string text =
+      fmt::format("{} on the path, {} in {}", Time(on.path_ns), Time(other.path_ns), other_name);
+  if (op.change == OpDiff::Change::kMoved) text += fmt::format("; {} -> {}", op.a.devices, op.b.devices);
+  return text;
+}
+
+// Largest first; of those that make B longer, or of those that make it shorter.
+std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
+  std::vector<Reason> reasons;
+  for (const OpDiff& op : diff.ops) {
+    const std::string what = (op.kind == WorkKind::kCopy ? "copy of " : "") + OneLine(op.name);
+    const double path = op.b.path_ns - op.a.path_ns, wait = op.b.wait_ns - op.a.wait_ns;
+    if (longer ? path > 0 : path < 0) {
+      reasons.push_back(
+          {path,
+           what + ": " + (longer ? PathText(op, op.b, op.a, "B", "A") : PathText(op, op.a, op.b, "A", "B"))});
+    }
+    if (longer ? wait > 0 : wait < 0) {
+      reasons.push_back({wait, fmt::format("waiting before {}: {}, {} in A", what, Time(op.b.wait_ns),
+                                           Time(op.a.wait_ns))});
+    }
+  }
+  const double end = diff.end_wait_b_ns - diff.end_wait_a_ns;
+  if (longer ? end > 0 : end < 0) {
+    reasons.push_back({end, fmt::format("waiting at the beginning and end of the step: {}, {} in A",
+                                        Time(diff.end_wait_b_ns), Time(diff.end_wait_a_ns))});
+  }
+  std::stable_sort(reasons.begin(), reasons.end(), [](const Reason& x, const Reason& y) {
+    return std::abs(x.change_ns) > std::abs(y.change_ns);
+  });
+  return reasons;
+}
+
+void PrintPath(std::string_view name, const std::string& run, const PathTotals& totals) {
+  fmt::print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {} of waiting\n", name, run,
+             Time(totals.launch_ns), totals.launches, Time(totals.copy_ns), totals.copies,
+             Time(totals.wait_ns));
+}
+
+void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, int top) {
+  if (reasons.empty()) return;
+  double total = 0;
+  for (const Reason& reason : reasons) total += reason.change_ns;
+  fmt::print("\n{}, {}{} in all:\n", title, total < 0 ? "-" : "+", Time(total));
+  int shown = 0;
+  double rest = 0;
+  for (const Reason& reason : reasons) {
+    if (top > 0 && shown >= top) {
+      rest += reason.change_ns;
+      continue;
+    }
+    ++shown;
+    fmt::print("{:>12}  {}\n", Signed(reason.change_ns), reason.text);
+  }
+  if (rest != 0) {
+    fmt::print("{:>12}  {} more\n", Signed(rest), reasons.size() - static_cast<size_t>(shown));
+  }
+}
+
+Json PathJson(const PathTotals& totals) {
+  return {{"launches", totals.launches},
+          {"copies", totals.copies},
+          {"launch_ns", std::llround(totals.launch_ns)},
+          {"copy_ns", std::llround(totals.copy_ns)},
+          {"wait_ns", std::llround(totals.wait_ns)}};
+}
+
+Json ReasonsJson(const std::vector<Reason>& reasons) {
+  Json list = Json::array();
+  for (const Reason& reason : reasons) {
+    list.push_back({{"change_ns", std::llround(reason.change_ns)}, {"text", reason.text}});
+  }
+  return list;
+}
+
+void Run(const Options& options) {
+  const RunPair pair = ParseRunPair(options.runs);
+  const RunDiff diff = DiffRuns(ReadProfile(pair.a, options.step), ReadProfile(pair.b, options.step));
+  const PathTotals a = TotalsOf(diff, &OpDiff::a, diff.end_wait_a_ns);
+  const PathTotals b = TotalsOf(diff, &OpDiff::b, diff.end_wait_b_ns);
+  const std::vector<Reason> longer = ReasonsOf(diff, true), shorter = ReasonsOf(diff, false);
+  if (options.as_json) {
+    const Json json = {{"verdict", DiffVerdict(diff)},
+                       {"path_a", PathJson(a)},
+                       {"path_b", PathJson(b)},
+                       {"longer", ReasonsJson(longer)},
+                       {"shorter", ReasonsJson(shorter)}};
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  fmt::print("{}\n\n", DiffVerdict(diff));
+  PrintPath("A", Describe(pair.a, diff.a), a);
+  PrintPath("B", Describe(pair.b, diff.b), b);
+  PrintReasons("Longer on the path of B", longer, options.top);
+  PrintReasons("Shorter on the path of B", shorter, options.top);
+}
+
+}  // namespace
+
+void AddExplain(CLI::App* app) {
+  auto* command = app->add_subcommand("explain", "Say why one run is slower, by the critical paths of two");
+  auto options = std::make_shared<Options>();
+  command->add_option("runs", options->runs, "TRACE A B with run numbers, or FILE[:RUN] FILE[:RUN]")
+      ->required()
+      ->expected(2, 3);
+  command->add_option("--step", options->step, "Only this step; else the mean of the middle half of all")
+      ->check(CLI::Range(0, 1'000'000'000));
+  command->add_option("--top", options->top, "Reasons to print; 0: all")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command->add_flag("--json", options->as_json, "Print JSON, with all reasons");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace lanescope::cli

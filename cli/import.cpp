@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "traces/kineto_import.h"
+
+namespace lanescope::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string out;
+};
+
+void Run(const Options& options) {
+  const std::string out = options.out.empty()
+                              ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
+                              : options.out;
+  const ImportCounts counts = ImportKineto(options.files, out);
+  fmt::print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
+             counts.copies, counts.memsets, counts.api_calls, counts.ranges);
+  if (counts.skipped > 0) {
+    fmt::print(stderr, "{} events lack a time or a name and were left out\n", counts.skipped);
+  }
+}
+
+}  // namespace
+
+void AddImport(CLI::App* app) {
+  auto* command =
+      app->add_subcommand("import", "Make a SQLite trace of PyTorch profiler traces (Kineto JSON)");
+  auto options = std::make_shared<Options>();
+  command->add_option("files", options->files, "Traces in JSON; several ranks of one job make one trace")
+      ->required()
+      ->expected(1, 1000);
+  command->add_option("-o,--output", options->out, "Trace to write; default: the first file's name, .sqlite");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace lanescope::cli

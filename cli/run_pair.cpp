@@ -1,0 +1,64 @@
+#include "cli/run_pair.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace lanescope::cli {
+namespace {
+
+constexpr int kMaxRun = 65535;
+
+// -1: no run number.
+int ParseRun(std::string_view text) {
+  int run = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), run);
+  return error == std::errc() && end == text.data() + text.size() && run >= 1 && run <= kMaxRun ? run : -1;
+}
+
+int OnlyRunOf(const std::string& path) {
+  const std::vector<TraceRunInfo> runs = TraceReader(path).Runs();
+  if (runs.size() == 1) return runs.front().id;
+  if (runs.empty()) Throw(Code::kNotFound, "{} holds no run", path);
+  std::string known;
+  for (const TraceRunInfo& run : runs) known += fmt::format("{}{}", known.empty() ? "" : ", ", run.id);
+  Throw(Code::kInvalidArgument, "{} holds runs {}; say which, as in {}:{}", path, known, path,
+        runs.back().id);
+}
+
+RunReference ParseReference(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  std::error_code error;
+  if (colon != std::string::npos && !std::filesystem::exists(text, error)) {
+    const int run = ParseRun(std::string_view(text).substr(colon + 1));
+    if (run > 0) return {text.substr(0, colon), run};
+  }
+  return {text, OnlyRunOf(text)};
+}
+
+}  // namespace
+
+RunPair ParseRunPair(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 2) return {ParseReference(arguments[0]), ParseReference(arguments[1])};
+  const int a = ParseRun(arguments.at(1)), b = ParseRun(arguments.at(2));
+  if (a < 0 || b < 0) {
+    Throw(Code::kInvalidArgument, "'{}' is no run number; give FILE A B, or FILE:A FILE:B",
+          a < 0 ? arguments[1] : arguments[2]);
+  }
+  return {{arguments[0], a}, {arguments[0], b}};
+}
+
+RunProfile ReadProfile(const RunReference& reference, int step) {
+  return ProfileRun(TraceReader(reference.path).ReadRun(reference.run), step);
+}
+
+std::string Describe(const RunReference& reference, const TraceRunInfo& info) {
+  std::string text = fmt::format("run {} of {}", reference.run, reference.path);
+  if (!info.graph.empty()) text += ": " + info.graph;
+  if (!info.strategy.empty()) text += " " + info.strategy;
+  text += info.simulated ? ", simulated" : info.emulated ? ", measured on emulated devices" : ", measured";
+  return text + (info.complete ? "" : ", incomplete");
+}
+
+}  // namespace lanescope::cli
