@@ -7,7 +7,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "core/graph_builder.h"
 #include "core/placement.h"
@@ -61,15 +63,15 @@ class EmptyStep {
       devices_[d] = std::make_unique<HostDevice>(machine_.devices[d]);
     loaded_ = std::make_unique<LoadedSchedule>(graph_, machine_, schedule, devices_, &state_);
     loaded_->Bind(std::vector<std::byte*>(devices_.size(), nullptr));
-    step_ = std::make_unique<StepState>(*schedule);
+    step_ = std::make_unique<StepState>(*loaded_);
     executor_ = std::make_unique<Executor>(machine_);
   }
 
+  double commands() const { return static_cast<double>(loaded_->schedule().commands.size()); }
   // ns per command of one step.
   double Run(Recorder* recorder = nullptr) {
     const StepTimes times = executor_->Run(loaded_.get(), step_.get(), 0, {recorder, 0, 0});
-    return static_cast<double>(times.end_ns - times.start_ns) /
-           static_cast<double>(loaded_->schedule().commands.size());
+    return static_cast<double>(times.end_ns - times.start_ns) / commands();
   }
 
  private:
@@ -82,9 +84,12 @@ class EmptyStep {
   std::unique_ptr<Executor> executor_;
 };
 
-std::vector<std::vector<int>> Chain() {
-  std::vector<std::vector<int>> predecessors(kCommands);
-  for (int c = 1; c < kCommands; ++c) predecessors[static_cast<size_t>(c)] = {c - 1};
+// Few enough to stay in the nearest cache: what is left is the hand-off itself.
+constexpr int kHotCommands = 1000;
+
+std::vector<std::vector<int>> Chain(int commands = kCommands) {
+  std::vector<std::vector<int>> predecessors(static_cast<size_t>(commands));
+  for (int c = 1; c < commands; ++c) predecessors[static_cast<size_t>(c)] = {c - 1};
   return predecessors;
 }
 
@@ -107,7 +112,7 @@ void Report(benchmark::State& state, EmptyStep* step, Recorder* recorder = nullp
   step->Run(recorder);
   for (auto _ : state) {
     samples.push_back(step->Run(recorder));
-    state.SetIterationTime(samples.back() * 1e-9 * kCommands);
+    state.SetIterationTime(samples.back() * 1e-9 * step->commands());
   }
   std::sort(samples.begin(), samples.end());
   double sum = 0;
@@ -129,7 +134,7 @@ void BM_RandomDag(benchmark::State& state) {
   Report(state, &step);
 }
 void BM_HandOff(benchmark::State& state) {
-  EmptyStep step(Chain(), EitherQueue);
+  EmptyStep step(Chain(static_cast<int>(state.range(0))), EitherQueue);
   Report(state, &step);
 }
 void BM_RandomDagOnTwoDevices(benchmark::State& state) {
@@ -144,9 +149,48 @@ void BM_ChainRecorded(benchmark::State& state) {
   recorder.Flush();
   state.counters["dropped"] = static_cast<double>(sink.dropped.load());
 }
+// The floor of a hand-off on this machine: one cache line passed between two cores, one way.
+void BM_LineTransfer(benchmark::State& state) {
+  constexpr int kRounds = 1000;
+  alignas(64) std::atomic<int> ping{0};
+  alignas(64) std::atomic<int> pong{0};
+  // Both threads may begin on one core: yields part them.
+  constexpr int kLooksBeforeYield = 10000;
+  const auto wait_while = [](const std::atomic<int>& line, int value) {
+    for (int look = 1;; ++look) {
+      const int now = line.load(std::memory_order_acquire);
+      if (now != value) return now;
+      if (look % kLooksBeforeYield == 0) std::this_thread::yield();
+    }
+  };
+  std::thread echo([&] {
+    for (int seen = 0; seen >= 0;) {
+      seen = wait_while(ping, seen);
+      pong.store(seen, std::memory_order_release);
+    }
+  });
+  std::vector<double> samples;
+  int turn = 0;
+  for (auto _ : state) {
+    const int64_t start = NowNs();
+    for (int i = 0; i < kRounds; ++i) {
+      ping.store(++turn, std::memory_order_release);
+      wait_while(pong, turn - 1);
+    }
+    samples.push_back(static_cast<double>(NowNs() - start) / (2 * kRounds));
+    state.SetIterationTime(samples.back() * 2e-9 * kRounds);
+  }
+  ping.store(-1, std::memory_order_release);
+  echo.join();
+  std::sort(samples.begin(), samples.end());
+  state.counters["median_ns"] = samples[samples.size() / 2];
+  state.counters["min_ns"] = samples.front();
+}
+
+BENCHMARK(BM_LineTransfer)->UseManualTime();
 BENCHMARK(BM_Chain)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RandomDag)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_HandOff)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_HandOff)->Arg(kHotCommands)->Arg(kCommands)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RandomDagOnTwoDevices)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_ChainRecorded)->UseManualTime()->Unit(benchmark::kMillisecond);
 

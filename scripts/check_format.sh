@@ -15,13 +15,13 @@ if [[ -z $formatter ]]; then
   exit 0
 fi
 
-mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cpp' '*.cu')
+mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh')
 if ((${#files[@]} == 0)); then
   echo "format check failed: git lists no files here" >&2
   exit 1
 fi
 printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 16 "$formatter" --dry-run -Werror || {
-  echo "format check failed; repair with: git ls-files -- '*.h' '*.cpp' '*.cu' | xargs $formatter -i" >&2
+  echo "format check failed; repair with: git ls-files -- '*.h' '*.cpp' '*.cu' '*.cuh' | xargs $formatter -i" >&2
   exit 1
 }
 echo "format check: ${#files[@]} files"

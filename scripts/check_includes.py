@@ -28,7 +28,7 @@ MAY_INCLUDE = {
 GUI_DOCUMENT = re.compile(r"gui/document(_\w+)?\.(h|cpp)$")
 GUI_DOCUMENT_EXTRA = frozenset({"exec", "sims", "profiler"})
 
-CUDA_SOURCE = re.compile(r"(\.cu$)|(^profiler/cupti\w*\.(h|cpp)$)")
+CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
 
 # Third-party headers: what they are, and which files may include them.
 THIRD_PARTY = (

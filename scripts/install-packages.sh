@@ -6,7 +6,9 @@ packages=(
   g++ cmake ninja-build ccache pkgconf git python3
   protobuf-compiler libprotobuf-dev libsqlite3-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libopenblas-dev
+  libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev fonts-dejavu-core
+  libgtest-dev libgmock-dev libbenchmark-dev xvfb xdotool
 )
 
 fail() {

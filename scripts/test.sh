@@ -10,8 +10,9 @@ cd "$(dirname "$0")/.."
 
 jobs=$(nproc)
 # Tests of code that runs on several threads; the rest of the suite is sequential.
-threaded_programs=(core_tests exec_tests traces_tests)
+threaded_programs=(core_tests exec_tests cuda_tests traces_tests profiler_tests gui_model_tests)
 threaded_tests='Recorder|EventRing|Clock|Executor|Session|LoadedSchedule|Pacer|ThreadTeam|HostDevice|Golden|TraceWriter|Threads'
+threaded_tests+='|MixedWork|Cuda|LogicalDevices|BufferPool|CaptureChannel|CuptiStream|Document|LatestWorker'
 
 timings=()
 phase() {  # phase NAME COMMAND...: runs the command and remembers how long it took

@@ -58,6 +58,7 @@ class ThirdPartyRules(unittest.TestCase):
 
     def test_every_rule(self):
         self.expect("cuda_runtime.h", "exec/device.cu", "exec/device.cpp")
+        self.expect("cuda_runtime.h", "exec/device.cuh", "exec/device.h")
         self.expect("cublas_v2.h", "exec/linear.cu", "exec/linear.cpp")
         self.expect("cupti.h", "profiler/cupti_source.cpp", "profiler/capture.cpp")
         self.expect("sqlite3.h", "traces/sqlite.cpp", "cli/query.cpp")

@@ -1,0 +1,238 @@
+// The timeline: drawing 10 million slices, opening a trace of them, and answering an edit of a large graph.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "core/file.h"
+#include "core/graph_io.h"
+#include "core/recorder.h"
+#include "core/run_info.h"
+#include "core/strategy.h"
+#include "gui/document.h"
+#include "gui/draw_plan.h"
+#include "gui/run_builder.h"
+#include "gui/trace_loader.h"
+#include "sims/predict.h"
+#include "tests/support/random_graph.h"
+#include "traces/sqlite.h"
+#include "traces/trace_writer.h"
+
+namespace lanescope::gui {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSlices = 10'000'000;
+constexpr int kLanes = 16;
+
+// A folder that goes when the program ends.
+const fs::path& Folder() {
+  struct Scratch {
+    fs::path path = fs::temp_directory_path() / ("lanescope_bench_gui_" + std::to_string(::getpid()));
+    Scratch() { fs::create_directories(path); }
+    ~Scratch() {
+      std::error_code error;
+      fs::remove_all(path, error);
+    }
+  };
+  static const Scratch scratch;
+  return scratch.path;
+}
+
+std::shared_ptr<const RunData> LargeRun() {
+  RunData run;
+  for (int i = 0; i < 400; ++i) {
+    OpEntry op;
+    op.name = "model/layer" + std::to_string(i % 40) + "/op" + std::to_string(i);
+    op.op = "Op" + std::to_string(i % 23);
+    op.node = i;
+    run.ops.push_back(std::move(op));
+  }
+  std::mt19937 rng(1);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    RunDevice device;
+    device.label = "GPU:" + std::to_string(lane);
+    run.devices.push_back(device);
+    RawLane raw;
+    raw.device = lane;
+    raw.pieces.emplace_back();
+    int64_t time = 0;
+    for (int64_t i = 0; i < kSlices / kLanes; ++i) {
+      time += static_cast<int64_t>(rng() % 300);
+      const int64_t end = time + 50 + static_cast<int64_t>(rng() % 2000);
+      raw.pieces.front().slices.push_back({time, end, static_cast<int32_t>(rng() % 400), -1, -1});
+      time = end;
+    }
+    int64_t left_out = 0;
+    run.lanes.push_back(BuildLane(&raw, &left_out));
+  }
+  return FinishRun(std::move(run), {});
+}
+
+// range(0): how much of the time is visible, in millionths.
+void DrawPlanOfTenMillion(benchmark::State& state) {
+  static const std::shared_ptr<const RunData> run = LargeRun();
+  Timeline timeline;
+  timeline.Add(run);
+  const auto axes = AlignRuns(timeline, Alignment::kStart);
+  const auto [begin, end] = AxisExtent(timeline, axes);
+  const Layout layout = ComputeLayout(timeline, {}, {});
+  ViewTransform view;
+  view.SetWidth(1600);
+  view.SetExtent(begin, end);
+  const double span = (end - begin) * static_cast<double>(state.range(0)) * 1e-6;
+  view.Show(begin + 0.3 * (end - begin - span), begin + 0.3 * (end - begin - span) + span);
+  Highlight highlight;
+  highlight.op = timeline.FindIdentity("model/layer7/op7");
+  DrawOptions options;
+  options.height_px = 900;
+  DrawPlan plan;
+  for (auto _ : state) {
+    BuildDrawPlan(timeline, layout, axes, view, highlight, options, &plan);
+    benchmark::DoNotOptimize(plan.lanes.slices.data());
+  }
+  state.counters["bytes_per_slice"] =
+      static_cast<double>(run->MemoryBytes()) / static_cast<double>(run->num_slices);
+  state.counters["rectangles"] = static_cast<double>(plan.lanes.slices.size());
+  state.counters["columns"] = static_cast<double>(plan.lanes.columns.size());
+}
+BENCHMARK(DrawPlanOfTenMillion)
+    ->Arg(1000000)
+    ->Arg(100000)
+    ->Arg(20000)
+    ->Arg(5000)
+    ->Arg(200)
+    ->Unit(benchmark::kMillisecond);
+
+// 10 million kernels as Nsight Systems exports them.
+const std::string& ExportOfTenMillion() {
+  static const std::string made = [] {
+    const std::string path = (Folder() / "export.sqlite").string();
+    Database database(path, OpenMode::kCreate);
+    database.Execute(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+        "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+        "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 1999) "
+        "INSERT INTO StringIds SELECT i, 'void kernel_' || i || '(float const*, float*, int)' FROM c;"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
+        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT "
+        "NULL, "
+        "correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT "
+        "NULL, "
+        "mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, "
+        "gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, "
+        "blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL, "
+        "dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, "
+        "localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, graphNodeId INTEGER)");
+    database.Execute(fmt::format(
+        "BEGIN; WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < {0} - 1) "
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT (i / {1}) * 1000, (i / {1}) * 1000 + 100 + i * 37 % "
+        "800, "
+        "i % {1}, i % {1} + 1, NULL, 7, i + 1, 282574488338432, i * 31 % 2000, i * 31 % 2000, NULL, 1, 1, "
+        "32, "
+        "1 + i % 512, 1, 1, 256, 1, 1, 0, 4096, 0, 0, i, NULL FROM c; COMMIT",
+        kSlices, kLanes));
+    return path;
+  }();
+  return made;
+}
+
+// A run of a random graph, for as many steps as make `slices`.
+void WriteRun(const std::string& path, const Graph& graph, const CompileRequest& request, int gpus,
+              int64_t slices) {
+  const GraphInfo info = InferGraph(graph, {});
+  const Machine machine = VirtualMachine(gpus, 1);
+  const RooflineCost costs;
+  const Placement placement = PlaceByStrategy("alternating", {graph, info, machine, costs, PlacerOptions()});
+  const Schedule schedule = Compile(graph, info, request, placement, machine);
+  PredictionSettings settings;
+  settings.draws = 0;
+  const Prediction prediction = Predict(graph, info, schedule, machine, costs, settings);
+  RunInfo run_info;
+  run_info.emulated = true;
+  run_info.strategy = "alternating";
+  run_info.graph_name = "random.pbtxt";
+  run_info.graph = &graph;
+  run_info.machine = &machine;
+  run_info.placement = &placement;
+  run_info.info = &info;
+  TraceWriter writer(path);
+  const int run = writer.BeginRun(run_info);
+  writer.AddSchedule(run, schedule);
+  const auto steps = std::max<int64_t>(1, slices / static_cast<int64_t>(schedule.commands.size()));
+  PublishSteps(schedule, prediction.simulation, static_cast<int>(steps), NowNs(), writer.Sink(run));
+  writer.EndRun(run, {});
+  writer.Close();
+}
+
+const std::string& TraceOfTenMillion() {
+  static const std::string made = [] {
+    const std::string path = (Folder() / "trace.db").string();
+    const auto random = testing::MakeRandomGraph(3, 500, 0);
+    WriteRun(path, random.graph, testing::RequestFor(random.graph, random.fetches, {}), 5, kSlices);
+    return path;
+  }();
+  return made;
+}
+
+void Load(benchmark::State& state, const std::string& path) {
+  int64_t slices = 0;
+  size_t bytes = 0;
+  for (auto _ : state) {
+    const auto runs = LoadTrace(path, nullptr, nullptr);
+    state.PauseTiming();
+    slices = runs.front()->num_slices;
+    bytes = runs.front()->MemoryBytes();
+    state.ResumeTiming();
+  }
+  state.counters["slices"] = static_cast<double>(slices);
+  state.counters["bytes_per_slice"] = static_cast<double>(bytes) / static_cast<double>(slices);
+}
+void OpenExportOfTenMillion(benchmark::State& state) { Load(state, ExportOfTenMillion()); }
+void OpenTraceOfTenMillion(benchmark::State& state) { Load(state, TraceOfTenMillion()); }
+BENCHMARK(OpenExportOfTenMillion)->Unit(benchmark::kMillisecond)->Iterations(3)->UseRealTime();
+BENCHMARK(OpenTraceOfTenMillion)->Unit(benchmark::kMillisecond)->Iterations(3)->UseRealTime();
+
+// From the edit to the new run on the timeline.
+void WhatIfOfTenThousandOps(benchmark::State& state) {
+  const fs::path folder = Folder() / "whatif";
+  fs::create_directories(folder);
+  const auto random = testing::MakeRandomGraph(1, 5000, 0);
+  WriteGraph(random.graph, (folder / "random.pbtxt").string());
+  WriteFile((folder / "random.run.json").string(), "{}");
+  CompileRequest request;
+  for (int id = 0; id < random.graph.num_nodes(); ++id) request.fetches.push_back({id, -1});
+  const std::string path = (folder / "trace.db").string();
+  WriteRun(path, random.graph, request, 2, 1);
+  Document document;
+  document.Open(path);
+  const auto wait = [&](auto ready) {
+    while (!document.Poll() || !ready()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  };
+  wait([&] { return !document.loading(); });
+  const RunKey base = document.timeline().runs().front().key;
+  document.BeginWhatIf(base);
+  wait([&] { return !document.what_if().preparing; });
+  if (!document.what_if().problem.empty()) {
+    state.SkipWithError(document.what_if().problem.c_str());
+    return;
+  }
+  int edits = 0;
+  for (auto _ : state) {
+    document.MoveOps(base, {"op" + std::to_string(100 + edits / 2)}, edits % 2 == 0 ? "CPU:0" : "GPU:1");
+    ++edits;
+    while (document.what_if().simulated_edit != document.what_if().edit) {
+      document.Poll();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+  const ShownRun* result = document.timeline().Find(document.what_if().result);
+  state.counters["commands"] = static_cast<double>(result->data->commands.size());
+}
+BENCHMARK(WhatIfOfTenThousandOps)->Unit(benchmark::kMillisecond)->Iterations(40)->UseRealTime();
+
+}  // namespace
+}  // namespace lanescope::gui
