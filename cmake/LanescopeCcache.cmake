@@ -2,5 +2,6 @@
 find_program(LANESCOPE_CCACHE ccache DOC "Compiler cache; empty: none")
 mark_as_advanced(LANESCOPE_CCACHE)
 if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LANESCOPE_CCACHE})
+  # Precompiled headers are cached under these conditions only.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,locale,include_file_mtime,include_file_ctime ${LANESCOPE_CCACHE})
 endif()

@@ -47,5 +47,6 @@ function(lanescope_test name folder)
   target_link_libraries(${name} PRIVATE lanescope_options ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   # Tests are compiled more often than run: this takes a third off their compile time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
 endfunction()
