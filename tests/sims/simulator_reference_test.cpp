@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "sims/simulator.h"
-#include "tests/sims/schedule_maker.h"
+#include "tests/sims/random_schedule.h"
 
 namespace lanescope {
 namespace {
@@ -219,45 +218,8 @@ class PlainSimulator {
   Real now_ = 0;
 };
 
-struct Random {
-  std::mt19937 engine;
-  int below(int n) { return static_cast<int>(engine() % static_cast<unsigned>(n)); }
-};
-
-// Some devices with a compute and two copy queues, a random graph over them.
-ScheduleMaker RandomSchedule(const Machine& machine, Random* random) {
-  ScheduleMaker maker;
-  std::vector<int> compute, in, out;
-  const bool in_order = random->below(2) == 0;
-  for (int d = 0; d < machine.num_devices(); ++d) {
-    compute.push_back(maker.Queue(d, QueueKind::kCompute, in_order));
-    in.push_back(maker.Queue(d, QueueKind::kCopyIn, random->below(3) == 0));
-    out.push_back(maker.Queue(d, QueueKind::kCopyOut));
-  }
-  const int total = 5 + random->below(50);
-  for (int c = 0; c < total; ++c) {
-    std::vector<int> after;
-    for (int p = 0; p < c; ++p) {
-      if (random->below(c) < 2) after.push_back(p);
-    }
-    const int device = random->below(machine.num_devices());
-    const int other = random->below(machine.num_devices());
-    if (random->below(2) == 0 || other == device) {
-      maker.Launch(compute[static_cast<size_t>(device)], 1 + random->below(100'000'000), after);
-    } else {
-      const int queue = (random->below(2) == 0 ? in : out)[static_cast<size_t>(device)];
-      const int64_t bytes = random->below(50'000'000);
-      const Route route = machine.RouteBetween(other, device);
-      const auto plain = route.latency_ns + std::llround(static_cast<double>(bytes) / route.bandwidth * 1e9);
-      const int64_t ns = random->below(2) == 0 ? plain : plain / 2 + random->below(60'000'000);
-      maker.Copy(queue, other, device, bytes, ns, after);
-    }
-  }
-  return maker;
-}
-
 TEST(SimulatorReference, AgreesOnRandomSchedules) {
-  Random random{std::mt19937(3)};
+  Random random(3);
   for (int trial = 0; trial < 1500; ++trial) {
     Machine machine = StarMachine(1 + random.below(5), 1e9 * (1 + random.below(3)), random.below(3) * 700,
                                   random.below(2) == 0 ? 0 : 1.7e9);
@@ -278,7 +240,7 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
       interference.host.copy_cores = 0.25;
       for (auto& row : interference.host.slowdown) row = {1.0 + random.below(9) / 10.0, 1.1, 1.3};
     }
-    ScheduleMaker maker = RandomSchedule(machine, &random);
+    ScheduleMaker maker = RandomSchedule(machine, 55, &random);
     const Schedule schedule = maker.Build();
     const Interference* given = interferes ? &interference : nullptr;
     const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, gaps, given);

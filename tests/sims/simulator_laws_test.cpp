@@ -1,0 +1,247 @@
+// Laws that every simulation keeps, with all effects at work at once, on schedules larger than the reference
+// simulator can take.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sims/simulator.h"
+#include "tests/sims/random_schedule.h"
+
+namespace lanescope {
+namespace {
+
+// Times are rounded to whole ns at each end.
+constexpr int64_t kRounding = 1;
+
+// One simulated schedule and the questions that the laws ask of it.
+class SimulatorLaws : public testing::Test {
+ protected:
+  void Simulate(Random* random, int most_commands) {
+    machine_ = StarMachine(2 + random->below(4), 1e9 * (1 + random->below(3)), random->below(3) * 700,
+                           random->below(2) == 0 ? 0 : 1.7e9);
+    options_ = {.share_links = random->below(4) > 0,
+                .gaps = random->below(4) > 0,
+                .handoffs = random->below(4) > 0,
+                .step_overhead = random->below(4) > 0,
+                .interference = random->below(4) > 0};
+    DrawGaps(random);
+    DrawInterference(random);
+    ScheduleMaker maker = RandomSchedule(machine_, most_commands, random);
+    schedule_ = maker.Build();
+    before_ = maker.predecessors();
+    costs_ = {.ns = maker.ns()};
+    for (size_t c = 0; c < costs_.ns.size(); ++c) {
+      costs_.classes.push_back(random->below(2) == 0 ? CommandClass::kCompute : CommandClass::kMemory);
+      costs_.demands.push_back(random->below(11) / 10.0);
+      costs_.cores.push_back(1 + random->below(2));
+    }
+    result_ = lanescope::Simulate(schedule_, machine_, costs_, gaps_, &interference_, options_);
+  }
+
+  size_t total() const { return schedule_.commands.size(); }
+  const CommandTime& time(int c) const { return result_.times[static_cast<size_t>(c)]; }
+  const Command& command(int c) const { return schedule_.commands[static_cast<size_t>(c)]; }
+  const Queue& queue_of(int c) const { return schedule_.queues[static_cast<size_t>(command(c).queue)]; }
+  DeviceKind kind_of(int c) const { return machine_.device(queue_of(c).device).kind; }
+  LaneKind lane_of(int c) const { return LaneOf(queue_of(c).kind); }
+  int64_t alone(int c) const { return costs_.ns[static_cast<size_t>(c)]; }
+
+  int64_t Gap(int c) const { return options_.gaps ? gaps_.gap(kind_of(c), lane_of(c)) : 0; }
+  int64_t Arrival(int from, int to) const {
+    const bool crosses = options_.handoffs && command(from).queue != command(to).queue;
+    return time(from).end_ns + (crosses ? gaps_.handoff(lane_of(from), lane_of(to)) : 0);
+  }
+  int64_t FirstPick(int c) const {
+    return options_.step_overhead ? std::max(gaps_.step_start_ns, gaps_.driver_start(kind_of(c), lane_of(c)))
+                                  : 0;
+  }
+  // When the last dependency arrives, and when the queue picks the command, but for waiting for a core.
+  int64_t Ready(int c) const {
+    int64_t ready = options_.step_overhead ? gaps_.step_start_ns : 0;
+    for (const int p : before_[static_cast<size_t>(c)]) ready = std::max(ready, Arrival(p, c));
+    return ready;
+  }
+  int64_t Pick(int c) const {
+    const int64_t ready = std::max(Ready(c), FirstPick(c));
+    return time(c).previous < 0 ? ready : std::max(ready, time(time(c).previous).end_ns);
+  }
+  // A driver may wait for a core for up to a time slice.
+  int64_t MayWait() const {
+    return options_.interference && options_.handoffs ? interference_.host.slice_ns : 0;
+  }
+
+  // The commands of a queue as they ran, by what each says came before it.
+  std::vector<int> Ran(int queue) const {
+    std::vector<int> next(total(), -1);
+    int first = -1;
+    for (int c = 0; c < static_cast<int>(total()); ++c) {
+      if (command(c).queue != queue) continue;
+      (time(c).previous < 0 ? first : next[static_cast<size_t>(time(c).previous)]) = c;
+    }
+    std::vector<int> ran;
+    for (int c = first; c >= 0; c = next[static_cast<size_t>(c)]) ran.push_back(c);
+    return ran;
+  }
+
+  Machine machine_;
+  SimulationOptions options_;
+  GapModel gaps_;
+  Interference interference_;
+  Schedule schedule_;
+  std::vector<std::vector<int>> before_;
+  CommandCosts costs_;
+  SimulationResult result_;
+
+ private:
+  void DrawGaps(Random* random) {
+    gaps_ = {};
+    for (auto& lanes : gaps_.gap_ns) lanes = {random->below(100'000), random->below(100'000)};
+    for (auto& lanes : gaps_.handoff_ns) lanes = {1 + random->below(100'000), 1 + random->below(100'000)};
+    for (auto& lanes : gaps_.driver_start_ns) lanes = {random->below(50'000'000), random->below(50'000'000)};
+    for (auto& ns : gaps_.issue_ns) ns = random->below(2) == 0 ? 0 : random->below(30'000'000);
+    gaps_.step_start_ns = random->below(100'000);
+    gaps_.step_finish_ns = random->below(100'000);
+  }
+  void DrawInterference(Random* random) {
+    interference_ = {};
+    for (DeviceSpec& device : machine_.devices) {
+      if (random->below(3) > 0 && device.is_gpu()) device.kind = DeviceKind::kVirtual;
+    }
+    InterferenceMatrix& host = interference_.host;
+    host.cores = 1 + random->below(3);
+    host.copy_cores = 0.25;
+    host.slice_ns = random->below(2) == 0 ? 0 : 3'000'000;
+    for (auto& row : host.slowdown) row = {1 + random->below(9) / 10.0, 1.4, 1.2};
+  }
+};
+
+// Law: a command starts when its last dependency has arrived and its queue is free, awake and has issued it;
+// nothing else holds it up.
+TEST_F(SimulatorLaws, CommandsStartWhenTheyCanAndNotBefore) {
+  Random random(17);
+  for (int trial = 0; trial < 60; ++trial) {
+    Simulate(&random, 400);
+    for (int queue = 0; queue < static_cast<int>(schedule_.queues.size()); ++queue) {
+      int64_t issued = 0;
+      int previous = -1;
+      const std::vector<int> ran = Ran(queue);
+      ASSERT_EQ(std::count_if(schedule_.commands.begin(), schedule_.commands.end(),
+                              [&](const Command& command) { return command.queue == queue; }),
+                static_cast<std::ptrdiff_t>(ran.size()));
+      for (const int c : ran) {
+        int64_t earliest = Pick(c);
+        if (previous >= 0) earliest = std::max(earliest, time(previous).end_ns + Gap(c));
+        if (options_.gaps && queue_of(c).in_order) {
+          earliest = std::max(earliest, issued += gaps_.issue(kind_of(c)));
+        }
+        ASSERT_GE(time(c).start_ns + kRounding, earliest) << "trial " << trial << ", command " << c;
+        ASSERT_LE(time(c).start_ns, earliest + MayWait() + kRounding)
+            << "trial " << trial << ", command " << c;
+        previous = c;
+      }
+    }
+  }
+}
+
+// Law: in order by rank; ready first, nobody is picked while a command of smaller rank is ready.
+TEST_F(SimulatorLaws, NobodyOvertakesInAQueue) {
+  Random random(18);
+  for (int trial = 0; trial < 60; ++trial) {
+    Simulate(&random, 400);
+    for (int queue = 0; queue < static_cast<int>(schedule_.queues.size()); ++queue) {
+      const std::vector<int> ran = Ran(queue);
+      for (size_t i = 0; i < ran.size(); ++i) {
+        for (size_t j = i + 1; j < ran.size(); ++j) {
+          if (command(ran[j]).rank > command(ran[i]).rank) continue;
+          ASSERT_FALSE(schedule_.queues[static_cast<size_t>(queue)].in_order) << "trial " << trial;
+          ASSERT_GE(Ready(ran[j]) + MayWait() + kRounding, Pick(ran[i]))
+              << "trial " << trial << ": " << ran[i] << " before " << ran[j];
+        }
+      }
+    }
+  }
+}
+
+// Law: sharing and interference only ever slow a command down; where both are off it takes its own time.
+TEST_F(SimulatorLaws, NoCommandIsFasterThanAlone) {
+  Random random(19);
+  for (int trial = 0; trial < 60; ++trial) {
+    Simulate(&random, 400);
+    std::vector<int64_t> busy(schedule_.queues.size(), 0);
+    int64_t last = options_.step_overhead ? gaps_.step_start_ns : 0;
+    for (int c = 0; c < static_cast<int>(total()); ++c) {
+      const int64_t ns = time(c).end_ns - time(c).start_ns;
+      ASSERT_GE(ns + kRounding, alone(c)) << "trial " << trial << ", command " << c;
+      if (!options_.share_links && !options_.interference) {
+        ASSERT_EQ(ns, alone(c)) << trial;
+      }
+      busy[static_cast<size_t>(command(c).queue)] += ns;
+      last = std::max(last, time(c).end_ns);
+    }
+    EXPECT_EQ(result_.queue_busy_ns, busy);
+    EXPECT_EQ(result_.step_ns, last + (options_.step_overhead ? gaps_.step_finish_ns : 0));
+  }
+}
+
+// Law: what is named as released is the dependency that arrived last.
+TEST_F(SimulatorLaws, TheLastArrivalReleases) {
+  Random random(20);
+  for (int trial = 0; trial < 60; ++trial) {
+    Simulate(&random, 400);
+    for (int c = 0; c < static_cast<int>(total()); ++c) {
+      const std::vector<int>& before = before_[static_cast<size_t>(c)];
+      if (before.empty()) {
+        ASSERT_EQ(time(c).released, -1);
+        continue;
+      }
+      ASSERT_NE(std::find(before.begin(), before.end(), time(c).released), before.end()) << trial;
+      for (const int p : before) ASSERT_GE(Arrival(time(c).released, c) + kRounding, Arrival(p, c)) << trial;
+    }
+  }
+}
+
+// Law: in no window of time does a link or bus pass more bytes than its bandwidth allows.
+TEST_F(SimulatorLaws, LinksPassNoMoreThanTheirBandwidth) {
+  Random random(21);
+  struct Flow {
+    int64_t begin, end;
+    double bytes;
+  };
+  for (int trial = 0; trial < 60; ++trial) {
+    Simulate(&random, 300);
+    if (!options_.share_links) continue;
+    std::vector<std::vector<Flow>> flows(static_cast<size_t>(machine_.num_resources()));
+    for (int c = 0; c < static_cast<int>(total()); ++c) {
+      if (command(c).kind != CommandKind::kCopy) continue;
+      const Route route =
+          machine_.RouteBetween(schedule_.CopySource(command(c)), schedule_.CopyDestination(command(c)));
+      const int64_t moving = alone(c) - route.latency_ns;
+      if (moving <= 0) continue;
+      // A copy that is faster alone than its links counts as the bytes that they carry in that time.
+      const double bytes = std::min(static_cast<double>(command(c).bytes),
+                                    static_cast<double>(moving) * route.bandwidth / 1e9);
+      for (const int resource : route.resources)
+        flows[static_cast<size_t>(resource)].push_back(
+            {time(c).start_ns + route.latency_ns, time(c).end_ns, bytes});
+    }
+    for (size_t resource = 0; resource < flows.size(); ++resource) {
+      const double per_ns = machine_.ResourceBandwidth(static_cast<int>(resource)) / 1e9;
+      std::vector<Flow>& passed = flows[resource];
+      std::sort(passed.begin(), passed.end(), [](const Flow& a, const Flow& b) { return a.end < b.end; });
+      for (const Flow& first : passed) {
+        double bytes = 0;
+        for (const Flow& flow : passed) {
+          if (flow.begin < first.begin) continue;
+          bytes += flow.bytes;
+          const auto window = static_cast<double>(flow.end - first.begin + 2 * kRounding);
+          ASSERT_LE(bytes, window * per_ns * (1 + 1e-9)) << "trial " << trial << ", resource " << resource;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanescope
