@@ -58,8 +58,8 @@ CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySamp
 //             had been free for the gap already: start - that end. Not the first of its queue. The median:
 //             what is above it is waiting for a core. A kind without samples takes the mean of the others;
 //   driver    of the first command of a queue that began later than waking on a free core takes (100 us, or
-//   two
-//             hand-offs): its start - the step's start, the median; zero when more drivers were awake sooner;
+//             two hand-offs): its start - the step's start, the median; zero when more drivers were awake
+//             sooner;
 //   step      first start - the step's start; the step's end - last end.
 // Gaps and step are the mean of the samples without their lowest and highest fiftieth: sums of gaps are what
 // makes a step, so a mean, but one that a single preemption cannot move. No samples: zero.

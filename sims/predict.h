@@ -62,7 +62,7 @@ struct PredictionSettings {
 // Gaps, interference and common spread of a calibrated model.
 PredictionSettings SettingsOf(const CalibratedCost& costs);
 
-// The value is a simulation with every command at its median. The interval is the middle nine tenths of
+// The value is a simulation with every command at its cost. The interval is the middle nine tenths of
 // seeded draws: a calibrated command varies by itself, uncalibrated ones of a kind err together, and the
 // whole step varies by common_spread; each factor is log-normal, so that the median stays and no time is
 // negative. The interval always contains the value. Same input, same bits.
