@@ -15,17 +15,23 @@ void Reachability::AddCommand() {
 }
 
 void Reachability::MarkFrom(int command) {
-  ++epoch_;
-  stack_ = {command};
-  while (!stack_.empty()) {
-    const int c = stack_.back();
-    stack_.pop_back();
-    successors_.ForEach(c, [&](int successor) {
-      if (mark_[static_cast<size_t>(successor)] == epoch_) return;
+  Forget();
+  MarkMore(command, [](int) {});
+}
+
+bool Reachability::Reaches(int from, int to) {
+  Forget();
+  stack_ = {from};
+  bool found = false;
+  for (size_t next = 0; next < stack_.size() && !found; ++next) {
+    successors_.ForEach(stack_[next], [&](int successor) {
+      found |= successor == to;
+      if (Marked(successor)) return;
       mark_[static_cast<size_t>(successor)] = epoch_;
       stack_.push_back(successor);
     });
   }
+  return found;
 }
 
 }  // namespace lanescope::compile

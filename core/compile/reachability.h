@@ -7,17 +7,35 @@
 
 namespace lanescope::compile {
 
-// Marks everything that depends on a command, directly or not. Holds the draft's edges of the time of its
-// construction and those that are added to it.
+// Says what depends on a command, directly or not. Holds the draft's edges of the time of its construction
+// and those that are added to it.
 class Reachability {
  public:
   explicit Reachability(size_t count) : successors_(count), mark_(count, 0) {}
   explicit Reachability(const Draft& draft);
   void AddEdge(int from, int to) { successors_.Add(from, to); }
   void AddCommand();
+  // Whether `to` depends on `from`. Looks at the nearest first: most of those asked for are near.
+  bool Reaches(int from, int to);
+  // Marks all that depends on the command, which itself is not marked, and forgets other marks.
   void MarkFrom(int command);
-  // Of the last MarkFrom. The command itself is not marked.
   bool Marked(int command) const { return mark_[static_cast<size_t>(command)] == epoch_; }
+  // The same in steps: adds to the marks since Forget, and calls visit(c) for every c that it marks.
+  void Forget() { ++epoch_; }
+  template <typename Visit>
+  void MarkMore(int command, Visit visit) {
+    stack_ = {command};
+    while (!stack_.empty()) {
+      const int c = stack_.back();
+      stack_.pop_back();
+      successors_.ForEach(c, [&](int successor) {
+        if (Marked(successor)) return;
+        mark_[static_cast<size_t>(successor)] = epoch_;
+        stack_.push_back(successor);
+        visit(successor);
+      });
+    }
+  }
 
  private:
   LinkedLists successors_;

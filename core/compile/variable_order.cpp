@@ -6,6 +6,7 @@
 // where users of a read come after an update that the read precedes, the read becomes a copy.
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/compile/draft.h"
 #include "core/compile/reachability.h"
@@ -16,8 +17,15 @@ namespace {
 class VariableOrder {
  public:
   explicit VariableOrder(Draft* draft) : draft_(*draft), reach_(*draft) {
-    for (const auto& [variable, nodes] : draft_.updates) updates_[variable].assign(nodes.size(), -1);
-    for (int c = 0; c < draft_.num_commands(); ++c) FindAccesses(c);
+    for (const auto& [variable, nodes] : draft_.updates) {
+      updates_[variable].assign(nodes.size(), -1);
+      for (size_t place = 0; place < nodes.size(); ++place) places_[{variable, nodes[place]}] = place;
+    }
+    for (const VariableRead& read : draft_.reads) users_[read.value];
+    for (int c = 0; c < draft_.num_commands(); ++c) {
+      FindAccesses(c);
+      FindUses(c);
+    }
   }
 
   void Run() {
@@ -48,14 +56,20 @@ class VariableOrder {
       const auto updates = updates_.find(variable);
       if (updates == updates_.end()) continue;
       if (launch && draft_.op(command.node).Updates(i)) {
-        const auto& nodes = draft_.updates.at(variable);
-        const auto place = std::find(nodes.begin(), nodes.end(), command.node) - nodes.begin();
-        updates->second[static_cast<size_t>(place)] = number;
+        updates->second[places_.at({variable, command.node})] = number;
       } else {
         accesses_.push_back({number, variable,
                              command.kind == CommandKind::kCopy ? draft_.CopiedVersion(number)
                                                                 : draft_.VersionAt(command.node, variable)});
       }
+    }
+  }
+
+  void FindUses(int number) {
+    for (const int input : draft_.Inputs(draft_.command(number))) {
+      const auto users = users_.find(draft_.Root(input));
+      if (users == users_.end()) continue;
+      if (users->second.empty() || users->second.back() != number) users->second.push_back(number);
     }
   }
 
@@ -66,9 +80,7 @@ class VariableOrder {
   // `command` waits for `before`, unless it does so already or is the same.
   void After(int command, int before) {
     if (command < 0 || before < 0 || command == before) return;
-    reach_.MarkFrom(before);
-    if (reach_.Marked(command)) return;
-    AddEdge(before, command);
+    if (!reach_.Reaches(before, command)) AddEdge(before, command);
   }
   void AddEdge(int before, int command) {
     draft_.dependencies.Add(command, before);
@@ -102,22 +114,12 @@ class VariableOrder {
     }
   }
 
-  std::vector<int> UsersOf(int value) const {
-    std::vector<int> users;
-    for (int c = 0; c < draft_.num_commands(); ++c) {
-      const auto inputs = draft_.Inputs(draft_.command(c));
-      if (std::any_of(inputs.begin(), inputs.end(), [&](int input) { return draft_.Root(input) == value; }))
-        users.push_back(c);
-    }
-    return users;
-  }
-
   void OrderUsers(const VariableRead& read) {
     const int variable = draft_.value(read.value).variable;
     if (!updates_.contains(variable)) return;
     const int version = draft_.VersionAt(draft_.value(read.value).source.node, variable);
     const int end = End(variable, version);
-    const auto users = UsersOf(read.value);
+    const std::vector<int>& users = users_.at(read.value);
     if (end >= 0) {
       reach_.MarkFrom(end);
       // An update may read its own variable through the value.
@@ -145,8 +147,10 @@ class VariableOrder {
 
   Draft& draft_;
   Reachability reach_;
-  std::map<int, std::vector<int>> updates_;  // by variable: the commands of Draft::updates
-  std::vector<Access> accesses_;             // reads of the variable's memory by commands
+  std::map<int, std::vector<int>> updates_;          // by variable: the commands of Draft::updates
+  std::map<std::pair<int, int>, size_t> places_;     // by (variable, node): its place among the updates
+  std::vector<Access> accesses_;                     // reads of the variable's memory by commands
+  std::unordered_map<int, std::vector<int>> users_;  // by value of a read: the commands that use it
 };
 
 }  // namespace

@@ -20,7 +20,9 @@ struct Accesses {
 class VersionCounter {
  public:
   explicit VersionCounter(Draft* draft)
-      : draft_(*draft), carried_(static_cast<size_t>(draft->graph.num_nodes()), -1) {}
+      : draft_(*draft),
+        carried_(static_cast<size_t>(draft->graph.num_nodes()), -1),
+        version_(carried_.size(), 0) {}
 
   void Run() {
     if (std::none_of(draft_.order.begin(), draft_.order.end(), [&](int id) { return MayUpdate(id); })) return;
@@ -88,16 +90,17 @@ class VersionCounter {
       });
     }
     for (size_t u = 1; u < updates.size(); ++u) AddEdge(updates[u - 1], updates[u]);
-    for (size_t u = 0; u < updates.size(); ++u) {
-      after_.MarkFrom(updates[u]);
-      for (const int reader : accesses->readers) {
-        if (reader == updates[u]) continue;
-        if (after_.Marked(reader)) {
-          draft_.versions[{reader, variable}] = static_cast<int>(u) + 1;
-        } else {
-          AddEdge(reader, updates[u]);
-        }
-      }
+    // The updates are a chain: what depends on one depends on all before it. So a reader's version is found
+    // from the last update on, looking at everything once, and one edge keeps it before all later updates.
+    for (const int reader : accesses->readers) version_[static_cast<size_t>(reader)] = 0;
+    after_.Forget();
+    for (size_t u = updates.size(); u-- > 0;) {
+      after_.MarkMore(updates[u], [&](int id) { version_[static_cast<size_t>(id)] = u + 1; });
+    }
+    for (const int reader : accesses->readers) {
+      const size_t version = version_[static_cast<size_t>(reader)];
+      if (version > 0) draft_.versions[{reader, variable}] = static_cast<int>(version);
+      if (version < updates.size() && reader != updates[version]) AddEdge(reader, updates[version]);
     }
     draft_.updates[variable] = updates;
   }
@@ -129,6 +132,7 @@ class VersionCounter {
 
   Draft& draft_;
   std::vector<int> carried_;          // by node: the variable that its output 0 shows, -1 none
+  std::vector<size_t> version_;       // by node: of the variable that is being looked at
   std::map<int, Accesses> accesses_;  // by variable
   std::vector<std::pair<int, int>> edges_;
   Reachability after_{carried_.size()};

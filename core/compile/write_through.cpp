@@ -14,7 +14,9 @@ namespace {
 
 class WriteThroughPass {
  public:
-  explicit WriteThroughPass(Draft* draft) : draft_(*draft), reach_(*draft), users_(draft->values.size()) {
+  explicit WriteThroughPass(Draft* draft)
+      : draft_(*draft), reach_(*draft), users_(draft->values.size()), is_fetched_(draft->values.size(), 0) {
+    for (const int fetch : draft_.fetches) is_fetched_[static_cast<size_t>(draft_.Root(fetch))] = 1;
     for (int c = 0; c < draft_.num_commands(); ++c) {
       for (const int input : draft_.Inputs(draft_.command(c)))
         users_[static_cast<size_t>(draft_.Root(input))].push_back(c);
@@ -48,7 +50,8 @@ class WriteThroughPass {
     if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of >= 0 ||
         !written.shape.IsExact())
       return false;
-    if (users_[static_cast<size_t>(value)].size() != 1 || IsFetched(value)) return false;
+    if (users_[static_cast<size_t>(value)].size() != 1 || is_fetched_[static_cast<size_t>(value)])
+      return false;
     const Command& source = draft_.command(producer);
     const int device = draft_.DeviceOf(command);
     const OpDef* def = draft_.LaunchedOp(source);
@@ -57,11 +60,6 @@ class WriteThroughPass {
       return false;
     return HasVariableShape(written, variable) && ReadsElementwise(source, written, variable) &&
            IsAloneBetween(producer, assign, variable);
-  }
-
-  bool IsFetched(int value) const {
-    return std::any_of(draft_.fetches.begin(), draft_.fetches.end(),
-                       [&](int fetch) { return draft_.Root(fetch) == value; });
   }
 
   bool HasVariableShape(const Value& written, int variable) const {
@@ -123,6 +121,7 @@ class WriteThroughPass {
   Draft& draft_;
   Reachability reach_;
   std::vector<std::vector<int>> users_;       // by root value: the commands that read it
+  std::vector<char> is_fetched_;              // by root value
   std::map<int, std::vector<int>> accesses_;  // by variable
 };
 
