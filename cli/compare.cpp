@@ -21,7 +21,7 @@ void Run(const CompareOptions& options) {
   } else {
     PrintComparison(comparison);
     if (!options.sweep.empty() && comparison.sweep.has_value()) PrintSweep(*comparison.sweep);
-    if (!options.plot.empty()) fmt::print("plot: {}\n", options.plot);
+    if (!options.plot.empty() && comparison.sweep.has_value()) fmt::print("plot: {}\n", options.plot);
     fmt::print("\n{}\n", comparison.verdict);
   }
   const bool all_failed = std::all_of(comparison.rows.begin(), comparison.rows.end(),
@@ -68,7 +68,7 @@ void AddCompare(CLI::App* app) {
       "GPU time of a step of the first row on the machine that the links are of: links are slowed to match");
   command->add_option("--sweep", options->sweep,
                       "link.bandwidth=LOW..HIGH: simulate over this range and print where rows cross");
-  command->add_option("--plot", options->plot, "Write the sweep as SVG");
+  command->add_option("--plot", options->plot, "Write the sweep as FILE.svg")->check(CheckPlotPath);
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);
   options->step.Add(command);

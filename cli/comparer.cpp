@@ -37,6 +37,8 @@ Comparer::Comparer(const CompareOptions& options)
 }
 
 Comparison Comparer::Run() {
+  if (!options_.sweep.empty())
+    ParseSweep(options_.sweep, comparison_.machine);  // before anything is measured
   LoadRows();
   if (!options_.reference_step.empty()) MatchReference();
   PlaceRows();

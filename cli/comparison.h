@@ -84,6 +84,8 @@ nlohmann::json ComparisonJson(const Comparison& comparison);
 // The bandwidths at which rows cross and what binds them at an infinitely fast link.
 void PrintSweep(const Sweep& sweep);
 std::string SweepSvg(const Sweep& sweep, const std::string& title);
+// Why a sweep cannot be drawn in this file; empty: it can.
+std::string CheckPlotPath(const std::string& path);
 // {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
 nlohmann::json SweepJson(const Sweep& sweep);
 // "link.bandwidth=0.1GB/s..100GB/s". Throws InvalidArgument.

@@ -51,8 +51,9 @@ std::string TimeText(double ns) {
     double scale;
     const char* unit;
   } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  constexpr double kRoundsUp = 1 - 5e-5;  // to 1 of the unit, in the four digits that are shown
   for (const auto& [scale, unit] : kUnits) {
-    if (std::abs(ns) >= scale) return fmt::format("{:.4g} {}", ns / scale, unit);
+    if (std::abs(ns) >= kRoundsUp * scale) return fmt::format("{:.4g} {}", ns / scale, unit);
   }
   return fmt::format("{:.0f} ns", ns);
 }

@@ -171,7 +171,7 @@ void AddSimulate(CLI::App* app) {
       ->allow_extra_args(false);
   command->add_option("--sweep", options->sweep,
                       "link.bandwidth=LOW..HIGH: simulate over this range of links between GPUs");
-  command->add_option("--plot", options->plot, "Write the sweep as SVG");
+  command->add_option("--plot", options->plot, "Write the sweep as FILE.svg")->check(CheckPlotPath);
   command->add_option("--trace", options->trace, "Append the simulated run to this trace");
   command->add_option("--steps", options->steps, "Steps in the trace")
       ->capture_default_str()

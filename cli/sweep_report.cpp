@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/comparison.h"
@@ -27,39 +28,63 @@ SweepRange ParseSweep(std::string_view text, const Machine& machine) {
   return range;
 }
 
-void PrintSweep(const Sweep& sweep) {
-  fmt::print("\nStep time by bandwidth of the links between GPUs, simulated\n{:<14}", "Bandwidth");
-  for (const SweepCurve& curve : sweep.curves) fmt::print(" {:>34}", curve.name);
-  fmt::print("\n");
+namespace {
+
+std::string BoundText(const SweepCurve& curve) {
+  return fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share);
+}
+
+void PrintSweepTable(const Sweep& sweep) {
+  constexpr size_t kLabel = 14;
+  std::vector<size_t> widths;
+  for (const SweepCurve& curve : sweep.curves)
+    widths.push_back(2 + std::max(curve.name.size(), BoundText(curve).size()));
+  const auto print_row = [&](const std::string& label, const auto& text_of) {
+    fmt::print("{:<{}}", label, kLabel);
+    for (size_t c = 0; c < sweep.curves.size(); ++c)
+      fmt::print("{:>{}}", text_of(sweep.curves[c]), widths[c]);
+    fmt::print("\n");
+  };
+  const auto time = [](int64_t ns) { return TimeText(static_cast<double>(ns)); };
+  print_row("Bandwidth", [](const SweepCurve& curve) { return curve.name; });
   const size_t stride = std::max<size_t>(1, sweep.bandwidth.size() / 12);
   for (size_t p = 0; p < sweep.bandwidth.size(); p += stride) {
-    fmt::print("{:<14}", FormatBandwidth(sweep.bandwidth[p]));
-    for (const SweepCurve& curve : sweep.curves)
-      fmt::print(" {:>34}", TimeText(static_cast<double>(curve.step_ns[p])));
-    fmt::print("\n");
+    print_row(FormatBandwidth(sweep.bandwidth[p]),
+              [&](const SweepCurve& curve) { return time(curve.step_ns[p]); });
   }
-  fmt::print("{:<14}", "infinite");
-  for (const SweepCurve& curve : sweep.curves)
-    fmt::print(" {:>34}", TimeText(static_cast<double>(curve.asymptote_ns)));
-  fmt::print("\n{:<14}", "bound by");
-  for (const SweepCurve& curve : sweep.curves)
-    fmt::print(" {:>34}", fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share));
-  fmt::print("\n\n");
+  print_row("infinite", [&](const SweepCurve& curve) { return time(curve.asymptote_ns); });
+  print_row("bound by", BoundText);
+}
+
+}  // namespace
+
+void PrintSweep(const Sweep& sweep) {
+  fmt::print("\nStep time by bandwidth of the links between GPUs, simulated\n");
+  PrintSweepTable(sweep);
+  fmt::print("\n");
   for (const SweepCrossing& crossing : sweep.crossings) {
     fmt::print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
                sweep.curves[static_cast<size_t>(crossing.below)].name, FormatBandwidth(crossing.bandwidth));
   }
   const SweepCurve& first = sweep.curves.front();
   for (size_t c = 1; c < sweep.curves.size(); ++c) {
-    bool crosses = false;
-    for (const SweepCrossing& crossing : sweep.crossings) {
-      crosses |= (crossing.above == static_cast<int>(c) && crossing.below == 0) ||
-                 (crossing.below == static_cast<int>(c) && crossing.above == 0);
-    }
-    if (!crosses && sweep.curves[c].asymptote_ns >= first.asymptote_ns) {
-      fmt::print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n",
-                 sweep.curves[c].name, first.name,
-                 TimeText(static_cast<double>(sweep.curves[c].asymptote_ns)), sweep.curves[c].bound_by);
+    const SweepCurve& curve = sweep.curves[c];
+    const std::string limit = TimeText(static_cast<double>(curve.asymptote_ns));
+    switch (StandingOf(sweep, static_cast<int>(c), 0)) {
+      case SweepStanding::kWins:
+        fmt::print("{} beats {} at every bandwidth of the range\n", curve.name, first.name);
+        break;
+      case SweepStanding::kWinsBeyond:
+        fmt::print("{} beats {} at no bandwidth of the range, only with still faster links: at best {}\n",
+                   curve.name, first.name, limit);
+        break;
+      case SweepStanding::kNeverWins:
+        fmt::print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n", curve.name,
+                   first.name, limit, curve.bound_by);
+        break;
+      case SweepStanding::kCrosses:
+      case SweepStanding::kEqual:
+        break;
     }
   }
 }
@@ -80,6 +105,11 @@ nlohmann::json SweepJson(const Sweep& sweep) {
                          {"step_ns", crossing.step_ns}});
   }
   return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
+}
+
+std::string CheckPlotPath(const std::string& path) {
+  return path.ends_with(".svg") ? ""
+                                : fmt::format("'{}' does not end in .svg; sweeps are drawn as SVG", path);
 }
 
 std::string SweepSvg(const Sweep& sweep, const std::string& title) {

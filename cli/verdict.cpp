@@ -63,12 +63,23 @@ std::string CrossingClause(const Comparison& comparison, int row, int against) {
       return fmt::format("; {} wins below {}", name, FormatBandwidth(crossing.bandwidth));
     }
   }
-  const SweepCurve& mine = comparison.sweep->curves[static_cast<size_t>(a)];
-  const SweepCurve& theirs = comparison.sweep->curves[static_cast<size_t>(b)];
-  if (mine.asymptote_ns < theirs.asymptote_ns)
-    return fmt::format("; {} is predicted to win at every bandwidth looked at", name);
-  return fmt::format("; {} never beats {}: with infinitely fast links its step still takes {} ({})", name,
-                     other, TimeText(static_cast<double>(mine.asymptote_ns)), mine.bound_by);
+  const std::string limit =
+      TimeText(static_cast<double>(comparison.sweep->curves[static_cast<size_t>(a)].asymptote_ns));
+  const std::string& bound = comparison.sweep->curves[static_cast<size_t>(a)].bound_by;
+  switch (StandingOf(*comparison.sweep, a, b)) {
+    case SweepStanding::kWins:
+      return fmt::format("; {} is predicted to win at every bandwidth looked at", name);
+    case SweepStanding::kWinsBeyond:
+      return fmt::format("; {} wins at no bandwidth up to {}, only with still faster links (at best {})",
+                         name, FormatBandwidth(comparison.sweep->bandwidth.back()), limit);
+    case SweepStanding::kNeverWins:
+      return fmt::format("; {} never beats {}: with infinitely fast links its step still takes {} ({})", name,
+                         other, limit, bound);
+    case SweepStanding::kCrosses:
+    case SweepStanding::kEqual:
+      return "";
+  }
+  return "";
 }
 
 }  // namespace

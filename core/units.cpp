@@ -86,9 +86,10 @@ double ParseQuantity(std::string_view text, std::span<const Unit> units, std::st
 }
 
 std::string ForPeople(double value, std::span<const Unit> units) {
+  constexpr double kRoundsUp = 1 - 5e-5;  // to 1 of the unit, in the four digits that are shown
   const Unit* best = units.data();
   for (const Unit& unit : units) {
-    if (unit.shown && value >= unit.factor && unit.factor >= best->factor) best = &unit;
+    if (unit.shown && value >= kRoundsUp * unit.factor && unit.factor >= best->factor) best = &unit;
   }
   return fmt::format("{:.4g}{}", value / best->factor, best->name);
 }

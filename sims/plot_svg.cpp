@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "core/error.h"
 
@@ -13,6 +15,10 @@ constexpr double kWidth = 960, kHeight = 480;
 constexpr double kLeft = 90, kRight = 290, kTop = 50, kBottom = 60;
 constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
 constexpr int kYTicks = 6;
+// Series whose values differ by more than this factor get a logarithmic axis: where they cross would be a
+// flat line at the bottom else.
+constexpr double kLinearRatio = 4;
+constexpr double kLogMargin = 1.15;
 constexpr size_t kMaxLabel = 34;
 constexpr double kMarkWidth = 70, kMarkHeight = 14;
 constexpr std::array<const char*, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
@@ -63,6 +69,21 @@ double NiceStep(double highest, int ticks) {
   return power * 10;
 }
 
+// 1, 2 and 5 times the powers of ten in [low, high]; only the powers over more than three decades.
+std::vector<double> LogTicks(double low, double high) {
+  constexpr double kRounding = 1e-4;
+  std::vector<double> ticks;
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high * (1 + kRounding);
+       power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = power * factor;
+      if (high / low > 1e3 && factor > 1) continue;
+      if (value >= low * (1 - kRounding) && value <= high * (1 + kRounding)) ticks.push_back(value);
+    }
+  }
+  return ticks;
+}
+
 void CheckSpec(const PlotSpec& spec) {
   if (spec.x.size() < 2)
     Throw(Code::kInvalidArgument, "a plot needs two points or more, got {}", spec.x.size());
@@ -88,12 +109,22 @@ void CheckSpec(const PlotSpec& spec) {
 class Chart {
  public:
   explicit Chart(const PlotSpec& spec) : spec_(spec) {
-    double highest = 0;
+    double highest = 0, lowest = std::numeric_limits<double>::infinity();
     for (const PlotSeries& series : spec.series) {
-      for (const double y : series.y) highest = std::isnan(y) ? highest : std::max(highest, y);
+      for (const double y : series.y) {
+        if (std::isnan(y)) continue;
+        highest = std::max(highest, y);
+        lowest = std::min(lowest, y);
+      }
     }
-    y_step_ = NiceStep(highest > 0 ? highest : 1, kYTicks - 1);
-    y_max_ = y_step_ * std::max(1.0, std::ceil(highest / y_step_ - 1e-9));
+    log_y_ = lowest > 0 && highest > kLinearRatio * lowest;
+    if (log_y_) {
+      y_min_ = lowest / kLogMargin;
+      y_max_ = highest * kLogMargin;
+    } else {
+      y_step_ = NiceStep(highest > 0 ? highest : 1, kYTicks - 1);
+      y_max_ = y_step_ * std::max(1.0, std::ceil(highest / y_step_ - 1e-9));
+    }
   }
 
   std::string Draw() {
@@ -117,7 +148,16 @@ class Chart {
     const double low = std::log(spec_.x.front()), high = std::log(spec_.x.back());
     return kLeft + (std::log(x) - low) / (high - low) * kPlotWidth;
   }
-  double Y(double y) const { return kTop + (1 - y / y_max_) * kPlotHeight; }
+  double Y(double y) const {
+    const double share = log_y_ ? std::log(y / y_min_) / std::log(y_max_ / y_min_) : y / y_max_;
+    return kTop + (1 - share) * kPlotHeight;
+  }
+  std::vector<double> YTicks() const {
+    if (log_y_) return LogTicks(y_min_, y_max_);
+    std::vector<double> ticks;
+    for (double value = 0; value <= y_max_ * 1.0001; value += y_step_) ticks.push_back(value);
+    return ticks;
+  }
 
   void Text(double x, double y, const std::string& text, const char* anchor, const std::string& extra = "") {
     svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" {}>{}</text>\n", x, y, anchor,
@@ -130,24 +170,17 @@ class Chart {
         x1, y1, x2, y2, colour, dash);
   }
 
-  // Ticks at 1, 2 and 5 times the powers of ten (only the powers over more than three decades).
   void DrawXAxis() {
-    const double low = spec_.x.front(), high = spec_.x.back();
-    const bool wide = high / low > 1e3;
-    for (double power = std::pow(10, std::floor(std::log10(low))); power <= high * 1.0001; power *= 10) {
-      for (const double factor : {1.0, 2.0, 5.0}) {
-        const double value = power * factor;
-        if (value < low * 0.9999 || value > high * 1.0001 || (wide && factor > 1)) continue;
-        Line(X(value), kTop, X(value), kTop + kPlotHeight, "#e4e4e4");
-        Text(X(value), kTop + kPlotHeight + 18, (spec_.x_text ? spec_.x_text : PlainText)(value), "middle");
-      }
+    for (const double value : LogTicks(spec_.x.front(), spec_.x.back())) {
+      Line(X(value), kTop, X(value), kTop + kPlotHeight, "#e4e4e4");
+      Text(X(value), kTop + kPlotHeight + 18, (spec_.x_text ? spec_.x_text : PlainText)(value), "middle");
     }
     Line(kLeft, kTop + kPlotHeight, kLeft + kPlotWidth, kTop + kPlotHeight, "#444444");
     Text(kLeft + kPlotWidth / 2, kHeight - 16, spec_.x_label, "middle");
   }
 
   void DrawYAxis() {
-    for (double value = 0; value <= y_max_ * 1.0001; value += y_step_) {
+    for (const double value : YTicks()) {
       Line(kLeft, Y(value), kLeft + kPlotWidth, Y(value), "#e4e4e4");
       Text(kLeft - 8, Y(value) + 4, (spec_.y_text ? spec_.y_text : PlainText)(value), "end");
     }
@@ -190,7 +223,8 @@ class Chart {
   }
 
   const PlotSpec& spec_;
-  double y_step_ = 1, y_max_ = 1;
+  bool log_y_ = false;
+  double y_step_ = 1, y_min_ = 0, y_max_ = 1;
   std::vector<double> mark_ends_;  // by row of labels: where its last one ends
   std::string svg_;
 };

@@ -27,9 +27,10 @@ struct PlotSpec {
   std::string (*y_text)(double) = nullptr;
 };
 
-// The y axis is linear from zero. Colours are Okabe and Ito's, told apart by the colour-blind; line dashes
-// differ as well. Throws InvalidArgument for fewer than two points, an x that is not positive and ascending,
-// series of another length, or values that are negative or infinite.
+// The y axis is linear from zero, or logarithmic where the values differ by more than a factor of four.
+// Colours are Okabe and Ito's, told apart by the colour-blind; beyond seven series dashes tell them apart.
+// Throws InvalidArgument for fewer than two points, an x that is not positive and ascending, series of
+// another length, or values that are negative or infinite.
 std::string PlotSvg(const PlotSpec& spec);
 
 }  // namespace lanescope

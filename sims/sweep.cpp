@@ -103,16 +103,18 @@ SweepCrossing Bisect(SweptCandidate* first, SweptCandidate* second, double low, 
   return crossing;
 }
 
+// -1: curve a is faster at the point.
+int SignAt(const Sweep& sweep, size_t a, size_t b, size_t point) {
+  const int64_t x = sweep.curves[a].step_ns[point], y = sweep.curves[b].step_ns[point];
+  return (x > y) - (x < y);
+}
+
 void FindCrossings(std::vector<SweptCandidate>* swept, Sweep* sweep) {
-  const auto sign = [&](size_t a, size_t b, size_t point) {
-    const int64_t x = sweep->curves[a].step_ns[point], y = sweep->curves[b].step_ns[point];
-    return (x > y) - (x < y);
-  };
   for (size_t a = 0; a < swept->size(); ++a) {
     for (size_t b = a + 1; b < swept->size(); ++b) {
       size_t last = 0;  // the last point at which they differed
       for (size_t point = 1; point < sweep->bandwidth.size(); ++point) {
-        const int before = sign(a, b, last), now = sign(a, b, point);
+        const int before = SignAt(*sweep, a, b, last), now = SignAt(*sweep, a, b, point);
         if (now == 0) continue;
         if (before * now < 0) {
           SweepCrossing crossing =
@@ -130,6 +132,20 @@ void FindCrossings(std::vector<SweptCandidate>* swept, Sweep* sweep) {
 }
 
 }  // namespace
+
+SweepStanding StandingOf(const Sweep& sweep, int first, int second) {
+  const auto a = static_cast<size_t>(first), b = static_cast<size_t>(second);
+  bool faster = false, slower = false;
+  for (size_t point = 0; point < sweep.bandwidth.size(); ++point) {
+    const int sign = SignAt(sweep, a, b, point);
+    faster |= sign < 0;
+    slower |= sign > 0;
+  }
+  if (faster && slower) return SweepStanding::kCrosses;
+  if (faster) return SweepStanding::kWins;
+  if (sweep.curves[a].asymptote_ns < sweep.curves[b].asymptote_ns) return SweepStanding::kWinsBeyond;
+  return slower ? SweepStanding::kNeverWins : SweepStanding::kEqual;
+}
 
 Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth) {
   Machine varied = machine;

@@ -50,6 +50,16 @@ struct Sweep {
   std::vector<SweepCrossing> crossings;  // by bandwidth
 };
 
+// How the first of two curves stands to the second over the whole range.
+enum class SweepStanding {
+  kCrosses,     // their order changes within the range
+  kWins,        // faster at every point that tells them apart
+  kWinsBeyond,  // slower throughout, but not with infinitely fast links
+  kNeverWins,   // slower throughout, with infinitely fast links too
+  kEqual,
+};
+SweepStanding StandingOf(const Sweep& sweep, int first, int second);
+
 // `machine` with the links and buses of the range at `bandwidth`; their size-to-time tables, which no longer
 // hold, are dropped.
 Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth);

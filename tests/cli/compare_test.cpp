@@ -96,6 +96,25 @@ TEST(Compare, SimulatesModelledMachines) {
   }
 }
 
+// On two K80 tower-split wins from 45.9 GB/s on: a sweep that ends before must not call it the winner.
+TEST(Compare, TheVerdictKnowsWhereTheSweepEnds) {
+  const auto compare = [](const std::string& range) {
+    return Lanescope({"compare", Sample("deepconn_single") + ":single,tower-split", "--no-run", "--machine",
+                      SampleMachine("k80x2"), "--sweep", range});
+  };
+  EXPECT_THAT(compare("link.bandwidth=1GB/s..10GB/s").output,
+              HasSubstr("tower-split wins at no bandwidth up to 10GB/s"));
+  EXPECT_THAT(compare("link.bandwidth=1GB/s..100GB/s").output, HasSubstr("tower-split wins above 45."));
+  ExpectError(compare("link.bandwidth=fast"), 1, "InvalidArgument", "--sweep");
+}
+
+// A sweep that means nothing is refused before minutes of measuring.
+TEST(Compare, ABadSweepIsRefusedAtOnce) {
+  const Outcome outcome =
+      Lanescope({"compare", Sample("polynomial") + ":single", "--sweep", "link.bandwidth=2GB/s..1GB/s"});
+  ExpectError(outcome, 1, "InvalidArgument", "--sweep");
+}
+
 TEST(Compare, AGraphMayNameItsStrategies) {
   const Folder folder;
   const std::string program = folder.Write("all_on_1.sh", "echo '{\"nodes\": {}}'\n");

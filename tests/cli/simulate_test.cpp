@@ -106,6 +106,9 @@ TEST(Simulate, SweepsOverBandwidths) {
   EXPECT_EQ(sweep["crossings"][0]["above"], "tower-split");
   EXPECT_THAT(ReadText(folder.File("p.svg")), HasSubstr("<svg"));
   EXPECT_THAT(Lanescope(arguments).output, HasSubstr("tower-split wins over single above"));
+  auto raster = arguments;
+  raster.back() = folder.File("p.png");
+  ExpectError(Lanescope(raster), 2, "InvalidArgument", ".svg");
   ExpectError(Lanescope({"simulate", Sample("polynomial"), "--sweep", "link.bandwidth=2GB/s..1GB/s"}), 1,
               "InvalidArgument", "--sweep");
 }

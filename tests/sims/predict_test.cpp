@@ -171,6 +171,25 @@ TEST_F(PredictTest, ASweepFindsTheCrossingAndTheAsymptote) {
   EXPECT_NEAR(sweep.crossings[0].bandwidth, 1e6 / 2900e-9, 1e-3 * 1e6 / 2900e-9);
 }
 
+// The curves of the sweep above, looked at over ranges on both sides of the crossing at 344.8 GB/s.
+TEST_F(PredictTest, ASweepSaysWhoWinsWhereNothingCrosses) {
+  const Schedule split = Across(1'000'000), whole = OneDevice(5), small = OneDevice(1);
+  const std::vector<SweepCandidate> candidates = {{"whole", &one_.graph, &one_.info, &whole},
+                                                  {"split", &one_.graph, &one_.info, &split},
+                                                  {"small", &one_.graph, &one_.info, &small},
+                                                  {"again", &one_.graph, &one_.info, &whole}};
+  const auto sweep = [&](double low, double high) {
+    return RunSweep(machine_, FlatCost(1000), {}, candidates, {.links = {0, 1}, .low = low, .high = high});
+  };
+  const Sweep below = sweep(1e9, 1e11), across = sweep(1e9, 1e13), above = sweep(1e12, 1e13);
+  EXPECT_EQ(StandingOf(below, 1, 0), SweepStanding::kWinsBeyond);
+  EXPECT_EQ(StandingOf(below, 0, 1), SweepStanding::kWins);
+  EXPECT_EQ(StandingOf(across, 1, 0), SweepStanding::kCrosses);
+  EXPECT_EQ(StandingOf(above, 1, 0), SweepStanding::kWins);
+  EXPECT_EQ(StandingOf(above, 1, 2), SweepStanding::kNeverWins);
+  EXPECT_EQ(StandingOf(above, 0, 3), SweepStanding::kEqual);
+}
+
 TEST_F(PredictTest, ASweepRefusesRangesThatMeanNothing) {
   const Schedule whole = OneDevice(1);
   const std::vector<SweepCandidate> candidates = {{"whole", &one_.graph, &one_.info, &whole}};
