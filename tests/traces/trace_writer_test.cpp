@@ -241,7 +241,7 @@ TEST(TraceWriterTest, ReadersSeeCommittedStepsWhileWritingGoesOn) {
     }
   });
   size_t seen = 0;
-  for (int i = 0; i < 1000 && seen < 1000; ++i) {
+  while (seen < 1000) {
     const TraceRun read = TraceReader(file.path()).ReadRun(run);
     EXPECT_FALSE(read.info.complete);
     EXPECT_GE(read.steps.size(), seen);
@@ -254,7 +254,6 @@ TEST(TraceWriterTest, ReadersSeeCommittedStepsWhileWritingGoesOn) {
   writer.EndRun(run, {});
   writer.Close();
   EXPECT_TRUE(TraceReader(file.path()).RunInfoOf(run).complete);
-  EXPECT_GT(seen, 0u);
 }
 
 TEST(TraceWriterTest, AKilledProcessLeavesAReadableIncompleteRun) {

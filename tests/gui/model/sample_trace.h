@@ -74,10 +74,10 @@ struct SampleTrace {
   }
 };
 
-// Polls until `ready` or ten seconds have passed; false then.
+// Polls until `ready`; false when a minute was not enough.
 template <typename Ready>
 bool PollUntil(Document* document, Ready ready) {
-  for (int i = 0; i < 10000; ++i) {
+  for (int i = 0; i < 60000; ++i) {
     document->Poll();
     if (ready()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
