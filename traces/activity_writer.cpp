@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "traces/activity_cells.h"
 #include "traces/kernel_name.h"
 
 namespace lanescope {
@@ -9,15 +10,11 @@ namespace {
 
 // Correlation ids of a process have 32 bits.
 constexpr int64_t kCorrelationsPerProcess = int64_t{1} << 32;
-// Activities longer than an hour before or a day after time zero of the run are no times.
+// Times more than an hour before or a year after time zero of the run are none.
 constexpr int64_t kEarliestNs = -3600ll * 1000000000;
 constexpr int64_t kLatestNs = 366ll * 86400 * 1000000000;
 constexpr int64_t kOverheadClass = 103;
 constexpr uint8_t kNotAsked = 0xff;
-
-int64_t Signed(uint64_t value) { return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)); }
-Cell Known(uint32_t id) { return id == kNoId ? Cell() : Cell(int64_t{id}); }
-Cell NonZero(uint64_t id) { return id == 0 ? Cell() : Cell(static_cast<int64_t>(id)); }
 
 int64_t ReserveCorrelations(Database& database) {
   const int64_t next = database.QueryInteger("SELECT nextCorrelationId FROM LANESCOPE_SCHEMA");
@@ -36,105 +33,6 @@ void InsertProcess(Database& database, int run, uint32_t pid, std::string_view n
 }
 
 }  // namespace
-
-std::string_view LossName(Loss loss) {
-  switch (loss) {
-    case Loss::kDropped:
-      return "records dropped by the driver for lack of a buffer";
-    case Loss::kRefusedBuffers:
-      return "requests for a buffer when none was free";
-    case Loss::kZeroTimes:
-      return "records without times";
-    case Loss::kReversedTimes:
-      return "records with impossible times";
-    case Loss::kMalformed:
-      return "malformed records";
-    case Loss::kUnreadableNames:
-      return "unreadable names";
-    case Loss::kUnbalancedRanges:
-      return "ends of ranges without a start";
-    case Loss::kNotSent:
-      return "rows that a process could not hand over";
-    case Loss::kLaunchWithoutKernel:
-      return "launches whose kernel left no record";
-    case Loss::kUnfinished:
-      return "processes that ended without handing over their last records";
-  }
-  return "unknown";
-}
-
-ActivityTables::ActivityTables(Database& database)
-    : kernels(database, "CUPTI_ACTIVITY_KIND_KERNEL",
-              {"start",
-               "end",
-               "deviceId",
-               "contextId",
-               "greenContextId",
-               "streamId",
-               "correlationId",
-               "globalPid",
-               "demangledName",
-               "shortName",
-               "mangledName",
-               "launchType",
-               "cacheConfig",
-               "registersPerThread",
-               "gridX",
-               "gridY",
-               "gridZ",
-               "blockX",
-               "blockY",
-               "blockZ",
-               "staticSharedMemory",
-               "dynamicSharedMemory",
-               "localMemoryPerThread",
-               "localMemoryTotal",
-               "gridId",
-               "sharedMemoryExecuted",
-               "graphNodeId",
-               "sharedMemoryLimitConfig",
-               "graphId",
-               "clusterX",
-               "clusterY",
-               "clusterZ",
-               "clusterSchedulingPolicy",
-               "maxPotentialClusterSize",
-               "maxActiveClusters",
-               "sharedMemoryRequestedPercentage"}),
-      copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY",
-             {"start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId",
-              "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "srcContextId",
-              "dstDeviceId", "dstContextId", "graphNodeId", "copyCount"}),
-      memsets(database, "CUPTI_ACTIVITY_KIND_MEMSET",
-              {"start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId",
-               "globalPid", "value", "bytes", "graphNodeId", "memKind"}),
-      calls(database, "CUPTI_ACTIVITY_KIND_RUNTIME",
-            {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"}),
-      syncs(database, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-            {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType",
-             "eventId", "eventSyncId"}),
-      events(database, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-             {"timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId",
-              "eventSyncId"}),
-      overheads(database, "CUPTI_ACTIVITY_KIND_OVERHEAD",
-                {"start", "end", "eventClass", "globalTid", "correlationId", "overheadType"}),
-      graphs(database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId"}),
-      ranges(database, "NVTX_EVENTS",
-             {"start", "end", "eventType", "rangeId", "category", "color", "text", "globalTid",
-              "endGlobalTid", "domainId"}),
-      activities(database, "LANESCOPE_ACTIVITY",
-                 {"globalPid", "correlationId", "graphNodeId", "commandId", "schedule", "step"}),
-      clocks(database, "LANESCOPE_CLOCK",
-             {"runId", "globalPid", "clock", "time", "offset", "uncertainty", "samples", "violations",
-              "corrected"}) {}
-
-void ActivityTables::Flush() {
-  for (RowInserter* inserter : {&kernels, &copies, &memsets, &calls, &syncs, &events, &overheads, &graphs,
-                                &ranges, &activities, &clocks}) {
-    inserter->Flush();
-  }
-}
 
 ActivityWriter::ActivityWriter(Database& database, StringTable& strings, ActivityTables& tables,
                                CaptureTarget target)
@@ -233,154 +131,6 @@ void ActivityWriter::Attribute(Process& process, const Row& row) {
   } else {
     process.tags.Wait({row.correlation, row.graph_node});
   }
-}
-
-void ActivityWriter::WriteFacts(Process& process, const ActivityBatch& batch) {
-  for (const TagRow& row : batch.tags) process.tags.AddTag(row.correlation, row.tag);
-  for (const GraphNodeRow& row : batch.graph_nodes) process.tags.AddGraphNode(row.node, row.tag);
-  for (const GpuRow& row : batch.gpus) WriteGpu(process, batch, row);
-  if (!batch.contexts.empty()) {
-    RowInserter contexts(database_, "TARGET_INFO_CUDA_CONTEXT_INFO",
-                         {"nullStreamId", "hwId", "vmId", "processId", "deviceId", "contextId",
-                          "parentContextId", "isGreenContext", "numMultiprocessors"});
-    for (const ContextRow& row : batch.contexts) {
-      if (row.is_green != 0) process.green_contexts.insert(row.context);
-      const int device = DeviceOf(process, row.device);
-      process.contexts[row.context] = device;
-      contexts.Add({int64_t{row.null_stream}, device, target_.run, int64_t{batch.pid}, device,
-                    int64_t{row.context}, NonZero(row.parent), int64_t{row.is_green},
-                    int64_t{row.processors}});
-    }
-    contexts.Flush();
-  }
-  if (!batch.streams.empty()) {
-    RowInserter streams(database_, "TARGET_INFO_CUDA_STREAM",
-                        {"streamId", "hwId", "vmId", "processId", "contextId", "priority", "flag"});
-    for (const StreamRow& row : batch.streams) {
-      streams.Add({int64_t{row.stream}, 0, target_.run, int64_t{batch.pid}, int64_t{row.context},
-                   int64_t{row.priority}, int64_t{row.flag}});
-    }
-    streams.Flush();
-  }
-  if (!batch.nvlinks.empty()) {
-    RowInserter links(
-        database_, "LANESCOPE_NVLINK",
-        {"runId", "device0", "device1", "version", "links", "flags", "bandwidth", "throughSwitch"});
-    for (const NvlinkRow& row : batch.nvlinks) {
-      links.Add({target_.run, std::string_view(batch.texts[row.device0]),
-                 std::string_view(batch.texts[row.device1]), int64_t{row.version}, int64_t{row.links},
-                 int64_t{row.flags}, Signed(row.bandwidth), int64_t{row.through_switch}});
-    }
-    links.Flush();
-  }
-  if (!batch.threads.empty()) {
-    RowInserter threads(database_, "ThreadNames", {"nameId", "globalTid"});
-    for (const ThreadRow& row : batch.threads) {
-      threads.Add({strings_.Intern(batch.texts[row.name]), process.global_pid | (row.thread & 0xffffff)});
-    }
-    threads.Flush();
-  }
-  if (!batch.notes.empty()) {
-    RowInserter notes(database_, "META_DATA_CAPTURE", {"name", "value"});
-    const std::string name = fmt::format("LANESCOPE_RUN_{}_NOTE", target_.run);
-    for (const NoteRow& row : batch.notes) {
-      notes.Add({std::string_view(name), std::string_view(batch.texts[row.text])});
-    }
-    notes.Flush();
-  }
-  for (const ClockRow& row : batch.clocks) {
-    tables_.clocks.Add({target_.run, process.global_pid, row.kind == ClockKind::kGpu ? "gpu" : "capture",
-                        Time(row.time), row.offset, row.uncertainty < 0 ? Cell() : Cell(row.uncertainty),
-                        Signed(row.samples), Signed(row.violations), int64_t{row.corrected}});
-  }
-}
-
-// A GPU is known by its UUID: processes may number the same GPUs differently. The first process's numbers are
-// kept; a GPU that only a later one sees gets a free number.
-void ActivityWriter::WriteGpu(Process& process, const ActivityBatch& batch, const GpuRow& row) {
-  const std::string& uuid = batch.texts[row.uuid];
-  const std::string key = uuid.empty() ? fmt::format("number {}", row.id) : uuid;
-  const bool seen = gpus_.contains(key);
-  int id = static_cast<int>(row.id & 0xffff);
-  if (row.id < target_.device_ids.size()) {
-    id = target_.device_ids[row.id];
-  } else if (seen) {
-    id = gpus_[key];
-  } else {
-    while (gpu_ids_.contains(id)) ++id;
-  }
-  gpus_[key] = id;
-  gpu_ids_.insert(id);
-  if (!process.devices.emplace(row.id, id).second || !target_.device_ids.empty()) return;
-  RowInserter cuda(database_, "TARGET_INFO_CUDA_DEVICE",
-                   {"gpuId", "cudaId", "pid", "uuid", "numMultiprocessors"});
-  cuda.Add({id, int64_t{row.id}, int64_t{batch.pid}, std::string_view(uuid), int64_t{row.processors}});
-  cuda.Flush();
-  if (seen) return;
-  RowInserter gpus(database_, "TARGET_INFO_GPU",
-                   {"vmId",
-                    "id",
-                    "name",
-                    "isDiscrete",
-                    "l2CacheSize",
-                    "totalMemory",
-                    "memoryBandwidth",
-                    "clockRate",
-                    "smCount",
-                    "uuid",
-                    "cuDevice",
-                    "constantMemory",
-                    "maxIPC",
-                    "maxRegistersPerBlock",
-                    "maxShmemPerBlock",
-                    "maxShmemPerSm",
-                    "maxRegistersPerSm",
-                    "threadsPerWarp",
-                    "asyncEngines",
-                    "maxWarpsPerSm",
-                    "maxBlocksPerSm",
-                    "maxThreadsPerBlock",
-                    "maxBlockDimX",
-                    "maxBlockDimY",
-                    "maxBlockDimZ",
-                    "maxGridDimX",
-                    "maxGridDimY",
-                    "maxGridDimZ",
-                    "computeMajor",
-                    "computeMinor",
-                    "numaNodeId"});
-  gpus.Add({int64_t{target_.run} << 48,
-            id,
-            std::string_view(batch.texts[row.name]),
-            1,
-            int64_t{row.l2_bytes},
-            Signed(row.memory_bytes),
-            Signed(row.memory_bandwidth),
-            Signed(row.clock_hz),
-            int64_t{row.processors},
-            std::string_view(uuid),
-            int64_t{row.id},
-            int64_t{row.constant_memory},
-            int64_t{row.max_ipc},
-            int64_t{row.max_registers_per_block},
-            int64_t{row.max_shared_per_block},
-            int64_t{row.max_shared_per_processor},
-            int64_t{row.max_registers},
-            int64_t{row.threads_per_warp},
-            int64_t{row.copy_engines},
-            int64_t{row.max_warps},
-            int64_t{row.max_blocks},
-            int64_t{row.max_threads},
-            int64_t{row.max_block[0]},
-            int64_t{row.max_block[1]},
-            int64_t{row.max_block[2]},
-            int64_t{row.max_grid[0]},
-            int64_t{row.max_grid[1]},
-            int64_t{row.max_grid[2]},
-            int64_t{row.compute_major},
-            int64_t{row.compute_minor},
-            Known(row.numa_node)});
-  gpus.Flush();
 }
 
 void ActivityWriter::WriteKernels(Process& process, const ActivityBatch& batch) {

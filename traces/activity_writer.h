@@ -10,18 +10,11 @@
 #include <vector>
 
 #include "traces/activity_rows.h"
+#include "traces/activity_tables.h"
 #include "traces/launch_audit.h"
-#include "traces/row_inserter.h"
 #include "traces/run_rows.h"
 
 namespace lanescope {
-
-// The inserters that all captures of a writer share.
-struct ActivityTables {
-  explicit ActivityTables(Database& database);
-  void Flush();
-  RowInserter kernels, copies, memsets, calls, syncs, events, overheads, graphs, ranges, activities, clocks;
-};
 
 // What a capture knows of the run that it belongs to.
 struct CaptureTarget {
@@ -80,6 +73,7 @@ class ActivityWriter {
   void AddActivity(const Process& process, uint32_t correlation, uint64_t graph_node, uint64_t tag);
 
   void WriteFacts(Process& process, const ActivityBatch& batch);
+  void WriteContexts(Process& process, const ActivityBatch& batch);
   void WriteGpu(Process& process, const ActivityBatch& batch, const GpuRow& row);
   void WriteKernels(Process& process, const ActivityBatch& batch);
   void WriteCopies(Process& process, const ActivityBatch& batch);

@@ -1,0 +1,78 @@
+#include "traces/activity_tables.h"
+
+namespace lanescope {
+
+ActivityTables::ActivityTables(Database& database)
+    : kernels(database, "CUPTI_ACTIVITY_KIND_KERNEL",
+              {"start",
+               "end",
+               "deviceId",
+               "contextId",
+               "greenContextId",
+               "streamId",
+               "correlationId",
+               "globalPid",
+               "demangledName",
+               "shortName",
+               "mangledName",
+               "launchType",
+               "cacheConfig",
+               "registersPerThread",
+               "gridX",
+               "gridY",
+               "gridZ",
+               "blockX",
+               "blockY",
+               "blockZ",
+               "staticSharedMemory",
+               "dynamicSharedMemory",
+               "localMemoryPerThread",
+               "localMemoryTotal",
+               "gridId",
+               "sharedMemoryExecuted",
+               "graphNodeId",
+               "sharedMemoryLimitConfig",
+               "graphId",
+               "clusterX",
+               "clusterY",
+               "clusterZ",
+               "clusterSchedulingPolicy",
+               "maxPotentialClusterSize",
+               "maxActiveClusters",
+               "sharedMemoryRequestedPercentage"}),
+      copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY",
+             {"start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId",
+              "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "srcContextId",
+              "dstDeviceId", "dstContextId", "graphNodeId", "copyCount"}),
+      memsets(database, "CUPTI_ACTIVITY_KIND_MEMSET",
+              {"start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId",
+               "globalPid", "value", "bytes", "graphNodeId", "memKind"}),
+      calls(database, "CUPTI_ACTIVITY_KIND_RUNTIME",
+            {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"}),
+      syncs(database, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+            {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType",
+             "eventId", "eventSyncId"}),
+      events(database, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+             {"timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId",
+              "eventSyncId"}),
+      overheads(database, "CUPTI_ACTIVITY_KIND_OVERHEAD",
+                {"start", "end", "eventClass", "globalTid", "correlationId", "overheadType"}),
+      graphs(database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+             {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId"}),
+      ranges(database, "NVTX_EVENTS",
+             {"start", "end", "eventType", "rangeId", "category", "color", "text", "globalTid",
+              "endGlobalTid", "domainId"}),
+      activities(database, "LANESCOPE_ACTIVITY",
+                 {"globalPid", "correlationId", "graphNodeId", "commandId", "schedule", "step"}),
+      clocks(database, "LANESCOPE_CLOCK",
+             {"runId", "globalPid", "clock", "time", "offset", "uncertainty", "samples", "violations",
+              "corrected"}) {}
+
+void ActivityTables::Flush() {
+  for (RowInserter* inserter : {&kernels, &copies, &memsets, &calls, &syncs, &events, &overheads, &graphs,
+                                &ranges, &activities, &clocks}) {
+    inserter->Flush();
+  }
+}
+
+}  // namespace lanescope
