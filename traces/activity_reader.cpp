@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "traces/graph_name.h"
 #include "traces/launch_links.h"
 #include "traces/table_scan.h"
 
@@ -10,6 +11,7 @@ namespace lanescope {
 namespace {
 
 constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr std::string_view kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
 
@@ -128,7 +130,7 @@ void ReadLaunches(const Reading& reading) {
   TableScan scan(reading.database, kKernels,
                  {{"start", true},
                   {"end", true},
-                  {"deviceId", true},
+                  {"deviceId"},
                   {"streamId"},
                   {"correlationId"},
                   {"globalPid"},
@@ -140,10 +142,35 @@ void ReadLaunches(const Reading& reading) {
     if (!reading.processes.Has(scan.Integer(kPid))) continue;
     TraceLaunch launch;
     if (!ReadShared(scan, reading, &launch)) continue;
-    const int64_t full = scan.Integer(kNumShared, scan.Integer(kNumShared + 2, -1));
-    const int64_t brief = scan.Integer(kNumShared + 1, full);
-    launch.op = reading.texts.Number(brief);
-    launch.name = reading.texts.Number(full >= 0 ? full : brief);
+    const auto name = [&](int column, int64_t fallback) {
+      return scan.Integer(kNumShared + column, fallback);
+    };
+    const int64_t mangled = name(2, -1), full = name(0, name(1, mangled));
+    launch.op = reading.texts.Number(name(1, full));
+    launch.name = reading.texts.Number(full);
+    Attach(OriginOf(scan, reading), *reading.run, &launch);
+    reading.run->launches.push_back(launch);
+  }
+}
+
+// Launches of whole graphs, whose kernels have no rows of their own.
+void ReadGraphs(const Reading& reading) {
+  if (!reading.database.HasTable(kGraphs)) return;
+  TableScan scan(reading.database, kGraphs,
+                 {{"start", true},
+                  {"end", true},
+                  {"deviceId"},
+                  {"streamId"},
+                  {"correlationId"},
+                  {"globalPid"},
+                  {"graphNodeId"},
+                  {"graphId"}});
+  while (scan.Next()) {
+    if (!reading.processes.Has(scan.Integer(kPid))) continue;
+    TraceLaunch launch;
+    if (!ReadShared(scan, reading, &launch)) continue;
+    launch.name = reading.texts.Add(GraphName(scan.Integer(kNumShared)));
+    launch.op = launch.name;
     Attach(OriginOf(scan, reading), *reading.run, &launch);
     reading.run->launches.push_back(launch);
   }
@@ -154,13 +181,13 @@ void ReadCopies(const Reading& reading) {
   TableScan scan(reading.database, kCopies,
                  {{"start", true},
                   {"end", true},
-                  {"deviceId", true},
+                  {"deviceId"},
                   {"streamId"},
                   {"correlationId"},
                   {"globalPid"},
                   {"graphNodeId"},
-                  {"bytes", true},
-                  {"copyKind", true},
+                  {"bytes"},
+                  {"copyKind"},
                   {"srcKind"},
                   {"dstKind"},
                   {"srcDeviceId"},
@@ -247,6 +274,7 @@ void ReadActivities(Database& database, const ProcessFilter& processes, DeviceNu
   const ApiCallIndex calls(run->api_calls);
   const Reading reading{database, processes, devices, origins, calls, host_device, texts, run};
   ReadLaunches(reading);
+  ReadGraphs(reading);
   ReadCopies(reading);
   ReadMemsets(reading);
 }

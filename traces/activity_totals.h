@@ -1,10 +1,11 @@
-// The one-pass aggregates behind the summary: SQL functions that feed rows straight into C++ tables. Grouping
-// in SQL takes several times as long. Private to traces/.
+// The aggregates behind the summary: of a file in one pass over each activity table, or of a run in memory.
+// Private to traces/.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -73,6 +74,8 @@ struct ActivityTotals {
   ActivityTotals(ActivityTotals&&) = default;
   ActivityTotals(const ActivityTotals&) = delete;
 
+  // Start and end of an activity; empty for what are no usable times, which are counted.
+  std::optional<Interval> Times(const std::optional<int64_t>& start, const std::optional<int64_t>& end);
   // These widen the span from first to last.
   void AddLaunch(int64_t device, int64_t name, bool communication, int64_t start, int64_t end);
   void AddCopy(const CopyRoute& route, int64_t kind, int device, int64_t bytes, int64_t start, int64_t end);
@@ -92,9 +95,11 @@ struct TotalsSource {
   const ProcessFilter& processes;
   DeviceNumbers devices;
   int host_device = -1;
-  std::string name_column;  // of the kernel table: what launches are grouped by; empty: there is none
+  // Of the kernel table, up to three: launches are grouped by the first that holds something.
+  std::vector<std::string> name_columns;
   std::unordered_set<int64_t> communication_names;
 };
+// Rows go straight into C++ tables; grouping in SQL takes several times as long.
 ActivityTotals ComputeTotals(Database& database, const TotalsSource& source);
 
 // Of a run in memory: of one step, or of everything for step -1. Names are numbers of its texts: full names

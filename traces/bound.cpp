@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/machine.h"
+#include "traces/printable.h"
 #include "traces/table_scan.h"
 
 namespace lanescope {
@@ -68,9 +69,10 @@ double MeanShare(const std::vector<WorkingDevice>& devices, int64_t DeviceTime::
   return devices.empty() ? 0 : sum / static_cast<double>(devices.size());
 }
 
-const SummaryRow* LongestOf(const std::vector<SummaryRow>& rows, std::string_view type) {
-  for (const SummaryRow& row : rows) {
-    if (row.type == type) return &row;
+// Of kernels and whole CUDA graphs.
+const SummaryRow* LongestLaunch(const Summary& summary) {
+  for (const SummaryRow& row : summary.gpu_activities) {
+    if (row.type == "kernel" || row.type == "graph") return &row;
   }
   return nullptr;
 }
@@ -78,7 +80,7 @@ const SummaryRow* LongestOf(const std::vector<SummaryRow>& rows, std::string_vie
 // A kernel's name without what would make a sentence unreadable.
 std::string ShortName(const std::string& name) {
   constexpr size_t kMax = 48;
-  std::string text = name.substr(0, name.find('<'));
+  std::string text = Printable(name.substr(0, name.find('<')));
   text = text.substr(0, text.find('('));
   if (text.starts_with("void ")) text = text.substr(5);
   return text.size() <= kMax ? text : text.substr(0, kMax) + "..";
@@ -102,7 +104,7 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
   }
   if (bound.name != "compute") {
     text += fmt::format(", kernels {}", PercentText(MeanShare(devices, &DeviceTime::compute_ns)));
-  } else if (const SummaryRow* row = LongestOf(summary.gpu_activities, "kernel")) {
+  } else if (const SummaryRow* row = LongestLaunch(summary)) {
     text += fmt::format(", most of it {} ({})", ShortName(row->name),
                         FormatNvprofTime(static_cast<double>(row->total_ns)));
   }
@@ -121,9 +123,10 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
            fmt::format("; hiding all else would save at most {} of it", PercentText(1 - bound.coverage)) +
            ".";
   }
-  if (const SummaryRow* row = LongestOf(summary.api_calls, "api")) {
-    text += fmt::format("; of the API calls {} takes the most time ({})", row->name,
-                        FormatNvprofTime(static_cast<double>(row->total_ns)));
+  if (!summary.api_calls.empty()) {
+    const SummaryRow& row = summary.api_calls.front();
+    text += fmt::format("; of the API calls {} takes the most time ({})", row.name,
+                        FormatNvprofTime(static_cast<double>(row.total_ns)));
   }
   return text + ".";
 }
@@ -160,7 +163,7 @@ std::string SharesText(const Summary& summary) {
   if (count > 0) {
     text += fmt::format("; {} copies with {} go from device to device", count, FormatBytes(bytes));
   }
-  if (const SummaryRow* row = LongestOf(summary.gpu_activities, "kernel")) {
+  if (const SummaryRow* row = LongestLaunch(summary)) {
     text += fmt::format("; {} takes the most time of all ops ({})", ShortName(row->name),
                         FormatNvprofTime(static_cast<double>(row->total_ns)));
   }

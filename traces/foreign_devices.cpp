@@ -50,11 +50,11 @@ std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activi
   std::map<int, TraceDevice> devices;
   ReadDescriptions(database, &devices);
   DeviceNumbers numbers(database);
-  for (const std::string_view table :
-       {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"}) {
-    if (!from_activities || !database.HasTable(table) || !database.HasColumn(table, "deviceId")) continue;
+  for (const std::string_view table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                       "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"}) {
+    if (!from_activities || !database.HasTable(table)) continue;
     // Faster than GROUP BY, which would sort the table.
-    TableScan scan(database, table, {{"deviceId", true}, {"globalPid"}});
+    TableScan scan(database, table, {{"deviceId"}, {"globalPid"}});
     std::optional<std::pair<int64_t, int>> last;
     while (scan.Next()) {
       const std::pair key(scan.Integer(1), scan.Id(0));

@@ -22,15 +22,18 @@ void ReadRanges(Database& database, const ProcessFilter& processes, TextNumbers&
     range.global_tid = scan.Integer(3);
     if (!processes.Has(GlobalPidOf(range.global_tid))) continue;
     const std::optional<int64_t> start = scan.MaybeTime(0), end = scan.MaybeTime(1);
-    range.open = scan.IsNull(1);
-    if (!start || (!end && !range.open) || (end && *end < *start)) {
+    // Exports of 2020 hold no NULLs: no end is 0 there.
+    range.open = scan.IsNull(1) || (start && end && *end == 0 && *start > 0);
+    if (!start || (!range.open && (!end || *end < *start))) {
       ++run->invalid_rows;
       continue;
     }
     range.start_ns = *start;
-    range.end_ns = end.value_or(kMaxMagnitude);
+    range.end_ns = range.open ? kMaxTime : *end;
     range.process_wide = type == kStartEndRange;
-    range.text = scan.IsNull(4) ? texts.Number(scan.Integer(5, -1)) : texts.Add(scan.Text(4));
+    const std::string text = scan.Text(4);
+    range.text = text.empty() ? texts.Number(scan.Integer(5, -1)) : -1;
+    if (range.text < 0 && !scan.IsNull(4)) range.text = texts.Add(text);
     run->ranges.push_back(range);
   }
   std::stable_sort(run->ranges.begin(), run->ranges.end(), [](const TraceRange& a, const TraceRange& b) {

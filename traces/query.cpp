@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "traces/printable.h"
 #include "traces/sqlite.h"
 #include "traces/trace_kind.h"
 
@@ -128,11 +129,7 @@ std::string CellText(const QueryValue& value) {
   } else if (const auto* real = std::get_if<double>(&value)) {
     text = fmt::format("{}", *real);
   } else if (const auto* string = std::get_if<std::string>(&value)) {
-    text = *string;
-  }
-  // One line a row, and no control characters on the terminal.
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    text = Printable(*string);
   }
   if (text.size() <= kMaxColumnWidth) return text;
   size_t cut = kMaxColumnWidth - 3;

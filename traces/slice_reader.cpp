@@ -1,25 +1,22 @@
 #include "traces/slice_reader.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <mutex>
-#include <thread>
 
 #include "core/error.h"
-#include "traces/btree_scan.h"
 #include "traces/foreign_devices.h"
+#include "traces/row_function.h"
 #include "traces/sqlite.h"
 #include "traces/table_scan.h"
 
 namespace lanescope {
 namespace {
 
-static_assert(kBulkNull == kNullValue);
-
-constexpr size_t kLeavesPerBatch = 64;
 constexpr size_t kRowsPerBatch = 4096;
-// Smaller tables are not worth a second thread.
-constexpr size_t kLeavesPerThread = 64;
 
 // A read transaction from construction on.
 class Connection {
@@ -34,24 +31,65 @@ class Connection {
   Database database_;
 };
 
-// Collects the first error of several threads.
-class Failure {
+// What the threads that read one table share.
+class Reading {
  public:
-  void Keep() {
+  Reading(double expected, const std::atomic<bool>* cancelled, const std::function<void(double)>& progress)
+      : expected_(std::max(1.0, expected)), cancelled_(cancelled), progress_(progress) {}
+
+  // After every batch. Throws Cancelled, also when another thread has failed.
+  void Count(size_t rows) {
+    if (failed_.load(std::memory_order_relaxed) ||
+        (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed))) {
+      Throw(Code::kCancelled, "reading was cancelled");
+    }
+    std::lock_guard lock(mutex_);
+    done_ += rows;
+    if (progress_) progress_(std::min(1.0, static_cast<double>(done_) / expected_));
+  }
+  // Keeps the first exception.
+  void Fail() {
     std::lock_guard lock(mutex_);
     if (!error_) error_ = std::current_exception();
-    stop_.store(true, std::memory_order_relaxed);
+    failed_.store(true, std::memory_order_relaxed);
   }
-  void Stop() { stop_.store(true, std::memory_order_relaxed); }
-  bool stopped() const { return stop_.load(std::memory_order_relaxed); }
   void Rethrow() {
     if (error_) std::rethrow_exception(error_);
   }
 
  private:
-  std::mutex mutex_;
+  const double expected_;
+  const std::atomic<bool>* const cancelled_;
+  const std::function<void(double)>& progress_;
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;  // of what follows
+  size_t done_ = 0;
   std::exception_ptr error_;
-  std::atomic<bool> stop_{false};
+};
+
+// Passes rows on in batches of columns.
+class BatchRows : public RowFunction {
+ public:
+  BatchRows(size_t columns, int part, BulkSink* sink, Reading* reading)
+      : columns_(columns), part_(part), sink_(sink), reading_(reading) {}
+
+  void Deliver() {
+    const size_t rows = columns_.front().size();
+    if (rows > 0) sink_->Rows(part_, rows, columns_);
+    for (auto& column : columns_) column.clear();
+    reading_->Count(rows);
+  }
+
+ private:
+  void Row(sqlite3_value** values) override {
+    for (size_t c = 0; c < columns_.size(); ++c) columns_[c].push_back(Integer(values[c], kBulkNull));
+    if (columns_.front().size() == kRowsPerBatch) Deliver();
+  }
+
+  std::vector<std::vector<int64_t>> columns_;
+  const int part_;
+  BulkSink* const sink_;
+  Reading* const reading_;
 };
 
 }  // namespace
@@ -59,8 +97,12 @@ class Failure {
 class SliceReader::Impl {
  public:
   Impl(const std::string& path, int threads) {
-    // The first connection's lock keeps the file as it is while the others open.
-    for (int i = 0; i < std::max(1, threads); ++i) connections_.push_back(std::make_unique<Connection>(path));
+    // In a rollback journal mode the first connection's lock keeps the file as it is while the others open.
+    // In a write-ahead log each would see a state of its own.
+    connections_.push_back(std::make_unique<Connection>(path));
+    Statement mode(first(), "PRAGMA journal_mode");
+    const bool logs = mode.Step() && mode.Text(0) == "wal";
+    for (int i = 1; i < threads && !logs; ++i) connections_.push_back(std::make_unique<Connection>(path));
     if (!first().HasTable("LANESCOPE_RUN")) devices_ = DeviceNumbers(first());
   }
 
@@ -70,82 +112,25 @@ class SliceReader::Impl {
 
   Database& first() { return connections_.front()->database(); }
 
-  // False: some row is for SQLite.
-  bool ReadPages(std::string_view table, const std::vector<std::string_view>& names, BulkSink* sink,
-                 const std::atomic<bool>* cancelled, const std::function<void(double)>& progress) {
-    std::vector<std::unique_ptr<BtreeScan>> scans;
-    scans.push_back(BtreeScan::Open(first(), table, names));
-    if (scans.front() == nullptr) return false;
-    const size_t leaves = scans.front()->num_leaves();
-    const size_t parts = std::clamp(leaves / kLeavesPerThread, size_t{1}, connections_.size());
-    for (size_t p = 1; p < parts; ++p) {
-      scans.push_back(BtreeScan::Open(connections_[p]->database(), table, names));
-      if (scans.back() == nullptr || scans.back()->num_leaves() != leaves) return false;
-    }
-    sink->Begin(static_cast<int>(parts));
-    Failure failure;
-    std::mutex progress_mutex;
-    size_t done = 0;
-    bool readable = true;  // guarded by progress_mutex
+  void Read(std::string_view table, std::span<const ScanColumn> columns, BulkSink* sink, Reading* reading) {
+    const std::vector<std::string> ranges = RowRanges(first(), table, connections_.size());
+    sink->Begin(static_cast<int>(ranges.size()));
     const auto read_part = [&](size_t part) {
       try {
-        BtreeScan::Rows rows;
-        const size_t end = leaves * (part + 1) / parts;
-        for (size_t i = leaves * part / parts; i < end && !failure.stopped(); i += kLeavesPerBatch) {
-          if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-            Throw(Code::kCancelled, "reading was cancelled");
-          }
-          const size_t last = std::min(end, i + kLeavesPerBatch);
-          const bool good = scans[part]->Read(i, last, &rows);
-          if (good) sink->Rows(static_cast<int>(part), rows.size, rows.columns);
-          std::lock_guard lock(progress_mutex);
-          done += last - i;
-          if (progress) progress(static_cast<double>(done) / static_cast<double>(leaves));
-          if (good) continue;
-          readable = false;
-          failure.Stop();
-        }
+        BatchRows rows(columns.size(), static_cast<int>(part), sink, reading);
+        rows.Run(connections_[part]->database(), table, columns, ranges[part]);
+        rows.Deliver();
       } catch (...) {
-        failure.Keep();
+        reading->Fail();
       }
     };
-    std::vector<std::thread> threads;
-    for (size_t p = 1; p < parts; ++p) threads.emplace_back(read_part, p);
+    std::vector<std::future<void>> others;
+    for (size_t p = 1; p < ranges.size(); ++p) {
+      others.push_back(std::async(std::launch::async, read_part, p));
+    }
     read_part(0);
-    for (std::thread& thread : threads) thread.join();
-    failure.Rethrow();
-    return readable;
-  }
-
-  void ReadRows(std::string_view table, std::span<const BulkColumn> columns, BulkSink* sink,
-                const std::atomic<bool>* cancelled, const std::function<void(double)>& progress) {
-    std::string list;
-    for (const BulkColumn& column : columns) {
-      if (!list.empty()) list += ", ";
-      list += first().HasColumn(table, column.name) ? fmt::format("\"{}\"", column.name) : "NULL";
-    }
-    const auto expected = static_cast<double>(std::max<int64_t>(1, EstimateRows(table)));
-    Statement statement(first(), fmt::format("SELECT {} FROM main.\"{}\"", list, table));
-    sink->Begin(1);
-    std::vector<std::vector<int64_t>> batch(columns.size());
-    size_t rows = 0, total = 0;
-    const auto deliver = [&] {
-      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-        Throw(Code::kCancelled, "reading was cancelled");
-      }
-      sink->Rows(0, rows, batch);
-      total += rows;
-      if (progress) progress(std::min(1.0, static_cast<double>(total) / expected));
-      rows = 0;
-      for (auto& column : batch) column.clear();
-    };
-    while (statement.Step()) {
-      for (size_t c = 0; c < batch.size(); ++c) {
-        batch[c].push_back(statement.Integer(static_cast<int>(c), kBulkNull));
-      }
-      if (++rows == kRowsPerBatch) deliver();
-    }
-    deliver();
+    for (std::future<void>& other : others) other.wait();
+    reading->Rethrow();
   }
 
   int64_t EstimateRows(std::string_view table) {
@@ -179,16 +164,10 @@ int64_t SliceReader::EstimateRows(std::string_view table) const {
 
 void SliceReader::Read(std::string_view table, std::span<const BulkColumn> columns, BulkSink* sink,
                        const std::atomic<bool>* cancelled, const std::function<void(double)>& progress) {
-  std::vector<std::string_view> names;
-  for (const BulkColumn& column : columns) {
-    names.push_back(column.name);
-    if (column.required && !HasColumn(table, column.name)) {
-      Throw(Code::kDataLoss, "{}: table {} has no column {}; the file is damaged or no trace",
-            impl_->first().path(), table, column.name);
-    }
-  }
-  if (impl_->ReadPages(table, names, sink, cancelled, progress)) return;
-  impl_->ReadRows(table, columns, sink, cancelled, progress);
+  std::vector<ScanColumn> wanted;
+  for (const BulkColumn& column : columns) wanted.push_back({column.name, column.required});
+  Reading reading(static_cast<double>(impl_->EstimateRows(table)), cancelled, progress);
+  impl_->Read(table, wanted, sink, &reading);
 }
 
 int SliceReader::DeviceOf(int64_t global_pid, int device) const {

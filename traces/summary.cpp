@@ -8,6 +8,7 @@
 #include "traces/activity_totals.h"
 #include "traces/bound.h"
 #include "traces/device_usage.h"
+#include "traces/graph_name.h"
 #include "traces/operation_sums.h"
 #include "traces/step_ranges.h"
 #include "traces/table_scan.h"
@@ -58,6 +59,7 @@ class Names {
   std::string Of(int64_t id) const {
     const auto found = names_.find(id);
     if (found != names_.end()) return found->second;
+    if (id < -1) return GraphName(GraphOfNameId(id));
     return id < 0 ? "no name" : fmt::format("string {}", id);
   }
   std::unordered_set<int64_t> OfCommunication() const {
@@ -115,8 +117,9 @@ void FillActivities(const Context& context, const ActivityTotals& totals, const 
     auto& by_name = context.IsHost(device) ? on_hosts : on_gpus;
     for (const auto& [name, time] : of_device.launches.Used()) by_name[name].Merge(time);
   }
-  for (const auto& [name, time] : on_gpus) {
-    summary->gpu_activities.push_back(MakeRow(names.Of(name), "kernel", time));
+  for (const auto& [id, time] : on_gpus) {
+    const std::string name = names.Of(id);
+    summary->gpu_activities.push_back(MakeRow(name, IsGraphName(name) ? "graph" : "kernel", time));
   }
   std::map<std::string, TimeTotals> copies;
   for (const auto& [kind, time] : totals.copies) copies[NvprofCopyName(kind)].Merge(time);
@@ -265,6 +268,14 @@ void FillCapture(const Context& context, Summary* summary) {
   Database& database = context.database;
   if (!context.info.complete) summary->notes.push_back("the trace is incomplete: its writer did not end it");
   if (!context.info.error.empty()) summary->notes.push_back("the run failed: " + context.info.error);
+  int64_t graphs = 0;
+  for (const SummaryRow& row : summary->gpu_activities) graphs += row.type == "graph" ? row.calls : 0;
+  if (graphs > 0) {
+    summary->notes.push_back(
+        fmt::format("{} launches of CUDA graphs are recorded as a whole and count as compute; nsys profile "
+                    "--cuda-graph-trace=node records their kernels and copies",
+                    graphs));
+  }
   if (!context.reader.is_ours()) return;
   if (database.HasTable("LANESCOPE_DROPPED")) {
     TableScan dropped(database, "LANESCOPE_DROPPED", {{"count", true}, {"what"}},
@@ -331,14 +342,9 @@ Summary SummarizeStreaming(const Context& context) {
   TotalsSource source{context.reader.is_ours() ? ProcessFilter(database, context.run) : ProcessFilter(),
                       context.reader.is_ours() ? DeviceNumbers() : DeviceNumbers(database),
                       context.Host(),
-                      {},
+                      {"demangledName", "shortName", "mangledName"},
                       names.OfCommunication()};
-  for (const char* column : {"mangledName", "demangledName", "shortName"}) {
-    if (database.HasColumn("CUPTI_ACTIVITY_KIND_KERNEL", column)) source.name_column = column;
-  }
-  if (context.full_names && database.HasColumn("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName")) {
-    source.name_column = "demangledName";
-  }
+  if (!context.full_names) std::swap(source.name_columns[0], source.name_columns[1]);
   ActivityTotals totals = ComputeTotals(database, source);
   Summary summary;
   summary.run = context.run;

@@ -15,7 +15,7 @@ namespace lanescope {
 
 struct SummaryRow {
   std::string name;
-  std::string type;         // "kernel", "memcpy", "memset", "api"
+  std::string type;         // "kernel", "graph" (a whole CUDA graph), "memcpy", "memset", "api"
   double time_percent = 0;  // of its table's total
   int64_t total_ns = 0, calls = 0, avg_ns = 0, min_ns = 0, max_ns = 0;
 };

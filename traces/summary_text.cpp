@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
+#include "traces/printable.h"
 #include "traces/summary.h"
 
 namespace lanescope {
@@ -31,7 +32,7 @@ void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, st
     *out += fmt::format("{:>16}  {:>6.2f}%  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", i == 0 ? title : "",
                         row.time_percent, FormatNvprofTime(static_cast<double>(row.total_ns)), row.calls,
                         FormatNvprofTime(average), FormatNvprofTime(static_cast<double>(row.min_ns)),
-                        FormatNvprofTime(static_cast<double>(row.max_ns)), row.name);
+                        FormatNvprofTime(static_cast<double>(row.max_ns)), Printable(row.name));
   }
 }
 
@@ -110,8 +111,8 @@ void AppendRanges(const std::vector<RangeRow>& rows, std::string* out) {
                       "Kernels", "Launches", "Copies", "Count", "Bytes");
   for (const RangeRow& row : rows) {
     *out += fmt::format("{:>10}  {:>9}  {:>10}  {:>8}  {:>12}  {}{}\n", Time(row.kernel_ns), row.kernels,
-                        Time(row.copy_ns), row.copies, FormatBytes(row.copy_bytes), row.name,
-                        row.top_kernel.empty() ? "" : fmt::format(" ({})", row.top_kernel));
+                        Time(row.copy_ns), row.copies, FormatBytes(row.copy_bytes), Printable(row.name),
+                        row.top_kernel.empty() ? "" : fmt::format(" ({})", Printable(row.top_kernel)));
   }
 }
 
@@ -125,7 +126,7 @@ void AppendSums(std::string_view title, std::string_view count, std::string_view
   for (const OperationSum& sum : sums) {
     *out += fmt::format(" {:>8.1f}  {:>15}  {:>9}  {:>13.1f}  {:>13.1f}  {:>11}  {:>11}  {:>13.1f}  {}\n",
                         sum.percent, sum.total, sum.count, sum.average, sum.median, sum.min, sum.max,
-                        sum.stddev, sum.name);
+                        sum.stddev, Printable(sum.name));
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace lanescope {
 
-std::string ScanSql(Database& database, std::string_view table, std::initializer_list<ScanColumn> columns) {
+std::string ColumnList(Database& database, std::string_view table, std::span<const ScanColumn> columns) {
   std::string list;
   for (const ScanColumn& column : columns) {
     if (!list.empty()) list += ", ";
@@ -16,10 +16,10 @@ std::string ScanSql(Database& database, std::string_view table, std::initializer
       Throw(Code::kDataLoss, "{}: table {} has no column {}; the file is damaged or no trace",
             database.path(), table, column.name);
     } else {
-      list += fmt::format("NULL AS \"{}\"", column.name);
+      list += "NULL";
     }
   }
-  return fmt::format("SELECT {} FROM main.\"{}\"", list, table);
+  return list;
 }
 
 int64_t TableScan::Within(int column, int64_t low, int64_t high, int64_t fallback) const {

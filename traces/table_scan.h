@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,14 @@
 
 namespace lanescope {
 
-// Times and sizes beyond this are no measurement: 36 years in ns, an exbibyte.
+// Sizes beyond this are no measurement: an exbibyte.
 inline constexpr int64_t kMaxMagnitude = int64_t{1} << 60;
+// Times are ns since the start of a session or, in exports with normalized times, since 1970. Beyond 146
+// years from zero they are none; the difference of any two fits.
+inline constexpr int64_t kMaxTime = (int64_t{1} << 62) - 1;
+inline bool IsTime(const std::optional<int64_t>& time) {
+  return time && *time >= -kMaxTime && *time <= kMaxTime;
+}
 
 inline int64_t AddSaturating(int64_t a, int64_t b) {
   int64_t sum = 0;
@@ -26,8 +33,8 @@ struct ScanColumn {
   bool required = false;  // a table without it throws DataLoss; else it reads as NULL
 };
 
-// "SELECT a, NULL, b FROM table": the columns in the given order.
-std::string ScanSql(Database& database, std::string_view table, std::initializer_list<ScanColumn> columns);
+// The columns in the given order, for a SELECT or a function; NULL for one that the table lacks.
+std::string ColumnList(Database& database, std::string_view table, std::span<const ScanColumn> columns);
 
 class TableScan {
  public:
@@ -36,16 +43,16 @@ class TableScan {
             std::string_view suffix = {})
       : table_(table),
         database_(&database),
-        statement_(database, ScanSql(database, table, columns) + " " + std::string(suffix)) {}
+        statement_(database, "SELECT " + ColumnList(database, table, {columns.begin(), columns.size()}) +
+                                 " FROM main.\"" + table_ + "\" " + std::string(suffix)) {}
 
   bool Next() { return statement_.Step(); }
   // Throw DataLoss for what does not fit. NULL reads as `fallback`.
-  int64_t Time(int column) const { return Within(column, -kMaxMagnitude, kMaxMagnitude, 0); }
+  int64_t Time(int column) const { return Within(column, -kMaxTime, kMaxTime, 0); }
   // Empty for NULL and for what is no time.
   std::optional<int64_t> MaybeTime(int column) const {
     const std::optional<int64_t> time = Maybe(column);
-    if (!time || *time < -kMaxMagnitude || *time > kMaxMagnitude) return std::nullopt;
-    return time;
+    return IsTime(time) ? time : std::nullopt;
   }
   int64_t Size(int column) const { return Within(column, 0, kMaxMagnitude, 0); }
   int Number(int column, int fallback) const {

@@ -20,6 +20,20 @@ constexpr std::string_view kRuns = "LANESCOPE_RUN";
 constexpr std::string_view kActivityTables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                 "CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"};
 
+// A view computes what its author likes, so it is not read; to pass over it in silence would look like a
+// trace without activities.
+void RefuseViews(Database& database) {
+  for (const std::string_view table : kActivityTables) {
+    Statement statement(database, "SELECT 1 FROM main.sqlite_schema WHERE type = 'view' AND name = ?");
+    statement.BindText(1, table);
+    if (!statement.Step()) continue;
+    Throw(Code::kInvalidArgument,
+          "{}: {} is a view, and traces are read from tables; make one of it with: CREATE TABLE .. AS SELECT "
+          "* FROM {}",
+          database.path(), table, table);
+  }
+}
+
 std::string OfRun(int run) { return fmt::format("WHERE runId = {}", run); }
 
 TraceCommand::Kind KindOf(const std::string& name, const std::string& path) {
@@ -163,6 +177,7 @@ class TraceReader::Impl {
             path);
     }
     if (ours) return;
+    RefuseViews(database);
     for (const std::string_view table : kActivityTables) {
       if (database.HasTable(table)) return;
     }

@@ -78,7 +78,7 @@ TEST(TraceReaderTest, RefusesViewsAndMissingRequiredColumns) {
           "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x "
           "FROM n) "
           "SELECT x AS start, x AS end, x AS deviceId, x AS shortName FROM n;");
-  EXPECT_TRUE(TraceReader(view.path()).ReadRun(1).launches.empty());
+  EXPECT_EQ(CodeOfReading(view.path()), Code::kInvalidArgument);
   Database(column.path(), OpenMode::kCreate)
       .Execute(
           "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, deviceId INTEGER, shortName INTEGER)");

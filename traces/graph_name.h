@@ -1,0 +1,24 @@
+// CUDA graphs that a trace records as one activity a launch, instead of kernels and copies one by one.
+// Private to traces/.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lanescope {
+
+inline constexpr std::string_view kGraphNamePrefix = "[CUDA graph ";
+
+// "[CUDA graph 5]".
+inline std::string GraphName(int64_t graph) {
+  return std::string(kGraphNamePrefix) + std::to_string(graph) + "]";
+}
+inline bool IsGraphName(std::string_view name) { return name.starts_with(kGraphNamePrefix); }
+
+// Stands for the name of a graph among ids of StringIds, of which -1 is none. Graph ids have 32 bits.
+inline int64_t GraphNameId(int64_t graph) { return -2 - std::clamp<int64_t>(graph, 0, UINT32_MAX); }
+inline int64_t GraphOfNameId(int64_t id) { return -2 - id; }
+
+}  // namespace lanescope
