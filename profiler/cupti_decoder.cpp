@@ -64,8 +64,7 @@ uint32_t Number(const uint8_t* field) {
 uint32_t Id(uint32_t id) { return id == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? kNoId : id; }
 
 // "GPU-8d4f...": as the driver's tools print it.
-std::string UuidText(const CUuuid& uuid) {
-  std::string text = "GPU-";
+std::string UuidText(const CUuuid& uuid, std::string text = "GPU-") {
   for (int i = 0; i < 16; ++i) {
     char digits[4];
     std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
@@ -347,7 +346,9 @@ void ActivityDecoder::Add<CUpti_ActivityDevice5>(const uint8_t* bytes, ActivityB
   row.clock_hz = uint64_t{record.coreClockRate} * 1000;
   row.id = record.id;
   row.name = Text(record.name, batch);
-  row.uuid = batch->AddText(UuidText(record.uuid));
+  // The instances of one card are devices of their own, and share the card's UUID.
+  const bool instance = record.isMigEnabled != 0 && record.gpuInstanceId != UINT32_MAX;
+  row.uuid = batch->AddText(instance ? UuidText(record.migUuid, "MIG-") : UuidText(record.uuid));
   row.constant_memory = record.constantMemorySize;
   row.l2_bytes = record.l2CacheSize;
   row.threads_per_warp = record.numThreadsPerWarp;

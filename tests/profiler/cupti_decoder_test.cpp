@@ -116,6 +116,10 @@ RecordBuffer EveryKind() {
   device.computeCapabilityMajor = 9;
   for (int i = 0; i < 16; ++i) device.uuid.bytes[i] = static_cast<char>(i * 17);
   buffer.Add(device);
+  device.isMigEnabled = 1;
+  device.gpuInstanceId = 3;
+  for (int i = 0; i < 16; ++i) device.migUuid.bytes[i] = static_cast<char>(i);
+  buffer.Add(device);
 
   auto context = MakeRecord<CUpti_ActivityContext3>(CUPTI_ACTIVITY_KIND_CONTEXT);
   context.contextId = 2;
@@ -201,9 +205,11 @@ TEST_F(CuptiDecoderTest, EveryKindOfRecordBecomesItsRow) {
   ASSERT_EQ(batch.graphs.size(), 1u);
   EXPECT_EQ(batch.graphs[0].graph, 9u);
 
-  ASSERT_EQ(batch.gpus.size(), 1u);
+  ASSERT_EQ(batch.gpus.size(), 2u);
   EXPECT_EQ(batch.texts[batch.gpus[0].name], "NVIDIA Example");
   EXPECT_EQ(batch.texts[batch.gpus[0].uuid], "GPU-00112233-4455-6677-8899-aabbccddeeff");
+  // An instance of the same card.
+  EXPECT_EQ(batch.texts[batch.gpus[1].uuid], "MIG-00010203-0405-0607-0809-0a0b0c0d0e0f");
   EXPECT_EQ(batch.gpus[0].memory_bandwidth, 4800000000000u);
   EXPECT_EQ(batch.gpus[0].clock_hz, 1980000000u);
   ASSERT_EQ(batch.contexts.size(), 1u);
