@@ -9,6 +9,12 @@
 namespace lanescope::gui {
 namespace {
 
+#if IMGUI_VERSION_NUM >= 18700
+constexpr ImGuiKey kKeypadEnter = ImGuiKey_KeypadEnter;
+#else
+constexpr ImGuiKey kKeypadEnter = ImGuiKey_KeyPadEnter;
+#endif
+
 // The keys that ImGui's own widgets use.
 constexpr std::pair<int, ImGuiKey> kWidgetKeys[] = {
     {GLFW_KEY_TAB, ImGuiKey_Tab},
@@ -26,7 +32,7 @@ constexpr std::pair<int, ImGuiKey> kWidgetKeys[] = {
     {GLFW_KEY_SPACE, ImGuiKey_Space},
     {GLFW_KEY_ENTER, ImGuiKey_Enter},
     {GLFW_KEY_ESCAPE, ImGuiKey_Escape},
-    {GLFW_KEY_KP_ENTER, ImGuiKey_KeyPadEnter},
+    {GLFW_KEY_KP_ENTER, kKeypadEnter},
     {GLFW_KEY_A, ImGuiKey_A},
     {GLFW_KEY_C, ImGuiKey_C},
     {GLFW_KEY_V, ImGuiKey_V},
