@@ -1,0 +1,104 @@
+// The rows of the activity tables, sorted into lanes while they are read. Part of activity_scan.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gui/activity_origins.h"
+#include "gui/run_builder.h"
+#include "traces/copy_class.h"
+#include "traces/slice_reader.h"
+
+namespace lanescope::gui {
+
+// A lane while it is collected: device numbers are the trace's.
+struct LaneKey {
+  int run = 0;
+  LaneRole role = LaneRole::kCompute;
+  int device = 0, peer = -1;
+  int stream = -1;  // foreign traces have a lane a stream
+  auto operator<=>(const LaneKey&) const = default;
+};
+
+// Collects slices by part and lane. Ops that are not nodes of the graph are numbered -2, -3, ... by part
+// until all parts are there.
+class LaneSink : public BulkSink {
+ public:
+  using TextPair = std::pair<int64_t, int64_t>;  // name, short name; ids of StringIds
+  struct Part {
+    std::map<LaneKey, RawLane::Piece> lanes;
+    const LaneKey* last_key = nullptr;
+    RawLane::Piece* last = nullptr;
+    std::map<TextPair, int32_t> pairs;
+    std::vector<TextPair> pair_list;
+    std::vector<std::pair<int64_t, int32_t>> pair_of_name;  // by name, if small: (short name, pair)
+    std::vector<int64_t> invalid;                           // by run
+  };
+
+  // All three must outlive it.
+  LaneSink(const std::vector<RunFrame>& frames, const Origins& origins, SliceReader* reader)
+      : frames_(frames), origins_(origins), reader_(reader) {}
+
+  void Begin(int parts) override;
+  std::vector<Part>& parts() { return parts_; }
+
+ protected:
+  static void Add(Part& part, const LaneKey& key, const RawSlice& slice) {
+    PieceOf(part, key).slices.push_back(slice);
+  }
+  static void Add(Part& part, const LaneKey& key, const RawSlice& slice, int64_t bytes) {
+    RawLane::Piece& piece = PieceOf(part, key);
+    piece.slices.push_back(slice);
+    piece.bytes.push_back(bytes);
+  }
+  // The run's own number for a pair of texts, until parts are joined.
+  static int32_t PairOf(Part& part, int64_t name, int64_t op);
+  // The node that the slice's command runs; -1: none is known.
+  int32_t NodeOp(int run, const RawSlice& slice) const;
+  // False: the row is no activity of a shown run.
+  bool ReadShared(Part& part, Columns columns, size_t i, int* run, RawSlice* slice, int* device) const;
+  int StreamOf(int run, int64_t stream) const;
+
+  const std::vector<RunFrame>& frames_;
+  const Origins& origins_;
+
+ private:
+  static RawLane::Piece& PieceOf(Part& part, const LaneKey& key);
+
+  SliceReader* reader_;
+  std::vector<Part> parts_;
+};
+
+class KernelSink : public LaneSink {
+ public:
+  static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
+  static std::vector<BulkColumn> Wanted();
+  using LaneSink::LaneSink;
+  void Rows(int number, size_t rows, Columns columns) override;
+};
+
+class CopySink : public LaneSink {
+ public:
+  static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
+  static std::vector<BulkColumn> Wanted();
+  using LaneSink::LaneSink;
+  void Rows(int number, size_t rows, Columns columns) override;
+
+ private:
+  CopyRoute RouteOf(Columns columns, size_t i, int run, int device) const;
+};
+
+class MemsetSink : public LaneSink {
+ public:
+  static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_MEMSET";
+  static constexpr int64_t kName = -100;  // stands for the name of every memory set
+  static std::vector<BulkColumn> Wanted();
+  using LaneSink::LaneSink;
+  void Rows(int number, size_t rows, Columns columns) override;
+};
+
+}  // namespace lanescope::gui
