@@ -13,6 +13,7 @@
 #include "sims/calibrate.h"
 #include "sims/cost_table.h"
 #include "sims/predict.h"
+#include "sims/step_samples.h"
 #include "traces/trace_reader.h"
 #include "traces/trace_writer.h"
 
@@ -27,14 +28,6 @@ struct MachineMeasurement {
 };
 // Some seconds; ends with Cancelled soon after Ctrl-C.
 MachineMeasurement MeasureMachine(const Machine& machine);
-
-// What a measured run contributes to a cost table.
-struct CalibrationInput {
-  std::vector<OpSample> ops;
-  std::vector<CopySample> copies;
-  GapModel gaps;
-  double common_spread = 0;
-};
 
 // Recorded steps [first, end).
 struct StepRange {

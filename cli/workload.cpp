@@ -9,6 +9,7 @@
 #include "cli/external_strategy.h"
 #include "core/error.h"
 #include "core/graph_io.h"
+#include "core/step_request.h"
 #include "exec/cuda_module.h"
 #include "exec/gpu_machine.h"
 
@@ -154,7 +155,8 @@ Workload::Workload(const std::string& path, const StepOptions& options, Unconfig
   }
   if (spec_.fetches.empty() && spec_.targets.empty()) {
     if (unconfigured == Unconfigured::kWholeGraph) {
-      ConfigureWholeGraph();
+      for (const std::string& note : ConfigureWholeGraph(graph_, &spec_))
+        fmt::print(stderr, "note: {}; a run configuration or --feed says it better\n", note);
     } else {
       Throw(Code::kInvalidArgument,
             "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
@@ -165,58 +167,13 @@ Workload::Workload(const std::string& path, const StepOptions& options, Unconfig
   placer_.soft_placement = !options.no_soft_placement;
 }
 
-// Targets are the nodes whose results nobody uses.
-void Workload::ConfigureWholeGraph() {
-  const GraphInfo info = InferGraph(graph_, StepCompileRequest().feeds);
-  std::vector<char> used(static_cast<size_t>(graph_.num_nodes()), 0);
-  for (const Node& node : graph_.nodes()) {
-    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = 1;
-    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = 1;
-  }
-  for (int id = 0; id < graph_.num_nodes(); ++id) {
-    const Node& node = graph_.node(id);
-    if (!used[static_cast<size_t>(id)]) spec_.targets.push_back(node.name);
-    const bool placeholder = node.op == "Placeholder" || node.op == "PlaceholderV2";
-    const bool fed = std::any_of(spec_.feeds.begin(), spec_.feeds.end(), [&](const auto& feed) {
-      return WithoutFirstOutput(feed.first) == node.name;
-    });
-    if (!placeholder || fed) continue;
-    const TensorInfo& output = info.of({id, 0});
-    if (!output.shape.known_rank()) continue;
-    FeedSpec feed;
-    feed.dtype = output.dtype;
-    feed.shape = output.shape;
-    for (int i = 0; i < feed.shape.rank(); ++i) {
-      if (!IsExact(feed.shape[i])) feed.shape.set_dim(i, 1);
-    }
-    if (!output.shape.IsExact()) {
-      fmt::print(stderr,
-                 "note: '{}' of shape {} is taken as {}; a run configuration or --feed says it better\n",
-                 node.name, output.shape.ToString(), feed.shape.ToString());
-    }
-    spec_.feeds[node.name] = std::move(feed);
-  }
-}
-
 exec::RunRequest Workload::StepRequest(int64_t step) const {
   return {MakeFeeds(spec_, step), spec_.fetches, spec_.targets};
 }
 
 exec::RunRequest Workload::InitRequest() const { return {{}, {}, spec_.init}; }
 
-CompileRequest Workload::StepCompileRequest() const {
-  CompileRequest request;
-  for (const auto& [name, feed] : spec_.feeds) {
-    TensorInfo info;
-    info.dtype = feed.dtype;
-    info.shape = feed.shape;
-    request.feeds.emplace_back(graph_.FindEndpoint(name), info);
-  }
-  for (const std::string& fetch : spec_.fetches) request.fetches.push_back(graph_.FindEndpoint(fetch));
-  for (const std::string& target : spec_.targets)
-    request.fetches.push_back({graph_.FindEndpoint(target).node, -1});
-  return request;
-}
+CompileRequest Workload::StepCompileRequest() const { return StepRequestOf(graph_, spec_); }
 
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options) {

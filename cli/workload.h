@@ -87,8 +87,6 @@ class Workload {
   const exec::CudaOptions& cuda() const { return cuda_; }
 
  private:
-  void ConfigureWholeGraph();
-
   std::string name_;
   Graph graph_;
   RunSpec spec_;

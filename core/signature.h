@@ -15,4 +15,11 @@ namespace lanescope {
 std::string OpSignature(const Node& node, std::span<const TensorInfo> inputs,
                         std::span<const TensorInfo> outputs);
 
+// What is known of the work of a launch without its graph.
+struct SignedWork {
+  std::string signature;  // OpSignature; empty: unknown
+  std::string op;
+  OpWork work;
+};
+
 }  // namespace lanescope

@@ -3,39 +3,12 @@
 #include <filesystem>
 
 #include "core/graph_io.h"
+#include "core/step_request.h"
 
 namespace lanescope::gui {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> UnusedNodes(const Graph& graph) {
-  std::vector<char> used(static_cast<size_t>(graph.num_nodes()), 0);
-  for (const Node& node : graph.nodes()) {
-    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = 1;
-    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = 1;
-  }
-  std::vector<std::string> names;
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    if (!used[static_cast<size_t>(id)]) names.push_back(graph.node(id).name);
-  }
-  return names;
-}
-
-CompileRequest RequestOf(const Graph& graph, const RunSpec& spec) {
-  CompileRequest request;
-  for (const auto& [name, feed] : spec.feeds) {
-    TensorInfo info;
-    info.dtype = feed.dtype;
-    info.shape = feed.shape;
-    request.feeds.emplace_back(graph.FindEndpoint(name), info);
-  }
-  for (const std::string& fetch : spec.fetches) request.fetches.push_back(graph.FindEndpoint(fetch));
-  for (const std::string& target : spec.targets) {
-    request.fetches.push_back({graph.FindEndpoint(target).node, -1});
-  }
-  return request;
-}
 
 }  // namespace
 
@@ -44,8 +17,8 @@ std::shared_ptr<const StepGraph> ReadStepGraph(const std::string& path) {
   made->path = path;
   made->graph = ReadGraph(path);
   made->spec = ReadRunSpecBeside(path);
-  if (made->spec.fetches.empty() && made->spec.targets.empty()) made->spec.targets = UnusedNodes(made->graph);
-  made->request = RequestOf(made->graph, made->spec);
+  if (made->spec.fetches.empty() && made->spec.targets.empty()) ConfigureWholeGraph(made->graph, &made->spec);
+  made->request = StepRequestOf(made->graph, made->spec);
   made->info = InferGraph(made->graph, made->request.feeds);
   return made;
 }

@@ -25,8 +25,8 @@ struct StepGraph {
   StepGraph& operator=(const StepGraph&) = delete;
 };
 
-// Reads the graph and the run configuration beside it. Without one, the targets are the nodes of which nobody
-// uses the result. Throws what ReadGraph, ReadRunSpecBeside and InferGraph throw.
+// Reads the graph and the run configuration beside it; without one the step is the whole graph. Throws what
+// ReadGraph, ReadRunSpecBeside and InferGraph throw.
 std::shared_ptr<const StepGraph> ReadStepGraph(const std::string& path);
 
 // Where a graph of that file name may be: the trace's folder and its parents, the working directory, each

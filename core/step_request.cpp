@@ -1,0 +1,71 @@
+#include "core/step_request.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/op.h"
+
+namespace lanescope {
+namespace {
+
+bool IsFed(const RunSpec& spec, const std::string& node) {
+  // "x:0" and "x" are one tensor.
+  return spec.feeds.count(node) > 0 || spec.feeds.count(node + ":0") > 0;
+}
+
+std::vector<std::string> UnusedNodes(const Graph& graph) {
+  std::vector<char> used(static_cast<size_t>(graph.num_nodes()), 0);
+  for (const Node& node : graph.nodes()) {
+    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = 1;
+    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = 1;
+  }
+  std::vector<std::string> names;
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    if (!used[static_cast<size_t>(id)]) names.push_back(graph.node(id).name);
+  }
+  return names;
+}
+
+}  // namespace
+
+CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec) {
+  CompileRequest request;
+  for (const auto& [name, feed] : spec.feeds) {
+    TensorInfo info;
+    info.dtype = feed.dtype;
+    info.shape = feed.shape;
+    request.feeds.emplace_back(graph.FindEndpoint(name), info);
+  }
+  for (const std::string& fetch : spec.fetches) request.fetches.push_back(graph.FindEndpoint(fetch));
+  for (const std::string& target : spec.targets)
+    request.fetches.push_back({graph.FindEndpoint(target).node, -1});
+  return request;
+}
+
+std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec) {
+  const GraphInfo info = InferGraph(graph, StepRequestOf(graph, *spec).feeds);
+  std::vector<std::string> notes;
+  for (std::string& name : UnusedNodes(graph)) spec->targets.push_back(std::move(name));
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    const Node& node = graph.node(id);
+    const bool placeholder = node.op == "Placeholder" || node.op == "PlaceholderV2";
+    if (!placeholder || IsFed(*spec, node.name)) continue;
+    const TensorInfo& output = info.of({id, 0});
+    if (!output.shape.known_rank()) continue;
+    FeedSpec feed;
+    feed.dtype = output.dtype;
+    feed.shape = output.shape;
+    for (int i = 0; i < feed.shape.rank(); ++i) {
+      if (!IsExact(feed.shape[i])) feed.shape.set_dim(i, 1);
+    }
+    if (!output.shape.IsExact()) {
+      notes.push_back(fmt::format("'{}' of shape {} is taken as {}", node.name, output.shape.ToString(),
+                                  feed.shape.ToString()));
+    }
+    spec->feeds[node.name] = std::move(feed);
+  }
+  return notes;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,48 @@
+#include "sims/step_samples.h"
+
+#include "sims/fetch_cost.h"
+#include "sims/measured_steps.h"
+
+namespace lanescope {
+
+CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
+                           std::span<const Event> events, const Machine& machine, int warmup_steps) {
+  const auto steps = GroupSteps(schedule, events, warmup_steps);
+  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
+  CalibrationInput input;
+  for (const Event& event : events) {
+    if (event.kind != EventKind::kCommand || event.step < warmup_steps) continue;
+    const auto c = static_cast<size_t>(event.command);
+    const Command& command = schedule.commands[c];
+    const int64_t ns = event.end_ns - event.start_ns;
+    if (command.kind == CommandKind::kLaunch) {
+      if (work[c].signature.empty()) continue;
+      const DeviceSpec& device = machine.device(schedule.queues[static_cast<size_t>(command.queue)].device);
+      input.ops.push_back(
+          {work[c].signature, work[c].op, CostDevice(device), work[c].work, ns, event.step, fetched[c]});
+    } else if (command.kind == CommandKind::kCopy) {
+      input.copies.push_back(
+          {schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
+    }
+  }
+  input.gaps = EstimateGaps(schedule, machine, steps);
+  input.common_spread = EstimateCommonSpread(steps);
+  return input;
+}
+
+void AddSamples(const CalibrationInput& from, CalibrationInput* to) {
+  to->ops.insert(to->ops.end(), from.ops.begin(), from.ops.end());
+  to->copies.insert(to->copies.end(), from.copies.begin(), from.copies.end());
+}
+
+CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,
+                   const std::string& calibrated_on) {
+  CostTable table = CalibrateCosts(WithoutFetches(input.ops, fetches), input.copies, machine, 0);
+  table.calibrated_on = calibrated_on;
+  table.gaps = input.gaps;
+  table.common_spread = input.common_spread;
+  table.fetches = fetches;
+  return table;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,36 @@
+// What recorded steps contribute to a cost table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/event.h"
+#include "core/machine.h"
+#include "core/schedule.h"
+#include "core/signature.h"
+#include "sims/calibrate.h"
+
+namespace lanescope {
+
+struct CalibrationInput {
+  std::vector<OpSample> ops;
+  std::vector<CopySample> copies;
+  GapModel gaps;
+  double common_spread = 0;
+};
+
+// Samples of every launch and copy among the events, from step `warmup_steps` on, and the gaps between them.
+// `work`: by command; launches of unknown work are no samples. Throws what GroupSteps throws.
+CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
+                           std::span<const Event> events, const Machine& machine, int warmup_steps = 0);
+
+// Adds the samples of other steps; the gaps stay.
+void AddSamples(const CalibrationInput& from, CalibrationInput* to);
+
+// `fetches`, which may be empty, is taken out of the samples and stands in the table beside them. No
+// interference.
+CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,
+                   const std::string& calibrated_on);
+
+}  // namespace lanescope

@@ -1,0 +1,124 @@
+#include "traces/recorded_schedule.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+
+namespace lanescope {
+namespace {
+
+// The trace numbers devices in its own way; names tell which is which.
+class DeviceNumbers {
+ public:
+  DeviceNumbers(const TraceRun& run, const Machine& machine) {
+    numbers_[kHostDevice] = machine.host();
+    for (const TraceDevice& device : run.devices) numbers_[device.id] = machine.FindDevice(device.name);
+  }
+  int Of(const TraceCommand& command, int device) const {
+    const auto found = numbers_.find(device);
+    if (found == numbers_.end() || found->second < 0)
+      Throw(Code::kDataLoss, "command {} is on a device that the run's machine lacks", command.id);
+    return found->second;
+  }
+
+ private:
+  std::map<int, int> numbers_;
+};
+
+int AddEnd(int device, Schedule* schedule) {
+  Value value;
+  value.device = device;
+  schedule->values.push_back(std::move(value));
+  schedule->operands.push_back(static_cast<int>(schedule->values.size()) - 1);
+  return static_cast<int>(schedule->operands.size()) - 1;
+}
+
+void AddCommands(const TraceRun& run, int number, const Machine& machine, RecordedSchedule* recorded) {
+  const DeviceNumbers devices(run, machine);
+  std::map<int, std::string> op_of_node;
+  for (const TraceNode& node : run.nodes) op_of_node.emplace(node.id, node.op);
+  Schedule& schedule = recorded->schedule;
+  std::map<int, int> queues;  // the trace's queue number -> its place here
+  for (const TraceCommand& from : run.commands) {
+    if (from.schedule != number) continue;
+    if (from.id != static_cast<int>(schedule.commands.size()))
+      Throw(Code::kDataLoss, "the run's commands are not numbered one after the other at {}", from.id);
+    Command command;
+    command.kind = static_cast<CommandKind>(from.kind);
+    const auto [queue, added] = queues.try_emplace(from.queue, static_cast<int>(schedule.queues.size()));
+    if (added) {
+      Queue lane;
+      lane.device = devices.Of(from, from.device);
+      lane.kind = from.kind == TraceCommand::Kind::kCopy ? QueueKind::kCopyOut : QueueKind::kCompute;
+      schedule.queues.push_back(lane);
+    }
+    command.queue = queue->second;
+    command.node = from.node;
+    command.rank = from.rank;
+    command.bytes = from.bytes;
+    SignedWork work;
+    if (from.kind == TraceCommand::Kind::kCopy) {
+      command.inputs = AddEnd(devices.Of(from, from.src), &schedule);
+      command.outputs = AddEnd(devices.Of(from, from.dst), &schedule);
+      command.num_inputs = command.num_outputs = 1;
+    } else if (from.kind == TraceCommand::Kind::kLaunch && from.signature >= 0) {
+      const auto op = op_of_node.find(from.node);
+      work = {run.Text(from.signature), op == op_of_node.end() ? "" : op->second, {from.flops, from.bytes}};
+    }
+    schedule.commands.push_back(command);
+    recorded->work.push_back(std::move(work));
+  }
+}
+
+void AddDependencies(const TraceRun& run, int number, Schedule* schedule) {
+  const size_t size = schedule->commands.size();
+  std::vector<std::vector<int>> successors(size);
+  schedule->num_predecessors.assign(size, 0);
+  for (const TraceDependency& edge : run.dependencies) {
+    if (edge.schedule != number) continue;
+    if (edge.from < 0 || edge.to <= edge.from || static_cast<size_t>(edge.to) >= size)
+      Throw(Code::kDataLoss, "a dependency of the run names a command that it lacks");
+    successors[static_cast<size_t>(edge.from)].push_back(edge.to);
+    ++schedule->num_predecessors[static_cast<size_t>(edge.to)];
+  }
+  schedule->first_successor.push_back(0);
+  for (const auto& list : successors) {
+    schedule->successors.insert(schedule->successors.end(), list.begin(), list.end());
+    schedule->first_successor.push_back(static_cast<int>(schedule->successors.size()));
+  }
+}
+
+std::vector<Event> EventsOf(const TraceRun& run, int number, size_t commands) {
+  std::vector<Event> events;
+  const auto add = [&](const auto& activity, int64_t bytes) {
+    if (activity.schedule != number || activity.command < 0) return;
+    if (static_cast<size_t>(activity.command) >= commands)
+      Throw(Code::kDataLoss, "an activity of the run names a command that it lacks");
+    events.push_back({activity.start_ns, activity.end_ns, bytes, activity.command, activity.step, number,
+                      EventKind::kCommand});
+  };
+  for (const TraceLaunch& launch : run.launches) add(launch, 0);
+  for (const TraceCopy& copy : run.copies) add(copy, copy.bytes);
+  for (const TraceStep& step : run.steps)
+    events.push_back({step.start_ns, step.end_ns, 0, -1, step.step, number, EventKind::kStep});
+  return events;
+}
+
+}  // namespace
+
+RecordedSchedule ReadSchedule(const TraceRun& run, int number, const Machine& machine) {
+  RecordedSchedule recorded;
+  AddCommands(run, number, machine, &recorded);
+  AddDependencies(run, number, &recorded.schedule);
+  recorded.events = EventsOf(run, number, recorded.schedule.commands.size());
+  return recorded;
+}
+
+int NumSchedules(const TraceRun& run) {
+  int last = -1;
+  for (const TraceCommand& command : run.commands) last = std::max(last, command.schedule);
+  return last + 1;
+}
+
+}  // namespace lanescope
