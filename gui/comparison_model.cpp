@@ -104,7 +104,7 @@ StepParts PartsOf(const lanescope::StepParts& parts) {
   return {parts.compute_ns, parts.transfer_ns, parts.waiting_ns, parts.contention_ns};
 }
 
-// "12% longer than".
+// Which takes longer, and the part of the step that makes it so.
 std::string Verdict(const DiffRequest& request, const RunDiff& diff) {
   const RunData &a = *request.a_run, &b = *request.b_run;
   if (a.step_ns <= 0 || b.step_ns <= 0) return "one of the runs has no activities";
@@ -114,15 +114,23 @@ std::string Verdict(const DiffRequest& request, const RunDiff& diff) {
   if (!diff.a_parts.has_value() || !diff.b_parts.has_value()) return text;
   const StepParts change_of = *diff.b_parts - *diff.a_parts;
   const std::pair<double, const char*> parts[] = {{change_of.compute_ns, "compute"},
-                                                  {change_of.transfer_ns, "transfers"},
+                                                  {change_of.transfer_ns, "transfer"},
                                                   {change_of.waiting_ns, "waiting"},
                                                   {change_of.contention_ns, "contention"}};
-  const auto* most = std::max_element(std::begin(parts), std::end(parts), [](const auto& x, const auto& y) {
-    return std::abs(x.first) < std::abs(y.first);
-  });
-  if (most->first == 0) return text;
-  return text + fmt::format("; most of it is {}: {}{}", most->second, most->first > 0 ? "+" : "",
-                            TimeText(std::llround(most->first)));
+  // The part that did most for the change, and what worked against it.
+  const auto [least, most] = std::minmax_element(std::begin(parts), std::end(parts));
+  const bool longer = b.step_ns >= a.step_ns;
+  const auto &lead = longer ? *most : *least, &other = longer ? *least : *most;
+  constexpr double kWorthTelling = 0.2;
+  const auto tell = [&](const char* glue, const std::pair<double, const char*>& part) {
+    text += fmt::format("{}{} {} {}", glue, part.second, part.first > 0 ? "adds" : "saves",
+                        TimeText(std::llround(std::abs(part.first))));
+  };
+  if (longer ? lead.first <= 0 : lead.first >= 0) return text;
+  tell("; ", lead);
+  if (lead.first * other.first < 0 && std::abs(other.first) > kWorthTelling * std::abs(lead.first))
+    tell(", ", other);
+  return text;
 }
 
 bool IsPrediction(const RunData& run) {

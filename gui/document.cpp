@@ -78,7 +78,10 @@ class Document::Impl {
     }
     if (editor.Poll()) changed = true;
     const std::string measured = editor.TakeMeasuredTrace();
-    if (!measured.empty()) Open(measured);
+    if (!measured.empty()) {
+      Open(measured);
+      measured_file_ = Normalised(measured);
+    }
     return changed;
   }
 
@@ -119,9 +122,20 @@ class Document::Impl {
     return false;
   }
 
+  // Runs stand in the order of their files, whichever was read first.
+  size_t PlaceFor(const OpenFile& file) const {
+    int last = -1;
+    for (const OpenFile& each : files) {
+      for (const RunKey run : each.runs) last = std::max(last, timeline.IndexOf(run));
+      if (&each == &file) break;
+    }
+    return static_cast<size_t>(last + 1);
+  }
+
   // Runs that were shown before keep their place and key.
   void Take(std::vector<std::shared_ptr<const RunData>> runs, OpenFile* file) {
-    std::vector<RunKey> kept;
+    const size_t place = PlaceFor(*file);
+    std::vector<RunKey> kept, added;
     for (auto& run : runs) {
       RunKey key = 0;
       for (const RunKey old : file->runs) {
@@ -130,10 +144,16 @@ class Document::Impl {
       }
       if (key == 0) {
         key = timeline.Add(std::move(run));
+        added.push_back(key);
       } else {
         timeline.Replace(key, std::move(run));
       }
       kept.push_back(key);
+    }
+    for (size_t i = 0; i < added.size(); ++i) timeline.Move(added[i], place + i);
+    if (file->path == measured_file_) {
+      measured_file_.clear();
+      editor.PlaceMeasured(added);
     }
     const std::vector<RunKey> before = std::exchange(file->runs, kept);
     for (const RunKey old : before) {
@@ -143,6 +163,7 @@ class Document::Impl {
 
   const std::function<void()> wake_;
   std::vector<std::unique_ptr<TraceLoad>> loads_, stopped_;
+  std::string measured_file_;  // read again for what was measured; empty: none
 
  public:
   WhatIfEditor editor;  // last: refers to the timeline
@@ -210,11 +231,13 @@ void Document::ResetMachine(RunKey base) {
     auto edit = std::make_shared<WhatIfEdit>(from);
     edit->machine = of.start.machine;
     edit->speed = of.start.speed;
+    edit->gesture.clear();
     edit->text = "reset the machine";
     return std::shared_ptr<const WhatIfEdit>(std::move(edit));
   });
 }
 
+void Document::EndGesture() { impl_->editor.EndGesture(); }
 void Document::Undo() { impl_->editor.Undo(); }
 void Document::Redo() { impl_->editor.Redo(); }
 void Document::KeepResult() { impl_->editor.KeepResult(); }

@@ -34,12 +34,13 @@ struct EditableLink {
 struct WhatIfView {
   RunKey base = 0;         // the run that is edited
   RunKey result = 0;       // the newest simulated run; 0: none yet
+  RunKey measured = 0;     // the newest that was run from here; 0: none yet
   bool preparing = false;  // graph, calibration and base simulation are being made
   bool simulating = false;
   bool measuring = false;
   double measure_progress = 0;  // 0..1
   std::string problem;          // why there is no what-if or why the last edit was refused; one line
-  std::string note;             // "calibrated on run 1", "uncalibrated: ..."
+  std::string note;             // "calibrated on run 1; without interference", "uncalibrated: ..."
   std::string graph_path;
   std::vector<EditableDevice> devices;
   std::vector<EditableLink> links;
@@ -49,6 +50,8 @@ struct WhatIfView {
   std::string undo_text, redo_text;  // "move 4 ops to GPU:1"
   int64_t base_step_ns = 0;          // predicted for the unedited placement on the unedited machine
   int64_t step_ns = 0;               // predicted for the edited one
+  // Nine in ten steps of the edited one; 0: not known, or not yet (it comes after the value).
+  int64_t step_low_ns = 0, step_high_ns = 0;
   double change() const {
     return base_step_ns > 0 ? static_cast<double>(step_ns) / static_cast<double>(base_step_ns) - 1 : 0;
   }
@@ -99,6 +102,8 @@ class Document {
   void SetLinkBandwidth(RunKey base, int link, double bytes_per_second);
   void SetDeviceSpeed(RunKey base, int device, double speed);
   void ResetMachine(RunKey base);
+  // Changes of one bandwidth or speed are one for Undo until here: the slider was let go.
+  void EndGesture();
   void Undo();
   void Redo();
   // The result stays as a run of its own; the next edit makes another one.

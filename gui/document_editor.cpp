@@ -15,7 +15,8 @@ WhatIfEditor::WhatIfEditor(Timeline* timeline, std::function<void()> wake)
     : timeline_(timeline),
       wake_(std::move(wake)),
       preparer_(PrepareWhatIf, wake_),
-      simulator_(SimulateEdit, wake_) {}
+      simulator_(SimulateEdit, wake_),
+      interval_(AddInterval, wake_) {}
 
 void WhatIfEditor::Begin(RunKey run) {
   if (view_.base == run && (base_ != nullptr || view_.preparing)) return;
@@ -39,6 +40,7 @@ void WhatIfEditor::Prepare(const std::string& graph_path) {
 void WhatIfEditor::End() {
   preparer_.Cancel();
   simulator_.Cancel();
+  interval_.Cancel();
   base_.reset();
   edits_.clear();
   position_ = 0;
@@ -60,7 +62,9 @@ void WhatIfEditor::UseGraph(RunKey run, const std::string& path) {
   Prepare(path);
 }
 
-bool WhatIfEditor::busy() const { return preparer_.busy() || simulator_.busy() || view_.measuring; }
+bool WhatIfEditor::busy() const {
+  return preparer_.busy() || simulator_.busy() || interval_.busy() || view_.measuring;
+}
 
 bool WhatIfEditor::Poll() {
   bool changed = false;
@@ -83,6 +87,11 @@ bool WhatIfEditor::Poll() {
     view_.problem = error;
     changed = true;
   }
+  if (auto result = interval_.Take()) {
+    TakeInterval(std::move(*result));
+    changed = true;
+  }
+  interval_.TakeError();  // the value stands without it
   if (measurement_ != nullptr) {
     const double progress = measurement_->progress();
     changed = changed || progress != view_.measure_progress;
@@ -106,6 +115,7 @@ void WhatIfEditor::TakePrepared(std::shared_ptr<const WhatIfBase> base) {
   view_.base_step_ns = base_->start_step_ns;
   view_.step_ns = base_->start_step_ns;
   UpdateView();
+  RequestInterval(base_->start_run);
   for (const Edit& edit : std::exchange(waiting_, {})) ApplyNow(edit);
 }
 
@@ -127,7 +137,10 @@ void WhatIfEditor::ApplyNow(const Edit& edit) {
     view_.problem = error.message();
     return;
   }
-  edits_.resize(position_ + 1);
+  const std::string& gesture = edits_[position_]->gesture;
+  const bool same = in_gesture_ && position_ > 0 && !gesture.empty() && gesture == next->gesture;
+  in_gesture_ = true;
+  edits_.resize(same ? position_ : position_ + 1);
   edits_.push_back(std::move(next));
   if (edits_.size() > kMaxEdits) edits_.erase(edits_.begin() + 1);
   position_ = edits_.size() - 1;
@@ -137,6 +150,7 @@ void WhatIfEditor::ApplyNow(const Edit& edit) {
 
 void WhatIfEditor::Undo() {
   if (position_ == 0) return;
+  in_gesture_ = false;
   --position_;
   view_.problem.clear();
   Simulate();
@@ -144,6 +158,7 @@ void WhatIfEditor::Undo() {
 
 void WhatIfEditor::Redo() {
   if (position_ + 1 >= edits_.size()) return;
+  in_gesture_ = false;
   ++position_;
   view_.problem.clear();
   Simulate();
@@ -151,6 +166,8 @@ void WhatIfEditor::Redo() {
 
 void WhatIfEditor::Simulate() {
   ++view_.edit;
+  interval_.Cancel();
+  view_.step_low_ns = view_.step_high_ns = 0;
   UpdateView();
   if (position_ == 0) {
     // Back where it began: known already.
@@ -159,6 +176,7 @@ void WhatIfEditor::Simulate() {
     view_.simulated_edit = view_.edit;
     view_.step_ns = base_->start_step_ns;
     if (view_.result != 0) ShowRun(base_->start_run);
+    RequestInterval(base_->start_run);
     return;
   }
   view_.simulating = true;
@@ -171,7 +189,21 @@ void WhatIfEditor::TakeResult(SimulateResult result) {
   view_.simulated_edit = result.number;
   view_.last_simulation_ms = result.took_ms;
   view_.step_ns = result.run->step_ns;
-  ShowRun(std::move(result.run));
+  ShowRun(result.run);
+  RequestInterval(std::move(result.run));
+}
+
+void WhatIfEditor::RequestInterval(std::shared_ptr<const RunData> run) {
+  interval_of_ = view_.result;
+  interval_.Submit(
+      {{base_, edits_[position_], view_.edit, std::chrono::steady_clock::now()}, std::move(run)});
+}
+
+void WhatIfEditor::TakeInterval(SimulateResult result) {
+  if (base_ == nullptr || result.number != view_.edit) return;
+  view_.step_low_ns = result.run->step_low_ns;
+  view_.step_high_ns = result.run->step_high_ns;
+  if (timeline_->Find(interval_of_) != nullptr) timeline_->Replace(interval_of_, std::move(result.run));
 }
 
 void WhatIfEditor::ShowRun(std::shared_ptr<const RunData> run) {
@@ -190,6 +222,9 @@ void WhatIfEditor::UpdateView() {
   const WhatIfEdit& edit = *edits_[position_];
   const WhatIfEdit& start = base_->start;
   view_.note = base_->calibration.note;
+  // A trace holds runs, not microbenchmarks.
+  if (base_->calibration.calibrated && base_->settings.interference == nullptr)
+    view_.note += "; without interference";
   view_.graph_path = base_->graph->path;
   view_.can_undo = position_ > 0;
   view_.can_redo = position_ + 1 < edits_.size();
@@ -235,6 +270,18 @@ void WhatIfEditor::Measure(const MeasureOptions& options) {
 
 void WhatIfEditor::CancelMeasurement() {
   if (measurement_ != nullptr) measurement_->Cancel();
+}
+
+void WhatIfEditor::PlaceMeasured(std::vector<RunKey> runs) {
+  std::reverse(runs.begin(), runs.end());
+  const RunKey after = timeline_->Find(view_.result) != nullptr ? view_.result : view_.base;
+  const int at = timeline_->IndexOf(after);
+  if (at < 0) return;
+  for (size_t i = 0; i < runs.size(); ++i) timeline_->Move(runs[i], static_cast<size_t>(at) + 1 + i);
+  for (const RunKey run : runs) {
+    const RunKind kind = timeline_->Find(run)->data->kind;
+    if (kind == RunKind::kEmulated || kind == RunKind::kHardware) view_.measured = run;
+  }
 }
 
 std::string WhatIfEditor::TakeMeasuredTrace() { return std::exchange(measured_trace_, std::string()); }

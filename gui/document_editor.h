@@ -31,6 +31,7 @@ class WhatIfEditor {
   using Edit = std::function<std::shared_ptr<const WhatIfEdit>(const WhatIfBase&, const WhatIfEdit&,
                                                                std::string* note)>;
   void Apply(Edit edit);
+  void EndGesture() { in_gesture_ = false; }
   void Undo();
   void Redo();
   void KeepResult();
@@ -43,6 +44,8 @@ class WhatIfEditor {
 
   void Measure(const MeasureOptions& options);
   void CancelMeasurement();
+  // Puts the runs of a measurement beside their prediction, the measured one first.
+  void PlaceMeasured(std::vector<RunKey> runs);
   // The trace that a finished measurement wrote to, once; empty: none finished.
   std::string TakeMeasuredTrace();
 
@@ -50,6 +53,8 @@ class WhatIfEditor {
   void Prepare(const std::string& graph_path);
   void TakePrepared(std::shared_ptr<const WhatIfBase> base);
   void TakeResult(SimulateResult result);
+  void RequestInterval(std::shared_ptr<const RunData> run);
+  void TakeInterval(SimulateResult result);
   void ApplyNow(const Edit& edit);
   void Simulate();
   void ShowRun(std::shared_ptr<const RunData> run);
@@ -62,11 +67,14 @@ class WhatIfEditor {
   std::shared_ptr<const WhatIfBase> base_;
   std::vector<std::shared_ptr<const WhatIfEdit>> edits_;  // the first is the unedited run
   size_t position_ = 0;                                   // of the current one in edits_
+  bool in_gesture_ = false;                               // the current one goes on changing
   std::vector<Edit> waiting_;                             // for the preparation
+  RunKey interval_of_ = 0;                                // the run that waits for its interval
   std::string measured_trace_;
   std::unique_ptr<MeasureJob> measurement_;
   LatestWorker<PrepareRequest, std::shared_ptr<const WhatIfBase>> preparer_;
   LatestWorker<SimulateRequest, SimulateResult> simulator_;
+  LatestWorker<IntervalRequest, SimulateResult> interval_;
 };
 
 }  // namespace lanescope::gui

@@ -74,11 +74,14 @@ Placement PlacementOf(const TraceRun& run, const Graph& graph, const Machine& ma
   return placement;
 }
 
+Schedule CompileEdit(const WhatIfBase& base, const WhatIfEdit& edit) {
+  const StepGraph& step = *base.graph;
+  return Compile(step.graph, step.info, step.request, edit.placement, WithoutLimits(edit.machine));
+}
+
 std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIfEdit& edit,
                                             const std::atomic<bool>& cancelled) {
-  const StepGraph& step = *base.graph;
-  const Schedule schedule =
-      Compile(step.graph, step.info, step.request, edit.placement, WithoutLimits(edit.machine));
+  const Schedule schedule = CompileEdit(base, edit);
   const Prediction prediction = PredictEdit(base, edit, schedule, cancelled);
   CheckCancelled(cancelled);
   std::vector<std::pair<int, int>> edges;
@@ -153,7 +156,7 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph->graph, base->start.machine);
   base->groups = ColocationGroups(base->graph->graph);
   base->signatures = SignaturesOf(*base->graph);
-  base->calibration = CalibrateFromTrace(run.file, run.graph, run.id, base->start.machine, cancelled);
+  base->calibration = CalibrateFromTrace(run.file, run.graph, run.id, run.machine_json, cancelled);
   base->settings = SettingsOf(*base->calibration.costs);
   base->start_run = SimulatedRun(*base, base->start, cancelled);
   base->start_step_ns = base->start_run->step_ns;
@@ -161,10 +164,11 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
 }
 
 Prediction PredictEdit(const WhatIfBase& base, const WhatIfEdit& edit, const Schedule& schedule,
-                       const std::atomic<bool>& cancelled) {
+                       const std::atomic<bool>& cancelled, int draws) {
   CheckCancelled(cancelled);
   PredictionSettings settings = base.settings;
-  settings.draws = 0;
+  settings.draws = draws;
+  settings.cancelled = &cancelled;
   const EditedCost costs(base, edit);
   return Predict(base.graph->graph, base.graph->info, schedule, edit.machine, costs, settings);
 }
@@ -177,6 +181,17 @@ SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bo
   const auto took = std::chrono::steady_clock::now() - request.asked;
   result.took_ms = std::chrono::duration<double, std::milli>(took).count();
   return result;
+}
+
+SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled) {
+  const WhatIfBase& base = *request.of.base;
+  const WhatIfEdit& edit = *request.of.edit;
+  const Schedule schedule = CompileEdit(base, edit);
+  const Prediction prediction = PredictEdit(base, edit, schedule, cancelled, PredictionSettings().draws);
+  auto run = std::make_shared<RunData>(*request.run);
+  run->step_low_ns = prediction.low_ns;
+  run->step_high_ns = prediction.high_ns;
+  return {std::move(run), request.of.edit, request.of.number, 0};
 }
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
@@ -216,6 +231,7 @@ std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIf
   if (stay > 0)
     *note =
         fmt::format("{} stay: {} has no kernel for {}", Plural(stay, "op"), label, graph.node(example).op);
+  edit->gesture.clear();
   edit->text = fmt::format("move {} to {}",
                            moved == 1 ? graph.node(members.front()).name : Plural(moved, "op"), label);
   return edit;
@@ -240,6 +256,7 @@ std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const Wha
     const int64_t latency = std::min(ns, before.latency_ns);
     ns = latency + std::llround(static_cast<double>(ns - latency) * factor);
   }
+  edit->gesture = fmt::format("link {}", link);
   edit->text = fmt::format("{} to {} at {}", from.machine.device(spec.a).local_name(),
                            from.machine.device(spec.b).local_name(), FormatBandwidth(bytes_per_second));
   return edit;
@@ -252,6 +269,7 @@ std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfEdit& from, int device, d
     Throw(Code::kInvalidArgument, "a device's speed must be between 0.001 and 1000");
   auto edit = std::make_shared<WhatIfEdit>(from);
   edit->speed[static_cast<size_t>(device)] = speed;
+  edit->gesture = fmt::format("speed {}", device);
   edit->text = fmt::format("{} at {:.2f} times its speed", from.machine.device(device).local_name(), speed);
   return edit;
 }

@@ -26,6 +26,7 @@ struct WhatIfEdit {
   Machine machine;
   std::vector<double> speed;  // by device: launches take 1 / speed of their time
   std::string text;           // what the last change was: "move 4 ops to GPU:1"
+  std::string gesture;        // what a slider is moving: "link 0"; empty: a change by itself
 };
 
 // What is prepared once for the run that is edited. Immutable once shared, except the cache of costs, which
@@ -78,10 +79,16 @@ struct SimulateResult {
 // out_of_memory(). Throws Cancelled, and what Compile throws.
 SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled);
 
-// What `schedule`, compiled from the edit, would take. Without an interval: the value has to be there at
-// once.
+// The same run with the interval of its step. Takes many simulations, so the value is shown before it.
+struct IntervalRequest {
+  SimulateRequest of;
+  std::shared_ptr<const RunData> run;  // what SimulateEdit gave
+};
+SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled);
+
+// What `schedule`, compiled from the edit, would take; without an interval, unless `draws` asks for one.
 Prediction PredictEdit(const WhatIfBase& base, const WhatIfEdit& edit, const Schedule& schedule,
-                       const std::atomic<bool>& cancelled);
+                       const std::atomic<bool>& cancelled, int draws = 0);
 
 // A schedule with the times of one simulated step, to be finished by FinishRun with `*edges`. `signatures`:
 // OpSignature by node.

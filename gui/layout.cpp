@@ -9,7 +9,8 @@ bool IsEmpty(const Lane& lane) { return lane.size() == 0 && lane.counter_time_ns
 
 bool IsShown(const RunData& run, const Lane& lane, LaneId id, const LaneVisibility& visibility) {
   if (visibility.hidden_lanes.count(id) > 0) return false;
-  if (IsEmpty(lane) && !visibility.show_empty_lanes) return false;
+  const bool idle_device = lane.role == LaneRole::kCompute && !run.foreign;
+  if (IsEmpty(lane) && !idle_device && !visibility.show_empty_lanes) return false;
   const bool host = lane.device >= 0 && run.devices[static_cast<size_t>(lane.device)].is_host;
   if (host && lane.role != LaneRole::kLink && !visibility.show_host) return false;
   switch (lane.role) {

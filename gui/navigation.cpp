@@ -123,16 +123,18 @@ SliceRef NearestSlice(const Timeline& timeline, RunKey key, OpIdentity identity,
   if (op < 0) return {};
   SliceRef best;
   uint64_t least = UINT64_MAX;
+  bool best_is_copy = true;
   for (size_t l = 0; l < shown->data->lanes.size(); ++l) {
     const Lane& lane = shown->data->lanes[l];
-    if (lane.role == LaneRole::kLink) continue;
+    if (lane.role == LaneRole::kLink || (lane.is_copy() && !best_is_copy)) continue;
     for (size_t i = 0; i < lane.size(); ++i) {
       if (lane.op[i] != op) continue;
       const int64_t from = lane.start_ns[i];
       const uint64_t distance = from > time_ns ? static_cast<uint64_t>(from) - static_cast<uint64_t>(time_ns)
                                                : static_cast<uint64_t>(time_ns) - static_cast<uint64_t>(from);
-      if (distance >= least) continue;
+      if (distance >= least && lane.is_copy() == best_is_copy) continue;
       least = distance;
+      best_is_copy = lane.is_copy();
       best = {key, static_cast<int>(l), static_cast<uint32_t>(i)};
     }
   }

@@ -140,6 +140,24 @@ int OrderOf(const Lane& lane) {
   }
 }
 
+// A device that ran nothing has a lane all the same: it is idle, and ops may be moved there. Of other tools'
+// runs nothing can be moved.
+void AddIdleLanes(RunData* run) {
+  if (run->foreign) return;
+  std::vector<char> computes(run->devices.size(), 0);
+  for (const Lane& lane : run->lanes) {
+    if (lane.role == LaneRole::kCompute && lane.device >= 0) computes[static_cast<size_t>(lane.device)] = 1;
+  }
+  for (size_t d = 0; d < computes.size(); ++d) {
+    if (computes[d]) continue;
+    Lane lane;
+    lane.role = LaneRole::kCompute;
+    lane.device = static_cast<int>(d);
+    lane.label = std::string(LaneRoleName(LaneRole::kCompute));
+    run->lanes.push_back(std::move(lane));
+  }
+}
+
 // Host devices last among the devices; the lanes of a device together.
 void SortLanes(RunData* run) {
   const auto key = [run](const Lane& lane) {
@@ -349,6 +367,7 @@ Lane BuildCounterLane(int device, std::vector<std::pair<int64_t, int64_t>> point
 
 std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int, int>> edges) {
   for (OpEntry& op : run.ops) op.color = OpColor(op.op);
+  AddIdleLanes(&run);
   SortLanes(&run);
   CountSlices(&run);
   FillStepTimes(&run);

@@ -68,7 +68,8 @@ SliceRef PreviousInFlow(const Timeline& timeline, const SliceRef& from);
 // All neighbours along the flow, for arrows.
 std::vector<SliceRef> FlowSuccessors(const RunData& run, RunKey key, int lane, uint32_t slice);
 std::vector<SliceRef> FlowPredecessors(const RunData& run, RunKey key, int lane, uint32_t slice);
-// The op's slice nearest to `time_ns` of a run; links do not count.
+// The op's slice nearest to `time_ns` of a run: where it runs; of an op that never ran where its output is
+// copied; links do not count.
 SliceRef NearestSlice(const Timeline& timeline, RunKey run, OpIdentity op, int64_t time_ns);
 // Begin and end of a slice, or of all slices of the selected op in all runs, on the axis. Empty for nothing.
 std::optional<std::pair<double, double>> AxisRange(const Timeline& timeline, const std::vector<RunAxis>& axes,

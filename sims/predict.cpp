@@ -72,6 +72,8 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
   SimulationResult result;
   std::vector<double> steps;
   for (int draw = 0; draw < draws; ++draw) {
+    if (settings.cancelled != nullptr && settings.cancelled->load(std::memory_order_relaxed))
+      Throw(Code::kCancelled, "the prediction was cancelled");
     for (double& error : kind_error) error = normal.Next();
     const double common = std::exp(common_sigma * normal.Next());
     for (size_t c = 0; c < drawn.ns.size(); ++c) {
@@ -180,7 +182,8 @@ PredictionSettings SettingsOf(const CalibratedCost& costs) {
           .interference = costs.interference(),
           .fetches = costs.table().fetches.empty() ? nullptr : &costs.table().fetches,
           .common_spread = costs.table().common_spread,
-          .simulation = {}};
+          .simulation = {},
+          .cancelled = nullptr};
 }
 
 Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct PredictionSettings {
   const FetchCurve* fetches = nullptr;
   double common_spread = 0;  // CostTable::common_spread
   SimulationOptions simulation;
+  const std::atomic<bool>* cancelled = nullptr;  // not null: asked before every draw
   int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules
   uint64_t seed = 1;
 };
@@ -65,7 +67,7 @@ PredictionSettings SettingsOf(const CalibratedCost& costs);
 // The value is a simulation with every command at its cost. The interval is the middle nine tenths of
 // seeded draws: a calibrated command varies by itself, uncalibrated ones of a kind err together, and the
 // whole step varies by common_spread; each factor is log-normal, so that the median stays and no time is
-// negative. The interval always contains the value. Same input, same bits.
+// negative. The interval always contains the value. Same input, same bits. Throws Cancelled.
 Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
                    const PredictionSettings& settings);
 Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,

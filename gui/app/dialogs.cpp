@@ -125,10 +125,10 @@ void SaveDialog::Draw(const Ui& ui) {
   if (!BeginDialog(ui, "Save the placement", ImVec2(520, 0), &ui.state.show_save)) return;
   ImGui::TextUnformatted("Placement (for --strategy @FILE)");
   ImGui::SetNextItemWidth(-1);
-  ImGui::InputText("##placement", &placement_);
+  ImGui::InputText("##placement", &placement_, ImGuiInputTextFlags_AutoSelectAll);
   ImGui::TextUnformatted("Machine (for --machine FILE); empty: not saved");
   ImGui::SetNextItemWidth(-1);
-  ImGui::InputText("##machine", &machine_);
+  ImGui::InputText("##machine", &machine_, ImGuiInputTextFlags_AutoSelectAll);
   DrawProblem(ui, problem_);
   if (ImGui::Button("Save")) {
     try {

@@ -52,10 +52,10 @@ std::string AxisText(int64_t ns, int64_t step_ns) {
       break;
     }
   }
-  const double step = static_cast<double>(step_ns) / unit->size;
-  const int digits = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
-  return fmt::format("{:.{}f} {}", static_cast<double>(ns) / unit->size, std::clamp(digits, 0, 9),
-                     unit->name);
+  // As many digits as tell the step exactly: 25 us takes three of a millisecond.
+  int digits = 0;
+  for (int64_t part = std::llround(unit->size); part > 1 && step_ns % part != 0; part /= 10) ++digits;
+  return fmt::format("{:.{}f} {}", static_cast<double>(ns) / unit->size, digits, unit->name);
 }
 
 std::string ShareText(double fraction) {

@@ -97,7 +97,8 @@ void DrawDeviceChoice(const Ui& ui, const WhatIfView& what_if) {
   ImGui::EndCombo();
 }
 
-// A factor from a tenth to ten, on a logarithmic slider. True: it was changed.
+// A factor from a tenth to ten, on a logarithmic slider, whose drag is one change for Undo. True: it was
+// changed.
 bool FactorSlider(const Ui& ui, const char* id, const std::string& label, const std::string& value_text,
                   double* factor) {
   const float width = ImGui::GetContentRegionAvail().x, begin = ImGui::GetCursorPosX();
@@ -108,6 +109,7 @@ bool FactorSlider(const Ui& ui, const char* id, const std::string& label, const 
   float shown = static_cast<float>(*factor);
   const bool changed = ImGui::SliderFloat(id, &shown, 0.1f, 10.0f, "",
                                           ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
+  if (ImGui::IsItemDeactivated()) ui.document.EndGesture();
   ImGui::SameLine();
   ImGui::TextUnformatted(Shorten(value_text, ImGui::GetContentRegionAvail().x).c_str());
   if (!changed) return false;
@@ -147,19 +149,30 @@ void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
     return;
   }
   if (what_if.step_ns <= 0) return;
+  const float room = ImGui::GetContentRegionAvail().x;
   ImGui::TextUnformatted(("predicted step " + TimeText(what_if.step_ns)).c_str());
   if (what_if.base_step_ns > 0 && (what_if.moved_ops > 0 || what_if.machine_changed)) {
     ImGui::SameLine();
     ColouredText(what_if.change() > 0 ? ui.theme.bad : ui.theme.good, PercentText(what_if.change()));
     Tooltip("against the prediction for the unchanged placement, " + TimeText(what_if.base_step_ns));
   }
+  // A line in any case, so that nothing below jumps when the interval comes.
+  if (what_if.step_high_ns > what_if.step_low_ns) {
+    DimText(ui.theme, TimeText(what_if.step_low_ns) + " to " + TimeText(what_if.step_high_ns));
+    Tooltip("nine in ten steps are expected in here");
+  } else {
+    DimText(ui.theme, what_if.simulating ? "simulating…" : "interval…");
+  }
+  DimText(ui.theme, Shorten("unchanged: " + TimeText(what_if.base_step_ns) + " predicted", room));
   std::string text = CountText(what_if.moved_ops) + (what_if.moved_ops == 1 ? " op moved" : " ops moved");
   if (what_if.machine_changed) text += ", machine changed";
-  if (what_if.simulating) text += "; simulating…";
   DimText(ui.theme, text);
   if (!what_if.note.empty()) {
     DimText(ui.theme, Shorten(what_if.note, ImGui::GetContentRegionAvail().x));
-    if (ImGui::IsItemHovered()) Tooltip(what_if.note);
+    Tooltip(
+        what_if.note +
+        ". Interference, fetches and hand-offs take microbenchmarks: `lanescope calibrate` and `compare` run "
+        "them, so their predictions may differ.");
   }
 }
 
@@ -197,6 +210,12 @@ void DrawMeasuring(const Ui& ui, const WhatIfView& what_if) {
   ImGui::PopStyleColor();
   ImGui::EndDisabled();
   Tooltip("executes this placement and puts the measurement beside the prediction");
+  if (const ShownRun* measured = ui.timeline().Find(what_if.measured)) {
+    ColouredText(KindColour(ui.theme, measured->data->kind),
+                 Shorten("measured " + TimeText(measured->data->step_ns) + ": " + measured->title,
+                         ImGui::GetContentRegionAvail().x));
+    Tooltip("the newest run from here; it stands below the prediction");
+  }
 }
 
 // Without its graph a run cannot be changed: then this asks for the file.
@@ -236,10 +255,10 @@ void DrawWhatIf(const Ui& ui) {
     return;
   }
   DrawPrediction(ui, what_if);
-  DrawProblem(ui, what_if, what_if.base);
   DrawDeviceChoice(ui, what_if);
   DrawHistory(ui, what_if);
   DrawMeasuring(ui, what_if);
+  DrawProblem(ui, what_if, what_if.base);  // below the buttons: they stay where they are
   if (!what_if.links.empty() || !what_if.devices.empty()) DrawMachine(ui, what_if);
   if (ImGui::SmallButton("End what-if")) ui.document.EndWhatIf();
 }

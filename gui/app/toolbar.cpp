@@ -2,6 +2,7 @@
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
+#include <algorithm>
 #include <array>
 
 #include "gui/app/ui.h"
@@ -132,7 +133,7 @@ int KeepTypedText(ImGuiInputTextCallbackData* data) {
 }
 
 void DrawSearchField(const Ui& ui) {
-  ImGui::SetNextItemWidth(ui.Px(190));
+  ImGui::SetNextItemWidth(std::clamp(ImGui::GetContentRegionAvail().x, ui.Px(60), ui.Px(190)));
   bool keep = ui.state.search_requested;
   if (ui.state.search_requested) {
     ImGui::SetKeyboardFocusHere();

@@ -47,8 +47,7 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
   const StrategyInput input{sample.graph, sample.info, machine, blind, PlacerOptions()};
   const Placement placement = PlaceByStrategy("@" + placement_path, input);
   const std::atomic<bool> never{false};
-  const Calibration calibration =
-      CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, sample.machine, never);
+  const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
   PredictionSettings settings = SettingsOf(*calibration.costs);
   settings.draws = 0;
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
@@ -92,7 +91,7 @@ TEST(DocumentTest, PredictedChangeEqualsSimulate) {
   const WhatIfView& view = document.what_if();
   EXPECT_EQ(view.problem, "");
   EXPECT_EQ(view.moved_ops, 7);
-  EXPECT_EQ(view.note, "calibrated on runs 1, 2");
+  EXPECT_EQ(view.note, "calibrated on runs 1, 2; without interference");
   ASSERT_NE(view.result, 0u);
   const ShownRun* result = document.timeline().Find(view.result);
   EXPECT_EQ(result->data->kind, RunKind::kWhatIf);
@@ -130,6 +129,43 @@ TEST(DocumentTest, SpeedScalesLaunches) {
   EXPECT_LT(document.what_if().change(), 0);
   document.SetDeviceSpeed(base, gpu, 1e9);
   EXPECT_NE(document.what_if().problem, "");
+}
+
+// Input: a slider that passes through three speeds, let go, and moved again. Law: one undo for each drag.
+TEST(DocumentTest, OneDragIsOneUndo) {
+  SampleTrace sample(60, {"single"});
+  Document document;
+  ASSERT_TRUE(Open(&document, sample.file.path()));
+  const RunKey base = document.timeline().runs()[0].key;
+  document.BeginWhatIf(base);
+  ASSERT_TRUE(Settle(&document));
+  for (const double speed : {2.0, 3.0, 4.0}) document.SetDeviceSpeed(base, 1, speed);
+  document.EndGesture();
+  document.SetDeviceSpeed(base, 1, 5);
+  document.SetDeviceSpeed(base, 2, 5);
+  EXPECT_EQ(document.what_if().devices[1].speed, 5);
+  document.Undo();
+  EXPECT_EQ(document.what_if().devices[2].speed, 1);
+  document.Undo();
+  EXPECT_EQ(document.what_if().devices[1].speed, 4);
+  document.Undo();
+  EXPECT_EQ(document.what_if().devices[1].speed, 1);
+  EXPECT_FALSE(document.what_if().can_undo);
+}
+
+// Input: an edit that was simulated. Law: its interval follows and holds the value.
+TEST(DocumentTest, TheIntervalFollowsTheValue) {
+  SampleTrace sample(60, {"single"});
+  Document document;
+  ASSERT_TRUE(Open(&document, sample.file.path()));
+  const RunKey base = document.timeline().runs()[0].key;
+  document.MoveOps(base, SomeOps(*document.timeline().runs()[0].data, 3), "GPU:1");
+  ASSERT_TRUE(PollUntil(&document, [&] { return !document.busy(); }));
+  const WhatIfView& view = document.what_if();
+  EXPECT_GT(view.step_low_ns, 0);
+  EXPECT_LE(view.step_low_ns, view.step_ns);
+  EXPECT_GE(view.step_high_ns, view.step_ns);
+  EXPECT_EQ(document.timeline().Find(view.result)->data->step_high_ns, view.step_high_ns);
 }
 
 TEST(DocumentTest, UndoAndRedoGoThroughEveryState) {
@@ -264,6 +300,9 @@ TEST(DocumentTest, RunsTheEditedPlacement) {
   // Base, what-if, prediction and measurement.
   EXPECT_EQ(document.timeline().runs().size(), 4u);
   EXPECT_EQ(document.timeline().runs()[1].data->kind, RunKind::kWhatIf);
+  // The measurement stands below the prediction.
+  EXPECT_EQ(document.timeline().runs()[2].data->id, 3);
+  EXPECT_EQ(document.what_if().measured, document.timeline().runs()[2].key);
 }
 
 TEST(DocumentTest, ClosesInTheMiddleOfEverything) {

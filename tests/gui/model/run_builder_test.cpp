@@ -55,6 +55,24 @@ TEST(RunBuilderTest, ManyRowsStayDisjoint) {
   }
 }
 
+// Input: two devices, of which one ran something. Law: either has one compute lane, unless another tool
+// recorded the run.
+TEST(RunBuilderTest, AnIdleDeviceHasALane) {
+  for (const bool foreign : {false, true}) {
+    RunData run;
+    run.foreign = foreign;
+    run.devices.resize(2);
+    run.lanes.push_back(testing::MakeLane(LaneRole::kCompute, 0, {{0, 10, -1}}));
+    const auto finished = FinishRun(std::move(run), {});
+    ASSERT_EQ(finished->lanes.size(), foreign ? 1u : 2u);
+    EXPECT_EQ(finished->lanes[0].size(), 1u);
+    if (foreign) continue;
+    EXPECT_EQ(finished->lanes[1].role, LaneRole::kCompute);
+    EXPECT_EQ(finished->lanes[1].device, 1);
+    EXPECT_EQ(finished->lanes[1].size(), 0u);
+  }
+}
+
 TEST(RunBuilderTest, BytesFollowTheirSlices) {
   RawLane raw;
   raw.role = LaneRole::kCopyIn;
