@@ -79,7 +79,9 @@ void SqlConsole::TakeResult() {
 
 void SqlConsole::Draw(const Ui& ui) {
   TakeResult();
-  const std::vector<OpenFile>& files = ui.document.files();
+  // What failed to open cannot be asked.
+  std::vector<OpenFile> files = ui.document.files();
+  std::erase_if(files, [](const OpenFile& file) { return file.state.phase == LoadState::Phase::kFailed; });
   if (files.empty()) return;
   const bool known =
       std::any_of(files.begin(), files.end(), [&](const OpenFile& file) { return file.path == path_; });

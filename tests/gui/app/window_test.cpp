@@ -1,6 +1,8 @@
 // The real window, on a virtual screen, driven from outside.
 #include "gui/platform/window.h"
 
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 #include <poll.h>
@@ -15,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "gui/app/app.h"
@@ -101,8 +104,8 @@ bool FramesUntil(const std::string& command, int frame_ms, Window* window, App* 
   return holds;
 }
 
-// Input: clicks, wheel, drag, and 20 typed keys at two frames a second. Law: the view changes as it does for
-// the robot, and 20 of 20 keys arrive.
+// Input: clicks, wheel, drag, 20 typed keys at two frames a second, and dropped files. Law: the view changes
+// as it does for the robot, 20 of 20 keys arrive, and so do the files, once.
 TEST(WindowTest, ARealWindowTakesMouseAndKeys) {
   if (!IsInstalled("Xvfb") || !IsInstalled("xdotool")) {
     GTEST_SKIP() << "needs Xvfb and xdotool (packages xvfb, xdotool)";
@@ -152,6 +155,15 @@ TEST(WindowTest, ARealWindowTakesMouseAndKeys) {
     EXPECT_TRUE(FramesUntil("xdotool key --delay 8 slash a b c d e f g h i j k l m n o p q r s", 500, &window,
                             &app, [&] { return state.search == "abcdefghijklmnopqrs"; }))
         << state.search;
+    // What GLFW calls when files are dropped.
+    GLFWwindow* native = glfwGetCurrentContext();
+    const GLFWdropfun drop = glfwSetDropCallback(native, nullptr);
+    glfwSetDropCallback(native, drop);
+    const char* paths[] = {"/a.db", "/b c.db"};
+    ASSERT_NE(drop, nullptr);
+    drop(native, 2, paths);
+    EXPECT_EQ(window.TakeDroppedFiles(), (std::vector<std::string>{"/a.db", "/b c.db"}));
+    EXPECT_TRUE(window.TakeDroppedFiles().empty());
   }
   ImGui::DestroyContext();
 }
