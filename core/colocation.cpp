@@ -1,6 +1,7 @@
 #include "core/colocation.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/colocation_rules.h"
@@ -36,6 +37,19 @@ DeviceName DropDevicePart(DeviceName name, bool keep_type, bool keep_id) {
     name.id = 0;
   }
   return name;
+}
+
+// TensorFlow's text for programs that ask for a GPU where there is none.
+std::string_view HintForMissingGpu(const DeviceName& asked, const DeviceTable& devices) {
+  const bool is_gpu =
+      asked.type.size() == 3 && std::equal(asked.type.begin(), asked.type.end(), "GPU", [](char c, char gpu) {
+        return std::toupper(static_cast<unsigned char>(c)) == gpu;
+      });
+  DeviceName any_gpu;
+  any_gpu.has_type = true;
+  any_gpu.type = "GPU";
+  if (!is_gpu || devices.AnyMatches(any_gpu)) return "";
+  return " The requested device appears to be a GPU, but CUDA is not enabled.";
 }
 
 }  // namespace
@@ -183,9 +197,14 @@ void ColocationGraph::Colocate(int x, int y) {
   // A child without any request, the usual case, has no names to merge.
   DeviceName assigned = root.assigned, resource = root.resource, requested = root.requested;
   if (!child.requested.empty()) {
-    MergeDeviceNames(&assigned, child.assigned, false);
-    MergeDeviceNames(&resource, child.resource, false);
-    MergeDeviceNames(&requested, child.requested, options_.soft_placement);
+    try {
+      MergeDeviceNames(&assigned, child.assigned, false);
+      MergeDeviceNames(&resource, child.resource, false);
+      MergeDeviceNames(&requested, child.requested, options_.soft_placement);
+    } catch (const Error& error) {
+      Throw(Code::kInvalidArgument, "Cannot colocate nodes {} and {}: {}", ColocationTag(node(x).name),
+            ColocationTag(node(y).name), error.message());
+    }
     MergeOverrideDeviceNames(&requested, resource);
     MergeOverrideDeviceNames(&requested, assigned);
   }
@@ -263,8 +282,8 @@ void ColocationGraph::ThrowUnsatisfied(int id, int root) {
   if (!devices_.AnyMatches(asked)) {
     Throw(Code::kInvalidArgument,
           "{} was explicitly assigned to {} but available devices are [ {} ]. Make sure the device "
-          "specification refers to a valid device.",
-          NodeTag(failed.name), RequestOf(id), devices_.AllNames());
+          "specification refers to a valid device.{}",
+          NodeTag(failed.name), RequestOf(id), devices_.AllNames(), HintForMissingGpu(asked, devices_));
   }
   Throw(Code::kInvalidArgument,
         "Could not satisfy explicit device specification '{}' because no supported kernel for {} devices is "

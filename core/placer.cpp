@@ -26,6 +26,7 @@ class Placer {
  public:
   Placer(const Graph& graph, const DeviceTable& devices, const PlacerOptions& options)
       : graph_(graph),
+        machine_(devices.machine()),
         options_(options),
         registry_(RegistryOrGlobal(options.registry)),
         groups_(graph, devices, options.kernels == nullptr ? KernelTable::Global() : *options.kernels,
@@ -36,7 +37,9 @@ class Placer {
   std::vector<int> Run() {
     std::vector<int> generators;
     for (int id = 0; id < graph_.num_nodes(); ++id) {
-      if (!IsAssigned(id) && IsGenerator(graph_.node(id), registry_)) {
+      if (IsAssigned(id)) {
+        KeepAssigned(id);
+      } else if (IsGenerator(graph_.node(id), registry_)) {
         generators.push_back(id);
       } else {
         const std::vector<int> candidates = Candidates(id);
@@ -56,6 +59,13 @@ class Placer {
   bool IsAssigned(int id) const {
     const auto index = static_cast<size_t>(id);
     return index < options_.assigned.size() && !options_.assigned[index].empty();
+  }
+
+  // The group has taken the node's device as its own when it was formed.
+  void KeepAssigned(int id) {
+    const int device = machine_.FindDevice(options_.assigned[static_cast<size_t>(id)]);
+    chosen_[static_cast<size_t>(id)] = device;
+    if (options_.log) options_.log(id, device);
   }
 
   std::vector<int> Candidates(int id) {
@@ -95,6 +105,7 @@ class Placer {
   }
 
   const Graph& graph_;
+  const Machine& machine_;
   const PlacerOptions& options_;
   const OpRegistry& registry_;
   ColocationGraph groups_;

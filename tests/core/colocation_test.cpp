@@ -74,6 +74,16 @@ TEST_F(ColocationTest, E63_TheMoreSpecificRequestWins) {
   EXPECT_EQ(LocalOf("assign"), "FakeCPU:0");
 }
 
+TEST_F(ColocationTest, E64_VariableWithoutRequestFollowsItsAssign) {
+  options.soft_placement = false;
+  Add("in", "TestDevice", {}, "/job:a/task:0/device:FakeGPU:0");
+  Add("var", "Variable");
+  Add("assign", "Assign", {"var", "in"}, "/job:a/task:0/device:FakeCPU:0");
+  Place();
+  EXPECT_EQ(LocalOf("var"), "FakeCPU:0");
+  EXPECT_EQ(LocalOf("assign"), "FakeCPU:0");
+}
+
 TEST_F(ColocationTest, RequestOfTheDestinationGivesWay) {
   options.soft_placement = false;
   Add("in", "TestInput");
@@ -120,6 +130,16 @@ TEST_F(ColocationTest, E72_E73_ImpossibleGroup) {
        "supports both of those nodes and the other nodes colocated with them",
        "Colocation Debug Info:\nColocation group had the following types and supported devices: ",
        "\nReluGPU: FakeGPU ", "\nTestInput: FakeCPU ", "[[{{node foo}}]]"});
+}
+
+TEST_F(ColocationTest, GroupsOfReferencesOnOneDevice) {
+  Add("in", "TestInput");
+  Add("var1", "VariableCPU");
+  Add("var2", "VariableCPU");
+  Add("assign1", "Assign", {"var1", "in"}, "", {"var1"});
+  Add("assign2", "Assign", {"var2", "in"}, "", {"var2"});
+  Place();
+  for (const char* name : {"in", "var1", "var2", "assign1", "assign2"}) EXPECT_EQ(LocalOf(name), "FakeCPU:0");
 }
 
 TEST_F(ColocationTest, E74_E75_SoftGroupsOfVariables) {

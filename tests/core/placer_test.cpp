@@ -22,6 +22,16 @@ TEST_F(PlacerTest, E01_GpuFirstWhereAKernelExists) {
   EXPECT_EQ(LocalOf("n2"), "FakeGPU:0");
 }
 
+TEST_F(PlacerTest, E02_KernelPriorityBeatsTheOrderOfTypes) {
+  Add("in", "TestInput");
+  Add("n1", "TestDatasetOp", {"in"});
+  Add("n2", "TestDatasetOp", {"in:1"});
+  Place();
+  EXPECT_EQ(TypeOf("in"), "FakeCPU");
+  EXPECT_EQ(LocalOf("n1"), "FakeCPU:0");
+  EXPECT_EQ(LocalOf("n2"), "FakeCPU:0");
+}
+
 TEST_F(PlacerTest, E03_CompileOnlyTypesAreNotChosenAutomatically) {
   Add("in", "TestInput");
   Add("n1", "TestXlaOp", {"in"});
@@ -94,6 +104,16 @@ TEST_F(PlacerTest, E21_E23_GeneratorFollowsItsConsumer) {
   }
 }
 
+TEST_F(PlacerTest, E22_GeneratorStaysWhereItsConsumerCannotBe) {
+  Add("in", "TestGPUOutput");
+  Add("var", "VariableCPU");
+  Add("assign", "Assign", {"var", "in"});
+  Place();
+  EXPECT_EQ(LocalOf("in"), "FakeGPU:0");
+  EXPECT_EQ(LocalOf("var"), "FakeCPU:0");
+  EXPECT_EQ(LocalOf("assign"), "FakeCPU:0");
+}
+
 TEST_F(PlacerTest, E24_E25_GeneratorWithSeveralConsumers) {
   for (const bool apart : {false, true}) {
     PlacerWorld world;
@@ -122,6 +142,21 @@ TEST_F(PlacerTest, MetadataFollowsItsInput) {
   Place();
   EXPECT_EQ(LocalOf("shape"), "FakeCPU:3");
   EXPECT_EQ(LocalOf("early"), "FakeGPU:0") << "its input is placed in the second pass only";
+}
+
+TEST_F(PlacerTest, MetadataOfAVariableStaysWithIt) {
+  Add("var", "VariableCPU");
+  Add("shape", "Shape", {"var"});
+  Place();
+  EXPECT_EQ(LocalOf("shape"), "FakeCPU:0");
+}
+
+TEST_F(PlacerTest, PartialRequestKeepsTheOrderOfTypes) {
+  Add("in", "TestInput", {}, "/job:a");
+  Add("var", "Variable", {}, "/job:a");
+  Place();
+  EXPECT_EQ(LocalOf("in"), "FakeCPU:0");
+  EXPECT_EQ(LocalOf("var"), "FakeGPU:0");
 }
 
 TEST_F(PlacerTest, E31_AssignedStays) {
