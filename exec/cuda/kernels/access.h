@@ -58,7 +58,8 @@ void RegisterReductionOps(KernelRegistry& registry);
 void RegisterLinearOps(KernelRegistry& registry);
 void RegisterNnOps(KernelRegistry& registry);
 void RegisterArrayOps(KernelRegistry& registry);   // identities, constants, fills, gathers
-void RegisterLayoutOps(KernelRegistry& registry);  // transposes, slices, concatenations, pads
+void RegisterLayoutOps(KernelRegistry& registry);  // transposes, slices, pads
+void RegisterConcatOps(KernelRegistry& registry);  // concatenations, splits
 void RegisterSparseOps(KernelRegistry& registry);  // Unique, segments, partitions, ScatterNd
 void RegisterStateOps(KernelRegistry& registry);   // variables and their updates by row
 void RegisterOptimizerOps(KernelRegistry& registry);

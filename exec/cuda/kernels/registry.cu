@@ -16,6 +16,7 @@ void RegisterCudaKernels(KernelRegistry& registry) {
   RegisterNnOps(registry);
   RegisterArrayOps(registry);
   RegisterLayoutOps(registry);
+  RegisterConcatOps(registry);
   RegisterSparseOps(registry);
   RegisterStateOps(registry);
   RegisterOptimizerOps(registry);

@@ -1,6 +1,7 @@
 #include <cublas_v2.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "exec/cuda/module/module.cuh"
 
@@ -27,6 +28,7 @@ class StreamLaunch : public Launch {
     allow_tf32_ = spec.allow_tf32;
   }
   ~StreamLaunch() override {
+    cudaSetDevice(ordinal_);  // libraries release their handles on the current device
     for (const auto& [command, block] : staging_) cudaFreeHost(block.memory);
     for (void* memory : retired_) cudaFreeHost(memory);
   }
@@ -71,15 +73,16 @@ class StreamLaunch : public Launch {
 cublasContext* Launch::cublas() {
   CublasHandle& kept = Keep<CublasHandle>();
   if (kept.handle != nullptr) return kept.handle;
-  cublasHandle_t handle = nullptr;
-  CheckCublas(cublasCreate(&handle), "cublasCreate");
-  kept.handle = handle;
-  CheckCublas(cublasSetStream(handle, stream_), "cublasSetStream");
-  CheckCublas(cublasSetWorkspace(handle, AllocateForStream(kCublasWorkspace), kCublasWorkspace),
+  CublasHandle made;
+  CheckCublas(cublasCreate(&made.handle), "cublasCreate");
+  CheckCublas(cublasSetStream(made.handle, stream_), "cublasSetStream");
+  CheckCublas(cublasSetWorkspace(made.handle, AllocateForStream(kCublasWorkspace), kCublasWorkspace),
               "cublasSetWorkspace");
-  CheckCublas(cublasSetMathMode(handle, allow_tf32_ ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
+  CheckCublas(cublasSetMathMode(made.handle, allow_tf32_ ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
               "cublasSetMathMode");
-  return handle;
+  // Kept only when all of it is done: the next product after a lack of memory begins anew.
+  std::swap(kept.handle, made.handle);
+  return kept.handle;
 }
 
 void* Launch::Scratch(int64_t bytes) { return GrowScratch(bytes); }

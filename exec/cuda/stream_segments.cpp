@@ -1,0 +1,136 @@
+// The segments of a program of streams: issued command by command, recorded as CUDA graphs, replayed.
+#include <algorithm>
+#include <mutex>
+
+#include "core/error.h"
+#include "exec/cuda/stream_program.h"
+
+namespace lanescope::exec::cuda {
+
+void StreamProgram::MakeSegments() {
+  for (const auto& commands : plan_.segments) {
+    Segment segment;
+    origin_->device->MakeCurrent();
+    segment.done = api_->CreateEvent(false);
+    for (const int c : commands) {
+      Lane* lane = At(c).lane;
+      if (lane != origin_ &&
+          std::find(segment.lanes.begin(), segment.lanes.end(), lane) == segment.lanes.end())
+        segment.lanes.push_back(lane);
+    }
+    segments_.push_back(std::move(segment));
+  }
+}
+
+void StreamProgram::RunSegment(int number) {
+  Segment& segment = segments_[static_cast<size_t>(number)];
+  const auto& commands = plan_.segments[static_cast<size_t>(number)];
+  const std::unique_lock<std::shared_mutex> lock(issue_mutex_);
+  for (const int c : commands) {
+    if (At(c).spec.feed) StageFeed(c);
+  }
+  for (const auto& lane : lanes_) {
+    if (lane.get() == origin_ || !lane->dirty.exchange(false, std::memory_order_relaxed)) continue;
+    lane->device->MakeCurrent();
+    api_->Record(lane->join, lane->stream);
+    api_->Wait(origin_->stream, lane->join);
+  }
+  const bool wanted = graphs_ && graph_problem_.empty() && segment.ran;
+  GraphHandle& graph = segment.graphs[timed_ ? 1 : 0];
+  if (wanted && graph == nullptr) graph = RecordSegment(number);
+  if (graph != nullptr) {
+    origin_->device->MakeCurrent();
+    if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, commands.front());
+    try {
+      api_->LaunchGraph(graph, origin_->stream);
+    } catch (...) {
+      if (observer_ != nullptr) observer_->End();
+      Rethrow(commands.front());
+    }
+    if (observer_ != nullptr) observer_->End();
+    for (const int c : commands) At(c).issued = true;
+  } else {
+    IssueSegment(number, false);
+    segment.ran = true;
+  }
+  origin_->device->MakeCurrent();
+  api_->Record(segment.done, origin_->stream);
+  for (const auto& lane : lanes_) {
+    if (lane.get() == origin_) continue;
+    lane->device->MakeCurrent();
+    api_->Wait(lane->stream, segment.done);
+  }
+}
+
+// The other streams of the segment branch off the origin and join it again.
+void StreamProgram::IssueSegment(int number, bool capture) {
+  const Segment& segment = segments_[static_cast<size_t>(number)];
+  origin_->device->MakeCurrent();
+  if (!segment.lanes.empty()) api_->Record(origin_->join, origin_->stream);
+  for (const Lane* lane : segment.lanes) {
+    lane->device->MakeCurrent();
+    api_->Wait(lane->stream, origin_->join);
+  }
+  size_t known = 0;
+  for (const int c : plan_.segments[static_cast<size_t>(number)]) {
+    try {
+      At(c).lane->device->MakeCurrent();
+      Issue(c, capture);
+      if (capture) NoteNodes(c, &known);
+    } catch (...) {
+      Rethrow(c);
+    }
+  }
+  for (const Lane* lane : segment.lanes) {
+    lane->device->MakeCurrent();
+    api_->Record(lane->join, lane->stream);
+    api_->Wait(origin_->stream, lane->join);
+  }
+}
+
+// Null when the segment cannot be recorded: then it is issued command by command from now on, and so are all
+// others.
+GraphHandle StreamProgram::RecordSegment(int number) {
+  const size_t nodes_before = graph_nodes_.size();
+  GraphHandle graph = nullptr;
+  bool capturing = false;
+  try {
+    origin_->device->MakeCurrent();
+    api_->BeginCapture(origin_->stream);
+    capturing = true;
+    IssueSegment(number, true);
+    origin_->device->MakeCurrent();
+    capturing = false;
+    graph = api_->EndCapture(origin_->stream);
+  } catch (const Error& error) {
+    if (capturing) api_->AbandonCapture(origin_->stream);
+    graph_nodes_.resize(nodes_before);
+    graph_problem_ = error.message();
+    return nullptr;
+  }
+  ++graphs_recorded_;
+  if (observer_ != nullptr) observer_->GraphRecorded(identity_.schedule, graph_nodes_);
+  return graph;
+}
+
+void StreamProgram::NoteNodes(int command, size_t* known) {
+  const auto nodes = api_->CapturedNodes(origin_->stream);
+  if (nodes.size() == *known) return;
+  for (const GraphNode node : nodes) {
+    if (seen_nodes_.insert(node).second) graph_nodes_.emplace_back(node, command);
+  }
+  *known = nodes.size();
+}
+
+void StreamProgram::Forget() {
+  for (Segment& segment : segments_) {
+    for (GraphHandle& graph : segment.graphs) {
+      if (graph != nullptr) api_->DestroyGraph(graph);
+      graph = nullptr;
+    }
+  }
+  graph_nodes_.clear();
+  seen_nodes_.clear();
+}
+
+}  // namespace lanescope::exec::cuda
