@@ -3,17 +3,22 @@
 # installed, one graph on two logical devices, and steps beside PyTorch. Writes what came out to OUTPUT.
 #   scripts/gpu-check.sh [OUTPUT]     OUTPUT: a folder, default build/gpu-check
 # From the environment:
-#   CMAKE_PREFIX_PATH     where the libraries lie that the system does not have (protobuf, fmt, SQLite, ...)
+#   CMAKE_PREFIX_PATH     where the libraries lie that the system does not have (protobuf, fmt, SQLite, ...): folders with
+#                         include/, lib/ and bin/, as the usr/ of unpacked packages; several with : between them
 #   LANESCOPE_CUDA_ROOT   the CUDA toolkit, if nvcc is not on the PATH, in /usr/local/cuda* or in a Python package
 #   LANESCOPE_BUILD       an existing build folder to use; default build/gpu
-#   SKIP                  parts to leave out, of: sanitizer compare bench torch
-# Nothing is installed. A part that fails is reported, the others still run; the status is 1 then.
+#   CMAKE_EXTRA           further options for cmake
+#   SKIP                  parts to leave out, of: tests measure sanitizer compare bench torch trace
+#   LIMIT                 seconds that a part may take; default 600
+# Nothing is installed. A part that fails is reported, the others still run; the status is 1 then. Where a command may not
+# run for long, run it several times with another SKIP and OUTPUT: what is built stays.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 output=${1:-build/gpu-check}
 build=${LANESCOPE_BUILD:-build/gpu}
 skip=" ${SKIP:-} "
+limit=${LIMIT:-600}
 jobs=$(nproc)
 failed=0
 
@@ -43,7 +48,9 @@ part() {  # part NAME COMMAND...: output to the log, its last lines to the resul
   if ((status == 0)); then
     note "Passed in $((SECONDS - start)) s."
   else
-    note "**Failed** with status $status after $((SECONDS - start)) s."
+    local why=
+    ((status == 124)) && why=" (stopped: it took longer than LIMIT)"
+    note "**Failed** with status $status after $((SECONDS - start)) s$why."
     failed=1
   fi
   note ""
@@ -54,6 +61,7 @@ part() {  # part NAME COMMAND...: output to the log, its last lines to the resul
 }
 
 wanted() { [[ $skip != *" $1 "* ]]; }
+limited() { timeout --kill-after=10 "$limit" "$@"; }
 
 # Python packages keep nvcc, cuBLAS and CUPTI in nvidia/*/{bin,lib} of their site-packages.
 find_python_toolkit() {
@@ -67,10 +75,24 @@ print(';'.join(libraries))
 PYTHON
 }
 
+# Programs and libraries of the prefixes can be run: protoc while building, and what is built.
+use_prefixes() {
+  local prefix dir architecture
+  architecture=$(${CXX:-g++} -print-multiarch 2> /dev/null)
+  IFS=':;' read -ra prefixes <<< "${CMAKE_PREFIX_PATH:-}"
+  for prefix in "${prefixes[@]}"; do
+    [[ -d $prefix/bin ]] && PATH=$prefix/bin:$PATH
+    for dir in "$prefix/lib" "$prefix/lib64" ${architecture:+"$prefix/lib/$architecture" "$prefix/lib/$architecture/openblas-pthread"}; do
+      [[ -d $dir ]] && LD_LIBRARY_PATH=$dir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    done
+  done
+  export PATH LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
+}
+
 command -v nvidia-smi > /dev/null || note "nvidia-smi is not on the PATH; going on."
 command -v cmake > /dev/null || stop "cmake is not installed"
 generator=()
-command -v ninja > /dev/null && generator=(-G Ninja)
+[[ ! -f $build/CMakeCache.txt ]] && command -v ninja > /dev/null && generator=(-G Ninja)
 
 cuda_root=${LANESCOPE_CUDA_ROOT:-} cuda_libraries=
 mapfile -t python_toolkit < <(find_python_toolkit)
@@ -79,7 +101,10 @@ if [[ -z $cuda_root ]] && ! command -v nvcc > /dev/null && ! compgen -G '/usr/lo
   cuda_root=${python_toolkit[0]:-}
   [[ -n $cuda_root ]] || stop "no nvcc: not on the PATH, in /usr/local/cuda* or in a Python package; set LANESCOPE_CUDA_ROOT"
 fi
-export LD_LIBRARY_PATH=${cuda_libraries//;/:}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+prefix_path=${CMAKE_PREFIX_PATH:-}
+use_prefixes
+# Behind all else: the toolkit's own libraries come first, found by the path that the linker has noted.
+export LD_LIBRARY_PATH=$LD_LIBRARY_PATH${cuda_libraries:+${LD_LIBRARY_PATH:+:}${cuda_libraries//;/:}}
 
 note "# Results of scripts/gpu-check.sh"
 note ""
@@ -90,23 +115,30 @@ note "* host: $jobs cores, $(uname -r)"
 configure() {
   cmake -S . -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DLANESCOPE_CUDA=ON -DLANESCOPE_BENCH=OFF \
     ${cuda_root:+-DLANESCOPE_CUDA_ROOT="$cuda_root"} ${cuda_libraries:+-DLANESCOPE_CUDA_LIBRARY_DIRS="$cuda_libraries"} \
-    ${CMAKE_PREFIX_PATH:+-DCMAKE_PREFIX_PATH="$CMAKE_PREFIX_PATH"} ${CMAKE_EXTRA:-}
+    ${prefix_path:+-DCMAKE_PREFIX_PATH="${prefix_path//:/;}"} ${CMAKE_EXTRA:-}
 }
 part "Configure" configure || stop "configuring failed; the end of $log says why (libraries in a prefix: CMAKE_PREFIX_PATH)"
-TAIL=3 part "Build" cmake --build "$build" --parallel "$jobs" || stop "the build failed; see $log"
+targets=(lanescope lanescope_cuda gpu_tests)
+TAIL=3 part "Build" limited cmake --build "$build" --parallel "$jobs" --target "${targets[@]}" ||
+  stop "the build failed; see $log (after its LIMIT it goes on where it stopped)"
 
 program=$build/bin/lanescope
-part "Devices" "$program" devices
-"$program" devices | grep -q '^GPU.* cuda ' || stop "the program finds no GPU; the section Devices says why"
+part "Devices" limited "$program" devices
+devices=$("$program" devices)
+grep -q '^GPU.* cuda ' <<< "$devices" || stop "the program finds no GPU; the section Devices says why"
 
-TAIL=30 part "Tests that need a GPU" ctest --test-dir "$build" -L gpu --output-on-failure --timeout 300
-TAIL=60 part "Measured machine" "$program" devices --measure -o "$output/machine.json"
+if wanted tests; then
+  TAIL=30 part "Tests that need a GPU" limited ctest --test-dir "$build" -L gpu --output-on-failure --timeout 300
+fi
+if wanted measure; then
+  TAIL=60 part "Measured machine" limited "$program" devices --measure -o "$output/machine.json"
+fi
 
 if wanted sanitizer; then
-  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2> /dev/null | tail -n 1)
+  sanitizer=$(command -v compute-sanitizer || compgen -G '/usr/local/cuda*/bin/compute-sanitizer' | tail -n 1)
   if [[ -n $sanitizer ]]; then
     # Every op once; the losses of whole models would take hours under the checker.
-    part "compute-sanitizer" timeout 540 "$sanitizer" --tool memcheck --error-exitcode 9 \
+    part "compute-sanitizer" limited "$sanitizer" --tool memcheck --error-exitcode 9 \
       "$build/bin/gpu_tests" --gtest_filter='GpuOps.*:Gpu.Copies*:Gpu.RecordsAGraph*'
   else
     note ""
@@ -118,26 +150,30 @@ two=samples/machines/one-gpu-as-two.json
 graph=samples/graphs/deepconn_single.pbtxt
 if wanted compare; then
   rm -f "$output/compare.db"
-  TAIL=60 part "Comparison on two logical devices" "$program" compare "$graph:single,tower-split,alternating" \
+  TAIL=60 part "Comparison on two logical devices" limited "$program" compare "$graph:single,tower-split,alternating" \
     --machine "$two" --trace "$output/compare.db"
 fi
 
 step_of() {  # step_of GRAPH [OPTION...]: the step time as the program prints it
-  "$program" run "$@" --strategy single --machine physical --steps 50 --warmup 10 | head -n 1
+  local text
+  text=$(limited "$program" run "$@" --strategy single --machine physical --steps 50 --warmup 10) || return
+  head -n 1 <<< "$text"
 }
 
 bench() {
-  local status=0 model
+  local status=0 model text option
   for model in deepconn_single cifar10_single; do
-    echo "CUDA graphs:     $(step_of samples/graphs/$model.pbtxt)" || status=1
-    echo "single launches: $(step_of samples/graphs/$model.pbtxt --no-cuda-graph)" || status=1
+    for option in "" --no-cuda-graph; do
+      text=$(step_of "samples/graphs/$model.pbtxt" $option) || status=1
+      echo "$model ${option:-with CUDA graphs}: $text"
+    done
   done
   return $status
 }
 wanted bench && TAIL=20 part "Steps" bench
 
 if wanted torch; then
-  text=$(python3 bench/peers/torch_step.py 2>&1)
+  text=$(limited python3 bench/peers/torch_step.py 2>&1)
   status=$?
   note ""
   note "## PyTorch"
@@ -153,8 +189,10 @@ if wanted torch; then
 fi
 
 # A small trace to look at elsewhere.
-rm -f "$output/trace.db"
-part "Trace" "$program" run "$graph" --strategy alternating --machine "$two" --steps 3 --warmup 3 --trace "$output/trace.db"
+if wanted trace; then
+  rm -f "$output/trace.db"
+  part "Trace" limited "$program" run "$graph" --strategy alternating --machine "$two" --steps 3 --warmup 3 --trace "$output/trace.db"
+fi
 
 note ""
 ((failed == 0)) && note "All parts passed." || note "**Some parts failed**; $log has everything."
