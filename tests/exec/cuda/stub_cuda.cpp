@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "core/error.h"
 #include "core/op.h"
@@ -105,6 +106,7 @@ struct StubCuda::Event {
   int64_t completed = 0;  // times run
   int64_t time_ns = 0;
   Capture* capture = nullptr;  // recorded last while this was captured
+  bool captured = false;       // recorded last in a capture, which may have ended
   size_t node = 0;             // the node that it stands for
   size_t lane = 0;
 };
@@ -118,6 +120,8 @@ struct StubCuda::Graph {
 struct StubCuda::Capture {
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
   Stream* origin = nullptr;
+  std::thread::id thread;
+  bool open = true;
   std::vector<Stream*> streams;
   std::vector<bool> joined;  // by lane: the origin has waited for all of it
 };
@@ -153,6 +157,14 @@ void StubCuda::Count(const std::string& call) {
   const Code code = failure->second.second;
   failures_.erase(failure);
   Throw(code, "{} failed: cudaErrorStub", call);
+}
+
+// What is not enqueued would be missing from the graph: CUDA refuses it to a thread that captures.
+void StubCuda::RefuseInCapture(const char* call) const {
+  const bool captures = std::any_of(captures_.begin(), captures_.end(), [](const auto& capture) {
+    return capture->open && capture->thread == std::this_thread::get_id();
+  });
+  if (captures) Throw(Code::kInternal, "{} failed: cudaErrorStreamCaptureUnsupported", call);
 }
 
 int StubCuda::Calls(const std::string& call) const {
@@ -199,6 +211,7 @@ bool StubCuda::EnablePeerAccess(int from, int to) {
 void* StubCuda::Allocate(int64_t bytes) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaMalloc");
+  RefuseInCapture("cudaMalloc");
   const int64_t mapped = std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
   if (device_bytes(current_gpu) + mapped > options_.memory_bytes)
     Throw(Code::kResourceExhausted, "cudaMalloc failed: cudaErrorMemoryAllocation");
@@ -220,6 +233,7 @@ void StubCuda::Free(int ordinal, void* memory) noexcept {
 void* StubCuda::AllocateHost(int64_t bytes) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaHostAlloc");
+  RefuseInCapture("cudaHostAlloc");
   void* memory = ::operator new(static_cast<size_t>(bytes));
   host_.insert(memory);
   return memory;
@@ -306,6 +320,7 @@ void StubCuda::Record(cuda::EventHandle handle, cuda::StreamHandle stream_handle
   Stream* stream = At(stream_handle);
   if (event->ordinal != stream->ordinal)
     Throw(Code::kInternal, "cudaEventRecord failed: another device's event");
+  event->captured = stream->capture != nullptr;
   if (stream->capture != nullptr) {
     event->capture = stream->capture;
     Add(stream, {});
@@ -348,6 +363,7 @@ void StubCuda::Wait(cuda::StreamHandle stream_handle, cuda::EventHandle handle) 
     if (stream == capture->origin && lane.back().node == event->node) capture->joined[event->lane] = true;
     return;
   }
+  if (event->captured) Throw(Code::kInternal, "cudaStreamWaitEvent failed: cudaErrorCapturedEvent");
   if (stream->capture != nullptr)
     Throw(Code::kInternal, "cudaStreamWaitEvent failed: cudaErrorStreamCaptureIsolation");
   Work wait;
@@ -373,7 +389,7 @@ void StubCuda::SynchronizeEvent(cuda::EventHandle handle) {
   Count("cudaEventSynchronize");
   const Event* event = At(handle);
   CheckGpu(event->ordinal);
-  if (event->capture != nullptr) Throw(Code::kInternal, "cudaEventSynchronize failed: a captured event");
+  if (event->captured) Throw(Code::kInternal, "cudaEventSynchronize failed: cudaErrorCapturedEvent");
   const int64_t wanted = event->recorded;
   RunUntil([event, wanted] { return event->completed >= wanted; });
 }
@@ -423,6 +439,7 @@ void StubCuda::BeginCapture(cuda::StreamHandle handle) {
   Count("cudaStreamBeginCapture");
   auto capture = std::make_unique<Capture>();
   capture->origin = At(handle);
+  capture->thread = std::this_thread::get_id();
   capture->origin->capture = capture.get();
   capture->origin->lane = 0;
   capture->streams = {capture->origin};
@@ -443,6 +460,7 @@ cuda::GraphHandle StubCuda::EndCapture(cuda::StreamHandle handle) {
   Capture* capture = At(handle)->capture;
   LANESCOPE_CHECK(capture != nullptr && capture->origin == At(handle));
   const bool joined = std::all_of(capture->joined.begin(), capture->joined.end(), [](bool j) { return j; });
+  capture->open = false;
   Graph* graph = capture->graph.release();
   for (Stream* stream : capture->streams) stream->capture = nullptr;
   for (Event* event : events_) {
@@ -466,6 +484,7 @@ void StubCuda::AbandonCapture(cuda::StreamHandle handle) noexcept {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Capture* capture = At(handle)->capture;
   if (capture == nullptr) return;
+  capture->open = false;
   for (Stream* stream : capture->streams) stream->capture = nullptr;
   for (Event* event : events_) {
     if (event->capture == capture) event->capture = nullptr;

@@ -106,6 +106,7 @@ class StubCuda : public CudaModule, public cuda::Api {
   Stream* At(cuda::StreamHandle stream) const { return reinterpret_cast<Stream*>(stream); }
   Event* At(cuda::EventHandle event) const { return reinterpret_cast<Event*>(event); }
   void Count(const std::string& call);
+  void RefuseInCapture(const char* call) const;
   void Add(Stream* stream, Work work);
   void CompleteEvent(Event* event);
   void RunUntil(const std::function<bool()>& done);
