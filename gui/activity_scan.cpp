@@ -61,6 +61,7 @@ class LaneJoiner {
   }
   std::string TextOf(int64_t id) const {
     if (id == MemsetSink::kName) return "set memory";
+    if (GraphSink::IsName(id)) return fmt::format("[CUDA graph {}]", GraphSink::GraphOf(id));
     if (id < 0 && id >= -kNumCopyClasses) return CopyName(-1 - id);
     const auto found = texts_.find(id);
     return found == texts_.end() ? std::string() : found->second;
@@ -72,7 +73,11 @@ class LaneJoiner {
     RunFrame& frame = frames_[static_cast<size_t>(run)];
     OpEntry entry;
     entry.name = TextOf(pair.first);
-    entry.op = pair.first < 0 ? (pair.first == MemsetSink::kName ? "Memset" : "Memcpy") : TextOf(pair.second);
+    entry.op = pair.first >= 0                   ? TextOf(pair.second)
+               : pair.first == MemsetSink::kName ? "Memset"
+               : GraphSink::IsName(pair.first)   ? "Graph"
+               : pair.first == kBulkNull         ? ""
+                                                 : "Memcpy";
     const auto node = frame.op_of_name.find(entry.name);
     int32_t op = -1;
     if (node != frame.op_of_name.end()) {
@@ -133,7 +138,7 @@ int RunFrame::DeviceIndex(int number) {
 std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vector<RunFrame>* frames,
                                                  const std::atomic<bool>* cancelled,
                                                  const ScanProgress& progress) {
-  const std::string_view tables[] = {Origins::kTable, KernelSink::kTable, CopySink::kTable,
+  const std::string_view tables[] = {Origins::kTable, KernelSink::kTable, GraphSink::kTable, CopySink::kTable,
                                      MemsetSink::kTable};
   double total = 1, done = 0;
   for (const std::string_view table : tables) total += static_cast<double>(reader->EstimateRows(table));
@@ -155,6 +160,9 @@ std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vecto
   KernelSink kernels(*frames, origins, reader);
   read(KernelSink::kTable, KernelSink::Wanted(), &kernels, "reading launches");
   joiner.Take(&kernels);
+  GraphSink graphs(*frames, origins, reader);
+  read(GraphSink::kTable, GraphSink::Wanted(), &graphs, "reading launches of graphs");
+  joiner.Take(&graphs);
   CopySink copies(*frames, origins, reader);
   read(CopySink::kTable, CopySink::Wanted(), &copies, "reading copies");
   joiner.Take(&copies);

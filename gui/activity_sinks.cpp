@@ -1,16 +1,17 @@
 #include "gui/activity_sinks.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace lanescope::gui {
 namespace {
 
-// Times beyond this are no measurement: 36 years in ns.
-constexpr int64_t kMaxTime = int64_t{1} << 60;
+// Times beyond this are no measurement: 146 years in ns; exports can count from 1970.
+constexpr int64_t kMaxTime = (int64_t{1} << 62) - 1;
 
 bool GoodTimes(int64_t start, int64_t end) { return start >= -kMaxTime && end <= kMaxTime && start <= end; }
 
-constexpr BulkColumn kShared[] = {{"start", true}, {"end", true}, {"deviceId", true}, {"correlationId"},
+constexpr BulkColumn kShared[] = {{"start", true}, {"end", true}, {"deviceId"},   {"correlationId"},
                                   {"globalPid"},   {"streamId"},  {"graphNodeId"}};
 
 template <size_t N>
@@ -57,18 +58,22 @@ bool LaneSink::ReadShared(Part& part, Columns columns, size_t i, int* run, RawSl
   if (*run < 0) return false;
   slice->start_ns = columns[0][i];
   slice->end_ns = columns[1][i];
-  const int64_t number = columns[2][i];
+  const int64_t number = OrElse(columns[2][i], 0);
   if (slice->start_ns == kBulkNull || slice->end_ns == kBulkNull ||
       !GoodTimes(slice->start_ns, slice->end_ns) || number < INT32_MIN || number > UINT32_MAX) {
     ++part.invalid[static_cast<size_t>(*run)];
     return false;
   }
-  *device = static_cast<int>(static_cast<uint32_t>(number));
-  if (!frames_[static_cast<size_t>(*run)].ours) *device = reader_->DeviceOf(columns[4][i], *device);
+  *device = DeviceOf(*run, columns[4][i], number);
   const Origin origin = origins_.Find(columns[3][i], columns[6][i]);
   slice->command = origin.command;
   slice->step = origin.step;
   return true;
+}
+
+int LaneSink::DeviceOf(int run, int64_t global_pid, int64_t number) const {
+  const int device = static_cast<int>(static_cast<uint32_t>(number));
+  return frames_[static_cast<size_t>(run)].ours ? device : reader_->DeviceOf(global_pid, device);
 }
 
 int LaneSink::StreamOf(int run, int64_t stream) const {
@@ -85,7 +90,7 @@ RawLane::Piece& LaneSink::PieceOf(Part& part, const LaneKey& key) {
 }
 
 std::vector<BulkColumn> KernelSink::Wanted() {
-  constexpr BulkColumn kMore[] = {{"demangledName"}, {"shortName", true}};
+  constexpr BulkColumn kMore[] = {{"demangledName"}, {"shortName"}};
   return WithShared(kMore);
 }
 
@@ -97,16 +102,34 @@ void KernelSink::Rows(int number, size_t rows, Columns columns) {
     if (!ReadShared(part, columns, i, &run, &slice, &device)) continue;
     slice.op = NodeOp(run, slice);
     if (slice.op < 0) {
-      const int64_t op = columns[8][i];
-      slice.op = PairOf(part, OrElse(columns[7][i], op), op);
+      const int64_t name = OrElse(columns[7][i], columns[8][i]);
+      slice.op = PairOf(part, name, OrElse(columns[8][i], name));
     }
     Add(part, {run, LaneRole::kCompute, device, -1, StreamOf(run, columns[5][i])}, slice);
   }
 }
 
+std::vector<BulkColumn> GraphSink::Wanted() {
+  constexpr BulkColumn kMore[] = {{"graphId"}};
+  return WithShared(kMore);
+}
+
+void GraphSink::Rows(int number, size_t rows, Columns columns) {
+  Part& part = parts()[static_cast<size_t>(number)];
+  for (size_t i = 0; i < rows; ++i) {
+    int run = 0, device = 0;
+    RawSlice slice;
+    if (!ReadShared(part, columns, i, &run, &slice, &device)) continue;
+    slice.op = NodeOp(run, slice);
+    const int64_t graph = std::clamp<int64_t>(OrElse(columns[7][i], 0), 0, UINT32_MAX);
+    if (slice.op < 0) slice.op = PairOf(part, NameOf(graph), -1);
+    Add(part, {run, LaneRole::kCompute, device, -1, StreamOf(run, columns[5][i])}, slice);
+  }
+}
+
 std::vector<BulkColumn> CopySink::Wanted() {
-  constexpr BulkColumn kMore[] = {{"bytes", true}, {"copyKind", true}, {"srcKind"},
-                                  {"dstKind"},     {"srcDeviceId"},    {"dstDeviceId"}};
+  constexpr BulkColumn kMore[] = {{"bytes"},   {"copyKind"},    {"srcKind"},
+                                  {"dstKind"}, {"srcDeviceId"}, {"dstDeviceId"}};
   return WithShared(kMore);
 }
 
@@ -136,7 +159,7 @@ CopyRoute CopySink::RouteOf(Columns columns, size_t i, int run, int device) cons
   };
   const auto number = [&](size_t column) -> std::optional<int> {
     if (columns[column][i] == kBulkNull || !FitsInt(columns[column][i])) return std::nullopt;
-    return static_cast<int>(columns[column][i]);
+    return DeviceOf(run, columns[4][i], columns[column][i]);
   };
   return ClassifyCopy({OrElse(columns[8][i], 0), maybe(9), maybe(10), device, number(11), number(12)},
                       frames_[static_cast<size_t>(run)].host);

@@ -61,6 +61,8 @@ class LaneSink : public BulkSink {
   int32_t NodeOp(int run, const RawSlice& slice) const;
   // False: the row is no activity of a shown run.
   bool ReadShared(Part& part, Columns columns, size_t i, int* run, RawSlice* slice, int* device) const;
+  // Device number of the trace; processes of other tools' traces have numbers of their own.
+  int DeviceOf(int run, int64_t global_pid, int64_t number) const;
   int StreamOf(int run, int64_t stream) const;
 
   const std::vector<RunFrame>& frames_;
@@ -77,6 +79,19 @@ class KernelSink : public LaneSink {
  public:
   static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
   static std::vector<BulkColumn> Wanted();
+  using LaneSink::LaneSink;
+  void Rows(int number, size_t rows, Columns columns) override;
+};
+
+// Launches of whole CUDA graphs, whose kernels have no rows of their own.
+class GraphSink : public LaneSink {
+ public:
+  static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+  static std::vector<BulkColumn> Wanted();
+  // Stand for the names of graphs, whose numbers have 32 bits.
+  static constexpr int64_t NameOf(int64_t graph) { return -1000 - graph; }
+  static constexpr bool IsName(int64_t id) { return id <= NameOf(0) && id >= NameOf(UINT32_MAX); }
+  static constexpr int64_t GraphOf(int64_t name) { return -1000 - name; }
   using LaneSink::LaneSink;
   void Rows(int number, size_t rows, Columns columns) override;
 };

@@ -197,6 +197,34 @@ TEST(TraceLoaderTest, RowsThatMakeNoSenseAreCounted) {
   EXPECT_NE(state.message.find("3 unusable rows"), std::string::npos);
 }
 
+// A launch of a whole graph at a time since 1970, and a peer copy from GPU 0 to GPU 1, which the process
+// calls 1 and 0.
+TEST(TraceLoaderTest, WholeGraphsAndCopiesBetweenDevicesByOtherNumbers) {
+  ScratchFile file("export.sqlite");
+  Database(file.path(), OpenMode::kCreate)
+      .Execute(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, graphId INTEGER);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1750000000000000000, 1750000000000000400, 5);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, globalPid "
+          "INTEGER, bytes INTEGER, copyKind INTEGER, srcDeviceId INTEGER, dstDeviceId INTEGER);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1750000000000000100, 1750000000000000200, 0, 200 "
+          "<< 24, "
+          "8, 10, 1, 0);"
+          "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+          "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 200), (0, 1, 200)");
+  const auto runs = LoadTrace(file.path(), nullptr, nullptr);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]->invalid_rows, 0);
+  std::vector<std::string> links;
+  for (const Lane& lane : runs[0]->lanes) {
+    if (lane.role == LaneRole::kLink) links.push_back(lane.label);
+  }
+  EXPECT_EQ(links, std::vector<std::string>{"GPU:0 → GPU:1"});
+  EXPECT_TRUE(std::any_of(runs[0]->ops.begin(), runs[0]->ops.end(),
+                          [](const OpEntry& op) { return op.name == "[CUDA graph 5]" && op.op == "Graph"; }));
+}
+
 TEST(TraceLoaderTest, CancelEndsTheLoad) {
   ScratchFile file;
   SampleRun sample;
