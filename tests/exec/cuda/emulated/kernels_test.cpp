@@ -29,6 +29,8 @@ struct Sample {
   int steps;
 };
 
+void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.graph << "_" << sample.strategy; }
+
 class EmulatedSteps : public ::testing::TestWithParam<Sample> {};
 
 // The results of the steps are those of virtual devices within rounding.
@@ -56,8 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Samples, EmulatedSteps,
                          ::testing::Values(Sample{"two_towers_matmul", "annotated", 4},
                                            Sample{"random_add_split", "annotated", 3},
                                            Sample{"polynomial_parallel", "annotated", 4},
-                                           Sample{"deepconn_single", "tower-split", 3}),
-                         [](const auto& test) { return std::string(test.param.graph); });
+                                           Sample{"deepconn_single", "tower-split", 3}));
 
 }  // namespace
 }  // namespace lanescope::exec::testing
