@@ -126,6 +126,9 @@ class AssertKernel : public Kernel {
 
 void ComputeReshape(KernelContext& context) {
   const TensorRef& x = context.input(0);
+  if (context.input(1).shape.rank() != 1) {
+    Throw(Code::kInvalidArgument, "sizes input must be 1-D, not {}", context.input(1).shape.ToString());
+  }
   std::vector<int64_t> dims = ReadInts(context.input(1));
   int unknown = -1;
   int64_t known = 1;

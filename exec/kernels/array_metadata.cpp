@@ -33,10 +33,10 @@ void ComputeVariableShape(KernelContext& context) {
   WriteInts(context, 0, {dims.begin(), dims.end()});
 }
 
-std::string ListText(const std::vector<int64_t>& values) {
+std::string ListText(const std::vector<int64_t>& values, char separator = ',') {
   std::string text = "[";
   for (const int64_t value : values) {
-    if (text.size() > 1) text += ',';
+    if (text.size() > 1) text += separator;
     text += std::to_string(value);
   }
   text += ']';
@@ -101,7 +101,7 @@ void ComputeConcatOffset(KernelContext& context) {
             Code::kInvalidArgument,
             "All dimensions except {} must match. Input {} has shape {} and doesn't match input 0 with shape "
             "{}.",
-            axis, i - 1, ListText(shape), ListText(first));
+            axis, i - 1, ListText(shape, ' '), ListText(first, ' '));
       }
     }
     std::vector<int64_t> result(shape.size(), 0);

@@ -185,6 +185,8 @@ void ComputeSplitV(KernelContext& context) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1 && unknown < 0) {
       unknown = static_cast<int>(i);
+    } else if (sizes[i] == -1) {
+      Throw(Code::kInvalidArgument, "There can only be one -1 in the input.");
     } else if (sizes[i] < 0) {
       Throw(Code::kInvalidArgument, "Split size at index {} must be >= 0. Got: {}", i, sizes[i]);
     } else {

@@ -116,7 +116,7 @@ class ResourceGatherKernel : public Kernel {
 void ComputeGatherNd(KernelContext& context) {
   const TensorRef& params = context.input(0);
   const TensorRef& indices = context.input(1);
-  const RowIndex rows = ResolveRowIndex("indices", indices, params.shape);
+  const RowIndex rows = ResolveRowIndex("indices", indices, params.shape, "param shape");
   ShapeOutput(context, 0, rows.result_shape);
   DispatchBySize(params.dtype, [&](auto tag) {
     using T = decltype(tag);

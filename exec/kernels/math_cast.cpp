@@ -7,20 +7,24 @@
 namespace lanescope::exec {
 namespace {
 
-size_t CastIndex(DataType dtype) {
+int CastIndex(DataType dtype) {
   const auto* found = std::find(std::begin(kCastTypes), std::end(kCastTypes), dtype);
-  if (found == std::end(kCastTypes)) {
-    Throw(Code::kUnimplemented, "Cast has no host kernel for {}", DataTypeName(dtype));
+  return found == std::end(kCastTypes) ? -1 : static_cast<int>(found - std::begin(kCastTypes));
+}
+
+CastLoop CastBetween(DataType from, DataType to) {
+  const int source = CastIndex(from), target = CastIndex(to);
+  if (source < 0 || target < 0) {
+    Throw(Code::kUnimplemented, "Cast {} to {} is not supported", DataTypeName(from), DataTypeName(to));
   }
-  return static_cast<size_t>(found - std::begin(kCastTypes));
+  return HostLoops().cast[static_cast<size_t>(source)][static_cast<size_t>(target)];
 }
 
 class CastKernel final : public Kernel {
  public:
   explicit CastKernel(const Node& node)
       : same_(node.TypeAttr("SrcT") == node.TypeAttr("DstT")),
-        loop_(same_ ? nullptr
-                    : HostLoops().cast[CastIndex(node.TypeAttr("SrcT"))][CastIndex(node.TypeAttr("DstT"))]) {}
+        loop_(same_ ? nullptr : CastBetween(node.TypeAttr("SrcT"), node.TypeAttr("DstT"))) {}
 
   void Compute(KernelContext& context) override {
     if (!same_) return RunUnary(context, loop_);

@@ -94,8 +94,10 @@ void CheckLabels(const TensorRef& labels, int64_t classes) {
   for (int64_t i = 0; i < labels.NumElements(); ++i) {
     const int64_t label = labels.as<Index>()[i];
     if (label >= 0 && label < classes) continue;
-    Throw(Code::kInvalidArgument, "Received a label value of {} which is outside the valid range of [0, {}).",
-          label, classes);
+    const Index* values = labels.as<Index>();
+    Throw(Code::kInvalidArgument,
+          "Received a label value of {} which is outside the valid range of [0, {}).  Label values: {}",
+          label, classes, fmt::join(values, values + labels.NumElements(), " "));
   }
 }
 
@@ -106,7 +108,10 @@ void SparseCrossEntropy(KernelContext& context) {
   if (features.shape.rank() != 2) {
     Throw(Code::kInvalidArgument, "logits must be 2-D, but got shape {}", features.shape.ToString());
   }
-  if (labels.shape.rank() != 1 || labels.shape[0] != features.shape[0]) {
+  if (labels.shape.rank() != 1) {
+    Throw(Code::kInvalidArgument, "labels must be 1-D, but got shape {}", labels.shape.ToString());
+  }
+  if (labels.shape[0] != features.shape[0]) {
     Throw(Code::kInvalidArgument,
           "logits and labels must have the same first dimension, got logits shape {} and labels shape {}",
           features.shape.ToString(), labels.shape.ToString());

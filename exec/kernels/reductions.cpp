@@ -17,10 +17,11 @@ ReducedDims AxesOf(const TensorRef& axes, int rank) {
       Throw(Code::kInvalidArgument, "Invalid reduction dimension ({} for input with {} dimension(s))", axis,
             rank);
     }
-    bool& gone = reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+    const int64_t dimension = axis < 0 ? axis + rank : axis;
+    bool& gone = reduced[static_cast<size_t>(dimension)];
     if (gone) {
       Throw(Code::kInvalidArgument, "Invalid reduction arguments: Axes contains duplicate dimension: {}",
-            axis);
+            dimension);
     }
     gone = true;
   }
@@ -60,6 +61,7 @@ class ReductionKernel final : public Kernel {
     const ReducedDims reduced = AxesOf(context.input(1), x.shape.rank());
     context.SetOutputShape(0, ReducedShape(x.shape, reduced, keep_dims_));
     const TensorRef& y = context.output();
+    if (mean_ && x.dtype == DataType::kInt32) return MeanOfInt32(context.team(), x, reduced, y);
     const auto bytes = static_cast<int64_t>(ElementSize(x.dtype));
     ReduceTensor(context.team(), op_, type_, bytes, x.shape, reduced, x.data, y.data);
     if (!mean_ && !norm_) return;
@@ -71,6 +73,17 @@ class ReductionKernel final : public Kernel {
   }
 
  private:
+  // The sum is made in 64 bits, as TensorFlow's.
+  static void MeanOfInt32(WorkerTeam& team, const TensorRef& x, const ReducedDims& reduced,
+                          const TensorRef& y) {
+    const std::vector<int64_t> wide(x.as<int32_t>(), x.as<int32_t>() + x.NumElements());
+    std::vector<int64_t> totals(static_cast<size_t>(y.NumElements()));
+    ReduceTensor(team, ReduceOp::kSum, LoopType::kInt64, sizeof(int64_t), x.shape, reduced, wide.data(),
+                 totals.data());
+    const int64_t count = std::max<int64_t>(1, ReducedCount(x.shape, reduced));
+    for (size_t i = 0; i < totals.size(); ++i) y.as<int32_t>()[i] = static_cast<int32_t>(totals[i] / count);
+  }
+
   static ReduceOp OpOf(const std::string& op) {
     if (op == "Prod") return ReduceOp::kProd;
     if (op == "Max") return ReduceOp::kMax;

@@ -24,7 +24,8 @@ void CheckIndices(std::string_view name, const TensorRef& indices, int64_t limit
   });
 }
 
-RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const Shape& shape) {
+RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const Shape& shape,
+                         std::string_view what) {
   const int index_rank = indices.shape.rank();
   if (index_rank < 1) Throw(Code::kInvalidArgument, "{} must be at least a vector", name);
   const int64_t depth = indices.shape[index_rank - 1];
@@ -48,8 +49,9 @@ RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const 
       int64_t offset = 0;
       for (int d = 0; d < depth; ++d) {
         if (coordinates[d] < 0 || coordinates[d] >= shape[d]) {
-          Throw(Code::kInvalidArgument, "{}[{}] = [{}] does not index into param shape {}", name,
-                Coordinates(outer, i), fmt::join(coordinates, coordinates + depth, ", "), shape.ToString());
+          Throw(Code::kInvalidArgument, "{}[{}] = [{}] does not index into {} {}", name,
+                Coordinates(outer, i), fmt::join(coordinates, coordinates + depth, ", "), what,
+                shape.ToString());
         }
         offset += coordinates[d] * strides[static_cast<size_t>(d)];
       }

@@ -32,8 +32,9 @@ struct RowIndex {
   int64_t row_size = 1;          // elements of a row: the dimensions that the index leaves open
   Shape result_shape;            // of a gather: the index's shape without depth, then the row's
 };
-// Throws InvalidArgument "NAME[i] = [a, b] does not index into shape S".
-RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const Shape& shape);
+// Throws InvalidArgument "NAME[i] = [a, b] does not index into WHAT S".
+RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const Shape& shape,
+                         std::string_view what);
 
 // Updates sorted by the range of rows that they write: a scatter gives each range to one worker, so that no
 // two write one row and every row sees its updates in the order of the indices, however many workers there

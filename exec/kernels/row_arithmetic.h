@@ -21,7 +21,7 @@ T Quotient(T a, T b) {
   return a / b;
 }
 
-// Integers wrap around.
+// Integers wrap around. Where a NaN cannot be compared, extremes keep the old value.
 template <typename T>
 T Combined(Combine how, T old, T update) {
   switch (how) {
@@ -63,8 +63,9 @@ template <typename T>
 class RowUpdate {
  public:
   explicit RowUpdate(Combine how) : how_(how) {
-    constexpr BinaryOp kOps[] = {BinaryOp::kCount, BinaryOp::kAdd,     BinaryOp::kSub,    BinaryOp::kMul,
-                                 BinaryOp::kDiv,   BinaryOp::kMinimum, BinaryOp::kMaximum};
+    // The loops of the extremes let a NaN win, which updates of rows do not.
+    constexpr BinaryOp kOps[] = {BinaryOp::kCount, BinaryOp::kAdd,   BinaryOp::kSub,  BinaryOp::kMul,
+                                 BinaryOp::kDiv,   BinaryOp::kCount, BinaryOp::kCount};
     const BinaryOp op = kOps[static_cast<size_t>(how)];
     if (op != BinaryOp::kCount && !(std::is_integral_v<T> && how == Combine::kDiv)) {
       loop_ = HostLoops().binary[static_cast<size_t>(op)][static_cast<size_t>(LoopTypeOf<T>())];
@@ -79,6 +80,10 @@ class RowUpdate {
       } else {
         std::copy_n(update, n, target);
       }
+    } else if (how_ == Combine::kMin) {
+      for (int64_t i = 0; i < n; ++i) target[i] = std::min(target[i], update[i * update_step]);
+    } else if (how_ == Combine::kMax) {
+      for (int64_t i = 0; i < n; ++i) target[i] = std::max(target[i], update[i * update_step]);
     } else if (n < kShortRow || loop_ == nullptr) {
       for (int64_t i = 0; i < n; ++i) target[i] = Combined(how_, target[i], update[i * update_step]);
     } else {

@@ -9,8 +9,20 @@
 namespace lanescope::exec {
 namespace {
 
+// TensorFlow's words for updates whose outer dimensions are not those of the indices.
+void CheckOuterDims(const TensorRef& indices, const TensorRef& updates) {
+  const int outer = indices.shape.rank() - 1;
+  bool same = outer <= updates.shape.rank();
+  for (int d = 0; same && d < outer; ++d) same = updates.shape[d] == indices.shape[d];
+  if (same) return;
+  Throw(Code::kInvalidArgument,
+        "Dimensions [0,{}) of indices[shape={}] must match dimensions [0,{}) of updates[shape={}]", outer,
+        indices.shape.ToString(), outer, updates.shape.ToString());
+}
+
 RowIndex ResolveUpdates(const TensorRef& indices, const TensorRef& updates, const Shape& shape) {
-  RowIndex rows = ResolveRowIndex("indices", indices, shape);
+  RowIndex rows = ResolveRowIndex("indices", indices, shape, "shape");
+  CheckOuterDims(indices, updates);
   if (!(updates.shape == rows.result_shape)) {
     Throw(Code::kInvalidArgument,
           "Must have updates.shape = indices.shape[:-1] + shape[indices.shape[-1]:], got "

@@ -25,6 +25,27 @@ T IdentityOf(Combine how) {
   }
 }
 
+// Adds a row to its segment. Where a NaN cannot be compared, extremes take the later row, as TensorFlow does.
+template <typename T>
+class SegmentUpdate {
+ public:
+  explicit SegmentUpdate(Combine how) : how_(how), update_(how) {}
+
+  void operator()(int64_t n, T* target, const T* row) const {
+    if (how_ == Combine::kMin) {
+      for (int64_t i = 0; i < n; ++i) target[i] = std::min(row[i], target[i]);
+    } else if (how_ == Combine::kMax) {
+      for (int64_t i = 0; i < n; ++i) target[i] = std::max(row[i], target[i]);
+    } else {
+      update_(n, target, row);
+    }
+  }
+
+ private:
+  Combine how_;
+  RowUpdate<T> update_;
+};
+
 template <typename Index>
 void CheckSegmentIds(const TensorRef& ids, int64_t num_segments) {
   const Index* values = ids.as<Index>();
@@ -45,7 +66,7 @@ void CheckSegmentIds(const TensorRef& ids, int64_t num_segments) {
 template <typename T, typename Index>
 void UnsortedSegments(Combine how, const T* data, const Index* ids, int64_t rows, int64_t inner,
                       int64_t segments, T* out, WorkerTeam& team) {
-  const RowUpdate<T> update(how);
+  const SegmentUpdate<T> update(how);
   const T identity = IdentityOf<T>(how);
   const int64_t row_bytes = std::min<int64_t>(inner, 256) * static_cast<int64_t>(sizeof(T));
   const RowRanges ranges(segments, rows, inner, [&](int64_t row) { return static_cast<int64_t>(ids[row]); });
@@ -118,15 +139,18 @@ struct SortedSegments {
   int64_t segments = 0;
 };
 
-SortedSegments ReadSortedSegments(const TensorRef& ids, int64_t rows, int64_t requested) {
-  if (ids.shape.rank() != 1 || ids.NumElements() != rows) {
-    Throw(Code::kInvalidArgument,
-          "segment_ids should be a vector of the same size as dimension 0 of input: {}", rows);
-  }
+SortedSegments ReadSortedSegments(const TensorRef& ids, int64_t rows, int64_t requested,
+                                  std::string_view size_message) {
+  if (ids.shape.rank() != 1) Throw(Code::kInvalidArgument, "segment_ids should be a vector.");
+  if (ids.NumElements() != rows) Throw(Code::kInvalidArgument, "{}", size_message);
   SortedSegments result{ReadInts(ids), requested};
   int64_t previous = 0;
   for (const int64_t id : result.ids) {
-    if (id < 0) Throw(Code::kInvalidArgument, "segment ids must be >= 0");
+    if (id < 0) {
+      Throw(Code::kInvalidArgument,
+            "Segment id {} out of range [0, {}), possibly because 'segment_ids' input is not sorted.", id,
+            requested < 0 ? AddDims(std::max<int64_t>(0, result.ids.back()), 1) : requested);
+    }
     if (id < previous) Throw(Code::kInvalidArgument, "segment ids are not increasing");
     previous = id;
   }
@@ -138,11 +162,20 @@ SortedSegments ReadSortedSegments(const TensorRef& ids, int64_t rows, int64_t re
   return result;
 }
 
+// The rows that sparse segments name, in TensorFlow's words for them.
+void CheckRows(const TensorRef& indices, int64_t limit) {
+  const std::vector<int64_t> rows = ReadInts(indices);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] >= 0 && rows[i] < limit) continue;
+    Throw(Code::kInvalidArgument, "Bad: indices[{}] == {} out of range [0, {})", i, rows[i], limit);
+  }
+}
+
 // row_of(i) gives the data of row i. A segment is the work of one worker.
 template <typename T, typename RowOf>
 void ReduceSorted(Combine how, Scaling scaling, const SortedSegments& sorted, int64_t inner, T empty, T* out,
                   WorkerTeam& team, const RowOf& row_of) {
-  const RowUpdate<T> update(how);
+  const SegmentUpdate<T> update(how);
   const std::vector<int64_t>& ids = sorted.ids;
   const auto rows = static_cast<int64_t>(ids.size());
   const int64_t row_bytes = std::max<int64_t>(1, inner * static_cast<int64_t>(sizeof(T)));
@@ -173,7 +206,8 @@ template <Combine how, Scaling scaling>
 void ComputeSegment(KernelContext& context) {
   const TensorRef& data = context.input(0);
   if (data.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
-  const SortedSegments sorted = ReadSortedSegments(context.input(1), data.shape[0], -1);
+  const SortedSegments sorted = ReadSortedSegments(
+      context.input(1), data.shape[0], -1, "segment_ids should be the same size as dimension 0 of input.");
   Shape shape = data.shape;
   shape.set_dim(0, sorted.segments);
   ShapeOutput(context, 0, shape);
@@ -197,8 +231,9 @@ void ComputeSparseSegment(KernelContext& context) {
   if (context.num_inputs() == 4 && requested < 0) {
     Throw(Code::kInvalidArgument, "num_segments must be >= 0, got {}", requested);
   }
-  const SortedSegments sorted = ReadSortedSegments(context.input(2), indices.NumElements(), requested);
-  CheckIndices("indices", indices, data.shape[0]);
+  const SortedSegments sorted = ReadSortedSegments(context.input(2), indices.NumElements(), requested,
+                                                   "segment_ids and indices should have same size.");
+  CheckRows(indices, data.shape[0]);
   const std::vector<int64_t> rows = ReadInts(indices);
   Shape shape = data.shape;
   shape.set_dim(0, sorted.segments);

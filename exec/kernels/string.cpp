@@ -115,15 +115,25 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
+// TensorFlow knows "inf" and "nan" in any case, but neither "infinity" nor "nan(1)".
+bool IsLongSpecialValue(std::string_view digits) {
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  return digits.size() > 3 && std::isalpha(static_cast<unsigned char>(digits.front())) != 0;
+}
+
+// A plus sign may stand before a real number only.
 template <typename T>
 T Parse(const std::string& text) {
   std::string_view digits = Trimmed(text);
-  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
+  if (std::is_floating_point_v<T> && digits.size() > 1 && digits[0] == '+' && digits[1] != '-') {
+    digits.remove_prefix(1);
+  }
   T value{};
   const char* end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, value);
   bool good = result.ec == std::errc() && result.ptr == end;
   if constexpr (std::is_floating_point_v<T>) {
+    if (IsLongSpecialValue(digits)) good = false;
     // Too large or too small is infinity or zero, as in C.
     if (result.ec == std::errc::result_out_of_range && result.ptr == end) {
       value = static_cast<T>(std::strtod(std::string(digits).c_str(), nullptr));

@@ -43,7 +43,7 @@ void ComputeFind(KernelContext& context) {
   const TensorRef& fallback = context.input(2);
   const LookupTable& table = TableOf(context, 0, keys.dtype, fallback.dtype);
   if (!table.initialized())
-    Throw(Code::kFailedPrecondition, "Table not initialized; run its initializer first");
+    Throw(Code::kFailedPrecondition, "Table not initialized. Run its initializer first");
   if (fallback.NumElements() != 1) {
     Throw(Code::kInvalidArgument, "the default value must be a scalar, not of shape {}",
           fallback.shape.ToString());
@@ -55,7 +55,7 @@ void ComputeFind(KernelContext& context) {
 void ComputeTableSize(KernelContext& context) {
   ShapeOutput(context, 0, Shape{});
   Resource& resource = context.FindOrCreateResource(0, [&]() -> std::unique_ptr<Resource> {
-    Throw(Code::kFailedPrecondition, "Table not initialized; run its initializer first");
+    Throw(Code::kFailedPrecondition, "Table not initialized. Run its initializer first");
   });
   auto* table = dynamic_cast<LookupTable*>(&resource);
   if (table == nullptr) Throw(Code::kInvalidArgument, "the handle is not that of a lookup table");

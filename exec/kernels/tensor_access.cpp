@@ -55,7 +55,8 @@ Shape ReadShape(const TensorRef& tensor) {
   }
   const std::vector<int64_t> dims = ReadInts(tensor);
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0) Throw(Code::kInvalidArgument, "Dimension {} must be >= 0, but is {}", i, dims[i]);
+    if (dims[i] < 0)
+      Throw(Code::kInvalidArgument, "Dimension {} must be >= 0, at place {} of a shape", dims[i], i);
   }
   Shape shape{std::span<const Dim>(dims)};
   shape.NumElements();

@@ -102,6 +102,7 @@ class UniqueKernel : public Kernel {
 void ComputeWhere(KernelContext& context) {
   const TensorRef& x = context.input(0);
   const int rank = x.shape.rank();
+  if (rank == 0) Throw(Code::kInvalidArgument, "WhereOp : Unhandled input dimensions: {}", rank);
   const int64_t size = x.NumElements();
   DispatchKey("Where", x.dtype, [&](auto tag) {
     using T = decltype(tag);

@@ -7,18 +7,22 @@ import sys
 
 import golden
 from op_cases import array_cases
+from op_cases import corner_cases
+from op_cases import corner_row_cases
 from op_cases import error_cases
 from op_cases import math_cases
 from op_cases import network_cases
 from op_cases import optimizer_cases
 from op_cases import random_cases
 from op_cases import reduction_cases
+from op_cases import row_optimizer_cases
 from op_cases import selection_cases
 from op_cases import state_cases
 from op_cases import string_cases
 
 _MODULES = (math_cases, reduction_cases, network_cases, array_cases, selection_cases, state_cases,
-            optimizer_cases, string_cases, random_cases, error_cases)
+            optimizer_cases, string_cases, random_cases, error_cases, corner_cases, corner_row_cases,
+            row_optimizer_cases)
 
 
 def main():

@@ -123,5 +123,124 @@ def errors(family):
               'd': np.array(0, np.int32)
           })
 
+  _rows(case)
+  _values(case)
+
+
+def _rows(case):
+  """Indices and segments out of range."""
+  matrix = _floats(2, 3)
+
+  def indexed(op, text, at, feed=matrix, **arguments):
+    case(
+        op, text, lambda: getattr(tf.raw_ops,
+                                  op.split('/')[0])
+        (**{
+            name: value() for name, value in arguments.items()
+        }, name='y'), {
+            'a': feed,
+            'i': np.array(at, np.int32)
+        })
+
+  params, ids = lambda: _any('a'), lambda: _any('i', tf.int32)
+  indexed('GatherV2/negative',
+          'indices[1] = -1 is not in [0, 2)', [0, -1],
+          params=params,
+          indices=ids,
+          axis=lambda: tf.constant(0))
+  indexed('GatherV2/matrix',
+          'indices[1,0] = 3 is not in [0, 3)', [[0, 1], [3, 2]],
+          params=params,
+          indices=ids,
+          axis=lambda: tf.constant(1))
+  indexed('GatherNd/range',
+          'indices[1] = [2, 0] does not index into param shape [2,3]', [[0, 1], [2, 0]],
+          params=params,
+          indices=ids)
+  indexed('TensorScatterAdd/range',
+          'indices[0] = [2] does not index into shape [2,3]', [[2]],
+          tensor=lambda: tf.ones([2, 3]),
+          indices=ids,
+          updates=params,
+          feed=_floats(1, 3))
+  indexed('ScatterNd/updates',
+          'Dimensions [0,1) of indices[shape=[2,1]] must match dimensions [0,1) of updates[', [[0], [1]],
+          indices=ids,
+          updates=params,
+          shape=lambda: tf.constant([4, 3]),
+          feed=_floats(3, 3))
+  indexed('SegmentSum/negative',
+          'Segment id -1 out of range [0, 2)', [-1, 0, 1],
+          data=params,
+          segment_ids=ids,
+          feed=_floats(3, 2))
+  indexed('SegmentSum/size',
+          'segment_ids should be the same size as dimension 0 of input.', [0, 0],
+          data=params,
+          segment_ids=ids,
+          feed=_floats(3, 2))
+  indexed('SegmentSum/order',
+          'segment ids are not increasing', [0, 2, 1],
+          data=params,
+          segment_ids=ids,
+          feed=_floats(3, 2))
+  indexed('SparseSegmentSum/range',
+          'Bad: indices[1] == 3 out of range [0, 3)', [0, 3],
+          data=params,
+          indices=ids,
+          segment_ids=lambda: tf.constant([0, 0]),
+          feed=_floats(3, 2))
+  indexed('SparseSoftmaxCrossEntropyWithLogits/negative',
+          'Received a label value of -1 which is outside the valid range of [0, 3).  Label values: 0 -1',
+          [0, -1],
+          features=params,
+          labels=ids)
+  indexed('SparseSoftmaxCrossEntropyWithLogits/rank',
+          'labels must be 1-D, but got shape [1,2]', [[0, 1]],
+          features=params,
+          labels=ids)
+
+
+def _values(case):
+  """Shapes, axes and texts that no op takes."""
+
+  def shaped(op, text, numbers, **arguments):
+    feeds = {'s': np.array(numbers, np.int32)}
+    if x in arguments.values():
+      feeds['a'] = _floats(2, 3)
+    case(
+        op, text, lambda: getattr(tf.raw_ops,
+                                  op.split('/')[0])
+        (**{
+            name: make() for name, make in arguments.items()
+        }, name='y'), feeds)
+
+  x, vector = lambda: _any('a'), lambda: _any('s', tf.int32)
+  shaped('Reshape/rank', 'sizes input must be 1-D, not [1,2]', [[2, 3]], tensor=x, shape=vector)
+  shaped('Max/repeated', 'Axes contains duplicate dimension: 1', [1, -1], input=x, axis=vector)
+  shaped('SplitV/two_unknown',
+         'There can only be one -1 in the input.', [-1, -1],
+         value=x,
+         size_splits=vector,
+         axis=lambda: tf.constant(0),
+         num_split=lambda: 2)
+  shaped('RandomUniform/negative',
+         'Dimension -1 must be >= 0', [2, -1],
+         shape=vector,
+         dtype=lambda: tf.float32)
+  shaped('ConcatOffset/sizes',
+         "Input 1 has shape [2 4] and doesn't match input 0 with shape [2 3].", [2, 4],
+         concat_dim=lambda: tf.constant(0),
+         shape=lambda: [tf.constant([2, 3]), vector()])
+  case('Where/scalar', 'WhereOp : Unhandled input dimensions: 0',
+       lambda: tf.raw_ops.Where(condition=_any('c', tf.bool), name='y'), {'c': np.array(True)})
+  for label, text, out_type in (('plus', b'+5', tf.int32), ('empty', b'', tf.int64),
+                                ('infinity', b'Infinity', tf.float32), ('word', b'1e', tf.float64)):
+    case(f'StringToNumber/{label}',
+         f'StringToNumberOp could not correctly convert string: {text.decode()}',
+         lambda out_type=out_type: tf.raw_ops.StringToNumber(
+             string_tensor=_any('t', tf.string), out_type=out_type, name='y'),
+         {'t': np.array([text], object)})
+
 
 FAMILIES = {'errors': errors}
