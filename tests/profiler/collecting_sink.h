@@ -21,7 +21,7 @@ class CollectingSink : public ActivitySink {
     return std::exchange(batches_, {});
   }
   bool WaitForBatches(size_t count) {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 12000; ++i) {
       {
         std::lock_guard lock(mutex_);
         if (batches_.size() >= count) return true;

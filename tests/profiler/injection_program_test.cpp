@@ -43,6 +43,17 @@ class InjectionProgramTest : public testing::Test {
     return Database(file_.path(), OpenMode::kReadOnly).QueryInteger(sql);
   }
   TraceRunInfo Info() { return TraceReader(file_.path()).RunInfoOf(1); }
+  // Returns when the trace has this many ranges; false: two minutes were not enough.
+  bool WaitForRanges(int64_t count) {
+    for (int i = 0; i < 12000; ++i) {
+      try {
+        if (Count("SELECT COUNT(*) FROM NVTX_EVENTS") >= count) return true;
+      } catch (const Error&) {  // the trace is being made
+      }
+      usleep(10000);
+    }
+    return false;
+  }
 
   ScratchFile file_;
   ProgramCaptureOptions options_;
@@ -131,7 +142,13 @@ TEST_F(InjectionProgramTest, WithoutADriverTheLibraryStaysOutOfTheWay) {
 }
 
 TEST_F(InjectionProgramTest, AKilledProgramLeavesWhatItHandedOver) {
-  const ProgramCaptureResult result = Run({"ranges", "flush", "kill"});
+  const std::string sign = (file_.folder() / "handed_over").string();
+  std::thread wait([&] {
+    EXPECT_TRUE(WaitForRanges(2));
+    std::ofstream(sign) << "go on";
+  });
+  const ProgramCaptureResult result = Run({"ranges", "await=" + sign, "kill"});
+  wait.join();
   EXPECT_EQ(result.status, 128 + SIGKILL);
   EXPECT_FALSE(Info().complete);
   EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
@@ -161,18 +178,20 @@ TEST_F(InjectionProgramTest, NothingIsRecordedBeforeTheDelayOrAfterTheDuration) 
   Run({"ranges"});
   EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 0);
   options_.delay_s = 0;
-  options_.duration_s = 0.3;
-  Run({"ranges", "flush", "ranges"});
+  options_.duration_s = 1e-6;
+  Run({"ranges"});
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 0);
+  options_.duration_s = 1000;
+  Run({"ranges"});
   EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
 }
 
 TEST_F(InjectionProgramTest, InterruptedProgramsAreEndedAndKept) {
-  const std::string sign = (file_.folder() / "started").string();
   std::thread interrupt([&] {
-    for (int i = 0; i < 2000 && !std::filesystem::exists(sign); ++i) usleep(5000);
+    EXPECT_TRUE(WaitForRanges(2));
     cancelled_ = true;
   });
-  const ProgramCaptureResult result = Run({"ranges", "flush", "touch=" + sign, "wait"});
+  const ProgramCaptureResult result = Run({"ranges", "wait"});
   interrupt.join();
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(result.status, 128 + SIGINT);

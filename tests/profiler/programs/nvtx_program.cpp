@@ -63,6 +63,11 @@ void CloseDescriptors() {
   for (int descriptor = 3; descriptor < 1024; ++descriptor) close(descriptor);
 }
 
+// Two minutes at most.
+void Await(const char* path) {
+  for (int i = 0; i < 12000 && access(path, F_OK) != 0; ++i) usleep(10000);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -75,13 +80,13 @@ int main(int argc, char** argv) {
     if (word == "cuda") InitializeCuda();
     if (word == "close") CloseDescriptors();
     if (word == "flush") usleep(600000);
-    if (word == "wait") usleep(30000000);
+    if (word == "wait") usleep(300000000);
     if (word == "print") std::printf("hello\n"), std::fflush(stdout);
     if (word == "abort") std::abort();
     if (word == "kill") kill(getpid(), SIGKILL);
     if (word == "exit7") return 7;
     if (word == "_exit") _exit(0);
-    if (word.starts_with("touch=")) std::fclose(std::fopen(word.c_str() + 6, "w"));
+    if (word.starts_with("await=")) Await(word.c_str() + 6);
   }
   return 0;
 }
