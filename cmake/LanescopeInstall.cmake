@@ -23,6 +23,12 @@ endforeach()
 if(TARGET lanescope)
   install(TARGETS lanescope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# The timeline looks for graphs and sample traces here.
+foreach(folder graphs machines traces)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/samples/${folder})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/lanescope/samples)
+  endif()
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT lanescope NAMESPACE lanescope:: FILE lanescopeTargets.cmake DESTINATION ${lanescope_package_dir})
