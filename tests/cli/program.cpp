@@ -1,6 +1,7 @@
 #include "tests/cli/program.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,10 +12,14 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 #include <thread>
 
 namespace lanescope::cli {
 namespace {
+
+constexpr int kPolls =
+    12000;  // two minutes: a loaded machine takes its time, and only a failure waits so long
 
 // In the child: no allocation between fork and exec.
 [[noreturn]] void Execute(char* const* arguments, const char* input, const char* output, const char* errors) {
@@ -80,8 +85,21 @@ Process::~Process() {
 
 void Process::Signal(int number) { kill(process_, number); }
 
+bool Process::WaitForHandler(int number) {
+  for (int i = 0; i < kPolls; ++i) {
+    std::ifstream status(fmt::format("/proc/{}/status", process_));
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("SigCgt:")) continue;
+      const uint64_t caught = std::stoull(line.substr(7), nullptr, 16);
+      if (caught >> (number - 1) & 1) return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 bool Process::WaitForFile(const std::string& path, int64_t bytes) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < kPolls; ++i) {
     std::error_code error;
     const auto size = std::filesystem::file_size(path, error);
     if (!error && static_cast<int64_t>(size) >= bytes) return true;

@@ -46,7 +46,9 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void Signal(int number);
-  // True while it runs and `path` has not yet grown to `bytes`; gives up after ten seconds.
+  // True once it handles the signal itself, so that Signal cannot just end it; gives up after two minutes.
+  bool WaitForHandler(int number);
+  // True while it runs and `path` has not yet grown to `bytes`; gives up after two minutes.
   bool WaitForFile(const std::string& path, int64_t bytes);
   Outcome Wait();
 
