@@ -179,7 +179,8 @@ TEST_F(PredictTest, ASweepSaysWhoWinsWhereNothingCrosses) {
                                                   {"small", &one_.graph, &one_.info, &small},
                                                   {"again", &one_.graph, &one_.info, &whole}};
   const auto sweep = [&](double low, double high) {
-    return RunSweep(machine_, FlatCost(1000), {}, candidates, {.links = {0, 1}, .low = low, .high = high});
+    return RunSweep(machine_, FlatCost(1000), {}, candidates,
+                    {.links = {0, 1}, .buses = {}, .low = low, .high = high});
   };
   const Sweep below = sweep(1e9, 1e11), across = sweep(1e9, 1e13), above = sweep(1e12, 1e13);
   EXPECT_EQ(StandingOf(below, 1, 0), SweepStanding::kWinsBeyond);
