@@ -37,6 +37,11 @@ void Run(const Options& options) {
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
   const Machine machine = ParseMachine(trace.info.machine_json);
   const CalibrationInput input = SamplesOf(trace, machine, options.warmup);
+  if (input.ops.empty()) {
+    Throw(
+        Code::kInvalidArgument, "run {} has no measured ops {}; run more steps, or lower --warmup", run,
+        options.warmup > 0 ? fmt::format("after {} steps of warm-up", options.warmup) : "to calibrate from");
+  }
   const bool measures = !options.no_interference && IsEmulated(machine);
   MachineMeasurement measured;
   if (measures) {

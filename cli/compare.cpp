@@ -66,8 +66,10 @@ void AddCompare(CLI::App* app) {
   command->add_option(
       "--reference-step", options->reference_step,
       "GPU time of a step of the first row on the machine that the links are of: links are slowed to match");
-  command->add_option("--sweep", options->sweep,
-                      "link.bandwidth=LOW..HIGH: simulate over this range and print where rows cross");
+  command
+      ->add_option("--sweep", options->sweep,
+                   "link.bandwidth=LOW..HIGH: simulate over this range and print where rows cross")
+      ->check(CheckSweep);
   command->add_option("--plot", options->plot, "Write the sweep as FILE.svg")->check(CheckPlotPath);
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);

@@ -122,6 +122,12 @@ void Save(const Graph& graph, const Machine& machine, const Placement& placement
   WriteGraph(placed, path);
 }
 
+// Empty for a file name whose ending says what to write.
+std::string CheckOutput(const std::string& path) {
+  const bool known = path.ends_with(".pb") || path.ends_with(".pbtxt") || path.ends_with(".json");
+  return known ? "" : fmt::format("'{}' ends in none of .pb, .pbtxt, .json, which say what to write", path);
+}
+
 void Run(const Options& options) {
   const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
   const Machine machine = options.machine.Load();
@@ -159,8 +165,10 @@ void AddPlace(CLI::App* app) {
   auto options = std::make_shared<Options>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
-  command->add_option("-o,--output", options->output,
-                      "Write the placed graph (.pb, .pbtxt) or the placement (.json)");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Write the placed graph (.pb, .pbtxt) or the placement (.json)")
+      ->check(CheckOutput);
   options->machine.Add(command);
   options->step.Add(command);
   options->place.Add(command);

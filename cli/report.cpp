@@ -98,6 +98,8 @@ std::vector<int> LinksBetweenGpus(const Machine& machine) {
 
 namespace {
 
+constexpr int kMaxWorkers = 1024;  // as in machine files
+
 double ParseFactor(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -107,12 +109,21 @@ double ParseFactor(std::string_view text) {
   return value;
 }
 
+int ParseWorkers(std::string_view text) {
+  const double workers = ParseFactor(text);
+  if (workers != std::floor(workers) || workers > kMaxWorkers) {
+    Throw(Code::kInvalidArgument, "'{}' is no number of workers from 1 to {}", text, kMaxWorkers);
+  }
+  return static_cast<int>(workers);
+}
+
 void ChangeLink(std::string_view key, std::string_view value, bool between_gpus, Machine* machine) {
   for (LinkSpec& link : machine->links) {
     if ((machine->device(link.a).is_gpu() && machine->device(link.b).is_gpu()) != between_gpus) continue;
     link.table.clear();
     if (key == "bandwidth") {
       link.bandwidth = ParseBandwidth(value);
+      if (!(link.bandwidth > 0)) Throw(Code::kInvalidArgument, "a link of {} moves nothing", value);
     } else {
       link.latency_ns = ParseDuration(value);
     }
@@ -122,8 +133,10 @@ void ChangeLink(std::string_view key, std::string_view value, bool between_gpus,
 void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* device) {
   if (key == "memory") {
     device->memory_bytes = ParseBytes(value);
+    if (device->memory_bytes <= 0)
+      Throw(Code::kInvalidArgument, "a device with a memory of {} holds nothing", value);
   } else if (key == "workers") {
-    device->workers = static_cast<int>(ParseFactor(value));
+    device->workers = ParseWorkers(value);
   } else {
     const double factor = ParseFactor(value);
     for (auto& [dtype, rate] : device->peak_flops) rate *= factor;
@@ -143,8 +156,9 @@ void ApplyMachineChange(std::string_view change, Machine* machine) {
     const bool link_key = key == "bandwidth" || key == "latency";
     if ((what == "link" || what == "host_link") && link_key)
       return ChangeLink(key, value, what == "link", machine);
-    const int device = machine->FindDevice(what);
-    if (device >= 0 && (key == "memory" || key == "workers" || key == "speed")) {
+    if (key == "memory" || key == "workers" || key == "speed") {
+      const int device = machine->FindDevice(what);
+      if (device < 0) Throw(Code::kNotFound, "--set '{}': the machine has no device '{}'", change, what);
       return ChangeDevice(key, value, &machine->devices[static_cast<size_t>(device)]);
     }
   }
@@ -153,6 +167,20 @@ void ApplyMachineChange(std::string_view change, Machine* machine) {
         "host_link.bandwidth=, host_link.latency=, "
         "DEVICE.memory=, DEVICE.workers=, DEVICE.speed=",
         change);
+}
+
+std::string CheckMachineChange(const std::string& change) {
+  const size_t equals = change.find('=');
+  const size_t dot = change.substr(0, equals).rfind('.');
+  const bool good = equals != std::string::npos && equals + 1 < change.size() && dot != std::string::npos;
+  return good ? "" : fmt::format("'{}' is not of the form WHAT.KEY=VALUE", change);
+}
+
+std::string CheckSweep(const std::string& sweep) {
+  const size_t dots = sweep.find("..");
+  const bool good = sweep.starts_with(kSweepKey) && dots != std::string::npos && dots > kSweepKey.size() &&
+                    dots + 2 < sweep.size();
+  return good ? "" : fmt::format("'{}' is not of the form {}0.1GB/s..100GB/s", sweep, kSweepKey);
 }
 
 }  // namespace lanescope::cli

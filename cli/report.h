@@ -28,6 +28,10 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
 // "link.bandwidth=10GB/s" (links between GPUs), "host_link.bandwidth=..", "link.latency=5us",
 // "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". Throws InvalidArgument listing what can be set.
 void ApplyMachineChange(std::string_view change, Machine* machine);
+inline constexpr std::string_view kSweepKey = "link.bandwidth=";
+// Checks of options before anything runs: empty where the text has the right form, else what is wrong.
+std::string CheckMachineChange(const std::string& change);
+std::string CheckSweep(const std::string& sweep);
 // The links between GPUs (all links when `host` says so), by number.
 std::vector<int> LinksBetweenGpus(const Machine& machine);
 

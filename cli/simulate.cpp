@@ -168,9 +168,12 @@ void AddSimulate(CLI::App* app) {
   command
       ->add_option("--set", options->set,
                    "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5")
+      ->check(CheckMachineChange)
       ->allow_extra_args(false);
-  command->add_option("--sweep", options->sweep,
-                      "link.bandwidth=LOW..HIGH: simulate over this range of links between GPUs");
+  command
+      ->add_option("--sweep", options->sweep,
+                   "link.bandwidth=LOW..HIGH: simulate over this range of links between GPUs")
+      ->check(CheckSweep);
   command->add_option("--plot", options->plot, "Write the sweep as FILE.svg")->check(CheckPlotPath);
   command->add_option("--trace", options->trace, "Append the simulated run to this trace");
   command->add_option("--steps", options->steps, "Steps in the trace")

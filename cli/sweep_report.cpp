@@ -11,16 +11,15 @@
 namespace lanescope::cli {
 
 SweepRange ParseSweep(std::string_view text, const Machine& machine) {
-  constexpr std::string_view kKey = "link.bandwidth=";
-  const size_t dots = text.find("..");
-  if (!text.starts_with(kKey) || dots == std::string_view::npos) {
-    Throw(Code::kInvalidArgument, "--sweep '{}' is not of the form link.bandwidth=0.1GB/s..100GB/s", text);
+  if (const std::string problem = CheckSweep(std::string(text)); !problem.empty()) {
+    Throw(Code::kInvalidArgument, "--sweep: {}", problem);
   }
+  const size_t dots = text.find("..");
   SweepRange range;
   range.links = LinksBetweenGpus(machine);
   if (range.links.empty())
     Throw(Code::kInvalidArgument, "--sweep varies the links between GPUs, and this machine has none");
-  range.low = ParseBandwidth(text.substr(kKey.size(), dots - kKey.size()));
+  range.low = ParseBandwidth(text.substr(kSweepKey.size(), dots - kSweepKey.size()));
   range.high = ParseBandwidth(text.substr(dots + 2));
   if (!(range.low > 0) || !(range.high > range.low))
     Throw(Code::kInvalidArgument, "--sweep needs a range from a smaller to a larger bandwidth, not '{}'",

@@ -6,14 +6,18 @@
 
 namespace lanescope {
 
+std::string_view JsonErrorText(const nlohmann::json::exception& error) {
+  std::string_view message = error.what();
+  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+  if (const size_t end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
+  return message;
+}
+
 nlohmann::json ParseJson(std::string_view text) {
   try {
     return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& e) {
-    std::string_view message = e.what();
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    if (const size_t end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
-    Throw(Code::kInvalidArgument, "not JSON: {}", message);
+  } catch (const nlohmann::json::exception& error) {
+    Throw(Code::kInvalidArgument, "not JSON: {}", JsonErrorText(error));
   }
 }
 

@@ -13,6 +13,8 @@ namespace lanescope {
 
 // Throws InvalidArgument with line and column where `text` is not JSON.
 nlohmann::json ParseJson(std::string_view text);
+// What the library says is wrong, without its own error number.
+std::string_view JsonErrorText(const nlohmann::json::exception& error);
 
 // Refers to `object`, which must outlive it. Errors are InvalidArgument and name `where` and the key.
 class JsonObject {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/json_object.h"
 #include "core/machine.h"
 #include "core/units.h"
 
@@ -136,7 +137,7 @@ Json ParseWithoutDuplicates(std::string_view text) {
   try {
     json = Json::parse(text, callback);
   } catch (const nlohmann::json::exception& error) {
-    Throw(Code::kInvalidArgument, "machine: not JSON: {}", error.what());
+    Throw(Code::kInvalidArgument, "machine: not JSON: {}", JsonErrorText(error));
   }
   if (!duplicate.empty()) Throw(Code::kInvalidArgument, "machine: the key '{}' stands twice", duplicate);
   return json;

@@ -25,8 +25,13 @@ CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
   }
   for (const std::string& fetch : request.fetches) {
     const Endpoint endpoint = graph.FindEndpoint(fetch);
-    if (endpoint.output < 0 || endpoint.output >= NumOutputs(graph.node(endpoint.node))) {
+    const int outputs = NumOutputs(graph.node(endpoint.node));
+    if (endpoint.output < 0 || outputs == 0) {
       Throw(Code::kInvalidArgument, "'{}' has no output to fetch; name it as a target instead", fetch);
+    }
+    if (endpoint.output >= outputs) {
+      Throw(Code::kInvalidArgument, "'{}' cannot be fetched: outputs of '{}' go from :0 to :{}", fetch,
+            graph.node(endpoint.node).name, outputs - 1);
     }
     compile.fetches.push_back(endpoint);
   }

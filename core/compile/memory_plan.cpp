@@ -235,7 +235,7 @@ class Planner {
         holders.emplace_back(draft_.VariableBytes(variable), "variable " + draft_.node(variable).name);
     }
     std::sort(holders.rbegin(), holders.rend());
-    std::string largest;
+    std::string largest = holders.empty() ? "none" : "";
     for (size_t i = 0; i < holders.size() && i < 3; ++i) {
       largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", holders[i].second, FormatBytes(holders[i].first));
     }

@@ -89,6 +89,18 @@ TEST(Simulate, ChangesOfTheMachineCount) {
               "InvalidArgument", "fast");
 }
 
+// What a machine file would refuse cannot be set either.
+TEST(Simulate, ImpossibleMachinesAreRefused) {
+  const auto set = [](const std::string& change) {
+    return Lanescope({"simulate", Sample("polynomial"), "--set", change});
+  };
+  ExpectError(set("link.bandwidth=0GB/s"), 1, "InvalidArgument", "0GB/s");
+  ExpectError(set("GPU:1.workers=0.5"), 1, "InvalidArgument", "workers from 1 to 1024");
+  ExpectError(set("GPU:1.workers=1e9"), 1, "InvalidArgument", "workers from 1 to 1024");
+  ExpectError(set("GPU:1.memory=0B"), 1, "InvalidArgument", "0B");
+  ExpectError(set("GPU:9.speed=2"), 1, "NotFound", "GPU:9");
+}
+
 TEST(Simulate, SweepsOverBandwidths) {
   const Folder folder;
   const std::vector<std::string> arguments{

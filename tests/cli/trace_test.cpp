@@ -83,5 +83,12 @@ TEST_F(TraceTest, ACalibratedModelPredictsWithIt) {
               "InvalidArgument", "bad.json");
 }
 
+TEST_F(TraceTest, WarmUpThatLeavesNoStepIsRefused) {
+  const std::string costs = folder_.File("none.json");
+  ExpectError(Lanescope({"calibrate", trace_, "--warmup", "1000", "--no-microbenchmarks", "-o", costs}), 1,
+              "InvalidArgument", "--warmup");
+  EXPECT_EQ(ReadText(costs), "");
+}
+
 }  // namespace
 }  // namespace lanescope::cli

@@ -52,6 +52,24 @@ TEST(Usage, WrongUsageIsStatus2) {
   ExpectError(Lanescope({"run", Sample("polynomial"), "--feed", "x"}), 2, "InvalidArgument", "NAME=file.npy");
   ExpectError(Lanescope({"simulate", Sample("polynomial"), "--strategy", "single,alternating"}), 2,
               "InvalidArgument", "--sweep");
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--sweep", "link.latency=1us..2us"}), 2,
+              "InvalidArgument", "--sweep");
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--set", "link.bandwidth"}), 2, "InvalidArgument",
+              "WHAT.KEY=VALUE");
+}
+
+TEST(Usage, FileNamesSayWhatIsWritten) {
+  const Folder folder;
+  ExpectError(Lanescope({"place", Sample("polynomial"), "-o", folder.File("placed.txt")}), 2,
+              "InvalidArgument", ".pbtxt");
+  ExpectError(Lanescope({"simulate", Sample("polynomial"), "--sweep", "link.bandwidth=1GB/s..2GB/s", "--plot",
+                         folder.File("plot.gif")}),
+              2, "InvalidArgument", ".svg");
+}
+
+TEST(Usage, FetchesBeyondTheOutputsAreNamed) {
+  ExpectError(Lanescope({"run", Sample("matmul_cpu_gpu"), "--fetch", "MatMul:4"}), 1, "InvalidArgument",
+              "outputs of 'MatMul' go from :0 to :0");
 }
 
 TEST(Usage, OptionsMayStandBeforeTheGraph) {
