@@ -156,7 +156,8 @@ void Comparer::Predict() {
     predicted.in_sample = static_cast<int>(i) == in_sample_row_;
     row.step->placed = &row.placed;
     predicted.run = WritePrediction(writer_.get(), *row.step, comparison_.machine, predicted.prediction,
-                                    predicted.steps, comparison_.prediction_of, predicted.in_sample);
+                                    predicted.steps, calibrated_ != nullptr ? &calibrated_->table() : nullptr,
+                                    comparison_.prediction_of, predicted.in_sample);
     row.predicted = std::move(predicted);
   }
 }

@@ -133,8 +133,8 @@ SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step
 }
 
 int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine,
-                    const Prediction& prediction, int steps, const std::string& prediction_of,
-                    bool in_sample) {
+                    const Prediction& prediction, int steps, const CostTable* costs,
+                    const std::string& prediction_of, bool in_sample) {
   const Workload& workload = *step.placed->workload;
   RunInfo info;
   info.simulated = true;
@@ -142,6 +142,7 @@ int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine
   info.strategy = step.placed->strategy;
   info.graph_name = workload.name();
   info.prediction_of = prediction_of;
+  if (costs != nullptr) info.cost_model = CostTableToJson(*costs);
   info.in_sample = in_sample;
   info.graph = &workload.graph();
   info.machine = &machine;

@@ -55,9 +55,10 @@ CompiledStep CompileStep(const PlacedGraph& placed, const Machine& machine);
 // A measured step in the form of a simulated one, with what each command waited for.
 SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step);
 
-// Writes a predicted run of `steps` steps. Returns its number.
+// Writes a predicted run of `steps` steps, and the costs that it was made with (null: by the machine's
+// rates). Returns its number.
 int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine& machine,
-                    const Prediction& prediction, int steps, const std::string& prediction_of,
-                    bool in_sample);
+                    const Prediction& prediction, int steps, const CostTable* costs,
+                    const std::string& prediction_of, bool in_sample);
 
 }  // namespace lanescope::cli

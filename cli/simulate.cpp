@@ -31,6 +31,7 @@ struct Options {
 
 struct Model {
   std::unique_ptr<CostModel> costs;
+  const CostTable* table = nullptr;  // of `costs`; null: uncalibrated
   PredictionSettings settings;
   std::string origin;  // "calibrated on ..." or "uncalibrated"
 };
@@ -43,6 +44,7 @@ Model LoadModel(const std::string& file) {
     return model;
   }
   auto costs = std::make_unique<CalibratedCost>(ReadCostTable(file));
+  model.table = &costs->table();
   model.settings = SettingsOf(*costs);
   model.origin = "calibrated on " + costs->table().calibrated_on;
   model.costs = std::move(costs);
@@ -129,7 +131,7 @@ void Run(const Options& options) {
   const int64_t wall_ns = NowNs() - start;
   if (!options.trace.empty()) {
     TraceWriter writer(options.trace);
-    WritePrediction(&writer, step, machine, prediction, options.steps, model.origin, false);
+    WritePrediction(&writer, step, machine, prediction, options.steps, model.table, model.origin, false);
     writer.Close();
   }
   std::optional<Sweep> sweep;

@@ -18,6 +18,7 @@ struct RunInfo {
   std::string strategy;
   std::string graph_name;        // file name without folders
   std::string prediction_of;     // simulated: "calibrated on run N" or "uncalibrated"
+  std::string cost_model;        // simulated: the cost file (JSON) that it was predicted with; empty: none
   bool in_sample = false;        // its own measurement calibrated the prediction
   const Graph* graph = nullptr;  // these four must outlive the writing of the run
   const Machine* machine = nullptr;

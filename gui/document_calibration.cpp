@@ -43,6 +43,22 @@ std::string NoteOf(const std::vector<TraceRunInfo>& runs) {
   return fmt::format("calibrated on run{} {}", ids.size() > 1 ? "s" : "", list);
 }
 
+// What a prediction on the same machine was made with.
+struct KeptCosts {
+  int run = 0;  // 0: none was kept
+  CostTable table;
+};
+KeptCosts FindKeptCosts(TraceReader* reader, const std::string& machine_json) {
+  for (const TraceRunInfo& info : reader->Runs()) {
+    if (!info.simulated || info.machine_json != machine_json) continue;
+    const std::string costs = reader->CostModelOf(info.id);
+    if (costs.empty()) continue;
+    KeptCosts kept{info.id, ParseCostTable(costs)};
+    if (kept.table.has_interference) return kept;
+  }
+  return {};
+}
+
 }  // namespace
 
 Calibration CalibrateFromTrace(const std::string& path, const std::string& graph, int preferred,
@@ -71,8 +87,21 @@ Calibration CalibrateFromTrace(const std::string& path, const std::string& graph
     }
   }
   calibration.note = NoteOf(runs);
-  calibration.costs =
-      std::make_shared<const CalibratedCost>(FitCosts(all, FetchCurve(), machine, calibration.note));
+  const KeptCosts kept = FindKeptCosts(&reader, runs.front().machine_json);
+  CostTable table = FitCosts(all, kept.table.fetches, machine, calibration.note);
+  if (kept.run > 0) {
+    table.has_interference = true;
+    table.interference = kept.table.interference;
+    table.gaps.handoff_ns = kept.table.gaps.handoff_ns;
+    for (const CopyFit& copy : kept.table.copies) {
+      const bool known = std::any_of(table.copies.begin(), table.copies.end(), [&](const CopyFit& fit) {
+        return fit.src == copy.src && fit.dst == copy.dst;
+      });
+      if (!known) table.copies.push_back(copy);
+    }
+    calibration.note += fmt::format("; interference as in run {}", kept.run);
+  }
+  calibration.costs = std::make_shared<const CalibratedCost>(std::move(table));
   calibration.calibrated = true;
   return calibration;
 }

@@ -222,7 +222,7 @@ void WhatIfEditor::UpdateView() {
   const WhatIfEdit& edit = *edits_[position_];
   const WhatIfEdit& start = base_->start;
   view_.note = base_->calibration.note;
-  // A trace holds runs, not microbenchmarks.
+  // Only a prediction that kept its costs tells of microbenchmarks.
   if (base_->calibration.calibrated && base_->settings.interference == nullptr)
     view_.note += "; without interference";
   view_.graph_path = base_->graph->path;

@@ -258,6 +258,11 @@ int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, in
             info.prediction_of.empty() ? Cell() : Cell(std::string_view(info.prediction_of)),
             info.in_sample ? 1 : 0, clock.origin_ns, clock.utc_ns});
   runs.Flush();
+  if (!info.cost_model.empty()) {
+    RowInserter models(database, "LANESCOPE_COST_MODEL", {"runId", "costs"});
+    models.Add({id, std::string_view(info.cost_model)});
+    models.Flush();
+  }
   RowInserter processes(database, "LANESCOPE_PROCESS", {"runId", "globalPid"});
   processes.Add({id, GlobalPid(id, pid)});
   processes.Flush();

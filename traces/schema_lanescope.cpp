@@ -37,6 +37,11 @@ constexpr Column kRun[] = {
     {"stepMaxNs", kInteger, false, "Longest step (ns).", ""},
 };
 
+constexpr Column kCostModel[] = {
+    {"runId", kInteger, true, "Simulated run.", ""},
+    {"costs", kText, true, "What it was predicted with, as a cost file (JSON).", ""},
+};
+
 constexpr Column kProcess[] = {
     {"runId", kInteger, true, "Run.", ""},
     {"globalPid", kInteger, true, "A process of the run.", ""},
@@ -155,6 +160,7 @@ constexpr Column kNvlink[] = {
 constexpr Table kTables[] = {
     {"LANESCOPE_SCHEMA", "One row: the version of the schema.", kSchema, ""},
     {"LANESCOPE_RUN", "Runs, measured and simulated.", kRun, "runId"},
+    {"LANESCOPE_COST_MODEL", "Cost models of calibrated predictions.", kCostModel, ""},
     {"LANESCOPE_PROCESS", "Processes of a run.", kProcess, ""},
     {"LANESCOPE_DEVICE", "Devices of a run.", kDevice, ""},
     {"LANESCOPE_NODE", "Nodes of the graph.", kNode, ""},

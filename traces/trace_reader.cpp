@@ -275,6 +275,13 @@ TraceRunInfo TraceReader::RunInfoOf(int run) {
         known.empty() ? "none" : known);
 }
 
+std::string TraceReader::CostModelOf(int run) {
+  constexpr std::string_view kModels = "LANESCOPE_COST_MODEL";
+  if (!impl_->ours || !impl_->database.HasTable(kModels)) return "";
+  TableScan scan(impl_->database, kModels, {{"costs", true}}, OfRun(run));
+  return scan.Next() ? scan.Text(0) : "";
+}
+
 std::vector<TraceDevice> TraceReader::Devices(int run) {
   if (!impl_->ours) return ReadForeignDevices(impl_->database);
   std::vector<TraceDevice> devices;

@@ -178,6 +178,8 @@ class TraceReader {
   std::vector<TraceRunInfo> Runs();
   // Throws NotFound naming the runs there are.
   TraceRunInfo RunInfoOf(int run);
+  // The cost file (JSON) that a simulated run was predicted with; empty where none was kept.
+  std::string CostModelOf(int run);
   std::vector<TraceDevice> Devices(int run);
   // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
   std::vector<TraceStep> Steps(int run);

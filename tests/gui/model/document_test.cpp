@@ -54,6 +54,25 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
   return Predict(sample.graph, sample.info, schedule, machine, *calibration.costs, settings).step_ns;
 }
 
+// Input: a measured run, and a prediction on the same machine that kept its costs. Law: what the run cannot
+// tell (interference, fetches) is the prediction's; what it can tell is not.
+TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
+  CostTable kept;
+  kept.has_interference = true;
+  kept.interference.host.slowdown[0][0] = 1.25;
+  kept.interference.host.cores = 2;
+  kept.launches.push_back(
+      {.signature = "NeverRun", .op = "NeverRun", .device = "virtual", .ns = 7, .count = 3});
+  const SampleTrace sample(40, {"alternating"}, 3, CostTableToJson(kept));
+  const std::atomic<bool> never{false};
+  const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
+  EXPECT_EQ(calibration.note, "calibrated on run 1; interference as in run 2");
+  ASSERT_NE(calibration.costs->interference(), nullptr);
+  EXPECT_EQ(calibration.costs->interference()->host.slowdown[0][0], 1.25);
+  EXPECT_FALSE(calibration.costs->table().launches.empty());
+  for (const LaunchCost& launch : calibration.costs->table().launches) EXPECT_NE(launch.op, "NeverRun");
+}
+
 TEST(DocumentTest, OpensRunsAndClosesThem) {
   SampleTrace sample(40, {"single", "alternating"});
   std::atomic<int> woken{0};

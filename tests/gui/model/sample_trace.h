@@ -22,7 +22,9 @@ namespace lanescope::gui::testing {
 
 struct SampleTrace {
   // A graph of `ops` random operators, run under these strategies for `steps` steps each.
-  explicit SampleTrace(int ops, const std::vector<std::string>& strategies, int steps = 3)
+  // `predicted_with`: a cost file; not empty: a prediction made with it follows.
+  explicit SampleTrace(int ops, const std::vector<std::string>& strategies, int steps = 3,
+                       const std::string& predicted_with = "")
       : file("trace.db"), machine(VirtualMachine(2, 1)) {
     auto random = lanescope::testing::MakeRandomGraph(5, ops, 0, 64);
     graph = std::move(random.graph);
@@ -35,7 +37,8 @@ struct SampleTrace {
     request = lanescope::testing::RequestFor(graph, random.fetches, {});
     info = InferGraph(graph, {});
     TraceWriter writer(file.path());
-    for (const std::string& strategy : strategies) AddRun(&writer, strategy, steps);
+    for (const std::string& strategy : strategies) AddRun(&writer, strategy, steps, "");
+    if (!predicted_with.empty()) AddRun(&writer, strategies.front(), steps, predicted_with);
     writer.Close();
   }
 
@@ -52,7 +55,8 @@ struct SampleTrace {
   std::string graph_path;
 
  private:
-  void AddRun(TraceWriter* writer, const std::string& strategy, int steps) {
+  void AddRun(TraceWriter* writer, const std::string& strategy, int steps,
+              const std::string& predicted_with) {
     const Placement placement = PlaceBy(strategy);
     const Schedule schedule = Compile(graph, info, request, placement, machine);
     const RooflineCost costs;
@@ -60,6 +64,8 @@ struct SampleTrace {
     settings.draws = 0;
     const Prediction prediction = Predict(graph, info, schedule, machine, costs, settings);
     RunInfo run_info;
+    run_info.simulated = !predicted_with.empty();
+    run_info.cost_model = predicted_with;
     run_info.emulated = true;
     run_info.strategy = strategy;
     run_info.graph_name = "random.pbtxt";
