@@ -161,6 +161,9 @@ void RecordedRun::Finish(const std::string& error) {
   finished_ = true;
   if (recorder_ != nullptr) recorder_->Flush();
   JudgeOversubscription();
+  if (const std::string problem = session_->graph_problem(); !problem.empty()) {
+    fmt::print(stderr, "note: steps of {} ran without CUDA graphs: {}\n", placed_.workload->name(), problem);
+  }
   if (writer_ != nullptr) {
     session_->Record(nullptr, nullptr, 0);
     recorder_.reset();

@@ -73,7 +73,6 @@ class Workload {
   const Graph& graph() const { return graph_; }
   const RunSpec& spec() const { return spec_; }
   const std::string& name() const { return name_; }  // file name without folders
-  bool HasFeeds() const { return !spec_.feeds.empty(); }
 
   // The step's request with the feeds of step number `step`.
   exec::RunRequest StepRequest(int64_t step) const;

@@ -126,9 +126,6 @@ struct OpDef {
   // Defaults: flops = elements of the outputs; bytes = all inputs and outputs.
   std::function<OpWork(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs)>
       work;
-  // Scratch memory that a launch needs on its device, in bytes. Default 0.
-  std::function<int64_t(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs)>
-      workspace;
 
   const AttrDef* FindAttr(std::string_view attr) const;
 };
@@ -185,8 +182,6 @@ GraphInfo InferGraph(const Graph& graph, const std::vector<std::pair<Endpoint, T
 OpWork WorkOf(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs);
 // Nanoseconds from `_lanescope_cost` ({"ns": {"GPU": n, "CPU": n}}) for a device type, if the node has them.
 std::optional<int64_t> AttributedNs(const Node& node, std::string_view device_type);
-int64_t WorkspaceOf(const Node& node, std::span<const TensorInfo> inputs,
-                    std::span<const TensorInfo> outputs);
 // Bytes of one tensor by its bound; 0 for handles, 0 where unknown, 2^56 at most. Strings count 32 bytes an
 // element.
 int64_t BytesOf(const TensorInfo& info);

@@ -56,7 +56,6 @@ struct Command {
   int partner = -1;                // kRecord: none. kWait: the Record command that it waits for
   int inputs = 0, num_inputs = 0;  // into Schedule::operands: value numbers (-1: no data, a missing control)
   int outputs = 0, num_outputs = 0;
-  int workspace = -1;  // buffer number of the scratch memory; -1 none
   int rank = 0;        // dispatch order: smaller first (from priorities, then graph order)
   int64_t bytes = 0;   // kCopy: bytes by the bound
 };

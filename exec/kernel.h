@@ -84,8 +84,6 @@ class KernelContext {
   // The table behind a handle input or, for input -1, of this node itself. `create` makes it at first use.
   virtual Resource& FindOrCreateResource(int input,
                                          const std::function<std::unique_ptr<Resource>()>& create) = 0;
-  void* workspace() const { return workspace_.data; }
-  int64_t workspace_bytes() const { return workspace_.capacity_bytes; }
   WorkerTeam& team() const { return *team_; }
   // Of a device that runs commands asynchronously; kernels for host memory have none.
   StreamContext& stream_context() const { return *stream_context_; }
@@ -99,7 +97,6 @@ class KernelContext {
   std::vector<TensorRef> inputs_;
   std::vector<TensorRef> outputs_;
   std::vector<Variable*> variables_;
-  TensorRef workspace_;
   WorkerTeam* team_ = nullptr;
   StreamContext* stream_context_ = nullptr;
   uint64_t session_seed_ = kDefaultSessionSeed;

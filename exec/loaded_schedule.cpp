@@ -248,12 +248,6 @@ void LoadedSchedule::Bind(const std::vector<std::byte*>& arenas) {
     }
     const auto outputs = schedule_->Outputs(command);
     for (size_t k = 0; k < outputs.size(); ++k) context.outputs_[k] = Locate(outputs[k]);
-    context.workspace_ = {};
-    if (command.workspace >= 0) {
-      const Buffer& buffer = schedule_->buffers[static_cast<size_t>(command.workspace)];
-      context.workspace_.data = arenas_[static_cast<size_t>(buffer.device)] + buffer.offset;
-      context.workspace_.capacity_bytes = buffer.bytes;
-    }
   }
 }
 

@@ -141,7 +141,6 @@ void CaptureServer::Drop(size_t number) {
     }
   }
   connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(number));
-  open_.fetch_sub(1);
 }
 
 void CaptureServer::Accept() {
@@ -159,7 +158,6 @@ void CaptureServer::Accept() {
     if (pids_.insert(connection->pid).second) ++report_.processes;
   }
   connections_.push_back(std::move(connection));
-  open_.fetch_add(1);
 }
 
 bool CaptureServer::ReadSome(Connection* connection) {

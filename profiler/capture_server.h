@@ -39,8 +39,6 @@ class CaptureServer {
   CaptureServer& operator=(const CaptureServer&) = delete;
 
   const std::string& socket_path() const { return path_; }
-  // Connections that are open.
-  int CountOpen() const { return open_.load(); }
   // Reads what has arrived, closes everything, and says what there was. Idempotent.
   CaptureReport Finish();
   CaptureReport Report() const;
@@ -59,7 +57,6 @@ class CaptureServer {
   int listener_ = -1;
   int wake_ = -1;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::atomic<int> open_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;  // of report_
   CaptureReport report_;

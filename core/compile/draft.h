@@ -38,7 +38,7 @@ struct Draft {
   std::vector<char> has_fed_output;             // by node
   std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
   std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
-  std::vector<Command> commands;                // queue, rank and workspace come with the later passes
+  std::vector<Command> commands;                // queue and rank come with the later passes
   std::vector<int> operands;                    // of a command its inputs, then its outputs
   std::map<int, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
   LinkedLists dependencies;            // of the commands, until OrderCommands

@@ -35,7 +35,6 @@ class Planner {
       const CommandKind kind = draft_.command(c).kind;
       if (kind != CommandKind::kLaunch && kind != CommandKind::kCopy) continue;
       AllocateOutputs(c);
-      AllocateWorkspace(c);
       Release(c);
     }
     for (const int alias : aliases_) draft_.value(alias).buffer = draft_.value(draft_.Root(alias)).buffer;
@@ -131,24 +130,6 @@ class Planner {
     }
   }
 
-  void AllocateWorkspace(int number) {
-    Command& command = draft_.command(number);
-    const OpDef* def = draft_.LaunchedOp(command);
-    const int64_t bytes = def != nullptr && def->workspace ? WorkspaceBytes(command.node) : 0;
-    if (bytes <= 0) return;
-    const int device = draft_.device_of(command.node);
-    const int block = Take(device, Align(bytes), number, -1);
-    command.workspace = NewBuffer(device, block, Align(bytes));
-    const HappensBefore::Place place = order_.PlaceOf(number);
-    if (order_.InChain(number)) arenas_[static_cast<size_t>(device)].Give(block, {&place, 1});
-  }
-
-  int64_t WorkspaceBytes(int node) const {
-    std::vector<TensorInfo> inputs;
-    for (const Endpoint& input : draft_.node(node).inputs) inputs.push_back(draft_.info.of(input));
-    return WorkspaceOf(draft_.node(node), inputs, draft_.info.outputs(node));
-  }
-
   // An input whose memory an element-wise op may write its output to: of the same size, with all its other
   // users complete. Null if there is none.
   Root* OverwritableInput(int number, int output) {
@@ -221,9 +202,8 @@ class Planner {
     const int64_t used =
         arenas_[static_cast<size_t>(device)].end() - bytes + held_[static_cast<size_t>(device)];
     const Node& node = draft_.node(draft_.command(number).node);
-    const std::string tensor =
-        output >= 0 ? draft_.graph.TensorName(draft_.value(output).source) : node.name + " (workspace)";
-    const std::string shape = output >= 0 ? draft_.value(output).shape.ToString() : "";
+    const std::string tensor = draft_.graph.TensorName(draft_.value(output).source);
+    const std::string shape = draft_.value(output).shape.ToString();
     std::vector<std::pair<int64_t, std::string>> holders;
     for (size_t v = 0; v < roots_.size(); ++v) {
       const Value& value = draft_.values[v];

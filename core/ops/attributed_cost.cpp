@@ -71,12 +71,6 @@ std::optional<int64_t> AttributedNs(const Node& node, std::string_view device_ty
   return Count(node, ns, device_type);
 }
 
-int64_t WorkspaceOf(const Node& node, std::span<const TensorInfo> inputs,
-                    std::span<const TensorInfo> outputs) {
-  const OpDef* def = OpRegistry::Global().Find(node.op);
-  return def == nullptr || def->workspace == nullptr ? 0 : def->workspace(node, inputs, outputs);
-}
-
 int64_t BytesOf(const TensorInfo& info) {
   const int64_t elements = info.shape.NumElements();
   if (elements <= 0) return 0;

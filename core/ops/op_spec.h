@@ -27,14 +27,12 @@ class OpSpec {
  public:
   using InferFn = decltype(OpDef::infer);
   using WorkFn = decltype(OpDef::work);
-  using WorkspaceFn = decltype(OpDef::workspace);
 
   OpSpec(OpRegistry& registry, std::string_view signature, std::string_view attrs)
       : def_(registry.Register(ParseOpSpec(signature, attrs))) {}
 
   OpSpec& Infer(InferFn infer) { return def_.infer = std::move(infer), *this; }
   OpSpec& Work(WorkFn work) { return def_.work = std::move(work), *this; }
-  OpSpec& Workspace(WorkspaceFn workspace) { return def_.workspace = std::move(workspace), *this; }
   OpSpec& Stateful() { return def_.stateful = true, *this; }
   OpSpec& HostOnly() { return def_.host_only = true, *this; }
   OpSpec& Metadata() { return def_.metadata = true, *this; }

@@ -58,7 +58,6 @@ class CudaDevice : public Device {
   StreamHandle stream(QueueKind kind) const { return streams_[static_cast<size_t>(kind)]; }
   // For kernels on the compute stream; made at the first call.
   StreamContext* launch();
-  int64_t memory_in_use() const { return pool_->in_use(); }
 
  private:
   static constexpr size_t kNumStreams = 3;  // by QueueKind

@@ -11,8 +11,7 @@
 //   shape by SetOutputShape before Compute returns; a kernel that must ask the device for it copies the size
 //   to Staging() and calls Synchronize().
 // * The current device is the launch's device. Kernels are launched by one thread at a time per stream.
-// * Device memory is never allocated in Compute: KernelContext::workspace() is planned by OpDef::workspace,
-//   Scratch() is for what only the CUDA kernel knows.
+// * Device memory is never allocated in Compute but by Scratch().
 // * A launch is recorded into a CUDA graph after it has run once, and replayed with the same pointers, shapes
 //   and parameters, unless Kernel::replayable() says no: false for what reads a host counter (random streams)
 //   or waits for the device. Launches with operands in host memory that are no constants, or of bounded

@@ -101,7 +101,6 @@ class StreamProgram {
   const std::string& graph_problem() const { return graph_problem_; }
   // Nodes of the recorded graphs and the command of each.
   const std::vector<std::pair<const void*, int>>& graph_nodes() const { return graph_nodes_; }
-  int graphs_recorded() const { return graphs_recorded_; }
 
  private:
   struct Lane {  // a stream that the schedule uses
@@ -167,7 +166,6 @@ class StreamProgram {
   StepIdentity identity_;
   bool graphs_;
   bool timed_ = false;
-  int graphs_recorded_ = 0;
   std::string graph_problem_;
 };
 

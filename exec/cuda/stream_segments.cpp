@@ -108,7 +108,6 @@ GraphHandle StreamProgram::RecordSegment(int number) {
     graph_problem_ = error.message();
     return nullptr;
   }
-  ++graphs_recorded_;
   if (observer_ != nullptr) observer_->GraphRecorded(identity_.schedule, graph_nodes_);
   return graph;
 }

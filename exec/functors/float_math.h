@@ -112,8 +112,6 @@ LANESCOPE_HOST_DEVICE inline float TanhFloat(float x) {
   return __builtin_copysignf(a < 0.625f ? small : large, x);
 }
 
-LANESCOPE_HOST_DEVICE inline float SigmoidFloat(float x) { return 1.0f / (1.0f + ExpFloat(-x)); }
-
 LANESCOPE_HOST_DEVICE inline float ErfFloat(float x) {
   const float a = __builtin_fabsf(x);
   const float z = a * a;

@@ -84,9 +84,8 @@ class TestContext final : public KernelContext {
   // Variables by input number; those inputs carry no tensor. `in_place` shares the memory of input 0 with
   // output 0.
   TestContext(std::vector<Tensor> inputs, const std::vector<OutputPlan>& outputs, WorkerTeam& team,
-              const std::map<int, Variable*>& variables = {}, int64_t workspace_bytes = 0,
-              bool in_place = false)
-      : input_tensors_(std::move(inputs)), workspace_bytes_(static_cast<size_t>(workspace_bytes)) {
+              const std::map<int, Variable*>& variables = {}, bool in_place = false)
+      : input_tensors_(std::move(inputs)) {
     team_ = &team;
     variables_.assign(input_tensors_.size(), nullptr);
     for (const auto& [input, variable] : variables) variables_[static_cast<size_t>(input)] = variable;
@@ -104,8 +103,6 @@ class TestContext final : public KernelContext {
       if (!plan.shape.IsExact()) ref.shape = Shape::Unknown();
       outputs_.push_back(ref);
     }
-    workspace_.data = workspace_bytes_.data();
-    workspace_.capacity_bytes = workspace_bytes;
   }
 
   Resource& FindOrCreateResource(int input,
@@ -133,7 +130,6 @@ class TestContext final : public KernelContext {
  private:
   std::vector<Tensor> input_tensors_;
   std::vector<Tensor> output_tensors_;
-  std::vector<std::byte> workspace_bytes_;
   std::map<int, std::unique_ptr<Resource>> resources_;
   uint64_t random_counter_ = 0;
 };

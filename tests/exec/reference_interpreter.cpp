@@ -56,12 +56,9 @@ bool RefersToState(DataType dtype) { return IsRefType(dtype) || dtype == DataTyp
 
 class InterpreterContext final : public KernelContext {
  public:
-  InterpreterContext(ReferenceInterpreter& session, int id, const std::vector<TensorInfo>& outputs,
-                     int64_t workspace_bytes)
-      : session_(session), id_(id), team_one_(1), workspace_memory_(static_cast<size_t>(workspace_bytes)) {
+  InterpreterContext(ReferenceInterpreter& session, int id, const std::vector<TensorInfo>& outputs)
+      : session_(session), id_(id), team_one_(1) {
     team_ = &team_one_;
-    workspace_.data = workspace_memory_.data();
-    workspace_.capacity_bytes = workspace_bytes;
     for (const Endpoint& endpoint : session.graph_.node(id).inputs) {
       ReferenceInterpreter::Slot& slot = session.SlotOf(endpoint);
       Variable* variable = session.VariableOf(slot);
@@ -117,7 +114,6 @@ class InterpreterContext final : public KernelContext {
   int id_;
   TestTeam team_one_;
   std::vector<Tensor> memory_;
-  std::vector<std::byte> workspace_memory_;
 };
 
 std::vector<Tensor> ReferenceInterpreter::Run(const std::map<std::string, Tensor>& feeds,
@@ -348,7 +344,7 @@ void ReferenceInterpreter::RunNode(int id) {
   }
   const std::vector<TensorInfo> inputs = InputInfos(node);
   const std::vector<TensorInfo> outputs = InferOutputs(node, inputs);
-  InterpreterContext context(*this, id, outputs, WorkspaceOf(node, inputs, outputs));
+  InterpreterContext context(*this, id, outputs);
   KernelRegistry::Host().Create(node)->Compute(context);
   for (int k = 0; k < static_cast<int>(outputs.size()); ++k) {
     if (Fed({id, k})) continue;
