@@ -137,14 +137,20 @@ TEST(Compare, ARowThatFailsSaysWhy) {
 }
 
 TEST(Compare, CtrlCEndsTheMicrobenchmarks) {
-  const Folder folder;
-  const std::string trace = folder.File("t.db");
-  Process compare({"compare", Sample("polynomial") + ":single", "--trace", trace});
-  ASSERT_TRUE(compare.WaitForFile(trace, 1));
-  compare.Signal(SIGINT);
-  const Outcome outcome = compare.Wait();
-  EXPECT_EQ(outcome.status, 130) << outcome.errors;
-  EXPECT_THAT(outcome.errors, testing::Not(HasSubstr("round 1")));
+  // Where this process gets no core for seconds, the signal may come after the microbenchmarks: then once
+  // more.
+  bool in_microbenchmarks = false;
+  for (int attempt = 0; attempt < 10 && !in_microbenchmarks; ++attempt) {
+    const Folder folder;
+    const std::string trace = folder.File("t.db");
+    Process compare({"compare", Sample("polynomial") + ":single", "--trace", trace});
+    ASSERT_TRUE(compare.WaitForFile(trace, 1));
+    compare.Signal(SIGINT);
+    const Outcome outcome = compare.Wait();
+    EXPECT_EQ(outcome.status, 130) << outcome.errors;
+    in_microbenchmarks = outcome.errors.find("round 1") == std::string::npos;
+  }
+  EXPECT_TRUE(in_microbenchmarks);
 }
 
 TEST(Compare, CtrlCKeepsTheTrace) {
