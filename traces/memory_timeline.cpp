@@ -28,7 +28,6 @@ MemoryUse::MemoryUse(const Schedule& schedule) : persistent_(schedule.persistent
     };
     for (const int value : schedule.Inputs(command)) use(value);
     for (const int value : schedule.Outputs(command)) use(value);
-    if (command.workspace >= 0) uses_.emplace_back(static_cast<int>(c), command.workspace);
   }
   for (const int value : schedule.fetches) {
     if (value < 0) continue;

@@ -152,7 +152,7 @@ inline std::vector<Tensor> RunKernel(const Node& node, std::vector<Tensor> input
                                      bool in_place = false) {
   const std::unique_ptr<Kernel> kernel = KernelRegistry::Host().Create(node);
   TestTeam team(workers);
-  TestContext context(std::move(inputs), outputs, team, {}, 0, in_place);
+  TestContext context(std::move(inputs), outputs, team, {}, in_place);
   kernel->Compute(context);
   std::vector<Tensor> results;
   for (int i = 0; i < context.num_outputs(); ++i) results.push_back(context.Result(i));
