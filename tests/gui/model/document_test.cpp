@@ -61,8 +61,11 @@ TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
   kept.has_interference = true;
   kept.interference.host.slowdown[0][0] = 1.25;
   kept.interference.host.cores = 2;
-  kept.launches.push_back(
-      {.signature = "NeverRun", .op = "NeverRun", .device = "virtual", .ns = 7, .count = 3});
+  LaunchCost& other = kept.launches.emplace_back();
+  other.signature = other.op = "NeverRun";
+  other.device = "virtual";
+  other.ns = 7;
+  other.count = 3;
   const SampleTrace sample(40, {"alternating"}, 3, CostTableToJson(kept));
   const std::atomic<bool> never{false};
   const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
