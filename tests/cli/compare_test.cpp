@@ -105,7 +105,7 @@ TEST(Compare, TheVerdictKnowsWhereTheSweepEnds) {
   EXPECT_THAT(compare("link.bandwidth=1GB/s..10GB/s").output,
               HasSubstr("tower-split wins at no bandwidth up to 10GB/s"));
   EXPECT_THAT(compare("link.bandwidth=1GB/s..100GB/s").output, HasSubstr("tower-split wins above 45."));
-  ExpectError(compare("link.bandwidth=fast"), 1, "InvalidArgument", "--sweep");
+  ExpectError(compare("link.bandwidth=fast"), 2, "InvalidArgument", "--sweep");
 }
 
 // A sweep that means nothing is refused before minutes of measuring.
