@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -115,7 +116,13 @@ Outcome Process::Wait() {
   process_ = -1;
   outcome.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
   outcome.output = ReadText(folder_.File("output"));
-  outcome.errors = ReadText(folder_.File("errors"));
+  std::istringstream errors(ReadText(folder_.File("errors")));
+  static const std::regex progress("step [0-9]+ of [0-9]+");
+  for (std::string line; std::getline(errors, line);) {
+    if (line.starts_with("step ") && std::regex_match(line, progress)) continue;
+    outcome.errors += line;
+    if (!errors.eof()) outcome.errors += '\n';
+  }
   return outcome;
 }
 

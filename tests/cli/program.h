@@ -14,7 +14,7 @@ namespace lanescope::cli {
 struct Outcome {
   int status = -1;     // exit status, or 128 and the number of the signal that ended it
   std::string output;  // standard output
-  std::string errors;  // standard error
+  std::string errors;  // standard error but for progress, whose lines appear only where a machine is slow
 };
 
 // A folder of one test, removed with it.
