@@ -56,8 +56,8 @@ struct Command {
   int partner = -1;                // kRecord: none. kWait: the Record command that it waits for
   int inputs = 0, num_inputs = 0;  // into Schedule::operands: value numbers (-1: no data, a missing control)
   int outputs = 0, num_outputs = 0;
-  int rank = 0;        // dispatch order: smaller first (from priorities, then graph order)
-  int64_t bytes = 0;   // kCopy: bytes by the bound
+  int rank = 0;       // dispatch order: smaller first (from priorities, then graph order)
+  int64_t bytes = 0;  // kCopy: bytes by the bound
 };
 
 enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
