@@ -2,47 +2,11 @@
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/element_wise_ops.h"
 #include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 namespace {
-
-constexpr std::pair<std::string_view, BinaryOp> kBinaryOps[] = {
-    {"Add", BinaryOp::kAdd},
-    {"AddV2", BinaryOp::kAdd},
-    {"Sub", BinaryOp::kSub},
-    {"Mul", BinaryOp::kMul},
-    {"MulNoNan", BinaryOp::kMulNoNan},
-    {"RealDiv", BinaryOp::kDiv},
-    {"Div", BinaryOp::kDiv},
-    {"TruncateDiv", BinaryOp::kTruncateDiv},
-    {"DivNoNan", BinaryOp::kDivNoNan},
-    {"FloorDiv", BinaryOp::kFloorDiv},
-    {"Mod", BinaryOp::kTruncateMod},
-    {"TruncateMod", BinaryOp::kTruncateMod},
-    {"FloorMod", BinaryOp::kFloorMod},
-    {"Pow", BinaryOp::kPow},
-    {"Maximum", BinaryOp::kMaximum},
-    {"Minimum", BinaryOp::kMinimum},
-    {"SquaredDifference", BinaryOp::kSquaredDifference},
-    {"Atan2", BinaryOp::kAtan2},
-    {"Xdivy", BinaryOp::kXdivy},
-    {"Xlogy", BinaryOp::kXlogy},
-    {"BitwiseAnd", BinaryOp::kBitAnd},
-    {"BitwiseOr", BinaryOp::kBitOr},
-    {"BitwiseXor", BinaryOp::kBitXor},
-    {"LeftShift", BinaryOp::kLeftShift},
-    {"RightShift", BinaryOp::kRightShift},
-};
-
-constexpr std::pair<std::string_view, BinaryOp> kGradientOps[] = {
-    {"TanhGrad", BinaryOp::kTanhGrad},         {"SigmoidGrad", BinaryOp::kSigmoidGrad},
-    {"SqrtGrad", BinaryOp::kSqrtGrad},         {"RsqrtGrad", BinaryOp::kRsqrtGrad},
-    {"InvGrad", BinaryOp::kReciprocalGrad},    {"ReciprocalGrad", BinaryOp::kReciprocalGrad},
-    {"ReluGrad", BinaryOp::kReluGrad},         {"Relu6Grad", BinaryOp::kRelu6Grad},
-    {"EluGrad", BinaryOp::kEluGrad},           {"SeluGrad", BinaryOp::kSeluGrad},
-    {"SoftplusGrad", BinaryOp::kSoftplusGrad}, {"SoftsignGrad", BinaryOp::kSoftsignGrad},
-};
 
 // What integers must not have on the right: loops cannot report it.
 enum class Divisor { kAny, kNonZero, kNonNegative };

@@ -2,16 +2,11 @@
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/element_wise_ops.h"
 #include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 namespace {
-
-constexpr std::pair<std::string_view, CompareOp> kCompareOps[] = {
-    {"Equal", CompareOp::kEqual},     {"NotEqual", CompareOp::kNotEqual},
-    {"Less", CompareOp::kLess},       {"LessEqual", CompareOp::kLessEqual},
-    {"Greater", CompareOp::kGreater}, {"GreaterEqual", CompareOp::kGreaterEqual},
-};
 
 // Equality of strings, with broadcasting.
 void CompareStrings(KernelContext& context, bool equal) {

@@ -1,34 +1,10 @@
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/element_wise_ops.h"
 
 namespace lanescope::exec {
 namespace {
-
-constexpr std::pair<std::string_view, UnaryOp> kUnaryOps[] = {
-    {"Abs", UnaryOp::kAbs},          {"Neg", UnaryOp::kNeg},
-    {"Sign", UnaryOp::kSign},        {"Square", UnaryOp::kSquare},
-    {"Sqrt", UnaryOp::kSqrt},        {"Rsqrt", UnaryOp::kRsqrt},
-    {"Inv", UnaryOp::kReciprocal},   {"Reciprocal", UnaryOp::kReciprocal},
-    {"Exp", UnaryOp::kExp},          {"Expm1", UnaryOp::kExpm1},
-    {"Log", UnaryOp::kLog},          {"Log1p", UnaryOp::kLog1p},
-    {"Tanh", UnaryOp::kTanh},        {"Sigmoid", UnaryOp::kSigmoid},
-    {"Erf", UnaryOp::kErf},          {"Erfc", UnaryOp::kErfc},
-    {"Floor", UnaryOp::kFloor},      {"Ceil", UnaryOp::kCeil},
-    {"Round", UnaryOp::kRound},      {"Rint", UnaryOp::kRound},
-    {"Sin", UnaryOp::kSin},          {"Cos", UnaryOp::kCos},
-    {"Tan", UnaryOp::kTan},          {"Asin", UnaryOp::kAsin},
-    {"Acos", UnaryOp::kAcos},        {"Atan", UnaryOp::kAtan},
-    {"Sinh", UnaryOp::kSinh},        {"Cosh", UnaryOp::kCosh},
-    {"Asinh", UnaryOp::kAsinh},      {"Acosh", UnaryOp::kAcosh},
-    {"Atanh", UnaryOp::kAtanh},      {"Lgamma", UnaryOp::kLgamma},
-    {"Invert", UnaryOp::kInvert},    {"Relu", UnaryOp::kRelu},
-    {"Relu6", UnaryOp::kRelu6},      {"Elu", UnaryOp::kElu},
-    {"Selu", UnaryOp::kSelu},        {"Softplus", UnaryOp::kSoftplus},
-    {"Softsign", UnaryOp::kSoftsign}};
-
-constexpr std::pair<std::string_view, TestOp> kTestOps[] = {
-    {"IsNan", TestOp::kIsNan}, {"IsInf", TestOp::kIsInf}, {"IsFinite", TestOp::kIsFinite}};
 
 class UnaryKernel final : public Kernel {
  public:

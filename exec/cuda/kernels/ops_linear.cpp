@@ -3,6 +3,7 @@
 
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/linear.h"
+#include "exec/kernels/matmul_shape.h"
 #include "exec/kernels/window.h"
 
 namespace lanescope::exec::cuda {
@@ -11,88 +12,41 @@ namespace {
 // MatMul and BatchMatMul: leading dimensions are batches, which broadcast.
 class MatMulKernel final : public Kernel {
  public:
-  explicit MatMulKernel(const Node& node)
-      : batches_(node.op != "MatMul"),
-        broadcasts_(node.op != "BatchMatMul"),
-        turn_a_(node.BoolAttr(batches_ ? "adj_x" : "transpose_a", false)),
-        turn_b_(node.BoolAttr(batches_ ? "adj_y" : "transpose_b", false)) {}
+  explicit MatMulKernel(const Node& node) : rule_(node) {}
 
   void Compute(KernelContext& context) override {
     DispatchReal("MatMul on a GPU", context.input(0).dtype, [&]<typename T>(T) { Run<T>(context); });
   }
 
  private:
-  static Shape BatchOf(const Shape& shape) { return Shape(shape.dims().first(shape.dims().size() - 2)); }
-
-  void CheckRanks(const Shape& a, const Shape& b) const {
-    const bool fits = batches_ ? a.rank() >= 2 && b.rank() >= 2 : a.rank() == 2 && b.rank() == 2;
-    if (!fits || (!broadcasts_ && !(BatchOf(a) == BatchOf(b)))) {
-      Throw(Code::kInvalidArgument, "In[0] and In[1] have to be matrices{}, but they have shapes {} and {}",
-            batches_ ? " or equal batches of them" : "", a.ToString(), b.ToString());
-    }
-  }
-
-  // First element of the operand's matrix for a flat batch number of the result.
-  static int64_t MatrixOffset(const Shape& operand, const Shape& batch, int64_t index) {
-    const int rank = operand.rank() - 2;
-    int64_t stride = operand[rank] * operand[rank + 1];
-    int64_t offset = 0;
-    for (int back = 1; back <= batch.rank(); ++back) {
-      const int64_t size = batch[batch.rank() - back];
-      if (back <= rank) {
-        const int64_t own = operand[rank - back];
-        if (own != 1) offset += index % size * stride;
-        stride *= own;
-      }
-      index /= size;
-    }
-    return offset;
-  }
-
   template <typename T>
   void Run(KernelContext& context) const {
     const TensorRef& a = context.input(0);
     const TensorRef& b = context.input(1);
-    CheckRanks(a.shape, b.shape);
-    const int ra = a.shape.rank() - 2;
-    const int rb = b.shape.rank() - 2;
-    const int64_t m = a.shape[ra + (turn_a_ ? 1 : 0)];
-    const int64_t k = a.shape[ra + (turn_a_ ? 0 : 1)];
-    const int64_t n = b.shape[rb + (turn_b_ ? 0 : 1)];
-    if (b.shape[rb + (turn_b_ ? 1 : 0)] != k) {
-      Throw(Code::kInvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", a.shape.ToString(),
-            b.shape.ToString());
-    }
-    const Shape batch = BroadcastShapes(BatchOf(a.shape), BatchOf(b.shape));
-    Shape shape = batch;
-    shape.Append(m);
-    shape.Append(n);
+    const auto [m, k, n, batch, shape] = rule_.Check(a.shape, b.shape);
     context.SetOutputShape(0, shape);
     if (shape.NumElements() == 0) return;
     Launch& launch = LaunchOf(context);
     T* c = context.output().as<T>();
-    MatrixBatch<T> left{a.as<T>(), std::max<int64_t>(1, a.shape[ra + 1]), 0, turn_a_};
-    MatrixBatch<T> right{b.as<T>(), std::max<int64_t>(1, b.shape[rb + 1]), 0, turn_b_};
+    MatrixBatch<T> left{a.as<T>(), std::max<int64_t>(1, a.shape[a.shape.rank() - 1]), 0, rule_.turn_a()};
+    MatrixBatch<T> right{b.as<T>(), std::max<int64_t>(1, b.shape[b.shape.rank() - 1]), 0, rule_.turn_b()};
     const int64_t count = batch.NumElements();
     // An operand advances with every product, or is one matrix for all: then one call does.
-    const int64_t own_a = BatchOf(a.shape).NumElements();
-    const int64_t own_b = BatchOf(b.shape).NumElements();
+    const int64_t own_a = MatMulShape::BatchOf(a.shape).NumElements();
+    const int64_t own_b = MatMulShape::BatchOf(b.shape).NumElements();
     if ((own_a == count || own_a == 1) && (own_b == count || own_b == 1)) {
       left.step = own_a == 1 ? 0 : m * k;
       right.step = own_b == 1 ? 0 : k * n;
       return RunProduct<T>(launch, count, m, n, k, left, right, c, false);
     }
     for (int64_t index = 0; index < count; ++index) {
-      left.data = a.as<T>() + MatrixOffset(a.shape, batch, index);
-      right.data = b.as<T>() + MatrixOffset(b.shape, batch, index);
+      left.data = a.as<T>() + MatMulShape::MatrixOffset(a.shape, batch, index);
+      right.data = b.as<T>() + MatMulShape::MatrixOffset(b.shape, batch, index);
       RunProduct<T>(launch, 1, m, n, k, left, right, c + index * m * n, false);
     }
   }
 
-  bool batches_;
-  bool broadcasts_;
-  bool turn_a_;
-  bool turn_b_;
+  MatMulShape rule_;
 };
 
 WindowAxis AxisOf(const WindowDim& dim) {
