@@ -1,9 +1,12 @@
 // The names of element-wise ops, for every kind of device.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
+#include "core/error.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec {
@@ -75,5 +78,13 @@ inline constexpr std::pair<std::string_view, CompareOp> kCompareOps[] = {
     {"Less", CompareOp::kLess},       {"LessEqual", CompareOp::kLessEqual},
     {"Greater", CompareOp::kGreater}, {"GreaterEqual", CompareOp::kGreaterEqual},
 };
+
+// The op of this name, which must be in the table.
+template <typename Op, size_t n>
+Op FindOp(const std::pair<std::string_view, Op> (&ops)[n], std::string_view name) {
+  const auto* found = std::find_if(ops, ops + n, [&](const auto& entry) { return entry.first == name; });
+  LANESCOPE_CHECK(found != ops + n);
+  return found->second;
+}
 
 }  // namespace lanescope::exec

@@ -64,13 +64,6 @@ class GradientKernel final : public Kernel {
   BinaryLoop loop_;
 };
 
-template <size_t n>
-BinaryOp FindOp(const std::pair<std::string_view, BinaryOp> (&ops)[n], const std::string& name) {
-  const auto* found = std::find_if(ops, ops + n, [&](const auto& entry) { return entry.first == name; });
-  LANESCOPE_CHECK(found != ops + n);
-  return found->second;
-}
-
 BinaryLoop LoopOf(const Node& node, BinaryOp op) {
   const DataType dtype = node.TypeAttr("T");
   const LoopType type = LoopTypeOf(node.op, dtype);

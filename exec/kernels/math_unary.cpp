@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/element_wise_ops.h"
 

@@ -10,13 +10,6 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-template <typename Op, size_t n>
-Op FindOp(const std::pair<std::string_view, Op> (&ops)[n], const std::string& name) {
-  const auto* found = std::find_if(ops, ops + n, [&](const auto& entry) { return entry.first == name; });
-  LANESCOPE_CHECK(found != ops + n);
-  return found->second;
-}
-
 BroadcastMap<2> PairMap(const Shape& shape, const Shape& a, const Shape& b) {
   return MakeBroadcastMap<2>(shape, {a, b});
 }

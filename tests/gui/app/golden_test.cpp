@@ -53,9 +53,7 @@ class GoldenTest : public ::testing::Test {
     if (std::string(IMGUI_VERSION) != kRecordedVersion) {
       GTEST_SKIP() << "recorded with ImGui " << kRecordedVersion << ", this is " << IMGUI_VERSION;
     }
-    if (ImGui::GetFont()->GetDebugName() != std::string("DejaVuSans.ttf, 15px")) {
-      GTEST_SKIP() << "recorded with DejaVu Sans (package fonts-dejavu-core)";
-    }
+    ASSERT_STREQ(ImGui::GetFont()->GetDebugName(), "DejaVuSans.ttf, 15px") << "install fonts-dejavu-core";
     robot_.document().timeline().Add(MeasuredRun());
     robot_.document().timeline().Add(PredictedRun());
     robot_.Move(2, 2);
