@@ -4,32 +4,48 @@
 
 namespace lanescope::gui {
 
-std::vector<BulkColumn> Origins::Wanted() {
-  return {
-      {"globalPid", true}, {"correlationId", true}, {"graphNodeId"}, {"commandId"}, {"schedule"}, {"step"}};
+Origins::Origins(const std::vector<RunFrame>& frames) : frames_(frames) {
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const int id = frames[i].data.id;
+    if (id < 0 || id > UINT16_MAX) continue;  // no activity can name it
+    if (run_of_.size() <= static_cast<size_t>(id)) run_of_.resize(static_cast<size_t>(id) + 1, -1);
+    run_of_[static_cast<size_t>(id)] = static_cast<int>(i);
+  }
 }
 
-Origins::Origins(const std::vector<RunFrame>& frames) : frames_(frames) {
-  for (size_t i = 0; i < frames.size(); ++i) run_of_[frames[i].data.id] = static_cast<int>(i);
+std::vector<BulkColumn> Origins::Wanted() const {
+  // A column costs time even where it holds nothing: other devices than GPUs have no graphs.
+  const bool graphs = std::any_of(frames_.begin(), frames_.end(), [](const RunFrame& frame) {
+    const auto& devices = frame.data.devices;
+    return std::any_of(devices.begin(), devices.end(), [](const RunDevice& device) {
+      return device.kind != "host" && device.kind != "virtual";
+    });
+  });
+  return {{"globalPid", true},
+          {"correlationId", true},
+          {graphs ? "graphNodeId" : ""},
+          {"commandId"},
+          {"schedule"},
+          {"step"}};
 }
 
 void Origins::Begin(int parts) { parts_.assign(static_cast<size_t>(parts), {}); }
 
-void Origins::Rows(int part, size_t rows, Columns columns) {
+void Origins::Row(int part, Values values) {
   Part& to = parts_[static_cast<size_t>(part)];
-  for (size_t i = 0; i < rows; ++i) {
-    const int run = RunOf(columns[0][i]);
-    if (run < 0) continue;
-    const int64_t step = OrElse(columns[5][i], -1);
-    const Origin origin{
-        frames_[static_cast<size_t>(run)].CommandIndex(OrElse(columns[4][i], -1), OrElse(columns[3][i], -1)),
-        FitsInt(step) ? static_cast<int32_t>(step) : -1};
-    if (columns[2][i] == kBulkNull) {
-      to.plain.emplace_back(columns[1][i], origin);
-    } else {
-      to.graphs.emplace_back(std::pair(columns[1][i], columns[2][i]), origin);
-    }
+  const int run = RunOf(values[0]);
+  if (run < 0) return;
+  const int64_t correlation = values[1], node = values[2], step = OrElse(values[5], -1);
+  const Origin origin{
+      frames_[static_cast<size_t>(run)].CommandIndex(OrElse(values[4], -1), OrElse(values[3], -1)),
+      FitsInt(step) ? static_cast<int32_t>(step) : -1};
+  if (node != kBulkNull) {
+    to.graphs.emplace_back(std::pair(correlation, node), origin);
+    return;
   }
+  to.plain.emplace_back(correlation, origin);
+  to.low = std::min(to.low, correlation);
+  to.high = std::max(to.high, correlation);
 }
 
 void Origins::Finish() {
@@ -37,10 +53,8 @@ void Origins::Finish() {
   size_t count = 0;
   for (const Part& part : parts_) {
     count += part.plain.size();
-    for (const auto& entry : part.plain) {
-      low = std::min(low, entry.first);
-      high = std::max(high, entry.first);
-    }
+    low = std::min(low, part.low);
+    high = std::max(high, part.high);
     graphs_.insert(graphs_.end(), part.graphs.begin(), part.graphs.end());
   }
   std::sort(graphs_.begin(), graphs_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -64,8 +78,8 @@ void Origins::Finish() {
 
 int Origins::RunOf(int64_t global_pid) const {
   if (frames_.size() == 1 && !frames_.front().ours) return 0;
-  const auto found = run_of_.find(static_cast<int>(global_pid >> 48));
-  return found == run_of_.end() ? -1 : found->second;
+  const auto number = static_cast<uint16_t>(global_pid >> 48);
+  return number < run_of_.size() ? run_of_[number] : -1;
 }
 
 Origin Origins::Find(int64_t correlation, int64_t graph_node) const {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,8 +12,8 @@
 
 namespace lanescope::gui {
 
-// Columns of a block of rows; kBulkNull stands for NULL.
-using Columns = std::span<const std::vector<int64_t>>;
+// A row's values in the order of the wanted columns; kBulkNull stands for NULL.
+using Values = std::span<const int64_t>;
 
 inline int64_t OrElse(int64_t value, int64_t fallback) { return value == kBulkNull ? fallback : value; }
 inline bool FitsInt(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
@@ -28,26 +27,29 @@ struct Origin {
 class Origins : public BulkSink {
  public:
   static constexpr std::string_view kTable = "LANESCOPE_ACTIVITY";
-  static std::vector<BulkColumn> Wanted();
 
   explicit Origins(const std::vector<RunFrame>& frames);
 
+  std::vector<BulkColumn> Wanted() const;
   void Begin(int parts) override;
-  void Rows(int part, size_t rows, Columns columns) override;
+  void Row(int part, Values values) override;
   // After the last row, before the first Find.
   void Finish();
 
   // Position in the frames; -1: none.
   int RunOf(int64_t global_pid) const;
   Origin Find(int64_t correlation, int64_t graph_node) const;
+  // Whether any activity is told by its graph node.
+  bool has_graph_nodes() const { return !graphs_.empty(); }
 
  private:
   struct Part {
     std::vector<std::pair<int64_t, Origin>> plain;
+    int64_t low = INT64_MAX, high = INT64_MIN;  // correlation ids of plain
     std::vector<std::pair<std::pair<int64_t, int64_t>, Origin>> graphs;
   };
   const std::vector<RunFrame>& frames_;
-  std::unordered_map<int, int> run_of_;
+  std::vector<int> run_of_;  // by run number
   std::vector<Part> parts_;
   // Either dense_, from correlation id first_ on, or sparse_, sorted.
   int64_t first_ = 0;

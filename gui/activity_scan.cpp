@@ -17,15 +17,18 @@ class LaneJoiner {
   void Take(LaneSink* sink) {
     for (LaneSink::Part& part : sink->parts()) {
       for (size_t run = 0; run < frames_.size(); ++run) frames_[run].data.invalid_rows += part.invalid[run];
-      for (auto& [key, piece] : part.lanes) {
+      for (auto& [key, pieces] : part.lanes) {
         std::vector<int32_t> ops(part.pair_list.size(), kUnresolved);
-        for (RawSlice& slice : piece.slices) {
-          if (slice.op >= -1) continue;
-          const auto pair = static_cast<size_t>(-2 - slice.op);
-          if (ops[pair] == kUnresolved) ops[pair] = OpOf(key.run, part.pair_list[pair]);
-          slice.op = ops[pair];
+        RawLane& lane = lanes_[static_cast<size_t>(key.run)][key];
+        for (RawLane::Piece& piece : pieces) {
+          for (RawSlice& slice : piece.slices) {
+            if (slice.op >= -1) continue;
+            const auto pair = static_cast<size_t>(-2 - slice.op);
+            if (ops[pair] == kUnresolved) ops[pair] = OpOf(key.run, part.pair_list[pair]);
+            slice.op = ops[pair];
+          }
+          lane.pieces.push_back(std::move(piece));
         }
-        lanes_[static_cast<size_t>(key.run)][key].pieces.push_back(std::move(piece));
       }
       part = {};
     }
@@ -154,20 +157,20 @@ std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vecto
   std::unordered_map<int64_t, std::string> texts;
   for (auto& [id, text] : reader->Texts()) texts.emplace(id, std::move(text));
   Origins origins(*frames);
-  read(Origins::kTable, Origins::Wanted(), &origins, "reading commands");
+  read(Origins::kTable, origins.Wanted(), &origins, "reading commands");
   origins.Finish();
   LaneJoiner joiner(frames, texts);
   KernelSink kernels(*frames, origins, reader);
-  read(KernelSink::kTable, KernelSink::Wanted(), &kernels, "reading launches");
+  read(KernelSink::kTable, kernels.Wanted(), &kernels, "reading launches");
   joiner.Take(&kernels);
   GraphSink graphs(*frames, origins, reader);
-  read(GraphSink::kTable, GraphSink::Wanted(), &graphs, "reading launches of graphs");
+  read(GraphSink::kTable, graphs.Wanted(), &graphs, "reading launches of graphs");
   joiner.Take(&graphs);
   CopySink copies(*frames, origins, reader);
-  read(CopySink::kTable, CopySink::Wanted(), &copies, "reading copies");
+  read(CopySink::kTable, copies.Wanted(), &copies, "reading copies");
   joiner.Take(&copies);
   MemsetSink memsets(*frames, origins, reader);
-  read(MemsetSink::kTable, MemsetSink::Wanted(), &memsets, "reading memory sets");
+  read(MemsetSink::kTable, memsets.Wanted(), &memsets, "reading memory sets");
   joiner.Take(&memsets);
   return joiner.Finish();
 }

@@ -11,15 +11,8 @@ constexpr int64_t kMaxTime = (int64_t{1} << 62) - 1;
 
 bool GoodTimes(int64_t start, int64_t end) { return start >= -kMaxTime && end <= kMaxTime && start <= end; }
 
-constexpr BulkColumn kShared[] = {{"start", true}, {"end", true}, {"deviceId"},   {"correlationId"},
-                                  {"globalPid"},   {"streamId"},  {"graphNodeId"}};
-
-template <size_t N>
-std::vector<BulkColumn> WithShared(const BulkColumn (&more)[N]) {
-  std::vector<BulkColumn> columns(std::begin(kShared), std::end(kShared));
-  columns.insert(columns.end(), std::begin(more), std::end(more));
-  return columns;
-}
+// Slices of a piece: beyond that a new one begins, since a large vector grows by copying.
+constexpr size_t kPieceSlices = 1 << 16;
 
 }  // namespace
 
@@ -27,6 +20,20 @@ void LaneSink::Begin(int parts) {
   parts_.clear();
   parts_.resize(static_cast<size_t>(parts));
   for (Part& part : parts_) part.invalid.assign(frames_.size(), 0);
+}
+
+std::vector<BulkColumn> LaneSink::WithShared(std::initializer_list<BulkColumn> more) const {
+  // A column costs time even where nobody needs what it says.
+  const bool streams = std::any_of(frames_.begin(), frames_.end(), [](const RunFrame& f) { return !f.ours; });
+  std::vector<BulkColumn> columns = {{"start", true},
+                                     {"end", true},
+                                     {"deviceId"},
+                                     {"correlationId"},
+                                     {"globalPid"},
+                                     {streams ? "streamId" : ""},
+                                     {origins_.has_graph_nodes() ? "graphNodeId" : ""}};
+  columns.insert(columns.end(), more);
+  return columns;
 }
 
 int32_t LaneSink::PairOf(Part& part, int64_t name, int64_t op) {
@@ -52,20 +59,19 @@ int32_t LaneSink::NodeOp(int run, const RawSlice& slice) const {
   return slice.command < 0 ? -1 : commands[static_cast<size_t>(slice.command)].op;
 }
 
-bool LaneSink::ReadShared(Part& part, Columns columns, size_t i, int* run, RawSlice* slice,
-                          int* device) const {
-  *run = origins_.RunOf(columns[4][i]);
+bool LaneSink::ReadShared(Part& part, Values values, int* run, RawSlice* slice, int* device) const {
+  *run = origins_.RunOf(values[4]);
   if (*run < 0) return false;
-  slice->start_ns = columns[0][i];
-  slice->end_ns = columns[1][i];
-  const int64_t number = OrElse(columns[2][i], 0);
+  slice->start_ns = values[0];
+  slice->end_ns = values[1];
+  const int64_t number = OrElse(values[2], 0);
   if (slice->start_ns == kBulkNull || slice->end_ns == kBulkNull ||
       !GoodTimes(slice->start_ns, slice->end_ns) || number < INT32_MIN || number > UINT32_MAX) {
     ++part.invalid[static_cast<size_t>(*run)];
     return false;
   }
-  *device = DeviceOf(*run, columns[4][i], number);
-  const Origin origin = origins_.Find(columns[3][i], columns[6][i]);
+  *device = DeviceOf(*run, values[4], number);
+  const Origin origin = origins_.Find(values[3], values[6]);
   slice->command = origin.command;
   slice->step = origin.step;
   return true;
@@ -82,104 +88,89 @@ int LaneSink::StreamOf(int run, int64_t stream) const {
 }
 
 RawLane::Piece& LaneSink::PieceOf(Part& part, const LaneKey& key) {
-  if (part.last_key != nullptr && *part.last_key == key) return *part.last;
-  const auto found = part.lanes.try_emplace(key).first;
-  part.last_key = &found->first;
-  part.last = &found->second;
-  return found->second;
-}
-
-std::vector<BulkColumn> KernelSink::Wanted() {
-  constexpr BulkColumn kMore[] = {{"demangledName"}, {"shortName"}};
-  return WithShared(kMore);
-}
-
-void KernelSink::Rows(int number, size_t rows, Columns columns) {
-  Part& part = parts()[static_cast<size_t>(number)];
-  for (size_t i = 0; i < rows; ++i) {
-    int run = 0, device = 0;
-    RawSlice slice;
-    if (!ReadShared(part, columns, i, &run, &slice, &device)) continue;
-    slice.op = NodeOp(run, slice);
-    if (slice.op < 0) {
-      const int64_t name = OrElse(columns[7][i], columns[8][i]);
-      slice.op = PairOf(part, name, OrElse(columns[8][i], name));
-    }
-    Add(part, {run, LaneRole::kCompute, device, -1, StreamOf(run, columns[5][i])}, slice);
+  if (part.last_key == nullptr || *part.last_key != key) {
+    const auto found = part.lanes.try_emplace(key).first;
+    part.last_key = &found->first;
+    part.last = &found->second;
   }
+  Pieces& pieces = *part.last;
+  if (pieces.empty()) return pieces.emplace_back();
+  if (pieces.back().slices.size() == kPieceSlices) pieces.emplace_back().slices.reserve(kPieceSlices);
+  return pieces.back();
 }
 
-std::vector<BulkColumn> GraphSink::Wanted() {
-  constexpr BulkColumn kMore[] = {{"graphId"}};
-  return WithShared(kMore);
-}
+std::vector<BulkColumn> KernelSink::Wanted() const { return WithShared({{"demangledName"}, {"shortName"}}); }
 
-void GraphSink::Rows(int number, size_t rows, Columns columns) {
-  Part& part = parts()[static_cast<size_t>(number)];
-  for (size_t i = 0; i < rows; ++i) {
-    int run = 0, device = 0;
-    RawSlice slice;
-    if (!ReadShared(part, columns, i, &run, &slice, &device)) continue;
-    slice.op = NodeOp(run, slice);
-    const int64_t graph = std::clamp<int64_t>(OrElse(columns[7][i], 0), 0, UINT32_MAX);
-    if (slice.op < 0) slice.op = PairOf(part, NameOf(graph), -1);
-    Add(part, {run, LaneRole::kCompute, device, -1, StreamOf(run, columns[5][i])}, slice);
+void KernelSink::Row(int part, Values values) {
+  Part& to = parts()[static_cast<size_t>(part)];
+  int run = 0, device = 0;
+  RawSlice slice;
+  if (!ReadShared(to, values, &run, &slice, &device)) return;
+  slice.op = NodeOp(run, slice);
+  if (slice.op < 0) {
+    const int64_t name = OrElse(values[7], values[8]);
+    slice.op = PairOf(to, name, OrElse(values[8], name));
   }
+  Add(to, {run, LaneRole::kCompute, device, -1, StreamOf(run, values[5])}, slice);
 }
 
-std::vector<BulkColumn> CopySink::Wanted() {
-  constexpr BulkColumn kMore[] = {{"bytes"},   {"copyKind"},    {"srcKind"},
-                                  {"dstKind"}, {"srcDeviceId"}, {"dstDeviceId"}};
-  return WithShared(kMore);
+std::vector<BulkColumn> GraphSink::Wanted() const { return WithShared({{"graphId"}}); }
+
+void GraphSink::Row(int part, Values values) {
+  Part& to = parts()[static_cast<size_t>(part)];
+  int run = 0, device = 0;
+  RawSlice slice;
+  if (!ReadShared(to, values, &run, &slice, &device)) return;
+  slice.op = NodeOp(run, slice);
+  const int64_t graph = std::clamp<int64_t>(OrElse(values[7], 0), 0, UINT32_MAX);
+  if (slice.op < 0) slice.op = PairOf(to, NameOf(graph), -1);
+  Add(to, {run, LaneRole::kCompute, device, -1, StreamOf(run, values[5])}, slice);
 }
 
-void CopySink::Rows(int number, size_t rows, Columns columns) {
-  Part& part = parts()[static_cast<size_t>(number)];
-  for (size_t i = 0; i < rows; ++i) {
-    int run = 0, device = 0;
-    RawSlice slice;
-    if (!ReadShared(part, columns, i, &run, &slice, &device)) continue;
-    const int64_t bytes = OrElse(columns[7][i], 0);
-    if (bytes < 0) {
-      ++part.invalid[static_cast<size_t>(run)];
-      continue;
-    }
-    const CopyRoute route = RouteOf(columns, i, run, device);
-    slice.op = NodeOp(run, slice);
-    if (slice.op < 0) slice.op = PairOf(part, -1 - static_cast<int64_t>(route.copy_class), -1);
-    const bool in = route.dst == device && route.src != device;
-    Add(part, {run, in ? LaneRole::kCopyIn : LaneRole::kCopyOut, device, -1, -1}, slice, bytes);
-    if (route.src != route.dst) Add(part, {run, LaneRole::kLink, route.src, route.dst, -1}, slice, bytes);
+std::vector<BulkColumn> CopySink::Wanted() const {
+  return WithShared({{"bytes"}, {"copyKind"}, {"srcKind"}, {"dstKind"}, {"srcDeviceId"}, {"dstDeviceId"}});
+}
+
+void CopySink::Row(int part, Values values) {
+  Part& to = parts()[static_cast<size_t>(part)];
+  int run = 0, device = 0;
+  RawSlice slice;
+  if (!ReadShared(to, values, &run, &slice, &device)) return;
+  const int64_t bytes = OrElse(values[7], 0);
+  if (bytes < 0) {
+    ++to.invalid[static_cast<size_t>(run)];
+    return;
   }
+  const CopyRoute route = RouteOf(values, run, device);
+  slice.op = NodeOp(run, slice);
+  if (slice.op < 0) slice.op = PairOf(to, -1 - static_cast<int64_t>(route.copy_class), -1);
+  const bool in = route.dst == device && route.src != device;
+  Add(to, {run, in ? LaneRole::kCopyIn : LaneRole::kCopyOut, device, -1, -1}, slice, bytes);
+  if (route.src != route.dst) Add(to, {run, LaneRole::kLink, route.src, route.dst, -1}, slice, bytes);
 }
 
-CopyRoute CopySink::RouteOf(Columns columns, size_t i, int run, int device) const {
+CopyRoute CopySink::RouteOf(Values values, int run, int device) const {
   const auto maybe = [&](size_t column) {
-    return columns[column][i] == kBulkNull ? std::nullopt : std::optional<int64_t>(columns[column][i]);
+    return values[column] == kBulkNull ? std::nullopt : std::optional<int64_t>(values[column]);
   };
   const auto number = [&](size_t column) -> std::optional<int> {
-    if (columns[column][i] == kBulkNull || !FitsInt(columns[column][i])) return std::nullopt;
-    return DeviceOf(run, columns[4][i], columns[column][i]);
+    if (values[column] == kBulkNull || !FitsInt(values[column])) return std::nullopt;
+    return DeviceOf(run, values[4], values[column]);
   };
-  return ClassifyCopy({OrElse(columns[8][i], 0), maybe(9), maybe(10), device, number(11), number(12)},
+  return ClassifyCopy({OrElse(values[8], 0), maybe(9), maybe(10), device, number(11), number(12)},
                       frames_[static_cast<size_t>(run)].host);
 }
 
-std::vector<BulkColumn> MemsetSink::Wanted() {
-  constexpr BulkColumn kMore[] = {{"bytes"}};
-  return WithShared(kMore);
-}
+std::vector<BulkColumn> MemsetSink::Wanted() const { return WithShared({}); }
 
-void MemsetSink::Rows(int number, size_t rows, Columns columns) {
-  Part& part = parts()[static_cast<size_t>(number)];
-  for (size_t i = 0; i < rows; ++i) {
-    int run = 0, device = 0;
-    RawSlice slice;
-    if (!ReadShared(part, columns, i, &run, &slice, &device)) continue;
-    slice.op = NodeOp(run, slice);
-    if (slice.op < 0) slice.op = PairOf(part, kName, -1);
-    Add(part, {run, LaneRole::kCompute, device, -1, StreamOf(run, columns[5][i])}, slice);
-  }
+void MemsetSink::Row(int part, Values values) {
+  Part& to = parts()[static_cast<size_t>(part)];
+  int run = 0, device = 0;
+  RawSlice slice;
+  if (!ReadShared(to, values, &run, &slice, &device)) return;
+  slice.op = NodeOp(run, slice);
+  if (slice.op < 0) slice.op = PairOf(to, kName, -1);
+  Add(to, {run, LaneRole::kCompute, device, -1, StreamOf(run, values[5])}, slice);
 }
 
 }  // namespace lanescope::gui

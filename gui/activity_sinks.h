@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -29,17 +30,18 @@ struct LaneKey {
 class LaneSink : public BulkSink {
  public:
   using TextPair = std::pair<int64_t, int64_t>;  // name, short name; ids of StringIds
+  using Pieces = std::vector<RawLane::Piece>;
   struct Part {
-    std::map<LaneKey, RawLane::Piece> lanes;
+    std::map<LaneKey, Pieces> lanes;
     const LaneKey* last_key = nullptr;
-    RawLane::Piece* last = nullptr;
+    Pieces* last = nullptr;
     std::map<TextPair, int32_t> pairs;
     std::vector<TextPair> pair_list;
     std::vector<std::pair<int64_t, int32_t>> pair_of_name;  // by name, if small: (short name, pair)
     std::vector<int64_t> invalid;                           // by run
   };
 
-  // All three must outlive it.
+  // All three must outlive it; the origins are complete.
   LaneSink(const std::vector<RunFrame>& frames, const Origins& origins, SliceReader* reader)
       : frames_(frames), origins_(origins), reader_(reader) {}
 
@@ -47,6 +49,8 @@ class LaneSink : public BulkSink {
   std::vector<Part>& parts() { return parts_; }
 
  protected:
+  // The columns that ReadShared and StreamOf take, then `more`.
+  std::vector<BulkColumn> WithShared(std::initializer_list<BulkColumn> more) const;
   static void Add(Part& part, const LaneKey& key, const RawSlice& slice) {
     PieceOf(part, key).slices.push_back(slice);
   }
@@ -60,7 +64,7 @@ class LaneSink : public BulkSink {
   // The node that the slice's command runs; -1: none is known.
   int32_t NodeOp(int run, const RawSlice& slice) const;
   // False: the row is no activity of a shown run.
-  bool ReadShared(Part& part, Columns columns, size_t i, int* run, RawSlice* slice, int* device) const;
+  bool ReadShared(Part& part, Values values, int* run, RawSlice* slice, int* device) const;
   // Device number of the trace; processes of other tools' traces have numbers of their own.
   int DeviceOf(int run, int64_t global_pid, int64_t number) const;
   int StreamOf(int run, int64_t stream) const;
@@ -78,42 +82,42 @@ class LaneSink : public BulkSink {
 class KernelSink : public LaneSink {
  public:
   static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
-  static std::vector<BulkColumn> Wanted();
+  std::vector<BulkColumn> Wanted() const;
   using LaneSink::LaneSink;
-  void Rows(int number, size_t rows, Columns columns) override;
+  void Row(int part, Values values) override;
 };
 
 // Launches of whole CUDA graphs, whose kernels have no rows of their own.
 class GraphSink : public LaneSink {
  public:
   static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
-  static std::vector<BulkColumn> Wanted();
+  std::vector<BulkColumn> Wanted() const;
   // Stand for the names of graphs, whose numbers have 32 bits.
   static constexpr int64_t NameOf(int64_t graph) { return -1000 - graph; }
   static constexpr bool IsName(int64_t id) { return id <= NameOf(0) && id >= NameOf(UINT32_MAX); }
   static constexpr int64_t GraphOf(int64_t name) { return -1000 - name; }
   using LaneSink::LaneSink;
-  void Rows(int number, size_t rows, Columns columns) override;
+  void Row(int part, Values values) override;
 };
 
 class CopySink : public LaneSink {
  public:
   static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
-  static std::vector<BulkColumn> Wanted();
+  std::vector<BulkColumn> Wanted() const;
   using LaneSink::LaneSink;
-  void Rows(int number, size_t rows, Columns columns) override;
+  void Row(int part, Values values) override;
 
  private:
-  CopyRoute RouteOf(Columns columns, size_t i, int run, int device) const;
+  CopyRoute RouteOf(Values values, int run, int device) const;
 };
 
 class MemsetSink : public LaneSink {
  public:
   static constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_MEMSET";
   static constexpr int64_t kName = -100;  // stands for the name of every memory set
-  static std::vector<BulkColumn> Wanted();
+  std::vector<BulkColumn> Wanted() const;
   using LaneSink::LaneSink;
-  void Rows(int number, size_t rows, Columns columns) override;
+  void Row(int part, Values values) override;
 };
 
 }  // namespace lanescope::gui

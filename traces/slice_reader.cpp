@@ -6,6 +6,7 @@
 #include <exception>
 #include <future>
 #include <mutex>
+#include <utility>
 
 #include "core/error.h"
 #include "traces/foreign_devices.h"
@@ -16,6 +17,7 @@
 namespace lanescope {
 namespace {
 
+// Between two looks at whether to go on.
 constexpr size_t kRowsPerBatch = 4096;
 
 // A read transaction from construction on.
@@ -67,29 +69,26 @@ class Reading {
   std::exception_ptr error_;
 };
 
-// Passes rows on in batches of columns.
-class BatchRows : public RowFunction {
+class PartRows : public RowFunction {
  public:
-  BatchRows(size_t columns, int part, BulkSink* sink, Reading* reading)
-      : columns_(columns), part_(part), sink_(sink), reading_(reading) {}
+  PartRows(size_t columns, int part, BulkSink* sink, Reading* reading)
+      : values_(columns), part_(part), sink_(sink), reading_(reading) {}
 
-  void Deliver() {
-    const size_t rows = columns_.front().size();
-    if (rows > 0) sink_->Rows(part_, rows, columns_);
-    for (auto& column : columns_) column.clear();
-    reading_->Count(rows);
-  }
+  // Of the rows since the last time.
+  void Count() { reading_->Count(std::exchange(rows_, 0)); }
 
  private:
   void Row(sqlite3_value** values) override {
-    for (size_t c = 0; c < columns_.size(); ++c) columns_[c].push_back(Integer(values[c], kBulkNull));
-    if (columns_.front().size() == kRowsPerBatch) Deliver();
+    for (int64_t& value : values_) value = Integer(*values++, kBulkNull);
+    sink_->Row(part_, values_);
+    if (++rows_ == kRowsPerBatch) Count();
   }
 
-  std::vector<std::vector<int64_t>> columns_;
+  std::vector<int64_t> values_;
   const int part_;
   BulkSink* const sink_;
   Reading* const reading_;
+  size_t rows_ = 0;
 };
 
 }  // namespace
@@ -117,9 +116,9 @@ class SliceReader::Impl {
     sink->Begin(static_cast<int>(ranges.size()));
     const auto read_part = [&](size_t part) {
       try {
-        BatchRows rows(columns.size(), static_cast<int>(part), sink, reading);
+        PartRows rows(columns.size(), static_cast<int>(part), sink, reading);
         rows.Run(connections_[part]->database(), table, columns, ranges[part]);
-        rows.Deliver();
+        rows.Count();
       } catch (...) {
         reading->Fail();
       }

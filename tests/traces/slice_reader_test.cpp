@@ -16,13 +16,8 @@ namespace {
 class Collector : public BulkSink {
  public:
   void Begin(int parts) override { parts_.assign(static_cast<size_t>(parts), {}); }
-  void Rows(int part, size_t rows, std::span<const std::vector<int64_t>> columns) override {
-    auto& to = parts_[static_cast<size_t>(part)];
-    for (size_t i = 0; i < rows; ++i) {
-      std::vector<int64_t> row;
-      for (const auto& column : columns) row.push_back(column[i]);
-      to.push_back(std::move(row));
-    }
+  void Row(int part, std::span<const int64_t> values) override {
+    parts_[static_cast<size_t>(part)].emplace_back(values.begin(), values.end());
   }
   std::vector<std::vector<int64_t>> all() const {
     std::vector<std::vector<int64_t>> rows;

@@ -84,6 +84,42 @@ TEST(RunBuilderTest, BytesFollowTheirSlices) {
   EXPECT_EQ(left_out, 0);
 }
 
+// Input: disjoint slices, shuffled within stretches of random length, as steps are recorded; in four pieces,
+// with and without bytes (the number of the slice). Law: one row in the order of time.
+TEST(RunBuilderTest, SlicesShuffledWithinStretchesAreSorted) {
+  std::mt19937 rng(5);
+  for (const bool with_bytes : {false, true}) {
+    std::vector<RawSlice> slices;
+    for (int32_t i = 0; i < 3000; ++i) slices.push_back({i * 10, i * 10 + 7, i, -1, -1});
+    for (size_t begin = 0; begin < slices.size();) {
+      const size_t end = std::min(slices.size(), begin + 1 + rng() % 90);
+      std::shuffle(slices.begin() + static_cast<ptrdiff_t>(begin),
+                   slices.begin() + static_cast<ptrdiff_t>(end), rng);
+      begin = end;
+    }
+    RawLane raw;
+    for (size_t begin = 0; begin < slices.size(); begin += 750) {
+      RawLane::Piece& piece = raw.pieces.emplace_back();
+      for (size_t i = begin; i < begin + 750; ++i) {
+        piece.slices.push_back(slices[i]);
+        if (with_bytes) piece.bytes.push_back(slices[i].op);
+      }
+    }
+    int64_t left_out = 0;
+    const Lane lane = BuildLane(&raw, &left_out);
+    ASSERT_EQ(lane.size(), slices.size());
+    EXPECT_EQ(lane.rows.size(), 1u);
+    EXPECT_EQ(lane.bytes.size(), with_bytes ? slices.size() : 0u);
+    for (size_t i = 0; i < lane.size(); ++i) {
+      ASSERT_EQ(lane.start_ns[i], static_cast<int64_t>(i) * 10);
+      ASSERT_EQ(lane.op[i], static_cast<int32_t>(i));
+      if (with_bytes) {
+        ASSERT_EQ(lane.bytes[i], static_cast<int64_t>(i));
+      }
+    }
+  }
+}
+
 TEST(RunBuilderTest, FinishesARun) {
   const auto run = testing::TwoDeviceRun();
   EXPECT_EQ(run->begin_ns, 0);

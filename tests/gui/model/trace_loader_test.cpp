@@ -225,6 +225,41 @@ TEST(TraceLoaderTest, WholeGraphsAndCopiesBetweenDevicesByOtherNumbers) {
                           [](const OpEntry& op) { return op.name == "[CUDA graph 5]" && op.op == "Graph"; }));
 }
 
+// Input: 300,000 kernels of two streams in turns, and as many copies: every lane is longer than the pieces in
+// which slices are collected. Law: lane k holds every slice of its stream, copies their bytes.
+TEST(TraceLoaderTest, LongLanesAreWhole) {
+  constexpr int64_t kRows = 300'000;
+  ScratchFile file("export.sqlite");
+  Database(file.path(), OpenMode::kCreate)
+      .Execute(fmt::format(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId INTEGER);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, bytes INTEGER, "
+          "copyKind INTEGER);"
+          "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < {0} - 1) "
+          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i * 10, i * 10 + 9, i % 2 FROM c;"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT start, end, start, 1 FROM "
+          "CUPTI_ACTIVITY_KIND_KERNEL",
+          kRows));
+  const auto runs = LoadTrace(file.path(), nullptr, nullptr);
+  ASSERT_EQ(runs.size(), 1u);
+  int streams = 0;
+  for (const Lane& lane : runs[0]->lanes) {
+    const bool copies = !lane.bytes.empty();
+    ASSERT_EQ(lane.size(), static_cast<size_t>(copies ? kRows : kRows / 2)) << lane.label;
+    ASSERT_EQ(lane.rows.size(), 1u);
+    const int64_t first = lane.start_ns[0], period = copies ? 10 : 20;
+    if (!copies) ++streams;
+    for (size_t i = 0; i < lane.size(); ++i) {
+      ASSERT_EQ(lane.start_ns[i], first + static_cast<int64_t>(i) * period);
+      if (copies) {
+        ASSERT_EQ(lane.bytes[i], lane.start_ns[i]);
+      }
+    }
+  }
+  EXPECT_EQ(streams, 2);
+}
+
 TEST(TraceLoaderTest, CancelEndsTheLoad) {
   ScratchFile file;
   SampleRun sample;
