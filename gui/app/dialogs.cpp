@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "core/error.h"
 #include "gui/app/widgets.h"
+#include "gui/platform/input_adapter.h"
 
 namespace lanescope::gui {
 namespace {
@@ -21,7 +23,8 @@ bool LooksLikeTrace(const fs::path& path) {
   return extension == ".db" || extension == ".sqlite" || extension == ".sqlite3";
 }
 
-// Begins a modal window in the middle. `wanted` opens it and is false again when it is closed.
+// Begins a modal window in the middle. `wanted` opens it and is false again when it is closed; Escape closes
+// it too, unless a field takes the key to undo what was typed.
 bool BeginDialog(const Ui& ui, const char* title, ImVec2 nominal, bool* wanted) {
   if (*wanted && !ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -29,7 +32,10 @@ bool BeginDialog(const Ui& ui, const char* title, ImVec2 nominal, bool* wanted) 
                     nominal.y > 0 ? std::min(ui.Px(nominal.y), display.y - ui.Px(20)) : 0);
   ImGui::SetNextWindowSize(size);
   ImGui::SetNextWindowPos(ImVec2(display.x / 2, display.y / 2), ImGuiCond_Always, ImVec2(0.5f, 0.5f));
-  return ImGui::BeginPopupModal(title, wanted, ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings);
+  constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
+  if (!ImGui::BeginPopupModal(title, wanted, kFlags)) return false;
+  if (!ImGui::IsAnyItemActive() && IsEscapePressed()) *wanted = false;
+  return true;
 }
 
 void DrawProblem(const Ui& ui, const std::string& problem) {
@@ -115,6 +121,28 @@ void OpenDialog::Draw(const Ui& ui) {
   ImGui::EndPopup();
 }
 
+void SaveDialog::Save(const Ui& ui) {
+  std::string existing;
+  for (const std::string& file : {placement_, machine_}) {
+    std::error_code error;
+    if (!file.empty() && fs::exists(file, error)) existing += (existing.empty() ? "" : " and ") + file;
+  }
+  if (replaced_ != existing) {
+    replaced_ = existing;
+    problem_.clear();
+    focus_ = true;
+    return;
+  }
+  try {
+    ui.document.SavePlacement(placement_);
+    if (!machine_.empty()) ui.document.SaveMachine(machine_);
+    ui.state.message = "saved " + placement_ + (machine_.empty() ? "" : " and " + machine_);
+    ui.state.show_save = false;
+  } catch (const Error& error) {
+    problem_ = error.message();
+  }
+}
+
 void SaveDialog::Draw(const Ui& ui) {
   if (!ui.state.show_save) return;
   if (ui.document.what_if().base == 0) {
@@ -123,24 +151,27 @@ void SaveDialog::Draw(const Ui& ui) {
     return;
   }
   if (!BeginDialog(ui, "Save the placement", ImVec2(520, 0), &ui.state.show_save)) return;
-  ImGui::TextUnformatted("Placement (for --strategy @FILE)");
-  ImGui::SetNextItemWidth(-1);
-  ImGui::InputText("##placement", &placement_, ImGuiInputTextFlags_AutoSelectAll);
-  ImGui::TextUnformatted("Machine (for --machine FILE); empty: not saved");
-  ImGui::SetNextItemWidth(-1);
-  ImGui::InputText("##machine", &machine_, ImGuiInputTextFlags_AutoSelectAll);
-  DrawProblem(ui, problem_);
-  if (ImGui::Button("Save")) {
-    try {
-      ui.document.SavePlacement(placement_);
-      if (!machine_.empty()) ui.document.SaveMachine(machine_);
-      problem_.clear();
-      ui.state.message = "saved " + placement_ + (machine_.empty() ? "" : " and " + machine_);
-      ui.state.show_save = false;
-    } catch (const Error& error) {
-      problem_ = error.message();
-    }
+  const auto field = [this](const char* title, const char* id, std::string* file) {
+    ImGui::TextUnformatted(title);
+    ImGui::SetNextItemWidth(-1);
+    const std::string before = *file;
+    const bool entered =
+        ImGui::InputText(id, file, ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue);
+    if (*file != before) replaced_.clear();
+    return entered;
+  };
+  if (ImGui::IsWindowAppearing()) {
+    problem_.clear();
+    replaced_.clear();
+    focus_ = true;
   }
+  if (std::exchange(focus_, false)) ImGui::SetKeyboardFocusHere();
+  bool save = field("Placement (for --strategy @FILE)", "##placement", &placement_);
+  save |= field("Machine (for --machine FILE); empty: not saved", "##machine", &machine_);
+  DrawProblem(ui, problem_);
+  if (!replaced_.empty()) DrawProblem(ui, "There is already " + replaced_ + ". Replace?");
+  save |= ImGui::Button(replaced_.empty() ? "Save" : "Replace");
+  if (save) Save(ui);
   ImGui::SameLine();
   if (ImGui::Button("Cancel")) ui.state.show_save = false;
   if (!ui.state.show_save) ImGui::CloseCurrentPopup();

@@ -28,14 +28,18 @@ class OpenDialog {
   std::vector<Entry> entries_;
 };
 
-// Asks for the files of the edited placement and machine.
+// Asks for the files of the edited placement and machine, and again before it replaces one.
 class SaveDialog {
  public:
   void Draw(const Ui& ui);
 
  private:
+  void Save(const Ui& ui);
+
   std::string placement_ = "placement.json", machine_ = "machine.json";
   std::string problem_;
+  bool focus_ = false;    // the first field gets the keyboard
+  std::string replaced_;  // files that exist and that the next Save replaces; empty: not asked
 };
 
 }  // namespace lanescope::gui

@@ -45,7 +45,7 @@ constexpr std::pair<int, ImGuiKey> kWidgetKeys[] = {
 
 void MapKeys() {}
 
-bool IsEnterDown() { return ImGui::IsKeyPressed(ImGuiKey_Enter, false); }
+bool IsPressed(ImGuiKey key) { return ImGui::IsKeyPressed(key, false); }
 
 void FeedMouse(float x, float y) { ImGui::GetIO().AddMousePosEvent(x, y); }
 void FeedButton(int button, bool down) { ImGui::GetIO().AddMouseButtonEvent(button, down); }
@@ -67,7 +67,7 @@ void MapKeys() {
   for (const auto& [code, widget_key] : kWidgetKeys) ImGui::GetIO().KeyMap[widget_key] = code;
 }
 
-bool IsEnterDown() { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter), false); }
+bool IsPressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), false); }
 
 void FeedMouse(float x, float y) { ImGui::GetIO().MousePos = ImVec2(x, y); }
 void FeedButton(int button, bool down) { ImGui::GetIO().MouseDown[button] = down; }
@@ -85,7 +85,9 @@ void FeedKey(int key, int mods, bool down) {
 
 }  // namespace
 
-bool IsSubmitPressed() { return ImGui::GetIO().KeyCtrl && IsEnterDown(); }
+bool IsSubmitPressed() { return ImGui::GetIO().KeyCtrl && IsPressed(ImGuiKey_Enter); }
+
+bool IsEscapePressed() { return IsPressed(ImGuiKey_Escape); }
 
 std::vector<KeyPress> KeyQueue::Take() { return std::exchange(presses_, {}); }
 

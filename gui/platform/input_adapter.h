@@ -27,6 +27,7 @@ class KeyQueue {
 
 // Ctrl and Enter, once per press.
 bool IsSubmitPressed();
+bool IsEscapePressed();
 
 // Input without a window: for tests and pictures. Acts on the current ImGui context.
 class SyntheticInput {

@@ -5,6 +5,7 @@
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 
+#include "core/file.h"
 #include "gui/app/commands.h"
 #include "tests/gui/app/sample_trace.h"
 
@@ -314,6 +315,46 @@ TEST_F(RobotTest, DraggingASliceMovesItsOpAndUndoTakesItBack) {
   EXPECT_EQ(robot_.document().DeviceOfNode(node), to);
   robot_.document().SavePlacement(folder_ / "placement.json");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "placement.json"));
+}
+
+// Ctrl+S, two names, Enter. Law: new files are written at once; a file that is there is replaced only after a
+// second Enter, and stays when the dialog is left with Escape.
+TEST_F(RobotTest, SavingAsksBeforeItReplacesAFile) {
+  robot_.document().BeginWhatIf(robot_.timeline().runs()[0].key);
+  ASSERT_TRUE(robot_.Until([&] { return !robot_.document().what_if().preparing; }));
+  ASSERT_TRUE(robot_.Settle());
+  const std::string placement = folder_ / "placement.json", machine = folder_ / "machine.json";
+  const auto save = [&] {
+    robot_.Key(GLFW_KEY_S, GLFW_MOD_CONTROL);
+    robot_.Frames(3);
+    robot_.TypeAtOnce(placement);
+    robot_.Key(GLFW_KEY_TAB);
+    robot_.Frames(3);
+    robot_.TypeAtOnce(machine);
+    robot_.Key(GLFW_KEY_ENTER);
+    robot_.Frames(3);
+  };
+  save();
+  EXPECT_FALSE(State().show_save);
+  ASSERT_TRUE(std::filesystem::exists(placement));
+  ASSERT_TRUE(std::filesystem::exists(machine));
+  const std::string saved = ReadFile(placement);
+  WriteFile(placement, "mine");
+  save();
+  EXPECT_TRUE(State().show_save);
+  EXPECT_EQ(ReadFile(placement), "mine");
+  robot_.Key(GLFW_KEY_ENTER);
+  robot_.Frames(3);
+  EXPECT_FALSE(State().show_save);
+  EXPECT_EQ(ReadFile(placement), saved);
+  save();
+  EXPECT_TRUE(State().show_save);
+  WriteFile(placement, "mine");
+  robot_.Key(GLFW_KEY_ESCAPE);
+  robot_.Key(GLFW_KEY_ESCAPE);
+  robot_.Frames(3);
+  EXPECT_FALSE(State().show_save);
+  EXPECT_EQ(ReadFile(placement), "mine");
 }
 
 TEST(EmptyRobotTest, StartPageDrawsAndOpensTheDialog) {
