@@ -29,6 +29,8 @@ set_source_files_properties(${translated_sources} PROPERTIES COMPILE_OPTIONS "-w
 # A fortified longjmp takes another stack for a mistake.
 set_source_files_properties(${emulator}/emulator.cpp PROPERTIES COMPILE_OPTIONS "-U_FORTIFY_SOURCE")
 file(GLOB op_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/exec/cuda/kernels/*.cpp)
+file(GLOB stub_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/stub_*.cpp)
+file(GLOB op_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/gpu/ops_*_gpu_test.cpp)
 target_sources(cuda_emulated_tests PRIVATE ${translated_sources} ${translated_include}/element_wise.cuh ${op_sources}
-               ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/stub_cuda.cpp ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/gpu/ops_gpu_test.cpp)
+               ${stub_sources} ${op_tests})
 target_include_directories(cuda_emulated_tests BEFORE PRIVATE ${translated}/include ${emulator}/include)

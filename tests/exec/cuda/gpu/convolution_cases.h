@@ -1,0 +1,48 @@
+// A convolution of one shape and its two gradients.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/exec/cuda/gpu/op_cases.h"
+
+namespace lanescope::exec::testing {
+
+struct ConvSizes {
+  Shape images, filter;
+  int64_t stride, dilation;
+  std::string padding;
+  std::vector<int64_t> explicit_padding = {};
+};
+
+struct ConvCases {
+  OpCase forward, input_grad, filter_grad;
+};
+
+inline ConvCases CasesOf(const ConvSizes& s, DataType t) {
+  AttrMap more = {{"strides", IntsAttr({1, s.stride, s.stride, 1})},
+                  {"dilations", IntsAttr({1, s.dilation, s.dilation, 1})},
+                  {"padding", StringAttr(s.padding)}};
+  if (!s.explicit_padding.empty()) more.emplace("explicit_paddings", IntsAttr(s.explicit_padding));
+  const auto sizes = [](const Shape& shape) {
+    std::vector<int32_t> values;
+    for (const Dim dim : shape.dims()) values.push_back(static_cast<int32_t>(dim));
+    return Ints(values);
+  };
+  const Tensor images = Random(t, s.images);
+  const Tensor filter = Random(t, s.filter, 2);
+  const OpCase forward = Case("Conv2D", With(t, more), {images, filter});
+  const Tensor dy = Random(t, PlansOf(forward)[0].shape, 3);
+  return {forward, Case("Conv2DBackpropInput", With(t, more), {sizes(s.images), filter, dy}),
+          Case("Conv2DBackpropFilter", With(t, more), {images, sizes(s.filter), dy})};
+}
+
+inline void CheckConvolution(const ConvSizes& s, DataType t) {
+  const double tolerance = t == kFloat ? 5e-5 : 1e-11;
+  const ConvCases cases = CasesOf(s, t);
+  CheckOp(cases.forward, tolerance);
+  CheckOp(cases.input_grad, tolerance);
+  CheckOp(cases.filter_grad, tolerance * 10);
+}
+
+}  // namespace lanescope::exec::testing

@@ -1,0 +1,215 @@
+// Streams, events and copies of the stub, and the order in which it runs what was issued.
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "tests/exec/cuda/stub_state.h"
+
+namespace lanescope::exec::testing {
+
+cuda::StreamHandle StubCuda::CreateStream(cuda::PartitionHandle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaStreamCreateWithFlags");
+  streams_.push_back(std::make_unique<Stream>());
+  streams_.back()->ordinal = current_gpu;
+  return reinterpret_cast<cuda::StreamHandle>(streams_.back().get());
+}
+
+void StubCuda::DestroyStream(cuda::StreamHandle stream) noexcept {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const auto& candidate) { return candidate.get() == At(stream); });
+  LANESCOPE_CHECK(found != streams_.end());
+  streams_.erase(found);
+}
+
+cuda::EventHandle StubCuda::CreateEvent(bool timed) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaEventCreateWithFlags");
+  auto* event = new Event();
+  event->ordinal = current_gpu;
+  event->timed = timed;
+  events_.insert(event);
+  return reinterpret_cast<cuda::EventHandle>(event);
+}
+
+void StubCuda::DestroyEvent(cuda::EventHandle event) noexcept {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  LANESCOPE_CHECK(events_.erase(At(event)) == 1);
+  delete At(event);
+}
+
+void StubCuda::CompleteEvent(Event* event) {
+  ++event->completed;
+  clock_ns_ += 1000;
+  event->time_ns = clock_ns_;
+}
+
+// In a capture, events stand for the last node of their stream; outside they are work of their own.
+void StubCuda::Record(cuda::EventHandle handle, cuda::StreamHandle stream_handle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaEventRecord");
+  Event* event = At(handle);
+  Stream* stream = At(stream_handle);
+  if (event->ordinal != stream->ordinal)
+    Throw(Code::kInternal, "cudaEventRecord failed: another device's event");
+  event->captured = stream->capture != nullptr;
+  if (stream->capture != nullptr) {
+    event->capture = stream->capture;
+    Add(stream, {});
+    event->node = stream->capture->graph->nodes - 1;
+    event->lane = stream->lane;
+    return;
+  }
+  event->capture = nullptr;
+  ++event->recorded;
+  Add(stream, {[this, event] { CompleteEvent(event); }});
+}
+
+void StubCuda::RecordInGraph(cuda::EventHandle handle, cuda::StreamHandle stream_handle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaEventRecordWithFlags");
+  Event* event = At(handle);
+  LANESCOPE_CHECK(At(stream_handle)->capture != nullptr && event->timed);
+  Add(At(stream_handle), {[this, event] { CompleteEvent(event); }});
+}
+
+void StubCuda::Wait(cuda::StreamHandle stream_handle, cuda::EventHandle handle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaStreamWaitEvent");
+  Event* event = At(handle);
+  Stream* stream = At(stream_handle);
+  if (event->capture != nullptr) {
+    Capture* capture = event->capture;
+    if (stream->capture == nullptr) {  // joins the capture
+      stream->capture = capture;
+      stream->lane = capture->streams.size();
+      capture->streams.push_back(stream);
+      capture->joined.push_back(false);
+      capture->graph->lanes.emplace_back();
+    }
+    LANESCOPE_CHECK(stream->capture == capture);
+    Work wait;
+    wait.captured_wait = event->node;
+    Add(stream, std::move(wait));
+    const auto& lane = capture->graph->lanes[event->lane];
+    if (stream == capture->origin && lane.back().node == event->node) capture->joined[event->lane] = true;
+    return;
+  }
+  if (event->captured) Throw(Code::kInternal, "cudaStreamWaitEvent failed: cudaErrorCapturedEvent");
+  if (stream->capture != nullptr)
+    Throw(Code::kInternal, "cudaStreamWaitEvent failed: cudaErrorStreamCaptureIsolation");
+  Work wait;
+  wait.wait = event;
+  wait.generation = event->recorded;
+  Add(stream, std::move(wait));
+}
+
+void StubCuda::Add(Stream* stream, Work work) {
+  if (stream->capture == nullptr) {
+    stream->work.push_back(std::move(work));
+    return;
+  }
+  Capture* capture = stream->capture;
+  work.node = capture->graph->nodes++;
+  capture->graph->handles.push_back(std::make_unique<char>());
+  capture->joined[stream->lane] = stream == capture->origin;
+  capture->graph->lanes[stream->lane].push_back(std::move(work));
+}
+
+void StubCuda::SynchronizeEvent(cuda::EventHandle handle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaEventSynchronize");
+  const Event* event = At(handle);
+  CheckGpu(event->ordinal);
+  if (event->captured) Throw(Code::kInternal, "cudaEventSynchronize failed: cudaErrorCapturedEvent");
+  const int64_t wanted = event->recorded;
+  RunUntil([event, wanted] { return event->completed >= wanted; });
+}
+
+int64_t StubCuda::ElapsedNs(cuda::EventHandle start, cuda::EventHandle end) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const Event *a = At(start), *b = At(end);
+  LANESCOPE_CHECK(a->timed && b->timed && a->ordinal == b->ordinal && a->completed > 0 && b->completed > 0);
+  return b->time_ns - a->time_ns;
+}
+
+void StubCuda::Synchronize(cuda::StreamHandle handle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaStreamSynchronize");
+  const Stream* stream = At(handle);
+  if (stream->capture != nullptr)
+    Throw(Code::kInternal, "cudaStreamSynchronize failed: cudaErrorStreamCaptureUnsupported");
+  CheckGpu(stream->ordinal);
+  RunUntil([stream] { return stream->work.empty(); });
+}
+
+void StubCuda::CheckGpu(int ordinal) {
+  if (broken_.contains(ordinal))
+    Throw(Code::kInternal, "cudaStreamSynchronize failed: cudaErrorIllegalAddress");
+}
+
+void StubCuda::Copy(cuda::StreamHandle stream, void* to, const void* from, int64_t bytes,
+                    cuda::CopyKind kind) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaMemcpyAsync");
+  const bool to_device = kind != cuda::CopyKind::kDeviceToHost;
+  const bool from_device = kind != cuda::CopyKind::kHostToDevice;
+  LANESCOPE_CHECK(IsDeviceMemory(to) == to_device && IsDeviceMemory(from) == from_device);
+  Enqueue(stream, [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+}
+
+void StubCuda::CopyPeer(cuda::StreamHandle stream, void* to, int to_ordinal, const void* from,
+                        int from_ordinal, int64_t bytes) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaMemcpyPeerAsync");
+  LANESCOPE_CHECK(to_ordinal != from_ordinal && IsDeviceMemory(to) && IsDeviceMemory(from));
+  Enqueue(stream, [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+}
+
+void StubCuda::Enqueue(cuda::StreamHandle stream, std::function<void()> work) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Work item;
+  item.run = std::move(work);
+  Add(At(stream), std::move(item));
+}
+
+uint64_t StubCuda::Random(uint64_t below) {
+  random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+  return (random_ >> 33) % below;
+}
+
+// Runs the front of a queue picked at random among those that may run.
+bool StubCuda::RunOneOf(std::vector<std::deque<Work>*> queues, const std::function<bool(const Work&)>& ready,
+                        const std::function<void(const Work&)>& finished) {
+  std::erase_if(queues, [&](const auto* queue) { return queue->empty() || !ready(queue->front()); });
+  if (queues.empty()) return false;
+  std::deque<Work>* queue = queues[Random(queues.size())];
+  const Work work = std::move(queue->front());
+  queue->pop_front();
+  if (work.run) work.run();
+  finished(work);
+  return true;
+}
+
+void StubCuda::RunUntil(const std::function<bool()>& done) {
+  struct Unprotected {
+    explicit Unprotected(StubCuda* s) : stub(s) { stub->Protect(false); }
+    ~Unprotected() { stub->Protect(true); }
+    StubCuda* stub;
+  };
+  const Unprotected memory(this);
+  const auto ready = [](const Work& work) {
+    return work.wait == nullptr || work.wait->completed >= work.generation;
+  };
+  while (!done()) {
+    std::vector<std::deque<Work>*> queues;
+    for (const auto& stream : streams_) {
+      if (stream->capture == nullptr) queues.push_back(&stream->work);
+    }
+    // Otherwise what is waited for never comes.
+    LANESCOPE_CHECK(RunOneOf(std::move(queues), ready, [](const Work&) {}));
+  }
+}
+
+}  // namespace lanescope::exec::testing
