@@ -4,7 +4,7 @@ set(LANESCOPE_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO (where a toolk
 set_property(CACHE LANESCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(LANESCOPE_CUDA_ROOT "" CACHE PATH "Folder of the CUDA toolkit (with bin/nvcc); empty: look for it")
 set(LANESCOPE_CUDA_LIBRARY_DIRS "" CACHE STRING
-    "More folders with CUDA's libraries (cuBLAS, CUPTI), separated by semicolons; headers are looked for in include/ beside them")
+    "More folders with CUDA's libraries (cuBLAS, cuDNN, CUPTI), separated by semicolons; headers are looked for in include/ beside them")
 set(LANESCOPE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "GPU architectures of the module; the last one also as PTX")
 
 # Without a reason the module is not built; with LANESCOPE_CUDA=ON the reason is an error.
@@ -89,4 +89,5 @@ if(LANESCOPE_HAS_CUDA)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${LANESCOPE_CCACHE})
   endif()
   message(STATUS "CUDA module: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, ${LANESCOPE_CUBLAS}")
+  include(LanescopeCudnn)
 endif()

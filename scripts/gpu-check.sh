@@ -63,7 +63,7 @@ part() {  # part NAME COMMAND...: output to the log, its last lines to the resul
 wanted() { [[ $skip != *" $1 "* ]]; }
 limited() { timeout --kill-after=10 "$limit" "$@"; }
 
-# Python packages keep nvcc, cuBLAS and CUPTI in nvidia/*/{bin,lib} of their site-packages.
+# Python packages keep nvcc, cuBLAS, cuDNN and CUPTI in nvidia/*/{bin,lib} of their site-packages.
 find_python_toolkit() {
   python3 - << 'PYTHON' 2> /dev/null
 import glob, os, site, sys
@@ -118,6 +118,8 @@ configure() {
     ${prefix_path:+-DCMAKE_PREFIX_PATH="${prefix_path//:/;}"} ${CMAKE_EXTRA:-}
 }
 part "Configure" configure || stop "configuring failed; the end of $log says why (libraries in a prefix: CMAKE_PREFIX_PATH)"
+note ""
+note "Convolutions: $(sed -n 's/^LANESCOPE_CONVOLUTIONS:INTERNAL=//p' "$build/CMakeCache.txt")"
 targets=(lanescope lanescope_cuda gpu_tests)
 TAIL=3 part "Build" limited cmake --build "$build" --parallel "$jobs" --target "${targets[@]}" ||
   stop "the build failed; see $log (after its LIMIT it goes on where it stopped)"

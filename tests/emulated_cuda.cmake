@@ -31,6 +31,8 @@ set_source_files_properties(${emulator}/emulator.cpp PROPERTIES COMPILE_OPTIONS 
 file(GLOB op_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/exec/cuda/kernels/*.cpp)
 file(GLOB stub_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/stub_*.cpp)
 file(GLOB op_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/gpu/ops_*_gpu_test.cpp)
+# cuDNN is always there, as a header that computes.
+list(FILTER op_sources EXCLUDE REGEX "/convolution_no_cudnn\\.cpp$")
 target_sources(cuda_emulated_tests PRIVATE ${translated_sources} ${translated_include}/element_wise.cuh ${op_sources}
                ${stub_sources} ${op_tests})
 target_include_directories(cuda_emulated_tests BEFORE PRIVATE ${translated}/include ${emulator}/include)

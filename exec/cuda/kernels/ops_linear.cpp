@@ -1,7 +1,8 @@
-// Matrix products and convolutions: shapes and checks; the bodies are in linear.h.
+// Matrix products and convolutions: shapes and checks; the bodies are in linear.h and convolution.h.
 #include <algorithm>
 
 #include "exec/cuda/kernels/access.h"
+#include "exec/cuda/kernels/convolution.h"
 #include "exec/cuda/kernels/linear.h"
 #include "exec/kernels/matmul_shape.h"
 #include "exec/kernels/window.h"

@@ -31,15 +31,19 @@ inline Machine GpuMachine(const std::vector<int>& physical, int64_t memory_bytes
   return machine;
 }
 
-// A sample graph under a strategy in a session of its own.
+// A sample graph under a strategy in a session of its own. `batch`: examples of a step, where not what the
+// sample says.
 class SampleRun {
  public:
   SampleRun(const std::string& name, std::string_view strategy, const Machine& machine,
-            const CudaOptions& cuda = {})
+            const CudaOptions& cuda = {}, int64_t batch = 0)
       : machine_(machine) {
     const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/samples/graphs/" + name + ".pbtxt";
     graph_ = ReadGraph(path);
     spec_ = ReadRunSpecBeside(path);
+    for (const auto& [feed, axis] : spec_.batch_axis) {
+      if (batch > 0) spec_.feeds.at(feed).shape.set_dim(axis, batch);
+    }
     std::vector<std::pair<Endpoint, TensorInfo>> feeds;
     for (const auto& [feed, tensor] : MakeFeeds(spec_, 0)) {
       TensorInfo info;

@@ -32,6 +32,19 @@ class Gpu {
   const KernelRegistry& kernels() { return module_->kernels(); }
   StreamContext& launch() { return *launch_; }
   void Synchronize() { api().Synchronize(stream_); }
+  // A stream that keeps nothing of earlier launches.
+  void RenewLaunch(bool allow_tf32 = false) {
+    api().MakeCurrent(0);
+    launch_ = nullptr;
+    if (stream_ != nullptr) api().DestroyStream(stream_);
+    stream_ = api().CreateStream(nullptr);
+    cuda::LaunchSpec spec;
+    spec.stream = stream_;
+    spec.multiprocessors = api().Properties(0).multiprocessors;
+    spec.allow_tf32 = allow_tf32;
+    spec.allocate = [this](int64_t bytes) { return api().Allocate(bytes); };
+    launch_ = api().MakeLaunch(spec);
+  }
 
   void* Upload(const Tensor& tensor, int64_t room) {
     void* memory = api().Allocate(std::max<int64_t>(256, room));
@@ -56,13 +69,7 @@ class Gpu {
       reason_ = "no GPU is visible";
       return;
     }
-    api().MakeCurrent(0);
-    stream_ = api().CreateStream(nullptr);
-    cuda::LaunchSpec spec;
-    spec.stream = stream_;
-    spec.multiprocessors = api().Properties(0).multiprocessors;
-    spec.allocate = [this](int64_t bytes) { return api().Allocate(bytes); };
-    launch_ = api().MakeLaunch(spec);
+    RenewLaunch();
   }
 
   CudaModule* module_ = nullptr;
