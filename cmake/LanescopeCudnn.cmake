@@ -33,8 +33,8 @@ function(lanescope_find_cudnn root)
     set(cudnn_problem "${LANESCOPE_CUDNN_INCLUDE_DIR}/cudnn.h is not of version 8.5 to 9" PARENT_SCOPE)
     return()
   endif()
-  # Its own name first: beside an older header's library there may lie another one.
-  find_library(LANESCOPE_CUDNN_LIBRARY NAMES libcudnn.so.${major} cudnn HINTS ${libraries})
+  # By the name with the header's version: another version's libcudnn.so may come first.
+  find_library(LANESCOPE_CUDNN_LIBRARY NAMES libcudnn.so.${major} HINTS ${libraries})
   mark_as_advanced(LANESCOPE_CUDNN_LIBRARY)
   if(NOT LANESCOPE_CUDNN_LIBRARY)
     set(cudnn_problem "libcudnn.so.${major} was not found; name its folder in LANESCOPE_CUDA_LIBRARY_DIRS" PARENT_SCOPE)
