@@ -52,6 +52,23 @@ GLFWwindow* CreateWindow(const std::string& title, int width, int height) {
   return nullptr;
 }
 
+// A window that is larger than the screen without its panels and borders is made smaller; not every window
+// manager does it.
+void FitToScreen(GLFWwindow* window) {
+  GLFWmonitor* monitor = glfwGetPrimaryMonitor();
+  if (monitor == nullptr) return;
+  int x = 0, y = 0, most_width = 0, most_height = 0;
+  glfwGetMonitorWorkarea(monitor, &x, &y, &most_width, &most_height);
+  int left = 0, top = 0, right = 0, bottom = 0, width = 0, height = 0;
+  glfwGetWindowFrameSize(window, &left, &top, &right, &bottom);
+  glfwGetWindowSize(window, &width, &height);
+  most_width -= left + right;
+  most_height -= top + bottom;
+  if (most_width <= 0 || most_height <= 0 || (width <= most_width && height <= most_height)) return;
+  glfwSetWindowSize(window, std::min(width, most_width), std::min(height, most_height));
+  glfwSetWindowPos(window, x + left, y + top);
+}
+
 }  // namespace
 
 Window::Window(const std::string& title, int width, int height) : impl_(std::make_unique<Impl>()) {
@@ -66,6 +83,7 @@ Window::Window(const std::string& title, int width, int height) : impl_(std::mak
     Throw(Code::kFailedPrecondition,
           "cannot open a window with OpenGL 3 ({}); --screenshot FILE.png does without", last_error);
   }
+  FitToScreen(impl_->window);
   glfwMakeContextCurrent(impl_->window);
   glfwSwapInterval(1);
   impl_->viewport = reinterpret_cast<PFNGLVIEWPORTPROC>(glfwGetProcAddress("glViewport"));

@@ -154,5 +154,25 @@ TEST(WindowTest, ARealWindowTakesMouseAndKeys) {
   ImGui::DestroyContext();
 }
 
+// Input: a window of 3000 x 2000 on a screen of 1280 x 800. Law: it is as large as the screen.
+TEST(WindowTest, AWindowLargerThanTheScreenIsMadeToFit) {
+  if (!IsInstalled("Xvfb")) GTEST_SKIP() << "needs Xvfb (package xvfb)";
+  VirtualScreen screen;
+  if (screen.Display().empty()) GTEST_SKIP() << "Xvfb does not start here";
+  setenv("DISPLAY", screen.Display().c_str(), 1);
+  unsetenv("WAYLAND_DISPLAY");
+  ImGui::CreateContext();
+  ImGui::GetIO().IniFilename = nullptr;
+  {
+    Window window("Lanescope test", 3000, 2000);
+    App app(Window::Wake, "");
+    app.SetScale(1);
+    window.UploadFonts();
+    const ImVec2& size = ImGui::GetIO().DisplaySize;
+    EXPECT_TRUE(FramesUntil("true", 1, &window, &app, [&] { return size.x == 1280 && size.y == 800; }));
+  }
+  ImGui::DestroyContext();
+}
+
 }  // namespace
 }  // namespace lanescope::gui
