@@ -100,9 +100,16 @@ void RegisterOptimizerOps(OpRegistry& registry) {
            "-> (out: Ref(T))",
            "T: number; use_locking: bool = false; multiply_linear_by_lr: bool = false"),
         {3, 3, 14});
+  Dense(op("ApplyFtrlV2(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, lr: T, l1: T, l2: T, "
+           "l2_shrinkage: T, lr_power: T) -> (out: Ref(T))",
+           "T: number; use_locking: bool = false; multiply_linear_by_lr: bool = false"),
+        {3, 3, 16});
   Dense(op("ApplyProximalGradientDescent(var: Ref(T), alpha: T, l1: T, l2: T, delta: T) -> (out: Ref(T))",
            "T: number; use_locking: bool = false"),
         {1, 4, 6});
+  Dense(op("ApplyProximalAdagrad(var: Ref(T), accum: Ref(T), lr: T, l1: T, l2: T, grad: T) -> (out: Ref(T))",
+           "T: number; use_locking: bool = false"),
+        {2, 5, 11});
   Dense(op("ResourceApplyGradientDescent(var: resource, alpha: T, delta: T) -> ()",
            "T: number; use_locking: bool = false")
             .Stateful(),
@@ -148,10 +155,19 @@ void RegisterOptimizerOps(OpRegistry& registry) {
            "T: number; use_locking: bool = false; multiply_linear_by_lr: bool = false")
             .Stateful(),
         {3, 3, 14});
+  Dense(op("ResourceApplyFtrlV2(var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: "
+           "T, l2_shrinkage: T, lr_power: T) -> ()",
+           "T: number; use_locking: bool = false; multiply_linear_by_lr: bool = false")
+            .Stateful(),
+        {3, 3, 16});
   Dense(op("ResourceApplyProximalGradientDescent(var: resource, alpha: T, l1: T, l2: T, delta: T) -> ()",
            "T: number; use_locking: bool = false")
             .Stateful(),
         {1, 4, 6});
+  Dense(op("ResourceApplyProximalAdagrad(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T) -> ()",
+           "T: number; use_locking: bool = false")
+            .Stateful(),
+        {2, 5, 11});
   Sparse(op("SparseApplyMomentum(var: Ref(T), accum: Ref(T), lr: T, grad: T, indices: Tindices, momentum: T) "
             "-> (out: Ref(T))",
             "T: number; Tindices: index; use_locking: bool = false; use_nesterov: bool = false"),
@@ -172,14 +188,26 @@ void RegisterOptimizerOps(OpRegistry& registry) {
             "T, grad: T, indices: Tindices) -> (out: Ref(T))",
             "T: number; Tindices: index; use_locking: bool = false"),
          {3, 7, 14});
+  Sparse(op("SparseApplyCenteredRMSProp(var: Ref(T), mg: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, "
+            "momentum: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))",
+            "T: number; Tindices: index; use_locking: bool = false"),
+         {4, 8, 14});
   Sparse(op("SparseApplyFtrl(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, indices: Tindices, lr: T, "
             "l1: T, l2: T, lr_power: T) -> (out: Ref(T))",
             "T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false"),
          {3, 3, 14});
+  Sparse(op("SparseApplyFtrlV2(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, indices: Tindices, lr: "
+            "T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> (out: Ref(T))",
+            "T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false"),
+         {3, 3, 16});
   Sparse(op("SparseApplyProximalGradientDescent(var: Ref(T), alpha: T, l1: T, l2: T, grad: T, indices: "
             "Tindices) -> (out: Ref(T))",
             "T: number; Tindices: index; use_locking: bool = false"),
          {1, 4, 6});
+  Sparse(op("SparseApplyProximalAdagrad(var: Ref(T), accum: Ref(T), lr: T, l1: T, l2: T, grad: T, indices: "
+            "Tindices) -> (out: Ref(T))",
+            "T: number; Tindices: index; use_locking: bool = false"),
+         {2, 5, 11});
   Sparse(op("ResourceSparseApplyMomentum(var: resource, accum: resource, lr: T, grad: T, indices: Tindices, "
             "momentum: T) -> ()",
             "T: number; Tindices: index; use_locking: bool = false; use_nesterov: bool = false")
@@ -210,16 +238,31 @@ void RegisterOptimizerOps(OpRegistry& registry) {
             "T: number; Tindices: index; use_locking: bool = false")
              .Stateful(),
          {3, 7, 14});
+  Sparse(op("ResourceSparseApplyCenteredRMSProp(var: resource, mg: resource, ms: resource, mom: resource, "
+            "lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices) -> ()",
+            "T: number; Tindices: index; use_locking: bool = false")
+             .Stateful(),
+         {4, 8, 14});
   Sparse(op("ResourceSparseApplyFtrl(var: resource, accum: resource, linear: resource, grad: T, indices: "
             "Tindices, lr: T, l1: T, l2: T, lr_power: T) -> ()",
             "T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false")
              .Stateful(),
          {3, 3, 14});
+  Sparse(op("ResourceSparseApplyFtrlV2(var: resource, accum: resource, linear: resource, grad: T, indices: "
+            "Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> ()",
+            "T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false")
+             .Stateful(),
+         {3, 3, 16});
   Sparse(op("ResourceSparseApplyProximalGradientDescent(var: resource, alpha: T, l1: T, l2: T, grad: T, "
             "indices: Tindices) -> ()",
             "T: number; Tindices: index; use_locking: bool = false")
              .Stateful(),
          {1, 4, 6});
+  Sparse(op("ResourceSparseApplyProximalAdagrad(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: "
+            "T, indices: Tindices) -> ()",
+            "T: number; Tindices: index; use_locking: bool = false")
+             .Stateful(),
+         {2, 5, 11});
 }
 
 }  // namespace lanescope::ops

@@ -2,7 +2,7 @@
 // documented ones, in its order of operations. The single source of host loops and device kernels.
 #pragma once
 
-#include "exec/functors/unary.h"
+#include "exec/functors/binary.h"
 
 namespace lanescope::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
@@ -110,6 +110,80 @@ struct AdadeltaStep {
     var -= step * rate;
     accum_update = accum_update * rho + step * step * (T(1) - rho);
   }
+};
+
+// mg = rho * mg + (1 - rho) * grad; ms the same of grad^2; mom = mom * momentum + rate * grad / sqrt(ms -
+// mg^2 + epsilon); var -= mom.
+template <typename T>
+struct CenteredRmsPropStep {
+  T rate, rho, momentum, epsilon;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& mg, T& ms, T& mom) const {
+    const T square = ms + (grad * grad - ms) * (T(1) - rho);
+    const T mean = mg + (grad - mg) * (T(1) - rho);
+    const T step = mom * momentum + (grad * rate) / Sqrt()((square - mean * mean) + epsilon);
+    ms = square;
+    mg = mean;
+    mom = step;
+    var -= step;
+  }
+};
+
+// What minimises rate * (l1 * |w| + l2 / 2 * w^2) + (w - x)^2 / 2.
+template <typename T>
+LANESCOPE_HOST_DEVICE inline T Proximal(T x, T rate, T l1, T l2) {
+  const T shrunk = l1 > T(0) ? Sign()(x) * Maximum()(Abs()(x) - rate * l1, T(0)) : x;
+  return shrunk / (T(1) + l2 * rate);
+}
+
+// var = proximal(var - rate * grad).
+template <typename T>
+struct ProximalGradientDescentStep {
+  T rate, l1, l2;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var) const {
+    var = Proximal(var - grad * rate, rate, l1, l2);
+  }
+};
+
+// The same at the rate of Adagrad: accum += grad^2; rate / sqrt(accum).
+template <typename T>
+struct ProximalAdagradStep {
+  T rate, l1, l2;
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
+    const T a = accum + grad * grad;
+    accum = a;
+    const T own = rate * Rsqrt()(a);
+    var = Proximal(var - grad * own, own, l1, l2);
+  }
+};
+
+// Follow the regularised leader. With p = accum^-lr_power before and q after accum += grad^2:
+// linear += grad + 2 * l2_shrinkage * var - (q - p) / rate * var; var = (l1 * sign(linear) - linear) / (q /
+// rate
+// + 2 * l2) where |linear| > l1, else 0. `scaled`: linear holds its value times the rate.
+template <typename T>
+struct FtrlStep {
+  T rate, l1, l2, lr_power, l2_shrinkage;
+  bool scaled;
+  bool by_rows;  // TensorFlow's steps by rows clamp, and so leave 0 / 0 where dense steps write 0
+  LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum, T& linear) const {
+    const T a = accum + grad * grad;
+    const T power = Power(a);
+    const T shift = power - Power(accum);
+    const T shrunk = l2_shrinkage == T(0) ? grad : grad + T(2) * l2_shrinkage * var;
+    const T l = linear + (scaled ? shrunk * rate - shift * var : shrunk - shift / rate * var);
+    accum = a;
+    linear = l;
+    const T bound = scaled ? l1 * rate : l1;
+    const T quadratic = scaled ? power + T(2) * l2 * rate : power / rate + T(2) * l2;
+    if (by_rows) {
+      var = (Maximum()(Minimum()(l, bound), -bound) - l) / quadratic;
+    } else {
+      var = Abs()(l) > bound ? (bound * Sign()(l) - l) / quadratic : T(0);
+    }
+  }
+
+ private:
+  LANESCOPE_HOST_DEVICE T Power(T x) const { return lr_power == T(-0.5) ? Sqrt()(x) : Pow()(x, -lr_power); }
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE

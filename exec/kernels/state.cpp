@@ -145,6 +145,7 @@ void RegisterStateKernels(KernelRegistry& registry) {
   RegisterVariableKernels(registry);
   RegisterScatterUpdateKernels(registry);
   RegisterOptimizerKernels(registry);
+  RegisterRegularizedOptimizerKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -24,13 +24,13 @@ _FAMILIES = {
         Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Digamma Elu Erf Erfc Erfinv Exp Expm1 Floor Inv
         Invert IsFinite IsInf IsNan LeakyRelu Lgamma Log Log1p LogicalNot Neg Reciprocal Relu Relu6 Rint
         Round Rsqrt Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Square Tan Tanh Cast Bitcast
-        ClipByValue''',
+        ClipByValue Ndtri''',
     'element-wise, two inputs':
         '''
         Add AddV2 Atan2 ApproximateEqual BitwiseAnd BitwiseOr BitwiseXor Div DivNoNan Equal FloorDiv
         FloorMod Greater GreaterEqual LeftShift Less LessEqual LogicalAnd LogicalOr Maximum Minimum Mod Mul
         MulNoNan NotEqual Pow RealDiv RightShift SquaredDifference Sub TruncateDiv TruncateMod Xdivy Xlogy
-        AddN AccumulateNV2 Select SelectV2''',
+        AddN AccumulateNV2 Select SelectV2 Xlog1py''',
     'element-wise gradients':
         '''
         EluGrad InvGrad LeakyReluGrad ReciprocalGrad Relu6Grad ReluGrad RsqrtGrad SeluGrad SigmoidGrad
@@ -40,7 +40,8 @@ _FAMILIES = {
         All Any ArgMax ArgMin Bincount Cumprod Cumsum EuclideanNorm L2Loss Max Mean Min Prod SegmentMax
         SegmentMean SegmentMin SegmentProd SegmentSum SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum
         Sum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum TopK TopKV2 InTopK
-        InTopKV2''',
+        InTopKV2 SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad
+        SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments SparseSegmentSumWithNumSegments''',
     'array':
         '''
         BatchToSpaceND BroadcastArgs BroadcastGradientArgs BroadcastTo CheckNumerics Concat ConcatOffset
@@ -50,7 +51,8 @@ _FAMILIES = {
         Placeholder PlaceholderWithDefault PreventGradient Range Rank Reshape Reverse ReverseSequence
         ReverseV2 ScatterNd Shape ShapeN Size Slice Snapshot SpaceToBatchND SpaceToDepth Split SplitV
         Squeeze StopGradient StridedSlice StridedSliceGrad TensorScatterAdd TensorScatterUpdate Tile
-        Transpose Unique UniqueV2 UniqueWithCounts Unpack Where ZerosLike ListDiff''',
+        Transpose Unique UniqueV2 UniqueWithCounts Unpack Where ZerosLike ListDiff CheckNumericsV2
+        ConjugateTranspose MirrorPadGrad SparseToDense UniqueWithCountsV2 PlaceholderV2''',
     'linear algebra':
         '''
         BatchMatMul BatchMatMulV2 Cholesky Einsum MatMul MatrixInverse SparseMatMul''',
@@ -66,14 +68,15 @@ _FAMILIES = {
         '''
         Multinomial ParameterizedTruncatedNormal RandomGamma RandomShuffle RandomStandardNormal
         RandomUniform RandomUniformInt StatelessRandomNormal StatelessRandomUniform StatelessTruncatedNormal
-        TruncatedNormal''',
+        TruncatedNormal StatelessRandomUniformInt''',
     'state':
         '''
         Assign AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp AssignVariableOp CountUpTo
         DestroyResourceOp DestroyTemporaryVariable IsVariableInitialized ReadVariableOp ResourceGather
         ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate ScatterAdd ScatterDiv ScatterMax
         ScatterMin ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate
-        TemporaryVariable VarHandleOp VarIsInitializedOp Variable VariableShape VariableV2''',
+        TemporaryVariable VarHandleOp VarIsInitializedOp Variable VariableShape VariableV2 ResourceGatherNd
+        ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul''',
     'optimizers':
         '''
         ApplyAdadelta ApplyAdagrad ApplyAdagradV2 ApplyAdam ApplyAddSign ApplyCenteredRMSProp ApplyFtrl
@@ -81,14 +84,22 @@ _FAMILIES = {
         ApplyRMSProp ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyFtrl
         ResourceApplyFtrlV2 ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum
         ResourceApplyRMSProp ResourceSparseApplyAdagrad ResourceSparseApplyMomentum SparseApplyAdagrad
-        SparseApplyFtrl SparseApplyMomentum SparseApplyRMSProp''',
+        SparseApplyFtrl SparseApplyMomentum SparseApplyRMSProp ResourceApplyAdadelta SparseApplyAdadelta
+        ResourceSparseApplyAdadelta SparseApplyAdagradV2 ResourceSparseApplyAdagradV2
+        ResourceSparseApplyRMSProp ResourceSparseApplyKerasMomentum ResourceApplyCenteredRMSProp
+        SparseApplyCenteredRMSProp ResourceSparseApplyCenteredRMSProp ResourceApplyProximalGradientDescent
+        SparseApplyProximalGradientDescent ResourceSparseApplyProximalGradientDescent ApplyProximalAdagrad
+        ResourceApplyProximalAdagrad SparseApplyProximalAdagrad ResourceSparseApplyProximalAdagrad
+        SparseApplyFtrlV2 ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2''',
     'tables, strings, input':
         '''
         AsString DecodeCSV DecodeRaw HashTable HashTableV2 InitializeTable InitializeTableFromTextFile
         InitializeTableFromTextFileV2 InitializeTableV2 LookupTableFind LookupTableFindV2 LookupTableImport
         LookupTableImportV2 LookupTableSize LookupTableSizeV2 MutableHashTableV2 ReadFile StringJoin
         StringSplit StringToHashBucketFast StringToNumber ReduceJoin Substr TextLineReader TextLineReaderV2
-        TFRecordReaderV2 ReaderRead ReaderReadV2 ReaderReadUpToV2 ParseExample ParseSingleExample''',
+        TFRecordReaderV2 ReaderRead ReaderReadV2 ReaderReadUpToV2 ParseExample ParseSingleExample
+        LookupTableExport LookupTableExportV2 LookupTableInsert LookupTableInsertV2 MutableHashTable
+        StringToHashBucket''',
     'queues and accumulators':
         '''
         FIFOQueue FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 RandomShuffleQueue RandomShuffleQueueV2

@@ -143,6 +143,66 @@ TEST(Optimizers, RmsPropAndAdadelta) {
       });
 }
 
+TEST(Optimizers, CenteredRmsProp) {
+  const Tensor grad = Noise(kShape, 9);
+  Tensor mean = Noise(kShape, 4);  // the variance ms - mg^2 stays positive
+  for (int64_t i = 0; i < mean.NumElements(); ++i) mean.data<float>()[i] *= 0.1f;
+  ExpectStep(MakeNode("ApplyCenteredRMSProp"),
+             {{Noise(kShape), mean, Positive(kShape, 2), Noise(kShape, 3)},
+              {S(0.5f), S(0.875f), S(0.25f), S(0.125f), grad}},
+             grad, [](const auto& s, double g) {
+               const double mg = s[1] + (g - s[1]) * (1 - 0.875);
+               const double ms = s[2] + (g * g - s[2]) * (1 - 0.875);
+               const double mom = s[3] * 0.25 + 0.5 * g / std::sqrt(ms - mg * mg + 0.125);
+               return std::vector<double>{s[0] - mom, mg, ms, mom};
+             });
+}
+
+double Shrunk(double x, double by) { return std::copysign(std::max(std::abs(x) - by, 0.0), x); }
+
+TEST(Optimizers, ProximalSteps) {
+  const Tensor grad = Noise(kShape, 9);
+  for (const double l1 : {0.0, 0.25}) {
+    const Tensor first = S(static_cast<float>(l1));
+    ExpectStep(MakeNode("ApplyProximalGradientDescent"), {{Noise(kShape)}, {S(0.5f), first, S(0.125f), grad}},
+               grad, [&](const auto& s, double g) {
+                 return std::vector<double>{Shrunk(s[0] - 0.5 * g, 0.5 * l1) / (1 + 0.125 * 0.5)};
+               });
+    ExpectStep(MakeNode("ApplyProximalAdagrad"),
+               {{Noise(kShape), Positive(kShape, 2)}, {S(0.5f), first, S(0.125f), grad}}, grad,
+               [&](const auto& s, double g) {
+                 const double accum = s[1] + g * g;
+                 const double rate = 0.5 / std::sqrt(accum);
+                 return std::vector<double>{Shrunk(s[0] - rate * g, rate * l1) / (1 + 0.125 * rate), accum};
+               });
+  }
+}
+
+// Dense and by rows; with the linear term held as it is and times the rate: var is the same.
+TEST(Optimizers, Ftrl) {
+  const Tensor grad = Noise(kShape, 9);
+  for (const double power : {-0.5, -0.75}) {
+    for (const bool scaled : {false, true}) {
+      const double unit = scaled ? 0.5 : 1;
+      const Formula formula = [&](const auto& s, double g) {
+        const double accum = s[1] + g * g;
+        const double rise = std::pow(accum, -power) - std::pow(s[1], -power);
+        const double linear = s[2] / unit + g + 2 * 0.0625 * s[0] - rise / 0.5 * s[0];
+        const double var = -Shrunk(linear, 0.25) / (std::pow(accum, -power) / 0.5 + 2 * 0.125);
+        return std::vector<double>{var, accum, linear * unit};
+      };
+      const AttrMap attrs = {{"multiply_linear_by_lr", scaled}};
+      const std::vector<Tensor> slots = {Noise(kShape), Positive(kShape, 2), Noise(kShape, 3)};
+      const Tensor rate = S(0.5f), l1 = S(0.25f), l2 = S(0.125f), shrinkage = S(0.0625f);
+      const Tensor exponent = S(static_cast<float>(power));
+      ExpectStep(MakeNode("ApplyFtrlV2", attrs), {slots, {grad, rate, l1, l2, shrinkage, exponent}}, grad,
+                 formula);
+      ExpectStep(MakeNode("SparseApplyFtrlV2", attrs),
+                 {slots, {grad, Ints({0, 1, 2}), rate, l1, l2, shrinkage, exponent}}, grad, formula);
+    }
+  }
+}
+
 // A row named twice takes two steps; rows not named stay.
 TEST(Optimizers, SparseStepsGoRowByRow) {
   const Tensor var = Noise({4, 3});
@@ -169,17 +229,45 @@ TEST(Optimizers, SparseStepsGoRowByRow) {
   }
   ExpectBitwiseEqual(sparse[0], dense[0]);
   ExpectBitwiseEqual(sparse[1], dense[1]);
-  ExpectError(Code::kInvalidArgument, "indices[0] = 4 is not in [0, 4)", [&] {
+  ExpectError(Code::kInvalidArgument, "Index 4 at offset 0 in indices is out of range", [&] {
     Step(MakeNode("SparseApplyMomentum"), {{var, accum}, {S(0.5f), Noise({1, 3}), Ints({4}), S(0.5f)}});
   });
 }
 
 TEST(Optimizers, RefuseOtherShapes) {
-  ExpectError(Code::kInvalidArgument, "var and grad do not have the same shape [3,7] [3]", [] {
+  ExpectError(Code::kInvalidArgument, "var and delta do not have the same shape[3,7] [3]", [] {
     Step(MakeNode("ApplyGradientDescent"), {{Noise(kShape)}, {S(1), Counting({3})}});
   });
   ExpectError(Code::kInvalidArgument, "lr is not a scalar: [2]", [] {
     Step(MakeNode("ApplyAdagrad"), {{Noise(kShape), Noise(kShape)}, {Counting({2}), Noise(kShape)}});
+  });
+}
+
+// TensorFlow checks the scalars of Ftrl's steps by rows, not of its dense ones.
+TEST(Optimizers, RefuseOtherScalars) {
+  const Tensor var = Noise({4, 3}), grad = Noise({1, 3}), row = Ints({1});
+  const auto ftrl = [&](float rate, float l1, float power, bool scaled) {
+    Step(MakeNode("SparseApplyFtrl", {{"multiply_linear_by_lr", scaled}}),
+         {{var, var, var}, {grad, row, S(rate), S(l1), S(0), S(power)}});
+  };
+  const char* rate = "lr is not a positive scalar (or zero if multiply_linear_by_lr is set): []";
+  ExpectError(Code::kInvalidArgument, rate, [&] { ftrl(0, 0, -0.5f, false); });
+  ExpectError(Code::kInvalidArgument, rate, [&] { ftrl(-1, 0, -0.5f, true); });
+  ExpectError(Code::kInvalidArgument, "l1 regularization strength is not a non-negative scalar: []",
+              [&] { ftrl(1, -1, -0.5f, false); });
+  ExpectError(Code::kInvalidArgument, "lr_power is not a non-positive scalar: []",
+              [&] { ftrl(1, 0, 0.5f, false); });
+  ExpectError(Code::kInvalidArgument, "lr is not a positive scalar: []", [&] {
+    Step(MakeNode("ApplyProximalAdagrad"), {{var, var}, {S(0), S(0), S(0), Noise({4, 3})}});
+  });
+  ExpectError(Code::kInvalidArgument, "var and linear do not have the same shape[4,3] [3]", [&] {
+    Step(MakeNode("ApplyFtrl"), {{var, var, Noise({3})}, {Noise({4, 3}), S(1), S(0), S(0), S(-0.5f)}});
+  });
+  ExpectError(Code::kInvalidArgument, "grad must be the same size as indices in the first dimension.", [&] {
+    Step(MakeNode("SparseApplyProximalAdagrad"), {{var, var}, {S(1), S(0), S(0), Noise({2, 3}), row}});
+  });
+  ExpectError(Code::kInvalidArgument, "var and grad must match in dimension 1", [&] {
+    Step(MakeNode("SparseApplyProximalAdagrad"), {{var, var}, {S(1), S(0), S(0), Noise({1, 2}), row}});
   });
 }
 

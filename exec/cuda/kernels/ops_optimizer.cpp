@@ -30,6 +30,10 @@ const OptimizerInputs kOptimizers[] = {
     {"AdagradV2", Optimizer::kAdagradV2, 2, 4, {2, 3}, "update_slots", true},
     {"RMSProp", Optimizer::kRmsProp, 3, 7, {3, 4, 5, 6}, "", false},
     {"Adadelta", Optimizer::kAdadelta, 3, 6, {3, 4, 5}, "", false},
+    {"CenteredRMSProp", Optimizer::kCenteredRmsProp, 4, 8, {4, 5, 6, 7}, "", false},
+    {"ProximalAdagrad", Optimizer::kProximalAdagrad, 2, 5, {2, 3, 4}, "", false},
+    {"Ftrl", Optimizer::kFtrl, 3, 3, {4, 5, 6, 7}, "multiply_linear_by_lr", false},
+    {"FtrlV2", Optimizer::kFtrl, 3, 3, {4, 5, 6, 8, 7}, "multiply_linear_by_lr", false},
 };
 
 class OptimizerKernel final : public Kernel {
@@ -108,7 +112,8 @@ void RegisterOptimizerOps(KernelRegistry& registry) {
   for (const OptimizerInputs& entry : kOptimizers) {
     const std::string name(entry.name);
     const bool keras = entry.optimizer == Optimizer::kKerasMomentum;
-    const bool sparse = entry.optimizer != Optimizer::kGradientDescent && entry.optimizer != Optimizer::kAdam;
+    const bool sparse = entry.optimizer != Optimizer::kGradientDescent &&
+                        entry.optimizer != Optimizer::kAdam && entry.optimizer != Optimizer::kCenteredRmsProp;
     registry.Register("ResourceApply" + name, MakeKernel<OptimizerKernel>);
     if (!keras) registry.Register("Apply" + name, MakeKernel<OptimizerKernel>);
     if (sparse) registry.Register("ResourceSparseApply" + name, MakeKernel<OptimizerKernel>);

@@ -10,18 +10,20 @@ namespace {
 template <typename T>
 struct StepData {
   const T* scalars[6];
-  T* slots[3];
+  T* slots[4];
   const T* grad;
   bool flag;
+  bool by_rows;
 };
 
 template <typename T>
-StepData<T> DataOf(const OptimizerStep<T>& step) {
+StepData<T> DataOf(const OptimizerStep<T>& step, bool by_rows) {
   StepData<T> data{};
   for (size_t i = 0; i < 6; ++i) data.scalars[i] = step.scalars[i];
-  for (size_t i = 0; i < 3; ++i) data.slots[i] = step.slots[i];
+  for (size_t i = 0; i < 4; ++i) data.slots[i] = step.slots[i];
   data.grad = step.grad;
   data.flag = step.flag;
+  data.by_rows = by_rows;
   return data;
 }
 
@@ -82,6 +84,28 @@ struct StepOf<T, Optimizer::kAdadelta> {
     return {*d.scalars[0], *d.scalars[1], *d.scalars[2]};
   }
 };
+template <typename T>
+struct StepOf<T, Optimizer::kCenteredRmsProp> {
+  static constexpr int kSlots = 3;
+  __device__ static functors::CenteredRmsPropStep<T> Make(const StepData<T>& d) {
+    return {*d.scalars[0], *d.scalars[1], *d.scalars[2], *d.scalars[3]};
+  }
+};
+template <typename T>
+struct StepOf<T, Optimizer::kProximalAdagrad> {
+  static constexpr int kSlots = 1;
+  __device__ static functors::ProximalAdagradStep<T> Make(const StepData<T>& d) {
+    return {*d.scalars[0], *d.scalars[1], *d.scalars[2]};
+  }
+};
+template <typename T>
+struct StepOf<T, Optimizer::kFtrl> {
+  static constexpr int kSlots = 2;
+  __device__ static functors::FtrlStep<T> Make(const StepData<T>& d) {
+    const T shrinkage = d.scalars[4] == nullptr ? T(0) : *d.scalars[4];
+    return {*d.scalars[0], *d.scalars[1], *d.scalars[2], *d.scalars[3], shrinkage, d.flag, d.by_rows};
+  }
+};
 
 template <typename T, Optimizer kind, typename Step>
 __device__ void Apply(const Step& step, const StepData<T>& d, int64_t from, int64_t to) {
@@ -93,12 +117,20 @@ __device__ void Apply(const Step& step, const StepData<T>& d, int64_t from, int6
     T slot = d.slots[1][to];
     step(grad, var, slot);
     d.slots[1][to] = slot;
-  } else {
+  } else if constexpr (StepOf<T, kind>::kSlots == 2) {
     T slot1 = d.slots[1][to];
     T slot2 = d.slots[2][to];
     step(grad, var, slot1, slot2);
     d.slots[1][to] = slot1;
     d.slots[2][to] = slot2;
+  } else {
+    T slot1 = d.slots[1][to];
+    T slot2 = d.slots[2][to];
+    T slot3 = d.slots[3][to];
+    step(grad, var, slot1, slot2, slot3);
+    d.slots[1][to] = slot1;
+    d.slots[2][to] = slot2;
+    d.slots[3][to] = slot3;
   }
   d.slots[0][to] = var;
 }
@@ -129,7 +161,7 @@ __global__ void SparseStepKernel(StepData<T> data, int64_t rows, int64_t updates
 
 template <typename T, Optimizer kind>
 void Dense(Launch& launch, const OptimizerStep<T>& step, int64_t n) {
-  DenseStepKernel<T, kind><<<BlocksFor(n), kThreads, 0, launch.stream()>>>(DataOf(step), n);
+  DenseStepKernel<T, kind><<<BlocksFor(n), kThreads, 0, launch.stream()>>>(DataOf(step, false), n);
 }
 
 struct SparseRows {
@@ -140,7 +172,7 @@ struct SparseRows {
 template <typename T, Optimizer kind>
 void Sparse(Launch& launch, const OptimizerStep<T>& step, const SparseRows& rows) {
   SparseStepKernel<T, kind><<<BlocksFor(rows.updates * rows.inner), kThreads, 0, launch.stream()>>>(
-      DataOf(step), rows.rows, rows.updates, Divider(rows.inner), rows.sorted.keys, rows.sorted.order);
+      DataOf(step, true), rows.rows, rows.updates, Divider(rows.inner), rows.sorted.keys, rows.sorted.order);
 }
 
 #define LANESCOPE_EACH_OPTIMIZER(Run, ...)                            \
@@ -168,6 +200,15 @@ void Sparse(Launch& launch, const OptimizerStep<T>& step, const SparseRows& rows
       break;                                                          \
     case Optimizer::kAdadelta:                                        \
       Run<T, Optimizer::kAdadelta>(launch, step, __VA_ARGS__);        \
+      break;                                                          \
+    case Optimizer::kCenteredRmsProp:                                 \
+      Run<T, Optimizer::kCenteredRmsProp>(launch, step, __VA_ARGS__); \
+      break;                                                          \
+    case Optimizer::kProximalAdagrad:                                 \
+      Run<T, Optimizer::kProximalAdagrad>(launch, step, __VA_ARGS__); \
+      break;                                                          \
+    case Optimizer::kFtrl:                                            \
+      Run<T, Optimizer::kFtrl>(launch, step, __VA_ARGS__);            \
       break;                                                          \
   }
 

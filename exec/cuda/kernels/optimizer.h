@@ -19,18 +19,22 @@ enum class Optimizer : int {
   kAdagradV2,
   kRmsProp,
   kAdadelta,
+  kCenteredRmsProp,
+  kProximalAdagrad,
+  kFtrl,
 };
 
 // Pointers to device memory; what a step does not use is null. Scalars: kGradientDescent {rate}; kMomentum
 // and kKerasMomentum {rate, momentum}; kAdam {rate, beta1, beta2, epsilon, beta1_power, beta2_power};
-// kAdagrad {rate}; kAdagradV2 {rate, epsilon}; kRmsProp {rate, rho, momentum, epsilon}; kAdadelta {rate, rho,
-// epsilon}.
+// kAdagrad {rate}; kAdagradV2 {rate, epsilon}; kRmsProp and kCenteredRmsProp {rate, rho, momentum, epsilon};
+// kAdadelta {rate, rho, epsilon}; kProximalAdagrad {rate, l1, l2}; kFtrl {rate, l1, l2, lr_power,
+// l2_shrinkage or null for none}.
 template <typename T>
 struct OptimizerStep {
   Optimizer optimizer;
-  bool flag = false;  // nesterov of momentum and Adam; whether Adagrad updates its slot
+  bool flag = false;  // nesterov of momentum and Adam; whether Adagrad updates its slot; FtrlStep::scaled
   std::array<const T*, 6> scalars{};
-  std::array<T*, 3> slots{};  // the variable and its slots
+  std::array<T*, 4> slots{};  // the variable and its slots
   const T* grad = nullptr;
 };
 
