@@ -120,6 +120,7 @@ void RegisterNnKernels(KernelRegistry& registry) {
   registry.Register("LeakyReluGrad", MakeKernel<LeakyReluGradKernel>);
   registry.Register("LRN", MakeKernel<LrnKernel>);
   registry.Register("LRNGrad", MakeKernel<LrnKernel>);
+  RegisterBatchNormKernels(registry);
   RegisterBiasKernels(registry);
   RegisterPoolingKernels(registry);
   RegisterSoftmaxKernels(registry);

@@ -5,6 +5,7 @@
 
 namespace lanescope::exec {
 
+void RegisterBatchNormKernels(KernelRegistry& registry);
 void RegisterBiasKernels(KernelRegistry& registry);
 void RegisterPoolingKernels(KernelRegistry& registry);
 void RegisterSoftmaxKernels(KernelRegistry& registry);

@@ -57,6 +57,7 @@ void RegisterElementWiseOps(KernelRegistry& registry);
 void RegisterReductionOps(KernelRegistry& registry);
 void RegisterLinearOps(KernelRegistry& registry);
 void RegisterNnOps(KernelRegistry& registry);
+void RegisterBatchNormOps(KernelRegistry& registry);
 void RegisterArrayOps(KernelRegistry& registry);   // identities, constants, fills, gathers
 void RegisterLayoutOps(KernelRegistry& registry);  // transposes, slices, pads
 void RegisterConcatOps(KernelRegistry& registry);  // concatenations, splits

@@ -14,6 +14,7 @@ void RegisterCudaKernels(KernelRegistry& registry) {
   RegisterReductionOps(registry);
   RegisterLinearOps(registry);
   RegisterNnOps(registry);
+  RegisterBatchNormOps(registry);
   RegisterArrayOps(registry);
   RegisterLayoutOps(registry);
   RegisterConcatOps(registry);

@@ -1,0 +1,28 @@
+// What nodes of FusedBatchNorm and its gradient say and take, for every kind of device.
+#pragma once
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+struct BatchNormSpec {
+  explicit BatchNormSpec(const Node& node);
+  bool channels_first;
+  bool training;
+  float epsilon;
+  float average_weight;  // of the batch in the running mean and variance; 1: there is no running one
+};
+
+// An image as [outer, channels, inner].
+struct ChannelShape {
+  int64_t outer, channels, inner;
+  int64_t count() const { return outer * inner; }  // of the elements of a channel
+  int64_t elements() const { return count() * channels; }
+  Shape shape() const { return {outer, channels, inner}; }
+};
+
+// Check the inputs as TensorFlow does and give the outputs their shapes. Outputs without use are empty.
+ChannelShape PrepareBatchNorm(KernelContext& context, const BatchNormSpec& spec);
+ChannelShape PrepareBatchNormGrad(KernelContext& context, const BatchNormSpec& spec);
+
+}  // namespace lanescope::exec
