@@ -140,17 +140,17 @@ void RegisterSegmentOps(OpRegistry& registry) {
      "T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
       .Infer(InferSparseSegmentByCount)
-      .Work(ReductionCost);
+      .Work(SparseSegmentCost);
   op("SparseSegmentMeanGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> "
      "(output: T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
       .Infer(InferSparseSegmentByCount)
-      .Work(ReductionCost);
+      .Work(SparseSegmentCost);
   op("SparseSegmentSqrtNGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> "
      "(output: T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
       .Infer(InferSparseSegmentByCount)
-      .Work(ReductionCost);
+      .Work(SparseSegmentCost);
 }
 
 }  // namespace lanescope::ops

@@ -145,6 +145,12 @@ struct Xlogy {
     return a == T(0) ? T(0) : a * Log()(b);
   }
 };
+struct Xlog1py {
+  template <typename T>
+  LANESCOPE_HOST_DEVICE T operator()(T a, T b) const {
+    return a == T(0) ? T(0) : a * Log1p()(b);
+  }
+};
 
 struct BitAnd {
   template <typename T>

@@ -6,6 +6,7 @@ void RegisterArrayKernels(KernelRegistry& registry) {
   RegisterIdentityKernels(registry);
   RegisterMetadataKernels(registry);
   RegisterGeneratorKernels(registry);
+  RegisterMatrixBandKernels(registry);
   RegisterConcatKernels(registry);
   RegisterSliceKernels(registry);
   RegisterLayoutKernels(registry);

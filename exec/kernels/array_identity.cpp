@@ -124,6 +124,15 @@ class AssertKernel : public Kernel {
   int64_t summarize_;
 };
 
+// The same bytes as elements of another type.
+void ComputeBitcast(KernelContext& context) {
+  const TensorRef& x = context.input(0);
+  const TensorRef& y = context.output();
+  ShapeOutput(context, 0, BitcastShape(x.shape, x.dtype, y.dtype));
+  const int64_t bytes = x.NumElements() * static_cast<int64_t>(ElementSize(x.dtype));
+  CopyElements(DataType::kUint8, y.data, x.data, bytes, context.team());
+}
+
 void ComputeReshape(KernelContext& context) {
   const TensorRef& x = context.input(0);
   if (context.input(1).shape.rank() != 1) {
@@ -211,6 +220,22 @@ class SqueezeKernel : public Kernel {
 
 }  // namespace
 
+Shape BitcastShape(const Shape& shape, DataType from, DataType to) {
+  const auto before = static_cast<int64_t>(ElementSize(from)), after = static_cast<int64_t>(ElementSize(to));
+  Shape result = shape;
+  if (before > after) {
+    result.Append(before / after);
+  } else if (before < after) {
+    const int last = shape.rank() - 1;
+    if (last < 0 || shape[last] != after / before) {
+      Throw(Code::kInvalidArgument, "Cannot bitcast from {} to {}: the shape is {}", DataTypeName(from),
+            DataTypeName(to), shape.ToString());
+    }
+    result.Erase(last);
+  }
+  return result;
+}
+
 void RegisterIdentityKernels(KernelRegistry& registry) {
   for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "PlaceholderWithDefault",
                          "RefIdentity", "DebugGradientIdentity"}) {
@@ -224,6 +249,7 @@ void RegisterIdentityKernels(KernelRegistry& registry) {
   registry.Register("PlaceholderV2", MakeKernel<PlaceholderKernel>);
   registry.Register("CheckNumerics", MakeKernel<CheckNumericsKernel>);
   registry.Register("Assert", MakeKernel<AssertKernel>);
+  registry.Register("Bitcast", MakeFunctionKernel<ComputeBitcast>);
   registry.Register("Reshape", MakeFunctionKernel<ComputeReshape>);
   registry.Register("ExpandDims", MakeFunctionKernel<ComputeExpandDims>);
   registry.Register("Squeeze", MakeKernel<SqueezeKernel>);

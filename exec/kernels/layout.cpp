@@ -43,6 +43,13 @@ void ComputeTranspose(KernelContext& context) {
   copy.Run(x.dtype, context.output().data, x.data, context.team());
 }
 
+// Of real numbers: they are their own conjugates.
+std::unique_ptr<Kernel> MakeConjugateTranspose(const Node& node) {
+  const DataType dtype = node.TypeAttr("T");
+  if (dtype == DataType::kComplex64 || dtype == DataType::kComplex128) ThrowUnsupportedType(node.op, dtype);
+  return MakeFunctionKernel<ComputeTranspose>(node);
+}
+
 void ComputeTile(KernelContext& context) {
   const TensorRef& x = context.input(0);
   const int rank = x.shape.rank();
@@ -96,6 +103,7 @@ void ComputeBroadcastTo(KernelContext& context) {
 
 void RegisterLayoutKernels(KernelRegistry& registry) {
   registry.Register("Transpose", MakeFunctionKernel<ComputeTranspose>);
+  registry.Register("ConjugateTranspose", MakeConjugateTranspose);
   registry.Register("Tile", MakeFunctionKernel<ComputeTile>);
   registry.Register("BroadcastTo", MakeFunctionKernel<ComputeBroadcastTo>);
 }

@@ -72,10 +72,25 @@ void ComputeTensorScatter(KernelContext& context) {
   });
 }
 
+// The variable itself is the output.
+template <Combine how>
+void ComputeScatterNdUpdate(KernelContext& context) {
+  const TensorRef& variable = context.variable(0).tensor;
+  const TensorRef& updates = context.input(2);
+  const RowIndex rows = ResolveUpdates(context.input(1), updates, variable.shape);
+  DispatchNumber("ScatterNdUpdate", variable.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    ApplyUpdates<T>(how, rows, updates.as<T>(), variable.as<T>(), variable.NumElements(), context.team());
+  });
+}
+
 }  // namespace
 
 void RegisterScatterNdKernels(KernelRegistry& registry) {
   registry.Register("ScatterNd", MakeFunctionKernel<ComputeScatterNd>);
+  registry.Register("ScatterNdUpdate", MakeFunctionKernel<ComputeScatterNdUpdate<Combine::kAssign>>);
+  registry.Register("ScatterNdAdd", MakeFunctionKernel<ComputeScatterNdUpdate<Combine::kAdd>>);
+  registry.Register("ScatterNdSub", MakeFunctionKernel<ComputeScatterNdUpdate<Combine::kSub>>);
   registry.Register("TensorScatterUpdate", MakeFunctionKernel<ComputeTensorScatter<Combine::kAssign>>);
   registry.Register("TensorScatterAdd", MakeFunctionKernel<ComputeTensorScatter<Combine::kAdd>>);
   registry.Register("TensorScatterSub", MakeFunctionKernel<ComputeTensorScatter<Combine::kSub>>);

@@ -246,6 +246,66 @@ void ComputeSparseSegment(KernelContext& context) {
   });
 }
 
+// Throws unless all of `numbers` are in [0, limit): "NAME 5 out of range [0, 5)."
+void CheckNumbers(std::string_view name, const std::vector<int64_t>& numbers, int64_t limit) {
+  for (const int64_t number : numbers) {
+    if (number >= 0 && number < limit) continue;
+    Throw(Code::kInvalidArgument, "{} {} out of range [0, {}).", name, number, limit);
+  }
+}
+
+// What a row of a segment passes on: all of the segment's gradient, or that over the rows or their root.
+std::vector<double> SegmentWeights(Scaling scaling, const std::vector<int64_t>& ids, int64_t segments) {
+  std::vector<double> weights(static_cast<size_t>(segments), 0.0);
+  for (const int64_t id : ids) weights[static_cast<size_t>(id)] += 1;
+  for (double& weight : weights) {
+    const double rows = std::max(weight, 1.0);
+    weight = scaling == Scaling::kNone ? 1 : 1 / (scaling == Scaling::kMean ? rows : std::sqrt(rows));
+  }
+  return weights;
+}
+
+// grad, indices, segment_ids, output_dim0: row indices[i] of the result takes row segment_ids[i] of the
+// gradient.
+template <Scaling scaling>
+void ComputeSparseSegmentGrad(KernelContext& context) {
+  const TensorRef& grad = context.input(0);
+  if (grad.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
+  if (context.input(1).shape.rank() != 1) Throw(Code::kInvalidArgument, "indices should be a vector.");
+  if (context.input(2).shape.rank() != 1) Throw(Code::kInvalidArgument, "segment_ids should be a vector.");
+  if (context.input(3).shape.rank() != 0) Throw(Code::kInvalidArgument, "output_dim0 should be a scalar.");
+  const std::vector<int64_t> rows = ReadInts(context.input(1)), ids = ReadInts(context.input(2));
+  if (rows.size() != ids.size()) {
+    Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");
+  }
+  const int64_t count = ReadInt(context.input(3), "output_dim0");
+  if (count < 0) Throw(Code::kInvalidArgument, "Expected a non-negative size, got {}", count);
+  Shape shape = grad.shape;
+  shape.set_dim(0, count);
+  ShapeOutput(context, 0, shape);
+  if (count == 0) return;
+  CheckNumbers("Segment id", ids, grad.shape[0]);
+  CheckNumbers("Index", rows, count);
+  const int64_t inner = SizeOfDims(grad.shape, 1, grad.shape.rank());
+  const std::vector<double> weights = SegmentWeights(scaling, ids, grad.shape[0]);
+  const RowRanges ranges(count, static_cast<int64_t>(rows.size()), inner,
+                         [&](int64_t i) { return rows[static_cast<size_t>(i)]; });
+  DispatchReal("SparseSegmentGrad", grad.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T* out = context.output().as<T>();
+    ranges.ForEach(context.team(), [&](int64_t first, int64_t last, std::span<const int64_t> own) {
+      std::fill(out + first * inner, out + last * inner, T{0});
+      for (const int64_t i : own) {
+        const int64_t id = ids[static_cast<size_t>(i)];
+        const T weight = static_cast<T>(weights[static_cast<size_t>(id)]);
+        const T* from = grad.as<T>() + id * inner;
+        T* to = out + rows[static_cast<size_t>(i)] * inner;
+        for (int64_t k = 0; k < inner; ++k) to[k] += from[k] * weight;
+      }
+    });
+  });
+}
+
 }  // namespace
 
 void RegisterSegmentKernels(KernelRegistry& registry) {
@@ -258,6 +318,9 @@ void RegisterSegmentKernels(KernelRegistry& registry) {
   registry.Register("SegmentProd", MakeFunctionKernel<ComputeSegment<Combine::kMul, Scaling::kNone>>);
   registry.Register("SegmentMax", MakeFunctionKernel<ComputeSegment<Combine::kMax, Scaling::kNone>>);
   registry.Register("SegmentMin", MakeFunctionKernel<ComputeSegment<Combine::kMin, Scaling::kNone>>);
+  registry.Register("SparseSegmentSumGrad", MakeFunctionKernel<ComputeSparseSegmentGrad<Scaling::kNone>>);
+  registry.Register("SparseSegmentMeanGrad", MakeFunctionKernel<ComputeSparseSegmentGrad<Scaling::kMean>>);
+  registry.Register("SparseSegmentSqrtNGrad", MakeFunctionKernel<ComputeSparseSegmentGrad<Scaling::kSqrt>>);
   for (const std::string suffix : {"", "WithNumSegments"}) {
     registry.Register("SparseSegmentSum" + suffix, MakeFunctionKernel<ComputeSparseSegment<Scaling::kNone>>);
     registry.Register("SparseSegmentMean" + suffix, MakeFunctionKernel<ComputeSparseSegment<Scaling::kMean>>);

@@ -7,6 +7,7 @@ void RegisterSparseKernels(KernelRegistry& registry) {
   RegisterSegmentKernels(registry);
   RegisterPartitionKernels(registry);
   RegisterScatterNdKernels(registry);
+  RegisterSparseToDenseKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -5,9 +5,10 @@
 
 namespace lanescope::exec {
 
-void RegisterUniqueKernels(KernelRegistry& registry);     // Unique, UniqueWithCounts, Where
-void RegisterSegmentKernels(KernelRegistry& registry);    // UnsortedSegment*, Segment*, SparseSegment*
-void RegisterPartitionKernels(KernelRegistry& registry);  // DynamicStitch, DynamicPartition
-void RegisterScatterNdKernels(KernelRegistry& registry);  // ScatterNd, TensorScatter*
+void RegisterUniqueKernels(KernelRegistry& registry);         // Unique, UniqueWithCounts, ListDiff, Where
+void RegisterSegmentKernels(KernelRegistry& registry);        // UnsortedSegment*, Segment*, SparseSegment*
+void RegisterPartitionKernels(KernelRegistry& registry);      // DynamicStitch, DynamicPartition
+void RegisterScatterNdKernels(KernelRegistry& registry);      // ScatterNd, ScatterNd*, TensorScatter*
+void RegisterSparseToDenseKernels(KernelRegistry& registry);  // SparseToDense
 
 }  // namespace lanescope::exec

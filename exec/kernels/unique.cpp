@@ -1,6 +1,7 @@
 // Distinct values in order of first occurrence, and the coordinates of true elements.
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 
 #include "exec/kernels/hash.h"
 #include "exec/kernels/sparse_kernels.h"
@@ -50,7 +51,8 @@ void DispatchKey(std::string_view op, DataType dtype, Fn&& fn) {
 // occurs.
 class UniqueKernel : public Kernel {
  public:
-  explicit UniqueKernel(const Node& node) : counted_(node.op == "UniqueWithCounts") {}
+  // The V2 forms take an axis too, which inference has found to be that of a vector.
+  explicit UniqueKernel(const Node& node) : counted_(node.op.starts_with("UniqueWithCounts")) {}
 
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
@@ -98,6 +100,25 @@ class UniqueKernel : public Kernel {
   DistinctNumbers numbers_;
 };
 
+// x, y: the values of x that y lacks, and where they stood.
+void ComputeListDiff(KernelContext& context) {
+  const TensorRef& x = context.input(0);
+  const TensorRef& y = context.input(1);
+  if (x.shape.rank() != 1) Throw(Code::kInvalidArgument, "x should be a 1D vector.");
+  if (y.shape.rank() != 1) Throw(Code::kInvalidArgument, "y should be a 1D vector.");
+  DispatchKey("ListDiff", x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const std::unordered_set<T> taken(y.as<T>(), y.as<T>() + y.shape[0]);
+    std::vector<int64_t> places;
+    for (int64_t i = 0; i < x.shape[0]; ++i) {
+      if (!taken.contains(x.as<T>()[i])) places.push_back(i);
+    }
+    ShapeOutput(context, 0, Shape{static_cast<int64_t>(places.size())});
+    for (size_t i = 0; i < places.size(); ++i) context.output(0).as<T>()[i] = x.as<T>()[places[i]];
+    WriteInts(context, 1, places);
+  });
+}
+
 // Coordinates [n, rank] (int64) of the elements that are not zero.
 void ComputeWhere(KernelContext& context) {
   const TensorRef& x = context.input(0);
@@ -132,6 +153,9 @@ void ComputeWhere(KernelContext& context) {
 void RegisterUniqueKernels(KernelRegistry& registry) {
   registry.Register("Unique", MakeKernel<UniqueKernel>);
   registry.Register("UniqueWithCounts", MakeKernel<UniqueKernel>);
+  registry.Register("UniqueV2", MakeKernel<UniqueKernel>);
+  registry.Register("UniqueWithCountsV2", MakeKernel<UniqueKernel>);
+  registry.Register("ListDiff", MakeFunctionKernel<ComputeListDiff>);
   registry.Register("Where", MakeFunctionKernel<ComputeWhere>);
 }
 

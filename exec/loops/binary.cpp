@@ -48,6 +48,7 @@ void FillBinary(Loops& loops) {
   SetFloating<functors::Atan2>(at(BinaryOp::kAtan2));
   SetFloating<functors::Xdivy>(at(BinaryOp::kXdivy));
   SetFloating<functors::Xlogy>(at(BinaryOp::kXlogy));
+  SetFloating<functors::Xlog1py>(at(BinaryOp::kXlog1py));
   SetIntegral<functors::BitAnd>(at(BinaryOp::kBitAnd));
   SetIntegral<functors::BitOr>(at(BinaryOp::kBitOr));
   SetIntegral<functors::BitXor>(at(BinaryOp::kBitXor));

@@ -1,5 +1,6 @@
 #include "exec/functors/unary.h"
 
+#include "exec/functors/special.h"
 #include "exec/loops/fill.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
@@ -81,6 +82,9 @@ void FillUnary(Loops& loops) {
   SetFloating<functors::Acosh>(at(UnaryOp::kAcosh));
   SetFloating<functors::Atanh>(at(UnaryOp::kAtanh));
   SetFloating<functors::Lgamma>(at(UnaryOp::kLgamma));
+  SetFloating<functors::Digamma>(at(UnaryOp::kDigamma));
+  SetFloating<functors::Erfinv>(at(UnaryOp::kErfinv));
+  SetFloating<functors::Ndtri>(at(UnaryOp::kNdtri));
   SetFloating<functors::Elu>(at(UnaryOp::kElu));
   SetFloating<functors::Selu>(at(UnaryOp::kSelu));
   SetFloating<functors::Softplus>(at(UnaryOp::kSoftplus));

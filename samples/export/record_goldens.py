@@ -19,10 +19,11 @@ from op_cases import row_optimizer_cases
 from op_cases import selection_cases
 from op_cases import state_cases
 from op_cases import string_cases
+from op_cases import training_cases
 
 _MODULES = (math_cases, reduction_cases, network_cases, array_cases, selection_cases, state_cases,
             optimizer_cases, string_cases, random_cases, error_cases, corner_cases, corner_row_cases,
-            row_optimizer_cases)
+            row_optimizer_cases, training_cases)
 
 
 def main():

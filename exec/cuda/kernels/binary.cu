@@ -78,6 +78,8 @@ struct AnyBinary {
         return f::Xdivy()(a, b);
       case BinaryOp::kXlogy:
         return f::Xlogy()(a, b);
+      case BinaryOp::kXlog1py:
+        return f::Xlog1py()(a, b);
       case BinaryOp::kTanhGrad:
         return f::TanhGrad()(a, b);
       case BinaryOp::kSigmoidGrad:

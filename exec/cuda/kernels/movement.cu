@@ -200,6 +200,17 @@ __global__ void DiagPartKernel(int64_t n, T* to, const T* from) {
 }
 
 template <typename T>
+__global__ void BandKernel(int64_t n, Divider rows, Divider columns, int64_t lower, int64_t upper, T* to,
+                           const T* from) {
+  for (int64_t i = ThreadIndex(); i < n; i += ThreadCount()) {
+    int64_t at = i;
+    const int64_t column = columns.Split(at);
+    const int64_t row = rows.Split(at);
+    to[i] = row - column <= lower && column - row <= upper ? from[i] : T{};
+  }
+}
+
+template <typename T>
 __global__ void RangeKernel(int64_t n, T start, T delta, T* to) {
   for (int64_t i = ThreadIndex(); i < n; i += ThreadCount()) to[i] = start + static_cast<T>(i) * delta;
 }
@@ -351,6 +362,18 @@ void RunDiagPart(Launch& launch, int64_t element_bytes, int64_t n, void* to, con
         <<<BlocksFor(n), kThreads, 0, launch.stream()>>>(n, static_cast<T*>(to), static_cast<const T*>(from));
   });
   CheckLaunch("DiagPart");
+}
+
+void RunBand(Launch& launch, int64_t element_bytes, int64_t elements, int64_t rows, int64_t columns,
+             int64_t lower, int64_t upper, void* to, const void* from) {
+  if (elements == 0) return;
+  DispatchBytes(element_bytes, [&](auto tag) {
+    using T = decltype(tag);
+    BandKernel<T><<<BlocksFor(elements), kThreads, 0, launch.stream()>>>(
+        elements, Divider(rows), Divider(columns), lower, upper, static_cast<T*>(to),
+        static_cast<const T*>(from));
+  });
+  CheckLaunch("MatrixBandPart");
 }
 
 template <typename T>

@@ -5,6 +5,8 @@
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/movement.h"
 #include "exec/cuda/kernels/sparse.h"
+#include "exec/kernels/array_kernels.h"
+#include "exec/kernels/matrix_band.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -230,6 +232,21 @@ void DiagPart(KernelContext& context) {
   RunDiagPart(LaunchOf(context), ElementBytes(x.dtype), shape.NumElements(), context.output().data, x.data);
 }
 
+// The same bytes as elements of another type.
+void Bitcast(KernelContext& context) {
+  const TensorRef& x = context.input(0);
+  ShapeOutput(context, 0, BitcastShape(x.shape, x.dtype, context.output().dtype));
+  CopyBytes(LaunchOf(context), context.output().data, x.data, x.NumElements() * ElementBytes(x.dtype));
+}
+
+void MatrixBandPart(KernelContext& context) {
+  const TensorRef& x = context.input(0);
+  const MatrixBand band = ReadMatrixBand(context);
+  ShapeOutput(context, 0, x.shape);
+  RunBand(LaunchOf(context), ElementBytes(x.dtype), x.NumElements(), band.rows, band.columns, band.lower,
+          band.upper, context.output().data, x.data);
+}
+
 // Rows of an index out of range are zeros, as in TensorFlow on a GPU.
 void GatherRows(KernelContext& context, const TensorRef& params, const TensorRef& indices, int axis,
                 int64_t requested_batch) {
@@ -315,6 +332,8 @@ void RegisterArrayOps(KernelRegistry& registry) {
   registry.Register("OneHot", MakeKernel<OneHotKernel>);
   registry.Register("Diag", MakeFunctionKernel<Diag>);
   registry.Register("DiagPart", MakeFunctionKernel<DiagPart>);
+  registry.Register("Bitcast", MakeFunctionKernel<Bitcast>);
+  registry.Register("MatrixBandPart", MakeFunctionKernel<MatrixBandPart>);
   registry.Register("Gather", MakeKernel<GatherKernel>);
   registry.Register("GatherV2", MakeKernel<GatherKernel>);
   registry.Register("ResourceGather", MakeKernel<ResourceGatherKernel>);

@@ -258,10 +258,18 @@ class PadKernel final : public Kernel {
   PadMode mode_ = PadMode::kConstant;
 };
 
+// Of real numbers: they are their own conjugates.
+std::unique_ptr<Kernel> MakeConjugateTranspose(const Node& node) {
+  const DataType dtype = node.TypeAttr("T");
+  if (dtype == DataType::kComplex64 || dtype == DataType::kComplex128) ThrowNoCudaKernel(node.op, dtype);
+  return MakeFunctionKernel<Transpose>(node);
+}
+
 }  // namespace
 
 void RegisterLayoutOps(KernelRegistry& registry) {
   registry.Register("Transpose", MakeFunctionKernel<Transpose>);
+  registry.Register("ConjugateTranspose", MakeConjugateTranspose);
   registry.Register("Tile", MakeFunctionKernel<Tile>);
   registry.Register("BroadcastTo", MakeFunctionKernel<BroadcastTo>);
   registry.Register("ReverseV2", MakeFunctionKernel<ReverseOp>);

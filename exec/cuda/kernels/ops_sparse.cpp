@@ -84,7 +84,15 @@ int64_t SegmentsOf(KernelContext& context, const TensorRef& ids) {
   return AddDims(last, 1);
 }
 
-// data, [indices,] segment_ids.
+// Numbers past the last segment are left out: refusing them would make the host wait.
+int64_t RequestedSegments(KernelContext& context, const TensorRef& ids) {
+  if (ids.shape.rank() != 1) Throw(Code::kInvalidArgument, "segment_ids should be a vector");
+  const int64_t segments = ReadInt(context.input(3), "num_segments");
+  if (segments < 0) Throw(Code::kInvalidArgument, "num_segments must be >= 0, got {}", segments);
+  return segments;
+}
+
+// data, [indices,] segment_ids [, and in host memory the number of segments].
 template <Combine how, Scaling scaling, bool kIndexed>
 class SegmentKernel final : public UnrecordedKernel {
  public:
@@ -96,7 +104,8 @@ class SegmentKernel final : public UnrecordedKernel {
     SortedSegments spec;
     spec.how = how;
     spec.scaling = scaling;
-    spec.segments = SegmentsOf(context, ids);
+    spec.segments =
+        kIndexed && context.num_inputs() == 4 ? RequestedSegments(context, ids) : SegmentsOf(context, ids);
     spec.rows = ids.NumElements();
     spec.data_rows = data.shape[0];
     const int64_t named = kIndexed ? context.input(1).NumElements() : data.shape[0];
@@ -114,6 +123,29 @@ class SegmentKernel final : public UnrecordedKernel {
                       rows, data.data, context.output().data);
   }
 };
+
+// grad, indices, segment_ids, and in host memory the rows of the result.
+template <Scaling scaling>
+void SparseSegmentGrad(KernelContext& context) {
+  const TensorRef& grad = context.input(0);
+  const TensorRef& indices = context.input(1);
+  const TensorRef& ids = context.input(2);
+  if (grad.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
+  if (indices.shape.rank() != 1) Throw(Code::kInvalidArgument, "indices should be a vector.");
+  if (ids.shape.rank() != 1) Throw(Code::kInvalidArgument, "segment_ids should be a vector.");
+  if (!(indices.shape == ids.shape)) {
+    Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");
+  }
+  SegmentGrad spec{scaling, ReadInt(context.input(3), "output_dim0"), ids.NumElements(),
+                   SizeOfDims(grad.shape, 1, grad.shape.rank()), grad.shape[0]};
+  if (spec.rows < 0) Throw(Code::kInvalidArgument, "Expected a non-negative size, got {}", spec.rows);
+  Shape shape = grad.shape;
+  shape.set_dim(0, spec.rows);
+  ShapeOutput(context, 0, shape);
+  const LoopType type = LoopTypeFor("SparseSegmentGrad", grad.dtype);
+  RunSegmentGrad(LaunchOf(context), spec, type == LoopType::kDouble, ReaderOf("SparseSegmentGrad", indices),
+                 ReaderOf("SparseSegmentGrad", ids), grad.data, context.output().data);
+}
 
 // Inputs: N index tensors in host memory, then N data tensors data[i] = indices[i].shape + row. Later rows
 // win.
@@ -206,9 +238,9 @@ class DynamicPartitionKernel final : public UnrecordedKernel {
   int64_t parts_;
 };
 
-// Combines updates at coordinates with what output 0 holds. Coordinates out of range are left out.
-void ApplyUpdates(KernelContext& context, Combine how, const TensorRef& indices, const TensorRef& updates) {
-  const TensorRef& out = context.output();
+// Combines updates at coordinates with what `out` holds. Coordinates out of range are left out.
+void ApplyUpdates(KernelContext& context, Combine how, const TensorRef& indices, const TensorRef& updates,
+                  const TensorRef& out) {
   const CoordinatesOf at = ResolveCoordinates("indices", indices.shape, out.shape);
   if (!(updates.shape == at.result_shape)) {
     Throw(Code::kInvalidArgument,
@@ -226,7 +258,7 @@ void ScatterNd(KernelContext& context) {
   ShapeOutput(context, 0, ReadShape(context.input(2)));
   const TensorRef& out = context.output();
   ZeroBytes(LaunchOf(context), out.data, out.NumElements() * ElementBytes(out.dtype));
-  ApplyUpdates(context, Combine::kAdd, context.input(0), context.input(1));
+  ApplyUpdates(context, Combine::kAdd, context.input(0), context.input(1), out);
 }
 
 template <Combine how>
@@ -234,7 +266,38 @@ void TensorScatter(KernelContext& context) {
   const TensorRef& x = context.input(0);
   ShapeOutput(context, 0, x.shape);
   CopyBytes(LaunchOf(context), context.output().data, x.data, x.NumElements() * ElementBytes(x.dtype));
-  ApplyUpdates(context, how, context.input(1), context.input(2));
+  ApplyUpdates(context, how, context.input(1), context.input(2), context.output());
+}
+
+// The variable itself is the output.
+template <Combine how>
+void ScatterNdUpdate(KernelContext& context) {
+  ApplyUpdates(context, how, context.input(1), context.input(2), context.variable(0).tensor);
+}
+
+// Coordinates (one, a vector, or rows of a matrix), and in host memory the shape; values, and in host memory
+// what stands elsewhere. Coordinates out of range are left out.
+void SparseToDense(KernelContext& context) {
+  const TensorRef& indices = context.input(0);
+  const TensorRef& values = context.input(2);
+  const TensorRef& fallback = context.input(3);
+  const Shape shape = ReadShape(context.input(1));
+  const int rank = indices.shape.rank();
+  const Shape rows{rank == 0 ? 1 : indices.shape[0], rank == 2 ? indices.shape[1] : 1};
+  if (rank > 2 || rows[1] != shape.rank() || fallback.shape.rank() != 0 ||
+      (values.shape.rank() != 0 && !(values.shape == Shape{rows[0]}))) {
+    Throw(Code::kInvalidArgument,
+          "sparse_indices {}, sparse_values {} and default_value {} do not fit shape {}",
+          indices.shape.ToString(), values.shape.ToString(), fallback.shape.ToString(), shape.ToString());
+  }
+  ShapeOutput(context, 0, shape);
+  const TensorRef& out = context.output();
+  RunFillFromHost(LaunchOf(context), ElementBytes(out.dtype), out.NumElements(), out.data, fallback.data);
+  if (out.NumElements() == 0 || rows[0] == 0) return;
+  const CoordinatesOf at = ResolveCoordinates("indices", rows, shape);
+  const RowUpdates spec{Combine::kAssign, out.NumElements(), rows[0], 1, values.shape.rank()};
+  RunRowUpdatesNd(LaunchOf(context), spec, LoopTypeFor("SparseToDense", out.dtype), at.map,
+                  ReaderOf("SparseToDense", indices), values.data, out.data);
 }
 
 template <Combine how, Scaling scaling, bool kIndexed>
@@ -260,9 +323,19 @@ void RegisterSparseOps(KernelRegistry& registry) {
   RegisterSegment<Combine::kAdd, Scaling::kNone, true>(registry, "SparseSegmentSum");
   RegisterSegment<Combine::kAdd, Scaling::kMean, true>(registry, "SparseSegmentMean");
   RegisterSegment<Combine::kAdd, Scaling::kSquareRoot, true>(registry, "SparseSegmentSqrtN");
+  RegisterSegment<Combine::kAdd, Scaling::kNone, true>(registry, "SparseSegmentSumWithNumSegments");
+  RegisterSegment<Combine::kAdd, Scaling::kMean, true>(registry, "SparseSegmentMeanWithNumSegments");
+  RegisterSegment<Combine::kAdd, Scaling::kSquareRoot, true>(registry, "SparseSegmentSqrtNWithNumSegments");
+  registry.Register("SparseSegmentSumGrad", MakeFunctionKernel<SparseSegmentGrad<Scaling::kNone>>);
+  registry.Register("SparseSegmentMeanGrad", MakeFunctionKernel<SparseSegmentGrad<Scaling::kMean>>);
+  registry.Register("SparseSegmentSqrtNGrad", MakeFunctionKernel<SparseSegmentGrad<Scaling::kSquareRoot>>);
   registry.Register("DynamicStitch", MakeFunctionKernel<DynamicStitch>);
   registry.Register("DynamicPartition", MakeKernel<DynamicPartitionKernel>);
   registry.Register("ScatterNd", MakeFunctionKernel<ScatterNd>);
+  registry.Register("ScatterNdUpdate", MakeFunctionKernel<ScatterNdUpdate<Combine::kAssign>>);
+  registry.Register("ScatterNdAdd", MakeFunctionKernel<ScatterNdUpdate<Combine::kAdd>>);
+  registry.Register("ScatterNdSub", MakeFunctionKernel<ScatterNdUpdate<Combine::kSub>>);
+  registry.Register("SparseToDense", MakeFunctionKernel<SparseToDense>);
   registry.Register("TensorScatterUpdate", MakeFunctionKernel<TensorScatter<Combine::kAssign>>);
   registry.Register("TensorScatterAdd", MakeFunctionKernel<TensorScatter<Combine::kAdd>>);
 }

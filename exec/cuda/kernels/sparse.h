@@ -48,6 +48,19 @@ struct SortedSegments {
 void RunSortedSegments(Launch& launch, const SortedSegments& spec, LoopType type, IndexReader ids,
                        IndexReader row_of, const void* data, void* result);
 
+// The gradient of sums of rows of data: update u adds row ids[u] of the gradient, weighted by the rows of
+// that segment, to row row_of[u] out of `rows` of the result. The ids are sorted; numbers out of range are
+// left out. Takes scratch memory.
+struct SegmentGrad {
+  Scaling scaling = Scaling::kNone;
+  int64_t rows = 0;
+  int64_t updates = 0;
+  int64_t inner = 0;
+  int64_t segments = 0;
+};
+void RunSegmentGrad(Launch& launch, const SegmentGrad& spec, bool doubles, IndexReader row_of,
+                    IndexReader ids, const void* grad, void* result);
+
 // Distinct values of x in order of first occurrence. Returns their number, which the stream is waited for;
 // numbers[i] is the place of x[i] among them, counts (may be null) how often each occurs. Values are told
 // apart as on the host: -0 equals 0; NaNs of the same bits count as one here.

@@ -1,6 +1,7 @@
 #include "exec/cuda/kernels/element_wise.cuh"
 #include "exec/cuda/kernels/element_wise.h"
 #include "exec/functors/gradient.h"
+#include "exec/functors/special.h"
 #include "exec/functors/unary.h"
 
 namespace lanescope::exec::cuda {
@@ -91,6 +92,12 @@ struct AnyUnary {
         return f::Atanh()(x);
       case UnaryOp::kLgamma:
         return f::Lgamma()(x);
+      case UnaryOp::kDigamma:
+        return f::Digamma()(x);
+      case UnaryOp::kErfinv:
+        return f::Erfinv()(x);
+      case UnaryOp::kNdtri:
+        return f::Ndtri()(x);
       case UnaryOp::kElu:
         return f::Elu()(x);
       case UnaryOp::kSelu:

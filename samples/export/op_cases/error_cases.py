@@ -125,6 +125,7 @@ def errors(family):
 
   _rows(case)
   _values(case)
+  _training(case)
 
 
 def _rows(case):
@@ -241,6 +242,79 @@ def _values(case):
          lambda out_type=out_type: tf.raw_ops.StringToNumber(
              string_tensor=_any('t', tf.string), out_type=out_type, name='y'),
          {'t': np.array([text], object)})
+
+
+def _training(case):
+  """Batch normalisation, bands, and gradients of segments."""
+
+  def fed(op, text, changed, attributes=None, **arrays):
+    arrays = {**arrays, **changed}
+    case(
+        op, text, lambda: getattr(tf.raw_ops,
+                                  op.split('/')[0])
+        (**{
+            name: _any(name, tf.as_dtype(value.dtype)) for name, value in arrays.items()
+        },
+         **(attributes or {}),
+         name='y'), arrays)
+
+  ones, none = _floats(3), _floats(0)
+  forward = {'x': _floats(1, 2, 2, 3), 'scale': ones, 'offset': ones, 'mean': none, 'variance': none}
+  for label, text, changed, attributes in (
+      ('scale', 'scale must have the same number of elements as the channels of x, got 2 and 3', {
+          'scale': _floats(2)
+      }, {}),
+      ('offset_rank', 'offset must be 1-dimensional[1,3]', {
+          'offset': _floats(1, 3)
+      }, {}),
+      ('fixed', 'When is_training=false, mean must have the same number of elements as the channels of x, got 0 and 3',
+       {}, {
+           'is_training': False
+       }),
+      ('moving',
+       'When exponential_avg_factor != 1, mean must have the same number of elements as the channels of x, got 0 and 3',
+       {}, {
+           'exponential_avg_factor': 0.5
+       })):
+    fed(f'FusedBatchNormV3/{label}', text, changed, attributes, **forward)
+  image = _floats(1, 2, 2, 3)
+  backward = {'y_backprop': image, 'x': image, 'scale': ones, 'reserve_space_1': ones, 'reserve_space_2': ones}
+  fed('FusedBatchNormGrad/mean',
+      'reserve_space_1 must have the same number of elements as the channels of x, got 2 and 3',
+      {'reserve_space_1': _floats(2)}, **backward)
+  band = {'input': _floats(3, 2), 'num_lower': np.int32(0), 'num_upper': np.int32(0)}
+  fed('MatrixBandPart/lower', 'num_lower must be negative or less or equal to number of rows (3) got: 4',
+      {'num_lower': np.int32(4)}, **band)
+  fed('MatrixBandPart/upper', 'num_upper must be negative or less or equal to number of columns (2) got: 3',
+      {'num_upper': np.int32(3)}, **band)
+  ids = np.array([0, 1], np.int32)
+  segments = {'grad': _floats(3, 2), 'indices': ids, 'segment_ids': ids, 'output_dim0': np.int32(5)}
+  for label, text, changed in (('range', 'Index 5 out of range [0, 5).', {
+      'indices': np.array([0, 5], np.int32)
+  }), ('segment', 'Segment id -1 out of range [0, 3).', {
+      'segment_ids': np.array([0, -1], np.int32)
+  }), ('sizes', 'segment_ids and indices should have same size.', {
+      'segment_ids': ids[:1]
+  })):
+    fed(f'SparseSegmentMeanGrad/{label}', text, changed, **segments)
+  dense = {
+      'sparse_indices': ids,
+      'output_shape': np.array([5], np.int32),
+      'sparse_values': _floats(2),
+      'default_value': np.float32(0)
+  }
+  for label, text, changed in (('repeated', 'indices[1] = [1] is repeated', {
+      'sparse_indices': np.array([1, 1], np.int32)
+  }), ('range', 'indices[1] = [5] is out of bounds: need 0 <= index < [5]', {
+      'sparse_indices': np.array([1, 5], np.int32)
+  }), ('order', 'is out of order', {
+      'sparse_indices': np.array([3, 1], np.int32)
+  }), ('values', 'sparse_values has incorrect shape [3], should be [] or [2]', {
+      'sparse_values': _floats(3)
+  }), ('rank', 'output_shape has incorrect number of elements: 2 should be: 1', {
+      'output_shape': np.array([5, 2], np.int32)
+  })):
+    fed(f'SparseToDense/{label}', text, changed, **dense)
 
 
 FAMILIES = {'errors': errors}

@@ -1,0 +1,75 @@
+// Special functions of one element, computed in double for both types. The single source of host loops and
+// device kernels.
+#pragma once
+
+#include "exec/functors/unary.h"
+
+namespace lanescope::functors {
+inline namespace LANESCOPE_ISA_NAMESPACE {
+
+// The derivative of lgamma: by recurrence to x >= 10, then its asymptotic series; below 0 by reflection.
+struct Digamma {
+  template <typename T>
+  LANESCOPE_HOST_DEVICE T operator()(T x) const {
+    const double at = static_cast<double>(x);
+    const double whole = __builtin_floor(at);
+    if (at > 0) return static_cast<T>(OfPositive(at));
+    if (!(at > whole)) return static_cast<T>(__builtin_nan(""));  // a pole, or no number
+    constexpr double kPi = 3.14159265358979323846;
+    return static_cast<T>(OfPositive(1 - at) - kPi / ::tan(kPi * (at - whole)));
+  }
+
+ private:
+  LANESCOPE_HOST_DEVICE static double OfPositive(double x) {
+    double below = 0;
+    for (; x < 10; x += 1) below += 1 / x;
+    const double r = 1 / (x * x);
+    // Bernoulli numbers B(2k) / 2k.
+    const double series =
+        r * (1.0 / 12 - r * (1.0 / 120 -
+                             r * (1.0 / 252 -
+                                  r * (1.0 / 240 - r * (1.0 / 132 - r * (691.0 / 32760 - r * (1.0 / 12)))))));
+    return ::log(x) - 0.5 / x - series - below;
+  }
+};
+
+// z >= 0 with erfc(z) = 2 * tail, for a tail in (0, 1/2]: Winitzki's approximation, made exact by Halley's
+// iteration.
+LANESCOPE_HOST_DEVICE inline double InverseErfc(double tail) {
+  constexpr double kSlope = 1.1283791670955126;  // 2 / sqrt(pi)
+  constexpr double kA = 0.147;
+  const double log_term = ::log(4 * tail * (1 - tail));
+  const double b = 2 / (3.14159265358979323846 * kA) + log_term / 2;
+  const double square = __builtin_sqrt(b * b - log_term / kA) - b;
+  double z = square > 0 ? __builtin_sqrt(square) : 0;
+  for (int i = 0; i < 3; ++i) {
+    const double step = (2 * tail - ::erfc(z)) / (kSlope * ::exp(-z * z));
+    z -= step / (1 + z * step);
+  }
+  return z;
+}
+
+struct Ndtri {  // x with P(normal <= x) = p
+  template <typename T>
+  LANESCOPE_HOST_DEVICE T operator()(T p) const {
+    const double at = static_cast<double>(p);
+    if (!(at >= 0 && at <= 1)) return static_cast<T>(__builtin_nan(""));
+    if (at == 0 || at == 1) return static_cast<T>(at == 0 ? -__builtin_inf() : __builtin_inf());
+    const double z = 1.41421356237309505 * InverseErfc(at < 0.5 ? at : 1 - at);
+    return static_cast<T>(at < 0.5 ? -z : z);
+  }
+};
+
+struct Erfinv {
+  template <typename T>
+  LANESCOPE_HOST_DEVICE T operator()(T x) const {
+    const double at = static_cast<double>(x);
+    const double size = __builtin_fabs(at);
+    if (!(size <= 1)) return static_cast<T>(__builtin_nan(""));
+    const double z = size == 1 ? __builtin_inf() : InverseErfc((1 - size) / 2);
+    return static_cast<T>(at < 0 ? -z : z);
+  }
+};
+
+}  // namespace LANESCOPE_ISA_NAMESPACE
+}  // namespace lanescope::functors

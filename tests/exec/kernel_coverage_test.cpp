@@ -1,0 +1,40 @@
+// Every op that core defines has a kernel for host memory, but for those listed here, and TensorFlow's table
+// says on which devices it runs: a graph that compiles also runs.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/kernel_table.h"
+#include "core/op.h"
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+namespace {
+
+// Placed and simulated, not run: what they need has no part in training steps, or no library has their hash.
+const std::set<std::string_view> kWithoutKernel = {
+    "CheckNumericsV2",          "LookupTableExport",      "LookupTableExportV2",
+    "LookupTableInsert",        "LookupTableInsertV2",    "MirrorPadGrad",
+    "MutableHashTable",         "MutableHashTableV2",     "ResourceGatherNd",
+    "StatelessRandomNormal",    "StatelessRandomUniform", "StatelessRandomUniformInt",
+    "StatelessTruncatedNormal", "StringToHashBucket",     "StringToHashBucketFast"};
+// TensorFlow rewrites it before it places it.
+constexpr std::string_view kWithoutDevice = "AccumulateNV2";
+
+TEST(KernelCoverage, OpsHaveHostKernels) {
+  std::set<std::string_view> missing;
+  for (const std::string_view op : OpRegistry::Global().Names()) {
+    if (!KernelRegistry::Host().Has(op)) missing.insert(op);
+  }
+  EXPECT_EQ(missing, kWithoutKernel);
+}
+
+TEST(KernelCoverage, OpsHaveDevices) {
+  for (const std::string_view op : OpRegistry::Global().Names()) {
+    EXPECT_EQ(KernelTable::Global().Entries(op).empty(), op == kWithoutDevice) << op;
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::exec
