@@ -12,6 +12,7 @@ Reachability::Reachability(const Draft& draft) : Reachability(draft.commands.siz
 void Reachability::AddCommand() {
   successors_.AddList();
   mark_.push_back(0);
+  seen_.push_back(0);
 }
 
 void Reachability::MarkFrom(int command) {
@@ -20,14 +21,15 @@ void Reachability::MarkFrom(int command) {
 }
 
 bool Reachability::Reaches(int from, int to) {
-  Forget();
+  ++search_;
   stack_ = {from};
   bool found = false;
   for (size_t next = 0; next < stack_.size() && !found; ++next) {
     successors_.ForEach(stack_[next], [&](int successor) {
       found |= successor == to;
-      if (Marked(successor)) return;
-      mark_[static_cast<size_t>(successor)] = epoch_;
+      int& seen = seen_[static_cast<size_t>(successor)];
+      if (seen == search_) return;
+      seen = search_;
       stack_.push_back(successor);
     });
   }

@@ -11,11 +11,11 @@ namespace lanescope::compile {
 // and those that are added to it.
 class Reachability {
  public:
-  explicit Reachability(size_t count) : successors_(count), mark_(count, 0) {}
+  explicit Reachability(size_t count) : successors_(count), mark_(count, 0), seen_(count, 0) {}
   explicit Reachability(const Draft& draft);
   void AddEdge(int from, int to) { successors_.Add(from, to); }
   void AddCommand();
-  // Whether `to` depends on `from`. Looks at the nearest first: most of those asked for are near.
+  // Whether `to` depends on `from`. Looks at the nearest first: most of those asked for are near. Marks stay.
   bool Reaches(int from, int to);
   // Marks all that depends on the command, which itself is not marked, and forgets other marks.
   void MarkFrom(int command);
@@ -40,8 +40,10 @@ class Reachability {
  private:
   LinkedLists successors_;
   std::vector<int> mark_;
+  std::vector<int> seen_;  // by Reaches
   std::vector<int> stack_;
   int epoch_ = 0;
+  int search_ = 0;
 };
 
 }  // namespace lanescope::compile

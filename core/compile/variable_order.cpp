@@ -32,7 +32,7 @@ class VariableOrder {
     for (const auto& [variable, updates] : updates_) Chain(updates);
     for (const Access& access : accesses_) Put(access.command, access.variable, access.version);
     for (const VariableRead& read : draft_.reads) PutRead(read);
-    for (const VariableRead& read : draft_.reads) OrderUsers(read);
+    OrderReads();
   }
 
  private:
@@ -114,14 +114,40 @@ class VariableOrder {
     }
   }
 
-  void OrderUsers(const VariableRead& read) {
-    const int variable = draft_.value(read.value).variable;
-    if (!updates_.contains(variable)) return;
-    const int version = draft_.VersionAt(draft_.value(read.value).source.node, variable);
-    const int end = End(variable, version);
+  struct ReadVersion {
+    int variable;
+    int version;
+    const VariableRead* read;
+  };
+
+  // Variable by variable, last versions first: what depends on the end of a version then grows from read to
+  // read, so that everything is looked at once for each variable.
+  void OrderReads() {
+    std::vector<ReadVersion> reads;
+    for (const VariableRead& read : draft_.reads) {
+      const int variable = draft_.value(read.value).variable;
+      if (!updates_.contains(variable)) continue;
+      reads.push_back({variable, draft_.VersionAt(draft_.value(read.value).source.node, variable), &read});
+    }
+    std::stable_sort(reads.begin(), reads.end(), [](const ReadVersion& a, const ReadVersion& b) {
+      return a.variable != b.variable ? a.variable < b.variable : a.version > b.version;
+    });
+    int variable = -1, marked = -1;
+    for (const ReadVersion& next : reads) {
+      if (next.variable != variable) reach_.Forget();
+      variable = next.variable;
+      const int end = End(variable, next.version);
+      if (end >= 0 && end != marked) reach_.MarkMore(end, [](int) {});
+      marked = end;
+      OrderUsers(*next.read, variable, next.version, end);
+    }
+  }
+
+  // What depends on `end` is marked, and stays so: an edge that is added here starts at a command before
+  // `end`.
+  void OrderUsers(const VariableRead& read, int variable, int version, int end) {
     const std::vector<int>& users = users_.at(read.value);
     if (end >= 0) {
-      reach_.MarkFrom(end);
       // An update may read its own variable through the value.
       const bool outlived =
           std::any_of(users.begin(), users.end(), [&](int user) { return reach_.Marked(user); });

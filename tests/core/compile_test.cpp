@@ -184,6 +184,41 @@ TEST(Compile, SnapshotsAReadThatOutlivesAnUpdate) {
   EXPECT_EQ(snapshots, 1);
 }
 
+// Law: k reads between k updates of one variable are ordered by 3k - 2 edges: each use follows the update
+// before it, and each update the use and the update before it.
+TEST(Compile, OrdersReadsAndUpdatesByAFewEdges) {
+  constexpr int kRounds = 40;
+  GraphBuilder builder;
+  const Endpoint v =
+      builder.Op("VarHandleOp", "v").Attr("dtype", DataType::kFloat).Attr("shape", Shape{8}).Build();
+  const Endpoint one = builder.Const("one", Tensor::FromValues<float>(Shape{8}, std::vector<float>(8, 1.0f)));
+  std::vector<std::string> targets;
+  int updated = -1;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string number = std::to_string(i);
+    auto read = builder.Op("ReadVariableOp", "read" + number).Input(v).Attr("dtype", DataType::kFloat);
+    if (updated >= 0) read.ControlInput(updated);
+    const Endpoint value = read.Build();
+    builder.Op("Neg", "use" + number).Input(value).Build();
+    auto update = builder.Op("AssignAddVariableOp", "update" + number).Input(v).Input(one);
+    updated = update.Attr("dtype", DataType::kFloat).ControlInput(value.node).Build().node;
+    for (const char* op : {"use", "update"}) targets.push_back(op + number);
+  }
+  const Graph& graph = builder.graph();
+  const Schedule schedule =
+      CompileChecked(graph, RequestFor(graph, {}, targets), Everywhere(graph, Gpu(0)), TwoGpus());
+  EXPECT_EQ(schedule.commands.size(), 2u * kRounds);
+  EXPECT_EQ(schedule.successors.size(), 3u * kRounds - 2);
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string number = std::to_string(i), next = std::to_string(i + 1);
+    const int update = LaunchOf(graph, schedule, "update" + number);
+    EXPECT_TRUE(Precedes(schedule, LaunchOf(graph, schedule, "use" + number), update));
+    if (i + 1 == kRounds) break;
+    EXPECT_TRUE(Precedes(schedule, update, LaunchOf(graph, schedule, "use" + next)));
+    EXPECT_TRUE(Precedes(schedule, update, LaunchOf(graph, schedule, "update" + next)));
+  }
+}
+
 // Law: a chain of element-wise ops needs one buffer.
 TEST(Compile, ElementwiseChainRunsInPlace) {
   GraphBuilder builder;
