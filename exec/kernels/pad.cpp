@@ -1,5 +1,6 @@
 // Borders around a tensor: a constant, or its own elements mirrored.
 #include "exec/kernels/array_kernels.h"
+#include "exec/kernels/mirror_pad_grad.h"
 #include "exec/kernels/strided_copy.h"
 #include "exec/kernels/tensor_access.h"
 
@@ -126,12 +127,62 @@ class MirrorPadKernel : public Kernel {
   bool reflect_;
 };
 
+class MirrorPadGradKernel : public Kernel {
+ public:
+  explicit MirrorPadGradKernel(const Node& node) : reflect_(node.StringAttr("mode") == "REFLECT") {}
+
+  void Compute(KernelContext& context) override {
+    const MirrorPadGradMap map = PrepareMirrorPadGrad(context, reflect_);
+    const TensorRef& grad = context.input(0);
+    const TensorRef& out = context.output();
+    DispatchNumber("MirrorPadGrad", grad.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      constexpr int64_t kGrain = 1 << 12;
+      context.team().ParallelFor(out.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) out.as<T>()[i] = map.Sum(i, grad.as<const T>());
+      });
+    });
+  }
+
+ private:
+  bool reflect_;
+};
+
 }  // namespace
+
+MirrorPadGradMap PrepareMirrorPadGrad(KernelContext& context, bool reflect) {
+  const TensorRef& grad = context.input(0);
+  const std::vector<Border> borders = ReadBorders(grad, context.input(1));
+  const auto strides = StridesOf(grad.shape);
+  MirrorPadGradMap map;
+  map.rank = grad.shape.rank();
+  map.skip = reflect ? 1 : 0;
+  Shape shape;
+  for (int d = 0; d < map.rank; ++d) {
+    const auto& [before, after] = borders[static_cast<size_t>(d)];
+    const int64_t size = grad.shape[d] - before - after;
+    if (size < 0) {
+      Throw(Code::kInvalidArgument,
+            "Total paddings must be less than the input dimension size: {} was not less than {}",
+            before + after, grad.shape[d]);
+    }
+    if (std::max(before, after) > std::max<int64_t>(0, size - map.skip)) {
+      Throw(Code::kInvalidArgument, "paddings must be {} the output dimension size: {}, {} {} {}",
+            reflect ? "less than" : "no greater than", before, after,
+            reflect ? "not less than" : "greater than", size);
+    }
+    map.axes[d] = {size, before, after, strides[static_cast<size_t>(d)]};
+    shape.Append(size);
+  }
+  ShapeOutput(context, 0, shape);
+  return map;
+}
 
 void RegisterPadKernels(KernelRegistry& registry) {
   registry.Register("Pad", MakeFunctionKernel<ComputePad>);
   registry.Register("PadV2", MakeFunctionKernel<ComputePad>);
   registry.Register("MirrorPad", MakeKernel<MirrorPadKernel>);
+  registry.Register("MirrorPadGrad", MakeKernel<MirrorPadGradKernel>);
 }
 
 }  // namespace lanescope::exec

@@ -7,6 +7,7 @@
 #include "exec/cuda/kernels/copy_map.h"
 #include "exec/cuda/kernels/index_reader.h"
 #include "exec/cuda/kernels/pad_map.h"
+#include "exec/kernels/mirror_pad_grad.h"
 
 namespace lanescope::exec::cuda {
 
@@ -50,6 +51,10 @@ void RunDiagPart(Launch& launch, int64_t element_bytes, int64_t n, void* to, con
 // main one, zeros elsewhere.
 void RunBand(Launch& launch, int64_t element_bytes, int64_t elements, int64_t rows, int64_t columns,
              int64_t lower, int64_t upper, void* to, const void* from);
+
+// T: float or double.
+template <typename T>
+void RunMirrorPadGrad(Launch& launch, const MirrorPadGradMap& map, int64_t elements, T* to, const T* padded);
 
 // to[i] = start + i * delta.
 template <typename T>

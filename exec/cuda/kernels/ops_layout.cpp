@@ -258,6 +258,22 @@ class PadKernel final : public Kernel {
   PadMode mode_ = PadMode::kConstant;
 };
 
+class MirrorPadGradKernel final : public Kernel {
+ public:
+  explicit MirrorPadGradKernel(const Node& node) : reflect_(node.StringAttr("mode") == "REFLECT") {}
+
+  void Compute(KernelContext& context) override {
+    const MirrorPadGradMap map = PrepareMirrorPadGrad(context, reflect_);
+    const TensorRef& out = context.output();
+    DispatchReal("MirrorPadGrad on a GPU", out.dtype, [&]<typename T>(T) {
+      RunMirrorPadGrad<T>(LaunchOf(context), map, out.NumElements(), out.as<T>(), context.input(0).as<T>());
+    });
+  }
+
+ private:
+  bool reflect_;
+};
+
 // Of real numbers: they are their own conjugates.
 std::unique_ptr<Kernel> MakeConjugateTranspose(const Node& node) {
   const DataType dtype = node.TypeAttr("T");
@@ -269,6 +285,7 @@ std::unique_ptr<Kernel> MakeConjugateTranspose(const Node& node) {
 
 void RegisterLayoutOps(KernelRegistry& registry) {
   registry.Register("Transpose", MakeFunctionKernel<Transpose>);
+  registry.Register("MirrorPadGrad", MakeKernel<MirrorPadGradKernel>);
   registry.Register("ConjugateTranspose", MakeConjugateTranspose);
   registry.Register("Tile", MakeFunctionKernel<Tile>);
   registry.Register("BroadcastTo", MakeFunctionKernel<BroadcastTo>);

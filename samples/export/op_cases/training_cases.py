@@ -189,7 +189,22 @@ def _scatter_nd(family, op, label, indices, shape):
   family.graph(f'{op}/{label}', build, [({'updates': updates}, ['read:0'], [])])
 
 
+def mirror_gradients(family):
+  for mode, cases in (('REFLECT', (([9], [[2, 3]]), ([5, 6], [[1, 1], [0, 2]]), ([3, 4, 9], [[0, 0], [1, 0], [2, 2]]),
+                                   ([3], [[1, 0]]))),
+                      ('SYMMETRIC', (([7], [[2, 2]]), ([6, 6], [[2, 2], [2, 2]]), ([2, 5], [[1, 0], [1, 2]]),
+                                     ([3, 2], [[1, 1], [0, 0]])))):
+    for shape, paddings in cases:
+      for dtype in ('float32', 'float64'):
+        family.op(f'MirrorPadGrad/{mode}_{dtype}_{shape}',
+                  'MirrorPadGrad',
+                  input=random_array(mode, shape, dtype),
+                  paddings=Constant(paddings),
+                  mode=mode)
+
+
 FAMILIES = {
+    'mirror_gradients': mirror_gradients,
     'sets_and_coordinates': sets_and_coordinates,
     'batch_norm': batch_norm,
     'special_math': special_math,
