@@ -50,7 +50,9 @@ TEST(GpuOps, Layout) {
                                       {Shape{2, 3, 4, 8}, {0, 3, 1, 2}},
                                       {Shape{4, 6, 8}, {1, 0, 2}},
                                       {Shape{0, 3}, {1, 0}}}) {
-      CheckOp(Case("Transpose", With(t, {{"Tperm", AttrValue(kInt32)}}), {Random(t, shape), Ints(perm)}));
+      for (const char* op : {"Transpose", "ConjugateTranspose"}) {
+        CheckOp(Case(op, With(t, {{"Tperm", AttrValue(kInt32)}}), {Random(t, shape), Ints(perm)}));
+      }
     }
     CheckOp(
         Case("Tile", With(t, {{"Tmultiples", AttrValue(kInt32)}}), {Random(t, Shape{3, 4}), Ints({2, 3})}));
@@ -99,6 +101,22 @@ TEST(GpuOps, Layout) {
   for (const char* mode : {"REFLECT", "SYMMETRIC"}) {
     CheckOp(Case("MirrorPad", With(kFloat, {{"Tpaddings", AttrValue(kInt32)}, {"mode", StringAttr(mode)}}),
                  {Random(kFloat, Shape{4, 5}), pads}));
+  }
+  Tensor borders(kInt32, Shape{3, 2});
+  const int32_t sizes[] = {1, 2, 0, 5, 3, 0};
+  std::copy(std::begin(sizes), std::end(sizes), borders.data<int32_t>());
+  for (const char* mode : {"REFLECT", "SYMMETRIC"}) {
+    for (const DataType t : {kFloat, kDouble}) {
+      CheckOp(Case("MirrorPadGrad", With(t, {{"Tpaddings", AttrValue(kInt32)}, {"mode", StringAttr(mode)}}),
+                   {Random(t, Shape{9, 40, 12}), borders}));
+    }
+  }
+  for (const Shape& shape : {Shape{3, 3}, Shape{2, 40, 7}, Shape{0, 3, 3}, Shape{5, 0}}) {
+    for (const auto& [lower, upper] : {std::pair{0, 0}, {-1, 0}, {0, -1}, {1, 0}}) {
+      if (lower > shape[shape.rank() - 2]) continue;
+      CheckOp(Case("MatrixBandPart", With(kFloat, {{"Tindex", AttrValue(kInt32)}}),
+                   {Random(kFloat, shape), Number(lower), Number(upper)}));
+    }
   }
 }
 
@@ -176,6 +194,18 @@ TEST(GpuOps, Segments) {
     for (const char* op : {"SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"}) {
       CheckOp(Case(op, With(kFloat, {{"Tidx", AttrValue(kInt64)}, {"Tsegmentids", AttrValue(kInt32)}}),
                    {Random(kFloat, Shape{20, inner}), IndicesBelow(20, Shape{rows}, 4), Ints(sorted)}),
+              1e-4);
+      CheckOp(Case(std::string(op) + "WithNumSegments",
+                   With(kFloat, {{"Tidx", AttrValue(kInt64)},
+                                 {"Tsegmentids", AttrValue(kInt32)},
+                                 {"Tnumsegments", AttrValue(kInt32)}}),
+                   {Random(kFloat, Shape{20, inner}), IndicesBelow(20, Shape{rows}, 4), Ints(sorted),
+                    Number(segments + 3)}),
+              1e-4);
+      CheckOp(Case(std::string(op) + "Grad",
+                   With(kFloat, {{"Tidx", AttrValue(kInt64)}, {"Tsegmentids", AttrValue(kInt32)}}),
+                   {Random(kFloat, Shape{segments, inner}), IndicesBelow(20, Shape{rows}, 4), Ints(sorted),
+                    Number(20)}),
               1e-4);
     }
   }

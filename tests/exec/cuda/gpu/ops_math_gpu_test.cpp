@@ -18,9 +18,13 @@ TEST(GpuOps, Unary) {
     for (const Shape& shape : kShapes) CheckOp(Case(op, With(kFloat), {Random(kFloat, shape)}));
     CheckOp(Case(op, With(kDouble), {Random(kDouble, Shape{1001})}), 1e-12);
   }
-  for (const char* op : {"Sqrt", "Rsqrt", "Reciprocal", "Inv", "Log", "Log1p", "Lgamma"}) {
+  for (const char* op : {"Sqrt", "Rsqrt", "Reciprocal", "Inv", "Log", "Log1p", "Lgamma", "Digamma"}) {
     CheckOp(Case(op, With(kFloat), {Random(kFloat, Shape{777}, 2, 0.1, 9)}), 3e-5);
     CheckOp(Case(op, With(kDouble), {Random(kDouble, Shape{777}, 2, 0.1, 9)}), 1e-12);
+  }
+  for (const char* op : {"Erfinv", "Ndtri"}) {
+    CheckOp(Case(op, With(kFloat), {Random(kFloat, Shape{777}, 3, 0.01, 0.99)}), 3e-5);
+    CheckOp(Case(op, With(kDouble), {Random(kDouble, Shape{777}, 3, 0.01, 0.99)}), 1e-12);
   }
   for (const char* op : {"Asin", "Acos", "Atanh", "Tan"}) {
     CheckOp(Case(op, With(kFloat), {Random(kFloat, Shape{777}, 3, -0.9, 0.9)}));
@@ -57,7 +61,7 @@ TEST(GpuOps, Binary) {
                  {Random(kDouble, Shape{100}, 1, 1, 2), Random(kDouble, Shape{100}, 2, 2.5, 3)}),
             1e-12);
   }
-  for (const char* op : {"Pow", "Xlogy"}) {
+  for (const char* op : {"Pow", "Xlogy", "Xlog1py"}) {
     CheckOp(Case(op, With(kFloat),
                  {Random(kFloat, Shape{500}, 1, 0.1, 3), Random(kFloat, Shape{500}, 2, 0.5, 2)}));
   }

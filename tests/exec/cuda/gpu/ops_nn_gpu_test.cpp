@@ -120,5 +120,29 @@ TEST(GpuOps, Layers) {
                {Random(kFloat, Shape{6, 5}), Random(kFloat, Shape{1, 5}, 2, 0, 1)}));
 }
 
+TEST(GpuOps, BatchNormalisation) {
+  LANESCOPE_NEEDS_GPU();
+  for (const char* format : {"NHWC", "NCHW"}) {
+    for (const Shape& shape :
+         {Shape{2, 3, 5, 7}, Shape{1, 1, 1, 1}, Shape{0, 2, 3, 4}, Shape{3, 40, 9, 33}}) {
+      const int64_t channels = shape[std::string(format) == "NHWC" ? 3 : 1];
+      const auto vector = [&](uint32_t seed) { return Random(kFloat, Shape{channels}, seed, 0.5, 2); };
+      for (const bool training : {true, false}) {
+        const AttrMap attrs = {{"U", AttrValue(kFloat)},
+                               {"is_training", AttrValue(training)},
+                               {"exponential_avg_factor", AttrValue(0.25f)},
+                               {"data_format", StringAttr(format)}};
+        CheckOp(Case("FusedBatchNormV3", With(kFloat, attrs),
+                     {Random(kFloat, shape), vector(2), vector(3), vector(4), vector(5)}),
+                1e-4, false);
+        CheckOp(Case("FusedBatchNormGradV3", With(kFloat, attrs),
+                     {Random(kFloat, shape), Random(kFloat, shape, 2), vector(3), vector(4), vector(5),
+                      Tensor(kFloat, Shape{0})}),
+                1e-3, false);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lanescope::exec::testing

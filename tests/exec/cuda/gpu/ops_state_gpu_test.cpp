@@ -27,6 +27,19 @@ TEST(GpuOps, VariablesAndScatters) {
                  {variable, IndicesBelow(40, Shape{9}, 2, kInt32), Tensor::Scalar(1.5f)}, {0}));
   }
   const AttrMap nd = {{"Tindices", AttrValue(kInt32)}};
+  for (const char* op : {"ScatterNdUpdate", "ScatterNdAdd", "ScatterNdSub"}) {
+    CheckOp(Case(op, With(kFloat, nd),
+                 {variable, IndicesBelow(40, Shape{9, 1}, 2, kInt32), Random(kFloat, Shape{9, 5}, 3)}, {0}));
+  }
+  for (const DataType t : {kFloat, kInt64}) {
+    CheckOp(Case("SparseToDense", With(t, nd),
+                 {Ints({1, 3, 8}), Ints({9}), Random(t, Shape{3}, 1), Random(t, Shape{}, 2)}));
+    CheckOp(Case("SparseToDense", With(t, nd),
+                 {Ints({4}), Ints({9}), Random(t, Shape{}, 1), Random(t, Shape{}, 2)}));
+  }
+  CheckOp(
+      Case("Bitcast", {{"T", AttrValue(kFloat)}, {"type", AttrValue(kInt32)}}, {Random(kFloat, Shape{3, 5})}),
+      1e-5, false);
   CheckOp(Case("ScatterNd", With(kFloat, nd),
                {IndicesBelow(6, Shape{90, 1}, 2, kInt32), Random(kFloat, Shape{90, 4}), Ints({6, 4})}));
 }
@@ -59,6 +72,26 @@ TEST(GpuOps, Optimizers) {
       CheckOp(Case("ApplyAdadelta", With(t),
                    {at(1), at(2), at(3), scalar(0.1), scalar(0.9), scalar(0.01), at(4)}, {0, 1, 2}),
               tolerance);
+      // A mean whose square is less than the mean of the squares.
+      const auto low = [&](uint32_t seed) { return Random(t, shape, seed, -0.2, 0.2); };
+      CheckOp(
+          Case("ApplyCenteredRMSProp", With(t),
+               {at(1), low(2), at(3), low(4), scalar(0.1), scalar(0.9), scalar(0.8), scalar(0.01), low(5)},
+               {0, 1, 2, 3}),
+          tolerance * 10);
+      CheckOp(Case("ApplyProximalAdagrad", With(t),
+                   {low(1), at(2), scalar(0.1), scalar(0.5), scalar(0.25), low(3)}, {0, 1}),
+              tolerance);
+      for (const bool scaled : {false, true}) {
+        const AttrMap more = {{"multiply_linear_by_lr", AttrValue(scaled)}};
+        for (const double power : {-0.5, -0.75}) {
+          CheckOp(Case("ApplyFtrlV2", With(t, more),
+                       {low(1), at(2), low(3), at(4), scalar(0.1), scalar(0.5), scalar(0.25), scalar(0.125),
+                        scalar(power)},
+                       {0, 1, 2}),
+                  tolerance * 100);
+        }
+      }
     }
     const Tensor rows = IndicesBelow(9, Shape{70}, 5, kInt32);
     CheckOp(Case("SparseApplyAdagrad", With(t, {{"Tindices", AttrValue(kInt32)}}),
@@ -66,6 +99,13 @@ TEST(GpuOps, Optimizers) {
                   Random(t, Shape{70, 4}, 4), rows},
                  {0, 1}),
             tolerance * 10);
+    CheckOp(Case("SparseApplyFtrl", With(t, {{"Tindices", AttrValue(kInt32)}}),
+                 {Random(t, Shape{9, 4}, 1), Random(t, Shape{9, 4}, 2, 1, 2), Random(t, Shape{9, 4}, 3),
+                  Random(t, Shape{70, 4}, 4), rows, Random(t, Shape{}, 5, 0.1, 0.2),
+                  Random(t, Shape{}, 6, 0.5, 1), Random(t, Shape{}, 7, 0.5, 1),
+                  Random(t, Shape{}, 8, -0.9, -0.6)},
+                 {0, 1, 2}),
+            tolerance * 100);
   }
 }
 
