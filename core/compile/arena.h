@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -52,7 +53,7 @@ class Arena {
   void MarkHeld(int number);
 
   const HappensBefore* order_;
-  std::vector<Block> blocks_;  // by number; one that another has absorbed stays unused
+  std::deque<Block> blocks_;  // by number; one that another has absorbed stays unused
   std::vector<Place> users_;
   FreeRanges free_;
   int last_ = -1;  // the block that ends at end_

@@ -44,7 +44,6 @@ class Planner {
  private:
   // A planned value that is no alias, at the current point of the command order.
   struct Root {
-    int uses_left = 0;
     int device = -1;
     int buffer = -1;  // -1: not written yet
     int block = -1;   // of the device's arena; -1 for strings
@@ -101,11 +100,13 @@ class Planner {
       touched_.EndRow();
     }
     users_ = Transpose(touched_, draft_.values.size());
-    roots_.resize(draft_.values.size());
-    for (size_t v = 0; v < users_.size(); ++v) roots_[v].uses_left = static_cast<int>(users_[v].size());
+    uses_left_.reserve(users_.size());
+    for (size_t v = 0; v < users_.size(); ++v) uses_left_.push_back(static_cast<int>(users_[v].size()));
     // What is fetched is read after the step: one use that never comes.
-    for (const int fetch : draft_.fetches) ++RootOf(draft_.Root(fetch)).uses_left;
+    for (const int fetch : draft_.fetches) ++UsesLeft(draft_.Root(fetch));
+    roots_.resize(draft_.values.size());
   }
+  int& UsesLeft(int value) { return uses_left_[static_cast<size_t>(value)]; }
   Root& RootOf(int value) { return roots_[static_cast<size_t>(value)]; }
 
   void AllocateOutputs(int number) {
@@ -138,9 +139,9 @@ class Planner {
     if (def == nullptr || !def->in_place || draft_.Outputs(command)[0] != output) return nullptr;
     const Value& value = draft_.value(output);
     for (const int input : draft_.Inputs(command)) {
-      if (PlannedRoot(input) < 0) continue;
+      if (PlannedRoot(input) < 0 || UsesLeft(PlannedRoot(input)) != 1) continue;
       Root& root = RootOf(PlannedRoot(input));
-      if (root.uses_left != 1 || root.device != value.device || root.buffer < 0) continue;
+      if (root.device != value.device || root.buffer < 0) continue;
       const auto users = users_[PlannedRoot(input)];
       const bool alone = std::all_of(users.begin(), users.end(),
                                      [&](int user) { return user == number || order_.Before(user, number); });
@@ -154,8 +155,8 @@ class Planner {
   // Frees what the command was the last one to use.
   void Release(int number) {
     for (const int id : touched_[number]) {
+      if (--UsesLeft(id) > 0) continue;
       Root& root = RootOf(id);
-      if (--root.uses_left > 0) continue;
       root.live = false;
       // A buffer that was taken over lives on as the output's.
       if (root.taken_over || root.block < 0) continue;
@@ -237,7 +238,8 @@ class Planner {
   std::vector<int> planned_root_;  // by value: its root if that is planned, else -1
   Rows touched_;                   // by command: the planned roots that it reads or writes, ascending
   Rows users_;                     // by planned root: the commands that touch it, ascending
-  std::vector<Root> roots_;        // by value
+  std::vector<int> uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
+  std::vector<Root> roots_;     // by value
   // Of the current value, kept for their memory: its last users, and their places.
   std::vector<int> last_;
   std::vector<HappensBefore::Place> last_places_;
