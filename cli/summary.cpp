@@ -19,22 +19,20 @@ struct Options {
 
 // Without --run: every run of the file, or for JSON the last one.
 void Run(const Options& options) {
-  std::vector<TraceRunInfo> runs;
-  {
-    TraceReader reader(options.trace);
-    runs = options.run > 0 ? std::vector<TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
-  }
+  TraceReader reader(options.trace);
+  const std::vector<TraceRunInfo> runs =
+      options.run > 0 ? std::vector<TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
   if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", options.trace);
   SummaryOptions what;
   what.step = options.step;
   what.ranges = options.by == "nvtx";
   what.operations = options.format == "nsys";
   if (options.as_json) {
-    fmt::print("{}\n", SummaryJson(Summarize(options.trace, runs.back().id, what)));
+    fmt::print("{}\n", SummaryJson(Summarize(reader, runs.back().id, what)));
     return;
   }
   for (const TraceRunInfo& run : runs) {
-    const Summary summary = Summarize(options.trace, run.id, what);
+    const Summary summary = Summarize(reader, run.id, what);
     fmt::print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
                run.strategy.empty() ? "" : " " + run.strategy,
                run.simulated  ? ", simulated"

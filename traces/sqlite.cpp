@@ -103,17 +103,44 @@ bool Database::HasTable(std::string_view table) {
   return statement.Step();
 }
 
-bool Database::HasColumn(std::string_view table, std::string_view column) {
-  Statement statement(*this, "SELECT 1 FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE LIMIT 1");
+std::vector<std::string> Database::Columns(std::string_view table) {
+  Statement statement(*this, "SELECT name FROM pragma_table_info(?)");
   statement.BindText(1, table);
-  statement.BindText(2, column);
-  return statement.Step();
+  std::vector<std::string> columns;
+  while (statement.Step()) columns.emplace_back(statement.Text(0));
+  return columns;
 }
+
+bool Database::HasColumn(std::string_view table, std::string_view column) {
+  return HasName(Columns(table), column);
+}
+
+bool Database::InTransaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
 void Database::Fail(int result, std::string_view doing) const {
   std::string why = handle() != nullptr ? sqlite3_errmsg(handle()) : sqlite3_errstr(result);
   std::replace(why.begin(), why.end(), '\n', ' ');
   Throw(CodeOf(result), "cannot {} {}: {}{}", doing, path_, why, AdviceOf(result));
+}
+
+Snapshot::Snapshot(Database& database) : database_(database.InTransaction() ? nullptr : &database) {
+  if (database_ != nullptr) database_->Execute("BEGIN");
+}
+
+Snapshot::~Snapshot() {
+  if (database_ == nullptr) return;
+  try {
+    database_->Execute("ROLLBACK");
+  } catch (const Error&) {
+    // A transaction that only reads has nothing to lose.
+  }
+}
+
+bool HasName(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::any_of(names, [&](const std::string& each) {
+    return each.size() == name.size() &&
+           sqlite3_strnicmp(each.data(), name.data(), static_cast<int>(name.size())) == 0;
+  });
 }
 
 void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }

@@ -1,12 +1,13 @@
-// SQLite with exceptions: a connection and a prepared statement that close themselves, and typed access that
-// trusts no file. Private to traces/. Thread-compatible: a connection and its statements belong to one thread
-// at a time.
+// SQLite with exceptions: a connection, a snapshot and a prepared statement that close themselves, and typed
+// access that trusts no file. Private to traces/. Thread-compatible: a connection and its statements belong
+// to one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -26,7 +27,10 @@ class Database {
   int64_t QueryInteger(const std::string& sql);
   // An ordinary table (no view, no virtual table), so that reading it computes nothing.
   bool HasTable(std::string_view table);
+  // The columns that hold data: none that is generated or hidden.
+  std::vector<std::string> Columns(std::string_view table);
   bool HasColumn(std::string_view table, std::string_view column);
+  bool InTransaction() const;
   // Throws the Error that stands for an SQLite result code; `doing` completes "cannot ...".
   [[noreturn]] void Fail(int result, std::string_view doing) const;
 
@@ -37,6 +41,22 @@ class Database {
   std::string path_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
+
+// While it lives, all statements see the same state of a file that may be growing, and the file is locked
+// once instead of by each of them. Inside another transaction it does nothing.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database);
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Database* database_;  // null inside another transaction
+};
+
+// Names of columns are the same whatever their case.
+bool HasName(const std::vector<std::string>& names, std::string_view name);
 
 class Statement {
  public:

@@ -355,9 +355,9 @@ Summary SummarizeStreaming(const Context& context) {
 
 }  // namespace
 
-Summary Summarize(const std::string& path, int run, const SummaryOptions& options) {
-  TraceReader reader(path);
-  Database database(path, OpenMode::kReadOnly);
+Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
+  Database& database = reader.database();
+  const Snapshot snapshot(database);
   Context context{reader, database, run, reader.RunInfoOf(run), reader.Devices(run), false};
   // Ops by type in our runs; foreign kernels by their full names, as nvprof shows them.
   context.full_names = !reader.is_ours();
@@ -366,6 +366,11 @@ Summary Summarize(const std::string& path, int run, const SummaryOptions& option
   Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context);
   FillCapture(context, &summary);
   return summary;
+}
+
+Summary Summarize(const std::string& path, int run, const SummaryOptions& options) {
+  TraceReader reader(path);
+  return Summarize(reader, run, options);
 }
 
 }  // namespace lanescope

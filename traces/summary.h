@@ -13,6 +13,8 @@
 
 namespace lanescope {
 
+class TraceReader;
+
 struct SummaryRow {
   std::string name;
   std::string type;         // "kernel", "graph" (a whole CUDA graph), "memcpy", "memset", "api"
@@ -98,6 +100,7 @@ struct Summary {
 // Without options that need it, one pass over each activity table, without loading it. Throws as TraceReader
 // does, NotFound for a step that the run does not have, FailedPrecondition where a trace has no steps at all
 // or no NVTX ranges.
+Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options = {});
 Summary Summarize(const std::string& path, int run, const SummaryOptions& options = {});
 
 // nvprof's tables. `nsys`: those of Nsight Systems in their place.

@@ -7,10 +7,11 @@
 namespace lanescope {
 
 std::string ColumnList(Database& database, std::string_view table, std::span<const ScanColumn> columns) {
+  const std::vector<std::string> known = database.Columns(table);
   std::string list;
   for (const ScanColumn& column : columns) {
     if (!list.empty()) list += ", ";
-    if (database.HasColumn(table, column.name)) {
+    if (HasName(known, column.name)) {
       list += fmt::format("\"{}\"", column.name);
     } else if (column.required) {
       Throw(Code::kDataLoss, "{}: table {} has no column {}; the file is damaged or no trace",

@@ -148,24 +148,6 @@ int64_t LastTimeOf(const TraceRun& run) {
   return last;
 }
 
-// All statements of one read see the same state of a file that is being written.
-class Snapshot {
- public:
-  explicit Snapshot(Database& database) : database_(database) { database_.Execute("BEGIN"); }
-  ~Snapshot() {
-    try {
-      database_.Execute("ROLLBACK");
-    } catch (const Error&) {
-      // A read-only transaction has nothing to lose.
-    }
-  }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-
- private:
-  Database& database_;
-};
-
 }  // namespace
 
 class TraceReader::Impl {
@@ -224,6 +206,7 @@ TraceReader::~TraceReader() = default;
 TraceReader::TraceReader(TraceReader&&) noexcept = default;
 
 bool TraceReader::is_ours() const { return impl_->ours; }
+Database& TraceReader::database() { return impl_->database; }
 
 std::vector<TraceRunInfo> TraceReader::Runs() {
   if (!impl_->ours) return {TraceRunInfo{}};

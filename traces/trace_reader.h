@@ -10,6 +10,8 @@
 
 namespace lanescope {
 
+class Database;
+
 // Stands for the host where a trace gives it no device number.
 inline constexpr int kHostDevice = -1;
 // The other end of a peer copy whose record does not name it.
@@ -187,6 +189,8 @@ class TraceReader {
   // The same without launches, copies, memory sets and the devices of another tool's trace that only these
   // name: SliceReader reads them faster.
   TraceRun ReadOutline(int run);
+  // For what reads the tables on its own; of use inside traces/ only.
+  Database& database();
 
  private:
   class Impl;
