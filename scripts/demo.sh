@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # From a bare machine to the main job in one command: packages, release build, then placements of a training step measured,
-# predicted and compared.
+# predicted and compared. Takes no arguments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ $# -gt 0 ]]; then
+  echo "usage: scripts/demo.sh   installs packages, builds, compares placements of DeepCoNN; writes build/demo" >&2
+  [[ $1 == --help || $1 == -h ]] && exit 0
+  exit 2
+fi
 
 graphs=samples/graphs
 # The automatic strategies on the plain graph, and the two programs that carry their own device scopes.

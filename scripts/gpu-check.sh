@@ -15,6 +15,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
+if [[ ${1:-} == -* ]]; then
+  echo "usage: scripts/gpu-check.sh [OUTPUT]   the head of the script says what it reads from the environment" >&2
+  [[ $1 == --help || $1 == -h ]] && exit 0
+  exit 2
+fi
 output=${1:-build/gpu-check}
 build=${LANESCOPE_BUILD:-build/gpu}
 skip=" ${SKIP:-} "

@@ -70,14 +70,16 @@ run_sanitized() {
     ctest --preset tsan --parallel "$jobs" --tests-regex "$threaded_tests" --exclude-regex "$slow_threaded_tests"
 }
 
-mkdir -p build
-phase "packages" ./scripts/install-packages.sh
 case ${1:-} in
-  "") run_release ;;
-  --sanitize) run_sanitized ;;
+  "") run=run_release ;;
+  --sanitize) run=run_sanitized ;;
   *)
     echo "usage: scripts/test.sh [--sanitize]" >&2
+    [[ $1 == --help || $1 == -h ]] && exit 0
     exit 2
     ;;
 esac
+mkdir -p build
+phase "packages" ./scripts/install-packages.sh
+$run
 printf '%s\n' "== time" "${timings[@]}"
