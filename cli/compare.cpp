@@ -21,8 +21,11 @@ void Run(const CompareOptions& options) {
   } else {
     PrintComparison(comparison);
     if (!options.sweep.empty() && comparison.sweep.has_value()) PrintSweep(*comparison.sweep);
-    if (!options.plot.empty() && comparison.sweep.has_value()) fmt::print("plot: {}\n", options.plot);
     fmt::print("\n{}\n", comparison.verdict);
+  }
+  if (!options.plot.empty() && comparison.sweep.has_value()) {
+    WritePlot(options.plot, *comparison.sweep, "Step time by link bandwidth");
+    if (!options.as_json) fmt::print("plot: {}\n", options.plot);
   }
   const bool all_failed = std::all_of(comparison.rows.begin(), comparison.rows.end(),
                                       [](const ComparisonRow& row) { return row.failed.has_value(); });

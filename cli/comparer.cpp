@@ -8,7 +8,6 @@
 #include "cli/link_slowdown.h"
 #include "cli/report.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "sims/replay.h"
 
 namespace lanescope::cli {
@@ -231,8 +230,6 @@ void Comparer::SweepLinks() {
   PredictionSettings settings = settings_;
   settings.draws = 0;
   comparison_.sweep = RunSweep(comparison_.machine, costs(), settings, candidates, range);
-  if (!options_.plot.empty())
-    WriteFile(options_.plot, SweepSvg(*comparison_.sweep, "Step time by link bandwidth"));
 }
 
 }  // namespace lanescope::cli

@@ -83,7 +83,9 @@ nlohmann::json ComparisonJson(const Comparison& comparison);
 
 // The bandwidths at which rows cross and what binds them at an infinitely fast link.
 void PrintSweep(const Sweep& sweep);
-std::string SweepSvg(const Sweep& sweep, const std::string& title);
+// Writes the sweep as FILE.svg. After everything else is printed: a disk that is full takes nothing else
+// away.
+void WritePlot(const std::string& file, const Sweep& sweep, const std::string& title);
 // Why a sweep cannot be drawn in this file; empty: it can.
 std::string CheckPlotPath(const std::string& path);
 // {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.

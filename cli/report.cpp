@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "sims/device_speed.h"
 
 namespace lanescope::cli {
 
@@ -130,7 +131,7 @@ void ChangeLink(std::string_view key, std::string_view value, bool between_gpus,
   }
 }
 
-void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* device) {
+void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* device, double* speed) {
   if (key == "memory") {
     device->memory_bytes = ParseBytes(value);
     if (device->memory_bytes <= 0)
@@ -138,16 +139,14 @@ void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* devi
   } else if (key == "workers") {
     device->workers = ParseWorkers(value);
   } else {
-    const double factor = ParseFactor(value);
-    for (auto& [dtype, rate] : device->peak_flops) rate *= factor;
-    device->memory_bandwidth *= factor;
-    device->launch_ns = static_cast<int64_t>(static_cast<double>(device->launch_ns) / factor);
+    *speed = ParseFactor(value);
+    RequireSpeed(*speed);
   }
 }
 
 }  // namespace
 
-void ApplyMachineChange(std::string_view change, Machine* machine) {
+void ApplyMachineChange(std::string_view change, Machine* machine, std::vector<double>* speed) {
   const size_t equals = change.find('=');
   const size_t dot = change.substr(0, equals).rfind('.');
   if (equals != std::string_view::npos && dot != std::string_view::npos) {
@@ -159,7 +158,8 @@ void ApplyMachineChange(std::string_view change, Machine* machine) {
     if (key == "memory" || key == "workers" || key == "speed") {
       const int device = machine->FindDevice(what);
       if (device < 0) Throw(Code::kNotFound, "--set '{}': the machine has no device '{}'", change, what);
-      return ChangeDevice(key, value, &machine->devices[static_cast<size_t>(device)]);
+      const auto d = static_cast<size_t>(device);
+      return ChangeDevice(key, value, &machine->devices[d], &(*speed)[d]);
     }
   }
   Throw(Code::kInvalidArgument,

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/machine.h"
 #include "core/schedule.h"
@@ -26,8 +27,9 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
                      const Schedule& schedule, const Prediction& prediction, std::string_view origin);
 
 // "link.bandwidth=10GB/s" (links between GPUs), "host_link.bandwidth=..", "link.latency=5us",
-// "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". Throws InvalidArgument listing what can be set.
-void ApplyMachineChange(std::string_view change, Machine* machine);
+// "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". A speed goes to `speed`, which is by device.
+// Throws InvalidArgument listing what can be set.
+void ApplyMachineChange(std::string_view change, Machine* machine, std::vector<double>* speed);
 inline constexpr std::string_view kSweepKey = "link.bandwidth=";
 // Checks of options before anything runs: empty where the text has the right form, else what is wrong.
 std::string CheckMachineChange(const std::string& change);

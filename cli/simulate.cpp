@@ -10,9 +10,9 @@
 #include "cli/report.h"
 #include "cli/workload.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/recorder.h"
 #include "sims/cost_model.h"
+#include "sims/device_speed.h"
 
 namespace lanescope::cli {
 namespace {
@@ -30,24 +30,26 @@ struct Options {
 };
 
 struct Model {
-  std::unique_ptr<CostModel> costs;
-  const CostTable* table = nullptr;  // of `costs`; null: uncalibrated
+  std::unique_ptr<CostModel> measured;
+  std::unique_ptr<CostModel> costs;  // `measured` at the devices' speeds
+  const CostTable* table = nullptr;  // of `measured`; null: uncalibrated
   PredictionSettings settings;
   std::string origin;  // "calibrated on ..." or "uncalibrated"
 };
 
-Model LoadModel(const std::string& file) {
+Model LoadModel(const std::string& file, const Machine& machine, const std::vector<double>& speed) {
   Model model;
   if (file.empty()) {
-    model.costs = std::make_unique<RooflineCost>();
+    model.measured = std::make_unique<RooflineCost>();
     model.origin = "uncalibrated";
-    return model;
+  } else {
+    auto calibrated = std::make_unique<CalibratedCost>(ReadCostTable(file));
+    model.table = &calibrated->table();
+    model.settings = SettingsOf(*calibrated);
+    model.origin = "calibrated on " + calibrated->table().calibrated_on;
+    model.measured = std::move(calibrated);
   }
-  auto costs = std::make_unique<CalibratedCost>(ReadCostTable(file));
-  model.table = &costs->table();
-  model.settings = SettingsOf(*costs);
-  model.origin = "calibrated on " + costs->table().calibrated_on;
-  model.costs = std::move(costs);
+  model.costs = std::make_unique<CostAtSpeed>(*model.measured, machine, speed);
   return model;
 }
 
@@ -110,18 +112,16 @@ Sweep SweepCandidates(const Options& options, const Machine& machine, const Mode
   }
   PredictionSettings settings = model.settings;
   settings.draws = 0;
-  Sweep sweep = RunSweep(machine, *model.costs, settings, rows, ParseSweep(options.sweep, machine));
-  const std::string& graph = candidates.placed.front().workload->name();
-  if (!options.plot.empty())
-    WriteFile(options.plot, SweepSvg(sweep, fmt::format("Step time of {} by link bandwidth", graph)));
-  return sweep;
+  return RunSweep(machine, *model.costs, settings, rows, ParseSweep(options.sweep, machine));
 }
 
 void Run(const Options& options) {
   const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
   Machine machine = options.machine.Load();
-  for (const std::string& change : options.set) ApplyMachineChange(change, &machine);
-  const Model model = LoadModel(options.cost);
+  std::vector<double> speed(machine.devices.size(), 1.0);
+  for (const std::string& change : options.set) ApplyMachineChange(change, &machine, &speed);
+  const Model model = LoadModel(options.cost, machine, speed);
+  machine = AtSpeed(std::move(machine), speed);
   if (options.batch) return RunBatch(workload, machine, model);
   const int64_t start = NowNs();
   const Candidates candidates = Prepare(options, workload, machine, *model.costs);
@@ -140,11 +140,13 @@ void Run(const Options& options) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);
     if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
     fmt::print("{}\n", JsonText(result));
-    return;
+  } else {
+    PrintPrediction(workload.name(), step.placed->strategy, machine, step.schedule, prediction, model.origin);
+    if (sweep.has_value()) PrintSweep(*sweep);
   }
-  PrintPrediction(workload.name(), step.placed->strategy, machine, step.schedule, prediction, model.origin);
-  if (sweep.has_value()) PrintSweep(*sweep);
-  if (!options.plot.empty()) fmt::print("plot: {}\n", options.plot);
+  if (options.plot.empty()) return;
+  WritePlot(options.plot, *sweep, fmt::format("Step time of {} by link bandwidth", workload.name()));
+  if (!options.as_json) fmt::print("plot: {}\n", options.plot);
 }
 
 void Check(const Options& options) {

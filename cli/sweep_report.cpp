@@ -6,6 +6,7 @@
 #include "cli/comparison.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "sims/plot_svg.h"
 
 namespace lanescope::cli {
@@ -111,7 +112,7 @@ std::string CheckPlotPath(const std::string& path) {
                                 : fmt::format("'{}' does not end in .svg; sweeps are drawn as SVG", path);
 }
 
-std::string SweepSvg(const Sweep& sweep, const std::string& title) {
+void WritePlot(const std::string& file, const Sweep& sweep, const std::string& title) {
   PlotSpec plot;
   plot.title = title;
   plot.x_label = "bandwidth of the links between GPUs";
@@ -127,7 +128,7 @@ std::string SweepSvg(const Sweep& sweep, const std::string& title) {
     plot.marks.push_back({crossing.bandwidth, FormatBandwidth(crossing.bandwidth)});
   plot.x_text = [](double x) { return FormatBandwidth(x); };
   plot.y_text = [](double y) { return TimeText(y); };
-  return PlotSvg(plot);
+  WriteFile(file, PlotSvg(plot));
 }
 
 }  // namespace lanescope::cli

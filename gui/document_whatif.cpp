@@ -7,6 +7,7 @@
 #include "core/placer.h"
 #include "core/signature.h"
 #include "gui/run_builder.h"
+#include "sims/device_speed.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope::gui {
@@ -16,18 +17,13 @@ void CheckCancelled(const std::atomic<bool>& cancelled) {
   if (cancelled.load(std::memory_order_relaxed)) Throw(Code::kCancelled, "the simulation is out of date");
 }
 
-// The base's costs with the edit's speeds.
-class EditedCost : public CostModel {
+// The base's costs, from its cache.
+class BaseCost : public CostModel {
  public:
-  EditedCost(const WhatIfBase& base, const WhatIfEdit& edit) : base_(base), edit_(edit) {}
+  explicit BaseCost(const WhatIfBase& base) : base_(base) {}
   CostEstimate Launch(const Machine&, int device, const Node& node, std::span<const TensorInfo> inputs,
                       std::span<const TensorInfo> outputs) const override {
-    CostEstimate estimate = base_.LaunchCost(device, node, inputs, outputs);
-    const double speed = edit_.speed[static_cast<size_t>(device)];
-    if (speed == 1) return estimate;
-    estimate.ns = std::llround(static_cast<double>(estimate.ns) / speed);
-    estimate.spread_ns = std::llround(static_cast<double>(estimate.spread_ns) / speed);
-    return estimate;
+    return base_.LaunchCost(device, node, inputs, outputs);
   }
   CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override {
     return base_.calibration.costs->Copy(machine, src, dst, bytes);
@@ -35,7 +31,6 @@ class EditedCost : public CostModel {
 
  private:
   const WhatIfBase& base_;
-  const WhatIfEdit& edit_;
 };
 
 // A limit that no plan exceeds, so that a placement that does not fit is simulated all the same.
@@ -169,8 +164,9 @@ Prediction PredictEdit(const WhatIfBase& base, const WhatIfEdit& edit, const Sch
   PredictionSettings settings = base.settings;
   settings.draws = draws;
   settings.cancelled = &cancelled;
-  const EditedCost costs(base, edit);
-  return Predict(base.graph->graph, base.graph->info, schedule, edit.machine, costs, settings);
+  const BaseCost measured(base);
+  const CostAtSpeed costs(measured, base.start.machine, edit.speed);
+  return Predict(base.graph->graph, base.graph->info, schedule, MachineOf(edit), costs, settings);
 }
 
 SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled) {
@@ -265,8 +261,7 @@ std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const Wha
 std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfEdit& from, int device, double speed) {
   if (device < 0 || device >= from.machine.num_devices())
     Throw(Code::kInvalidArgument, "the machine has no device {}", device);
-  if (!(speed >= 1e-3) || !(speed <= 1e3))
-    Throw(Code::kInvalidArgument, "a device's speed must be between 0.001 and 1000");
+  RequireSpeed(speed);
   auto edit = std::make_shared<WhatIfEdit>(from);
   edit->speed[static_cast<size_t>(device)] = speed;
   edit->gesture = fmt::format("speed {}", device);
@@ -274,17 +269,6 @@ std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfEdit& from, int device, d
   return edit;
 }
 
-Machine MachineOf(const WhatIfEdit& edit) {
-  Machine machine = edit.machine;
-  for (size_t d = 0; d < machine.devices.size(); ++d) {
-    const double speed = edit.speed[d];
-    if (speed == 1) continue;
-    DeviceSpec& device = machine.devices[d];
-    for (auto& [dtype, rate] : device.peak_flops) rate *= speed;
-    device.memory_bandwidth *= speed;
-    device.launch_ns = std::llround(static_cast<double>(device.launch_ns) / speed);
-  }
-  return machine;
-}
+Machine MachineOf(const WhatIfEdit& edit) { return AtSpeed(edit.machine, edit.speed); }
 
 }  // namespace lanescope::gui

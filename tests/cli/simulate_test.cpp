@@ -99,6 +99,7 @@ TEST(Simulate, ImpossibleMachinesAreRefused) {
   ExpectError(set("GPU:1.workers=1e9"), 1, "InvalidArgument", "workers from 1 to 1024");
   ExpectError(set("GPU:1.memory=0B"), 1, "InvalidArgument", "0B");
   ExpectError(set("GPU:9.speed=2"), 1, "NotFound", "GPU:9");
+  ExpectError(set("GPU:1.speed=1e9"), 1, "InvalidArgument", "between 0.001 and 1000");
 }
 
 TEST(Simulate, SweepsOverBandwidths) {
@@ -118,6 +119,12 @@ TEST(Simulate, SweepsOverBandwidths) {
   EXPECT_EQ(sweep["crossings"][0]["above"], "tower-split");
   EXPECT_THAT(ReadText(folder.File("p.svg")), HasSubstr("<svg"));
   EXPECT_THAT(Lanescope(arguments).output, HasSubstr("tower-split wins over single above"));
+  auto nowhere = arguments;
+  nowhere.back() = folder.File("missing/p.svg");
+  const Outcome without_plot = Lanescope(nowhere);
+  EXPECT_EQ(without_plot.status, 1);
+  EXPECT_THAT(without_plot.errors, HasSubstr("missing/p.svg"));
+  EXPECT_THAT(without_plot.output, HasSubstr("tower-split wins over single above"));
   auto raster = arguments;
   raster.back() = folder.File("p.png");
   ExpectError(Lanescope(raster), 2, "InvalidArgument", ".svg");

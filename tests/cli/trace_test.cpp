@@ -79,6 +79,11 @@ TEST_F(TraceTest, ACalibratedModelPredictsWithIt) {
   const json simulated = LanescopeJson(
       {"simulate", Sample("polynomial"), "--strategy", "alternating", "--cost", costs, "--json"});
   EXPECT_LT(simulated["uncalibrated_share"], 0.5);
+  // What was measured is measured at speed 1.
+  const json slower = LanescopeJson({"simulate", Sample("polynomial"), "--strategy", "alternating", "--cost",
+                                     costs, "--set", "GPU:1.speed=0.1", "--json"});
+  EXPECT_GT(slower["step_ns"]["value"], simulated["step_ns"]["value"]);
+  EXPECT_EQ(slower["uncalibrated_share"], simulated["uncalibrated_share"]);
   ExpectError(Lanescope({"simulate", Sample("polynomial"), "--cost", folder_.Write("bad.json", "{}")}), 1,
               "InvalidArgument", "bad.json");
 }

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/signature.h"
+#include "sims/device_speed.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope {
@@ -189,6 +190,31 @@ TEST_F(CalibratedCostTest, CopiesTakeTheirFitWithinItsRange) {
   EXPECT_FALSE(costs_.Copy(machine_, a, b, 249).calibrated);
   EXPECT_EQ(costs_.Copy(machine_, a, machine_.host(), 2000).ns, 2000);
   EXPECT_FALSE(costs_.Copy(machine_, a, machine_.host(), 2000).calibrated);
+}
+
+// At twice the speed of GPU:0, what was measured there (120 +- 2), a fit of it and an estimate by the
+// machine's rates all take half as long; GPU:1 and the copies stay.
+TEST_F(CalibratedCostTest, AFasterDeviceTakesItsLaunchesAtThatSpeed) {
+  const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
+  std::vector<double> speed(machine_.devices.size(), 1.0);
+  speed[static_cast<size_t>(a)] = 2;
+  const CostAtSpeed faster(costs_, machine_, speed);
+  const Machine changed = AtSpeed(machine_, speed);
+  const auto launch = [&](const CostModel& costs, int device, Dim elements) {
+    const std::vector<TensorInfo> out = {Float({elements})};
+    return costs.Launch(changed, device, NodeOf("MadeUp"), {}, out);
+  };
+  EXPECT_EQ(launch(faster, a, 2).ns, 60);
+  EXPECT_EQ(launch(faster, a, 2).spread_ns, 1);
+  EXPECT_TRUE(launch(faster, a, 2).calibrated);
+  EXPECT_EQ(launch(faster, a, 10).ns, 100);
+  EXPECT_EQ(launch(faster, b, 2).ns, 120);
+  EXPECT_EQ(faster.Copy(changed, a, b, 2000).ns, 3250);
+  const RooflineCost roofline;
+  const std::vector<TensorInfo> out = {Float({1'000'000})};
+  const int64_t plain = roofline.Launch(machine_, a, NodeOf("MadeUp"), {}, out).ns;
+  EXPECT_EQ(CostAtSpeed(roofline, machine_, speed).Launch(changed, a, NodeOf("MadeUp"), {}, out).ns,
+            plain / 2);
 }
 
 TEST(CostDevice, TellsWorkersApart) {

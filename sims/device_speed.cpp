@@ -1,0 +1,41 @@
+#include "sims/device_speed.h"
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace lanescope {
+namespace {
+
+int64_t Divided(int64_t ns, double speed) { return std::llround(static_cast<double>(ns) / speed); }
+
+}  // namespace
+
+void RequireSpeed(double speed) {
+  if (!(speed >= 1e-3) || !(speed <= 1e3))
+    Throw(Code::kInvalidArgument, "a device's speed must be between 0.001 and 1000");
+}
+
+Machine AtSpeed(Machine machine, std::span<const double> speed) {
+  for (size_t d = 0; d < machine.devices.size(); ++d) {
+    if (speed[d] == 1) continue;
+    DeviceSpec& device = machine.devices[d];
+    for (auto& [dtype, rate] : device.peak_flops) rate *= speed[d];
+    device.memory_bandwidth *= speed[d];
+    device.launch_ns = Divided(device.launch_ns, speed[d]);
+  }
+  return machine;
+}
+
+CostEstimate CostAtSpeed::Launch(const Machine&, int device, const Node& node,
+                                 std::span<const TensorInfo> inputs,
+                                 std::span<const TensorInfo> outputs) const {
+  CostEstimate estimate = costs_.Launch(machine_, device, node, inputs, outputs);
+  const double speed = speed_[static_cast<size_t>(device)];
+  if (speed == 1) return estimate;
+  estimate.ns = Divided(estimate.ns, speed);
+  estimate.spread_ns = Divided(estimate.spread_ns, speed);
+  return estimate;
+}
+
+}  // namespace lanescope
