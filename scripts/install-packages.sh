@@ -6,7 +6,7 @@ packages=(
   g++ cmake ninja-build ccache pkgconf git python3
   protobuf-compiler libprotobuf-dev libsqlite3-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
-  libopenblas-dev
+  libopenblas-dev libfarmhash-dev
   libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev fonts-dejavu-core
   libgtest-dev libgmock-dev libbenchmark-dev xvfb xdotool
 )

@@ -203,6 +203,7 @@ void RegisterTextKernels(KernelRegistry& registry) {
 void RegisterStringKernels(KernelRegistry& registry) {
   RegisterTextKernels(registry);
   RegisterTableKernels(registry);
+  RegisterHashKernels(registry);
 }
 
 }  // namespace lanescope::exec

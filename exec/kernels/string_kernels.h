@@ -7,5 +7,6 @@ namespace lanescope::exec {
 
 void RegisterTextKernels(KernelRegistry& registry);   // AsString, StringToNumber, StringJoin
 void RegisterTableKernels(KernelRegistry& registry);  // HashTable, LookupTable*
+void RegisterHashKernels(KernelRegistry& registry);   // StringToHashBucketFast
 
 }  // namespace lanescope::exec

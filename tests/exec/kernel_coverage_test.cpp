@@ -18,7 +18,7 @@ const std::set<std::string_view> kWithoutKernel = {
     "LookupTableInsert",      "LookupTableInsertV2",       "MutableHashTable",
     "MutableHashTableV2",     "ResourceGatherNd",          "StatelessRandomNormal",
     "StatelessRandomUniform", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
-    "StringToHashBucket",     "StringToHashBucketFast"};
+    "StringToHashBucket"};
 // TensorFlow rewrites it before it places it.
 constexpr std::string_view kWithoutDevice = "AccumulateNV2";
 

@@ -29,6 +29,15 @@ def strings(family):
               'StringToNumber',
               string_tensor=np.array(text, object),
               out_type=tf.as_dtype(dtype))
+  # Every branch of the hash, by the length of the text.
+  texts = [bytes(33 + (7 * i + length) % 90 for i in range(length)) for length in (0, 1, 3, 4, 7, 8, 9, 16, 17, 32,
+                                                                               33, 64, 65, 128, 300)]
+  for buckets in (1, 10, 2**40 + 1, 2**63 - 1):
+    family.op(f'StringToHashBucketFast/{buckets}',
+              'StringToHashBucketFast',
+              input=np.array(texts, object).reshape(3, 5),
+              num_buckets=buckets)
+  family.op('StringToHashBucketFast/empty', 'StringToHashBucketFast', input=np.zeros([0, 2], object), num_buckets=3)
   _tables(family)
 
 
