@@ -45,7 +45,7 @@ class RowFunction {
 };
 
 // WHERE clauses that cut a table into up to `parts` stretches of about equal size, in the order of the file,
-// for as many connections; one clause where the table has no row numbers, or is too small for more. Rows that
+// for several connections; one clause where the table has no row numbers, or is too small for more. Rows that
 // are appended later are in none of several.
 std::vector<std::string> RowRanges(Database& database, std::string_view table, size_t parts);
 

@@ -69,6 +69,9 @@ class Reading {
   std::exception_ptr error_;
 };
 
+// So that no thread waits long for one that the system has slowed down.
+constexpr size_t kPartsPerThread = 8;
+
 class PartRows : public RowFunction {
  public:
   PartRows(size_t columns, int part, BulkSink* sink, Reading* reading)
@@ -112,22 +115,27 @@ class SliceReader::Impl {
   Database& first() { return connections_.front()->database(); }
 
   void Read(std::string_view table, std::span<const ScanColumn> columns, BulkSink* sink, Reading* reading) {
-    const std::vector<std::string> ranges = RowRanges(first(), table, connections_.size());
+    const size_t threads = connections_.size();
+    const std::vector<std::string> ranges =
+        RowRanges(first(), table, threads == 1 ? 1 : threads * kPartsPerThread);
     sink->Begin(static_cast<int>(ranges.size()));
-    const auto read_part = [&](size_t part) {
+    std::atomic<size_t> next{0};
+    const auto read_parts = [&](Database& database) {
       try {
-        PartRows rows(columns.size(), static_cast<int>(part), sink, reading);
-        rows.Run(connections_[part]->database(), table, columns, ranges[part]);
-        rows.Count();
+        for (size_t part = next++; part < ranges.size(); part = next++) {
+          PartRows rows(columns.size(), static_cast<int>(part), sink, reading);
+          rows.Run(database, table, columns, ranges[part]);
+          rows.Count();
+        }
       } catch (...) {
         reading->Fail();
       }
     };
     std::vector<std::future<void>> others;
-    for (size_t p = 1; p < ranges.size(); ++p) {
-      others.push_back(std::async(std::launch::async, read_part, p));
+    for (size_t i = 1; i < std::min(threads, ranges.size()); ++i) {
+      others.push_back(std::async(std::launch::async, read_parts, std::ref(connections_[i]->database())));
     }
-    read_part(0);
+    read_parts(first());
     for (std::future<void>& other : others) other.wait();
     reading->Rethrow();
   }
