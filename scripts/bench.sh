@@ -3,6 +3,10 @@
 #   scripts/bench.sh --benchmark_filter=Recorder
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+  echo "usage: scripts/bench.sh [--benchmark_filter=REGEX ...]   REPETITIONS (default 5) from the environment" >&2
+  exit 0
+fi
 
 repetitions=${REPETITIONS:-5}
 results=build/bench
