@@ -5,6 +5,13 @@
 namespace lanescope::gui {
 
 Origins::Origins(const std::vector<RunFrame>& frames) : frames_(frames) {
+  for (const RunFrame& frame : frames) {
+    one_schedule_ = one_schedule_ && frame.commands.empty();
+    has_gpus_ =
+        has_gpus_ || !frame.ours || std::ranges::any_of(frame.data.devices, [](const RunDevice& device) {
+          return device.kind != "host" && device.kind != "virtual";
+        });
+  }
   for (size_t i = 0; i < frames.size(); ++i) {
     const int id = frames[i].data.id;
     if (id < 0 || id > UINT16_MAX) continue;  // no activity can name it
@@ -14,19 +21,10 @@ Origins::Origins(const std::vector<RunFrame>& frames) : frames_(frames) {
 }
 
 std::vector<BulkColumn> Origins::Wanted() const {
-  // A column costs time even where it holds nothing: other devices than GPUs have no graphs.
-  const bool graphs = std::any_of(frames_.begin(), frames_.end(), [](const RunFrame& frame) {
-    const auto& devices = frame.data.devices;
-    return std::any_of(devices.begin(), devices.end(), [](const RunDevice& device) {
-      return device.kind != "host" && device.kind != "virtual";
-    });
-  });
-  return {{"globalPid", true},
-          {"correlationId", true},
-          {graphs ? "graphNodeId" : ""},
-          {"commandId"},
-          {"schedule"},
-          {"step"}};
+  // A column costs time even where it holds nothing.
+  return {{one_run() ? "" : "globalPid"},    {"correlationId", true},
+          {has_gpus_ ? "graphNodeId" : ""},  {"commandId"},
+          {one_schedule_ ? "" : "schedule"}, {"step"}};
 }
 
 void Origins::Begin(int parts) { parts_.assign(static_cast<size_t>(parts), {}); }
@@ -36,9 +34,9 @@ void Origins::Row(int part, Values values) {
   const int run = RunOf(values[0]);
   if (run < 0) return;
   const int64_t correlation = values[1], node = values[2], step = OrElse(values[5], -1);
-  const Origin origin{
-      frames_[static_cast<size_t>(run)].CommandIndex(OrElse(values[4], -1), OrElse(values[3], -1)),
-      FitsInt(step) ? static_cast<int32_t>(step) : -1};
+  const int64_t schedule = one_schedule_ ? 0 : OrElse(values[4], -1);
+  const Origin origin{frames_[static_cast<size_t>(run)].CommandIndex(schedule, OrElse(values[3], -1)),
+                      FitsInt(step) ? static_cast<int32_t>(step) : -1};
   if (node != kBulkNull) {
     to.graphs.emplace_back(std::pair(correlation, node), origin);
     return;
@@ -48,7 +46,7 @@ void Origins::Row(int part, Values values) {
   to.high = std::max(to.high, correlation);
 }
 
-void Origins::Finish() {
+void Origins::Finish(int64_t activities) {
   int64_t low = INT64_MAX, high = INT64_MIN;
   size_t count = 0;
   for (const Part& part : parts_) {
@@ -57,6 +55,8 @@ void Origins::Finish() {
     high = std::max(high, part.high);
     graphs_.insert(graphs_.end(), part.graphs.begin(), part.graphs.end());
   }
+  // A capture on a GPU also notes commands whose kernels left no record, and has kernels of no command.
+  complete_ = !has_gpus_ && static_cast<int64_t>(count) >= activities;
   std::sort(graphs_.begin(), graphs_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (count > 0 && static_cast<uint64_t>(high) - static_cast<uint64_t>(low) < 2 * count + 4096) {
     first_ = low;
@@ -77,7 +77,7 @@ void Origins::Finish() {
 }
 
 int Origins::RunOf(int64_t global_pid) const {
-  if (frames_.size() == 1 && !frames_.front().ours) return 0;
+  if (frames_.size() == 1) return 0;
   const auto number = static_cast<uint16_t>(global_pid >> 48);
   return number < run_of_.size() ? run_of_[number] : -1;
 }

@@ -158,7 +158,11 @@ std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vecto
   for (auto& [id, text] : reader->Texts()) texts.emplace(id, std::move(text));
   Origins origins(*frames);
   read(Origins::kTable, origins.Wanted(), &origins, "reading commands");
-  origins.Finish();
+  int64_t activities = 0;
+  for (const std::string_view table : tables) {
+    if (table != Origins::kTable) activities += reader->EstimateRows(table);
+  }
+  origins.Finish(activities);
   LaneJoiner joiner(frames, texts);
   KernelSink kernels(*frames, origins, reader);
   read(KernelSink::kTable, kernels.Wanted(), &kernels, "reading launches");

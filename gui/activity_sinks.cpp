@@ -12,7 +12,7 @@ constexpr int64_t kMaxTime = (int64_t{1} << 62) - 1;
 bool GoodTimes(int64_t start, int64_t end) { return start >= -kMaxTime && end <= kMaxTime && start <= end; }
 
 // Slices of a piece: beyond that a new one begins, since a large vector grows by copying.
-constexpr size_t kPieceSlices = 1 << 16;
+constexpr size_t kPieceSlices = 2048;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::vector<BulkColumn> LaneSink::WithShared(std::initializer_list<BulkColumn> m
                                      {"end", true},
                                      {"deviceId"},
                                      {"correlationId"},
-                                     {"globalPid"},
+                                     {origins_.one_run() ? "" : "globalPid"},
                                      {streams ? "streamId" : ""},
                                      {origins_.has_graph_nodes() ? "graphNodeId" : ""}};
   columns.insert(columns.end(), more);
@@ -99,7 +99,10 @@ RawLane::Piece& LaneSink::PieceOf(Part& part, const LaneKey& key) {
   return pieces.back();
 }
 
-std::vector<BulkColumn> KernelSink::Wanted() const { return WithShared({{"demangledName"}, {"shortName"}}); }
+std::vector<BulkColumn> KernelSink::Wanted() const {
+  if (origins_.is_complete()) return WithShared({{}, {}});
+  return WithShared({{"demangledName"}, {"shortName"}});
+}
 
 void KernelSink::Row(int part, Values values) {
   Part& to = parts()[static_cast<size_t>(part)];
@@ -128,7 +131,13 @@ void GraphSink::Row(int part, Values values) {
 }
 
 std::vector<BulkColumn> CopySink::Wanted() const {
-  return WithShared({{"bytes"}, {"copyKind"}, {"srcKind"}, {"dstKind"}, {"srcDeviceId"}, {"dstDeviceId"}});
+  const bool kinds = origins_.has_gpus();
+  return WithShared({{"bytes"},
+                     {"copyKind"},
+                     {kinds ? "srcKind" : ""},
+                     {kinds ? "dstKind" : ""},
+                     {"srcDeviceId"},
+                     {"dstDeviceId"}});
 }
 
 void CopySink::Row(int part, Values values) {
