@@ -82,17 +82,6 @@ void Convolve(Launch& launch, const ConvSpec& spec, const T* images, const T* fi
   });
 }
 
-WindowAxis Turned(const WindowAxis& axis) {
-  WindowAxis turned;
-  turned.in = axis.out;
-  turned.out = axis.in;
-  turned.size = axis.size;
-  turned.dilation = axis.dilation;
-  turned.before = (axis.size - 1) * axis.dilation - axis.before;
-  turned.spread = axis.stride;
-  return turned;
-}
-
 }  // namespace
 
 template <typename T>
@@ -113,8 +102,8 @@ void PatchInputGrad(Launch& launch, const ConvSpec& spec, const T* filter, const
   turned.batch = spec.batch;
   turned.channels = spec.filters;
   turned.filters = spec.channels;
-  turned.rows = Turned(spec.rows);
-  turned.columns = Turned(spec.columns);
+  turned.rows = spec.rows.Turned();
+  turned.columns = spec.columns.Turned();
   const int64_t elements = spec.patch() * spec.filters;
   if (turned.positions() * turned.filters == 0) return;
   if (spec.positions() * elements == 0) {

@@ -211,11 +211,6 @@ __global__ void BandKernel(int64_t n, Divider rows, Divider columns, int64_t low
 }
 
 template <typename T>
-__global__ void MirrorPadGradKernel(MirrorPadGradMap map, int64_t n, T* to, const T* padded) {
-  for (int64_t i = ThreadIndex(); i < n; i += ThreadCount()) to[i] = map.Sum(i, padded);
-}
-
-template <typename T>
 __global__ void RangeKernel(int64_t n, T start, T delta, T* to) {
   for (int64_t i = ThreadIndex(); i < n; i += ThreadCount()) to[i] = start + static_cast<T>(i) * delta;
 }
@@ -380,15 +375,6 @@ void RunBand(Launch& launch, int64_t element_bytes, int64_t elements, int64_t ro
   });
   CheckLaunch("MatrixBandPart");
 }
-
-template <typename T>
-void RunMirrorPadGrad(Launch& launch, const MirrorPadGradMap& map, int64_t elements, T* to, const T* padded) {
-  if (elements == 0) return;
-  MirrorPadGradKernel<T><<<BlocksFor(elements), kThreads, 0, launch.stream()>>>(map, elements, to, padded);
-  CheckLaunch("MirrorPadGrad");
-}
-template void RunMirrorPadGrad(Launch&, const MirrorPadGradMap&, int64_t, float*, const float*);
-template void RunMirrorPadGrad(Launch&, const MirrorPadGradMap&, int64_t, double*, const double*);
 
 template <typename T>
 void RunRange(Launch& launch, int64_t n, T start, T delta, T* to) {

@@ -26,6 +26,18 @@ struct WindowAxis {
   int64_t before = 0;
   int64_t spread = 1;
 
+  // The axis of the convolution that is the gradient by the images: over the outputs, with gaps for the
+  // strides.
+  WindowAxis Turned() const {
+    WindowAxis turned;
+    turned.in = out;
+    turned.out = in;
+    turned.size = size;
+    turned.dilation = dilation;
+    turned.before = (size - 1) * dilation - before;
+    turned.spread = stride;
+    return turned;
+  }
   // The cell under tap `tap` of window `window`, or -1 where there is padding or a gap.
   LANESCOPE_HOST_DEVICE int64_t Cell(int64_t window, int64_t tap) const {
     const int64_t seen = window * stride + tap * dilation - before;

@@ -149,18 +149,6 @@ TEST(PatchMap, PatchesTimesFilterIsTheConvolution) {
   }
 }
 
-// As RunConvolutionInputGrad does it: the axis of the gradient's own convolution, with gaps for the strides.
-WindowAxis Turned(const WindowAxis& axis) {
-  WindowAxis turned;
-  turned.in = axis.out;
-  turned.out = axis.in;
-  turned.size = axis.size;
-  turned.dilation = axis.dilation;
-  turned.before = (axis.size - 1) * axis.dilation - axis.before;
-  turned.spread = axis.stride;
-  return turned;
-}
-
 TEST(PatchMap, TheInputGradientIsTheTurnedConvolution) {
   for (const Sizes& s : kSizes) {
     const auto dy = RandomValues(s.batch * s.rows.out * s.columns.out * s.filters, 3);
@@ -179,7 +167,7 @@ TEST(PatchMap, TheInputGradientIsTheTurnedConvolution) {
         }
       }
     }
-    const Sizes turned{s.batch, s.filters, s.channels, Turned(s.rows), Turned(s.columns)};
+    const Sizes turned{s.batch, s.filters, s.channels, s.rows.Turned(), s.columns.Turned()};
     EXPECT_EQ(ByPatches(turned, dy, turned_filter, 1), expected);
   }
 }
