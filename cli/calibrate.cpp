@@ -13,14 +13,14 @@
 namespace lanescope::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   std::string trace, output;
   int run = 0;
   int warmup = 0;
   bool no_interference = false;
 };
 
-void Run(const Options& options) {
+void CalibrateCosts(const CalibrateOptions& options) {
   TraceReader reader(options.trace);
   int run = options.run;
   if (run == 0) {
@@ -64,7 +64,7 @@ void Run(const Options& options) {
 
 void AddCalibrate(CLI::App* app) {
   auto* command = app->add_subcommand("calibrate", "Fit a cost model to a measured run");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   command->add_option("trace", options->trace, "Trace file")->required();
   command->add_option("--run", options->run, "Measured run; default: the first")->check(CLI::Range(1, 65535));
   command->add_option("--warmup", options->warmup, "Steps at the beginning that do not count")
@@ -72,7 +72,7 @@ void AddCalibrate(CLI::App* app) {
   command->add_option("-o,--output", options->output, "Cost file to write; default: standard output");
   command->add_flag("--no-microbenchmarks", options->no_interference,
                     "Leave out links and interference of this machine");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { CalibrateCosts(*options); });
 }
 
 }  // namespace lanescope::cli

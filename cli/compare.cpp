@@ -13,7 +13,7 @@
 namespace lanescope::cli {
 namespace {
 
-void Run(const CompareOptions& options) {
+void CompareRows(const CompareOptions& options) {
   Comparer comparer(options);
   const Comparison comparison = comparer.Run();
   if (options.as_json) {
@@ -80,7 +80,7 @@ void AddCompare(CLI::App* app) {
   options->step.AddGpu(command);
   options->place.Add(command);
   command->add_flag("--json", options->as_json, "Print JSON");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { CompareRows(*options); });
 }
 
 }  // namespace lanescope::cli

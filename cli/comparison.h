@@ -57,6 +57,8 @@ struct ComparisonRow {
   std::optional<Failure> failed;
   std::vector<RepeatedRow> repeats;
 
+  // Median step measured, else predicted; 0 of a row that has neither. ns.
+  double step_ns() const;
   // "deepconn_single tower-split"
   std::string label() const { return graph.substr(0, graph.rfind('.')) + " " + strategy; }
   // (predicted - measured) / measured; empty when either is missing.

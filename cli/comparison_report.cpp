@@ -71,18 +71,13 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   return result;
 }
 
-double StepTime(const ComparisonRow& row) {
-  if (row.measured) return row.measured->statistics.step_ns->median;
-  return row.predicted ? static_cast<double>(row.predicted->prediction.step_ns) : 0;
-}
-
 void PrintTimes(const Comparison& comparison, int width) {
   size_t repeats = 0;
   for (const ComparisonRow& row : comparison.rows) repeats = std::max(repeats, row.repeats.size());
   const size_t repeats_width = repeats > 1 ? 7 * repeats + 1 : 0;
   fmt::print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
              "Error", repeats > 1 ? "in repeats" : "", repeats_width, "Noise", "Speed");
-  const double first = StepTime(comparison.rows.front());
+  const double first = comparison.rows.front().step_ns();
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed) {
       fmt::print("{:<{}} {}: {}\n", row.label(), width, row.failed->code, row.failed->message);
@@ -106,7 +101,7 @@ void PrintTimes(const Comparison& comparison, int width) {
         row.error() ? fmt::format("{:+.1f}%{}", 100 * *row.error(), row.predicted->in_sample ? "*" : "")
                     : "-";
     const std::string noise = row.measured ? fmt::format("{:.1f}%", 100 * row.measured->noise) : "-";
-    const double time = StepTime(row);
+    const double time = row.step_ns();
     std::string in_repeats;
     for (const RepeatedRow& repeat : row.repeats)
       in_repeats += fmt::format(" {:>5.1f}%", 100 * repeat.error());
@@ -180,6 +175,11 @@ void PrintDominating(const Comparison& comparison) {
 }
 
 }  // namespace
+
+double ComparisonRow::step_ns() const {
+  if (measured) return measured->statistics.step_ns->median;
+  return predicted ? static_cast<double>(predicted->prediction.step_ns) : 0;
+}
 
 std::optional<double> ComparisonRow::error() const {
   if (!measured || !predicted) return std::nullopt;

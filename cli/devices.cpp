@@ -15,7 +15,7 @@
 namespace lanescope::cli {
 namespace {
 
-struct Options {
+struct DevicesOptions {
   MachineOptions machine;
   std::string output;
   bool json = false;
@@ -151,7 +151,7 @@ Machine FindMachine(const MachineOptions& options, std::string* reason) {
   return options.Load();
 }
 
-void PrintNotes(const Options& options, const Machine& machine, const std::string& reason) {
+void PrintNotes(const DevicesOptions& options, const Machine& machine, const std::string& reason) {
   if (!options.machine.file.empty()) return;
   if (!exec::HasPhysicalGpus(machine)) {
     fmt::print("\nNo physical GPU: {}. Virtual GPUs are host threads with memory of their own.\n", reason);
@@ -162,7 +162,7 @@ void PrintNotes(const Options& options, const Machine& machine, const std::strin
   }
 }
 
-void Run(const Options& options) {
+void ShowDevices(const DevicesOptions& options) {
   std::string reason;
   Machine machine = FindMachine(options.machine, &reason);
   Measured measured;
@@ -183,12 +183,12 @@ void Run(const Options& options) {
 void AddDevices(CLI::App* app) {
   auto* command =
       app->add_subcommand("devices", "List devices and links of this machine or of a machine file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevicesOptions>();
   options->machine.Add(command);
   command->add_flag("--measure", options->measure, "Measure rates, links and interference");
   command->add_flag("--json", options->json, "Print a machine file");
   command->add_option("-o,--output", options->output, "Write a machine file");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { ShowDevices(*options); });
 }
 
 }  // namespace lanescope::cli

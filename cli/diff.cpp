@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct DiffOptions {
   std::vector<std::string> runs;
   std::string by = "op";
   int step = -1;
@@ -131,7 +131,7 @@ void PrintOps(const RunDiff& diff, int top) {
   }
 }
 
-void Run(const Options& options) {
+void ShowDiff(const DiffOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
   const RunProfile a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
   const RunDiff diff = DiffRuns(a, b, options.by == "nvtx");
@@ -148,7 +148,7 @@ void Run(const Options& options) {
 void AddDiff(CLI::App* app) {
   auto* command =
       app->add_subcommand("diff", "Match two runs op by op and show what the difference comes from");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   command->add_option("runs", options->runs, "FILE[:RUN] FILE[:RUN], or FILE A B with run numbers")
       ->required()
       ->expected(2, 3);
@@ -161,7 +161,7 @@ void AddDiff(CLI::App* app) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON, with all rows");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { ShowDiff(*options); });
 }
 
 }  // namespace lanescope::cli

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ExplainOptions {
   std::vector<std::string> runs;
   int step = -1;
   int top = 8;
@@ -42,8 +42,10 @@ PathTotals TotalsOf(const RunDiff& diff, OpDiff::Side OpDiff::*side, double end_
   return totals;
 }
 
-std::string Time(double ns) { return FormatNvprofTime(std::abs(ns)); }
-std::string Signed(double ns) { return fmt::format("{}{}", ns < 0 ? '-' : '+', Time(ns)); }
+// A change with its sign.
+std::string ChangeText(double ns) {
+  return fmt::format("{}{}", ns < 0 ? '-' : '+', FormatNvprofTime(std::abs(ns)));
+}
 
 // One reason: time of an op on the path, or waiting before it.
 struct Reason {
@@ -53,13 +55,15 @@ struct Reason {
 
 std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Side& other,
                      std::string_view name, std::string_view other_name) {
-  if (other.count == 0) return fmt::format("{} on the path, not in {} at all", Time(on.path_ns), other_name);
+  if (other.count == 0)
+    return fmt::format("{} on the path, not in {} at all", FormatNvprofTime(on.path_ns), other_name);
   if (other.path_ns <= 0) {
-    return fmt::format("{} on the path, off the path in {} ({} there, {} in {})", Time(on.path_ns),
-                       other_name, Time(other.ns), Time(on.ns), name);
+    return fmt::format("{} on the path, off the path in {} ({} there, {} in {})",
+                       FormatNvprofTime(on.path_ns), other_name, FormatNvprofTime(other.ns),
+                       FormatNvprofTime(on.ns), name);
   }
-  std::string text =
-      fmt::format("{} on the path, {} in {}", Time(on.path_ns), Time(other.path_ns), other_name);
+  std::string text = fmt::format("{} on the path, {} in {}", FormatNvprofTime(on.path_ns),
+                                 FormatNvprofTime(other.path_ns), other_name);
   if (op.change == OpDiff::Change::kMoved) text += fmt::format("; {} -> {}", op.a.devices, op.b.devices);
   return text;
 }
@@ -76,14 +80,15 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
            what + ": " + (longer ? PathText(op, op.b, op.a, "B", "A") : PathText(op, op.a, op.b, "A", "B"))});
     }
     if (longer ? wait > 0 : wait < 0) {
-      reasons.push_back({wait, fmt::format("waiting before {}: {}, {} in A", what, Time(op.b.wait_ns),
-                                           Time(op.a.wait_ns))});
+      reasons.push_back({wait, fmt::format("waiting before {}: {}, {} in A", what,
+                                           FormatNvprofTime(op.b.wait_ns), FormatNvprofTime(op.a.wait_ns))});
     }
   }
   const double end = diff.end_wait_b_ns - diff.end_wait_a_ns;
   if (longer ? end > 0 : end < 0) {
-    reasons.push_back({end, fmt::format("waiting at the beginning and end of the step: {}, {} in A",
-                                        Time(diff.end_wait_b_ns), Time(diff.end_wait_a_ns))});
+    reasons.push_back(
+        {end, fmt::format("waiting at the beginning and end of the step: {}, {} in A",
+                          FormatNvprofTime(diff.end_wait_b_ns), FormatNvprofTime(diff.end_wait_a_ns))});
   }
   std::stable_sort(reasons.begin(), reasons.end(), [](const Reason& x, const Reason& y) {
     return std::abs(x.change_ns) > std::abs(y.change_ns);
@@ -93,15 +98,15 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
 
 void PrintPath(std::string_view name, const std::string& run, const PathTotals& totals) {
   fmt::print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {} of waiting\n", name, run,
-             Time(totals.launch_ns), totals.launches, Time(totals.copy_ns), totals.copies,
-             Time(totals.wait_ns));
+             FormatNvprofTime(totals.launch_ns), totals.launches, FormatNvprofTime(totals.copy_ns),
+             totals.copies, FormatNvprofTime(totals.wait_ns));
 }
 
 void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, int top) {
   if (reasons.empty()) return;
   double total = 0;
   for (const Reason& reason : reasons) total += reason.change_ns;
-  fmt::print("\n{}, {}{} in all:\n", title, total < 0 ? "-" : "+", Time(total));
+  fmt::print("\n{}, {}{} in all:\n", title, total < 0 ? "-" : "+", FormatNvprofTime(total));
   int shown = 0;
   double rest = 0;
   for (const Reason& reason : reasons) {
@@ -110,10 +115,10 @@ void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, in
       continue;
     }
     ++shown;
-    fmt::print("{:>12}  {}\n", Signed(reason.change_ns), reason.text);
+    fmt::print("{:>12}  {}\n", ChangeText(reason.change_ns), reason.text);
   }
   if (rest != 0) {
-    fmt::print("{:>12}  {} more\n", Signed(rest), reasons.size() - static_cast<size_t>(shown));
+    fmt::print("{:>12}  {} more\n", ChangeText(rest), reasons.size() - static_cast<size_t>(shown));
   }
 }
 
@@ -133,7 +138,7 @@ Json ReasonsJson(const std::vector<Reason>& reasons) {
   return list;
 }
 
-void Run(const Options& options) {
+void ExplainRuns(const ExplainOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
   const RunDiff diff = DiffRuns(ReadProfile(pair.a, options.step), ReadProfile(pair.b, options.step));
   const PathTotals a = TotalsOf(diff, &OpDiff::a, diff.end_wait_a_ns);
@@ -159,7 +164,7 @@ void Run(const Options& options) {
 
 void AddExplain(CLI::App* app) {
   auto* command = app->add_subcommand("explain", "Say why one run is slower, by the critical paths of two");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   command->add_option("runs", options->runs, "TRACE A B with run numbers, or FILE[:RUN] FILE[:RUN]")
       ->required()
       ->expected(2, 3);
@@ -169,7 +174,7 @@ void AddExplain(CLI::App* app) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON, with all reasons");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { ExplainRuns(*options); });
 }
 
 }  // namespace lanescope::cli

@@ -8,7 +8,7 @@
 namespace lanescope::cli {
 namespace {
 
-struct Options {
+struct GuiOptions {
   gui::GuiOptions gui;
   std::string size;
 };
@@ -33,7 +33,7 @@ void ParseSize(const std::string& text, gui::GuiOptions* options) {
 void AddGui(CLI::App* app) {
   auto* command =
       app->add_subcommand("gui", "Show traces on a timeline: compare, explain, and change placements");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GuiOptions>();
   command->add_option("trace", options->gui.files,
                       "Traces of lanescope and SQLite exports of Nsight Systems; none: the start page");
   command->add_option("--screenshot", options->gui.screenshot, "Write a PNG instead of opening a window");

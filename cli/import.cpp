@@ -8,12 +8,12 @@
 namespace lanescope::cli {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::vector<std::string> files;
   std::string out;
 };
 
-void Run(const Options& options) {
+void ImportTrace(const ImportOptions& options) {
   const std::string out = options.out.empty()
                               ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
                               : options.out;
@@ -30,12 +30,12 @@ void Run(const Options& options) {
 void AddImport(CLI::App* app) {
   auto* command =
       app->add_subcommand("import", "Make a SQLite trace of PyTorch profiler traces (Kineto JSON)");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   command->add_option("files", options->files, "Traces in JSON; several ranks of one job make one trace")
       ->required()
       ->expected(1, 1000);
   command->add_option("-o,--output", options->out, "Trace to write; default: the first file's name, .sqlite");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { ImportTrace(*options); });
 }
 
 }  // namespace lanescope::cli

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct PlaceCommandOptions {
   std::string graph;
   std::string strategy = "annotated";
   std::string output;
@@ -128,7 +128,7 @@ std::string CheckOutput(const std::string& path) {
   return known ? "" : fmt::format("'{}' ends in none of .pb, .pbtxt, .json, which say what to write", path);
 }
 
-void Run(const Options& options) {
+void PlaceAndReport(const PlaceCommandOptions& options) {
   const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
   const Machine machine = options.machine.Load();
   const RooflineCost costs;
@@ -162,7 +162,7 @@ void Run(const Options& options) {
 
 void AddPlace(CLI::App* app) {
   auto* command = app->add_subcommand("place", "Place a graph and print or save where everything goes");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlaceCommandOptions>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command
@@ -175,7 +175,7 @@ void AddPlace(CLI::App* app) {
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
   command->add_flag("--json", options->as_json, "Print JSON");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { PlaceAndReport(*options); });
 }
 
 }  // namespace lanescope::cli

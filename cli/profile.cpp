@@ -8,13 +8,13 @@
 namespace lanescope::cli {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string trace = "trace.db", mode = "full", range;
   double delay_s = 0, duration_s = 0;
   std::vector<std::string> words;
 };
 
-ProgramCaptureOptions Parse(const Options& options) {
+ProgramCaptureOptions Parse(const ProfileOptions& options) {
   ProgramCaptureOptions capture;
   capture.words = options.words;
   capture.mode = options.mode == "kernels" ? CaptureMode::kKernels : CaptureMode::kFull;
@@ -39,7 +39,7 @@ void Print(const ProgramCaptureResult& result, const std::string& trace) {
              result.processes, result.run, trace);
 }
 
-void Run(const Options& options) {
+void ProfileProgram(const ProfileOptions& options) {
   const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, Interrupted());
   Print(result, options.trace);
   SetExitStatus(result.status);
@@ -49,7 +49,7 @@ void Run(const Options& options) {
 
 void AddProfile(CLI::App* app) {
   auto* command = app->add_subcommand("profile", "Run any program and record what it does on GPUs");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   command->add_option("-o,--trace", options->trace, "Trace file (SQLite); the run is appended")
       ->capture_default_str();
   command->add_option("--mode", options->mode, "kernels: kernels, copies, memory sets; full: API calls too")
@@ -65,7 +65,7 @@ void AddProfile(CLI::App* app) {
   command->footer(
       "Exit status: the program's; 128 and the signal that ended it; 130 after Ctrl-C. The program is found "
       "in PATH.");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { ProfileProgram(*options); });
 }
 
 }  // namespace lanescope::cli

@@ -24,7 +24,7 @@ constexpr int64_t kMaxPrintedElements = 10000;
 // Oversubscription is judged by this many events; more are not held in memory.
 constexpr size_t kJudgedEvents = size_t{1} << 21;
 
-struct Options {
+struct RunOptions {
   std::string graph, strategy = "annotated", trace, save_fetches;
   MachineOptions machine;
   StepOptions step;
@@ -120,7 +120,7 @@ void MakeFolder(const std::string& path) {
 }
 
 // Steps until all are done, or something ends them: then the trace says what, and so does the exception.
-void RunSteps(const Options& options, TraceWriter* writer, RunCapture* capture, RecordedRun* run) {
+void RunSteps(const RunOptions& options, TraceWriter* writer, RunCapture* capture, RecordedRun* run) {
   const auto finish = [&](const std::string& error) {
     capture->Stop();
     run->session().Observe(nullptr);
@@ -144,7 +144,7 @@ void RunSteps(const Options& options, TraceWriter* writer, RunCapture* capture, 
         writer != nullptr ? fmt::format("; they are run {} of {}", run->run_id(), options.trace) : "");
 }
 
-CaptureMode ModeOf(const Options& options) {
+CaptureMode ModeOf(const RunOptions& options) {
   if (options.profile == "off") return CaptureMode::kOff;
   if (options.trace.empty()) {
     Throw(Code::kInvalidArgument, "--profile {} needs --trace: what is captured goes into the trace",
@@ -174,7 +174,7 @@ struct StopAtEnd {
   ~StopAtEnd() { capture->Stop(); }
 };
 
-void Run(const Options& options) {
+void RunGraph(const RunOptions& options) {
   // Before anything touches a GPU.
   RunCapture capture(ModeOf(options));
   const Machine machine = options.machine.Load();
@@ -214,7 +214,7 @@ void Run(const Options& options) {
 
 void AddRun(CLI::App* app) {
   auto* command = app->add_subcommand("run", "Execute steps of a graph and record a trace");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command->add_option("--steps", options->steps, "Recorded steps")
@@ -247,7 +247,7 @@ void AddRun(CLI::App* app) {
   options->step.AddGpu(command);
   options->place.Add(command);
   command->add_flag("--json", options->as_json, "Print JSON");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { RunGraph(*options); });
 }
 
 }  // namespace lanescope::cli

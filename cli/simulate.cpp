@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct SimulateOptions {
   std::string graph, strategy = "annotated", cost, trace, sweep, plot;
   MachineOptions machine;
   StepOptions step;
@@ -92,7 +92,7 @@ struct Candidates {
   std::vector<CompiledStep> steps;
 };
 
-Candidates Prepare(const Options& options, const Workload& workload, const Machine& machine,
+Candidates Prepare(const SimulateOptions& options, const Workload& workload, const Machine& machine,
                    const CostModel& costs) {
   Candidates candidates;
   for (const std::string& strategy : SplitAtCommas(options.strategy)) {
@@ -103,7 +103,7 @@ Candidates Prepare(const Options& options, const Workload& workload, const Machi
   return candidates;
 }
 
-Sweep SweepCandidates(const Options& options, const Machine& machine, const Model& model,
+Sweep SweepCandidates(const SimulateOptions& options, const Machine& machine, const Model& model,
                       const Candidates& candidates) {
   std::vector<SweepCandidate> rows;
   for (const CompiledStep& step : candidates.steps) {
@@ -115,7 +115,7 @@ Sweep SweepCandidates(const Options& options, const Machine& machine, const Mode
   return RunSweep(machine, *model.costs, settings, rows, ParseSweep(options.sweep, machine));
 }
 
-void Run(const Options& options) {
+void SimulateGraph(const SimulateOptions& options) {
   const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
   Machine machine = options.machine.Load();
   std::vector<double> speed(machine.devices.size(), 1.0);
@@ -149,7 +149,7 @@ void Run(const Options& options) {
   if (!options.as_json) fmt::print("plot: {}\n", options.plot);
 }
 
-void Check(const Options& options) {
+void Check(const SimulateOptions& options) {
   if (options.sweep.empty() && options.strategy.find(',') != std::string::npos) {
     throw CLI::ValidationError("--strategy",
                                "several strategies need --sweep; `compare --no-run` shows them side by side");
@@ -161,7 +161,7 @@ void Check(const Options& options) {
 
 void AddSimulate(CLI::App* app) {
   auto* command = app->add_subcommand("simulate", "Predict a step without devices");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command
       ->add_option("--strategy", options->strategy,
@@ -192,7 +192,7 @@ void AddSimulate(CLI::App* app) {
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([options] {
     Check(*options);
-    Run(*options);
+    SimulateGraph(*options);
   });
 }
 

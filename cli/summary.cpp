@@ -9,7 +9,7 @@
 namespace lanescope::cli {
 namespace {
 
-struct Options {
+struct SummaryArguments {
   std::string trace;
   int run = 0;
   int step = -1;
@@ -18,12 +18,12 @@ struct Options {
 };
 
 // Without --run: every run of the file, or for JSON the last one.
-void Run(const Options& options) {
+void PrintSummary(const SummaryArguments& options) {
   TraceReader reader(options.trace);
   const std::vector<TraceRunInfo> runs =
       options.run > 0 ? std::vector<TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
   if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", options.trace);
-  SummaryOptions what;
+  lanescope::SummaryOptions what;
   what.step = options.step;
   what.ranges = options.by == "nvtx";
   what.operations = options.format == "nsys";
@@ -47,7 +47,7 @@ void Run(const Options& options) {
 
 void AddSummary(CLI::App* app) {
   auto* command = app->add_subcommand("summary", "Show what the runs of a trace spent their time on");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SummaryArguments>();
   command->add_option("trace", options->trace, "Trace of lanescope, or SQLite export of Nsight Systems")
       ->required();
   command->add_option("--run", options->run, "Only this run")->check(CLI::Range(1, 65535));
@@ -60,7 +60,7 @@ void AddSummary(CLI::App* app) {
       ->check(CLI::IsMember({"nvprof", "nsys"}))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
-  command->callback([options] { Run(*options); });
+  command->callback([options] { PrintSummary(*options); });
 }
 
 }  // namespace lanescope::cli

@@ -8,11 +8,6 @@
 namespace lanescope::cli {
 namespace {
 
-double StepTime(const ComparisonRow& row) {
-  return row.measured ? row.measured->statistics.step_ns->median
-                      : static_cast<double>(row.predicted->prediction.step_ns);
-}
-
 bool HasTime(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
 
 // How much of the step the copies between devices take, and how much of all copying runs beside computation.
@@ -30,7 +25,7 @@ std::string CopyClause(const ComparisonRow& row) {
   }
   if (count == 0) return "it makes no copies between devices";
   std::string clause = fmt::format("its {} device-to-device copies take {:.0f}% of the step", count,
-                                   100 * static_cast<double>(ns) / StepTime(row));
+                                   100 * static_cast<double>(ns) / row.step_ns());
   if (row.measured) {
     const Communication& communication = row.measured->summary.communication;
     const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
@@ -89,16 +84,16 @@ std::string Verdict(const Comparison& comparison) {
   for (size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparisonRow& row = comparison.rows[i];
     if (!HasTime(row)) continue;
-    if (best < 0 || StepTime(row) < StepTime(comparison.rows[static_cast<size_t>(best)]))
+    if (best < 0 || row.step_ns() < comparison.rows[static_cast<size_t>(best)].step_ns())
       best = static_cast<int>(i);
-    if (worst < 0 || StepTime(row) > StepTime(comparison.rows[static_cast<size_t>(worst)]))
+    if (worst < 0 || row.step_ns() > comparison.rows[static_cast<size_t>(worst)].step_ns())
       worst = static_cast<int>(i);
   }
   if (best < 0) return "no row could be compared.";
   const ComparisonRow& fast = comparison.rows[static_cast<size_t>(best)];
-  if (best == worst) return fmt::format("{} takes {} a step.", fast.label(), TimeText(StepTime(fast)));
+  if (best == worst) return fmt::format("{} takes {} a step.", fast.label(), TimeText(fast.step_ns()));
   const ComparisonRow& slow = comparison.rows[static_cast<size_t>(worst)];
-  const double loss = StepTime(slow) / StepTime(fast) - 1;
+  const double loss = slow.step_ns() / fast.step_ns() - 1;
   const double noise =
       std::max(fast.measured ? fast.measured->noise : 0.0, slow.measured ? slow.measured->noise : 0.0);
   if (loss <= noise) {
@@ -111,7 +106,7 @@ std::string Verdict(const Comparison& comparison) {
   for (size_t i = 0; i < comparison.rows.size(); ++i) {
     const auto number = static_cast<int>(i);
     if (number == best || !HasTime(comparison.rows[i])) continue;
-    if (StepTime(comparison.rows[i]) < StepTime(comparison.rows[static_cast<size_t>(rival)])) rival = number;
+    if (comparison.rows[i].step_ns() < comparison.rows[static_cast<size_t>(rival)].step_ns()) rival = number;
   }
   return fmt::format("{} loses {:.0f}% against {}: {}{}.", slow.label(), 100 * loss, fast.label(),
                      CopyClause(slow), CrossingClause(comparison, rival, best));

@@ -18,6 +18,14 @@ if(LANESCOPE_SANITIZE)
   endif()
 endif()
 
+# Files of a batch share what their headers cost. A batch stays below 1 GiB and 20 seconds.
+set(CMAKE_UNITY_BUILD ${LANESCOPE_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+if(LANESCOPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A class of one .cpp file may have members of that file's own types; in a batch the file looks like a header.
+  target_compile_options(lanescope_options INTERFACE -Wno-subobject-linkage)
+endif()
+
 # lanescope_library(NAME): a static library of all .cpp files of the current folder and the given SUBDIRS.
 function(lanescope_library name)
   cmake_parse_arguments(arg "" "" "SUBDIRS;LINK;PRIVATE_LINK" ${ARGN})
@@ -41,6 +49,7 @@ function(lanescope_test name folder)
     return()
   endif()
   add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              LANESCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")

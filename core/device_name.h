@@ -6,6 +6,9 @@
 
 namespace lanescope {
 
+// The task of every device of this computer.
+inline constexpr std::string_view kLocalTask = "/job:localhost/replica:0/task:0";
+
 struct DeviceName {
   bool has_job = false, has_replica = false, has_task = false, has_type = false, has_id = false;
   std::string job;

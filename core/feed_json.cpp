@@ -15,7 +15,7 @@ namespace {
 // Larger feeds would need a shape that no step of a graph is meant for, and hours to generate.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 // Counts up to this are exact in double and leave room for the products that the generators form.
-constexpr int64_t kMaxCount = int64_t{1} << 31;
+constexpr int64_t kMaxFeedCount = int64_t{1} << 31;
 
 bool IsNumeric(DataType dtype) {
   switch (dtype) {
@@ -193,9 +193,9 @@ void ReadPolynomial(JsonObject* object, FeedSpec* feed) {
 }
 
 void ReadReview(JsonObject* object, FeedSpec* feed) {
-  feed->vocabulary = object->Integer("vocabulary", 1, kMaxCount);
-  feed->classes = object->Integer("classes", 1, kMaxCount);
-  feed->block = object->Integer("block", 1, kMaxCount);
+  feed->vocabulary = object->Integer("vocabulary", 1, kMaxFeedCount);
+  feed->classes = object->Integer("classes", 1, kMaxFeedCount);
+  feed->block = object->Integer("block", 1, kMaxFeedCount);
   feed->tower = static_cast<int>(object->Integer("tower", 0, 99));
   ReadSeed(object, feed);
   feed->signal = object->Number("signal");
@@ -214,7 +214,7 @@ void ReadGenerator(JsonObject* object, FeedSpec* feed) {
   } else if (feed->generator == "polynomial") {
     ReadPolynomial(object, feed);
   } else if (feed->generator == "review_rating") {
-    feed->classes = object->Integer("classes", 2, kMaxCount);
+    feed->classes = object->Integer("classes", 2, kMaxFeedCount);
     ReadSeed(object, feed);
   } else {
     object->Fail("generator", "must be uniform, integers, polynomial, review or review_rating");

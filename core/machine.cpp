@@ -7,11 +7,9 @@
 namespace lanescope {
 namespace {
 
-constexpr std::string_view kLocalTask = "/job:localhost/replica:0/task:0/device:";
-
 DeviceSpec MakeDevice(const std::string& local_name, DeviceKind kind, int64_t memory_bytes, int workers) {
   DeviceSpec device;
-  device.name = std::string(kLocalTask) + local_name;
+  device.name = std::string(kLocalTask) + "/device:" + local_name;
   ParseDeviceName(device.name, &device.parsed);
   device.kind = kind;
   device.memory_bytes = memory_bytes;

@@ -28,7 +28,6 @@ constexpr double kMaxBandwidth = 1e15;               // 1 PB/s
 constexpr double kMaxFlops = 1e18;                   // 1 EFLOP/s
 constexpr int64_t kMaxDuration = 1'000'000'000'000;  // 1000 s
 constexpr int64_t kDefaultHostMemory = int64_t{16} << 30;
-constexpr std::string_view kLocalTask = "/job:localhost/replica:0/task:0";
 
 // A JSON value and the path that leads to it.
 class Field {

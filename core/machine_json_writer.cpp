@@ -11,8 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kLocalTask = "/job:localhost/replica:0/task:0";
-
 // The short name where it is enough to read the same device back.
 std::string NameForFile(const DeviceSpec& device) {
   return device.name.starts_with(kLocalTask) ? device.local_name() : device.name;

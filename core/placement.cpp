@@ -13,7 +13,7 @@
 namespace lanescope {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 int FindAllowedDevice(const Node& node, const std::string& device, const Machine& machine) {
   const int number = machine.FindDevice(device);

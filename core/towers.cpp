@@ -17,7 +17,7 @@ constexpr double kMostOfGraph = 0.5;
 constexpr double kGoodCoverage = 0.8;
 constexpr double kMinCoverage = 0.5;
 
-uint64_t Mix(uint64_t x) {
+uint64_t MixHash(uint64_t x) {
   x ^= x >> 33;
   x *= 0xff51afd7ed558ccdULL;
   x ^= x >> 33;
@@ -34,12 +34,12 @@ std::vector<uint64_t> StructuralHashes(const Graph& graph, const GraphInfo& info
     const Node& node = graph.node(id);
     uint64_t hash = std::hash<std::string_view>()(node.op);
     for (const TensorInfo& output : info.outputs(id)) {
-      hash = Mix(hash ^ static_cast<uint64_t>(output.dtype));
-      for (const Dim dim : output.shape.dims()) hash = Mix(hash ^ static_cast<uint64_t>(dim));
+      hash = MixHash(hash ^ static_cast<uint64_t>(output.dtype));
+      for (const Dim dim : output.shape.dims()) hash = MixHash(hash ^ static_cast<uint64_t>(dim));
     }
     uint64_t inputs = 0;
-    for (const Endpoint& input : node.inputs) inputs += Mix(hashes[static_cast<size_t>(input.node)]);
-    hashes[static_cast<size_t>(id)] = Mix(hash + inputs);
+    for (const Endpoint& input : node.inputs) inputs += MixHash(hashes[static_cast<size_t>(input.node)]);
+    hashes[static_cast<size_t>(id)] = MixHash(hash + inputs);
   }
   return hashes;
 }

@@ -52,10 +52,10 @@ void CheckSupported(const Graph& graph) {
 }
 
 // Names of the kinds by the order of AttrValue's alternatives, as AttrDef::type spells them.
-constexpr std::array<std::string_view, 14> kKinds = {
+constexpr std::array<std::string_view, 14> kAttrTypes = {
     "string",       "int",       "float",       "bool",       "type",       "shape",       "tensor",
     "list(string)", "list(int)", "list(float)", "list(bool)", "list(type)", "list(shape)", "func"};
-static_assert(kKinds.size() == std::variant_size_v<AttrValue>);
+static_assert(kAttrTypes.size() == std::variant_size_v<AttrValue>);
 
 bool IsEmptyIntList(const AttrValue& value) {
   const auto* list = std::get_if<std::vector<int64_t>>(&value);
@@ -64,7 +64,7 @@ bool IsEmptyIntList(const AttrValue& value) {
 
 // A file does not say of what an empty list is.
 bool HasKind(const AttrValue& value, const AttrDef& def) {
-  return def.type == kKinds[value.index()] || (IsEmptyIntList(value) && def.type.starts_with("list("));
+  return def.type == kAttrTypes[value.index()] || (IsEmptyIntList(value) && def.type.starts_with("list("));
 }
 
 [[noreturn]] void ThrowValue(const Node& node, const AttrDef& def, std::string_view value,
@@ -121,7 +121,7 @@ void CheckMinimum(const Node& node, const AttrDef& def, int64_t value) {
 
 void CheckAttrValue(const Node& node, const AttrDef& def, const AttrValue& value) {
   if (!HasKind(value, def)) {
-    ThrowValue(node, def, fmt::format("a value of kind {}", kKinds[value.index()]), def.type);
+    ThrowValue(node, def, fmt::format("a value of kind {}", kAttrTypes[value.index()]), def.type);
   }
   if (const auto* type = std::get_if<DataType>(&value)) return CheckType(node, def, *type);
   if (const auto* text = std::get_if<std::string>(&value)) return CheckString(node, def, *text);

@@ -43,7 +43,7 @@ struct Loaded {
   std::string reason;
 };
 
-Loaded Load() {
+Loaded LoadModule() {
   std::string reason;
   if (CountVisibleGpus(&reason) == 0) return {nullptr, reason};
   for (const auto& path : ModulePaths()) {
@@ -68,7 +68,7 @@ Loaded Load() {
 CudaModule* LoadCudaModule(std::string* reason) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (testing_module != nullptr) return testing_module;
-  static const Loaded loaded = Load();
+  static const Loaded loaded = LoadModule();
   *reason = loaded.reason;
   return loaded.module;
 }

@@ -11,17 +11,12 @@
 
 #include "core/error.h"
 #include "core/recorder.h"
+#include "core/statistics.h"
 #include "exec/kernels/product.h"
 #include "exec/pacer.h"
 
 namespace lanescope::exec {
 namespace {
-
-double Median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
-}
 
 int64_t ThreadCpuNs() {
   timespec now;
@@ -47,13 +42,13 @@ void CheckNotCancelled(const std::atomic<bool>* cancelled) {
 }
 
 // A piece of work of about a millisecond that one thread can repeat.
-class Load {
+class NeighbourLoad {
  public:
-  virtual ~Load() = default;
+  virtual ~NeighbourLoad() = default;
   virtual void Run() = 0;
 };
 
-class ComputeLoad : public Load {
+class ComputeLoad : public NeighbourLoad {
  public:
   static constexpr int kSize = 256;
   static constexpr int kProducts = 3;
@@ -71,7 +66,7 @@ class ComputeLoad : public Load {
 };
 
 // z = x + y, walking through arrays that no private cache holds.
-class MemoryLoad : public Load {
+class MemoryLoad : public NeighbourLoad {
  public:
   static constexpr size_t kElements = size_t{4} << 20;
   static constexpr size_t kPart = kElements / 8;
@@ -90,7 +85,7 @@ class MemoryLoad : public Load {
   size_t part_ = 0;
 };
 
-class CopyLoad : public Load {
+class CopyLoad : public NeighbourLoad {
  public:
   CopyLoad(const Machine& machine, Route route)
       : pacer_(machine), route_(std::move(route)), from_(kBytes(), 1), to_(kBytes()) {}
@@ -112,7 +107,7 @@ class CopyLoad : public Load {
 // Repeats a load on a second thread while the object lives.
 class Neighbour {
  public:
-  explicit Neighbour(Load* load)
+  explicit Neighbour(NeighbourLoad* load)
       : thread_([this, load] {
           const int64_t cpu = ThreadCpuNs(), wall = NowNs();
           while (!stop_.load(std::memory_order_relaxed)) load->Run();
@@ -134,7 +129,7 @@ class Neighbour {
 };
 
 // Median ns of one repetition.
-double TimeLoad(Load* load, int64_t budget_ns, const std::atomic<bool>* cancelled) {
+double TimeLoad(NeighbourLoad* load, int64_t budget_ns, const std::atomic<bool>* cancelled) {
   std::vector<double> samples;
   load->Run();
   const int64_t end = NowNs() + budget_ns;
@@ -163,12 +158,12 @@ HostMeasurement MeasureHost(const Machine& machine, int budget_ms, const std::at
   HostMeasurement result;
   result.cores = UsableCores();
   result.slice_ns = TimeSliceNs();
-  const auto make = [&](int kind) -> std::unique_ptr<Load> {
+  const auto make = [&](int kind) -> std::unique_ptr<NeighbourLoad> {
     if (kind == 0) return std::make_unique<ComputeLoad>();
     if (kind == 1) return std::make_unique<MemoryLoad>();
     return std::make_unique<CopyLoad>(machine, CopyRoute(machine));
   };
-  std::array<std::unique_ptr<Load>, kNumLoadClasses> victims, neighbours;
+  std::array<std::unique_ptr<NeighbourLoad>, kNumLoadClasses> victims, neighbours;
   for (int i = 0; i < kNumLoadClasses; ++i) {
     victims[static_cast<size_t>(i)] = make(i);
     neighbours[static_cast<size_t>(i)] = make(i);

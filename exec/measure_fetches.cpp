@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/recorder.h"
+#include "core/statistics.h"
 #include "exec/measure.h"
 
 namespace lanescope::exec {
@@ -51,12 +52,6 @@ int64_t TimeRead(const std::vector<uint64_t>& words, size_t bytes, uint64_t* sum
   const int64_t start = NowNs();
   for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) *sum += words[i];
   return NowNs() - start;
-}
-
-int64_t Median(std::vector<int64_t> samples) {
-  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
 }
 
 }  // namespace

@@ -7,9 +7,10 @@ namespace lanescope::gui {
 namespace {
 
 // The work of one step and how its pieces wait for each other.
-class StepGraph {
+class DependencyGraph {
  public:
-  StepGraph(const RunData& run, const RunStep& step, StepPath* path) : run_(run), step_(step), path_(*path) {}
+  DependencyGraph(const RunData& run, const RunStep& step, StepPath* path)
+      : run_(run), step_(step), path_(*path) {}
 
   void Solve() {
     CollectWork();
@@ -169,7 +170,7 @@ StepPath FindStepPath(const RunData& run, int step) {
     path.problem = "the trace does not say what waits for what, so there is no critical path";
     return path;
   }
-  StepGraph(run, chosen, &path).Solve();
+  DependencyGraph(run, chosen, &path).Solve();
   return path;
 }
 

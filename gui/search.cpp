@@ -13,14 +13,14 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-struct Hit {
+struct NameHit {
   double axis = 0;
   SliceRef slice;
 };
 
 // The first `max_hits` + 1 hits of a run, row by row: a row's slices ascend, so no row needs more than that.
 void CollectHits(const ShownRun& shown, const RunAxis& axis, const std::vector<char>& ops, size_t max_hits,
-                 std::vector<Hit>* hits) {
+                 std::vector<NameHit>* hits) {
   for (size_t l = 0; l < shown.data->lanes.size(); ++l) {
     const Lane& lane = shown.data->lanes[l];
     if (lane.role == LaneRole::kLink) continue;
@@ -55,7 +55,7 @@ const SearchIndex::Results& SearchIndex::Search(const Timeline& timeline, const 
   results_ = {};
   results_.query = std::string(query);
   const std::string wanted = Lower(query);
-  std::vector<Hit> hits;
+  std::vector<NameHit> hits;
   for (size_t r = 0; r < timeline.runs().size() && r < axes.size(); ++r) {
     const ShownRun& run = timeline.runs()[r];
     auto& ops = results_.ops.emplace_back(run.data->ops.size(), 0);
@@ -74,10 +74,11 @@ const SearchIndex::Results& SearchIndex::Search(const Timeline& timeline, const 
   std::sort(results_.identities.begin(), results_.identities.end(), by_name);
   results_.identities.erase(std::unique(results_.identities.begin(), results_.identities.end()),
                             results_.identities.end());
-  std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.axis < b.axis; });
+  std::stable_sort(hits.begin(), hits.end(),
+                   [](const NameHit& a, const NameHit& b) { return a.axis < b.axis; });
   results_.truncated = hits.size() > max_hits;
   if (results_.truncated) hits.resize(max_hits);
-  for (const Hit& hit : hits) results_.hits.push_back(hit.slice);
+  for (const NameHit& hit : hits) results_.hits.push_back(hit.slice);
   return results_;
 }
 

@@ -15,7 +15,7 @@ namespace lanescope {
 namespace {
 
 // Names of kernels made of templates reach several kilobytes.
-constexpr size_t kMaxText = 65536;
+constexpr size_t kMaxNameBytes = 65536;
 
 uint32_t Id(uint32_t id) { return id == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? kNoId : id; }
 
@@ -45,7 +45,7 @@ TextId ActivityDecoder::Text(const char* address, ActivityBatch* batch) {
   const auto found = texts_.find(address);
   if (found != texts_.end()) return found->second;
   std::string text;
-  if (!ReadText(address, kMaxText, &text)) {
+  if (!ReadText(address, kMaxNameBytes, &text)) {
     batch->Count(Loss::kUnreadableNames);
     text = "(unreadable)";
   }

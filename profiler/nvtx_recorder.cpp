@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kMark = 34, kPushPop = 59, kStartEnd = 60, kDomainCreate = 75;
 // A program that never stops pushing, or a flush that does not come, must not eat its memory.
 constexpr size_t kMaxKept = size_t{1} << 19;
-constexpr size_t kMaxText = 4096;
+constexpr size_t kMaxRangeText = 4096;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ NvtxRecorder::Range NvtxRecorder::MakeRange(uint32_t type, uint32_t domain, cons
   range.row.category = attributes.category;
   range.row.color = attributes.color;
   range.row.has_color = attributes.has_color ? 1 : 0;
-  range.text = attributes.text.substr(0, kMaxText);
+  range.text = attributes.text.substr(0, kMaxRangeText);
   return range;
 }
 
@@ -170,7 +170,7 @@ uint32_t NvtxRecorder::CreateDomain(std::string_view name) {
 
 void NvtxRecorder::NameThread(uint32_t thread, std::string_view name) {
   std::lock_guard lock(mutex_);
-  if (names_.size() < kMaxKept) names_.emplace_back(thread, name.substr(0, kMaxText));
+  if (names_.size() < kMaxKept) names_.emplace_back(thread, name.substr(0, kMaxRangeText));
 }
 
 void NvtxRecorder::Take(ActivityBatch* batch, bool with_open) {

@@ -13,7 +13,7 @@
 namespace lanescope {
 namespace {
 
-constexpr int kPushPopRange = 59;
+constexpr int kNvtxPushPopRange = 59;
 
 int64_t GlobalPidOfFile(int file, int64_t pid) { return (int64_t{file} << 48) | ((pid & 0xffffff) << 24); }
 
@@ -90,7 +90,7 @@ class ExportWriter {
         return calls_.Add({start, end, 0, thread, event.correlation, name});
       case KinetoEvent::Kind::kRange:
         ++counts->ranges;
-        return ranges_.Add({start, end, kPushPopRange, thread, name, counts->ranges});
+        return ranges_.Add({start, end, kNvtxPushPopRange, thread, name, counts->ranges});
     }
   }
 

@@ -9,9 +9,9 @@ namespace lanescope {
 namespace {
 
 // The trace numbers devices in its own way; names tell which is which.
-class DeviceNumbers {
+class DenseDevices {
  public:
-  DeviceNumbers(const TraceRun& run, const Machine& machine) {
+  DenseDevices(const TraceRun& run, const Machine& machine) {
     numbers_[kHostDevice] = machine.host();
     for (const TraceDevice& device : run.devices) numbers_[device.id] = machine.FindDevice(device.name);
   }
@@ -35,7 +35,7 @@ int AddEnd(int device, Schedule* schedule) {
 }
 
 void AddCommands(const TraceRun& run, int number, const Machine& machine, RecordedSchedule* recorded) {
-  const DeviceNumbers devices(run, machine);
+  const DenseDevices devices(run, machine);
   std::map<int, std::string> op_of_node;
   for (const TraceNode& node : run.nodes) op_of_node.emplace(node.id, node.op);
   Schedule& schedule = recorded->schedule;

@@ -11,7 +11,8 @@ namespace lanescope {
 namespace {
 
 // Numbers of ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND and ENUM_CUPTI_STREAM_TYPE.
-constexpr int64_t kHostToDevice = 1, kDeviceToHost = 2, kWithinDevice = 8, kHostToHost = 9, kPeerToPeer = 10;
+constexpr int64_t kKindHostToDevice = 1, kKindDeviceToHost = 2, kKindWithinDevice = 8, kKindHostToHost = 9,
+                  kKindPeerToPeer = 10;
 constexpr int64_t kPageable = 0, kDeviceMemory = 2;
 constexpr int64_t kNonBlocking = 2;
 
@@ -30,10 +31,10 @@ constexpr std::string_view KindName(CommandKind kind) {
 }
 
 int64_t CopyKind(bool src_host, bool dst_host, bool same_device) {
-  if (src_host && dst_host) return kHostToHost;
-  if (src_host) return kHostToDevice;
-  if (dst_host) return kDeviceToHost;
-  return same_device ? kWithinDevice : kPeerToPeer;
+  if (src_host && dst_host) return kKindHostToHost;
+  if (src_host) return kKindHostToDevice;
+  if (dst_host) return kKindDeviceToHost;
+  return same_device ? kKindWithinDevice : kKindPeerToPeer;
 }
 
 // What the compiler knows of a tensor, with the shape that this schedule gives it.

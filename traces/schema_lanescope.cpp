@@ -4,9 +4,7 @@
 namespace lanescope {
 namespace {
 
-constexpr ColumnType kInteger = ColumnType::kInteger;
-constexpr ColumnType kReal = ColumnType::kReal;
-constexpr ColumnType kText = ColumnType::kText;
+using enum ColumnType;
 
 constexpr Column kSchema[] = {
     {"version", kInteger, true, "Version of this schema.", ""},
@@ -42,12 +40,12 @@ constexpr Column kCostModel[] = {
     {"costs", kText, true, "What it was predicted with, as a cost file (JSON).", ""},
 };
 
-constexpr Column kProcess[] = {
+constexpr Column kProcessTable[] = {
     {"runId", kInteger, true, "Run.", ""},
     {"globalPid", kInteger, true, "A process of the run.", ""},
 };
 
-constexpr Column kDevice[] = {
+constexpr Column kDeviceTable[] = {
     {"runId", kInteger, true, "Run.", ""},
     {"deviceId", kInteger, true,
      "Device number of the activity tables: GPUs in order of id, then the others.", ""},
@@ -157,12 +155,12 @@ constexpr Column kNvlink[] = {
     {"throughSwitch", kInteger, true, "1: through an NVSwitch.", ""},
 };
 
-constexpr Table kTables[] = {
+constexpr Table kLanescopeTableList[] = {
     {"LANESCOPE_SCHEMA", "One row: the version of the schema.", kSchema, ""},
     {"LANESCOPE_RUN", "Runs, measured and simulated.", kRun, "runId"},
     {"LANESCOPE_COST_MODEL", "Cost models of calibrated predictions.", kCostModel, ""},
-    {"LANESCOPE_PROCESS", "Processes of a run.", kProcess, ""},
-    {"LANESCOPE_DEVICE", "Devices of a run.", kDevice, ""},
+    {"LANESCOPE_PROCESS", "Processes of a run.", kProcessTable, ""},
+    {"LANESCOPE_DEVICE", "Devices of a run.", kDeviceTable, ""},
     {"LANESCOPE_NODE", "Nodes of the graph.", kNode, ""},
     {"LANESCOPE_PLACEMENT", "Which device ran which node.", kPlacement, ""},
     {"LANESCOPE_COMMAND", "Commands of the compiled steps.", kCommand, ""},
@@ -186,7 +184,7 @@ constexpr Index kIndexes[] = {
 
 }  // namespace
 
-std::span<const Table> LanescopeTables() { return kTables; }
+std::span<const Table> LanescopeTables() { return kLanescopeTableList; }
 std::span<const Index> TraceIndexes() { return kIndexes; }
 
 }  // namespace lanescope

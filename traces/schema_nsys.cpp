@@ -5,9 +5,7 @@
 namespace lanescope {
 namespace {
 
-constexpr ColumnType kInteger = ColumnType::kInteger;
-constexpr ColumnType kReal = ColumnType::kReal;
-constexpr ColumnType kText = ColumnType::kText;
+using enum ColumnType;
 
 constexpr Column kStringIds[] = {
     {"id", kInteger, true, "Number of the text.", ""},
@@ -308,7 +306,7 @@ constexpr Column kNvtxEvents[] = {
     {"eventId", kInteger, true, "Number of the event.", ""},
 };
 
-constexpr Table kTables[] = {
+constexpr Table kNsysTableList[] = {
     {"StringIds", "Texts that other tables refer to by number.", kStringIds, "id"},
     {"PROCESSES", "Processes, one row a run here.", kProcesses, ""},
     {"ThreadNames", "Names of threads.", kThreadNames, ""},
@@ -338,6 +336,6 @@ constexpr Table kTables[] = {
 
 }  // namespace
 
-std::span<const Table> NsysTables() { return kTables; }
+std::span<const Table> NsysTables() { return kNsysTableList; }
 
 }  // namespace lanescope

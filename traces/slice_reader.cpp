@@ -34,9 +34,10 @@ class Connection {
 };
 
 // What the threads that read one table share.
-class Reading {
+class SharedReading {
  public:
-  Reading(double expected, const std::atomic<bool>* cancelled, const std::function<void(double)>& progress)
+  SharedReading(double expected, const std::atomic<bool>* cancelled,
+                const std::function<void(double)>& progress)
       : expected_(std::max(1.0, expected)), cancelled_(cancelled), progress_(progress) {}
 
   // After every batch. Throws Cancelled, also when another thread has failed.
@@ -74,7 +75,7 @@ constexpr size_t kPartsPerThread = 8;
 
 class PartRows : public RowFunction {
  public:
-  PartRows(size_t columns, int part, BulkSink* sink, Reading* reading)
+  PartRows(size_t columns, int part, BulkSink* sink, SharedReading* reading)
       : values_(columns), part_(part), sink_(sink), reading_(reading) {}
 
   // Of the rows since the last time.
@@ -90,7 +91,7 @@ class PartRows : public RowFunction {
   std::vector<int64_t> values_;
   const int part_;
   BulkSink* const sink_;
-  Reading* const reading_;
+  SharedReading* const reading_;
   size_t rows_ = 0;
 };
 
@@ -114,7 +115,8 @@ class SliceReader::Impl {
 
   Database& first() { return connections_.front()->database(); }
 
-  void Read(std::string_view table, std::span<const ScanColumn> columns, BulkSink* sink, Reading* reading) {
+  void Read(std::string_view table, std::span<const ScanColumn> columns, BulkSink* sink,
+            SharedReading* reading) {
     const size_t threads = connections_.size();
     const std::vector<std::string> ranges =
         RowRanges(first(), table, threads == 1 ? 1 : threads * kPartsPerThread);
@@ -173,7 +175,7 @@ void SliceReader::Read(std::string_view table, std::span<const BulkColumn> colum
                        const std::atomic<bool>* cancelled, const std::function<void(double)>& progress) {
   std::vector<ScanColumn> wanted;
   for (const BulkColumn& column : columns) wanted.push_back({column.name, column.required});
-  Reading reading(static_cast<double>(impl_->EstimateRows(table)), cancelled, progress);
+  SharedReading reading(static_cast<double>(impl_->EstimateRows(table)), cancelled, progress);
   impl_->Read(table, wanted, sink, &reading);
 }
 

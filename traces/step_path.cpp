@@ -16,7 +16,7 @@ int64_t CommandKey(int schedule, int id) {
   return (int64_t{schedule} << 32) | static_cast<int64_t>(static_cast<uint32_t>(id));
 }
 
-bool StartsBefore(const WorkItem& a, const WorkItem& b) {
+bool ItemStartsBefore(const WorkItem& a, const WorkItem& b) {
   return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns < b.end_ns;
 }
 
@@ -147,7 +147,7 @@ void StepPathFinder::GroupItems() {
     const TraceCopy& copy = run_.copies[i];
     add(copy.step, {WorkKind::kCopy, static_cast<int>(i), copy.start_ns, copy.end_ns});
   }
-  for (auto& items : items_) std::stable_sort(items.begin(), items.end(), StartsBefore);
+  for (auto& items : items_) std::stable_sort(items.begin(), items.end(), ItemStartsBefore);
 }
 
 int StepPathFinder::CommandOf(const WorkItem& item) const {
@@ -217,7 +217,8 @@ std::vector<PathSegment> StepPathFinder::FollowDependencies(const TraceStep& ste
       }
     }
     // A file may claim that an item waits for one that began no earlier: the walk must go back.
-    if (holder >= 0 && !StartsBefore(items[static_cast<size_t>(holder)], items[static_cast<size_t>(item)])) {
+    if (holder >= 0 &&
+        !ItemStartsBefore(items[static_cast<size_t>(holder)], items[static_cast<size_t>(item)])) {
       holder = before_on_queue[static_cast<size_t>(item)];
     }
     if (holder >= item) holder = -1;

@@ -5,10 +5,10 @@
 namespace lanescope {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json RowsJson(const std::vector<SummaryRow>& rows) {
-  Json list = Json::array();
+OrderedJson RowsJson(const std::vector<SummaryRow>& rows) {
+  OrderedJson list = OrderedJson::array();
   for (const SummaryRow& row : rows) {
     list.push_back({{"name", row.name},
                     {"type", row.type},
@@ -22,8 +22,8 @@ Json RowsJson(const std::vector<SummaryRow>& rows) {
   return list;
 }
 
-Json TrafficJson(const std::vector<TrafficRow>& rows) {
-  Json list = Json::array();
+OrderedJson TrafficJson(const std::vector<TrafficRow>& rows) {
+  OrderedJson list = OrderedJson::array();
   for (const TrafficRow& row : rows) {
     list.push_back({{"src", row.src},
                     {"dst", row.dst},
@@ -35,8 +35,8 @@ Json TrafficJson(const std::vector<TrafficRow>& rows) {
   return list;
 }
 
-Json DevicesJson(const std::vector<DeviceTime>& devices) {
-  Json list = Json::array();
+OrderedJson DevicesJson(const std::vector<DeviceTime>& devices) {
+  OrderedJson list = OrderedJson::array();
   for (const DeviceTime& time : devices) {
     list.push_back({{"device", time.device},
                     {"window_ns", time.window_ns},
@@ -53,8 +53,8 @@ Json DevicesJson(const std::vector<DeviceTime>& devices) {
   return list;
 }
 
-Json StepsJson(const std::vector<StepUsage>& steps) {
-  Json list = Json::array();
+OrderedJson StepsJson(const std::vector<StepUsage>& steps) {
+  OrderedJson list = OrderedJson::array();
   for (const StepUsage& step : steps) {
     list.push_back({{"step", step.step},
                     {"start_ns", step.start_ns},
@@ -64,8 +64,8 @@ Json StepsJson(const std::vector<StepUsage>& steps) {
   return list;
 }
 
-Json SumsJson(const std::vector<OperationSum>& sums) {
-  Json list = Json::array();
+OrderedJson SumsJson(const std::vector<OperationSum>& sums) {
+  OrderedJson list = OrderedJson::array();
   for (const OperationSum& sum : sums) {
     list.push_back({{"name", sum.name},
                     {"percent", sum.percent},
@@ -80,8 +80,8 @@ Json SumsJson(const std::vector<OperationSum>& sums) {
   return list;
 }
 
-Json RangesJson(const std::vector<RangeRow>& rows) {
-  Json list = Json::array();
+OrderedJson RangesJson(const std::vector<RangeRow>& rows) {
+  OrderedJson list = OrderedJson::array();
   for (const RangeRow& row : rows) {
     list.push_back({{"name", row.name},
                     {"kernels", row.kernels},
@@ -94,9 +94,9 @@ Json RangesJson(const std::vector<RangeRow>& rows) {
   return list;
 }
 
-Json BoundJson(const std::optional<Bound>& bound) {
+OrderedJson BoundJson(const std::optional<Bound>& bound) {
   if (!bound) return nullptr;
-  const auto known = [](double value) { return value > 0 ? Json(value) : Json(); };
+  const auto known = [](double value) { return value > 0 ? OrderedJson(value) : OrderedJson(); };
   return {{"name", bound->name},
           {"coverage", bound->coverage},
           {"bytes_per_second", known(bound->bytes_per_second)},
@@ -104,8 +104,8 @@ Json BoundJson(const std::optional<Bound>& bound) {
           {"devices", bound->devices}};
 }
 
-Json DroppedJson(const std::vector<std::pair<std::string, int64_t>>& dropped) {
-  Json object = Json::object();
+OrderedJson DroppedJson(const std::vector<std::pair<std::string, int64_t>>& dropped) {
+  OrderedJson object = OrderedJson::object();
   for (const auto& [what, count] : dropped) {
     object[what] = object.value(what, int64_t{0}) + count;
   }
@@ -116,26 +116,26 @@ Json DroppedJson(const std::vector<std::pair<std::string, int64_t>>& dropped) {
 
 std::string SummaryJson(const Summary& summary) {
   const Communication& c = summary.communication;
-  Json json = {{"run", summary.run},
-               {"gpu_activities", RowsJson(summary.gpu_activities)},
-               {"host_activities", RowsJson(summary.host_activities)},
-               {"api_calls", RowsJson(summary.api_calls)},
-               {"traffic", TrafficJson(summary.traffic)},
-               {"communication",
-                {{"compute_ns", c.compute_ns},
-                 {"overlapped_ns", c.overlapped_ns},
-                 {"exposed_ns", c.exposed_ns},
-                 {"idle_ns", c.idle_ns},
-                 {"nccl_ns", c.nccl_ns},
-                 {"copies_ns", c.copies_ns}}},
-               {"devices", DevicesJson(summary.devices)},
-               {"steps", StepsJson(summary.steps)},
-               {"dropped", summary.dropped},
-               {"dropped_by", DroppedJson(summary.dropped_by)},
-               {"invalid_rows", summary.invalid_rows},
-               {"notes", summary.notes},
-               {"bound", BoundJson(summary.bound)},
-               {"verdict", summary.verdict}};
+  OrderedJson json = {{"run", summary.run},
+                      {"gpu_activities", RowsJson(summary.gpu_activities)},
+                      {"host_activities", RowsJson(summary.host_activities)},
+                      {"api_calls", RowsJson(summary.api_calls)},
+                      {"traffic", TrafficJson(summary.traffic)},
+                      {"communication",
+                       {{"compute_ns", c.compute_ns},
+                        {"overlapped_ns", c.overlapped_ns},
+                        {"exposed_ns", c.exposed_ns},
+                        {"idle_ns", c.idle_ns},
+                        {"nccl_ns", c.nccl_ns},
+                        {"copies_ns", c.copies_ns}}},
+                      {"devices", DevicesJson(summary.devices)},
+                      {"steps", StepsJson(summary.steps)},
+                      {"dropped", summary.dropped},
+                      {"dropped_by", DroppedJson(summary.dropped_by)},
+                      {"invalid_rows", summary.invalid_rows},
+                      {"notes", summary.notes},
+                      {"bound", BoundJson(summary.bound)},
+                      {"verdict", summary.verdict}};
   if (summary.step >= 0) json["step"] = summary.step;
   if (!summary.ranges.empty()) json["nvtx"] = RangesJson(summary.ranges);
   if (!summary.kernel_sums.empty() || !summary.memory_time_sums.empty()) {

@@ -15,8 +15,9 @@ namespace {
 int DeviceNumber(int64_t device) { return static_cast<int>(static_cast<uint32_t>(device)); }
 
 // Columns that every table of device activities has, in this order.
-constexpr ScanColumn kStart{"start", true}, kEnd{"end", true}, kDevice{"deviceId"}, kProcess{"globalPid"};
-enum { kStartValue, kEndValue, kDeviceValue, kProcessValue, kNumShared };
+constexpr ScanColumn kStartColumn{"start", true}, kEndColumn{"end", true}, kDeviceColumn{"deviceId"},
+    kProcessColumn{"globalPid"};
+enum { kStartValue, kEndValue, kDeviceValue, kProcessValue, kNumSharedValues };
 
 // Rows of device activities that belong to the run and have times.
 class ActivityRows : public RowFunction {
@@ -52,14 +53,15 @@ class KernelRows : public ActivityRows {
       const auto& columns = source().name_columns;
       return ScanColumn{i < columns.size() ? std::string_view(columns[i]) : "noName"};
     };
-    const ScanColumn columns[] = {kStart, kEnd, kDevice, kProcess, name(0), name(1), name(2)};
+    const ScanColumn columns[] = {kStartColumn, kEndColumn, kDeviceColumn, kProcessColumn,
+                                  name(0),      name(1),    name(2)};
     RowFunction::Run(database, "CUPTI_ACTIVITY_KIND_KERNEL", columns, suffix);
   }
 
  private:
   void Activity(sqlite3_value** values, int64_t, int device, Interval time) override {
     int64_t name = -1;
-    for (int i = kNumShared; name < 0 && i < kNumShared + 3; ++i) {
+    for (int i = kNumSharedValues; name < 0 && i < kNumSharedValues + 3; ++i) {
       name = std::max<int64_t>(-1, Integer(values[i], -1));
     }
     totals_->AddLaunch(device, name, source().communication_names.contains(name), time.start, time.end);
@@ -71,13 +73,13 @@ class GraphRows : public ActivityRows {
  public:
   using ActivityRows::ActivityRows;
   void Run(Database& database) {
-    const ScanColumn columns[] = {kStart, kEnd, kDevice, kProcess, {"graphId"}};
+    const ScanColumn columns[] = {kStartColumn, kEndColumn, kDeviceColumn, kProcessColumn, {"graphId"}};
     RowFunction::Run(database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns);
   }
 
  private:
   void Activity(sqlite3_value** values, int64_t, int device, Interval time) override {
-    totals_->AddLaunch(device, GraphNameId(Integer(values[kNumShared])), false, time.start, time.end);
+    totals_->AddLaunch(device, GraphNameId(Integer(values[kNumSharedValues])), false, time.start, time.end);
   }
 };
 
@@ -85,14 +87,14 @@ class CopyRows : public ActivityRows {
  public:
   using ActivityRows::ActivityRows;
   void Run(Database& database) {
-    const ScanColumn columns[] = {kStart,       kEnd,        kDevice,     kProcess,        {"bytes"},
-                                  {"copyKind"}, {"srcKind"}, {"dstKind"}, {"srcDeviceId"}, {"dstDeviceId"}};
+    const ScanColumn columns[] = {kStartColumn, kEndColumn,  kDeviceColumn, kProcessColumn,  {"bytes"},
+                                  {"copyKind"}, {"srcKind"}, {"dstKind"},   {"srcDeviceId"}, {"dstDeviceId"}};
     RowFunction::Run(database, "CUPTI_ACTIVITY_KIND_MEMCPY", columns);
   }
 
  private:
   void Activity(sqlite3_value** values, int64_t process, int device, Interval time) override {
-    sqlite3_value** more = values + kNumShared;
+    sqlite3_value** more = values + kNumSharedValues;
     CopyColumns columns;
     columns.device = device;
     columns.copy_kind = Integer(more[1]);
@@ -110,7 +112,7 @@ class MemsetRows : public ActivityRows {
  public:
   using ActivityRows::ActivityRows;
   void Run(Database& database) {
-    const ScanColumn columns[] = {kStart, kEnd, kDevice, kProcess};
+    const ScanColumn columns[] = {kStartColumn, kEndColumn, kDeviceColumn, kProcessColumn};
     RowFunction::Run(database, "CUPTI_ACTIVITY_KIND_MEMSET", columns);
   }
 
@@ -124,7 +126,7 @@ class ApiRows : public RowFunction {
  public:
   ApiRows(const ProcessFilter& processes, ActivityTotals* totals) : processes_(processes), totals_(totals) {}
   void Run(Database& database) {
-    const ScanColumn columns[] = {kStart, kEnd, {"globalTid"}, {"nameId"}};
+    const ScanColumn columns[] = {kStartColumn, kEndColumn, {"globalTid"}, {"nameId"}};
     RowFunction::Run(database, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
   }
 

@@ -28,8 +28,6 @@ void MoveElements(InferenceContext& context, const Elements& elements,
   SetElements(context, 0, context.output().shape, moved);
 }
 
-bool IsSmall(const Shape& shape) { return shape.IsExact() && shape.NumElements() <= kMaxFolded; }
-
 // The one dimension left open by `target` such that it has the elements of `input`; -1 elsewhere is unknown.
 Dim FillDim(const Shape& input, const Shape& target, int open) {
   Dim rest = 1;

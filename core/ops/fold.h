@@ -13,6 +13,9 @@ namespace lanescope::ops {
 inline constexpr int64_t kMaxFolded = 4096;
 inline constexpr int64_t kMaxRanges = 64;
 
+// Of exact shape and few enough elements to fold.
+inline bool IsSmall(const Shape& shape) { return shape.IsExact() && shape.NumElements() <= kMaxFolded; }
+
 using Elements = std::vector<ValueRange>;
 
 inline ValueRange Exactly(int64_t value) { return {value, value}; }

@@ -26,8 +26,6 @@ void ForEachInBlock(const Shape& whole, const Shape& part, int axis, int64_t off
   }
 }
 
-bool IsSmall(const Shape& shape) { return shape.IsExact() && shape.NumElements() <= kMaxFolded; }
-
 // size -1: all that follows `begin`.
 Dim SlicedDim(Dim dim, ValueRange begin, ValueRange size) {
   if (begin.exact() && begin.low < 0) Throw(Code::kInvalidArgument, "a slice that begins at {}", begin.low);

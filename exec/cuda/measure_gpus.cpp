@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/recorder.h"
+#include "core/statistics.h"
 #include "exec/cuda/cuda_device.h"
 #include "exec/gpu_machine.h"
 
@@ -17,12 +18,6 @@ using cuda::CudaDevice;
 
 constexpr int64_t kSmallestCopy = 4;
 constexpr double kSlot = 10e6;  // ns that a repeated load should take
-
-double Median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
-}
 
 // Several buffers must fit into every device's limit.
 int64_t LargestCopy(const Machine& machine, int64_t wanted) {

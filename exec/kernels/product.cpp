@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMaxTasks = 16;
 constexpr int64_t kTaskFlops = 2'000'000;
 // Borders between tasks lie on whole tiles of the library's kernels.
-constexpr int64_t kTile = 48;
+constexpr int64_t kProductTile = 48;
 
 void Gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, MatrixView<float> a,
           MatrixView<float> b, float* c, blasint c_stride) {
@@ -55,7 +55,7 @@ MatrixView<T> From(MatrixView<T> x, int64_t row, int64_t column) {
 template <typename Fn>
 void ForParts(WorkerTeam* team, int64_t side, double flops, Fn&& fn) {
   const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(flops / kTaskFlops), 1, kMaxTasks);
-  const int64_t part = (side / tasks + kTile - 1) / kTile * kTile;
+  const int64_t part = (side / tasks + kProductTile - 1) / kProductTile * kProductTile;
   if (team != nullptr && tasks > 1) {
     team->ParallelFor(side, part, [&](int64_t begin, int64_t end) { fn(begin, end - begin); });
     return;

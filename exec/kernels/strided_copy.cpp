@@ -9,8 +9,8 @@ namespace lanescope::exec {
 namespace {
 
 constexpr int64_t kGrainElements = 1 << 15;
-constexpr int64_t kTile = 32;
-constexpr int64_t kSubTile = 8;
+constexpr int64_t kTransposeTile = 32;
+constexpr int64_t kTransposeSubTile = 8;
 
 template <typename T>
 void CopyRow(T* destination, int64_t destination_stride, const T* source, int64_t source_stride,
@@ -28,14 +28,15 @@ void CopyRow(T* destination, int64_t destination_stride, const T* source, int64_
 // compiler keep rows in registers.
 template <typename T>
 void CopyTile(T* destination, int64_t column_step, const T* source, int64_t row_step) {
-  for (int64_t r = 0; r < kTile; r += kSubTile) {
-    for (int64_t c = 0; c < kTile; c += kSubTile) {
-      T block[kSubTile][kSubTile];
-      for (int64_t i = 0; i < kSubTile; ++i) {
-        for (int64_t j = 0; j < kSubTile; ++j) block[j][i] = source[(r + i) * row_step + c + j];
+  for (int64_t r = 0; r < kTransposeTile; r += kTransposeSubTile) {
+    for (int64_t c = 0; c < kTransposeTile; c += kTransposeSubTile) {
+      T block[kTransposeSubTile][kTransposeSubTile];
+      for (int64_t i = 0; i < kTransposeSubTile; ++i) {
+        for (int64_t j = 0; j < kTransposeSubTile; ++j) block[j][i] = source[(r + i) * row_step + c + j];
       }
-      for (int64_t j = 0; j < kSubTile; ++j) {
-        for (int64_t i = 0; i < kSubTile; ++i) destination[(c + j) * column_step + r + i] = block[j][i];
+      for (int64_t j = 0; j < kTransposeSubTile; ++j) {
+        for (int64_t i = 0; i < kTransposeSubTile; ++i)
+          destination[(c + j) * column_step + r + i] = block[j][i];
       }
     }
   }
@@ -125,17 +126,17 @@ void StridedCopy::RunRows(T* destination, const T* source, WorkerTeam& team) con
 }
 
 // The innermost dimension and `column_dim` in square tiles, so that both sides use whole cache lines. A unit
-// of work is a strip of kTile columns.
+// of work is a strip of kTransposeTile columns.
 template <typename T>
 void StridedCopy::RunTransposed(int column_dim, T* destination, const T* source, WorkerTeam& team) const {
   const Dimension row = dims_[static_cast<size_t>(count_ - 1)];
   const Dimension column = dims_[static_cast<size_t>(column_dim)];
-  const int64_t strips = (column.extent + kTile - 1) / kTile;
+  const int64_t strips = (column.extent + kTransposeTile - 1) / kTransposeTile;
   int64_t planes = 1;
   for (int d = 0; d < count_ - 1; ++d) {
     if (d != column_dim) planes *= dims_[static_cast<size_t>(d)].extent;
   }
-  const int64_t grain = std::max<int64_t>(1, kGrainElements / (row.extent * kTile));
+  const int64_t grain = std::max<int64_t>(1, kGrainElements / (row.extent * kTransposeTile));
   team.ParallelFor(planes * strips, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       int64_t rest = unit / strips;
@@ -148,12 +149,13 @@ void StridedCopy::RunTransposed(int column_dim, T* destination, const T* source,
         in += rest % dim.extent * dim.source_stride;
         rest /= dim.extent;
       }
-      const int64_t first = unit % strips * kTile;
-      const int64_t last = std::min(first + kTile, column.extent);
-      for (int64_t tile = 0; tile < row.extent; tile += kTile) {
-        const int64_t tile_end = std::min(tile + kTile, row.extent);
+      const int64_t first = unit % strips * kTransposeTile;
+      const int64_t last = std::min(first + kTransposeTile, column.extent);
+      for (int64_t tile = 0; tile < row.extent; tile += kTransposeTile) {
+        const int64_t tile_end = std::min(tile + kTransposeTile, row.extent);
         if constexpr (std::is_trivially_copyable_v<T>) {
-          if (row.destination_stride == 1 && tile_end - tile == kTile && last - first == kTile) {
+          if (row.destination_stride == 1 && tile_end - tile == kTransposeTile &&
+              last - first == kTransposeTile) {
             CopyTile(out + first * column.destination_stride + tile, column.destination_stride,
                      in + first + tile * row.source_stride, row.source_stride);
             continue;

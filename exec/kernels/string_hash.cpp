@@ -7,7 +7,7 @@
 namespace lanescope::exec {
 namespace {
 
-constexpr int64_t kTextGrain = 2048;
+constexpr int64_t kHashGrain = 2048;
 
 // FarmHash's fingerprint, which is the same on every machine, modulo the number of buckets.
 class StringToHashBucketFastKernel : public Kernel {
@@ -20,7 +20,7 @@ class StringToHashBucketFastKernel : public Kernel {
     ShapeOutput(context, 0, x.shape);
     const std::string* texts = x.as<std::string>();
     int64_t* buckets = context.output().as<int64_t>();
-    context.team().ParallelFor(x.NumElements(), kTextGrain, [&](int64_t begin, int64_t end) {
+    context.team().ParallelFor(x.NumElements(), kHashGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const uint64_t hash = util::Fingerprint64(texts[i].data(), texts[i].size());
         buckets[i] = static_cast<int64_t>(hash % num_buckets_);

@@ -141,7 +141,7 @@ void TimeCell(const Ui& ui, bool there, double ns) {
   }
 }
 
-void DrawRow(const Ui& ui, const DiffRow& row) {
+void DrawDiffRow(const Ui& ui, const DiffRow& row) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const OpIdentity op = ui.timeline().FindIdentity(row.name);
@@ -199,7 +199,7 @@ void DrawRows(const Ui& ui, const RunDiff& diff) {
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       ImGui::PushID(i);
-      DrawRow(ui, *rows[static_cast<size_t>(i)]);
+      DrawDiffRow(ui, *rows[static_cast<size_t>(i)]);
       ImGui::PopID();
     }
   }

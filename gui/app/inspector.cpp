@@ -28,7 +28,7 @@ bool BeginRows(const Ui& ui, const char* id) {
   return true;
 }
 
-void DrawSlice(const Ui& ui) {
+void ShowSlice(const Ui& ui) {
   const SliceRef& slice = ui.state.selection.slice;
   const SliceDetails details = DetailsOf(ui.timeline(), slice);
   if (!BeginRows(ui, "slice")) return;
@@ -56,7 +56,7 @@ void DrawOp(const Ui& ui) {
   ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(ui.timeline().NameOf(selection.op).c_str());
   ImGui::PopTextWrapPos();
-  if (selection.slice.valid()) DrawSlice(ui);
+  if (selection.slice.valid()) ShowSlice(ui);
 }
 
 // Every name scope around the op as a button that selects all of it.

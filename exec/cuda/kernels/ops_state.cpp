@@ -8,7 +8,7 @@ namespace lanescope::exec::cuda {
 namespace {
 
 // Outputs that are references or handles need no work: the session knows the variable behind them.
-void Nothing(KernelContext&) {}
+void NoWork(KernelContext&) {}
 
 void ReadVariable(KernelContext& context) {
   const TensorRef& variable = context.variable(0).tensor;
@@ -91,7 +91,7 @@ void RegisterScatter(KernelRegistry& registry, const std::string& suffix) {
 
 void RegisterStateOps(KernelRegistry& registry) {
   for (const char* op : {"Variable", "VariableV2", "VarHandleOp"}) {
-    registry.Register(op, MakeFunctionKernel<Nothing>);
+    registry.Register(op, MakeFunctionKernel<NoWork>);
   }
   // These touch no element in device memory.
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp", "DestroyResourceOp"}) {
