@@ -4,6 +4,8 @@
 #include <bit>
 #include <chrono>
 
+#include "core/thread.h"
+
 namespace lanescope {
 
 EventRing::EventRing(size_t capacity)
@@ -40,7 +42,9 @@ void EventRing::Drain(std::vector<Event>* out) {
 }
 
 Recorder::Recorder(EventSink* sink, int interval_ms)
-    : sink_(sink), interval_ms_(std::max(interval_ms, 1)), thread_([this] { DrainLoop(); }) {}
+    : sink_(sink),
+      interval_ms_(std::max(interval_ms, 1)),
+      thread_(StartThread("recording events", [this] { DrainLoop(); })) {}
 
 Recorder::~Recorder() {
   {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "core/thread.h"
 #include "exec/cuda/stream_program.h"
 
 namespace lanescope::exec {
@@ -107,9 +108,11 @@ void Executor::ForgetRecorder() {
 void Executor::MakeDrivers(size_t count, Recorder* recorder) {
   while (drivers_.size() < count) {
     const size_t index = drivers_.size();
-    drivers_.push_back(std::make_unique<Driver>());
-    Driver* driver = drivers_.back().get();
-    driver->thread = std::thread([this, driver, index] { DriverLoop(driver, index); });
+    auto driver = std::make_unique<Driver>();
+    drivers_.reserve(count);  // nothing may fail once the thread runs
+    driver->thread =
+        StartThread("a queue of a device", [this, self = driver.get(), index] { DriverLoop(self, index); });
+    drivers_.push_back(std::move(driver));
   }
   if (recorder == nullptr) return;
   if (recorder != recorder_) ForgetRecorder();

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/recorder.h"
 #include "core/statistics.h"
+#include "core/thread.h"
 #include "exec/kernels/product.h"
 #include "exec/pacer.h"
 
@@ -108,12 +109,12 @@ class CopyLoad : public NeighbourLoad {
 class Neighbour {
  public:
   explicit Neighbour(NeighbourLoad* load)
-      : thread_([this, load] {
+      : thread_(StartThread("a load beside the measured one", [this, load] {
           const int64_t cpu = ThreadCpuNs(), wall = NowNs();
           while (!stop_.load(std::memory_order_relaxed)) load->Run();
           cores_ = static_cast<double>(ThreadCpuNs() - cpu) /
                    static_cast<double>(std::max<int64_t>(1, NowNs() - wall));
-        }) {}
+        })) {}
   ~Neighbour() { Stop(); }
   // The share of a core that the load used.
   double Stop() {

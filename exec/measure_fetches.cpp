@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/recorder.h"
 #include "core/statistics.h"
+#include "core/thread.h"
 #include "exec/measure.h"
 
 namespace lanescope::exec {
@@ -13,7 +14,7 @@ namespace {
 // A thread that copies on demand and otherwise spins, so that it keeps a core of its own.
 class OtherCore {
  public:
-  OtherCore() : thread_([this] { Loop(); }) {}
+  OtherCore() : thread_(StartThread("copies by another core", [this] { Loop(); })) {}
   ~OtherCore() {
     order_.store(kStop, std::memory_order_release);
     thread_.join();

@@ -1,11 +1,15 @@
 #include "exec/thread_team.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "core/thread.h"
 
 namespace lanescope::exec {
 namespace {
@@ -23,8 +27,12 @@ class SingleWorker : public WorkerTeam {
 // `active_` is zero, so no helper touches the loop's fields afterwards. Blocks are handed out by `next_`.
 class ThreadTeam : public WorkerTeam {
  public:
-  explicit ThreadTeam(int workers) {
-    for (int i = 1; i < workers; ++i) threads_.emplace_back([this] { Help(); });
+  // Delegates, so that a start that fails runs the destructor, which joins the threads before it.
+  explicit ThreadTeam(int workers) : ThreadTeam() {
+    threads_.reserve(static_cast<size_t>(workers));
+    for (int i = 1; i < workers; ++i) {
+      threads_.push_back(StartThread(fmt::format("{} workers of a device", workers), [this] { Help(); }));
+    }
   }
   ~ThreadTeam() override {
     stop_.store(true, std::memory_order_relaxed);
@@ -52,6 +60,8 @@ class ThreadTeam : public WorkerTeam {
   }
 
  private:
+  ThreadTeam() = default;
+
   template <typename T>
   static void WaitFor(std::atomic<T>& value, T seen) {
     for (int spin = 0; spin < 2000; ++spin) {

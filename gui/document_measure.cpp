@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/recorder.h"
 #include "core/run_info.h"
+#include "core/thread.h"
 #include "exec/session.h"
 #include "traces/trace_writer.h"
 
@@ -57,7 +58,9 @@ class WrittenRun {
 }  // namespace
 
 MeasureJob::MeasureJob(MeasureRequest request, std::function<void()> wake)
-    : request_(std::move(request)), wake_(std::move(wake)), thread_([this] { Run(); }) {}
+    : request_(std::move(request)),
+      wake_(std::move(wake)),
+      thread_(StartThread("a measurement", [this] { Run(); })) {}
 
 MeasureJob::~MeasureJob() {
   Cancel();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/thread.h"
 
 namespace lanescope::gui {
 
@@ -26,7 +27,9 @@ class LatestWorker {
   using Work = std::function<Result(const Request&, const std::atomic<bool>& cancelled)>;
 
   LatestWorker(Work work, std::function<void()> wake)
-      : work_(std::move(work)), wake_(std::move(wake)), thread_([this] { Loop(); }) {}
+      : work_(std::move(work)),
+        wake_(std::move(wake)),
+        thread_(StartThread("work in the background", [this] { Loop(); })) {}
   ~LatestWorker() {
     {
       std::lock_guard lock(mutex_);

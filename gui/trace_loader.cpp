@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "core/error.h"
+#include "core/thread.h"
 #include "gui/activity_scan.h"
 #include "gui/run_frame.h"
 #include "traces/slice_reader.h"
@@ -51,7 +52,7 @@ void BuildLanes(std::vector<LaneJob>* jobs, const LoadProgress& progress,
       next.store(jobs->size(), std::memory_order_relaxed);
     }
   };
-  std::thread helper(work);
+  std::thread helper = StartThread("arranging lanes", work);
   work();
   helper.join();
   if (failure) std::rethrow_exception(failure);
@@ -124,7 +125,9 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
 }
 
 TraceLoad::TraceLoad(std::string path, std::function<void()> wake)
-    : path_(std::move(path)), wake_(std::move(wake)), thread_([this] { Run(); }) {}
+    : path_(std::move(path)),
+      wake_(std::move(wake)),
+      thread_(StartThread("loading a trace", [this] { Run(); })) {}
 
 TraceLoad::~TraceLoad() {
   Cancel();

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -177,6 +178,24 @@ TEST(Run, AReadOnlyTraceIsRefused) {
   ExpectError(Lanescope({"run", Sample("polynomial"), "--steps", "1", "--trace", trace}), 1,
               "FailedPrecondition", "t.db");
   EXPECT_EQ(ReadText(trace), before);
+}
+
+// 1,024 workers want more address space for their stacks than there is: an error like any other.
+TEST(Run, NoThreadLeftIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need the address space";
+#endif
+  const Folder folder;
+  const std::string machine = folder.Write("many.json", R"({"name": "many workers", "devices": [
+      {"name": "CPU:0", "kind": "host", "memory": "1GiB", "workers": 1024}]})");
+  rlimit old_limit, limit;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &old_limit), 0);
+  limit = old_limit;
+  limit.rlim_cur = rlim_t{1} << 30;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const Outcome outcome = Lanescope({"run", Sample("polynomial"), "--machine", machine});
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &old_limit), 0);
+  ExpectError(outcome, 1, "ResourceExhausted", "1024 workers of a device");
 }
 
 TEST(Run, CtrlCKeepsTheTrace) {

@@ -2,6 +2,7 @@
 #include "exec/session.h"
 
 #include "tests/exec/session_harness.h"
+#include "tests/support/thread_starts.h"
 
 namespace lanescope::exec::testing {
 namespace {
@@ -55,6 +56,39 @@ TEST_F(SessionTest, AnUninitializedVariableIsNamed) {
   ExpectError(Code::kNotFound, {"nobody"}, [&] { session.ReadVariable("nobody"); });
   session.Run({{}, {}, {"init"}});
   EXPECT_TRUE(BitwiseEqual(session.Run({{}, {"v"}, {}}).fetches[0], Floats(Shape{8}, 1.0f)));
+}
+
+// Law: with so many threads left and no more, a session either opens and runs or says ResourceExhausted and
+// leaves no thread behind; a step that had no thread did nothing, and runs once there are threads again.
+TEST_F(SessionTest, NoThreadLeftIsAnError) {
+  machine_ = FastMachine(2, 2);
+  const Counter counter;
+  const RunRequest init{{}, {}, {"init"}}, update{{}, {"negated"}, {"update"}};
+  const int before = lanescope::testing::RunningThreads();
+  int failures = 0;
+  for (int left = 0, failed = 1; failed != 0; ++left) {
+    failed = 0;
+    {
+      const lanescope::testing::ThreadStarts starts(left);
+      try {
+        Session& session = Open(counter.graph);
+        session.Run(init);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kResourceExhausted) << error.what();
+        failed = 1;
+      }
+      EXPECT_EQ(starts.exhausted(), failed != 0);
+    }
+    failures += failed;
+    ASSERT_LE(failures, 50) << "it never had enough";
+    if (session_ != nullptr) {
+      session_->Run(init);
+      EXPECT_TRUE(BitwiseEqual(session_->Run({{}, {"v"}, {}}).fetches[0], Floats(Shape{8}, 1.0f)));
+    }
+    session_.reset();
+    EXPECT_EQ(lanescope::testing::RunningThreads(), before) << left << " threads were left";
+  }
+  EXPECT_GE(failures, 3) << "a second worker of each virtual GPU, and a queue to drive";
 }
 
 // Law: what a fetch returns is the caller's: no later step changes it, and a step's own update comes after.

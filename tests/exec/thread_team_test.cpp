@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/thread_starts.h"
 
 namespace lanescope::exec {
 namespace {
@@ -72,6 +73,25 @@ TEST(ThreadTeam, ExceptionsReachTheCaller) {
     EXPECT_THROW(team->ParallelFor(50, 1, [](int64_t, int64_t) { throw std::runtime_error("each"); }),
                  std::runtime_error);
   }
+}
+
+// A team whose last thread cannot start joins those that did.
+TEST(ThreadTeam, NoThreadLeftIsAnError) {
+  const int before = testing::RunningThreads();
+  for (int left = 0; left < 4; ++left) {
+    const testing::ThreadStarts starts(left);
+    try {
+      MakeThreadTeam(5);
+      ADD_FAILURE() << left << " threads made a team of five";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kResourceExhausted) << error.what();
+      EXPECT_NE(error.message().find("5 workers of a device"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(testing::RunningThreads(), before);
+  }
+  const testing::ThreadStarts enough(4);
+  MakeThreadTeam(5);
+  EXPECT_FALSE(enough.exhausted());
 }
 
 TEST(ThreadTeam, StartsAndStopsIdle) {
