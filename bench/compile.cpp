@@ -22,13 +22,13 @@ struct Input {
 const Input& RandomInput() {
   static const Input* const input = [] {
     auto* made = new Input;
-    auto random = testing::MakeRandomGraph(1, 50000, 0);
+    auto random = test::MakeRandomGraph(1, 50000, 0);
     made->graph = std::move(random.graph);
     // Everything is needed.
-    made->request = testing::RequestFor(made->graph, random.fetches, {});
+    made->request = test::RequestFor(made->graph, random.fetches, {});
     for (int id = 0; id < made->graph.num_nodes(); ++id) made->request.fetches.push_back({id, -1});
     made->machine = VirtualMachine(4, 1);
-    made->placement = testing::RandomPlacement(made->graph, made->machine, 1);
+    made->placement = test::RandomPlacement(made->graph, made->machine, 1);
     return made;
   }();
   return *input;
@@ -40,7 +40,7 @@ const Input& DeepConn() {
     const std::string path = LANESCOPE_SOURCE_DIR "/samples/graphs/deepconn_dual.pbtxt";
     made->graph = ReadGraph(path);
     const RunSpec spec = ReadRunSpecBeside(path);
-    made->request = testing::RequestFor(made->graph, spec.fetches, spec.targets);
+    made->request = test::RequestFor(made->graph, spec.fetches, spec.targets);
     for (const auto& [name, tensor] : MakeFeeds(spec, 0)) {
       TensorInfo info;
       info.dtype = tensor.dtype();

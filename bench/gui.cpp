@@ -171,8 +171,8 @@ void WriteRun(const std::string& path, const Graph& graph, const CompileRequest&
 const std::string& TraceOfTenMillion() {
   static const std::string made = [] {
     const std::string path = (Folder() / "trace.db").string();
-    const auto random = testing::MakeRandomGraph(3, 500, 0);
-    WriteRun(path, random.graph, testing::RequestFor(random.graph, random.fetches, {}), 5, kSlices);
+    const auto random = test::MakeRandomGraph(3, 500, 0);
+    WriteRun(path, random.graph, test::RequestFor(random.graph, random.fetches, {}), 5, kSlices);
     return path;
   }();
   return made;
@@ -202,7 +202,7 @@ BENCHMARK(OpenTraceOfTenMillion)->Unit(benchmark::kMillisecond)->Iterations(3)->
 void WhatIfOfTenThousandOps(benchmark::State& state) {
   const fs::path folder = Folder() / "whatif";
   fs::create_directories(folder);
-  const auto random = testing::MakeRandomGraph(1, 5000, 0);
+  const auto random = test::MakeRandomGraph(1, 5000, 0);
   WriteGraph(random.graph, (folder / "random.pbtxt").string());
   WriteFile((folder / "random.run.json").string(), "{}");
   CompileRequest request;

@@ -13,10 +13,10 @@
 namespace lanescope::exec {
 namespace {
 
-using testing::IntsAttr;
-using testing::MakeNode;
-using testing::OutputPlan;
-using testing::StringAttr;
+using test::IntsAttr;
+using test::MakeNode;
+using test::OutputPlan;
+using test::StringAttr;
 
 // Blocks in order on the calling thread.
 class SerialTeam final : public WorkerTeam {
@@ -37,7 +37,7 @@ Tensor Ramp(const Shape& shape) {
 void RunNode(benchmark::State& state, const Node& node, const std::vector<Tensor>& inputs,
              const Shape& output, double flops) {
   SerialTeam team;
-  testing::TestContext context(inputs, std::vector<OutputPlan>{{DataType::kFloat, output}}, team);
+  test::TestContext context(inputs, std::vector<OutputPlan>{{DataType::kFloat, output}}, team);
   const std::unique_ptr<Kernel> kernel = KernelRegistry::Host().Create(node);
   for (auto _ : state) kernel->Compute(context);
   state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
@@ -186,7 +186,7 @@ BENCHMARK_CAPTURE(PoolImages, gradient, "MaxPoolGrad")->Unit(benchmark::kMillise
 void Lrn(benchmark::State& state, const std::string& op) {
   const Shape shape{128, 12, 12, 64};
   const Node node = MakeNode(op, {{"T", DataType::kFloat},
-                                  {"depth_radius", testing::IntAttr(4)},
+                                  {"depth_radius", test::IntAttr(4)},
                                   {"bias", 1.0f},
                                   {"alpha", 0.001f / 9},
                                   {"beta", 0.75f}});

@@ -49,7 +49,6 @@ function(lanescope_test name folder)
     return()
   endif()
   add_executable(${name} ${sources})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              LANESCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")

@@ -5,9 +5,6 @@
 namespace lanescope {
 namespace {
 
-const std::string kCpu0 = std::string(kTaskA) + "/device:FakeCPU:0";
-const std::string kGpu0 = std::string(kTaskA) + "/device:FakeGPU:0";
-
 class ColocationTest : public testing::Test, public PlacerWorld {};
 
 struct EdgeCase {

@@ -10,10 +10,10 @@
 namespace lanescope {
 namespace {
 
-using testing::MakeRandomGraph;
-using testing::RandomGraph;
-using testing::RandomPlacement;
-using testing::RequestFor;
+using test::MakeRandomGraph;
+using test::RandomGraph;
+using test::RandomPlacement;
+using test::RequestFor;
 
 // Operators over resource variables that are read, assigned and updated at any place of the graph.
 RandomGraph MakeResourceGraph(unsigned seed, int ops) {

@@ -10,9 +10,9 @@
 namespace lanescope {
 namespace {
 
-using testing::MakeRandomGraph;
-using testing::RandomPlacement;
-using testing::RequestFor;
+using test::MakeRandomGraph;
+using test::RandomPlacement;
+using test::RequestFor;
 
 Placement Everywhere(const Graph& graph, int device) {
   Placement placement;

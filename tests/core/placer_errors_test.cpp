@@ -6,9 +6,6 @@
 namespace lanescope {
 namespace {
 
-const std::string kCpu0 = std::string(kTaskA) + "/device:FakeCPU:0";
-const std::string kGpu0 = std::string(kTaskA) + "/device:FakeGPU:0";
-
 class PlacerErrorsTest : public testing::Test, public PlacerWorld {
  protected:
   // One device of each kind on two tasks of job b.

@@ -7,9 +7,6 @@
 namespace lanescope {
 namespace {
 
-const std::string kCpu0 = std::string(kTaskA) + "/device:FakeCPU:0";
-const std::string kGpu0 = std::string(kTaskA) + "/device:FakeGPU:0";
-
 class PlacerTest : public testing::Test, public PlacerWorld {};
 
 TEST_F(PlacerTest, E01_GpuFirstWhereAKernelExists) {

@@ -15,6 +15,8 @@
 namespace lanescope {
 
 inline constexpr char kTaskA[] = "/job:a/replica:0/task:0";
+inline const std::string kCpu0 = std::string(kTaskA) + "/device:FakeCPU:0";
+inline const std::string kGpu0 = std::string(kTaskA) + "/device:FakeGPU:0";
 
 class PlacerWorld {
  public:

@@ -7,10 +7,9 @@
 #include "tests/exec/single_output.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
-constexpr DataType kF = DataType::kFloat;
 constexpr DataType kI = DataType::kInt32;
 
 TEST(Identity, CopiesElements) {
@@ -301,4 +300,4 @@ TEST(ArrayKernels, DoNotDependOnWorkers) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

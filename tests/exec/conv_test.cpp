@@ -5,7 +5,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 struct Case {
@@ -99,7 +99,7 @@ const std::vector<Case> kCases = {
     {Shape{1, 300, 260, 2}, Shape{3, 3, 2, 2}, {1, 1}, {1, 1}, "SAME", {}},
 };
 
-double Tolerance(DataType dtype) { return dtype == DataType::kFloat ? 1e-4 : 1e-11; }
+double ConvTolerance(DataType dtype) { return dtype == DataType::kFloat ? 1e-4 : 1e-11; }
 
 TEST(ConvKernels, ForwardAndBothGradients) {
   for (const Case& c : kCases) {
@@ -122,13 +122,13 @@ TEST(ConvKernels, ForwardAndBothGradients) {
       const std::string name = c.images.ToString() + c.filter.ToString() + c.padding;
       for (int workers : {1, 2}) {
         ExpectClose(RunKernel(ConvNode("Conv2D", c, dtype), {x, w}, {{dtype, out}}, workers)[0], y,
-                    Tolerance(dtype), "forward " + name);
+                    ConvTolerance(dtype), "forward " + name);
         ExpectClose(RunKernel(ConvNode("Conv2DBackpropInput", c, dtype), {SizesOf(c.images), w, dy},
                               {{dtype, c.images}}, workers)[0],
-                    dx, Tolerance(dtype), "images " + name);
+                    dx, ConvTolerance(dtype), "images " + name);
         ExpectClose(RunKernel(ConvNode("Conv2DBackpropFilter", c, dtype), {x, SizesOf(c.filter), dy},
                               {{dtype, c.filter}}, workers)[0],
-                    dw, Tolerance(dtype), "filter " + name);
+                    dw, ConvTolerance(dtype), "filter " + name);
       }
     }
   }
@@ -169,4 +169,4 @@ TEST(ConvKernels, BadInputsAreErrors) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

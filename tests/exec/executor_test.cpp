@@ -10,12 +10,12 @@
 #include "tests/exec/session_harness.h"
 #include "tests/support/random_graph.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
-using lanescope::testing::MakeRandomGraph;
-using lanescope::testing::RandomGraph;
-using lanescope::testing::RandomPlacement;
+using lanescope::test::MakeRandomGraph;
+using lanescope::test::RandomGraph;
+using lanescope::test::RandomPlacement;
 
 struct Layout {
   int gpus, workers, copy_engines;
@@ -334,4 +334,4 @@ TEST(Recording, StartsStopsAndMovesToAnotherRecorder) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

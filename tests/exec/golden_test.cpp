@@ -10,7 +10,7 @@
 #include "core/graph_io.h"
 #include "tests/exec/reference_interpreter.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 using Json = nlohmann::json;
@@ -222,4 +222,4 @@ INSTANTIATE_TEST_SUITE_P(Files, GoldenOps, ::testing::ValuesIn(GoldenFiles()),
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenOps);
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

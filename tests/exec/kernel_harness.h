@@ -19,7 +19,7 @@
 #include "core/tensor.h"
 #include "exec/kernel.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // Calls blocks last to first (one worker) or dealt out to threads from both ends.
 class TestTeam final : public WorkerTeam {
@@ -178,4 +178,4 @@ inline std::vector<OutputPlan> InferOutputs(const Node& node, const std::vector<
   return plans;
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -4,7 +4,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 std::vector<double> Product(const Tensor& a, const Tensor& b, int64_t m, int64_t n, int64_t k, bool ta,
@@ -74,4 +74,4 @@ TEST(LinearKernels, MismatchesAreErrors) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

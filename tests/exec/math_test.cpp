@@ -7,7 +7,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 Node TypedNode(const std::string& op, DataType dtype) { return MakeNode(op, {{"T", dtype}}); }
@@ -268,4 +268,4 @@ TEST(MathKernels, CastTruncatesTowardZero) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

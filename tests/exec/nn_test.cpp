@@ -6,7 +6,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 constexpr DataType kFloat = DataType::kFloat;
@@ -247,4 +247,4 @@ TEST(NnKernels, LeakyRelu) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

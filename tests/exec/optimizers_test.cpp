@@ -7,7 +7,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 // A launch of one optimizer: the variable and its slots first, then the other inputs.
@@ -283,4 +283,4 @@ TEST(Optimizers, DoNotDependOnWorkers) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

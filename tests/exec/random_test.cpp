@@ -9,7 +9,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 Node RandomNode(const std::string& op, int64_t seed = 1, int64_t seed2 = 2) {
@@ -86,7 +86,7 @@ TEST(RandomUniformInt, IsTensorFlowsStream) {
 }
 
 // Within two units in the last place: logarithm, sine and cosine may differ in the last one.
-void ExpectClose(const Tensor& actual, const std::vector<float>& expected) {
+void ExpectWithinTwoUlp(const Tensor& actual, const std::vector<float>& expected) {
   ASSERT_EQ(actual.NumElements(), static_cast<int64_t>(expected.size()));
   for (size_t i = 0; i < expected.size(); ++i) {
     const float ulp = std::nextafter(std::abs(expected[i]), INFINITY) - std::abs(expected[i]);
@@ -96,20 +96,20 @@ void ExpectClose(const Tensor& actual, const std::vector<float>& expected) {
 
 TEST(RandomStandardNormal, IsTensorFlowsStream) {
   const auto draws = Draw(RandomNode("RandomStandardNormal"), {Ints({5})}, {DataType::kFloat, {5}}, 2);
-  ExpectClose(draws[0], {-1.0467792749404907f, 0.8397045731544495f, 1.235836386680603f, 2.0637853145599365f,
-                         0.3037427067756653f});
-  ExpectClose(draws[1], {1.208923578262329f, -1.485191822052002f, -0.1579384207725525f, -0.2694956064224243f,
-                         -0.5014103055000305f});
+  ExpectWithinTwoUlp(draws[0], {-1.0467792749404907f, 0.8397045731544495f, 1.235836386680603f,
+                                2.0637853145599365f, 0.3037427067756653f});
+  ExpectWithinTwoUlp(draws[1], {1.208923578262329f, -1.485191822052002f, -0.1579384207725525f,
+                                -0.2694956064224243f, -0.5014103055000305f});
 }
 
 TEST(TruncatedNormal, IsTensorFlowsStream) {
   const auto draws = Draw(RandomNode("TruncatedNormal"), {Ints({9})}, {DataType::kFloat, {9}}, 2);
-  ExpectClose(draws[0], {-1.0467792749404907f, 0.8397045731544495f, 1.235836386680603f, 0.3037427067756653f,
-                         0.38869091868400574f, 1.236704707145691f, 0.24039803445339203f,
-                         -0.15714259445667267f, -0.164025217294693f});
-  ExpectClose(draws[1], {0.48423269391059875f, -1.2896788120269775f, -0.9940127730369568f, 1.108314037322998f,
-                         0.0002061382692772895f, -1.343321681022644f, 0.35476383566856384f,
-                         -0.6017349362373352f, 0.4058099687099457f});
+  ExpectWithinTwoUlp(draws[0], {-1.0467792749404907f, 0.8397045731544495f, 1.235836386680603f,
+                                0.3037427067756653f, 0.38869091868400574f, 1.236704707145691f,
+                                0.24039803445339203f, -0.15714259445667267f, -0.164025217294693f});
+  ExpectWithinTwoUlp(draws[1], {0.48423269391059875f, -1.2896788120269775f, -0.9940127730369568f,
+                                1.108314037322998f, 0.0002061382692772895f, -1.343321681022644f,
+                                0.35476383566856384f, -0.6017349362373352f, 0.4058099687099457f});
   const Tensor doubles = Draw(RandomNode("TruncatedNormal"), {Ints({3})}, {DataType::kDouble, {3}}, 1)[0];
   EXPECT_NEAR(doubles.data<double>()[0], 0.58105877128258, 1e-14);
   EXPECT_NEAR(doubles.data<double>()[1], -1.557429113677359, 1e-14);
@@ -143,4 +143,4 @@ TEST(RandomOps, DoNotDependOnWorkers) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

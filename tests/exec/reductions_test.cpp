@@ -6,7 +6,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 Tensor Axes(const std::vector<int32_t>& axes) {
@@ -171,4 +171,4 @@ TEST(ReductionKernels, CumulativeSumsForwardsAndBackwards) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

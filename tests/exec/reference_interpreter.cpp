@@ -5,7 +5,7 @@
 
 #include "tests/exec/kernel_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 // Room for an output of which inference knows nothing.
@@ -378,4 +378,4 @@ Tensor ReferenceInterpreter::Fetch(Endpoint endpoint) {
   return copy;
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

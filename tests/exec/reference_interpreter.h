@@ -13,7 +13,7 @@
 #include "core/tensor.h"
 #include "exec/kernel.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // One session: variables, tables and random streams live as long as the object. The graph must outlive it.
 // Not thread-safe.
@@ -67,4 +67,4 @@ class ReferenceInterpreter {
   std::map<std::pair<int, int>, bool> fed_;
 };
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

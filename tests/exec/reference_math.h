@@ -12,7 +12,7 @@
 
 #include "core/tensor.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 inline Tensor RandomTensor(DataType dtype, const Shape& shape, uint32_t seed, double low = -2,
                            double high = 2) {
@@ -97,4 +97,4 @@ inline int64_t BroadcastIndex(const Shape& own, const Shape& shape, int64_t at) 
   return index;
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -15,7 +15,7 @@
 #include "core/tensor.h"
 #include "exec/session.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // Virtual GPUs whose links cost next to nothing, so that hand-offs, not copies, take the time.
 inline Machine FastMachine(int gpus, int workers = 1) {
@@ -78,4 +78,4 @@ void ExpectError(Code code, const std::vector<std::string>& parts, Call call) {
   }
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -4,7 +4,7 @@
 #include "tests/exec/session_harness.h"
 #include "tests/support/thread_starts.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 // v (8 floats) starts at 1; every run of "update" adds 0.5; "read" reads it.
@@ -280,4 +280,4 @@ TEST_F(SessionTest, AStepOfNothing) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -6,7 +6,7 @@
 
 #include "tests/exec/kernel_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 inline Tensor RunOne(const Node& node, std::vector<Tensor> inputs, const Shape& output,
                      DataType dtype = DataType::kFloat, int workers = 1) {
@@ -19,4 +19,4 @@ inline Tensor RunUnplanned(const Node& node, std::vector<Tensor> inputs, int64_t
   return RunKernel(node, std::move(inputs), {{dtype, Shape{BoundedDim(room)}}})[0];
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

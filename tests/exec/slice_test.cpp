@@ -6,7 +6,7 @@
 #include "tests/exec/single_output.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 TEST(Slice, TakesTheRestForMinusOne) {
@@ -110,4 +110,4 @@ TEST(GatherNd, TakesElementsAndRows) {
 // Element by element from the definition y[i0, i1, i2] = x[...] with x's index p[d] = i_d.
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

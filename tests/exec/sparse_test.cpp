@@ -7,10 +7,9 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
-constexpr DataType kF = DataType::kFloat;
 constexpr DataType kI = DataType::kInt32;
 constexpr DataType kL = DataType::kInt64;
 
@@ -173,4 +172,4 @@ TEST(ScatterNd, AddsRepeatedIndices) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -4,10 +4,8 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
-
-constexpr DataType kF = DataType::kFloat;
 
 // A variable beside the memory that it owns.
 struct OwnedVariable {
@@ -128,4 +126,4 @@ TEST(Scatter, LargeAddsAreInIndexOrder) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -5,7 +5,7 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 std::string Text(const Tensor& scalar, AttrMap attrs = {}) {
@@ -133,4 +133,4 @@ TEST(LookupTable, MustBeInitializedBeforeUse) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -10,7 +10,9 @@
 
 #include "core/tensor.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
+
+inline constexpr DataType kF = DataType::kFloat;
 
 template <typename T>
 Tensor Values(const Shape& shape, std::vector<T> values) {
@@ -70,4 +72,4 @@ inline void ExpectError(Code code, const std::string& text, const std::function<
   }
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -12,7 +12,7 @@
 #include "core/strategy.h"
 #include "tests/exec/session_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 using Json = nlohmann::json;
@@ -172,4 +172,4 @@ TEST(TrainingLikeTensorFlow, SmallSamples) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -9,7 +9,7 @@
 #include "core/machine.h"
 #include "core/placement.h"
 
-namespace lanescope::testing {
+namespace lanescope::test {
 
 struct RandomGraph {
   Graph graph;
@@ -97,4 +97,4 @@ inline CompileRequest RequestFor(const Graph& graph, const std::vector<std::stri
   return request;
 }
 
-}  // namespace lanescope::testing
+}  // namespace lanescope::test

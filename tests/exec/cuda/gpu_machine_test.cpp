@@ -5,7 +5,7 @@
 #include "exec/cuda/cuda_device.h"
 #include "tests/exec/cuda/stub_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -107,4 +107,4 @@ TEST(Partitions, GroupsForShares) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

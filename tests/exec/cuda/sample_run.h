@@ -15,7 +15,7 @@
 #include "exec/session.h"
 #include "tests/exec/session_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // `physical`: by GPU of the machine, the ordinal. Two with the same ordinal are logical devices.
 inline Machine GpuMachine(const std::vector<int>& physical, int64_t memory_bytes = int64_t{512} << 20) {
@@ -74,4 +74,4 @@ class SampleRun {
   int64_t step_ = 0;
 };
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -6,7 +6,7 @@
 #include "core/recorder.h"
 #include "tests/exec/cuda/stub_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 struct Case {
@@ -340,4 +340,4 @@ TEST(CudaTimes, AnObserverSeesCommandsAndNodes) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

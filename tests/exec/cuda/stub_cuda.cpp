@@ -9,7 +9,7 @@
 #include "tests/exec/cuda/stub_kernel.h"
 #include "tests/exec/cuda/stub_state.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 constexpr int64_t kPage = 4096;
@@ -175,4 +175,4 @@ bool StubCuda::IsDeviceMemory(const void* memory) const {
   return address < block->first + block->second.bytes;
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

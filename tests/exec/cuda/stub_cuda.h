@@ -14,7 +14,7 @@
 #include "exec/cuda/api.h"
 #include "exec/cuda_module.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 struct StubOptions {
   int gpus = 2;
@@ -136,4 +136,4 @@ class StubCuda : public CudaModule, public cuda::Api {
   uint64_t random_;
 };
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "tests/exec/cuda/stub_state.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 void StubCuda::BeginCapture(cuda::StreamHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -92,4 +92,4 @@ void StubCuda::RunGraph(const Graph& graph) {
   }
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -6,7 +6,7 @@
 #include "tests/exec/cuda/sample_run.h"
 #include "tests/exec/cuda/stub_cuda.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // The stub is the process's CUDA module while this lives.
 class StubGuard {
@@ -22,4 +22,4 @@ class StubGuard {
   std::unique_ptr<StubCuda> stub_;
 };
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -8,7 +8,7 @@
 #include "core/op.h"
 #include "tests/exec/cuda/stub_state.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 // A launch that is run later: operands as they were when it was issued.
@@ -119,4 +119,4 @@ std::unique_ptr<cuda::Load> StubCuda::MakeLoad(cuda::LoadKind kind, const cuda::
   return std::make_unique<StubLoad>(this, kind, spec.stream);
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -3,9 +3,9 @@
 
 #include "exec/kernel.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // All ops that the host has.
 void RegisterStubKernels(KernelRegistry* registry);
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

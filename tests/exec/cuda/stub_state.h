@@ -9,7 +9,7 @@
 
 #include "tests/exec/cuda/stub_cuda.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 inline thread_local int current_gpu = -1;
 
@@ -47,4 +47,4 @@ struct StubCuda::Capture {
   std::vector<bool> joined;  // by lane: the origin has waited for all of it
 };
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "tests/exec/cuda/stub_state.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 cuda::StreamHandle StubCuda::CreateStream(cuda::PartitionHandle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -212,4 +212,4 @@ void StubCuda::RunUntil(const std::function<bool()>& done) {
   }
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

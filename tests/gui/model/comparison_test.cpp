@@ -14,7 +14,7 @@ const std::atomic<bool> never{false};
 
 // The run of two devices with b and the copy stretched by a factor, everything after them later.
 std::shared_ptr<const RunData> Stretched(int64_t by) {
-  RunData run = *testing::TwoDeviceRun();
+  RunData run = *test::TwoDeviceRun();
   for (OpEntry& op : run.ops) op.slices = 0;
   for (RunStep& step : run.steps) {
     step.start_ns += step.step * by;
@@ -35,7 +35,7 @@ std::shared_ptr<const RunData> Stretched(int64_t by) {
 }
 
 TEST(DiffTest, RowsAndPartsOfAStretchedOp) {
-  const auto a = testing::TwoDeviceRun(), b = Stretched(90);
+  const auto a = test::TwoDeviceRun(), b = Stretched(90);
   const RunDiff diff = ComputeDiff({1, 2, a, b}, never);
   ASSERT_EQ(diff.rows.size(), 4u);
   EXPECT_EQ(diff.rows[0].name, "m/b");
@@ -55,12 +55,12 @@ TEST(DiffTest, RowsAndPartsOfAStretchedOp) {
 }
 
 TEST(DiffTest, ErrorKeysAreCenteredAndClamped) {
-  const auto a = testing::TwoDeviceRun(), b = Stretched(900);
+  const auto a = test::TwoDeviceRun(), b = Stretched(900);
   const RunDiff diff = ComputeDiff({1, 2, a, b}, never);
   const auto keys = ErrorKeys(*b, diff, false);
   EXPECT_EQ(keys[0], 100);
   EXPECT_EQ(keys[1], 200);
-  const auto alone = testing::RandomRun(1, 1, 20);
+  const auto alone = test::RandomRun(1, 1, 20);
   const RunDiff none = ComputeDiff({1, 2, a, alone}, never);
   EXPECT_EQ(ErrorKeys(*a, none, true)[0], kUnknownError);
   EXPECT_FALSE(none.parts_problem.empty());
@@ -69,7 +69,7 @@ TEST(DiffTest, ErrorKeysAreCenteredAndClamped) {
 
 TEST(DiffTest, CounterpartIsThePredictionOfTheSameStep) {
   Timeline timeline;
-  RunData measured = *testing::TwoDeviceRun(), predicted = measured, other = measured;
+  RunData measured = *test::TwoDeviceRun(), predicted = measured, other = measured;
   measured.strategy = predicted.strategy = "single";
   other.strategy = "alternating";
   predicted.kind = other.kind = RunKind::kSimulated;
@@ -81,7 +81,7 @@ TEST(DiffTest, CounterpartIsThePredictionOfTheSameStep) {
 }
 
 TEST(MemoryVerdictTest, SaysWhatFits) {
-  const auto run = testing::TwoDeviceRun();
+  const auto run = test::TwoDeviceRun();
   const auto verdicts = MemoryVerdicts(*run);
   ASSERT_EQ(verdicts.size(), 2u);
   EXPECT_EQ(verdicts[0].answer, MemoryVerdict::Answer::kTooLarge);

@@ -13,8 +13,8 @@
 namespace lanescope::gui {
 namespace {
 
-using testing::PollUntil;
-using testing::SampleTrace;
+using test::PollUntil;
+using test::SampleTrace;
 
 bool Open(Document* document, const std::string& path) {
   document->Open(path);
@@ -283,7 +283,7 @@ TEST(DocumentTest, SaysWhyThereIsNoWhatIf) {
   EXPECT_NE(document.what_if().problem.find("random.pbtxt"), std::string::npos);
   // Another graph is told apart.
   const std::string other = (sample.file.folder() / "other.pbtxt").string();
-  WriteGraph(lanescope::testing::MakeRandomGraph(77, 55, 0).graph, other);
+  WriteGraph(lanescope::test::MakeRandomGraph(77, 55, 0).graph, other);
   document.UseGraph(base, other);
   ASSERT_TRUE(Settle(&document));
   EXPECT_NE(document.what_if().problem, "");

@@ -14,8 +14,8 @@ namespace {
 // Two random runs in a window of 640 pixels.
 struct Scene {
   explicit Scene(int count = 3000, double overlap = 0.3) {
-    timeline.Add(testing::RandomRun(1, 2, count, overlap));
-    timeline.Add(testing::RandomRun(2, 1, count, 0));
+    timeline.Add(test::RandomRun(1, 2, count, overlap));
+    timeline.Add(test::RandomRun(2, 1, count, 0));
     Update();
     const auto [begin, end] = AxisExtent(timeline, axes);
     view.SetWidth(640);
@@ -206,7 +206,7 @@ TEST(DrawPlanTest, ArrowsFollowTransfersOrBecomeBands) {
   Scene scene(10);
   scene.timeline.Remove(scene.timeline.runs()[1].key);
   scene.timeline.Remove(scene.timeline.runs()[0].key);
-  scene.timeline.Add(testing::TwoDeviceRun());
+  scene.timeline.Add(test::TwoDeviceRun());
   scene.Update();
   scene.options.arrows = true;
   scene.view.SetExtent(0, 2000);
@@ -291,7 +291,7 @@ TEST(PickingTest, DrawnSlicesAreHit) {
 
 TEST(MinimapTest, ShowsTheShareOfBusyLanes) {
   Timeline timeline;
-  timeline.Add(testing::TwoDeviceRun());
+  timeline.Add(test::TwoDeviceRun());
   const auto axes = AlignRuns(timeline, Alignment::kStart);
   const auto rows = BuildMinimap(timeline, axes, 100);
   ASSERT_EQ(rows.size(), 1u);
@@ -314,7 +314,7 @@ TEST(RulerTest, TicksAreRoundAndApart) {
 }
 
 TEST(ColorTest, KeysOfDevicesAndKinds) {
-  const auto run = testing::TwoDeviceRun();
+  const auto run = test::TwoDeviceRun();
   const Lane& first = run->lanes[0];
   EXPECT_EQ(ColorOf(*run, first, 0, ColorMode::kDevice), 1u);
   EXPECT_EQ(ColorOf(*run, first, 0, ColorMode::kOp), OpColor("MatMul"));

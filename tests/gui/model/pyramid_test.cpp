@@ -16,7 +16,7 @@ struct Row {
 
 Row RandomRow(unsigned seed, int count) {
   std::mt19937 rng(seed);
-  return {testing::MakeLane(LaneRole::kCompute, 0, testing::RandomSlices(&rng, count, 7))};
+  return {test::MakeLane(LaneRole::kCompute, 0, test::RandomSlices(&rng, count, 7))};
 }
 
 // Busy time of [from, to) by looking at every slice.

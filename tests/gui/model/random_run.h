@@ -10,7 +10,7 @@
 #include "gui/run_builder.h"
 #include "gui/timeline_data.h"
 
-namespace lanescope::gui::testing {
+namespace lanescope::gui::test {
 
 inline RunDevice Device(const std::string& label) {
   RunDevice device;
@@ -123,4 +123,4 @@ inline std::shared_ptr<const RunData> TwoDeviceRun() {
   return FinishRun(std::move(run), {{0, 1}, {1, 2}, {0, 3}, {2, 4}, {3, 4}});
 }
 
-}  // namespace lanescope::gui::testing
+}  // namespace lanescope::gui::test

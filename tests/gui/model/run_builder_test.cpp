@@ -12,9 +12,9 @@ namespace {
 
 TEST(RunBuilderTest, RowsAreDisjointAndHoldEverySlice) {
   std::mt19937 rng(1);
-  std::vector<RawSlice> slices = testing::RandomSlices(&rng, 5000, 9, 0.6);
+  std::vector<RawSlice> slices = test::RandomSlices(&rng, 5000, 9, 0.6);
   std::shuffle(slices.begin(), slices.end(), rng);
-  const Lane lane = testing::MakeLane(LaneRole::kThread, -1, slices);
+  const Lane lane = test::MakeLane(LaneRole::kThread, -1, slices);
   ASSERT_EQ(lane.size(), slices.size());
   ASSERT_GT(lane.rows.size(), 1u);
   uint32_t next = 0;
@@ -39,7 +39,7 @@ TEST(RunBuilderTest, RowsAreDisjointAndHoldEverySlice) {
 TEST(RunBuilderTest, NestedCallsNest) {
   // outer 0-100 holds middle 10-60, which holds inner 20-30; a second call 60-90 goes back to the second row.
   const Lane lane =
-      testing::MakeLane(LaneRole::kThread, -1, {{20, 30, 2}, {0, 100, 0}, {10, 60, 1}, {60, 90, 3}});
+      test::MakeLane(LaneRole::kThread, -1, {{20, 30, 2}, {0, 100, 0}, {10, 60, 1}, {60, 90, 3}});
   ASSERT_EQ(lane.rows.size(), 3u);
   EXPECT_EQ(lane.op, (std::vector<int32_t>{0, 1, 3, 2}));
 }
@@ -47,7 +47,7 @@ TEST(RunBuilderTest, NestedCallsNest) {
 TEST(RunBuilderTest, ManyRowsStayDisjoint) {
   std::vector<RawSlice> slices;
   for (int i = 0; i < 500; ++i) slices.push_back({i, i + 200 + i % 7, i % 3});
-  const Lane lane = testing::MakeLane(LaneRole::kThread, -1, slices);
+  const Lane lane = test::MakeLane(LaneRole::kThread, -1, slices);
   EXPECT_EQ(lane.size(), slices.size());
   EXPECT_GE(lane.rows.size(), 200u);
   for (const SliceRow& row : lane.rows) {
@@ -62,7 +62,7 @@ TEST(RunBuilderTest, AnIdleDeviceHasALane) {
     RunData run;
     run.foreign = foreign;
     run.devices.resize(2);
-    run.lanes.push_back(testing::MakeLane(LaneRole::kCompute, 0, {{0, 10, -1}}));
+    run.lanes.push_back(test::MakeLane(LaneRole::kCompute, 0, {{0, 10, -1}}));
     const auto finished = FinishRun(std::move(run), {});
     ASSERT_EQ(finished->lanes.size(), foreign ? 1u : 2u);
     EXPECT_EQ(finished->lanes[0].size(), 1u);
@@ -121,7 +121,7 @@ TEST(RunBuilderTest, SlicesShuffledWithinStretchesAreSorted) {
 }
 
 TEST(RunBuilderTest, FinishesARun) {
-  const auto run = testing::TwoDeviceRun();
+  const auto run = test::TwoDeviceRun();
   EXPECT_EQ(run->begin_ns, 0);
   EXPECT_EQ(run->end_ns, 2000);
   EXPECT_EQ(run->step_ns, 1000);

@@ -18,7 +18,7 @@
 #include "tests/traces/sample_run.h"
 #include "traces/trace_writer.h"
 
-namespace lanescope::gui::testing {
+namespace lanescope::gui::test {
 
 struct SampleTrace {
   // A graph of `ops` random operators, run under these strategies for `steps` steps each.
@@ -26,7 +26,7 @@ struct SampleTrace {
   explicit SampleTrace(int ops, const std::vector<std::string>& strategies, int steps = 3,
                        const std::string& predicted_with = "")
       : file("trace.db"), machine(VirtualMachine(2, 1)) {
-    auto random = lanescope::testing::MakeRandomGraph(5, ops, 0, 64);
+    auto random = lanescope::test::MakeRandomGraph(5, ops, 0, 64);
     graph = std::move(random.graph);
     graph_path = (file.folder() / "random.pbtxt").string();
     WriteGraph(graph, graph_path);
@@ -34,7 +34,7 @@ struct SampleTrace {
     for (const std::string& fetch : random.fetches)
       fetches += (fetches.empty() ? "\"" : ", \"") + fetch + "\"";
     WriteFile((file.folder() / "random.run.json").string(), "{\"fetches\": [" + fetches + "]}");
-    request = lanescope::testing::RequestFor(graph, random.fetches, {});
+    request = lanescope::test::RequestFor(graph, random.fetches, {});
     info = InferGraph(graph, {});
     TraceWriter writer(file.path());
     for (const std::string& strategy : strategies) AddRun(&writer, strategy, steps, "");
@@ -91,4 +91,4 @@ bool PollUntil(Document* document, Ready ready) {
   return false;
 }
 
-}  // namespace lanescope::gui::testing
+}  // namespace lanescope::gui::test

@@ -11,12 +11,12 @@
 namespace lanescope::gui {
 namespace {
 
-const std::atomic<bool> never{false};
+const std::atomic<bool> kNotCancelled{false};
 
 TEST(SelectionTest, ASliceSelectsItsOpInAllRuns) {
   Timeline timeline;
-  const RunKey first = timeline.Add(testing::TwoDeviceRun());
-  const RunKey second = timeline.Add(testing::TwoDeviceRun());
+  const RunKey first = timeline.Add(test::TwoDeviceRun());
+  const RunKey second = timeline.Add(test::TwoDeviceRun());
   Selection selection;
   const int64_t slice = timeline.Find(first)->data->FindSlice(2, 0);
   selection.SelectSlice(timeline,
@@ -34,7 +34,7 @@ TEST(SelectionTest, ASliceSelectsItsOpInAllRuns) {
 
 TEST(SelectionTest, ScopesAreWholeNames) {
   Timeline timeline;
-  timeline.Add(testing::TwoDeviceRun());
+  timeline.Add(test::TwoDeviceRun());
   Selection selection;
   selection.SelectScope(timeline, "m");
   EXPECT_EQ(selection.ops.size(), 2u);
@@ -45,7 +45,7 @@ TEST(SelectionTest, ScopesAreWholeNames) {
 
 TEST(NavigationTest, LaneNeighboursVisitEverySliceInOrder) {
   Timeline timeline;
-  const RunKey key = timeline.Add(testing::RandomRun(3, 1, 800, 0.5));
+  const RunKey key = timeline.Add(test::RandomRun(3, 1, 800, 0.5));
   const Lane& lane = timeline.runs()[0].data->lanes[0];
   // Walk back to the first, then forward to the last.
   SliceRef at{key, 0, 400};
@@ -66,7 +66,7 @@ TEST(NavigationTest, LaneNeighboursVisitEverySliceInOrder) {
 
 TEST(NavigationTest, FlowGoesThroughTheCopy) {
   Timeline timeline;
-  const RunKey key = timeline.Add(testing::TwoDeviceRun());
+  const RunKey key = timeline.Add(test::TwoDeviceRun());
   const RunData& run = *timeline.runs()[0].data;
   const auto slice_of = [&](int command, int step) {
     return SliceRef{key, run.commands[static_cast<size_t>(command)].lane,
@@ -82,8 +82,8 @@ TEST(NavigationTest, FlowGoesThroughTheCopy) {
 
 TEST(SumsTest, EqualBruteForce) {
   Timeline timeline;
-  timeline.Add(testing::RandomRun(4, 2, 3000, 0.4));
-  timeline.Add(testing::RandomRun(5, 1, 3000, 0));
+  timeline.Add(test::RandomRun(4, 2, 3000, 0.4));
+  timeline.Add(test::RandomRun(5, 1, 3000, 0));
   const auto axes = AlignRuns(timeline, Alignment::kStart);
   const auto [begin, end] = AxisExtent(timeline, axes);
   Area area{begin + 0.2 * (end - begin), begin + 0.6 * (end - begin), {}};
@@ -91,7 +91,7 @@ TEST(SumsTest, EqualBruteForce) {
     for (size_t lane = 0; lane < run.data->lanes.size(); ++lane)
       area.lanes.emplace_back(run.key, static_cast<int>(lane));
   }
-  const SumTable table = ComputeSums(RequestSums(timeline, axes, area, GroupBy::kName), never);
+  const SumTable table = ComputeSums(RequestSums(timeline, axes, area, GroupBy::kName), kNotCancelled);
   std::map<std::pair<RunKey, std::string>, std::pair<int64_t, int64_t>> expected;  // count, total
   for (size_t r = 0; r < timeline.runs().size(); ++r) {
     const ShownRun& run = timeline.runs()[r];
@@ -117,7 +117,7 @@ TEST(SumsTest, EqualBruteForce) {
   for (size_t i = 1; i < table.rows.size(); ++i)
     EXPECT_GE(table.rows[i - 1].total_ns, table.rows[i].total_ns);
   for (const GroupBy group : {GroupBy::kOp, GroupBy::kKind, GroupBy::kDevice}) {
-    const SumTable other = ComputeSums(RequestSums(timeline, axes, area, group), never);
+    const SumTable other = ComputeSums(RequestSums(timeline, axes, area, group), kNotCancelled);
     ASSERT_EQ(other.totals.size(), table.totals.size());
     for (size_t i = 0; i < other.totals.size(); ++i) {
       EXPECT_EQ(other.totals[i].total_ns, table.totals[i].total_ns);
@@ -128,8 +128,8 @@ TEST(SumsTest, EqualBruteForce) {
 
 TEST(SearchTest, FindsPartsOfNamesWhateverTheCase) {
   Timeline timeline;
-  timeline.Add(testing::RandomRun(6, 2, 500));
-  timeline.Add(testing::TwoDeviceRun());
+  timeline.Add(test::RandomRun(6, 2, 500));
+  timeline.Add(test::TwoDeviceRun());
   const auto axes = AlignRuns(timeline, Alignment::kStart);
   SearchIndex index;
   for (const std::string query : {"MATmul", "op1", "relu", "scope2/OP5", "nothing like it"}) {
@@ -167,7 +167,7 @@ TEST(SearchTest, FindsPartsOfNamesWhateverTheCase) {
 }
 
 TEST(StepPathTest, PathAndSlackOfTwoDevices) {
-  const auto run = testing::TwoDeviceRun();
+  const auto run = test::TwoDeviceRun();
   const StepPath path = FindStepPath(*run, 0);
   ASSERT_TRUE(path.problem.empty()) << path.problem;
   std::vector<int> commands;
@@ -185,7 +185,7 @@ TEST(StepPathTest, PathAndSlackOfTwoDevices) {
 }
 
 TEST(StepPathTest, SaysWhyThereIsNone) {
-  EXPECT_FALSE(FindStepPath(*testing::RandomRun(7, 1, 10)).problem.empty());
+  EXPECT_FALSE(FindStepPath(*test::RandomRun(7, 1, 10)).problem.empty());
   RunData run;
   run.steps = {{0, 0, 10}};
   EXPECT_FALSE(FindStepPath(*FinishRun(std::move(run), {})).problem.empty());

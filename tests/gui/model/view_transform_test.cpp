@@ -79,12 +79,12 @@ TEST(ViewTransformTest, GestureWithoutChangeLeavesNothingToUndo) {
 
 TEST(AlignmentTest, ByStartByOpAndNormalised) {
   Timeline timeline;
-  const RunKey first = timeline.Add(testing::TwoDeviceRun());
+  const RunKey first = timeline.Add(test::TwoDeviceRun());
   RunData twice;
-  twice.devices = {testing::Device("GPU:0")};
-  twice.ops = {testing::Op("m/b", "MatMul", 0)};
+  twice.devices = {test::Device("GPU:0")};
+  twice.ops = {test::Op("m/b", "MatMul", 0)};
   twice.steps = {{0, 5000, 7000}};
-  twice.lanes.push_back(testing::MakeLane(LaneRole::kCompute, 0, {{5600, 5700, 0, -1, 0}}));
+  twice.lanes.push_back(test::MakeLane(LaneRole::kCompute, 0, {{5600, 5700, 0, -1, 0}}));
   timeline.Add(FinishRun(std::move(twice), {}));
   timeline.SetBaseline(first);
   const auto start = AlignRuns(timeline, Alignment::kStart);

@@ -8,7 +8,7 @@
 #include "tests/exec/cuda/emulated/cudnn_behaviour.h"
 #include "tests/exec/cuda/sample_run.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 using Answer = emulator::CudnnBehaviour::Answer;
@@ -75,4 +75,4 @@ TEST_F(EmulatedConvolutionSteps, NameTheOpThatFailedAndWhatToDo) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

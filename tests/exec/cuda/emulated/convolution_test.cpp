@@ -5,7 +5,7 @@
 #include "tests/exec/cuda/emulated/cudnn_behaviour.h"
 #include "tests/exec/cuda/gpu/convolution_cases.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 using Answer = emulator::CudnnBehaviour::Answer;
@@ -19,7 +19,7 @@ class EmulatedConvolutions : public ::testing::Test {
 
   // A stream without a choice of algorithms.
   void Renew(Answer answer = Answer::kConvolves, bool allow_tf32 = false) {
-    Gpu::Get().RenewLaunch(allow_tf32);
+    GpuBackend::Get().RenewLaunch(allow_tf32);
     const int handles = cudnn_.handles;
     cudnn_ = {};
     cudnn_.handles = handles;
@@ -99,4 +99,4 @@ TEST_F(EmulatedConvolutions, AreProductsAfterAnAlgorithmRefused) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

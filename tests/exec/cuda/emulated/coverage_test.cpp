@@ -9,7 +9,7 @@
 #include "core/op.h"
 #include "tests/exec/cuda/gpu/op_harness.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 bool TableHasGpu(std::string_view op) {
@@ -21,11 +21,11 @@ bool TableHasGpu(std::string_view op) {
 TEST(CudaKernelCoverage, OpsOfGpusHaveCudaKernels) {
   std::set<std::string_view> missing;
   for (const std::string_view op : OpRegistry::Global().Names()) {
-    if (TableHasGpu(op) && KernelRegistry::Host().Has(op) && !Gpu::Get().kernels().Has(op))
+    if (TableHasGpu(op) && KernelRegistry::Host().Has(op) && !GpuBackend::Get().kernels().Has(op))
       missing.insert(op);
   }
   EXPECT_EQ(missing, std::set<std::string_view>{});
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -2,7 +2,7 @@
 
 #include "exec/cuda/module/module.cuh"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 EmulatedCuda::EmulatedCuda(const StubOptions& options) : StubCuda(options) {
   cuda::RegisterCudaKernels(cuda_kernels_);
@@ -23,4 +23,4 @@ void EmulatedCuda::Synchronize(cudaStream_t stream) {
   StubCuda::Synchronize(reinterpret_cast<cuda::StreamHandle>(stream));
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

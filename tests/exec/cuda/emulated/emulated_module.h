@@ -4,7 +4,7 @@
 #include "tests/exec/cuda/emulated/emulator.h"
 #include "tests/exec/cuda/stub_cuda.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // As StubCuda, but ops have their CUDA kernels, which touch device memory only when the stub's streams run
 // them.
@@ -24,4 +24,4 @@ class EmulatedCuda : public StubCuda, private emulator::Streams {
   KernelRegistry cuda_kernels_;
 };
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

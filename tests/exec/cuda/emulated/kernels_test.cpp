@@ -7,7 +7,7 @@
 #include "tests/exec/cuda/emulated/emulated_module.h"
 #include "tests/exec/cuda/sample_run.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 // The module of all tests of this program: those of tests/exec/cuda/gpu find a GPU.
@@ -61,4 +61,4 @@ INSTANTIATE_TEST_SUITE_P(Samples, EmulatedSteps,
                                            Sample{"deepconn_single", "tower-split", 3}));
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

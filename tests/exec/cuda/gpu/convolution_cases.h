@@ -6,7 +6,7 @@
 
 #include "tests/exec/cuda/gpu/op_cases.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 struct ConvSizes {
   Shape images, filter;
@@ -45,4 +45,4 @@ inline void CheckConvolution(const ConvSizes& s, DataType t) {
   CheckOp(cases.filter_grad, tolerance * 10);
 }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

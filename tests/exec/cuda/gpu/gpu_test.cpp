@@ -14,7 +14,7 @@
 #include "exec/gpu_machine.h"
 #include "tests/exec/cuda/sample_run.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 class Gpu : public ::testing::Test {
@@ -196,4 +196,4 @@ TEST_F(Gpu, MeasuresItself) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

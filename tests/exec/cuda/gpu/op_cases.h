@@ -10,7 +10,7 @@
 #include "tests/exec/cuda/gpu/op_harness.h"
 #include "tests/exec/tensor_values.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 inline constexpr DataType kFloat = DataType::kFloat;
 inline constexpr DataType kDouble = DataType::kDouble;
@@ -45,4 +45,4 @@ inline Tensor IndicesBelow(int64_t limit, const Shape& shape, uint32_t seed, Dat
 }
 inline Tensor Number(int64_t value) { return Tensor::Scalar<int32_t>(static_cast<int32_t>(value)); }
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -17,13 +17,13 @@
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 
 // The first GPU with a stream, or the reason why there is none. One for all tests of a program.
-class Gpu {
+class GpuBackend {
  public:
-  static Gpu& Get() {
-    static Gpu gpu;
+  static GpuBackend& Get() {
+    static GpuBackend gpu;
     return gpu;
   }
   bool present() const { return stream_ != nullptr; }
@@ -62,7 +62,7 @@ class Gpu {
   void Free(void* memory) { api().Free(0, memory); }
 
  private:
-  Gpu() {
+  GpuBackend() {
     module_ = LoadCudaModule(&reason_);
     if (module_ == nullptr) return;
     if (api().DeviceCount() == 0) {
@@ -102,7 +102,7 @@ inline bool IsReference(const OpCase& c, size_t output) { return IsRefType(Outpu
 class GpuContext final : public KernelContext {
  public:
   explicit GpuContext(const OpCase& c) : case_(c) {
-    stream_context_ = &Gpu::Get().launch();
+    stream_context_ = &GpuBackend::Get().launch();
     team_ = &one_worker_;  // for ops that the host's kernels serve
     const KernelTable& table = KernelTable::Global();
     const std::vector<bool> host_inputs = table.HostInputs(c.node, "GPU");
@@ -131,7 +131,7 @@ class GpuContext final : public KernelContext {
     }
   }
   ~GpuContext() override {
-    for (void* memory : allocated_) Gpu::Get().Free(memory);
+    for (void* memory : allocated_) GpuBackend::Get().Free(memory);
   }
 
   Resource& FindOrCreateResource(int, const std::function<std::unique_ptr<Resource>()>&) override {
@@ -140,7 +140,7 @@ class GpuContext final : public KernelContext {
   uint64_t& random_counter() override { return random_counter_; }
 
   OpResult Results() {
-    Gpu::Get().Synchronize();
+    GpuBackend::Get().Synchronize();
     OpResult results;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (!IsReference(case_, i)) results.push_back(Read(outputs_[i], host_outputs_[i]));
@@ -158,13 +158,13 @@ class GpuContext final : public KernelContext {
     return copy;
   }
   void* OnDevice(const Tensor& tensor, int64_t room) {
-    allocated_.push_back(Gpu::Get().Upload(tensor, room));
+    allocated_.push_back(GpuBackend::Get().Upload(tensor, room));
     return allocated_.back();
   }
   static Tensor Read(const TensorRef& ref, bool host) {
     Tensor tensor(ref.dtype, ref.shape);
     if (!host) {
-      Gpu::Get().Download(tensor, ref.data);
+      GpuBackend::Get().Download(tensor, ref.data);
     } else if (tensor.ByteSize() > 0) {
       std::memcpy(tensor.raw_data(), ref.data, static_cast<size_t>(tensor.ByteSize()));
     }
@@ -181,7 +181,7 @@ class GpuContext final : public KernelContext {
 };
 
 inline OpResult RunOnGpu(const OpCase& c) {
-  const std::unique_ptr<Kernel> kernel = Gpu::Get().kernels().Create(c.node);
+  const std::unique_ptr<Kernel> kernel = GpuBackend::Get().kernels().Create(c.node);
   GpuContext context(c);
   kernel->Compute(context);
   return context.Results();
@@ -265,8 +265,8 @@ inline void CheckOp(const OpCase& c, double tolerance = 1e-5, bool in_doubles = 
     EXPECT_TRUE(SameBytes(actual[i], again[i])) << what << " changes";
 }
 
-#define LANESCOPE_NEEDS_GPU()                            \
-  if (!::lanescope::exec::testing::Gpu::Get().present()) \
-  GTEST_SKIP() << ::lanescope::exec::testing::Gpu::Get().reason()
+#define LANESCOPE_NEEDS_GPU()                                \
+  if (!::lanescope::exec::test::GpuBackend::Get().present()) \
+  GTEST_SKIP() << ::lanescope::exec::test::GpuBackend::Get().reason()
 
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

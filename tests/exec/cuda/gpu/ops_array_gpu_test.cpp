@@ -6,7 +6,7 @@
 
 #include "tests/exec/cuda/gpu/op_cases.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 TEST(GpuOps, NewShapesAndFills) {
@@ -215,4 +215,4 @@ TEST(GpuOps, Segments) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -4,7 +4,7 @@
 
 #include "tests/exec/cuda/gpu/op_cases.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 const Shape kShapes[] = {Shape{0}, Shape{}, Shape{3}, Shape{5, 7}, Shape{257, 129}, Shape{1 << 18}};
@@ -193,4 +193,4 @@ TEST(GpuOps, Reductions) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -5,7 +5,7 @@
 
 #include "tests/exec/cuda/gpu/convolution_cases.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 TEST(GpuOps, Products) {
@@ -145,4 +145,4 @@ TEST(GpuOps, BatchNormalisation) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

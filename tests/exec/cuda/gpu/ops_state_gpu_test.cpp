@@ -3,7 +3,7 @@
 
 #include "tests/exec/cuda/gpu/op_cases.h"
 
-namespace lanescope::exec::testing {
+namespace lanescope::exec::test {
 namespace {
 
 TEST(GpuOps, VariablesAndScatters) {
@@ -128,4 +128,4 @@ TEST(GpuOps, RandomNumbersAreTheHosts) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::testing
+}  // namespace lanescope::exec::test

@@ -17,7 +17,7 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-using testing::BroadcastIndex;
+using test::BroadcastIndex;
 
 TEST(Divider, DividesLikeTheProcessor) {
   std::mt19937_64 random(1);

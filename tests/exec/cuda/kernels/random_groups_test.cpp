@@ -10,9 +10,9 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-using testing::IntAttr;
-using testing::MakeNode;
-using testing::RunKernel;
+using test::IntAttr;
+using test::MakeNode;
+using test::RunKernel;
 
 template <typename T>
 void ExpectTheHostsStream(const char* op, Distribution distribution) {
