@@ -18,40 +18,87 @@ if(LANESCOPE_SANITIZE)
   endif()
 endif()
 
-# Files of a batch share what their headers cost. A batch stays below 1 GiB and 20 seconds.
-set(CMAKE_UNITY_BUILD ${LANESCOPE_UNITY})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+# lanescope_batches(VARIABLE NAME FILE...): FILEs with their .cpp files in batches of up to six of a folder, which share what
+# their headers cost: a build from nothing takes a third of the time. CMake's own batches name their files by absolute
+# paths, so that no compiler cache could serve a second checkout.
+function(lanescope_batches variable name)
+  if(NOT LANESCOPE_UNITY)
+    set(${variable} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(result)
+  set(number 0)
+  set(size 0)
+  set(text "")
+  set(last_folder "")
+  foreach(file IN LISTS ARGN ITEMS end)
+    get_filename_component(folder ${file} DIRECTORY)
+    if(text AND (file STREQUAL "end" OR NOT folder STREQUAL last_folder OR size EQUAL 6))
+      set(batch ${CMAKE_CURRENT_BINARY_DIR}/batches/${name}_${number}.cpp)
+      file(CONFIGURE OUTPUT ${batch} CONTENT "${text}" @ONLY)
+      list(APPEND result ${batch})
+      math(EXPR number "${number} + 1")
+      set(text "")
+      set(size 0)
+    endif()
+    if(file MATCHES "\\.cpp$")
+      file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${file})
+      string(APPEND text "#include \"${path}\"\n")
+      math(EXPR size "${size} + 1")
+      set(last_folder "${folder}")
+    elseif(NOT file STREQUAL "end")
+      list(APPEND result ${file})
+    endif()
+  endforeach()
+  set(${variable} ${result} PARENT_SCOPE)
+endfunction()
 if(LANESCOPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A class of one .cpp file may have members of that file's own types; in a batch the file looks like a header.
   target_compile_options(lanescope_options INTERFACE -Wno-subobject-linkage)
 endif()
 
-# lanescope_library(NAME): a static library of all .cpp files of the current folder and the given SUBDIRS.
+# lanescope_library(NAME): a static library of all .cpp files of the current folder and the given SUBDIRS. SEPARATE: files
+# with compile options of their own.
 function(lanescope_library name)
-  cmake_parse_arguments(arg "" "" "SUBDIRS;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SUBDIRS;SEPARATE;LINK;PRIVATE_LINK" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   foreach(dir IN LISTS arg_SUBDIRS)
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
-  add_library(${name} STATIC ${sources})
+  foreach(file IN LISTS arg_SEPARATE)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
+  lanescope_batches(batches ${name} ${sources})
+  add_library(${name} STATIC ${batches} ${arg_SEPARATE})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lanescope>)
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE $<BUILD_INTERFACE:lanescope_options> ${arg_PRIVATE_LINK})
 endfunction()
 
+# Where tests find the sources and the program; one file, so that no other one depends on where the checkout is.
+function(lanescope_test_paths)
+  add_library(lanescope_test_paths OBJECT ${PROJECT_SOURCE_DIR}/tests/support/paths.cpp)
+  target_include_directories(lanescope_test_paths PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(lanescope_test_paths PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                                          LANESCOPE_PROGRAM="$<TARGET_FILE:lanescope>")
+endfunction()
+
 # lanescope_test(NAME FOLDER): a GoogleTest program of all .cpp files of tests/FOLDER. LABELS: of its tests, for ctest -L.
+# SEPARATE: files with compile options of their own.
 function(lanescope_test name folder)
-  cmake_parse_arguments(arg "" "LABELS" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "LABELS" "SEPARATE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(file IN LISTS arg_SEPARATE)
+    list(REMOVE_ITEM sources ${file})
+  endforeach()
   if(NOT sources)
     return()
   endif()
-  add_executable(${name} ${sources})
+  lanescope_batches(batches ${name} ${sources})
+  add_executable(${name} ${batches} ${arg_SEPARATE} $<TARGET_OBJECTS:lanescope_test_paths>)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_definitions(${name} PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                             LANESCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   target_link_libraries(${name} PRIVATE lanescope_options ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   # Tests are compiled more often than run: this takes a third off their compile time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -16,7 +16,7 @@ function(lanescope_translate source result)
                      DEPENDS ${source} ${emulator}/translate_launches.py)
 endfunction()
 
-lanescope_test(cuda_emulated_tests exec/cuda/emulated LINK lanescope_exec lanescope_core nlohmann_json::nlohmann_json)
+lanescope_test(cuda_emulated_tests exec/cuda/emulated SEPARATE ${emulator}/emulator.cpp LINK lanescope_exec lanescope_core nlohmann_json::nlohmann_json)
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/exec/cuda/kernels/*.cu)
 foreach(source IN LISTS cuda_sources ITEMS ${PROJECT_SOURCE_DIR}/exec/cuda/module/launch.cu ${PROJECT_SOURCE_DIR}/exec/cuda/module/checks.cu)
   get_filename_component(name ${source} NAME_WE)
@@ -33,6 +33,6 @@ file(GLOB stub_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/s
 file(GLOB op_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/cuda/gpu/ops_*_gpu_test.cpp)
 # cuDNN is always there, as a header that computes.
 list(FILTER op_sources EXCLUDE REGEX "/convolution_no_cudnn\\.cpp$")
-target_sources(cuda_emulated_tests PRIVATE ${translated_sources} ${translated_include}/element_wise.cuh ${op_sources}
-               ${stub_sources} ${op_tests})
+lanescope_batches(batches cuda_emulated_more ${op_sources} ${stub_sources} ${op_tests})
+target_sources(cuda_emulated_tests PRIVATE ${translated_sources} ${translated_include}/element_wise.cuh ${batches})
 target_include_directories(cuda_emulated_tests BEFORE PRIVATE ${translated}/include ${emulator}/include)

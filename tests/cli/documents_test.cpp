@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/cli/program.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::cli {
 namespace {
@@ -46,9 +47,9 @@ std::vector<Example> ExamplesOf(const std::string& path) {
 
 // Modelled machines give the same figures everywhere.
 TEST(Documents, ExamplesOnModelledMachinesPrintWhatTheySay) {
-  std::filesystem::current_path(LANESCOPE_SOURCE_DIR "/samples");
+  std::filesystem::current_path(lanescope::test::SourceDir() + "/samples");
   int checked = 0;
-  for (const Example& example : ExamplesOf(LANESCOPE_SOURCE_DIR "/docs/cli.md")) {
+  for (const Example& example : ExamplesOf(lanescope::test::SourceDir() + "/docs/cli.md")) {
     if (std::find(example.words.begin(), example.words.end(), "machines/k80x2.json") == example.words.end())
       continue;
     const Outcome outcome = Lanescope(example.words);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/cli/program.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::cli {
 namespace {
@@ -79,7 +80,8 @@ TEST(Place, APlacementFileGivesTheSamePlacementAgain) {
 
 TEST(Place, APlacedGraphKeepsItsPlacement) {
   const Folder folder;
-  folder.Write("placed.run.json", ReadText(LANESCOPE_SOURCE_DIR "/samples/graphs/polynomial.run.json"));
+  folder.Write("placed.run.json",
+               ReadText(lanescope::test::SourceDir() + "/samples/graphs/polynomial.run.json"));
   for (const std::string name : {"placed.pbtxt", "placed.pb"}) {
     const json first = LanescopeJson(
         {"place", Sample("polynomial"), "--strategy", "alternating", "--json", "-o", folder.File(name)});

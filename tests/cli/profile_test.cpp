@@ -79,9 +79,9 @@ TEST(ProfileTest, RunsOfVirtualDevicesTakeEveryProfile) {
   const Folder folder;
   for (const char* profile : {"off", "kernels", "full"}) {
     const std::string trace = folder.File(std::string(profile) + ".db");
-    const auto json = LanescopeJson(
+    const auto report = LanescopeJson(
         {"run", Sample("polynomial"), "--steps", "2", "--trace", trace, "--profile", profile, "--json"});
-    EXPECT_EQ(json["steps"], 2);
+    EXPECT_EQ(report["steps"], 2);
     const auto rows =
         LanescopeJson({"query", trace, "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"})["rows"];
     EXPECT_GT(rows[0][0], 0) << profile;

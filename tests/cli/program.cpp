@@ -16,6 +16,8 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/paths.h"
+
 namespace lanescope::cli {
 namespace {
 
@@ -60,14 +62,14 @@ std::string ReadText(const std::string& path) {
 }
 
 std::string Sample(const std::string& graph) {
-  return LANESCOPE_SOURCE_DIR "/samples/graphs/" + graph + ".pbtxt";
+  return lanescope::test::SourceDir() + "/samples/graphs/" + graph + ".pbtxt";
 }
 std::string SampleMachine(const std::string& name) {
-  return LANESCOPE_SOURCE_DIR "/samples/machines/" + name + ".json";
+  return lanescope::test::SourceDir() + "/samples/machines/" + name + ".json";
 }
 
 Process::Process(const std::vector<std::string>& arguments, std::string_view input) {
-  std::vector<std::string> words{LANESCOPE_PROGRAM};
+  std::vector<std::string> words{lanescope::test::ProgramPath()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

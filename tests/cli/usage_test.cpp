@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "tests/cli/program.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::cli {
 namespace {
@@ -130,7 +131,7 @@ TEST(Usage, WrongMachinesAreRefused) {
 }
 
 TEST(Usage, TheReaderOfTheOutputMayGoAway) {
-  const std::string program = LANESCOPE_PROGRAM;
+  const std::string program = lanescope::test::ProgramPath();
   const std::string place = program + " place " + Sample("deepconn_single") + " --json";
   EXPECT_EQ(Shell("bash -c 'set -o pipefail; " + place + " | head -c 10 >/dev/null'"), 0);
   EXPECT_EQ(Shell(place + " >/dev/full 2>/dev/null"), 1);
@@ -139,7 +140,7 @@ TEST(Usage, TheReaderOfTheOutputMayGoAway) {
 // The trace must not be opened under the number of a closed standard stream.
 TEST(Usage, ClosedStandardStreamsSpoilNothing) {
   const Folder folder;
-  const std::string run = std::string(LANESCOPE_PROGRAM) + " run " + Sample("polynomial") +
+  const std::string run = lanescope::test::ProgramPath() + " run " + Sample("polynomial") +
                           " --steps 2 --trace " + folder.File("t.db");
   Shell(run + " <&- >&- 2>&-");
   EXPECT_EQ(

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "tests/core/expect_error.h"
+#include "tests/support/paths.h"
 
 namespace lanescope {
 namespace {
@@ -264,7 +265,7 @@ TEST_F(GraphFiles, AFailedWriteLeavesNothingBehind) {
 }
 
 TEST(GraphSamples, RoundTripsAreLossless) {
-  const std::filesystem::path samples = std::filesystem::path(LANESCOPE_SOURCE_DIR) / "samples/graphs";
+  const std::filesystem::path samples = std::filesystem::path(test::SourceDir()) / "samples/graphs";
   if (!std::filesystem::exists(samples)) GTEST_SKIP() << "no sample graphs";
   for (const auto& entry : std::filesystem::directory_iterator(samples)) {
     if (entry.path().extension() != ".pbtxt") continue;

@@ -3,6 +3,7 @@
 #include "core/graph_io.h"
 #include "core/run_spec.h"
 #include "tests/core/op_case.h"
+#include "tests/support/paths.h"
 
 namespace lanescope {
 namespace {
@@ -70,7 +71,7 @@ TEST(InferGraph, RefusesAWrongNumberOfInputs) {
 
 std::vector<std::string> SampleGraphs() {
   std::vector<std::string> paths;
-  const std::filesystem::path folder = std::filesystem::path(LANESCOPE_SOURCE_DIR) / "samples" / "graphs";
+  const std::filesystem::path folder = std::filesystem::path(test::SourceDir()) / "samples" / "graphs";
   if (!std::filesystem::exists(folder)) return paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".pbtxt") paths.push_back(entry.path().string());

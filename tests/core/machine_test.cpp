@@ -4,6 +4,7 @@
 
 #include "core/cost.h"
 #include "core/error.h"
+#include "tests/support/paths.h"
 
 namespace lanescope {
 namespace {
@@ -125,8 +126,7 @@ TEST(MachineTest, ErrorsNameTheField) {
 
 TEST(MachineTest, WritingAndReadingLosesNothing) {
   for (const char* name : {"two-virtual-gpus", "four-virtual-gpus", "k80x2", "dgx-h100"}) {
-    const Machine machine =
-        ReadMachine(std::string(LANESCOPE_SOURCE_DIR "/samples/machines/") + name + ".json");
+    const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/" + name + ".json");
     const std::string text = MachineToJson(machine);
     EXPECT_EQ(MachineToJson(ParseMachine(text)), text) << name;
   }
@@ -154,7 +154,7 @@ TEST(MachineTest, FindsDevicesByAnyName) {
 }
 
 TEST(MachineTest, DirectRouteUsesTheLink) {
-  const Machine machine = ReadMachine(LANESCOPE_SOURCE_DIR "/samples/machines/k80x2.json");
+  const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/k80x2.json");
   const int gpu0 = machine.FindDevice("GPU:0"), gpu1 = machine.FindDevice("GPU:1");
   const Route there = machine.RouteBetween(gpu0, gpu1), back = machine.RouteBetween(gpu1, gpu0);
   EXPECT_EQ(there.link, 0);
@@ -194,7 +194,7 @@ TEST(MachineTest, SharedDirectionsAndMissingRoutes) {
 
 // latency + bytes / bandwidth: 4.3 us + 7,550,000 B / 7.55 GB/s = 4.3 us + 1 ms.
 TEST(CopyTimeTest, LatencyAndBandwidth) {
-  const Machine machine = ReadMachine(LANESCOPE_SOURCE_DIR "/samples/machines/k80x2.json");
+  const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/k80x2.json");
   const Route route = machine.RouteBetween(machine.FindDevice("GPU:0"), machine.FindDevice("GPU:1"));
   EXPECT_EQ(CopyNs(machine, route, 7550000), 1004300);
   EXPECT_EQ(CopyNs(machine, route, 0), 4300);

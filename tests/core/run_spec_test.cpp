@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "tests/core/expect_error.h"
+#include "tests/support/paths.h"
 
 namespace lanescope {
 namespace {
@@ -215,7 +216,7 @@ double AsDouble(const Tensor& tensor, int64_t i) {
 
 // The sample configurations, against values that the Python implementation of the same arithmetic recorded.
 TEST(Feeds, SampleConfigurationsGiveTheRecordedValues) {
-  const std::filesystem::path root(LANESCOPE_SOURCE_DIR);
+  const std::filesystem::path root(test::SourceDir());
   const auto golden = nlohmann::json::parse(ReadFile((root / "tests/golden/feeds.json").string()));
   for (const auto& record : golden.at("records")) {
     const std::string file = record.at("run").get<std::string>();

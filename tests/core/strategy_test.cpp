@@ -9,6 +9,7 @@
 #include "core/graph_io.h"
 #include "core/run_spec.h"
 #include "core/towers.h"
+#include "tests/support/paths.h"
 
 namespace lanescope {
 namespace {
@@ -29,7 +30,7 @@ class Setting {
   }
 
   static Setting Sample(const std::string& name, int gpus = 2) {
-    const std::string path = std::string(LANESCOPE_SOURCE_DIR "/samples/graphs/") + name + ".pbtxt";
+    const std::string path = test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
     return Setting(ReadGraph(path), gpus, ReadRunSpecBeside(path));
   }
 

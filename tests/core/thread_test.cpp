@@ -10,9 +10,9 @@
 namespace lanescope {
 namespace {
 
-using testing::RunningThreads;
+using lanescope::test::RunningThreads;
 using ::testing::StartsWith;
-using testing::ThreadStarts;
+using lanescope::test::ThreadStarts;
 
 TEST(StartThread, RunsTheWork) {
   int sum = 0;

@@ -4,6 +4,7 @@
 #include "core/run_spec.h"
 #include "core/schedule.h"
 #include "core/strategy.h"
+#include "tests/support/paths.h"
 
 namespace lanescope {
 namespace {
@@ -120,7 +121,7 @@ void BypassLookupIdentities(Graph* graph) {
 
 // Between GPUs, per step, in device memory.
 Count CountDeviceTransfers(const std::string& graph_name, const std::string& strategy) {
-  const std::string path = std::string(LANESCOPE_SOURCE_DIR "/samples/graphs/") + graph_name + ".pbtxt";
+  const std::string path = test::SourceDir() + "/samples/graphs/" + graph_name + ".pbtxt";
   Graph graph = ReadGraph(path);
   BypassLookupIdentities(&graph);
   const RunSpec spec = ReadRunSpecBeside(path);

@@ -9,6 +9,7 @@
 
 #include "core/graph_io.h"
 #include "tests/exec/reference_interpreter.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::filesystem::path GoldenDirectory() {
-  return std::filesystem::path(LANESCOPE_SOURCE_DIR) / "tests" / "golden" / "ops";
+  return std::filesystem::path(lanescope::test::SourceDir()) / "tests" / "golden" / "ops";
 }
 
 std::vector<std::string> GoldenFiles() {

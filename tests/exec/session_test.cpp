@@ -64,12 +64,12 @@ TEST_F(SessionTest, NoThreadLeftIsAnError) {
   machine_ = FastMachine(2, 2);
   const Counter counter;
   const RunRequest init{{}, {}, {"init"}}, update{{}, {"negated"}, {"update"}};
-  const int before = lanescope::testing::RunningThreads();
+  const int before = lanescope::test::RunningThreads();
   int failures = 0;
   for (int left = 0, failed = 1; failed != 0; ++left) {
     failed = 0;
     {
-      const lanescope::testing::ThreadStarts starts(left);
+      const lanescope::test::ThreadStarts starts(left);
       try {
         Session& session = Open(counter.graph);
         session.Run(init);
@@ -86,7 +86,7 @@ TEST_F(SessionTest, NoThreadLeftIsAnError) {
       EXPECT_TRUE(BitwiseEqual(session_->Run({{}, {"v"}, {}}).fetches[0], Floats(Shape{8}, 1.0f)));
     }
     session_.reset();
-    EXPECT_EQ(lanescope::testing::RunningThreads(), before) << left << " threads were left";
+    EXPECT_EQ(lanescope::test::RunningThreads(), before) << left << " threads were left";
   }
   EXPECT_GE(failures, 3) << "a second worker of each virtual GPU, and a queue to drive";
 }

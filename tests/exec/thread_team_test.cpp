@@ -77,9 +77,9 @@ TEST(ThreadTeam, ExceptionsReachTheCaller) {
 
 // A team whose last thread cannot start joins those that did.
 TEST(ThreadTeam, NoThreadLeftIsAnError) {
-  const int before = testing::RunningThreads();
+  const int before = lanescope::test::RunningThreads();
   for (int left = 0; left < 4; ++left) {
-    const testing::ThreadStarts starts(left);
+    const lanescope::test::ThreadStarts starts(left);
     try {
       MakeThreadTeam(5);
       ADD_FAILURE() << left << " threads made a team of five";
@@ -87,9 +87,9 @@ TEST(ThreadTeam, NoThreadLeftIsAnError) {
       EXPECT_EQ(error.code(), Code::kResourceExhausted) << error.what();
       EXPECT_NE(error.message().find("5 workers of a device"), std::string::npos) << error.what();
     }
-    EXPECT_EQ(testing::RunningThreads(), before);
+    EXPECT_EQ(lanescope::test::RunningThreads(), before);
   }
-  const testing::ThreadStarts enough(4);
+  const lanescope::test::ThreadStarts enough(4);
   MakeThreadTeam(5);
   EXPECT_FALSE(enough.exhausted());
 }

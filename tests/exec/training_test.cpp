@@ -11,6 +11,7 @@
 #include "core/run_spec.h"
 #include "core/strategy.h"
 #include "tests/exec/session_harness.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json ReadGolden(const std::string& name) {
-  const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/tests/golden/training/" + name + ".json";
+  const std::string path = lanescope::test::SourceDir() + "/tests/golden/training/" + name + ".json";
   std::ifstream file(path);
   EXPECT_TRUE(file.good()) << path;
   return Json::parse(file);
@@ -29,7 +30,7 @@ class Training {
  public:
   Training(const std::string& name, std::string_view strategy, int workers = 1, int gpus = 2)
       : machine_(VirtualMachine(gpus, workers)) {
-    const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/samples/graphs/" + name + ".pbtxt";
+    const std::string path = lanescope::test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
     graph_ = ReadGraph(path);
     spec_ = ReadRunSpecBeside(path);
     placement_ = Place(strategy);

@@ -52,11 +52,11 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return result;
 }
 
-namespace lanescope::testing {
+namespace lanescope::test {
 
 ThreadStarts::ThreadStarts(int left) { starts_left.store(left); }
 ThreadStarts::~ThreadStarts() { starts_left.store(kUnlimited); }
 bool ThreadStarts::exhausted() const { return starts_left.load() < 0; }
 int RunningThreads() { return running_threads.load(); }
 
-}  // namespace lanescope::testing
+}  // namespace lanescope::test

@@ -1,7 +1,7 @@
 // The threads of a test program: how many run, and a system that has none left. Link thread_starts.cpp.
 #pragma once
 
-namespace lanescope::testing {
+namespace lanescope::test {
 
 // While it lives, so many more threads can start; every later start fails as at the limit of processes. One
 // at a time.
@@ -19,4 +19,4 @@ class ThreadStarts {
 // Threads that were started and have not ended their work. A joined thread has.
 int RunningThreads();
 
-}  // namespace lanescope::testing
+}  // namespace lanescope::test

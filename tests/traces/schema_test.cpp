@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"
 #include "traces/sqlite.h"
 
@@ -22,7 +23,7 @@ std::string ReadFile(const std::string& path) {
 }
 
 TEST(SchemaTest, DocumentMatchesTheSchema) {
-  const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/docs/schema.md";
+  const std::string path = lanescope::test::SourceDir() + "/docs/schema.md";
   if (std::getenv("LANESCOPE_UPDATE_DOCS") != nullptr) std::ofstream(path) << SchemaMarkdown();
   EXPECT_EQ(ReadFile(path), SchemaMarkdown())
       << "run traces_tests with LANESCOPE_UPDATE_DOCS=1 and look at the difference";

@@ -7,14 +7,16 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace lanescope {
 
 // Empty when the file is not there.
 inline std::string SharedTrace(const std::string& folder_of_kind, const std::string& name) {
   const char* folder = std::getenv("LANESCOPE_SHARED");
-  const std::filesystem::path base = folder != nullptr
-                                         ? std::filesystem::path(folder)
-                                         : std::filesystem::path(LANESCOPE_SOURCE_DIR) / ".." / "shared";
+  const std::filesystem::path base =
+      folder != nullptr ? std::filesystem::path(folder)
+                        : std::filesystem::path(lanescope::test::SourceDir()) / ".." / "shared";
   const std::filesystem::path path = base / "traces" / folder_of_kind / name;
   std::error_code error;
   return std::filesystem::exists(path, error) ? path.string() : std::string();

@@ -14,6 +14,7 @@
 #include "core/strategy.h"
 #include "exec/session.h"
 #include "tests/exec/session_harness.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::exec::test {
 
@@ -38,7 +39,7 @@ class SampleRun {
   SampleRun(const std::string& name, std::string_view strategy, const Machine& machine,
             const CudaOptions& cuda = {}, int64_t batch = 0)
       : machine_(machine) {
-    const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/samples/graphs/" + name + ".pbtxt";
+    const std::string path = lanescope::test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
     graph_ = ReadGraph(path);
     spec_ = ReadRunSpecBeside(path);
     for (const auto& [feed, axis] : spec_.batch_axis) {

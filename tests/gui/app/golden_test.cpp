@@ -7,6 +7,7 @@
 #include "gui/platform/png_file.h"
 #include "tests/gui/app/robot.h"
 #include "tests/gui/app/synthetic_runs.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::gui {
 namespace {
@@ -20,7 +21,7 @@ constexpr int kVisible = 48;
 bool IsRecording() { return std::getenv("LANESCOPE_RECORD_GOLDEN") != nullptr; }
 
 void ExpectLike(const Image& picture, const std::string& name) {
-  const std::string path = std::string(LANESCOPE_SOURCE_DIR) + "/tests/golden/gui/" + name + ".png";
+  const std::string path = lanescope::test::SourceDir() + "/tests/golden/gui/" + name + ".png";
   if (IsRecording()) return WritePng(path, picture);
   const Image golden = ReadPng(path);
   ASSERT_EQ(picture.width, golden.width);

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "gui/app/commands.h"
 #include "tests/gui/app/sample_trace.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::gui {
 namespace {
@@ -18,7 +19,7 @@ class RobotTest : public ::testing::Test {
   void SetUp() override {
     trace_ = SimulatedTrace(folder_, "deepconn_dual", "single,alternating");
     ASSERT_FALSE(trace_.empty()) << "lanescope compare failed";
-    robot_.document().AddGraphFolder(std::string(LANESCOPE_SOURCE_DIR) + "/samples/graphs");
+    robot_.document().AddGraphFolder(lanescope::test::SourceDir() + "/samples/graphs");
     ASSERT_TRUE(robot_.Open(trace_));
     ASSERT_EQ(robot_.timeline().runs().size(), 2u);
     robot_.Move(Origin().x + 300, Origin().y + 100);

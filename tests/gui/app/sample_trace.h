@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace lanescope::gui {
 
 // A temporary folder that goes with the object.
@@ -33,8 +35,8 @@ inline std::string SimulatedTrace(const TestFolder& folder, const std::string& g
                                   const std::string& strategies) {
   const std::string trace = folder / (graph + ".db");
   const std::string command =
-      std::string(LANESCOPE_PROGRAM) + " compare " + LANESCOPE_SOURCE_DIR + "/samples/graphs/" + graph +
-      ".pbtxt --no-run --strategies " + strategies + " --machine " + LANESCOPE_SOURCE_DIR +
+      lanescope::test::ProgramPath() + " compare " + lanescope::test::SourceDir() + "/samples/graphs/" +
+      graph + ".pbtxt --no-run --strategies " + strategies + " --machine " + lanescope::test::SourceDir() +
       "/samples/machines/four-virtual-gpus.json --trace " + trace + " > /dev/null 2>&1";
   return std::system(command.c_str()) == 0 ? trace : "";
 }

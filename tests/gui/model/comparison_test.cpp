@@ -10,7 +10,7 @@
 namespace lanescope::gui {
 namespace {
 
-const std::atomic<bool> never{false};
+const std::atomic<bool> kNeverCancelled{false};
 
 // The run of two devices with b and the copy stretched by a factor, everything after them later.
 std::shared_ptr<const RunData> Stretched(int64_t by) {
@@ -36,7 +36,7 @@ std::shared_ptr<const RunData> Stretched(int64_t by) {
 
 TEST(DiffTest, RowsAndPartsOfAStretchedOp) {
   const auto a = test::TwoDeviceRun(), b = Stretched(90);
-  const RunDiff diff = ComputeDiff({1, 2, a, b}, never);
+  const RunDiff diff = ComputeDiff({1, 2, a, b}, kNeverCancelled);
   ASSERT_EQ(diff.rows.size(), 4u);
   EXPECT_EQ(diff.rows[0].name, "m/b");
   EXPECT_DOUBLE_EQ(diff.rows[0].delta_ns(), 90);
@@ -56,12 +56,12 @@ TEST(DiffTest, RowsAndPartsOfAStretchedOp) {
 
 TEST(DiffTest, ErrorKeysAreCenteredAndClamped) {
   const auto a = test::TwoDeviceRun(), b = Stretched(900);
-  const RunDiff diff = ComputeDiff({1, 2, a, b}, never);
+  const RunDiff diff = ComputeDiff({1, 2, a, b}, kNeverCancelled);
   const auto keys = ErrorKeys(*b, diff, false);
   EXPECT_EQ(keys[0], 100);
   EXPECT_EQ(keys[1], 200);
   const auto alone = test::RandomRun(1, 1, 20);
-  const RunDiff none = ComputeDiff({1, 2, a, alone}, never);
+  const RunDiff none = ComputeDiff({1, 2, a, alone}, kNeverCancelled);
   EXPECT_EQ(ErrorKeys(*a, none, true)[0], kUnknownError);
   EXPECT_FALSE(none.parts_problem.empty());
   EXPECT_FALSE(none.verdict.empty());

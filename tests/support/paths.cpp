@@ -1,0 +1,8 @@
+#include "tests/support/paths.h"
+
+namespace lanescope::test {
+
+std::string SourceDir() { return LANESCOPE_SOURCE_DIR; }
+std::string ProgramPath() { return LANESCOPE_PROGRAM; }
+
+}  // namespace lanescope::test

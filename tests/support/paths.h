@@ -1,0 +1,13 @@
+// Where the sources and the program under test are.
+#pragma once
+
+#include <string>
+
+namespace lanescope::test {
+
+// The root of the sources, without a slash at its end.
+std::string SourceDir();
+// The `lanescope` program; empty in a build without it.
+std::string ProgramPath();
+
+}  // namespace lanescope::test
