@@ -11,8 +11,8 @@ namespace lanescope {
 namespace {
 
 using lanescope::test::RunningThreads;
-using ::testing::StartsWith;
 using lanescope::test::ThreadStarts;
+using ::testing::StartsWith;
 
 TEST(StartThread, RunsTheWork) {
   int sum = 0;
