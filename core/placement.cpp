@@ -13,7 +13,7 @@
 namespace lanescope {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using PlainJson = nlohmann::json;
 
 int FindAllowedDevice(const Node& node, const std::string& device, const Machine& machine) {
   const int number = machine.FindDevice(device);
@@ -29,7 +29,7 @@ int FindAllowedDevice(const Node& node, const std::string& device, const Machine
   return number;
 }
 
-void ReadNode(const Json& json, int id, const Graph& graph, const Machine& machine, Placement* placement) {
+void ReadNode(const PlainJson& json, int id, const Graph& graph, const Machine& machine, Placement* placement) {
   const Node& node = graph.node(id);
   JsonObject object(json, "placement of '" + node.name + "'");
   const auto index = static_cast<size_t>(id);
@@ -65,9 +65,9 @@ void CheckGroups(const Graph& graph, const Machine& machine, const Placement& ba
 Placement ParsePlacement(std::string_view text, const Graph& graph, const Machine& machine,
                          const Placement& base) {
   LANESCOPE_CHECK(base.device.size() == static_cast<size_t>(graph.num_nodes()));
-  const Json json = ParseJson(text);
+  const PlainJson json = ParseJson(text);
   JsonObject root(json, "placement");
-  const Json& nodes = root.Require("nodes");
+  const PlainJson& nodes = root.Require("nodes");
   root.Finish();
   if (!nodes.is_object()) root.Fail("nodes", "must be an object");
   Placement placement = base;
