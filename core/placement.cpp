@@ -29,7 +29,8 @@ int FindAllowedDevice(const Node& node, const std::string& device, const Machine
   return number;
 }
 
-void ReadNode(const PlainJson& json, int id, const Graph& graph, const Machine& machine, Placement* placement) {
+void ReadNode(const PlainJson& json, int id, const Graph& graph, const Machine& machine,
+              Placement* placement) {
   const Node& node = graph.node(id);
   JsonObject object(json, "placement of '" + node.name + "'");
   const auto index = static_cast<size_t>(id);
