@@ -37,11 +37,8 @@ show() {  # prints a command and runs it
 ./scripts/install-packages.sh
 mkdir -p "$output"
 rm -f "$trace"
-echo "building (some minutes the first time; log in $output/build.log)"
-if ! { cmake --preset release && cmake --build --preset release --target lanescope; } > "$output/build.log" 2>&1; then
-  tail -n 40 "$output/build.log" >&2
-  fail "the build failed; the whole log is $output/build.log"
-fi
+# With the CUDA module and the capture, where a toolkit is found.
+./scripts/build.sh release lanescope lanescope_cuda lanescope_inject
 
 show devices --machine $machine
 show place $graphs/deepconn_dual.pbtxt --machine $machine

@@ -26,22 +26,6 @@ phase() {  # phase NAME COMMAND...: runs the command and remembers how long it t
   timings+=("$(printf '%6d s  %s' $((SECONDS - start)) "$name")")
 }
 
-configure() {  # configure PRESET
-  local werror=OFF
-  [[ ${CI:-} == true && $1 == release ]] && werror=ON
-  cmake --preset "$1" -DLANESCOPE_WERROR=$werror > "build/configure-$1.log" 2>&1 || {
-    cat "build/configure-$1.log" >&2
-    return 1
-  }
-}
-
-build() {  # build PRESET [TARGET...]
-  local preset=$1
-  shift
-  configure "$preset"
-  cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
-}
-
 # GCC's ThreadSanitizer cannot start where the kernel randomizes addresses with more than 28 bits.
 without_address_randomization() {
   if setarch --addr-no-randomize true 2> /dev/null; then
@@ -55,7 +39,7 @@ run_release() {
   phase "include rules" python3 scripts/check_includes.py
   phase "format" ./scripts/check_format.sh
   phase "tests of the scripts" python3 -m unittest discover --start-directory tests/scripts --pattern '*_test.py'
-  phase "release build" build release
+  phase "release build" ./scripts/build.sh release
   phase "release tests" ctest --preset release --parallel "$jobs"
 }
 
@@ -63,9 +47,9 @@ run_sanitized() {
   export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
   export UBSAN_OPTIONS=print_stacktrace=1
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
-  phase "asan and ubsan build" build asan
+  phase "asan and ubsan build" ./scripts/build.sh asan
   phase "asan and ubsan tests" ctest --preset asan --parallel "$jobs"
-  phase "tsan build" build tsan "${threaded_programs[@]}"
+  phase "tsan build" ./scripts/build.sh tsan "${threaded_programs[@]}"
   phase "tsan tests" without_address_randomization \
     ctest --preset tsan --parallel "$jobs" --tests-regex "$threaded_tests" --exclude-regex "$slow_threaded_tests"
 }
