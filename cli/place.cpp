@@ -8,7 +8,7 @@
 #include "cli/workload.h"
 #include "core/file.h"
 #include "core/graph_io.h"
-#include "core/schedule.h"
+#include "core/schedule_json.h"
 
 namespace lanescope::cli {
 namespace {
@@ -144,7 +144,8 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   const CompileRequest request = workload.StepCompileRequest();
   const Schedule schedule = Compile(graph, workload.info(), request, placed.placement, machine);
   if (options.dump) {
-    fmt::print("{}", DumpSchedule(graph, machine, schedule));
+    fmt::print("{}", options.as_json ? ScheduleToJson(graph, machine, schedule)
+                                     : DumpSchedule(graph, machine, schedule));
     return;
   }
   const auto transfers = ListTransfers(graph, workload.info(), request, placed.placement, machine);

@@ -1,6 +1,5 @@
 // Checks a schedule from scratch. Shares nothing with the compiler's passes: order is decided by exact
-// reachability over the commands' dependencies and the in-order queues, computed here in blocks of bit
-// columns.
+// reachability over the commands' dependencies and the in-order queues.
 
 #include <algorithm>
 #include <map>
@@ -8,17 +7,13 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/memory_check.h"
 #include "core/op.h"
+#include "core/order_claims.h"
 #include "core/schedule.h"
 
 namespace lanescope {
 namespace {
-
-struct Query {
-  int before;
-  int after;
-  const char* law;
-};
 
 class Verifier {
  public:
@@ -30,8 +25,10 @@ class Verifier {
     CheckDependencies();
     CheckCopies();
     CheckVariables();
-    CheckMemory();
-    Answer();
+    CheckMemory(graph_, schedule_, &claims_);
+    claims_.Check(predecessors_, [this](const char* law, int before, int after) {
+      Broken(fmt::format("{}: {} is not before {}", law, Describe(before), Describe(after)));
+    });
   }
 
  private:
@@ -199,101 +196,9 @@ class Verifier {
     }
   }
 
-  // Ranges that overlap are never in use at the same time.
-  void CheckMemory() {
-    struct Use {
-      int device;
-      int64_t begin, end;
-      int root;
-    };
-    std::vector<std::vector<int>> users(schedule_.values.size());
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
-      for (const auto span : {schedule_.Outputs(command), schedule_.Inputs(command)}) {
-        for (const int v : span) {
-          if (v >= 0) users[static_cast<size_t>(Root(v))].push_back(c);
-        }
-      }
-    }
-    std::vector<Use> uses;
-    for (size_t v = 0; v < schedule_.values.size(); ++v) {
-      const Value& x = schedule_.values[v];
-      if (x.storage != Storage::kPlanned || x.alias_of >= 0) continue;
-      if (x.buffer < 0 || x.buffer >= static_cast<int>(schedule_.buffers.size()))
-        Broken("a planned value has no memory");
-      const Buffer& buffer = schedule_.buffers[static_cast<size_t>(x.buffer)];
-      if (buffer.strings) continue;
-      if (buffer.device != x.device || buffer.bytes < x.bytes || buffer.offset < 0 ||
-          buffer.offset + buffer.bytes > schedule_.arena_bytes[static_cast<size_t>(x.device)]) {
-        Broken(
-            fmt::format("the memory of '{}' is too small or outside its arena", graph_.TensorName(x.source)));
-      }
-      if (x.bytes > 0)
-        uses.push_back({x.device, buffer.offset, buffer.offset + x.bytes, static_cast<int>(v)});
-    }
-    std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
-      return std::tie(a.device, a.begin) < std::tie(b.device, b.begin);
-    });
-    for (size_t i = 0; i < uses.size(); ++i) {
-      for (size_t j = i + 1;
-           j < uses.size() && uses[j].device == uses[i].device && uses[j].begin < uses[i].end; ++j) {
-        CheckPair(uses[i].root, uses[j].root, users);
-      }
-    }
-  }
-
-  // One of the two is done with before the other is written. The writer itself may read the one it
-  // overwrites.
-  void CheckPair(int a, int b, const std::vector<std::vector<int>>& users) {
-    const int writer_a = producer_[static_cast<size_t>(a)], writer_b = producer_[static_cast<size_t>(b)];
-    const int first = writer_a < writer_b ? a : b;
-    const int second = first == a ? b : a;
-    if (std::find(schedule_.fetches.begin(), schedule_.fetches.end(), first) != schedule_.fetches.end())
-      Broken("a fetched value is overwritten");
-    const int writer = producer_[static_cast<size_t>(second)];
-    for (const int user : users[static_cast<size_t>(first)]) {
-      if (user != writer) Expect(user, writer, "memory is reused while it is in use");
-    }
-  }
-
-  void Expect(int before, int after, const char* law) {
-    if (before != after) queries_.push_back({before, after, law});
-  }
+  void Expect(int before, int after, const char* law) { claims_.Claim(before, after, law); }
   // The listing is topological, so only the earlier one can be before the later.
   void ExpectEither(int a, int b, const char* law) { Expect(std::min(a, b), std::max(a, b), law); }
-
-  // Exact reachability in blocks of columns: bit k of row c says that command (block + k) is complete before
-  // c starts.
-  void Answer() {
-    std::sort(queries_.begin(), queries_.end(),
-              [](const Query& a, const Query& b) { return a.before < b.before; });
-    constexpr int kBlock = 2048;
-    constexpr int kWords = kBlock / 64;
-    std::vector<uint64_t> rows(schedule_.commands.size() * kWords);
-    size_t next = 0;
-    for (int begin = 0; begin < num_commands() && next < queries_.size(); begin += kBlock) {
-      if (queries_[next].before >= begin + kBlock) continue;
-      std::fill(rows.begin(), rows.end(), 0);
-      for (int c = begin; c < num_commands(); ++c) {
-        uint64_t* row = rows.data() + static_cast<size_t>(c) * kWords;
-        for (const int before : predecessors_[static_cast<size_t>(c)]) {
-          const uint64_t* other = rows.data() + static_cast<size_t>(before) * kWords;
-          for (int w = 0; w < kWords; ++w) row[w] |= other[w];
-          if (before >= begin && before < begin + kBlock)
-            row[(before - begin) / 64] |= uint64_t{1} << ((before - begin) % 64);
-        }
-      }
-      for (; next < queries_.size() && queries_[next].before < begin + kBlock; ++next) {
-        const Query& query = queries_[next];
-        const uint64_t* row = rows.data() + static_cast<size_t>(query.after) * kWords;
-        const int bit = query.before - begin;
-        if (query.after <= query.before || ((row[bit / 64] >> (bit % 64)) & 1) == 0) {
-          Broken(fmt::format("{}: {} is not before {}", query.law, Describe(query.before),
-                             Describe(query.after)));
-        }
-      }
-    }
-  }
 
   const Graph& graph_;
   const Schedule& schedule_;
@@ -303,7 +208,7 @@ class Verifier {
   std::set<std::pair<int, int>> fed_;
   std::set<int> value_nodes_;  // nodes without a command whose output shares memory
   std::map<int, std::set<int>> done_;
-  std::vector<Query> queries_;
+  OrderClaims claims_;
 };
 
 }  // namespace

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace lanescope::compile {
 
 int Arena::Take(int64_t bytes, int command) {
+  LANESCOPE_CHECK(bytes > 0);
   const int found =
       free_.FindBlock(bytes, kMaxTries, [&](const FreeRange& range) { return IsFree(range, command); });
   if (found < 0) return Append(bytes);

@@ -18,7 +18,7 @@ class Arena {
   explicit Arena(const HappensBefore* order) : order_(order) {}
 
   // Holds the smallest free block that fits and is surely free when `command` starts, or new memory at the
-  // end. Returns its number.
+  // end. Returns its number. `bytes` is more than 0: blocks are told apart by where they lie.
   int Take(int64_t bytes, int command);
   // Frees a held block after `last_users`, one at least. Neighbours that are free after the same commands
   // become one.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace lanescope::compile {
 
 size_t FreeRanges::ChunkOf(const FreeRange& range) const {
@@ -31,8 +33,11 @@ void FreeRanges::Insert(const FreeRange& range) {
 
 void FreeRanges::Erase(const FreeRange& range) {
   const size_t c = ChunkOf(range);
+  LANESCOPE_CHECK(c < chunks_.size());
   Chunk& chunk = chunks_[c];
-  chunk.erase(chunk.begin() + static_cast<std::ptrdiff_t>(IndexIn(chunk, range)));
+  const size_t i = IndexIn(chunk, range);
+  LANESCOPE_CHECK(i < chunk.size() && chunk[i].block == range.block);
+  chunk.erase(chunk.begin() + static_cast<std::ptrdiff_t>(i));
   if (chunk.empty()) chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(c));
 }
 

@@ -18,7 +18,7 @@ struct FreeRange {
   int num_users = 0;
   HappensBefore::Place first_user = {};
 
-  // No two ranges of a set have the same size and offset.
+  // No two ranges of a set have the same size and offset: they do not overlap, and none is empty.
   friend bool operator<(const FreeRange& a, const FreeRange& b) {
     return a.bytes != b.bytes ? a.bytes < b.bytes : a.offset < b.offset;
   }

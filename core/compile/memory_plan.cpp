@@ -46,7 +46,7 @@ class Planner {
   struct Root {
     int device = -1;
     int buffer = -1;  // -1: not written yet
-    int block = -1;   // of the device's arena; -1 for strings
+    int block = -1;   // of the device's arena; -1 for strings and for what has no elements
     bool live = false;
     bool taken_over = false;  // its buffer has become an output's
   };
@@ -118,6 +118,9 @@ class Planner {
       if (value.dtype == DataType::kString) {
         root.buffer = static_cast<int>(draft_.buffers.size());
         draft_.buffers.push_back({value.device, 0, value.bytes, true});
+      } else if (value.bytes == 0) {
+        root.buffer = static_cast<int>(draft_.buffers.size());
+        draft_.buffers.push_back({value.device, 0, 0, false});
       } else if (Root* input = OverwritableInput(number, output); input != nullptr) {
         input->taken_over = true;
         root.buffer = input->buffer;

@@ -38,12 +38,12 @@ TEST(FreeRanges, BehaveAsASortedSet) {
     // Grows to a thousand ranges, then shrinks to nothing, again and again.
     const bool grow = step / 2000 % 2 == 0;
     if (grow ? rng() % 4 != 0 : rng() % 4 == 0) {
-      const auto bytes = static_cast<int64_t>(rng() % 7), offset = static_cast<int64_t>(rng() % 5000);
+      const auto bytes = static_cast<int64_t>(1 + rng() % 7), offset = static_cast<int64_t>(rng() % 5000);
       if (model.emplace(bytes, offset).second)
         ranges.Insert({bytes, offset, static_cast<int>(bytes * 5000 + offset)});
     } else if (!model.empty()) {
       const auto at = std::next(model.begin(), static_cast<int>(rng() % std::min<size_t>(model.size(), 50)));
-      ranges.Erase({at->first, at->second, -1});
+      ranges.Erase({at->first, at->second, static_cast<int>(at->first * 5000 + at->second)});
       model.erase(at);
     }
     const auto least = static_cast<int64_t>(rng() % 8);
@@ -140,7 +140,7 @@ TEST(Arena, MemoryIsReusedOnlyAfterItsLastUser) {
   size_t total = 0;
   for (int c = 0; c < kCommands; ++c) {
     order.Add(dag.predecessors[static_cast<size_t>(c)], dag.queue[static_cast<size_t>(c)]);
-    const size_t grains = rng() % 5;
+    const size_t grains = 1 + rng() % 4;
     const int block = arena.Take(static_cast<int64_t>(grains) * kGrain, c);
     const auto begin = static_cast<size_t>(arena.offset(block) / kGrain);
     total += grains;
