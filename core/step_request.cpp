@@ -14,6 +14,21 @@ bool IsFed(const RunSpec& spec, const std::string& node) {
   return spec.feeds.count(node) > 0 || spec.feeds.count(node + ":0") > 0;
 }
 
+// `done`: what is asked for, for the message.
+Endpoint FindOutput(const Graph& graph, const std::string& name, std::string_view done) {
+  const Endpoint endpoint = graph.FindEndpoint(name);
+  const int outputs = NumOutputs(graph.node(endpoint.node));
+  if (endpoint.output < 0 || outputs == 0) {
+    Throw(Code::kInvalidArgument, "'{}' has no output and cannot be {}; name it as a target instead", name,
+          done);
+  }
+  if (endpoint.output >= outputs) {
+    Throw(Code::kInvalidArgument, "'{}' cannot be {}: outputs of '{}' go from :0 to :{}", name, done,
+          graph.node(endpoint.node).name, outputs - 1);
+  }
+  return endpoint;
+}
+
 std::vector<std::string> UnusedNodes(const Graph& graph) {
   std::vector<char> used(static_cast<size_t>(graph.num_nodes()), 0);
   for (const Node& node : graph.nodes()) {
@@ -29,18 +44,37 @@ std::vector<std::string> UnusedNodes(const Graph& graph) {
 
 }  // namespace
 
-CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec) {
+CompileRequest MakeCompileRequest(const Graph& graph,
+                                  std::span<const std::pair<std::string, TensorInfo>> feeds,
+                                  std::span<const std::string> fetches,
+                                  std::span<const std::string> targets) {
   CompileRequest request;
+  for (const auto& [name, info] : feeds) {
+    const Endpoint endpoint = FindOutput(graph, name, "fed");
+    for (const auto& [other, other_info] : request.feeds) {
+      if (other == endpoint) Throw(Code::kInvalidArgument, "'{}' is fed twice", graph.TensorName(endpoint));
+    }
+    request.feeds.emplace_back(endpoint, info);
+  }
+  for (const std::string& fetch : fetches) request.fetches.push_back(FindOutput(graph, fetch, "fetched"));
+  for (const std::string& target : targets) {
+    // "name:0" is the node too, whether it has an output or not.
+    Endpoint endpoint = graph.FindEndpoint(target);
+    if (endpoint.output > 0) endpoint = FindOutput(graph, target, "run for its effect");
+    request.fetches.push_back({endpoint.node, -1});
+  }
+  return request;
+}
+
+CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec) {
+  std::vector<std::pair<std::string, TensorInfo>> feeds;
   for (const auto& [name, feed] : spec.feeds) {
     TensorInfo info;
     info.dtype = feed.dtype;
     info.shape = feed.shape;
-    request.feeds.emplace_back(graph.FindEndpoint(name), info);
+    feeds.emplace_back(name, info);
   }
-  for (const std::string& fetch : spec.fetches) request.fetches.push_back(graph.FindEndpoint(fetch));
-  for (const std::string& target : spec.targets)
-    request.fetches.push_back({graph.FindEndpoint(target).node, -1});
-  return request;
+  return MakeCompileRequest(graph, feeds, spec.fetches, spec.targets);
 }
 
 std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec) {

@@ -3,41 +3,24 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/step_request.h"
 #include "exec/cuda/cuda_device.h"
 #include "exec/cuda/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
 
-CompileRequest MakeCompileRequest(const Graph& graph, const RunRequest& request,
-                                  std::vector<std::string>* feed_names) {
-  CompileRequest compile;
+CompileRequest CompileRequestOf(const Graph& graph, const RunRequest& request,
+                                std::vector<std::string>* feed_names) {
+  std::vector<std::pair<std::string, TensorInfo>> feeds;
   for (const auto& [name, tensor] : request.feeds) {
     TensorInfo info;
     info.dtype = tensor.dtype();
     info.shape = tensor.shape();
-    const Endpoint endpoint = graph.FindEndpoint(name);
-    for (const auto& [other, other_info] : compile.feeds) {
-      if (other == endpoint) Throw(Code::kInvalidArgument, "'{}' is fed twice", graph.TensorName(endpoint));
-    }
-    compile.feeds.emplace_back(endpoint, info);
+    feeds.emplace_back(name, info);
     feed_names->push_back(name);
   }
-  for (const std::string& fetch : request.fetches) {
-    const Endpoint endpoint = graph.FindEndpoint(fetch);
-    const int outputs = NumOutputs(graph.node(endpoint.node));
-    if (endpoint.output < 0 || outputs == 0) {
-      Throw(Code::kInvalidArgument, "'{}' has no output to fetch; name it as a target instead", fetch);
-    }
-    if (endpoint.output >= outputs) {
-      Throw(Code::kInvalidArgument, "'{}' cannot be fetched: outputs of '{}' go from :0 to :{}", fetch,
-            graph.node(endpoint.node).name, outputs - 1);
-    }
-    compile.fetches.push_back(endpoint);
-  }
-  for (const std::string& target : request.targets)
-    compile.fetches.push_back({graph.FindEndpoint(target).node, -1});
-  return compile;
+  return MakeCompileRequest(graph, feeds, request.fetches, request.targets);
 }
 
 }  // namespace
@@ -96,7 +79,7 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
   const auto found = prepared_.find(key);
   if (found != prepared_.end()) return *found->second;
   auto step = std::make_unique<PreparedStep>();
-  const CompileRequest compile = MakeCompileRequest(graph_, request, &step->feed_names);
+  const CompileRequest compile = CompileRequestOf(graph_, request, &step->feed_names);
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));

@@ -13,26 +13,11 @@
 #include "core/op.h"
 #include "core/run_spec.h"
 #include "core/schedule.h"
+#include "core/step_request.h"
 #include "core/strategy.h"
 #include "sims/simulator.h"
 
 namespace {
-
-// One step of the graph as its .run.json describes it.
-lanescope::CompileRequest StepOf(const lanescope::Graph& graph, const lanescope::RunSpec& spec) {
-  lanescope::CompileRequest request;
-  for (const auto& [name, feed] : spec.feeds) {
-    lanescope::TensorInfo fed;
-    fed.dtype = feed.dtype;
-    fed.shape = feed.shape;
-    request.feeds.emplace_back(graph.FindEndpoint(name), fed);
-  }
-  for (const std::string& name : spec.fetches) request.fetches.push_back(graph.FindEndpoint(name));
-  for (const std::string& name : spec.targets) {
-    request.fetches.push_back({graph.FindEndpoint(name).node, -1});
-  }
-  return request;
-}
 
 // What each command takes alone, by the rates of the machine file.
 lanescope::CommandCosts CostsOf(const lanescope::Schedule& schedule, const lanescope::Graph& graph,
@@ -70,7 +55,7 @@ lanescope::CommandCosts CostsOf(const lanescope::Schedule& schedule, const lanes
 void Predict(const char* graph_path, const char* machine_path) {
   const lanescope::Graph graph = lanescope::ReadGraph(graph_path);
   const lanescope::Machine machine = lanescope::ReadMachine(machine_path);
-  const auto request = StepOf(graph, lanescope::ReadRunSpecBeside(graph_path));
+  const auto request = lanescope::StepRequestOf(graph, lanescope::ReadRunSpecBeside(graph_path));
   const lanescope::GraphInfo info = lanescope::InferGraph(graph, request.feeds);
   const lanescope::RooflineCost model;
   const lanescope::PlacerOptions placer;

@@ -155,5 +155,21 @@ TEST(Place, MemoryBeyondTheLimitNamesTheHolder) {
   }
 }
 
+// An output that a node lacks is refused wherever a step is asked for, on the command line and in the file.
+TEST(Place, OutputsThatThereAreNotCannotBeFetched) {
+  const Folder folder;
+  const std::string graph = folder.Write("g.pbtxt", ReadText(Sample("matmul_cpu_gpu")));
+  for (const std::string command : {"place", "simulate", "run", "compare"}) {
+    for (const std::string fetch : {"MatMul:900", "MatMul:1", "MatMul:-1", "MatMul:99999999999999999999"}) {
+      SCOPED_TRACE(command + " " + fetch);
+      const bool counts = fetch == "MatMul:900" || fetch == "MatMul:1";
+      ExpectError(Lanescope({command, graph, "--fetch", fetch}), 1, counts ? "InvalidArgument" : "NotFound",
+                  fetch);
+    }
+  }
+  folder.Write("g.run.json", R"({"fetches": ["MatMul:900"]})");
+  ExpectError(Lanescope({"place", graph}), 1, "InvalidArgument", "outputs of 'MatMul' go from :0 to :0");
+}
+
 }  // namespace
 }  // namespace lanescope::cli
