@@ -21,6 +21,7 @@ class JsonObject {
  public:
   // Throws where `object` is no object.
   JsonObject(const nlohmann::json& object, std::string where);
+  JsonObject(nlohmann::json&& object, std::string where) = delete;
 
   bool Has(std::string_view key) const { return object_.contains(key); }
   // Null where there is none.

@@ -15,8 +15,9 @@ struct Placement {
   std::vector<int> priority;  // by node id, larger first; empty: all equal
 };
 
-// JSON {"nodes": {NAME: {"device": D, "priority": P}}}. Nodes that the file does not name keep the device of
-// `base`. Throws InvalidArgument for an unknown node or device, or a device that `base`'s rules exclude.
+// JSON {"nodes": {NAME: {"device": D, "priority": P}}}. A node takes those along that must share its device;
+// all others that the file does not name keep the device of `base`. Throws InvalidArgument for an unknown
+// node or device, a device without a kernel, and where two that must share a device are given different ones.
 Placement ParsePlacement(std::string_view json, const Graph& graph, const Machine& machine,
                          const Placement& base);
 Placement ReadPlacement(const std::string& path, const Graph& graph, const Machine& machine,

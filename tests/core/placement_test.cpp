@@ -1,5 +1,6 @@
 #include "core/placement.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -69,14 +70,49 @@ TEST_F(PlacementTest, RefusesWhatCannotBe) {
             "placement of 'a': the machine has no device 'GPU:9'");
   EXPECT_NE(ErrorOf(R"({"nodes": {"lookup": {"device": "GPU:1"}}})").find("has no kernel"),
             std::string::npos);
-  EXPECT_NE(ErrorOf(R"({"nodes": {"v": {"device": "GPU:1"}}})").find("must share a device with 'v'"),
-            std::string::npos);
   EXPECT_EQ(ErrorOf(R"({"nodes": {"v": {"device": "GPU:1"}, "assign": {"device": "GPU:1"}}})"), "accepted");
   for (const char* bad : {"", "[]", "{}", R"({"nodes": []})", R"({"nodes": {"a": 1}})",
                           R"({"nodes": {"a": {"devise": "GPU:1"}}})",
                           R"({"nodes": {"a": {"priority": 1e30}}})", R"({"nodes": {}, "extra": 1})"}) {
     EXPECT_NE(ErrorOf(bad), "accepted") << bad;
   }
+}
+
+// Law: a node that is named takes its colocation group along, whichever member it is.
+TEST_F(PlacementTest, ANamedNodeTakesItsGroupAlong) {
+  for (const char* member : {"v", "assign"}) {
+    const std::string json = fmt::format(R"({{"nodes": {{"{}": {{"device": "GPU:1"}}}}}})", member);
+    EXPECT_EQ(ParsePlacement(json, graph, machine, base).device, (std::vector<int>{1, 1, 1, 1, 2, 2, 0}))
+        << member;
+  }
+}
+
+TEST_F(PlacementTest, MembersOfAGroupOnTwoDevicesAreNamed) {
+  EXPECT_EQ(ErrorOf(R"({"nodes": {"assign": {"device": "GPU:1"}, "v": {"device": "GPU:0"}}})"),
+            "placement of 'v' on GPU:0 and of 'assign' on GPU:1: the two must share a device; give both the "
+            "same, or name one of them");
+}
+
+// A group goes nowhere where one of its members cannot run.
+TEST_F(PlacementTest, AMemberWithoutAKernelHoldsItsGroup) {
+  Node lookup;
+  lookup.name = "companion";
+  lookup.op = "LookupTableFindV2";
+  lookup.attrs["_class"] = std::vector<std::string>{"loc:@twin"};
+  graph.AddNode(std::move(lookup));
+  base.device = {1, 1, 1, 0, 1, 1, 0, 0};
+  const std::string message = ErrorOf(R"({"nodes": {"twin": {"device": "GPU:1"}}})");
+  EXPECT_NE(message.find("placement of 'twin': it must share a device with 'companion', and GPU:1 has no"),
+            std::string::npos)
+      << message;
+}
+
+// What the base placement has parted stays parted: only those that were together follow.
+TEST_F(PlacementTest, MembersThatTheBaseHasPartedStay) {
+  graph.node(graph.FindNode("product")).attrs["_class"] = std::vector<std::string>{"loc:@twin"};
+  base.device = {1, 1, 1, 2, 1, 1, 0};
+  EXPECT_EQ(ParsePlacement(R"({"nodes": {"product": {"device": "GPU:1"}}})", graph, machine, base).device,
+            (std::vector<int>{1, 1, 2, 2, 1, 1, 0}));
 }
 
 }  // namespace
