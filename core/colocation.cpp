@@ -54,13 +54,19 @@ std::string_view HintForMissingGpu(const DeviceName& asked, const DeviceTable& d
 
 }  // namespace
 
-ColocationGraph::ColocationGraph(const Graph& graph, const DeviceTable& devices, const KernelTable& kernels,
-                                 const OpRegistry& registry, const PlacerOptions& options)
-    : graph_(graph), devices_(devices), kernels_(kernels), registry_(registry), options_(options) {
+ColocationGraph::ColocationGraph(const Graph& graph, std::span<const int> order, const DeviceTable& devices,
+                                 const KernelTable& kernels, const OpRegistry& registry,
+                                 const PlacerOptions& options)
+    : graph_(graph),
+      order_(order),
+      devices_(devices),
+      kernels_(kernels),
+      registry_(registry),
+      options_(options) {
   local_ = devices.machine().device(std::max(options.default_device, 0)).parsed;
   members_.resize(static_cast<size_t>(graph.num_nodes()));
-  for (int id = 0; id < graph.num_nodes(); ++id) InitMember(id);
-  ForEachSharedStateEdge(graph, registry, [this](int src, int dst) { ColocateAcrossEdge(src, dst); });
+  for (const int id : order_) InitMember(id);
+  ForEachSharedStateEdge(graph, order_, registry, [this](int src, int dst) { ColocateAcrossEdge(src, dst); });
   ColocateByAttributes();
 }
 
@@ -169,7 +175,7 @@ void ColocationGraph::ColocateAcrossEdge(int src, int dst) {
   }
 }
 
-// A group is named by a string; its first member in node order is what later ones join.
+// A group is named by a string; its first member in the order is what later ones join.
 void ColocationGraph::ColocateByAttributes() {
   GroupFounders founders(graph_);
   const auto join = [&](int id, int founder) {
@@ -180,7 +186,7 @@ void ColocationGraph::ColocateByAttributes() {
       if (!options_.soft_placement) throw Error(error.code(), WithNodeTag(error.message(), node(id)));
     }
   };
-  for (int id = 0; id < graph_.num_nodes(); ++id) {
+  for (const int id : order_) {
     for (const std::string_view group : LocationsOf(node(id))) join(id, founders.Join(group, id));
     join(id, founders.JoinOwn(id));
   }

@@ -2,6 +2,7 @@
 // the merged constraints. TensorFlow's rules (V1 placer), with its error texts.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,8 +20,9 @@ class ColocationGraph {
  public:
   // Throws what cannot be placed whatever is chosen: ops without a kernel, malformed names, conflicts across
   // reference and resource edges.
-  ColocationGraph(const Graph& graph, const DeviceTable& devices, const KernelTable& kernels,
-                  const OpRegistry& registry, const PlacerOptions& options);
+  // `order`: the nodes in a topological order.
+  ColocationGraph(const Graph& graph, std::span<const int> order, const DeviceTable& devices,
+                  const KernelTable& kernels, const OpRegistry& registry, const PlacerOptions& options);
 
   // Devices that the node's group may be placed on, best first; never empty. Throws InvalidArgument.
   std::vector<int> Candidates(int node);
@@ -56,6 +58,7 @@ class ColocationGraph {
   std::string DebugInfo(int root);
 
   const Graph& graph_;
+  const std::span<const int> order_;
   const DeviceTable& devices_;
   const KernelTable& kernels_;
   const OpRegistry& registry_;

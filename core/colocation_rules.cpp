@@ -37,9 +37,9 @@ bool MayTakeState(const ArgDef& arg) {
 
 }  // namespace
 
-void ForEachSharedStateEdge(const Graph& graph, const OpRegistry& registry,
+void ForEachSharedStateEdge(const Graph& graph, std::span<const int> order, const OpRegistry& registry,
                             const std::function<void(int src, int dst)>& visit) {
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const int id : order) {
     const Node& node = graph.node(id);
     const OpDef* def = node.inputs.empty() ? nullptr : registry.Find(node.op);
     if (def == nullptr || std::none_of(def->inputs.begin(), def->inputs.end(), MayTakeState)) continue;

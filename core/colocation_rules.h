@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -13,8 +14,8 @@
 namespace lanescope {
 
 // Visits every data edge whose ends must share a device, because it carries a reference or a resource:
-// visit(src, dst), in order of dst.
-void ForEachSharedStateEdge(const Graph& graph, const OpRegistry& registry,
+// visit(src, dst), for every dst in the given order of all nodes.
+void ForEachSharedStateEdge(const Graph& graph, std::span<const int> order, const OpRegistry& registry,
                             const std::function<void(int src, int dst)>& visit);
 // The names g of the node's `_class` entries "loc:@g".
 std::vector<std::string_view> LocationsOf(const Node& node);

@@ -32,8 +32,9 @@ struct TensorInfo {
   DataType dtype = DataType::kInvalid;  // never a reference type: a reference counts as what it refers to
   Shape shape = Shape::Unknown();
   std::shared_ptr<const Tensor> value;
-  // For a small integer tensor that is not constant: a range for each element (the shape of a tensor with a
-  // bounded dimension). Null where nothing is known. Sizes memory, never folds.
+  // For an integer tensor that is not constant: a range for each element of a small one (the shape of a
+  // tensor with a bounded dimension), or a single one for all. Null where nothing is known. Sizes memory,
+  // never folds.
   std::shared_ptr<const std::vector<ValueRange>> ranges;
   // For a handle: dtype and shape of the variable behind it. Null where they are unknown.
   std::shared_ptr<const TensorInfo> handle;
@@ -117,7 +118,7 @@ struct OpDef {
   std::vector<AttrDef> attrs;
   bool stateful = false;   // never folded, never merged with an equal node
   bool host_only = false;  // strings, tables, files: by nature a host op
-  bool metadata = false;   // Shape, ShapeN, Size, Rank: reads no element (the placer follows its input)
+  bool metadata = false;   // Shape, ShapeN, Size, Rank: reads no element
   AliasRule alias = AliasRule::kNone;
   bool in_place = false;  // element-wise: output 0 may overwrite an input of the same size and type
   StateRole role = StateRole::kNone;

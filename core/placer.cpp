@@ -20,7 +20,8 @@ bool Contains(const std::vector<int>& devices, int device) {
   return std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
-// Chooses devices node by node. Nodes without inputs that feed a single device are better placed there, so
+// Chooses devices node by node, in the order in which TensorFlow numbers the nodes of a file: topological,
+// the earlier in the file first. Nodes without inputs that feed a single device are better placed there, so
 // they wait for a second pass; nodes that read only a tensor's shape follow that tensor.
 class Placer {
  public:
@@ -29,14 +30,15 @@ class Placer {
         machine_(devices.machine()),
         options_(options),
         registry_(RegistryOrGlobal(options.registry)),
-        groups_(graph, devices, options.kernels == nullptr ? KernelTable::Global() : *options.kernels,
+        order_(graph.TopologicalOrder()),
+        groups_(graph, order_, devices, options.kernels == nullptr ? KernelTable::Global() : *options.kernels,
                 registry_, options),
         fanout_(ComputeFanout(graph)),
         chosen_(static_cast<size_t>(graph.num_nodes()), -1) {}
 
   std::vector<int> Run() {
     std::vector<int> generators;
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
+    for (const int id : order_) {
       if (IsAssigned(id)) {
         KeepAssigned(id);
       } else if (IsGenerator(graph_.node(id), registry_)) {
@@ -83,7 +85,9 @@ class Placer {
   int DeviceOfInput(int id) const {
     const Node& node = graph_.node(id);
     const OpDef* def = registry_.Find(node.op);
-    if (def == nullptr || !def->metadata || node.inputs.empty()) return -1;
+    // ShapeN, of several tensors, follows none of them.
+    const bool follows = def != nullptr && def->metadata && def->inputs[0].number_attr.empty();
+    if (!follows || node.inputs.empty()) return -1;
     return chosen_[static_cast<size_t>(node.inputs[0].node)];
   }
 
@@ -108,6 +112,7 @@ class Placer {
   const Machine& machine_;
   const PlacerOptions& options_;
   const OpRegistry& registry_;
+  const std::vector<int> order_;
   ColocationGraph groups_;
   Fanout fanout_;
   std::vector<int> chosen_;
@@ -143,7 +148,7 @@ std::vector<int> ColocationGroups(const Graph& graph, const OpRegistry* registry
     const auto [low, high] = std::minmax({root(a), root(b)});
     parent[static_cast<size_t>(high)] = low;
   };
-  ForEachSharedStateEdge(graph, RegistryOrGlobal(registry), join);
+  ForEachSharedStateEdge(graph, graph.TopologicalOrder(), RegistryOrGlobal(registry), join);
   GroupFounders founders(graph);
   for (int id = 0; id < graph.num_nodes(); ++id) {
     for (const std::string_view group : LocationsOf(graph.node(id))) join(id, founders.Join(group, id));

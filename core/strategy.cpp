@@ -22,11 +22,12 @@ const KernelTable& KernelsOf(const StrategyInput& input) {
 std::vector<int> WishesOfGroups(const StrategyInput& input, const std::vector<int>& wishes,
                                 const std::vector<int>& groups) {
   std::vector<int> wish_of_group(wishes.size(), -1);
-  for (size_t id = 0; id < wishes.size(); ++id) {
-    int& wish = wish_of_group[static_cast<size_t>(groups[id])];
-    if (wishes[id] < 0 || wish >= 0) continue;
-    const std::string& type = input.machine.device(wishes[id]).parsed.type;
-    if (KernelsOf(input).Find(input.graph.node(static_cast<int>(id)), type) != nullptr) wish = wishes[id];
+  for (const int id : input.graph.TopologicalOrder()) {
+    const int wished = wishes[static_cast<size_t>(id)];
+    int& wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    if (wished < 0 || wish >= 0) continue;
+    const std::string& type = input.machine.device(wished).parsed.type;
+    if (KernelsOf(input).Find(input.graph.node(id), type) != nullptr) wish = wished;
   }
   return wish_of_group;
 }

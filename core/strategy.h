@@ -34,8 +34,8 @@ std::span<const Strategy> Strategies();
 Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
 
 // Places the graph by the placer's rules after `prefer` has chosen a device for the nodes it cares about (-1:
-// no wish). The wish of a node's colocation group is that of its first member in node order; wishes that the
-// kernel table excludes are dropped.
+// no wish). The wish of a node's colocation group is that of its first member in topological order; wishes
+// that the kernel table excludes are dropped.
 Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes);
 
 // The strategies.

@@ -141,6 +141,27 @@ TEST_F(PlacerTest, MetadataFollowsItsInput) {
   EXPECT_EQ(LocalOf("early"), "FakeGPU:0") << "its input is placed in the second pass only";
 }
 
+// Law: the order of the nodes in a file decides nothing; an op that is listed before its input follows it
+// too.
+TEST_F(PlacerTest, TheOrderOfTheFileDecidesNothing) {
+  Add("in", "TestInput");
+  Add("on_cpu", "TestRelu", {"in"}, "/device:FakeCPU:3");
+  Add("shape", "Shape", {"on_cpu"});
+  Add("of_shape", "Shape", {"shape"});
+  Place();
+  PlacerWorld reversed;
+  const int last = graph.num_nodes() - 1;
+  for (int id = last; id >= 0; --id) {
+    Node node = graph.node(id);
+    for (Endpoint& input : node.inputs) input.node = last - input.node;
+    reversed.graph.AddNode(std::move(node));
+  }
+  reversed.Place();
+  for (const char* name : {"in", "on_cpu", "shape", "of_shape"})
+    EXPECT_EQ(reversed.LocalOf(name), LocalOf(name)) << name;
+  EXPECT_EQ(reversed.LocalOf("of_shape"), "FakeCPU:3");
+}
+
 TEST_F(PlacerTest, MetadataOfAVariableStaysWithIt) {
   Add("var", "VariableCPU");
   Add("shape", "Shape", {"var"});
