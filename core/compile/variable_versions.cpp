@@ -55,8 +55,9 @@ class VersionCounter {
   void FindAccesses(int id) {
     const Node& node = draft_.node(id);
     const OpTraits& op = draft_.op(id);
-    if (op.def == nullptr || draft_.IsFolded(id)) return;
-    carried_[static_cast<size_t>(id)] = CarriedVariable(node, *op.def, id);
+    if (draft_.IsFolded(id)) return;
+    // An op that is unknown here reads what it is given.
+    if (op.def != nullptr) carried_[static_cast<size_t>(id)] = CarriedVariable(node, *op.def, id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int variable = Carried(node.inputs[i]);
       if (variable < 0) continue;

@@ -55,6 +55,10 @@ void RegisterControlOps(OpRegistry& registry) {
       .AliasesInput0()
       .Work(NoWork);
   op("Identity(input: T) -> (output: T)", "T: type").Infer(PassThrough).AliasesInput0().Work(NoWork);
+  op("RefIdentity(input: Ref(T)) -> (output: Ref(T))", "T: type")
+      .Infer(PassThrough)
+      .AliasesInput0()
+      .Work(NoWork);
   op("IdentityN(input: T) -> (output: T)", "T: list(type) >= 1").Infer(PassThrough).Work(IdentityCost);
   op("StopGradient(input: T) -> (output: T)", "T: type").Infer(PassThrough).AliasesInput0().Work(NoWork);
   op("PreventGradient(input: T) -> (output: T)", "T: type; message: string = ''")

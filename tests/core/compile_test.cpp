@@ -296,6 +296,29 @@ TEST(Compile, RandomGraphsVerify) {
   }
 }
 
+// Law: what is reached through a reference that an update returns reads the new value, whatever passes the
+// reference on, be the op known or not.
+TEST(Compile, ReadersThroughAnUpdatesReferenceComeAfterIt) {
+  for (const char* op : {"RefIdentity", "UnknownReader"}) {
+    SCOPED_TRACE(op);
+    GraphBuilder builder;
+    const Endpoint v =
+        builder.Op("VariableV2", "v").Attr("dtype", DataType::kFloat).Attr("shape", Shape{4}).Build();
+    const Endpoint one = builder.Const("one", Tensor::FromValues<float>(Shape{4}, {1, 2, 3, 4}));
+    const Endpoint assigned = builder.Op("Assign", "assign").Input(v).Input(one).Build();
+    const Endpoint passed = builder.Op(op, "passed")
+                                .Input(assigned)
+                                .Attr("T", DataType::kFloat)
+                                .Attr("_output_shapes", std::vector<ShapeAttr>{{Shape{4}, ""}})
+                                .Build();
+    builder.Op("Neg", "read").Input(passed).Build();
+    const Graph& graph = builder.graph();
+    const Schedule schedule = CompileChecked(graph, RequestFor(graph, {"read"}, {}),
+                                             Everywhere(graph, TwoGpus().host()), TwoGpus());
+    EXPECT_TRUE(Precedes(schedule, LaunchOf(graph, schedule, "assign"), LaunchOf(graph, schedule, "read")));
+  }
+}
+
 // The verifier itself: each law broken by hand is found.
 TEST(Verifier, FindsBrokenSchedules) {
   const Machine machine = VirtualMachine(2, 1);
