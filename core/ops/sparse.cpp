@@ -92,19 +92,38 @@ OpWork ScatterCost(const Node&, std::span<const TensorInfo> inputs, std::span<co
   return {CountOf(inputs[1]), BytesOf(outputs[0]) + BytesOf(inputs[0]) + 3 * BytesOf(inputs[1])};
 }
 
-// At most as many distinct values as there are; y, idx and for the ...WithCounts forms count.
-void InferUnique(InferenceContext& context) {
-  const Shape x = MergeShapes(context.shape(0), UnknownOfRank(1));
-  if (context.num_inputs() > 1 && context.shape(1) != Shape{0}) {
-    const std::optional<std::vector<int64_t>> axes = context.IntValues(1);
-    if (axes && (axes->size() > 1 || (axes->size() == 1 && axes->front() != 0 && axes->front() != -1))) {
-      Throw(Code::kUnimplemented, "distinct slices along an axis of a tensor that is no vector");
-    }
-  }
-  const Dim distinct = IsExact(x[0]) && x[0] <= 1 ? x[0] : Loosen(x[0]);
-  context.SetShape(0, {distinct});
-  context.SetShape(1, x);
+// At most as many distinct values, or slices across an axis, as there are; y, idx and for the ...WithCounts
+// forms count.
+void InferUniqueAlong(InferenceContext& context, const Shape& x, int axis) {
+  const Dim items = x[axis];
+  const Dim distinct = IsExact(items) && items <= 1 ? items : Loosen(items);
+  Shape y = x;
+  y.set_dim(axis, distinct);
+  context.SetShape(0, y);
+  context.SetShape(1, {items});
   for (int i = 2; i < context.num_outputs(); ++i) context.SetShape(i, {distinct});
+}
+
+void InferUnique(InferenceContext& context) {
+  const bool has_axis = context.num_inputs() > 1 && context.shape(1) != Shape{0};
+  if (!has_axis) return InferUniqueAlong(context, MergeShapes(context.shape(0), UnknownOfRank(1)), 0);
+  const Shape& x = context.shape(0);
+  const std::optional<std::vector<int64_t>> axes = context.IntValues(1);
+  if (axes && axes->size() > 1) Throw(Code::kInvalidArgument, "{} axes; one at most", axes->size());
+  if (!x.known_rank()) return;
+  if (x.rank() == 0) Throw(Code::kInvalidArgument, "distinct values of a scalar");
+  if (axes || x.rank() == 1)
+    return InferUniqueAlong(context, x, axes ? NormalizeAxis(axes->front(), x.rank()) : 0);
+  // Any axis.
+  Shape y = x;
+  Dim items = 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    y.set_dim(d, Loosen(x[d]));
+    items =
+        HasBound(items) && HasBound(x[d]) ? BoundedDim(std::max(BoundOf(items), BoundOf(x[d]))) : kUnknownDim;
+  }
+  context.SetShape(0, y);
+  for (int i = 1; i < context.num_outputs(); ++i) context.SetShape(i, {items});
 }
 
 // Values of x that y lacks, and where they stood.

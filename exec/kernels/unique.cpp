@@ -1,4 +1,4 @@
-// Distinct values in order of first occurrence, and the coordinates of true elements.
+// Distinct values and slices in order of first occurrence, and the coordinates of true elements.
 #include <bit>
 #include <cmath>
 #include <unordered_set>
@@ -10,28 +10,27 @@
 namespace lanescope::exec {
 namespace {
 
-// Open addressing over the numbers of the distinct values found so far; the values themselves lie in the
-// output. Kept between launches, so that a step allocates nothing.
+// Open addressing over the numbers of the distinct items found so far; where the items themselves lie, the
+// caller knows. Kept between launches, so that a step allocates nothing.
 class DistinctNumbers {
  public:
-  // A table of at least twice as many slots as values.
-  void Reset(int64_t values) {
-    const size_t slots = std::bit_ceil(static_cast<size_t>(values) * 2 + 16);
+  // A table of at least twice as many slots as items.
+  void Reset(int64_t items) {
+    const size_t slots = std::bit_ceil(static_cast<size_t>(items) * 2 + 16);
     mask_ = slots - 1;
     numbers_.assign(slots, -1);
   }
 
-  // The number of `value`: an old one, or `count` (it is then stored as distinct[count], and count grows).
-  template <typename T>
-  int32_t NumberOf(const T& value, T* distinct, int32_t& count) {
-    size_t slot = HashOf(value) & mask_;
+  // The number of an item: that of an old one for which equals(number) is true, or else `next`, which is then
+  // kept.
+  template <typename Equals>
+  int32_t NumberOf(uint64_t hash, int32_t next, Equals equals) {
+    size_t slot = hash & mask_;
     while (numbers_[slot] >= 0) {
-      if (distinct[numbers_[slot]] == value) return numbers_[slot];
+      if (equals(numbers_[slot])) return numbers_[slot];
       slot = (slot + 1) & mask_;
     }
-    numbers_[slot] = count;
-    distinct[count] = value;
-    return count++;
+    return numbers_[slot] = next;
   }
 
  private:
@@ -47,22 +46,81 @@ void DispatchKey(std::string_view op, DataType dtype, Fn&& fn) {
   DispatchNumber(op, dtype, fn);
 }
 
-// Outputs: distinct values, for each element its value's number, and (UniqueWithCounts) how often each
-// occurs.
+// The slices of a tensor across one axis.
+template <typename T>
+class Slices {
+ public:
+  Slices(const TensorRef& x, int axis)
+      : data_(x.as<T>()),
+        outer_(SizeOfDims(x.shape, 0, axis)),
+        count_(x.shape[axis]),
+        inner_(SizeOfDims(x.shape, axis + 1, x.shape.rank())) {}
+
+  uint64_t Hash(int64_t slice) const {
+    uint64_t hash = 0;
+    for (int64_t o = 0; o < outer_; ++o) {
+      for (int64_t i = 0; i < inner_; ++i)
+        hash = FoldedProduct(hash ^ HashOf(Row(o, slice)[i]), 0xD6E8FEB86659FD93u);
+    }
+    return hash;
+  }
+  bool AreEqual(int64_t a, int64_t b) const {
+    for (int64_t o = 0; o < outer_; ++o) {
+      if (!std::equal(Row(o, a), Row(o, a) + inner_, Row(o, b))) return false;
+    }
+    return true;
+  }
+  // Writes the given slices one after another along the axis.
+  void Gather(const std::vector<int64_t>& slices, T* out) const {
+    for (int64_t o = 0; o < outer_; ++o) {
+      for (const int64_t slice : slices) out = std::copy_n(Row(o, slice), inner_, out);
+    }
+  }
+
+ private:
+  const T* Row(int64_t outer, int64_t slice) const { return data_ + (outer * count_ + slice) * inner_; }
+
+  const T* data_;
+  int64_t outer_, count_, inner_;
+};
+
+// Outputs: distinct values (slices), for each element (slice) its value's number, and (UniqueWithCounts) how
+// often each occurs. The V2 forms take the axis along which slices are compared.
 class UniqueKernel : public Kernel {
  public:
-  // The V2 forms take an axis too, which inference has found to be that of a vector.
   explicit UniqueKernel(const Node& node) : counted_(node.op.starts_with("UniqueWithCounts")) {}
 
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
-    if (x.shape.rank() != 1) Throw(Code::kInvalidArgument, "unique expects a 1D vector.");
-    const int64_t size = x.shape[0];
-    if (size > std::numeric_limits<int32_t>::max() / 4) {
+    const int axis = AxisOf(context);
+    const int64_t items = x.shape[axis];
+    if (items > std::numeric_limits<int32_t>::max() / 4) {
       Throw(Code::kInvalidArgument, "unique does not support input tensors larger than 2^29 elements");
     }
-    ShapeOutput(context, 1, x.shape);
-    numbers_.Reset(size);
+    ShapeOutput(context, 1, Shape{items});
+    numbers_.Reset(items);
+    const int32_t count = x.shape.rank() == 1 ? NumberValues(context) : NumberSlices(context, axis);
+    if (counted_) CountOccurrences(context, items, count);
+  }
+
+ private:
+  static int AxisOf(KernelContext& context) {
+    const int rank = context.input(0).shape.rank();
+    const std::vector<int64_t> axes =
+        context.num_inputs() > 1 ? ReadInts(context.input(1)) : std::vector<int64_t>();
+    if (axes.empty() && rank != 1) Throw(Code::kInvalidArgument, "unique expects a 1D vector.");
+    if (axes.empty()) return 0;
+    if (axes.size() > 1) {
+      Throw(Code::kInvalidArgument, "axis does not support input tensors larger than 1 elements");
+    }
+    const int64_t axis = axes[0] < 0 ? axes[0] + rank : axes[0];
+    if (axis < 0 || axis >= rank) Throw(Code::kInvalidArgument, "axis has to be between [0, {})", rank);
+    return static_cast<int>(axis);
+  }
+
+  int32_t NumberValues(KernelContext& context) {
+    const TensorRef& x = context.input(0);
+    const int64_t size = x.shape[0];
     int32_t count = 0;
     DispatchKey("Unique", x.dtype, [&](auto tag) {
       using T = decltype(tag);
@@ -71,14 +129,42 @@ class UniqueKernel : public Kernel {
       DispatchIndex("Unique", context.output(1).dtype, [&](auto index) {
         auto* out = context.output(1).as<decltype(index)>();
         const T* values = x.as<T>();
-        for (int64_t i = 0; i < size; ++i) out[i] = numbers_.NumberOf(values[i], distinct, count);
+        for (int64_t i = 0; i < size; ++i) {
+          const int32_t number = numbers_.NumberOf(HashOf(values[i]), count,
+                                                   [&](int32_t old) { return distinct[old] == values[i]; });
+          if (number == count) distinct[count++] = values[i];
+          out[i] = number;
+        }
       });
     });
     context.SetOutputShape(0, Shape{count});
-    if (counted_) CountOccurrences(context, size, count);
+    return count;
   }
 
- private:
+  int32_t NumberSlices(KernelContext& context, int axis) {
+    const TensorRef& x = context.input(0);
+    Shape result = x.shape;
+    firsts_.clear();
+    DispatchKey("UniqueV2", x.dtype, [&](auto tag) {
+      const Slices<decltype(tag)> slices(x, axis);
+      DispatchIndex("UniqueV2", context.output(1).dtype, [&](auto index) {
+        auto* out = context.output(1).as<decltype(index)>();
+        for (int64_t k = 0; k < x.shape[axis]; ++k) {
+          const auto next = static_cast<int32_t>(firsts_.size());
+          const int32_t number = numbers_.NumberOf(slices.Hash(k), next, [&](int32_t old) {
+            return slices.AreEqual(firsts_[static_cast<size_t>(old)], k);
+          });
+          if (number == next) firsts_.push_back(k);
+          out[k] = number;
+        }
+      });
+      result.set_dim(axis, static_cast<int64_t>(firsts_.size()));
+      context.SetOutputShape(0, result);
+      slices.Gather(firsts_, context.output(0).as<decltype(tag)>());
+    });
+    return static_cast<int32_t>(firsts_.size());
+  }
+
   template <typename T>
   static T* Room(KernelContext& context, int64_t size) {
     if (size > 0) context.SetOutputShape(0, Shape{size});
@@ -98,6 +184,7 @@ class UniqueKernel : public Kernel {
 
   bool counted_;
   DistinctNumbers numbers_;
+  std::vector<int64_t> firsts_;  // of slices: by number, the first of its kind
 };
 
 // x, y: the values of x that y lacks, and where they stood.

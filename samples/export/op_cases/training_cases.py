@@ -134,6 +134,14 @@ def sets_and_coordinates(family):
   for axis in ([], [0]):
     for op in ('UniqueV2', 'UniqueWithCountsV2'):
       family.op(f'{op}/{len(axis)}', op, x=x, axis=Constant(axis, np.int64))
+  matrix = np.array([[1, 2, 1, 2], [3, 4, 3, 5], [1, 2, 1, 2]], np.int32)
+  cube = np.stack([matrix, matrix[::-1], matrix])
+  for label, tensor, axis in (('rows', matrix, 0), ('columns', matrix, 1), ('last', cube, -1), ('first', cube, 0),
+                              ('middle', cube, 1), ('no_rows', matrix[:0], 0), ('no_columns', matrix[:, :0], 0)):
+    for op in ('UniqueV2', 'UniqueWithCountsV2'):
+      family.op(f'{op}/{label}', op, x=tensor, axis=Constant([axis], np.int64))
+  family.op('UniqueV2/float32', 'UniqueV2', x=np.array([[0, 1], [-0.0, 1], [np.nan, 1], [np.nan, 1]], np.float32),
+            axis=Constant([0], np.int64), out_idx=tf.int64)
   for label, indices, sizes, values in (('scalar', 3, [5], [7]), ('vector', [1, 3], [5], [1, 2]),
                                         ('matrix', [[0, 1], [2, 0]], [3, 2], [1, 2]), ('none', [], [3], [])):
     at = np.array(indices, np.int32)
