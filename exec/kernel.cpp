@@ -11,8 +11,11 @@ void KernelContext::SetOutputShape(int i, const Shape& shape) {
                                                          : static_cast<int64_t>(ElementSize(ref.dtype));
   const int64_t elements = shape.NumElements();
   if (element > 0 && elements > ref.capacity_bytes / element) {
-    Throw(Code::kInternal, "output {} of shape {} needs {} elements of {} bytes, but {} bytes were planned",
-          i, shape.ToString(), elements, element, ref.capacity_bytes);
+    Throw(
+        Code::kResourceExhausted,
+        "output {} of shape {} needs {} elements of {} bytes, but {} bytes were planned: its size depends on "
+        "values, and these go beyond what the shapes of the inputs let expect",
+        i, shape.ToString(), elements, element, ref.capacity_bytes);
   }
   ref.shape = shape;
 }

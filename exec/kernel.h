@@ -77,7 +77,7 @@ class KernelContext {
   // Outputs whose shape was known when the schedule was compiled have it already; others have shape Unknown
   // until SetOutputShape.
   TensorRef& output(int i = 0) { return outputs_[static_cast<size_t>(i)]; }
-  // Throws Internal when the memory planned for the output is too small.
+  // Throws ResourceExhausted when the memory planned for the output is too small.
   void SetOutputShape(int i, const Shape& shape);
   // The variable behind a reference or handle input.
   Variable& variable(int input) const { return *variables_[static_cast<size_t>(input)]; }

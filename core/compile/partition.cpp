@@ -180,8 +180,8 @@ class Partitioner {
     const Value& input = draft_.value(inputs_[0]);
     if (input.device != OutputDevice(0, input.dtype, device)) return false;
     // With a bounded shape only ops that keep the shape can do without running: the actual size is the
-    // input's.
-    return op.keeps_shape || draft_.info.of({id, 0}).shape.IsExact();
+    // input's, and whether it fits is known in the step alone.
+    return op.keeps_shape || (draft_.info.of({id, 0}).shape.IsExact() && input.shape.IsExact());
   }
 
   void AddAlias(int id, int device) {

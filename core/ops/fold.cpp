@@ -70,10 +70,32 @@ std::optional<Elements> GetElements(const InferenceContext& context, int input) 
     for (int64_t i = 0; i < size; ++i) elements[static_cast<size_t>(i)] = Exactly(info.value->IntAt(i));
     return elements;
   }
-  if (info.ranges != nullptr) return *info.ranges;
   const int64_t size = info.shape.NumElements();
+  if (info.ranges != nullptr && static_cast<int64_t>(info.ranges->size()) == size) return *info.ranges;
   if (size > kMaxRanges) return std::nullopt;
-  return Elements(static_cast<size_t>(size));
+  return Elements(static_cast<size_t>(size),
+                  info.ranges != nullptr && info.ranges->size() == 1 ? info.ranges->front() : ValueRange{});
+}
+
+std::optional<ValueRange> RangeOfAll(const InferenceContext& context, int input) {
+  const TensorInfo& info = context.input(input);
+  if (!IsFoldable(info.dtype)) return std::nullopt;
+  std::optional<ValueRange> all;
+  const auto add = [&](ValueRange range) {
+    all = all ? ValueRange{std::min(all->low, range.low), std::max(all->high, range.high)} : range;
+  };
+  if (info.value != nullptr) {
+    for (int64_t i = 0; i < info.value->NumElements(); ++i) add(Exactly(info.value->IntAt(i)));
+  } else if (info.ranges != nullptr) {
+    for (const ValueRange& range : *info.ranges) add(range);
+  }
+  return all;
+}
+
+void SetRangeOfAll(InferenceContext& context, int output, ValueRange range) {
+  TensorInfo& info = context.output(output);
+  if (IsFoldable(info.dtype) && info.value == nullptr && range != ValueRange{})
+    info.ranges = std::make_shared<const Elements>(1, range);
 }
 
 void SetElements(InferenceContext& context, int output, const Shape& shape, const Elements& elements) {

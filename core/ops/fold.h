@@ -31,6 +31,11 @@ std::optional<Elements> GetElements(const InferenceContext& context, int input);
 // bounded.
 void SetElements(InferenceContext& context, int output, const Shape& shape, const Elements& elements);
 
+// A range that holds every element of an input, whatever its size; empty where nothing is known.
+std::optional<ValueRange> RangeOfAll(const InferenceContext& context, int input);
+// Says that every element of the output, whose shape is set, lies in the range.
+void SetRangeOfAll(InferenceContext& context, int output, ValueRange range);
+
 ValueRange RangeOfDim(Dim dim);
 // Negative values: -1 is an unknown dimension, less throws InvalidArgument.
 Dim DimOfRange(ValueRange range);

@@ -162,7 +162,12 @@ void InferRange(InferenceContext& context) {
   context.SetShape(0, {dim});
   const std::optional<int64_t> start = context.IntScalar(0);
   const std::optional<int64_t> delta = context.IntScalar(2);
-  if (!IsExact(dim) || dim > kMaxFolded || !start || !delta) return;
+  if (!IsExact(dim) || dim > kMaxFolded || !start || !delta) {
+    const std::optional<ValueRange> first = RangeOfAll(context, 0), limit = RangeOfAll(context, 1);
+    if (first && limit && delta.value_or(0) > 0 && first->low < limit->high)
+      SetRangeOfAll(context, 0, {first->low, limit->high - 1});
+    return;
+  }
   Elements elements;
   for (int64_t i = 0; i < dim; ++i) elements.push_back(Exactly(*start + i * *delta));
   SetElements(context, 0, {dim}, elements);

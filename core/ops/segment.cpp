@@ -1,5 +1,6 @@
 // Sums and other reductions over the rows of each segment.
 #include <algorithm>
+#include <limits>
 
 #include "core/error.h"
 #include "core/ops/common.h"
@@ -8,15 +9,26 @@
 namespace lanescope::ops {
 namespace {
 
-// Segment numbers ascend; the last one, a value, says how many there are.
+// Segment numbers ascend; the last one says how many there are. Of numbers whose values are not known it is
+// taken that they leave no gaps: as many segments as numbers at most; a step in which there are more ends
+// with an error.
+Dim SegmentsOf(const InferenceContext& context, int input) {
+  if (const std::optional<std::vector<int64_t>> ids = context.IntValues(input))
+    return ids->empty() ? 0 : DimOfRange(Exactly(ids->back())) + 1;
+  const std::optional<ValueRange> all = RangeOfAll(context, input);
+  if (all && all->high >= 0 && all->high < std::numeric_limits<int32_t>::max())
+    return BoundedDim(all->high + 1);
+  const Shape& ids = context.shape(input);
+  return ids.known_rank() && ids.rank() == 1 ? Loosen(ids[0]) : kUnknownDim;
+}
+
 void InferSegment(InferenceContext& context) {
   context.RequireRank(1, 1);
   const Shape& data = context.shape(0);
   if (!data.known_rank()) return;
   if (data.rank() == 0) Throw(Code::kInvalidArgument, "segments of a scalar");
-  const std::optional<std::vector<int64_t>> ids = context.IntValues(1);
   Shape result = data;
-  result.set_dim(0, !ids ? kUnknownDim : ids->empty() ? 0 : DimOfRange(Exactly(ids->back())) + 1);
+  result.set_dim(0, SegmentsOf(context, 1));
   context.SetShape(0, result);
 }
 
@@ -47,11 +59,7 @@ void InferPickedSegments(InferenceContext& context, Dim segments) {
   context.SetShape(0, result);
 }
 
-void InferSparseSegment(InferenceContext& context) {
-  const std::optional<std::vector<int64_t>> ids = context.IntValues(2);
-  const Dim segments = !ids ? kUnknownDim : ids->empty() ? 0 : DimOfRange(Exactly(ids->back())) + 1;
-  InferPickedSegments(context, segments);
-}
+void InferSparseSegment(InferenceContext& context) { InferPickedSegments(context, SegmentsOf(context, 2)); }
 
 // The fourth input says how many rows the result has: segments, or for the gradient rows of the data.
 void InferSparseSegmentByCount(InferenceContext& context) {

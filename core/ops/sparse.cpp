@@ -155,7 +155,11 @@ void InferDynamicPartition(InferenceContext& context) {
   const int64_t count = rows.NumElements();
   const Shape part = ConcatShapes(Shape{count >= 0 ? BoundedDim(count) : kUnknownDim},
                                   SubShape(data, numbers.rank(), data.rank()));
-  for (int i = 0; i < context.num_outputs(); ++i) context.SetShape(i, part);
+  const std::optional<ValueRange> range = RangeOfAll(context, 0);
+  for (int i = 0; i < context.num_outputs(); ++i) {
+    context.SetShape(i, part);
+    if (range) SetRangeOfAll(context, i, *range);
+  }
 }
 
 // Inputs 0 .. parts-1 of a stitch are indices, the next `parts` the rows that belong to them. Elements that
@@ -186,16 +190,32 @@ void FoldStitch(InferenceContext& context, const Shape& row) {
 ValueRange LastIndex(const InferenceContext& context) {
   ValueRange last = Exactly(-1);
   for (int i = 0; i < context.num_inputs() / 2; ++i) {
-    const std::optional<Elements> indices = GetElements(context, i);
-    if (!indices) return {};
-    for (const ValueRange& index : *indices) {
-      last = {std::max(last.low, index.low), std::max(last.high, index.high)};
+    if (const std::optional<Elements> indices = GetElements(context, i)) {
+      for (const ValueRange& index : *indices) {
+        last = {std::max(last.low, index.low), std::max(last.high, index.high)};
+      }
+    } else if (const std::optional<ValueRange> all = RangeOfAll(context, i)) {
+      last.high = std::max(last.high, all->high);  // there may be none of them
+    } else {
+      return {};
     }
   }
   return last;
 }
 
-// Rows of several tensors put where their indices say: as many rows as the largest index asks for.
+// As many rows as there are indices.
+Dim RowsByCount(const InferenceContext& context) {
+  Dim rows = 0;
+  for (int i = 0; i < context.num_inputs() / 2; ++i) {
+    const Shape& indices = context.shape(i);
+    const int64_t count = indices.known_rank() ? indices.NumElements() : -1;
+    rows = AddDims(rows, count < 0 ? kUnknownDim : BoundedDim(count));
+  }
+  return rows;
+}
+
+// Rows of several tensors put where their indices say: as many rows as the largest index asks for. Of indices
+// whose values are not known it is taken that they leave no gaps; a step in which they do ends with an error.
 void InferDynamicStitch(InferenceContext& context) {
   const int parts = context.num_inputs() / 2;
   Shape row = Shape::Unknown();
@@ -211,7 +231,7 @@ void InferDynamicStitch(InferenceContext& context) {
   }
   const ValueRange last = LastIndex(context);
   const bool bounded = last.high < std::numeric_limits<int32_t>::max();
-  const Dim rows = bounded ? DimOfRange({last.low + 1, last.high + 1}) : kUnknownDim;
+  const Dim rows = bounded ? DimOfRange({last.low + 1, last.high + 1}) : RowsByCount(context);
   const Shape result = ConcatShapes(Shape{rows}, row);
   context.SetShape(0, result);
   const bool small = result.IsExact() && result.NumElements() <= kMaxFolded;

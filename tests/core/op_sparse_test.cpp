@@ -45,7 +45,38 @@ TEST(OpSparse, DataDependentSizesAreBounded) {
       {"DynamicStitch",
        {Int("[2]"), Ints({1}), Float("[2,7]"), Float("[1,7]")},
        {{"N", int64_t{2}}},
-       {"[?,7]"}},
+       {"[<=3,7]"}},
+      // Rows of a partition are those of its data, so a stitch by them has as many rows.
+      {"DynamicPartition",
+       {Ints({0, 1, 2}), Int("[3]")},
+       {{"num_partitions", int64_t{2}}},
+       {"[<=3]~{0..2}", "[<=3]~{0..2}"}},
+      {"DynamicStitch",
+       {Ranges({UpTo(7)}, "[<=8]"), Ranges({UpTo(7)}, "[<=8]"), Float("[<=8,5]"), Float("[<=8,5]")},
+       {{"N", int64_t{2}}},
+       {"[<=8,5]"}},
+      {"ParallelDynamicStitch",
+       {Int("[<=8]"), Int("[<=8]"), Float("[<=8,5]"), Float("[<=8,5]")},
+       {{"N", int64_t{2}}},
+       {"[<=16,5]"}},
+  });
+}
+
+// y has as many slices across the axis as differ.
+TEST(OpSparse, DistinctSlices) {
+  CheckCases({
+      {"UniqueV2", {Float("[3,4]"), Ints({0})}, {}, {"[<=3,4]", "[3]"}},
+      {"UniqueV2", {Float("[3,4]"), Ints({-1})}, {}, {"[3,<=4]", "[4]"}},
+      {"UniqueV2", {Float("[1,4]"), Ints({0})}, {}, {"[1,4]", "[1]"}},
+      {"UniqueV2", {Float("[3,4]"), Int("[1]")}, {}, {"[<=3,<=4]", "[<=4]"}},
+      {"UniqueV2", {Float("[9]"), Int("[1]")}, {}, {"[<=9]", "[9]"}},
+      {"UniqueV2", {Float("[9]"), Int("[0]")}, {}, {"[<=9]", "[9]"}},
+      {"UniqueWithCountsV2", {Float("[2,3,4]"), Ints({1})}, {}, {"[2,<=3,4]", "[3]", "[<=3]"}},
+  });
+  CheckErrors({
+      {"UniqueV2", {Float("[3,4]"), Ints({2})}, {}, {"axis 2"}},
+      {"UniqueV2", {Float("[3,4]"), Ints({0, 1})}, {}, {"2 axes"}},
+      {"UniqueV2", {Float("[3,4]"), Int("[0]")}, {}, {"contradict"}},
   });
 }
 
@@ -55,7 +86,9 @@ TEST(OpSparse, Segments) {
       {"UnsortedSegmentSum", {Float("[9,50]"), Int("[9]"), Ranges({UpTo(9)}, "[]")}, {}, {"[<=9,50]"}},
       {"UnsortedSegmentSum", {Float("[9,50]"), Int("[9]"), Int("[]")}, {}, {"[?,50]"}},
       {"UnsortedSegmentSum", {Float("[3,4,50]"), Int("[3,4]"), Scalar(4)}, {}, {"[4,50]"}},
-      {"SegmentSum", {Float("[9,50]"), Int("[9]")}, {}, {"[?,50]"}},
+      {"SegmentSum", {Float("[9,50]"), Int("[9]")}, {}, {"[<=9,50]"}},
+      {"SegmentSum", {Float("[9,50]"), Ranges({UpTo(20)}, "[9]")}, {}, {"[<=21,50]"}},
+      {"SparseSegmentMean", {Float("[9,50]"), Int("[6]"), Int("[6]")}, {}, {"[<=6,50]"}},
       {"SegmentSum", {Float("[3,50]"), Ints({0, 0, 4})}, {}, {"[5,50]"}},
       {"SparseSegmentSumWithNumSegments",
        {Float("[9,50]"), Int("[6]"), Int("[6]"), Scalar(4)},
