@@ -10,6 +10,7 @@
 
 #include "core/graph_builder.h"
 #include "core/placement.h"
+#include "core/schedule.h"
 #include "tests/support/random_graph.h"
 
 namespace lanescope::test {
