@@ -1,16 +1,25 @@
 // Whole files in and out.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace lanescope {
 
-// Throws NotFound when the file cannot be opened, InvalidArgument for a folder or a file over 2^31 - 1 bytes.
-std::string ReadFile(const std::string& path);
+// What protobuf can parse at once.
+inline constexpr size_t kMaxFileBytes = INT32_MAX;
 
-// Writes a temporary file beside `path` and renames it, so that a failure leaves the old file. Throws
-// NotFound when the folder cannot be written to, DataLoss when the disk refuses the bytes.
+// Throws NotFound when the file cannot be opened, InvalidArgument for a folder, a device, or a file over
+// `limit` bytes, before reading it. A pipe is read to its end, or to the limit.
+std::string ReadFile(const std::string& path, size_t limit = kMaxFileBytes);
+
+// Throws InvalidArgument for what has no end or no contents: folders, devices, sockets. What is not there
+// passes.
+void RefuseEndlessFile(const std::string& path);
+
+// As OutputFile does: the file is there whole or, after an Error, as it was.
 void WriteFile(const std::string& path, std::string_view bytes);
 
 }  // namespace lanescope

@@ -1,13 +1,12 @@
 // Machine files to Machine. Every value is checked, and every error names the field it is in.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json_object.h"
 #include "core/machine.h"
 #include "core/units.h"
@@ -18,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // More than any machine has; keeps a hostile file from costing memory.
-constexpr size_t kMaxFileBytes = size_t{16} << 20;
+constexpr size_t kMaxMachineBytes = size_t{16} << 20;
 constexpr size_t kMaxDevices = 1024;
 constexpr size_t kMaxLinks = 65536;
 constexpr size_t kMaxBuses = 4096;
@@ -128,9 +127,9 @@ Json ParseWithoutDuplicates(std::string_view text) {
     }
     return true;
   };
-  if (text.size() > kMaxFileBytes) {
+  if (text.size() > kMaxMachineBytes) {
     Throw(Code::kInvalidArgument, "machine: the file has {} bytes; at most {} are accepted", text.size(),
-          kMaxFileBytes);
+          kMaxMachineBytes);
   }
   Json json;
   try {
@@ -361,12 +360,9 @@ Machine ParseMachine(std::string_view text) {
 }
 
 Machine ReadMachine(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) Throw(Code::kNotFound, "cannot read the machine file '{}': check the path", path);
-  std::ostringstream text;
-  text << file.rdbuf();
+  const std::string text = ReadFile(path, kMaxMachineBytes);
   try {
-    return ParseMachine(text.str());
+    return ParseMachine(text);
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", path, error.message()));
   }

@@ -1,13 +1,12 @@
 #include "core/placement.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json_object.h"
 #include "core/placer.h"
 
@@ -122,12 +121,9 @@ Placement ParsePlacement(std::string_view text, const Graph& graph, const Machin
 
 Placement ReadPlacement(const std::string& path, const Graph& graph, const Machine& machine,
                         const Placement& base) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) Throw(Code::kNotFound, "cannot read the placement file '{}': check the path", path);
-  std::ostringstream text;
-  text << file.rdbuf();
+  const std::string text = ReadFile(path);
   try {
-    return ParsePlacement(text.str(), graph, machine, base);
+    return ParsePlacement(text, graph, machine, base);
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", path, error.message()));
   }

@@ -237,8 +237,9 @@ CostTable ParseCostTable(std::string_view text) {
 }
 
 CostTable ReadCostTable(const std::string& path) {
+  const std::string text = ReadFile(path);
   try {
-    return ParseCostTable(ReadFile(path));
+    return ParseCostTable(text);
   } catch (const Error& error) {
     if (error.code() != Code::kInvalidArgument) throw;
     Throw(Code::kInvalidArgument, "{}: {}", path, error.message());

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/file.h"
 
 namespace lanescope {
 namespace {
@@ -51,6 +52,7 @@ class Reader {
   explicit Reader(std::string path) : path_(std::move(path)) {}
 
   KinetoTrace Read() {
+    RefuseEndlessFile(path_);
     std::ifstream file(path_, std::ios::binary);
     if (!file) Throw(Code::kNotFound, "no such file: {}", path_);
     Json rest;

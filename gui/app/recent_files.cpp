@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/error.h"
+#include "core/file.h"
+
 namespace lanescope::gui {
 namespace {
 
@@ -44,14 +47,13 @@ void AddRecentFile(const std::string& list, const std::string& file) {
   files.insert(files.begin(), path);
   if (files.size() > kMaxFiles) files.resize(kMaxFiles);
   fs::create_directories(fs::path(list).parent_path(), error);
-  // A reader never sees half a list.
-  const std::string next = list + ".new";
-  {
-    std::ofstream out(next, std::ios::trunc);
-    for (const std::string& each : files) out << each << '\n';
-    if (!out.flush()) return;
+  std::string text;
+  for (const std::string& each : files) text += each + '\n';
+  try {
+    WriteFile(list, text);
+  } catch (const Error&) {
+    // The list is a convenience.
   }
-  fs::rename(next, list, error);
 }
 
 }  // namespace lanescope::gui

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/file.h"
 
 namespace lanescope::gui {
 namespace {
@@ -26,9 +27,12 @@ void WritePng(const std::string& path, const Image& image) {
   header.width = static_cast<png_uint_32>(image.width);
   header.height = static_cast<png_uint_32>(image.height);
   header.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&header, path.c_str(), 0, rgb.data(), 0, nullptr) == 0) {
-    Throw(Code::kFailedPrecondition, "cannot write the picture '{}': {}", path, header.message);
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
+  std::string bytes(size, '\0');
+  if (png_image_write_to_memory(&header, bytes.data(), &size, 0, rgb.data(), 0, nullptr) == 0) {
+    Throw(Code::kResourceExhausted, "cannot make the picture '{}': {}", path, header.message);
   }
+  WriteFile(path, std::string_view(bytes).substr(0, size));
 }
 
 Image ReadPng(const std::string& path) {

@@ -7,7 +7,7 @@
 
 namespace lanescope::gui {
 
-// Without alpha: pictures of a window are opaque. Throws FailedPrecondition naming the file.
+// Without alpha: pictures of a window are opaque. Throws what WriteFile does.
 void WritePng(const std::string& path, const Image& image);
 // Throws NotFound or DataLoss naming the file.
 Image ReadPng(const std::string& path);

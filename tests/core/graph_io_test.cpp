@@ -258,7 +258,7 @@ TEST_F(GraphFiles, ErrorsNameTheFile) {
 
 TEST_F(GraphFiles, AFailedWriteLeavesNothingBehind) {
   std::filesystem::create_directories(Path("taken.pb"));
-  EXPECT_THAT(ErrorOf([&] { WriteGraph(Graph(), Path("taken.pb")); }), HasSubstr("DataLoss"));
+  EXPECT_THAT(ErrorOf([&] { WriteGraph(Graph(), Path("taken.pb")); }), HasSubstr("FailedPrecondition"));
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(Path("")))) {
     EXPECT_EQ(entry.path().filename(), "taken.pb");
   }
