@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "core/error.h"
@@ -13,6 +14,13 @@ namespace {
 constexpr int kBusyTimeoutMs = 10'000;
 // No text or blob of a trace is larger; a file that claims otherwise is refused before memory is asked for.
 constexpr int kMaxValueBytes = 256 << 20;
+
+// A limit on the size of files or on a user's share of the disk.
+bool IsDiskFull(int result, int system_error) {
+  return (result & 0xff) == SQLITE_FULL ||
+         ((result & 0xff) == SQLITE_IOERR &&
+          (system_error == ENOSPC || system_error == EFBIG || system_error == EDQUOT));
+}
 
 Code CodeOf(int result) {
   switch (result & 0xff) {
@@ -58,23 +66,52 @@ std::string_view AdviceOf(int result) {
   }
 }
 
+// SQLite would wait for the other end of a pipe, and read a device without end.
+void CheckIsFile(const std::string& path, OpenMode mode) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    if (mode == OpenMode::kCreate) return;
+    Throw(Code::kNotFound, "no such file: {}", path);
+  }
+  if (std::filesystem::is_directory(status)) {
+    Throw(Code::kFailedPrecondition, "{} is a folder; name a file", path);
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    Throw(Code::kFailedPrecondition, "{} is a pipe or a device; name a file", path);
+  }
+}
+
+std::string ImmutableUri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
 
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
-Database::Database(const std::string& path, OpenMode mode) : path_(path) {
-  std::error_code error;
-  if (mode != OpenMode::kCreate && !std::filesystem::exists(path, error)) {
-    Throw(Code::kNotFound, "no such file: {}", path);
+Database::Database(const std::string& path, OpenMode mode, std::string name)
+    : path_(path), name_(name.empty() ? path : std::move(name)) {
+  CheckIsFile(path, mode);
+  if (mode == OpenMode::kReadOnly) {
+    OpenForReading();
+  } else {
+    Open(path, SQLITE_OPEN_READWRITE | (mode == OpenMode::kCreate ? SQLITE_OPEN_CREATE : 0), nullptr);
   }
-  if (std::filesystem::is_directory(path, error)) {
-    Throw(Code::kFailedPrecondition, "{} is a folder; name a file", path);
-  }
-  const int flags = mode == OpenMode::kReadOnly
-                        ? SQLITE_OPEN_READONLY
-                        : SQLITE_OPEN_READWRITE | (mode == OpenMode::kCreate ? SQLITE_OPEN_CREATE : 0);
+}
+
+// `files`: which of SQLite's ways to reach files; null: its own choice.
+void Database::Open(const std::string& name, int flags, const char* files) {
   sqlite3* handle = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int result = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, files);
   handle_.reset(handle);
   if (result != SQLITE_OK) Fail(result, "open");
   sqlite3_extended_result_codes(handle, 1);
@@ -86,6 +123,46 @@ Database::Database(const std::string& path, OpenMode mode) : path_(path) {
   Execute("PRAGMA cell_size_check=ON");
 }
 
+int Database::Probe() {
+  sqlite3_exec(handle(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  return sqlite3_extended_errcode(handle());
+}
+
+void Database::OpenForReading() {
+  Open(path_, SQLITE_OPEN_READONLY, nullptr);
+  const int result = Probe();
+  if (result == SQLITE_READONLY_ROLLBACK) {
+    Open(path_, SQLITE_OPEN_READWRITE, nullptr);
+    if (Probe() == SQLITE_READONLY_ROLLBACK) {
+      Throw(
+          Code::kFailedPrecondition,
+          "{}: its writer was killed, and what that began must be undone first; copy the file together with "
+          "{}-journal to a folder that may be written to",
+          path_, path_);
+    }
+    Open(path_, SQLITE_OPEN_READONLY, nullptr);
+  } else if ((result & 0xff) == SQLITE_CANTOPEN || (result & 0xff) == SQLITE_READONLY) {
+    std::error_code error;
+    if (!std::filesystem::exists(path_ + "-shm", error)) OpenUnlocked();
+  } else if (result == SQLITE_NOTADB) {
+    Fail(result, "read");
+  }
+  // Anything else is told by the first statement.
+}
+
+// A log without its index, in a folder where there can be none, has no writer: nothing has to be locked, and
+// the index can be kept in memory.
+void Database::OpenUnlocked() {
+  std::error_code error;
+  if (std::filesystem::exists(path_ + "-wal", error)) {
+    Open(path_, SQLITE_OPEN_READONLY, "unix-none");
+    sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    Execute("PRAGMA locking_mode=EXCLUSIVE");
+  } else {
+    Open(ImmutableUri(path_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  }
+}
+
 void Database::Execute(const std::string& sql) {
   const int result = sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr);
   if (result != SQLITE_OK) Fail(result, "access");
@@ -94,6 +171,11 @@ void Database::Execute(const std::string& sql) {
 int64_t Database::QueryInteger(const std::string& sql) {
   Statement statement(*this, sql);
   return statement.Step() ? statement.Integer(0) : 0;
+}
+
+std::string Database::QueryText(const std::string& sql) {
+  Statement statement(*this, sql);
+  return statement.Step() ? std::string(statement.Text(0)) : std::string();
 }
 
 bool Database::HasTable(std::string_view table) {
@@ -118,9 +200,10 @@ bool Database::HasColumn(std::string_view table, std::string_view column) {
 bool Database::InTransaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
 void Database::Fail(int result, std::string_view doing) const {
+  if (handle() != nullptr && IsDiskFull(result, sqlite3_system_errno(handle()))) result = SQLITE_FULL;
   std::string why = handle() != nullptr ? sqlite3_errmsg(handle()) : sqlite3_errstr(result);
   std::replace(why.begin(), why.end(), '\n', ' ');
-  Throw(CodeOf(result), "cannot {} {}: {}{}", doing, path_, why, AdviceOf(result));
+  Throw(CodeOf(result), "cannot {} {}: {}{}", doing, name_, why, AdviceOf(result));
 }
 
 Snapshot::Snapshot(Database& database) : database_(database.InTransaction() ? nullptr : &database) {
@@ -199,7 +282,7 @@ void Statement::Reset() { sqlite3_reset(handle()); }
 
 void Statement::WrongType(int column, const char* expected) const {
   Throw(Code::kDataLoss, "{}: column {} holds something that is not {}; the file is damaged or no trace",
-        database_->path(), sqlite3_column_name(handle(), column), expected);
+        database_->name(), sqlite3_column_name(handle(), column), expected);
 }
 
 int64_t Statement::Integer(int column, int64_t fallback) const {
@@ -230,7 +313,7 @@ std::string_view Statement::Text(int column, std::string_view fallback) const {
     case SQLITE_TEXT: {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(handle(), column));
       if (text == nullptr)
-        Throw(Code::kResourceExhausted, "out of memory while reading {}", database_->path());
+        Throw(Code::kResourceExhausted, "out of memory while reading {}", database_->name());
       return {text, static_cast<size_t>(sqlite3_column_bytes(handle(), column))};
     }
     case SQLITE_NULL:

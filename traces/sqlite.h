@@ -18,13 +18,18 @@ enum class OpenMode { kReadOnly, kReadWrite, kCreate };
 
 class Database {
  public:
-  // Throws NotFound, FailedPrecondition (permissions) or DataLoss (not a database).
-  Database(const std::string& path, OpenMode mode);
+  // Throws NotFound, FailedPrecondition (permissions, or no regular file) or DataLoss (not a database).
+  // What a killed writer left is read too: its journal is rolled back, and where the folder may not be
+  // written to, its log is read without the index that SQLite keeps beside it.
+  // Messages say `name`, where that is not empty.
+  Database(const std::string& path, OpenMode mode, std::string name = "");
 
   sqlite3* handle() const { return handle_.get(); }
   const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }
   void Execute(const std::string& sql);
   int64_t QueryInteger(const std::string& sql);
+  std::string QueryText(const std::string& sql);
   // An ordinary table (no view, no virtual table), so that reading it computes nothing.
   bool HasTable(std::string_view table);
   // The columns that hold data: none that is generated or hidden.
@@ -38,7 +43,13 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  std::string path_;
+  void Open(const std::string& name, int flags, const char* files);
+  // Reads the first page; the extended result code.
+  int Probe();
+  void OpenForReading();
+  void OpenUnlocked();
+
+  std::string path_, name_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

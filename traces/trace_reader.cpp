@@ -11,7 +11,7 @@
 #include "traces/sqlite.h"
 #include "traces/step_ranges.h"
 #include "traces/table_scan.h"
-#include "traces/trace_kind.h"
+#include "traces/trace_file.h"
 
 namespace lanescope {
 namespace {
@@ -152,7 +152,7 @@ int64_t LastTimeOf(const TraceRun& run) {
 
 class TraceReader::Impl {
  public:
-  explicit Impl(const std::string& path) : database(Open(path)) {
+  explicit Impl(const std::string& path) : database(OpenTraceForReading(path)) {
     ours = database.HasTable(kRuns);
     if (ours && database.QueryInteger("PRAGMA user_version") > kSchemaVersion) {
       Throw(Code::kFailedPrecondition, "{} was written by a newer version of Lanescope; update to read it",
@@ -164,11 +164,6 @@ class TraceReader::Impl {
       if (database.HasTable(table)) return;
     }
     Throw(Code::kInvalidArgument, "{} is a database, but no trace: it has no activity tables", path);
-  }
-
-  static Database Open(const std::string& path) {
-    RefuseOtherTraces(path);
-    return {path, OpenMode::kReadOnly};
   }
 
   Database database;

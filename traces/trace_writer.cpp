@@ -45,7 +45,7 @@ struct EventBatch {
 class TraceWriter::Impl {
  public:
   explicit Impl(const std::string& path)
-      : path_(path), database_(OpenTraceForWriting(path)), strings_(database_) {
+      : path_(path), database_(OpenTraceForWriting(path, path)), strings_(database_) {
     thread_ = std::thread([this] { Loop(); });
   }
 
