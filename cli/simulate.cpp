@@ -130,7 +130,7 @@ void SimulateGraph(const SimulateOptions& options) {
       Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
   const int64_t wall_ns = NowNs() - start;
   if (!options.trace.empty()) {
-    TraceWriter writer(options.trace);
+    TraceWriter writer(options.trace, NewTrace::kWhenClosed);
     WritePrediction(&writer, step, machine, prediction, options.steps, model.table, model.origin, false);
     writer.Close();
   }

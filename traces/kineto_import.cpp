@@ -1,10 +1,10 @@
 #include "traces/kineto_import.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "core/error.h"
+#include "core/output_file.h"
 #include "traces/kineto_events.h"
 #include "traces/row_inserter.h"
 #include "traces/schema.h"
@@ -114,14 +114,15 @@ void CreateTables(Database& database) {
   }
 }
 
-ImportCounts Write(const std::vector<KinetoTrace>& traces, const std::string& out) {
+ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::string& path,
+                         const std::string& name) {
   int64_t time_zero = INT64_MAX;
   for (const KinetoTrace& trace : traces) {
     for (const KinetoEvent& event : trace.events) time_zero = std::min(time_zero, event.start_ns);
   }
   ImportCounts counts;
-  Database database(out, OpenMode::kCreate);
-  database.Execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
+  Database database(path, OpenMode::kCreate, name);
+  database.Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; BEGIN");
   CreateTables(database);
   {
     ExportWriter writer(database);
@@ -139,18 +140,12 @@ ImportCounts Write(const std::vector<KinetoTrace>& traces, const std::string& ou
 }  // namespace
 
 ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out) {
-  std::error_code error;
-  if (std::filesystem::exists(out, error)) {
-    Throw(Code::kAlreadyExists, "{} is there already; name a new file", out);
-  }
+  OutputFile file(out, Existing::kRefuse);
   std::vector<KinetoTrace> traces;
-  for (const std::string& file : files) traces.push_back(ReadKineto(file));
-  try {
-    return Write(traces, out);
-  } catch (...) {
-    std::filesystem::remove(out, error);
-    throw;
-  }
+  for (const std::string& each : files) traces.push_back(ReadKineto(each));
+  const ImportCounts counts = WriteExport(traces, file.temporary_path(), out);
+  file.Commit();
+  return counts;
 }
 
 }  // namespace lanescope

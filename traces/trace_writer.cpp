@@ -2,9 +2,11 @@
 
 #include <sqlite3.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/output_file.h"
 #include "traces/run_writer.h"
 #include "traces/trace_file.h"
 
@@ -38,14 +41,29 @@ struct EventBatch {
   size_t weight = 0;  // in events
 };
 
+// Null for what is there, which is appended to.
+std::unique_ptr<OutputFile> MakeAside(const std::string& path, NewTrace appears) {
+  std::error_code error;
+  if (appears == NewTrace::kWithFirstRun || std::filesystem::exists(path, error)) return nullptr;
+  return std::make_unique<OutputFile>(path, Existing::kRefuse);
+}
+
+void RemoveLog(const std::string& path) {
+  std::error_code ignored;
+  for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(path + end, ignored);
+}
+
 }  // namespace
 
 // Invariants: the queue keeps the order of calls. Only the writing thread touches what stands under "writing
 // thread"; everything else is guarded by mutex_.
 class TraceWriter::Impl {
  public:
-  explicit Impl(const std::string& path)
-      : path_(path), database_(OpenTraceForWriting(path, path)), strings_(database_) {
+  Impl(const std::string& path, NewTrace appears)
+      : path_(path),
+        aside_(MakeAside(path, appears)),
+        database_(OpenTraceForWriting(aside_ ? aside_->temporary_path() : path, path)),
+        strings_(database_) {
     thread_ = std::thread([this] { Loop(); });
   }
 
@@ -56,6 +74,7 @@ class TraceWriter::Impl {
       // Close is what reports; see the header.
     }
     StopThread();
+    if (aside_ && !committed_) RemoveLog(aside_->temporary_path());
   }
 
   // Runs `work` on the writing thread inside the current transaction, after everything queued before; what it
@@ -128,11 +147,15 @@ class TraceWriter::Impl {
       FinishTraceFile(database_);
     });
     StopThread();
+    if (aside_) {
+      aside_->Commit();
+      committed_ = true;
+    }
   }
 
-  bool closed() {
-    std::lock_guard lock(mutex_);
-    return closed_;
+  // Any thread. Acquire: the failure was kept before, and stays as it is.
+  void RequireHealthy() const {
+    if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
   }
 
  private:
@@ -237,12 +260,9 @@ class TraceWriter::Impl {
   // written.
   void BreakDown() {
     failure_ = std::current_exception();
+    failed_.store(true, std::memory_order_release);
     sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
     in_transaction_ = false;
-  }
-
-  void RequireHealthy() {
-    if (failure_) std::rethrow_exception(failure_);
   }
 
   template <typename Work>
@@ -269,6 +289,11 @@ class TraceWriter::Impl {
  public:
   const std::string path_;
 
+ private:
+  std::unique_ptr<OutputFile> aside_;  // a new trace until Close
+  bool committed_ = false;
+
+ public:
   // Writing thread.
   Database database_;
   StringTable strings_;
@@ -279,7 +304,8 @@ class TraceWriter::Impl {
  private:
   bool in_transaction_ = false;
   SteadyClock::time_point commit_at_;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  // set once, before failed_
+  std::atomic<bool> failed_{false};
 
   // Guarded by mutex_.
   std::mutex mutex_;
@@ -321,7 +347,8 @@ class TraceWriter::Impl {
   std::map<int, std::unique_ptr<Captured>> captures_;
 };
 
-TraceWriter::TraceWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+TraceWriter::TraceWriter(const std::string& path, NewTrace appears)
+    : impl_(std::make_unique<Impl>(path, appears)) {}
 TraceWriter::~TraceWriter() = default;
 
 int TraceWriter::BeginRun(const RunInfo& info) {
@@ -360,6 +387,8 @@ void TraceWriter::EndRun(int run, const RunOutcome& outcome) {
     impl_->runs_.erase(run);
   });
 }
+
+void TraceWriter::RequireHealthy() { impl_->RequireHealthy(); }
 
 void TraceWriter::Flush() {
   impl_->Call([this] { impl_->Commit(); });

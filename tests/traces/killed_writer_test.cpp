@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 
 #include "core/error.h"
 #include "tests/support/faulty_files.h"
 #include "tests/traces/sample_run.h"
+#include "traces/kineto_import.h"
 #include "traces/query.h"
 #include "traces/sqlite.h"
 #include "traces/summary.h"
@@ -110,13 +112,48 @@ TEST_P(KilledWriterTest, RunsBeforeAreReadableAndMoreCanFollow) {
   EXPECT_GT(step, 10);
 }
 
-TEST_P(KilledWriterTest, ANewTraceIsATraceOrNothingYet) {
+// Law of what is made as a whole: under its name there is nothing, or everything.
+TEST_P(KilledWriterTest, AnImportOrASimulatedTraceIsThereWholeOrNotAtAll) {
+  ScratchFile file, events("events.json");
+  std::ofstream(events.path()) << R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1,
+      "dur": 2, "args": {"device": 0, "stream": 7, "correlation": 1}}]})";
+  const auto simulate = [&] {
+    SampleRun sample;
+    TraceWriter writer(file.path(), NewTrace::kWhenClosed);
+    sample.WriteTo(&writer, 2);
+    writer.Close();
+  };
+  const auto import = [&] { ImportKineto({events.path()}, file.path()); };
+  for (const std::function<void()>& work : {std::function<void()>(simulate), std::function<void()>(import)}) {
+    int64_t step = 1;
+    for (;; ++step) {
+      const int status = InProcess([&] {
+        files_.Arm(GetParam(), step);
+        work();
+      });
+      if (status != FaultyFiles::kEnded) {
+        EXPECT_EQ(status, 0) << "step " << step;
+        break;
+      }
+      ASSERT_FALSE(fs::exists(file.path())) << "step " << step;
+    }
+    EXPECT_GT(step, 10);
+    TraceReader reader(file.path());
+    EXPECT_EQ(reader.Runs().size(), 1u);
+    ExpectSound(file.path());
+    fs::remove(file.path());
+  }
+}
+
+// In the middle of each step: a file with half a write more holds what it held before.
+TEST(KilledWritersTest, ANewTraceIsATraceOrNothingYet) {
+  FaultyFiles files;
   ScratchFile file;
   int64_t step = 1;
   for (;; ++step) {
     SCOPED_TRACE(step);
     for (const char* end : {"", "-wal", "-shm", "-journal"}) fs::remove(file.path() + end);
-    if (!EndsAppending(&files_, file.path(), GetParam(), step)) break;
+    if (!EndsAppending(&files, file.path(), FileFault::kEndHalfway, step)) break;
     try {
       TraceReader reader(file.path());
       for (const TraceRunInfo& run : reader.Runs()) reader.ReadRun(run.id);
