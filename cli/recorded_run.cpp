@@ -100,6 +100,8 @@ bool RecordedRun::RunSteps(int steps) {
   }
   for (int i = 0; i < steps; ++i) {
     if (Interrupted().load()) return false;
+    // A trace that takes no more rows ends the run: its steps would be lost.
+    if (writer_ != nullptr) writer_->RequireHealthy();
     last_fetches_ = RunOne();
     if (on_step) on_step(next_step_ - 1, last_fetches_);
   }

@@ -141,7 +141,7 @@ void MeasureJob::Measure() {
     try {
       Recorder recorder(writer.Sink(measured.id()));
       session.Record(&recorder, &prepared, writer.AddSchedule(measured.id(), *prepared.schedule));
-      RunSteps(&session, &prepared);
+      RunSteps(&session, &prepared, &writer);
       recorder.Flush();
       session.Record(nullptr, nullptr, 0);
     } catch (const Error& error) {
@@ -161,10 +161,11 @@ void MeasureJob::Measure() {
   writer.Close();
 }
 
-void MeasureJob::RunSteps(exec::Session* session, exec::PreparedStep* prepared) {
+void MeasureJob::RunSteps(exec::Session* session, exec::PreparedStep* prepared, TraceWriter* writer) {
   const int all = request_.warmup + request_.steps;
   for (int i = 0; i < all; ++i) {
     if (cancelled_.load(std::memory_order_relaxed)) Throw(Code::kCancelled, "the measurement was stopped");
+    writer->RequireHealthy();
     session->SetRecording(i >= request_.warmup);
     session->Run(*prepared, MakeFeeds(request_.base->graph->spec, i));
     progress_.store(static_cast<double>(i + 1) / all, std::memory_order_relaxed);

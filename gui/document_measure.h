@@ -10,6 +10,10 @@
 
 #include "gui/document_whatif.h"
 
+namespace lanescope {
+class TraceWriter;
+}  // namespace lanescope
+
 namespace lanescope::exec {
 class Session;
 struct PreparedStep;
@@ -45,7 +49,7 @@ class MeasureJob {
  private:
   void Run();
   void Measure();
-  void RunSteps(exec::Session* session, exec::PreparedStep* prepared);
+  void RunSteps(exec::Session* session, exec::PreparedStep* prepared, TraceWriter* writer);
 
   const MeasureRequest request_;
   const std::function<void()> wake_;

@@ -200,7 +200,12 @@ bool Database::HasColumn(std::string_view table, std::string_view column) {
 bool Database::InTransaction() const { return sqlite3_get_autocommit(handle()) == 0; }
 
 void Database::Fail(int result, std::string_view doing) const {
-  if (handle() != nullptr && IsDiskFull(result, sqlite3_system_errno(handle()))) result = SQLITE_FULL;
+  // SQLite keeps the reason only when a statement is reset.
+  const int system_error = errno;
+  if (IsDiskFull(result, system_error) ||
+      (handle() != nullptr && IsDiskFull(result, sqlite3_system_errno(handle())))) {
+    result = SQLITE_FULL;
+  }
   std::string why = handle() != nullptr ? sqlite3_errmsg(handle()) : sqlite3_errstr(result);
   std::replace(why.begin(), why.end(), '\n', ' ');
   Throw(CodeOf(result), "cannot {} {}: {}{}", doing, name_, why, AdviceOf(result));

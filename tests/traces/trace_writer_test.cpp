@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/recorder.h"
+#include "tests/support/faulty_files.h"
 #include "tests/traces/sample_run.h"
 #include "traces/sqlite.h"
 #include "traces/trace_reader.h"
@@ -365,6 +366,65 @@ TEST(TraceWriterTest, AFullDiskIsOneClearError) {
   const TraceRun read = TraceReader(file.path()).ReadRun(run);
   EXPECT_FALSE(read.info.complete);
   EXPECT_GE(read.steps.size(), 1u);
+}
+
+TEST(TraceWriterTest, AFullDiskIsKnownBeforeTheRunEnds) {
+  FaultyFiles files;
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  writer.Flush();
+  EXPECT_NO_THROW(writer.RequireHealthy());
+  files.Arm(FileFault::kFail, 1, true);
+  // Each commit is due after 150 ms; the first that fails is told.
+  Code code = Code::kUnknown;
+  for (int step = 0; code == Code::kUnknown; ++step) {
+    writer.Sink(run)->Consume(SampleRun::StepEvents(step, step * 1000));
+    try {
+      writer.RequireHealthy();
+    } catch (const Error& error) {
+      code = error.code();
+    }
+  }
+  EXPECT_EQ(code, Code::kResourceExhausted);
+  EXPECT_THROW(writer.Close(), Error);
+  files.Disarm();
+}
+
+// Limits on the size of files are full disks too; SQLite calls them input/output errors.
+TEST(TraceWriterTest, AFileThatMayNotGrowIsAFullDisk) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  writer.Flush();
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit old_limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  const struct rlimit limit { 1 << 20, old_limit.rlim_max };
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (int step = 0; step < 30'000; ++step) {
+    writer.Sink(run)->Consume(SampleRun::StepEvents(step, step * 1000));
+  }
+  Code code = Code::kUnknown;
+  try {
+    writer.EndRun(run, {});
+  } catch (const Error& error) {
+    code = error.code();
+  }
+  EXPECT_THROW(writer.Close(), Error);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  EXPECT_EQ(code, Code::kResourceExhausted);
+}
+
+TEST(TraceWriterTest, APipeIsRefusedAtOnce) {
+  ScratchFile file;
+  ASSERT_EQ(mkfifo(file.path().c_str(), 0600), 0);
+  EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
+  EXPECT_EQ(CodeOfOpening("/dev/zero"), Code::kFailedPrecondition);
 }
 
 TEST(TraceWriterTest, MisuseIsAnError) {
