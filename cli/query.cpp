@@ -3,18 +3,49 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "core/error.h"
+#include "traces/query_text.h"
 
 namespace lanescope::cli {
 namespace {
 
 struct QueryOptions {
   std::string trace, sql;
+  int64_t limit = 100'000;
+  double timeout_s = 60;
   bool as_json = false;
 };
 
+void PrintPart(std::string_view text) { fmt::print("{}", text); }
+
+QueryEnd PrintAnswer(const QueryOptions& options) {
+  const QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
+  if (options.as_json) {
+    QueryJson json(PrintPart);
+    const QueryEnd end = RunQuery(options.trace, options.sql, limits, &json, &Interrupted());
+    json.Finish(end);
+    PrintPart("\n");
+    return end;
+  }
+  QueryTable table(PrintPart);
+  const QueryEnd end = RunQuery(options.trace, options.sql, limits, &table, &Interrupted());
+  table.Finish();
+  return end;
+}
+
 void PrintQuery(const QueryOptions& options) {
-  const QueryResult result = RunQuery(options.trace, options.sql, &Interrupted());
-  fmt::print("{}\n", options.as_json ? QueryJson(result) : QueryText(result));
+  switch (PrintAnswer(options)) {
+    case QueryEnd::kAll:
+      return;
+    case QueryEnd::kRowLimit:
+      std::fflush(stdout);
+      fmt::print(stderr, "note: these are the first {} rows; --limit 0 prints all\n", options.limit);
+      return;
+    case QueryEnd::kTimeout:
+      Throw(Code::kDeadlineExceeded,
+            "the query was ended after {} s, and its answer is not complete; --timeout 0 lets it run on",
+            options.timeout_s);
+  }
 }
 
 }  // namespace
@@ -24,6 +55,12 @@ void AddQuery(CLI::App* app) {
   auto options = std::make_shared<QueryOptions>();
   command->add_option("trace", options->trace, "Trace file")->required();
   command->add_option("sql", options->sql, "One SELECT statement")->required();
+  command->add_option("--limit", options->limit, "Rows to print at most; 0: all")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{0}, INT64_MAX));
+  command->add_option("--timeout", options->timeout_s, "Seconds that the query may take; 0: any time")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
   command->add_flag("--json", options->as_json, "Print {\"columns\": [..], \"rows\": [[..]]}");
   command->callback([options] { PrintQuery(*options); });
 }

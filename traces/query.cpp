@@ -3,21 +3,18 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "traces/printable.h"
 #include "traces/sqlite.h"
-#include "traces/trace_kind.h"
+#include "traces/trace_file.h"
 
 namespace lanescope {
 namespace {
 
 // Instructions of SQLite's machine between two looks at the cancel flag.
 constexpr int kProgressInterval = 10'000;
-constexpr size_t kMaxColumnWidth = 60;
 
 // Pragmas that only tell something, whatever their argument.
 constexpr std::string_view kTellingPragmas[] = {
@@ -56,8 +53,18 @@ int Authorize(void*, int action, const char* first, const char* second, const ch
   }
 }
 
-int Interrupted(void* flag) {
-  return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed) ? 1 : 0;
+// What can end a statement before its last row.
+struct QueryWatch {
+  const std::atomic<bool>* cancelled = nullptr;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+
+  bool IsCancelled() const { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
+  bool IsLate() const { return std::chrono::steady_clock::now() >= deadline; }
+};
+
+int IsOver(void* watch) {
+  const auto* query = static_cast<const QueryWatch*>(watch);
+  return query->IsCancelled() || query->IsLate() ? 1 : 0;
 }
 
 bool IsBlank(const char* sql) {
@@ -122,104 +129,52 @@ StatementHandle Prepare(Database& database, const std::string& sql) {
   return handle;
 }
 
-std::string CellText(const QueryValue& value) {
-  std::string text;
-  if (const auto* integer = std::get_if<int64_t>(&value)) {
-    text = fmt::format("{}", *integer);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    text = fmt::format("{}", *real);
-  } else if (const auto* string = std::get_if<std::string>(&value)) {
-    text = Printable(*string);
-  }
-  if (text.size() <= kMaxColumnWidth) return text;
-  size_t cut = kMaxColumnWidth - 3;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
-  return text.substr(0, cut) + "...";
-}
+// Collects everything.
+class QueryCollector : public QuerySink {
+ public:
+  void Begin(const std::vector<std::string>& columns) override { result_.columns = columns; }
+  void Add(QueryRow row) override { result_.rows.push_back(std::move(row)); }
+  QueryResult Take() { return std::move(result_); }
 
-// Code points, so that columns of UTF-8 text line up.
-size_t WidthOf(const std::string& text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-bool IsNumber(const QueryValue& value) { return value.index() == 1 || value.index() == 2; }
-
-void AppendCell(const std::string& text, size_t width, bool right, bool last, std::string* line) {
-  const std::string padding(width - std::min(width, WidthOf(text)), ' ');
-  if (right) *line += padding;
-  *line += text;
-  if (!right && !last) *line += padding;
-  if (!last) *line += "  ";
-}
-
-nlohmann::json JsonOf(const QueryValue& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
-  if (const auto* real = std::get_if<double>(&value)) {
-    return std::isfinite(*real) ? nlohmann::json(*real) : nlohmann::json();
-  }
-  if (const auto* string = std::get_if<std::string>(&value)) return *string;
-  return nullptr;
-}
+ private:
+  QueryResult result_;
+};
 
 }  // namespace
 
-QueryResult RunQuery(const std::string& path, const std::string& sql, const std::atomic<bool>* cancelled) {
-  RefuseOtherTraces(path);
-  Database database(path, OpenMode::kReadOnly);
+QueryEnd RunQuery(const std::string& path, const std::string& sql, const QueryLimits& limits, QuerySink* sink,
+                  const std::atomic<bool>* cancelled) {
+  Database database = OpenTraceForReading(path);
   sqlite3_set_authorizer(database.handle(), Authorize, nullptr);
-  if (cancelled != nullptr) {
-    sqlite3_progress_handler(database.handle(), kProgressInterval, Interrupted,
-                             const_cast<std::atomic<bool>*>(cancelled));
+  QueryWatch watch{cancelled};
+  if (limits.timeout_ns > 0) {
+    watch.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits.timeout_ns);
   }
+  sqlite3_progress_handler(database.handle(), kProgressInterval, IsOver, &watch);
   const StatementHandle statement = Prepare(database, sql);
-  QueryResult result;
-  const int columns = sqlite3_column_count(statement.get());
-  for (int i = 0; i < columns; ++i) result.columns.emplace_back(sqlite3_column_name(statement.get(), i));
+  const int num_columns = sqlite3_column_count(statement.get());
+  std::vector<std::string> columns;
+  for (int i = 0; i < num_columns; ++i) columns.emplace_back(sqlite3_column_name(statement.get(), i));
+  sink->Begin(columns);
   int status = SQLITE_ROW;
-  while ((status = sqlite3_step(statement.get())) == SQLITE_ROW) {
-    std::vector<QueryValue>& row = result.rows.emplace_back();
-    for (int i = 0; i < columns; ++i) row.push_back(ValueOf(statement.get(), i));
+  for (int64_t rows = 0; (status = sqlite3_step(statement.get())) == SQLITE_ROW; ++rows) {
+    if (limits.max_rows > 0 && rows == limits.max_rows) return QueryEnd::kRowLimit;
+    // Rows that come without much work in between do not reach the progress handler.
+    if (watch.IsCancelled()) FailQuery(database, SQLITE_INTERRUPT);
+    if (watch.IsLate()) return QueryEnd::kTimeout;
+    QueryRow row;
+    for (int i = 0; i < num_columns; ++i) row.push_back(ValueOf(statement.get(), i));
+    sink->Add(std::move(row));
   }
-  if (status != SQLITE_DONE) FailQuery(database, status);
-  return result;
+  if (status == SQLITE_DONE) return QueryEnd::kAll;
+  if ((status & 0xff) == SQLITE_INTERRUPT && !watch.IsCancelled()) return QueryEnd::kTimeout;
+  FailQuery(database, status);
 }
 
-std::string QueryText(const QueryResult& result) {
-  const size_t columns = result.columns.size();
-  std::vector<size_t> widths;
-  std::vector<bool> right(columns, false);
-  for (const std::string& name : result.columns) widths.push_back(WidthOf(name));
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& row : result.rows) {
-    std::vector<std::string>& line = cells.emplace_back();
-    for (size_t i = 0; i < columns; ++i) {
-      line.push_back(CellText(row[i]));
-      widths[i] = std::max(widths[i], WidthOf(line.back()));
-      if (IsNumber(row[i])) right[i] = true;
-    }
-  }
-  std::string out;
-  const auto append = [&](const std::vector<std::string>& line) {
-    for (size_t i = 0; i < columns; ++i) AppendCell(line[i], widths[i], right[i], i + 1 == columns, &out);
-    out += '\n';
-  };
-  append(result.columns);
-  for (size_t i = 0; i < columns; ++i) out += std::string(widths[i], '-') + (i + 1 == columns ? "" : "  ");
-  out += '\n';
-  for (const auto& line : cells) append(line);
-  return out;
-}
-
-std::string QueryJson(const QueryResult& result) {
-  auto rows = nlohmann::json::array();
-  for (const auto& row : result.rows) {
-    auto list = nlohmann::json::array();
-    for (const QueryValue& value : row) list.push_back(JsonOf(value));
-    rows.push_back(std::move(list));
-  }
-  const nlohmann::json json = {{"columns", result.columns}, {"rows", std::move(rows)}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+QueryResult RunQuery(const std::string& path, const std::string& sql, const std::atomic<bool>* cancelled) {
+  QueryCollector collector;
+  RunQuery(path, sql, {}, &collector, cancelled);
+  return collector.Take();
 }
 
 }  // namespace lanescope

@@ -1,6 +1,9 @@
 // summary, query and calibrate on traces that the program wrote.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "tests/cli/program.h"
 
@@ -63,6 +66,42 @@ TEST_F(TraceTest, QueryReadsOnly) {
   }
   ExpectError(Lanescope({"query", trace_, "SELECT a FROM nowhere"}), 1, "InvalidArgument", "nowhere");
   EXPECT_EQ(ReadText(trace_), before);
+}
+
+TEST_F(TraceTest, ALimitThatCutsAnAnswerIsTold) {
+  const std::string endless =
+      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c";
+  const Outcome rows = Lanescope({"query", trace_, endless, "--limit", "2"});
+  EXPECT_EQ(rows.status, 0);
+  EXPECT_EQ(rows.output, "x\n-\n1\n2\n");
+  EXPECT_EQ(rows.errors, "note: these are the first 2 rows; --limit 0 prints all\n");
+  EXPECT_EQ(LanescopeJson({"query", trace_, endless, "--limit", "1", "--json"})["cut"], "rows");
+  const Outcome time =
+      Lanescope({"query", trace_, "SELECT COUNT(*) FROM (" + endless + ")", "--timeout", "0.01", "--json"});
+  EXPECT_EQ(time.status, 1);
+  EXPECT_THAT(time.errors, HasSubstr("error: DeadlineExceeded: "));
+  EXPECT_EQ(json::parse(time.output)["cut"], "time");
+}
+
+// Pipes and devices are looked at before they are opened: none of these waits or reads.
+TEST_F(TraceTest, WhatIsNoFileIsRefusedAtOnce) {
+  const std::string pipe = folder_.File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--trace", pipe}), 1, "FailedPrecondition", "pipe");
+  ExpectError(Lanescope({"summary", pipe}), 1, "FailedPrecondition", "pipe");
+  ExpectError(Lanescope({"place", Sample("polynomial"), "--machine", "/dev/zero"}), 1, "InvalidArgument",
+              "device");
+  ExpectError(Lanescope({"import", "/dev/zero", "-o", folder_.File("i.db")}), 1, "InvalidArgument", "device");
+}
+
+TEST_F(TraceTest, OutputsOnAFullDiskFail) {
+  const std::string plot = folder_.File("plot.svg");
+  std::filesystem::create_symlink("/dev/full", plot);
+  const Outcome sweep =
+      Lanescope({"simulate", Sample("polynomial"), "--strategy", "alternating", "--machine",
+                 SampleMachine("k80x2"), "--sweep", "link.bandwidth=1GB/s..10GB/s", "--plot", plot});
+  EXPECT_EQ(sweep.status, 1);
+  EXPECT_THAT(sweep.errors, HasSubstr("error: ResourceExhausted: "));
 }
 
 TEST_F(TraceTest, CtrlCEndsAQuery) {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "traces/query.h"
+#include "traces/query_text.h"
 #include "traces/run_diff.h"
 #include "traces/statistics.h"
 #include "traces/summary.h"
@@ -55,7 +55,11 @@ void ReadEverything(const std::string& path) {
       SummaryJson(summary);
     });
   }
-  Try([&] { QueryText(RunQuery(path, "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 100")); });
+  Try([&] {
+    QueryTable table([](std::string_view) {});
+    RunQuery(path, "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 100", {}, &table);
+    table.Finish();
+  });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "tests/traces/sample_run.h"
+#include "traces/query_text.h"
 
 namespace lanescope {
 namespace {
@@ -30,6 +31,19 @@ class QueryTest : public testing::Test {
     }
     return Code::kUnknown;
   }
+  std::string Text(const std::string& sql) {
+    std::string text;
+    QueryTable table([&](std::string_view part) { text += part; });
+    RunQuery(file_.path(), sql, {}, &table);
+    table.Finish();
+    return text;
+  }
+  std::string Json(const std::string& sql, const QueryLimits& limits = {}) {
+    std::string text;
+    QueryJson json([&](std::string_view part) { text += part; });
+    json.Finish(RunQuery(file_.path(), sql, limits, &json));
+    return text;
+  }
   std::string Contents() {
     std::ifstream file(file_.path(), std::ios::binary);
     std::ostringstream text;
@@ -40,19 +54,17 @@ class QueryTest : public testing::Test {
 };
 
 TEST_F(QueryTest, GivesColumnsAndRows) {
-  const QueryResult result = RunQuery(
-      file_.path(), "SELECT runId, strategy, 1.5 AS x, NULL AS none, x'00ff' AS b FROM LANESCOPE_RUN;");
+  const std::string sql = "SELECT runId, strategy, 1.5 AS x, NULL AS none, x'00ff' AS b FROM LANESCOPE_RUN;";
+  const QueryResult result = RunQuery(file_.path(), sql);
   EXPECT_EQ(result.columns, (std::vector<std::string>{"runId", "strategy", "x", "none", "b"}));
   ASSERT_EQ(result.rows.size(), 1u);
   EXPECT_EQ(
-      QueryJson(result),
+      Json(sql),
       R"({"columns":["runId","strategy","x","none","b"],"rows":[[1,"alternating",1.5,null,"x'00ff'"]]})");
 }
 
 TEST_F(QueryTest, TextIsATable) {
-  const QueryResult result = RunQuery(
-      file_.path(), "SELECT name, nodeId FROM LANESCOPE_NODE WHERE nodeId IN (0, 3) ORDER BY nodeId");
-  EXPECT_EQ(QueryText(result),
+  EXPECT_EQ(Text("SELECT name, nodeId FROM LANESCOPE_NODE WHERE nodeId IN (0, 3) ORDER BY nodeId"),
             "name    nodeId\n"
             "------  ------\n"
             "x            0\n"
@@ -60,7 +72,55 @@ TEST_F(QueryTest, TextIsATable) {
 }
 
 TEST_F(QueryTest, InfinityIsNullInJson) {
-  EXPECT_EQ(QueryJson(RunQuery(file_.path(), "SELECT 9e999 AS x")), R"({"columns":["x"],"rows":[[null]]})");
+  EXPECT_EQ(Json("SELECT 9e999 AS x"), R"({"columns":["x"],"rows":[[null]]})");
+}
+
+constexpr char kEndless[] = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
+
+// Counts rows without keeping them, and ends the query by itself.
+class EndingSink : public QuerySink {
+ public:
+  explicit EndingSink(int64_t end_at) : end_at_(end_at) {}
+  void Begin(const std::vector<std::string>&) override {}
+  void Add(QueryRow) override {
+    if (++rows_ == end_at_) Throw(Code::kOutOfRange, "enough");
+  }
+  int64_t rows() const { return rows_; }
+
+ private:
+  const int64_t end_at_;
+  int64_t rows_ = 0;
+};
+
+TEST_F(QueryTest, RowsComeWhileTheAnswerIsComputed) {
+  EndingSink sink(100'000);
+  EXPECT_THROW(RunQuery(file_.path(), kEndless, {}, &sink), Error);
+  EXPECT_EQ(sink.rows(), 100'000);
+}
+
+TEST_F(QueryTest, TheFirstRowsSayHowWideATableIs) {
+  std::string text;
+  QueryTable table([&](std::string_view part) { text += part; });
+  table.Begin({"n", "t"});
+  for (int64_t i = 0; i < 999; ++i) table.Add({i, std::string("x")});
+  EXPECT_EQ(text, "");
+  table.Add({int64_t{999}, std::string("x")});
+  table.Add({int64_t{10000}, std::string("longer")});
+  table.Finish();
+  EXPECT_EQ(text.substr(0, 17), "  n  t\n---  -\n  0");
+  EXPECT_TRUE(text.ends_with("\n999  x\n10000  longer\n"));
+}
+
+TEST_F(QueryTest, AnAnswerIsCutAtTheLimitAndOnlyThere) {
+  const std::string sql = "SELECT nodeId AS n FROM LANESCOPE_NODE ORDER BY nodeId";
+  EXPECT_EQ(Json(sql, {2, 0}), R"({"columns":["n"],"rows":[[0],[1]],"cut":"rows"})");
+  EXPECT_EQ(Json(sql, {4, 0}), R"({"columns":["n"],"rows":[[0],[1],[2],[3]]})");
+}
+
+TEST_F(QueryTest, TimeEndsAQueryWithOrWithoutRows) {
+  EXPECT_TRUE(Json(kEndless, {0, 1'000'000}).ends_with(R"(],"cut":"time"})"));
+  EXPECT_EQ(Json(std::string("SELECT COUNT(*) AS n FROM (") + kEndless + ")", {0, 1'000'000}),
+            R"({"columns":["n"],"rows":[],"cut":"time"})");
 }
 
 TEST_F(QueryTest, AdmitsWhatOnlyReads) {

@@ -1,0 +1,50 @@
+// Answers of queries as text, printed while they are computed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/query.h"
+
+namespace lanescope {
+
+using TextOutput = std::function<void(std::string_view)>;
+
+// A table. The first rows say how wide its columns are; a later text that is wider stands out to the right.
+class QueryTable : public QuerySink {
+ public:
+  explicit QueryTable(TextOutput output) : output_(std::move(output)) {}
+  void Begin(const std::vector<std::string>& columns) override;
+  void Add(QueryRow row) override;
+  // After the last row.
+  void Finish();
+
+ private:
+  void PrintSample();
+  void PrintLine(const std::vector<std::string>& cells);
+
+  TextOutput output_;
+  std::vector<std::string> columns_;
+  std::vector<std::vector<std::string>> sample_;  // cells
+  bool sampling_ = true;
+  std::vector<size_t> widths_;
+  std::vector<bool> right_;
+};
+
+// {"columns": [..], "rows": [[..]]}; infinities become null. An answer that a limit has cut also has "cut":
+// "rows" or "time".
+class QueryJson : public QuerySink {
+ public:
+  explicit QueryJson(TextOutput output) : output_(std::move(output)) {}
+  void Begin(const std::vector<std::string>& columns) override;
+  void Add(QueryRow row) override;
+  void Finish(QueryEnd end);
+
+ private:
+  TextOutput output_;
+  bool any_ = false;
+};
+
+}  // namespace lanescope
