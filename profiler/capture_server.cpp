@@ -19,7 +19,6 @@
 namespace lanescope {
 namespace {
 
-constexpr size_t kMaxConnections = 512;
 constexpr size_t kReadBytes = size_t{256} << 10;
 // A process that lives on and goes on sending is not waited for.
 constexpr int64_t kLastRoundsNs = 5000000000;
@@ -59,7 +58,8 @@ struct CaptureServer::Connection {
   size_t taken = 0;  // bytes of `received` that are done with
 };
 
-CaptureServer::CaptureServer(ActivitySink* sink) : sink_(sink) {
+CaptureServer::CaptureServer(ActivitySink* sink, size_t max_connections)
+    : sink_(sink), max_connections_(max_connections) {
   std::error_code error;
   std::filesystem::path base = std::filesystem::temp_directory_path(error);
   sockaddr_un address{};
@@ -151,10 +151,14 @@ void CaptureServer::Accept() {
   ucred peer{};
   socklen_t size = sizeof(peer);
   const bool known = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-  if (!known || (peer.uid != geteuid() && peer.uid != 0) || connections_.size() >= kMaxConnections) return;
+  if (!known || (peer.uid != geteuid() && peer.uid != 0)) return;
   connection->pid = static_cast<uint32_t>(peer.pid);
   {
     std::lock_guard lock(mutex_);
+    if (connections_.size() >= max_connections_) {
+      ++report_.refused;
+      return;
+    }
     if (pids_.insert(connection->pid).second) ++report_.processes;
   }
   connections_.push_back(std::move(connection));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@ namespace lanescope {
 struct CaptureReport {
   int processes = 0;                  // that connected
   int unfinished = 0;                 // connections that ended without saying that everything was sent
+  int refused = 0;                    // connections beyond those that can be open at once
   int unfinished_with_device = 0;     // of those, the ones that had delivered work of devices
   int64_t malformed_frames = 0;       // each ended its connection
   int64_t rows = 0, device_rows = 0;  // received; those of kernels, copies and memory sets
@@ -33,7 +35,7 @@ struct CaptureReport {
 class CaptureServer {
  public:
   // Throws ResourceExhausted when there can be no socket. The sink must outlive the server.
-  explicit CaptureServer(ActivitySink* sink);
+  explicit CaptureServer(ActivitySink* sink, size_t max_connections = 512);
   ~CaptureServer();
   CaptureServer(const CaptureServer&) = delete;
   CaptureServer& operator=(const CaptureServer&) = delete;
@@ -53,6 +55,7 @@ class CaptureServer {
   bool TakeFrame(Connection* connection, FrameKind kind, std::string_view payload);
 
   ActivitySink* const sink_;
+  const size_t max_connections_;
   std::string folder_, path_;
   int listener_ = -1;
   int wake_ = -1;

@@ -165,6 +165,10 @@ void AddNotes(const CaptureReport& report, ProgramCaptureResult* result) {
         "{} processes ended without handing over what they recorded last, at most 0.2 seconds of it",
         report.unfinished));
   }
+  if (report.refused > 0) {
+    result->notes.push_back(fmt::format(
+        "{} processes were not captured: there were too many at once; capture fewer", report.refused));
+  }
   if (report.malformed_frames > 0) {
     result->notes.push_back(
         fmt::format("{} connections were cut off in the middle", report.malformed_frames));
@@ -182,6 +186,7 @@ ActivityBatch NotesOf(const ProgramCaptureResult& result, const CaptureReport& r
   for (const std::string& note : result.notes) batch.notes.push_back({batch.AddText(note)});
   batch.Count(Loss::kMalformed, report.malformed_frames);
   batch.Count(Loss::kUnfinished, report.unfinished);
+  batch.Count(Loss::kRefusedProcesses, report.refused);
   return batch;
 }
 

@@ -24,6 +24,8 @@ std::string_view LossName(Loss loss) {
       return "launches whose kernel left no record";
     case Loss::kUnfinished:
       return "processes that ended without handing over their last records";
+    case Loss::kRefusedProcesses:
+      return "processes beyond those that can be captured at once";
   }
   return "unknown";
 }

@@ -188,9 +188,10 @@ enum class Loss : uint32_t {
   kUnbalancedRanges,     // NVTX pops and ends without their start
   kNotSent,              // rows that the process could not hand over
   kLaunchWithoutKernel,  // launches whose kernel left no record
-  kUnfinished            // processes that ended without handing over their last records
+  kUnfinished,           // processes that ended without handing over their last records
+  kRefusedProcesses      // processes beyond those that can be captured at once
 };
-inline constexpr size_t kNumLosses = 10;
+inline constexpr size_t kNumLosses = 11;
 std::string_view LossName(Loss loss);
 
 // What one process delivered at one time. Texts are numbered in the batch. Value type.

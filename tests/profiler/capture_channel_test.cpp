@@ -121,6 +121,19 @@ TEST(CaptureChannelTest, AProcessKilledInTheMiddleIsCountedAndKeepsWhatArrived) 
   EXPECT_EQ(batches[0].pid, static_cast<uint32_t>(child));
 }
 
+TEST(CaptureChannelTest, ProcessesBeyondTheLimitAreCounted) {
+  CollectingSink sink;
+  CaptureServer server(&sink, 2);
+  CaptureClient clients[5];
+  for (CaptureClient& client : clients) {
+    ASSERT_TRUE(client.Connect(server.socket_path()));
+    client.Send(FrameKind::kHello, "train.py");
+  }
+  const CaptureReport report = server.Finish();
+  EXPECT_EQ(report.refused, 3);
+  EXPECT_EQ(report.unfinished, 2);
+}
+
 // A program may close descriptors that are not its own, and get the same number for a file.
 TEST(CaptureChannelTest, AClosedAndReusedDescriptorIsNeverWrittenTo) {
   CollectingSink sink;
