@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/thread.h"
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
 
@@ -77,21 +78,28 @@ CaptureServer::CaptureServer(ActivitySink* sink, size_t max_connections)
       bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listener_, 128) != 0) {
     const int reason = errno;
-    if (listener_ >= 0) close(listener_);
-    if (wake_ >= 0) close(wake_);
-    std::filesystem::remove_all(folder_, error);
+    CloseSocket();
     errno = reason;
     Fail(path_.c_str());
   }
-  thread_ = std::thread([this] { Loop(); });
+  try {
+    thread_ = StartThread("captured processes", [this] { Loop(); });
+  } catch (...) {
+    CloseSocket();
+    throw;
+  }
+}
+
+void CaptureServer::CloseSocket() {
+  if (listener_ >= 0) close(listener_);
+  if (wake_ >= 0) close(wake_);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
 }
 
 CaptureServer::~CaptureServer() {
   Finish();
-  close(listener_);
-  close(wake_);
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  CloseSocket();
 }
 
 CaptureReport CaptureServer::Report() const {

@@ -34,7 +34,7 @@ struct CaptureReport {
 // without bound.
 class CaptureServer {
  public:
-  // Throws ResourceExhausted when there can be no socket. The sink must outlive the server.
+  // Throws ResourceExhausted when there can be no socket or no thread. The sink must outlive the server.
   explicit CaptureServer(ActivitySink* sink, size_t max_connections = 512);
   ~CaptureServer();
   CaptureServer(const CaptureServer&) = delete;
@@ -47,6 +47,7 @@ class CaptureServer {
 
  private:
   struct Connection;
+  void CloseSocket();
   void Loop();
   void Accept();
   bool ReadSome(Connection* connection);

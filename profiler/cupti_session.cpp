@@ -5,6 +5,7 @@
 #include <cstring>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -57,14 +58,19 @@ void CUPTIAPI CompleteBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_
 uint64_t CUPTIAPI ReadClock() { return static_cast<uint64_t>(MonotonicNs()); }
 
 // Runs `work` in a thread of its own. False if it takes longer; then it goes on, so it must own what it uses.
+// False too where the system has no thread left.
 template <typename Work>
 bool RunBounded(int milliseconds, Work work) {
   auto done = std::make_shared<std::promise<void>>();
   std::future<void> waiting = done->get_future();
-  StartQuietThread([done, work] {
-    work();
-    done->set_value();
-  }).detach();
+  try {
+    StartQuietThread([done, work] {
+      work();
+      done->set_value();
+    }).detach();
+  } catch (const std::system_error&) {
+    return false;
+  }
   return waiting.wait_for(std::chrono::milliseconds(milliseconds)) == std::future_status::ready;
 }
 
@@ -82,9 +88,11 @@ class CuptiSession : public CaptureSession {
       return false;
     }
     AlignClock();
+    if (!StartThreads(reason)) {
+      library_->Unsubscribe(subscriber_);
+      return false;
+    }
     running_ = true;
-    reader_ = StartQuietThread([this] { ReadLoop(); });
-    flusher_ = StartQuietThread([this] { FlushLoop(); });
     return true;
   }
 
@@ -146,6 +154,21 @@ class CuptiSession : public CaptureSession {
   }
 
  private:
+  bool StartThreads(std::string* reason) {
+    try {
+      reader_ = StartQuietThread([this] { ReadLoop(); });
+      flusher_ = StartQuietThread([this] { FlushLoop(); });
+      return true;
+    } catch (const std::system_error& error) {
+      *reason = std::string("no thread could be started for the capture: ") + error.what();
+    }
+    if (!reader_.joinable()) return false;
+    stop_reading_.store(true);
+    pool_->Wake();
+    reader_.join();
+    return false;
+  }
+
   void Note(const std::string& note) {
     std::lock_guard lock(mutex_);
     const bool known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 #include "profiler/batch_codec.h"
@@ -94,7 +95,12 @@ void Injection::Start() {
       std::lock_guard lock(client_mutex_);
       if (client_.Connect(settings_.socket)) client_.Send(FrameKind::kHello, ProgramName());
     }
-    StartQuietThread([this] { FlushLoop(); }).detach();
+    try {
+      StartQuietThread([this] { FlushLoop(); }).detach();
+    } catch (const std::system_error&) {
+      SendLine(FrameKind::kStatus,
+               "a process had no thread left for its capture: NVTX ranges come at its end");
+    }
     errno = saved;
   });
 }

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <future>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "core/error.h"
+#include "core/thread.h"
 #include "traces/foreign_devices.h"
 #include "traces/row_function.h"
 #include "traces/sqlite.h"
@@ -133,12 +134,17 @@ class SliceReader::Impl {
         reading->Fail();
       }
     };
-    std::vector<std::future<void>> others;
-    for (size_t i = 1; i < std::min(threads, ranges.size()); ++i) {
-      others.push_back(std::async(std::launch::async, read_parts, std::ref(connections_[i]->database())));
+    std::vector<std::thread> others;
+    try {
+      for (size_t i = 1; i < std::min(threads, ranges.size()); ++i) {
+        Database& database = connections_[i]->database();
+        others.push_back(StartThread("reading a trace", [&] { read_parts(database); }));
+      }
+    } catch (...) {
+      reading->Fail();
     }
     read_parts(first());
-    for (std::future<void>& other : others) other.wait();
+    for (std::thread& other : others) other.join();
     reading->Rethrow();
   }
 

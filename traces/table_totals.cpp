@@ -2,8 +2,11 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <exception>
 #include <future>
+#include <thread>
 
+#include "core/thread.h"
 #include "traces/activity_totals.h"
 #include "traces/graph_name.h"
 #include "traces/row_function.h"
@@ -162,13 +165,22 @@ void MergeKernels(ActivityTotals* more, ActivityTotals* totals) {
 void AddKernels(Database& database, const TotalsSource& source, ActivityTotals* totals) {
   const std::vector<std::string> ranges = RowRanges(database, "CUPTI_ACTIVITY_KIND_KERNEL", 2);
   if (ranges.size() == 1) return KernelRows(source, totals).Run(database, ranges[0]);
-  std::future<ActivityTotals> upper = std::async(std::launch::async, [&] {
+  std::packaged_task<ActivityTotals()> read_upper([&] {
     Database connection(database.path(), OpenMode::kReadOnly);
     ActivityTotals half;
     KernelRows(source, &half).Run(connection, ranges[1]);
     return half;
   });
-  KernelRows(source, totals).Run(database, ranges[0]);
+  std::future<ActivityTotals> upper = read_upper.get_future();
+  std::thread thread = StartThread("reading a trace", [&] { read_upper(); });
+  std::exception_ptr failure;
+  try {
+    KernelRows(source, totals).Run(database, ranges[0]);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  thread.join();
+  if (failure) std::rethrow_exception(failure);
   ActivityTotals half = upper.get();
   MergeKernels(&half, totals);
 }

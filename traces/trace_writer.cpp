@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/output_file.h"
+#include "core/thread.h"
 #include "traces/run_writer.h"
 #include "traces/trace_file.h"
 
@@ -41,17 +42,34 @@ struct EventBatch {
   size_t weight = 0;  // in events
 };
 
-// Null for what is there, which is appended to.
-std::unique_ptr<OutputFile> MakeAside(const std::string& path, NewTrace appears) {
-  std::error_code error;
-  if (appears == NewTrace::kWithFirstRun || std::filesystem::exists(path, error)) return nullptr;
-  return std::make_unique<OutputFile>(path, Existing::kRefuse);
-}
+// Where a trace is written: in its file, or in one that takes its place when it is whole.
+class TracePlace {
+ public:
+  TracePlace(const std::string& path, NewTrace appears) : path_(path) {
+    std::error_code error;
+    if (appears == NewTrace::kWithFirstRun || std::filesystem::exists(path, error)) return;
+    aside_ = std::make_unique<OutputFile>(path, Existing::kRefuse);
+    path_ = aside_->temporary_path();
+  }
+  ~TracePlace() {
+    if (!aside_) return;
+    std::error_code ignored;
+    for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(path_ + end, ignored);
+  }
+  TracePlace(const TracePlace&) = delete;
+  TracePlace& operator=(const TracePlace&) = delete;
 
-void RemoveLog(const std::string& path) {
-  std::error_code ignored;
-  for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(path + end, ignored);
-}
+  const std::string& path() const { return path_; }
+  // The trace is whole.
+  void Commit() {
+    if (aside_) aside_->Commit();
+    aside_.reset();
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<OutputFile> aside_;
+};
 
 }  // namespace
 
@@ -61,10 +79,10 @@ class TraceWriter::Impl {
  public:
   Impl(const std::string& path, NewTrace appears)
       : path_(path),
-        aside_(MakeAside(path, appears)),
-        database_(OpenTraceForWriting(aside_ ? aside_->temporary_path() : path, path)),
+        place_(path, appears),
+        database_(OpenTraceForWriting(place_.path(), path)),
         strings_(database_) {
-    thread_ = std::thread([this] { Loop(); });
+    thread_ = StartThread("writing a trace", [this] { Loop(); });
   }
 
   ~Impl() {
@@ -74,7 +92,6 @@ class TraceWriter::Impl {
       // Close is what reports; see the header.
     }
     StopThread();
-    if (aside_ && !committed_) RemoveLog(aside_->temporary_path());
   }
 
   // Runs `work` on the writing thread inside the current transaction, after everything queued before; what it
@@ -147,10 +164,7 @@ class TraceWriter::Impl {
       FinishTraceFile(database_);
     });
     StopThread();
-    if (aside_) {
-      aside_->Commit();
-      committed_ = true;
-    }
+    place_.Commit();
   }
 
   // Any thread. Acquire: the failure was kept before, and stays as it is.
@@ -290,8 +304,7 @@ class TraceWriter::Impl {
   const std::string path_;
 
  private:
-  std::unique_ptr<OutputFile> aside_;  // a new trace until Close
-  bool committed_ = false;
+  TracePlace place_;
 
  public:
   // Writing thread.

@@ -1,0 +1,63 @@
+// A system that starts no more threads is one clear error, and nothing is left of what was begun.
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/support/thread_starts.h"
+#include "tests/traces/sample_run.h"
+#include "traces/slice_reader.h"
+#include "traces/sqlite.h"
+#include "traces/summary.h"
+
+namespace lanescope {
+namespace {
+
+template <typename Work>
+Code CodeWithoutThreads(Work work) {
+  const test::ThreadStarts none(0);
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return Code::kUnknown;
+}
+
+class NoThreadTest : public testing::Test {
+ protected:
+  void WriteRun(int steps) {
+    SampleRun sample;
+    TraceWriter writer(file_.path());
+    sample.WriteTo(&writer, steps);
+    writer.Close();
+  }
+  ScratchFile file_;
+};
+
+TEST_F(NoThreadTest, Writing) {
+  EXPECT_EQ(CodeWithoutThreads([&] { TraceWriter writer(file_.path()); }), Code::kResourceExhausted);
+  EXPECT_EQ(CodeWithoutThreads([&] { TraceWriter writer(file_.path() + "2", NewTrace::kWhenClosed); }),
+            Code::kResourceExhausted);
+  WriteRun(1);
+  // Neither the second file nor anything made for it.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file_.folder()), {}), 1);
+}
+
+class CountingBulkSink : public BulkSink {
+ public:
+  void Begin(int) override {}
+  void Row(int, std::span<const int64_t>) override {}
+};
+
+// Large enough for two threads.
+TEST_F(NoThreadTest, Reading) {
+  WriteRun(20'000);
+  SliceReader reader(file_.path());
+  constexpr BulkColumn kColumns[] = {{"start", true}};
+  CountingBulkSink sink;
+  const auto read = [&] { reader.Read("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, &sink, nullptr, nullptr); };
+  EXPECT_EQ(CodeWithoutThreads(read), Code::kResourceExhausted);
+  EXPECT_NO_THROW(read());
+}
+
+}  // namespace
+}  // namespace lanescope
