@@ -79,7 +79,7 @@ class BackgroundReader {
 // The inserting half alone: rows of CUPTI_ACTIVITY_KIND_KERNEL, committed every 150 ms.
 void BenchKernelRows(int64_t rows) {
   const std::string path = ScratchPath("kernels");
-  Database database = OpenTraceForWriting(path);
+  Database database = OpenTraceForWriting(path, path);
   BackgroundReader reader(path);
   const Timer timer;
   {
