@@ -152,10 +152,7 @@ double RecordedRun::CoresAskedFor(const Command& command) const {
   if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) return 0;
   if (command.kind == CommandKind::kCopy) return options_.copy_cores;
   if (command.kind != CommandKind::kLaunch) return 0;
-  const Graph& graph = placed_.workload->graph();
-  const OpWork work =
-      WorkOf(graph.node(command.node), InputInfos(graph, info(), command.node), info().outputs(command.node));
-  return CoresOf(work, device.workers);
+  return command.workers;
 }
 
 void RecordedRun::Finish(const std::string& error) {

@@ -2,6 +2,13 @@
 
 namespace lanescope {
 
+int WorkersFor(const OpWork& work, int workers) {
+  // A float read and a float written an element.
+  constexpr int64_t kBytesPerElement = 8;
+  const int64_t pieces = std::max(work.bytes / (kBytesPerElement * kPieceElements), work.flops / kPieceFlops);
+  return static_cast<int>(std::clamp<int64_t>(pieces, 1, std::max(1, workers)));
+}
+
 std::vector<std::vector<int>> QueueOrders(const Schedule& schedule) {
   std::vector<std::vector<int>> orders(schedule.queues.size());
   for (size_t c = 0; c < schedule.commands.size(); ++c) {

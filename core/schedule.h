@@ -57,17 +57,21 @@ struct Command {
   int inputs = 0, num_inputs = 0;  // into Schedule::operands: value numbers (-1: no data, a missing control)
   int outputs = 0, num_outputs = 0;
   int rank = 0;       // dispatch order: smaller first (from priorities, then graph order)
+  int workers = 1;    // of its device that it keeps busy
   int64_t bytes = 0;  // kCopy: bytes by the bound
 };
 
 enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
 
-// A lane of a device that runs one command at a time.
+// A lane of a device. It runs one command at a time, or where its device has several workers that commands
+// can share, as many as these suffice for (core/dispatch.h). Only `in_order` and dependencies order its
+// commands.
 struct Queue {
   int device = 0;
   QueueKind kind = QueueKind::kCompute;
   bool in_order = false;  // by rank strictly, or the ready command of the smallest rank
   std::string name;       // "GPU:0 compute"
+  int workers = 1;        // that its commands share; 1: one command at a time
 };
 
 struct Schedule {

@@ -60,11 +60,9 @@ ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedul
 ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, int number,
                          const std::vector<int>& predecessors) {
   const Command& command = schedule.commands[static_cast<size_t>(number)];
-  ScheduleJson json = {{"kind", KindName(command.kind)},
-                       {"queue", command.queue},
-                       {"after", predecessors},
-                       {"inputs", schedule.Inputs(command)},
-                       {"outputs", schedule.Outputs(command)}};
+  ScheduleJson json = {{"kind", KindName(command.kind)},     {"queue", command.queue},
+                       {"workers", command.workers},         {"after", predecessors},
+                       {"inputs", schedule.Inputs(command)}, {"outputs", schedule.Outputs(command)}};
   if (command.node >= 0) json["node"] = graph.node(command.node).name;
   if (command.kind != CommandKind::kLaunch) return json;
   json["op"] = graph.node(command.node).op;
@@ -94,7 +92,8 @@ std::string ScheduleToJson(const Graph& graph, const Machine& machine, const Sch
   for (const Queue& queue : schedule.queues) {
     queues.push_back({{"name", queue.name},
                       {"device", machine.device(queue.device).local_name()},
-                      {"in_order", queue.in_order}});
+                      {"in_order", queue.in_order},
+                      {"workers", queue.workers}});
   }
   for (size_t c = 0; c < schedule.commands.size(); ++c)
     commands.push_back(CommandJson(graph, schedule, static_cast<int>(c), predecessors[c]));

@@ -37,7 +37,11 @@ StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()
   units_ = std::make_unique<UnitState[]>(count);
   for (const IssuePlan::Lane& lane : plan_.lanes) {
     lanes_.push_back(std::make_unique<LaneState>());
-    if (lane.in_order) lanes_.back()->ready = ReadyQueue(&lane.order);
+    lanes_.back()->workers = std::max(1, lane.workers);
+    lanes_.back()->ready =
+        ReadyQueue(lane.in_order ? &lane.order : nullptr, lanes_.back()->workers, schedule_.commands.data());
+    lane_of_driver_.insert(lane_of_driver_.end(), static_cast<size_t>(lanes_.back()->workers),
+                           lanes_.size() - 1);
   }
   for (size_t c = 0; c < count; ++c) {
     const int lane = plan_.lane_of[c];
@@ -107,11 +111,9 @@ void Executor::ForgetRecorder() {
 
 void Executor::MakeDrivers(size_t count, Recorder* recorder) {
   while (drivers_.size() < count) {
-    const size_t index = drivers_.size();
     auto driver = std::make_unique<Driver>();
     drivers_.reserve(count);  // nothing may fail once the thread runs
-    driver->thread =
-        StartThread("a queue of a device", [this, self = driver.get(), index] { DriverLoop(self, index); });
+    driver->thread = StartThread("a queue of a device", [this, self = driver.get()] { DriverLoop(self); });
     drivers_.push_back(std::move(driver));
   }
   if (recorder == nullptr) return;
@@ -124,9 +126,9 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
 
 StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace) {
   StepTimes times;
-  const size_t lanes = loaded->plan().lanes.size();
+  const size_t drivers = state->lane_of_driver_.size();
   state->Reset();
-  MakeDrivers(lanes, trace.recorder);
+  MakeDrivers(drivers, trace.recorder);
   if (loaded->program() != nullptr)
     loaded->program()->BeginStep({trace.schedule, trace.step}, trace.recorder != nullptr);
   loaded_ = loaded;
@@ -139,8 +141,9 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   cancelled_.store(interrupted, std::memory_order_relaxed);
   times.start_ns = NowNs();
   end_ns_.store(times.start_ns, std::memory_order_relaxed);
-  running_lanes_.store(static_cast<int>(lanes), std::memory_order_relaxed);
-  for (size_t i = 0; i < lanes; ++i) {
+  running_drivers_.store(static_cast<int>(drivers), std::memory_order_relaxed);
+  for (size_t i = 0; i < drivers; ++i) {
+    drivers_[i]->lane = state->lane_of_driver_[i];
     drivers_[i]->steps.fetch_add(1, std::memory_order_release);  // publishes everything above
     drivers_[i]->steps.notify_one();
   }
@@ -172,7 +175,7 @@ int64_t Executor::FinishStreams(EventRing* ring) {
 }
 
 void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired) {
-  const auto finished = [&] { return running_lanes_.load(std::memory_order_acquire) == 0; };
+  const auto finished = [&] { return running_drivers_.load(std::memory_order_acquire) == 0; };
   for (int spin = 0; spin < kSpins && !finished(); ++spin) Relax(spin);
   const std::chrono::milliseconds poll(timeout_ns > 0 && timeout_ns < 100000000 ? 1 : 50);
   // The lock is taken even when all is done: the last driver may still hold it.
@@ -184,15 +187,15 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interru
   }
 }
 
-void Executor::DriverLoop(Driver* driver, size_t index) {
+void Executor::DriverLoop(Driver* driver) {
   for (uint32_t seen = 0;; ++seen) {
     for (int spin = 0; spin < kSpins && driver->steps.load(std::memory_order_relaxed) == seen; ++spin) {
       Relax(spin);
     }
     driver->steps.wait(seen, std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
-    Drive(index, trace_.recorder != nullptr ? driver->ring : nullptr);
-    if (running_lanes_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    Drive(driver->lane, trace_.recorder != nullptr ? driver->ring : nullptr);
+    if (running_drivers_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       const std::lock_guard<std::mutex> lock(mutex_);
       done_.notify_one();
     }
@@ -200,6 +203,18 @@ void Executor::DriverLoop(Driver* driver, size_t index) {
 }
 
 void Executor::Drive(size_t index, EventRing* ring) {
+  if (state_->lanes_[index]->workers == 1) {
+    DriveAlone(index, ring);
+  } else {
+    DriveTogether(index, ring);
+  }
+  int64_t now = NowNs();
+  for (int64_t seen = end_ns_.load(std::memory_order_relaxed);
+       seen < now && !end_ns_.compare_exchange_weak(seen, now);) {
+  }
+}
+
+void Executor::DriveAlone(size_t index, EventRing* ring) {
   StepState::LaneState* lane = state_->lanes_[index].get();
   while (lane->remaining > 0) {
     const int unit = TakeReady(lane);
@@ -209,11 +224,39 @@ void Executor::Drive(size_t index, EventRing* ring) {
     }
     RunOne(unit, ring);
     --lane->remaining;
+    lane->ready.Done(unit);
     Complete(unit, index);
   }
-  int64_t now = NowNs();
-  for (int64_t seen = end_ns_.load(std::memory_order_relaxed);
-       seen < now && !end_ns_.compare_exchange_weak(seen, now);) {
+}
+
+// Of a lane with several drivers: one of those that sleep may have something to do, or none has any more.
+void Executor::Wake(StepState::LaneState* lane, bool all) {
+  lane->news.fetch_add(1, std::memory_order_seq_cst);
+  all ? lane->news.notify_all() : lane->news.notify_one();
+}
+
+// One of several drivers of a lane. They take units one at a time, and run them side by side.
+void Executor::DriveTogether(size_t index, EventRing* ring) {
+  StepState::LaneState* lane = state_->lanes_[index].get();
+  std::unique_lock<std::mutex> lock(lane->mutex);
+  while (lane->remaining > 0) {
+    const uint32_t seen = lane->news.load(std::memory_order_seq_cst);
+    const int unit = TakeReady(lane);
+    if (unit >= 0 && lane->ready.CanPop()) Wake(lane, false);
+    lock.unlock();
+    if (unit < 0) {
+      for (int spin = 0; spin < kSpins && lane->news.load(std::memory_order_relaxed) == seen; ++spin)
+        Relax(spin);
+      lane->news.wait(seen, std::memory_order_seq_cst);
+    } else {
+      RunOne(unit, ring);
+    }
+    lock.lock();
+    if (unit < 0) continue;
+    --lane->remaining;
+    lane->ready.Done(unit);
+    Complete(unit, index);
+    if (lane->remaining == 0) Wake(lane, true);
   }
 }
 
@@ -243,6 +286,7 @@ void Executor::WaitForWork(StepState::LaneState* lane) {
 void Executor::HandOver(int unit, size_t from, int to) {
   state_->lanes_[from]->to[static_cast<size_t>(to)]->Send(unit);
   StepState::LaneState* receiver = state_->lanes_[static_cast<size_t>(to)].get();
+  if (receiver->workers > 1) return Wake(receiver, false);
   // Waking costs a system call, so only a sleeper is woken.
   if (receiver->asleep.load(std::memory_order_seq_cst) != 0 && receiver->asleep.exchange(0) != 0) {
     receiver->asleep.notify_one();

@@ -1,4 +1,4 @@
-// Runs loaded schedules in real time: one driver thread per lane (exec/issue_plan.h).
+// Runs loaded schedules in real time: a driver thread for every worker of every lane (exec/issue_plan.h).
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ class HandoverLog {
 
 // A step's bookkeeping: how many dependencies each unit of the plan still waits for, and the units that
 // became ready for another lane. Invariants: waiting is decremented once per predecessor; whoever brings it
-// to zero hands the unit to its lane; a lane's ready heap and remaining count belong to its driver alone.
-// Refers to the loaded schedule's plan.
+// to zero hands the unit to its lane; a lane's ready heap, remaining count and ends of logs belong to its
+// driver, or where it has several to the one that holds its mutex. Refers to the loaded schedule's plan.
 class StepState {
  public:
   explicit StepState(const LoadedSchedule& loaded);
@@ -62,6 +62,11 @@ class StepState {
     int remaining = 0;
     std::vector<HandoverLog*> from;  // those that bring units to this lane
     std::vector<HandoverLog*> to;    // by receiving lane; null where no unit depends on this lane
+    int workers = 1;
+    std::mutex mutex;  // of a lane with several drivers
+    // Of such a lane: grows when there may be something to do. A driver reads it before it looks, and sleeps
+    // only as long as it has not grown since.
+    alignas(64) std::atomic<uint32_t> news{0};
     // Set by a driver that found nothing to do before it looks at its logs a last time; a sender looks here
     // after its Send. Both are sequentially consistent, so that one of the two sees the other.
     alignas(64) std::atomic<int> asleep{0};
@@ -79,6 +84,7 @@ class StepState {
   };
   std::unique_ptr<UnitState[]> units_;
   std::vector<std::unique_ptr<LaneState>> lanes_;
+  std::vector<size_t> lane_of_driver_;
   std::vector<std::unique_ptr<HandoverLog>> logs_;
 };
 
@@ -105,13 +111,17 @@ class Executor {
  private:
   struct Driver {
     std::atomic<uint32_t> steps{0};  // begun so far; the driver sleeps until it grows
+    size_t lane = 0;                 // of the step in progress
     std::thread thread;
     EventRing* ring = nullptr;
   };
 
-  void DriverLoop(Driver* driver, size_t index);
+  void DriverLoop(Driver* driver);
   void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired);
   void Drive(size_t lane, EventRing* ring);
+  void DriveAlone(size_t lane, EventRing* ring);
+  void DriveTogether(size_t lane, EventRing* ring);
+  void Wake(StepState::LaneState* lane, bool all);
   void RunOne(int unit, EventRing* ring);
   void Complete(int unit, size_t lane);
   int TakeReady(StepState::LaneState* lane);
@@ -130,7 +140,7 @@ class Executor {
   StepState* state_ = nullptr;
   Trace trace_;
   const IssuePlan* plan_ = nullptr;
-  std::atomic<int> running_lanes_{0};
+  std::atomic<int> running_drivers_{0};
   std::atomic<int64_t> end_ns_{0};
   std::atomic<bool> cancelled_{false};  // commands that have not started are skipped
   std::atomic<bool> interrupted_{false};

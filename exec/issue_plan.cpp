@@ -72,7 +72,7 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
   IssuePlan plan;
   auto orders = QueueOrders(schedule);
   for (size_t q = 0; q < schedule.queues.size(); ++q)
-    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q])});
+    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
   for (const Command& command : schedule.commands) plan.lane_of.push_back(command.queue);
   plan.first_successor = schedule.first_successor;
   plan.successors = schedule.successors;
@@ -91,7 +91,7 @@ IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& strea
     lane_of_queue[q] = stream_group[q];
     if (stream_group[q] >= 0) continue;
     lane_of_queue[q] = static_cast<int>(plan.lanes.size());
-    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q])});
+    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
   }
   const auto edges = AllEdges(schedule);
   MakeSegments(schedule, edges, recordable, min_segment, &plan);

@@ -8,7 +8,8 @@
 
 namespace lanescope::exec {
 
-// A lane is what one thread drives: a queue of a host memory device, or all queues of a device with streams.
+// A lane is what a thread drives, or several where its queue has workers to share: a queue of a host memory
+// device, or all queues of a device with streams.
 // A unit is what a lane hands out: a command, or a segment of commands that are issued together; a segment
 // goes by its first command, all others have no unit. Refers to the schedule, which must outlive it.
 // Immutable; may be moved, not copied.
@@ -16,6 +17,7 @@ struct IssuePlan {
   struct Lane {
     bool in_order = false;
     std::vector<int> order;  // in_order: the units by rank
+    int workers = 1;         // of its queue, each with a thread of its own
   };
   std::vector<Lane> lanes;
   std::vector<int> lane_of;  // by command; -1: no unit

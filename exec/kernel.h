@@ -53,7 +53,11 @@ class WorkerTeam {
   virtual ~WorkerTeam() = default;
   // Calls fn(begin, end) for consecutive blocks of `grain` items that cover [0, n). Blocks may run at the
   // same time; returns when all have. An exception of any block is thrown to the caller.
+  // From any thread.
   virtual void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& fn) = 0;
+  // A command runs on one of the workers until Leave: its thread then is no helper of others' loops.
+  virtual void Enter() {}
+  virtual void Leave() {}
 };
 
 // What a kernel sees of an asynchronous stream of commands; each backend derives its own

@@ -30,6 +30,18 @@ bool WrittenByACommand(const Schedule& schedule, int value) {
   });
 }
 
+// Of the device's team, while a command computes.
+class WorkerInUse {
+ public:
+  explicit WorkerInUse(WorkerTeam* team) : team_(team) { team_->Enter(); }
+  ~WorkerInUse() { team_->Leave(); }
+  WorkerInUse(const WorkerInUse&) = delete;
+  WorkerInUse& operator=(const WorkerInUse&) = delete;
+
+ private:
+  WorkerTeam* team_;
+};
+
 int64_t ByteCount(const TensorRef& tensor) {
   return tensor.NumElements() * static_cast<int64_t>(ElementSize(tensor.dtype));
 }
@@ -337,6 +349,7 @@ void LoadedSchedule::Compute(int number) {
   LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
   CheckInitialized(loaded);
   if (loaded.dynamic) TakeShapes(number);
+  const WorkerInUse worker(&loaded.context.team());
   loaded.kernel->Compute(loaded.context);
   if (loaded.dynamic) KeepShapes(number);
 }

@@ -7,8 +7,8 @@
 
 namespace lanescope::exec {
 
-// `workers` threads in all, the calling one included; one worker needs no thread at all. ParallelFor must not
-// be called from two threads at once.
+// `workers` threads in all, the calling ones included; one worker needs no thread at all. Loops may run at
+// the same time: each gets the helpers that are idle.
 std::unique_ptr<WorkerTeam> MakeThreadTeam(int workers);
 
 }  // namespace lanescope::exec

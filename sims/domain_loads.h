@@ -38,16 +38,16 @@ class DomainLoads {
     Add(lane.domain, *state, -1);
   }
 
-  // How long the sleeping driver of `queue`, woken now, waits for a core. It wakes on each core with the same
+  // How long the sleeping driver of a lane, woken now, waits for a core. It wakes on each core with the same
   // probability; where a launch runs, it waits for its end or for the end of its time slice.
-  Ticks CoreWait(int queue, const std::vector<LaneState>& lanes, const TimerTree& timers, Ticks now) const {
-    const int domain = plan_.lanes[static_cast<size_t>(queue)].domain;
+  Ticks CoreWait(int lane, const std::vector<LaneState>& lanes, const TimerTree& timers, Ticks now) const {
+    const int domain = plan_.lanes[static_cast<size_t>(lane)].domain;
     if (domain < 0) return 0;
     const InterferenceMatrix& matrix = plan_.domains[static_cast<size_t>(domain)];
     if (matrix.slice_ns <= 0 || matrix.cores <= 0) return 0;
     const Ticks slice = TicksOf(matrix.slice_ns);
     Ticks sum = 0;
-    for (const int other : plan_.domain_queues[static_cast<size_t>(domain)]) {
+    for (const int other : plan_.domain_lanes[static_cast<size_t>(domain)]) {
       const LaneState& state = lanes[static_cast<size_t>(other)];
       if (!state.active || state.load_class == CommandClass::kCopy) continue;
       sum += std::min(slice, timers.TimeOf(other) - now);
@@ -55,7 +55,7 @@ class DomainLoads {
     return std::min(slice, sum / matrix.cores);
   }
 
-  // Calls slow(queue, slowdown) for every active lane of the domains that changed.
+  // Calls slow(lane, slowdown) for every active lane of the domains that changed.
   template <typename Slow>
   void Settle(const std::vector<LaneState>& lanes, Slow slow) {
     if (!any_dirty_) return;
@@ -64,10 +64,10 @@ class DomainLoads {
       if (!dirty_[domain]) continue;
       dirty_[domain] = 0;
       const DomainSlowdown slowdown(plan_.domains[domain], loads_[domain]);
-      for (const int queue : plan_.domain_queues[domain]) {
-        const LaneState& state = lanes[static_cast<size_t>(queue)];
+      for (const int lane : plan_.domain_lanes[domain]) {
+        const LaneState& state = lanes[static_cast<size_t>(lane)];
         if (!state.active) continue;
-        slow(queue, slowdown.Of(state.load_class, state.demand));
+        slow(lane, slowdown.Of(state.load_class, state.demand));
       }
     }
   }

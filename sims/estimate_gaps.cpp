@@ -31,7 +31,7 @@ int64_t Median(Samples samples) {
   return std::max<int64_t>(0, std::llround(*middle));
 }
 
-// A command, the one before it on its queue, and the dependency that ended last.
+// A command, the one of its queue that had ended last when it began, and the dependency that ended last.
 struct Start {
   int command = -1;
   int previous = -1;
@@ -156,14 +156,21 @@ class GapSampler {
     for (std::vector<int>& commands : ran) {
       std::stable_sort(commands.begin(), commands.end(),
                        [&](int a, int b) { return Begin(step, a) < Begin(step, b); });
-      int previous = -1;
+      // What runs beside it on other workers of the queue holds nothing up.
+      std::vector<int> by_end = commands;
+      std::stable_sort(by_end.begin(), by_end.end(),
+                       [&](int a, int b) { return End(step, a) < End(step, b); });
+      size_t ended = 0;
       for (const int command : commands) {
+        while (ended < by_end.size() && by_end[ended] != command &&
+               End(step, by_end[ended]) <= Begin(step, command))
+          ++ended;
+        const int previous = ended > 0 ? by_end[ended - 1] : -1;
         Start start{command, previous, -1};
         for (const int p : predecessors_.of(command)) {
           if (start.released < 0 || End(step, p) > End(step, start.released)) start.released = p;
         }
         starts.push_back(start);
-        previous = command;
       }
     }
     return starts;

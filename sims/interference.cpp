@@ -32,13 +32,6 @@ double DemandOf(CommandClass command_class, const OpWork& work, int64_t alone_ns
   return std::min(1.0, rate / matrix.bytes_per_second);
 }
 
-int CoresOf(const OpWork& work, int workers) {
-  // A float read and a float written an element.
-  constexpr int64_t kBytesPerElement = 8;
-  const int64_t elements = std::max(work.bytes / kBytesPerElement, work.flops / 2);
-  return static_cast<int>(std::clamp<int64_t>(elements / kPieceElements, 1, std::max(1, workers)));
-}
-
 DomainSlowdown::DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load) {
   for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
     own_[victim] = matrix.slowdown[victim][victim] - 1;

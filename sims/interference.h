@@ -44,11 +44,6 @@ CommandClass ClassOf(const OpWork& work);
 double DemandOf(CommandClass command_class, const OpWork& work, int64_t alone_ns,
                 const InterferenceMatrix& matrix);
 
-// Host cores that a launch keeps busy on a device of `workers` threads: kernels hand work out in pieces of
-// kPieceElements elements, so that a small op stays on one core. Between 1 and `workers`.
-inline constexpr int64_t kPieceElements = 16384;
-int CoresOf(const OpWork& work, int workers);
-
 // What is running in one domain.
 struct DomainLoad {
   std::array<double, kNumCommandClasses> demand{};  // sum over the active commands of the class

@@ -1,4 +1,4 @@
-// What a queue is doing at a moment of virtual time. Included by the simulator's loop alone.
+// What a lane is doing at a moment of virtual time. Included by the simulator's loop alone.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,6 @@ struct LaneState {
   static constexpr int kAsleep = INT32_MAX;  // in `running`, until the driver is awake
 
   int running = kIdle;
-  int previous = -1;
-  bool touched = false;
   bool active = false;  // counted in its domain's load
   Phase phase = Phase::kFixed;
   CommandClass load_class = CommandClass::kMemory;

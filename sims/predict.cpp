@@ -93,15 +93,36 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
   prediction->high_ns = std::max<int64_t>(prediction->step_ns, at(kHighQuantile));
 }
 
+// By queue: the time in which at least one of its commands ran.
+std::vector<int64_t> BusyOfQueues(const Schedule& schedule, const SimulationResult& result) {
+  std::vector<int64_t> busy = result.queue_busy_ns;
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> runs(busy.size());
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const auto queue = static_cast<size_t>(schedule.commands[c].queue);
+    if (schedule.queues[queue].workers > 1)
+      runs[queue].emplace_back(result.times[c].start_ns, result.times[c].end_ns);
+  }
+  for (size_t q = 0; q < runs.size(); ++q) {
+    if (schedule.queues[q].workers == 1) continue;
+    std::sort(runs[q].begin(), runs[q].end());
+    int64_t until = busy[q] = 0;
+    for (const auto& [start, end] : runs[q]) {
+      busy[q] += std::max<int64_t>(0, end - std::max(start, until));
+      until = std::max(until, end);
+    }
+  }
+  return busy;
+}
+
 void Summarise(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
                Prediction* prediction) {
   prediction->peak_bytes = schedule.peak_bytes;
   prediction->busy.assign(static_cast<size_t>(machine.num_devices()), 0);
   const auto step = static_cast<double>(std::max<int64_t>(prediction->step_ns, 1));
+  const std::vector<int64_t> busy = BusyOfQueues(schedule, prediction->simulation);
   for (size_t q = 0; q < schedule.queues.size(); ++q) {
     if (schedule.queues[q].kind != QueueKind::kCompute) continue;
-    prediction->busy[static_cast<size_t>(schedule.queues[q].device)] +=
-        static_cast<double>(prediction->simulation.queue_busy_ns[q]) / step;
+    prediction->busy[static_cast<size_t>(schedule.queues[q].device)] += static_cast<double>(busy[q]) / step;
   }
   double total = 0, uncalibrated = 0;
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
@@ -158,7 +179,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
         const bool host = InterferenceDomain(device) == 0;
         demand = DemandOf(command_class, work, estimate.ns, host ? interference->host : interference->gpu);
       }
-      cores = CoresOf(work, device.workers);
+      cores = command.workers;
       if (fetches != nullptr && fetched[c] > 0) estimate.ns += fetches->Ns(fetched[c]);
       kind = fmt::format("{} {}", node.op, number);
     } else if (command.kind == CommandKind::kCopy) {

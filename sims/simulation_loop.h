@@ -31,9 +31,10 @@ class SimulationLoop {
         lanes_(plan.lanes.size()),
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.lanes.size()),
                  plan.max_hops),
-        domains_(plan, costs) {
+        domains_(plan, costs),
+        queues_(plan.first_lane.size() - 1) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
-    touched_.reserve(plan.lanes.size());
+    touched_.reserve(queues_.size());
   }
 
   // Returns the time of the last end.
@@ -54,16 +55,22 @@ class SimulationLoop {
   static constexpr int kFinished = -1;  // of Task::pending
   using Phase = LaneState::Phase;
   Task& task(int command) { return tasks_[static_cast<size_t>(command)]; }
-  LaneState& lane(int queue) { return lanes_[static_cast<size_t>(queue)]; }
+  LaneState& state(int lane) { return lanes_[static_cast<size_t>(lane)]; }
+  const Lane& lane(int number) const { return plan_.lanes[static_cast<size_t>(number)]; }
   bool IsSync(int command) const { return !plan_.sync.empty() && plan_.sync[static_cast<size_t>(command)]; }
+
+  struct QueueState {
+    bool touched = false;
+    int previous = -1;  // the command that ended last
+  };
 
   void ReleaseRoots() {
     now_ = plan_.step_start;
-    for (size_t q = 0; q < lanes_.size(); ++q) {
-      if (plan_.lanes[q].first_pick <= now_) continue;
-      lanes_[q].running = LaneState::kAsleep;
-      lanes_[q].phase = Phase::kStarting;
-      timers_.Set(static_cast<int>(q), plan_.lanes[q].first_pick);
+    for (size_t l = 0; l < lanes_.size(); ++l) {
+      if (plan_.lanes[l].first_pick <= now_) continue;
+      lanes_[l].running = LaneState::kAsleep;
+      lanes_[l].phase = Phase::kStarting;
+      timers_.Set(static_cast<int>(l), plan_.lanes[l].first_pick);
     }
     for (size_t c = 0; c < plan_.tasks.size(); ++c) {
       if (tasks_[c].pending == 0) MakeReady(static_cast<int>(c));
@@ -71,15 +78,26 @@ class SimulationLoop {
   }
 
   void Touch(int queue) {
-    if (lane(queue).touched) return;
-    lane(queue).touched = true;
+    bool& touched = queues_[static_cast<size_t>(queue)].touched;
+    if (touched) return;
+    touched = true;
     touched_.push_back(queue);
   }
 
   void MakeReady(int command) {
     const Task& t = task(command);
     ready_[static_cast<size_t>(t.queue)].Push(t.rank, command);
-    if (lane(t.queue).running < 0) Touch(t.queue);
+    if (IdleLane(t.queue) >= 0) Touch(t.queue);
+  }
+
+  // The idle lane of a queue that is free first; -1: none is idle.
+  int IdleLane(int queue) {
+    int idle = -1;
+    const int end = plan_.first_lane[static_cast<size_t>(queue) + 1];
+    for (int l = plan_.first_lane[static_cast<size_t>(queue)]; l < end; ++l) {
+      if (state(l).running < 0 && (idle < 0 || state(l).free_at < state(idle).free_at)) idle = l;
+    }
+    return idle;
   }
 
   // Moves to the next instant and lets everything happen that is due.
@@ -105,26 +123,31 @@ class SimulationLoop {
   }
 
   void Dispatch(int queue) {
-    LaneState& state = lane(queue);
-    state.touched = false;
-    if (state.running >= 0) return;
-    const int command = ready_[static_cast<size_t>(queue)].Pop();
-    if (command < 0) return;
+    queues_[static_cast<size_t>(queue)].touched = false;
+    for (int idle = IdleLane(queue); idle >= 0; idle = IdleLane(queue)) {
+      const int command = ready_[static_cast<size_t>(queue)].Pop();
+      if (command < 0) return;
+      Start(idle, command);
+    }
+  }
+
+  void Start(int number, int command) {
+    LaneState& at = state(number);
     const Task& t = task(command);
     Ticks start = now_;
     if (!IsSync(command)) {
-      start = std::max(start, state.free_at);
-      const Ticks issue = plan_.lanes[static_cast<size_t>(queue)].issue;
-      if (issue > 0) start = std::max(start, state.issued += issue);
+      start = std::max(start, at.free_at);
+      const Ticks issue = lane(number).issue;
+      if (issue > 0) start = std::max(start, at.issued += issue);
     }
     CommandTime& time = times_[command];
     time.start_ns = NsOf(start);
-    time.previous = state.previous;
+    time.previous = queues_[static_cast<size_t>(t.queue)].previous;
     time.released = t.released;
-    state.running = command;
-    state.started = start;
+    at.running = command;
+    at.started = start;
     PrefetchSuccessors(command);
-    Begin(queue, command, start);
+    Begin(number, command, start);
   }
 
   // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
@@ -138,10 +161,10 @@ class SimulationLoop {
     fetching_ = command;
   }
 
-  void Begin(int queue, int command, Ticks start) {
-    LaneState& state = lane(queue);
+  void Begin(int number, int command, Ticks start) {
+    LaneState& at = state(number);
     const Ticks duration = task(command).duration;
-    state.phase = Phase::kFixed;
+    at.phase = Phase::kFixed;
     Ticks moves_at = start;
     bool flows = false;
     if constexpr (kShared) {
@@ -153,81 +176,85 @@ class SimulationLoop {
       }
     }
     bool interferes = false;
-    if constexpr (kInterfere) interferes = plan_.lanes[static_cast<size_t>(queue)].domain >= 0;
+    if constexpr (kInterfere) interferes = lane(number).domain >= 0;
     if (duration == 0 || (!flows && !interferes)) {
-      timers_.Set(queue, start + duration);
+      timers_.Set(number, start + duration);
     } else if (moves_at > now_) {
-      state.phase = Phase::kWaiting;
-      timers_.Set(queue, moves_at);
+      at.phase = Phase::kWaiting;
+      timers_.Set(number, moves_at);
     } else {
-      BeginMoving(queue);
+      BeginMoving(number);
     }
   }
 
   // The running command starts to use links or silicon that others use too.
-  void BeginMoving(int queue) {
-    LaneState& state = lane(queue);
-    const int command = state.running;
+  void BeginMoving(int number) {
+    LaneState& at = state(number);
+    const int command = at.running;
     const Ticks duration = task(command).duration;
     bool flows = false;
     if constexpr (kShared) {
       const int route = plan_.route_of[static_cast<size_t>(command)];
       flows = route >= 0 && duration > plan_.routes[static_cast<size_t>(route)].latency &&
               plan_.bytes[static_cast<size_t>(command)] > 0;
-      if (flows) BeginFlow(queue, command, plan_.routes[static_cast<size_t>(route)]);
+      if (flows) BeginFlow(number, command, plan_.routes[static_cast<size_t>(route)]);
     }
     if (!flows) {
-      state.phase = Phase::kWorking;
-      state.remaining = static_cast<double>(duration);
-      state.slowdown = 1;
-      state.updated = now_;
-      timers_.Set(queue, now_ + duration);
+      at.phase = Phase::kWorking;
+      at.remaining = static_cast<double>(duration);
+      at.slowdown = 1;
+      at.updated = now_;
+      timers_.Set(number, now_ + duration);
     }
-    if constexpr (kInterfere) domains_.Enter(plan_.lanes[static_cast<size_t>(queue)], command, &state);
+    if constexpr (kInterfere) domains_.Enter(lane(number), command, &at);
   }
 
-  void BeginFlow(int queue, int command, const CopyRoute& route) {
-    lane(queue).phase = Phase::kFlowing;
+  void BeginFlow(int number, int command, const CopyRoute& route) {
+    state(number).phase = Phase::kFlowing;
     const Flow flow = FlowAlone(route, plan_.bytes[static_cast<size_t>(command)], task(command).duration);
-    sharing_.Start(queue, now_,
+    sharing_.Start(number, now_,
                    {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
                    flow.limit);
   }
 
-  void Expire(int queue) {
-    LaneState& state = lane(queue);
-    timers_.Set(queue, kNever);
-    if (state.phase == Phase::kWaiting) return BeginMoving(queue);
-    if (state.phase == Phase::kStarting) return Awake(queue);
+  void Expire(int number) {
+    LaneState& at = state(number);
+    timers_.Set(number, kNever);
+    if (at.phase == Phase::kWaiting) return BeginMoving(number);
+    if (at.phase == Phase::kStarting) return Awake(number);
     if constexpr (kShared) {
-      if (state.phase == Phase::kFlowing) sharing_.End(queue);
+      if (at.phase == Phase::kFlowing) sharing_.End(number);
     }
-    if constexpr (kInterfere) domains_.Leave(plan_.lanes[static_cast<size_t>(queue)], &state);
-    Finish(queue);
+    if constexpr (kInterfere) domains_.Leave(lane(number), &at);
+    Finish(number);
   }
 
-  void Awake(int queue) {
-    LaneState& state = lane(queue);
-    state.phase = Phase::kFixed;
-    state.running = LaneState::kIdle;
-    Touch(queue);
+  void Awake(int number) {
+    LaneState& at = state(number);
+    at.phase = Phase::kFixed;
+    at.running = LaneState::kIdle;
+    Touch(lane(number).queue);
   }
 
-  void Finish(int queue) {
-    LaneState& state = lane(queue);
-    const int command = state.running;
+  void Finish(int number) {
+    LaneState& at = state(number);
+    const int command = at.running;
     const int64_t end_ns = NsOf(now_);
     times_[command].end_ns = end_ns;
-    busy_[queue] += end_ns - NsOf(state.started);
-    state.running = -1;
-    state.previous = command;
-    if (!IsSync(command)) state.free_at = now_ + plan_.lanes[static_cast<size_t>(queue)].gap;
+    const int queue = lane(number).queue;
+    busy_[queue] += end_ns - NsOf(at.started);
+    at.running = LaneState::kIdle;
+    ready_[static_cast<size_t>(queue)].Done(command);
+    queues_[static_cast<size_t>(queue)].previous = command;
+    if (!IsSync(command)) at.free_at = now_ + lane(number).gap;
     ++finished_;
     Touch(queue);
     Task& t = task(command);
     t.pending = kFinished;
     for (int i = t.first_successor; i < t.end_successor; ++i) Release(plan_.successors[i], command, queue);
   }
+
+  LaneKind KindOf(int queue) const { return lane(plan_.first_lane[static_cast<size_t>(queue)]).kind; }
 
   // One dependency of `command` is satisfied by the end of `by`, which ran on `queue`.
   void Release(int command, int by, int queue) {
@@ -240,8 +267,7 @@ class SimulationLoop {
     }
     Ticks at = now_;
     if (t.queue != queue) {
-      at += plan_.handoff[static_cast<size_t>(plan_.lanes[static_cast<size_t>(queue)].kind)]
-                         [static_cast<size_t>(plan_.lanes[static_cast<size_t>(t.queue)].kind)];
+      at += plan_.handoff[static_cast<size_t>(KindOf(queue))][static_cast<size_t>(KindOf(t.queue))];
     }
     Ticks& ready_at = ready_at_[static_cast<size_t>(command)];
     if (at >= ready_at) {
@@ -250,8 +276,8 @@ class SimulationLoop {
     }
     if (t.pending > 0) return;
     if constexpr (kInterfere) {
-      if (t.queue != queue && lane(t.queue).running < 0)
-        ready_at += domains_.CoreWait(t.queue, lanes_, timers_, now_);
+      const int idle = t.queue != queue ? IdleLane(t.queue) : -1;
+      if (idle >= 0) ready_at += domains_.CoreWait(idle, lanes_, timers_, now_);
     }
     if (ready_at <= now_) return MakeReady(command);
     handoffs_.Push(ready_at, command);
@@ -259,24 +285,25 @@ class SimulationLoop {
 
   // Rates after all that changed at this instant.
   void Settle() {
-    if constexpr (kInterfere) domains_.Settle(lanes_, [this](int queue, double by) { SlowDown(queue, by); });
+    if constexpr (kInterfere)
+      domains_.Settle(lanes_, [this](int number, double by) { SlowDown(number, by); });
     if constexpr (kShared) {
       if (!sharing_.dirty()) return;
-      for (const int queue : sharing_.Solve(now_)) timers_.Set(queue, sharing_.finish(queue));
+      for (const int number : sharing_.Solve(now_)) timers_.Set(number, sharing_.finish(number));
     }
   }
 
-  void SlowDown(int queue, double slowdown) {
-    LaneState& state = lane(queue);
-    if (state.phase == Phase::kFlowing) {
-      sharing_.SetSlowdown(queue, slowdown);
-    } else if (slowdown != state.slowdown) {
-      state.remaining -= static_cast<double>(now_ - state.updated) / state.slowdown;
-      state.remaining = std::max(state.remaining, 0.0);
-      state.updated = now_;
-      state.slowdown = slowdown;
-      const double wait = std::min(state.remaining * slowdown, static_cast<double>(kMaxTicks));
-      timers_.Set(queue, now_ + static_cast<Ticks>(wait + 0.5));
+  void SlowDown(int number, double slowdown) {
+    LaneState& at = state(number);
+    if (at.phase == Phase::kFlowing) {
+      sharing_.SetSlowdown(number, slowdown);
+    } else if (slowdown != at.slowdown) {
+      at.remaining -= static_cast<double>(now_ - at.updated) / at.slowdown;
+      at.remaining = std::max(at.remaining, 0.0);
+      at.updated = now_;
+      at.slowdown = slowdown;
+      const double wait = std::min(at.remaining * slowdown, static_cast<double>(kMaxTicks));
+      timers_.Set(number, now_ + static_cast<Ticks>(wait + 0.5));
     }
   }
 
@@ -295,6 +322,7 @@ class SimulationLoop {
   std::vector<Ticks> ready_at_;
   LinkSharing sharing_;
   DomainLoads domains_;
+  std::vector<QueueState> queues_;
 };
 
 }  // namespace lanescope

@@ -46,7 +46,9 @@ inline Flow FlowAlone(const CopyRoute& route, int64_t bytes, Ticks duration) {
   return {all, route.bandwidth};
 }
 
+// A place where one command runs at a time: a queue, or one of the workers that a queue's commands share.
 struct Lane {
+  int queue = 0;
   Ticks gap = 0;
   Ticks issue = 0;       // in-order queues whose driver issues ahead
   Ticks first_pick = 0;  // when its driver is awake; not before the step's start
@@ -60,6 +62,7 @@ struct SimulationPlan {
   std::vector<char> sync;  // Record or Wait: no gap around it. Empty: there are none
   const int* successors = nullptr;
   std::vector<Lane> lanes;
+  std::vector<int> first_lane;           // of queue q: lanes first_lane[q] .. first_lane[q + 1]
   std::vector<std::vector<int>> orders;  // of in-order queues
   Ticks handoff[kNumLaneKinds][kNumLaneKinds] = {};
   bool any_handoff = false;
@@ -73,7 +76,7 @@ struct SimulationPlan {
   int max_hops = 0;
   // Interference; empty without.
   std::vector<InterferenceMatrix> domains;
-  std::vector<std::vector<int>> domain_queues;
+  std::vector<std::vector<int>> domain_lanes;
 };
 
 // What is kept from run to run only to save allocation.

@@ -37,18 +37,22 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
 
 void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
                const SimulationOptions& options, SimulationPlan* plan) {
-  for (const Queue& queue : schedule.queues) {
+  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+    const Queue& queue = schedule.queues[q];
     const DeviceSpec& device = machine.device(queue.device);
     Lane lane;
+    lane.queue = static_cast<int>(q);
     lane.kind = LaneOf(queue.kind);
-    lane.cores = device.workers;
+    lane.cores = queue.workers > 1 ? 1 : device.workers;
     if (options.gaps) {
       lane.gap = TicksOf(gaps.gap(device.kind, lane.kind));
       if (queue.in_order) lane.issue = TicksOf(gaps.issue(device.kind));
     }
     if (options.step_overhead) lane.first_pick = TicksOf(gaps.driver_start(device.kind, lane.kind));
-    plan->lanes.push_back(lane);
+    plan->first_lane.push_back(static_cast<int>(plan->lanes.size()));
+    plan->lanes.insert(plan->lanes.end(), static_cast<size_t>(std::max(1, queue.workers)), lane);
   }
+  plan->first_lane.push_back(static_cast<int>(plan->lanes.size()));
   plan->orders = QueueOrders(schedule);
   for (size_t from = 0; options.handoffs && from < kNumLaneKinds; ++from) {
     for (size_t to = 0; to < kNumLaneKinds; ++to) {
@@ -108,16 +112,17 @@ void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan
 void PlanInterference(const Schedule& schedule, const Machine& machine, const Interference& interference,
                       SimulationPlan* plan) {
   std::map<int, int> numbers;
-  for (size_t q = 0; q < schedule.queues.size(); ++q) {
-    const int domain = InterferenceDomain(machine.device(schedule.queues[q].device));
+  for (size_t l = 0; l < plan->lanes.size(); ++l) {
+    const Queue& queue = schedule.queues[static_cast<size_t>(plan->lanes[l].queue)];
+    const int domain = InterferenceDomain(machine.device(queue.device));
     if (domain < 0) continue;
     const auto [found, added] = numbers.try_emplace(domain, static_cast<int>(plan->domains.size()));
     if (added) {
       plan->domains.push_back(domain == 0 ? interference.host : interference.gpu);
-      plan->domain_queues.emplace_back();
+      plan->domain_lanes.emplace_back();
     }
-    plan->lanes[q].domain = found->second;
-    plan->domain_queues[static_cast<size_t>(found->second)].push_back(static_cast<int>(q));
+    plan->lanes[l].domain = found->second;
+    plan->domain_lanes[static_cast<size_t>(found->second)].push_back(static_cast<int>(l));
   }
 }
 
@@ -150,7 +155,9 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
     PlanInterference(schedule, machine, *interference, plan);
   }
   for (size_t q = 0; q < schedule.queues.size(); ++q) {
-    prepared_->scratch.ready.emplace_back(schedule.queues[q].in_order ? &plan->orders[q] : nullptr);
+    const Queue& queue = schedule.queues[q];
+    prepared_->scratch.ready.emplace_back(queue.in_order ? &plan->orders[q] : nullptr,
+                                          std::max(1, queue.workers), schedule.commands.data());
   }
 }
 
@@ -171,7 +178,7 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   }
   for (ReadyQueue& ready : scratch->ready) ready.Reset();
   result->times.resize(plan.tasks.size());
-  result->queue_busy_ns.assign(plan.lanes.size(), 0);
+  result->queue_busy_ns.assign(plan.first_lane.size() - 1, 0);
   const bool shared = !plan.routes.empty();
   const bool interfere = !plan.domains.empty();
   if (shared) {

@@ -18,7 +18,7 @@ struct CommandCosts {
   // ns that the command takes alone on the machine. For a copy this includes the latency of its route.
   std::vector<int64_t> ns;
   // Used with interference only. Empty: every launch is kMemory, of full demand (DemandOf), on all workers of
-  // its device. Copies are always kCopy of full demand.
+  // its device, or on one where its queue has workers to share. Copies are always kCopy of full demand.
   std::vector<CommandClass> classes = {};
   std::vector<double> demands = {};
   std::vector<int> cores = {};
@@ -37,20 +37,21 @@ struct SimulationOptions {
 struct CommandTime {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int previous = -1;  // the command before it on its queue; -1: none
+  int previous = -1;  // the one of its queue that had ended last when it began; -1: none
   int released = -1;  // the dependency that became satisfied last; -1: it had none
 };
 
 struct SimulationResult {
   int64_t step_ns = 0;  // with the overheads of the step
   std::vector<CommandTime> times;
-  std::vector<int64_t> queue_busy_ns;
-  int64_t shared_solutions = 0;  // how often link rates were recomputed
+  std::vector<int64_t> queue_busy_ns;  // lengths of the queue's commands, added up
+  int64_t shared_solutions = 0;        // how often link rates were recomputed
 };
 
-// The semantics. A queue runs one command at a time and picks by core's ReadyQueue at the moment its previous
-// command ends; GapModel says when the picked command starts. At one instant all ends come first, then every
-// idle queue picks; commands of length zero repeat this within the instant. A copy between devices passes
+// The semantics. A queue picks commands by core's ReadyQueue, which says how many may run at once, at the
+// moment that one of its commands ends; GapModel says when the picked command starts, on the worker that is
+// free first. At one instant all ends come first, then every queue picks; commands of length zero repeat this
+// within the instant. A copy between devices passes
 // its route's latency, then moves its bytes at the max-min fair rate of the route's resources (LinkSharing),
 // limited so that alone it takes exactly its given time. A launch advances at 1 / Slowdown.
 //

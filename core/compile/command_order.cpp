@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "core/compile/draft.h"
+#include "core/dispatch.h"
 #include "core/error.h"
 
 namespace lanescope::compile {
@@ -65,6 +66,12 @@ std::vector<int> InheritedPriorities(const Draft& draft, const Rows& successors)
   return priority;
 }
 
+// Threads of the host that run a device's launches.
+int WorkersOf(const DeviceSpec& device) {
+  const bool host = device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual;
+  return host ? std::max(1, device.workers) : 1;
+}
+
 // The queue of each command, made at its first use.
 class QueueMaker {
  public:
@@ -91,8 +98,9 @@ class QueueMaker {
     int& queue = queues_[static_cast<size_t>(device) * kKinds + static_cast<size_t>(kind)];
     if (queue < 0) {
       queue = static_cast<int>(draft_.queues.size());
-      draft_.queues.push_back(
-          {device, kind, spec.in_order, fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind))});
+      draft_.queues.push_back({device, kind, spec.in_order,
+                               fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)),
+                               kind == QueueKind::kCompute && !spec.in_order ? WorkersOf(spec) : 1});
     }
     return queue;
   }
@@ -105,6 +113,26 @@ class QueueMaker {
 
   Draft& draft_;
   std::vector<int> queues_;  // by (device, kind)
+};
+
+// Of a launch: how many workers of its device it keeps busy.
+class WorkerCounter {
+ public:
+  explicit WorkerCounter(const Draft& draft) : draft_(draft) {}
+
+  int For(const Command& command) {
+    if (command.kind != CommandKind::kLaunch) return 1;
+    const int workers = WorkersOf(draft_.machine.device(draft_.device_of(command.node)));
+    if (workers == 1) return 1;
+    const Node& node = draft_.node(command.node);
+    inputs_.clear();
+    for (const Endpoint& input : node.inputs) inputs_.push_back(draft_.info.of(input));
+    return WorkersFor(WorkOf(node, inputs_, draft_.info.outputs(command.node)), workers);
+  }
+
+ private:
+  const Draft& draft_;
+  std::vector<TensorInfo> inputs_;  // of the current command; kept for its memory
 };
 
 void CollectDependencies(Draft* draft) {
@@ -146,9 +174,11 @@ void OrderCommands(Draft* draft) {
     Renumber(draft, Sort(draft->after, successors, InheritedPriorities(*draft, successors)));
   }
   QueueMaker queues(draft);
+  WorkerCounter workers(*draft);
   for (int c = 0; c < draft->num_commands(); ++c) {
     draft->command(c).queue = queues.For(draft->command(c));
     draft->command(c).rank = c;
+    draft->command(c).workers = workers.For(draft->command(c));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <shared_mutex>
 #include <vector>
 
 #include "exec/kernel.h"
@@ -11,9 +12,12 @@
 namespace lanescope::exec {
 
 // What table ops need whatever the types. A table is filled by one command; look-ups of other commands may
-// then run at the same time.
+// then run at the same time. Commands of one device run side by side, so they hold `mutex`: shared to look
+// up, alone to fill.
 class LookupTable : public Resource {
  public:
+  std::shared_mutex mutex;
+
   virtual DataType key_type() const = 0;
   virtual DataType value_type() const = 0;
   virtual int64_t size() const = 0;

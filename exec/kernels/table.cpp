@@ -1,5 +1,8 @@
 // Lookup table ops. The table lives in the session; its handle's node makes it, or whichever op meets it
 // first.
+#include <mutex>
+#include <shared_mutex>
+
 #include "exec/kernels/lookup_table.h"
 #include "exec/kernels/string_kernels.h"
 #include "exec/kernels/tensor_access.h"
@@ -35,13 +38,16 @@ class HashTableKernel : public Kernel {
 void ComputeInitialize(KernelContext& context) {
   const TensorRef& keys = context.input(1);
   const TensorRef& values = context.input(2);
-  TableOf(context, 0, keys.dtype, values.dtype).Initialize(keys, values);
+  LookupTable& table = TableOf(context, 0, keys.dtype, values.dtype);
+  const std::unique_lock<std::shared_mutex> lock(table.mutex);
+  table.Initialize(keys, values);
 }
 
 void ComputeFind(KernelContext& context) {
   const TensorRef& keys = context.input(1);
   const TensorRef& fallback = context.input(2);
-  const LookupTable& table = TableOf(context, 0, keys.dtype, fallback.dtype);
+  LookupTable& table = TableOf(context, 0, keys.dtype, fallback.dtype);
+  const std::shared_lock<std::shared_mutex> lock(table.mutex);
   if (!table.initialized())
     Throw(Code::kFailedPrecondition, "Table not initialized. Run its initializer first");
   if (fallback.NumElements() != 1) {
@@ -59,6 +65,7 @@ void ComputeTableSize(KernelContext& context) {
   });
   auto* table = dynamic_cast<LookupTable*>(&resource);
   if (table == nullptr) Throw(Code::kInvalidArgument, "the handle is not that of a lookup table");
+  const std::shared_lock<std::shared_mutex> lock(table->mutex);
   *context.output().as<int64_t>() = table->size();
 }
 

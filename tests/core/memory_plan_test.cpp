@@ -23,7 +23,7 @@ struct PlannedGraph {
 
 PlannedGraph PlanRandomTensors(unsigned seed) {
   PlannedGraph planned{RandomTensors(seed, 10 + static_cast<int>(seed % 50)),
-                       VirtualMachine(1 + static_cast<int>(seed % 3), 1),
+                       VirtualMachine(1 + static_cast<int>(seed % 3), 1 + static_cast<int>(seed % 2)),
                        {}};
   for (DeviceSpec& device : planned.machine.devices) {
     if (seed % 4 == 1) device.in_order = device.is_gpu();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -92,6 +93,28 @@ TEST(ThreadTeam, NoThreadLeftIsAnError) {
   const lanescope::test::ThreadStarts enough(4);
   MakeThreadTeam(5);
   EXPECT_FALSE(enough.exhausted());
+}
+
+// Law: loops of several threads at once each cover their own range, whoever helps.
+TEST(ThreadTeam, LoopsRunSideBySide) {
+  for (const int workers : {1, 2, 4}) {
+    const auto team = MakeThreadTeam(workers);
+    std::vector<std::thread> callers;
+    std::vector<std::vector<int>> values(3, std::vector<int>(257, 0));
+    for (std::vector<int>& own : values) {
+      callers.emplace_back([&team, &own] {
+        for (int loop = 0; loop < 500; ++loop) {
+          team->Enter();
+          team->ParallelFor(257, 16, [&own](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) ++own[static_cast<size_t>(i)];
+          });
+          team->Leave();
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    for (const std::vector<int>& own : values) EXPECT_EQ(own, std::vector<int>(257, 500));
+  }
 }
 
 TEST(ThreadTeam, StartsAndStopsIdle) {

@@ -50,14 +50,6 @@ TEST(Slowdown, AModestOpSuffersAndInflictsInProportion) {
   EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 0.5, 1), CommandClass::kMemory, 0.5), 1.25);
 }
 
-TEST(Cores, AnOpTooSmallToBeSplitUsesOne) {
-  EXPECT_EQ(CoresOf({0, 0}, 4), 1);
-  EXPECT_EQ(CoresOf({0, 8 * kPieceElements}, 4), 1);
-  EXPECT_EQ(CoresOf({0, 8 * 3 * kPieceElements}, 4), 3);
-  EXPECT_EQ(CoresOf({2 * 100 * kPieceElements, 0}, 4), 4);
-  EXPECT_EQ(CoresOf({2 * 100 * kPieceElements, 0}, 1), 1);
-}
-
 class TwoVirtualGpus : public testing::Test {
  protected:
   TwoVirtualGpus() {
