@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/prediction.h"
+#include "cli/print.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/machine.h"
@@ -45,19 +46,19 @@ void CalibrateCosts(const CalibrateOptions& options) {
   const bool measures = !options.no_interference && IsEmulated(machine);
   MachineMeasurement measured;
   if (measures) {
-    fmt::print(stderr, "measuring links and interference ...\n");
+    PrintNote("measuring links and interference ...\n");
     measured = MeasureMachine(machine);
   }
   const CostTable table = FitCosts(input, measures ? &measured : nullptr, machine,
                                    fmt::format("run {} ({} {})", run, trace.info.graph, trace.info.strategy));
   const std::string json = CostTableToJson(table);
   if (options.output.empty()) {
-    fmt::print("{}\n", json);
+    PrintJson(json);
     return;
   }
   WriteFile(options.output, json + "\n");
-  fmt::print("{}: {} ops calibrated on run {} ({} {})\n", options.output, table.launches.size(), run,
-             trace.info.graph, trace.info.strategy);
+  Print("{}: {} ops calibrated on run {} ({} {})\n", options.output, table.launches.size(), run,
+        trace.info.graph, trace.info.strategy);
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
-// What the subcommands of the program share: the list of them, what Ctrl-C does, and texts of one line.
+// What the subcommands of the program share: the list of them, and what Ctrl-C does.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <string>
-#include <string_view>
 
 namespace lanescope::cli {
 
@@ -29,9 +27,5 @@ void SetExitStatus(int status);
 const std::atomic<bool>& Interrupted();
 // Called on Ctrl-C, from the signal handler: must be async-signal-safe. Null: nothing.
 void OnInterrupt(void (*handler)());
-
-// `text` as one line that a terminal shows as it is: line breaks become "; " (after a colon or comma a
-// blank), other control characters "?".
-std::string OneLine(std::string_view text);
 
 }  // namespace lanescope::cli

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/comparer.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
 
@@ -17,15 +18,15 @@ void CompareRows(const CompareOptions& options) {
   Comparer comparer(options);
   const Comparison comparison = comparer.Run();
   if (options.as_json) {
-    fmt::print("{}\n", JsonText(ComparisonJson(comparison)));
+    PrintJson(JsonText(ComparisonJson(comparison)));
   } else {
     PrintComparison(comparison);
     if (!options.sweep.empty() && comparison.sweep.has_value()) PrintSweep(*comparison.sweep);
-    fmt::print("\n{}\n", comparison.verdict);
+    Print("\n{}\n", comparison.verdict);
   }
   if (!options.plot.empty() && comparison.sweep.has_value()) {
     WritePlot(options.plot, *comparison.sweep, "Step time by link bandwidth");
-    if (!options.as_json) fmt::print("plot: {}\n", options.plot);
+    if (!options.as_json) Print("plot: {}\n", options.plot);
   }
   const bool all_failed = std::all_of(comparison.rows.begin(), comparison.rows.end(),
                                       [](const ComparisonRow& row) { return row.failed.has_value(); });

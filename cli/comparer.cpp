@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/link_slowdown.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "sims/replay.h"
@@ -98,7 +99,7 @@ void Comparer::OpenTrace() {
 }
 
 void Comparer::Measure() {
-  fmt::print(stderr, "measuring links, hand-offs and interference\n");
+  PrintNote("measuring links, hand-offs and interference\n");
   machine_ = MeasureMachine(comparison_.machine);
   try {
     measurements_.Start(writer_.get(), machine_.host.copy_cores, options_.warmup);
@@ -130,8 +131,8 @@ void Comparer::Calibrate() {
     const auto steps = GroupSteps(first.schedule(), first.events(), 0);
     comparison_.replay_error =
         ReplaySteps(first.schedule(), comparison_.machine, steps, calibrated_->table().gaps).error;
-    fmt::print(stderr, "identity replay of the first row: {:+.2f}% of its step time\n",
-               100 * *comparison_.replay_error);
+    PrintNote("identity replay of the first row: {:+.2f}% of its step time\n",
+              100 * *comparison_.replay_error);
   }
   if (calibrated_ == nullptr) return;
   comparison_.prediction_of = "calibrated on " + calibrated_->table().calibrated_on;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/comparison.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "exec/pacer.h"
 
@@ -75,12 +76,12 @@ void PrintTimes(const Comparison& comparison, int width) {
   size_t repeats = 0;
   for (const ComparisonRow& row : comparison.rows) repeats = std::max(repeats, row.repeats.size());
   const size_t repeats_width = repeats > 1 ? 7 * repeats + 1 : 0;
-  fmt::print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
-             "Error", repeats > 1 ? "in repeats" : "", repeats_width, "Noise", "Speed");
+  Print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
+        "Error", repeats > 1 ? "in repeats" : "", repeats_width, "Noise", "Speed");
   const double first = comparison.rows.front().step_ns();
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed) {
-      fmt::print("{:<{}} {}: {}\n", row.label(), width, row.failed->code, row.failed->message);
+      Print("{:<{}} {}: {}\n", row.label(), width, row.failed->code, OneLine(row.failed->message));
       continue;
     }
     const std::string measured =
@@ -106,9 +107,9 @@ void PrintTimes(const Comparison& comparison, int width) {
     for (const RepeatedRow& repeat : row.repeats)
       in_repeats += fmt::format(" {:>5.1f}%", 100 * repeat.error());
     if (repeats <= 1) in_repeats.clear();
-    fmt::print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>7.3f}x{}\n", row.label(), width, measured,
-               predicted, error, in_repeats, repeats_width, noise, time > 0 ? first / time : 0,
-               row.measured && row.measured->oversubscribed ? "  oversubscribed" : "");
+    Print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted,
+          error, in_repeats, repeats_width, noise, time > 0 ? first / time : 0,
+          row.measured && row.measured->oversubscribed ? "  oversubscribed" : "");
   }
 }
 
@@ -117,8 +118,8 @@ std::array<CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
 }
 
 void PrintCopies(const Comparison& comparison, int width) {
-  fmt::print("\n{:<{}} {:>32} {:>26} {:>14}\n", "Copies in a step", width, "Between devices",
-             "From and to the host", "Critical path");
+  Print("\n{:<{}} {:>32} {:>26} {:>14}\n", "Copies in a step", width, "Between devices",
+        "From and to the host", "Critical path");
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed || (!row.measured && !row.predicted)) continue;
     const auto copies = CopiesOf(row);
@@ -128,31 +129,31 @@ void PrintCopies(const Comparison& comparison, int width) {
     const int64_t path = row.measured ? row.measured->critical_path_ns
                                       : row.predicted->prediction.critical_path.launch_ns +
                                             row.predicted->prediction.critical_path.copy_ns;
-    fmt::print("{:<{}} {:>4} {:>12} {:>14} {:>4} {:>10} {:>10} {:>14}\n", row.label(), width, between.count,
-               FormatBytes(between.bytes), TimeText(static_cast<double>(between.ns)), in.count + out.count,
-               FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns)),
-               TimeText(static_cast<double>(path)));
+    Print("{:<{}} {:>4} {:>12} {:>14} {:>4} {:>10} {:>10} {:>14}\n", row.label(), width, between.count,
+          FormatBytes(between.bytes), TimeText(static_cast<double>(between.ns)), in.count + out.count,
+          FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns)),
+          TimeText(static_cast<double>(path)));
   }
 }
 
 void PrintDevices(const Comparison& comparison, int width) {
   const Machine& machine = comparison.machine;
-  fmt::print("\n{:<{}}", "Busy; peak memory of the limit", width);
-  for (const DeviceSpec& device : machine.devices) fmt::print(" {:>26}", device.local_name());
-  fmt::print("\n");
+  Print("\n{:<{}}", "Busy; peak memory of the limit", width);
+  for (const DeviceSpec& device : machine.devices) Print(" {:>26}", device.local_name());
+  Print("\n");
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed || (!row.measured && !row.predicted)) continue;
-    fmt::print("{:<{}}", row.label(), width);
+    Print("{:<{}}", row.label(), width);
     for (int d = 0; d < machine.num_devices(); ++d) {
       const auto i = static_cast<size_t>(d);
       double busy = row.measured ? 0 : row.predicted->prediction.busy[i];
       if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
       const int64_t peak = row.step ? row.step->schedule.peak_bytes[i] : 0;
       const int64_t limit = machine.device(d).memory_bytes;
-      fmt::print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak),
-                                        limit > 0 ? fmt::format(" of {}", FormatBytes(limit)) : ""));
+      Print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak),
+                                   limit > 0 ? fmt::format(" of {}", FormatBytes(limit)) : ""));
     }
-    fmt::print("\n");
+    Print("\n");
   }
 }
 
@@ -160,16 +161,15 @@ void PrintDominating(const Comparison& comparison) {
   constexpr size_t kRowsShown = 4;
   for (const ComparisonRow& row : comparison.rows) {
     if (!row.measured) continue;
-    fmt::print("\n{}\n{:>8} {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", row.label(), "Time(%)", "Time", "Calls",
-               "Avg", "Min", "Max", "Name");
+    Print("\n{}\n{:>8} {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", row.label(), "Time(%)", "Time", "Calls",
+          "Avg", "Min", "Max", "Name");
     const auto& activities = row.measured->summary.gpu_activities;
     for (size_t i = 0; i < std::min(kRowsShown, activities.size()); ++i) {
       const SummaryRow& a = activities[i];
-      fmt::print("{:>7.2f}% {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", a.time_percent,
-                 FormatNvprofTime(static_cast<double>(a.total_ns)), a.calls,
-                 FormatNvprofTime(static_cast<double>(a.avg_ns)),
-                 FormatNvprofTime(static_cast<double>(a.min_ns)),
-                 FormatNvprofTime(static_cast<double>(a.max_ns)), a.name);
+      Print("{:>7.2f}% {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", a.time_percent,
+            FormatNvprofTime(static_cast<double>(a.total_ns)), a.calls,
+            FormatNvprofTime(static_cast<double>(a.avg_ns)), FormatNvprofTime(static_cast<double>(a.min_ns)),
+            FormatNvprofTime(static_cast<double>(a.max_ns)), a.name);
     }
   }
 }
@@ -192,20 +192,20 @@ void PrintComparison(const Comparison& comparison) {
   for (const ComparisonRow& row : comparison.rows)
     width = std::max(width, static_cast<int>(row.label().size()));
   const bool emulated = IsEmulated(comparison.machine);
-  fmt::print("On {}{}; predictions {}{}\n", comparison.machine.name,
-             emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
-             comparison.prediction_of.starts_with("calibrated on run")
-                 ? "; * marks that row, all others are held out"
-                 : "");
+  Print("On {}{}; predictions {}{}\n", comparison.machine.name,
+        emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
+        comparison.prediction_of.starts_with("calibrated on run")
+            ? "; * marks that row, all others are held out"
+            : "");
   if (comparison.link_slowdown != 1)
-    fmt::print("Links are {:.2f} times slower than in the machine file, as this machine's arithmetic is\n",
-               comparison.link_slowdown);
-  fmt::print("\n");
+    Print("Links are {:.2f} times slower than in the machine file, as this machine's arithmetic is\n",
+          comparison.link_slowdown);
+  Print("\n");
   PrintTimes(comparison, width);
   PrintCopies(comparison, width);
   PrintDevices(comparison, width);
   PrintDominating(comparison);
-  if (!comparison.trace.empty()) fmt::print("\ntrace: {}\n", comparison.trace);
+  if (!comparison.trace.empty()) Print("\ntrace: {}\n", comparison.trace);
 }
 
 json ComparisonJson(const Comparison& comparison) {

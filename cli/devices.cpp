@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/workload.h"
 #include "core/file.h"
 #include "exec/gpu_machine.h"
@@ -43,9 +44,9 @@ void PrintStaged(const Machine& machine) {
       if (machine.device(gpus[a]).kind != DeviceKind::kCuda) continue;
       const Route route = machine.RouteBetween(gpus[a], gpus[b]);
       if (!route.staged) continue;
-      fmt::print("{:<18} {:>12} {:>10}  no peer access: staged through pinned host memory\n",
-                 machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
-                 FormatBandwidth(route.bandwidth), FormatDuration(route.latency_ns));
+      Print("{:<18} {:>12} {:>10}  no peer access: staged through pinned host memory\n",
+            machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
+            FormatBandwidth(route.bandwidth), FormatDuration(route.latency_ns));
     }
   }
 }
@@ -53,14 +54,14 @@ void PrintStaged(const Machine& machine) {
 void PrintTable(const Machine& machine) {
   size_t model = 16;
   for (const DeviceSpec& device : machine.devices) model = std::max(model, device.model.size());
-  fmt::print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", "Device", "Kind", "Model", model, "Memory",
-             "Workers", "Copy engines");
+  Print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", "Device", "Kind", "Model", model, "Memory", "Workers",
+        "Copy engines");
   for (const DeviceSpec& device : machine.devices) {
-    fmt::print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", device.local_name(), DeviceKindName(device.kind),
-               device.model, model, device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
-               device.workers, device.is_gpu() ? std::to_string(device.copy_engines) : "-");
+    Print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", device.local_name(), DeviceKindName(device.kind),
+          device.model, model, device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
+          device.workers, device.is_gpu() ? std::to_string(device.copy_engines) : "-");
   }
-  fmt::print("\n{:<18} {:>12} {:>10}  {}\n", "Link", "Bandwidth", "Latency", "Note");
+  Print("\n{:<18} {:>12} {:>10}  {}\n", "Link", "Bandwidth", "Latency", "Note");
   for (const LinkSpec& link : machine.links) {
     std::string note = link.bus >= 0 ? "shares " + machine.buses[static_cast<size_t>(link.bus)].name : "";
     if (IsEmulatedLink(machine, link)) {
@@ -68,10 +69,10 @@ void PrintTable(const Machine& machine) {
       note += (note.empty() ? "" : "; ") +
               (limit.empty() ? std::string("emulated") : "not emulable here: " + limit);
     }
-    fmt::print("{:<18} {:>12} {:>10}  {}\n",
-               machine.device(link.a).local_name() + (link.duplex ? " <-> " : " --- ") +
-                   machine.device(link.b).local_name(),
-               FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note);
+    Print("{:<18} {:>12} {:>10}  {}\n",
+          machine.device(link.a).local_name() + (link.duplex ? " <-> " : " --- ") +
+              machine.device(link.b).local_name(),
+          FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note);
   }
 }
 
@@ -101,13 +102,13 @@ using Slowdown = std::array<std::array<double, exec::kNumLoadClasses>, exec::kNu
 
 void PrintInterference(const std::string& where, const Slowdown& slowdown) {
   static constexpr const char* kNames[] = {"compute", "memory", "copy"};
-  fmt::print("\nTime beside other work, as a multiple of the time alone ({})\n{:<10}", where, "");
-  for (const char* name : kNames) fmt::print(" {:>12}", std::string("beside ") + name);
-  fmt::print("\n");
+  Print("\nTime beside other work, as a multiple of the time alone ({})\n{:<10}", where, "");
+  for (const char* name : kNames) Print(" {:>12}", std::string("beside ") + name);
+  Print("\n");
   for (size_t v = 0; v < exec::kNumLoadClasses; ++v) {
-    fmt::print("{:<10}", kNames[v]);
-    for (const double factor : slowdown[v]) fmt::print(" {:>12.2f}", factor);
-    fmt::print("\n");
+    Print("{:<10}", kNames[v]);
+    for (const double factor : slowdown[v]) Print(" {:>12.2f}", factor);
+    Print("\n");
   }
 }
 
@@ -115,27 +116,27 @@ void PrintCopies(const Machine& machine, const std::vector<exec::LinkTime>& time
   for (const exec::LinkTime& time : times) {
     const double rate =
         1e9 * static_cast<double>(time.bytes) / static_cast<double>(std::max<int64_t>(1, time.ns));
-    fmt::print("{:<18} {:>12} {:>12} {:>12}  {}\n",
-               machine.device(time.src).local_name() + " -> " + machine.device(time.dst).local_name(),
-               FormatBytes(time.bytes), FormatDuration(time.ns), FormatBandwidth(rate), note);
+    Print("{:<18} {:>12} {:>12} {:>12}  {}\n",
+          machine.device(time.src).local_name() + " -> " + machine.device(time.dst).local_name(),
+          FormatBytes(time.bytes), FormatDuration(time.ns), FormatBandwidth(rate), note);
   }
 }
 
 void PrintMeasured(const Machine& machine, const Measured& measured) {
   if (measured.host.has_value()) {
-    fmt::print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", measured.host->flops_per_second / 1e9,
-               FormatBandwidth(measured.host->bytes_per_second));
+    Print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", measured.host->flops_per_second / 1e9,
+          FormatBandwidth(measured.host->bytes_per_second));
     PrintInterference(fmt::format("{} cores", measured.host->cores), measured.host->slowdown);
   }
   if (!measured.gpus.has_value()) return;
-  fmt::print("\nMeasured\n");
+  Print("\nMeasured\n");
   for (const DeviceSpec& device : machine.devices) {
     const auto peak = device.peak_flops.find(DataType::kFloat);
     if (!device.is_gpu() || peak == device.peak_flops.end()) continue;
-    fmt::print("{:<8} {:.1f} TFLOP/s float32 product, {} copying kernel\n", device.local_name(),
-               peak->second / 1e12, FormatBandwidth(device.memory_bandwidth));
+    Print("{:<8} {:.1f} TFLOP/s float32 product, {} copying kernel\n", device.local_name(),
+          peak->second / 1e12, FormatBandwidth(device.memory_bandwidth));
   }
-  fmt::print("\n{:<18} {:>12} {:>12} {:>12}  {}\n", "Copy", "Size", "Time", "Rate", "Note");
+  Print("\n{:<18} {:>12} {:>12} {:>12}  {}\n", "Copy", "Size", "Time", "Rate", "Note");
   PrintCopies(machine, measured.gpus->links, "");
   PrintCopies(machine, measured.gpus->links_busy, "both directions at the same time");
   PrintCopies(machine, measured.gpus->within, "within the device");
@@ -151,12 +152,12 @@ Machine FindMachine(const MachineOptions& options, std::string* reason) {
   return options.Load();
 }
 
-void PrintNotes(const DevicesOptions& options, const Machine& machine, const std::string& reason) {
+void ExplainMachine(const DevicesOptions& options, const Machine& machine, const std::string& reason) {
   if (!options.machine.file.empty()) return;
   if (!exec::HasPhysicalGpus(machine)) {
-    fmt::print("\nNo physical GPU: {}. Virtual GPUs are host threads with memory of their own.\n", reason);
+    Print("\nNo physical GPU: {}. Virtual GPUs are host threads with memory of their own.\n", reason);
   } else if (machine.Gpus().size() == 1) {
-    fmt::print(
+    Print(
         "\nOne GPU: without --machine, runs take two virtual GPUs; `--machine physical` takes this one, and\n"
         "samples/machines/one-gpu-as-two.json makes two of it.\n");
   }
@@ -169,12 +170,12 @@ void ShowDevices(const DevicesOptions& options) {
   if (options.measure) measured = Measure(&machine);
   if (!options.output.empty()) WriteFile(options.output, MachineToJson(machine));
   if (options.json) {
-    fmt::print("{}\n", MachineToJson(machine));
+    PrintJson(MachineToJson(machine));
     return;
   }
   PrintTable(machine);
   PrintStaged(machine);
-  PrintNotes(options, machine, reason);
+  ExplainMachine(options, machine, reason);
   if (options.measure) PrintMeasured(machine, measured);
 }
 

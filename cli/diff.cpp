@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/run_pair.h"
 #include "core/error.h"
@@ -69,7 +70,7 @@ Json SideJson(const OpDiff::Side& side) {
           {"devices", side.devices}};
 }
 
-void PrintJson(const RunPair& pair, const RunDiff& diff) {
+void PrintDiffJson(const RunPair& pair, const RunDiff& diff) {
   Json ops = Json::array();
   for (const OpDiff& op : diff.ops) {
     ops.push_back({{"name", op.name},
@@ -80,12 +81,12 @@ void PrintJson(const RunPair& pair, const RunDiff& diff) {
   }
   const Json a = RunJson(pair.a, diff.a, diff.steps_a, diff.parts_a);
   const Json b = RunJson(pair.b, diff.b, diff.steps_b, diff.parts_b);
-  const Json json = {{"a", a},
-                     {"b", b},
-                     {"difference", DifferenceJson(a["parts"], b["parts"])},
-                     {"ops", ops},
-                     {"verdict", DiffVerdict(diff)}};
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  const Json result = {{"a", a},
+                       {"b", b},
+                       {"difference", DifferenceJson(a["parts"], b["parts"])},
+                       {"ops", ops},
+                       {"verdict", DiffVerdict(diff)}};
+  PrintJson(result.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string Time(double ns) { return FormatNvprofTime(ns); }
@@ -96,7 +97,7 @@ std::string Signed(double ns) {
 
 void PrintParts(const RunDiff& diff) {
   const StepParts &a = diff.parts_a, &b = diff.parts_b;
-  fmt::print("\n{:<14}{:>12}{:>12}{:>12}\n", "Mean step", "A", "B", "B - A");
+  Print("\n{:<14}{:>12}{:>12}{:>12}\n", "Mean step", "A", "B", "B - A");
   const std::tuple<const char*, double, double> lines[] = {
       {"whole", a.step_ns, b.step_ns},
       {"  compute", a.compute_ns, b.compute_ns},
@@ -104,30 +105,29 @@ void PrintParts(const RunDiff& diff) {
       {"  waiting", a.waiting_ns, b.waiting_ns},
       {"  contention", a.contention_ns, b.contention_ns}};
   for (const auto& [name, of_a, of_b] : lines) {
-    fmt::print("{:<14}{:>12}{:>12}{:>12}\n", name, Time(of_a), Time(of_b), Signed(of_b - of_a));
+    Print("{:<14}{:>12}{:>12}{:>12}\n", name, Time(of_a), Time(of_b), Signed(of_b - of_a));
   }
-  fmt::print(
+  Print(
       "Each moment of a step is on its path once. Contention: what the same work took longer than in the "
       "other "
       "run, as far as competing work ran beside it.\n");
 }
 
 void PrintOps(const RunDiff& diff, int top) {
-  fmt::print("\n{:>11}  {:>10} {:>10}  {:>10} {:>10}  {:>7} {:>7}  {:<7} {:<17} {}\n", "Path B - A", "Path A",
-             "Path B", "Time A", "Time B", "Count A", "Count B", "Change", "Device",
-             diff.by_ranges ? "NVTX range" : "Op");
+  Print("\n{:>11}  {:>10} {:>10}  {:>10} {:>10}  {:>7} {:>7}  {:<7} {:<17} {}\n", "Path B - A", "Path A",
+        "Path B", "Time A", "Time B", "Count A", "Count B", "Change", "Device",
+        diff.by_ranges ? "NVTX range" : "Op");
   int shown = 0;
   for (const OpDiff& op : diff.ops) {
     if (top > 0 && shown++ >= top) {
-      fmt::print("{:>11}  {} more; --top 0 shows all\n", "", diff.ops.size() - static_cast<size_t>(top));
+      Print("{:>11}  {} more; --top 0 shows all\n", "", diff.ops.size() - static_cast<size_t>(top));
       break;
     }
     std::string devices = op.a.devices.empty() ? op.b.devices : op.a.devices;
     if (op.change == OpDiff::Change::kMoved) devices = op.a.devices + " -> " + op.b.devices;
-    fmt::print("{:>11}  {:>10} {:>10}  {:>10} {:>10}  {:>7.4g} {:>7.4g}  {:<7} {:<17} {}\n",
-               Signed(op.PathChange()), Time(op.a.path_ns + op.a.wait_ns), Time(op.b.path_ns + op.b.wait_ns),
-               Time(op.a.ns), Time(op.b.ns), op.a.count, op.b.count, ChangeName(op.change), devices,
-               OneLine(op.name));
+    Print("{:>11}  {:>10} {:>10}  {:>10} {:>10}  {:>7.4g} {:>7.4g}  {:<7} {:<17} {}\n",
+          Signed(op.PathChange()), Time(op.a.path_ns + op.a.wait_ns), Time(op.b.path_ns + op.b.wait_ns),
+          Time(op.a.ns), Time(op.b.ns), op.a.count, op.b.count, ChangeName(op.change), devices, op.name);
   }
 }
 
@@ -135,12 +135,12 @@ void ShowDiff(const DiffOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
   const RunProfile a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
   const RunDiff diff = DiffRuns(a, b, options.by == "nvtx");
-  if (options.as_json) return PrintJson(pair, diff);
-  fmt::print("A: {} ({} of {} steps)\n", Describe(pair.a, diff.a), a.steps, a.all_steps);
-  fmt::print("B: {} ({} of {} steps)\n", Describe(pair.b, diff.b), b.steps, b.all_steps);
+  if (options.as_json) return PrintDiffJson(pair, diff);
+  Print("A: {} ({} of {} steps)\n", Describe(pair.a, diff.a), a.steps, a.all_steps);
+  Print("B: {} ({} of {} steps)\n", Describe(pair.b, diff.b), b.steps, b.all_steps);
   PrintParts(diff);
   PrintOps(diff, options.top);
-  fmt::print("\n{}\n", DiffVerdict(diff));
+  Print("\n{}\n", DiffVerdict(diff));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/run_pair.h"
 #include "core/error.h"
 #include "traces/run_diff.h"
@@ -72,7 +73,7 @@ std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Sid
 std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
   std::vector<Reason> reasons;
   for (const OpDiff& op : diff.ops) {
-    const std::string what = (op.kind == WorkKind::kCopy ? "copy of " : "") + OneLine(op.name);
+    const std::string what = (op.kind == WorkKind::kCopy ? "copy of " : "") + op.name;
     const double path = op.b.path_ns - op.a.path_ns, wait = op.b.wait_ns - op.a.wait_ns;
     if (longer ? path > 0 : path < 0) {
       reasons.push_back(
@@ -97,16 +98,16 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
 }
 
 void PrintPath(std::string_view name, const std::string& run, const PathTotals& totals) {
-  fmt::print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {} of waiting\n", name, run,
-             FormatNvprofTime(totals.launch_ns), totals.launches, FormatNvprofTime(totals.copy_ns),
-             totals.copies, FormatNvprofTime(totals.wait_ns));
+  Print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {} of waiting\n", name, run,
+        FormatNvprofTime(totals.launch_ns), totals.launches, FormatNvprofTime(totals.copy_ns), totals.copies,
+        FormatNvprofTime(totals.wait_ns));
 }
 
 void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, int top) {
   if (reasons.empty()) return;
   double total = 0;
   for (const Reason& reason : reasons) total += reason.change_ns;
-  fmt::print("\n{}, {}{} in all:\n", title, total < 0 ? "-" : "+", FormatNvprofTime(total));
+  Print("\n{}, {}{} in all:\n", title, total < 0 ? "-" : "+", FormatNvprofTime(total));
   int shown = 0;
   double rest = 0;
   for (const Reason& reason : reasons) {
@@ -115,10 +116,10 @@ void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, in
       continue;
     }
     ++shown;
-    fmt::print("{:>12}  {}\n", ChangeText(reason.change_ns), reason.text);
+    Print("{:>12}  {}\n", ChangeText(reason.change_ns), reason.text);
   }
   if (rest != 0) {
-    fmt::print("{:>12}  {} more\n", ChangeText(rest), reasons.size() - static_cast<size_t>(shown));
+    Print("{:>12}  {} more\n", ChangeText(rest), reasons.size() - static_cast<size_t>(shown));
   }
 }
 
@@ -145,15 +146,15 @@ void ExplainRuns(const ExplainOptions& options) {
   const PathTotals b = TotalsOf(diff, &OpDiff::b, diff.end_wait_b_ns);
   const std::vector<Reason> longer = ReasonsOf(diff, true), shorter = ReasonsOf(diff, false);
   if (options.as_json) {
-    const Json json = {{"verdict", DiffVerdict(diff)},
-                       {"path_a", PathJson(a)},
-                       {"path_b", PathJson(b)},
-                       {"longer", ReasonsJson(longer)},
-                       {"shorter", ReasonsJson(shorter)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    const Json result = {{"verdict", DiffVerdict(diff)},
+                         {"path_a", PathJson(a)},
+                         {"path_b", PathJson(b)},
+                         {"longer", ReasonsJson(longer)},
+                         {"shorter", ReasonsJson(shorter)}};
+    PrintJson(result.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
-  fmt::print("{}\n\n", DiffVerdict(diff));
+  Print("{}\n\n", DiffVerdict(diff));
   PrintPath("A", Describe(pair.a, diff.a), a);
   PrintPath("B", Describe(pair.b, diff.b), b);
   PrintReasons("Longer on the path of B", longer, options.top);

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "traces/kineto_import.h"
 
 namespace lanescope::cli {
@@ -18,10 +19,10 @@ void ImportTrace(const ImportOptions& options) {
                               ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
                               : options.out;
   const ImportCounts counts = ImportKineto(options.files, out);
-  fmt::print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
-             counts.copies, counts.memsets, counts.api_calls, counts.ranges);
+  Print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
+        counts.copies, counts.memsets, counts.api_calls, counts.ranges);
   if (counts.skipped > 0) {
-    fmt::print(stderr, "{} events lack a time or a name and were left out\n", counts.skipped);
+    PrintNote("{} events lack a time or a name and were left out\n", counts.skipped);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/print.h"
 #include "cli/recorded_run.h"
 #include "cli/report.h"
 #include "core/error.h"
@@ -43,9 +44,8 @@ double SlowLinks(const PlacedGraph& placed, const std::string& reference_step, M
     link.latency_ns = static_cast<int64_t>(static_cast<double>(link.latency_ns) * factor);
   }
   for (BusSpec& bus : machine->buses) bus.bandwidth /= factor;
-  fmt::print(stderr,
-             "GPU arithmetic of a step takes {} here, {:.2f} times the reference: links are slowed by that\n",
-             FormatDuration(static_cast<int64_t>(here)), factor);
+  PrintNote("GPU arithmetic of a step takes {} here, {:.2f} times the reference: links are slowed by that\n",
+            FormatDuration(static_cast<int64_t>(here)), factor);
   return factor;
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/error.h"
 
 namespace lanescope::cli {
@@ -47,7 +48,7 @@ void OpenStandardStreams() {
 
 int Fail(std::string_view code, std::string_view message) {
   std::fflush(stdout);
-  fmt::print(stderr, "error: {}: {}\n", code, OneLine(message));
+  PrintNote("error: {}: {}\n", code, OneLine(message));
   return interrupted.load() ? kInterrupted : kFailed;
 }
 
@@ -61,7 +62,7 @@ int FailToPrint(int error) {
 int FailUsage(const CLI::App& app, std::string_view problem) {
   std::string command = app.get_name();
   for (const CLI::App* subcommand : app.get_subcommands()) command += " " + subcommand->get_name();
-  fmt::print(stderr, "error: InvalidArgument: {} (see {} --help)\n", OneLine(problem), command);
+  PrintNote("error: InvalidArgument: {} (see {} --help)\n", OneLine(problem), command);
   return kUsage;
 }
 

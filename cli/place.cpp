@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/workload.h"
 #include "core/file.h"
@@ -76,8 +77,8 @@ json CopiesJson(const Graph& graph, const Machine& machine, const std::vector<Tr
 
 void PrintTable(const Workload& workload, const Machine& machine, const PlacedGraph& placed,
                 const Schedule& schedule, const std::vector<Transfer>& transfers) {
-  fmt::print("{} placed by {} on {}\n\n{:<8} {:>7} {:>9} {:>12}\n", workload.name(), placed.strategy,
-             machine.name, "Device", "Nodes", "Launches", "Peak memory");
+  Print("{} placed by {} on {}\n\n{:<8} {:>7} {:>9} {:>12}\n", workload.name(), placed.strategy, machine.name,
+        "Device", "Nodes", "Launches", "Peak memory");
   for (int d = 0; d < machine.num_devices(); ++d) {
     int nodes = 0, launches = 0;
     for (const int device : placed.placement.device) nodes += device == d;
@@ -85,8 +86,8 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
       launches += command.kind == CommandKind::kLaunch &&
                   schedule.queues[static_cast<size_t>(command.queue)].device == d;
     }
-    fmt::print("{:<8} {:>7} {:>9} {:>12}\n", machine.device(d).local_name(), nodes, launches,
-               FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)]));
+    Print("{:<8} {:>7} {:>9} {:>12}\n", machine.device(d).local_name(), nodes, launches,
+          FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)]));
   }
   std::map<std::pair<int, int>, std::pair<int, int64_t>> traffic;
   for (const Transfer& transfer : transfers) {
@@ -95,21 +96,22 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
     ++count;
     bytes += transfer.bytes;
   }
-  fmt::print("\n{:<18} {:>7} {:>12}\n", "Transfers", "Count", "Bytes/step");
+  Print("\n{:<18} {:>7} {:>12}\n", "Transfers", "Count", "Bytes/step");
   for (const auto& [route, total] : traffic) {
-    fmt::print("{:<18} {:>7} {:>12}\n",
-               machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
-               total.first, FormatBytes(total.second));
+    Print("{:<18} {:>7} {:>12}\n",
+          machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
+          total.first, FormatBytes(total.second));
   }
-  if (traffic.empty()) fmt::print("none\n");
+  if (traffic.empty()) Print("none\n");
 }
 
 // Where the placer had no say (a file, a program), the order is still that in which it looked at the nodes.
 void PrintLog(const Graph& graph, const Machine& machine, const Placement& placement,
-              const std::vector<int>& order, std::FILE* out) {
+              const std::vector<int>& order, bool to_output) {
   for (const int id : order) {
     const DeviceSpec& device = machine.device(placement.device[static_cast<size_t>(id)]);
-    fmt::print(out, "{}\n", PlacementLogLine(graph.node(id), device));
+    const std::string line = Printable(PlacementLogLine(graph.node(id), device)) + "\n";
+    to_output ? PrintText(line) : PrintNotes(line);
   }
 }
 
@@ -138,14 +140,14 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   const PlacedGraph placed = Place(workload, options.strategy, machine, costs, place);
   const Graph& graph = workload.graph();
   const bool only_log = options.log && !options.as_json && !options.dump;
-  if (options.log) PrintLog(graph, machine, placed.placement, order, only_log ? stdout : stderr);
+  if (options.log) PrintLog(graph, machine, placed.placement, order, only_log);
   if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
   if (only_log) return;
   const CompileRequest request = workload.StepCompileRequest();
   const Schedule schedule = Compile(graph, workload.info(), request, placed.placement, machine);
   if (options.dump) {
-    fmt::print("{}", options.as_json ? ScheduleToJson(graph, machine, schedule)
-                                     : DumpSchedule(graph, machine, schedule));
+    PrintText(options.as_json ? PrintableJson(ScheduleToJson(graph, machine, schedule))
+                              : DumpSchedule(graph, machine, schedule));
     return;
   }
   const auto transfers = ListTransfers(graph, workload.info(), request, placed.placement, machine);
@@ -156,7 +158,7 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   }
   const json result = {
       {"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
-  fmt::print("{}\n", JsonText(result));
+  PrintJson(JsonText(result));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/error.h"
 #include "profiler/program_capture.h"
 
@@ -30,18 +31,18 @@ ProgramCaptureOptions Parse(const ProfileOptions& options) {
 }
 
 // On standard error: standard output is the program's.
-void Print(const ProgramCaptureResult& result, const std::string& trace) {
-  for (const std::string& note : result.notes) fmt::print(stderr, "lanescope: {}\n", OneLine(note));
+void PrintResult(const ProgramCaptureResult& result, const std::string& trace) {
+  for (const std::string& note : result.notes) PrintNote("lanescope: {}\n", OneLine(note));
   if (!result.nothing.empty()) {
-    fmt::print(stderr, "lanescope: no GPU activity was captured: {}\n", OneLine(result.nothing));
+    PrintNote("lanescope: no GPU activity was captured: {}\n", OneLine(result.nothing));
   }
-  fmt::print(stderr, "lanescope: {} records of {} processes are run {} of {}\n", result.rows,
-             result.processes, result.run, trace);
+  PrintNote("lanescope: {} records of {} processes are run {} of {}\n", result.rows, result.processes,
+            result.run, trace);
 }
 
 void ProfileProgram(const ProfileOptions& options) {
   const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, Interrupted());
-  Print(result, options.trace);
+  PrintResult(result, options.trace);
   SetExitStatus(result.status);
 }
 

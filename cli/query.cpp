@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/error.h"
 #include "traces/query_text.h"
 
@@ -16,18 +17,16 @@ struct QueryOptions {
   bool as_json = false;
 };
 
-void PrintPart(std::string_view text) { fmt::print("{}", text); }
-
 QueryEnd PrintAnswer(const QueryOptions& options) {
   const QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
   if (options.as_json) {
-    QueryJson json(PrintPart);
+    QueryJson json([](std::string_view part) { PrintText(PrintableJson(part)); });
     const QueryEnd end = RunQuery(options.trace, options.sql, limits, &json, &Interrupted());
     json.Finish(end);
-    PrintPart("\n");
+    PrintText("\n");
     return end;
   }
-  QueryTable table(PrintPart);
+  QueryTable table(PrintText);
   const QueryEnd end = RunQuery(options.trace, options.sql, limits, &table, &Interrupted());
   table.Finish();
   return end;
@@ -39,7 +38,7 @@ void PrintQuery(const QueryOptions& options) {
       return;
     case QueryEnd::kRowLimit:
       std::fflush(stdout);
-      fmt::print(stderr, "note: these are the first {} rows; --limit 0 prints all\n", options.limit);
+      PrintNote("note: these are the first {} rows; --limit 0 prints all\n", options.limit);
       return;
     case QueryEnd::kTimeout:
       Throw(Code::kDeadlineExceeded,

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/cost.h"
 #include "core/error.h"
 #include "core/run_info.h"
@@ -161,7 +162,7 @@ void RecordedRun::Finish(const std::string& error) {
   if (recorder_ != nullptr) recorder_->Flush();
   JudgeOversubscription();
   if (const std::string problem = session_->graph_problem(); !problem.empty()) {
-    fmt::print(stderr, "note: steps of {} ran without CUDA graphs: {}\n", placed_.workload->name(), problem);
+    PrintNote("note: steps of {} ran without CUDA graphs: {}\n", placed_.workload->name(), problem);
   }
   if (writer_ != nullptr) {
     session_->Record(nullptr, nullptr, 0);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/print.h"
 #include "core/error.h"
 #include "sims/device_speed.h"
 
@@ -61,30 +62,29 @@ std::string TimeText(double ns) {
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const Prediction& prediction, std::string_view origin) {
-  fmt::print("{} placed by {} on {}: {} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
-             TimeText(static_cast<double>(prediction.step_ns)),
-             TimeText(static_cast<double>(prediction.low_ns)),
-             TimeText(static_cast<double>(prediction.high_ns)), origin);
+  Print("{} placed by {} on {}: {} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
+        TimeText(static_cast<double>(prediction.step_ns)), TimeText(static_cast<double>(prediction.low_ns)),
+        TimeText(static_cast<double>(prediction.high_ns)), origin);
   if (prediction.uncalibrated_share > 0 && origin != "uncalibrated") {
-    fmt::print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share);
+    Print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share);
   }
-  fmt::print("\n{:<8} {:>7} {:>12}\n", "Device", "Busy", "Peak memory");
+  Print("\n{:<8} {:>7} {:>12}\n", "Device", "Busy", "Peak memory");
   for (int d = 0; d < machine.num_devices(); ++d) {
-    fmt::print("{:<8} {:>6.1f}% {:>12}\n", machine.device(d).local_name(),
-               100 * prediction.busy[static_cast<size_t>(d)],
-               FormatBytes(prediction.peak_bytes[static_cast<size_t>(d)]));
+    Print("{:<8} {:>6.1f}% {:>12}\n", machine.device(d).local_name(),
+          100 * prediction.busy[static_cast<size_t>(d)],
+          FormatBytes(prediction.peak_bytes[static_cast<size_t>(d)]));
   }
-  fmt::print("\n{:<18} {:>6} {:>12} {:>10}\n", "Copies in a step", "Count", "Bytes", "Time");
+  Print("\n{:<18} {:>6} {:>12} {:>10}\n", "Copies in a step", "Count", "Bytes", "Time");
   for (int c = 0; c < kNumCopyClasses; ++c) {
     const CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
     if (traffic.count == 0) continue;
-    fmt::print("{:<18} {:>6} {:>12} {:>10}\n", CopyClassName(static_cast<CopyClass>(c)), traffic.count,
-               FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns)));
+    Print("{:<18} {:>6} {:>12} {:>10}\n", CopyClassName(static_cast<CopyClass>(c)), traffic.count,
+          FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns)));
   }
   const CriticalPath& path = prediction.critical_path;
-  fmt::print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
-             TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),
-             TimeText(static_cast<double>(path.overhead_ns)), schedule.commands.size());
+  Print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
+        TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),
+        TimeText(static_cast<double>(path.overhead_ns)), schedule.commands.size());
 }
 
 std::vector<int> LinksBetweenGpus(const Machine& machine) {

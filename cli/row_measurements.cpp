@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
 
@@ -17,8 +18,8 @@ void Guard(ComparisonRow* row, const std::function<void()>& function) {
     function();
   } catch (const Error& error) {
     if (error.code() == Code::kCancelled) throw;
-    row->failed = Failure{std::string(CodeName(error.code())), OneLine(error.message())};
-    fmt::print(stderr, "{}: {}\n", row->label(), OneLine(error.what()));
+    row->failed = Failure{std::string(CodeName(error.code())), error.message()};
+    PrintNote("{}: {}\n", row->label(), OneLine(error.what()));
   }
 }
 
@@ -37,8 +38,7 @@ void RowMeasurements::Start(TraceWriter* writer, double copy_cores, int warmup_s
 
 void RowMeasurements::RunRounds(int rounds, int steps) {
   for (int round = 0; round < rounds; ++round) {
-    fmt::print(stderr, "round {} of {}: {} steps of each of {} rows\n", round + 1, rounds, steps,
-               runs_.size());
+    PrintNote("round {} of {}: {} steps of each of {} rows\n", round + 1, rounds, steps, runs_.size());
     for (size_t i = 0; i < runs_.size(); ++i) {
       Row& row = runs_[i];
       if (row.run == nullptr) continue;

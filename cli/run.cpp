@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/recorded_run.h"
 #include "cli/report.h"
@@ -77,10 +78,9 @@ void SaveFetches(const std::string& folder, const std::vector<std::string>& name
 
 void PrintResult(const RecordedRun& run, const Spread& spread, const std::string& trace) {
   const Workload& workload = *run.placed().workload;
-  fmt::print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
-             run.placed().strategy, spread.count, FormatNvprofTime(spread.median),
-             FormatNvprofTime(spread.p25), FormatNvprofTime(spread.p75),
-             run.oversubscribed() ? ", oversubscribed" : "");
+  Print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
+        run.placed().strategy, spread.count, FormatNvprofTime(spread.median), FormatNvprofTime(spread.p25),
+        FormatNvprofTime(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
     std::string values;
@@ -88,10 +88,10 @@ void PrintResult(const RecordedRun& run, const Spread& spread, const std::string
       values += k == 0 ? "" : " ";
       values += JsonText(ElementJson(tensor, k));
     }
-    fmt::print("  {} {}{} = {}{}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
-               tensor.shape().ToString(), values, tensor.NumElements() > 8 ? " ..." : "");
+    Print("  {} {}{} = {}{}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
+          tensor.shape().ToString(), values, tensor.NumElements() > 8 ? " ..." : "");
   }
-  if (!trace.empty()) fmt::print("recorded as run {} of {}\n", run.run_id(), trace);
+  if (!trace.empty()) Print("recorded as run {} of {}\n", run.run_id(), trace);
 }
 
 json ResultJson(const RecordedRun& run, const Spread& spread, const std::string& trace) {
@@ -161,7 +161,7 @@ void Connect(const Machine& machine, TraceWriter* writer, RunCapture* capture, R
       });
   if (!has_gpu) return;
   if (!capture->problem().empty()) {
-    fmt::print(stderr, "lanescope: GPU activity is not captured: {}\n", OneLine(capture->problem()));
+    PrintNote("lanescope: GPU activity is not captured: {}\n", OneLine(capture->problem()));
   }
   if (!capture->active()) return;
   capture->SendTo(writer->Capture(run->run_id()));
@@ -204,7 +204,7 @@ void RunGraph(const RunOptions& options) {
   const auto spread = SpreadOf(run.step_ns());
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
-    fmt::print("{}\n", JsonText(ResultJson(run, *spread, options.trace)));
+    PrintJson(JsonText(ResultJson(run, *spread, options.trace)));
   } else {
     PrintResult(run, *spread, options.trace);
   }

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/comparison.h"
 #include "cli/prediction.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "cli/workload.h"
 #include "core/error.h"
@@ -75,11 +76,9 @@ void RunBatch(const Workload& workload, const Machine& machine, const Model& mod
       const CompiledStep step = CompileStep(placed, machine);
       const Prediction prediction =
           Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
-      fmt::print("{}\n", JsonText(ResultJson(machine, step.schedule, prediction, NowNs() - start)));
+      PrintJson(JsonText(ResultJson(machine, step.schedule, prediction, NowNs() - start)));
     } catch (const Error& error) {
-      fmt::print(
-          "{}\n",
-          JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", OneLine(error.message())}}}}));
+      PrintJson(JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}));
     }
     std::fflush(stdout);  // whoever sends the next line may first want this answer
   }
@@ -139,14 +138,14 @@ void SimulateGraph(const SimulateOptions& options) {
   if (options.as_json) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);
     if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
-    fmt::print("{}\n", JsonText(result));
+    PrintJson(JsonText(result));
   } else {
     PrintPrediction(workload.name(), step.placed->strategy, machine, step.schedule, prediction, model.origin);
     if (sweep.has_value()) PrintSweep(*sweep);
   }
   if (options.plot.empty()) return;
   WritePlot(options.plot, *sweep, fmt::format("Step time of {} by link bandwidth", workload.name()));
-  if (!options.as_json) fmt::print("plot: {}\n", options.plot);
+  if (!options.as_json) Print("plot: {}\n", options.plot);
 }
 
 void Check(const SimulateOptions& options) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "core/error.h"
 #include "traces/trace_reader.h"
 
@@ -28,18 +29,18 @@ void PrintSummary(const SummaryArguments& options) {
   what.ranges = options.by == "nvtx";
   what.operations = options.format == "nsys";
   if (options.as_json) {
-    fmt::print("{}\n", SummaryJson(Summarize(reader, runs.back().id, what)));
+    PrintJson(SummaryJson(Summarize(reader, runs.back().id, what)));
     return;
   }
   for (const TraceRunInfo& run : runs) {
     const Summary summary = Summarize(reader, run.id, what);
-    fmt::print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
-               run.strategy.empty() ? "" : " " + run.strategy,
-               run.simulated  ? ", simulated"
-               : run.emulated ? ", measured on emulated devices"
-                              : ", measured",
-               run.complete ? "" : ", incomplete");
-    fmt::print("{}\n", SummaryText(summary, what.operations));
+    Print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
+          run.strategy.empty() ? "" : " " + run.strategy,
+          run.simulated  ? ", simulated"
+          : run.emulated ? ", measured on emulated devices"
+                         : ", measured",
+          run.complete ? "" : ", incomplete");
+    PrintText(SummaryText(summary, what.operations) + "\n");
   }
 }
 

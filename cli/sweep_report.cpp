@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/comparison.h"
+#include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -40,10 +41,9 @@ void PrintSweepTable(const Sweep& sweep) {
   for (const SweepCurve& curve : sweep.curves)
     widths.push_back(2 + std::max(curve.name.size(), BoundText(curve).size()));
   const auto print_row = [&](const std::string& label, const auto& text_of) {
-    fmt::print("{:<{}}", label, kLabel);
-    for (size_t c = 0; c < sweep.curves.size(); ++c)
-      fmt::print("{:>{}}", text_of(sweep.curves[c]), widths[c]);
-    fmt::print("\n");
+    Print("{:<{}}", label, kLabel);
+    for (size_t c = 0; c < sweep.curves.size(); ++c) Print("{:>{}}", text_of(sweep.curves[c]), widths[c]);
+    Print("\n");
   };
   const auto time = [](int64_t ns) { return TimeText(static_cast<double>(ns)); };
   print_row("Bandwidth", [](const SweepCurve& curve) { return curve.name; });
@@ -59,12 +59,12 @@ void PrintSweepTable(const Sweep& sweep) {
 }  // namespace
 
 void PrintSweep(const Sweep& sweep) {
-  fmt::print("\nStep time by bandwidth of the links between GPUs, simulated\n");
+  Print("\nStep time by bandwidth of the links between GPUs, simulated\n");
   PrintSweepTable(sweep);
-  fmt::print("\n");
+  Print("\n");
   for (const SweepCrossing& crossing : sweep.crossings) {
-    fmt::print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
-               sweep.curves[static_cast<size_t>(crossing.below)].name, FormatBandwidth(crossing.bandwidth));
+    Print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
+          sweep.curves[static_cast<size_t>(crossing.below)].name, FormatBandwidth(crossing.bandwidth));
   }
   const SweepCurve& first = sweep.curves.front();
   for (size_t c = 1; c < sweep.curves.size(); ++c) {
@@ -72,15 +72,15 @@ void PrintSweep(const Sweep& sweep) {
     const std::string limit = TimeText(static_cast<double>(curve.asymptote_ns));
     switch (StandingOf(sweep, static_cast<int>(c), 0)) {
       case SweepStanding::kWins:
-        fmt::print("{} beats {} at every bandwidth of the range\n", curve.name, first.name);
+        Print("{} beats {} at every bandwidth of the range\n", curve.name, first.name);
         break;
       case SweepStanding::kWinsBeyond:
-        fmt::print("{} beats {} at no bandwidth of the range, only with still faster links: at best {}\n",
-                   curve.name, first.name, limit);
+        Print("{} beats {} at no bandwidth of the range, only with still faster links: at best {}\n",
+              curve.name, first.name, limit);
         break;
       case SweepStanding::kNeverWins:
-        fmt::print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n", curve.name,
-                   first.name, limit, curve.bound_by);
+        Print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n", curve.name,
+              first.name, limit, curve.bound_by);
         break;
       case SweepStanding::kCrosses:
       case SweepStanding::kEqual:

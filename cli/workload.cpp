@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/external_strategy.h"
+#include "cli/print.h"
 #include "core/error.h"
 #include "core/graph_io.h"
 #include "core/step_request.h"
@@ -82,7 +83,7 @@ Machine MachineOptions::LoadPhysical() const {
   if (!memory_limit.empty()) memory.limit_bytes = ParseBytes(memory_limit);
   std::vector<std::string> notes;
   Machine machine = exec::DetectGpus(module, memory, &notes);
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", OneLine(note));
+  for (const std::string& note : notes) PrintNote("note: {}\n", OneLine(note));
   if (machine.Gpus().empty())
     Throw(Code::kFailedPrecondition, "no physical GPU can be used: all are left out");
   return machine;
@@ -156,7 +157,7 @@ Workload::Workload(const std::string& path, const StepOptions& options, Unconfig
   if (spec_.fetches.empty() && spec_.targets.empty()) {
     if (unconfigured == Unconfigured::kWholeGraph) {
       for (const std::string& note : ConfigureWholeGraph(graph_, &spec_))
-        fmt::print(stderr, "note: {}; a run configuration or --feed says it better\n", note);
+        PrintNote("note: {}; a run configuration or --feed says it better\n", note);
     } else {
       Throw(Code::kInvalidArgument,
             "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",

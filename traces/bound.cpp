@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/machine.h"
-#include "traces/printable.h"
+#include "core/printable.h"
 #include "traces/table_scan.h"
 
 namespace lanescope {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "traces/printable.h"
+#include "core/printable.h"
 
 namespace lanescope {
 namespace {

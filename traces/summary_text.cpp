@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
-#include "traces/printable.h"
+#include "core/printable.h"
 #include "traces/summary.h"
 
 namespace lanescope {
@@ -157,7 +157,7 @@ std::string NotesText(const Summary& summary) {
   if (summary.invalid_rows > 0) {
     out += fmt::format("{} activities have no usable times and were left out\n", summary.invalid_rows);
   }
-  for (const std::string& note : summary.notes) out += note + "\n";
+  for (const std::string& note : summary.notes) out += Printable(note) + "\n";
   return out;
 }
 

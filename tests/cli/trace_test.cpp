@@ -127,6 +127,12 @@ TEST_F(TraceTest, ACalibratedModelPredictsWithIt) {
               "InvalidArgument", "bad.json");
 }
 
+TEST_F(TraceTest, WithoutAFileACostModelIsPrinted) {
+  const std::string costs = folder_.File("cost.json");
+  ASSERT_EQ(Lanescope({"calibrate", trace_, "--no-microbenchmarks", "-o", costs}).status, 0);
+  EXPECT_EQ(LanescopeJson({"calibrate", trace_, "--no-microbenchmarks"}), json::parse(ReadText(costs)));
+}
+
 TEST_F(TraceTest, WarmUpThatLeavesNoStepIsRefused) {
   const std::string costs = folder_.File("none.json");
   ExpectError(Lanescope({"calibrate", trace_, "--warmup", "1000", "--no-microbenchmarks", "-o", costs}), 1,

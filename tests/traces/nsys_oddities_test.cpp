@@ -157,7 +157,7 @@ TEST(NsysOdditiesTest, NamesWithControlCharacters) {
     out.Kernel({{"start", "0"}, {"end", "1"}, {"demangledName", name}, {"shortName", name}});
   }
   const std::string text = SummaryText(Summarize(file.path(), 1));
-  EXPECT_NE(text.find("k  [31mred\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("k\\n\\x1b[31mred\n"), std::string::npos) << text;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
