@@ -13,14 +13,16 @@
 #include <cstring>
 #include <thread>
 
+#include "cli/interrupt.h"
 #include "core/error.h"
+#include "core/interrupt_reason.h"
 
 namespace lanescope::cli {
 namespace {
 
 constexpr size_t kMaxOutput = size_t{1} << 30;
 constexpr size_t kKeptErrors = size_t{1} << 16;
-constexpr int kLookMs = 50;  // between two looks at the clock and the cancel flag
+constexpr int kLookMs = 50;  // between two looks at the clock and for signals
 
 class Descriptor {
  public:
@@ -71,7 +73,7 @@ class Child {
     posix_spawnattr_init(&attributes);
     sigset_t defaults;
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
+    for (const int ignored_here : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, ignored_here);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -108,12 +110,13 @@ class Child {
 
 class Limits {
  public:
-  Limits(int64_t timeout_ms, const std::atomic<bool>& cancelled)
+  explicit Limits(int64_t timeout_ms)
       : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms)),
-        timeout_ms_(timeout_ms),
-        cancelled_(cancelled) {}
+        timeout_ms_(timeout_ms) {}
   void Check(const std::string& program) const {
-    if (cancelled_.load()) Throw(Code::kCancelled, "interrupted while '{}' ran", program);
+    if (Interrupted().load()) {
+      Throw(Code::kCancelled, "{} while '{}' ran", InterruptReason(InterruptSignal().load()), program);
+    }
     if (std::chrono::steady_clock::now() > end_) {
       Throw(Code::kDeadlineExceeded, "'{}' did not end within {:g} seconds", program,
             static_cast<double>(timeout_ms_) / 1000);
@@ -123,7 +126,6 @@ class Limits {
  private:
   std::chrono::steady_clock::time_point end_;
   int64_t timeout_ms_;
-  const std::atomic<bool>& cancelled_;
 };
 
 // Appends what is there to read; closes at the end.
@@ -143,9 +145,9 @@ void WriteSome(Descriptor* to, const std::string& text, size_t* written) {
 
 }  // namespace
 
-ChildResult RunChild(const std::vector<std::string>& words, const std::string& input, int64_t timeout_ms,
-                     const std::atomic<bool>& cancelled) {
-  const Limits limits(timeout_ms, cancelled);
+ChildResult RunChild(const std::vector<std::string>& words, const std::string& input, int64_t timeout_ms) {
+  const EndsInOrder in_order;
+  const Limits limits(timeout_ms);
   Pipe in, out, err;
   Child child(words, in, out, err);
   in.read.Close();

@@ -1,7 +1,6 @@
 // A program run to its end with a text on its standard input.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,10 +14,9 @@ struct ChildResult {
 };
 
 // Runs `words[0]` (searched in PATH, no shell) with the other words as arguments. It may leave its input
-// unread. When the time is over or `cancelled` becomes true, the program and its children are killed. Throws
-// NotFound when it cannot be started, DeadlineExceeded, Cancelled, ResourceExhausted when its output passes 1
-// GiB.
-ChildResult RunChild(const std::vector<std::string>& words, const std::string& input, int64_t timeout_ms,
-                     const std::atomic<bool>& cancelled);
+// unread. When the time is over or a signal ends this program, the program and its children are killed.
+// Throws NotFound when it cannot be started, DeadlineExceeded, Cancelled, ResourceExhausted when its output
+// passes 1 GiB.
+ChildResult RunChild(const std::vector<std::string>& words, const std::string& input, int64_t timeout_ms);
 
 }  // namespace lanescope::cli

@@ -1,8 +1,8 @@
-// What the subcommands of the program share: the list of them, and what Ctrl-C does.
+// The subcommands of the program.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <atomic>
+#include <string>
 
 namespace lanescope::cli {
 
@@ -23,9 +23,5 @@ void AddProfile(CLI::App* app);
 
 // The exit status when nothing goes wrong here; of a program that was run. 0 where nobody says.
 void SetExitStatus(int status);
-// True after Ctrl-C. Commands that take time look at it and end with Cancelled, keeping what they have.
-const std::atomic<bool>& Interrupted();
-// Called on Ctrl-C, from the signal handler: must be async-signal-safe. Null: nothing.
-void OnInterrupt(void (*handler)());
 
 }  // namespace lanescope::cli

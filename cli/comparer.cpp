@@ -4,11 +4,12 @@
 
 #include <filesystem>
 
-#include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/link_slowdown.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/interrupt_reason.h"
 #include "sims/replay.h"
 
 namespace lanescope::cli {
@@ -49,9 +50,13 @@ Comparison Comparer::Run() {
   PredictRepeats();
   writer_->Close();
   if (!options_.no_run) ReadBack();
+  // Only computing and printing is left.
+  temporary_.reset();
+  in_order_.reset();
+  ThrowIfInterrupted();
   SweepLinks();
   comparison_.verdict = Verdict(comparison_);
-  if (temporary_.has_value()) comparison_.trace.clear();
+  comparison_.trace = options_.trace;
   return std::move(comparison_);
 }
 
@@ -90,6 +95,7 @@ void Comparer::PlaceRows() {
 }
 
 void Comparer::OpenTrace() {
+  in_order_.emplace();
   comparison_.trace = options_.trace;
   if (options_.trace.empty()) {
     temporary_.emplace();
@@ -100,15 +106,16 @@ void Comparer::OpenTrace() {
 
 void Comparer::Measure() {
   PrintNote("measuring links, hand-offs and interference\n");
-  machine_ = MeasureMachine(comparison_.machine);
   try {
+    machine_ = MeasureMachine(comparison_.machine);
     measurements_.Start(writer_.get(), machine_.host.copy_cores, options_.warmup);
     measurements_.RunRounds(options_.rounds, options_.steps);
   } catch (...) {
-    measurements_.Finish("Cancelled: interrupted");
+    const std::string reason = InterruptReason(InterruptSignal().load());
+    measurements_.Finish("Cancelled: " + reason);
     writer_->Close();
     if (!Interrupted().load()) throw;
-    Throw(Code::kCancelled, "interrupted{}",
+    Throw(Code::kCancelled, "{}{}", reason,
           options_.trace.empty() ? "" : "; the trace holds what was measured");
   }
   measurements_.Finish("");
@@ -147,7 +154,7 @@ void Comparer::Predict() {
   for (size_t i = 0; i < comparison_.rows.size(); ++i) {
     ComparisonRow& row = comparison_.rows[i];
     if (!row.step.has_value()) continue;
-    if (Interrupted().load()) Throw(Code::kCancelled, "interrupted");
+    ThrowIfInterrupted();
     const Workload& workload = *row.placed.workload;
     PredictedRow predicted;
     predicted.steps = options_.steps;
@@ -166,6 +173,7 @@ void Comparer::Predict() {
 void Comparer::PredictRepeats() {
   if (options_.no_run) return;
   for (const StepRange range : RepeatRanges(options_.rounds, options_.steps, options_.repeats)) {
+    ThrowIfInterrupted();
     std::unique_ptr<CalibratedCost> own;
     if (in_sample_row_ == 0) own = std::make_unique<CalibratedCost>(CostsOf(range));
     PredictionSettings settings = own != nullptr ? SettingsOf(*own) : settings_;

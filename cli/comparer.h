@@ -7,6 +7,7 @@
 
 #include "cli/compare_options.h"
 #include "cli/comparison.h"
+#include "cli/interrupt.h"
 #include "cli/prediction.h"
 #include "cli/row_measurements.h"
 #include "cli/temporary_folder.h"
@@ -20,7 +21,7 @@ namespace lanescope::cli {
 class Comparer {
  public:
   explicit Comparer(const CompareOptions& options);
-  // Once. The result refers to this object's graphs. Throws Cancelled after Ctrl-C.
+  // Once. The result refers to this object's graphs. Throws Cancelled after a signal.
   Comparison Run();
 
  private:
@@ -40,6 +41,8 @@ class Comparer {
 
   const CompareOptions& options_;
   Comparison comparison_;
+  // While there is a trace to finish or to remove.
+  std::optional<EndsInOrder> in_order_;
   // Of the trace, where nobody wants to keep it; outlives the writer.
   std::optional<TemporaryFolder> temporary_;
   std::vector<std::unique_ptr<Workload>> workloads_;

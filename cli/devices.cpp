@@ -80,17 +80,17 @@ void PrintTable(const Machine& machine) {
 Measured Measure(Machine* machine) {
   Measured measured;
   if (exec::HasPhysicalGpus(*machine)) {
-    measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7, &Interrupted());
+    measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7);
     return measured;
   }
-  measured.host = exec::MeasureHost(*machine, 1500, &Interrupted());
+  measured.host = exec::MeasureHost(*machine, 1500);
   for (DeviceSpec& device : machine->devices) {
     if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
     device.peak_flops[DataType::kFloat] = measured.host->flops_per_second * device.workers;
     device.memory_bandwidth = measured.host->bytes_per_second;
   }
   for (LinkSpec& link : machine->links) link.table.clear();
-  for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20, 7, &Interrupted())) {
+  for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20, 7)) {
     for (LinkSpec& link : machine->links) {
       if (link.a == time.src && link.b == time.dst) link.table.emplace_back(time.bytes, time.ns);
     }

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/child_process.h"
-#include "cli/command.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "core/kernel_table.h"
@@ -117,7 +116,7 @@ std::string ExternalStrategyInput(const Workload& workload, const Machine& machi
 Placement PlaceByProgram(std::string_view program, const Workload& workload, const Machine& machine,
                          const CostModel& costs, const Placement& base, int64_t timeout_ms) {
   const ChildResult result =
-      RunChild(Words(program), ExternalStrategyInput(workload, machine, costs), timeout_ms, Interrupted());
+      RunChild(Words(program), ExternalStrategyInput(workload, machine, costs), timeout_ms);
   if (result.status != 0) {
     const std::string reason = LastLine(result.errors);
     Throw(Code::kFailedPrecondition, "'{}' ended with status {}: {}", program, result.status,

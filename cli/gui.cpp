@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
 
 namespace lanescope::cli {
@@ -49,6 +50,7 @@ void AddGui(CLI::App* app) {
       ->check(CLI::Range(0.5, 4.0));
   command->callback([options] {
     if (!options->size.empty()) ParseSize(options->size, &options->gui);
+    const EndsInOrder in_order;
     options->gui.interrupted = &Interrupted();
     gui::RunGui(options->gui);
   });

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "traces/kineto_import.h"
 
@@ -18,7 +19,8 @@ void ImportTrace(const ImportOptions& options) {
   const std::string out = options.out.empty()
                               ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
                               : options.out;
-  const ImportCounts counts = ImportKineto(options.files, out);
+  const EndsInOrder in_order;
+  const ImportCounts counts = ImportKineto(options.files, out, &Interrupted());
   Print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
         counts.copies, counts.memsets, counts.api_calls, counts.ranges);
   if (counts.skipped > 0) {

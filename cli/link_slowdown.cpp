@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "cli/recorded_run.h"
 #include "cli/report.h"
@@ -18,7 +19,7 @@ double MeasureArithmetic(const PlacedGraph& placed, const Machine& machine) {
   options.keep_events = true;
   RecordedRun probe(placed, machine, nullptr, options);
   probe.WarmUp(kWarmupSteps);
-  if (!probe.RunSteps(kSteps)) Throw(Code::kCancelled, "interrupted");
+  if (!probe.RunSteps(kSteps)) ThrowIfInterrupted();
   probe.Finish();
   double busy = 0;
   for (const Event& event : probe.events()) {

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,32 +9,22 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/error.h"
 
 namespace lanescope::cli {
 namespace {
 
-std::atomic<bool> interrupted{false};
-std::atomic<void (*)()> interrupt_handler{nullptr};
-
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
-constexpr int kInterrupted = 130;
+constexpr int kSignalled = 128;
 int exit_status = 0;
 
-void HandleSignal(int) {
-  interrupted.store(true, std::memory_order_relaxed);
-  if (void (*handler)() = interrupt_handler.load()) handler();
-}
-
-void CatchSignals() {
-  struct sigaction action = {};
-  action.sa_handler = HandleSignal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE,
-         SIG_IGN);  // a reader that goes away must not end a program that still has a trace to finish
+// A command that a signal ended ends with the signal's status, whatever else it has to say.
+int StatusOr(int status) {
+  const int number = InterruptSignal().load();
+  return number != 0 ? kSignalled + number : status;
 }
 
 // A file opened while a standard stream is closed would take its number, and what is printed would land in
@@ -49,7 +38,7 @@ void OpenStandardStreams() {
 int Fail(std::string_view code, std::string_view message) {
   std::fflush(stdout);
   PrintNote("error: {}: {}\n", code, OneLine(message));
-  return interrupted.load() ? kInterrupted : kFailed;
+  return StatusOr(kFailed);
 }
 
 // What standard output did not take: a reader that has seen enough is no failure.
@@ -69,7 +58,7 @@ int FailUsage(const CLI::App& app, std::string_view problem) {
 int Finish() {
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return FailToPrint(errno);
-  return interrupted.load() ? kInterrupted : exit_status;
+  return StatusOr(exit_status);
 }
 
 int Main(int argc, char** argv) {
@@ -117,9 +106,7 @@ int Main(int argc, char** argv) {
 
 }  // namespace
 
-const std::atomic<bool>& Interrupted() { return interrupted; }
 void SetExitStatus(int status) { exit_status = status; }
-void OnInterrupt(void (*handler)()) { interrupt_handler.store(handler); }
 
 }  // namespace lanescope::cli
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/command.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
 #include "core/run_info.h"
 #include "core/signature.h"
@@ -13,6 +13,24 @@
 #include "traces/recorded_schedule.h"
 
 namespace lanescope::cli {
+
+namespace {
+
+// Throws Cancelled after a signal instead of handing on.
+class UntilInterrupted : public EventSink {
+ public:
+  explicit UntilInterrupted(EventSink* to) : to_(to) {}
+  void Consume(std::span<const Event> events) override {
+    ThrowIfInterrupted();
+    to_->Consume(events);
+  }
+  void CountDropped(int64_t records) override { to_->CountDropped(records); }
+
+ private:
+  EventSink* to_;
+};
+
+}  // namespace
 
 MachineMeasurement MeasureMachine(const Machine& machine) {
   constexpr int64_t kLargestCopy = 8 << 20;
@@ -150,7 +168,13 @@ int WritePrediction(TraceWriter* writer, const CompiledStep& step, const Machine
   info.info = &workload.info();
   const int run = writer->BeginRun(info);
   writer->AddSchedule(run, step.schedule);
-  PublishSteps(step.schedule, prediction.simulation, steps, 0, writer->Sink(run));
+  UntilInterrupted sink(writer->Sink(run));
+  try {
+    PublishSteps(step.schedule, prediction.simulation, steps, 0, &sink);
+  } catch (const Error& error) {
+    writer->EndRun(run, {false, error.what()});
+    throw;
+  }
   writer->EndRun(run, {});
   return run;
 }

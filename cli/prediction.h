@@ -26,7 +26,7 @@ struct MachineMeasurement {
   std::vector<exec::FetchTime> fetches;
   exec::HandoffRun handoffs;
 };
-// Some seconds; ends with Cancelled soon after Ctrl-C.
+// Some seconds; ends with Cancelled soon after a signal.
 MachineMeasurement MeasureMachine(const Machine& machine);
 
 // Recorded steps [first, end).

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/error.h"
 #include "profiler/program_capture.h"
@@ -41,7 +42,8 @@ void PrintResult(const ProgramCaptureResult& result, const std::string& trace) {
 }
 
 void ProfileProgram(const ProfileOptions& options) {
-  const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, Interrupted());
+  const EndsInOrder in_order;
+  const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, InterruptSignal());
   PrintResult(result, options.trace);
   SetExitStatus(result.status);
 }
@@ -64,7 +66,7 @@ void AddProfile(CLI::App* app) {
   command->add_option("program", options->words, "The program and its arguments, after --")->required();
   command->positionals_at_end();
   command->footer(
-      "Exit status: the program's; 128 and the signal that ended it; 130 after Ctrl-C. The program is found "
+      "Exit status: the program's; 128 and the signal that ended it or lanescope. The program is found "
       "in PATH.");
   command->callback([options] { ProfileProgram(*options); });
 }

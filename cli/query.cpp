@@ -21,13 +21,13 @@ QueryEnd PrintAnswer(const QueryOptions& options) {
   const QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
   if (options.as_json) {
     QueryJson json([](std::string_view part) { PrintText(PrintableJson(part)); });
-    const QueryEnd end = RunQuery(options.trace, options.sql, limits, &json, &Interrupted());
+    const QueryEnd end = RunQuery(options.trace, options.sql, limits, &json);
     json.Finish(end);
     PrintText("\n");
     return end;
   }
   QueryTable table(PrintText);
-  const QueryEnd end = RunQuery(options.trace, options.sql, limits, &table, &Interrupted());
+  const QueryEnd end = RunQuery(options.trace, options.sql, limits, &table);
   table.Finish();
   return end;
 }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <thread>
 
-#include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/cost.h"
 #include "core/error.h"
@@ -15,12 +15,20 @@
 namespace lanescope::cli {
 namespace {
 
-// The session that runs now, for Ctrl-C. Set only around a run.
+// The session that runs now, for signals. Set only around a run.
 std::atomic<exec::Session*> running{nullptr};
 
 void CancelRunning() {
   if (exec::Session* session = running.load()) session->Cancel();
 }
+
+class Running {
+ public:
+  explicit Running(exec::Session* session) { running.store(session); }
+  ~Running() { running.store(nullptr); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+};
 
 // The share of a run's core time that may be asked for beyond the cores before it counts as oversubscribed:
 // work that is put off by this much moves a step by no more than its noise.
@@ -41,7 +49,12 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, Trac
   if (workload.seed().has_value()) session.seed = *workload.seed();
   session.cuda = workload.cuda();
   session_ = std::make_unique<exec::Session>(workload.graph(), placed_.placement, machine, session);
-  if (!workload.spec().init.empty()) session_->Run(workload.InitRequest());
+  OnInterrupt(CancelRunning);
+  if (!workload.spec().init.empty()) {
+    const Running now(session_.get());
+    session_->Run(workload.InitRequest());
+  }
+  ThrowIfInterrupted();
   request_ = workload.StepRequest(0);
   step_ = &session_->Prepare(request_);
   if (writer_ != nullptr) {
@@ -58,10 +71,9 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, Trac
     session_->Record(nullptr, nullptr, 0);
   }
   if (writer_ != nullptr || options_.keep_events) recorder_.reset(new Recorder(this));
-  OnInterrupt(CancelRunning);
 }
 
-RecordedRun::~RecordedRun() { running.store(nullptr); }
+RecordedRun::~RecordedRun() = default;
 
 void RecordedRun::Consume(std::span<const Event> events) {
   if (options_.keep_events) {
@@ -78,9 +90,10 @@ void RecordedRun::CountDropped(int64_t records) {
 
 std::vector<Tensor> RecordedRun::RunOne() {
   const auto feeds = MakeFeeds(placed_.workload->spec(), next_step_++);
-  running.store(session_.get());
-  auto result = session_->Run(*step_, feeds, {options_.timeout_ns});
-  running.store(nullptr);
+  auto result = [&] {
+    const Running now(session_.get());
+    return session_->Run(*step_, feeds, {options_.timeout_ns});
+  }();
   step_ns_.push_back(result.times.end_ns - result.times.start_ns);
   return std::move(result.fetches);
 }

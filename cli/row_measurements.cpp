@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
@@ -45,7 +45,7 @@ void RowMeasurements::RunRounds(int rounds, int steps) {
       Guard(&rows_[i], [&] {
         row.run->WarmUp(1);
         const auto before = static_cast<int>(row.run->step_ns().size());
-        if (!row.run->RunSteps(steps)) Throw(Code::kCancelled, "interrupted");
+        if (!row.run->RunSteps(steps)) ThrowIfInterrupted();
         row.round_medians.push_back(MedianStep(i, {before, before + steps}));
       });
     }

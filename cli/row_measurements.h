@@ -22,7 +22,7 @@ class RowMeasurements {
 
   // Prepares and warms up every row that has not failed.
   void Start(TraceWriter* writer, double copy_cores, int warmup_steps);
-  // Throws Cancelled after Ctrl-C.
+  // Throws Cancelled after a signal.
   void RunRounds(int rounds, int steps);
   // Ends all runs in the trace, with the row's failure or this error.
   void Finish(const std::string& error);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/recorded_run.h"
@@ -13,6 +14,7 @@
 #include "cli/run_capture.h"
 #include "cli/workload.h"
 #include "core/error.h"
+#include "core/interrupt_reason.h"
 #include "traces/statistics.h"
 #include "traces/summary.h"
 
@@ -138,9 +140,10 @@ void RunSteps(const RunOptions& options, TraceWriter* writer, RunCapture* captur
       throw;
     }
   }
-  finish(done ? "" : "Cancelled: interrupted");
+  const std::string reason = InterruptReason(InterruptSignal().load());
+  finish(done ? "" : "Cancelled: " + reason);
   if (done) return;
-  Throw(Code::kCancelled, "interrupted after {} of {} steps{}", run->step_ns().size(), options.steps,
+  Throw(Code::kCancelled, "{} after {} of {} steps{}", reason, run->step_ns().size(), options.steps,
         writer != nullptr ? fmt::format("; they are run {} of {}", run->run_id(), options.trace) : "");
 }
 
@@ -182,6 +185,7 @@ void RunGraph(const RunOptions& options) {
   const RooflineCost costs;
   PlacedGraph placed = Place(workload, options.strategy, machine, costs, options.place);
   if (!options.save_fetches.empty()) MakeFolder(options.save_fetches);
+  const EndsInOrder in_order;
   std::unique_ptr<TraceWriter> writer;
   if (!options.trace.empty()) writer = std::make_unique<TraceWriter>(options.trace);
   RecordedRunOptions run_options;

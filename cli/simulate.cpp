@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/comparison.h"
+#include "cli/interrupt.h"
 #include "cli/prediction.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -67,7 +68,7 @@ json ResultJson(const Machine& machine, const Schedule& schedule, const Predicti
 void RunBatch(const Workload& workload, const Machine& machine, const Model& model) {
   const PlacedGraph base = Place(workload, "annotated", machine, *model.costs);
   std::string line;
-  while (!Interrupted().load() && std::getline(std::cin, line)) {
+  while (std::getline(std::cin, line)) {
     if (line.empty()) continue;
     const int64_t start = NowNs();
     try {
@@ -82,7 +83,6 @@ void RunBatch(const Workload& workload, const Machine& machine, const Model& mod
     }
     std::fflush(stdout);  // whoever sends the next line may first want this answer
   }
-  if (Interrupted().load()) Throw(Code::kCancelled, "interrupted");
 }
 
 // What --strategy names, placed and compiled. The steps refer to the placed graphs.
@@ -129,6 +129,7 @@ void SimulateGraph(const SimulateOptions& options) {
       Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
   const int64_t wall_ns = NowNs() - start;
   if (!options.trace.empty()) {
+    const EndsInOrder in_order;
     TraceWriter writer(options.trace, NewTrace::kWhenClosed);
     WritePrediction(&writer, step, machine, prediction, options.steps, model.table, model.origin, false);
     writer.Close();

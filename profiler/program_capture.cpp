@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/interrupt_reason.h"
 #include "profiler/capture_channel.h"
 #include "profiler/capture_server.h"
 #include "profiler/clock_alignment.h"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr char kLibraryName[] = "liblanescope_inject.so";
 constexpr char kInjectionVariable[] = "LANESCOPE_INJECTION";
-// After Ctrl-C: the terminal has told the program already; then it is told again, asked, and killed.
+// After a signal: the terminal may have told the program already; then it is told, asked, and killed.
 constexpr int64_t kTellAfterNs = 500'000'000, kAskAfterNs = 10'000'000'000, kKillAfterNs = 15'000'000'000;
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 
@@ -70,7 +71,7 @@ class Program {
     posix_spawnattr_init(&attributes);
     sigset_t defaults;
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
+    for (const int ignored_here : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, ignored_here);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     const int error =
@@ -101,33 +102,35 @@ class Program {
   pid_t process_ = -1;
 };
 
-// Ends a program after Ctrl-C, ever less politely.
+// Ends a program after a signal, ever less politely.
 class Ending {
  public:
-  explicit Ending(Program* program) : program_(program) {}
+  Ending(Program* program, const std::atomic<int>& ended_by) : program_(program), ended_by_(ended_by) {}
   void Step() {
+    if (ended_by_.load() == 0) return;
     const int64_t now = MonotonicNs();
     if (since_ns_ == 0) since_ns_ = now;
-    constexpr std::pair<int64_t, int> kSteps[] = {
-        {kTellAfterNs, SIGINT}, {kAskAfterNs, SIGTERM}, {kKillAfterNs, SIGKILL}};
-    if (done_ < std::size(kSteps) && now - since_ns_ > kSteps[done_].first) {
-      program_->Signal(kSteps[done_++].second);
+    const std::pair<int64_t, int> steps[] = {
+        {kTellAfterNs, ended_by_.load()}, {kAskAfterNs, SIGTERM}, {kKillAfterNs, SIGKILL}};
+    if (done_ < std::size(steps) && now - since_ns_ > steps[done_].first) {
+      program_->Signal(steps[done_++].second);
     }
   }
 
  private:
   Program* program_;
+  const std::atomic<int>& ended_by_;
   int64_t since_ns_ = 0;
   size_t done_ = 0;
 };
 
-int WaitFor(Program* program, const std::atomic<bool>& cancelled) {
-  Ending ending(program);
+int WaitFor(Program* program, const std::atomic<int>& ended_by) {
+  Ending ending(program, ended_by);
   int how = 0;
   // Short at first: many programs take milliseconds.
   auto pause = std::chrono::microseconds(200);
   while (!program->HasEnded(&how)) {
-    if (cancelled.load()) ending.Step();
+    ending.Step();
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(20000));
   }
@@ -143,11 +146,11 @@ std::string WhyNothing(const CaptureReport& report, bool injected) {
   return "the program ran nothing on a GPU while it was recorded";
 }
 
-RunOutcome Judge(int how, bool cancelled, const CaptureReport& report) {
+RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
   RunOutcome outcome;
   outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0;
-  if (cancelled) {
-    outcome.error = "Cancelled: interrupted";
+  if (ended_by != 0) {
+    outcome.error = "Cancelled: " + InterruptReason(ended_by);
   } else if (WIFSIGNALED(how)) {
     outcome.error = fmt::format("Aborted: signal {} ended the program", WTERMSIG(how));
   } else if (report.unfinished_with_device > 0) {
@@ -205,7 +208,7 @@ std::string InjectionLibrary() {
 }
 
 ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const std::string& trace,
-                                    const std::atomic<bool>& cancelled) {
+                                    const std::atomic<int>& ended_by) {
   LANESCOPE_CHECK(!options.words.empty());
   const std::string library = InjectionLibrary();
   TraceWriter writer(trace);
@@ -218,7 +221,7 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   int how = 0;
   try {
     Program program(options.words, MakeEnvironment(options, server.socket_path(), library));
-    how = WaitFor(&program, cancelled);
+    how = WaitFor(&program, ended_by);
   } catch (const Error& error) {
     server.Finish();
     writer.EndRun(result.run, {false, error.what(), false});
@@ -227,14 +230,15 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   }
   const CaptureReport report = server.Finish();
   result.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
-  result.interrupted = cancelled.load();
+  const int signal = ended_by.load();
+  result.interrupted = signal != 0;
   result.processes = report.processes;
   result.rows = report.rows;
   result.device_rows = report.device_rows;
   if (report.device_rows == 0) result.nothing = WhyNothing(report, !library.empty());
   AddNotes(report, &result);
   sink->Consume(NotesOf(result, report));
-  writer.EndRun(result.run, Judge(how, result.interrupted, report));
+  writer.EndRun(result.run, Judge(how, signal, report));
   writer.Close();
   return result;
 }

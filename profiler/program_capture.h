@@ -33,10 +33,10 @@ std::string InjectionLibrary();
 
 // Runs the program with the standard streams of this one, and appends what it and its children do on GPUs,
 // and their NVTX ranges, to the trace as a new run. A machine without GPUs or CUDA only runs the program.
-// When `cancelled` becomes true the program gets SIGINT, then SIGTERM, then SIGKILL; the trace is kept. The
-// run is marked incomplete when the program was ended by a signal, or a captured process went without its
-// last records. Throws NotFound when the program cannot be started.
+// When `ended_by` becomes the number of a signal the program gets it too, then SIGTERM, then SIGKILL; the
+// trace is kept and says so. The run is marked incomplete when the program was ended by a signal, or a
+// captured process went without its last records. Throws NotFound when the program cannot be started.
 ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const std::string& trace,
-                                    const std::atomic<bool>& cancelled);
+                                    const std::atomic<int>& ended_by);
 
 }  // namespace lanescope

@@ -49,7 +49,8 @@ std::optional<KinetoEvent::Kind> KindOf(const std::string& category) {
 
 class Reader {
  public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
+  Reader(std::string path, const std::atomic<bool>* cancelled)
+      : path_(std::move(path)), cancelled_(cancelled) {}
 
   KinetoTrace Read() {
     RefuseEndlessFile(path_);
@@ -87,6 +88,7 @@ class Reader {
   }
 
   void AddEvent(const Json& event) {
+    CheckImportGoesOn(cancelled_);
     if (!event.is_object() || event.value("ph", Json()) != "X") return;
     const auto category = event.find("cat");
     if (category == event.end() || !category->is_string()) return;
@@ -137,6 +139,7 @@ class Reader {
   }
 
   std::string path_;
+  const std::atomic<bool>* cancelled_;
   KinetoTrace trace_;
   std::unordered_map<std::string, int> numbers_;
   bool in_events_ = false, has_events_ = false;
@@ -170,6 +173,14 @@ CopyEnds ParseCopyName(std::string_view name) {
   return ends;
 }
 
-KinetoTrace ReadKineto(const std::string& path) { return Reader(path).Read(); }
+KinetoTrace ReadKineto(const std::string& path, const std::atomic<bool>* cancelled) {
+  return Reader(path, cancelled).Read();
+}
+
+void CheckImportGoesOn(const std::atomic<bool>* cancelled) {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    Throw(Code::kCancelled, "the import was interrupted");
+  }
+}
 
 }  // namespace lanescope

@@ -1,6 +1,7 @@
 // Events of a Chrome trace of Kineto, one at a time. Private to traces/.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,9 +32,11 @@ struct KinetoTrace {
   int64_t skipped = 0;
 };
 
-// Throws NotFound, InvalidArgument (no Chrome trace), DataLoss (damaged). Reads events one by one, so that
-// the text of a large file is not held as a tree.
-KinetoTrace ReadKineto(const std::string& path);
+// Throws NotFound, InvalidArgument (no Chrome trace), DataLoss (damaged), Cancelled. Reads events one by one,
+// so that the text of a large file is not held as a tree.
+KinetoTrace ReadKineto(const std::string& path, const std::atomic<bool>* cancelled = nullptr);
+// Throws Cancelled once `*cancelled` is true; null: never.
+void CheckImportGoesOn(const std::atomic<bool>* cancelled);
 
 struct CopyEnds {
   int kind = 0;                        // ENUM_CUDA_MEMCPY_OPER

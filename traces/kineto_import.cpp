@@ -35,7 +35,8 @@ class ExportWriter {
         ranges_(database, "NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "textId", "eventId"}),
         gpus_(database, "TARGET_INFO_GPU", {"vmId", "id", "name", "totalMemory", "smCount"}) {}
 
-  void Add(const KinetoTrace& trace, int file, int64_t time_zero, ImportCounts* counts) {
+  void Add(const KinetoTrace& trace, int file, int64_t time_zero, const std::atomic<bool>* cancelled,
+           ImportCounts* counts) {
     // What runs on a device does not name its process: the call that launched it does.
     std::map<int64_t, int64_t> process_of;
     int64_t some_pid = 0;
@@ -47,6 +48,7 @@ class ExportWriter {
     std::vector<int64_t> ids;
     for (const std::string& name : trace.names) ids.push_back(strings_.Intern(name));
     for (const KinetoEvent& event : trace.events) {
+      CheckImportGoesOn(cancelled);
       const auto launched = process_of.find(event.correlation);
       const int64_t pid = launched == process_of.end() ? some_pid : launched->second;
       AddEvent(event, trace, ids[static_cast<size_t>(event.name)], file, pid, time_zero, counts);
@@ -115,7 +117,7 @@ void CreateTables(Database& database) {
 }
 
 ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::string& path,
-                         const std::string& name) {
+                         const std::string& name, const std::atomic<bool>* cancelled) {
   int64_t time_zero = INT64_MAX;
   for (const KinetoTrace& trace : traces) {
     for (const KinetoEvent& event : trace.events) time_zero = std::min(time_zero, event.start_ns);
@@ -127,7 +129,7 @@ ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::stri
   {
     ExportWriter writer(database);
     int file = 0;
-    for (const KinetoTrace& trace : traces) writer.Add(trace, ++file, time_zero, &counts);
+    for (const KinetoTrace& trace : traces) writer.Add(trace, ++file, time_zero, cancelled, &counts);
     writer.Flush();
   }
   Statement meta(database, "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', ?)");
@@ -139,11 +141,12 @@ ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::stri
 
 }  // namespace
 
-ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out) {
+ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out,
+                          const std::atomic<bool>* cancelled) {
   OutputFile file(out, Existing::kRefuse);
   std::vector<KinetoTrace> traces;
-  for (const std::string& each : files) traces.push_back(ReadKineto(each));
-  const ImportCounts counts = WriteExport(traces, file.temporary_path(), out);
+  for (const std::string& each : files) traces.push_back(ReadKineto(each, cancelled));
+  const ImportCounts counts = WriteExport(traces, file.temporary_path(), out, cancelled);
   file.Commit();
   return counts;
 }

@@ -1,6 +1,7 @@
 // Traces of PyTorch's profiler (Kineto, Chrome trace format) as SQLite.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ struct ImportCounts {
 // and annotations as NVTX ranges. Several files (the ranks of one job, one clock) go into one export, in
 // which file n is the nth virtual machine; their devices keep their numbers. Time zero is the first event.
 // Throws AlreadyExists when `out` is there, InvalidArgument for what is no such trace, DataLoss for damaged
-// JSON, and leaves no file behind.
-ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out);
+// JSON, Cancelled soon after `*cancelled` became true (null: never), and leaves no file behind.
+ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out,
+                          const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace lanescope

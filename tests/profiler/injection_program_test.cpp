@@ -30,7 +30,7 @@ class InjectionProgramTest : public testing::Test {
   ProgramCaptureResult Run(const std::vector<std::string>& words) {
     ProgramCaptureOptions options = options_;
     options.words.insert(options.words.end(), words.begin(), words.end());
-    return CaptureProgram(options, file_.path(), cancelled_);
+    return CaptureProgram(options, file_.path(), ended_by_);
   }
   std::vector<std::string> Texts(const std::string& sql) {
     Database database(file_.path(), OpenMode::kReadOnly);
@@ -57,7 +57,7 @@ class InjectionProgramTest : public testing::Test {
 
   ScratchFile file_;
   ProgramCaptureOptions options_;
-  std::atomic<bool> cancelled_{false};
+  std::atomic<int> ended_by_{0};
 };
 
 TEST_F(InjectionProgramTest, AProgramWithoutCudaRunsUnharmedAndTheReasonIsSaid) {
@@ -189,7 +189,7 @@ TEST_F(InjectionProgramTest, NothingIsRecordedBeforeTheDelayOrAfterTheDuration) 
 TEST_F(InjectionProgramTest, InterruptedProgramsAreEndedAndKept) {
   std::thread interrupt([&] {
     EXPECT_TRUE(WaitForRanges(2));
-    cancelled_ = true;
+    ended_by_ = SIGINT;
   });
   const ProgramCaptureResult result = Run({"ranges", "wait"});
   interrupt.join();

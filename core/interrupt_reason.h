@@ -1,0 +1,11 @@
+// How it is said that a signal ended something.
+#pragma once
+
+#include <string>
+
+namespace lanescope {
+
+// "interrupted" for SIGINT, "interrupted by SIGTERM" for that.
+std::string InterruptReason(int signal);
+
+}  // namespace lanescope
