@@ -14,6 +14,17 @@
 namespace lanescope::cli {
 namespace {
 
+// What is missing in the table makes the command fail, after everything else is printed.
+void RequireAllRows(const Comparison& comparison) {
+  const auto has_failed = [](const ComparisonRow& row) { return row.failed.has_value(); };
+  const auto& rows = comparison.rows;
+  const auto first = std::find_if(rows.begin(), rows.end(), has_failed);
+  if (first == rows.end()) return;
+  const auto failed = std::count_if(rows.begin(), rows.end(), has_failed);
+  Throw(Code::kFailedPrecondition, "{} of {} rows could not be compared; {} says: {}", failed, rows.size(),
+        first->label(), first->failed->message);
+}
+
 void CompareRows(const CompareOptions& options) {
   Comparer comparer(options);
   const Comparison comparison = comparer.Run();
@@ -28,11 +39,7 @@ void CompareRows(const CompareOptions& options) {
     WritePlot(options.plot, *comparison.sweep, "Step time by link bandwidth");
     if (!options.as_json) Print("plot: {}\n", options.plot);
   }
-  const bool all_failed = std::all_of(comparison.rows.begin(), comparison.rows.end(),
-                                      [](const ComparisonRow& row) { return row.failed.has_value(); });
-  if (all_failed)
-    Throw(Code::kFailedPrecondition, "no row could be compared; the first one says: {}",
-          comparison.rows.front().failed->message);
+  RequireAllRows(comparison);
 }
 
 }  // namespace

@@ -128,12 +128,23 @@ TEST(Compare, AGraphMayNameItsStrategies) {
 }
 
 TEST(Compare, ARowThatFailsSaysWhy) {
-  const json result =
-      LanescopeJson({"compare", Sample("polynomial") + ":single,no-such", "--no-run", "--json"});
+  const Outcome outcome =
+      Lanescope({"compare", Sample("polynomial") + ":single,no-such", "--no-run", "--json"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("error: FailedPrecondition: 1 of 2 rows could not be compared; "
+                                        "polynomial no-such says: "));
+  const json result = json::parse(outcome.output);
   EXPECT_EQ(result["rows"][0]["failed"], nullptr);
   EXPECT_EQ(result["rows"][1]["failed"]["code"], "NotFound");
   EXPECT_EQ(result["rows"][1]["measured"], nullptr);
   EXPECT_EQ(result["rows"][1]["predicted"], nullptr);
+}
+
+TEST(Compare, ATableWithAFailedRowIsPrintedAndStatus1) {
+  const Outcome outcome = Lanescope({"compare", Sample("polynomial") + ":single,no-such", "--no-run"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("polynomial single"));
+  EXPECT_THAT(outcome.output, HasSubstr("NotFound"));
 }
 
 TEST(Compare, CtrlCEndsTheMicrobenchmarks) {
