@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/command.h"
+#include "cli/fetch_files.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -62,22 +63,6 @@ json TensorJson(const std::string& name, const Tensor& tensor) {
   return {{"name", name}, {"dtype", NumpyName(tensor.dtype())}, {"shape", shape}, {"values", values}};
 }
 
-std::string FileNameOf(const std::string& tensor) {
-  std::string name = tensor;
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) { return !(isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'); },
-      '_');
-  return name;
-}
-
-void SaveFetches(const std::string& folder, const std::vector<std::string>& names, int64_t step,
-                 const std::vector<Tensor>& fetches) {
-  for (size_t i = 0; i < fetches.size(); ++i) {
-    WriteNpy(fetches[i], fmt::format("{}/step{:06}_{}.npy", folder, step, FileNameOf(names[i])));
-  }
-}
-
 void PrintResult(const RecordedRun& run, const Spread& spread, const std::string& trace) {
   const Workload& workload = *run.placed().workload;
   Print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
@@ -113,12 +98,6 @@ json ResultJson(const RecordedRun& run, const Spread& spread, const std::string&
   result["oversubscribed"] = run.oversubscribed();
   result["fetches"] = fetches;
   return result;
-}
-
-void MakeFolder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) Throw(Code::kNotFound, "cannot make the folder '{}': {}", path, error.message());
 }
 
 // Steps until all are done, or something ends them: then the trace says what, and so does the exception.
@@ -184,7 +163,9 @@ void RunGraph(const RunOptions& options) {
   const Workload workload(options.graph, options.step);
   const RooflineCost costs;
   PlacedGraph placed = Place(workload, options.strategy, machine, costs, options.place);
-  if (!options.save_fetches.empty()) MakeFolder(options.save_fetches);
+  std::optional<FetchFiles> files;
+  if (!options.save_fetches.empty())
+    files.emplace(options.save_fetches, workload.spec().fetches, options.warmup + options.steps - 1);
   const EndsInOrder in_order;
   std::unique_ptr<TraceWriter> writer;
   if (!options.trace.empty()) writer = std::make_unique<TraceWriter>(options.trace);
@@ -198,8 +179,7 @@ void RunGraph(const RunOptions& options) {
   {
     Progress progress("step", options.steps);
     run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
-      if (!options.save_fetches.empty())
-        SaveFetches(options.save_fetches, workload.spec().fetches, number, fetches);
+      if (files.has_value()) files->Save(number, fetches);
       progress.Update(static_cast<int64_t>(run.step_ns().size()));
     };
     RunSteps(options, writer.get(), &capture, &run);

@@ -106,6 +106,42 @@ TEST(Run, SavesFetchesOfEveryStep) {
   EXPECT_EQ(last.data<float>()[0], Values(result)[0].get<float>());
 }
 
+// Constants of the given names, all fetched.
+std::string Constants(const Folder& folder, const std::vector<std::string>& names) {
+  std::string graph, fetches;
+  for (const std::string& name : names) {
+    graph += fmt::format(R"(node {{ name: "{}" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+        attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{ }} float_val: 1 }} }} }} }}
+)",
+                         name);
+    fetches += fmt::format("{}\"{}:0\"", fetches.empty() ? "" : ", ", name);
+  }
+  folder.Write("c.run.json", "{\"fetches\": [" + fetches + "]}");
+  return folder.Write("c.pbtxt", graph);
+}
+
+TEST(Run, FetchesThatWouldShareAFileAreRefusedBeforeTheRun) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  ExpectError(Lanescope({"run", Constants(folder, {"a/b", "a_b"}), "--save-fetches", folder.File("out"),
+                         "--trace", trace}),
+              1, "InvalidArgument", "'a/b:0' and 'a_b:0'");
+  EXPECT_FALSE(std::filesystem::exists(trace));
+  EXPECT_EQ(
+      Lanescope({"run", Constants(folder, {"a/b", "a_c"}), "--save-fetches", folder.File("out")}).status, 0);
+}
+
+TEST(Run, NamesThatNoFileTakesAreRefusedBeforeTheRun) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  const std::string graph = Constants(folder, {std::string(300, 'n')});
+  ExpectError(Lanescope({"run", graph, "--save-fetches", folder.File("out"), "--trace", trace}), 1,
+              "InvalidArgument", "--save-fetches");
+  EXPECT_FALSE(std::filesystem::exists(trace));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.File("out")));
+  EXPECT_EQ(Lanescope({"run", graph}).status, 0);
+}
+
 TEST(Run, TheSeedIsOfWhatHasNone) {
   const Folder folder;
   const std::string graph = UnseededGraph(folder);
