@@ -73,6 +73,7 @@ void AddCalibrate(CLI::App* app) {
   command->add_option("-o,--output", options->output, "Cost file to write; default: standard output");
   command->add_flag("--no-microbenchmarks", options->no_interference,
                     "Leave out links and interference of this machine");
+  AddExample(command, "lanescope calibrate t.db -o cost.json");
   command->callback([options] { CalibrateCosts(*options); });
 }
 

@@ -21,6 +21,9 @@ void AddExplain(CLI::App* app);
 void AddImport(CLI::App* app);
 void AddProfile(CLI::App* app);
 
+// The end of the command's help, after what it ends with so far. `example` works at the root of the sources.
+void AddExample(CLI::App* command, const std::string& example);
+
 // The exit status when nothing goes wrong here; of a program that was run. 0 where nobody says.
 void SetExitStatus(int status);
 

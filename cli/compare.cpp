@@ -87,7 +87,11 @@ void AddCompare(CLI::App* app) {
   options->step.Add(command);
   options->step.AddGpu(command);
   options->place.Add(command);
+  command->add_flag(
+      "--log-device-placement", options->log,
+      "Print the GPUs and every row's nodes, as TensorFlow does (with --json on standard error)");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddExample(command, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
   command->callback([options] { CompareRows(*options); });
 }
 

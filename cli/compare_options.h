@@ -16,7 +16,7 @@ struct CompareOptions {
   StepOptions step;
   PlaceOptions place;
   int steps = 10, rounds = 6, repeats = 3, warmup = 3;
-  bool no_run = false, as_json = false;
+  bool no_run = false, log = false, as_json = false;
 };
 
 }  // namespace lanescope::cli

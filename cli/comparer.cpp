@@ -6,6 +6,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/link_slowdown.h"
+#include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
@@ -85,10 +86,17 @@ void Comparer::MatchReference() {
 }
 
 void Comparer::PlaceRows() {
+  const auto log = [&](const std::string& lines) { options_.as_json ? PrintNotes(lines) : PrintText(lines); };
+  if (options_.log) log(DeviceMapping(comparison_.machine));
   for (ComparisonRow& row : comparison_.rows) {
     Guard(&row, [&] {
-      row.placed =
-          cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_, options_.place);
+      std::vector<int> order;
+      PlaceOptions place = options_.place;
+      if (options_.log) place.order = &order;
+      row.placed = cli::Place(*row.placed.workload, row.strategy, comparison_.machine, blind_, place);
+      if (options_.log) {
+        log(Printable(row.label()) + "\n" + PlacementLog(row.placed, comparison_.machine, order));
+      }
       row.step = CompileStep(row.placed, comparison_.machine);
     });
   }

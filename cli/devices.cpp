@@ -189,6 +189,7 @@ void AddDevices(CLI::App* app) {
   command->add_flag("--measure", options->measure, "Measure rates, links and interference");
   command->add_flag("--json", options->json, "Print a machine file");
   command->add_option("-o,--output", options->output, "Write a machine file");
+  AddExample(command, "lanescope devices --machine samples/machines/k80x2.json");
   command->callback([options] { ShowDevices(*options); });
 }
 

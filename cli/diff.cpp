@@ -161,6 +161,7 @@ void AddDiff(CLI::App* app) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON, with all rows");
+  AddExample(command, "lanescope diff t.db 1 2 --top 10");
   command->callback([options] { ShowDiff(*options); });
 }
 

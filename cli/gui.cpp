@@ -48,6 +48,7 @@ void AddGui(CLI::App* app) {
   command
       ->add_option("--scale", options->gui.scale, "Pixels per nominal pixel (default: as the desktop says)")
       ->check(CLI::Range(0.5, 4.0));
+  AddExample(command, "lanescope gui t.db --view runs=1+2,tab=diff --screenshot diff.png");
   command->callback([options] {
     if (!options->size.empty()) ParseSize(options->size, &options->gui);
     const EndsInOrder in_order;

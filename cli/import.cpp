@@ -38,6 +38,7 @@ void AddImport(CLI::App* app) {
       ->required()
       ->expected(1, 1000);
   command->add_option("-o,--output", options->out, "Trace to write; default: the first file's name, .sqlite");
+  AddExample(command, "lanescope import rank0.json rank1.json -o job.sqlite");
   command->callback([options] { ImportTrace(*options); });
 }
 

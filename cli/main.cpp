@@ -67,6 +67,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", LANESCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  AddExample(&app, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
   AddDevices(&app);
   AddPlace(&app);
   AddRun(&app);
@@ -105,6 +106,11 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
+
+void AddExample(CLI::App* command, const std::string& example) {
+  const std::string before = command->get_footer();
+  command->footer(fmt::format("{}{}Example\n  {}", before, before.empty() ? "" : "\n", example));
+}
 
 void SetExitStatus(int status) { exit_status = status; }
 

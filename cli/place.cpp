@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/workload.h"
@@ -105,16 +106,6 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
   if (traffic.empty()) Print("none\n");
 }
 
-// Where the placer had no say (a file, a program), the order is still that in which it looked at the nodes.
-void PrintLog(const Graph& graph, const Machine& machine, const Placement& placement,
-              const std::vector<int>& order, bool to_output) {
-  for (const int id : order) {
-    const DeviceSpec& device = machine.device(placement.device[static_cast<size_t>(id)]);
-    const std::string line = Printable(PlacementLogLine(graph.node(id), device)) + "\n";
-    to_output ? PrintText(line) : PrintNotes(line);
-  }
-}
-
 void Save(const Graph& graph, const Machine& machine, const Placement& placement, const std::string& path) {
   if (path.ends_with(".json")) return WriteFile(path, PlacementToJson(placement, graph, machine));
   Graph placed = graph;
@@ -140,7 +131,10 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   const PlacedGraph placed = Place(workload, options.strategy, machine, costs, place);
   const Graph& graph = workload.graph();
   const bool only_log = options.log && !options.as_json && !options.dump;
-  if (options.log) PrintLog(graph, machine, placed.placement, order, only_log);
+  if (options.log) {
+    const std::string lines = PlacementLog(placed, machine, order);
+    only_log ? PrintText(lines) : PrintNotes(lines);
+  }
   if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
   if (only_log) return;
   const CompileRequest request = workload.StepCompileRequest();
@@ -178,6 +172,7 @@ void AddPlace(CLI::App* app) {
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddExample(command, "lanescope place samples/graphs/deepconn_dual.pbtxt --strategy single");
   command->callback([options] { PlaceAndReport(*options); });
 }
 

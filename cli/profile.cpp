@@ -68,6 +68,7 @@ void AddProfile(CLI::App* app) {
   command->footer(
       "Exit status: the program's; 128 and the signal that ended it or lanescope. The program is found "
       "in PATH.");
+  AddExample(command, "lanescope profile -o t.db --mode kernels -- ./program --its-own-option");
   command->callback([options] { ProfileProgram(*options); });
 }
 

@@ -61,6 +61,7 @@ void AddQuery(CLI::App* app) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
   command->add_flag("--json", options->as_json, "Print {\"columns\": [..], \"rows\": [[..]]}");
+  AddExample(command, "lanescope query t.db \"SELECT runId, graph, strategy FROM LANESCOPE_RUN\"");
   command->callback([options] { PrintQuery(*options); });
 }
 

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/fetch_files.h"
 #include "cli/interrupt.h"
+#include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/recorded_run.h"
@@ -36,7 +37,7 @@ struct RunOptions {
   int steps = 10, warmup = 2;
   int64_t timeout_ms = 0;
   std::string profile = "off";
-  bool as_json = false;
+  bool log = false, as_json = false;
 };
 
 json ElementJson(const Tensor& tensor, int64_t i) {
@@ -162,7 +163,14 @@ void RunGraph(const RunOptions& options) {
   const Machine machine = options.machine.Load();
   const Workload workload(options.graph, options.step);
   const RooflineCost costs;
-  PlacedGraph placed = Place(workload, options.strategy, machine, costs, options.place);
+  std::vector<int> order;
+  PlaceOptions place = options.place;
+  if (options.log) place.order = &order;
+  PlacedGraph placed = Place(workload, options.strategy, machine, costs, place);
+  if (options.log) {
+    const std::string lines = DeviceMapping(machine) + PlacementLog(placed, machine, order);
+    options.as_json ? PrintNotes(lines) : PrintText(lines);
+  }
   std::optional<FetchFiles> files;
   if (!options.save_fetches.empty())
     files.emplace(options.save_fetches, workload.spec().fetches, options.warmup + options.steps - 1);
@@ -230,7 +238,11 @@ void AddRun(CLI::App* app) {
   options->step.Add(command);
   options->step.AddGpu(command);
   options->place.Add(command);
+  command->add_flag(
+      "--log-device-placement", options->log,
+      "Print the GPUs and one line per node, as TensorFlow does (with --json on standard error)");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddExample(command, "lanescope run samples/graphs/polynomial.pbtxt --steps 20 --trace t.db");
   command->callback([options] { RunGraph(*options); });
 }
 

@@ -190,6 +190,7 @@ void AddSimulate(CLI::App* app) {
                                   "Read placements as JSON lines from stdin, print one JSON line for each");
   batch->excludes("--sweep")->excludes("--trace");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddExample(command, "lanescope simulate samples/graphs/deepconn_dual.pbtxt --set link.latency=9us");
   command->callback([options] {
     Check(*options);
     SimulateGraph(*options);

@@ -61,6 +61,7 @@ void AddSummary(CLI::App* app) {
       ->check(CLI::IsMember({"nvprof", "nsys"}))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
+  AddExample(command, "lanescope summary t.db --run 1");
   command->callback([options] { PrintSummary(*options); });
 }
 

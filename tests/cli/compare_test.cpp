@@ -147,6 +147,27 @@ TEST(Compare, ATableWithAFailedRowIsPrintedAndStatus1) {
   EXPECT_THAT(outcome.output, HasSubstr("NotFound"));
 }
 
+TEST(Compare, LogsEveryRowsPlacement) {
+  const Outcome outcome =
+      Lanescope({"compare", Sample("matmul_cpu_gpu") + ":annotated,single", "--no-run",
+                 "--log-device-placement", "--json", "--machine", SampleMachine("k80x2")});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_TRUE(json::accept(outcome.output));
+  EXPECT_EQ(
+      outcome.errors,
+      "Device mapping:\n"
+      "/job:localhost/replica:0/task:0/device:GPU:0 -> device: 0, name: Tesla K80 (one of its two GK210)\n"
+      "/job:localhost/replica:0/task:0/device:GPU:1 -> device: 1, name: Tesla K80 (one of its two GK210)\n"
+      "matmul_cpu_gpu annotated\n"
+      "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0\n"
+      "a: (Const): /job:localhost/replica:0/task:0/device:CPU:0\n"
+      "b: (Const): /job:localhost/replica:0/task:0/device:CPU:0\n"
+      "matmul_cpu_gpu single\n"
+      "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0\n"
+      "a: (Const): /job:localhost/replica:0/task:0/device:GPU:0\n"
+      "b: (Const): /job:localhost/replica:0/task:0/device:GPU:0\n");
+}
+
 TEST(Compare, CtrlCEndsTheMicrobenchmarks) {
   // Where this process gets no core for seconds, the signal may come after the microbenchmarks: then once
   // more.

@@ -123,7 +123,7 @@ TEST_F(HostileText, OfGraphs) {
     ExpectHarmless({"place", graph, "--json"});
     ExpectHarmless({"place", graph, "--log-device-placement"});
     ExpectHarmless({"place", graph, "--dump-schedule"});
-    ExpectHarmless({"run", graph, "--target", "n"});
+    ExpectHarmless({"run", graph, "--target", "n", "--log-device-placement"});
     ExpectHarmless({"compare", graph, "--no-run"});
   }
 }
@@ -132,7 +132,8 @@ TEST_F(HostileText, OfMachines) {
   ExpectShown({"devices", "--machine", Machine()});
   ExpectMeant({"devices", "--machine", Machine(), "--json"});
   ExpectShown({"place", Sample("polynomial"), "--machine", Machine()});
-  ExpectHarmless({"run", Sample("polynomial"), "--machine", Machine(), "--steps", "1"});
+  ExpectShown(
+      {"run", Sample("polynomial"), "--machine", Machine(), "--steps", "1", "--log-device-placement"});
   ExpectShown({"simulate", Sample("polynomial"), "--machine", Machine()});
   ExpectShown({"compare", Sample("polynomial"), "--machine", Machine(), "--no-run"});
 }

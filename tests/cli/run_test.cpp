@@ -142,6 +142,30 @@ TEST(Run, NamesThatNoFileTakesAreRefusedBeforeTheRun) {
   EXPECT_EQ(Lanescope({"run", graph}).status, 0);
 }
 
+TEST(Run, LogsThePlacementAsTensorFlowDoes) {
+  const Outcome outcome =
+      Lanescope({"run", Sample("matmul_cpu_gpu"), "--steps", "1", "--log-device-placement"});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(
+      outcome.output,
+      testing::StartsWith("Device mapping:\n"
+                          "/job:localhost/replica:0/task:0/device:GPU:0 -> device: 0, name: virtual GPU\n"
+                          "/job:localhost/replica:0/task:0/device:GPU:1 -> device: 1, name: virtual GPU\n"
+                          "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0\n"
+                          "a: (Const): /job:localhost/replica:0/task:0/device:CPU:0\n"
+                          "b: (Const): /job:localhost/replica:0/task:0/device:CPU:0\n"));
+  const Outcome as_json =
+      Lanescope({"run", Sample("matmul_cpu_gpu"), "--steps", "1", "--log-device-placement", "--json"});
+  EXPECT_TRUE(json::accept(as_json.output));
+  EXPECT_THAT(as_json.errors, testing::StartsWith("Device mapping:\n"));
+  const Folder folder;
+  const std::string machine = folder.Write("m.json", R"({"name": "m", "devices": [{"name": "CPU:0"}]})");
+  EXPECT_THAT(Lanescope({"run", Sample("matmul_cpu_gpu"), "--steps", "1", "--log-device-placement",
+                         "--machine", machine})
+                  .output,
+              testing::StartsWith("Device mapping: no known devices.\nMatMul: "));
+}
+
 TEST(Run, TheSeedIsOfWhatHasNone) {
   const Folder folder;
   const std::string graph = UnseededGraph(folder);

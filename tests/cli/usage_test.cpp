@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <filesystem>
+#include <sstream>
+
 #include "tests/cli/program.h"
 #include "tests/support/paths.h"
 
@@ -32,6 +35,44 @@ TEST(Usage, HelpOfEachCommand) {
     EXPECT_THAT(outcome.output, HasSubstr("Usage: lanescope " + command));
   }
   EXPECT_EQ(Lanescope({"--version"}).status, 0);
+}
+
+// Words of a line, in which quotes hold blanks together.
+std::vector<std::string> WordsOf(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream text(line);
+  for (std::string word; text >> word;) {
+    if (word.starts_with('"')) {
+      std::string rest;
+      std::getline(text, rest, '"');
+      word = word.substr(1) + rest;
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+// In an empty folder the example's files are missing, which is status 1; what does not parse is status 2.
+TEST(Usage, HelpEndsWithAnExampleThatParses) {
+  const auto before = std::filesystem::current_path();
+  for (const std::string& command : kCommands) {
+    const Folder folder;
+    std::filesystem::current_path(folder.File(""));
+    std::string help = Lanescope({command, "--help"}).output;
+    while (help.ends_with('\n')) help.pop_back();
+    const size_t last = help.rfind('\n');
+    EXPECT_TRUE(std::string_view(help).substr(0, last).ends_with("\nExample")) << help;
+    std::vector<std::string> words = WordsOf(help.substr(last + 1));
+    ASSERT_GE(words.size(), 3u) << command;
+    EXPECT_EQ(words[0], "lanescope");
+    EXPECT_EQ(words[1], command);
+    words.erase(words.begin());
+    const Outcome outcome = Lanescope(words);
+    EXPECT_EQ(outcome.status, 1) << command << ": " << outcome.errors;
+    words.push_back("--bogus");
+    if (command != "profile") EXPECT_EQ(Lanescope(words).status, 2) << command;
+    std::filesystem::current_path(before);
+  }
 }
 
 TEST(Usage, StrategiesAreListedInTheHelp) {

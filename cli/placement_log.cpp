@@ -1,0 +1,32 @@
+#include "cli/placement_log.h"
+
+#include <fmt/format.h>
+
+#include "core/printable.h"
+
+namespace lanescope::cli {
+
+std::string DeviceMapping(const Machine& machine) {
+  std::string lines;
+  int number = 0;
+  for (const int gpu : machine.Gpus()) {
+    const DeviceSpec& device = machine.device(gpu);
+    lines += fmt::format(
+        "{} -> device: {}, name: {}\n", Printable(device.name),
+        device.physical >= 0 ? device.physical : number,
+        device.model.empty() ? fmt::format("{} GPU", DeviceKindName(device.kind)) : Printable(device.model));
+    ++number;
+  }
+  return lines.empty() ? "Device mapping: no known devices.\n" : "Device mapping:\n" + lines;
+}
+
+std::string PlacementLog(const PlacedGraph& placed, const Machine& machine, const std::vector<int>& order) {
+  std::string lines;
+  for (const int id : order) {
+    const DeviceSpec& device = machine.device(placed.placement.device[static_cast<size_t>(id)]);
+    lines += Printable(PlacementLogLine(placed.workload->graph().node(id), device)) + "\n";
+  }
+  return lines;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,20 @@
+// Where nodes run, in TensorFlow's words (--log-device-placement).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/workload.h"
+#include "core/machine.h"
+
+namespace lanescope::cli {
+
+// "Device mapping:" and a line for each GPU, as TensorFlow writes at the start of a session; "Device mapping:
+// no known devices." for a machine without.
+std::string DeviceMapping(const Machine& machine);
+
+// A line for each node, in the order in which the placer took them. Where it had no say (a file, a program)
+// that is the order in which it looked at them.
+std::string PlacementLog(const PlacedGraph& placed, const Machine& machine, const std::vector<int>& order);
+
+}  // namespace lanescope::cli
