@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/comparer.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
@@ -91,6 +92,7 @@ void AddCompare(CLI::App* app) {
       "--log-device-placement", options->log,
       "Print the GPUs and every row's nodes, as TensorFlow does (with --json on standard error)");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddFullNames(command);
   AddExample(command, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
   command->callback([options] { CompareRows(*options); });
 }

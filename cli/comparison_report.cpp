@@ -5,8 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/comparison.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "core/text_table.h"
+#include "core/units.h"
 #include "exec/pacer.h"
 
 namespace lanescope::cli {
@@ -72,106 +75,152 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   return result;
 }
 
-void PrintTimes(const Comparison& comparison, int width) {
-  size_t repeats = 0;
-  for (const ComparisonRow& row : comparison.rows) repeats = std::max(repeats, row.repeats.size());
-  const size_t repeats_width = repeats > 1 ? 7 * repeats + 1 : 0;
-  Print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>8}\n", "", width, "Measured step", "Predicted step",
-        "Error", repeats > 1 ? "in repeats" : "", repeats_width, "Noise", "Speed");
-  const double first = comparison.rows.front().step_ns();
+bool HasFigures(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
+
+// Half of the middle half, as a share of the median.
+std::string SpreadText(const Spread& step) {
+  return fmt::format("{:.1f}%", 50 * (step.p75 - step.p25) / step.median);
+}
+
+int64_t CriticalPathNs(const ComparisonRow& row) {
+  if (row.measured) return row.measured->critical_path_ns;
+  const CriticalPath& path = row.predicted->prediction.critical_path;
+  return path.launch_ns + path.copy_ns;
+}
+
+void PrintTimes(const Comparison& comparison) {
+  const bool any_measured =
+      std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                  [](const ComparisonRow& row) { return HasFigures(row) && row.measured.has_value(); });
+  TextTable table;
+  table.Name("Row");
+  if (any_measured) table.Group("Measured").Number("step").Number("+-");
+  table.Group("Predicted").Number("step").Number("low").Number("high").Group("");
+  table.Number("Speed").Number("Path").Text("");
+  const double first = HasFigures(comparison.rows.front()) ? comparison.rows.front().step_ns() : 0;
   for (const ComparisonRow& row : comparison.rows) {
-    if (row.failed) {
-      Print("{:<{}} {}: {}\n", row.label(), width, row.failed->code, OneLine(row.failed->message));
-      continue;
+    if (!HasFigures(row)) continue;
+    std::vector<std::string> cells = {row.label()};
+    if (row.measured) {
+      const Spread& step = *row.measured->statistics.step_ns;
+      cells.insert(cells.end(), {TimeText(step.median), SpreadText(step)});
+    } else if (any_measured) {
+      cells.insert(cells.end(), {"-", "-"});
     }
-    const std::string measured =
-        row.measured
-            ? fmt::format(
-                  "{} +- {:.1f}%", TimeText(row.measured->statistics.step_ns->median),
-                  50 * (row.measured->statistics.step_ns->p75 - row.measured->statistics.step_ns->p25) /
-                      row.measured->statistics.step_ns->median)
-            : "-";
-    std::string predicted = "-";
     if (row.predicted) {
       const Prediction& p = row.predicted->prediction;
-      predicted =
-          fmt::format("{} ({} to {})", TimeText(static_cast<double>(p.step_ns)),
-                      TimeText(static_cast<double>(p.low_ns)), TimeText(static_cast<double>(p.high_ns)));
+      for (const int64_t ns : {p.step_ns, p.low_ns, p.high_ns})
+        cells.push_back(TimeText(static_cast<double>(ns)));
+    } else {
+      cells.insert(cells.end(), {"-", "-", "-"});
     }
-    const std::string error =
-        row.error() ? fmt::format("{:+.1f}%{}", 100 * *row.error(), row.predicted->in_sample ? "*" : "")
-                    : "-";
-    const std::string noise = row.measured ? fmt::format("{:.1f}%", 100 * row.measured->noise) : "-";
     const double time = row.step_ns();
-    std::string in_repeats;
-    for (const RepeatedRow& repeat : row.repeats)
-      in_repeats += fmt::format(" {:>5.1f}%", 100 * repeat.error());
-    if (repeats <= 1) in_repeats.clear();
-    Print("{:<{}} {:>20} {:>34} {:>8}{:>{}} {:>7} {:>7.3f}x{}\n", row.label(), width, measured, predicted,
-          error, in_repeats, repeats_width, noise, time > 0 ? first / time : 0,
-          row.measured && row.measured->oversubscribed ? "  oversubscribed" : "");
+    cells.push_back(time > 0 && first > 0 ? fmt::format("{:.3f}x", first / time) : "-");
+    cells.push_back(TimeText(static_cast<double>(CriticalPathNs(row))));
+    cells.push_back(row.measured && row.measured->oversubscribed ? "oversubscribed" : "");
+    table.Row(std::move(cells));
   }
+  if (!table.empty()) PrintText(table.Take(LineWidth()));
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.failed) Print("{} failed: {}: {}\n", row.label(), row.failed->code, OneLine(row.failed->message));
+  }
+}
+
+void PrintErrors(const Comparison& comparison) {
+  size_t repeats = 0;
+  for (const ComparisonRow& row : comparison.rows) repeats = std::max(repeats, row.repeats.size());
+  if (repeats <= 1) repeats = 0;
+  TextTable table;
+  table.Name("Row").Number("Error").Text("");
+  if (repeats > 0) table.Group("in repeats");
+  for (size_t r = 0; r < repeats; ++r) table.Number(std::to_string(r + 1));
+  if (repeats > 0) table.Group("");
+  table.Number("Noise");
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!HasFigures(row) || !row.measured) continue;
+    std::vector<std::string> cells = {row.label(),
+                                      row.error() ? fmt::format("{:+.1f}%", 100 * *row.error()) : "-",
+                                      row.predicted && row.predicted->in_sample ? "*" : ""};
+    for (size_t r = 0; r < repeats; ++r)
+      cells.push_back(r < row.repeats.size() ? fmt::format("{:+.1f}%", 100 * row.repeats[r].error()) : "-");
+    cells.push_back(row.measured ? PercentText(row.measured->noise) : "-");
+    table.Row(std::move(cells));
+  }
+  if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
 }
 
 std::array<CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
   return row.measured ? PerStep(row.measured->statistics) : row.predicted->prediction.copies;
 }
 
-void PrintCopies(const Comparison& comparison, int width) {
-  Print("\n{:<{}} {:>32} {:>26} {:>14}\n", "Copies in a step", width, "Between devices",
-        "From and to the host", "Critical path");
+void PrintCopies(const Comparison& comparison) {
+  TextTable table;
+  table.Name("Copies in a step").Group("Between devices").Number("count").Number("bytes").Number("time");
+  table.Group("From and to the host").Number("count").Number("bytes").Number("time");
   for (const ComparisonRow& row : comparison.rows) {
-    if (row.failed || (!row.measured && !row.predicted)) continue;
+    if (!HasFigures(row)) continue;
     const auto copies = CopiesOf(row);
     const CopyTraffic& between = copies[static_cast<size_t>(CopyClass::kDeviceToDevice)];
     const CopyTraffic& in = copies[static_cast<size_t>(CopyClass::kHostToDevice)];
     const CopyTraffic& out = copies[static_cast<size_t>(CopyClass::kDeviceToHost)];
-    const int64_t path = row.measured ? row.measured->critical_path_ns
-                                      : row.predicted->prediction.critical_path.launch_ns +
-                                            row.predicted->prediction.critical_path.copy_ns;
-    Print("{:<{}} {:>4} {:>12} {:>14} {:>4} {:>10} {:>10} {:>14}\n", row.label(), width, between.count,
-          FormatBytes(between.bytes), TimeText(static_cast<double>(between.ns)), in.count + out.count,
-          FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns)),
-          TimeText(static_cast<double>(path)));
+    table.Row({row.label(), std::to_string(between.count), FormatBytes(between.bytes),
+               TimeText(static_cast<double>(between.ns)), std::to_string(in.count + out.count),
+               FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns))});
   }
+  if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
 }
 
-void PrintDevices(const Comparison& comparison, int width) {
+// As many devices in one table as fit a narrow terminal.
+void PrintDevices(const Comparison& comparison) {
+  constexpr int kDevicesInATable = 3;
   const Machine& machine = comparison.machine;
-  Print("\n{:<{}}", "Busy; peak memory of the limit", width);
-  for (const DeviceSpec& device : machine.devices) Print(" {:>26}", device.local_name());
-  Print("\n");
-  for (const ComparisonRow& row : comparison.rows) {
-    if (row.failed || (!row.measured && !row.predicted)) continue;
-    Print("{:<{}}", row.label(), width);
-    for (int d = 0; d < machine.num_devices(); ++d) {
-      const auto i = static_cast<size_t>(d);
-      double busy = row.measured ? 0 : row.predicted->prediction.busy[i];
-      if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
-      const int64_t peak = row.step ? row.step->schedule.peak_bytes[i] : 0;
-      const int64_t limit = machine.device(d).memory_bytes;
-      Print(" {:>26}", fmt::format("{:.1f}%; {}{}", 100 * busy, FormatBytes(peak),
-                                   limit > 0 ? fmt::format(" of {}", FormatBytes(limit)) : ""));
+  for (int first = 0; first < machine.num_devices(); first += kDevicesInATable) {
+    const int end = std::min(first + kDevicesInATable, machine.num_devices());
+    TextTable table;
+    table.Name("Busy; peak memory");
+    for (int d = first; d < end; ++d) {
+      const DeviceSpec& device = machine.device(d);
+      table.Group(device.memory_bytes > 0
+                      ? fmt::format("{} of {}", device.local_name(), FormatBytes(device.memory_bytes))
+                      : device.local_name());
+      table.Number("busy").Number("peak");
     }
-    Print("\n");
+    for (const ComparisonRow& row : comparison.rows) {
+      if (!HasFigures(row)) continue;
+      std::vector<std::string> cells = {row.label()};
+      for (int d = first; d < end; ++d) {
+        const auto i = static_cast<size_t>(d);
+        double busy = row.measured ? 0 : row.predicted->prediction.busy[i];
+        if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
+        cells.push_back(PercentText(busy));
+        cells.push_back(FormatBytes(row.step ? row.step->schedule.peak_bytes[i] : 0));
+      }
+      table.Row(std::move(cells));
+    }
+    if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
   }
 }
 
 void PrintDominating(const Comparison& comparison) {
-  constexpr size_t kRowsShown = 4;
+  constexpr size_t kRowsShown = 3;
+  TextTable table;
+  table.Name("What takes longest")
+      .Number("Time(%)")
+      .Number("Time")
+      .Number("Calls")
+      .Number("Avg")
+      .Name("Name");
   for (const ComparisonRow& row : comparison.rows) {
     if (!row.measured) continue;
-    Print("\n{}\n{:>8} {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", row.label(), "Time(%)", "Time", "Calls",
-          "Avg", "Min", "Max", "Name");
     const auto& activities = row.measured->summary.gpu_activities;
     for (size_t i = 0; i < std::min(kRowsShown, activities.size()); ++i) {
       const SummaryRow& a = activities[i];
-      Print("{:>7.2f}% {:>10} {:>8} {:>10} {:>10} {:>10}  {}\n", a.time_percent,
-            FormatNvprofTime(static_cast<double>(a.total_ns)), a.calls,
-            FormatNvprofTime(static_cast<double>(a.avg_ns)), FormatNvprofTime(static_cast<double>(a.min_ns)),
-            FormatNvprofTime(static_cast<double>(a.max_ns)), a.name);
+      table.Row({i == 0 ? row.label() : "", fmt::format("{:.2f}%", a.time_percent),
+                 TimeText(static_cast<double>(a.total_ns)), std::to_string(a.calls),
+                 TimeText(static_cast<double>(a.avg_ns)), a.name});
     }
   }
+  if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
 }
 
 }  // namespace
@@ -188,9 +237,6 @@ std::optional<double> ComparisonRow::error() const {
 }
 
 void PrintComparison(const Comparison& comparison) {
-  int width = 30;
-  for (const ComparisonRow& row : comparison.rows)
-    width = std::max(width, static_cast<int>(row.label().size()));
   const bool emulated = IsEmulated(comparison.machine);
   Print("On {}{}; predictions {}{}\n", comparison.machine.name,
         emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
@@ -201,9 +247,10 @@ void PrintComparison(const Comparison& comparison) {
     Print("Links are {:.2f} times slower than in the machine file, as this machine's arithmetic is\n",
           comparison.link_slowdown);
   Print("\n");
-  PrintTimes(comparison, width);
-  PrintCopies(comparison, width);
-  PrintDevices(comparison, width);
+  PrintTimes(comparison);
+  PrintErrors(comparison);
+  PrintCopies(comparison);
+  PrintDevices(comparison);
   PrintDominating(comparison);
   if (!comparison.trace.empty()) Print("\ntrace: {}\n", comparison.trace);
 }

@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/workload.h"
 #include "core/file.h"
+#include "core/text_table.h"
 #include "exec/gpu_machine.h"
 #include "exec/measure.h"
 #include "exec/pacer.h"
@@ -37,31 +39,31 @@ bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
 }
 
 // Copies between two physical GPUs that no link joins pass through pinned host memory.
-void PrintStaged(const Machine& machine) {
+void AddStaged(const Machine& machine, TextTable* table) {
   const auto gpus = machine.Gpus();
   for (size_t a = 0; a < gpus.size(); ++a) {
     for (size_t b = a + 1; b < gpus.size(); ++b) {
       if (machine.device(gpus[a]).kind != DeviceKind::kCuda) continue;
       const Route route = machine.RouteBetween(gpus[a], gpus[b]);
       if (!route.staged) continue;
-      Print("{:<18} {:>12} {:>10}  no peer access: staged through pinned host memory\n",
-            machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
-            FormatBandwidth(route.bandwidth), FormatDuration(route.latency_ns));
+      table->Row({machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
+                  FormatBandwidth(route.bandwidth), FormatDuration(route.latency_ns),
+                  "no peer access: staged through pinned host memory"});
     }
   }
 }
 
 void PrintTable(const Machine& machine) {
-  size_t model = 16;
-  for (const DeviceSpec& device : machine.devices) model = std::max(model, device.model.size());
-  Print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", "Device", "Kind", "Model", model, "Memory", "Workers",
-        "Copy engines");
+  TextTable devices;
+  devices.Text("Device").Text("Kind").Name("Model").Number("Memory").Number("Workers").Number("Copy engines");
   for (const DeviceSpec& device : machine.devices) {
-    Print("{:<8} {:<9} {:<{}} {:>10} {:>8} {:>13}\n", device.local_name(), DeviceKindName(device.kind),
-          device.model, model, device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
-          device.workers, device.is_gpu() ? std::to_string(device.copy_engines) : "-");
+    devices.Row({device.local_name(), std::string(DeviceKindName(device.kind)), device.model,
+                 device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
+                 std::to_string(device.workers),
+                 device.is_gpu() ? std::to_string(device.copy_engines) : "-"});
   }
-  Print("\n{:<18} {:>12} {:>10}  {}\n", "Link", "Bandwidth", "Latency", "Note");
+  TextTable links;
+  links.Text("Link").Number("Bandwidth").Number("Latency").Name("Note");
   for (const LinkSpec& link : machine.links) {
     std::string note = link.bus >= 0 ? "shares " + machine.buses[static_cast<size_t>(link.bus)].name : "";
     if (IsEmulatedLink(machine, link)) {
@@ -69,11 +71,13 @@ void PrintTable(const Machine& machine) {
       note += (note.empty() ? "" : "; ") +
               (limit.empty() ? std::string("emulated") : "not emulable here: " + limit);
     }
-    Print("{:<18} {:>12} {:>10}  {}\n",
-          machine.device(link.a).local_name() + (link.duplex ? " <-> " : " --- ") +
-              machine.device(link.b).local_name(),
-          FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note);
+    links.Row({machine.device(link.a).local_name() + (link.duplex ? " <-> " : " --- ") +
+                   machine.device(link.b).local_name(),
+               FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note});
   }
+  AddStaged(machine, &links);
+  PrintText(devices.Take(LineWidth()));
+  if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));
 }
 
 // Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
@@ -102,23 +106,25 @@ using Slowdown = std::array<std::array<double, exec::kNumLoadClasses>, exec::kNu
 
 void PrintInterference(const std::string& where, const Slowdown& slowdown) {
   static constexpr const char* kNames[] = {"compute", "memory", "copy"};
-  Print("\nTime beside other work, as a multiple of the time alone ({})\n{:<10}", where, "");
-  for (const char* name : kNames) Print(" {:>12}", std::string("beside ") + name);
-  Print("\n");
+  TextTable table;
+  table.Text("");
+  for (const char* name : kNames) table.Number(std::string("beside ") + name);
   for (size_t v = 0; v < exec::kNumLoadClasses; ++v) {
-    Print("{:<10}", kNames[v]);
-    for (const double factor : slowdown[v]) Print(" {:>12.2f}", factor);
-    Print("\n");
+    std::vector<std::string> row = {kNames[v]};
+    for (const double factor : slowdown[v]) row.push_back(fmt::format("{:.2f}", factor));
+    table.Row(std::move(row));
   }
+  Print("\nTime beside other work, as a multiple of the time alone ({})\n", where);
+  PrintText(table.Take(LineWidth()));
 }
 
-void PrintCopies(const Machine& machine, const std::vector<exec::LinkTime>& times, std::string_view note) {
+void AddCopies(const Machine& machine, const std::vector<exec::LinkTime>& times, const std::string& note,
+               TextTable* table) {
   for (const exec::LinkTime& time : times) {
     const double rate =
         1e9 * static_cast<double>(time.bytes) / static_cast<double>(std::max<int64_t>(1, time.ns));
-    Print("{:<18} {:>12} {:>12} {:>12}  {}\n",
-          machine.device(time.src).local_name() + " -> " + machine.device(time.dst).local_name(),
-          FormatBytes(time.bytes), FormatDuration(time.ns), FormatBandwidth(rate), note);
+    table->Row({machine.device(time.src).local_name() + " -> " + machine.device(time.dst).local_name(),
+                FormatBytes(time.bytes), FormatDuration(time.ns), FormatBandwidth(rate), note});
   }
 }
 
@@ -136,10 +142,12 @@ void PrintMeasured(const Machine& machine, const Measured& measured) {
     Print("{:<8} {:.1f} TFLOP/s float32 product, {} copying kernel\n", device.local_name(),
           peak->second / 1e12, FormatBandwidth(device.memory_bandwidth));
   }
-  Print("\n{:<18} {:>12} {:>12} {:>12}  {}\n", "Copy", "Size", "Time", "Rate", "Note");
-  PrintCopies(machine, measured.gpus->links, "");
-  PrintCopies(machine, measured.gpus->links_busy, "both directions at the same time");
-  PrintCopies(machine, measured.gpus->within, "within the device");
+  TextTable copies;
+  copies.Text("Copy").Number("Size").Number("Time").Number("Rate").Name("Note");
+  AddCopies(machine, measured.gpus->links, "", &copies);
+  AddCopies(machine, measured.gpus->links_busy, "both directions at the same time", &copies);
+  AddCopies(machine, measured.gpus->within, "within the device", &copies);
+  PrintText("\n" + copies.Take(LineWidth()));
   for (const exec::GpuInterference& of_gpu : measured.gpus->interference)
     PrintInterference(of_gpu.gpu, of_gpu.slowdown);
 }
@@ -174,7 +182,6 @@ void ShowDevices(const DevicesOptions& options) {
     return;
   }
   PrintTable(machine);
-  PrintStaged(machine);
   ExplainMachine(options, machine, reason);
   if (options.measure) PrintMeasured(machine, measured);
 }
@@ -189,6 +196,7 @@ void AddDevices(CLI::App* app) {
   command->add_flag("--measure", options->measure, "Measure rates, links and interference");
   command->add_flag("--json", options->json, "Print a machine file");
   command->add_option("-o,--output", options->output, "Write a machine file");
+  AddFullNames(command);
   AddExample(command, "lanescope devices --machine samples/machines/k80x2.json");
   command->callback([options] { ShowDevices(*options); });
 }

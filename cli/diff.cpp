@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/run_pair.h"
 #include "core/error.h"
+#include "core/text_table.h"
+#include "core/units.h"
 #include "traces/run_diff.h"
-#include "traces/summary.h"
 
 namespace lanescope::cli {
 namespace {
@@ -89,46 +91,63 @@ void PrintDiffJson(const RunPair& pair, const RunDiff& diff) {
   PrintJson(result.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-std::string Time(double ns) { return FormatNvprofTime(ns); }
-std::string Signed(double ns) {
-  if (std::abs(ns) < 0.5) return "0ns";
-  return fmt::format("{}{}", ns < 0 ? '-' : '+', FormatNvprofTime(std::abs(ns)));
-}
-
 void PrintParts(const RunDiff& diff) {
   const StepParts &a = diff.parts_a, &b = diff.parts_b;
-  Print("\n{:<14}{:>12}{:>12}{:>12}\n", "Mean step", "A", "B", "B - A");
+  TextTable table;
+  table.Text("Mean step").Number("A").Number("B").Number("B - A");
   const std::tuple<const char*, double, double> lines[] = {
       {"whole", a.step_ns, b.step_ns},
       {"  compute", a.compute_ns, b.compute_ns},
       {"  transfer", a.transfer_ns, b.transfer_ns},
       {"  waiting", a.waiting_ns, b.waiting_ns},
       {"  contention", a.contention_ns, b.contention_ns}};
-  for (const auto& [name, of_a, of_b] : lines) {
-    Print("{:<14}{:>12}{:>12}{:>12}\n", name, Time(of_a), Time(of_b), Signed(of_b - of_a));
+  for (const auto& [name, of_a, of_b] : lines)
+    table.Row({name, TimeText(of_a), TimeText(of_b), SignedTimeText(of_b - of_a)});
+  PrintText("\n" + table.Take(LineWidth()));
+  PrintText(
+      "Each moment of a step is on its path once. Contention: what the same work took longer than in the\n"
+      "other run, as far as competing work ran beside it.\n");
+}
+
+std::string DevicesOf(const OpDiff& op) {
+  switch (op.change) {
+    case OpDiff::Change::kMoved:
+      return op.a.devices + " -> " + op.b.devices;
+    case OpDiff::Change::kOnlyA:
+      return op.a.devices + ", only A";
+    case OpDiff::Change::kOnlyB:
+      return op.b.devices + ", only B";
+    case OpDiff::Change::kSame:
+      break;
   }
-  Print(
-      "Each moment of a step is on its path once. Contention: what the same work took longer than in the "
-      "other "
-      "run, as far as competing work ran beside it.\n");
+  return op.a.devices;
+}
+
+// "4", or "4 / 2" where A and B differ.
+std::string CountsOf(const OpDiff& op) {
+  const std::string a = fmt::format("{:.4g}", op.a.count), b = fmt::format("{:.4g}", op.b.count);
+  return a == b ? a : a + " / " + b;
 }
 
 void PrintOps(const RunDiff& diff, int top) {
-  Print("\n{:>11}  {:>10} {:>10}  {:>10} {:>10}  {:>7} {:>7}  {:<7} {:<17} {}\n", "Path B - A", "Path A",
-        "Path B", "Time A", "Time B", "Count A", "Count B", "Change", "Device",
-        diff.by_ranges ? "NVTX range" : "Op");
-  int shown = 0;
-  for (const OpDiff& op : diff.ops) {
-    if (top > 0 && shown++ >= top) {
-      Print("{:>11}  {} more; --top 0 shows all\n", "", diff.ops.size() - static_cast<size_t>(top));
-      break;
-    }
-    std::string devices = op.a.devices.empty() ? op.b.devices : op.a.devices;
-    if (op.change == OpDiff::Change::kMoved) devices = op.a.devices + " -> " + op.b.devices;
-    Print("{:>11}  {:>10} {:>10}  {:>10} {:>10}  {:>7.4g} {:>7.4g}  {:<7} {:<17} {}\n",
-          Signed(op.PathChange()), Time(op.a.path_ns + op.a.wait_ns), Time(op.b.path_ns + op.b.wait_ns),
-          Time(op.a.ns), Time(op.b.ns), op.a.count, op.b.count, ChangeName(op.change), devices, op.name);
+  TextTable table;
+  const size_t shown = top > 0 ? std::min(diff.ops.size(), static_cast<size_t>(top)) : diff.ops.size();
+  const bool counts = std::any_of(diff.ops.begin(), diff.ops.begin() + static_cast<ptrdiff_t>(shown),
+                                  [](const OpDiff& op) { return CountsOf(op) != "1"; });
+  table.Group("On the path").Number("B - A").Number("B").Group("Time").Number("A").Number("B").Group("");
+  if (counts) table.Number("Count");
+  table.Text("Device").Name(diff.by_ranges ? "NVTX range" : "Op");
+  for (size_t i = 0; i < shown; ++i) {
+    const OpDiff& op = diff.ops[i];
+    std::vector<std::string> cells = {SignedTimeText(op.PathChange()), TimeText(op.b.path_ns + op.b.wait_ns),
+                                      TimeText(op.a.ns), TimeText(op.b.ns)};
+    if (counts) cells.push_back(CountsOf(op));
+    cells.push_back(DevicesOf(op));
+    cells.push_back(op.name);
+    table.Row(std::move(cells));
   }
+  PrintText("\n" + table.Take(LineWidth()));
+  if (shown < diff.ops.size()) Print("{} more; --top 0 shows all\n", diff.ops.size() - shown);
 }
 
 void ShowDiff(const DiffOptions& options) {
@@ -161,6 +180,7 @@ void AddDiff(CLI::App* app) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON, with all rows");
+  AddFullNames(command);
   AddExample(command, "lanescope diff t.db 1 2 --top 10");
   command->callback([options] { ShowDiff(*options); });
 }

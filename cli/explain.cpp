@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
 #include "core/error.h"
+#include "core/text_table.h"
+#include "core/units.h"
 #include "traces/run_diff.h"
-#include "traces/summary.h"
 
 namespace lanescope::cli {
 namespace {
@@ -43,28 +45,22 @@ PathTotals TotalsOf(const RunDiff& diff, OpDiff::Side OpDiff::*side, double end_
   return totals;
 }
 
-// A change with its sign.
-std::string ChangeText(double ns) {
-  return fmt::format("{}{}", ns < 0 ? '-' : '+', FormatNvprofTime(std::abs(ns)));
-}
-
 // One reason: time of an op on the path, or waiting before it.
 struct Reason {
   double change_ns = 0;
-  std::string text;
+  std::string what, why;
 };
 
 std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Side& other,
                      std::string_view name, std::string_view other_name) {
   if (other.count == 0)
-    return fmt::format("{} on the path, not in {} at all", FormatNvprofTime(on.path_ns), other_name);
+    return fmt::format("{} on the path, not in {} at all", TimeText(on.path_ns), other_name);
   if (other.path_ns <= 0) {
-    return fmt::format("{} on the path, off the path in {} ({} there, {} in {})",
-                       FormatNvprofTime(on.path_ns), other_name, FormatNvprofTime(other.ns),
-                       FormatNvprofTime(on.ns), name);
+    return fmt::format("{} on the path, off the path in {} ({} there, {} in {})", TimeText(on.path_ns),
+                       other_name, TimeText(other.ns), TimeText(on.ns), name);
   }
-  std::string text = fmt::format("{} on the path, {} in {}", FormatNvprofTime(on.path_ns),
-                                 FormatNvprofTime(other.path_ns), other_name);
+  std::string text =
+      fmt::format("{} on the path, {} in {}", TimeText(on.path_ns), TimeText(other.path_ns), other_name);
   if (op.change == OpDiff::Change::kMoved) text += fmt::format("; {} -> {}", op.a.devices, op.b.devices);
   return text;
 }
@@ -77,19 +73,18 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
     const double path = op.b.path_ns - op.a.path_ns, wait = op.b.wait_ns - op.a.wait_ns;
     if (longer ? path > 0 : path < 0) {
       reasons.push_back(
-          {path,
-           what + ": " + (longer ? PathText(op, op.b, op.a, "B", "A") : PathText(op, op.a, op.b, "A", "B"))});
+          {path, what, longer ? PathText(op, op.b, op.a, "B", "A") : PathText(op, op.a, op.b, "A", "B")});
     }
     if (longer ? wait > 0 : wait < 0) {
-      reasons.push_back({wait, fmt::format("waiting before {}: {}, {} in A", what,
-                                           FormatNvprofTime(op.b.wait_ns), FormatNvprofTime(op.a.wait_ns))});
+      reasons.push_back({wait, "waiting before " + what,
+                         fmt::format("{}, {} in A", TimeText(op.b.wait_ns), TimeText(op.a.wait_ns))});
     }
   }
   const double end = diff.end_wait_b_ns - diff.end_wait_a_ns;
   if (longer ? end > 0 : end < 0) {
     reasons.push_back(
-        {end, fmt::format("waiting at the beginning and end of the step: {}, {} in A",
-                          FormatNvprofTime(diff.end_wait_b_ns), FormatNvprofTime(diff.end_wait_a_ns))});
+        {end, "waiting at the beginning and end of the step",
+         fmt::format("{}, {} in A", TimeText(diff.end_wait_b_ns), TimeText(diff.end_wait_a_ns))});
   }
   std::stable_sort(reasons.begin(), reasons.end(), [](const Reason& x, const Reason& y) {
     return std::abs(x.change_ns) > std::abs(y.change_ns);
@@ -99,28 +94,24 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
 
 void PrintPath(std::string_view name, const std::string& run, const PathTotals& totals) {
   Print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {} of waiting\n", name, run,
-        FormatNvprofTime(totals.launch_ns), totals.launches, FormatNvprofTime(totals.copy_ns), totals.copies,
-        FormatNvprofTime(totals.wait_ns));
+        TimeText(totals.launch_ns), totals.launches, TimeText(totals.copy_ns), totals.copies,
+        TimeText(totals.wait_ns));
 }
 
 void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, int top) {
   if (reasons.empty()) return;
   double total = 0;
   for (const Reason& reason : reasons) total += reason.change_ns;
-  Print("\n{}, {}{} in all:\n", title, total < 0 ? "-" : "+", FormatNvprofTime(total));
-  int shown = 0;
+  Print("\n{}, {} in all:\n", title, SignedTimeText(total));
+  TextTable table;
+  table.Number("Change").Name("What").Text("Why");
   double rest = 0;
-  for (const Reason& reason : reasons) {
-    if (top > 0 && shown >= top) {
-      rest += reason.change_ns;
-      continue;
-    }
-    ++shown;
-    Print("{:>12}  {}\n", ChangeText(reason.change_ns), reason.text);
-  }
-  if (rest != 0) {
-    Print("{:>12}  {} more\n", ChangeText(rest), reasons.size() - static_cast<size_t>(shown));
-  }
+  size_t shown = 0;
+  for (; shown < reasons.size() && (top == 0 || shown < static_cast<size_t>(top)); ++shown)
+    table.Row({SignedTimeText(reasons[shown].change_ns), reasons[shown].what, reasons[shown].why});
+  for (size_t i = shown; i < reasons.size(); ++i) rest += reasons[i].change_ns;
+  if (rest != 0) table.Row({SignedTimeText(rest), fmt::format("{} more", reasons.size() - shown)});
+  PrintText(table.Take(LineWidth()));
 }
 
 Json PathJson(const PathTotals& totals) {
@@ -134,7 +125,8 @@ Json PathJson(const PathTotals& totals) {
 Json ReasonsJson(const std::vector<Reason>& reasons) {
   Json list = Json::array();
   for (const Reason& reason : reasons) {
-    list.push_back({{"change_ns", std::llround(reason.change_ns)}, {"text", reason.text}});
+    list.push_back(
+        {{"change_ns", std::llround(reason.change_ns)}, {"text", reason.what + ": " + reason.why}});
   }
   return list;
 }
@@ -175,6 +167,7 @@ void AddExplain(CLI::App* app) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON, with all reasons");
+  AddFullNames(command);
   AddExample(command, "lanescope explain t.db 1 2");
   command->callback([options] { ExplainRuns(*options); });
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/line_width.h"
 #include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -11,6 +12,7 @@
 #include "core/file.h"
 #include "core/graph_io.h"
 #include "core/schedule_json.h"
+#include "core/text_table.h"
 
 namespace lanescope::cli {
 namespace {
@@ -78,8 +80,8 @@ json CopiesJson(const Graph& graph, const Machine& machine, const std::vector<Tr
 
 void PrintTable(const Workload& workload, const Machine& machine, const PlacedGraph& placed,
                 const Schedule& schedule, const std::vector<Transfer>& transfers) {
-  Print("{} placed by {} on {}\n\n{:<8} {:>7} {:>9} {:>12}\n", workload.name(), placed.strategy, machine.name,
-        "Device", "Nodes", "Launches", "Peak memory");
+  TextTable devices;
+  devices.Text("Device").Number("Nodes").Number("Launches").Number("Peak memory");
   for (int d = 0; d < machine.num_devices(); ++d) {
     int nodes = 0, launches = 0;
     for (const int device : placed.placement.device) nodes += device == d;
@@ -87,8 +89,8 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
       launches += command.kind == CommandKind::kLaunch &&
                   schedule.queues[static_cast<size_t>(command.queue)].device == d;
     }
-    Print("{:<8} {:>7} {:>9} {:>12}\n", machine.device(d).local_name(), nodes, launches,
-          FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)]));
+    devices.Row({machine.device(d).local_name(), std::to_string(nodes), std::to_string(launches),
+                 FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)])});
   }
   std::map<std::pair<int, int>, std::pair<int, int64_t>> traffic;
   for (const Transfer& transfer : transfers) {
@@ -97,13 +99,15 @@ void PrintTable(const Workload& workload, const Machine& machine, const PlacedGr
     ++count;
     bytes += transfer.bytes;
   }
-  Print("\n{:<18} {:>7} {:>12}\n", "Transfers", "Count", "Bytes/step");
+  TextTable routes;
+  routes.Text("Transfers").Number("Count").Number("Bytes/step");
   for (const auto& [route, total] : traffic) {
-    Print("{:<18} {:>7} {:>12}\n",
-          machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
-          total.first, FormatBytes(total.second));
+    routes.Row({machine.device(route.first).local_name() + " -> " + machine.device(route.second).local_name(),
+                std::to_string(total.first), FormatBytes(total.second)});
   }
-  if (traffic.empty()) Print("none\n");
+  Print("{} placed by {} on {}\n\n", workload.name(), placed.strategy, machine.name);
+  PrintText(devices.Take(LineWidth()) + "\n" +
+            (routes.empty() ? "No transfers between devices\n" : routes.Take(LineWidth())));
 }
 
 void Save(const Graph& graph, const Machine& machine, const Placement& placement, const std::string& path) {
@@ -172,6 +176,7 @@ void AddPlace(CLI::App* app) {
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddFullNames(command);
   AddExample(command, "lanescope place samples/graphs/deepconn_dual.pbtxt --strategy single");
   command->callback([options] { PlaceAndReport(*options); });
 }

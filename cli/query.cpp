@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "core/error.h"
 #include "traces/query_text.h"
@@ -20,13 +21,13 @@ struct QueryOptions {
 QueryEnd PrintAnswer(const QueryOptions& options) {
   const QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
   if (options.as_json) {
-    QueryJson json([](std::string_view part) { PrintText(PrintableJson(part)); });
-    const QueryEnd end = RunQuery(options.trace, options.sql, limits, &json);
-    json.Finish(end);
+    QueryJson answer([](std::string_view part) { PrintText(PrintableJson(part)); });
+    const QueryEnd end = RunQuery(options.trace, options.sql, limits, &answer);
+    answer.Finish(end);
     PrintText("\n");
     return end;
   }
-  QueryTable table(PrintText);
+  QueryTable table(PrintText, LineWidth());
   const QueryEnd end = RunQuery(options.trace, options.sql, limits, &table);
   table.Finish();
   return end;
@@ -61,6 +62,7 @@ void AddQuery(CLI::App* app) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
   command->add_flag("--json", options->as_json, "Print {\"columns\": [..], \"rows\": [[..]]}");
+  AddFullNames(command);
   AddExample(command, "lanescope query t.db \"SELECT runId, graph, strategy FROM LANESCOPE_RUN\"");
   command->callback([options] { PrintQuery(*options); });
 }

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "core/error.h"
+#include "core/text_table.h"
+#include "core/units.h"
 #include "sims/device_speed.h"
 
 namespace lanescope::cli {
@@ -48,18 +51,6 @@ json PredictionJson(const Machine& machine, const Prediction& prediction) {
       {"critical_path_ns", path.launch_ns + path.copy_ns}};
 }
 
-std::string TimeText(double ns) {
-  static constexpr struct {
-    double scale;
-    const char* unit;
-  } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  constexpr double kRoundsUp = 1 - 5e-5;  // to 1 of the unit, in the four digits that are shown
-  for (const auto& [scale, unit] : kUnits) {
-    if (std::abs(ns) >= kRoundsUp * scale) return fmt::format("{:.4g} {}", ns / scale, unit);
-  }
-  return fmt::format("{:.0f} ns", ns);
-}
-
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const Prediction& prediction, std::string_view origin) {
   Print("{} placed by {} on {}: {} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
@@ -68,19 +59,23 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   if (prediction.uncalibrated_share > 0 && origin != "uncalibrated") {
     Print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share);
   }
-  Print("\n{:<8} {:>7} {:>12}\n", "Device", "Busy", "Peak memory");
+  TextTable devices;
+  devices.Text("Device").Number("Busy").Number("Peak memory");
   for (int d = 0; d < machine.num_devices(); ++d) {
-    Print("{:<8} {:>6.1f}% {:>12}\n", machine.device(d).local_name(),
-          100 * prediction.busy[static_cast<size_t>(d)],
-          FormatBytes(prediction.peak_bytes[static_cast<size_t>(d)]));
+    const auto i = static_cast<size_t>(d);
+    devices.Row({machine.device(d).local_name(), PercentText(prediction.busy[i]),
+                 FormatBytes(prediction.peak_bytes[i])});
   }
-  Print("\n{:<18} {:>6} {:>12} {:>10}\n", "Copies in a step", "Count", "Bytes", "Time");
+  TextTable copies;
+  copies.Text("Copies in a step").Number("Count").Number("Bytes").Number("Time");
   for (int c = 0; c < kNumCopyClasses; ++c) {
     const CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
     if (traffic.count == 0) continue;
-    Print("{:<18} {:>6} {:>12} {:>10}\n", CopyClassName(static_cast<CopyClass>(c)), traffic.count,
-          FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns)));
+    copies.Row({std::string(CopyClassName(static_cast<CopyClass>(c))), std::to_string(traffic.count),
+                FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns))});
   }
+  PrintText("\n" + devices.Take(LineWidth()));
+  if (!copies.empty()) PrintText("\n" + copies.Take(LineWidth()));
   const CriticalPath& path = prediction.critical_path;
   Print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
         TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),

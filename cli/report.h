@@ -20,8 +20,6 @@ nlohmann::json ShapeJson(const Shape& shape);
 nlohmann::json PredictionJson(const Machine& machine, const Prediction& prediction);
 // {"device_to_device": {"count", "bytes", "ns"}, ...} from totals per step.
 nlohmann::json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies);
-// Writes a time in ns with three or four significant digits and a fitting unit: "12.4 ms".
-std::string TimeText(double ns);
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const Prediction& prediction, std::string_view origin);

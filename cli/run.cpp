@@ -17,8 +17,8 @@
 #include "cli/workload.h"
 #include "core/error.h"
 #include "core/interrupt_reason.h"
+#include "core/units.h"
 #include "traces/statistics.h"
-#include "traces/summary.h"
 
 namespace lanescope::cli {
 namespace {
@@ -67,8 +67,8 @@ json TensorJson(const std::string& name, const Tensor& tensor) {
 void PrintResult(const RecordedRun& run, const Spread& spread, const std::string& trace) {
   const Workload& workload = *run.placed().workload;
   Print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
-        run.placed().strategy, spread.count, FormatNvprofTime(spread.median), FormatNvprofTime(spread.p25),
-        FormatNvprofTime(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
+        run.placed().strategy, spread.count, TimeText(spread.median), TimeText(spread.p25),
+        TimeText(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
     std::string values;

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/comparison.h"
 #include "cli/interrupt.h"
+#include "cli/line_width.h"
 #include "cli/prediction.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -190,6 +191,7 @@ void AddSimulate(CLI::App* app) {
                                   "Read placements as JSON lines from stdin, print one JSON line for each");
   batch->excludes("--sweep")->excludes("--trace");
   command->add_flag("--json", options->as_json, "Print JSON");
+  AddFullNames(command);
   AddExample(command, "lanescope simulate samples/graphs/deepconn_dual.pbtxt --set link.latency=9us");
   command->callback([options] {
     Check(*options);

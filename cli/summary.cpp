@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "core/error.h"
 #include "traces/trace_reader.h"
@@ -40,7 +41,7 @@ void PrintSummary(const SummaryArguments& options) {
           : run.emulated ? ", measured on emulated devices"
                          : ", measured",
           run.complete ? "" : ", incomplete");
-    PrintText(SummaryText(summary, what.operations) + "\n");
+    PrintText(SummaryText(summary, what.operations, LineWidth()) + "\n");
   }
 }
 
@@ -61,6 +62,7 @@ void AddSummary(CLI::App* app) {
       ->check(CLI::IsMember({"nvprof", "nsys"}))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
+  AddFullNames(command);
   AddExample(command, "lanescope summary t.db --run 1");
   command->callback([options] { PrintSummary(*options); });
 }

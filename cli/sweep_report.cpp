@@ -4,10 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/comparison.h"
+#include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text_table.h"
+#include "core/units.h"
 #include "sims/plot_svg.h"
 
 namespace lanescope::cli {
@@ -36,24 +39,25 @@ std::string BoundText(const SweepCurve& curve) {
 }
 
 void PrintSweepTable(const Sweep& sweep) {
-  constexpr size_t kLabel = 14;
-  std::vector<size_t> widths;
-  for (const SweepCurve& curve : sweep.curves)
-    widths.push_back(2 + std::max(curve.name.size(), BoundText(curve).size()));
-  const auto print_row = [&](const std::string& label, const auto& text_of) {
-    Print("{:<{}}", label, kLabel);
-    for (size_t c = 0; c < sweep.curves.size(); ++c) Print("{:>{}}", text_of(sweep.curves[c]), widths[c]);
-    Print("\n");
+  constexpr size_t kLines = 8;
+  TextTable table;
+  table.Number("Bandwidth");
+  for (const SweepCurve& curve : sweep.curves) table.Number(curve.name);
+  const auto add = [&](const std::string& label, const auto& text_of) {
+    std::vector<std::string> row = {label};
+    for (const SweepCurve& curve : sweep.curves) row.push_back(text_of(curve));
+    table.Row(std::move(row));
   };
   const auto time = [](int64_t ns) { return TimeText(static_cast<double>(ns)); };
-  print_row("Bandwidth", [](const SweepCurve& curve) { return curve.name; });
-  const size_t stride = std::max<size_t>(1, sweep.bandwidth.size() / 12);
-  for (size_t p = 0; p < sweep.bandwidth.size(); p += stride) {
-    print_row(FormatBandwidth(sweep.bandwidth[p]),
-              [&](const SweepCurve& curve) { return time(curve.step_ns[p]); });
+  // The ends of the range and what lies evenly between.
+  const size_t points = sweep.bandwidth.size(), lines = std::min(points, kLines);
+  for (size_t line = 0; line < lines; ++line) {
+    const size_t p = lines < 2 ? 0 : line * (points - 1) / (lines - 1);
+    add(FormatBandwidth(sweep.bandwidth[p]), [&](const SweepCurve& curve) { return time(curve.step_ns[p]); });
   }
-  print_row("infinite", [&](const SweepCurve& curve) { return time(curve.asymptote_ns); });
-  print_row("bound by", BoundText);
+  add("infinite", [&](const SweepCurve& curve) { return time(curve.asymptote_ns); });
+  add("bound by", BoundText);
+  PrintText(table.Take(LineWidth()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cli/comparison.h"
 #include "cli/report.h"
+#include "core/units.h"
 
 namespace lanescope::cli {
 namespace {

@@ -124,6 +124,27 @@ std::string FormatBandwidth(double bytes_per_second) { return ForPeople(bytes_pe
 
 std::string FormatDuration(int64_t ns) { return ForPeople(static_cast<double>(ns), kDurations); }
 
+std::string TimeText(double ns) {
+  static constexpr struct {
+    double scale;
+    const char* unit;
+  } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  constexpr double kRoundsUp = 1 - 5e-5;  // to 1 of the unit, in the four digits that are shown
+  for (const auto& [scale, unit] : kUnits) {
+    if (std::abs(ns) >= kRoundsUp * scale) return fmt::format("{:.4g} {}", ns / scale, unit);
+  }
+  return fmt::format("{:.0f} ns", ns);
+}
+
+std::string SignedTimeText(double ns) {
+  if (std::abs(ns) < 0.5) return "0 ns";
+  return (ns > 0 ? "+" : "") + TimeText(ns);
+}
+
+std::string PercentText(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.1f}%", 100 * fraction) : "-";
+}
+
 std::string ExactBytes(int64_t bytes) {
   return Exact(static_cast<double>(bytes), kBytes,
                [bytes](std::string_view text) { return ParseBytes(text) == bytes; });

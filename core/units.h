@@ -1,5 +1,5 @@
-// Quantities with their units, beyond what machine.h declares: rates of arithmetic, and texts that read back
-// to the very same number.
+// Quantities with their units, beyond what machine.h declares: rates of arithmetic, times and shares for
+// people, and texts that read back to the very same number.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,13 @@ namespace lanescope {
 
 // "4.37TFLOP/s" -> operations per second. Throws InvalidArgument.
 double ParseFlopRate(std::string_view text);
+
+// A time in four significant digits and a fitting unit: "12.43 ms", "999 ns".
+std::string TimeText(double ns);
+// The same with its sign: "+40 ns", "-1.2 ms"; "0 ns" for what rounds to it.
+std::string SignedTimeText(double ns);
+// "12.3%" for 0.123; "-" for what is no number.
+std::string PercentText(double fraction);
 
 // The shortest text that the matching Parse function turns back into exactly this value (FormatBytes and its
 // kin round for people).

@@ -41,8 +41,14 @@ rm -f "$trace"
 ./scripts/build.sh release lanescope lanescope_cuda lanescope_inject
 
 show devices --machine $machine
-show place $graphs/deepconn_dual.pbtxt --machine $machine
 show compare "${rows[@]}" --machine $machine --reference-step $reference_step --trace "$trace" --sweep $sweep --plot "$output/sweep.svg"
+cat << 'END'
+
+What to look at:
+* Error, in repeats, noise: how far predictions that saw only the row with the star are off, beside how far two measurements differ.
+* Copies in a step, and the last sentence: what makes the losers lose, and from which link bandwidth on they would not.
+* "infinite" among the bandwidths: the step when copies cost nothing, which no faster link gets below.
+END
 printf '\nThe same programs on a modelled machine of two K80 (published differences a step: dual +2.48 ms, alternating +3.11 ms):\n'
 show compare $graphs/deepconn_single.pbtxt:single $graphs/deepconn_dual.pbtxt $graphs/deepconn_alternating.pbtxt \
   --machine samples/machines/k80x2.json --no-run

@@ -6,6 +6,7 @@
 
 #include "core/machine.h"
 #include "core/printable.h"
+#include "core/units.h"
 #include "traces/table_scan.h"
 
 namespace lanescope {
@@ -50,17 +51,6 @@ std::vector<Resource> ResourcesOf(const std::vector<WorkingDevice>& devices) {
   return resources;
 }
 
-// Decimal units and three digits, as data sheets give rates.
-std::string RateText(double bytes_per_second) {
-  if (bytes_per_second >= 99.95e9) return fmt::format("{:.0f} GB/s", bytes_per_second / 1e9);
-  if (bytes_per_second >= 0.9995e9) return fmt::format("{:.1f} GB/s", bytes_per_second / 1e9);
-  return fmt::format("{:.1f} MB/s", bytes_per_second / 1e6);
-}
-
-std::string PercentText(double fraction) {
-  return fmt::format("{:.{}f}%", 100 * fraction, fraction >= 0.0995 ? 0 : 1);
-}
-
 double MeanShare(const std::vector<WorkingDevice>& devices, int64_t DeviceTime::*part) {
   double sum = 0;
   for (const WorkingDevice& device : devices) {
@@ -86,47 +76,52 @@ std::string ShortName(const std::string& name) {
   return text.size() <= kMax ? text : text.substr(0, kMax) + "..";
 }
 
+// In sentences whole percents say enough, but of small shares.
+std::string RoughPercent(double fraction) {
+  return fmt::format("{:.{}f}%", 100 * fraction, fraction >= 0.0995 ? 0 : 1);
+}
+
 std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& devices) {
   const Bound& bound = *summary.bound;
   std::string text = bound.name + " bound: ";
   if (bound.name == "idle") {
-    text += fmt::format("nothing runs for {} of the window", PercentText(bound.coverage));
+    text += fmt::format("nothing runs for {} of the window", RoughPercent(bound.coverage));
   } else {
     for (const Resource& resource : ResourcesOf({})) {
       if (resource.name == bound.name) text += resource.words;
     }
-    text += fmt::format(" cover {} of the window", PercentText(bound.coverage));
+    text += fmt::format(" cover {} of the window", RoughPercent(bound.coverage));
   }
-  if (bound.bytes_per_second > 0) text += fmt::format(" at {}", RateText(bound.bytes_per_second));
+  if (bound.bytes_per_second > 0) text += fmt::format(" at {}", FormatBandwidth(bound.bytes_per_second));
   if (bound.bytes_per_second > 0 && bound.ceiling_per_second > 0) {
-    text += fmt::format(" of {} ({:.0f}%)", RateText(bound.ceiling_per_second),
+    text += fmt::format(" of {} ({:.0f}%)", FormatBandwidth(bound.ceiling_per_second),
                         100 * bound.bytes_per_second / bound.ceiling_per_second);
   }
   if (bound.name != "compute") {
-    text += fmt::format(", kernels {}", PercentText(MeanShare(devices, &DeviceTime::compute_ns)));
+    text += fmt::format(", kernels {}", RoughPercent(MeanShare(devices, &DeviceTime::compute_ns)));
   } else if (const SummaryRow* row = LongestLaunch(summary)) {
     text += fmt::format(", most of it {} ({})", ShortName(row->name),
-                        FormatNvprofTime(static_cast<double>(row->total_ns)));
+                        TimeText(static_cast<double>(row->total_ns)));
   }
   const double communication = MeanShare(devices, &DeviceTime::communication_ns);
   if (bound.name != "communication" && communication > 0) {
-    text += fmt::format(", NCCL {} ({} exposed)", PercentText(communication),
-                        PercentText(MeanShare(devices, &DeviceTime::exposed_ns)));
+    text += fmt::format(", NCCL {} ({} exposed)", RoughPercent(communication),
+                        RoughPercent(MeanShare(devices, &DeviceTime::exposed_ns)));
   }
   const double copies = MeanShare(devices, &DeviceTime::copies_ns);
   if (!bound.name.ends_with("-copy") && !bound.name.starts_with("copy-") && copies > 0) {
-    text += fmt::format(", copies {}", PercentText(copies));
+    text += fmt::format(", copies {}", RoughPercent(copies));
   }
   if (bound.devices > 1) text += fmt::format(" (mean of {} devices)", bound.devices);
   if (bound.name != "idle") {
     return text +
-           fmt::format("; hiding all else would save at most {} of it", PercentText(1 - bound.coverage)) +
+           fmt::format("; hiding all else would save at most {} of it", RoughPercent(1 - bound.coverage)) +
            ".";
   }
   if (!summary.api_calls.empty()) {
     const SummaryRow& row = summary.api_calls.front();
     text += fmt::format("; of the API calls {} takes the most time ({})", row.name,
-                        FormatNvprofTime(static_cast<double>(row.total_ns)));
+                        TimeText(static_cast<double>(row.total_ns)));
   }
   return text + ".";
 }
@@ -146,8 +141,8 @@ std::string SharesText(const Summary& summary) {
   }
   if (c.idle_ns > c.compute_ns && c.idle_ns > c.exposed_ns) kind = "Waiting decides";
   std::string text = fmt::format("{}: of {}, ops run {:.1f}%, {} that nothing hides {:.1f}%, nothing {:.1f}%",
-                                 kind, FormatNvprofTime(static_cast<double>(span)), percent(c.compute_ns),
-                                 what, percent(c.exposed_ns), percent(c.idle_ns));
+                                 kind, TimeText(static_cast<double>(span)), percent(c.compute_ns), what,
+                                 percent(c.exposed_ns), percent(c.idle_ns));
   const int64_t copies = c.exposed_ns + c.overlapped_ns;
   if (copies > 0) {
     text += fmt::format("; {:.0f}% of the {} is hidden by compute",
@@ -165,7 +160,7 @@ std::string SharesText(const Summary& summary) {
   }
   if (const SummaryRow* row = LongestLaunch(summary)) {
     text += fmt::format("; {} takes the most time of all ops ({})", ShortName(row->name),
-                        FormatNvprofTime(static_cast<double>(row->total_ns)));
+                        TimeText(static_cast<double>(row->total_ns)));
   }
   return text + ".";
 }

@@ -6,16 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text_table.h"
 #include "traces/query.h"
 
 namespace lanescope {
 
 using TextOutput = std::function<void(std::string_view)>;
 
-// A table. The first rows say how wide its columns are; a later text that is wider stands out to the right.
+// A table. The first rows say how wide its columns are. `width`: the columns that a line may have, which
+// texts give way for; 0: none has to, and a later text that is wider stands out to the right.
 class QueryTable : public QuerySink {
  public:
-  explicit QueryTable(TextOutput output) : output_(std::move(output)) {}
+  explicit QueryTable(TextOutput output, int width = 0) : output_(std::move(output)), width_(width) {}
   void Begin(const std::vector<std::string>& columns) override;
   void Add(QueryRow row) override;
   // After the last row.
@@ -23,14 +25,13 @@ class QueryTable : public QuerySink {
 
  private:
   void PrintSample();
-  void PrintLine(const std::vector<std::string>& cells);
 
   TextOutput output_;
+  int width_;
   std::vector<std::string> columns_;
-  std::vector<std::vector<std::string>> sample_;  // cells
+  std::vector<QueryRow> sample_;
   bool sampling_ = true;
-  std::vector<size_t> widths_;
-  std::vector<bool> right_;
+  TextTable table_;
 };
 
 // {"columns": [..], "rows": [[..]]}; infinities become null. An answer that a limit has cut also has "cut":

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
+#include "core/units.h"
 #include "traces/operation_sums.h"
-#include "traces/summary.h"
 
 namespace lanescope {
 namespace {
@@ -149,10 +149,6 @@ class Rows {
   std::map<OpKey, OpDiff> rows_;
 };
 
-std::string TimeText(double ns) { return FormatNvprofTime(std::abs(ns)); }
-
-std::string Signed(double ns) { return fmt::format("{}{}", ns < 0 ? '-' : '+', TimeText(ns)); }
-
 }  // namespace
 
 std::string_view ChangeName(OpDiff::Change change) {
@@ -196,10 +192,10 @@ std::string DiffVerdict(const RunDiff& diff) {
       {"transfer", diff.parts_b.transfer_ns - diff.parts_a.transfer_ns},
       {"waiting", diff.parts_b.waiting_ns - diff.parts_a.waiting_ns},
       {"contention", diff.parts_b.contention_ns - diff.parts_a.contention_ns}};
-  std::string text =
-      fmt::format("B takes {} a step, A {}: {} {} ({:.0f}%)", TimeText(diff.parts_b.step_ns),
-                  TimeText(diff.parts_a.step_ns), TimeText(change), change > 0 ? "slower" : "faster",
-                  diff.parts_a.step_ns == 0 ? 0 : 100 * std::abs(change) / diff.parts_a.step_ns);
+  std::string text = fmt::format(
+      "B takes {} a step, A {}: {} {} ({:.0f}%)", TimeText(diff.parts_b.step_ns),
+      TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
+      diff.parts_a.step_ns == 0 ? 0 : 100 * std::abs(change) / diff.parts_a.step_ns);
   std::vector<std::pair<std::string_view, double>> ranked(std::begin(parts), std::end(parts));
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& x, const auto& y) { return std::abs(x.second) > std::abs(y.second); });
@@ -207,7 +203,7 @@ std::string DiffVerdict(const RunDiff& diff) {
   bool first = true;
   for (const auto& [name, ns] : ranked) {
     if (std::abs(ns) < 0.5) continue;
-    text += fmt::format("{}{} {}", first ? "" : ", ", name, Signed(ns));
+    text += fmt::format("{}{} {}", first ? "" : ", ", name, SignedTimeText(ns));
     first = false;
   }
   return text + ".";

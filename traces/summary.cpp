@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/units.h"
 #include "traces/activity_totals.h"
 #include "traces/bound.h"
 #include "traces/device_usage.h"
@@ -293,7 +294,7 @@ void FillCapture(const Context& context, Summary* summary) {
     if (clock.Text(0) == "gpu" && clock.Integer(3) > 0) {
       summary->notes.push_back(fmt::format("{} kernels seem to start before their launch, by up to {}",
                                            clock.Integer(3),
-                                           FormatNvprofTime(static_cast<double>(clock.Integer(1)))));
+                                           TimeText(static_cast<double>(clock.Integer(1)))));
     } else if (clock.Text(0) == "capture" && clock.Integer(4) == 0) {
       summary->notes.push_back(
           fmt::format("the clock of the records is {} ns off, known to {} ns; times are not corrected",

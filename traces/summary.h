@@ -103,12 +103,9 @@ struct Summary {
 Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options = {});
 Summary Summarize(const std::string& path, int run, const SummaryOptions& options = {});
 
-// nvprof's tables. `nsys`: those of Nsight Systems in their place.
-std::string SummaryText(const Summary& summary, bool nsys = false);
+// Tables with nvprof's columns, or with those of `nsys stats`. `width`: the columns that a line may have,
+// which names give way for; 0: none has to.
+std::string SummaryText(const Summary& summary, bool nsys = false, int width = 0);
 std::string SummaryJson(const Summary& summary);
-
-// nvprof's number style: 6 significant digits for seconds, 5 for ms and us, whole ns; the unit such that the
-// number is at least 1 and below 1000. "13.0696s", "890.73ms", "4.3190us", "441ns", "0ns".
-std::string FormatNvprofTime(double ns);
 
 }  // namespace lanescope

@@ -1,42 +1,36 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/printable.h"
+#include "core/text_table.h"
+#include "core/units.h"
 #include "traces/summary.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::string_view kHeader =
-    "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n";
+std::string TimeCell(int64_t ns) { return TimeText(static_cast<double>(ns)); }
+std::string CountCell(int64_t count) { return std::to_string(count); }
 
-// "137.90": `digits` significant digits in fixed point of a value that rounds to 1 at least.
-std::string Significant(double value, int digits) {
-  value = std::max(value, 1.0);
-  const int before = value < 10     ? 1
-                     : value < 100  ? 2
-                     : value < 1000 ? 3
-                                    : static_cast<int>(std::log10(value)) + 1;
-  return fmt::format("{:.{}f}", value, std::max(digits - before, 0));
-}
-
-void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, std::string* out) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const SummaryRow& row = rows[i];
+// The columns of nvprof.
+void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, int width, std::string* out) {
+  if (rows.empty()) return;
+  TextTable table;
+  table.Number("Time(%)").Number("Time").Number("Calls").Number("Avg").Number("Min").Number("Max").Name(
+      "Name");
+  for (const SummaryRow& row : rows) {
     const double average =
         row.calls == 0 ? 0 : static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
-    *out += fmt::format("{:>16}  {:>6.2f}%  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", i == 0 ? title : "",
-                        row.time_percent, FormatNvprofTime(static_cast<double>(row.total_ns)), row.calls,
-                        FormatNvprofTime(average), FormatNvprofTime(static_cast<double>(row.min_ns)),
-                        FormatNvprofTime(static_cast<double>(row.max_ns)), Printable(row.name));
+    table.Row({fmt::format("{:.2f}%", row.time_percent), TimeCell(row.total_ns), CountCell(row.calls),
+               TimeText(average), TimeCell(row.min_ns), TimeCell(row.max_ns), row.name});
   }
+  *out += fmt::format("{}{}:\n{}", out->empty() ? "" : "\n", title, table.Take(width));
 }
 
-void AppendTraffic(const std::vector<TrafficRow>& traffic, std::string* out) {
+void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::string* out) {
   if (traffic.empty()) return;
   std::set<std::string> ends;
   std::map<std::pair<std::string, std::string>, const TrafficRow*> cells;
@@ -45,51 +39,48 @@ void AppendTraffic(const std::vector<TrafficRow>& traffic, std::string* out) {
     ends.insert(row.dst);
     cells[{row.src, row.dst}] = &row;
   }
-  *out += "\nTraffic, bytes (copies), from row to column\n";
-  *out += fmt::format("{:>10}", "");
-  for (const std::string& dst : ends) *out += fmt::format("  {:>22}", dst);
-  *out += '\n';
+  TextTable table;
+  table.Text("From / to");
+  for (const std::string& dst : ends) table.Number(dst);
   for (const std::string& src : ends) {
-    *out += fmt::format("{:>10}", src);
+    std::vector<std::string> row = {src};
     for (const std::string& dst : ends) {
       const auto cell = cells.find({src, dst});
-      *out += fmt::format(
-          "  {:>22}", cell == cells.end()
-                          ? std::string("-")
-                          : fmt::format("{} ({})", FormatBytes(cell->second->bytes), cell->second->count));
+      row.push_back(cell == cells.end()
+                        ? "-"
+                        : fmt::format("{} ({})", FormatBytes(cell->second->bytes), cell->second->count));
     }
-    *out += '\n';
+    table.Row(std::move(row));
   }
+  *out += "\nTraffic, bytes (copies)\n" + table.Take(width);
 }
 
-std::string Time(int64_t ns) { return FormatNvprofTime(static_cast<double>(ns)); }
-
-// "22.385ms  2.3%"
-std::string Share(int64_t ns, int64_t of) {
-  return fmt::format("{} {:>5.1f}%", Time(ns),
-                     of == 0 ? 0.0 : 100 * static_cast<double>(ns) / static_cast<double>(of));
-}
-
-void AppendDeviceLines(std::string_view label, const std::vector<DeviceTime>& devices, std::string* out) {
+void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices, TextTable* table) {
   for (const DeviceTime& time : devices) {
-    const auto share = [&](int64_t ns) { return Share(ns, time.window_ns); };
-    *out += fmt::format("{:>10}  {:>9}  {:>9}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}\n", label,
-                        time.device, Time(time.window_ns), share(time.compute_ns), share(time.overlapped_ns),
-                        share(time.exposed_ns), share(time.hidden_copies_ns), share(time.exposed_copies_ns),
-                        share(time.idle_ns));
-    label = "";
+    const auto share = [&](int64_t ns) {
+      return PercentText(time.window_ns == 0 ? 0
+                                             : static_cast<double>(ns) / static_cast<double>(time.window_ns));
+    };
+    table->Row({label, time.device, TimeCell(time.window_ns), share(time.compute_ns),
+                share(time.overlapped_ns), share(time.exposed_ns), share(time.hidden_copies_ns),
+                share(time.exposed_copies_ns), share(time.idle_ns)});
+    label.clear();
   }
 }
 
 // The run, and of its steps the fastest, the median one and the slowest; of one step, that one.
-void AppendDevices(const Summary& summary, std::string* out) {
+void AppendDevices(const Summary& summary, int width, std::string* out) {
   if (summary.devices.empty()) return;
-  *out += fmt::format("\n{:>10}  {:>9}  {:>9}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}  {:>16}\n", "",
-                      "Device", "Window", "Compute", "NCCL hidden", "NCCL exposed", "Copies hidden",
-                      "Copies exposed", "Idle");
+  TextTable table;
+  table.Text("").Text("Device").Number("Window").Number("Compute").Group("NCCL").Number("hidden").Number(
+      "exposed");
+  table.Group("Copies").Number("hidden").Number("exposed").Group("").Number("Idle");
   const bool one_step = summary.step >= 0;
-  AppendDeviceLines(one_step ? fmt::format("step {}", summary.step) : "run", summary.devices, out);
-  if (one_step || summary.steps.size() < 2) return;
+  AddDeviceRows(one_step ? fmt::format("step {}", summary.step) : "run", summary.devices, &table);
+  if (one_step || summary.steps.size() < 2) {
+    *out += "\n" + table.Take(width);
+    return;
+  }
   std::vector<const StepUsage*> by_length;
   for (const StepUsage& step : summary.steps) by_length.push_back(&step);
   std::stable_sort(by_length.begin(), by_length.end(), [](const StepUsage* a, const StepUsage* b) {
@@ -98,51 +89,52 @@ void AppendDevices(const Summary& summary, std::string* out) {
   std::vector<const StepUsage*> shown = {by_length.front(), by_length[(by_length.size() - 1) / 2],
                                          by_length.back()};
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
-  for (const StepUsage* step : shown) {
-    AppendDeviceLines(fmt::format("step {}", step->step), step->devices, out);
-  }
-  *out += fmt::format("{:>10}  (of {} steps the shortest, the median and the longest; --step N shows one)\n",
-                      "", summary.steps.size());
+  for (const StepUsage* step : shown)
+    AddDeviceRows(fmt::format("step {}", step->step), step->devices, &table);
+  *out += fmt::format("\n{}(of {} steps the shortest, the median and the longest; --step N shows one)\n",
+                      table.Take(width), summary.steps.size());
 }
 
-void AppendRanges(const std::vector<RangeRow>& rows, std::string* out) {
+void AppendRanges(const std::vector<RangeRow>& rows, int width, std::string* out) {
   if (rows.empty()) return;
-  *out += fmt::format("\n{:>10}  {:>9}  {:>10}  {:>8}  {:>12}  NVTX range (kernel that takes most of it)\n",
-                      "Kernels", "Launches", "Copies", "Count", "Bytes");
+  TextTable table;
+  table.Number("Kernels").Number("Launches").Number("Copies").Number("Count").Number("Bytes");
+  table.Name("NVTX range").Name("Kernel that takes most of it");
   for (const RangeRow& row : rows) {
-    *out += fmt::format("{:>10}  {:>9}  {:>10}  {:>8}  {:>12}  {}{}\n", Time(row.kernel_ns), row.kernels,
-                        Time(row.copy_ns), row.copies, FormatBytes(row.copy_bytes), Printable(row.name),
-                        row.top_kernel.empty() ? "" : fmt::format(" ({})", Printable(row.top_kernel)));
+    table.Row({TimeCell(row.kernel_ns), CountCell(row.kernels), TimeCell(row.copy_ns), CountCell(row.copies),
+               FormatBytes(row.copy_bytes), row.name, row.top_kernel});
   }
+  *out += "\n" + table.Take(width);
 }
 
-// The layout of "nsys stats".
-void AppendSums(std::string_view title, std::string_view count, std::string_view name,
-                const std::vector<OperationSum>& sums, std::string* out) {
+// The columns of "nsys stats".
+void AppendSums(std::string_view title, std::string count, std::string name,
+                const std::vector<OperationSum>& sums, int width, std::string* out) {
   if (sums.empty()) return;
-  *out += fmt::format("{}{}:\n\n {:>8}  {:>15}  {:>9}  {:>13}  {:>13}  {:>11}  {:>11}  {:>13}  {}\n",
-                      out->empty() ? "" : "\n", title, "Time (%)", "Total Time (ns)", count, "Avg (ns)",
-                      "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", name);
+  TextTable table;
+  table.Number("Time (%)").Number("Total Time (ns)").Number(std::move(count)).Number("Avg (ns)");
+  table.Number("Med (ns)").Number("Min (ns)").Number("Max (ns)").Number("StdDev (ns)").Name(std::move(name));
+  const auto rounded = [](double value) { return fmt::format("{:.1f}", value); };
   for (const OperationSum& sum : sums) {
-    *out += fmt::format(" {:>8.1f}  {:>15}  {:>9}  {:>13.1f}  {:>13.1f}  {:>11}  {:>11}  {:>13.1f}  {}\n",
-                        sum.percent, sum.total, sum.count, sum.average, sum.median, sum.min, sum.max,
-                        sum.stddev, Printable(sum.name));
+    table.Row({rounded(sum.percent), CountCell(sum.total), CountCell(sum.count), rounded(sum.average),
+               rounded(sum.median), CountCell(sum.min), CountCell(sum.max), rounded(sum.stddev), sum.name});
   }
+  *out += fmt::format("{}{}:\n\n{}", out->empty() ? "" : "\n", title, table.Take(width));
 }
 
-void AppendSizes(const std::vector<OperationSum>& sums, std::string* out) {
+void AppendSizes(const std::vector<OperationSum>& sums, int width, std::string* out) {
   if (sums.empty()) return;
-  *out += fmt::format(
-      "{}CUDA Memory Operation Summary (by Size):\n\n {:>12}  {:>9}  {:>10}  {:>10}  {:>10}  {:>10}  {:>11}  "
-      "{}\n",
-      out->empty() ? "" : "\n", "Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)", "Max (MB)",
-      "StdDev (MB)", "Operation");
+  TextTable table;
+  table.Number("Total (MB)").Number("Count").Number("Avg (MB)").Number("Med (MB)").Number("Min (MB)");
+  table.Number("Max (MB)").Number("StdDev (MB)").Name("Operation");
+  const auto megabytes = [](double bytes) { return fmt::format("{:.3f}", bytes / 1e6); };
   for (const OperationSum& sum : sums) {
-    *out += fmt::format(" {:>12.3f}  {:>9}  {:>10.3f}  {:>10.3f}  {:>10.3f}  {:>10.3f}  {:>11.3f}  {}\n",
-                        static_cast<double>(sum.total) / 1e6, sum.count, sum.average / 1e6, sum.median / 1e6,
-                        static_cast<double>(sum.min) / 1e6, static_cast<double>(sum.max) / 1e6,
-                        sum.stddev / 1e6, sum.name);
+    table.Row({megabytes(static_cast<double>(sum.total)), CountCell(sum.count), megabytes(sum.average),
+               megabytes(sum.median), megabytes(static_cast<double>(sum.min)),
+               megabytes(static_cast<double>(sum.max)), megabytes(sum.stddev), sum.name});
   }
+  *out += fmt::format("{}CUDA Memory Operation Summary (by Size):\n\n{}", out->empty() ? "" : "\n",
+                      table.Take(width));
 }
 
 std::string NotesText(const Summary& summary) {
@@ -163,33 +155,24 @@ std::string NotesText(const Summary& summary) {
 
 }  // namespace
 
-std::string FormatNvprofTime(double ns) {
-  // A value that would round to 1000 of a unit is 1 of the next.
-  if (ns < 999.5) return fmt::format("{:.0f}ns", ns);
-  if (ns < 999.995e3) return Significant(ns / 1e3, 5) + "us";
-  if (ns < 999.995e6) return Significant(ns / 1e6, 5) + "ms";
-  return Significant(ns / 1e9, 6) + "s";
-}
-
-std::string SummaryText(const Summary& summary, bool nsys) {
+std::string SummaryText(const Summary& summary, bool nsys, int width) {
   std::string out;
   const bool empty =
       summary.gpu_activities.empty() && summary.host_activities.empty() && summary.api_calls.empty();
   if (empty) return NotesText(summary) + summary.verdict + "\n";
   if (nsys) {
-    AppendSums("CUDA Kernel Summary", "Instances", "Name", summary.kernel_sums, &out);
+    AppendSums("CUDA Kernel Summary", "Instances", "Name", summary.kernel_sums, width, &out);
     AppendSums("CUDA Memory Operation Summary (by Time)", "Count", "Operation", summary.memory_time_sums,
-               &out);
-    AppendSizes(summary.memory_size_sums, &out);
+               width, &out);
+    AppendSizes(summary.memory_size_sums, width, &out);
   } else {
-    out += kHeader;
-    AppendBlock("GPU activities:", summary.gpu_activities, &out);
-    AppendBlock("Host activities:", summary.host_activities, &out);
-    AppendBlock("API calls:", summary.api_calls, &out);
+    AppendBlock("GPU activities", summary.gpu_activities, width, &out);
+    AppendBlock("Host activities", summary.host_activities, width, &out);
+    AppendBlock("API calls", summary.api_calls, width, &out);
   }
-  AppendRanges(summary.ranges, &out);
-  AppendTraffic(summary.traffic, &out);
-  AppendDevices(summary, &out);
+  AppendRanges(summary.ranges, width, &out);
+  AppendTraffic(summary.traffic, width, &out);
+  AppendDevices(summary, width, &out);
   return out + "\n" + NotesText(summary) + summary.verdict + "\n";
 }
 

@@ -85,8 +85,8 @@ TEST(RunDiffTest, PartsOfTheDifference) {
   EXPECT_EQ(copy.PathChange(), 50);  // 40 and the 10 before it
   EXPECT_EQ(diff.end_wait_b_ns, 20);
   EXPECT_EQ(DiffVerdict(diff),
-            "B takes 280ns a step, A 200ns: 80ns slower (40%); transfer +40ns, waiting +30ns, "
-            "compute +10ns.");
+            "B takes 280 ns a step, A 200 ns: 80 ns slower (40%); transfer +40 ns, waiting +30 ns, "
+            "compute +10 ns.");
 }
 
 // node0 takes 100 alone and 160 while node1 runs beside it for 40 on the same device: 40 of the 60 is
