@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <mutex>
 
 #include "core/error.h"
 #include "core/op.h"
@@ -54,7 +55,7 @@ std::vector<std::pair<std::string, std::vector<DataType>>> ParseConstraints(std:
 
 // Columns: op, device type, constraints, host memory arguments, priority, label. Kernels with a label serve
 // only nodes that ask for it by a `_kernel` attribute, which graphs from Python do not have.
-void ParseRow(std::string_view row, KernelTable* table) {
+void ParseRow(std::string_view row, std::vector<KernelEntry>* entries) {
   std::vector<std::string_view> columns;
   for (size_t begin = 0; begin <= row.size();) {
     const size_t end = std::min(row.find('\t', begin), row.size());
@@ -68,7 +69,7 @@ void ParseRow(std::string_view row, KernelTable* table) {
   entry.constraints = ParseConstraints(columns[2]);
   for (const std::string_view arg : Split(columns[3], ',')) entry.host_memory_args.emplace_back(arg);
   std::from_chars(columns[4].data(), columns[4].data() + columns[4].size(), entry.priority);
-  table->Add(std::string(columns[0]), std::move(entry));
+  entries->push_back(std::move(entry));
 }
 
 bool HoldsAllowedType(const AttrValue& value, const std::vector<DataType>& allowed) {
@@ -84,7 +85,7 @@ bool HoldsAllowedType(const AttrValue& value, const std::vector<DataType>& allow
 
 // The type that an absent attribute stands for.
 const AttrValue* FallbackOf(const Node& node, std::string_view attr) {
-  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const OpDef* def = OpRegistry::Global().SignatureOf(node);
   const AttrDef* attr_def = def == nullptr ? nullptr : def->FindAttr(attr);
   return attr_def != nullptr && attr_def->fallback ? &*attr_def->fallback : nullptr;
 }
@@ -110,35 +111,66 @@ std::vector<bool> HostArgs(const std::vector<ArgDef>& args, const Node& node, co
 
 }  // namespace
 
+struct KernelTable::Op {
+  std::string_view name() const { return own_name.empty() ? rows.substr(0, rows.find('\t')) : own_name; }
+  // Most ops are never asked for, and parsing all would be most of what a short command does.
+  const std::vector<KernelEntry>& Entries() {
+    std::call_once(parsed, [this] {
+      for (const std::string_view row : Split(rows, '\n')) ParseRow(row, &entries);
+    });
+    return entries;
+  }
+
+  std::string own_name;   // of an op that was added
+  std::string_view rows;  // of a recorded one: its lines of the table
+  std::once_flag parsed;
+  std::vector<KernelEntry> entries;
+};
+
+KernelTable::KernelTable() = default;
+KernelTable::~KernelTable() = default;
+KernelTable::KernelTable(KernelTable&&) noexcept = default;
+
 const KernelTable& KernelTable::Global() {
   static const KernelTable table = [] {
-    KernelTable parsed;
-    for (const std::string_view row : Split(kTable, '\n')) {
-      if (!row.empty() && row[0] != '#') ParseRow(row, &parsed);
+    KernelTable recorded;
+    for (std::string_view rest = kTable; !rest.empty();) {
+      const std::string_view row = rest.substr(0, rest.find('\n'));
+      const std::string_view name = row.substr(0, row.find('\t'));
+      auto& ops = recorded.ops_;
+      if (!row.empty() && row[0] != '#') {
+        if (ops.empty() || ops.back()->name() != name) {
+          ops.push_back(std::make_unique<Op>());
+          ops.back()->rows = row;
+        } else {  // the rows of an op are neighbours
+          std::string_view& rows = ops.back()->rows;
+          rows = {rows.data(), static_cast<size_t>(row.data() + row.size() - rows.data())};
+        }
+      }
+      rest.remove_prefix(std::min(row.size() + 1, rest.size()));
     }
-    return parsed;
+    return recorded;
   }();
   return table;
 }
 
-void KernelTable::Declare(std::string op) {
+KernelTable::Op& KernelTable::Slot(std::string_view op) {
   const auto place = std::lower_bound(ops_.begin(), ops_.end(), op,
-                                      [](const auto& a, const auto& b) { return a.first < b; });
-  if (place != ops_.end() && place->first == op) return;
-  ops_.emplace(place, std::move(op), std::vector<KernelEntry>());
+                                      [](const auto& a, std::string_view b) { return a->name() < b; });
+  if (place != ops_.end() && (*place)->name() == op) return **place;
+  const auto added = ops_.insert(place, std::make_unique<Op>());
+  (*added)->own_name = op;
+  return **added;
 }
 
-void KernelTable::Add(std::string op, KernelEntry entry) {
-  Declare(op);
-  const auto place = std::lower_bound(ops_.begin(), ops_.end(), op,
-                                      [](const auto& a, const auto& b) { return a.first < b; });
-  place->second.push_back(std::move(entry));
-}
+void KernelTable::Declare(std::string op) { Slot(op); }
+
+void KernelTable::Add(std::string op, KernelEntry entry) { Slot(op).entries.push_back(std::move(entry)); }
 
 const std::vector<KernelEntry>* KernelTable::FindOp(std::string_view op) const {
   const auto place = std::lower_bound(ops_.begin(), ops_.end(), op,
-                                      [](const auto& a, const auto& b) { return a.first < b; });
-  return place != ops_.end() && place->first == op ? &place->second : nullptr;
+                                      [](const auto& a, std::string_view b) { return a->name() < b; });
+  return place != ops_.end() && (*place)->name() == op ? &(*place)->Entries() : nullptr;
 }
 
 const std::vector<KernelEntry>& KernelTable::Entries(std::string_view op) const {
@@ -162,14 +194,14 @@ const KernelEntry* KernelTable::Find(const Node& node, std::string_view device_t
 
 std::vector<bool> KernelTable::HostInputs(const Node& node, std::string_view device_type) const {
   const KernelEntry* entry = Find(node, device_type);
-  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const OpDef* def = OpRegistry::Global().SignatureOf(node);
   if (entry == nullptr || def == nullptr) return std::vector<bool>(node.inputs.size(), false);
   return HostArgs(def->inputs, node, *entry);
 }
 
 std::vector<bool> KernelTable::HostOutputs(const Node& node, std::string_view device_type) const {
   const KernelEntry* entry = Find(node, device_type);
-  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const OpDef* def = OpRegistry::Global().SignatureOf(node);
   if (def == nullptr) return std::vector<bool>(static_cast<size_t>(NumOutputs(node)), false);
   if (entry == nullptr) return HostArgs(def->outputs, node, UnknownOpEntry());
   return HostArgs(def->outputs, node, *entry);

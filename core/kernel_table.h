@@ -3,6 +3,7 @@
 // build time).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,9 +20,14 @@ struct KernelEntry {
   int priority = 0;
 };
 
-// Immutable after construction; shared by all threads. Tests build their own.
+// Shared by all threads: the recorded table parses the rows of an op when it is first asked for them, under a
+// lock of that op. One that is built row by row (by tests) is immutable once it is built.
 class KernelTable {
  public:
+  KernelTable();
+  ~KernelTable();
+  KernelTable(KernelTable&&) noexcept;
+
   static const KernelTable& Global();
   void Add(std::string op, KernelEntry entry);
   // Makes the op known without any kernel: it then cannot be placed, instead of being served everywhere.
@@ -40,7 +46,11 @@ class KernelTable {
   // The entries of an op, or null when the table does not list it at all.
   const std::vector<KernelEntry>* FindOp(std::string_view op) const;
 
-  std::vector<std::pair<std::string, std::vector<KernelEntry>>> ops_;  // sorted by name
+  struct Op;
+
+  Op& Slot(std::string_view op);
+
+  std::vector<std::unique_ptr<Op>> ops_;  // sorted by name
 };
 
 }  // namespace lanescope

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/ops/op_spec.h"
+#include "core/recorded_signatures.h"
 
 namespace lanescope {
 namespace {
@@ -67,7 +68,7 @@ std::vector<DataType> TypesOf(const Node& node, const OpDef& def, const std::vec
   return types;
 }
 
-// Of an op that no definition describes: as many outputs as its attributes speak of.
+// Of an op of which nothing is known: as many outputs as its attributes speak of.
 std::vector<DataType> UndefinedOutputTypes(const Node& node) {
   if (const AttrValue* types = node.FindAttr("_output_types")) {
     if (const auto* list = std::get_if<std::vector<DataType>>(types)) return *list;
@@ -86,6 +87,43 @@ std::vector<DataType> UndefinedOutputTypes(const Node& node) {
     count = list == nullptr ? 0 : list->size();  // an empty list is read as one of integers
   }
   return std::vector<DataType>(count, type);
+}
+
+// Tensors of one argument by the node's own attributes; -1 where they do not say.
+int64_t TensorCount(const Node& node, const ArgDef& arg) {
+  const std::string& attr = arg.type_list_attr.empty() ? arg.number_attr : arg.type_list_attr;
+  if (attr.empty()) return 1;
+  const AttrValue* value = node.FindAttr(attr);
+  if (value == nullptr) return -1;
+  if (const auto* count = std::get_if<int64_t>(value)) return arg.type_list_attr.empty() ? *count : -1;
+  if (const auto* types = std::get_if<std::vector<DataType>>(value))
+    return static_cast<int64_t>(types->size());
+  // A file does not say which kind an empty list is of.
+  const auto* ints = std::get_if<std::vector<int64_t>>(value);
+  return ints != nullptr && ints->empty() && !arg.type_list_attr.empty() ? 0 : -1;
+}
+
+int64_t MinimumOf(const OpDef& signature, const ArgDef& arg) {
+  const std::string& attr = arg.type_list_attr.empty() ? arg.number_attr : arg.type_list_attr;
+  const AttrDef* def = attr.empty() ? nullptr : signature.FindAttr(attr);
+  return def == nullptr ? 0 : std::max<int64_t>(0, def->minimum.value_or(0));
+}
+
+// Whether the node says all that the signature asks for. A newer TensorFlow may have changed an op.
+bool Fits(const Node& node, const OpDef& signature) {
+  int64_t inputs = 0;
+  for (const auto* args : {&signature.inputs, &signature.outputs}) {
+    for (const ArgDef& arg : *args) {
+      const int64_t count = TensorCount(node, arg);
+      if (count < MinimumOf(signature, arg) || count > kMaxListLength) return false;
+      if (args == &signature.inputs) inputs += count;
+      if (!arg.type_attr.empty()) {
+        const AttrValue* type = node.FindAttr(arg.type_attr);
+        if (type == nullptr || !std::holds_alternative<DataType>(*type)) return false;
+      }
+    }
+  }
+  return inputs == static_cast<int64_t>(node.inputs.size());
 }
 
 }  // namespace
@@ -124,6 +162,12 @@ const OpDef* OpRegistry::Find(std::string_view op) const {
   return it == ops_.end() ? nullptr : it->second.get();
 }
 
+const OpDef* OpRegistry::SignatureOf(const Node& node) const {
+  if (const OpDef* def = Find(node.op)) return def;
+  const OpDef* recorded = this == &Global() ? RecordedSignature(node.op) : nullptr;
+  return recorded != nullptr && Fits(node, *recorded) ? recorded : nullptr;
+}
+
 std::vector<std::string_view> OpRegistry::Names() const {
   std::vector<std::string_view> names;
   for (const auto& [name, def] : ops_) names.push_back(name);
@@ -140,20 +184,20 @@ OpDef& OpRegistry::Register(OpDef def) {
 }
 
 std::vector<DataType> InputTypes(const Node& node) {
-  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const OpDef* def = OpRegistry::Global().SignatureOf(node);
   if (def == nullptr) return std::vector<DataType>(node.inputs.size(), DataType::kInvalid);
   return TypesOf(node, *def, def->inputs);
 }
 
 std::vector<DataType> OutputTypes(const Node& node) {
-  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const OpDef* def = OpRegistry::Global().SignatureOf(node);
   return def == nullptr ? UndefinedOutputTypes(node) : TypesOf(node, *def, def->outputs);
 }
 
 int NumOutputs(const Node& node) { return static_cast<int>(OutputTypes(node).size()); }
 
 bool IsRefInput(const Node& node, int input) {
-  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const OpDef* def = OpRegistry::Global().SignatureOf(node);
   if (def == nullptr) return false;
   // Every definition has its references before any list of inputs.
   const bool simple = input >= 0 && static_cast<size_t>(input) < def->inputs.size();

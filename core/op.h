@@ -137,6 +137,10 @@ class OpRegistry {
   static const OpRegistry& Global();
   // Null for an unknown op.
   const OpDef* Find(std::string_view op) const;
+  // What is known of the node's arguments: the op's definition, or, of an op without one, the signature that
+  // was recorded from TensorFlow (of the global registry, if the node's attributes and inputs fit it). Null
+  // where nothing is known.
+  const OpDef* SignatureOf(const Node& node) const;
   std::vector<std::string_view> Names() const;
   // Throws AlreadyExists. The definition stays where it is for the registry's life.
   OpDef& Register(OpDef def);
@@ -149,9 +153,9 @@ class OpRegistry {
   std::unordered_map<std::string, std::unique_ptr<OpDef>, Hash, std::equal_to<>> ops_;
 };
 
-// Flat input and output dtypes of a node from its signature (references keep their +100). For an op without a
-// definition the dtypes come from the attributes `T`, `dtype` or `_output_types`, one float output otherwise.
-// Throws InvalidArgument on a missing or bad attribute.
+// Flat input and output dtypes of a node from its signature (references keep their +100). For an op without
+// one the dtypes come from the attributes `T`, `dtype` or `_output_types`, one float output otherwise. Throws
+// InvalidArgument on a missing or bad attribute of an op with a definition.
 std::vector<DataType> InputTypes(const Node& node);
 std::vector<DataType> OutputTypes(const Node& node);
 int NumOutputs(const Node& node);

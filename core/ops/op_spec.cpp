@@ -213,22 +213,22 @@ void ReadArgType(Reader& reader, const OpDef& def, ArgDef* arg) {
   }
 }
 
+// TYPE or N * TYPE.
+void ReadArgTypes(Reader& reader, const OpDef& def, ArgDef* arg) {
+  ReadArgType(reader, def, arg);
+  if (!reader.Accept("*")) return;
+  arg->number_attr = std::move(arg->type_attr);
+  arg->type_attr.clear();
+  ReadArgType(reader, def, arg);
+}
+
 ArgDef ReadArg(Reader& reader, const OpDef& def) {
   ArgDef arg;
   arg.name = reader.Name();
   reader.Expect(":");
-  if (reader.Accept("Ref(")) {
-    arg.is_ref = true;
-    ReadArgType(reader, def, &arg);
-    reader.Expect(")");
-    return arg;
-  }
-  ReadArgType(reader, def, &arg);
-  if (reader.Accept("*")) {
-    arg.number_attr = std::move(arg.type_attr);
-    arg.type_attr.clear();
-    ReadArgType(reader, def, &arg);
-  }
+  arg.is_ref = reader.Accept("Ref(");
+  ReadArgTypes(reader, def, &arg);
+  if (arg.is_ref) reader.Expect(")");
   return arg;
 }
 

@@ -4,7 +4,7 @@
 //   op("Conv2D(input: T, filter: T) -> (output: T)", "T: {floating, int32}; strides:
 //   list(int)").Infer(InferConv2D)
 //
-// Signature:  NAME(ARG, ...) -> (ARG, ...)      ARG = name: TYPE | name: N * TYPE | name: Ref(TYPE)
+// Signature:  NAME(ARG, ...) -> (ARG, ...)      ARG = name: TYPES | name: Ref(TYPES), TYPES = TYPE | N * TYPE
 //             TYPE is a dtype, or an attribute that holds a type or a list of types (one tensor each).
 // Attributes: name: KIND [>= minimum] [= default], separated by ';'
 //             KIND = int | float | bool | string | type | shape | tensor | func | list(KIND) | {'A', 'B'} |
