@@ -85,7 +85,12 @@ int ColocationGraph::Root(int id) {
 // itself, the type it asks for.
 TypeChoices ColocationGraph::SupportedTypes(int id) const {
   TypeChoices types = devices_.Supported(node(id), kernels_);
-  if (!types.empty() || RequestOf(id).empty()) return types;
+  if (!types.empty()) return types;
+  if (graph_.problems.contains(id)) {  // a step that needs it says what is wrong
+    for (int type = 0; type < devices_.num_types(); ++type) types.push_back({type, 0});
+    return types;
+  }
+  if (RequestOf(id).empty()) return types;
   DeviceName requested;
   if (!ParseDeviceName(RequestOf(id), &requested) || !IsOtherAddressSpace(local_, requested)) return types;
   for (int type = 0; type < devices_.num_types(); ++type) {
@@ -117,7 +122,7 @@ void ColocationGraph::InitMember(int id) {
         fmt::format("Malformed device specification '{}' in node: {}", RequestOf(id), NodeTag(node(id).name));
     throw Error(Code::kInvalidArgument, WithNodeTag(message, node(id)));
   }
-  if (IsStateGenerator(node(id), registry_)) self.resource = self.requested;
+  if (!graph_.problems.contains(id) && IsStateGenerator(node(id), registry_)) self.resource = self.requested;
 }
 
 void ColocationGraph::InitAssigned(int id, const std::string& device) {

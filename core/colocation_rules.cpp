@@ -16,7 +16,7 @@ struct OutputSummary {
 
 OutputSummary SummarizeOutputs(const Node& node, const OpRegistry& registry) {
   OutputSummary summary;
-  const OpDef* def = registry.Find(node.op);
+  const OpDef* def = registry.SignatureOf(node);
   if (def == nullptr) {
     summary.count = 1;
     return summary;
@@ -41,7 +41,8 @@ void ForEachSharedStateEdge(const Graph& graph, std::span<const int> order, cons
                             const std::function<void(int src, int dst)>& visit) {
   for (const int id : order) {
     const Node& node = graph.node(id);
-    const OpDef* def = node.inputs.empty() ? nullptr : registry.Find(node.op);
+    const bool readable = !node.inputs.empty() && !graph.problems.contains(id);
+    const OpDef* def = !readable ? nullptr : registry.SignatureOf(node);
     if (def == nullptr || std::none_of(def->inputs.begin(), def->inputs.end(), MayTakeState)) continue;
     ForEachArg(def->inputs, node, [&](int flat, const ArgDef& arg, DataType type) {
       if (!arg.is_ref && type != DataType::kResource) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/attr.h"
+#include "core/error.h"
 
 namespace lanescope {
 
@@ -79,6 +81,9 @@ class Graph {
   // Serialized fields of GraphDef other than its nodes (versions, function library, debug info, unknown
   // fields).
   std::string extra;
+  // What is wrong with nodes, by id (core/validate.h). Compiling a step that needs such a node throws it; for
+  // everything else the node is of an op of which nothing is known.
+  std::map<int, Error> problems;
 
  private:
   struct NameHash {

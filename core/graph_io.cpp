@@ -69,7 +69,7 @@ Graph ParseGraphBinary(std::string_view bytes) {
   }
   CheckIsGraph(*proto);
   Graph graph = GraphFromProto(proto);
-  ValidateGraph(graph);
+  NoteProblems(&graph);
   return graph;
 }
 

@@ -11,8 +11,8 @@
 namespace lanescope {
 
 // By extension: .pbtxt and .txt are text, everything else binary. Throws NotFound, InvalidArgument (malformed
-// file, missing input, duplicate node), Unimplemented (naming the node: control flow, function calls). Checks
-// the result with ValidateGraph (core/validate.h).
+// file, missing input, duplicate node), and what NoteProblems (core/validate.h) throws, with which the result
+// is checked: what is wrong with single nodes is said when a step needs them.
 Graph ReadGraph(const std::string& path);
 Graph ParseGraphText(std::string_view text);
 Graph ParseGraphBinary(std::string_view bytes);

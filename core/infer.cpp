@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/op.h"
+#include "core/output_types.h"
 
 namespace lanescope {
 namespace {
@@ -45,18 +46,13 @@ class GraphInference {
   // Numbers all outputs and sets their dtypes.
   void Layout(std::vector<int>* first, std::vector<TensorInfo>* infos) {
     defs_.reserve(static_cast<size_t>(graph_.num_nodes()));
-    first->reserve(static_cast<size_t>(graph_.num_nodes()) + 1);
-    first->push_back(0);
-    infos->reserve(static_cast<size_t>(graph_.num_nodes()));
     const OpRegistry& registry = OpRegistry::Global();
-    for (const Node& node : graph_.nodes()) {
-      defs_.push_back(registry.Find(node.op));
-      for (const DataType type : OutputTypes(node)) {
-        infos->emplace_back();
-        infos->back().dtype = RemoveRef(type);
-      }
-      first->push_back(static_cast<int>(infos->size()));
-    }
+    for (const Node& node : graph_.nodes()) defs_.push_back(registry.Find(node.op));
+    for (const auto& [id, problem] : graph_.problems) defs_[static_cast<size_t>(id)] = nullptr;
+    GraphOutputTypes outputs = CollectOutputTypes(graph_);
+    *first = std::move(outputs.first);
+    infos->resize(outputs.types.size());
+    for (size_t i = 0; i < infos->size(); ++i) (*infos)[i].dtype = RemoveRef(outputs.types[i]);
   }
 
   void SortFeeds(const std::vector<int>& first) {

@@ -41,7 +41,7 @@ class Placer {
     for (const int id : order_) {
       if (IsAssigned(id)) {
         KeepAssigned(id);
-      } else if (IsGenerator(graph_.node(id), registry_)) {
+      } else if (!graph_.problems.contains(id) && IsGenerator(graph_.node(id), registry_)) {
         generators.push_back(id);
       } else {
         const std::vector<int> candidates = Candidates(id);

@@ -86,14 +86,14 @@ std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec) 
     const bool placeholder = node.op == "Placeholder" || node.op == "PlaceholderV2";
     if (!placeholder || IsFed(*spec, node.name)) continue;
     const TensorInfo& output = info.of({id, 0});
-    if (!output.shape.known_rank()) continue;
     FeedSpec feed;
     feed.dtype = output.dtype;
     feed.shape = output.shape;
-    for (int i = 0; i < feed.shape.rank(); ++i) {
+    if (!feed.shape.known_rank()) notes.push_back(fmt::format("'{}' has no shape", node.name));
+    for (int i = 0; feed.shape.known_rank() && i < feed.shape.rank(); ++i) {
       if (!IsExact(feed.shape[i])) feed.shape.set_dim(i, 1);
     }
-    if (!output.shape.IsExact()) {
+    if (output.shape.known_rank() && !output.shape.IsExact()) {
       notes.push_back(fmt::format("'{}' of shape {} is taken as {}", node.name, output.shape.ToString(),
                                   feed.shape.ToString()));
     }

@@ -22,8 +22,8 @@ CompileRequest MakeCompileRequest(const Graph& graph,
 CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec);
 
 // For a graph whose step is not configured: targets are the nodes whose results nobody uses, and placeholders
-// that are not fed are fed, unknown sizes taken as 1. Returns one sentence for each placeholder of unknown
-// size. Throws what InferGraph throws.
+// that are not fed are fed, unknown sizes taken as 1; of one of unknown rank nothing is known. Returns one
+// sentence for each placeholder of unknown size. Throws what InferGraph throws.
 std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec);
 
 }  // namespace lanescope

@@ -129,7 +129,7 @@ class TransferLister {
   bool IsRef(Endpoint tensor) {
     std::vector<bool>& flags = refs_[static_cast<size_t>(tensor.node)];
     const Node& node = graph_.node(tensor.node);
-    const OpDef* def = OpRegistry::Global().Find(node.op);
+    const OpDef* def = OpRegistry::Global().SignatureOf(node);
     if (flags.empty() && def != nullptr) {
       ForEachArg(def->outputs, node, [&](int, const ArgDef& arg, DataType) { flags.push_back(arg.is_ref); });
     }

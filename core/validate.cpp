@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
-#include "core/graph_io.h"
 #include "core/op.h"
+#include "core/output_types.h"
 
 namespace lanescope {
 namespace {
@@ -16,38 +15,23 @@ namespace {
 // Nothing that a graph may declare is larger: 2^40 bytes of one variable.
 constexpr int64_t kMaxVariableBytes = int64_t{1} << 40;
 
-constexpr std::array kControlFlow = {
-    "Switch", "RefSwitch",   "Merge",    "RefMerge",         "Enter",  "RefEnter",
-    "Exit",   "RefExit",     "LoopCond", "NextIteration",    "While",  "Case",
-    "If",     "For",         "_If",      "RefNextIteration", "_While", "StatelessWhile",
-    "_Case",  "StatelessIf", "_SwitchN", "StatelessCase"};
-constexpr std::array kFunctionCalls = {"PartitionedCall",  "StatefulPartitionedCall", "RemoteCall",
-                                       "SymbolicGradient", "BatchFunction",           "MapDefun"};
+// What loops of TensorFlow 1 are made of. Other control flow, and calls of functions, are ops without a
+// definition like others.
+constexpr std::array kLoops = {"Enter",         "RefEnter",        "Exit", "RefExit", "LoopCond",
+                               "NextIteration", "RefNextIteration"};
 
 template <typename Values, typename Value>
 bool Contains(const Values& values, const Value& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// Control flow and calls are refused before anything else is checked: loops are cycles, too.
-void CheckSupported(const Graph& graph) {
-  std::set<std::string, std::less<>> functions;
-  if (!graph.extra.empty()) {
-    for (std::string& name : LibraryFunctions(graph)) functions.insert(std::move(name));
-  }
-  const OpRegistry& registry = OpRegistry::Global();
+// Loops are refused before anything else is checked: they are cycles, too.
+void CheckNoLoops(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    if (registry.Find(node.op) != nullptr) continue;
-    if (Contains(kControlFlow, node.op)) {
-      Throw(Code::kUnimplemented,
-            "node '{}': {} is control flow, which is not supported; export the graph without it", node.name,
-            node.op);
-    }
-    if (Contains(kFunctionCalls, node.op) || functions.contains(node.op)) {
-      Throw(Code::kUnimplemented,
-            "node '{}': {} is a function call, which is not supported; inline the function", node.name,
-            node.op);
-    }
+    if (!Contains(kLoops, node.op)) continue;
+    Throw(Code::kUnimplemented,
+          "node '{}': {} is part of a loop, which is not supported; export the graph without it", node.name,
+          node.op);
   }
 }
 
@@ -156,43 +140,28 @@ void CheckAttrs(const Node& node, const OpDef& def) {
   }
 }
 
-// The output types of all nodes in rows.
-struct AllOutputTypes {
-  std::vector<size_t> first;
-  std::vector<DataType> types;
-  size_t Count(int node) const {
-    return first[static_cast<size_t>(node) + 1] - first[static_cast<size_t>(node)];
-  }
-  DataType Of(Endpoint endpoint) const {
-    return types[first[static_cast<size_t>(endpoint.node)] + static_cast<size_t>(endpoint.output)];
-  }
-};
-
-AllOutputTypes CollectOutputTypes(const Graph& graph) {
-  AllOutputTypes all;
-  all.first.push_back(0);
+void CheckSourcesExist(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    const std::vector<DataType> types = OutputTypes(node);
-    all.types.insert(all.types.end(), types.begin(), types.end());
-    all.first.push_back(all.types.size());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int source = node.inputs[i].node;
+      if (source >= 0 && source < graph.num_nodes()) continue;
+      Throw(Code::kInvalidArgument,
+            "node '{}': input {} comes from node number {}, which is not in the graph", node.name, i, source);
+    }
+    for (const int source : node.control_inputs) {
+      if (source >= 0 && source < graph.num_nodes()) continue;
+      Throw(Code::kInvalidArgument, "node '{}' waits for node number {}, which is not in the graph",
+            node.name, source);
+    }
   }
-  return all;
 }
 
-void CheckSource(const Graph& graph, const AllOutputTypes& outputs, const Node& node, size_t input) {
+void CheckSource(const Graph& graph, const GraphOutputTypes& outputs, const Node& node, size_t input) {
   const Endpoint source = node.inputs[input];
-  if (source.node < 0 || source.node >= graph.num_nodes()) {
-    Throw(Code::kInvalidArgument, "node '{}': input {} comes from node number {}, which is not in the graph",
-          node.name, input, source.node);
-  }
-  if (source.output >= 0 && static_cast<size_t>(source.output) < outputs.Count(source.node)) return;
+  if (source.output >= 0 && source.output < outputs.Count(source.node)) return;
   const Node& producer = graph.node(source.node);
-  const bool known = OpRegistry::Global().Find(producer.op) != nullptr;
-  Throw(Code::kInvalidArgument, "node '{}': input {} is '{}:{}', but {} '{}' has {} outputs{}", node.name,
-        input, producer.name, source.output, producer.op, producer.name, outputs.Count(source.node),
-        known
-            ? ""
-            : "; this op is not known here: give it an attribute '_output_shapes' with one shape an output");
+  Throw(Code::kInvalidArgument, "node '{}': input {} is '{}:{}', but {} '{}' has {} outputs", node.name,
+        input, producer.name, source.output, producer.op, producer.name, outputs.Count(source.node));
 }
 
 // A reference may be read as a value; a value is no reference.
@@ -200,14 +169,7 @@ bool Accepts(DataType expected, DataType given) {
   return expected == given || (!IsRefType(expected) && expected == RemoveRef(given));
 }
 
-void CheckInputs(const Graph& graph, const AllOutputTypes& outputs, const Node& node, const OpDef* def) {
-  for (size_t i = 0; i < node.inputs.size(); ++i) CheckSource(graph, outputs, node, i);
-  for (const int source : node.control_inputs) {
-    if (source < 0 || source >= graph.num_nodes()) {
-      Throw(Code::kInvalidArgument, "node '{}' waits for node number {}, which is not in the graph",
-            node.name, source);
-    }
-  }
+void CheckInputs(const Graph& graph, const GraphOutputTypes& outputs, const Node& node, const OpDef* def) {
   if (def == nullptr) return;
   const std::vector<DataType> expected = InputTypes(node);
   if (expected.size() != node.inputs.size()) {
@@ -215,9 +177,11 @@ void CheckInputs(const Graph& graph, const AllOutputTypes& outputs, const Node& 
           expected.size(), node.inputs.size());
   }
   for (size_t i = 0; i < expected.size(); ++i) {
+    const int source = node.inputs[i].node;
     const DataType given = outputs.Of(node.inputs[i]);
-    // What an unknown op gives is a guess.
-    const bool guessed = OpRegistry::Global().Find(graph.node(node.inputs[i].node).op) == nullptr;
+    // What an op gives of which nothing is known is a guess.
+    const bool guessed =
+        graph.problems.contains(source) || OpRegistry::Global().SignatureOf(graph.node(source)) == nullptr;
     if (!guessed && !Accepts(expected[i], given)) {
       Throw(Code::kInvalidArgument, "node '{}': {} input {} has dtype {}, expected {}", node.name, node.op, i,
             DataTypeName(given), DataTypeName(expected[i]));
@@ -233,19 +197,46 @@ void CheckConstant(const Node& node) {
   }
 }
 
+// Notes what `check` throws for a node that has no problem yet.
+template <typename Check>
+void NoteForEachNode(Graph* graph, Check check) {
+  for (int id = 0; id < graph->num_nodes(); ++id) {
+    if (graph->problems.contains(id)) continue;
+    try {
+      check(graph->node(id));
+    } catch (const Error& error) {
+      graph->problems.emplace(id, error);
+    }
+  }
+}
+
 }  // namespace
 
-void ValidateGraph(const Graph& graph) {
-  CheckSupported(graph);
+void NoteProblems(Graph* graph) {
+  CheckNoLoops(*graph);
+  CheckSourcesExist(*graph);
   const OpRegistry& registry = OpRegistry::Global();
-  for (const Node& node : graph.nodes()) {
-    const OpDef* def = registry.Find(node.op);
-    if (def != nullptr) CheckAttrs(node, *def);
+  NoteForEachNode(graph, [&](const Node& node) {
+    if (const OpDef* def = registry.Find(node.op)) {
+      CheckAttrs(node, *def);
+      OutputTypes(node);
+    }
     if (node.op == "Const") CheckConstant(node);
+  });
+  const GraphOutputTypes outputs = CollectOutputTypes(*graph);
+  for (const Node& node : graph->nodes()) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) CheckSource(*graph, outputs, node, i);
   }
-  const AllOutputTypes outputs = CollectOutputTypes(graph);
-  for (const Node& node : graph.nodes()) CheckInputs(graph, outputs, node, registry.Find(node.op));
-  graph.TopologicalOrder();
+  NoteForEachNode(graph,
+                  [&](const Node& node) { CheckInputs(*graph, outputs, node, registry.Find(node.op)); });
+  graph->TopologicalOrder();
+}
+
+void ValidateGraph(const Graph& graph) {
+  Graph checked = graph;
+  checked.problems.clear();
+  NoteProblems(&checked);
+  if (!checked.problems.empty()) throw checked.problems.begin()->second;
 }
 
 }  // namespace lanescope

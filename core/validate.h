@@ -5,10 +5,13 @@
 
 namespace lanescope {
 
-// Throws InvalidArgument (naming the node) for: an input of the wrong dtype, wrong number of inputs, an
-// output number that the producer lacks, a missing, unknown-valued or out-of-range attribute, a cycle, absurd
-// sizes; Unimplemented for control flow (Switch, Merge, Enter, Exit, NextIteration, While, If, Case ...) and
-// function calls (PartitionedCall, or an op defined in the library). Ops without a definition pass.
+// Notes in graph->problems what is wrong with single nodes: an input of the wrong dtype, wrong number of
+// inputs, a missing, unknown-valued or out-of-range attribute, absurd sizes. Ops without a definition pass.
+// Throws what concerns the whole graph: InvalidArgument for an input that names no node or no output and for
+// a cycle, Unimplemented for a loop (Enter, Exit, NextIteration ...).
+void NoteProblems(Graph* graph);
+
+// Throws what NoteProblems throws, and the problem of the first node that has one.
 void ValidateGraph(const Graph& graph);
 
 }  // namespace lanescope

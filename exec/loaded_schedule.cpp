@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "core/error.h"
 #include "core/op.h"
@@ -67,6 +68,21 @@ LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
                                const std::vector<std::unique_ptr<Device>>& devices, SessionState* state,
                                bool cuda_graphs)
     : graph_(graph), schedule_(std::move(schedule)), devices_(devices), state_(state), host_(machine.host()) {
+  RequireKernels();
+  RequireSizes();
+  AddVariables();
+  LoadConstants();
+  commands_ = std::vector<LoadedCommand>(schedule_->commands.size());
+  shapes_.resize(schedule_->values.size());
+  for (size_t c = 0; c < commands_.size(); ++c) {
+    const CommandKind kind = schedule_->commands[c].kind;
+    if (kind == CommandKind::kLaunch) LoadLaunch(static_cast<int>(c));
+    if (kind == CommandKind::kCopy) LoadCopy(static_cast<int>(c), machine);
+  }
+  LoadStreams(cuda_graphs);
+}
+
+void LoadedSchedule::RequireKernels() const {
   std::map<std::string, int> missing;
   for (size_t c = 0; c < schedule_->commands.size(); ++c) {
     if (schedule_->commands[c].kind != CommandKind::kLaunch) continue;
@@ -82,16 +98,23 @@ LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
     Throw(Code::kUnimplemented, "no kernel here for {}; such a graph can be placed and simulated, not run",
           list);
   }
-  AddVariables();
-  LoadConstants();
-  commands_ = std::vector<LoadedCommand>(schedule_->commands.size());
-  shapes_.resize(schedule_->values.size());
-  for (size_t c = 0; c < commands_.size(); ++c) {
-    const CommandKind kind = schedule_->commands[c].kind;
-    if (kind == CommandKind::kLaunch) LoadLaunch(static_cast<int>(c));
-    if (kind == CommandKind::kCopy) LoadCopy(static_cast<int>(c), machine);
+}
+
+// What nobody knows the size of has no memory planned.
+void LoadedSchedule::RequireSizes() const {
+  std::set<std::pair<int, int>> fed;
+  for (const int feed : schedule_->feeds) {
+    const Endpoint source = schedule_->values[static_cast<size_t>(feed)].source;
+    fed.emplace(source.node, source.output);
   }
-  LoadStreams(cuda_graphs);
+  for (const Value& value : schedule_->values) {
+    if (value.storage != Storage::kPlanned || value.alias_of >= 0 || value.shape.HasBound() ||
+        value.dtype == DataType::kResource || fed.contains({value.source.node, value.source.output}))
+      continue;
+    Throw(Code::kInvalidArgument,
+          "the size of '{}' ({}{}) is not known when the step is compiled; feed tensors of fixed shape",
+          graph_.TensorName(value.source), DataTypeName(value.dtype), value.shape.ToString());
+  }
 }
 
 void LoadedSchedule::AddVariables() {

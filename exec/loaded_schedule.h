@@ -114,6 +114,9 @@ class LoadedSchedule {
   void LoadLaunch(int command);
   void LoadCopy(int command, const Machine& machine);
   void LoadConstants();
+  // Throws Unimplemented with all ops that have no kernel here.
+  void RequireKernels() const;
+  void RequireSizes() const;
   void AddVariables();
 
   const Graph& graph_;

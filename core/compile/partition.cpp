@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/colocation_rules.h"
 #include "core/compile/completion.h"
 #include "core/compile/draft.h"
 #include "core/compile/host_arguments.h"
@@ -52,16 +53,21 @@ class Partitioner {
     const int device = draft_.device_of(id);
     LANESCOPE_CHECK(device >= 0);
     if (op.op_class == OpClass::kConst) return AddConstant(id, device);
-    if (op.IsVariable() ||
-        (op.def != nullptr && op.def->role == StateRole::kTable && draft_.node(id).inputs.empty())) {
-      return AddState(id, *op.def, device);
-    }
+    if (op.IsVariable() || IsTable(id, op)) return AddState(id, op.IsVariable(), device);
     if (op.op_class == OpClass::kNoOp) return AddBarrier(id);
     FindHostArguments(id, op, device);
     FindInputs(id, device);
     FindDependencies(draft_.node(id));
     if (IsAlias(id, op, device)) return AddAlias(id, device);
     AddLaunch(id, op, device);
+  }
+
+  // A lookup table, queue or other resource. Of an op without a definition: what yields nothing but a handle.
+  bool IsTable(int id, const OpTraits& op) const {
+    const Node& node = draft_.node(id);
+    if (!node.inputs.empty()) return false;
+    if (op.def != nullptr) return op.def->role == StateRole::kTable;
+    return IsStateGenerator(node, OpRegistry::Global());
   }
 
   bool AllOutputsFed(int id) const {
@@ -137,19 +143,13 @@ class Partitioner {
     places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? host_ : device, constant));
   }
 
-  void AddState(int id, const OpDef& def, int device) {
+  void AddState(int id, bool variable, int device) {
     const TensorInfo& info = draft_.info.of({id, 0});
-    const bool handle = RemoveRef(info.dtype) == DataType::kResource || def.role == StateRole::kTable;
+    const bool handle = RemoveRef(info.dtype) == DataType::kResource || !variable;
     const int value =
         places_.NewValue({id, 0}, device, info, handle ? Storage::kResource : Storage::kVariable);
     draft_.value(value).variable = id;
-    if (def.role == StateRole::kVariable) {
-      draft_.variables.emplace_back(id, device);
-      if (!handle && !info.shape.IsExact()) {
-        Throw(Code::kUnimplemented, "variable '{}' has no fixed shape ({})", draft_.node(id).name,
-              info.shape.ToString());
-      }
-    }
+    if (variable) draft_.variables.emplace_back(id, device);
     places_.SetBase({id, 0}, value);
   }
 
@@ -218,8 +218,7 @@ class Partitioner {
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Endpoint endpoint{id, static_cast<int>(k)};
       const bool fed = draft_.IsFed(endpoint);
-      const bool updated = !fed && op.IsUpdate() && IsRefType(types[k]);
-      if (!fed && !updated && op.def != nullptr) RequireBound(endpoint, outputs[k]);
+      const bool updated = !fed && op.IsUpdate() && IsRefType(types[k]) && ReadsVariable();
       const int value = updated ? NewUpdatedVariable(endpoint, outputs[k])
                                 : places_.NewValue(endpoint, OutputDevice(k, outputs[k].dtype, device),
                                                    outputs[k], Storage::kPlanned);
@@ -230,11 +229,9 @@ class Partitioner {
     }
   }
 
-  void RequireBound(Endpoint endpoint, const TensorInfo& info) const {
-    if (info.shape.HasBound() || RemoveRef(info.dtype) == DataType::kResource) return;
-    Throw(Code::kInvalidArgument,
-          "the size of '{}' ({}{}) is not known when the step is compiled; feed tensors of fixed shape",
-          draft_.graph.TensorName(endpoint), DataTypeName(info.dtype), info.shape.ToString());
+  // A reference may come from an op of which nothing is known.
+  bool ReadsVariable() const {
+    return !inputs_.empty() && draft_.value(draft_.Root(inputs_[0])).storage == Storage::kVariable;
   }
 
   // The reference that an update returns: the variable itself, under the update's name.

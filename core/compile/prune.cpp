@@ -48,6 +48,9 @@ void Prune(Draft* draft) {
   for (auto id = draft->order.rbegin(); id != draft->order.rend(); ++id) {
     if (draft->IsNeeded(*id)) marker.NeedSources(*id);
   }
+  for (const auto& [id, problem] : draft->graph.problems) {
+    if (draft->IsNeeded(id)) throw problem;
+  }
   std::erase_if(draft->order, [&](int id) { return !draft->IsNeeded(id); });
 }
 

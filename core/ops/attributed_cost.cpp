@@ -42,9 +42,19 @@ std::optional<int64_t> Count(const Node& node, const nlohmann::json& object, std
   return it->is_number_integer() ? it->get<int64_t>() : static_cast<int64_t>(number);
 }
 
+// Rules index the arguments without asking how many there are; a node that no step needs may lack some.
+bool HasArguments(const OpDef& def, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  const auto single = [](const ArgDef& arg) { return arg.number_attr.empty() && arg.type_list_attr.empty(); };
+  const auto least = [&](const std::vector<ArgDef>& args) {
+    return static_cast<size_t>(std::count_if(args.begin(), args.end(), single));
+  };
+  return inputs.size() >= least(def.inputs) && outputs.size() >= least(def.outputs);
+}
+
 OpWork WorkByDefinition(const OpDef* def, const Node& node, std::span<const TensorInfo> inputs,
                         std::span<const TensorInfo> outputs) {
-  if (def != nullptr && def->work != nullptr) return def->work(node, inputs, outputs);
+  if (def != nullptr && def->work != nullptr && HasArguments(*def, inputs, outputs))
+    return def->work(node, inputs, outputs);
   OpWork work{0, ops::TotalBytes(inputs, outputs)};
   for (const TensorInfo& output : outputs) {
     work.flops = std::min(work.flops + ops::CountOf(output), ops::kMaxCount);

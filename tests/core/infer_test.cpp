@@ -2,6 +2,7 @@
 
 #include "core/graph_io.h"
 #include "core/run_spec.h"
+#include "core/validate.h"
 #include "tests/core/op_case.h"
 #include "tests/support/paths.h"
 
@@ -36,6 +37,28 @@ TEST(InferGraph, UnknownOpsTakeTheirShapesFromAttributes) {
   ASSERT_EQ(info.outputs(0).size(), 2u);
   EXPECT_EQ(info.of({0, 0}).shape, ShapeOf("[2,3]"));
   EXPECT_EQ(info.of({0, 1}).dtype, DataType::kDouble);
+}
+
+// Of an op of which nothing is known there are the outputs that others read, of the types that they expect.
+TEST(InferGraph, UnknownOpsHaveTheOutputsThatAreRead) {
+  Graph graph;
+  Node strange;
+  strange.name = "strange";
+  strange.op = "Strange";
+  graph.AddNode(strange);
+  Node gather;
+  gather.name = "gather";
+  gather.op = "Gather";
+  gather.attrs["Tparams"] = DataType::kDouble;
+  gather.attrs["Tindices"] = DataType::kInt64;
+  gather.inputs = {{0, 0}, {0, 2}};
+  graph.AddNode(gather);
+  EXPECT_NO_THROW(ValidateGraph(graph));
+  const GraphInfo info = InferGraph(graph, {});
+  ASSERT_EQ(info.outputs(0).size(), 3u);
+  EXPECT_EQ(info.of({0, 0}).dtype, DataType::kDouble);
+  EXPECT_EQ(info.of({0, 2}).dtype, DataType::kInt64);
+  EXPECT_FALSE(info.of({1, 0}).shape.known_rank());
 }
 
 TEST(InferGraph, ConstantsShareTheAttributesBuffer) {

@@ -1,6 +1,8 @@
 #include "core/validate.h"
 
 #include "core/graph_builder.h"
+#include "core/placer.h"
+#include "core/schedule.h"
 #include "tests/core/op_case.h"
 
 namespace lanescope {
@@ -95,13 +97,18 @@ TEST(ValidateGraph, ReferencesMustBeReferences) {
             "InvalidArgument: node 'assign': Assign input 0 has dtype float, expected float_ref");
 }
 
-TEST(ValidateGraph, ControlFlowAndCallsAreUnimplemented) {
-  for (const char* op : {"Switch", "Merge", "Enter", "Exit", "NextIteration", "While", "If", "Case",
-                         "PartitionedCall", "StatefulPartitionedCall"}) {
+// Other control flow, and calls, are ops without a definition.
+TEST(ValidateGraph, LoopsAreUnimplemented) {
+  for (const char* op : {"Enter", "Exit", "NextIteration", "LoopCond"}) {
     Graph graph = ProductGraph();
     graph.node(2).op = op;
     const std::string complaint = Complaint(graph);
     EXPECT_TRUE(complaint.starts_with("Unimplemented: node 'c': ")) << complaint;
+  }
+  for (const char* op : {"Switch", "Merge", "While", "If", "PartitionedCall"}) {
+    Graph graph = ProductGraph();
+    graph.node(2).op = op;
+    EXPECT_EQ(Complaint(graph), "") << op;
   }
 }
 
@@ -119,8 +126,35 @@ TEST(ValidateGraph, UnknownOpsPass) {
   graph.node(0).op = "Strange";
   graph.node(0).attrs = {{"T", DataType::kInt32}};
   EXPECT_EQ(Complaint(graph), "");
-  graph.node(2).inputs[0].output = 1;
-  EXPECT_NE(Complaint(graph).find("_output_shapes"), std::string::npos);
+  graph.node(2).inputs[0].output = 7;
+  EXPECT_EQ(Complaint(graph), "");
+  graph.node(2).inputs[0].output = 1 << 20;
+  EXPECT_NE(Complaint(graph).find("output 1048576 of 'a'"), std::string::npos);
+}
+
+// What is wrong with a node concerns only the steps that need it.
+TEST(NoteProblems, AreSaidWhereANodeIsNeeded) {
+  GraphBuilder builder;
+  const Endpoint a = builder.Placeholder("a", DataType::kFloat, {2, 2});
+  const Endpoint bad = builder.Op("MatMul", "bad").Input(a).Input(a).Build();
+  const Endpoint after = builder.Op("Relu", "after").Input(bad).Build();
+  const Endpoint good = builder.Op("Relu", "good").Input(a).Build();
+  Graph graph = builder.Take();
+  graph.node(bad.node).attrs.erase("T");
+  NoteProblems(&graph);
+  ASSERT_EQ(graph.problems.size(), 1u);
+  const std::vector<std::pair<Endpoint, TensorInfo>> feeds = {{a, Float("[2,2]").info}};
+  const GraphInfo info = InferGraph(graph, feeds);
+  EXPECT_FALSE(info.of(after).shape.known_rank());
+  const Machine machine = VirtualMachine(2, 1);
+  const Placement placement = PlaceGraph(graph, machine, {});
+  EXPECT_NO_THROW(Compile(graph, info, {feeds, {good}}, placement, machine));
+  try {
+    Compile(graph, info, {feeds, {after}}, placement, machine);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "node 'bad': MatMul lacks attribute 'T' (type)");
+  }
 }
 
 }  // namespace
