@@ -71,7 +71,7 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
                                  {"error", repeat.error()}});
   result["noise"] = row.measured ? json(row.measured->noise) : json(nullptr);
   result["uncalibrated_share"] =
-      row.predicted ? json(row.predicted->prediction.uncalibrated_share) : json(nullptr);
+      row.predicted ? json(row.predicted->prediction.uncalibrated_share()) : json(nullptr);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/unknown_report.h"
 #include "cli/workload.h"
 #include "core/file.h"
 #include "core/graph_io.h"
@@ -149,13 +150,20 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
     return;
   }
   const auto transfers = ListTransfers(graph, workload.info(), request, placed.placement, machine);
-  if (!options.as_json) return PrintTable(workload, machine, placed, schedule, transfers);
+  const auto unknown = FindUnknownWork(graph, workload.info(), schedule);
+  if (!options.as_json) {
+    PrintTable(workload, machine, placed, schedule, transfers);
+    PrintUnknownWork(unknown);
+    return;
+  }
   json nodes = json::array();
   for (int id = 0; id < graph.num_nodes(); ++id) {
     nodes.push_back(NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
   }
-  const json result = {
-      {"nodes", nodes}, {"edges", EdgesJson(graph)}, {"copies", CopiesJson(graph, machine, transfers)}};
+  const json result = {{"nodes", nodes},
+                       {"edges", EdgesJson(graph)},
+                       {"copies", CopiesJson(graph, machine, transfers)},
+                       {"unknown", UnknownWorkJson(unknown)}};
   PrintJson(JsonText(result));
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/line_width.h"
 #include "cli/print.h"
+#include "cli/unknown_report.h"
 #include "core/error.h"
 #include "core/text_table.h"
 #include "core/units.h"
@@ -43,7 +44,9 @@ json PredictionJson(const Machine& machine, const Prediction& prediction) {
     peak[machine.device(d).local_name()] = prediction.peak_bytes[static_cast<size_t>(d)];
   }
   const CriticalPath& path = prediction.critical_path;
+  const std::string caveat = CaveatOf(prediction, machine);
   return {
+      {"caveat", caveat.empty() ? json(nullptr) : json(caveat)},
       {"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
       {"busy", busy},
       {"peak_bytes", peak},
@@ -53,11 +56,13 @@ json PredictionJson(const Machine& machine, const Prediction& prediction) {
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const Prediction& prediction, std::string_view origin) {
-  Print("{} placed by {} on {}: {} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
-        TimeText(static_cast<double>(prediction.step_ns)), TimeText(static_cast<double>(prediction.low_ns)),
-        TimeText(static_cast<double>(prediction.high_ns)), origin);
-  if (prediction.uncalibrated_share > 0 && origin != "uncalibrated") {
-    Print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share);
+  const std::string caveat = CaveatOf(prediction, machine);
+  Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
+        caveat.empty() ? "" : caveat + "; so taken, ", TimeText(static_cast<double>(prediction.step_ns)),
+        TimeText(static_cast<double>(prediction.low_ns)), TimeText(static_cast<double>(prediction.high_ns)),
+        origin);
+  if (prediction.uncalibrated_share() > 0 && origin != "uncalibrated") {
+    Print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share());
   }
   TextTable devices;
   devices.Text("Device").Number("Busy").Number("Peak memory");

@@ -11,6 +11,7 @@
 #include "cli/prediction.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/unknown_report.h"
 #include "cli/workload.h"
 #include "core/error.h"
 #include "core/recorder.h"
@@ -61,7 +62,7 @@ json ResultJson(const Machine& machine, const Schedule& schedule, const Predicti
   json result = PredictionJson(machine, prediction);
   result["commands"] = schedule.commands.size();
   result["wall_ns"] = wall_ns;
-  result["uncalibrated_share"] = prediction.uncalibrated_share;
+  result["uncalibrated_share"] = prediction.uncalibrated_share();
   return result;
 }
 
@@ -129,6 +130,7 @@ void SimulateGraph(const SimulateOptions& options) {
   const Prediction prediction =
       Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
   const int64_t wall_ns = NowNs() - start;
+  const auto unknown = FindUnknownWork(workload.graph(), workload.info(), step.schedule);
   if (!options.trace.empty()) {
     const EndsInOrder in_order;
     TraceWriter writer(options.trace, NewTrace::kWhenClosed);
@@ -139,10 +141,12 @@ void SimulateGraph(const SimulateOptions& options) {
   if (!options.sweep.empty()) sweep = SweepCandidates(options, machine, model, candidates);
   if (options.as_json) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);
+    result["unknown"] = UnknownWorkJson(unknown);
     if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
     PrintJson(JsonText(result));
   } else {
     PrintPrediction(workload.name(), step.placed->strategy, machine, step.schedule, prediction, model.origin);
+    PrintUnknownWork(unknown);
     if (sweep.has_value()) PrintSweep(*sweep);
   }
   if (options.plot.empty()) return;

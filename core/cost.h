@@ -10,10 +10,23 @@
 
 namespace lanescope {
 
+// What an estimate goes by, from the best to the worst.
+enum class CostBasis : uint8_t {
+  kMeasured,      // a measurement of this op, shape, dtype and device kind
+  kFitted,        // measurements of the same op in other sizes, near this one
+  kRates,         // the machine file's rates, or the time that the node itself gives
+  kExtrapolated,  // measurements of other ops, or of sizes far from this one
+  kAssumed,       // rates that nobody gave
+  kNothing,       // neither the work nor the size is known: the time only stands for one
+};
+inline constexpr int kNumCostBases = 6;
+
 struct CostEstimate {
   int64_t ns = 0;
-  int64_t spread_ns = 0;    // half width of the interval that holds about nine of ten executions
-  bool calibrated = false;  // from a measurement of this op, shape, dtype and device kind
+  int64_t spread_ns = 0;  // half width of the interval that holds about nine of ten executions
+  CostBasis basis = CostBasis::kRates;
+
+  bool calibrated() const { return basis == CostBasis::kMeasured; }
 };
 
 // Immutable while in use; const calls from any thread.
@@ -32,8 +45,19 @@ class CostModel {
 // Estimates without a measurement are taken to be right within this fraction, nine times in ten.
 inline constexpr double kBlindSpread = 0.5;
 
-// max(flops / peak, bytes / bandwidth) + launch, from the machine's rates (defaults: 10 GFLOP/s, 10 GB/s
-// where the file gives none).
+// A launch whose work is not known (an op without a definition, tensors of unknown size) takes at least this
+// long, give or take a factor of 1 + kUnknownSpread: no op is free.
+inline constexpr int64_t kUnknownNs = 10'000;
+inline constexpr double kUnknownSpread = 9;
+// Whether every tensor with elements has a bounded shape.
+bool AreSizesKnown(std::span<const TensorInfo> tensors);
+
+// Where a machine file gives no rate: per second.
+inline constexpr double kAssumedFlops = 10e9;
+inline constexpr double kAssumedBandwidth = 10e9;
+
+// max(flops / peak, bytes / bandwidth) + launch, from the machine's rates; kUnknownNs at least where the work
+// is not known.
 class RooflineCost : public CostModel {
  public:
   CostEstimate Launch(const Machine& machine, int device, const Node& node,

@@ -21,7 +21,6 @@ int64_t RoundNs(double ns) {
 CostEstimate Blind(CostEstimate estimate) {
   const auto least = static_cast<int64_t>(kBlindSpread * static_cast<double>(estimate.ns));
   estimate.spread_ns = std::max(estimate.spread_ns, least);
-  estimate.calibrated = false;
   return estimate;
 }
 
@@ -49,23 +48,29 @@ CostEstimate CalibratedCost::Launch(const Machine& machine, int device_number, c
   const auto entry = entries_.find(Key(device_key, OpSignature(node, inputs, outputs)));
   if (entry != entries_.end()) {
     const LaunchCost& cost = table_.launches[entry->second];
-    return {cost.ns, cost.spread_ns, true};
+    return {cost.ns, cost.spread_ns, CostBasis::kMeasured};
   }
   const bool attributed = AttributedNs(node, device.parsed.type).has_value();
   const RooflineFit* fit = nullptr;
+  bool same_op = true;
   if (const auto found = op_fits_.find(Key(device_key, node.op)); found != op_fits_.end()) {
     fit = &found->second;
   }
   if (fit == nullptr || fit->points < kMinFitPoints) {
     const auto found = device_fits_.find(device_key);
     fit = found == device_fits_.end() ? nullptr : &found->second;
+    same_op = false;
   }
-  if (attributed || fit == nullptr || fit->points < kMinFitPoints) {
+  const bool told = !attributed && AreSizesKnown(inputs) && AreSizesKnown(outputs);
+  if (!told || fit == nullptr || fit->points < kMinFitPoints) {
     return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));
   }
   const OpWork work = WorkOf(node, inputs, outputs);
   const double ns = fit->Predict(static_cast<double>(work.flops), static_cast<double>(work.bytes));
-  return {RoundNs(ns), RoundNs(ns * fit->spread), false};
+  const bool near = static_cast<double>(work.flops) <= kRangeSlack * fit->max_flops &&
+                    static_cast<double>(work.bytes) <= kRangeSlack * fit->max_bytes;
+  return {RoundNs(ns), RoundNs(ns * fit->spread),
+          same_op && near ? CostBasis::kFitted : CostBasis::kExtrapolated};
 }
 
 CostEstimate CalibratedCost::Copy(const Machine& machine, int src, int dst, int64_t bytes) const {
@@ -76,7 +81,8 @@ CostEstimate CalibratedCost::Copy(const Machine& machine, int src, int dst, int6
     const auto size = static_cast<double>(bytes);
     const bool in_range = size >= static_cast<double>(fit.min_bytes) / kRangeSlack &&
                           size <= static_cast<double>(fit.max_bytes) * kRangeSlack;
-    return {RoundNs(ns), RoundNs(ns * fit.spread), in_range};
+    return {RoundNs(ns), RoundNs(ns * fit.spread),
+            in_range ? CostBasis::kMeasured : CostBasis::kExtrapolated};
   }
   return Blind(plain);
 }

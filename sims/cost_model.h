@@ -21,9 +21,10 @@ namespace lanescope {
 //   3. the roofline fit over the table's entries of the same op on the same device;
 //   4. the fit over all ops on the same device;
 //   5. RooflineCost from the machine's rates.
-// 2 to 5 are marked uncalibrated. A fit needs three entries. A copy costs its CopyFit over the machine file's
-// time, calibrated when its size lies within a factor of 4 of what was measured; without one, the machine
-// file's time.
+// 2 to 5 are not calibrated: 3 is kFitted up to four times the largest work that was measured, kExtrapolated
+// beyond it, as 4 is. A fit needs three entries; none applies to tensors of unknown size. A copy costs its
+// CopyFit over the machine file's time, calibrated when its size lies within a factor of 4 of what was
+// measured; without one, the machine file's time.
 class CalibratedCost : public CostModel {
  public:
   explicit CalibratedCost(CostTable table);

@@ -77,8 +77,9 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
     for (double& error : kind_error) error = normal.Next();
     const double common = std::exp(common_sigma * normal.Next());
     for (size_t c = 0; c < drawn.ns.size(); ++c) {
-      const double z =
-          estimates.calibrated[c] ? normal.Next() : kind_error[static_cast<size_t>(estimates.kind[c])];
+      const double z = estimates.basis[c] == CostBasis::kMeasured
+                           ? normal.Next()
+                           : kind_error[static_cast<size_t>(estimates.kind[c])];
       const double ns = static_cast<double>(estimates.costs.ns[c]) * std::exp(sigmas[c] * z);
       drawn.ns[c] = static_cast<int64_t>(std::min(ns + 0.5, static_cast<double>(kMaxSimulatedNs)));
     }
@@ -124,13 +125,15 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     if (schedule.queues[q].kind != QueueKind::kCompute) continue;
     prediction->busy[static_cast<size_t>(schedule.queues[q].device)] += static_cast<double>(busy[q]) / step;
   }
-  double total = 0, uncalibrated = 0;
+  double total = 0;
+  auto& share = prediction->basis_share;
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
     const CommandTime& time = prediction->simulation.times[c];
     const auto ns = static_cast<double>(time.end_ns - time.start_ns);
     total += ns;
-    if (!estimates.calibrated[c]) uncalibrated += ns;
+    share[static_cast<size_t>(estimates.basis[c])] += ns;
+    prediction->unknown_commands += estimates.basis[c] == CostBasis::kNothing;
     if (command.kind != CommandKind::kCopy) continue;
     const CopyClass copy_class =
         ClassifyCopy(machine, schedule.CopySource(command), schedule.CopyDestination(command));
@@ -139,7 +142,7 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     traffic.bytes += command.bytes;
     traffic.ns += time.end_ns - time.start_ns;
   }
-  prediction->uncalibrated_share = total > 0 ? uncalibrated / total : 0;
+  for (double& part : share) part = total > 0 ? part / total : 0;
 }
 
 GapModel EffectiveGaps(const PredictionSettings& settings) {
@@ -149,7 +152,21 @@ GapModel EffectiveGaps(const PredictionSettings& settings) {
   return gaps;
 }
 
+// A copy of which nobody knows how many bytes it moves.
+CostEstimate UnknownCopy(CostEstimate of_nothing) {
+  const int64_t ns = std::max(of_nothing.ns, kUnknownNs);
+  return {ns, static_cast<int64_t>(kUnknownSpread * static_cast<double>(ns)), CostBasis::kNothing};
+}
+
 }  // namespace
+
+double Prediction::uncalibrated_share() const {
+  double sum = 0;
+  for (size_t b = 0; b < basis_share.size(); ++b) {
+    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis_share[b];
+  }
+  return sum;
+}
 
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                                   const Machine& machine, const CostModel& costs,
@@ -160,7 +177,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
   const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
-    CostEstimate estimate{.calibrated = true};
+    CostEstimate estimate{.basis = CostBasis::kMeasured};
     CommandClass command_class = CommandClass::kCopy;
     double demand = 1;
     int cores = 1;
@@ -185,6 +202,8 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     } else if (command.kind == CommandKind::kCopy) {
       const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
       estimate = costs.Copy(machine, src, dst, command.bytes);
+      const Value& copied = schedule.values[static_cast<size_t>(schedule.Inputs(command)[0])];
+      if (!copied.shape.HasBound()) estimate = UnknownCopy(estimate);
       kind = fmt::format("copy {} {}", src, dst);
     }
     estimates.costs.ns.push_back(estimate.ns);
@@ -192,7 +211,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     estimates.costs.demands.push_back(demand);
     estimates.costs.cores.push_back(cores);
     estimates.spread_ns.push_back(estimate.spread_ns);
-    estimates.calibrated.push_back(estimate.calibrated);
+    estimates.basis.push_back(estimate.basis);
     estimates.kind.push_back(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
   }
   return estimates;

@@ -24,7 +24,7 @@ namespace lanescope {
 struct CommandEstimates {
   CommandCosts costs;
   std::vector<int64_t> spread_ns;
-  std::vector<char> calibrated;
+  std::vector<CostBasis> basis;
   std::vector<int> kind;  // commands of one kind (op and device; devices of a copy) err together
 };
 // `interference` gives the rates that demands are shares of; null: no measured interference, every demand is
@@ -48,7 +48,11 @@ struct Prediction {
   std::array<CopyTraffic, kNumCopyClasses> copies{};
   std::vector<int64_t> peak_bytes;  // by device
   CriticalPath critical_path;
-  double uncalibrated_share = 0;  // of the commands' time
+  std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
+  int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
+
+  double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }
+  double uncalibrated_share() const;
 };
 
 struct PredictionSettings {

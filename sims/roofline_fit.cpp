@@ -68,11 +68,14 @@ double SpreadOf(const std::vector<Row>& rows, const Row& x) {
 }  // namespace
 
 RooflineFit FitRoofline(std::span<const WorkPoint> points) {
+  RooflineFit fit;
   std::vector<Row> rows;
   for (const WorkPoint& point : points) {
-    if (point.ns > 0) rows.push_back({1 / point.ns, point.flops / point.ns, point.bytes / point.ns});
+    if (!(point.ns > 0)) continue;
+    rows.push_back({1 / point.ns, point.flops / point.ns, point.bytes / point.ns});
+    fit.max_flops = std::max(fit.max_flops, point.flops);
+    fit.max_bytes = std::max(fit.max_bytes, point.bytes);
   }
-  RooflineFit fit;
   fit.points = static_cast<int>(rows.size());
   if (rows.empty()) return fit;
   // Columns of equal size keep the equations well conditioned.

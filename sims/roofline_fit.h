@@ -18,6 +18,7 @@ struct RooflineFit {
   double ns_per_byte = 0;
   double spread = 0;  // nine of ten fitted points lie within this fraction of their prediction
   int points = 0;
+  double max_flops = 0, max_bytes = 0;  // of the fitted points
 
   double Predict(double flops, double bytes) const {
     return fixed_ns + ns_per_flop * flops + ns_per_byte * bytes;

@@ -198,6 +198,26 @@ TEST(Run, OpsWithoutKernelAreListedWithCounts) {
   ExpectError(Lanescope({"run", graph, "--target", "c"}), 1, "Unimplemented", "Fancy (2)");
 }
 
+// What follows from an op without a kernel is not what a run complains of.
+TEST(Run, ListsAllOpsWithoutKernelsInOneLine) {
+  const Folder folder;
+  const std::string graph = folder.Write("g.pbtxt", R"(
+    node { name: "queue" op: "FIFOQueueV2" attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+    node { name: "item" op: "QueueDequeueV2" input: "queue" attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+    node { name: "two" op: "Strange" input: "item" }
+    node { name: "relu" op: "Relu" input: "two:1" attr { key: "T" value { type: DT_FLOAT } } })");
+  const Outcome outcome = Lanescope({"run", graph, "--target", "relu"});
+  ExpectError(outcome, 1, "Unimplemented", "no kernel here for QueueDequeueV2 (1), Strange (1)");
+  const json placed = LanescopeJson({"place", graph, "--json"});
+  EXPECT_EQ(placed["unknown"], json::parse(R"([
+      {"op": "QueueDequeueV2", "defined": false, "launches": 1, "followers": 0},
+      {"op": "Strange", "defined": false, "launches": 1, "followers": 1}])"));
+  const json simulated = LanescopeJson({"simulate", graph, "--json"});
+  EXPECT_EQ(simulated["unknown"], placed["unknown"]);
+  EXPECT_GE(simulated["step_ns"]["value"], 20000);
+  EXPECT_THAT(simulated["caveat"].get<std::string>(), HasSubstr("nothing to go by for 100%"));
+}
+
 TEST(Run, ModelledDevicesCannotRun) {
   ExpectError(Lanescope({"run", Sample("polynomial"), "--machine", SampleMachine("k80x2")}), 1,
               "FailedPrecondition", "modelled");

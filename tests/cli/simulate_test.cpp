@@ -6,6 +6,8 @@
 #include <sstream>
 #include <thread>
 
+#include "core/machine.h"
+#include "sims/cost_table.h"
 #include "tests/cli/program.h"
 
 namespace lanescope::cli {
@@ -46,6 +48,42 @@ TEST(Simulate, IsTheSameEveryTime) {
     return result;
   };
   EXPECT_EQ(run(), run());
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+TEST(Simulate, SaysFirstThatAMachineFileHasNoRates) {
+  const Outcome outcome =
+      Lanescope({"simulate", Sample("deepconn_dual"), "--machine", SampleMachine("one-gpu-as-two")});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(FirstLine(outcome.output), HasSubstr("nothing to go by"));
+  EXPECT_THAT(FirstLine(outcome.output), HasSubstr("no rates for CPU:0, GPU:0, GPU:1"));
+  const json with_rates =
+      LanescopeJson({"simulate", Sample("deepconn_dual"), "--json", "--machine", SampleMachine("k80x2")});
+  EXPECT_TRUE(with_rates["caveat"].is_null()) << with_rates["caveat"];
+}
+
+// A cost file of one op says nothing of a convolutional network.
+TEST(Simulate, SaysFirstThatAStepLiesOutsideOfItsCalibration) {
+  const Folder folder;
+  const Machine machine = ReadMachine(SampleMachine("k80x2"));
+  CostTable table;
+  table.calibrated_on = "three Relus";
+  for (int64_t n = 1; n <= 3; ++n) {
+    LaunchCost cost;
+    cost.signature = fmt::format("Relu(float[{}])->float[{}]", n, n);
+    cost.op = "Relu";
+    cost.device = CostDevice(machine.device(machine.Gpus()[0]));
+    cost.ns = 1000 + n;
+    cost.count = 9;
+    cost.work = {n, 8 * n};
+    table.launches.push_back(std::move(cost));
+  }
+  const std::string cost = folder.Write("cost.json", CostTableToJson(table));
+  const Outcome outcome =
+      Lanescope({"simulate", Sample("cifar10_single"), "--machine", SampleMachine("k80x2"), "--cost", cost});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(FirstLine(outcome.output), HasSubstr("outside what was calibrated"));
 }
 
 TEST(Simulate, BatchAnswersEachLine) {

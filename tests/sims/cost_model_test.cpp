@@ -155,41 +155,59 @@ TEST_F(CalibratedCostTest, AMeasuredSignatureIsCalibrated) {
   const CostEstimate estimate = Launch("MadeUp", 2);
   EXPECT_EQ(estimate.ns, 120);
   EXPECT_EQ(estimate.spread_ns, 2);
-  EXPECT_TRUE(estimate.calibrated);
+  EXPECT_TRUE(estimate.calibrated());
 }
 
 TEST_F(CalibratedCostTest, AnotherShapeTakesTheFitOfItsOp) {
   // The entries of MadeUp lie on ns = 100 + 2.5 bytes (4 bytes an element), so ten elements take 200.
   const CostEstimate estimate = Launch("MadeUp", 10);
   EXPECT_NEAR(static_cast<double>(estimate.ns), 200, 1);
-  EXPECT_FALSE(estimate.calibrated);
+  EXPECT_FALSE(estimate.calibrated());
 }
 
 TEST_F(CalibratedCostTest, AnUnknownOpTakesTheFitOfAllOps) {
   // Other has one entry only; all four lie on the same line.
   EXPECT_NEAR(static_cast<double>(Launch("Other", 10).ns), 200, 1);
-  EXPECT_FALSE(Launch("NeverSeen", 10).calibrated);
+  EXPECT_FALSE(Launch("NeverSeen", 10).calibrated());
+}
+
+// The entries of MadeUp go to 8 elements at most: four times that is near, more is far; another op is far
+// whatever its size.
+TEST_F(CalibratedCostTest, TellsFitsNearMeasurementsFromExtrapolations) {
+  EXPECT_EQ(Launch("MadeUp", 10).basis, CostBasis::kFitted);
+  EXPECT_EQ(Launch("MadeUp", 1'000'000).basis, CostBasis::kExtrapolated);
+  EXPECT_EQ(Launch("NeverSeen", 10).basis, CostBasis::kExtrapolated);
+  const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
+  EXPECT_EQ(costs_.Copy(machine_, a, b, 400'001).basis, CostBasis::kExtrapolated);
+}
+
+// What nobody knows the size of takes no fit.
+TEST_F(CalibratedCostTest, NothingIsFittedToAnUnknownSize) {
+  const std::vector<TensorInfo> out = {TensorInfo{.dtype = DataType::kFloat}};
+  const CostEstimate estimate = costs_.Launch(machine_, machine_.Gpus()[0], NodeOf("MadeUp"), {}, out);
+  EXPECT_EQ(estimate.basis, CostBasis::kNothing);
+  EXPECT_GE(estimate.ns, kUnknownNs);
 }
 
 TEST_F(CalibratedCostTest, AnUnknownDeviceTakesTheRooflineWithAWideInterval) {
   const std::vector<TensorInfo> out = {Float({1'000'000})};
-  const CostEstimate estimate = costs_.Launch(machine_, machine_.host(), NodeOf("MadeUp"), {}, out);
-  const CostEstimate plain = RooflineCost().Launch(machine_, machine_.host(), NodeOf("MadeUp"), {}, out);
+  const CostEstimate estimate = costs_.Launch(machine_, machine_.host(), NodeOf("Relu"), {}, out);
+  const CostEstimate plain = RooflineCost().Launch(machine_, machine_.host(), NodeOf("Relu"), {}, out);
   EXPECT_EQ(estimate.ns, plain.ns);
   EXPECT_EQ(estimate.spread_ns, plain.ns / 2);
-  EXPECT_FALSE(estimate.calibrated);
+  EXPECT_FALSE(estimate.calibrated());
 }
 
 TEST_F(CalibratedCostTest, CopiesTakeTheirFitWithinItsRange) {
   // 250 + 1.5 * bytes at 1 byte per ns; measured from 1 kB to 100 kB, so calibrated from 250 B to 400 kB.
   const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
   EXPECT_EQ(costs_.Copy(machine_, a, b, 2000).ns, 3250);
-  EXPECT_TRUE(costs_.Copy(machine_, a, b, 2000).calibrated);
-  EXPECT_TRUE(costs_.Copy(machine_, a, b, 400'000).calibrated);
-  EXPECT_FALSE(costs_.Copy(machine_, a, b, 400'001).calibrated);
-  EXPECT_FALSE(costs_.Copy(machine_, a, b, 249).calibrated);
+  EXPECT_TRUE(costs_.Copy(machine_, a, b, 2000).calibrated());
+  EXPECT_TRUE(costs_.Copy(machine_, a, b, 400'000).calibrated());
+  EXPECT_FALSE(costs_.Copy(machine_, a, b, 400'001).calibrated());
+  EXPECT_FALSE(costs_.Copy(machine_, a, b, 249).calibrated());
   EXPECT_EQ(costs_.Copy(machine_, a, machine_.host(), 2000).ns, 2000);
-  EXPECT_FALSE(costs_.Copy(machine_, a, machine_.host(), 2000).calibrated);
+  EXPECT_FALSE(costs_.Copy(machine_, a, machine_.host(), 2000).calibrated());
 }
 
 // At twice the speed of GPU:0, what was measured there (120 +- 2), a fit of it and an estimate by the
@@ -206,7 +224,7 @@ TEST_F(CalibratedCostTest, AFasterDeviceTakesItsLaunchesAtThatSpeed) {
   };
   EXPECT_EQ(launch(faster, a, 2).ns, 60);
   EXPECT_EQ(launch(faster, a, 2).spread_ns, 1);
-  EXPECT_TRUE(launch(faster, a, 2).calibrated);
+  EXPECT_TRUE(launch(faster, a, 2).calibrated());
   EXPECT_EQ(launch(faster, a, 10).ns, 100);
   EXPECT_EQ(launch(faster, b, 2).ns, 120);
   EXPECT_EQ(faster.Copy(changed, a, b, 2000).ns, 3250);

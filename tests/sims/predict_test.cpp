@@ -19,10 +19,10 @@ class FlatCost : public CostModel {
   explicit FlatCost(int64_t launch_ns) : launch_ns_(launch_ns) {}
   CostEstimate Launch(const Machine&, int, const Node&, std::span<const TensorInfo>,
                       std::span<const TensorInfo>) const override {
-    return {launch_ns_, launch_ns_ / 10, true};
+    return {launch_ns_, launch_ns_ / 10, CostBasis::kMeasured};
   }
   CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override {
-    return {CopyNs(machine, machine.RouteBetween(src, dst), bytes), 0, false};
+    return {CopyNs(machine, machine.RouteBetween(src, dst), bytes), 0, CostBasis::kRates};
   }
 
  private:
@@ -90,7 +90,7 @@ TEST_F(PredictTest, TellsTheStepAndWhatIsBehindIt) {
   EXPECT_EQ(traffic.bytes, 800);
   EXPECT_EQ(traffic.ns, 900);
   EXPECT_NEAR(prediction.busy[static_cast<size_t>(gpu(0))], 1000.0 / 2920, 1e-12);
-  EXPECT_NEAR(prediction.uncalibrated_share, 900.0 / 2900, 1e-12);
+  EXPECT_NEAR(prediction.uncalibrated_share(), 900.0 / 2900, 1e-12);
   EXPECT_EQ(prediction.peak_bytes, (std::vector<int64_t>{1, 2, 3}));
 }
 
@@ -128,9 +128,9 @@ TEST_F(PredictTest, UncalibratedErrorsOfAKindStandTogether) {
   estimates.costs.ns.assign(100, 1000);
   estimates.spread_ns.assign(100, 500);
   estimates.kind.assign(100, 0);
-  estimates.calibrated.assign(100, 0);
+  estimates.basis.assign(100, CostBasis::kRates);
   const Prediction together = Predict(schedule, machine_, estimates, {});
-  estimates.calibrated.assign(100, 1);
+  estimates.basis.assign(100, CostBasis::kMeasured);
   const Prediction apart = Predict(schedule, machine_, estimates, {});
   EXPECT_GT(together.high_ns - together.low_ns, 5 * (apart.high_ns - apart.low_ns));
 }
