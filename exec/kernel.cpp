@@ -1,5 +1,6 @@
 #include "exec/kernel.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lanescope::exec {
@@ -27,6 +28,13 @@ void KernelRegistry::Register(std::string op, KernelFactory factory) {
 }
 
 bool KernelRegistry::Has(std::string_view op) const { return factories_.contains(std::string(op)); }
+
+std::vector<std::string_view> KernelRegistry::Names() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, factory] : factories_) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 std::unique_ptr<Kernel> KernelRegistry::Create(const Node& node) const {
   const auto found = factories_.find(node.op);

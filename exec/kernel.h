@@ -128,6 +128,7 @@ class KernelRegistry {
   static const KernelRegistry& Host();
   void Register(std::string op, KernelFactory factory);
   bool Has(std::string_view op) const;
+  std::vector<std::string_view> Names() const;  // sorted
   // Throws Unimplemented when the op has no kernel here.
   std::unique_ptr<Kernel> Create(const Node& node) const;
 

@@ -273,6 +273,23 @@ void InferBroadcastTo(InferenceContext& context) {
   if (elements) MoveElements(context, *elements, BroadcastPositions(input, target));
 }
 
+// A tensor of twice the rank with input 0 on its diagonal.
+void InferDiag(InferenceContext& context) {
+  context.SetShape(0, ConcatShapes(context.shape(0), context.shape(0)));
+}
+
+// [d1, .., dk, d1, .., dk] gives [d1, .., dk].
+void InferDiagPart(InferenceContext& context) {
+  const Shape& input = context.shape(0);
+  if (!input.known_rank()) return;
+  const int half = input.rank() / 2;
+  if (input.rank() == 0 || input.rank() != 2 * half) {
+    Throw(Code::kInvalidArgument, "the diagonal of a tensor of rank {}, which is not even and positive",
+          input.rank());
+  }
+  context.SetShape(0, MergeShapes(SubShape(input, 0, half), SubShape(input, half, input.rank())));
+}
+
 }  // namespace
 
 void RegisterArrayOps(OpRegistry& registry) {
@@ -317,6 +334,8 @@ void RegisterArrayOps(OpRegistry& registry) {
   op("OnesLike(x: T) -> (y: T)", "T: {real, complex, bool}").Infer(InferLike<1>);
   op("BroadcastTo(input: T, shape: Tidx) -> (output: T)", "T: type; Tidx: index = int32")
       .Infer(InferBroadcastTo);
+  op("Diag(diagonal: T) -> (output: T)", "T: {floating, complex, index}").Infer(InferDiag);
+  op("DiagPart(input: T) -> (diagonal: T)", "T: {floating, complex, index}").Infer(InferDiagPart);
   op("MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)",
      "T: type; Tindex: index = int64")
       .Infer(SameShape);

@@ -66,6 +66,10 @@ void RegisterControlOps(OpRegistry& registry) {
       .AliasesInput0()
       .Work(NoWork);
   op("Snapshot(input: T) -> (output: T)", "T: type").Infer(PassThrough).AliasesInput0().Work(NoWork);
+  op("DebugGradientIdentity(input: T) -> (output: T)", "T: type")
+      .Infer(PassThrough)
+      .AliasesInput0()
+      .Work(NoWork);
   op("CheckNumerics(tensor: T) -> (output: T)", "T: floating; message: string")
       .Infer(PassThrough)
       .InPlace()

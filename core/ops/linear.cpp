@@ -147,6 +147,12 @@ void RegisterLinearOps(OpRegistry& registry) {
      "= false")
       .Infer(InferBatchMatMul)
       .Work(MatMulCost);
+  op("BatchMatMulV3(x: Ta, y: Tb) -> (output: Tout)",
+     "Ta: {floating, complex, index, uint8, int8, int16}; Tb: {floating, complex, index, uint8, int8, "
+     "int16}; "
+     "Tout: {floating, complex, index, int16}; adj_x: bool = false; adj_y: bool = false")
+      .Infer(InferBatchMatMul)
+      .Work(MatMulCost);
   op("Conv2D(input: T, filter: T) -> (output: T)",
      "T: {floating, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "

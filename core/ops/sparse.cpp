@@ -92,6 +92,12 @@ OpWork ScatterCost(const Node&, std::span<const TensorInfo> inputs, std::span<co
   return {CountOf(inputs[1]), BytesOf(outputs[0]) + BytesOf(inputs[0]) + 3 * BytesOf(inputs[1])};
 }
 
+// Copies the tensor, reads the updates, combines them with the copy.
+OpWork TensorScatterCost(const Node&, std::span<const TensorInfo> inputs,
+                         std::span<const TensorInfo> outputs) {
+  return {CountOf(inputs[2]), 2 * BytesOf(outputs[0]) + BytesOf(inputs[1]) + 3 * BytesOf(inputs[2])};
+}
+
 // At most as many distinct values, or slices across an axis, as there are; y, idx and for the ...WithCounts
 // forms count.
 void InferUniqueAlong(InferenceContext& context, const Shape& x, int axis) {
@@ -258,6 +264,12 @@ void RegisterSparseOps(OpRegistry& registry) {
      "T: type; Tindices: {index, int16}")
       .Infer(ShapeOfInput<2>)
       .Work(ScatterCost);
+  for (const char* how : {"Update", "Add", "Sub", "Min", "Max"}) {
+    op(fmt::format("TensorScatter{}(tensor: T, indices: Tindices, updates: T) -> (output: T)", how),
+       "T: type; Tindices: {index, int16, uint16}")
+        .Infer(SameShape)
+        .Work(TensorScatterCost);
+  }
   op("Unique(x: T) -> (y: T, idx: out_idx)", "T: type; out_idx: index = int32").Infer(InferUnique);
   op("UniqueV2(x: T, axis: Taxis) -> (y: T, idx: out_idx)",
      "T: type; Taxis: index = int64; out_idx: index = int32")

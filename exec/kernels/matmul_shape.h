@@ -23,7 +23,16 @@ class MatMulShape {
       : batches_(node.op != "MatMul"),
         broadcasts_(node.op != "BatchMatMul"),
         turn_a_(node.BoolAttr(batches_ ? "adj_x" : "transpose_a", false)),
-        turn_b_(node.BoolAttr(batches_ ? "adj_y" : "transpose_b", false)) {}
+        turn_b_(node.BoolAttr(batches_ ? "adj_y" : "transpose_b", false)) {
+    if (node.op != "BatchMatMulV3") return;
+    const DataType type = node.TypeAttr("Tout");
+    for (const char* operand : {"Ta", "Tb"}) {
+      if (node.TypeAttr(operand) == type) continue;
+      Throw(Code::kUnimplemented, "{} of {} and {} to {} has no kernel here; only of one type to the same",
+            node.op, DataTypeName(node.TypeAttr("Ta")), DataTypeName(node.TypeAttr("Tb")),
+            DataTypeName(type));
+    }
+  }
 
   bool turn_a() const { return turn_a_; }
   bool turn_b() const { return turn_b_; }

@@ -212,5 +212,20 @@ TEST(OpArray, StridedSlices) {
   });
 }
 
+TEST(OpArray, Diagonals) {
+  CheckCases({
+      {"Diag", {Float("[2,3]")}, {}, {"[2,3,2,3]"}},
+      {"Diag", {Float("[<=4]")}, {}, {"[<=4,<=4]"}},
+      {"Diag", {Float("<unknown>")}, {}, {"<unknown>"}},
+      {"DiagPart", {Float("[2,3,2,3]")}, {}, {"[2,3]"}},
+      {"DiagPart", {Float("[2,?,?,3]")}, {}, {"[2,3]"}},
+      {"DebugGradientIdentity", {Float("[2]")}, {}, {"[2]"}},
+  });
+  CheckErrors({
+      {"DiagPart", {Float("[2,3,2]")}, {}, {"the diagonal of a tensor of rank 3"}},
+      {"DiagPart", {Float("[2,3]")}, {}, {"[2] and [3]"}},
+  });
+}
+
 }  // namespace
 }  // namespace lanescope

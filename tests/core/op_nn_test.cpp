@@ -124,6 +124,7 @@ TEST(OpNn, MatrixProducts) {
        {"[<=2,4]"}},
       {"MatMul", {Float("<unknown>"), Float("[3,4]")}, {}, {"[?,4]"}},
       {"BatchMatMulV2", {Float("[5,1,2,3]"), Float("[6,3,4]")}, {}, {"[5,6,2,4]"}},
+      {"BatchMatMulV3", {Float("[5,1,2,3]"), Float("[6,3,4]")}, {{"Tout", DataType::kFloat}}, {"[5,6,2,4]"}},
       {"BatchMatMulV2", {Float("[5,3,2]"), Float("[5,3,4]")}, {{"adj_x", true}}, {"[5,2,4]"}},
   });
   CheckErrors({

@@ -19,6 +19,7 @@ TEST(OpSparse, Gathers) {
       {"Gather", {Float("[100,50]"), Int("[]")}, {}, {"[50]"}},
       {"GatherNd", {Float("[4,5,6]"), Int("[7,2]")}, {}, {"[7,6]"}},
       {"ScatterNd", {Int("[7,1]"), Float("[7,6]"), Ints({9, 6})}, {}, {"[9,6]"}},
+      {"TensorScatterAdd", {Float("[9,6]"), Int("[7,1]"), Float("[7,6]")}, {}, {"[9,6]"}},
   });
   CheckErrors({
       {"GatherV2", {Ints({10, 20, 30}), Ints({3}), Scalar(0)}, {}, {"index 3 is outside"}},

@@ -30,6 +30,15 @@ TEST(KernelCoverage, OpsHaveHostKernels) {
   EXPECT_EQ(missing, kWithoutKernel);
 }
 
+// A kernel without a definition gets no memory for what it yields.
+TEST(KernelCoverage, KernelsHaveDefinitions) {
+  std::set<std::string_view> missing;
+  for (const std::string_view op : KernelRegistry::Host().Names()) {
+    if (OpRegistry::Global().Find(op) == nullptr) missing.insert(op);
+  }
+  EXPECT_EQ(missing, std::set<std::string_view>{});
+}
+
 TEST(KernelCoverage, OpsHaveDevices) {
   for (const std::string_view op : OpRegistry::Global().Names()) {
     EXPECT_EQ(KernelTable::Global().Entries(op).empty(), op == kWithoutDevice) << op;

@@ -162,7 +162,7 @@ class Conv2DFilterGradKernel final : public Kernel {
 }  // namespace
 
 void RegisterLinearOps(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
+  for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}) {
     registry.Register(op, MakeKernel<MatMulKernel>);
   }
   registry.Register("Conv2D", MakeKernel<Conv2DKernel>);

@@ -338,6 +338,9 @@ void RegisterSparseOps(KernelRegistry& registry) {
   registry.Register("SparseToDense", MakeFunctionKernel<SparseToDense>);
   registry.Register("TensorScatterUpdate", MakeFunctionKernel<TensorScatter<Combine::kAssign>>);
   registry.Register("TensorScatterAdd", MakeFunctionKernel<TensorScatter<Combine::kAdd>>);
+  registry.Register("TensorScatterSub", MakeFunctionKernel<TensorScatter<Combine::kSub>>);
+  registry.Register("TensorScatterMin", MakeFunctionKernel<TensorScatter<Combine::kMin>>);
+  registry.Register("TensorScatterMax", MakeFunctionKernel<TensorScatter<Combine::kMax>>);
 }
 
 }  // namespace lanescope::exec::cuda
