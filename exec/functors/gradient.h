@@ -16,25 +16,27 @@ struct TanhGrad {
 struct SigmoidGrad {
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T y, T dy) const {
-    return dy * y * (T(1) - y);
+    return dy * (y * (T(1) - y));
   }
 };
+// These three are 0 where dy is, whatever y: a factor that is infinite or no number does not reach what no
+// gradient reaches.
 struct SqrtGrad {
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T y, T dy) const {
-    return dy * T(0.5) / y;
+    return dy == T(0) ? T(0) : T(0.5) / y * dy;
   }
 };
 struct RsqrtGrad {
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T y, T dy) const {
-    return T(-0.5) * (dy * y) * (y * y);
+    return dy == T(0) ? T(0) : T(-0.5) * (dy * y) * (y * y);
   }
 };
 struct ReciprocalGrad {
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T y, T dy) const {
-    return -dy * (y * y);
+    return dy == T(0) ? T(0) : -dy * (y * y);
   }
 };
 struct ReluGrad {

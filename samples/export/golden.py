@@ -108,8 +108,11 @@ class Family:
     self.name = name
     self.cases = []
 
-  def op(self, case, op_type, within=None, sampled=False, outputs=None, **arguments):
-    """One op, or the first of its outputs. Arrays (and lists of arrays) become feeds, `Constant`s Const nodes, the rest attributes."""
+  def op(self, case, op_type, within=None, sampled=False, fetched=None, **arguments):
+    """One op, or the first `fetched` of its outputs.
+
+    Arrays (and lists of arrays) become feeds, `Constant`s Const nodes, the rest attributes.
+    """
     graph, feeds = tf.Graph(), {}
 
     def convert(name, value):
@@ -128,7 +131,7 @@ class Family:
       getattr(tf.raw_ops, op_type)(**inputs)
       operation = graph.get_operations()[-1]
       assert operation.type == op_type, (operation.type, op_type)
-    steps = [(feeds, [t.name for t in operation.outputs[:outputs]], [])]
+    steps = [(feeds, [t.name for t in operation.outputs[:fetched]], [])]
     self._record(case, graph, [], steps, within, sampled)
 
   def graph(self, case, build, steps, within=None, sampled=False):

@@ -269,10 +269,24 @@ def gradient_ops(family):
             out_backprop=random_array('tall', [90, 10], 'float32', -1, 1))
 
 
+def edge_gradients(family):
+  """Every gradient at each pair of edges.
+
+  No result or part of one lies below the normal numbers, which TensorFlow takes for zero.
+  """
+  for op, (first, second) in _GRADIENTS.items():
+    for dtype, large in (('float32', 1e30), ('float64', 1e300)):
+      special = [0.0, -0.0, np.inf, -np.inf, np.nan]
+      edges = np.array(special + [large, -large, 1e-6, -1e-6, 1, -1, 0.5, -3, 6, 100, -100], dtype)
+      pairs = np.meshgrid(edges, edges, indexing='ij')
+      family.op(f'{op}/{dtype}', op, **{first: pairs[0].ravel(), second: pairs[1].ravel()})
+
+
 FAMILIES = {
     'conv': conv,
     'pooling': pooling,
     'lrn': lrn,
+    'edge_gradients': edge_gradients,
     'softmax_xent': softmax_xent,
     'gradient_ops': gradient_ops,
 }

@@ -23,7 +23,7 @@ def _batch_norm(family, label, shape, channels, version='V3', running=True, **at
   family.op(f'{op}/{label}',
             op,
             golden.FLOAT32_SUM,
-            outputs=3 if attributes.get('is_training') is False or 0 in shape else 5,
+            fetched=3 if attributes.get('is_training') is False or 0 in shape else 5,
             x=random_array(label, shape, 'float32'),
             **arrays,
             **attributes)
