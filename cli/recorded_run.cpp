@@ -73,7 +73,7 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, Trac
   if (writer_ != nullptr || options_.keep_events) recorder_.reset(new Recorder(this));
 }
 
-RecordedRun::~RecordedRun() = default;
+RecordedRun::~RecordedRun() { recorder_.reset(); }  // delivers what is left, into members
 
 void RecordedRun::Consume(std::span<const Event> events) {
   if (options_.keep_events) {

@@ -73,6 +73,7 @@ void Recorder::Flush() {
     wake_.notify_one();
     drained_.wait(lock);
   }
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 void Recorder::DrainLoop() {
@@ -83,8 +84,14 @@ void Recorder::DrainLoop() {
     flush_ = false;
     ++passes_;
     lock.unlock();
-    DrainOnce();
+    std::exception_ptr failure;
+    try {
+      DrainOnce();
+    } catch (...) {
+      failure = std::current_exception();
+    }
     lock.lock();
+    if (!failure_) failure_ = failure;
     ++passes_;
     drained_.notify_all();
   }

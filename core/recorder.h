@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -47,7 +48,8 @@ class Recorder {
 
   // The ring lives as long as the recorder.
   EventRing* NewRing(size_t capacity = 1 << 16);
-  // Returns when everything pushed before the call has reached the sink.
+  // Returns when everything pushed before the call has reached the sink. Throws what the sink threw, or what
+  // kept events from it, at any time so far.
   void Flush();
 
  private:
@@ -63,6 +65,7 @@ class Recorder {
   int64_t passes_ = 0;
   bool stop_ = false;
   bool flush_ = false;
+  std::exception_ptr failure_;  // the first one of the draining thread
   const int interval_ms_;
   std::thread thread_;
 };

@@ -89,6 +89,20 @@ TEST(RecorderTest, DestructionDeliversTheRest) {
 }
 
 // Delivered + dropped = pushed, per producer in order, while rings overflow and others are created.
+// Law: what goes wrong on the draining thread comes out where the events are waited for, and ends no program.
+TEST(RecorderTest, FlushThrowsWhatTheSinkThrew) {
+  class FullSink : public EventSink {
+   public:
+    void Consume(std::span<const Event>) override { throw std::bad_alloc(); }
+    void CountDropped(int64_t) override {}
+  } sink;
+  Recorder recorder(&sink, 1);
+  EXPECT_NO_THROW(recorder.Flush());
+  recorder.NewRing()->Push(Numbered(0));
+  EXPECT_THROW(recorder.Flush(), std::bad_alloc);
+  EXPECT_THROW(recorder.Flush(), std::bad_alloc);
+}
+
 TEST(RecorderTest, ManyProducersLoseNothingUncounted) {
   constexpr int kThreads = 4, kEvents = 200'000;
   CollectingSink sink;
