@@ -72,6 +72,9 @@ void ComputeBroadcastGradientArgs(KernelContext& context) {
   const std::vector<int64_t> a = ReadInts(context.input(0));
   const std::vector<int64_t> b = ReadInts(context.input(1));
   const size_t rank = Broadcast(a, b).size();
+  if (rank > Shape::kMaxRank) {
+    Throw(Code::kUnimplemented, "shapes of {} dimensions; at most {} are supported", rank, Shape::kMaxRank);
+  }
   std::vector<int64_t> reduce_a;
   std::vector<int64_t> reduce_b;
   for (size_t d = 0; d < rank && a != b; ++d) {

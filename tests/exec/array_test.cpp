@@ -112,6 +112,8 @@ TEST(BroadcastGradientArgs, ListsRepeatedDimensions) {
   EXPECT_EQ(reduced({1, 3}, {1, 3}), std::make_pair(Axes{}, Axes{}));
   EXPECT_EQ(reduced({1, 3}, {1, 1}), std::make_pair(Axes{0}, Axes{0, 1}));
   ExpectError(Code::kInvalidArgument, "Incompatible shapes: [2] vs. [3]", [&] { reduced({2}, {3}); });
+  ExpectError(Code::kUnimplemented, "shapes of 9 dimensions",
+              [&] { reduced({1}, std::vector<int32_t>(9, 1)); });
 }
 
 TEST(ConcatOffset, AddsUpAlongTheAxis) {
