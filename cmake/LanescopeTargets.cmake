@@ -17,6 +17,12 @@ if(LANESCOPE_SANITIZE)
     target_compile_options(lanescope_options INTERFACE -Wno-tsan)
   endif()
 endif()
+if(LANESCOPE_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "LANESCOPE_FUZZ wants Clang, for libFuzzer; configure with -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  target_compile_options(lanescope_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # lanescope_batches(VARIABLE NAME FILE...): FILEs with their .cpp files in batches of up to six of a folder, which share what
 # their headers cost: a build from nothing takes a third of the time. CMake's own batches name their files by absolute

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need. Does nothing, and needs no root, when all are there.
+#   scripts/install-packages.sh [--fuzz]     --fuzz: and those of scripts/fuzz.sh
 set -euo pipefail
 
 packages=(
@@ -21,6 +22,10 @@ command -v dpkg-query > /dev/null || fail "this system has no dpkg; install by h
 # The format check wants clang-format 14 exactly; Debian 12 is the release that has it.
 if (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]]); then
   packages+=(clang-format-14)
+fi
+
+if [[ ${1:-} == --fuzz ]]; then
+  packages+=(clang libclang-rt-14-dev)
 fi
 
 missing=()

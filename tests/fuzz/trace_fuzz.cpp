@@ -1,33 +1,22 @@
-// Hostile bytes as a trace: every reader of databases either reads them or throws Error, and parts of a step
-// that it finds add up. Built with -fsanitize=fuzzer this is a libFuzzer target; with trace_replay.cpp, a
-// program that replays databases and then tries mutations of them.
-#include <unistd.h>
-
+// Traces of ours and exports of Nsight Systems with hostile content, hostile bytes, or both: every reader of
+// databases reads them or throws Error, and parts of a step that it finds add up. The input is read as
+// decisions (hostile_database.h).
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "core/error.h"
+#include "gui/trace_loader.h"
+#include "tests/fuzz/hostile.h"
+#include "tests/fuzz/trace_seeds.h"
 #include "traces/query_text.h"
+#include "traces/recorded_schedule.h"
 #include "traces/run_diff.h"
 #include "traces/statistics.h"
 #include "traces/summary.h"
 
 namespace lanescope {
 namespace {
-
-template <typename Work>
-void Try(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    // A broken invariant is a defect, whatever the input.
-    if (error.code() == Code::kInternal) throw;
-  }
-}
 
 void CheckSum(const StepParts& parts) {
   const double sum = parts.compute_ns + parts.transfer_ns + parts.waiting_ns + parts.contention_ns;
@@ -60,18 +49,23 @@ void ReadEverything(const std::string& path) {
     RunQuery(path, "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 100", {}, &table);
     table.Finish();
   });
+  Try([&] { gui::LoadTrace(path, nullptr, nullptr); });
+}
+
+HostileDatabase& Databases() {
+  static HostileDatabase databases([] {
+    std::vector<DatabaseFiles> seeds = OurSeeds();
+    for (DatabaseFiles& seed : ExportSeeds()) seeds.push_back(std::move(seed));
+    return seeds;
+  }());
+  return databases;
 }
 
 }  // namespace
 }  // namespace lanescope
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::string path =
-      (std::filesystem::temp_directory_path() / ("lanescope_fuzz_" + std::to_string(::getpid()) + ".db"))
-          .string();
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  lanescope::ReadEverything(path);
-  std::filesystem::remove(path);
+  lanescope::ByteSource bytes(data, size);
+  lanescope::ReadEverything(lanescope::Databases().Make(&bytes));
   return 0;
 }
