@@ -95,14 +95,21 @@ int Main(int argc, char** argv) {
   } catch (const Error& error) {
     return Fail(CodeName(error.code()), error.message());
   } catch (const std::bad_alloc&) {
-    return Fail(CodeName(Code::kResourceExhausted),
-                "the host has no memory left for this; use a smaller graph or batch");
+    throw;
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return FailToPrint(error.code().value());
     return Fail(CodeName(Code::kInternal), error.what());
   } catch (const std::exception& error) {
     return Fail(CodeName(Code::kInternal), error.what());
   }
+}
+
+// Takes no memory itself.
+int FailForMemory() {
+  std::fflush(stdout);
+  std::fputs("error: ResourceExhausted: the host has no memory left for this; use a smaller graph or batch\n",
+             stderr);
+  return interrupted.load() ? kInterrupted : kFailed;
 }
 
 }  // namespace
@@ -119,5 +126,9 @@ void SetExitStatus(int status) { exit_status = status; }
 int main(int argc, char** argv) {
   lanescope::cli::OpenStandardStreams();
   lanescope::cli::CatchSignals();
-  return lanescope::cli::Main(argc, argv);
+  try {
+    return lanescope::cli::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return lanescope::cli::FailForMemory();
+  }
 }

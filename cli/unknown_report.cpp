@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
+#include "cli/print.h"
 #include "core/cost.h"
 
 namespace lanescope::cli {
@@ -53,13 +53,13 @@ std::string CaveatOf(const Prediction& prediction, const Machine& machine) {
 
 void PrintUnknownWork(const std::vector<UnknownWork>& unknown) {
   if (unknown.empty()) return;
-  fmt::print("\nUnknown here; `_lanescope_cost` and `_output_shapes` on the nodes would tell\n");
+  Print("\nUnknown here; `_lanescope_cost` and `_output_shapes` on the nodes would tell\n");
   for (const UnknownWork& work : unknown) {
-    fmt::print("  {:<30} {}{}", OneLine(work.op), Launches(work.launches),
+    Print("  {:<30} {}{}", work.op, Launches(work.launches),
                work.defined ? " with a result of unknown size" : "");
     if (work.followers > 0)
-      fmt::print(", and {} that follow{}", work.followers, work.followers == 1 ? "s" : "");
-    fmt::print("\n");
+      Print(", and {} that follow{}", work.followers, work.followers == 1 ? "s" : "");
+    Print("\n");
   }
 }
 

@@ -88,7 +88,8 @@ function(lanescope_test_paths)
   add_library(lanescope_test_paths OBJECT ${PROJECT_SOURCE_DIR}/tests/support/paths.cpp)
   target_include_directories(lanescope_test_paths PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(lanescope_test_paths PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                                          LANESCOPE_PROGRAM="$<TARGET_FILE:lanescope>")
+                                                          LANESCOPE_PROGRAM="$<TARGET_FILE:lanescope>"
+                                                          LANESCOPE_FAULT_SHIM="$<TARGET_FILE:lanescope_fault_shim>")
 endfunction()
 
 # lanescope_test(NAME FOLDER): a GoogleTest program of all .cpp files of tests/FOLDER. LABELS: of its tests, for ctest -L.

@@ -25,15 +25,24 @@ constexpr int kPolls =
     12000;  // two minutes: a loaded machine takes its time, and only a failure waits so long
 
 // In the child: no allocation between fork and exec.
-[[noreturn]] void Execute(char* const* arguments, const char* input, const char* output, const char* errors) {
+[[noreturn]] void Execute(char* const* arguments, char* const* environment, const char* input,
+                          const char* output, const char* errors) {
+  setpgid(0, 0);
   const int in = open(input, O_RDONLY);
   const int out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  execv(arguments[0], arguments);
+  execve(arguments[0], arguments, environment);
   _exit(127);
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 }  // namespace
@@ -68,16 +77,18 @@ std::string SampleMachine(const std::string& name) {
   return lanescope::test::SourceDir() + "/samples/machines/" + name + ".json";
 }
 
-Process::Process(const std::vector<std::string>& arguments, std::string_view input) {
+Process::Process(const std::vector<std::string>& arguments, std::string_view input,
+                 const std::vector<std::string>& environment) {
   std::vector<std::string> words{lanescope::test::ProgramPath()};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  std::vector<std::string> variables(environment);
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  const std::vector<char*> argument_pointers = Pointers(words), variable_pointers = Pointers(variables);
   const std::string in = folder_.Write("input", input), out = folder_.File("output"),
                     err = folder_.File("errors");
   process_ = fork();
-  if (process_ == 0) Execute(pointers.data(), in.c_str(), out.c_str(), err.c_str());
+  if (process_ == 0)
+    Execute(argument_pointers.data(), variable_pointers.data(), in.c_str(), out.c_str(), err.c_str());
 }
 
 Process::~Process() {
@@ -114,7 +125,11 @@ bool Process::WaitForFile(const std::string& path, int64_t bytes) {
 Outcome Process::Wait() {
   Outcome outcome;
   int how = 0;
-  waitpid(process_, &how, 0);
+  for (int i = 0; waitpid(process_, &how, WNOHANG) == 0; ++i) {
+    if (i == kPolls * 10) kill(-process_, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  outcome.left_children = kill(-process_, SIGKILL) == 0;
   process_ = -1;
   outcome.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
   outcome.output = ReadText(folder_.File("output"));

@@ -15,6 +15,7 @@ struct Outcome {
   int status = -1;     // exit status, or 128 and the number of the signal that ended it
   std::string output;  // standard output
   std::string errors;  // standard error but for progress, whose lines appear only where a machine is slow
+  bool left_children = false;  // processes that it had started were still there
 };
 
 // A folder of one test, removed with it.
@@ -37,10 +38,12 @@ std::string ReadText(const std::string& path);
 std::string Sample(const std::string& graph);        // samples/graphs/NAME.pbtxt
 std::string SampleMachine(const std::string& name);  // samples/machines/NAME.json
 
-// A running lanescope.
+// A running lanescope, in a process group of its own.
 class Process {
  public:
-  explicit Process(const std::vector<std::string>& arguments, std::string_view input = "");
+  // `environment`: "NAME=VALUE", beside what this process has.
+  explicit Process(const std::vector<std::string>& arguments, std::string_view input = "",
+                   const std::vector<std::string>& environment = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -50,6 +53,7 @@ class Process {
   bool WaitForHandler(int number);
   // True while it runs and `path` has not yet grown to `bytes`; gives up after two minutes.
   bool WaitForFile(const std::string& path, int64_t bytes);
+  // Kills it, and what it left, after two minutes.
   Outcome Wait();
 
  private:

@@ -9,5 +9,7 @@ namespace lanescope::test {
 std::string SourceDir();
 // The `lanescope` program; empty in a build without it.
 std::string ProgramPath();
+// The library of fault_shim.cpp.
+std::string FaultShimPath();
 
 }  // namespace lanescope::test
