@@ -312,6 +312,10 @@ void Executor::RunOne(int number, EventRing* ring) {
     event.bytes = loaded_->RunCommand(number, &pacer_, cancelled_);
     event.end_ns = NowNs();
     if (event.bytes != LoadedSchedule::kNotTimed) ring->Push(event);
+  } catch (const Error& error) {
+    // A command that noticed why the step ends is not the reason itself.
+    if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
+    Fail(std::current_exception());
   } catch (...) {
     Fail(std::current_exception());
   }

@@ -107,6 +107,8 @@ class Executor {
   void ForgetRecorder();
   // Ends the step that runs now, from any thread or signal handler.
   void Cancel() { interrupted_.store(true, std::memory_order_relaxed); }
+  // True from when the step that runs now has to end until the next one begins.
+  const std::atomic<bool>& cancelled() const { return cancelled_; }
 
  private:
   struct Driver {
@@ -142,7 +144,7 @@ class Executor {
   const IssuePlan* plan_ = nullptr;
   std::atomic<int> running_drivers_{0};
   std::atomic<int64_t> end_ns_{0};
-  std::atomic<bool> cancelled_{false};  // commands that have not started are skipped
+  std::atomic<bool> cancelled_{false};  // commands that have not started are skipped, others end soon
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;

@@ -5,6 +5,8 @@
 
 namespace lanescope::exec {
 
+void WorkerTeam::ThrowStopped() { Throw(Code::kCancelled, "the step has ended before this op"); }
+
 void KernelContext::SetOutputShape(int i, const Shape& shape) {
   TensorRef& ref = output(i);
   LANESCOPE_CHECK(shape.IsExact());

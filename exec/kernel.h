@@ -2,6 +2,7 @@
 // its launch.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,6 +59,19 @@ class WorkerTeam {
   // A command runs on one of the workers until Leave: its thread then is no helper of others' loops.
   virtual void Enter() {}
   virtual void Leave() {}
+
+  // From now on work ends with Cancelled, before its next block, while `stopped` holds. Between loops only;
+  // null: never.
+  void StopOn(const std::atomic<bool>* stopped) { stopped_ = stopped; }
+  // Throws Cancelled when work has to end. For blocks that take long, between their own pieces.
+  void CheckNotStopped() const {
+    if (stopped_ != nullptr && stopped_->load(std::memory_order_relaxed)) ThrowStopped();
+  }
+
+ private:
+  [[noreturn]] static void ThrowStopped();
+
+  const std::atomic<bool>* stopped_ = nullptr;
 };
 
 // What a kernel sees of an asynchronous stream of commands; each backend derives its own

@@ -36,6 +36,9 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
   state_.seed = options.seed;
   arenas_.assign(devices_.size(), nullptr);
   arena_bytes_.assign(devices_.size(), 0);
+  for (const auto& device : devices_) {
+    if (device != nullptr) device->team().StopOn(&executor_->cancelled());
+  }
 }
 
 Session::~Session() {

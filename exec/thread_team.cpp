@@ -18,12 +18,16 @@ class SingleWorker : public WorkerTeam {
  public:
   void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& fn) override {
     grain = std::max<int64_t>(1, grain);
-    for (int64_t begin = 0; begin < n; begin += grain) fn(begin, std::min(n, begin + grain));
+    for (int64_t begin = 0; begin < n; begin += grain) {
+      CheckNotStopped();
+      fn(begin, std::min(n, begin + grain));
+    }
   }
 };
 
 // One ParallelFor, on its caller's stack. Blocks are handed out by `next`.
 struct TeamLoop {
+  const WorkerTeam* team = nullptr;
   const std::function<void(int64_t, int64_t)>* fn = nullptr;
   int64_t n = 0;
   int64_t grain = 1;
@@ -36,6 +40,7 @@ struct TeamLoop {
       for (;;) {
         const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
         if (begin >= n) return;
+        team->CheckNotStopped();
         (*fn)(begin, std::min(n, begin + grain));
       }
     } catch (...) {
@@ -79,10 +84,12 @@ class ThreadTeam : public WorkerTeam {
   void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& fn) override {
     grain = std::max<int64_t>(1, grain);
     if (n <= grain) {
+      CheckNotStopped();
       if (n > 0) fn(0, n);
       return;
     }
     TeamLoop loop;
+    loop.team = this;
     loop.fn = &fn;
     loop.n = n;
     loop.grain = grain;

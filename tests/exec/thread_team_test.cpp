@@ -76,6 +76,34 @@ TEST(ThreadTeam, ExceptionsReachTheCaller) {
   }
 }
 
+// Law: once the flag is up no further block begins, the caller gets Cancelled, and the team works on when the
+// flag is down again.
+TEST(ThreadTeam, StopsBetweenBlocks) {
+  for (const int workers : {1, 2, 4}) {
+    const auto team = MakeThreadTeam(workers);
+    std::atomic<bool> stopped{false};
+    team->StopOn(&stopped);
+    std::atomic<int> blocks{0};
+    try {
+      team->ParallelFor(1000, 1, [&](int64_t begin, int64_t) {
+        ++blocks;
+        if (begin == 3) stopped = true;
+        while (begin > 3 && !stopped) std::this_thread::yield();
+      });
+      ADD_FAILURE() << "it ran to its end";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kCancelled) << error.what();
+    }
+    EXPECT_LE(blocks, 4 + workers - 1) << workers << " workers";
+    EXPECT_THROW(team->CheckNotStopped(), Error);
+    stopped = false;
+    blocks = 0;
+    team->ParallelFor(1000, 1, [&](int64_t, int64_t) { ++blocks; });
+    EXPECT_EQ(blocks, 1000);
+    team->CheckNotStopped();
+  }
+}
+
 // A team whose last thread cannot start joins those that did.
 TEST(ThreadTeam, NoThreadLeftIsAnError) {
   const int before = lanescope::test::RunningThreads();
