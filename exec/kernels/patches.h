@@ -10,48 +10,57 @@
 
 namespace lanescope::exec {
 
-// Images [batch, rows.in, columns.in, channels] under windows. With spread > 1 the image is seen with spread
-// - 1 zeros between its cells (how a strided convolution's gradient looks); `in` still counts stored cells.
+// Images [batch, rows.in, columns.in, channels] under windows.
 struct PatchGeometry {
   int64_t batch = 0;
   int64_t channels = 0;
   WindowDim rows;
   WindowDim columns;
-  int64_t row_spread = 1;
-  int64_t column_spread = 1;
 
   int64_t patch_elements() const { return rows.size * columns.size * channels; }
+  int64_t positions() const { return batch * rows.out * columns.out; }
 };
 
-// Splits the output rows of all images in blocks; immutable after construction.
+// Splits the positions of all images in blocks; immutable after construction. Positions count through
+// columns, rows and images.
 template <typename T>
 class PatchSource {
  public:
   PatchSource(const PatchGeometry& geometry, const T* images);
 
+  // Some rows of positions of one image, or all rows of some images.
   struct Block {
-    int64_t image;
-    int64_t first_row;  // of the output
-    int64_t rows;
+    int64_t image, images;
+    int64_t row, rows;
   };
-  int64_t num_blocks() const { return geometry_.batch * blocks_per_image_; }
+  int64_t num_blocks() const { return num_blocks_; }
   Block block(int64_t index) const;
+  int64_t first_position(const Block& block) const {
+    return (block.image * geometry_.rows.out + block.row) * geometry_.columns.out;
+  }
+  int64_t num_positions(const Block& block) const {
+    return block.images * block.rows * geometry_.columns.out;
+  }
 
-  // The patches of the block's first position, valid until the calling thread asks for the next block.
-  const T* Patches(const Block& block) const;
+  // Where the patch of each of the block's positions starts, valid until the calling thread asks for the next
+  // block.
+  const T* const* Patches(const Block& block) const;
   PatchRuns runs() const;
-  // Elements between the patches of one output row and the next.
-  int64_t row_step() const { return geometry_.rows.stride * width_ * geometry_.channels; }
 
  private:
-  void FillSlab(const Block& block, int64_t slab_rows, T* slab) const;
+  int64_t SlabRows(int64_t rows) const {
+    return (rows - 1) * geometry_.rows.stride + geometry_.rows.reach();
+  }
+  void FillSlab(int64_t image, int64_t row, int64_t slab_rows, T* slab) const;
 
   PatchGeometry geometry_;
   const T* images_;
   bool in_place_;
   int64_t width_;  // cells of one row of the image or slab
+  int64_t images_per_block_ = 1;
   int64_t rows_per_block_;
-  int64_t blocks_per_image_;
+  int64_t blocks_per_image_;  // 1 where a block has several images
+  int64_t num_blocks_;
   std::vector<int64_t> run_offsets_;
   int64_t run_length_;
 };

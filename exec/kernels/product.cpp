@@ -14,6 +14,8 @@ namespace {
 // more.
 constexpr int64_t kMaxTasks = 16;
 constexpr int64_t kTaskFlops = 2'000'000;
+// What a task of a very large product does between two looks at whether it has to end: a tenth of a second.
+constexpr double kPieceFlops = 1e10;
 // Borders between tasks lie on whole tiles of the library's kernels.
 constexpr int64_t kProductTile = 48;
 
@@ -74,6 +76,24 @@ void MultiplyVector(WorkerTeam* team, int64_t rows, int64_t k, MatrixView<T> a, 
            });
 }
 
+// The longer side of a very large product in pieces, so that it can end early.
+template <typename T>
+void MultiplyPieces(const WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b,
+                    T* c, int64_t c_stride) {
+  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const auto pieces = static_cast<int64_t>(flops / kPieceFlops) + 1;
+  const int64_t piece = (std::max(m, n) / pieces + kProductTile) / kProductTile * kProductTile;
+  for (int64_t first = 0; first < std::max(m, n); first += piece) {
+    if (team != nullptr) team->CheckNotStopped();
+    const int64_t row = m >= n ? first : 0, column = m >= n ? 0 : first;
+    const int64_t rows = std::min(m >= n ? piece : m, m - row);
+    const int64_t columns = std::min(m >= n ? n : piece, n - column);
+    Gemm(Turned(a), Turned(b), static_cast<blasint>(rows), static_cast<blasint>(columns),
+         static_cast<blasint>(k), From(a, row, 0), From(b, 0, column), c + row * c_stride + column,
+         static_cast<blasint>(c_stride));
+  }
+}
+
 template <typename T>
 void MultiplyReal(WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
   if (std::max({m, n, k, a.stride, b.stride}) > std::numeric_limits<blasint>::max()) {
@@ -85,9 +105,9 @@ void MultiplyReal(WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixView<
   const bool by_rows = m >= n;
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   ForParts(team, by_rows ? m : n, flops, [&](int64_t first, int64_t count) {
-    Gemm(Turned(a), Turned(b), static_cast<blasint>(by_rows ? count : m),
-         static_cast<blasint>(by_rows ? n : count), static_cast<blasint>(k), by_rows ? From(a, first, 0) : a,
-         by_rows ? b : From(b, 0, first), c + (by_rows ? first * n : first), static_cast<blasint>(n));
+    const int64_t row = by_rows ? first : 0, column = by_rows ? 0 : first;
+    MultiplyPieces(team, by_rows ? count : m, by_rows ? n : count, k, From(a, row, 0), From(b, 0, column),
+                   c + row * n + column, n);
   });
 }
 

@@ -7,11 +7,11 @@ namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
 
 template <typename T>
-void Pack(int64_t k, int64_t n, const T* filter, T* panels) {
+void Pack(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels) {
   for (int64_t first = 0; first < n; first += kPanel<T>) {
     const int64_t valid = n - first < kPanel<T> ? n - first : kPanel<T>;
     for (int64_t row = 0; row < k; ++row) {
-      for (int64_t i = 0; i < valid; ++i) panels[i] = filter[row * n + first + i];
+      for (int64_t i = 0; i < valid; ++i) panels[i] = from[row * from_step + first + i];
       for (int64_t i = valid; i < kPanel<T>; ++i) panels[i] = T(0);
       panels += kPanel<T>;
     }
@@ -19,24 +19,42 @@ void Pack(int64_t k, int64_t n, const T* filter, T* panels) {
 }
 
 template <typename T>
-void Unpack(int64_t k, int64_t n, const T* panels, T* filter) {
+void Unpack(int64_t k, int64_t n, const T* panels, T* to, int64_t to_step) {
   for (int64_t first = 0; first < n; first += kPanel<T>) {
     const int64_t valid = n - first < kPanel<T> ? n - first : kPanel<T>;
     for (int64_t row = 0; row < k; ++row) {
-      for (int64_t i = 0; i < valid; ++i) filter[row * n + first + i] = panels[i];
+      for (int64_t i = 0; i < valid; ++i) to[row * to_step + first + i] = panels[i];
       panels += kPanel<T>;
     }
   }
 }
 
-// out[row][0, valid) of kRows positions, kVectors vectors of filters.
+// Panels of a matrix that is stored the other way round: `from` holds n rows of k.
+template <typename T>
+void PackTurned(int64_t k, int64_t n, const T* from, T* panels, int64_t panel_step) {
+  for (int64_t first = 0; first < n; first += kPanel<T>) {
+    const int64_t valid = n - first < kPanel<T> ? n - first : kPanel<T>;
+    // Few rows at a time, so that the lines they come from stay in the first-level cache.
+    for (int64_t begin = 0; begin < k; begin += kVectorLanes<T>) {
+      const int64_t end = begin + kVectorLanes<T> < k ? begin + kVectorLanes<T> : k;
+      for (int64_t row = begin; row < end; ++row) {
+        T* to = panels + row * kPanel<T>;
+        for (int64_t i = 0; i < valid; ++i) to[i] = from[(first + i) * k + row];
+        for (int64_t i = valid; i < kPanel<T>; ++i) to[i] = T(0);
+      }
+    }
+    panels += panel_step;
+  }
+}
+
+// out[row][first, first + valid) of kRows positions, kVectors vectors of filters.
 template <typename T, int kRows, int kVectors>
-void ForwardTile(const PatchRuns& patch, const T* base, const T* panel, int64_t valid, T* out,
-                 int64_t out_step) {
+void ForwardTile(const PatchRuns& patch, const T* const* patches, const T* panel, int64_t valid,
+                 T* const* out, int64_t first) {
   Vector<T> totals[kRows][kVectors] = {};
   for (int64_t run = 0; run < patch.runs; ++run) {
     const T* rows[kRows];
-    for (int r = 0; r < kRows; ++r) rows[r] = base + patch.run_offsets[run] + r * patch.patch_step;
+    for (int r = 0; r < kRows; ++r) rows[r] = patches[r] + patch.run_offsets[run];
     for (int64_t i = 0; i < patch.run_length; ++i) {
       Vector<T> filter[kVectors];
 #pragma GCC unroll 2
@@ -51,7 +69,7 @@ void ForwardTile(const PatchRuns& patch, const T* base, const T* panel, int64_t 
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    T* to = out + r * out_step;
+    T* to = out[r] + first;
     for (int v = 0; v < kVectors; ++v) {
       const int64_t left = valid - v * kVectorLanes<T>;
       if (left >= kVectorLanes<T>) {
@@ -64,44 +82,39 @@ void ForwardTile(const PatchRuns& patch, const T* base, const T* panel, int64_t 
 }
 
 template <typename T, int kRows>
-void ForwardRows(int64_t count, const PatchRuns& patch, const T* base, const T* panel, int64_t valid, T* out,
-                 int64_t out_step) {
+void ForwardRows(int64_t count, const PatchRuns& patch, const T* const* patches, const T* panel,
+                 int64_t valid, T* const* out, int64_t first) {
   if (count == kRows) {
     if (valid > kVectorLanes<T>) {
-      ForwardTile<T, kRows, 2>(patch, base, panel, valid, out, out_step);
+      ForwardTile<T, kRows, 2>(patch, patches, panel, valid, out, first);
     } else {
-      ForwardTile<T, kRows, 1>(patch, base, panel, valid, out, out_step);
+      ForwardTile<T, kRows, 1>(patch, patches, panel, valid, out, first);
     }
   } else if constexpr (kRows > 1) {
-    ForwardRows<T, kRows - 1>(count, patch, base, panel, valid, out, out_step);
+    ForwardRows<T, kRows - 1>(count, patch, patches, panel, valid, out, first);
   }
 }
 
 template <typename T>
-void Forward(const PatchRuns& patch, int64_t positions, const T* base, const T* panels, int64_t n, T* out,
-             int64_t out_step) {
-  const int64_t panel_size = patch.runs * patch.run_length * kPanel<T>;
-  for (int64_t first = 0; first < n; first += kPanel<T>) {
-    EvenTiles(positions, [&](int64_t begin, int64_t count) {
-      ForwardRows<T, kTileRows>(count, patch, base + begin * patch.patch_step, panels, n - first,
-                                out + begin * out_step + first, out_step);
-    });
-    panels += panel_size;
-  }
+void Forward(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* panel,
+             int64_t valid, T* const* out, int64_t first) {
+  EvenTiles(positions, [&](int64_t begin, int64_t count) {
+    ForwardRows<T, kTileRows>(count, patch, patches + begin, panel, valid, out + begin, first);
+  });
 }
 
-// Positions whose gradients are gathered before the tiles of the filter see them.
-constexpr int kGathered = 128;
+// Positions that the tiles of a filter sum up at a time: their patches' elements and gradients stay in the
+// first-level cache.
+constexpr int kSummed = 128;
 
-// panel[row] += sum over positions of (patch element row) * grad, kRows rows.
+// panel[row] += sum over positions of x[position][row] * grad[position], kRows rows.
 template <typename T, int kRows, int kVectors>
-void FilterTile(const T* const* patches, int64_t positions, int64_t offset, const T* grad, T* panel) {
+void FilterTile(const T* x, int64_t positions, const T* grad, T* panel) {
   Vector<T> totals[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) totals[r][v] = Load(panel + r * kPanel<T> + v * kVectorLanes<T>);
   }
   for (int64_t p = 0; p < positions; ++p) {
-    const T* x = patches[p] + offset;
     Vector<T> dy[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) dy[v] = Load(grad + p * kPanel<T> + v * kVectorLanes<T>);
@@ -110,69 +123,65 @@ void FilterTile(const T* const* patches, int64_t positions, int64_t offset, cons
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) totals[r][v] += x[r] * dy[v];
     }
+    x += kRows;
   }
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) Store(panel + r * kPanel<T> + v * kVectorLanes<T>, totals[r][v]);
   }
 }
 
+// A product's panels beside each other: of `n` columns in all, each `step` elements after the one before.
+template <typename T>
+struct Panels {
+  T* data;
+  int64_t step;
+};
+
+// All panels of kRows rows of the filter, from element `offset` of the patches on.
 template <typename T, int kRows>
-void FilterRows(int64_t count, const T* const* patches, int64_t positions, int64_t offset, const T* grad,
-                int64_t valid, T* panel) {
+void FilterRows(int64_t count, const T* const* patches, int64_t positions, int64_t offset, int64_t n,
+                Panels<const T> grads, Panels<T> sums) {
   if (count == kRows) {
-    if (valid > kVectorLanes<T>) {
-      FilterTile<T, kRows, 2>(patches, positions, offset, grad, panel);
-    } else {
-      FilterTile<T, kRows, 1>(patches, positions, offset, grad, panel);
+    alignas(64) T x[kSummed * kRows];
+    for (int64_t p = 0; p < positions; ++p) {
+      const T* from = patches[p] + offset;
+      for (int r = 0; r < kRows; ++r) x[p * kRows + r] = from[r];
+    }
+    for (; n > 0; n -= kPanel<T>) {
+      if (n > kVectorLanes<T>) {
+        FilterTile<T, kRows, 2>(x, positions, grads.data, sums.data);
+      } else {
+        FilterTile<T, kRows, 1>(x, positions, grads.data, sums.data);
+      }
+      grads.data += grads.step;
+      sums.data += sums.step;
     }
   } else if constexpr (kRows > 1) {
-    FilterRows<T, kRows - 1>(count, patches, positions, offset, grad, valid, panel);
+    FilterRows<T, kRows - 1>(count, patches, positions, offset, n, grads, sums);
   }
 }
 
-// All panels for the gathered positions [first, first + count) of the dense gradient.
 template <typename T>
-void AddGathered(const PatchRuns& patch, const T* const* patches, int64_t count, const T* grad, int64_t n,
-                 T* panels) {
-  alignas(64) T gathered[kGathered * kPanel<T>];
-  for (int64_t first = 0; first < n; first += kPanel<T>) {
-    const int64_t valid = n - first < kPanel<T> ? n - first : kPanel<T>;
-    for (int64_t p = 0; p < count; ++p) {
-      T* to = gathered + p * kPanel<T>;
-      for (int64_t i = 0; i < valid; ++i) to[i] = grad[p * n + first + i];
-      for (int64_t i = valid; i < kPanel<T>; ++i) to[i] = T(0);
-    }
+void FilterGrad(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* grads, int64_t n,
+                T* sums) {
+  const int64_t sum_step = patch.runs * patch.run_length * kPanel<T>;
+  for (int64_t done = 0; done < positions; done += kSummed) {
+    const int64_t count = positions - done < kSummed ? positions - done : kSummed;
+    T* rows = sums;
     for (int64_t run = 0; run < patch.runs; ++run) {
-      EvenTiles(patch.run_length, [&](int64_t begin, int64_t rows) {
-        FilterRows<T, kTileRows>(rows, patches, count, patch.run_offsets[run] + begin, gathered, valid,
-                                 panels + begin * kPanel<T>);
+      EvenTiles(patch.run_length, [&](int64_t begin, int64_t height) {
+        FilterRows<T, kTileRows>(height, patches + done, count, patch.run_offsets[run] + begin, n,
+                                 {grads + done * kPanel<T>, positions * kPanel<T>},
+                                 {rows + begin * kPanel<T>, sum_step});
       });
-      panels += patch.run_length * kPanel<T>;
+      rows += patch.run_length * kPanel<T>;
     }
   }
-}
-
-template <typename T>
-void FilterGrad(const PatchRuns& patch, int64_t rows, int64_t base_row, int64_t positions, const T* base,
-                const T* grad, int64_t n, T* panels) {
-  const T* patches[kGathered];
-  int64_t count = 0;
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t p = 0; p < positions; ++p) {
-      patches[count++] = base + row * base_row + p * patch.patch_step;
-      if (count == kGathered) {
-        AddGathered(patch, patches, count, grad, n, panels);
-        grad += count * n;
-        count = 0;
-      }
-    }
-  }
-  if (count > 0) AddGathered(patch, patches, count, grad, n, panels);
 }
 
 template <typename T>
 ConvLoops<T> Make() {
-  return {kPanel<T>, Pack<T>, Unpack<T>, Forward<T>, FilterGrad<T>};
+  return {kPanel<T>, Pack<T>, Unpack<T>, PackTurned<T>, Forward<T>, FilterGrad<T>};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
     isa_##name::FillReduce(loops);      \
     isa_##name::FillConvolution(loops); \
     isa_##name::FillPool(loops);        \
+    isa_##name::FillNorm(loops);        \
     isa_##name::FillRows(loops);        \
     isa_##name::FillTrain(loops);       \
     return loops;                       \

@@ -13,6 +13,7 @@
   void FillReduce(Loops& loops);      \
   void FillConvolution(Loops& loops); \
   void FillPool(Loops& loops);        \
+  void FillNorm(Loops& loops);        \
   void FillRows(Loops& loops);        \
   void FillTrain(Loops& loops);
 

@@ -126,30 +126,30 @@ using ReduceLoop = void (*)(int64_t n, const void* x, void* result);
 // result[i] = op(result[i], x[i]), i < n, for `rows` rows of x that lie `row` elements apart.
 using ReduceRowsLoop = void (*)(int64_t rows, int64_t row, int64_t n, const void* x, void* result);
 
-// A convolution whose input has its padding written out: a patch is `runs` runs of `run_length` contiguous
-// elements that start at base + run_offsets[j]; patches of consecutive positions of one output row lie
-// `patch_step` elements apart.
+// The patches of a convolution, its padding written out: each is `runs` runs of `run_length` contiguous
+// elements, which start at the patch's first element + run_offsets[j].
 struct PatchRuns {
   const int64_t* run_offsets;
   int64_t runs;
   int64_t run_length;
-  int64_t patch_step;
 };
 
+// Convolution as a product of patches [positions][k] and filters [k][n]; k counts the elements of a patch.
+// Columns of a matrix lie in panels of `panel`, [ceil(n / panel)][k][panel], the last one zero-filled.
 template <typename T>
 struct ConvLoops {
-  // Columns of a filter lie in panels of this many, [ceil(n / panel)][k][panel], the last one zero-filled;
-  // k counts the elements of a patch, n the filters.
   int64_t panel;
-  void (*pack)(int64_t k, int64_t n, const T* filter, T* panels);
-  void (*unpack)(int64_t k, int64_t n, const T* panels, T* filter);
-  // out[p * out_step + c] = sum over k of patch(p)[k] * filter[k][c], for p < positions and c < n.
-  void (*forward)(const PatchRuns& patch, int64_t positions, const T* base, const T* panels, int64_t n,
-                  T* out, int64_t out_step);
-  // panels[k][c] += sum over p of patch(p)[k] * grad[p][c]. Positions are `rows` rows of `positions`; the
-  // patches of the rows start base_row elements apart; grad is dense.
-  void (*filter_grad)(const PatchRuns& patch, int64_t rows, int64_t base_row, int64_t positions,
-                      const T* base, const T* grad, int64_t n, T* panels);
+  // Between panels and a matrix whose rows are `step` elements apart.
+  void (*pack)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels);
+  void (*unpack)(int64_t k, int64_t n, const T* panels, T* to, int64_t to_step);
+  // Of a matrix stored as [n][k], into panels that are `panel_step` elements apart.
+  void (*pack_turned)(int64_t k, int64_t n, const T* from, T* panels, int64_t panel_step);
+  // out[p][first + c] = sum over k of patches[p][k] * panel[k][c], for c < valid.
+  void (*forward)(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* panel,
+                  int64_t valid, T* const* out, int64_t first);
+  // sums[k][c] += sum over p of patches[p][k] * grads[p][c]; both in panels of n columns.
+  void (*filter_grad)(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* grads,
+                      int64_t n, T* sums);
 };
 
 // Windows over rows of `n` contiguous elements (channels, or a whole row where windows are one step apart).
@@ -175,6 +175,21 @@ struct RowLoops {
                    const T* dy, T* dx, T* scratch);
   void (*leaky_relu)(int64_t n, T alpha, const T* x, T* y);
   void (*leaky_relu_grad)(int64_t n, T alpha, const T* dy, const T* x, T* dx);
+};
+
+// Batch normalisation of `rows` rows of n channels; what has no row is one value a channel.
+struct NormLoops {
+  // The mean and the sum of squared deviations from it.
+  void (*moments)(int64_t rows, int64_t n, const float* x, float* mean, float* squares);
+  // y = (x - mean) * factor + offset.
+  void (*normalise)(int64_t rows, int64_t n, const float* x, const float* mean, const float* factor,
+                    const float* offset, float* y);
+  // dy_sum = sum of dy, product_sum = sum of dy * (x - mean).
+  void (*grad_sums)(int64_t rows, int64_t n, const float* dy, const float* x, const float* mean,
+                    float* dy_sum, float* product_sum);
+  // dx = factor * (dy - dy_mean - (x - mean) * slope).
+  void (*normalise_grad)(int64_t rows, int64_t n, const float* dy, const float* x, const float* mean,
+                         const float* factor, const float* dy_mean, const float* slope, float* dx);
 };
 
 // Optimizer steps, in TensorFlow's order of operations.
@@ -224,6 +239,7 @@ struct Loops {
   PoolLoops<double> pool_double = {};
   RowLoops<float> rows_float = {};
   RowLoops<double> rows_double = {};
+  NormLoops norm = {};
   TrainLoops<float> train_float = {};
   TrainLoops<double> train_double = {};
 

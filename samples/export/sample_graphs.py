@@ -23,11 +23,11 @@ def _plain_path(name):
   return name if ':' in name else name + ':0'
 
 
-def save(name, graph, run):
+def save(name, graph, run, folder=GRAPH_DIR):
   """Writes NAME.pbtxt (the GraphDef exactly as TensorFlow holds it) and NAME.run.json."""
-  GRAPH_DIR.mkdir(parents=True, exist_ok=True)
-  (GRAPH_DIR / f'{name}.pbtxt').write_text(text_format.MessageToString(graph.as_graph_def()))
-  (GRAPH_DIR / f'{name}.run.json').write_text(json.dumps(run, indent=2) + '\n')
+  folder.mkdir(parents=True, exist_ok=True)
+  (folder / f'{name}.pbtxt').write_text(text_format.MessageToString(graph.as_graph_def()))
+  (folder / f'{name}.run.json').write_text(json.dumps(run, indent=2) + '\n')
 
 
 def load_graph_def(path):

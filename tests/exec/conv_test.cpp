@@ -96,6 +96,18 @@ const std::vector<Case> kCases = {
     {Shape{2, 6, 6, 8}, Shape{1, 1, 8, 16}, {2, 2}, {1, 1}, "VALID", {}},
     {Shape{1, 2, 2, 1}, Shape{4, 4, 1, 1}, {1, 1}, {1, 1}, "SAME", {}},
     {Shape{0, 6, 6, 2}, Shape{3, 3, 2, 4}, {1, 1}, {1, 1}, "SAME", {}},
+    // Strides over images of many channels: taps that meet some phases, all, or none.
+    {Shape{2, 9, 8, 20}, Shape{3, 3, 20, 6}, {2, 3}, {1, 1}, "VALID", {}},
+    {Shape{2, 9, 11, 20}, Shape{3, 4, 20, 6}, {2, 2}, {1, 1}, "SAME", {}},
+    {Shape{1, 9, 9, 20}, Shape{1, 1, 20, 6}, {2, 2}, {1, 1}, "SAME", {}},
+    {Shape{1, 13, 12, 20}, Shape{2, 3, 20, 6}, {4, 3}, {2, 2}, "VALID", {}},
+    {Shape{1, 13, 12, 20}, Shape{3, 3, 20, 6}, {2, 2}, {2, 3}, "SAME", {}},
+    {Shape{2, 7, 6, 20}, Shape{3, 3, 20, 6}, {3, 1}, {1, 1}, "EXPLICIT", {4, 1, 2, 5}},
+    {Shape{1, 3, 2, 20}, Shape{5, 5, 20, 6}, {7, 7}, {1, 1}, "SAME", {}},
+    // Blocks of several images, and filters of several groups of panels.
+    {Shape{5, 4, 4, 17}, Shape{3, 3, 17, 150}, {1, 1}, {1, 1}, "SAME", {}},
+    {Shape{3, 14, 14, 17}, Shape{1, 1, 17, 150}, {1, 1}, {1, 1}, "SAME", {}},
+    {Shape{3, 23, 23, 3}, Shape{11, 11, 3, 10}, {4, 4}, {1, 1}, "VALID", {}},
     {Shape{1, 300, 260, 2}, Shape{3, 3, 2, 2}, {1, 1}, {1, 1}, "SAME", {}},
 };
 

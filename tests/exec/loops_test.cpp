@@ -120,20 +120,41 @@ TEST(Loops, ConvolutionAgrees) {
   const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);
   const std::vector<float> filter = RandomFloats(30 * 37, 9);
   const int64_t offsets[] = {0, 31 * 5};
-  const PatchRuns runs{offsets, 2, 15, 5};
+  const PatchRuns runs{offsets, 2, 15};
+  std::vector<const float*> patches;
+  for (size_t p = 0; p < 3 * 29; ++p) patches.push_back(x.data() + p / 29 * 155 + p % 29 * 5);
   for (const Loops& loops : AvailableLoops()) {
     const ConvLoops<float>& conv = loops.conv_float;
     const size_t panels = static_cast<size_t>((37 + conv.panel - 1) / conv.panel * conv.panel * 30);
     std::vector<float> packed(panels);
-    conv.pack(30, 37, filter.data(), packed.data());
-    std::vector<float> y(3 * 29 * 37);
-    for (size_t row = 0; row < 3; ++row) {
-      conv.forward(runs, 29, x.data() + row * 155, packed.data(), 37, y.data() + row * 29 * 37, 37);
+    conv.pack(30, 37, filter.data(), 37, packed.data());
+    std::vector<float> turned(30 * 37), turned_packed(panels);
+    for (size_t k = 0; k < 30; ++k) {
+      for (size_t f = 0; f < 37; ++f) turned[f * 30 + k] = filter[k * 37 + f];
+    }
+    conv.pack_turned(30, 37, turned.data(), turned_packed.data(), 30 * conv.panel);
+    ASSERT_EQ(turned_packed, packed) << loops.isa;
+    std::vector<float> y(patches.size() * 37);
+    std::vector<float*> rows;
+    for (size_t p = 0; p < patches.size(); ++p) rows.push_back(y.data() + p * 37);
+    for (int64_t first = 0; first < 37; first += conv.panel) {
+      conv.forward(runs, static_cast<int64_t>(patches.size()), patches.data(), packed.data() + first * 30,
+                   std::min(conv.panel, 37 - first), rows.data(), first);
+    }
+    for (size_t p = 0; p < patches.size(); ++p) {
+      for (size_t f = 0; f < 37; ++f) {
+        double expected = 0;
+        for (size_t k = 0; k < 30; ++k)
+          expected += static_cast<double>(patches[p][static_cast<size_t>(offsets[k / 15]) + k % 15]) * filter[k * 37 + f];
+        ASSERT_NEAR(y[p * 37 + f], expected, 1e-4 * (1 + std::abs(expected))) << loops.isa;
+      }
     }
     std::vector<float> sums(panels);
+    std::vector<float> grads(patches.size() * panels / 30);
     std::vector<float> grad(30 * 37);
-    conv.filter_grad(runs, 3, 155, 29, x.data(), y.data(), 37, sums.data());
-    conv.unpack(30, 37, sums.data(), grad.data());
+    conv.pack(static_cast<int64_t>(patches.size()), 37, y.data(), 37, grads.data());
+    conv.filter_grad(runs, static_cast<int64_t>(patches.size()), patches.data(), grads.data(), 37, sums.data());
+    conv.unpack(30, 37, sums.data(), grad.data(), 37);
     for (size_t k = 0; k < 30; ++k) {
       for (size_t f = 0; f < 37; ++f) {
         double expected = 0;

@@ -1,0 +1,50 @@
+// What convolution and its gradients share: shapes, and the product of patches and filters.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "exec/kernel.h"
+#include "exec/kernels/patches.h"
+
+namespace lanescope::exec {
+
+// Filters are [height, width, channels, filters], images [batch, height, width, channels].
+PatchGeometry ConvolutionGeometry(const WindowAttrs& attrs, const Shape& images, const Shape& filter);
+void CheckRank4(const Shape& shape, std::string_view what);
+Shape ConvolutionShape(const PatchGeometry& geometry, int64_t filters);
+// Throws InvalidArgument unless the gradient of the output has the output's shape.
+void CheckOutputGradient(const PatchGeometry& geometry, int64_t filters, const Shape& gradient);
+
+// Elements of k x n in panels.
+inline int64_t PanelElements(int64_t k, int64_t n, int64_t panel) { return k * ((n + panel - 1) / panel * panel); }
+
+// `columns` of a product, in whole panels, as `count` tasks of almost equal size: enough for the workers of
+// any device, none of fewer than two panels.
+struct ColumnGroups {
+  ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks);
+  int64_t first(int64_t group) const;  // column; first(count) is `columns`
+  int64_t count;
+
+ private:
+  int64_t columns_, panel_, panels_;
+};
+
+// Where the results of positions go: position (image, row, column) at data + image * image_step + row *
+// row_step + column * column_step.
+template <typename T>
+struct PositionedOutput {
+  T* data;
+  int64_t image_step, row_step, column_step;
+};
+
+// out[position][0, n) = patch * filter for every position, the filter in panels.
+template <typename T>
+void Convolve(WorkerTeam& team, const PatchGeometry& geometry, const T* images, const T* panels, int64_t n,
+              const PositionedOutput<T>& out);
+
+void RegisterConvolutionInputGradient(KernelRegistry& registry);
+void RegisterConvolutionFilterGradient(KernelRegistry& registry);
+
+}  // namespace lanescope::exec
