@@ -111,10 +111,11 @@ void InferUniqueAlong(InferenceContext& context, const Shape& x, int axis) {
 }
 
 void InferUnique(InferenceContext& context) {
-  const bool has_axis = context.num_inputs() > 1 && context.shape(1) != Shape{0};
-  if (!has_axis) return InferUniqueAlong(context, MergeShapes(context.shape(0), UnknownOfRank(1)), 0);
+  const std::optional<std::vector<int64_t>> axes =
+      context.num_inputs() > 1 ? context.IntValues(1) : std::vector<int64_t>{};
+  const bool none = axes ? axes->empty() : context.shape(1) == Shape{0};
+  if (none) return InferUniqueAlong(context, MergeShapes(context.shape(0), UnknownOfRank(1)), 0);
   const Shape& x = context.shape(0);
-  const std::optional<std::vector<int64_t>> axes = context.IntValues(1);
   if (axes && axes->size() > 1) Throw(Code::kInvalidArgument, "{} axes; one at most", axes->size());
   if (!x.known_rank()) return;
   if (x.rank() == 0) Throw(Code::kInvalidArgument, "distinct values of a scalar");
