@@ -47,9 +47,13 @@ void RefuseWhatIsNotOurs(const std::string& path) {
 // From here on every change goes through the log: whoever is killed leaves nothing to undo, and readers never
 // wait. The switch itself changes one byte in the first sector, and the pages before and after it differ in
 // nothing else, so it needs no journal beside the file either.
+//
+// What does not take our tables is refused before that byte changes.
 void EnterLog(Database& database) {
   if (database.QueryText("PRAGMA journal_mode") == "wal") return;
-  database.Execute("PRAGMA journal_mode=MEMORY");
+  database.Execute("PRAGMA journal_mode=MEMORY; BEGIN IMMEDIATE;");
+  database.Execute(CreateAllSql());
+  database.Execute("ROLLBACK");
   if (database.QueryText("PRAGMA journal_mode=WAL") != "wal") {
     Throw(Code::kFailedPrecondition, "{} is on a file system where SQLite has no log; write elsewhere",
           database.name());
