@@ -107,9 +107,9 @@ int Main(int argc, char** argv) {
 // Takes no memory itself.
 int FailForMemory() {
   std::fflush(stdout);
-  std::fputs("error: ResourceExhausted: the host has no memory left for this; use a smaller graph or batch\n",
-             stderr);
-  return interrupted.load() ? kInterrupted : kFailed;
+  PrintLiteralNote(
+      "error: ResourceExhausted: the host has no memory left for this; use a smaller graph or batch\n");
+  return StatusOr(kFailed);
 }
 
 }  // namespace

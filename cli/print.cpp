@@ -18,6 +18,8 @@ void PrintNotes(std::string_view lines) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+void PrintLiteralNote(const char* lines) { std::fputs(lines, stderr); }
+
 void PrintJson(std::string_view json) { PrintText(PrintableJson(json) + "\n"); }
 
 std::string OneLine(std::string_view text) {

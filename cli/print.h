@@ -30,6 +30,8 @@ Shown<T> Show(const T& value) {
 // standard error does not take is lost.
 void PrintText(std::string_view lines);
 void PrintNotes(std::string_view lines);
+// A text of ours to standard error, as it is. Takes no memory.
+void PrintLiteralNote(const char* lines);
 // A JSON text and a line break.
 void PrintJson(std::string_view json);
 

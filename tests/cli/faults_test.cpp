@@ -38,6 +38,13 @@ class Scenario {
   // Empty, or what is wrong.
   virtual std::string Inspect(const Outcome& outcome) const = 0;
 
+  // A process that is killed leaves the file that it has not finished, under a hidden name.
+  void ClearUnfinished() const {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (entry.path().filename().string().starts_with(".lanescope-")) std::filesystem::remove(entry.path());
+    }
+  }
+
  protected:
   const std::string& folder() const { return folder_; }
   std::string File(const std::string& name) const { return folder_ + "/" + name; }
@@ -156,6 +163,7 @@ void ExpectNothingLostByKills(const Scenario& scenario) {
     if (killed.status == 0) continue;
     std::string complaint = killed.status == 128 + 9 ? scenario.Inspect(killed) : "it was not killed";
     if (complaint.empty()) {
+      scenario.ClearUnfinished();
       const Outcome again = Lanescope(scenario.Arguments());
       const bool there_already = again.errors.starts_with("error: AlreadyExists: ");
       if (again.status != 0 && !there_already) complaint = "the next one fails: " + again.errors;

@@ -192,7 +192,7 @@ TEST_P(Signals, EndMicrobenchmarksAndPredictions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Signals, testing::ValuesIn(kSignals),
-                         [](const auto& info) { return "SIG" + std::string(sigabbrev_np(info.param)); });
+                         [](const auto& of) { return "SIG" + std::string(sigabbrev_np(of.param)); });
 
 // As under nohup.
 TEST(SignalsTest, AnIgnoredHangUpStaysIgnored) {

@@ -35,7 +35,7 @@ void TryCosts(std::string_view bytes) {
     if (prediction.step_ns < 0 || prediction.low_ns > prediction.step_ns ||
         prediction.high_ns < prediction.step_ns)
       std::abort();
-    if (!(prediction.uncalibrated_share >= 0 && prediction.uncalibrated_share <= 1)) std::abort();
+    if (!(prediction.uncalibrated_share() >= 0 && prediction.uncalibrated_share() <= 1)) std::abort();
   });
 }
 

@@ -183,7 +183,9 @@ TEST_F(CalibratedCostTest, TellsFitsNearMeasurementsFromExtrapolations) {
 
 // What nobody knows the size of takes no fit.
 TEST_F(CalibratedCostTest, NothingIsFittedToAnUnknownSize) {
-  const std::vector<TensorInfo> out = {TensorInfo{.dtype = DataType::kFloat}};
+  TensorInfo unknown;
+  unknown.dtype = DataType::kFloat;
+  const std::vector<TensorInfo> out = {unknown};
   const CostEstimate estimate = costs_.Launch(machine_, machine_.Gpus()[0], NodeOf("MadeUp"), {}, out);
   EXPECT_EQ(estimate.basis, CostBasis::kNothing);
   EXPECT_GE(estimate.ns, kUnknownNs);
