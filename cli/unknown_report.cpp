@@ -56,9 +56,8 @@ void PrintUnknownWork(const std::vector<UnknownWork>& unknown) {
   Print("\nUnknown here; `_lanescope_cost` and `_output_shapes` on the nodes would tell\n");
   for (const UnknownWork& work : unknown) {
     Print("  {:<30} {}{}", work.op, Launches(work.launches),
-               work.defined ? " with a result of unknown size" : "");
-    if (work.followers > 0)
-      Print(", and {} that follow{}", work.followers, work.followers == 1 ? "s" : "");
+          work.defined ? " with a result of unknown size" : "");
+    if (work.followers > 0) Print(", and {} that follow{}", work.followers, work.followers == 1 ? "s" : "");
     Print("\n");
   }
 }

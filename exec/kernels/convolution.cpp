@@ -1,6 +1,7 @@
+#include "exec/kernels/convolution.h"
+
 #include <algorithm>
 
-#include "exec/kernels/convolution.h"
 #include "exec/kernels/linear.h"
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"

@@ -18,7 +18,9 @@ Shape ConvolutionShape(const PatchGeometry& geometry, int64_t filters);
 void CheckOutputGradient(const PatchGeometry& geometry, int64_t filters, const Shape& gradient);
 
 // Elements of k x n in panels.
-inline int64_t PanelElements(int64_t k, int64_t n, int64_t panel) { return k * ((n + panel - 1) / panel * panel); }
+inline int64_t PanelElements(int64_t k, int64_t n, int64_t panel) {
+  return k * ((n + panel - 1) / panel * panel);
+}
 
 // `columns` of a product, in whole panels, as `count` tasks of almost equal size: enough for the workers of
 // any device, none of fewer than two panels.

@@ -118,7 +118,8 @@ void AddPatch(const PatchGeometry& geometry, int64_t row, int64_t column, const 
     if (columns.dilation == 1) {
       const int64_t first = std::max<int64_t>(0, -left);
       const int64_t last = std::min(columns.size, columns.in - left);
-      if (first < last) add((last - first) * channels, patch + first * channels, to + (left + first) * channels);
+      if (first < last)
+        add((last - first) * channels, patch + first * channels, to + (left + first) * channels);
       continue;
     }
     for (int64_t c = 0; c < columns.size; ++c) {

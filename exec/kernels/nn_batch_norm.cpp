@@ -38,7 +38,8 @@ void MeasureRows(WorkerTeam& team, const ChannelShape& shape, const float* x, fl
   float* squares = means + blocks.count * n;
   team.ParallelFor(blocks.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b)
-      HostLoops().norm.moments(blocks.size(b), n, x + b * blocks.per_block * n, means + b * n, squares + b * n);
+      HostLoops().norm.moments(blocks.size(b), n, x + b * blocks.per_block * n, means + b * n,
+                               squares + b * n);
   });
   const auto count = static_cast<double>(blocks.rows);
   for (int64_t c = 0; c < n; ++c) {
@@ -47,7 +48,8 @@ void MeasureRows(WorkerTeam& team, const ChannelShape& shape, const float* x, fl
       sum += static_cast<double>(blocks.size(b)) * static_cast<double>(means[b * n + c]);
     for (int64_t b = 0; b < blocks.count; ++b) {
       const double shift = static_cast<double>(means[b * n + c]) - sum / count;
-      deviations += static_cast<double>(squares[b * n + c]) + static_cast<double>(blocks.size(b)) * shift * shift;
+      deviations +=
+          static_cast<double>(squares[b * n + c]) + static_cast<double>(blocks.size(b)) * shift * shift;
     }
     mean[c] = static_cast<float>(sum / count);
     variance[c] = static_cast<float>(deviations / count);
@@ -64,7 +66,8 @@ void SumGradientRows(WorkerTeam& team, const ChannelShape& shape, const float* d
   team.ParallelFor(blocks.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t at = b * blocks.per_block * n;
-      HostLoops().norm.grad_sums(blocks.size(b), n, dy + at, x + at, mean, dy_sums + b * n, product_sums + b * n);
+      HostLoops().norm.grad_sums(blocks.size(b), n, dy + at, x + at, mean, dy_sums + b * n,
+                                 product_sums + b * n);
     }
   });
   for (int64_t c = 0; c < n; ++c) {
@@ -85,7 +88,8 @@ void ForEachElement(WorkerTeam& team, const ChannelShape& shape, const Fn& fn) {
                    std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, shape.inner)),
                    [&](int64_t begin, int64_t end) {
                      for (int64_t run = begin; run < end; ++run) {
-                       for (int64_t i = 0; i < shape.inner; ++i) fn(run * shape.inner + i, run % shape.channels);
+                       for (int64_t i = 0; i < shape.inner; ++i)
+                         fn(run * shape.inner + i, run % shape.channels);
                      }
                    });
 }

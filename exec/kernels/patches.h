@@ -48,9 +48,7 @@ class PatchSource {
   PatchRuns runs() const;
 
  private:
-  int64_t SlabRows(int64_t rows) const {
-    return (rows - 1) * geometry_.rows.stride + geometry_.rows.reach();
-  }
+  int64_t SlabRows(int64_t rows) const { return (rows - 1) * geometry_.rows.stride + geometry_.rows.reach(); }
   void FillSlab(int64_t image, int64_t row, int64_t slab_rows, T* slab) const;
 
   PatchGeometry geometry_;

@@ -16,7 +16,8 @@ void SumRows(int64_t rows, int64_t n, float* total, const Term& term) {
     const int64_t at = row * n;
 #pragma GCC ivdep
     for (int64_t c = 0; c < n; ++c) {
-      total[c] += (term(at + c, c) + term(at + n + c, c)) + (term(at + 2 * n + c, c) + term(at + 3 * n + c, c));
+      total[c] +=
+          (term(at + c, c) + term(at + n + c, c)) + (term(at + 2 * n + c, c) + term(at + 3 * n + c, c));
     }
   }
   for (; row < rows; ++row) {
@@ -57,7 +58,8 @@ void GradSums(int64_t rows, int64_t n, const float* dy, const float* x, const fl
     for (int64_t c = 0; c < n; ++c) {
       const float m = mean[c];
       dy_sum[c] += (dy[c] + dy1[c]) + (dy2[c] + dy3[c]);
-      product_sum[c] += (dy[c] * (x[c] - m) + dy1[c] * (x1[c] - m)) + (dy2[c] * (x2[c] - m) + dy3[c] * (x3[c] - m));
+      product_sum[c] +=
+          (dy[c] * (x[c] - m) + dy1[c] * (x1[c] - m)) + (dy2[c] * (x2[c] - m) + dy3[c] * (x3[c] - m));
     }
   }
   for (; row < rows; ++row, dy += n, x += n) {

@@ -145,7 +145,8 @@ TEST(Loops, ConvolutionAgrees) {
       for (size_t f = 0; f < 37; ++f) {
         double expected = 0;
         for (size_t k = 0; k < 30; ++k)
-          expected += static_cast<double>(patches[p][static_cast<size_t>(offsets[k / 15]) + k % 15]) * filter[k * 37 + f];
+          expected += static_cast<double>(patches[p][static_cast<size_t>(offsets[k / 15]) + k % 15]) *
+                      filter[k * 37 + f];
         ASSERT_NEAR(y[p * 37 + f], expected, 1e-4 * (1 + std::abs(expected))) << loops.isa;
       }
     }
@@ -153,7 +154,8 @@ TEST(Loops, ConvolutionAgrees) {
     std::vector<float> grads(patches.size() * panels / 30);
     std::vector<float> grad(30 * 37);
     conv.pack(static_cast<int64_t>(patches.size()), 37, y.data(), 37, grads.data());
-    conv.filter_grad(runs, static_cast<int64_t>(patches.size()), patches.data(), grads.data(), 37, sums.data());
+    conv.filter_grad(runs, static_cast<int64_t>(patches.size()), patches.data(), grads.data(), 37,
+                     sums.data());
     conv.unpack(30, 37, sums.data(), grad.data(), 37);
     for (size_t k = 0; k < 30; ++k) {
       for (size_t f = 0; f < 37; ++f) {
