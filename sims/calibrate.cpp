@@ -6,45 +6,13 @@
 #include <tuple>
 
 #include "core/cost.h"
+#include "core/statistics.h"
 #include "sims/roofline_fit.h"
 
 namespace lanescope {
 namespace {
 
-constexpr double kNineInTen = 1.645 * 1.4826;  // of a normal distribution, over its MAD
-constexpr double kModeJump = 1.5;
-constexpr size_t kMinModeSamples = 2;
-constexpr size_t kMinModeFraction = 20;
 constexpr int kMinCopySizes = 3;
-
-int64_t MedianOfSorted(std::span<const int64_t> sorted) {
-  const size_t n = sorted.size();
-  if (n == 0) return 0;
-  return n % 2 == 1 ? sorted[n / 2] : sorted[n / 2 - 1] + (sorted[n / 2] - sorted[n / 2 - 1]) / 2;
-}
-
-int64_t SpreadOfSorted(std::span<const int64_t> sorted, int64_t median) {
-  std::vector<int64_t> distances;
-  for (const int64_t x : sorted) distances.push_back(std::abs(x - median));
-  std::sort(distances.begin(), distances.end());
-  return std::llround(kNineInTen * static_cast<double>(MedianOfSorted(distances)));
-}
-
-// Where to cut the sorted samples in two modes; 0: one mode.
-size_t ModeBoundary(std::span<const int64_t> sorted) {
-  const size_t least = std::max(kMinModeSamples, sorted.size() / kMinModeFraction);
-  double widest = kModeJump;
-  size_t cut = 0;
-  for (size_t i = least; i + least <= sorted.size(); ++i) {
-    if (sorted[i - 1] <= 0) continue;
-    const double jump = static_cast<double>(sorted[i]) / static_cast<double>(sorted[i - 1]);
-    if (jump >= widest) {
-      widest = jump;
-      cut = i;
-    }
-  }
-  return cut;
-}
 
 // The mean without the lowest and highest tenth. A step is a sum of launches, so what a launch adds to it is
 // its mean, whatever modes it has; the trimming keeps single preemptions out.
@@ -81,8 +49,6 @@ std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int
                         .ns = TrimmedMean(used),
                         .spread_ns = summary.spread_ns,
                         .count = summary.count,
-                        .other_ns = summary.other_ns,
-                        .other_share = summary.other_share,
                         .work = group.first->work});
   }
   return launches;
@@ -164,23 +130,16 @@ std::vector<CopyFit> CalibrateCopies(std::span<const CopySample> samples, const 
 
 }  // namespace
 
-SampleSummary Summarise(std::vector<int64_t> ns) {
-  std::sort(ns.begin(), ns.end());
-  const size_t cut = ModeBoundary(ns);
-  const std::span<const int64_t> all(ns);
-  std::span<const int64_t> main = all, other;
-  if (cut > 0) {
-    main = all.subspan(0, cut);
-    other = all.subspan(cut);
-    if (other.size() > main.size()) std::swap(main, other);
-  }
+SampleSummary Summarise(const std::vector<int64_t>& ns) {
   SampleSummary summary;
-  summary.ns = MedianOfSorted(main);
-  summary.spread_ns = SpreadOfSorted(main, summary.ns);
-  summary.count = static_cast<int64_t>(main.size());
-  summary.other_ns = MedianOfSorted(other);
-  if (!other.empty())
-    summary.other_share = static_cast<double>(other.size()) / static_cast<double>(all.size());
+  if (ns.empty()) return summary;
+  summary.count = static_cast<int64_t>(ns.size());
+  summary.ns = Median(ns);
+  std::vector<int64_t> distances;
+  for (const int64_t x : ns) distances.push_back(std::abs(x - summary.ns));
+  const auto ninth = distances.begin() + static_cast<std::ptrdiff_t>((distances.size() - 1) * 9 / 10);
+  std::nth_element(distances.begin(), ninth, distances.end());
+  summary.spread_ns = *ninth;
   return summary;
 }
 

@@ -30,18 +30,14 @@ struct CopySample {
   int step = 0;
 };
 
-// Samples of one thing, with a second mode kept apart.
+// Samples of one thing.
 struct SampleSummary {
-  int64_t ns = 0;         // median of the main mode
-  int64_t spread_ns = 0;  // 1.645 * 1.4826 * MAD: nine in ten, were the mode normal
-  int64_t count = 0;      // in the main mode
-  int64_t other_ns = 0;   // median of the other mode; 0: none
-  double other_share = 0;
+  int64_t ns = 0;         // median
+  int64_t spread_ns = 0;  // nine in ten lie at most this far from it
+  int64_t count = 0;
 };
-
-// Two modes are told apart where the sorted samples jump by half or more between two neighbours and at least
-// two samples and a twentieth of all lie on either side; the main mode is the fuller one. Empty input: zeros.
-SampleSummary Summarise(std::vector<int64_t> ns);
+// Empty input: zeros.
+SampleSummary Summarise(const std::vector<int64_t>& ns);
 
 // The samples as they would be had every launch found its inputs in its own caches: less what `fetches` says
 // of their fetched bytes, but never less than half.
@@ -53,14 +49,16 @@ CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySamp
                          const Machine& machine, int warmup_steps);
 
 // Fits the gaps to measured steps of one schedule:
-//   gap       of a command that was ready before its queue's previous command ended: start - that end;
+//   gap       of a command that was ready before its queue's previous command ended: start - that end. On
+//             in-order compute queues together with the time between issues (fit_issue.h);
 //   hand-off  of a command that became ready, by the end of a command on another queue, when its own queue
 //             had been free for the gap already: start - that end. Not the first of its queue. The median:
 //             what is above it is waiting for a core. A kind without samples takes the mean of the others;
-//   driver    of the first command of a queue that began later than waking on a free core takes (100 us, or
-//             two hand-offs): its start - the step's start, the median; zero when more drivers were awake
-//             sooner;
-//   step      first start - the step's start; the step's end - last end.
+//   wake      of the first command of a queue: its start - the moment at which the queue's first command was
+//             ready, hand-off included. The median of those that took longer than waking on a free core does
+//             (100 us, or a hand-off); zero when more drivers were awake sooner;
+//   step      first start - the step's start, less what the driver of that start takes to wake; the step's
+//             end - last end.
 // Gaps and step are the mean of the samples without their lowest and highest fiftieth: sums of gaps are what
 // makes a step, so a mean, but one that a single preemption cannot move. No samples: zero.
 GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);

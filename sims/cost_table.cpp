@@ -58,9 +58,10 @@ LaunchCost ParseLaunch(const json& value, size_t index) {
   cost.count = object.Integer("count", 1, kMaxCount);
   cost.work.flops = object.Integer("flops", 0, INT64_MAX);
   cost.work.bytes = object.Integer("bytes", 0, INT64_MAX);
+  // Of earlier files; nothing was predicted with it.
   if (object.Has("other_ns")) {
-    cost.other_ns = Nanoseconds(&object, "other_ns");
-    cost.other_share = NumberIn(&object, "other_share", 0, 1);
+    Nanoseconds(&object, "other_ns");
+    NumberIn(&object, "other_share", 0, 1);
   }
   object.Finish();
   return cost;
@@ -93,9 +94,12 @@ GapModel ParseGaps(const json& value) {
     gaps.gap_ns[kind][0] = Nanoseconds(&device, "compute_gap_ns");
     gaps.gap_ns[kind][1] = Nanoseconds(&device, "copy_gap_ns");
     gaps.issue_ns[kind] = Nanoseconds(&device, "issue_ns");
-    if (device.Has("compute_start_ns"))
-      gaps.driver_start_ns[kind][0] = Nanoseconds(&device, "compute_start_ns");
-    if (device.Has("copy_start_ns")) gaps.driver_start_ns[kind][1] = Nanoseconds(&device, "copy_start_ns");
+    if (device.Has("compute_wake_ns")) gaps.wake_ns[kind][0] = Nanoseconds(&device, "compute_wake_ns");
+    if (device.Has("copy_wake_ns")) gaps.wake_ns[kind][1] = Nanoseconds(&device, "copy_wake_ns");
+    // Of earlier files: times in the step of the run that was measured, not delays. They predict nothing.
+    for (const char* key : {"compute_start_ns", "copy_start_ns"}) {
+      if (device.Has(key)) Nanoseconds(&device, key);
+    }
     device.Finish();
   }
   JsonObject handoff(object.Require("handoff_ns"), "gaps.handoff_ns");
@@ -159,15 +163,10 @@ json MatrixJson(const InterferenceMatrix& matrix) {
 }
 
 json LaunchJson(const LaunchCost& cost) {
-  json value = {{"signature", cost.signature}, {"op", cost.op},
-                {"device", cost.device},       {"ns", cost.ns},
-                {"count", cost.count},         {"spread_ns", cost.spread_ns},
-                {"flops", cost.work.flops},    {"bytes", cost.work.bytes}};
-  if (cost.other_ns > 0) {
-    value["other_ns"] = cost.other_ns;
-    value["other_share"] = cost.other_share;
-  }
-  return value;
+  return {{"signature", cost.signature}, {"op", cost.op},
+          {"device", cost.device},       {"ns", cost.ns},
+          {"count", cost.count},         {"spread_ns", cost.spread_ns},
+          {"flops", cost.work.flops},    {"bytes", cost.work.bytes}};
 }
 
 json GapsJson(const GapModel& gaps) {
@@ -177,8 +176,8 @@ json GapsJson(const GapModel& gaps) {
                        {"compute_gap_ns", gaps.gap(kind, LaneKind::kCompute)},
                        {"copy_gap_ns", gaps.gap(kind, LaneKind::kCopy)},
                        {"issue_ns", gaps.issue(kind)},
-                       {"compute_start_ns", gaps.driver_start(kind, LaneKind::kCompute)},
-                       {"copy_start_ns", gaps.driver_start(kind, LaneKind::kCopy)}});
+                       {"compute_wake_ns", gaps.wake(kind, LaneKind::kCompute)},
+                       {"copy_wake_ns", gaps.wake(kind, LaneKind::kCopy)}});
   }
   json handoff = json::object();
   for (size_t from = 0; from < kNumLaneKinds; ++from) {

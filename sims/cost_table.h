@@ -23,9 +23,7 @@ struct LaunchCost {
   std::string device;     // CostDevice
   int64_t ns = 0;         // trimmed mean
   int64_t spread_ns = 0;  // half width of the interval of nine in ten
-  int64_t count = 0;      // executions in the main mode
-  int64_t other_ns = 0;   // median of the second mode; 0: there is none
-  double other_share = 0;
+  int64_t count = 0;      // executions
   OpWork work;
 };
 

@@ -2,14 +2,15 @@
 #include <cmath>
 
 #include "sims/calibrate.h"
+#include "sims/fit_issue.h"
 
 namespace lanescope {
 namespace {
 
 using Samples = std::vector<double>;
 
-// A start within this multiple of what is usual, or within the time that waking takes on a free core, was in
-// time.
+// A first command that begins within this multiple of its hand-off, or within the time that waking takes on a
+// free core, finds its driver awake in time.
 constexpr int64_t kInTime = 2;
 constexpr int64_t kWakeNs = 100'000;
 
@@ -47,6 +48,7 @@ class GapSampler {
     for (const Start& start : StartsOf(step)) {
       if (start.previous < 0 || Ready(step, start) > End(step, start.previous)) continue;
       const Queue& queue = QueueOf(start.command);
+      if (queue.in_order && LaneOf(queue.kind) == LaneKind::kCompute) continue;
       gaps_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))]
           .push_back(static_cast<double>(Begin(step, start.command) - End(step, start.previous)));
     }
@@ -67,22 +69,50 @@ class GapSampler {
     }
   }
 
-  // After FinishHandoffs. A first command that could have begun earlier tells when its driver was awake; one
-  // that followed its dependency at once says that the driver was awake in time.
-  void AddDriverStarts(const MeasuredStep& step, const GapModel& gaps) {
+  void AddIssues(const MeasuredStep& step) {
+    std::vector<Start> starts = StartsOf(step);
+    int queue = -1, number = 0;
+    for (const Start& start : starts) {
+      const Command& command = schedule_.commands[static_cast<size_t>(start.command)];
+      number = command.queue == queue ? number + 1 : 1;
+      queue = command.queue;
+      const Queue& on = QueueOf(start.command);
+      if (!on.in_order || LaneOf(on.kind) != LaneKind::kCompute) continue;
+      issues_[static_cast<size_t>(machine_.device(on.device).kind)].push_back(
+          {.number = number,
+           .start_ns = Begin(step, start.command) - step.start_ns,
+           .previous_end_ns = start.previous < 0 ? -1 : End(step, start.previous) - step.start_ns,
+           .ready_ns = Ready(step, start) - step.start_ns});
+    }
+  }
+
+  // After FinishHandoffs and FinishStep. A queue's driver is woken by the first of its commands that is ready,
+  // and the first command that runs tells when it was awake.
+  void AddWakes(const MeasuredStep& step, const GapModel& gaps) {
+    struct Woken {
+      int64_t at = INT64_MAX, begin = INT64_MAX, usual = kWakeNs;
+    };
+    std::vector<Woken> queues(schedule_.queues.size());
     for (const Start& start : StartsOf(step)) {
-      if (start.previous >= 0) continue;
-      const Queue& queue = QueueOf(start.command);
-      const LaneKind lane = LaneOf(queue.kind);
-      int64_t usual = kWakeNs;
-      if (start.released >= 0) {
-        usual = std::max(usual, kInTime * gaps.handoff(LaneOf(QueueOf(start.released).kind), lane));
-      }
-      const bool late = Begin(step, start.command) - Ready(step, start) > usual;
-      const auto kind = static_cast<size_t>(machine_.device(queue.device).kind);
-      auto& samples =
-          late ? late_[kind][static_cast<size_t>(lane)] : in_time_[kind][static_cast<size_t>(lane)];
-      samples.push_back(static_cast<double>(Begin(step, start.command) - step.start_ns));
+      const Command& command = schedule_.commands[static_cast<size_t>(start.command)];
+      Woken& woken = queues[static_cast<size_t>(command.queue)];
+      woken.begin = std::min(woken.begin, Begin(step, start.command));
+      int64_t handoff = 0;
+      if (start.released >= 0 && &QueueOf(start.released) != &QueueOf(start.command))
+        handoff = gaps.handoff(LaneOf(QueueOf(start.released).kind), LaneOf(QueueOf(start.command).kind));
+      const int64_t at = Ready(step, start) + (start.released < 0 ? gaps.step_start_ns : handoff);
+      if (at >= woken.at) continue;
+      woken.at = at;
+      woken.usual = std::max(kWakeNs, (kInTime - 1) * handoff);
+    }
+    for (size_t q = 0; q < queues.size(); ++q) {
+      const Woken& woken = queues[q];
+      if (woken.at == INT64_MAX) continue;
+      const Queue& queue = schedule_.queues[q];
+      const int64_t delay = woken.begin - woken.at;
+      auto& samples = delay > woken.usual ? late_ : in_time_;
+      samples[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))]
+          .push_back(static_cast<double>(delay));
     }
   }
 
@@ -91,6 +121,8 @@ class GapSampler {
     const auto first = std::min_element(step.command_start_ns.begin(), step.command_start_ns.end());
     const auto last = std::max_element(step.command_end_ns.begin(), step.command_end_ns.end());
     step_start_.push_back(static_cast<double>(*first - step.start_ns));
+    const Queue& queue = QueueOf(static_cast<int>(first - step.command_start_ns.begin()));
+    ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))];
     step_finish_.push_back(static_cast<double>(step.end_ns - *last));
   }
 
@@ -117,18 +149,33 @@ class GapSampler {
       }
     }
   }
+  void FinishIssues(GapModel* gaps) const {
+    for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
+      if (issues_[kind].empty()) continue;
+      const IssueFit fit = FitIssue(issues_[kind]);
+      gaps->gap_ns[kind][static_cast<size_t>(LaneKind::kCompute)] = fit.gap_ns;
+      gaps->issue_ns[kind] = fit.issue_ns;
+    }
+  }
   void FinishStep(GapModel* gaps) const {
     gaps->step_start_ns = TrimmedMean(step_start_);
     gaps->step_finish_ns = TrimmedMean(step_finish_);
+  }
+  // The driver that most steps begin with wakes within `step_start`: what its wake-up takes is not counted
+  // twice.
+  void FinishWakes(GapModel* gaps) const {
+    int most = 0;
+    int64_t of_first = 0;
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
       for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
-        const int64_t start = Median(late_[kind][lane]);
-        const Samples& in_time = in_time_[kind][lane];
-        const auto sooner = static_cast<size_t>(std::count_if(
-            in_time.begin(), in_time.end(), [&](double at) { return at < static_cast<double>(start); }));
-        if (late_[kind][lane].size() > sooner) gaps->driver_start_ns[kind][lane] = start;
+        const Samples& late = late_[kind][lane];
+        if (late.size() > in_time_[kind][lane].size()) gaps->wake_ns[kind][lane] = Median(late);
+        if (first_on_[kind][lane] <= most) continue;
+        most = first_on_[kind][lane];
+        of_first = gaps->wake_ns[kind][lane];
       }
     }
+    gaps->step_start_ns = std::max<int64_t>(0, gaps->step_start_ns - of_first);
   }
 
  private:
@@ -182,6 +229,8 @@ class GapSampler {
   Samples gaps_[kNumDeviceKinds][kNumLaneKinds];
   Samples handoffs_[kNumLaneKinds][kNumLaneKinds];
   Samples late_[kNumDeviceKinds][kNumLaneKinds], in_time_[kNumDeviceKinds][kNumLaneKinds];
+  int first_on_[kNumDeviceKinds][kNumLaneKinds] = {};  // steps whose first command ran there
+  std::vector<IssueSample> issues_[kNumDeviceKinds];
   Samples step_start_, step_finish_;
 };
 
@@ -190,15 +239,18 @@ class GapSampler {
 GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps) {
   GapSampler sampler(schedule, machine);
   GapModel gaps;
-  for (const MeasuredStep& step : steps) sampler.AddGaps(step);
-  sampler.FinishGaps(&gaps);
-  for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, gaps);
-  sampler.FinishHandoffs(&gaps);
   for (const MeasuredStep& step : steps) {
-    sampler.AddDriverStarts(step, gaps);
+    sampler.AddGaps(step);
+    sampler.AddIssues(step);
     sampler.AddStep(step);
   }
+  sampler.FinishGaps(&gaps);
+  sampler.FinishIssues(&gaps);
   sampler.FinishStep(&gaps);
+  for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, gaps);
+  sampler.FinishHandoffs(&gaps);
+  for (const MeasuredStep& step : steps) sampler.AddWakes(step, gaps);
+  sampler.FinishWakes(&gaps);
   return gaps;
 }
 

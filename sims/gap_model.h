@@ -24,21 +24,21 @@ inline LaneKind LaneOf(QueueKind kind) {
 //   for each dependency on another queue: its end + handoff(its lane, this lane);
 // on an in-order queue whose driver issues ahead, the k-th command (from 1) also not before k * issue after
 // the step's beginning. The step begins `step_start` before its first commands may start, and ends
-// `step_finish` after its last command. A queue picks nothing before `driver_start` (from the step's
-// beginning): its driver sleeps between steps, and is not awake at once when the cores that wake it are busy.
+// `step_finish` after its last command. Drivers sleep between steps: one that is woken by its queue's first
+// ready command picks `wake` later, for it is not awake at once when the cores that wake it are busy.
 struct GapModel {
   int64_t step_start_ns = 0;
   int64_t step_finish_ns = 0;
   std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> gap_ns{};           // [DeviceKind][lane]
   std::array<std::array<int64_t, kNumLaneKinds>, kNumLaneKinds> handoff_ns{};         // [from lane][to lane]
   std::array<int64_t, kNumDeviceKinds> issue_ns{};                                    // [DeviceKind]
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> driver_start_ns{};  // [DeviceKind][lane]
+  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> wake_ns{};  // [DeviceKind][lane]
 
   int64_t gap(DeviceKind device, LaneKind lane) const {
     return gap_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];
   }
-  int64_t driver_start(DeviceKind device, LaneKind lane) const {
-    return driver_start_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];
+  int64_t wake(DeviceKind device, LaneKind lane) const {
+    return wake_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];
   }
   int64_t handoff(LaneKind from, LaneKind to) const {
     return handoff_ns[static_cast<size_t>(from)][static_cast<size_t>(to)];

@@ -10,8 +10,8 @@ namespace lanescope {
 
 struct LaneState {
   // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
-  // its bytes flow over links. kStarting: nothing runs, the driver is not awake yet.
-  enum class Phase : uint8_t { kFixed, kStarting, kWaiting, kWorking, kFlowing };
+  // its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake yet.
+  enum class Phase : uint8_t { kFixed, kWaking, kWaiting, kWorking, kFlowing };
   static constexpr int kIdle = -1;
   static constexpr int kAsleep = INT32_MAX;  // in `running`, until the driver is awake
 

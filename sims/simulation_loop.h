@@ -67,10 +67,9 @@ class SimulationLoop {
   void ReleaseRoots() {
     now_ = plan_.step_start;
     for (size_t l = 0; l < lanes_.size(); ++l) {
-      if (plan_.lanes[l].first_pick <= now_) continue;
+      if (plan_.lanes[l].wake == 0) continue;
       lanes_[l].running = LaneState::kAsleep;
-      lanes_[l].phase = Phase::kStarting;
-      timers_.Set(static_cast<int>(l), plan_.lanes[l].first_pick);
+      ++asleep_;
     }
     for (size_t c = 0; c < plan_.tasks.size(); ++c) {
       if (tasks_[c].pending == 0) MakeReady(static_cast<int>(c));
@@ -87,7 +86,24 @@ class SimulationLoop {
   void MakeReady(int command) {
     const Task& t = task(command);
     ready_[static_cast<size_t>(t.queue)].Push(t.rank, command);
-    if (IdleLane(t.queue) >= 0) Touch(t.queue);
+    if (IdleLane(t.queue) >= 0) {
+      Touch(t.queue);
+    } else if (asleep_ > 0) {
+      WakeLane(t.queue);
+    }
+  }
+
+  // A ready command wakes one driver of its queue that still sleeps.
+  void WakeLane(int queue) {
+    const int end = plan_.first_lane[static_cast<size_t>(queue) + 1];
+    for (int l = plan_.first_lane[static_cast<size_t>(queue)]; l < end; ++l) {
+      LaneState& at = state(l);
+      if (at.running != LaneState::kAsleep || at.phase == Phase::kWaking) continue;
+      --asleep_;
+      at.phase = Phase::kWaking;
+      timers_.Set(l, now_ + lane(l).wake);
+      return;
+    }
   }
 
   // The idle lane of a queue that is free first; -1: none is idle.
@@ -221,7 +237,7 @@ class SimulationLoop {
     LaneState& at = state(number);
     timers_.Set(number, kNever);
     if (at.phase == Phase::kWaiting) return BeginMoving(number);
-    if (at.phase == Phase::kStarting) return Awake(number);
+    if (at.phase == Phase::kWaking) return Awake(number);
     if constexpr (kShared) {
       if (at.phase == Phase::kFlowing) sharing_.End(number);
     }
@@ -315,6 +331,7 @@ class SimulationLoop {
   Ticks now_ = 0;
   size_t finished_ = 0;
   int fetching_ = -1;
+  int asleep_ = 0;  // lanes whose driver nothing has woken yet
   TimerTree timers_;
   std::vector<LaneState> lanes_;
   std::vector<int> touched_;

@@ -51,7 +51,7 @@ struct Lane {
   int queue = 0;
   Ticks gap = 0;
   Ticks issue = 0;       // in-order queues whose driver issues ahead
-  Ticks first_pick = 0;  // when its driver is awake; not before the step's start
+  Ticks wake = 0;        // from its queue's first ready command until its driver is awake
   LaneKind kind = LaneKind::kCompute;
   int domain = -1;   // of shared silicon
   double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say

@@ -48,7 +48,7 @@ void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel&
       lane.gap = TicksOf(gaps.gap(device.kind, lane.kind));
       if (queue.in_order) lane.issue = TicksOf(gaps.issue(device.kind));
     }
-    if (options.step_overhead) lane.first_pick = TicksOf(gaps.driver_start(device.kind, lane.kind));
+    if (options.step_overhead) lane.wake = TicksOf(gaps.wake(device.kind, lane.kind));
     plan->first_lane.push_back(static_cast<int>(plan->lanes.size()));
     plan->lanes.insert(plan->lanes.end(), static_cast<size_t>(std::max(1, queue.workers)), lane);
   }

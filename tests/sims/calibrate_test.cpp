@@ -12,31 +12,26 @@
 namespace lanescope {
 namespace {
 
-TEST(Summarise, TakesMedianAndMad) {
-  // Median of 90, 95, 100, 105, 110 is 100, MAD 5: spread 5 * 1.4826 * 1.645 = 12.19.
-  const SampleSummary summary = Summarise({105, 90, 110, 95, 100});
-  EXPECT_EQ(summary.ns, 100);
-  EXPECT_EQ(summary.spread_ns, 12);
-  EXPECT_EQ(summary.count, 5);
-  EXPECT_EQ(summary.other_ns, 0);
+// 1 to 21: the median is 11, and 19 of 21 lie at most 9 from it.
+TEST(Summarise, TakesMedianAndTheDistanceOfNineInTen) {
+  std::vector<int64_t> samples;
+  for (int i = 21; i >= 1; --i) samples.push_back(i);
+  const SampleSummary summary = Summarise(samples);
+  EXPECT_EQ(summary.ns, 11);
+  EXPECT_EQ(summary.spread_ns, 9);
+  EXPECT_EQ(summary.count, 21);
 }
 
-TEST(Summarise, KeepsASlowModeApart) {
+// One in five takes four times as long: the spread reaches there. One in fifty-one does not move it.
+TEST(Summarise, ASlowModeIsWithinTheSpreadAnOutlierIsNot) {
   std::vector<int64_t> samples(80, 100);
-  for (int i = 0; i < 20; ++i) samples.push_back(400 + i);
-  const SampleSummary summary = Summarise(samples);
-  EXPECT_EQ(summary.ns, 100);
-  EXPECT_EQ(summary.count, 80);
-  EXPECT_EQ(summary.other_ns, 409);
-  EXPECT_DOUBLE_EQ(summary.other_share, 0.2);
-}
-
-TEST(Summarise, OneOutlierIsNoMode) {
-  std::vector<int64_t> samples(50, 100);
+  samples.resize(100, 400);
+  EXPECT_EQ(Summarise(samples).ns, 100);
+  EXPECT_EQ(Summarise(samples).spread_ns, 300);
+  samples.assign(50, 100);
   samples.push_back(100'000);
-  const SampleSummary summary = Summarise(samples);
-  EXPECT_EQ(summary.ns, 100);
-  EXPECT_EQ(summary.other_ns, 0);
+  EXPECT_EQ(Summarise(samples).ns, 100);
+  EXPECT_EQ(Summarise(samples).spread_ns, 0);
 }
 
 TEST(Summarise, NothingGivesZeros) { EXPECT_EQ(Summarise({}).count, 0); }
@@ -171,12 +166,59 @@ TEST_F(GapEstimate, RecoversTheGapsOfASyntheticRun) {
 }
 
 TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
-  // The compute drivers wake 400 us into the step, later than anything else would let them begin.
-  gaps_.driver_start_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;
+  // The compute drivers are awake 400 us after their first command is ready.
+  gaps_.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;
   const SyntheticRun run(schedule_, machine_, ns_, gaps_, 6);
   const GapModel found = EstimateGaps(schedule_, machine_, GroupSteps(schedule_, run.events, 0));
-  EXPECT_EQ(found.driver_start(DeviceKind::kModelled, LaneKind::kCompute), 400'000);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCompute), 400'000);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCopy), 0);
   EXPECT_EQ(found.handoff(LaneKind::kCopy, LaneKind::kCompute), 1700);
+  EXPECT_EQ(found.step_start_ns, 5000);
+}
+
+// Law: a wake-up is a delay after readiness. A lane whose only command comes at the end of a step of 40 ms,
+// and begins 150 us late, has a wake-up of 150 us, not of 40 ms.
+TEST(GapEstimateOfLateLanes, ALateLastCommandIsNotAStepLate) {
+  const Machine machine = StarMachine(2, 1e9, 0, 0);
+  const int gpu = machine.Gpus()[0];
+  ScheduleMaker maker;
+  const int compute = maker.Queue(gpu), out = maker.Queue(gpu, QueueKind::kCopyOut);
+  const int work = maker.Launch(compute, 40'000'000);
+  maker.Copy(out, gpu, machine.host(), 100, 1000, {work});
+  const Schedule schedule = maker.Build();
+  std::vector<MeasuredStep> steps(9);
+  for (MeasuredStep& step : steps) {
+    step.command_start_ns = {20'000, 40'170'000};
+    step.command_end_ns = {40'020'000, 40'180'000};
+    step.end_ns = 40'190'000;
+  }
+  const GapModel found = EstimateGaps(schedule, machine, steps);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCopy), 150'000);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCompute), 0);
+  EXPECT_EQ(found.step_start_ns, 20'000);
+}
+
+// A driver that issues a command every 9 us feeds an in-order queue of commands between 1 and 30 us: both the
+// time between issues and the gap between commands come back from their starts alone.
+TEST(IssueEstimate, RecoversWhatADriverTakesPerCommand) {
+  const Machine machine = StarMachine(2, 1e9, 0, 0);
+  ScheduleMaker maker;
+  const int queue = maker.Queue(machine.Gpus()[0], QueueKind::kCompute, true);
+  std::vector<int64_t> ns;
+  for (int i = 0; i < 200; ++i) {
+    ns.push_back(i % 40 < 30 ? 1000 + i * 13 % 500 : 30'000);
+    maker.Launch(queue, ns.back());
+  }
+  const Schedule schedule = maker.Build();
+  GapModel gaps;
+  gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {1200, 0};
+  for (const int64_t issue : {int64_t{0}, int64_t{9000}}) {
+    gaps.issue_ns[static_cast<size_t>(DeviceKind::kModelled)] = issue;
+    const SyntheticRun run(schedule, machine, ns, gaps, 5);
+    const GapModel found = EstimateGaps(schedule, machine, GroupSteps(schedule, run.events, 0));
+    EXPECT_NEAR(static_cast<double>(found.issue(DeviceKind::kModelled)), static_cast<double>(issue), 90);
+    EXPECT_NEAR(static_cast<double>(found.gap(DeviceKind::kModelled, LaneKind::kCompute)), 1200, 30);
+  }
 }
 
 TEST_F(GapEstimate, ReplayWithMeasuredDurationsReproducesTheStep) {

@@ -53,9 +53,14 @@ class SimulatorLaws : public testing::Test {
     const bool crosses = options_.handoffs && command(from).queue != command(to).queue;
     return time(from).end_ns + (crosses ? gaps_.handoff(lane_of(from), lane_of(to)) : 0);
   }
-  int64_t FirstPick(int c) const {
-    return options_.step_overhead ? std::max(gaps_.step_start_ns, gaps_.driver_start(kind_of(c), lane_of(c)))
-                                  : 0;
+  // When the driver of the command's queue is awake: the first of its commands that is ready wakes it.
+  int64_t Awake(int c) const {
+    if (!options_.step_overhead) return 0;
+    int64_t first = INT64_MAX;
+    for (int other = 0; other < static_cast<int>(total()); ++other) {
+      if (command(other).queue == command(c).queue) first = std::min(first, Ready(other));
+    }
+    return first + gaps_.wake(kind_of(c), lane_of(c));
   }
   // When the last dependency arrives, and when the queue picks the command, but for waiting for a core.
   int64_t Ready(int c) const {
@@ -64,7 +69,7 @@ class SimulatorLaws : public testing::Test {
     return ready;
   }
   int64_t Pick(int c) const {
-    const int64_t ready = std::max(Ready(c), FirstPick(c));
+    const int64_t ready = std::max(Ready(c), Awake(c));
     return time(c).previous < 0 ? ready : std::max(ready, time(time(c).previous).end_ns);
   }
   // A driver may wait for a core for up to a time slice.
@@ -99,7 +104,7 @@ class SimulatorLaws : public testing::Test {
     gaps_ = {};
     for (auto& lanes : gaps_.gap_ns) lanes = {random->below(100'000), random->below(100'000)};
     for (auto& lanes : gaps_.handoff_ns) lanes = {1 + random->below(100'000), 1 + random->below(100'000)};
-    for (auto& lanes : gaps_.driver_start_ns) lanes = {random->below(50'000'000), random->below(50'000'000)};
+    for (auto& lanes : gaps_.wake_ns) lanes = {random->below(5'000'000), random->below(5'000'000)};
     for (auto& ns : gaps_.issue_ns) ns = random->below(2) == 0 ? 0 : random->below(30'000'000);
     gaps_.step_start_ns = random->below(100'000);
     gaps_.step_finish_ns = random->below(100'000);

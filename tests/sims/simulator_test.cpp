@@ -252,19 +252,22 @@ TEST_F(SimulatorTest, ACopySlowsComputeAndIsSlowedOnlyWhileItMoves) {
 }
 
 TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
-  // Both ready at 0; awake at 50 the queue picks the smaller rank, which became ready at 30.
+  // Woken by what is ready at 0 and awake at 50, the queue picks the smaller rank, which became ready at 30.
+  // The other one's driver is woken at 60 only: a wake-up is a delay after readiness, wherever in the step.
   GapModel gaps;
-  gaps.driver_start_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(LaneKind::kCompute)] =
-      50;
+  gaps.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(LaneKind::kCompute)] = 50;
   ScheduleMaker maker;
-  const int host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0));
+  const int host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
   const int first = maker.Launch(host, 30, {}, 0);
   maker.Launch(a, 10, {}, 5);
   maker.Launch(a, 10, {first}, 2);
+  const int third = maker.Launch(host, 30, {first});
+  maker.Launch(b, 10, {third});
   const SimulationResult result = Run(maker, gaps);
   EXPECT_EQ(result.times[0].start_ns, 0);
   EXPECT_EQ(result.times[2].start_ns, 50);
   EXPECT_EQ(result.times[1].start_ns, 60);
+  EXPECT_EQ(result.times[4].start_ns, 60 + 50);
   EXPECT_EQ(Run(maker, gaps, nullptr, {.step_overhead = false}).times[1].start_ns, 0);
 }
 
