@@ -86,8 +86,8 @@ class GapSampler {
     }
   }
 
-  // After FinishHandoffs and FinishStep. A queue's driver is woken by the first of its commands that is ready,
-  // and the first command that runs tells when it was awake.
+  // After FinishHandoffs and FinishStep. A queue's driver is woken by the first of its commands that is
+  // ready, and the first command that runs tells when it was awake.
   void AddWakes(const MeasuredStep& step, const GapModel& gaps) {
     struct Woken {
       int64_t at = INT64_MAX, begin = INT64_MAX, usual = kWakeNs;
@@ -111,8 +111,9 @@ class GapSampler {
       const Queue& queue = schedule_.queues[q];
       const int64_t delay = woken.begin - woken.at;
       auto& samples = delay > woken.usual ? late_ : in_time_;
-      samples[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))]
-          .push_back(static_cast<double>(delay));
+      samples[static_cast<size_t>(machine_.device(queue.device).kind)]
+             [static_cast<size_t>(LaneOf(queue.kind))]
+                 .push_back(static_cast<double>(delay));
     }
   }
 
@@ -122,7 +123,8 @@ class GapSampler {
     const auto last = std::max_element(step.command_end_ns.begin(), step.command_end_ns.end());
     step_start_.push_back(static_cast<double>(*first - step.start_ns));
     const Queue& queue = QueueOf(static_cast<int>(first - step.command_start_ns.begin()));
-    ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))];
+    ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)]
+               [static_cast<size_t>(LaneOf(queue.kind))];
     step_finish_.push_back(static_cast<double>(step.end_ns - *last));
   }
 

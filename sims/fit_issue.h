@@ -8,7 +8,7 @@ namespace lanescope {
 
 // One command of one measured step. Times in ns from the step's beginning.
 struct IssueSample {
-  int number = 1;                // of its queue's commands in the step, from 1
+  int number = 1;  // of its queue's commands in the step, from 1
   int64_t start_ns = 0;
   int64_t previous_end_ns = -1;  // of the command before it on the queue; -1: it is the first
   int64_t ready_ns = 0;          // when its last dependency had ended

@@ -29,10 +29,10 @@ inline LaneKind LaneOf(QueueKind kind) {
 struct GapModel {
   int64_t step_start_ns = 0;
   int64_t step_finish_ns = 0;
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> gap_ns{};           // [DeviceKind][lane]
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumLaneKinds> handoff_ns{};         // [from lane][to lane]
-  std::array<int64_t, kNumDeviceKinds> issue_ns{};                                    // [DeviceKind]
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> wake_ns{};  // [DeviceKind][lane]
+  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> gap_ns{};    // [DeviceKind][lane]
+  std::array<std::array<int64_t, kNumLaneKinds>, kNumLaneKinds> handoff_ns{};  // [from lane][to lane]
+  std::array<int64_t, kNumDeviceKinds> issue_ns{};                             // [DeviceKind]
+  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> wake_ns{};   // [DeviceKind][lane]
 
   int64_t gap(DeviceKind device, LaneKind lane) const {
     return gap_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];

@@ -50,8 +50,8 @@ inline Flow FlowAlone(const CopyRoute& route, int64_t bytes, Ticks duration) {
 struct Lane {
   int queue = 0;
   Ticks gap = 0;
-  Ticks issue = 0;       // in-order queues whose driver issues ahead
-  Ticks wake = 0;        // from its queue's first ready command until its driver is awake
+  Ticks issue = 0;  // in-order queues whose driver issues ahead
+  Ticks wake = 0;   // from its queue's first ready command until its driver is awake
   LaneKind kind = LaneKind::kCompute;
   int domain = -1;   // of shared silicon
   double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say
