@@ -14,16 +14,7 @@ struct DimSlice {
   bool has_begin = false, has_end = false, shrink = false;
 };
 
-struct Masks {
-  int64_t begin, end, ellipsis, new_axis, shrink;
-};
-
 bool Bit(int64_t mask, int i) { return (mask >> i & 1) != 0; }
-
-Masks MasksOf(const Node& node) {
-  return {node.IntAttr("begin_mask", 0), node.IntAttr("end_mask", 0), node.IntAttr("ellipsis_mask", 0),
-          node.IntAttr("new_axis_mask", 0), node.IntAttr("shrink_axis_mask", 0)};
-}
 
 // Where `slices` has an entry for each input dimension, and `layout` one for each result dimension: the input
 // dimension it comes from, or -1 for a new axis.
@@ -42,22 +33,22 @@ void TakeWholeDims(size_t until, Expanded* expanded) {
 // Spreads the slices over the dimensions: an ellipsis stands for all that the others do not name, and slices
 // at the end may be missing. The first of several masks on a slice wins in the order ellipsis, new axis,
 // shrink.
-Expanded Expand(const InferenceContext& context, int count, int rank) {
-  const Masks masks = MasksOf(context.node());
-  const std::optional<Elements> begin = GetElements(context, 1);
-  const std::optional<Elements> end = GetElements(context, 2);
-  const std::optional<Elements> stride = GetElements(context, 3);
+Expanded Expand(const StridedSliceMasks& masks, const StridedSliceNumbers& numbers, int rank) {
+  const auto count = static_cast<int>(numbers.count);
   int named = 0;
   bool has_ellipsis = false;
   for (int i = 0; i < count; ++i) {
     if (Bit(masks.ellipsis, i)) {
-      if (has_ellipsis) Throw(Code::kInvalidArgument, "more than one ellipsis");
+      if (has_ellipsis) Throw(Code::kInvalidArgument, "Multiple ellipses in slice spec not allowed");
       has_ellipsis = true;
     } else if (!Bit(masks.new_axis, i)) {
       ++named;
     }
   }
-  if (named > rank) Throw(Code::kInvalidArgument, "{} slices for a tensor of rank {}", named, rank);
+  if (named > rank) {
+    Throw(Code::kInvalidArgument, "Index out of range using input dim {}; input has only {} dims", rank,
+          rank);
+  }
   Expanded expanded;
   for (int i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i);
@@ -67,9 +58,9 @@ Expanded Expand(const InferenceContext& context, int count, int rank) {
       expanded.layout.push_back(-1);
     } else {
       DimSlice slice;
-      slice.begin = begin ? (*begin)[k] : ValueRange{};
-      slice.end = end ? (*end)[k] : ValueRange{};
-      slice.stride = stride ? (*stride)[k] : ValueRange{};
+      slice.begin = numbers.begin ? (*numbers.begin)[k] : ValueRange{};
+      slice.end = numbers.end ? (*numbers.end)[k] : ValueRange{};
+      slice.stride = numbers.stride ? (*numbers.stride)[k] : ValueRange{};
       slice.shrink = Bit(masks.shrink, i);
       slice.has_begin = slice.shrink || !Bit(masks.begin, i);
       slice.has_end = !slice.shrink && !Bit(masks.end, i);
@@ -105,13 +96,21 @@ Taken TakeExact(const DimSlice& slice, int64_t size) {
   return {begin, length <= 0 ? 0 : (length - 1) / step + 1};
 }
 
-// The first element of a dimension that is indexed away.
-int64_t TakeOne(const DimSlice& slice, int64_t size) {
+// The element of dimension `dim` that is taken where the dimension is indexed away. Whether its begin is
+// masked does not matter.
+int64_t TakeOne(const DimSlice& slice, int64_t size, int dim) {
   const int64_t position = slice.begin.low < 0 ? slice.begin.low + size : slice.begin.low;
   if (position < 0 || position >= size) {
-    Throw(Code::kInvalidArgument, "index {} is outside a dimension of {}", slice.begin.low, size);
+    Throw(Code::kInvalidArgument, "slice index {} of dimension {} out of bounds.", slice.begin.low, dim);
   }
   return position;
+}
+
+void CheckStride(const DimSlice& slice, int dim) {
+  if (slice.stride == Exactly(0)) Throw(Code::kInvalidArgument, "strides[{}] must be non-zero", dim);
+  if (slice.shrink && slice.stride.high <= 0) {
+    Throw(Code::kInvalidArgument, "only stride 1 allowed on non-range indexing.");
+  }
 }
 
 bool IsKnown(const DimSlice& slice) {
@@ -147,20 +146,26 @@ bool IsWhole(const DimSlice& slice) {
 
 }  // namespace
 
-std::optional<StridedSlicePlan> PlanStridedSlice(const InferenceContext& context) {
-  const Shape& shape = context.shape(0);
-  for (int i = 1; i < 4; ++i) context.RequireRank(i, 1);
-  const Shape spec = MergeShapes(MergeShapes(context.shape(1), context.shape(2)), context.shape(3));
-  if (!shape.known_rank() || !spec.IsExact()) return std::nullopt;
-  if (spec[0] > 2 * Shape::kMaxRank) Throw(Code::kInvalidArgument, "{} slices of one tensor", spec[0]);
-  const Expanded expanded = Expand(context, static_cast<int>(spec[0]), shape.rank());
+StridedSliceMasks::StridedSliceMasks(const Node& node)
+    : begin(node.IntAttr("begin_mask", 0)),
+      end(node.IntAttr("end_mask", 0)),
+      ellipsis(node.IntAttr("ellipsis_mask", 0)),
+      new_axis(node.IntAttr("new_axis_mask", 0)),
+      shrink(node.IntAttr("shrink_axis_mask", 0)) {}
+
+StridedSlicePlan PlanStridedSlice(const Shape& shape, const StridedSliceMasks& masks,
+                                  const StridedSliceNumbers& numbers) {
+  if (numbers.count > 2 * Shape::kMaxRank) {
+    Throw(Code::kInvalidArgument, "{} slices of one tensor", numbers.count);
+  }
+  const Expanded expanded = Expand(masks, numbers, shape.rank());
   StridedSlicePlan plan;
   for (int i = 0; i < shape.rank(); ++i) {
     const DimSlice& slice = expanded.slices[static_cast<size_t>(i)];
-    if (slice.stride == Exactly(0)) Throw(Code::kInvalidArgument, "a stride of 0");
+    CheckStride(slice, i);
     const bool known = IsKnown(slice) && IsExact(shape[i]);
     Taken taken{0, 1};
-    if (known) taken = slice.shrink ? Taken{TakeOne(slice, shape[i]), 1} : TakeExact(slice, shape[i]);
+    if (known) taken = slice.shrink ? Taken{TakeOne(slice, shape[i], i), 1} : TakeExact(slice, shape[i]);
     plan.constant = plan.constant && known;
     plan.begin.push_back(taken.begin);
     plan.stride.push_back(slice.stride.low);
@@ -171,6 +176,16 @@ std::optional<StridedSlicePlan> PlanStridedSlice(const InferenceContext& context
   }
   for (const int dim : expanded.layout) plan.result.Append(dim < 0 ? 1 : plan.sliced[dim]);
   return plan;
+}
+
+std::optional<StridedSlicePlan> PlanStridedSlice(const InferenceContext& context) {
+  const Shape& shape = context.shape(0);
+  for (int i = 1; i < 4; ++i) context.RequireRank(i, 1);
+  const Shape spec = MergeShapes(MergeShapes(context.shape(1), context.shape(2)), context.shape(3));
+  if (!shape.known_rank() || !spec.IsExact()) return std::nullopt;
+  return PlanStridedSlice(
+      shape, StridedSliceMasks(context.node()),
+      {spec[0], GetElements(context, 1), GetElements(context, 2), GetElements(context, 3)});
 }
 
 }  // namespace lanescope::ops

@@ -8,8 +8,7 @@ void RegisterArrayKernels(KernelRegistry& registry) {
   RegisterGeneratorKernels(registry);
   RegisterMatrixBandKernels(registry);
   RegisterConcatKernels(registry);
-  RegisterSliceKernels(registry);
-  RegisterLayoutKernels(registry);
+  RegisterCopyKernels(registry);
   RegisterPadKernels(registry);
   RegisterGatherKernels(registry);
   RegisterTopKKernels(registry);

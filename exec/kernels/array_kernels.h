@@ -10,8 +10,7 @@ void RegisterMetadataKernels(KernelRegistry& registry);    // Shape, Size, Rank,
 void RegisterGeneratorKernels(KernelRegistry& registry);   // Fill, Range, LinSpace, OneHot, Diag
 void RegisterMatrixBandKernels(KernelRegistry& registry);  // MatrixBandPart
 void RegisterConcatKernels(KernelRegistry& registry);      // Concat, Pack, Split, Unpack
-void RegisterSliceKernels(KernelRegistry& registry);       // Slice, StridedSlice and its gradient, ReverseV2
-void RegisterLayoutKernels(KernelRegistry& registry);      // Transpose, Tile, BroadcastTo
+void RegisterCopyKernels(KernelRegistry& registry);        // Transpose, Tile, BroadcastTo, slices
 void RegisterPadKernels(KernelRegistry& registry);         // Pad, PadV2, MirrorPad
 void RegisterGatherKernels(KernelRegistry& registry);      // Gather, GatherV2, GatherNd, ResourceGather
 void RegisterTopKKernels(KernelRegistry& registry);        // TopK, InTopK

@@ -234,7 +234,7 @@ TEST(Transpose, EveryPermutationOfThree) {
   ExpectError(Code::kInvalidArgument, "transpose expects a vector of size 3", [&] {
     RunUnplanned(MakeNode("Transpose"), {x, Ints({0, 1})});
   });
-  ExpectError(Code::kInvalidArgument, "twice", [&] {
+  ExpectError(Code::kInvalidArgument, "2 is missing from {0,1,1}.", [&] {
     RunUnplanned(MakeNode("Transpose"), {x, Ints({0, 1, 1})});
   });
 }

@@ -50,6 +50,11 @@ TEST(StridedSlice, FollowsPythonsRules) {
       Sliced({0, 0, 0, 0}, {0, 0, 1, 0}, {1, 1, 1, -2}, {.begin = 9, .end = 9, .new_axis = 2, .shrink = 4}),
       Floats({2, 1, 2}, {3, 1, 15, 13}));
   EXPECT_EQ(Sliced({-1, 5}, {0, 0}, {1, 1}, {.end = 3}).shape(), Shape({1, 0, 4}));
+  // One element is taken where it stands, whether its begin is masked or not, and never backwards.
+  ExpectBitwiseEqual(Sliced({1, 2, -1}, {0, 0, 0}, {1, 1, 1}, {.begin = 7, .end = 7, .shrink = 7}),
+                     Floats({}, {23}));
+  ExpectError(Code::kInvalidArgument, "only stride 1 allowed on non-range indexing.",
+              [] { Sliced({1}, {2}, {-1}, {.shrink = 1}); });
   ExpectError(Code::kInvalidArgument, "slice index 2 of dimension 0 out of bounds.",
               [] { Sliced({2}, {3}, {1}, {.shrink = 1}); });
   ExpectError(Code::kInvalidArgument, "strides[0] must be non-zero", [] { Sliced({0}, {1}, {0}, {}); });

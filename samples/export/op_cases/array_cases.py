@@ -136,6 +136,10 @@ def array_slices(family):
                                                 'shrink_axis_mask': 1
                                             }), ('shrink_all', [1, 2, 0], [2, 3, 1], [1, 1, 1], {
                                                 'shrink_axis_mask': 7
+                                            }), ('shrink_masked', [1, -2, 1], [0, 0, 3], [1, 2, 1], {
+                                                'begin_mask': 7,
+                                                'end_mask': 3,
+                                                'shrink_axis_mask': 3
                                             }), ('shrink_negative', [-1], [0], [1], {
                                                 'shrink_axis_mask': 1,
                                                 'end_mask': 1
@@ -172,6 +176,14 @@ def array_slices(family):
             begin=Constant([0]),
             end=Constant([1]),
             strides=Constant([1]),
+            shrink_axis_mask=1)
+  family.op('StridedSlice/masked_shape_element',
+            'StridedSlice',
+            input=Constant([32, 797, 10]),
+            begin=Constant([1]),
+            end=Constant([0]),
+            strides=Constant([1]),
+            begin_mask=1,
             shrink_axis_mask=1)
 
 

@@ -83,6 +83,21 @@ def errors(family):
   case('Slice/range', 'Expected size[0] in [0, 1]',
        lambda: tf.raw_ops.Slice(input=_any('a'), begin=tf.constant([1]), size=tf.constant([2]), name='y'),
        {'a': _floats(2)})
+  for label, text, stride in (('backwards', 'only stride 1 allowed on non-range indexing.', -1),
+                              ('stride', 'strides[0] must be non-zero', 0)):
+    case(f'StridedSlice/shrink_{label}',
+         text,
+         lambda stride=stride: tf.raw_ops.StridedSlice(input=_any('a'),
+                                                       begin=tf.constant([1]),
+                                                       end=tf.constant([2]),
+                                                       strides=tf.constant([stride]),
+                                                       shrink_axis_mask=1,
+                                                       name='y'), {'a': _floats(2)})
+  case('Transpose/repeated', '1 is missing from {0,0}.',
+       lambda: tf.raw_ops.Transpose(x=_any('a'), perm=_any('p', tf.int32), name='y'), {
+           'a': _floats(2, 3),
+           'p': np.array([0, 0], np.int32)
+       })
   case('Transpose/rank', 'transpose expects a vector of size 3',
        lambda: tf.raw_ops.Transpose(x=_any('a'), perm=tf.constant([1, 0]), name='y'), {'a': _floats(2, 3, 1)})
   case('Sum/axis', 'Invalid reduction dimension',

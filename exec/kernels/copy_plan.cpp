@@ -1,0 +1,224 @@
+#include "exec/kernels/copy_plan.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace lanescope::exec {
+namespace {
+
+std::vector<int64_t> ReadPermutation(const TensorRef& perm, int rank) {
+  const std::vector<int64_t> read = ReadInts(perm);
+  if (perm.shape.rank() != 1 || read.size() != static_cast<size_t>(rank)) {
+    Throw(Code::kInvalidArgument,
+          "transpose expects a vector of size {}. But input(1) is a vector of size {}", rank, read.size());
+  }
+  std::vector<int64_t> axes = read;
+  std::vector<bool> used(axes.size(), false);
+  for (int64_t& axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      Throw(Code::kInvalidArgument, "{} is out of range [0 .. {})", axis, rank);
+    }
+    if (axis < 0) axis += rank;
+    used[static_cast<size_t>(axis)] = true;
+  }
+  const auto missing = std::find(used.begin(), used.end(), false);
+  if (missing != used.end()) {
+    Throw(Code::kInvalidArgument, "{} is missing from {{{}}}.", missing - used.begin(), fmt::join(read, ","));
+  }
+  return axes;
+}
+
+ops::StridedSlicePlan SliceOf(const KernelContext& context, const Shape& shape,
+                              const ops::StridedSliceMasks& masks) {
+  const Shape& begin = context.input(1).shape;
+  const Shape& end = context.input(2).shape;
+  const Shape& strides = context.input(3).shape;
+  if (begin.rank() != 1 || !(begin == end) || !(begin == strides)) {
+    Throw(Code::kInvalidArgument,
+          "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} "
+          "instead.",
+          begin.ToString(), end.ToString(), strides.ToString());
+  }
+  const auto elements = [&](int input) {
+    ops::Elements numbers;
+    for (const int64_t number : ReadInts(context.input(input))) numbers.push_back(ops::Exactly(number));
+    return numbers;
+  };
+  return ops::PlanStridedSlice(shape, masks, {begin[0], elements(1), elements(2), elements(3)});
+}
+
+// Calls add(count, dense stride, stride in the whole tensor) for every dimension of a slice of `whole`, and
+// returns where the slice begins in it. An empty slice begins nowhere.
+template <typename Add>
+int64_t WalkSlice(const ops::StridedSlicePlan& slice, const Shape& whole, const Add& add) {
+  const auto strides = StridesOf(whole);
+  const auto dense = StridesOf(slice.sliced);
+  int64_t first = 0;
+  for (int d = 0; d < whole.rank(); ++d) {
+    const auto at = static_cast<size_t>(d);
+    const bool walks = slice.sliced[d] > 1;  // a stride without a step may be anything
+    add(slice.sliced[d], dense[at], walks ? slice.stride[at] * strides[at] : 0);
+    first += slice.begin[at] * strides[at];
+  }
+  return slice.sliced.NumElements() == 0 ? 0 : first;
+}
+
+}  // namespace
+
+CopyPlan PlanTranspose(KernelContext& context) {
+  const Shape& x = context.input(0).shape;
+  const std::vector<int64_t> axes = ReadPermutation(context.input(1), x.rank());
+  Shape shape;
+  for (const int64_t axis : axes) shape.Append(x[static_cast<int>(axis)]);
+  ShapeOutput(context, 0, shape);
+  const auto from = StridesOf(x);
+  const auto to = StridesOf(shape);
+  CopyPlan plan;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    plan.dims.push_back({shape[static_cast<int>(d)], to[d], from[static_cast<size_t>(axes[d])]});
+  }
+  return plan;
+}
+
+ConjugateTransposeOp::ConjugateTransposeOp(const Node& node) {
+  const DataType dtype = node.TypeAttr("T");
+  if (dtype == DataType::kComplex64 || dtype == DataType::kComplex128) ThrowUnsupportedType(node.op, dtype);
+}
+
+CopyPlan PlanTile(KernelContext& context) {
+  const Shape& x = context.input(0).shape;
+  const int rank = x.rank();
+  const std::vector<int64_t> multiples = ReadInts(context.input(1));
+  if (multiples.size() != static_cast<size_t>(rank)) {
+    Throw(Code::kInvalidArgument, "Expected multiples argument to be a vector of length {} but got length {}",
+          rank, multiples.size());
+  }
+  Shape shape;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t times = multiples[static_cast<size_t>(d)];
+    if (times < 0) Throw(Code::kInvalidArgument, "Expected multiples[{}] >= 0, but got {}", d, times);
+    shape.Append(MulDims(x[d], times));
+  }
+  ShapeOutput(context, 0, shape);
+  const auto from = StridesOf(x);
+  const auto to = StridesOf(shape);
+  CopyPlan plan;
+  for (int d = 0; d < rank; ++d) {
+    const auto at = static_cast<size_t>(d);
+    plan.dims.push_back({multiples[at], x[d] * to[at], 0});
+    plan.dims.push_back({x[d], to[at], from[at]});
+  }
+  return plan;
+}
+
+CopyPlan PlanBroadcastTo(KernelContext& context) {
+  const Shape& x = context.input(0).shape;
+  const Shape shape = ReadShape(context.input(1));
+  const int added = shape.rank() - x.rank();
+  if (added < 0) {
+    Throw(Code::kInvalidArgument, "Rank of input ({}) must be no greater than rank of output shape ({}).",
+          x.rank(), shape.rank());
+  }
+  const auto from = StridesOf(x);
+  const auto to = StridesOf(shape);
+  CopyPlan plan;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const bool repeated = d < added || x[d - added] == 1;
+    if (!repeated && x[d - added] != shape[d]) {
+      Throw(Code::kInvalidArgument, "Incompatible shapes: {} vs. {}", x.ToString(), shape.ToString());
+    }
+    plan.dims.push_back(
+        {shape[d], to[static_cast<size_t>(d)], repeated ? 0 : from[static_cast<size_t>(d - added)]});
+  }
+  ShapeOutput(context, 0, shape);
+  return plan;
+}
+
+CopyPlan PlanReverse(KernelContext& context) {
+  const Shape& x = context.input(0).shape;
+  const int rank = x.rank();
+  std::vector<bool> reversed(static_cast<size_t>(rank), false);
+  const std::vector<int64_t> axes = ReadInts(context.input(1));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < -rank || axes[i] >= rank) {
+      Throw(Code::kInvalidArgument, "'axis'[{}] = {} is out of valid range [0, {}", i, axes[i], rank - 1);
+    }
+    const auto axis = static_cast<size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]);
+    if (reversed[axis]) Throw(Code::kInvalidArgument, "axis {} specified more than once.", axis);
+    reversed[axis] = true;
+  }
+  ShapeOutput(context, 0, x);
+  const auto strides = StridesOf(x);
+  CopyPlan plan;
+  for (int d = 0; d < rank; ++d) {
+    const auto at = static_cast<size_t>(d);
+    plan.dims.push_back({x[d], strides[at], reversed[at] ? -strides[at] : strides[at]});
+    if (reversed[at] && x[d] > 0) plan.from += (x[d] - 1) * strides[at];
+  }
+  return plan;
+}
+
+CopyPlan PlanSlice(KernelContext& context) {
+  const Shape& x = context.input(0).shape;
+  const int rank = x.rank();
+  const std::vector<int64_t> begin = ReadInts(context.input(1));
+  std::vector<int64_t> size = ReadInts(context.input(2));
+  if (begin.size() != static_cast<size_t>(rank) || size.size() != static_cast<size_t>(rank)) {
+    Throw(Code::kInvalidArgument,
+          "Expected begin and size arguments to be 1-D tensors of size {}, but got shapes {} and {} instead.",
+          rank, context.input(1).shape.ToString(), context.input(2).shape.ToString());
+  }
+  const auto from = StridesOf(x);
+  CopyPlan plan;
+  for (int d = 0; d < rank; ++d) {
+    const auto at = static_cast<size_t>(d);
+    if (begin[at] < 0 || begin[at] > x[d]) {
+      Throw(Code::kInvalidArgument, "Expected begin[{}] in [0, {}], but got {}", d, x[d], begin[at]);
+    }
+    const int64_t rest = x[d] - begin[at];
+    if (size[at] == -1) size[at] = rest;
+    if (size[at] < 0 || size[at] > rest) {
+      Throw(Code::kInvalidArgument, "Expected size[{}] in [0, {}], but got {}", d, rest, size[at]);
+    }
+    plan.from += begin[at] * from[at];
+  }
+  const Shape shape{std::span<const Dim>(size)};
+  ShapeOutput(context, 0, shape);
+  const auto to = StridesOf(shape);
+  for (int d = 0; d < rank; ++d) {
+    const auto at = static_cast<size_t>(d);
+    plan.dims.push_back({size[at], to[at], from[at]});
+  }
+  return plan;
+}
+
+CopyPlan StridedSliceOp::Plan(KernelContext& context) const {
+  const Shape& x = context.input(0).shape;
+  const ops::StridedSlicePlan slice = SliceOf(context, x, masks_);
+  ShapeOutput(context, 0, slice.result);
+  CopyPlan plan;
+  plan.from = WalkSlice(slice, x, [&](int64_t count, int64_t dense, int64_t whole) {
+    plan.dims.push_back({count, dense, whole});
+  });
+  return plan;
+}
+
+CopyPlan StridedSliceGradOp::Plan(KernelContext& context) const {
+  const Shape shape = ReadShape(context.input(0));
+  const Shape& dy = context.input(4).shape;
+  const ops::StridedSlicePlan slice = SliceOf(context, shape, masks_);
+  if (!(slice.result == dy)) {
+    Throw(Code::kInvalidArgument, "shape of dy was {} instead of {}", dy.ToString(), slice.result.ToString());
+  }
+  ShapeOutput(context, 0, shape);
+  CopyPlan plan;
+  plan.input = 4;
+  plan.clear = true;
+  plan.to = WalkSlice(slice, shape, [&](int64_t count, int64_t dense, int64_t whole) {
+    plan.dims.push_back({count, whole, dense});
+  });
+  return plan;
+}
+
+}  // namespace lanescope::exec
