@@ -18,12 +18,15 @@ std::string_view CopyClassName(CopyClass copy_class) {
   return "device_to_device";
 }
 
-CopyClass ClassifyCopy(const Machine& machine, int src, int dst) {
-  const bool from_host = !machine.device(src).is_gpu(), to_host = !machine.device(dst).is_gpu();
+CopyClass CopyClassOf(bool from_host, bool to_host, bool same_device) {
   if (from_host && to_host) return CopyClass::kHostToHost;
   if (from_host) return CopyClass::kHostToDevice;
   if (to_host) return CopyClass::kDeviceToHost;
-  return src == dst ? CopyClass::kWithinDevice : CopyClass::kDeviceToDevice;
+  return same_device ? CopyClass::kWithinDevice : CopyClass::kDeviceToDevice;
+}
+
+CopyClass ClassifyCopy(const Machine& machine, int src, int dst) {
+  return CopyClassOf(!machine.device(src).is_gpu(), !machine.device(dst).is_gpu(), src == dst);
 }
 
 }  // namespace lanescope

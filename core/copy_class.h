@@ -14,7 +14,9 @@ inline constexpr int kNumCopyClasses = 5;
 
 // "device_to_device", "within_device", "host_to_device", "device_to_host", "host_to_host".
 std::string_view CopyClassName(CopyClass copy_class);
-// Of a copy between two devices of a machine. Device to device means that source and destination differ.
+// Device to device means that source and destination differ.
+CopyClass CopyClassOf(bool from_host, bool to_host, bool same_device);
+// Of a copy between two devices of a machine.
 CopyClass ClassifyCopy(const Machine& machine, int src, int dst);
 
 }  // namespace lanescope

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph.h"
@@ -48,6 +49,9 @@ struct Buffer {
 };
 
 enum class CommandKind : uint8_t { kLaunch, kCopy, kRecord, kWait };
+std::string_view CommandKindName(CommandKind kind);  // "launch", "copy", "record", "wait"
+// Launches and copies take time and publish events; Record and Wait only order what stands beside them.
+constexpr bool IsWork(CommandKind kind) { return kind == CommandKind::kLaunch || kind == CommandKind::kCopy; }
 
 struct Command {
   CommandKind kind = CommandKind::kLaunch;
@@ -59,9 +63,12 @@ struct Command {
   int rank = 0;       // dispatch order: smaller first (from priorities, then graph order)
   int workers = 1;    // of its device that it keeps busy
   int64_t bytes = 0;  // kCopy: bytes by the bound
+
+  bool is_work() const { return IsWork(kind); }
 };
 
 enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
+std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-out"
 
 // A lane of a device. It runs one command at a time, or where its device has several workers that commands
 // can share, as many as these suffice for (core/dispatch.h). Only `in_order` and dependencies order its

@@ -7,20 +7,6 @@ namespace {
 
 using ScheduleJson = nlohmann::ordered_json;
 
-const char* KindName(CommandKind kind) {
-  switch (kind) {
-    case CommandKind::kLaunch:
-      return "launch";
-    case CommandKind::kCopy:
-      return "copy";
-    case CommandKind::kRecord:
-      return "record";
-    case CommandKind::kWait:
-      return "wait";
-  }
-  return "";
-}
-
 const char* MemoryName(const Schedule& schedule, const Value& root) {
   switch (root.storage) {
     case Storage::kPlanned:
@@ -60,9 +46,12 @@ ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedul
 ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, int number,
                          const std::vector<int>& predecessors) {
   const Command& command = schedule.commands[static_cast<size_t>(number)];
-  ScheduleJson json = {{"kind", KindName(command.kind)},     {"queue", command.queue},
-                       {"workers", command.workers},         {"after", predecessors},
-                       {"inputs", schedule.Inputs(command)}, {"outputs", schedule.Outputs(command)}};
+  ScheduleJson json = {{"kind", CommandKindName(command.kind)},
+                       {"queue", command.queue},
+                       {"workers", command.workers},
+                       {"after", predecessors},
+                       {"inputs", schedule.Inputs(command)},
+                       {"outputs", schedule.Outputs(command)}};
   if (command.node >= 0) json["node"] = graph.node(command.node).name;
   if (command.kind != CommandKind::kLaunch) return json;
   json["op"] = graph.node(command.node).op;

@@ -94,4 +94,8 @@ std::string OpSignature(const Node& node, std::span<const TensorInfo> inputs,
   return fmt::format("{}({})->{}{}", node.op, TensorsText(inputs), TensorsText(outputs), AttrsText(node));
 }
 
+std::string CopySignature(DataType dtype, const Shape& shape) {
+  return fmt::format("Copy({}{})", DataTypeName(dtype), shape.ToString());
+}
+
 }  // namespace lanescope

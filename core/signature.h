@@ -15,6 +15,9 @@ namespace lanescope {
 std::string OpSignature(const Node& node, std::span<const TensorInfo> inputs,
                         std::span<const TensorInfo> outputs);
 
+// "Copy(float[32,800])", of a tensor of this type and shape.
+std::string CopySignature(DataType dtype, const Shape& shape);
+
 // What is known of the work of a launch without its graph.
 struct SignedWork {
   std::string signature;  // OpSignature; empty: unknown

@@ -36,11 +36,8 @@ class Verifier {
   int Root(int v) const { return value(v).alias_of >= 0 ? value(v).alias_of : v; }
   std::string Describe(int c) const {
     const Command& command = schedule_.commands[static_cast<size_t>(c)];
-    const char* kind = command.kind == CommandKind::kLaunch   ? "launch"
-                       : command.kind == CommandKind::kCopy   ? "copy"
-                       : command.kind == CommandKind::kRecord ? "record"
-                                                              : "wait";
-    return fmt::format("#{} {} '{}'", c, kind, command.node >= 0 ? graph_.node(command.node).name : "");
+    return fmt::format("#{} {} '{}'", c, CommandKindName(command.kind),
+                       command.node >= 0 ? graph_.node(command.node).name : "");
   }
   [[noreturn]] void Broken(const std::string& what) const {
     Throw(Code::kInternal, "schedule is wrong: {}", what);

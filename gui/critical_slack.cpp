@@ -119,7 +119,7 @@ class DependencyGraph {
       StepWork& work = path_.work[static_cast<size_t>(i)];
       work.critical = true;
       path_.path.push_back(i);
-      const bool copy = run_.commands[static_cast<size_t>(work.command)].role == CommandRole::kCopy;
+      const bool copy = run_.commands[static_cast<size_t>(work.command)].kind == CommandKind::kCopy;
       (copy ? path_.copy_ns : path_.launch_ns) += work.end_ns - work.start_ns;
     }
     std::reverse(path_.path.begin(), path_.path.end());

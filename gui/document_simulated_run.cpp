@@ -70,7 +70,7 @@ class SimulatedRunBuilder {
       const Command& from = schedule_.commands[c];
       const Queue& queue = schedule_.queues[static_cast<size_t>(from.queue)];
       RunCommand command;
-      command.role = static_cast<CommandRole>(from.kind);
+      command.kind = from.kind;
       command.id = static_cast<int>(c);
       command.op = from.node;
       command.device = queue.device;
@@ -96,9 +96,8 @@ class SimulatedRunBuilder {
   int CopySignature(const Command& command) {
     const Value& value =
         schedule_.values[static_cast<size_t>(schedule_.operands[static_cast<size_t>(command.inputs)])];
-    std::string text = fmt::format("Copy({}{})", DataTypeName(value.dtype), value.shape.ToString());
-    const auto [found, added] =
-        copy_signatures_.try_emplace(std::move(text), static_cast<int>(run_.signatures.size()));
+    const auto [found, added] = copy_signatures_.try_emplace(
+        lanescope::CopySignature(value.dtype, value.shape), static_cast<int>(run_.signatures.size()));
     if (added) run_.signatures.push_back(found->first);
     return found->second;
   }

@@ -36,7 +36,7 @@ std::vector<SliceRef> Flow(const RunData& run, RunKey key, int lane, uint32_t sl
       if (std::find(seen.begin(), seen.end(), number) != seen.end()) continue;
       seen.push_back(number);
       const RunCommand& neighbour = run.commands[other];
-      if (neighbour.role == CommandRole::kRecord || neighbour.role == CommandRole::kWait) {
+      if (!IsWork(neighbour.kind)) {
         open.push_back(number);
         continue;
       }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule.h"
 #include "gui/pyramid.h"
 
 namespace lanescope::gui {
@@ -83,11 +84,9 @@ struct RunStep {
   int64_t start_ns = 0, end_ns = 0;
 };
 
-enum class CommandRole : uint8_t { kLaunch, kCopy, kRecord, kWait };
-
 // A command of a compiled step.
 struct RunCommand {
-  CommandRole role = CommandRole::kLaunch;
+  CommandKind kind = CommandKind::kLaunch;
   int schedule = 0, id = 0;
   int op = -1;             // index into RunData::ops
   int lane = -1;           // in which its slices lie; -1: it never ran

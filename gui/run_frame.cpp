@@ -53,7 +53,7 @@ void AddCommands(const TraceRun& run, const std::map<int, int>& op_of_node, RunF
     const TraceCommand& from = run.commands[i];
     positions = positions && from.schedule == 0 && from.id == static_cast<int>(i);
     RunCommand command;
-    command.role = static_cast<CommandRole>(from.kind);
+    command.kind = from.kind;
     command.schedule = from.schedule;
     command.id = from.id;
     const auto op = op_of_node.find(from.node);

@@ -78,7 +78,7 @@ class Converter {
       TraceCommand command;
       command.schedule = 0;
       command.id = static_cast<int>(c);
-      command.kind = static_cast<TraceCommand::Kind>(from.role);
+      command.kind = from.kind;
       command.node = NodeOf(from.op);
       command.queue = from.lane;
       command.device = from.device;

@@ -42,33 +42,31 @@ CopyRoute ClassifyCopy(const CopyColumns& columns, int host) {
   CopyRoute route;
   route.src = src_host ? host : named ? columns.src_device.value_or(columns.device) : columns.device;
   route.dst = dst_host ? host : named ? columns.dst_device.value_or(columns.device) : columns.device;
-  if (src_host || dst_host) {
-    route.copy_class = src_host && dst_host ? CopyClass::kHostToHost
-                       : src_host           ? CopyClass::kHostToDevice
-                                            : CopyClass::kDeviceToHost;
-  } else {
-    const bool between = columns.copy_kind == kPeerToPeer || columns.copy_kind == kUnifiedBetweenDevices;
-    if (between && !named) route.dst = kUnknownDevice;
-    route.copy_class = route.src != route.dst ? CopyClass::kDeviceToDevice : CopyClass::kWithinDevice;
-  }
+  const bool between = columns.copy_kind == kPeerToPeer || columns.copy_kind == kUnifiedBetweenDevices;
+  if (!src_host && !dst_host && between && !named) route.dst = kUnknownDevice;
+  route.copy_class = CopyClassOf(src_host, dst_host, route.src == route.dst);
   return route;
+}
+
+int64_t CopyKindOf(CopyClass copy_class) {
+  switch (copy_class) {
+    case CopyClass::kHostToDevice:
+      return kHostToDevice;
+    case CopyClass::kDeviceToHost:
+      return kDeviceToHost;
+    case CopyClass::kHostToHost:
+      return kHostToHost;
+    case CopyClass::kDeviceToDevice:
+      return kPeerToPeer;
+    case CopyClass::kWithinDevice:
+      return kWithinDevice;
+  }
+  return kPeerToPeer;
 }
 
 int64_t KindOfRoute(const CopyRoute& route, int64_t copy_kind) {
   const bool between_devices = copy_kind == kWithinDevice || copy_kind == kPeerToPeer;
-  switch (route.copy_class) {
-    case CopyClass::kHostToDevice:
-      return between_devices ? kHostToDevice : copy_kind;
-    case CopyClass::kDeviceToHost:
-      return between_devices ? kDeviceToHost : copy_kind;
-    case CopyClass::kHostToHost:
-      return between_devices ? kHostToHost : copy_kind;
-    case CopyClass::kDeviceToDevice:
-      return copy_kind == kWithinDevice ? kPeerToPeer : copy_kind;
-    case CopyClass::kWithinDevice:
-      return copy_kind == kPeerToPeer ? kWithinDevice : copy_kind;
-  }
-  return copy_kind;
+  return between_devices ? CopyKindOf(route.copy_class) : copy_kind;
 }
 
 }  // namespace lanescope

@@ -25,6 +25,9 @@ struct CopyColumns {
 // peer; the copy kind decides where they say nothing. `host`: the number that stands for the host.
 CopyRoute ClassifyCopy(const CopyColumns& columns, int host);
 
+// The copy kind (ENUM_CUDA_MEMCPY_OPER) of a copy of ours.
+int64_t CopyKindOf(CopyClass copy_class);
+
 // The copy kind, replaced where route and kind contradict each other: a copy between host and device is no
 // peer copy, one between two devices is, and one that stays on a device is not.
 int64_t KindOfRoute(const CopyRoute& route, int64_t copy_kind);

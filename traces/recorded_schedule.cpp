@@ -15,10 +15,11 @@ class DenseDevices {
     numbers_[kHostDevice] = machine.host();
     for (const TraceDevice& device : run.devices) numbers_[device.id] = machine.FindDevice(device.name);
   }
-  int Of(const TraceCommand& command, int device) const {
+  // `what`: "command", "queue".
+  int Of(std::string_view what, int id, int device) const {
     const auto found = numbers_.find(device);
     if (found == numbers_.end() || found->second < 0)
-      Throw(Code::kDataLoss, "command {} is on a device that the run's machine lacks", command.id);
+      Throw(Code::kDataLoss, "{} {} is on a device that the run's machine lacks", what, id);
     return found->second;
   }
 
@@ -40,29 +41,31 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
   for (const TraceNode& node : run.nodes) op_of_node.emplace(node.id, node.op);
   Schedule& schedule = recorded->schedule;
   std::map<int, int> queues;  // the trace's queue number -> its place here
+  for (const TraceQueue& from : run.queues) {
+    if (from.schedule != number) continue;
+    queues.emplace(from.id, static_cast<int>(schedule.queues.size()));
+    schedule.queues.push_back(
+        {devices.Of("queue", from.id, from.device), from.kind, from.in_order, from.name, from.workers});
+    recorded->queues_inferred |= from.inferred;
+  }
   for (const TraceCommand& from : run.commands) {
     if (from.schedule != number) continue;
     if (from.id != static_cast<int>(schedule.commands.size()))
       Throw(Code::kDataLoss, "the run's commands are not numbered one after the other at {}", from.id);
     Command command;
-    command.kind = static_cast<CommandKind>(from.kind);
-    const auto [queue, added] = queues.try_emplace(from.queue, static_cast<int>(schedule.queues.size()));
-    if (added) {
-      Queue lane;
-      lane.device = devices.Of(from, from.device);
-      lane.kind = from.kind == TraceCommand::Kind::kCopy ? QueueKind::kCopyOut : QueueKind::kCompute;
-      schedule.queues.push_back(lane);
-    }
+    command.kind = from.kind;
+    const auto queue = queues.find(from.queue);
+    if (queue == queues.end()) Throw(Code::kDataLoss, "command {} is on a queue that the run lacks", from.id);
     command.queue = queue->second;
     command.node = from.node;
     command.rank = from.rank;
     command.bytes = from.bytes;
     SignedWork work;
-    if (from.kind == TraceCommand::Kind::kCopy) {
-      command.inputs = AddEnd(devices.Of(from, from.src), &schedule);
-      command.outputs = AddEnd(devices.Of(from, from.dst), &schedule);
+    if (from.kind == CommandKind::kCopy) {
+      command.inputs = AddEnd(devices.Of("command", from.id, from.src), &schedule);
+      command.outputs = AddEnd(devices.Of("command", from.id, from.dst), &schedule);
       command.num_inputs = command.num_outputs = 1;
-    } else if (from.kind == TraceCommand::Kind::kLaunch && from.signature >= 0) {
+    } else if (from.kind == CommandKind::kLaunch && from.signature >= 0) {
       const auto op = op_of_node.find(from.node);
       work = {run.Text(from.signature), op == op_of_node.end() ? "" : op->second, {from.flops, from.bytes}};
     }

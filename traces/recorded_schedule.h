@@ -16,10 +16,11 @@ struct RecordedSchedule {
   Schedule schedule;
   std::vector<SignedWork> work;  // by command; only launches have any
   std::vector<Event> events;     // of these commands, and the run's steps
+  bool queues_inferred = false;  // the file does not tell what its queues are (TraceQueue::inferred)
 };
 
-// Schedule `number` of the run, on the devices of `machine`. Throws DataLoss for a command on a device that
-// the machine lacks, and for commands and dependencies that make no sense.
+// Schedule `number` of the run, on the devices of `machine`. Throws DataLoss for a command or queue on a
+// device that the machine lacks, and for commands and dependencies that make no sense.
 RecordedSchedule ReadSchedule(const TraceRun& run, int number, const Machine& machine);
 // How many schedules the run has.
 int NumSchedules(const TraceRun& run);

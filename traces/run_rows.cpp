@@ -5,37 +5,15 @@
 
 #include "core/error.h"
 #include "core/signature.h"
+#include "traces/copy_class.h"
 #include "traces/row_inserter.h"
 
 namespace lanescope {
 namespace {
 
-// Numbers of ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND and ENUM_CUPTI_STREAM_TYPE.
-constexpr int64_t kKindHostToDevice = 1, kKindDeviceToHost = 2, kKindWithinDevice = 8, kKindHostToHost = 9,
-                  kKindPeerToPeer = 10;
+// Numbers of ENUM_CUDA_MEM_KIND and ENUM_CUPTI_STREAM_TYPE.
 constexpr int64_t kPageable = 0, kDeviceMemory = 2;
 constexpr int64_t kNonBlocking = 2;
-
-constexpr std::string_view KindName(CommandKind kind) {
-  switch (kind) {
-    case CommandKind::kLaunch:
-      return "launch";
-    case CommandKind::kCopy:
-      return "copy";
-    case CommandKind::kRecord:
-      return "record";
-    case CommandKind::kWait:
-      return "wait";
-  }
-  return "launch";
-}
-
-int64_t CopyKind(bool src_host, bool dst_host, bool same_device) {
-  if (src_host && dst_host) return kKindHostToHost;
-  if (src_host) return kKindHostToDevice;
-  if (dst_host) return kKindDeviceToHost;
-  return same_device ? kKindWithinDevice : kKindPeerToPeer;
-}
 
 // What the compiler knows of a tensor, with the shape that this schedule gives it.
 TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoint, int value) {
@@ -74,23 +52,13 @@ LaunchDescription DescribeLaunch(const RunInfo& info, const Schedule& compiled, 
   return {OpSignature(node, inputs, outputs), WorkOf(node, inputs, outputs)};
 }
 
-std::string CopySignature(const Schedule& compiled, const Command& command) {
-  const Value& value =
-      compiled.values[static_cast<size_t>(compiled.operands[static_cast<size_t>(command.inputs)])];
-  return fmt::format("Copy({}{})", DataTypeName(value.dtype), value.shape.ToString());
-}
-
-bool IsRunnable(const Command& command) {
-  return command.kind == CommandKind::kLaunch || command.kind == CommandKind::kCopy;
-}
-
 CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices, const Schedule& compiled,
                             const Command& command, StringTable& strings) {
   CommandInfo result;
   result.kind = command.kind;
   result.stream = command.queue;
   result.device = devices[static_cast<size_t>(compiled.queues[static_cast<size_t>(command.queue)].device)];
-  if (IsRunnable(command) && command.node >= 0 && info.graph != nullptr) {
+  if (command.is_work() && command.node >= 0 && info.graph != nullptr) {
     result.name = strings.Intern(info.graph->node(command.node).name);
     result.op = strings.Intern(info.graph->node(command.node).op);
   }
@@ -100,7 +68,7 @@ CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices
     const bool dst_host = !info.machine->device(dst).is_gpu();
     result.src = devices[static_cast<size_t>(src)];
     result.dst = devices[static_cast<size_t>(dst)];
-    result.copy_kind = CopyKind(src_host, dst_host, src == dst);
+    result.copy_kind = CopyKindOf(ClassifyCopy(*info.machine, src, dst));
     result.src_kind = src_host ? kPageable : kDeviceMemory;
     result.dst_kind = dst_host ? kPageable : kDeviceMemory;
   }
@@ -160,16 +128,32 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
     const bool copy = command.kind == CommandKind::kCopy;
     Cell signature;
     OpWork work;
-    if (copy) signature = strings.Intern(CopySignature(compiled, command));
+    if (copy) {
+      const Value& copied = compiled.values[static_cast<size_t>(compiled.Inputs(command)[0])];
+      signature = strings.Intern(CopySignature(copied.dtype, copied.shape));
+    }
     if (command.kind == CommandKind::kLaunch && command.node >= 0 && info.graph != nullptr) {
       LaunchDescription launch = DescribeLaunch(info, compiled, command);
       signature = strings.Intern(launch.signature);
       work = launch.work;
     }
-    rows.Add({run, schedule, static_cast<int64_t>(c), KindName(command.kind),
+    rows.Add({run, schedule, static_cast<int64_t>(c), CommandKindName(command.kind),
               command.node < 0 ? Cell() : Cell(command.node), command.queue, command.rank, known.device,
               copy ? Cell(known.src) : Cell(), copy ? Cell(known.dst) : Cell(),
               copy ? command.bytes : work.bytes, work.flops, signature});
+  }
+  rows.Flush();
+}
+
+void InsertQueues(Database& database, int run, int schedule, const std::vector<int>& devices,
+                  const Schedule& compiled) {
+  RowInserter rows(database, "LANESCOPE_QUEUE",
+                   {"runId", "schedule", "queue", "deviceId", "kind", "inOrder", "workers", "name"});
+  for (size_t q = 0; q < compiled.queues.size(); ++q) {
+    const Queue& queue = compiled.queues[q];
+    rows.Add({run, schedule, static_cast<int64_t>(q), devices[static_cast<size_t>(queue.device)],
+              QueueKindName(queue.kind), queue.in_order ? 1 : 0, queue.workers,
+              std::string_view(queue.name)});
   }
   rows.Flush();
 }
@@ -287,6 +271,7 @@ std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings
     described.push_back(DescribeCommand(info, devices, compiled, command, strings));
   }
   InsertCommands(database, strings, run, schedule, info, compiled, described);
+  InsertQueues(database, run, schedule, devices, compiled);
   InsertDependencies(database, run, schedule, compiled);
   if (schedule == 0) InsertStreams(database, run, pid, devices, compiled);
   RaisePlannedPeaks(database, run, devices, compiled);

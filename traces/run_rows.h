@@ -38,8 +38,8 @@ struct RunClock {
 // ResourceExhausted when the file has no number left.
 int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, int64_t pid);
 
-// Inserts commands, dependencies, streams (of the first schedule) and planned peaks of schedule number
-// `schedule`; returns what writing its events needs, by command number.
+// Inserts commands, queues, dependencies, streams (of the first schedule) and planned peaks of schedule
+// number `schedule`; returns what writing its events needs, by command number.
 std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings, int run, int64_t pid,
                                         const RunInfo& info, const std::vector<int>& devices, int schedule,
                                         const Schedule& compiled);

@@ -10,7 +10,7 @@
 
 namespace lanescope {
 
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 // In the header of every trace file (PRAGMA application_id): "LnSc".
 inline constexpr int32_t kTraceApplicationId = 0x4c6e5363;
 

@@ -77,7 +77,7 @@ constexpr Column kCommand[] = {
     {"commandId", kInteger, true, "Number of the command in the schedule.", ""},
     {"kind", kText, true, "'launch', 'copy', 'record' or 'wait'.", ""},
     {"nodeId", kInteger, false, "Launch: the node that runs. Copy: the node whose output is copied.", ""},
-    {"queue", kInteger, true, "Queue of the schedule; the streamId of its activities.", ""},
+    {"queue", kInteger, true, "Queue of the schedule (LANESCOPE_QUEUE); the streamId of its activities.", ""},
     {"rank", kInteger, true, "Dispatch order, smaller first.", ""},
     {"deviceId", kInteger, true, "Device of the queue.", ""},
     {"src", kInteger, false, "Copies: source device.", ""},
@@ -86,6 +86,20 @@ constexpr Column kCommand[] = {
     {"flops", kInteger, false, "Launches: floating-point operations.", ""},
     {"signature", kInteger, false, "Op, dtypes and shapes; StringIds.id. Equal work has equal signatures.",
      ""},
+};
+
+constexpr Column kQueueTable[] = {
+    {"runId", kInteger, true, "Run.", ""},
+    {"schedule", kInteger, true, "Schedule.", ""},
+    {"queue", kInteger, true, "Number of the queue in the schedule.", ""},
+    {"deviceId", kInteger, true, "The device that it belongs to.", ""},
+    {"kind", kText, true, "'compute', 'copy-in' or 'copy-out'.", ""},
+    {"inOrder", kInteger, true,
+     "1: its commands run one after the other in the order of commandId. 0: of those that are ready the one "
+     "of the smallest rank.",
+     ""},
+    {"workers", kInteger, true, "Workers that its commands share; 1: one command at a time.", ""},
+    {"name", kText, true, "Name.", "''"},
 };
 
 constexpr Column kDependency[] = {
@@ -164,6 +178,11 @@ constexpr Table kLanescopeTableList[] = {
     {"LANESCOPE_NODE", "Nodes of the graph.", kNode, ""},
     {"LANESCOPE_PLACEMENT", "Which device ran which node.", kPlacement, ""},
     {"LANESCOPE_COMMAND", "Commands of the compiled steps.", kCommand, ""},
+    {"LANESCOPE_QUEUE",
+     "Queues of the schedules. Runs of files of version 2 and before have no rows here: what their queues "
+     "are "
+     "is then inferred from their commands.",
+     kQueueTable, ""},
     {"LANESCOPE_DEPENDENCY",
      "Which command waits for which. The order inside an in-order queue is not listed.", kDependency, ""},
     {"LANESCOPE_ACTIVITY",

@@ -116,10 +116,7 @@ void StepPathFinder::AddQueueOrder() {
     const TraceCommand& before = run_.commands[static_cast<size_t>(order[i - 1])];
     const TraceCommand& after = run_.commands[static_cast<size_t>(order[i])];
     if (before.schedule != after.schedule || before.queue != after.queue) continue;
-    const auto works = [](const TraceCommand& command) {
-      return command.kind == TraceCommand::Kind::kLaunch || command.kind == TraceCommand::Kind::kCopy;
-    };
-    if (!works(before) || !works(after)) {
+    if (!IsWork(before.kind) || !IsWork(after.kind)) {
       commands_[static_cast<size_t>(order[i])].before.push_back(order[i - 1]);
     }
   }

@@ -7,6 +7,7 @@
 #include "traces/foreign_devices.h"
 #include "traces/launch_links.h"
 #include "traces/nvtx_reader.h"
+#include "traces/queue_reader.h"
 #include "traces/schema.h"
 #include "traces/sqlite.h"
 #include "traces/step_ranges.h"
@@ -36,11 +37,11 @@ void RefuseViews(Database& database) {
 
 std::string OfRun(int run) { return fmt::format("WHERE runId = {}", run); }
 
-TraceCommand::Kind KindOf(const std::string& name, const std::string& path) {
-  if (name == "launch") return TraceCommand::Kind::kLaunch;
-  if (name == "copy") return TraceCommand::Kind::kCopy;
-  if (name == "record") return TraceCommand::Kind::kRecord;
-  if (name == "wait") return TraceCommand::Kind::kWait;
+CommandKind KindOf(const std::string& name, const std::string& path) {
+  using enum CommandKind;
+  for (const CommandKind kind : {kLaunch, kCopy, kRecord, kWait}) {
+    if (name == CommandKindName(kind)) return kind;
+  }
   Throw(Code::kDataLoss, "{}: LANESCOPE_COMMAND.kind holds '{}', which is no command", path,
         name.substr(0, 40));
 }
@@ -99,6 +100,7 @@ void ReadCommands(Database& database, int run, TextNumbers& texts, TraceRun* out
   std::sort(out->commands.begin(), out->commands.end(), [](const TraceCommand& a, const TraceCommand& b) {
     return std::pair(a.schedule, a.id) < std::pair(b.schedule, b.id);
   });
+  ReadQueues(database, run, out);
   if (!database.HasTable("LANESCOPE_DEPENDENCY")) return;
   TableScan edges(database, "LANESCOPE_DEPENDENCY",
                   {{"schedule", true}, {"fromCommand", true}, {"toCommand", true}}, OfRun(run));
@@ -181,6 +183,15 @@ const TraceDevice* TraceRun::FindDevice(int id) const {
     if (device.id == id) return &device;
   }
   return nullptr;
+}
+
+const TraceQueue* TraceRun::FindQueue(int schedule, int id) const {
+  const auto found = std::lower_bound(queues.begin(), queues.end(), std::pair(schedule, id),
+                                      [](const TraceQueue& queue, const std::pair<int, int>& key) {
+                                        return std::pair(queue.schedule, queue.id) < key;
+                                      });
+  const bool there = found != queues.end() && found->schedule == schedule && found->id == id;
+  return there ? &*found : nullptr;
 }
 
 std::string TraceRun::DeviceLabel(int id) const { return lanescope::DeviceLabel(devices, id); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule.h"
 #include "traces/copy_class.h"
 
 namespace lanescope {
@@ -122,10 +123,19 @@ struct TraceMemoryPoint {
   int64_t time_ns = 0, bytes = 0;
 };
 
-struct TraceCommand {
-  enum class Kind : uint8_t { kLaunch, kCopy, kRecord, kWait };
+struct TraceQueue {
   int schedule = 0, id = 0;
-  Kind kind = Kind::kLaunch;
+  int device = 0;
+  QueueKind kind = QueueKind::kCompute;
+  bool in_order = false;
+  int workers = 1;
+  std::string name;
+  bool inferred = false;  // from its commands: the file does not tell (schema version 2 and before)
+};
+
+struct TraceCommand {
+  int schedule = 0, id = 0;
+  CommandKind kind = CommandKind::kLaunch;
   int node = -1, queue = 0, rank = 0, device = 0;
   int src = -1, dst = -1;
   int64_t bytes = 0;  // launches: read and written
@@ -143,6 +153,7 @@ struct TraceRun {
   std::vector<TraceDevice> devices;  // by id; foreign traces: those that appear
   std::vector<TraceNode> nodes;
   std::vector<TraceCommand> commands;  // by (schedule, id)
+  std::vector<TraceQueue> queues;      // by (schedule, id): of every command one
   std::vector<TraceDependency> dependencies;
   std::vector<TraceLaunch> launches;  // in the order of the file
   std::vector<TraceCopy> copies;
@@ -162,6 +173,8 @@ struct TraceRun {
   const std::string& Text(int number) const;
   // Null when absent.
   const TraceDevice* FindDevice(int id) const;
+  // Of a command's queue. Null when absent.
+  const TraceQueue* FindQueue(int schedule, int id) const;
   std::string DeviceLabel(int id) const;
 };
 

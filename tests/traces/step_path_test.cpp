@@ -46,7 +46,7 @@ TEST(StepPathTest, FollowsDependenciesAndTilesTheStep) {
 // 3, though nothing says so but the order of the queue. Launch 4 on queue 1 began earlier and is not waited
 // for.
 TEST(StepPathTest, WaitsHoldUpWhatComesAfterThemOnTheirQueue) {
-  using Kind = TraceCommand::Kind;
+  using Kind = CommandKind;
   TraceRun run;
   run.texts = {"a"};
   run.steps = {{0, 0, 100}};

@@ -69,7 +69,7 @@ TEST(TraceWriterTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(run.nodes[1].device, 0);
   EXPECT_EQ(run.nodes[0].device, 2);
   ASSERT_EQ(run.commands.size(), 6u);
-  EXPECT_EQ(run.commands[3].kind, TraceCommand::Kind::kCopy);
+  EXPECT_EQ(run.commands[3].kind, CommandKind::kCopy);
   EXPECT_EQ(run.commands[3].src, 0);
   EXPECT_EQ(run.commands[3].dst, 1);
   EXPECT_EQ(run.dependencies.size(), 5u);

@@ -39,14 +39,14 @@ inline std::shared_ptr<const RunData> SyntheticRun(RunKind kind, double slower, 
     entry.color = OpColor(entry.op);
     run.ops.push_back(entry);
     RunCommand command;
-    command.role = CommandRole::kLaunch;
+    command.kind = CommandKind::kLaunch;
     command.id = static_cast<int>(i);
     command.op = static_cast<int>(i);
     command.device = i == 2 ? 1 : 0;
     run.commands.push_back(command);
   }
   RunCommand copy;
-  copy.role = CommandRole::kCopy;
+  copy.kind = CommandKind::kCopy;
   copy.id = 4;
   copy.op = 2;
   copy.device = 0;

@@ -32,7 +32,7 @@ bool Settle(Document* document) {
 std::vector<std::string> SomeOps(const RunData& run, size_t count) {
   std::vector<std::string> names;
   for (const RunCommand& command : run.commands) {
-    if (command.role != CommandRole::kLaunch || names.size() == count) continue;
+    if (command.kind != CommandKind::kLaunch || names.size() == count) continue;
     const OpEntry& op = run.ops[static_cast<size_t>(command.op)];
     if (op.op == "Mul" || op.op == "AddV2" || op.op == "Minimum") names.push_back(op.name);
   }
@@ -243,7 +243,7 @@ TEST(DocumentTest, OnlyTheLatestEditCounts) {
   EXPECT_EQ(document.timeline().runs().size(), 2u);
   const RunData& result = *document.timeline().Find(view.result)->data;
   for (const RunCommand& command : result.commands) {
-    if (command.role != CommandRole::kLaunch) continue;
+    if (command.kind != CommandKind::kLaunch) continue;
     const std::string& name = result.ops[static_cast<size_t>(command.op)].name;
     EXPECT_EQ(result.devices[static_cast<size_t>(command.device)].label, document.DeviceOfNode(name));
   }

@@ -90,23 +90,23 @@ inline std::shared_ptr<const RunData> TwoDeviceRun() {
   run.devices[1].memory_limit = 1000;
   run.devices[1].peak_bytes = 950;
   run.ops = {Op("m/a", "MatMul", 0), Op("m/b", "MatMul", 1), Op("c", "Relu", 2), Op("d", "Add", 3)};
-  const auto command = [&](int id, CommandRole role, int op, int device) {
+  const auto command = [&](int id, CommandKind role, int op, int device) {
     RunCommand made;
-    made.role = role;
+    made.kind = role;
     made.id = id;
     made.op = op;
     made.device = device;
-    made.src = role == CommandRole::kCopy ? 0 : -1;
-    made.dst = role == CommandRole::kCopy ? 1 : -1;
+    made.src = role == CommandKind::kCopy ? 0 : -1;
+    made.dst = role == CommandKind::kCopy ? 1 : -1;
     made.signature = id;
     run.signatures.push_back("work " + std::to_string(id));
     run.commands.push_back(made);
   };
-  command(0, CommandRole::kLaunch, 0, 0);
-  command(1, CommandRole::kCopy, 0, 0);
-  command(2, CommandRole::kLaunch, 1, 1);
-  command(3, CommandRole::kLaunch, 2, 0);
-  command(4, CommandRole::kLaunch, 3, 1);
+  command(0, CommandKind::kLaunch, 0, 0);
+  command(1, CommandKind::kCopy, 0, 0);
+  command(2, CommandKind::kLaunch, 1, 1);
+  command(3, CommandKind::kLaunch, 2, 0);
+  command(4, CommandKind::kLaunch, 3, 1);
   std::vector<RawSlice> gpu0, gpu1, copies;
   for (int step = 0; step < 2; ++step) {
     const int64_t at = 1000 * step;

@@ -68,7 +68,7 @@ TEST(TraceLoaderTest, HoldsWhatTheReaderReads) {
   ASSERT_GE(op, 0);
   for (size_t c = 0; c < runs[0]->commands.size(); ++c) {
     const RunCommand& command = runs[0]->commands[c];
-    if (command.op != op || command.role != CommandRole::kLaunch) continue;
+    if (command.op != op || command.kind != CommandKind::kLaunch) continue;
     const int64_t slice = runs[0]->FindSlice(static_cast<int>(c), 2);
     ASSERT_GE(slice, 0);
     const Lane& lane = runs[0]->lanes[static_cast<size_t>(command.lane)];
