@@ -295,8 +295,7 @@ void Executor::HandOver(int unit, size_t from, int to) {
 
 void Executor::RunOne(int number, EventRing* ring) {
   if (cancelled_.load(std::memory_order_relaxed)) return;
-  const CommandKind kind = loaded_->schedule().commands[static_cast<size_t>(number)].kind;
-  const bool event_command = kind == CommandKind::kRecord || kind == CommandKind::kWait;
+  const bool event_command = !loaded_->schedule().commands[static_cast<size_t>(number)].is_work();
   // Between host lanes the dependencies say it all.
   if (event_command && loaded_->program() == nullptr) return;
   try {

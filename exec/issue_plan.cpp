@@ -56,10 +56,8 @@ void MakeSegments(const Schedule& schedule, const std::vector<std::pair<int, int
   }
   plan->segment_of.assign(level.size(), -1);
   for (auto& commands : by_level) {
-    const auto work = std::count_if(commands.begin(), commands.end(), [&](int c) {
-      const CommandKind kind = schedule.commands[At(c)].kind;
-      return kind == CommandKind::kLaunch || kind == CommandKind::kCopy;
-    });
+    const auto work = std::count_if(commands.begin(), commands.end(),
+                                    [&](int c) { return schedule.commands[At(c)].is_work(); });
     if (work < min_segment) continue;
     for (const int c : commands) plan->segment_of[At(c)] = static_cast<int>(plan->segments.size());
     plan->segments.push_back(std::move(commands));

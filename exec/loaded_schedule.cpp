@@ -268,7 +268,7 @@ void LoadedSchedule::Bind(const std::vector<std::byte*>& arenas) {
   if (program_ != nullptr) program_->Forget();
   for (size_t c = 0; c < commands_.size(); ++c) {
     const Command& command = schedule_->commands[c];
-    if (command.kind != CommandKind::kLaunch && command.kind != CommandKind::kCopy) continue;
+    if (!command.is_work()) continue;
     LaunchContext& context = commands_[c].context;
     const auto inputs = schedule_->Inputs(command);
     for (size_t i = 0; i < inputs.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/copy_class.h"
 #include "gui/draw_arrows.h"
 #include "gui/draw_rows.h"
 
@@ -27,10 +28,18 @@ SliceKind CopyKind(const RunData& run, int src, int dst) {
   const auto is_host = [&](int device) {
     return device >= 0 && run.devices[static_cast<size_t>(device)].is_host;
   };
-  if (src == dst) return SliceKind::kWithinDevice;
-  if (is_host(src)) return SliceKind::kHostToDevice;
-  if (is_host(dst)) return SliceKind::kDeviceToHost;
-  return SliceKind::kDeviceToDevice;
+  switch (CopyClassOf(is_host(src), is_host(dst), src == dst)) {
+    case CopyClass::kHostToDevice:
+      return SliceKind::kHostToDevice;
+    case CopyClass::kDeviceToHost:
+      return SliceKind::kDeviceToHost;
+    case CopyClass::kDeviceToDevice:
+      return SliceKind::kDeviceToDevice;
+    case CopyClass::kWithinDevice:
+    case CopyClass::kHostToHost:
+      break;
+  }
+  return SliceKind::kWithinDevice;
 }
 
 SliceKind KindOf(const RunData& run, const Lane& lane, uint32_t slice) {

@@ -198,7 +198,7 @@ class GapSampler {
     std::vector<std::vector<int>> ran(schedule_.queues.size());
     for (size_t c = 0; c < schedule_.commands.size(); ++c) {
       const Command& command = schedule_.commands[c];
-      if (command.kind != CommandKind::kLaunch && command.kind != CommandKind::kCopy) continue;
+      if (!command.is_work()) continue;
       ran[static_cast<size_t>(command.queue)].push_back(static_cast<int>(c));
     }
     std::vector<Start> starts;

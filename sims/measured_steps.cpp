@@ -10,13 +10,9 @@ namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
 
-bool Publishes(const Command& command) {
-  return command.kind == CommandKind::kLaunch || command.kind == CommandKind::kCopy;
-}
-
 void FillSyncs(const Schedule& schedule, const Predecessors& predecessors, MeasuredStep* step) {
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    if (Publishes(schedule.commands[c])) continue;
+    if (schedule.commands[c].is_work()) continue;
     int64_t end = step->start_ns;
     for (const int p : predecessors.of(static_cast<int>(c))) {
       end = std::max(end, step->command_end_ns[static_cast<size_t>(p)]);
@@ -28,7 +24,7 @@ void FillSyncs(const Schedule& schedule, const Predecessors& predecessors, Measu
 bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
   if (step.start_ns == kUnset) return false;
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    if (Publishes(schedule.commands[c]) && step.command_end_ns[c] == kUnset) return false;
+    if (schedule.commands[c].is_work() && step.command_end_ns[c] == kUnset) return false;
   }
   return true;
 }

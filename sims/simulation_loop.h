@@ -225,7 +225,7 @@ class SimulationLoop {
     if constexpr (kInterfere) domains_.Enter(lane(number), command, &at);
   }
 
-  void BeginFlow(int number, int command, const CopyRoute& route) {
+  void BeginFlow(int number, int command, const LinkPath& route) {
     state(number).phase = Phase::kFlowing;
     const Flow flow = FlowAlone(route, plan_.bytes[static_cast<size_t>(command)], task(command).duration);
     sharing_.Start(number, now_,

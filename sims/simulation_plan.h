@@ -24,7 +24,7 @@ struct alignas(32) Task {
   int end_successor = 0;
 };
 
-struct CopyRoute {
+struct LinkPath {
   int first = 0, count = 0;  // into route_resources
   Ticks latency = 0;
   double bandwidth = 0;  // bytes per tick
@@ -37,7 +37,7 @@ struct Flow {
 
 // Alone, the flow takes the copy's given time less the latency: a slower copy than its links is limited,
 // a faster one (by its size-to-time table) counts as fewer bytes. Differences below a ns are rounding.
-inline Flow FlowAlone(const CopyRoute& route, int64_t bytes, Ticks duration) {
+inline Flow FlowAlone(const LinkPath& route, int64_t bytes, Ticks duration) {
   const auto moving = static_cast<double>(duration - route.latency);
   const auto all = static_cast<double>(bytes);
   const double alone = all / route.bandwidth;
@@ -70,7 +70,7 @@ struct SimulationPlan {
   // Copies over links; empty without sharing.
   std::vector<int> route_of;  // by command; -1: none
   std::vector<int64_t> bytes;
-  std::vector<CopyRoute> routes;
+  std::vector<LinkPath> routes;
   std::vector<int> route_resources;
   std::vector<double> capacities;  // bytes per tick
   int max_hops = 0;

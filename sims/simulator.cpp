@@ -15,8 +15,6 @@ struct Simulator::Prepared {
 
 namespace {
 
-bool IsSyncKind(CommandKind kind) { return kind == CommandKind::kRecord || kind == CommandKind::kWait; }
-
 void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
   const size_t total = schedule.commands.size();
   LANESCOPE_CHECK(schedule.first_successor.size() == total + 1 && schedule.num_predecessors.size() == total);
@@ -29,7 +27,7 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
                       .queue = command.queue,
                       .first_successor = schedule.first_successor[c],
                       .end_successor = schedule.first_successor[c + 1]};
-    if (!IsSyncKind(command.kind)) continue;
+    if (command.is_work()) continue;
     if (plan->sync.empty()) plan->sync.assign(total, 0);
     plan->sync[c] = 1;
   }
@@ -70,10 +68,10 @@ int AddRoute(const Machine& machine, int src, int dst, SimulationPlan* plan) {
   const Route route = machine.RouteBetween(src, dst);
   const std::set<int> resources(route.resources.begin(), route.resources.end());
   if (resources.empty()) return -1;
-  CopyRoute planned{.first = static_cast<int>(plan->route_resources.size()),
-                    .count = static_cast<int>(resources.size()),
-                    .latency = TicksOf(route.latency_ns),
-                    .bandwidth = plan->capacities[static_cast<size_t>(*resources.begin())]};
+  LinkPath planned{.first = static_cast<int>(plan->route_resources.size()),
+                   .count = static_cast<int>(resources.size()),
+                   .latency = TicksOf(route.latency_ns),
+                   .bandwidth = plan->capacities[static_cast<size_t>(*resources.begin())]};
   for (const int resource : resources) {
     planned.bandwidth = std::min(planned.bandwidth, plan->capacities[static_cast<size_t>(resource)]);
     plan->route_resources.push_back(resource);
@@ -211,7 +209,7 @@ void PublishSteps(const Schedule& schedule, const SimulationResult& result, int 
     const int64_t begin = origin_ns + step * result.step_ns;
     for (size_t c = 0; c < schedule.commands.size(); ++c) {
       const Command& command = schedule.commands[c];
-      if (IsSyncKind(command.kind)) continue;
+      if (!command.is_work()) continue;
       batch.push_back({.start_ns = begin + result.times[c].start_ns,
                        .end_ns = begin + result.times[c].end_ns,
                        .bytes = command.kind == CommandKind::kCopy ? command.bytes : 0,

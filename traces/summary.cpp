@@ -142,12 +142,8 @@ void FillActivities(const Context& context, const ActivityTotals& totals, const 
 void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* summary) {
   const int host = context.Host();
   for (const auto& [route, copied] : totals.routes) {
-    const bool from_host = route.first == host, to_host = route.second == host;
-    const CopyClass copy_class = from_host && to_host          ? CopyClass::kHostToHost
-                                 : from_host                   ? CopyClass::kHostToDevice
-                                 : to_host                     ? CopyClass::kDeviceToHost
-                                 : route.first == route.second ? CopyClass::kWithinDevice
-                                                               : CopyClass::kDeviceToDevice;
+    const CopyClass copy_class =
+        CopyClassOf(route.first == host, route.second == host, route.first == route.second);
     summary->traffic.push_back({DeviceLabel(context.devices, route.first),
                                 DeviceLabel(context.devices, route.second), copied.count, copied.bytes,
                                 copied.ns, copy_class});

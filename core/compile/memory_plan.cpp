@@ -32,8 +32,7 @@ class Planner {
     draft_.buffers.reserve(draft_.commands.size());
     for (int c = 0; c < draft_.num_commands(); ++c) {
       order_.Add(draft_.after[c], InOrderQueue(draft_.command(c).queue));
-      const CommandKind kind = draft_.command(c).kind;
-      if (kind != CommandKind::kLaunch && kind != CommandKind::kCopy) continue;
+      if (!draft_.command(c).is_work()) continue;
       AllocateOutputs(c);
       Release(c);
     }
