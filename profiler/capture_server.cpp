@@ -1,6 +1,7 @@
 #include "profiler/capture_server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -74,7 +75,8 @@ CaptureServer::CaptureServer(ActivitySink* sink, size_t max_connections)
   std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (listener_ < 0 || wake_ < 0 ||
+  spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (listener_ < 0 || wake_ < 0 || spare_ < 0 ||
       bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listener_, 128) != 0) {
     const int reason = errno;
@@ -93,6 +95,7 @@ CaptureServer::CaptureServer(ActivitySink* sink, size_t max_connections)
 void CaptureServer::CloseSocket() {
   if (listener_ >= 0) close(listener_);
   if (wake_ >= 0) close(wake_);
+  if (spare_ >= 0) close(spare_);
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
@@ -151,9 +154,23 @@ void CaptureServer::Drop(size_t number) {
   connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(number));
 }
 
+// A connection that waits while this process has no descriptor left would be reported as ready for ever: the
+// spare descriptor makes room to take it, and to close it.
+void CaptureServer::RefuseForDescriptors() {
+  close(spare_);
+  const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket >= 0) close(socket);
+  spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  std::lock_guard lock(mutex_);
+  ++report_.refused;
+}
+
 void CaptureServer::Accept() {
   const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket < 0) return;
+  if (socket < 0) {
+    if (errno == EMFILE || errno == ENFILE) RefuseForDescriptors();
+    return;
+  }
   auto connection = std::make_unique<Connection>();
   connection->socket = socket;
   ucred peer{};

@@ -20,7 +20,7 @@ namespace lanescope {
 struct CaptureReport {
   int processes = 0;                  // that connected
   int unfinished = 0;                 // connections that ended without saying that everything was sent
-  int refused = 0;                    // connections beyond those that can be open at once
+  int refused = 0;                    // connections beyond those that could be open at once
   int unfinished_with_device = 0;     // of those, the ones that had delivered work of devices
   int64_t malformed_frames = 0;       // each ended its connection
   int64_t rows = 0, device_rows = 0;  // received; those of kernels, copies and memory sets
@@ -50,6 +50,7 @@ class CaptureServer {
   void CloseSocket();
   void Loop();
   void Accept();
+  void RefuseForDescriptors();
   bool ReadSome(Connection* connection);
   void Drop(size_t connection);
   bool TakeFrames(Connection* connection);
@@ -60,6 +61,7 @@ class CaptureServer {
   std::string folder_, path_;
   int listener_ = -1;
   int wake_ = -1;
+  int spare_ = -1;  // given up to accept, and refuse, what comes when there are no more descriptors
   std::vector<std::unique_ptr<Connection>> connections_;
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;  // of report_

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,6 +133,45 @@ TEST(CaptureChannelTest, ProcessesBeyondTheLimitAreCounted) {
   const CaptureReport report = server.Finish();
   EXPECT_EQ(report.refused, 3);
   EXPECT_EQ(report.unfinished, 2);
+}
+
+// Law: a process that connects while this one has no descriptor left is cut off and counted, not left waiting
+// with the server asking for it for ever.
+TEST(CaptureChannelTest, ProcessesBeyondTheDescriptorsAreCounted) {
+  CollectingSink sink;
+  CaptureServer server(&sink);
+  int go[2];
+  ASSERT_EQ(pipe2(go, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte;
+    CaptureClient clients[3];
+    if (read(go[0], &byte, 1) != 1) _exit(1);
+    for (CaptureClient& client : clients) client.Connect(server.socket_path());
+    pause();
+    _exit(0);
+  }
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int lowest_free = dup(go[1]);
+  close(lowest_free);
+  rlimit none_left = before;
+  none_left.rlim_cur = static_cast<rlim_t>(lowest_free);
+  setrlimit(RLIMIT_NOFILE, &none_left);
+  EXPECT_EQ(write(go[1], "", 1), 1);
+  for (int i = 0; i < 6000 && server.Report().refused < 3; ++i) usleep(10'000);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(server.Report().refused, 3);
+  EXPECT_EQ(server.Report().processes, 0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(go[0]);
+  close(go[1]);
+  // The next one is taken.
+  CaptureClient client;
+  ASSERT_TRUE(client.Connect(server.socket_path()));
+  EXPECT_TRUE(client.Send(FrameKind::kHello, "train.py"));
+  EXPECT_EQ(server.Finish().processes, 1);
 }
 
 // A program may close descriptors that are not its own, and get the same number for a file.
