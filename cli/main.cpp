@@ -67,7 +67,6 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", LANESCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  AddExample(&app, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
   AddDevices(&app);
   AddPlace(&app);
   AddRun(&app);
@@ -81,6 +80,8 @@ int Main(int argc, char** argv) {
   AddExplain(&app);
   AddImport(&app);
   AddProfile(&app);
+  // Last: subcommands begin with the footer that the program has when they are added.
+  AddExample(&app, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
   const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
     return FailUsage(app, fmt::format("there is no subcommand '{}'", argv[1]));

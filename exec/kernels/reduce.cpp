@@ -1,6 +1,7 @@
 #include "exec/kernels/reduce.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -145,7 +146,12 @@ class Reduction {
   }
 
   void FillIdentity(int64_t n, char* totals) const {
-    for (int64_t i = 0; i < n; ++i) reduce_(0, nullptr, totals + i * bytes_);
+    if (n == 0) return;
+    reduce_(0, nullptr, totals);
+    // What is filled doubles.
+    for (int64_t filled = 1; filled < n; filled *= 2) {
+      std::memcpy(totals + filled * bytes_, totals, static_cast<size_t>(std::min(filled, n - filled) * bytes_));
+    }
   }
 
   WorkerTeam& team_;

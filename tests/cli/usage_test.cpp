@@ -60,6 +60,7 @@ TEST(Usage, HelpEndsWithAnExampleThatParses) {
     std::filesystem::current_path(folder.File(""));
     std::string help = Lanescope({command, "--help"}).output;
     while (help.ends_with('\n')) help.pop_back();
+    EXPECT_EQ(help.find("\nExample"), help.rfind("\nExample")) << help;
     const size_t last = help.rfind('\n');
     EXPECT_TRUE(std::string_view(help).substr(0, last).ends_with("\nExample")) << help;
     std::vector<std::string> words = WordsOf(help.substr(last + 1));
