@@ -29,6 +29,14 @@ TEST(SchemaTest, DocumentMatchesTheSchema) {
       << "run traces_tests with LANESCOPE_UPDATE_DOCS=1 and look at the difference";
 }
 
+// The file format: what a trace's own tables are made with, to the letter. A change of it is a step of
+// kSchemaVersion.
+TEST(SchemaTest, StatementsAreThoseOfTheFormat) {
+  const std::string path = lanescope::test::SourceDir() + "/tests/golden/schema.sql";
+  if (std::getenv("LANESCOPE_UPDATE_DOCS") != nullptr) std::ofstream(path) << CreateAllSql();
+  EXPECT_EQ(ReadFile(path), CreateAllSql());
+}
+
 // What SQLite makes of the CREATE statements has the columns of the list, in its order.
 TEST(SchemaTest, TablesHaveTheColumnsOfTheList) {
   ScratchFile file;
