@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "traces/nsys_tables.h"
 #include "traces/row_inserter.h"
 #include "traces/summary.h"
 #include "traces/trace_file.h"
@@ -83,13 +84,20 @@ void BenchKernelRows(int64_t rows) {
   BackgroundReader reader(path);
   const Timer timer;
   {
-    RowInserter kernels(database, "CUPTI_ACTIVITY_KIND_KERNEL",
-                        {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-                         "demangledName", "shortName"});
+    constexpr const auto& to = tables::kKernel;
+    RowInserter kernels(database, to);
     database.Execute("BEGIN IMMEDIATE");
     auto commit_at = Clock::now() + std::chrono::milliseconds(150);
     for (int64_t i = 0; i < rows; ++i) {
-      kernels.Add({i * 5000, i * 5000 + 4000, i % 2, i % 2 + 1, i % 7, i, int64_t{1} << 48, i % 300, i % 40});
+      kernels.Add({{to.start, i * 5000},
+                   {to.end, i * 5000 + 4000},
+                   {to.device, i % 2},
+                   {to.context, i % 2 + 1},
+                   {to.stream, i % 7},
+                   {to.correlation, i},
+                   {to.global_pid, int64_t{1} << 48},
+                   {to.full_name, i % 300},
+                   {to.short_name, i % 40}});
       if (i % 4096 == 0 && Clock::now() >= commit_at) {
         kernels.Flush();
         database.Execute("COMMIT; BEGIN IMMEDIATE");

@@ -9,59 +9,75 @@ void ActivityWriter::WriteFacts(Process& process, const ActivityBatch& batch) {
   for (const GraphNodeRow& row : batch.graph_nodes) process.tags.AddGraphNode(row.node, row.tag);
   for (const GpuRow& row : batch.gpus) WriteGpu(process, batch, row);
   WriteContexts(process, batch);
-  if (!batch.streams.empty()) {
-    RowInserter streams(database_, "TARGET_INFO_CUDA_STREAM",
-                        {"streamId", "hwId", "vmId", "processId", "contextId", "priority", "flag"});
-    for (const StreamRow& row : batch.streams) {
-      streams.Add({int64_t{row.stream}, 0, target_.run, int64_t{batch.pid}, int64_t{row.context},
-                   int64_t{row.priority}, int64_t{row.flag}});
-    }
-    streams.Flush();
+  RowInserter streams(database_, tables::kCudaStream);
+  for (const StreamRow& row : batch.streams) {
+    constexpr const auto& to = tables::kCudaStream;
+    streams.Add({{to.stream, row.stream},
+                 {to.hw, 0},
+                 {to.vm, target_.run},
+                 {to.process, batch.pid},
+                 {to.context, row.context},
+                 {to.priority, row.priority},
+                 {to.flag, row.flag}});
   }
-  if (!batch.nvlinks.empty()) {
-    RowInserter links(
-        database_, "LANESCOPE_NVLINK",
-        {"runId", "device0", "device1", "version", "links", "flags", "bandwidth", "throughSwitch"});
-    for (const NvlinkRow& row : batch.nvlinks) {
-      links.Add({target_.run, std::string_view(batch.texts[row.device0]),
-                 std::string_view(batch.texts[row.device1]), int64_t{row.version}, int64_t{row.links},
-                 int64_t{row.flags}, Signed(row.bandwidth), int64_t{row.through_switch}});
-    }
-    links.Flush();
+  streams.Flush();
+  RowInserter links(database_, tables::kNvlink);
+  for (const NvlinkRow& row : batch.nvlinks) {
+    constexpr const auto& to = tables::kNvlink;
+    links.Add({{to.run, target_.run},
+               {to.device0, batch.texts[row.device0]},
+               {to.device1, batch.texts[row.device1]},
+               {to.version, row.version},
+               {to.links, row.links},
+               {to.flags, row.flags},
+               {to.bandwidth, row.bandwidth},
+               {to.through_switch, row.through_switch}});
   }
-  if (!batch.threads.empty()) {
-    RowInserter threads(database_, "ThreadNames", {"nameId", "globalTid"});
-    for (const ThreadRow& row : batch.threads) {
-      threads.Add({strings_.Intern(batch.texts[row.name]), process.global_pid | (row.thread & 0xffffff)});
-    }
-    threads.Flush();
+  links.Flush();
+  RowInserter threads(database_, tables::kThreadNames);
+  for (const ThreadRow& row : batch.threads) {
+    constexpr const auto& to = tables::kThreadNames;
+    threads.Add(
+        {{to.name, strings_.Intern(batch.texts[row.name])}, {to.global_tid, ThreadOf(process, row.thread)}});
   }
-  if (!batch.notes.empty()) {
-    RowInserter notes(database_, "META_DATA_CAPTURE", {"name", "value"});
-    const std::string name = fmt::format("LANESCOPE_RUN_{}_NOTE", target_.run);
-    for (const NoteRow& row : batch.notes) {
-      notes.Add({std::string_view(name), std::string_view(batch.texts[row.text])});
-    }
-    notes.Flush();
-  }
+  threads.Flush();
+  for (const NoteRow& row : batch.notes) AddNote(batch.texts[row.text]);
   for (const ClockRow& row : batch.clocks) {
-    tables_.clocks.Add({target_.run, process.global_pid, row.kind == ClockKind::kGpu ? "gpu" : "capture",
-                        Time(row.time), row.offset, row.uncertainty < 0 ? Cell() : Cell(row.uncertainty),
-                        Signed(row.samples), Signed(row.violations), int64_t{row.corrected}});
+    constexpr const auto& to = tables::kClock;
+    tables_.clocks.Add({{to.run, target_.run},
+                        {to.global_pid, process.global_pid},
+                        {to.clock, row.kind == ClockKind::kGpu ? "gpu" : "capture"},
+                        {to.time, Time(row.time)},
+                        {to.offset, row.offset},
+                        {to.uncertainty, row.uncertainty < 0 ? Cell() : Cell(row.uncertainty)},
+                        {to.samples, row.samples},
+                        {to.violations, row.violations},
+                        {to.corrected, row.corrected}});
   }
 }
 
+void ActivityWriter::AddNote(const std::string& text) {
+  constexpr const auto& to = tables::kCaptureMetaData;
+  const std::string name = fmt::format("LANESCOPE_RUN_{}_NOTE", target_.run);
+  InsertRow(database_, to, {{to.name, name}, {to.value, text}});
+}
+
 void ActivityWriter::WriteContexts(Process& process, const ActivityBatch& batch) {
-  if (batch.contexts.empty()) return;
-  RowInserter contexts(database_, "TARGET_INFO_CUDA_CONTEXT_INFO",
-                       {"nullStreamId", "hwId", "vmId", "processId", "deviceId", "contextId",
-                        "parentContextId", "isGreenContext", "numMultiprocessors"});
+  RowInserter contexts(database_, tables::kCudaContext);
   for (const ContextRow& row : batch.contexts) {
     if (row.is_green != 0) process.green_contexts.insert(row.context);
     const int device = DeviceOf(process, row.device);
     process.contexts[row.context] = device;
-    contexts.Add({int64_t{row.null_stream}, device, target_.run, int64_t{batch.pid}, device,
-                  int64_t{row.context}, NonZero(row.parent), int64_t{row.is_green}, int64_t{row.processors}});
+    constexpr const auto& to = tables::kCudaContext;
+    contexts.Add({{to.null_stream, row.null_stream},
+                  {to.hw, device},
+                  {to.vm, target_.run},
+                  {to.process, batch.pid},
+                  {to.device, device},
+                  {to.context, row.context},
+                  {to.parent, NonZero(row.parent)},
+                  {to.is_green, row.is_green},
+                  {to.processors, row.processors}});
   }
   contexts.Flush();
 }
@@ -83,75 +99,47 @@ void ActivityWriter::WriteGpu(Process& process, const ActivityBatch& batch, cons
   gpus_[key] = id;
   gpu_ids_.insert(id);
   if (!process.devices.emplace(row.id, id).second || !target_.device_ids.empty()) return;
-  RowInserter cuda(database_, "TARGET_INFO_CUDA_DEVICE",
-                   {"gpuId", "cudaId", "pid", "uuid", "numMultiprocessors"});
-  cuda.Add({id, int64_t{row.id}, int64_t{batch.pid}, std::string_view(uuid), int64_t{row.processors}});
-  cuda.Flush();
+  constexpr const auto& cuda = tables::kCudaDevice;
+  InsertRow(database_, cuda,
+            {{cuda.gpu, id},
+             {cuda.cuda, row.id},
+             {cuda.pid, batch.pid},
+             {cuda.uuid, uuid},
+             {cuda.processors, row.processors}});
   if (seen) return;
-  RowInserter gpus(database_, "TARGET_INFO_GPU",
-                   {"vmId",
-                    "id",
-                    "name",
-                    "isDiscrete",
-                    "l2CacheSize",
-                    "totalMemory",
-                    "memoryBandwidth",
-                    "clockRate",
-                    "smCount",
-                    "uuid",
-                    "cuDevice",
-                    "constantMemory",
-                    "maxIPC",
-                    "maxRegistersPerBlock",
-                    "maxShmemPerBlock",
-                    "maxShmemPerSm",
-                    "maxRegistersPerSm",
-                    "threadsPerWarp",
-                    "asyncEngines",
-                    "maxWarpsPerSm",
-                    "maxBlocksPerSm",
-                    "maxThreadsPerBlock",
-                    "maxBlockDimX",
-                    "maxBlockDimY",
-                    "maxBlockDimZ",
-                    "maxGridDimX",
-                    "maxGridDimY",
-                    "maxGridDimZ",
-                    "computeMajor",
-                    "computeMinor",
-                    "numaNodeId"});
-  gpus.Add({int64_t{target_.run} << 48,
-            id,
-            std::string_view(batch.texts[row.name]),
-            1,
-            int64_t{row.l2_bytes},
-            Signed(row.memory_bytes),
-            Signed(row.memory_bandwidth),
-            Signed(row.clock_hz),
-            int64_t{row.processors},
-            std::string_view(uuid),
-            int64_t{row.id},
-            int64_t{row.constant_memory},
-            int64_t{row.max_ipc},
-            int64_t{row.max_registers_per_block},
-            int64_t{row.max_shared_per_block},
-            int64_t{row.max_shared_per_processor},
-            int64_t{row.max_registers},
-            int64_t{row.threads_per_warp},
-            int64_t{row.copy_engines},
-            int64_t{row.max_warps},
-            int64_t{row.max_blocks},
-            int64_t{row.max_threads},
-            int64_t{row.max_block[0]},
-            int64_t{row.max_block[1]},
-            int64_t{row.max_block[2]},
-            int64_t{row.max_grid[0]},
-            int64_t{row.max_grid[1]},
-            int64_t{row.max_grid[2]},
-            int64_t{row.compute_major},
-            int64_t{row.compute_minor},
-            Known(row.numa_node)});
-  gpus.Flush();
+  constexpr const auto& to = tables::kGpu;
+  InsertRow(database_, to,
+            {{to.vm, int64_t{target_.run} << 48},
+             {to.id, id},
+             {to.name, batch.texts[row.name]},
+             {to.is_discrete, 1},
+             {to.l2_bytes, row.l2_bytes},
+             {to.memory_bytes, row.memory_bytes},
+             {to.memory_bandwidth, row.memory_bandwidth},
+             {to.clock_hz, row.clock_hz},
+             {to.processors, row.processors},
+             {to.uuid, uuid},
+             {to.cuda_device, row.id},
+             {to.constant_memory, row.constant_memory},
+             {to.max_ipc, row.max_ipc},
+             {to.max_registers_per_block, row.max_registers_per_block},
+             {to.max_shared_per_block, row.max_shared_per_block},
+             {to.max_shared_per_processor, row.max_shared_per_processor},
+             {to.max_registers, row.max_registers},
+             {to.threads_per_warp, row.threads_per_warp},
+             {to.copy_engines, row.copy_engines},
+             {to.max_warps, row.max_warps},
+             {to.max_blocks, row.max_blocks},
+             {to.max_threads, row.max_threads},
+             {to.max_block_x, row.max_block[0]},
+             {to.max_block_y, row.max_block[1]},
+             {to.max_block_z, row.max_block[2]},
+             {to.max_grid_x, row.max_grid[0]},
+             {to.max_grid_y, row.max_grid[1]},
+             {to.max_grid_z, row.max_grid[2]},
+             {to.compute_major, row.compute_major},
+             {to.compute_minor, row.compute_minor},
+             {to.numa_node, Known(row.numa_node)}});
 }
 
 }  // namespace lanescope

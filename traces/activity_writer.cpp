@@ -16,20 +16,17 @@ constexpr int64_t kLatestNs = 366ll * 86400 * 1000000000;
 constexpr int64_t kOverheadClass = 103;
 constexpr uint8_t kNotAsked = 0xff;
 
-int64_t ReserveCorrelations(Database& database) {
-  const int64_t next = database.QueryInteger("SELECT nextCorrelationId FROM LANESCOPE_SCHEMA");
-  database.Execute(
-      fmt::format("UPDATE LANESCOPE_SCHEMA SET nextCorrelationId = {}", next + kCorrelationsPerProcess));
-  return next - 1;
+void InsertProcess(Database& database, int run, uint32_t pid, std::string_view name) {
+  using tables::kProcess, tables::kProcesses;
+  InsertRow(database, kProcess, {{kProcess.run, run}, {kProcess.global_pid, GlobalPid(run, pid)}});
+  InsertRow(database, kProcesses,
+            {{kProcesses.global_pid, GlobalPid(run, pid)}, {kProcesses.pid, pid}, {kProcesses.name, name}});
 }
 
-void InsertProcess(Database& database, int run, uint32_t pid, std::string_view name) {
-  RowInserter processes(database, "LANESCOPE_PROCESS", {"runId", "globalPid"});
-  processes.Add({run, GlobalPid(run, pid)});
-  processes.Flush();
-  RowInserter names(database, "PROCESSES", {"globalPid", "pid", "name"});
-  names.Add({GlobalPid(run, pid), int64_t{pid}, name});
-  names.Flush();
+bool IsKnownProcess(Database& database, int64_t global_pid) {
+  using tables::kProcess;
+  return database.QueryInteger(fmt::format("SELECT COUNT(*) FROM {} WHERE {} = {}", kProcess.sql_name(),
+                                           kProcess[kProcess.global_pid].name, global_pid)) > 0;
 }
 
 }  // namespace
@@ -57,11 +54,10 @@ ActivityWriter::Process& ActivityWriter::ProcessOf(const ActivityBatch& batch) {
   if (found != processes_.end()) return found->second;
   Process& process = processes_[batch.pid];
   process.global_pid = GlobalPid(target_.run, batch.pid);
-  process.correlation_base = ReserveCorrelations(database_);
-  const bool known =
-      database_.QueryInteger(
-          fmt::format("SELECT COUNT(*) FROM LANESCOPE_PROCESS WHERE globalPid = {}", process.global_pid)) > 0;
-  if (!known) InsertProcess(database_, target_.run, batch.pid, batch.texts[batch.program]);
+  process.correlation_base = ReserveCorrelationIds(database_, kCorrelationsPerProcess) - 1;
+  if (!IsKnownProcess(database_, process.global_pid)) {
+    InsertProcess(database_, target_.run, batch.pid, batch.texts[batch.program]);
+  }
   return process;
 }
 
@@ -75,7 +71,7 @@ int ActivityWriter::DeviceOf(Process& process, uint32_t device) {
 template <typename Row>
 ActivityWriter::Place ActivityWriter::PlaceOf(Process& process, const Row& row, uint64_t graph_node) {
   Place place{DeviceOf(process, row.device), row.context, int64_t{row.stream},
-              process.green_contexts.contains(row.context) ? Cell(int64_t{row.context}) : Cell()};
+              process.green_contexts.contains(row.context) ? Cell(row.context) : Cell()};
   if (!target_.find_command) return place;
   const std::optional<uint64_t> tag = process.tags.Find(row.correlation, graph_node);
   const CommandInfo* command = tag ? target_.find_command(TagSchedule(*tag), TagCommand(*tag)) : nullptr;
@@ -118,8 +114,13 @@ Cell ActivityWriter::Correlation(const Process& process, uint32_t correlation) c
 void ActivityWriter::AddActivity(const Process& process, uint32_t correlation, uint64_t graph_node,
                                  uint64_t tag) {
   if (TagCommand(tag) == kWholeGraph) return;
-  tables_.activities.Add({process.global_pid, Correlation(process, correlation), NonZero(graph_node),
-                          int64_t{TagCommand(tag)}, int64_t{TagSchedule(tag)}, int64_t{TagStep(tag)}});
+  constexpr const auto& to = tables::kActivity;
+  tables_.activities.Add({{to.global_pid, process.global_pid},
+                          {to.correlation, Correlation(process, correlation)},
+                          {to.graph_node, NonZero(graph_node)},
+                          {to.command, TagCommand(tag)},
+                          {to.schedule, TagSchedule(tag)},
+                          {to.step, TagStep(tag)}});
 }
 
 template <typename Row>
@@ -134,46 +135,48 @@ void ActivityWriter::Attribute(Process& process, const Row& row) {
 }
 
 void ActivityWriter::WriteKernels(Process& process, const ActivityBatch& batch) {
+  constexpr const auto& to = tables::kKernel;
   for (const KernelRow& row : batch.kernels) {
     if (!CheckTimes(row.start, row.end)) continue;
     const KernelNames& names = NamesOf(batch, row.name);
     const Place place = PlaceOf(process, row, row.graph_node);
-    tables_.kernels.Add({Time(row.start),
-                         Time(row.end),
-                         place.device,
-                         place.context,
-                         place.green,
-                         place.stream,
-                         Correlation(process, row.correlation),
-                         process.global_pid,
-                         names.demangled,
-                         names.short_name,
-                         names.mangled,
-                         int64_t{row.launch_type},
-                         int64_t{row.cache_config},
-                         int64_t{row.registers},
-                         int64_t{row.grid[0]},
-                         int64_t{row.grid[1]},
-                         int64_t{row.grid[2]},
-                         int64_t{row.block[0]},
-                         int64_t{row.block[1]},
-                         int64_t{row.block[2]},
-                         int64_t{row.static_shared},
-                         int64_t{row.dynamic_shared},
-                         int64_t{row.local_per_thread},
-                         Signed(row.local_memory_total),
-                         row.grid_id,
-                         int64_t{row.shared_executed},
-                         NonZero(row.graph_node),
-                         int64_t{row.shared_limit},
-                         NonZero(row.graph),
-                         int64_t{row.cluster[0]},
-                         int64_t{row.cluster[1]},
-                         int64_t{row.cluster[2]},
-                         int64_t{row.cluster_policy},
-                         int64_t{row.max_cluster_size},
-                         int64_t{row.max_active_clusters},
-                         row.shared_percent == kNotAsked ? Cell() : Cell(int64_t{row.shared_percent})});
+    tables_.kernels.Add(
+        {{to.start, Time(row.start)},
+         {to.end, Time(row.end)},
+         {to.device, place.device},
+         {to.context, place.context},
+         {to.green_context, place.green},
+         {to.stream, place.stream},
+         {to.correlation, Correlation(process, row.correlation)},
+         {to.global_pid, process.global_pid},
+         {to.full_name, names.demangled},
+         {to.short_name, names.short_name},
+         {to.mangled_name, names.mangled},
+         {to.launch_type, row.launch_type},
+         {to.cache_config, row.cache_config},
+         {to.registers, row.registers},
+         {to.grid_x, row.grid[0]},
+         {to.grid_y, row.grid[1]},
+         {to.grid_z, row.grid[2]},
+         {to.block_x, row.block[0]},
+         {to.block_y, row.block[1]},
+         {to.block_z, row.block[2]},
+         {to.static_shared, row.static_shared},
+         {to.dynamic_shared, row.dynamic_shared},
+         {to.local_per_thread, row.local_per_thread},
+         {to.local_total, row.local_memory_total},
+         {to.grid, row.grid_id},
+         {to.shared_executed, row.shared_executed},
+         {to.graph_node, NonZero(row.graph_node)},
+         {to.shared_limit, row.shared_limit},
+         {to.graph, NonZero(row.graph)},
+         {to.cluster_x, row.cluster[0]},
+         {to.cluster_y, row.cluster[1]},
+         {to.cluster_z, row.cluster[2]},
+         {to.cluster_policy, row.cluster_policy},
+         {to.max_cluster_size, row.max_cluster_size},
+         {to.max_active_clusters, row.max_active_clusters},
+         {to.shared_percent, row.shared_percent == kNotAsked ? Cell() : Cell(row.shared_percent)}});
     process.audit.AddKernel(row.correlation, row.start);
     process.last_kernel_ns = std::max(process.last_kernel_ns, row.start);
     Attribute(process, row);
@@ -184,29 +187,61 @@ void ActivityWriter::WriteCopies(Process& process, const ActivityBatch& batch) {
   const auto device = [&](uint32_t id) { return id == kNoId ? Cell() : Cell(DeviceOf(process, id)); };
   for (const MemcpyRow& row : batch.copies) {
     if (!CheckTimes(row.start, row.end)) continue;
+    constexpr const auto& to = tables::kMemcpy;
     const Place place = PlaceOf(process, row, row.graph_node);
-    tables_.copies.Add(
-        {Time(row.start), Time(row.end), place.device, place.context, place.green, place.stream,
-         Correlation(process, row.correlation), process.global_pid, Signed(row.bytes), int64_t{row.copy_kind},
-         int64_t{row.src_kind}, int64_t{row.dst_kind}, device(row.src_device), Known(row.src_context),
-         device(row.dst_device), Known(row.dst_context), NonZero(row.graph_node), Signed(row.copies)});
+    tables_.copies.Add({{to.start, Time(row.start)},
+                        {to.end, Time(row.end)},
+                        {to.device, place.device},
+                        {to.context, place.context},
+                        {to.green_context, place.green},
+                        {to.stream, place.stream},
+                        {to.correlation, Correlation(process, row.correlation)},
+                        {to.global_pid, process.global_pid},
+                        {to.bytes, row.bytes},
+                        {to.copy_kind, row.copy_kind},
+                        {to.src_kind, row.src_kind},
+                        {to.dst_kind, row.dst_kind},
+                        {to.src_device, device(row.src_device)},
+                        {to.src_context, Known(row.src_context)},
+                        {to.dst_device, device(row.dst_device)},
+                        {to.dst_context, Known(row.dst_context)},
+                        {to.graph_node, NonZero(row.graph_node)},
+                        {to.copies, row.copies}});
     Attribute(process, row);
   }
   for (const MemsetRow& row : batch.memsets) {
     if (!CheckTimes(row.start, row.end)) continue;
+    constexpr const auto& to = tables::kMemset;
     const Place place = PlaceOf(process, row, row.graph_node);
-    tables_.memsets.Add({Time(row.start), Time(row.end), place.device, place.context, place.green,
-                         place.stream, Correlation(process, row.correlation), process.global_pid,
-                         int64_t{row.value}, Signed(row.bytes), NonZero(row.graph_node),
-                         int64_t{row.memory_kind}});
+    tables_.memsets.Add({{to.start, Time(row.start)},
+                         {to.end, Time(row.end)},
+                         {to.device, place.device},
+                         {to.context, place.context},
+                         {to.green_context, place.green},
+                         {to.stream, place.stream},
+                         {to.correlation, Correlation(process, row.correlation)},
+                         {to.global_pid, process.global_pid},
+                         {to.value, row.value},
+                         {to.bytes, row.bytes},
+                         {to.graph_node, NonZero(row.graph_node)},
+                         {to.memory_kind, row.memory_kind}});
     Attribute(process, row);
   }
 }
 
+int64_t ActivityWriter::ThreadOf(const Process& process, uint32_t thread) {
+  return process.global_pid | (thread & 0xffffff);
+}
+
 void ActivityWriter::AddCall(Process& process, const ApiRow& row, int64_t name) {
-  tables_.calls.Add({Time(row.start), Time(row.end), static_cast<int64_t>(row.kind),
-                     process.global_pid | (row.thread & 0xffffff), Correlation(process, row.correlation),
-                     name, int64_t{row.result}});
+  constexpr const auto& to = tables::kApiCall;
+  tables_.calls.Add({{to.start, Time(row.start)},
+                     {to.end, Time(row.end)},
+                     {to.event_class, static_cast<int64_t>(row.kind)},
+                     {to.global_tid, ThreadOf(process, row.thread)},
+                     {to.correlation, Correlation(process, row.correlation)},
+                     {to.name, name},
+                     {to.result, row.result}});
 }
 
 // A call of the runtime and the driver call inside it share one correlation id; the inner one comes first,
@@ -244,41 +279,68 @@ void ActivityWriter::WriteOthers(Process& process, const ActivityBatch& batch) {
     if (!CheckTimes(row.start, row.end)) continue;
     const auto context = process.contexts.find(row.context);
     const int device = context == process.contexts.end() ? 0 : context->second;
-    tables_.syncs.Add({Time(row.start), Time(row.end), device, int64_t{row.context},
-                       row.stream == kNoId ? -1 : int64_t{row.stream}, Correlation(process, row.correlation),
-                       process.global_pid, int64_t{row.type}, row.event == kNoId ? 0 : int64_t{row.event},
-                       NonZero(row.event_sync)});
+    constexpr const auto& to = tables::kSynchronization;
+    tables_.syncs.Add({{to.start, Time(row.start)},
+                       {to.end, Time(row.end)},
+                       {to.device, device},
+                       {to.context, row.context},
+                       {to.stream, row.stream == kNoId ? -1 : int64_t{row.stream}},
+                       {to.correlation, Correlation(process, row.correlation)},
+                       {to.global_pid, process.global_pid},
+                       {to.type, row.type},
+                       {to.event, row.event == kNoId ? 0 : row.event},
+                       {to.event_sync, NonZero(row.event_sync)}});
   }
   for (const CudaEventRow& row : batch.events) {
-    tables_.events.Add({row.time <= 0 ? Cell() : Cell(Time(row.time)), DeviceOf(process, row.device),
-                        int64_t{row.context}, int64_t{row.stream}, Correlation(process, row.correlation),
-                        process.global_pid, int64_t{row.event}, NonZero(row.event_sync)});
+    constexpr const auto& to = tables::kCudaEvent;
+    tables_.events.Add({{to.time, row.time <= 0 ? Cell() : Cell(Time(row.time))},
+                        {to.device, DeviceOf(process, row.device)},
+                        {to.context, row.context},
+                        {to.stream, row.stream},
+                        {to.correlation, Correlation(process, row.correlation)},
+                        {to.global_pid, process.global_pid},
+                        {to.event, row.event},
+                        {to.event_sync, NonZero(row.event_sync)}});
   }
   for (const OverheadRow& row : batch.overheads) {
     if (!CheckTimes(row.start, row.end)) continue;
-    tables_.overheads.Add({Time(row.start), Time(row.end), kOverheadClass,
-                           process.global_pid | (row.thread & 0xffffff),
-                           Correlation(process, row.correlation), int64_t{row.type}});
+    constexpr const auto& to = tables::kOverhead;
+    tables_.overheads.Add({{to.start, Time(row.start)},
+                           {to.end, Time(row.end)},
+                           {to.event_class, kOverheadClass},
+                           {to.global_tid, ThreadOf(process, row.thread)},
+                           {to.correlation, Correlation(process, row.correlation)},
+                           {to.type, row.type}});
   }
   for (const GraphTraceRow& row : batch.graphs) {
     if (!CheckTimes(row.start, row.end)) continue;
-    tables_.graphs.Add({Time(row.start), Time(row.end), DeviceOf(process, row.device), int64_t{row.context},
-                        int64_t{row.stream}, Correlation(process, row.correlation), process.global_pid,
-                        int64_t{row.graph}});
+    constexpr const auto& to = tables::kGraphTrace;
+    tables_.graphs.Add({{to.start, Time(row.start)},
+                        {to.end, Time(row.end)},
+                        {to.device, DeviceOf(process, row.device)},
+                        {to.context, row.context},
+                        {to.stream, row.stream},
+                        {to.correlation, Correlation(process, row.correlation)},
+                        {to.global_pid, process.global_pid},
+                        {to.graph, row.graph}});
   }
 }
 
 void ActivityWriter::WriteRanges(Process& process, const ActivityBatch& batch) {
+  constexpr const auto& to = tables::kNvtxEvent;
   for (const NvtxRow& row : batch.ranges) {
     if (!CheckTimes(row.start, row.end == 0 ? row.start : row.end)) continue;
-    tables_.ranges.Add({Time(row.start), row.end == 0 ? Cell() : Cell(Time(row.end)), int64_t{row.type},
-                        NonZero(row.range), NonZero(row.category),
-                        row.has_color != 0 ? Cell(int64_t{row.color}) : Cell(),
-                        std::string_view(batch.texts[row.text]), process.global_pid | (row.thread & 0xffffff),
-                        row.end_thread == 0 || row.end_thread == row.thread
-                            ? Cell()
-                            : Cell(process.global_pid | (row.end_thread & 0xffffff)),
-                        int64_t{row.domain}});
+    const bool same_thread = row.end_thread == 0 || row.end_thread == row.thread;
+    tables_.ranges.Add({{to.start, Time(row.start)},
+                        {to.end, row.end == 0 ? Cell() : Cell(Time(row.end))},
+                        {to.type, row.type},
+                        {to.range, NonZero(row.range)},
+                        {to.category, NonZero(row.category)},
+                        {to.color, row.has_color != 0 ? Cell(row.color) : Cell()},
+                        {to.text, batch.texts[row.text]},
+                        {to.global_tid, ThreadOf(process, row.thread)},
+                        {to.end_global_tid, same_thread ? Cell() : Cell(ThreadOf(process, row.end_thread))},
+                        {to.domain, row.domain}});
   }
   // The texts are the batch's.
   tables_.ranges.Flush();
@@ -293,23 +355,24 @@ void ActivityWriter::Finish() {
     without_command += process.tags.CountWithoutTag();
     losses_[static_cast<size_t>(Loss::kLaunchWithoutKernel)] += process.audit.CountUnmatched();
     if (process.audit.pairs() == 0) continue;
-    tables_.clocks.Add({target_.run, process.global_pid, "gpu", Time(process.last_kernel_ns),
-                        process.audit.worst_ns(), Cell(), Signed(process.audit.pairs()),
-                        Signed(process.audit.violations()), 0});
+    constexpr const auto& to = tables::kClock;
+    tables_.clocks.Add({{to.run, target_.run},
+                        {to.global_pid, process.global_pid},
+                        {to.clock, "gpu"},
+                        {to.time, Time(process.last_kernel_ns)},
+                        {to.offset, process.audit.worst_ns()},
+                        {to.uncertainty, Cell()},
+                        {to.samples, process.audit.pairs()},
+                        {to.violations, process.audit.violations()},
+                        {to.corrected, 0}});
   }
   tables_.Flush();
   if (without_command > 0) {
-    const std::string name = fmt::format("LANESCOPE_RUN_{}_NOTE", target_.run);
-    const std::string note = fmt::format("{} activities of GPUs belong to no known command", without_command);
-    RowInserter notes(database_, "META_DATA_CAPTURE", {"name", "value"});
-    notes.Add({std::string_view(name), std::string_view(note)});
-    notes.Flush();
+    AddNote(fmt::format("{} activities of GPUs belong to no known command", without_command));
   }
-  RowInserter dropped(database_, "LANESCOPE_DROPPED", {"runId", "what", "count"});
   for (size_t i = 0; i < kNumLosses; ++i) {
-    if (losses_[i] > 0) dropped.Add({target_.run, LossName(static_cast<Loss>(i)), losses_[i]});
+    InsertDropped(database_, target_.run, LossName(static_cast<Loss>(i)), losses_[i]);
   }
-  dropped.Flush();
 }
 
 }  // namespace lanescope

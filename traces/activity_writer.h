@@ -72,6 +72,9 @@ class ActivityWriter {
   void Attribute(Process& process, const Row& row);
   void AddActivity(const Process& process, uint32_t correlation, uint64_t graph_node, uint64_t tag);
 
+  static int64_t ThreadOf(const Process& process, uint32_t thread);
+  void AddNote(const std::string& text);
+
   void WriteFacts(Process& process, const ActivityBatch& batch);
   void WriteContexts(Process& process, const ActivityBatch& batch);
   void WriteGpu(Process& process, const ActivityBatch& batch, const GpuRow& row);

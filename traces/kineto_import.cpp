@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "traces/kineto_events.h"
+#include "traces/nsys_tables.h"
 #include "traces/row_inserter.h"
 #include "traces/schema.h"
 #include "traces/string_table.h"
@@ -21,19 +22,12 @@ class ExportWriter {
  public:
   explicit ExportWriter(Database& database)
       : strings_(database),
-        kernels_(database, "CUPTI_ACTIVITY_KIND_KERNEL",
-                 {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-                  "demangledName", "shortName"}),
-        copies_(database, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes",
-                 "copyKind", "srcKind", "dstKind"}),
-        memsets_(
-            database, "CUPTI_ACTIVITY_KIND_MEMSET",
-            {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes"}),
-        calls_(database, "CUPTI_ACTIVITY_KIND_RUNTIME",
-               {"start", "end", "eventClass", "globalTid", "correlationId", "nameId"}),
-        ranges_(database, "NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "textId", "eventId"}),
-        gpus_(database, "TARGET_INFO_GPU", {"vmId", "id", "name", "totalMemory", "smCount"}) {}
+        kernels_(database, tables::kKernel),
+        copies_(database, tables::kMemcpy),
+        memsets_(database, tables::kMemset),
+        calls_(database, tables::kApiCall),
+        ranges_(database, tables::kNvtxEvent),
+        gpus_(database, tables::kGpu) {}
 
   void Add(const KinetoTrace& trace, int file, int64_t time_zero, const std::atomic<bool>* cancelled,
            ImportCounts* counts) {
@@ -55,15 +49,22 @@ class ExportWriter {
     }
     for (const KinetoDevice& device : trace.devices) {
       if (!known_gpus_.emplace(device.id, true).second) continue;
-      gpus_.Add({int64_t{file} << 48, device.id, std::string_view(device.name), device.memory,
-                 device.multiprocessors});
+      constexpr const auto& to = tables::kGpu;
+      gpus_.Add({{to.vm, int64_t{file} << 48},
+                 {to.id, device.id},
+                 {to.name, device.name},
+                 {to.memory_bytes, device.memory},
+                 {to.processors, device.multiprocessors}});
       gpus_.Flush();
     }
     counts->skipped += trace.skipped;
   }
 
   void Flush() {
-    for (RowInserter* table : {&kernels_, &copies_, &memsets_, &calls_, &ranges_}) table->Flush();
+    for (PendingRows* rows :
+         std::initializer_list<PendingRows*>{&kernels_, &copies_, &memsets_, &calls_, &ranges_}) {
+      rows->Flush();
+    }
   }
 
  private:
@@ -73,47 +74,83 @@ class ExportWriter {
     const int64_t process = GlobalPidOfFile(file, launched_by);
     const int64_t thread = GlobalPidOfFile(file, event.pid) | (event.tid & 0xffffff);
     switch (event.kind) {
-      case KinetoEvent::Kind::kKernel:
+      case KinetoEvent::Kind::kKernel: {
         ++counts->kernels;
-        return kernels_.Add(
-            {start, end, event.device, event.context, event.stream, event.correlation, process, name, name});
+        constexpr const auto& to = tables::kKernel;
+        return kernels_.Add({{to.start, start},
+                             {to.end, end},
+                             {to.device, event.device},
+                             {to.context, event.context},
+                             {to.stream, event.stream},
+                             {to.correlation, event.correlation},
+                             {to.global_pid, process},
+                             {to.full_name, name},
+                             {to.short_name, name}});
+      }
       case KinetoEvent::Kind::kCopy: {
         ++counts->copies;
+        constexpr const auto& to = tables::kMemcpy;
         const CopyEnds ends = ParseCopyName(trace.names[static_cast<size_t>(event.name)]);
-        return copies_.Add({start, end, event.device, event.context, event.stream, event.correlation, process,
-                            event.bytes, ends.kind, ends.src_memory, ends.dst_memory});
+        return copies_.Add({{to.start, start},
+                            {to.end, end},
+                            {to.device, event.device},
+                            {to.context, event.context},
+                            {to.stream, event.stream},
+                            {to.correlation, event.correlation},
+                            {to.global_pid, process},
+                            {to.bytes, event.bytes},
+                            {to.copy_kind, ends.kind},
+                            {to.src_kind, ends.src_memory},
+                            {to.dst_kind, ends.dst_memory}});
       }
-      case KinetoEvent::Kind::kMemset:
+      case KinetoEvent::Kind::kMemset: {
         ++counts->memsets;
-        return memsets_.Add(
-            {start, end, event.device, event.context, event.stream, event.correlation, process, event.bytes});
-      case KinetoEvent::Kind::kApiCall:
+        constexpr const auto& to = tables::kMemset;
+        return memsets_.Add({{to.start, start},
+                             {to.end, end},
+                             {to.device, event.device},
+                             {to.context, event.context},
+                             {to.stream, event.stream},
+                             {to.correlation, event.correlation},
+                             {to.global_pid, process},
+                             {to.bytes, event.bytes}});
+      }
+      case KinetoEvent::Kind::kApiCall: {
         ++counts->api_calls;
-        return calls_.Add({start, end, 0, thread, event.correlation, name});
-      case KinetoEvent::Kind::kRange:
+        constexpr const auto& to = tables::kApiCall;
+        return calls_.Add({{to.start, start},
+                           {to.end, end},
+                           {to.event_class, 0},
+                           {to.global_tid, thread},
+                           {to.correlation, event.correlation},
+                           {to.name, name}});
+      }
+      case KinetoEvent::Kind::kRange: {
         ++counts->ranges;
-        return ranges_.Add({start, end, kNvtxPushPopRange, thread, name, counts->ranges});
+        constexpr const auto& to = tables::kNvtxEvent;
+        return ranges_.Add({{to.start, start},
+                            {to.end, end},
+                            {to.type, kNvtxPushPopRange},
+                            {to.global_tid, thread},
+                            {to.text_id, name},
+                            {to.event, counts->ranges}});
+      }
     }
   }
 
   StringTable strings_;
-  RowInserter kernels_, copies_, memsets_, calls_, ranges_, gpus_;
+  RowInserter<tables::Kernel> kernels_;
+  RowInserter<tables::Memcpy> copies_;
+  RowInserter<tables::Memset> memsets_;
+  RowInserter<tables::ApiCall> calls_;
+  RowInserter<tables::NvtxEvent> ranges_;
+  RowInserter<tables::Gpu> gpus_;
   std::map<int64_t, bool> known_gpus_;
 };
 
 void CreateTables(Database& database) {
-  for (const Table& table : NsysTables()) database.Execute(CreateTableSql(table));
-  for (const EnumTable& table : NsysEnums()) {
-    database.Execute(
-        fmt::format("CREATE TABLE {} (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT)", table.name));
-    for (const EnumValue& value : table.values) {
-      Statement insert(database, fmt::format("INSERT INTO {} VALUES (?, ?, ?)", table.name));
-      insert.BindInteger(1, value.id);
-      insert.BindText(2, value.name);
-      insert.BindText(3, value.label);
-      insert.Run();
-    }
-  }
+  for (const Table* table : NsysTables()) database.Execute(CreateTableSql(*table));
+  database.Execute(CreateEnumsSql());
 }
 
 ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::string& path,
@@ -132,9 +169,8 @@ ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::stri
     for (const KinetoTrace& trace : traces) writer.Add(trace, ++file, time_zero, cancelled, &counts);
     writer.Flush();
   }
-  Statement meta(database, "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', ?)");
-  meta.BindText(1, "Lanescope import of Kineto");
-  meta.Run();
+  constexpr const auto& to = tables::kExportMetaData;
+  InsertRow(database, to, {{to.name, "EXPORT_PRODUCT_NAME"}, {to.value, "Lanescope import of Kineto"}});
   database.Execute("COMMIT");
   return counts;
 }

@@ -3,13 +3,10 @@
 #include <sqlite3.h>
 
 #include "core/error.h"
+#include "traces/schema.h"
 
 namespace lanescope {
 namespace {
-
-std::string Sql(std::string_view table, std::initializer_list<std::string_view> columns, size_t rows) {
-  return InsertSql(FindTable(table), {columns.begin(), columns.size()}, static_cast<int>(rows));
-}
 
 int Bind(sqlite3_stmt* statement, int parameter, const Cell& cell) {
   switch (cell.kind) {
@@ -28,34 +25,44 @@ int Bind(sqlite3_stmt* statement, int parameter, const Cell& cell) {
 
 }  // namespace
 
-RowInserter::RowInserter(Database& database, std::string_view table,
-                         std::initializer_list<std::string_view> columns)
-    : database_(&database),
-      columns_(columns.size()),
-      many_(database, Sql(table, columns, kRowsPerStatement)),
-      one_(database, Sql(table, columns, 1)) {
-  pending_.reserve(columns_ * kRowsPerStatement);
+void PendingRows::LearnColumns() {
+  // After an error nothing is pending.
+  const std::vector<Cell> row = std::exchange(pending_, {});
+  std::vector<uint8_t> columns;
+  for (const Cell& cell : row) {
+    LANESCOPE_CHECK(std::find(columns.begin(), columns.end(), cell.column) == columns.end());
+    columns.push_back(cell.column);
+  }
+  many_.emplace(*database_, InsertSql(*table_, columns, kRowsPerStatement));
+  one_.emplace(*database_, InsertSql(*table_, columns, 1));
+  columns_ = std::move(columns);
+  pending_.reserve(columns_.size() * kRowsPerStatement);
+  pending_ = row;
 }
 
-void RowInserter::Add(std::initializer_list<Cell> row) {
-  LANESCOPE_CHECK(row.size() == columns_);
-  pending_.insert(pending_.end(), row.begin(), row.end());
-  if (pending_.size() < columns_ * kRowsPerStatement) return;
-  Execute(many_, pending_.data(), pending_.size());
+void PendingRows::EndRow() {
+  if (columns_.empty()) LearnColumns();
+  const size_t width = columns_.size();
+  LANESCOPE_CHECK(pending_.size() % width == 0);
+  const Cell* row = pending_.data() + pending_.size() - width;
+  for (size_t i = 0; i < width; ++i) LANESCOPE_CHECK(row[i].column == columns_[i]);
+  if (pending_.size() < width * kRowsPerStatement) return;
+  Execute(*many_, pending_.data(), pending_.size());
   pending_.clear();
 }
 
-void RowInserter::Flush() {
+void PendingRows::Flush() {
   // Rows leave the buffer before they execute: after an error nothing is inserted twice.
   std::vector<Cell> rows;
   rows.reserve(pending_.capacity());
   rows.swap(pending_);
-  for (size_t i = 0; i < rows.size(); i += columns_) Execute(one_, rows.data() + i, columns_);
+  const size_t width = columns_.size();
+  for (size_t i = 0; i < rows.size(); i += width) Execute(*one_, rows.data() + i, width);
   rows.clear();
   pending_.swap(rows);
 }
 
-void RowInserter::Execute(Statement& statement, const Cell* cells, size_t count) {
+void PendingRows::Execute(Statement& statement, const Cell* cells, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const int result = Bind(statement.handle(), static_cast<int>(i) + 1, cells[i]);
     if (result != SQLITE_OK) database_->Fail(result, "write to");
@@ -71,6 +78,22 @@ void RowInserter::Execute(Statement& statement, const Cell* cells, size_t count)
     }
   }
   sqlite3_reset(statement.handle());
+}
+
+void UpdateRows(Database& database, const Table& table, const std::vector<Cell>& values,
+                const std::vector<Cell>& keys) {
+  std::vector<uint8_t> set, where;
+  for (const Cell& cell : values) set.push_back(cell.column);
+  for (const Cell& cell : keys) where.push_back(cell.column);
+  Statement update(database, UpdateSql(table, set, where));
+  int parameter = 0;
+  for (const std::vector<Cell>* cells : {&values, &keys}) {
+    for (const Cell& cell : *cells) {
+      const int result = Bind(update.handle(), ++parameter, cell);
+      if (result != SQLITE_OK) database.Fail(result, "write to");
+    }
+  }
+  update.Run();
 }
 
 }  // namespace lanescope

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/signature.h"
 #include "traces/copy_class.h"
+#include "traces/lanescope_tables.h"
 #include "traces/row_inserter.h"
 
 namespace lanescope {
@@ -77,51 +78,65 @@ CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices
 
 void InsertDevices(Database& database, int run, const Machine& machine, int64_t pid) {
   const std::vector<int> ids = TraceDeviceIds(machine);
-  RowInserter rows(database, "LANESCOPE_DEVICE",
-                   {"runId", "deviceId", "machineDevice", "name", "kind", "memoryLimit"});
-  RowInserter contexts(database, "TARGET_INFO_CUDA_CONTEXT_INFO",
-                       {"vmId", "processId", "deviceId", "contextId", "hwId"});
-  RowInserter gpus(database, "TARGET_INFO_GPU",
-                   {"vmId", "id", "name", "totalMemory", "memoryBandwidth", "cuDevice", "asyncEngines"});
-  RowInserter cuda(database, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"});
+  using tables::kCudaContext, tables::kCudaDevice, tables::kDevice, tables::kGpu;
+  RowInserter rows(database, kDevice);
+  RowInserter contexts(database, kCudaContext);
+  RowInserter gpus(database, kGpu);
+  RowInserter cuda(database, kCudaDevice);
   for (int i = 0; i < machine.num_devices(); ++i) {
     const DeviceSpec& device = machine.device(i);
     const int id = ids[static_cast<size_t>(i)];
-    rows.Add({run, id, i, std::string_view(device.name), DeviceKindName(device.kind), device.memory_bytes});
-    contexts.Add({run, pid, id, id + 1, id});
+    rows.Add({{kDevice.run, run},
+              {kDevice.id, id},
+              {kDevice.in_machine, i},
+              {kDevice.name, device.name},
+              {kDevice.kind, DeviceKindName(device.kind)},
+              {kDevice.memory_limit, device.memory_bytes}});
+    contexts.Add({{kCudaContext.vm, run},
+                  {kCudaContext.process, pid},
+                  {kCudaContext.device, id},
+                  {kCudaContext.context, id + 1},
+                  {kCudaContext.hw, id}});
     if (!device.is_gpu()) continue;
-    const std::string_view model = device.model.empty() ? std::string_view(device.name) : device.model;
-    gpus.Add({int64_t{run} << 48, id, model, device.memory_bytes,
-              static_cast<int64_t>(std::min(device.memory_bandwidth, 9e18)), device.physical,
-              device.copy_engines});
-    cuda.Add({id, id, pid});
+    gpus.Add({{kGpu.vm, int64_t{run} << 48},
+              {kGpu.id, id},
+              {kGpu.name, device.model.empty() ? device.name : device.model},
+              {kGpu.memory_bytes, device.memory_bytes},
+              {kGpu.memory_bandwidth, static_cast<int64_t>(std::min(device.memory_bandwidth, 9e18))},
+              {kGpu.cuda_device, device.physical},
+              {kGpu.copy_engines, device.copy_engines}});
+    cuda.Add({{kCudaDevice.gpu, id}, {kCudaDevice.cuda, id}, {kCudaDevice.pid, pid}});
   }
-  for (RowInserter* inserter : {&rows, &contexts, &gpus, &cuda}) inserter->Flush();
+  for (PendingRows* inserter : std::initializer_list<PendingRows*>{&rows, &contexts, &gpus, &cuda}) {
+    inserter->Flush();
+  }
 }
 
 void InsertNodes(Database& database, int run, const RunInfo& info, const std::vector<int>& ids) {
-  RowInserter nodes(database, "LANESCOPE_NODE", {"runId", "nodeId", "name", "op"});
+  using tables::kNode, tables::kPlacement;
+  RowInserter nodes(database, kNode);
   for (int i = 0; i < info.graph->num_nodes(); ++i) {
     const Node& node = info.graph->node(i);
-    nodes.Add({run, i, std::string_view(node.name), std::string_view(node.op)});
+    nodes.Add({{kNode.run, run}, {kNode.id, i}, {kNode.name, node.name}, {kNode.op, node.op}});
   }
   nodes.Flush();
   if (info.placement == nullptr) return;
-  RowInserter placement(database, "LANESCOPE_PLACEMENT", {"runId", "nodeId", "deviceId", "priority"});
+  RowInserter placement(database, kPlacement);
   const Placement& placed = *info.placement;
   for (size_t i = 0; i < placed.device.size(); ++i) {
     if (placed.device[i] < 0) continue;
-    placement.Add({run, static_cast<int64_t>(i), ids[static_cast<size_t>(placed.device[i])],
-                   i < placed.priority.size() ? placed.priority[i] : 0});
+    placement.Add({{kPlacement.run, run},
+                   {kPlacement.node, i},
+                   {kPlacement.device, ids[static_cast<size_t>(placed.device[i])]},
+                   {kPlacement.priority, i < placed.priority.size() ? placed.priority[i] : 0}});
   }
   placement.Flush();
 }
 
 void InsertCommands(Database& database, StringTable& strings, int run, int schedule, const RunInfo& info,
                     const Schedule& compiled, const std::vector<CommandInfo>& described) {
-  RowInserter rows(database, "LANESCOPE_COMMAND",
-                   {"runId", "schedule", "commandId", "kind", "nodeId", "queue", "rank", "deviceId", "src",
-                    "dst", "bytes", "flops", "signature"});
+  using tables::kCommand;
+  RowInserter rows(database, kCommand);
   for (size_t c = 0; c < described.size(); ++c) {
     const Command& command = compiled.commands[c];
     const CommandInfo& known = described[c];
@@ -137,52 +152,79 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
       signature = strings.Intern(launch.signature);
       work = launch.work;
     }
-    rows.Add({run, schedule, static_cast<int64_t>(c), CommandKindName(command.kind),
-              command.node < 0 ? Cell() : Cell(command.node), command.queue, command.rank, known.device,
-              copy ? Cell(known.src) : Cell(), copy ? Cell(known.dst) : Cell(),
-              copy ? command.bytes : work.bytes, work.flops, signature});
+    rows.Add({{kCommand.run, run},
+              {kCommand.schedule, schedule},
+              {kCommand.id, c},
+              {kCommand.kind, CommandKindName(command.kind)},
+              {kCommand.node, command.node < 0 ? Cell() : Cell(command.node)},
+              {kCommand.queue, command.queue},
+              {kCommand.rank, command.rank},
+              {kCommand.device, known.device},
+              {kCommand.src, copy ? Cell(known.src) : Cell()},
+              {kCommand.dst, copy ? Cell(known.dst) : Cell()},
+              {kCommand.bytes, copy ? command.bytes : work.bytes},
+              {kCommand.flops, work.flops},
+              {kCommand.signature, signature}});
   }
   rows.Flush();
 }
 
 void InsertQueues(Database& database, int run, int schedule, const std::vector<int>& devices,
                   const Schedule& compiled) {
-  RowInserter rows(database, "LANESCOPE_QUEUE",
-                   {"runId", "schedule", "queue", "deviceId", "kind", "inOrder", "workers", "name"});
+  using tables::kQueue;
+  RowInserter rows(database, kQueue);
   for (size_t q = 0; q < compiled.queues.size(); ++q) {
     const Queue& queue = compiled.queues[q];
-    rows.Add({run, schedule, static_cast<int64_t>(q), devices[static_cast<size_t>(queue.device)],
-              QueueKindName(queue.kind), queue.in_order ? 1 : 0, queue.workers,
-              std::string_view(queue.name)});
+    rows.Add({{kQueue.run, run},
+              {kQueue.schedule, schedule},
+              {kQueue.number, q},
+              {kQueue.device, devices[static_cast<size_t>(queue.device)]},
+              {kQueue.kind, QueueKindName(queue.kind)},
+              {kQueue.in_order, queue.in_order},
+              {kQueue.workers, queue.workers},
+              {kQueue.name, queue.name}});
   }
   rows.Flush();
 }
 
 void InsertDependencies(Database& database, int run, int schedule, const Schedule& compiled) {
-  RowInserter rows(database, "LANESCOPE_DEPENDENCY", {"runId", "schedule", "fromCommand", "toCommand"});
+  using tables::kDependency;
+  RowInserter rows(database, kDependency);
   if (compiled.first_successor.size() <= compiled.commands.size()) return;
   for (int c = 0; c < static_cast<int>(compiled.commands.size()); ++c) {
-    for (const int successor : compiled.Successors(c)) rows.Add({run, schedule, c, successor});
+    for (const int successor : compiled.Successors(c)) {
+      rows.Add({{kDependency.run, run},
+                {kDependency.schedule, schedule},
+                {kDependency.from, c},
+                {kDependency.to, successor}});
+    }
   }
   rows.Flush();
 }
 
 void InsertStreams(Database& database, int run, int64_t pid, const std::vector<int>& devices,
                    const Schedule& compiled) {
-  RowInserter rows(database, "TARGET_INFO_CUDA_STREAM",
-                   {"streamId", "hwId", "vmId", "processId", "contextId", "flag"});
+  using tables::kCudaStream;
+  RowInserter rows(database, kCudaStream);
   for (size_t q = 0; q < compiled.queues.size(); ++q) {
     const int device = devices[static_cast<size_t>(compiled.queues[q].device)];
-    rows.Add({static_cast<int64_t>(q), device, run, pid, device + 1, kNonBlocking});
+    rows.Add({{kCudaStream.stream, q},
+              {kCudaStream.hw, device},
+              {kCudaStream.vm, run},
+              {kCudaStream.process, pid},
+              {kCudaStream.context, device + 1},
+              {kCudaStream.flag, kNonBlocking}});
   }
   rows.Flush();
 }
 
 void RaisePlannedPeaks(Database& database, int run, const std::vector<int>& devices,
                        const Schedule& compiled) {
-  Statement update(database,
-                   "UPDATE LANESCOPE_DEVICE SET plannedPeakBytes = MAX(IFNULL(plannedPeakBytes, 0), ?) "
-                   "WHERE runId = ? AND deviceId = ?");
+  using tables::kDevice;
+  Statement update(
+      database,
+      fmt::format("UPDATE {0} SET {1} = MAX(IFNULL({1}, 0), ?) WHERE {2} = ? AND {3} = ?", kDevice.sql_name(),
+                  kDevice[kDevice.planned_peak].name, kDevice[kDevice.run].name, kDevice[kDevice.id].name));
   for (size_t i = 0; i < compiled.peak_bytes.size() && i < devices.size(); ++i) {
     update.BindInteger(1, compiled.peak_bytes[i]);
     update.BindInteger(2, run);
@@ -192,30 +234,53 @@ void RaisePlannedPeaks(Database& database, int run, const std::vector<int>& devi
 }
 
 void InsertFileFacts(Database& database, const RunClock& clock, const RunInfo& info) {
+  using tables::kCaptureMetaData, tables::kExportMetaData, tables::kSessionStart;
   Statement start(
       database,
-      "INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs, utcTime, localTime, systemClockNs) "
-      "SELECT ?1, strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000000000, 'unixepoch'), "
-      "strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000000000, 'unixepoch', 'localtime'), ?2 "
-      "WHERE NOT EXISTS (SELECT 1 FROM TARGET_INFO_SESSION_START_TIME)");
+      fmt::format("INSERT INTO {0} ({1}, {2}, {3}, {4}) "
+                  "SELECT ?1, strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000000000, 'unixepoch'), "
+                  "strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000000000, 'unixepoch', 'localtime'), ?2 "
+                  "WHERE NOT EXISTS (SELECT 1 FROM {0})",
+                  kSessionStart.sql_name(), kSessionStart[kSessionStart.utc_epoch].name,
+                  kSessionStart[kSessionStart.utc_time].name, kSessionStart[kSessionStart.local_time].name,
+                  kSessionStart[kSessionStart.system_clock].name));
   start.BindInteger(1, clock.utc_ns);
   start.BindInteger(2, clock.origin_ns);
   start.Run();
-  if (database.QueryInteger("SELECT COUNT(*) FROM META_DATA_EXPORT") > 0) return;
-  RowInserter written(database, "META_DATA_EXPORT", {"name", "value"});
-  written.Add({"EXPORT_PRODUCT_NAME", "Lanescope"});
-  written.Add({"EXPORT_SCHEMA_VERSION", "3.28.1"});
-  written.Add({"EXPORT_SCHEMA_VERSION_MAJOR", "3"});
-  written.Add({"EXPORT_SCHEMA_VERSION_MINOR", "28"});
-  written.Add({"EXPORT_SCHEMA_VERSION_MICRO", "1"});
+  if (database.QueryInteger(fmt::format("SELECT COUNT(*) FROM {}", kExportMetaData.sql_name())) > 0) return;
+  RowInserter written(database, kExportMetaData);
+  constexpr std::pair<std::string_view, std::string_view> kFacts[] = {{"EXPORT_PRODUCT_NAME", "Lanescope"},
+                                                                      {"EXPORT_SCHEMA_VERSION", "3.28.1"},
+                                                                      {"EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+                                                                      {"EXPORT_SCHEMA_VERSION_MINOR", "28"},
+                                                                      {"EXPORT_SCHEMA_VERSION_MICRO", "1"}};
+  for (const auto& [name, value] : kFacts) {
+    written.Add({{kExportMetaData.name, name}, {kExportMetaData.value, value}});
+  }
   written.Flush();
-  RowInserter captured(database, "META_DATA_CAPTURE", {"name", "value"});
-  captured.Add({"CAPTURE_EVENT_TYPE", "Cuda"});
-  captured.Add({"DEVICE_DISPLAY_NAME", info.machine == nullptr ? "" : std::string_view(info.machine->name)});
+  RowInserter captured(database, kCaptureMetaData);
+  captured.Add({{kCaptureMetaData.name, "CAPTURE_EVENT_TYPE"}, {kCaptureMetaData.value, "Cuda"}});
+  captured.Add(
+      {{kCaptureMetaData.name, "DEVICE_DISPLAY_NAME"},
+       {kCaptureMetaData.value, info.machine == nullptr ? "" : std::string_view(info.machine->name)}});
   captured.Flush();
 }
 
 }  // namespace
+
+int64_t ReserveCorrelationIds(Database& database, int64_t count) {
+  using tables::kSchema;
+  const int64_t first = database.QueryInteger(
+      fmt::format("SELECT {} FROM {}", kSchema[kSchema.next_correlation].name, kSchema.sql_name()));
+  UpdateRows(database, kSchema, {{kSchema.next_correlation, first + count}}, {});
+  return first;
+}
+
+void InsertDropped(Database& database, int run, std::string_view what, int64_t count) {
+  using tables::kDropped;
+  if (count <= 0) return;
+  InsertRow(database, kDropped, {{kDropped.run, run}, {kDropped.what, what}, {kDropped.count, count}});
+}
 
 std::vector<int> TraceDeviceIds(const Machine& machine) {
   std::vector<int> ids(machine.devices.size(), -1);
@@ -228,32 +293,33 @@ std::vector<int> TraceDeviceIds(const Machine& machine) {
 }
 
 int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, int64_t pid) {
-  const int64_t run = database.QueryInteger("SELECT IFNULL(MAX(runId), 0) + 1 FROM LANESCOPE_RUN");
+  using tables::kCostModel, tables::kProcess, tables::kProcesses, tables::kRun;
+  const int64_t run = database.QueryInteger(
+      fmt::format("SELECT IFNULL(MAX({}), 0) + 1 FROM {}", kRun[kRun.id].name, kRun.sql_name()));
   if (run < 1 || run > kMaxRunId) {
     Throw(Code::kResourceExhausted, "{} holds {} runs, the most a trace can hold; write to another file",
           database.path(), kMaxRunId);
   }
   const int id = static_cast<int>(run);
   const std::string machine = info.machine == nullptr ? "" : MachineToJson(*info.machine);
-  RowInserter runs(database, "LANESCOPE_RUN",
-                   {"runId", "kind", "emulated", "strategy", "graph", "machine", "predictionOf", "inSample",
-                    "clockOriginNs", "utcEpochNs"});
-  runs.Add({id, info.simulated ? "simulated" : "measured", info.emulated ? 1 : 0,
-            std::string_view(info.strategy), std::string_view(info.graph_name), std::string_view(machine),
-            info.prediction_of.empty() ? Cell() : Cell(std::string_view(info.prediction_of)),
-            info.in_sample ? 1 : 0, clock.origin_ns, clock.utc_ns});
-  runs.Flush();
+  InsertRow(database, kRun,
+            {{kRun.id, id},
+             {kRun.kind, info.simulated ? "simulated" : "measured"},
+             {kRun.emulated, info.emulated},
+             {kRun.strategy, info.strategy},
+             {kRun.graph, info.graph_name},
+             {kRun.machine, machine},
+             {kRun.prediction_of, info.prediction_of.empty() ? Cell() : Cell(info.prediction_of)},
+             {kRun.in_sample, info.in_sample},
+             {kRun.clock_origin, clock.origin_ns},
+             {kRun.utc_epoch, clock.utc_ns}});
   if (!info.cost_model.empty()) {
-    RowInserter models(database, "LANESCOPE_COST_MODEL", {"runId", "costs"});
-    models.Add({id, std::string_view(info.cost_model)});
-    models.Flush();
+    InsertRow(database, kCostModel, {{kCostModel.run, id}, {kCostModel.costs, info.cost_model}});
   }
-  RowInserter processes(database, "LANESCOPE_PROCESS", {"runId", "globalPid"});
-  processes.Add({id, GlobalPid(id, pid)});
-  processes.Flush();
-  RowInserter names(database, "PROCESSES", {"globalPid", "pid", "name"});
-  names.Add({GlobalPid(id, pid), pid, "lanescope"});
-  names.Flush();
+  InsertRow(database, kProcess, {{kProcess.run, id}, {kProcess.global_pid, GlobalPid(id, pid)}});
+  InsertRow(
+      database, kProcesses,
+      {{kProcesses.global_pid, GlobalPid(id, pid)}, {kProcesses.pid, pid}, {kProcesses.name, "lanescope"}});
   InsertFileFacts(database, clock, info);
   if (info.machine != nullptr) InsertDevices(database, id, *info.machine, pid);
   if (info.graph != nullptr && info.machine != nullptr) {

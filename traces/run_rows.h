@@ -15,6 +15,12 @@ inline constexpr int kMaxRunId = 32767;
 
 inline int64_t GlobalPid(int run, int64_t pid) { return (int64_t{run} << 48) | ((pid & 0xffffff) << 24); }
 
+// The first of `count` correlation ids that no other writer of the file will use.
+int64_t ReserveCorrelationIds(Database& database, int64_t count);
+
+// Records of the run that were lost; nothing for none.
+void InsertDropped(Database& database, int run, std::string_view what, int64_t count);
+
 // Device numbers of the activity tables by device number of the machine: GPUs in order of id, then the others
 // in order of the file.
 std::vector<int> TraceDeviceIds(const Machine& machine);

@@ -26,26 +26,20 @@ bool IsRealGpu(const DeviceSpec& device) {
 }  // namespace
 
 void CorrelationIds::Reserve() {
-  next_ = database_->QueryInteger("SELECT nextCorrelationId FROM LANESCOPE_SCHEMA");
+  next_ = ReserveCorrelationIds(*database_, kCorrelationBlock);
   limit_ = next_ + kCorrelationBlock;
-  database_->Execute(fmt::format("UPDATE LANESCOPE_SCHEMA SET nextCorrelationId = {}", limit_));
 }
 
 EventTables::EventTables(Database& database)
-    : kernels(database, "CUPTI_ACTIVITY_KIND_KERNEL",
-              {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-               "demangledName", "shortName"}),
-      copies(
-          database, "CUPTI_ACTIVITY_KIND_MEMCPY",
-          {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes",
-           "copyKind", "srcKind", "dstKind", "srcDeviceId", "srcContextId", "dstDeviceId", "dstContextId"}),
-      activities(database, "LANESCOPE_ACTIVITY",
-                 {"globalPid", "correlationId", "commandId", "schedule", "step"}),
-      steps(database, "LANESCOPE_STEP", {"runId", "step", "start", "end"}),
+    : kernels(database, tables::kKernel),
+      copies(database, tables::kMemcpy),
+      activities(database, tables::kActivity),
+      steps(database, tables::kStep),
       correlation(database) {}
 
 void EventTables::Flush() {
-  for (RowInserter* inserter : {&kernels, &copies, &activities, &steps}) inserter->Flush();
+  for (PendingRows* rows : std::initializer_list<PendingRows*>{&kernels, &copies, &activities, &steps})
+    rows->Flush();
 }
 
 RunWriter::RunWriter(Database& database, StringTable& strings, EventTables& tables, const RunInfo& info)
@@ -82,7 +76,8 @@ void RunWriter::Write(std::span<const Event> events) {
 
 void RunWriter::WriteStep(const Event& event) {
   const int64_t start = event.start_ns - clock_.origin_ns, end = event.end_ns - clock_.origin_ns;
-  tables_.steps.Add({id_, event.step, start, end});
+  constexpr const auto& to = tables::kStep;
+  tables_.steps.Add({{to.run, id_}, {to.number, event.step}, {to.start, start}, {to.end, end}});
   step_ns_.push_back(end - start);
   last_ns_ = std::max(last_ns_, end);
 }
@@ -101,17 +96,43 @@ void RunWriter::WriteCommand(const Event& event) {
   KeepTime(&state, number, event.step, start, end);
   const int64_t correlation = tables_.correlation.Next();
   if (command.kind == CommandKind::kLaunch) {
-    tables_.kernels.Add({start, end, command.device, command.device + 1, command.stream, correlation,
-                         global_pid_, command.name, command.op});
+    constexpr const auto& to = tables::kKernel;
+    tables_.kernels.Add({{to.start, start},
+                         {to.end, end},
+                         {to.device, command.device},
+                         {to.context, command.device + 1},
+                         {to.stream, command.stream},
+                         {to.correlation, correlation},
+                         {to.global_pid, global_pid_},
+                         {to.full_name, command.name},
+                         {to.short_name, command.op}});
   } else if (command.kind == CommandKind::kCopy) {
-    tables_.copies.Add({start, end, command.device, command.device + 1, command.stream, correlation,
-                        global_pid_, event.bytes, command.copy_kind, command.src_kind, command.dst_kind,
-                        command.src, command.src + 1, command.dst, command.dst + 1});
+    constexpr const auto& to = tables::kMemcpy;
+    tables_.copies.Add({{to.start, start},
+                        {to.end, end},
+                        {to.device, command.device},
+                        {to.context, command.device + 1},
+                        {to.stream, command.stream},
+                        {to.correlation, correlation},
+                        {to.global_pid, global_pid_},
+                        {to.bytes, event.bytes},
+                        {to.copy_kind, command.copy_kind},
+                        {to.src_kind, command.src_kind},
+                        {to.dst_kind, command.dst_kind},
+                        {to.src_device, command.src},
+                        {to.src_context, command.src + 1},
+                        {to.dst_device, command.dst},
+                        {to.dst_context, command.dst + 1}});
   } else {
     ++malformed_;
     return;
   }
-  tables_.activities.Add({global_pid_, correlation, event.command, event.schedule, event.step});
+  constexpr const auto& to = tables::kActivity;
+  tables_.activities.Add({{to.global_pid, global_pid_},
+                          {to.correlation, correlation},
+                          {to.command, event.command},
+                          {to.schedule, event.schedule},
+                          {to.step, event.step}});
 }
 
 void RunWriter::KeepTime(ScheduleState* state, size_t command, int step, int64_t start, int64_t end) {
@@ -184,19 +205,16 @@ void RunWriter::WriteActivities(const ActivityBatch& batch) {
 }
 
 void RunWriter::WriteMemory() {
-  RowInserter rows(database_, "LANESCOPE_MEMORY", {"runId", "deviceId", "time", "bytes"});
+  using tables::kMemory;
+  RowInserter rows(database_, kMemory);
   for (const ScheduleState& state : schedules_) {
     for (const MemoryPoint& point : state.memory.Timeline(state.times)) {
-      rows.Add({id_, devices_[static_cast<size_t>(point.device)], point.time_ns, point.bytes});
+      rows.Add({{kMemory.run, id_},
+                {kMemory.device, devices_[static_cast<size_t>(point.device)]},
+                {kMemory.time, point.time_ns},
+                {kMemory.bytes, point.bytes}});
     }
   }
-  rows.Flush();
-}
-
-void RunWriter::WriteDropped(std::string_view what, int64_t count) {
-  if (count == 0) return;
-  RowInserter rows(database_, "LANESCOPE_DROPPED", {"runId", "what", "count"});
-  rows.Add({id_, what, count});
   rows.Flush();
 }
 
@@ -207,29 +225,27 @@ void RunWriter::Finish(const RunOutcome& outcome) {
     last_ns_ = std::max(last_ns_, capture_->last_ns());
   }
   WriteMemory();
-  WriteDropped("events", dropped_);
-  WriteDropped("events of unknown commands", malformed_);
-  RowInserter session(database_, "ANALYSIS_DETAILS", {"globalVid", "duration", "startTime", "stopTime"});
-  session.Add({int64_t{id_} << 48, last_ns_, clock_.origin_ns, clock_.origin_ns + last_ns_});
-  session.Flush();
-
-  Statement update(
-      database_,
-      "UPDATE LANESCOPE_RUN SET complete = ?, steps = ?, oversubscribed = ?, error = ?, "
-      "stepMedianNs = ?, stepP25Ns = ?, stepP75Ns = ?, stepMinNs = ?, stepMaxNs = ? WHERE runId = ?");
-  update.BindInteger(1, outcome.incomplete ? 0 : 1);
-  update.BindInteger(2, static_cast<int64_t>(step_ns_.size()));
-  update.BindInteger(3, outcome.oversubscribed ? 1 : 0);
-  if (!outcome.error.empty()) update.BindText(4, outcome.error);
-  if (const std::optional<Spread> spread = SpreadOf(step_ns_)) {
-    update.BindReal(5, spread->median);
-    update.BindReal(6, spread->p25);
-    update.BindReal(7, spread->p75);
-    update.BindInteger(8, spread->min);
-    update.BindInteger(9, spread->max);
-  }
-  update.BindInteger(10, id_);
-  update.Run();
+  InsertDropped(database_, id_, "events", dropped_);
+  InsertDropped(database_, id_, "events of unknown commands", malformed_);
+  using tables::kAnalysisDetails, tables::kRun;
+  InsertRow(database_, kAnalysisDetails,
+            {{kAnalysisDetails.global_vid, int64_t{id_} << 48},
+             {kAnalysisDetails.duration, last_ns_},
+             {kAnalysisDetails.start_time, clock_.origin_ns},
+             {kAnalysisDetails.stop_time, clock_.origin_ns + last_ns_}});
+  const std::optional<Spread> spread = SpreadOf(step_ns_);
+  const auto of_steps = [&](auto Spread::*value) { return spread ? Cell((*spread).*value) : Cell(); };
+  UpdateRows(database_, kRun,
+             {{kRun.complete, !outcome.incomplete},
+              {kRun.steps, step_ns_.size()},
+              {kRun.oversubscribed, outcome.oversubscribed},
+              {kRun.error, outcome.error.empty() ? Cell() : Cell(outcome.error)},
+              {kRun.step_median, of_steps(&Spread::median)},
+              {kRun.step_p25, of_steps(&Spread::p25)},
+              {kRun.step_p75, of_steps(&Spread::p75)},
+              {kRun.step_min, of_steps(&Spread::min)},
+              {kRun.step_max, of_steps(&Spread::max)}},
+             {{kRun.id, id_}});
 }
 
 }  // namespace lanescope

@@ -9,6 +9,7 @@
 #include "core/event.h"
 #include "core/run_info.h"
 #include "traces/activity_writer.h"
+#include "traces/lanescope_tables.h"
 #include "traces/memory_timeline.h"
 #include "traces/row_inserter.h"
 #include "traces/run_rows.h"
@@ -39,7 +40,10 @@ class CorrelationIds {
 struct EventTables {
   explicit EventTables(Database& database);
   void Flush();
-  RowInserter kernels, copies, activities, steps;
+  RowInserter<tables::Kernel> kernels;
+  RowInserter<tables::Memcpy> copies;
+  RowInserter<tables::Activity> activities;
+  RowInserter<tables::Step> steps;
   CorrelationIds correlation;
 };
 
@@ -70,7 +74,6 @@ class RunWriter {
   bool IsCaptured(const CommandInfo& command) const;
   void WriteStep(const Event& event);
   void WriteMemory();
-  void WriteDropped(std::string_view what, int64_t count);
 
   Database& database_;
   StringTable& strings_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "traces/lanescope_tables.h"
 
 namespace lanescope {
 namespace {
@@ -19,28 +20,41 @@ std::string_view TypeName(ColumnType type) {
   return "TEXT";
 }
 
-// `end` is a keyword of SQL.
-std::string Quoted(std::string_view name) { return fmt::format("\"{}\"", name); }
+std::string Constraints(const Column& column) {
+  std::string text;
+  if (column.need != Need::kOptional) text += " NOT NULL";
+  if (column.need == Need::kPrimaryKey) text += " PRIMARY KEY";
+  return text;
+}
 
 std::string_view FillOf(const Column& column) {
   if (!column.fill.empty()) return column.fill;
-  if (!column.required) return "NULL";
+  if (column.need == Need::kOptional) return "NULL";
   return column.type == ColumnType::kText ? "''" : "0";
 }
 
 void AppendTable(const Table& table, std::string* out) {
-  *out +=
-      fmt::format("\n### {}\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.name, table.doc);
-  for (const Column& column : table.columns) {
-    *out += fmt::format("| `{}` | {}{}{} | {} |\n", column.name, TypeName(column.type),
-                        column.required ? " NOT NULL" : "",
-                        column.name == table.primary_key ? " PRIMARY KEY" : "", column.doc);
+  *out += fmt::format("\n### {}\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n", table.sql_name(),
+                      table.about());
+  for (const Column& column : table.columns()) {
+    *out += fmt::format("| `{}` | {}{} | {} |\n", column.name, TypeName(column.type), Constraints(column),
+                        column.doc);
   }
+}
+
+// "a" = ?, joined.
+std::string Assignments(const Table& table, std::span<const uint8_t> columns, std::string_view joint) {
+  std::string text;
+  for (const uint8_t column : columns) {
+    if (!text.empty()) text += joint;
+    text += Quoted(table.columns()[column].name) + " = ?";
+  }
+  return text;
 }
 
 constexpr std::string_view kPreface = R"(# The trace file
 
-This page is generated from `traces/schema_nsys.cpp`, `traces/schema_enums.cpp` and `traces/schema_lanescope.cpp`
+This page is generated from `traces/nsys_tables.h`, `traces/schema_enums.cpp` and `traces/lanescope_tables.h`
 (`SchemaMarkdown`); a test compares the two. To write it anew: run `traces_tests` with `LANESCOPE_UPDATE_DOCS=1`.
 
 A trace is one SQLite file with any number of runs. Times are ns, sizes bytes. A run's number is the top 16 bits of
@@ -75,58 +89,57 @@ WHERE c.runId = 1 ORDER BY k.start;
 
 }  // namespace
 
-const Table& FindTable(std::string_view name) {
-  for (const auto tables : {NsysTables(), LanescopeTables()}) {
-    for (const Table& table : tables) {
-      if (table.name == name) return table;
-    }
-  }
-  Throw(Code::kInternal, "the schema has no table {}", name);
+std::span<const Table* const> NsysTables() { return tables::kNsys; }
+std::span<const Table* const> LanescopeTables() { return tables::kLanescope; }
+
+std::span<const Index> TraceIndexes() {
+  using tables::kActivity, tables::kKernel, tables::kMemcpy;
+  static constexpr Index kIndexes[] = {
+      {"LANESCOPE_KERNEL_CORRELATION", &kKernel, kKernel[kKernel.correlation].name},
+      {"LANESCOPE_MEMCPY_CORRELATION", &kMemcpy, kMemcpy[kMemcpy.correlation].name},
+      {"LANESCOPE_ACTIVITY_CORRELATION", &kActivity, kActivity[kActivity.correlation].name},
+  };
+  return kIndexes;
 }
 
+std::string Quoted(std::string_view name) { return fmt::format("\"{}\"", name); }
+
 std::string CreateTableSql(const Table& table) {
-  std::string sql = fmt::format("CREATE TABLE IF NOT EXISTS {} (", table.name);
-  for (const Column& column : table.columns) {
-    if (&column != table.columns.data()) sql += ", ";
-    sql += Quoted(column.name);
-    sql += ' ';
-    sql += TypeName(column.type);
-    if (column.required) sql += " NOT NULL";
-    if (column.name == table.primary_key) sql += " PRIMARY KEY";
+  std::string sql = fmt::format("CREATE TABLE IF NOT EXISTS {} (", table.sql_name());
+  for (const Column& column : table.columns()) {
+    if (&column != table.columns().data()) sql += ", ";
+    sql += fmt::format("{} {}{}", Quoted(column.name), TypeName(column.type), Constraints(column));
   }
   return sql + ")";
 }
 
-std::string InsertSql(const Table& table, std::span<const std::string_view> bound, int rows) {
+std::string InsertSql(const Table& table, std::span<const uint8_t> bound, int rows) {
   std::string names, row;
-  int found = 0;
-  for (const std::string_view name : bound) {
+  const auto add = [&](const Column& column, std::string_view value) {
     if (!names.empty()) names += ",";
-    names += Quoted(name);
-    row += row.empty() ? "?" : ",?";
-  }
-  for (const Column& column : table.columns) {
-    if (std::find(bound.begin(), bound.end(), column.name) != bound.end()) {
-      ++found;
-      continue;
-    }
-    if (column.name == table.primary_key) continue;  // SQLite numbers the row
-    names += ",";
     names += Quoted(column.name);
-    row += ",";
-    row += FillOf(column);
+    if (!row.empty()) row += ",";
+    row += value;
+  };
+  for (const uint8_t column : bound) add(table.columns()[column], "?");
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    const Column& column = table.columns()[i];
+    if (column.need == Need::kPrimaryKey || std::find(bound.begin(), bound.end(), i) != bound.end()) continue;
+    add(column, FillOf(column));
   }
-  LANESCOPE_CHECK(found == static_cast<int>(bound.size()));
-  std::string sql = fmt::format("INSERT INTO {} ({}) VALUES ", table.name, names);
+  std::string sql = fmt::format("INSERT INTO {} ({}) VALUES ", table.sql_name(), names);
   for (int i = 0; i < rows; ++i) sql += fmt::format("{}({})", i == 0 ? "" : ",", row);
   return sql;
 }
 
-std::string CreateAllSql() {
+std::string UpdateSql(const Table& table, std::span<const uint8_t> set, std::span<const uint8_t> keys) {
+  std::string sql = fmt::format("UPDATE {} SET {}", table.sql_name(), Assignments(table, set, ", "));
+  if (!keys.empty()) sql += " WHERE " + Assignments(table, keys, " AND ");
+  return sql;
+}
+
+std::string CreateEnumsSql() {
   std::string sql;
-  for (const auto tables : {NsysTables(), LanescopeTables()}) {
-    for (const Table& table : tables) sql += CreateTableSql(table) + ";\n";
-  }
   for (const EnumTable& table : NsysEnums()) {
     sql += fmt::format(
         "CREATE TABLE IF NOT EXISTS {} (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);\n",
@@ -136,20 +149,30 @@ std::string CreateAllSql() {
                          value.name, value.label);
     }
   }
+  return sql;
+}
+
+std::string CreateAllSql() {
+  using tables::kSchema;
+  std::string sql;
+  for (const auto list : {NsysTables(), LanescopeTables()}) {
+    for (const Table* table : list) sql += CreateTableSql(*table) + ";\n";
+  }
+  sql += CreateEnumsSql();
   sql += fmt::format(
-      "INSERT INTO LANESCOPE_SCHEMA (version, nextCorrelationId) SELECT {}, 1 WHERE NOT EXISTS "
-      "(SELECT 1 FROM LANESCOPE_SCHEMA);\n"
-      "UPDATE LANESCOPE_SCHEMA SET version = {} WHERE version < {};\n",
-      kSchemaVersion, kSchemaVersion, kSchemaVersion);
+      "INSERT INTO {0} ({1}, {2}) SELECT {3}, 1 WHERE NOT EXISTS (SELECT 1 FROM {0});\n"
+      "UPDATE {0} SET {1} = {3} WHERE {1} < {3};\n",
+      kSchema.sql_name(), kSchema[kSchema.version].name, kSchema[kSchema.next_correlation].name,
+      kSchemaVersion);
   return sql;
 }
 
 std::string SchemaMarkdown() {
   std::string out(kPreface);
   out += fmt::format("\n## Tables of Lanescope (version {})\n", kSchemaVersion);
-  for (const Table& table : LanescopeTables()) AppendTable(table, &out);
+  for (const Table* table : LanescopeTables()) AppendTable(*table, &out);
   out += "\n## Tables of the Nsight Systems export\n";
-  for (const Table& table : NsysTables()) AppendTable(table, &out);
+  for (const Table* table : NsysTables()) AppendTable(*table, &out);
   out += "\n## Enumerations\n\nTables (id, name, label) with fixed rows.\n";
   for (const EnumTable& table : NsysEnums()) {
     out += fmt::format("\n### {}\n\n| id | label | name |\n|---|---|---|\n", table.name);
@@ -159,7 +182,7 @@ std::string SchemaMarkdown() {
   }
   out += "\n## Indexes\n\n";
   for (const Index& index : TraceIndexes()) {
-    out += fmt::format("* `{}` on `{}` (`{}`)\n", index.name, index.table, index.column);
+    out += fmt::format("* `{}` on `{}` (`{}`)\n", index.name, index.table->sql_name(), index.column);
   }
   return out;
 }

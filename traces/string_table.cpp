@@ -1,11 +1,16 @@
 #include "traces/string_table.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
+
+#include "traces/nsys_tables.h"
+#include "traces/schema.h"
 
 namespace lanescope {
 
 StringTable::StringTable(Database& database)
-    : database_(&database), insert_(database, "INSERT INTO StringIds (value) VALUES (?)") {
+    : database_(&database),
+      insert_(database, InsertSql(tables::kStringIds, {&tables::kStringIds.value.index, 1}, 1)) {
   Reload();
 }
 
@@ -20,8 +25,10 @@ int64_t StringTable::Intern(std::string_view text) {
 }
 
 void StringTable::Reload() {
+  using tables::kStringIds;
   ids_.clear();
-  Statement select(*database_, "SELECT id, value FROM StringIds");
+  Statement select(*database_, fmt::format("SELECT {}, {} FROM {}", kStringIds[kStringIds.id].name,
+                                           kStringIds[kStringIds.value].name, kStringIds.sql_name()));
   while (select.Step()) ids_.emplace(select.Text(1), select.Integer(0));
 }
 

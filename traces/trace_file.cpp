@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "traces/nsys_tables.h"
 #include "traces/schema.h"
 #include "traces/trace_kind.h"
 
@@ -32,7 +33,8 @@ void RefuseWhatIsNotOurs(const std::string& path) {
     version = database.QueryInteger("PRAGMA user_version");
     empty = database.QueryInteger("PRAGMA page_count") > 0 &&
             database.QueryInteger("SELECT COUNT(*) FROM main.sqlite_schema") == 0;
-    nsys = database.HasTable("CUPTI_ACTIVITY_KIND_KERNEL") || database.HasTable("META_DATA_EXPORT");
+    nsys = database.HasTable(tables::kKernel.sql_name()) ||
+           database.HasTable(tables::kExportMetaData.sql_name());
   } catch (const Error& failure) {
     if (failure.code() == Code::kDataLoss) Refuse(path, "is no trace");
     throw;
@@ -102,8 +104,8 @@ void FinishTraceFile(Database& database) {
   // Rows are sorted on disk where they are many, and the load's cache is not needed any more.
   database.Execute("PRAGMA temp_store=FILE; PRAGMA cache_size=-16384; PRAGMA shrink_memory;");
   for (const Index& index : TraceIndexes()) {
-    database.Execute(
-        fmt::format("CREATE INDEX IF NOT EXISTS {} ON {} ({})", index.name, index.table, index.column));
+    database.Execute(fmt::format("CREATE INDEX IF NOT EXISTS {} ON {} ({})", index.name,
+                                 index.table->sql_name(), index.column));
   }
   sqlite3_busy_timeout(database.handle(), kFinishTimeoutMs);
   try {

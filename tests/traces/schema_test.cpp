@@ -8,8 +8,11 @@
 #include <set>
 #include <sstream>
 
+#include "core/error.h"
 #include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"
+#include "traces/lanescope_tables.h"
+#include "traces/row_inserter.h"
 #include "traces/sqlite.h"
 
 namespace lanescope {
@@ -44,30 +47,64 @@ TEST(SchemaTest, TablesHaveTheColumnsOfTheList) {
   database.Execute("BEGIN;" + CreateAllSql() + "COMMIT;");
   database.Execute("BEGIN;" + CreateAllSql() + "COMMIT;");  // harmless a second time
   for (const auto tables : {NsysTables(), LanescopeTables()}) {
-    for (const Table& table : tables) {
+    for (const Table* table : tables) {
       std::vector<std::string> expected, found;
-      for (const Column& column : table.columns) expected.emplace_back(column.name);
-      Statement columns(database, "SELECT name FROM pragma_table_info('" + std::string(table.name) + "')");
+      for (const Column& column : table->columns()) expected.emplace_back(column.name);
+      Statement columns(database,
+                        "SELECT name FROM pragma_table_info('" + std::string(table->sql_name()) + "')");
       while (columns.Step()) found.emplace_back(columns.Text(0));
-      EXPECT_EQ(found, expected) << table.name;
+      EXPECT_EQ(found, expected) << table->sql_name();
     }
   }
   EXPECT_EQ(database.QueryInteger("SELECT COUNT(*) FROM LANESCOPE_SCHEMA"), 1);
 }
 
-TEST(SchemaTest, KernelsHaveTheFortyColumnsOfTheExport) {
-  EXPECT_EQ(FindTable("CUPTI_ACTIVITY_KIND_KERNEL").columns.size(), 40u);
-  EXPECT_EQ(FindTable("CUPTI_ACTIVITY_KIND_MEMCPY").columns.size(), 21u);
+// Rows of one inserter set the same columns in the same order; what they leave out is filled: gridX with 1,
+// registersPerThread with 0, mangledName with NULL.
+TEST(SchemaTest, InsertersBindColumnsByName) {
+  ScratchFile file;
+  Database database(file.path(), OpenMode::kCreate);
+  database.Execute(CreateAllSql());
+  constexpr const auto& to = tables::kKernel;
+  RowInserter rows(database, to);
+  for (int i = 0; i < 20; ++i) {
+    rows.Add({{to.end, i + 10},
+              {to.start, i},
+              {to.device, 1},
+              {to.context, 2},
+              {to.stream, 3},
+              {to.full_name, 4},
+              {to.short_name, 5}});
+  }
+  EXPECT_THROW(rows.Add({{to.start, 1}, {to.end, 2}}), Error);
+  RowInserter others(database, to);
+  EXPECT_THROW(others.Add({{to.start, 1}, {to.start, 2}}), Error);
+  RowInserter flushed(database, to);
+  for (int i = 0; i < 20; ++i) {
+    flushed.Add({{to.end, i + 10},
+                 {to.start, i},
+                 {to.device, 1},
+                 {to.context, 2},
+                 {to.stream, 3},
+                 {to.full_name, 4},
+                 {to.short_name, 5}});
+  }
+  flushed.Flush();
+  EXPECT_EQ(
+      database.QueryInteger("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE \"end\" = start + 10 "
+                            "AND deviceId = 1 AND gridX = 1 AND registersPerThread = 0 AND mangledName "
+                            "IS NULL"),
+      36);
 }
 
 TEST(SchemaTest, EveryColumnIsDocumented) {
   for (const auto tables : {NsysTables(), LanescopeTables()}) {
-    for (const Table& table : tables) {
-      EXPECT_FALSE(table.doc.empty()) << table.name;
+    for (const Table* table : tables) {
+      EXPECT_FALSE(table->about().empty()) << table->sql_name();
       std::set<std::string_view> names;
-      for (const Column& column : table.columns) {
-        EXPECT_FALSE(column.doc.empty()) << table.name << "." << column.name;
-        EXPECT_TRUE(names.insert(column.name).second) << table.name << "." << column.name;
+      for (const Column& column : table->columns()) {
+        EXPECT_FALSE(column.doc.empty()) << table->sql_name() << "." << column.name;
+        EXPECT_TRUE(names.insert(column.name).second) << table->sql_name() << "." << column.name;
       }
     }
   }
