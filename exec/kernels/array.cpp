@@ -6,7 +6,6 @@ void RegisterArrayKernels(KernelRegistry& registry) {
   RegisterIdentityKernels(registry);
   RegisterMetadataKernels(registry);
   RegisterGeneratorKernels(registry);
-  RegisterMatrixBandKernels(registry);
   RegisterConcatKernels(registry);
   RegisterCopyKernels(registry);
   RegisterPadKernels(registry);

@@ -2,18 +2,15 @@
 #include <cmath>
 
 #include "exec/kernels/array_kernels.h"
-#include "exec/kernels/tensor_access.h"
+#include "exec/kernels/view_plan.h"
 
 namespace lanescope::exec {
 namespace {
 
-void ComputeIdentity(KernelContext& context) { CopyTensor(context, 0, 0); }
-
-void ComputeIdentityN(KernelContext& context) {
-  for (int i = 0; i < context.num_outputs(); ++i) CopyTensor(context, i, i);
+void CopyWhole(KernelContext& context, const WholeCopy& copy) {
+  CopyElements(copy.from->dtype, context.output(copy.output).data, copy.from->data, copy.from->NumElements(),
+               context.team());
 }
-
-void ComputeNothing(KernelContext&) {}
 
 class ConstKernel : public Kernel {
  public:
@@ -46,7 +43,7 @@ class PlaceholderKernel : public Kernel {
 
 class CheckNumericsKernel : public Kernel {
  public:
-  explicit CheckNumericsKernel(const Node& node) : message_(node.StringAttr("message", "")) {}
+  explicit CheckNumericsKernel(const Node& node) : op_(node) {}
 
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
@@ -59,17 +56,11 @@ class CheckNumericsKernel : public Kernel {
         infinite |= std::isinf(x.as<T>()[i]);
       }
     });
-    if (nan || infinite) {
-      Throw(Code::kInvalidArgument, "{} : Tensor had {} values", message_,
-            nan && infinite ? "Inf and NaN"
-            : nan           ? "NaN"
-                            : "Inf");
-    }
-    CopyTensor(context, 0, 0);
+    CopyWhole(context, op_.Plan(context, nan, infinite));
   }
 
  private:
-  std::string message_;
+  CheckNumericsOp op_;
 };
 
 std::string ElementText(const TensorRef& tensor, int64_t i) {
@@ -124,135 +115,15 @@ class AssertKernel : public Kernel {
   int64_t summarize_;
 };
 
-// The same bytes as elements of another type.
-void ComputeBitcast(KernelContext& context) {
-  const TensorRef& x = context.input(0);
-  const TensorRef& y = context.output();
-  ShapeOutput(context, 0, BitcastShape(x.shape, x.dtype, y.dtype));
-  const int64_t bytes = x.NumElements() * static_cast<int64_t>(ElementSize(x.dtype));
-  CopyElements(DataType::kUint8, y.data, x.data, bytes, context.team());
-}
-
-void ComputeReshape(KernelContext& context) {
-  const TensorRef& x = context.input(0);
-  if (context.input(1).shape.rank() != 1) {
-    Throw(Code::kInvalidArgument, "sizes input must be 1-D, not {}", context.input(1).shape.ToString());
-  }
-  std::vector<int64_t> dims = ReadInts(context.input(1));
-  int unknown = -1;
-  int64_t known = 1;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == -1) {
-      if (unknown >= 0) {
-        Throw(Code::kInvalidArgument, "Only one input size may be -1, not both {} and {}", unknown, i);
-      }
-      unknown = static_cast<int>(i);
-    } else if (dims[i] < 0) {
-      Throw(Code::kInvalidArgument, "Size {} must be non-negative, not {}", i, dims[i]);
-    } else {
-      known = MulDims(known, dims[i]);
-    }
-  }
-  const int64_t count = x.NumElements();
-  if (unknown >= 0) {
-    if (known == 0 ? count != 0 : count % known != 0) {
-      Throw(Code::kInvalidArgument,
-            "Input to reshape is a tensor with {} values, but the requested shape requires a multiple of {}",
-            count, known);
-    }
-    dims[static_cast<size_t>(unknown)] = known == 0 ? 0 : count / known;
-  } else if (known != count) {
-    Throw(Code::kInvalidArgument,
-          "Input to reshape is a tensor with {} values, but the requested shape has {}", count, known);
-  }
-  ShapeOutput(context, 0, Shape(std::span<const Dim>(dims)));
-  CopyElements(x.dtype, context.output().data, x.data, count, context.team());
-}
-
-void ComputeExpandDims(KernelContext& context) {
-  const TensorRef& x = context.input(0);
-  const int64_t axis = ReadInt(context.input(1), "the axis of ExpandDims");
-  const int rank = x.shape.rank();
-  if (axis < -1 - rank || axis > rank) {
-    Throw(Code::kInvalidArgument, "Tried to expand dim index {} for tensor with {} dimensions.", axis, rank);
-  }
-  Shape shape = x.shape;
-  shape.Insert(static_cast<int>(axis < 0 ? axis + rank + 1 : axis), 1);
-  ShapeOutput(context, 0, shape);
-  CopyElements(x.dtype, context.output().data, x.data, x.NumElements(), context.team());
-}
-
-class SqueezeKernel : public Kernel {
- public:
-  explicit SqueezeKernel(const Node& node) {
-    for (const char* attr : {"squeeze_dims", "axis"}) {
-      if (node.FindAttr(attr) != nullptr) axes_ = node.IntListAttr(attr);
-    }
-  }
-
-  void Compute(KernelContext& context) override {
-    const TensorRef& x = context.input(0);
-    const int rank = x.shape.rank();
-    std::vector<bool> chosen(static_cast<size_t>(rank), false);
-    for (const int64_t axis : axes_) {
-      if (axis < -rank || axis >= rank) {
-        Throw(Code::kInvalidArgument, "Tried to squeeze dim index {} for tensor with {} dimensions.", axis,
-              rank);
-      }
-      chosen[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
-    }
-    Shape shape;
-    for (int d = 0; d < rank; ++d) {
-      const bool squeezed = axes_.empty() ? x.shape[d] == 1 : chosen[static_cast<size_t>(d)];
-      if (squeezed && x.shape[d] != 1) {
-        Throw(Code::kInvalidArgument, "Can not squeeze dim[{}], expected a dimension of 1, got {}", d,
-              x.shape[d]);
-      }
-      if (!squeezed) shape.Append(x.shape[d]);
-    }
-    ShapeOutput(context, 0, shape);
-    CopyElements(x.dtype, context.output().data, x.data, x.NumElements(), context.team());
-  }
-
- private:
-  std::vector<int64_t> axes_;
-};
-
 }  // namespace
 
-Shape BitcastShape(const Shape& shape, DataType from, DataType to) {
-  const auto before = static_cast<int64_t>(ElementSize(from)), after = static_cast<int64_t>(ElementSize(to));
-  Shape result = shape;
-  if (before > after) {
-    result.Append(before / after);
-  } else if (before < after) {
-    const int last = shape.rank() - 1;
-    if (last < 0 || shape[last] != after / before) {
-      Throw(Code::kInvalidArgument, "Cannot bitcast from {} to {}: the shape is {}", DataTypeName(from),
-            DataTypeName(to), shape.ToString());
-    }
-    result.Erase(last);
-  }
-  return result;
-}
-
 void RegisterIdentityKernels(KernelRegistry& registry) {
-  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "PlaceholderWithDefault",
-                         "RefIdentity", "DebugGradientIdentity"}) {
-    registry.Register(op, MakeFunctionKernel<ComputeIdentity>);
-  }
-  registry.Register("IdentityN", MakeFunctionKernel<ComputeIdentityN>);
-  registry.Register("NoOp", MakeFunctionKernel<ComputeNothing>);
-  registry.Register("ControlTrigger", MakeFunctionKernel<ComputeNothing>);
+  RegisterViewOps<CopyWhole>(registry);
   registry.Register("Const", MakeKernel<ConstKernel>);
   registry.Register("Placeholder", MakeKernel<PlaceholderKernel>);
   registry.Register("PlaceholderV2", MakeKernel<PlaceholderKernel>);
   registry.Register("CheckNumerics", MakeKernel<CheckNumericsKernel>);
   registry.Register("Assert", MakeKernel<AssertKernel>);
-  registry.Register("Bitcast", MakeFunctionKernel<ComputeBitcast>);
-  registry.Register("Reshape", MakeFunctionKernel<ComputeReshape>);
-  registry.Register("ExpandDims", MakeFunctionKernel<ComputeExpandDims>);
-  registry.Register("Squeeze", MakeKernel<SqueezeKernel>);
 }
 
 }  // namespace lanescope::exec

@@ -5,17 +5,14 @@
 
 namespace lanescope::exec {
 
-void RegisterIdentityKernels(KernelRegistry& registry);    // Const, Identity, NoOp, Placeholder, Reshape ...
-void RegisterMetadataKernels(KernelRegistry& registry);    // Shape, Size, Rank, broadcast arithmetic
-void RegisterGeneratorKernels(KernelRegistry& registry);   // Fill, Range, LinSpace, OneHot, Diag
-void RegisterMatrixBandKernels(KernelRegistry& registry);  // MatrixBandPart
-void RegisterConcatKernels(KernelRegistry& registry);      // Concat, Pack, Split, Unpack
-void RegisterCopyKernels(KernelRegistry& registry);        // Transpose, Tile, BroadcastTo, slices
-void RegisterPadKernels(KernelRegistry& registry);         // Pad, PadV2, MirrorPad
-void RegisterGatherKernels(KernelRegistry& registry);      // Gather, GatherV2, GatherNd, ResourceGather
-void RegisterTopKKernels(KernelRegistry& registry);        // TopK, InTopK
-
-// What Bitcast makes of a shape; throws InvalidArgument where the sizes do not fit.
-Shape BitcastShape(const Shape& shape, DataType from, DataType to);
+void RegisterIdentityKernels(KernelRegistry& registry);  // Const, Identity, NoOp, Placeholder, Reshape ...
+void RegisterMetadataKernels(KernelRegistry& registry);  // Shape, Size, Rank, broadcast arithmetic
+void RegisterGeneratorKernels(
+    KernelRegistry& registry);                         // Fill, Range, LinSpace, OneHot, Diag, MatrixBandPart
+void RegisterConcatKernels(KernelRegistry& registry);  // Concat, Pack, Split, Unpack
+void RegisterCopyKernels(KernelRegistry& registry);    // Transpose, Tile, BroadcastTo, slices
+void RegisterPadKernels(KernelRegistry& registry);     // Pad, PadV2, MirrorPad
+void RegisterGatherKernels(KernelRegistry& registry);  // Gather, GatherV2, GatherNd, ResourceGather
+void RegisterTopKKernels(KernelRegistry& registry);    // TopK, InTopK
 
 }  // namespace lanescope::exec

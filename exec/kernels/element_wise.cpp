@@ -4,24 +4,8 @@
 
 namespace lanescope::exec {
 
-LoopType LoopTypeOf(std::string_view op, DataType dtype) {
-  switch (dtype) {
-    case DataType::kFloat:
-      return LoopType::kFloat;
-    case DataType::kDouble:
-      return LoopType::kDouble;
-    case DataType::kInt32:
-      return LoopType::kInt32;
-    case DataType::kInt64:
-      return LoopType::kInt64;
-    default:
-      Throw(Code::kUnimplemented, "{} has no host kernel for {}; cast to float, double, int32 or int64", op,
-            DataTypeName(dtype));
-  }
-}
-
 void ThrowNoLoop(const Node& node, DataType dtype) {
-  Throw(Code::kUnimplemented, "node {}: {} has no host kernel for {}", node.name, node.op,
+  Throw(Code::kUnimplemented, "node {}: {} has no kernel for {} on this device", node.name, node.op,
         DataTypeName(dtype));
 }
 

@@ -4,14 +4,11 @@
 #include <array>
 #include <string_view>
 
-#include "exec/kernel.h"
 #include "exec/kernels/broadcast.h"
-#include "exec/loops/loops.h"
+#include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 
-// The loops' index of an element type; throws Unimplemented naming the op.
-LoopType LoopTypeOf(std::string_view op, DataType dtype);
 // Throws Unimplemented when a table has no loop for the type.
 [[noreturn]] void ThrowNoLoop(const Node& node, DataType dtype);
 

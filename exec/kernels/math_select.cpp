@@ -18,7 +18,7 @@ SelectLoop LoopOfSize(DataType dtype) {
     case 8:
       return HostLoops().select_64;
     default:
-      Throw(Code::kUnimplemented, "Select has no host kernel for {}", DataTypeName(dtype));
+      ThrowUnsupportedType("Select", dtype);
   }
 }
 

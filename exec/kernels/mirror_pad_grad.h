@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "core/shape.h"
-#include "exec/kernel.h"
 #include "exec/loops/isa.h"
 
 namespace lanescope::exec {
@@ -53,9 +52,5 @@ struct MirrorPadGradMap {
     }
   }
 };
-
-// Of inputs (gradient, paddings); gives output 0 its shape. Throws InvalidArgument where the paddings do not
-// fit.
-MirrorPadGradMap PrepareMirrorPadGrad(KernelContext& context, bool reflect);
 
 }  // namespace lanescope::exec

@@ -34,4 +34,7 @@ void RegisterOp(KernelRegistry& registry, std::string name) {
   registry.Register(std::move(name), MakeFunctionKernel<PlanAndRun<plan, body>>);
 }
 
+// Of ops whose launch has nothing to do.
+inline void DoNothing(KernelContext&) {}
+
 }  // namespace lanescope::exec

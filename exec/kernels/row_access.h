@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/kernel.h"
+#include "exec/kernels/gather_plan.h"
 
 namespace lanescope::exec {
 
@@ -26,15 +26,10 @@ inline void PrefetchRow(const void* row, int64_t bytes) {
 // Throws InvalidArgument "NAME[i,j] = v is not in [0, limit)" for the first index out of range.
 void CheckIndices(std::string_view name, const TensorRef& indices, int64_t limit);
 
-// An index tensor [..., depth] whose rows are coordinates of the first `depth` dimensions of `shape`.
-struct RowIndex {
-  std::vector<int64_t> offsets;  // of each addressed row, in elements
-  int64_t row_size = 1;          // elements of a row: the dimensions that the index leaves open
-  Shape result_shape;            // of a gather: the index's shape without depth, then the row's
-};
-// Throws InvalidArgument "NAME[i] = [a, b] does not index into WHAT S".
-RowIndex ResolveRowIndex(std::string_view name, const TensorRef& indices, const Shape& shape,
-                         std::string_view what);
+// Where the rows that an index of coordinates names begin, in elements of `shape`. Throws InvalidArgument
+// "NAME[i] = [a, b] does not index into WHAT S".
+std::vector<int64_t> RowOffsets(std::string_view name, const CoordinateRows& rows, const TensorRef& indices,
+                                const Shape& shape, std::string_view what);
 
 // Updates sorted by the range of rows that they write: a scatter gives each range to one worker, so that no
 // two write one row and every row sees its updates in the order of the indices, however many workers there

@@ -4,9 +4,8 @@
 #include <limits>
 
 #include "exec/kernels/row_access.h"
-#include "exec/kernels/row_arithmetic.h"
+#include "exec/kernels/segment_plan.h"
 #include "exec/kernels/sparse_kernels.h"
-#include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 namespace {
@@ -64,8 +63,9 @@ void CheckSegmentIds(const TensorRef& ids, int64_t num_segments) {
 // out[id] = identity op row op row ..., in row order; rows of a negative id are dropped. The first row of a
 // segment is written, not added to a cleared one: the output is touched once for every row.
 template <typename T, typename Index>
-void UnsortedSegments(Combine how, const T* data, const Index* ids, int64_t rows, int64_t inner,
-                      int64_t segments, T* out, WorkerTeam& team) {
+void CombineUnsorted(const UnsortedSegments& plan, const T* data, const Index* ids, T* out,
+                     WorkerTeam& team) {
+  const auto [how, rows, inner, segments] = plan;
   const SegmentUpdate<T> update(how);
   const T identity = IdentityOf<T>(how);
   const int64_t row_bytes = std::min<int64_t>(inner, 256) * static_cast<int64_t>(sizeof(T));
@@ -101,65 +101,32 @@ void UnsortedSegments(Combine how, const T* data, const Index* ids, int64_t rows
   });
 }
 
-template <Combine how>
-void ComputeUnsortedSegment(KernelContext& context) {
+void RunUnsortedSegments(KernelContext& context, const UnsortedSegments& plan) {
   const TensorRef& data = context.input(0);
   const TensorRef& ids = context.input(1);
-  const int64_t segments = ReadInt(context.input(2), "num_segments");
-  if (segments < 0) {
-    Throw(Code::kInvalidArgument, "Input num_segments == {} must not be negative.", segments);
-  }
-  bool prefix = ids.shape.rank() <= data.shape.rank();
-  for (int d = 0; prefix && d < ids.shape.rank(); ++d) prefix = ids.shape[d] == data.shape[d];
-  if (!prefix) {
-    Throw(Code::kInvalidArgument, "data.shape = {} does not start with segment_ids.shape = {}",
-          data.shape.ToString(), ids.shape.ToString());
-  }
-  Shape shape{segments};
-  for (int d = ids.shape.rank(); d < data.shape.rank(); ++d) shape.Append(data.shape[d]);
-  const int64_t rows = ids.NumElements();
-  const int64_t inner = SizeOfDims(data.shape, ids.shape.rank(), data.shape.rank());
   DispatchIndex("UnsortedSegment", ids.dtype, [&](auto index) {
     using Index = decltype(index);
-    CheckSegmentIds<Index>(ids, segments);
-    ShapeOutput(context, 0, shape);
+    CheckSegmentIds<Index>(ids, plan.segments);
     DispatchNumber("UnsortedSegment", data.dtype, [&](auto tag) {
       using T = decltype(tag);
-      UnsortedSegments<T, Index>(how, data.as<T>(), ids.as<Index>(), rows, inner, segments,
-                                 context.output().as<T>(), context.team());
+      CombineUnsorted<T, Index>(plan, data.as<T>(), ids.as<Index>(), context.output().as<T>(),
+                                context.team());
     });
   });
 }
 
-enum class Scaling { kNone, kMean, kSqrt };
-
-// Sorted segment numbers: row i of `rows` belongs to segment ids[i]. Segments without rows are `empty`.
-struct SortedSegments {
-  std::vector<int64_t> ids;
-  int64_t segments = 0;
-};
-
-SortedSegments ReadSortedSegments(const TensorRef& ids, int64_t rows, int64_t requested,
-                                  std::string_view size_message) {
-  if (ids.shape.rank() != 1) Throw(Code::kInvalidArgument, "segment_ids should be a vector.");
-  if (ids.NumElements() != rows) Throw(Code::kInvalidArgument, "{}", size_message);
-  SortedSegments result{ReadInts(ids), requested};
+// Throws unless the numbers of segments grow from row to row; `limit`: how many segments there are.
+void CheckSorted(const std::vector<int64_t>& ids, int64_t limit) {
   int64_t previous = 0;
-  for (const int64_t id : result.ids) {
+  for (const int64_t id : ids) {
     if (id < 0) {
       Throw(Code::kInvalidArgument,
             "Segment id {} out of range [0, {}), possibly because 'segment_ids' input is not sorted.", id,
-            requested < 0 ? AddDims(std::max<int64_t>(0, result.ids.back()), 1) : requested);
+            limit);
     }
     if (id < previous) Throw(Code::kInvalidArgument, "segment ids are not increasing");
     previous = id;
   }
-  if (requested < 0) {
-    result.segments = result.ids.empty() ? 0 : AddDims(previous, 1);
-  } else if (!result.ids.empty() && previous >= requested) {
-    Throw(Code::kInvalidArgument, "segment ids must be < num_segments");
-  }
-  return result;
 }
 
 // The rows that sparse segments name, in TensorFlow's words for them.
@@ -173,14 +140,14 @@ void CheckRows(const TensorRef& indices, int64_t limit) {
 
 // row_of(i) gives the data of row i. A segment is the work of one worker.
 template <typename T, typename RowOf>
-void ReduceSorted(Combine how, Scaling scaling, const SortedSegments& sorted, int64_t inner, T empty, T* out,
-                  WorkerTeam& team, const RowOf& row_of) {
-  const SegmentUpdate<T> update(how);
-  const std::vector<int64_t>& ids = sorted.ids;
-  const auto rows = static_cast<int64_t>(ids.size());
+void ReduceSorted(const SortedSegments& plan, const std::vector<int64_t>& ids, T* out, WorkerTeam& team,
+                  const RowOf& row_of) {
+  const SegmentUpdate<T> update(plan.how);
+  const int64_t inner = plan.inner;
+  const int64_t rows = plan.rows;
   const int64_t row_bytes = std::max<int64_t>(1, inner * static_cast<int64_t>(sizeof(T)));
   const int64_t grain = std::max<int64_t>(1, kRowBlockBytes / row_bytes);
-  team.ParallelFor(sorted.segments, grain, [&](int64_t first, int64_t last) {
+  team.ParallelFor(plan.segments, grain, [&](int64_t first, int64_t last) {
     auto row = std::lower_bound(ids.begin(), ids.end(), first) - ids.begin();
     for (int64_t id = first; id < last; ++id) {
       T* target = out + id * inner;
@@ -193,58 +160,49 @@ void ReduceSorted(Combine how, Scaling scaling, const SortedSegments& sorted, in
         }
       }
       const int64_t count = row - begin;
-      if (count == 0) std::fill_n(target, inner, empty);
-      if (scaling == Scaling::kNone || count <= 1) continue;
-      const double divisor =
-          scaling == Scaling::kMean ? static_cast<double>(count) : std::sqrt(static_cast<double>(count));
+      if (count == 0) std::fill_n(target, inner, static_cast<T>(plan.empty));
+      if (plan.scaling == Scaling::kNone || count <= 1) continue;
+      const auto all = static_cast<double>(count);
+      const double divisor = plan.scaling == Scaling::kMean ? all : std::sqrt(all);
       for (int64_t i = 0; i < inner; ++i) target[i] = static_cast<T>(target[i] / static_cast<T>(divisor));
     }
   });
 }
 
-template <Combine how, Scaling scaling>
-void ComputeSegment(KernelContext& context) {
-  const TensorRef& data = context.input(0);
-  if (data.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
-  const SortedSegments sorted = ReadSortedSegments(
-      context.input(1), data.shape[0], -1, "segment_ids should be the same size as dimension 0 of input.");
-  Shape shape = data.shape;
-  shape.set_dim(0, sorted.segments);
-  ShapeOutput(context, 0, shape);
-  const int64_t inner = SizeOfDims(data.shape, 1, data.shape.rank());
-  DispatchNumber("Segment", data.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    // Gaps hold the identity of a sum or a product; TensorFlow leaves 0 for extremes.
-    const T empty = how == Combine::kMul ? T{1} : T{0};
-    ReduceSorted<T>(how, scaling, sorted, inner, empty, context.output().as<T>(), context.team(),
-                    [&](int64_t row) { return data.as<T>() + row * inner; });
-  });
-}
+class SegmentKernel final : public Kernel {
+ public:
+  explicit SegmentKernel(const Node& node) : op_(node) {}
 
-// data, indices, segment_ids [, num_segments]: rows data[indices[i]].
-template <Scaling scaling>
-void ComputeSparseSegment(KernelContext& context) {
-  const TensorRef& data = context.input(0);
-  const TensorRef& indices = context.input(1);
-  if (data.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
-  const int64_t requested = context.num_inputs() == 4 ? ReadInt(context.input(3), "num_segments") : -1;
-  if (context.num_inputs() == 4 && requested < 0) {
-    Throw(Code::kInvalidArgument, "num_segments must be >= 0, got {}", requested);
+  void Compute(KernelContext& context) override {
+    std::vector<int64_t> ids;
+    const auto last = [&](const TensorRef& numbers) {
+      ids = ReadInts(numbers);
+      CheckSorted(ids, AddDims(std::max<int64_t>(0, ids.back()), 1));
+      return ids.back();
+    };
+    const SortedSegments plan = op_.Plan(context, last);
+    if (static_cast<int64_t>(ids.size()) != plan.rows) {  // the number of segments was given
+      ids = ReadInts(op_.ids(context));
+      CheckSorted(ids, plan.segments);
+      if (ids.back() >= plan.segments) {
+        Throw(Code::kInvalidArgument, "segment ids must be < num_segments");
+      }
+    }
+    const TensorRef* indices = op_.indices(context);
+    if (indices != nullptr) CheckRows(*indices, plan.data_rows);
+    const std::vector<int64_t> rows = indices != nullptr ? ReadInts(*indices) : std::vector<int64_t>();
+    const TensorRef& data = context.input(0);
+    DispatchNumber("Segment", data.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      ReduceSorted<T>(plan, ids, context.output().as<T>(), context.team(), [&](int64_t row) {
+        return data.as<T>() + (rows.empty() ? row : rows[static_cast<size_t>(row)]) * plan.inner;
+      });
+    });
   }
-  const SortedSegments sorted = ReadSortedSegments(context.input(2), indices.NumElements(), requested,
-                                                   "segment_ids and indices should have same size.");
-  CheckRows(indices, data.shape[0]);
-  const std::vector<int64_t> rows = ReadInts(indices);
-  Shape shape = data.shape;
-  shape.set_dim(0, sorted.segments);
-  ShapeOutput(context, 0, shape);
-  const int64_t inner = SizeOfDims(data.shape, 1, data.shape.rank());
-  DispatchReal("SparseSegment", data.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    ReduceSorted<T>(Combine::kAdd, scaling, sorted, inner, T{0}, context.output().as<T>(), context.team(),
-                    [&](int64_t row) { return data.as<T>() + rows[static_cast<size_t>(row)] * inner; });
-  });
-}
+
+ private:
+  SegmentOp op_;
+};
 
 // Throws unless all of `numbers` are in [0, limit): "NAME 5 out of range [0, 5)."
 void CheckNumbers(std::string_view name, const std::vector<int64_t>& numbers, int64_t limit) {
@@ -265,30 +223,16 @@ std::vector<double> SegmentWeights(Scaling scaling, const std::vector<int64_t>& 
   return weights;
 }
 
-// grad, indices, segment_ids, output_dim0: row indices[i] of the result takes row segment_ids[i] of the
-// gradient.
-template <Scaling scaling>
-void ComputeSparseSegmentGrad(KernelContext& context) {
+// Row indices[i] of the result takes row segment_ids[i] of the gradient.
+void RunSegmentGrad(KernelContext& context, const SegmentGrad& plan) {
+  if (plan.rows == 0) return;
   const TensorRef& grad = context.input(0);
-  if (grad.shape.rank() < 1) Throw(Code::kInvalidArgument, "input must be at least rank 1");
-  if (context.input(1).shape.rank() != 1) Throw(Code::kInvalidArgument, "indices should be a vector.");
-  if (context.input(2).shape.rank() != 1) Throw(Code::kInvalidArgument, "segment_ids should be a vector.");
-  if (context.input(3).shape.rank() != 0) Throw(Code::kInvalidArgument, "output_dim0 should be a scalar.");
   const std::vector<int64_t> rows = ReadInts(context.input(1)), ids = ReadInts(context.input(2));
-  if (rows.size() != ids.size()) {
-    Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");
-  }
-  const int64_t count = ReadInt(context.input(3), "output_dim0");
-  if (count < 0) Throw(Code::kInvalidArgument, "Expected a non-negative size, got {}", count);
-  Shape shape = grad.shape;
-  shape.set_dim(0, count);
-  ShapeOutput(context, 0, shape);
-  if (count == 0) return;
-  CheckNumbers("Segment id", ids, grad.shape[0]);
-  CheckNumbers("Index", rows, count);
-  const int64_t inner = SizeOfDims(grad.shape, 1, grad.shape.rank());
-  const std::vector<double> weights = SegmentWeights(scaling, ids, grad.shape[0]);
-  const RowRanges ranges(count, static_cast<int64_t>(rows.size()), inner,
+  CheckNumbers("Segment id", ids, plan.segments);
+  CheckNumbers("Index", rows, plan.rows);
+  const int64_t inner = plan.inner;
+  const std::vector<double> weights = SegmentWeights(plan.scaling, ids, plan.segments);
+  const RowRanges ranges(plan.rows, plan.updates, inner,
                          [&](int64_t i) { return rows[static_cast<size_t>(i)]; });
   DispatchReal("SparseSegmentGrad", grad.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -309,24 +253,7 @@ void ComputeSparseSegmentGrad(KernelContext& context) {
 }  // namespace
 
 void RegisterSegmentKernels(KernelRegistry& registry) {
-  registry.Register("UnsortedSegmentSum", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kAdd>>);
-  registry.Register("UnsortedSegmentProd", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kMul>>);
-  registry.Register("UnsortedSegmentMax", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kMax>>);
-  registry.Register("UnsortedSegmentMin", MakeFunctionKernel<ComputeUnsortedSegment<Combine::kMin>>);
-  registry.Register("SegmentSum", MakeFunctionKernel<ComputeSegment<Combine::kAdd, Scaling::kNone>>);
-  registry.Register("SegmentMean", MakeFunctionKernel<ComputeSegment<Combine::kAdd, Scaling::kMean>>);
-  registry.Register("SegmentProd", MakeFunctionKernel<ComputeSegment<Combine::kMul, Scaling::kNone>>);
-  registry.Register("SegmentMax", MakeFunctionKernel<ComputeSegment<Combine::kMax, Scaling::kNone>>);
-  registry.Register("SegmentMin", MakeFunctionKernel<ComputeSegment<Combine::kMin, Scaling::kNone>>);
-  registry.Register("SparseSegmentSumGrad", MakeFunctionKernel<ComputeSparseSegmentGrad<Scaling::kNone>>);
-  registry.Register("SparseSegmentMeanGrad", MakeFunctionKernel<ComputeSparseSegmentGrad<Scaling::kMean>>);
-  registry.Register("SparseSegmentSqrtNGrad", MakeFunctionKernel<ComputeSparseSegmentGrad<Scaling::kSqrt>>);
-  for (const std::string suffix : {"", "WithNumSegments"}) {
-    registry.Register("SparseSegmentSum" + suffix, MakeFunctionKernel<ComputeSparseSegment<Scaling::kNone>>);
-    registry.Register("SparseSegmentMean" + suffix, MakeFunctionKernel<ComputeSparseSegment<Scaling::kMean>>);
-    registry.Register("SparseSegmentSqrtN" + suffix,
-                      MakeFunctionKernel<ComputeSparseSegment<Scaling::kSqrt>>);
-  }
+  RegisterSegmentOps<RunUnsortedSegments, SegmentKernel, RunSegmentGrad>(registry);
 }
 
 }  // namespace lanescope::exec

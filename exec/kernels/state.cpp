@@ -1,21 +1,12 @@
-// Variables: what declares, reads and replaces them. Outputs that are references or handles need no work: the
-// session knows the variable behind them.
+// Variables on host memory: what replaces, counts and forgets them.
 #include "exec/kernels/row_arithmetic.h"
 #include "exec/kernels/state_kernels.h"
-#include "exec/kernels/tensor_access.h"
+#include "exec/kernels/variable_plan.h"
 
 namespace lanescope::exec {
 namespace {
 
 constexpr int64_t kUpdateGrain = 1 << 15;
-
-void ComputeHandle(KernelContext&) {}
-
-void ComputeRead(KernelContext& context) {
-  const TensorRef& variable = context.variable(0).tensor;
-  ShapeOutput(context, 0, variable.shape);
-  CopyElements(variable.dtype, context.output().data, variable.data, variable.NumElements(), context.team());
-}
 
 void ComputeIsInitialized(KernelContext& context) {
   ShapeOutput(context, 0, Shape{});
@@ -39,62 +30,18 @@ class DestroyKernel : public Kernel {
   bool ignore_missing_;
 };
 
-void CheckType(const Variable& variable, const TensorRef& value) {
-  if (variable.tensor.dtype != value.dtype) {
-    Throw(Code::kInvalidArgument, "Trying to assign variable with wrong dtype. Expected {} got {}",
-          DataTypeName(variable.tensor.dtype), DataTypeName(value.dtype));
-  }
+void AssignValue(KernelContext& context, const Assignment& plan) {
+  CopyElements(plan.value.dtype, plan.variable.tensor.data, plan.value.data, plan.value.NumElements(),
+               context.team());
+  plan.variable.initialized = true;
 }
 
-void Replace(KernelContext& context, bool any_shape) {
-  Variable& variable = context.variable(0);
-  const TensorRef& value = context.input(1);
-  CheckType(variable, value);
-  if (!any_shape && variable.tensor.shape.IsExact() && !(variable.tensor.shape == value.shape)) {
-    Throw(Code::kInvalidArgument,
-          "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
-          variable.tensor.shape.ToString(), value.shape.ToString());
-  }
-  if (value.NumElements() > variable.tensor.capacity_bytes / StepBytes(value.dtype)) {
-    Throw(Code::kResourceExhausted, "a value of shape {} does not fit the variable's memory of {} bytes",
-          value.shape.ToString(), variable.tensor.capacity_bytes);
-  }
-  variable.tensor.shape = value.shape;
-  // The value may have been written into the variable by its producer already.
-  if (value.data != variable.tensor.data) {
-    CopyElements(value.dtype, variable.tensor.data, value.data, value.NumElements(), context.team());
-  }
-  variable.initialized = true;
-}
-
-class AssignKernel : public Kernel {
- public:
-  explicit AssignKernel(const Node& node)
-      : any_shape_(!node.BoolAttr("validate_shape", node.op == "Assign")) {}
-
-  void Compute(KernelContext& context) override { Replace(context, any_shape_); }
-
- private:
-  // A handle's variable checks its shape where it is declared; `validate_shape` only adds to that.
-  bool any_shape_;
-};
-
-template <Combine how>
-void ComputeAssignCombined(KernelContext& context) {
-  const TensorRef& variable = context.variable(0).tensor;
-  const TensorRef& value = context.input(1);
-  CheckType(context.variable(0), value);
-  if (!(variable.shape == value.shape)) {
-    Throw(Code::kInvalidArgument,
-          "Cannot update variable with shape {} using a Tensor with shape {}, shapes "
-          "must be equal.",
-          variable.shape.ToString(), value.shape.ToString());
-  }
-  DispatchNumber("AssignAdd", variable.dtype, [&](auto tag) {
+void CombineValue(KernelContext& context, const CombinedAssignment& plan) {
+  DispatchNumber("AssignAdd", plan.variable.dtype, [&](auto tag) {
     using T = decltype(tag);
-    const RowUpdate<T> update(how);
-    context.team().ParallelFor(variable.NumElements(), kUpdateGrain, [&](int64_t begin, int64_t end) {
-      update(end - begin, variable.as<T>() + begin, value.as<T>() + begin);
+    const RowUpdate<T> update(plan.subtract ? Combine::kSub : Combine::kAdd);
+    context.team().ParallelFor(plan.variable.NumElements(), kUpdateGrain, [&](int64_t begin, int64_t end) {
+      update(end - begin, plan.variable.as<T>() + begin, plan.value.as<T>() + begin);
     });
   });
 }
@@ -125,19 +72,10 @@ class CountUpToKernel : public Kernel {
 }  // namespace
 
 void RegisterVariableKernels(KernelRegistry& registry) {
-  for (const char* op : {"Variable", "VariableV2", "VarHandleOp"}) {
-    registry.Register(op, MakeFunctionKernel<ComputeHandle>);
-  }
-  registry.Register("ReadVariableOp", MakeFunctionKernel<ComputeRead>);
+  RegisterAssignOps<AssignValue, CombineValue>(registry);
   registry.Register("IsVariableInitialized", MakeFunctionKernel<ComputeIsInitialized>);
   registry.Register("VarIsInitializedOp", MakeFunctionKernel<ComputeIsInitialized>);
   registry.Register("DestroyResourceOp", MakeKernel<DestroyKernel>);
-  registry.Register("Assign", MakeKernel<AssignKernel>);
-  registry.Register("AssignVariableOp", MakeKernel<AssignKernel>);
-  registry.Register("AssignAdd", MakeFunctionKernel<ComputeAssignCombined<Combine::kAdd>>);
-  registry.Register("AssignSub", MakeFunctionKernel<ComputeAssignCombined<Combine::kSub>>);
-  registry.Register("AssignAddVariableOp", MakeFunctionKernel<ComputeAssignCombined<Combine::kAdd>>);
-  registry.Register("AssignSubVariableOp", MakeFunctionKernel<ComputeAssignCombined<Combine::kSub>>);
   registry.Register("CountUpTo", MakeKernel<CountUpToKernel>);
 }
 

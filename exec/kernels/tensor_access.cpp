@@ -26,10 +26,7 @@ std::vector<int64_t> ReadInts(const TensorRef& tensor) {
 }
 
 int64_t ReadInt(const TensorRef& tensor, std::string_view what) {
-  if (tensor.NumElements() != 1) {
-    Throw(Code::kInvalidArgument, "{} must be a scalar, not a tensor of shape {}", what,
-          tensor.shape.ToString());
-  }
+  RequireScalar(what, tensor);
   return IntAt(tensor, 0);
 }
 
@@ -63,11 +60,28 @@ Shape ReadShape(const TensorRef& tensor) {
   return shape;
 }
 
+void RequireScalar(std::string_view what, const TensorRef& tensor) {
+  if (tensor.NumElements() == 1) return;
+  Throw(Code::kInvalidArgument, "{} must be a scalar, not shape {}", what, tensor.shape.ToString());
+}
+
+void RequireSameShape(std::string_view what, const Shape& a, const Shape& b) {
+  if (a == b) return;
+  Throw(Code::kInvalidArgument, "{} must have the same shape, but they have {} and {}", what, a.ToString(),
+        b.ToString());
+}
+
 int NormalizeAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
     Throw(Code::kInvalidArgument, "Expected axis in the range [{}, {}), but got {}", -rank, rank, axis);
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+bool StartsWith(const Shape& shape, const Shape& prefix) {
+  bool same = prefix.rank() <= shape.rank();
+  for (int d = 0; same && d < prefix.rank(); ++d) same = shape[d] == prefix[d];
+  return same;
 }
 
 int64_t SizeOfDims(const Shape& shape, int first, int last) {
@@ -151,7 +165,23 @@ void ZeroElements(DataType dtype, void* destination, int64_t count, WorkerTeam& 
 }
 
 void ThrowUnsupportedType(std::string_view op, DataType dtype) {
-  Throw(Code::kUnimplemented, "no kernel of {} for {} on the host", op, DataTypeName(dtype));
+  Throw(Code::kUnimplemented, "{} has no kernel for {} on this device; cast, or place it on another", op,
+        DataTypeName(dtype));
+}
+
+LoopType LoopTypeOf(std::string_view op, DataType dtype) {
+  switch (dtype) {
+    case DataType::kFloat:
+      return LoopType::kFloat;
+    case DataType::kDouble:
+      return LoopType::kDouble;
+    case DataType::kInt32:
+      return LoopType::kInt32;
+    case DataType::kInt64:
+      return LoopType::kInt64;
+    default:
+      ThrowUnsupportedType(op, dtype);
+  }
 }
 
 }  // namespace lanescope::exec

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exec/kernel.h"
+#include "exec/loops/loops.h"
 
 namespace lanescope::exec {
 
@@ -37,9 +38,21 @@ void WriteInts(KernelContext& context, int output, const std::vector<int64_t>& v
 // A shape from an integer tensor; InvalidArgument for a negative dimension, Unimplemented for too many.
 Shape ReadShape(const TensorRef& tensor);
 
+// Throws InvalidArgument unless the tensor has one element.
+void RequireScalar(std::string_view what, const TensorRef& tensor);
+template <typename T>
+T ScalarOf(const TensorRef& tensor, std::string_view what) {
+  RequireScalar(what, tensor);
+  return *tensor.as<T>();
+}
+// Throws InvalidArgument unless the shapes are equal.
+void RequireSameShape(std::string_view what, const Shape& a, const Shape& b);
+
 // `axis` in [-rank, rank) as a number in [0, rank); InvalidArgument otherwise.
 int NormalizeAxis(int64_t axis, int rank);
 
+// Whether the first dimensions of `shape` are `prefix`.
+bool StartsWith(const Shape& shape, const Shape& prefix);
 // Product of dimensions [first, last) of an exact shape.
 int64_t SizeOfDims(const Shape& shape, int first, int last);
 // Row-major strides in elements.
@@ -73,7 +86,11 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
+// Unimplemented, naming the op: its device has no kernel of it for this type.
 [[noreturn]] void ThrowUnsupportedType(std::string_view op, DataType dtype);
+
+// The loops' index of an arithmetic type; throws Unimplemented where there is none.
+LoopType LoopTypeOf(std::string_view op, DataType dtype);
 
 // Calls fn(T{}) with a type that moves like dtype: an unsigned integer of its size, or std::string.
 template <typename Fn>

@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "exec/kernels/hash.h"
+#include "exec/kernels/partition_plan.h"
 #include "exec/kernels/sparse_kernels.h"
-#include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 namespace {
@@ -92,32 +92,17 @@ class UniqueKernel : public Kernel {
 
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
-    const int axis = AxisOf(context);
+    const int axis = PlanUnique(context);
     const int64_t items = x.shape[axis];
     if (items > std::numeric_limits<int32_t>::max() / 4) {
       Throw(Code::kInvalidArgument, "unique does not support input tensors larger than 2^29 elements");
     }
-    ShapeOutput(context, 1, Shape{items});
     numbers_.Reset(items);
     const int32_t count = x.shape.rank() == 1 ? NumberValues(context) : NumberSlices(context, axis);
     if (counted_) CountOccurrences(context, items, count);
   }
 
  private:
-  static int AxisOf(KernelContext& context) {
-    const int rank = context.input(0).shape.rank();
-    const std::vector<int64_t> axes =
-        context.num_inputs() > 1 ? ReadInts(context.input(1)) : std::vector<int64_t>();
-    if (axes.empty() && rank != 1) Throw(Code::kInvalidArgument, "unique expects a 1D vector.");
-    if (axes.empty()) return 0;
-    if (axes.size() > 1) {
-      Throw(Code::kInvalidArgument, "axis does not support input tensors larger than 1 elements");
-    }
-    const int64_t axis = axes[0] < 0 ? axes[0] + rank : axes[0];
-    if (axis < 0 || axis >= rank) Throw(Code::kInvalidArgument, "axis has to be between [0, {})", rank);
-    return static_cast<int>(axis);
-  }
-
   int32_t NumberValues(KernelContext& context) {
     const TensorRef& x = context.input(0);
     const int64_t size = x.shape[0];
@@ -207,10 +192,8 @@ void ComputeListDiff(KernelContext& context) {
 }
 
 // Coordinates [n, rank] (int64) of the elements that are not zero.
-void ComputeWhere(KernelContext& context) {
-  const TensorRef& x = context.input(0);
+void ComputeWhere(KernelContext& context, const TensorRef& x) {
   const int rank = x.shape.rank();
-  if (rank == 0) Throw(Code::kInvalidArgument, "WhereOp : Unhandled input dimensions: {}", rank);
   const int64_t size = x.NumElements();
   DispatchKey("Where", x.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -243,7 +226,7 @@ void RegisterUniqueKernels(KernelRegistry& registry) {
   registry.Register("UniqueV2", MakeKernel<UniqueKernel>);
   registry.Register("UniqueWithCountsV2", MakeKernel<UniqueKernel>);
   registry.Register("ListDiff", MakeFunctionKernel<ComputeListDiff>);
-  registry.Register("Where", MakeFunctionKernel<ComputeWhere>);
+  RegisterOp<PlanWhere, ComputeWhere>(registry, "Where");
 }
 
 }  // namespace lanescope::exec

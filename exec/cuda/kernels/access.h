@@ -5,9 +5,7 @@
 #include <memory>
 
 #include "exec/cuda/kernels/index_reader.h"
-#include "exec/kernel.h"
-#include "exec/kernels/tensor_access.h"
-#include "exec/loops/loops.h"
+#include "exec/kernels/gather_plan.h"
 
 namespace lanescope::exec::cuda {
 
@@ -18,30 +16,14 @@ Launch& LaunchOf(const KernelContext& context);
 // Pinned host memory of this command; see Launch::Staging.
 void* StagingOf(const KernelContext& context, int64_t bytes);
 
-// The arithmetic type of a dtype; throws Unimplemented where there is none.
-LoopType LoopTypeFor(std::string_view op, DataType dtype);
-[[noreturn]] void ThrowNoCudaKernel(std::string_view op, DataType dtype);
-
-// Throws InvalidArgument unless the shapes are equal.
-void RequireSameShape(std::string_view what, const Shape& a, const Shape& b);
-// Throws InvalidArgument unless the tensor has one element.
-void RequireScalar(std::string_view what, const TensorRef& tensor);
-
 // Indices in device memory; throws Unimplemented for anything but int32 and int64.
 IndexReader ReaderOf(std::string_view op, const TensorRef& indices);
 
-// An index tensor [..., depth] whose rows are coordinates of the first `depth` dimensions of `shape`: the
-// map, how many rows it has, how many elements a row names, and the shape of a gather.
-struct CoordinatesOf {
-  CoordinateMap map;
-  int64_t rows = 1;
-  int64_t row_elements = 1;
-  Shape result_shape;
-};
-// Throws InvalidArgument where the index is too deep.
-CoordinatesOf ResolveCoordinates(std::string_view what, const Shape& indices, const Shape& shape);
+// Where rows of `shape` that are named by coordinates lie.
+CoordinateMap MapOf(const CoordinateRows& rows, const Shape& shape);
 
 inline int64_t ElementBytes(DataType dtype) { return static_cast<int64_t>(ElementSize(dtype)); }
+inline int64_t BytesOf(const TensorRef& tensor) { return tensor.NumElements() * ElementBytes(tensor.dtype); }
 
 // Serves a node by its kernel for host memory: for ops that touch no element in device memory.
 std::unique_ptr<Kernel> MakeHostKernel(const Node& node);
@@ -59,8 +41,7 @@ void RegisterLinearOps(KernelRegistry& registry);
 void RegisterNnOps(KernelRegistry& registry);
 void RegisterBatchNormOps(KernelRegistry& registry);
 void RegisterArrayOps(KernelRegistry& registry);   // identities, constants, fills, gathers
-void RegisterLayoutOps(KernelRegistry& registry);  // transposes, slices, pads
-void RegisterConcatOps(KernelRegistry& registry);  // concatenations, splits
+void RegisterLayoutOps(KernelRegistry& registry);  // transposes, slices, pads, concatenations, splits
 void RegisterSparseOps(KernelRegistry& registry);  // Unique, segments, partitions, ScatterNd
 void RegisterStateOps(KernelRegistry& registry);   // variables and their updates by row
 void RegisterOptimizerOps(KernelRegistry& registry);

@@ -17,9 +17,9 @@ BroadcastMap<2> PairMap(const Shape& shape, const Shape& a, const Shape& b) {
 class UnaryKernel final : public Kernel {
  public:
   explicit UnaryKernel(const Node& node)
-      : op_(FindOp(kUnaryOps, node.op)), type_(LoopTypeFor(node.op, node.TypeAttr("T"))) {
+      : op_(FindOp(kUnaryOps, node.op)), type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (HostLoops().unary[static_cast<size_t>(op_)][static_cast<size_t>(type_)] == nullptr) {
-      ThrowNoCudaKernel(node.op, node.TypeAttr("T"));
+      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
     }
   }
   void Compute(KernelContext& context) override {
@@ -36,9 +36,9 @@ class UnaryKernel final : public Kernel {
 class TestKernel final : public Kernel {
  public:
   explicit TestKernel(const Node& node)
-      : op_(FindOp(kTestOps, node.op)), type_(LoopTypeFor(node.op, node.TypeAttr("T"))) {
+      : op_(FindOp(kTestOps, node.op)), type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (type_ != LoopType::kFloat && type_ != LoopType::kDouble)
-      ThrowNoCudaKernel(node.op, node.TypeAttr("T"));
+      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
   }
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
@@ -65,9 +65,9 @@ class BinaryKernel final : public Kernel {
       : gradient_(std::any_of(std::begin(kGradientOps), std::end(kGradientOps),
                               [&](const auto& entry) { return entry.first == node.op; })),
         op_(gradient_ ? FindOp(kGradientOps, node.op) : FindOp(kBinaryOps, node.op)),
-        type_(LoopTypeFor(node.op, node.TypeAttr("T"))) {
+        type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (HostLoops().binary[static_cast<size_t>(op_)][static_cast<size_t>(type_)] == nullptr) {
-      ThrowNoCudaKernel(node.op, node.TypeAttr("T"));
+      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
     }
   }
   void Compute(KernelContext& context) override {
@@ -92,7 +92,7 @@ class CompareKernel final : public Kernel {
     const bool equality = op_ == CompareOp::kEqual || op_ == CompareOp::kNotEqual;
     bytes_ = equality && ElementSize(dtype_) == 1;
     mismatch_allowed_ = equality && !node.BoolAttr("incompatible_shape_error", true);
-    if (!bytes_) type_ = LoopTypeFor(node.op, dtype_);
+    if (!bytes_) type_ = LoopTypeOf(node.op, dtype_);
   }
 
   void Compute(KernelContext& context) override {
@@ -149,9 +149,9 @@ void Logical(KernelContext& context) {
 class ApproximateEqualKernel final : public Kernel {
  public:
   explicit ApproximateEqualKernel(const Node& node)
-      : type_(LoopTypeFor(node.op, node.TypeAttr("T"))), tolerance_(node.FloatAttr("tolerance", 1e-5f)) {
+      : type_(LoopTypeOf(node.op, node.TypeAttr("T"))), tolerance_(node.FloatAttr("tolerance", 1e-5f)) {
     if (type_ != LoopType::kFloat && type_ != LoopType::kDouble)
-      ThrowNoCudaKernel(node.op, node.TypeAttr("T"));
+      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
   }
   void Compute(KernelContext& context) override {
     const TensorRef& a = context.input(0);
@@ -171,9 +171,9 @@ class LeakyKernel final : public Kernel {
   explicit LeakyKernel(const Node& node)
       : gradient_(node.op == "LeakyReluGrad"),
         alpha_(node.FloatAttr("alpha", 0.2f)),
-        type_(LoopTypeFor(node.op, node.TypeAttr("T"))) {
+        type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (type_ != LoopType::kFloat && type_ != LoopType::kDouble)
-      ThrowNoCudaKernel(node.op, node.TypeAttr("T"));
+      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
   }
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
@@ -195,7 +195,7 @@ void RunSelectOp(KernelContext& context, const Shape& condition_shape, const Sha
   const TensorRef& a = context.input(1);
   const TensorRef& b = context.input(2);
   context.SetOutputShape(0, shape);
-  if (ElementBytes(a.dtype) > 8) ThrowNoCudaKernel("Select", a.dtype);
+  if (ElementBytes(a.dtype) > 8) ThrowUnsupportedType("Select", a.dtype);
   const auto map = MakeBroadcastMap<3>(shape, {condition_shape, a.shape, b.shape});
   RunSelect(LaunchOf(context), ElementBytes(a.dtype), map, context.input(0).data, a.data, b.data,
             context.output().data);
@@ -230,8 +230,8 @@ void ClipByValue(KernelContext& context) {
     if (shapes[k].rank() != 0) RequireSameShape("a limit of clip_by_value and its input", shapes[k], t.shape);
   }
   context.SetOutputShape(0, t.shape);
-  RunClip(LaunchOf(context), LoopTypeFor("ClipByValue", t.dtype), MakeBroadcastMap<3>(t.shape, shapes),
-          t.data, context.input(1).data, context.input(2).data, context.output().data);
+  RunClip(LaunchOf(context), LoopTypeOf("ClipByValue", t.dtype), MakeBroadcastMap<3>(t.shape, shapes), t.data,
+          context.input(1).data, context.input(2).data, context.output().data);
 }
 
 class CastKernel final : public Kernel {
@@ -247,7 +247,7 @@ class CastKernel final : public Kernel {
  private:
   static size_t IndexOf(DataType dtype) {
     const auto* found = std::find(std::begin(kCastTypes), std::end(kCastTypes), dtype);
-    if (found == std::end(kCastTypes)) ThrowNoCudaKernel("Cast", dtype);
+    if (found == std::end(kCastTypes)) ThrowUnsupportedType("Cast", dtype);
     return static_cast<size_t>(found - std::begin(kCastTypes));
   }
   size_t from_;
@@ -262,7 +262,7 @@ void AddN(KernelContext& context) {
     inputs.push_back(context.input(i).data);
   }
   context.SetOutputShape(0, first.shape);
-  RunAddN(LaunchOf(context), LoopTypeFor("AddN", first.dtype), first.NumElements(), inputs.data(),
+  RunAddN(LaunchOf(context), LoopTypeOf("AddN", first.dtype), first.NumElements(), inputs.data(),
           context.num_inputs(), context.output().data);
 }
 

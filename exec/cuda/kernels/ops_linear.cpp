@@ -16,7 +16,7 @@ class MatMulKernel final : public Kernel {
   explicit MatMulKernel(const Node& node) : rule_(node) {}
 
   void Compute(KernelContext& context) override {
-    DispatchReal("MatMul on a GPU", context.input(0).dtype, [&]<typename T>(T) { Run<T>(context); });
+    DispatchReal("MatMul", context.input(0).dtype, [&]<typename T>(T) { Run<T>(context); });
   }
 
  private:
@@ -93,7 +93,7 @@ class Conv2DKernel final : public Kernel {
     const TensorRef& filter = context.input(1);
     const ConvSpec spec = SpecOf(attrs_, images.shape, filter.shape);
     context.SetOutputShape(0, OutputShape(spec));
-    DispatchReal("Conv2D on a GPU", images.dtype, [&]<typename T>(T) {
+    DispatchReal("Conv2D", images.dtype, [&]<typename T>(T) {
       RunConvolution<T>(LaunchOf(context), spec, images.as<T>(), filter.as<T>(), context.output().as<T>());
     });
   }
@@ -127,7 +127,7 @@ class Conv2DInputGradKernel final : public Kernel {
     const ConvSpec spec = SpecOf(attrs_, images, filter.shape);
     RequireSameShape("out_backprop and the convolution's output", gradient.shape, OutputShape(spec));
     context.SetOutputShape(0, images);
-    DispatchReal("Conv2DBackpropInput on a GPU", gradient.dtype, [&]<typename T>(T) {
+    DispatchReal("Conv2DBackpropInput", gradient.dtype, [&]<typename T>(T) {
       RunConvolutionInputGrad<T>(LaunchOf(context), spec, filter.as<T>(), gradient.as<T>(),
                                  context.output().as<T>());
     });
@@ -149,7 +149,7 @@ class Conv2DFilterGradKernel final : public Kernel {
     const ConvSpec spec = SpecOf(attrs_, images.shape, filter);
     RequireSameShape("out_backprop and the convolution's output", gradient.shape, OutputShape(spec));
     context.SetOutputShape(0, filter);
-    DispatchReal("Conv2DBackpropFilter on a GPU", images.dtype, [&]<typename T>(T) {
+    DispatchReal("Conv2DBackpropFilter", images.dtype, [&]<typename T>(T) {
       RunConvolutionFilterGrad<T>(LaunchOf(context), spec, images.as<T>(), gradient.as<T>(),
                                   context.output().as<T>());
     });

@@ -13,7 +13,7 @@ namespace {
 // The dimension of the channels.
 class BiasKernel : public Kernel {
  public:
-  explicit BiasKernel(const Node& node) : type_(LoopTypeFor(node.op, node.TypeAttr("T"))) {
+  explicit BiasKernel(const Node& node) : type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     const std::string format = node.StringAttr("data_format", "NHWC");
     if (format != "NHWC" && format != "NCHW") {
       Throw(Code::kInvalidArgument, "node {}: data_format {} is neither NHWC nor NCHW", node.name, format);
@@ -106,7 +106,7 @@ class PoolForwardKernel final : public PoolKernel {
     const PoolMap map = MapOf(x.shape);
     context.SetOutputShape(0, OutputShape(map, x.shape));
     if (context.output().NumElements() == 0) return;
-    DispatchReal("pooling on a GPU", x.dtype, [&]<typename T>(T) {
+    DispatchReal("pooling", x.dtype, [&]<typename T>(T) {
       const auto run = kMax ? RunMaxPool<T> : RunAvgPool<T>;
       run(LaunchOf(context), map, x.as<T>(), context.output().as<T>());
     });
@@ -125,7 +125,7 @@ class MaxPoolGradKernel final : public PoolKernel {
     RequireSameShape("the gradient and pooling's output", context.input(2).shape, pooled);
     context.SetOutputShape(0, x.shape);
     if (x.NumElements() == 0) return;
-    DispatchReal("MaxPoolGrad on a GPU", x.dtype, [&]<typename T>(T) {
+    DispatchReal("MaxPoolGrad", x.dtype, [&]<typename T>(T) {
       RunMaxPoolGrad<T>(LaunchOf(context), map, x.as<T>(), context.input(1).as<T>(), context.input(2).as<T>(),
                         context.output().as<T>());
     });
@@ -143,7 +143,7 @@ class AvgPoolGradKernel final : public PoolKernel {
     RequireSameShape("the gradient and pooling's output", dy.shape, OutputShape(map, images));
     context.SetOutputShape(0, images);
     if (images.NumElements() == 0) return;
-    DispatchReal("AvgPoolGrad on a GPU", dy.dtype, [&]<typename T>(T) {
+    DispatchReal("AvgPoolGrad", dy.dtype, [&]<typename T>(T) {
       RunAvgPoolGrad<T>(LaunchOf(context), map, dy.as<T>(), context.output().as<T>());
     });
   }
@@ -162,7 +162,7 @@ class LrnKernel final : public Kernel {
 
   void Compute(KernelContext& context) override {
     const TensorRef& first = context.input(0);
-    if (first.dtype != DataType::kFloat) ThrowNoCudaKernel("LRN", first.dtype);
+    if (first.dtype != DataType::kFloat) ThrowUnsupportedType("LRN", first.dtype);
     if (first.shape.rank() != 4) {
       Throw(Code::kInvalidArgument, "in must be 4-dimensional, not {}", first.shape.ToString());
     }
@@ -193,7 +193,7 @@ class SoftmaxKernel final : public Kernel {
     context.SetOutputShape(0, x.shape);
     if (x.NumElements() == 0) return;
     const int64_t classes = x.shape[x.shape.rank() - 1];
-    DispatchReal("Softmax on a GPU", x.dtype, [&]<typename T>(T) {
+    DispatchReal("Softmax", x.dtype, [&]<typename T>(T) {
       RunSoftmax<T>(LaunchOf(context), log_, x.NumElements() / classes, classes, x.as<T>(),
                     context.output().as<T>());
     });
@@ -220,7 +220,7 @@ void CrossEntropy(KernelContext& context) {
   }
   context.SetOutputShape(0, Shape{shape[0]});
   context.SetOutputShape(1, shape);
-  DispatchReal("SoftmaxCrossEntropyWithLogits on a GPU", features.dtype, [&]<typename T>(T) {
+  DispatchReal("SoftmaxCrossEntropyWithLogits", features.dtype, [&]<typename T>(T) {
     RunCrossEntropy<T>(LaunchOf(context), shape[0], shape[1], features.as<T>(), StepsOf(features.shape),
                        labels.as<T>(), StepsOf(labels.shape), context.output(0).as<T>(),
                        context.output(1).as<T>());
@@ -242,7 +242,7 @@ void SparseCrossEntropy(KernelContext& context) {
   context.SetOutputShape(0, labels.shape);
   context.SetOutputShape(1, features.shape);
   const int bytes = ReaderOf("SparseSoftmaxCrossEntropyWithLogits", labels).bytes;
-  DispatchReal("SparseSoftmaxCrossEntropyWithLogits on a GPU", features.dtype, [&]<typename T>(T) {
+  DispatchReal("SparseSoftmaxCrossEntropyWithLogits", features.dtype, [&]<typename T>(T) {
     RunSparseCrossEntropy<T>(LaunchOf(context), features.shape[0], features.shape[1], features.as<T>(),
                              labels.data, bytes, context.output(0).as<T>(), context.output(1).as<T>());
   });

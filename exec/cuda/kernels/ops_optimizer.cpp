@@ -54,7 +54,7 @@ class OptimizerKernel final : public Kernel {
   }
 
   void Compute(KernelContext& context) override {
-    DispatchReal("an optimizer on a GPU", dtype_, [&]<typename T>(T) { Run<T>(context); });
+    DispatchReal("an optimizer", dtype_, [&]<typename T>(T) { Run<T>(context); });
   }
 
  private:

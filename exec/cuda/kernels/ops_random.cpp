@@ -39,7 +39,7 @@ class RandomRealKernel final : public RandomKernel {
     ShapeOutput(context, 0, ReadShape(context.input(0)));
     const TensorRef& out = context.output();
     const Philox start = Reserve(context, out.NumElements());
-    DispatchReal("a random op on a GPU", out.dtype, [&]<typename T>(T) {
+    DispatchReal("a random op", out.dtype, [&]<typename T>(T) {
       RunRandom<T>(LaunchOf(context), distribution, start, out.NumElements(), out.as<T>());
     });
   }
@@ -57,7 +57,7 @@ class RandomIntegersKernel final : public RandomKernel {
     if (low >= high) Throw(Code::kInvalidArgument, "Need minval < maxval, got {} >= {}", low, high);
     const Philox start = Reserve(context, out.NumElements());
     const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-    DispatchIndex("RandomUniformInt on a GPU", out.dtype, [&]<typename T>(T) {
+    DispatchIndex("RandomUniformInt", out.dtype, [&]<typename T>(T) {
       RunRandomIntegers<T>(LaunchOf(context), start, low, range, out.NumElements(), out.as<T>());
     });
   }

@@ -35,9 +35,9 @@ class ReductionKernel final : public Kernel {
     if (node.op == "Min" || node.op == "All") spec_.op = ReduceOp::kMin;
     if (node.op == "EuclideanNorm") spec_.op = ReduceOp::kSumSquares;
     if (node.op == "EuclideanNorm") spec_.finish = Finish::kSquareRoot;
-    if (!logical_) LoopTypeFor(node.op, node.TypeAttr("T"));
+    if (!logical_) LoopTypeOf(node.op, node.TypeAttr("T"));
     if (spec_.finish == Finish::kSquareRoot && ElementSize(node.TypeAttr("T")) < 4) {
-      ThrowNoCudaKernel(node.op, node.TypeAttr("T"));
+      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
     }
   }
 
@@ -73,7 +73,7 @@ class ReductionKernel final : public Kernel {
 // sum(x^2) / 2
 class L2LossKernel final : public Kernel {
  public:
-  explicit L2LossKernel(const Node& node) { LoopTypeFor(node.op, node.TypeAttr("T")); }
+  explicit L2LossKernel(const Node& node) { LoopTypeOf(node.op, node.TypeAttr("T")); }
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
     context.SetOutputShape(0, Shape{});
@@ -87,7 +87,7 @@ class L2LossKernel final : public Kernel {
 class ArgKernel final : public Kernel {
  public:
   explicit ArgKernel(const Node& node) : largest_(node.op == "ArgMax") {
-    LoopTypeFor(node.op, node.TypeAttr("T"));
+    LoopTypeOf(node.op, node.TypeAttr("T"));
   }
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
@@ -116,7 +116,7 @@ class ScanKernel final : public Kernel {
     const TensorRef& x = context.input(0);
     const int axis = NormalizeAxis(ReadInt(context.input(1), "axis"), x.shape.rank());
     context.SetOutputShape(0, x.shape);
-    RunScan(LaunchOf(context), spec_, LoopTypeFor("Cumsum", x.dtype), SizeOfDims(x.shape, 0, axis),
+    RunScan(LaunchOf(context), spec_, LoopTypeOf("Cumsum", x.dtype), SizeOfDims(x.shape, 0, axis),
             x.shape[axis], SizeOfDims(x.shape, axis + 1, x.shape.rank()), x.data, context.output().data);
   }
 
@@ -142,7 +142,7 @@ class TopKKernel final : public Kernel {
     ShapeOutput(context, 1, shape);
     if (shape.NumElements() == 0) return;
     const int64_t columns = x.shape[rank - 1];
-    RunTopK(LaunchOf(context), LoopTypeFor("TopK", x.dtype), x.NumElements() / columns, columns, k, x.data,
+    RunTopK(LaunchOf(context), LoopTypeOf("TopK", x.dtype), x.NumElements() / columns, columns, k, x.data,
             context.output(0).data, context.output(1).as<int32_t>());
   }
 

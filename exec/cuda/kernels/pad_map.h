@@ -5,10 +5,9 @@
 
 #include "core/shape.h"
 #include "exec/cuda/kernels/divider.h"
+#include "exec/kernels/pad_plan.h"
 
 namespace lanescope::exec::cuda {
-
-enum class PadMode : int { kConstant, kReflect, kSymmetric };
 
 // Value type, passed to kernels as a parameter. Dimension 0 is the innermost.
 struct PadMap {

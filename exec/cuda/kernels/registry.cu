@@ -17,7 +17,6 @@ void RegisterCudaKernels(KernelRegistry& registry) {
   RegisterBatchNormOps(registry);
   RegisterArrayOps(registry);
   RegisterLayoutOps(registry);
-  RegisterConcatOps(registry);
   RegisterSparseOps(registry);
   RegisterStateOps(registry);
   RegisterOptimizerOps(registry);

@@ -160,15 +160,15 @@ void RunRowUpdatesNd(Launch& launch, const RowUpdates& spec, LoopType type, cons
   });
 }
 
-void RunUnsortedSegments(Launch& launch, Combine how, LoopType type, int64_t rows, int64_t inner,
-                         int64_t segments, IndexReader ids, const void* data, void* result) {
-  if (segments * inner == 0) return;
+void RunUnsortedSegments(Launch& launch, const UnsortedSegments& spec, LoopType type, IndexReader ids,
+                         const void* data, void* result) {
+  if (spec.segments * spec.inner == 0) return;
   Dispatch(type, [&](auto tag) {
     using T = decltype(tag);
-    const T identity = IdentityOf<T>(how);
-    RunFillFromHost(launch, sizeof(T), segments * inner, result, &identity);
-    const RowUpdates spec{how, segments, rows, inner, 1};
-    CombineRows<T>(launch, spec, nullptr, ids, true, static_cast<const T*>(data), static_cast<T*>(result));
+    const T identity = IdentityOf<T>(spec.how);
+    RunFillFromHost(launch, sizeof(T), spec.segments * spec.inner, result, &identity);
+    const RowUpdates updates{spec.how, spec.segments, spec.rows, spec.inner, 1};
+    CombineRows<T>(launch, updates, nullptr, ids, true, static_cast<const T*>(data), static_cast<T*>(result));
   });
 }
 

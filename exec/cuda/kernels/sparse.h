@@ -7,7 +7,7 @@
 
 #include "core/dtype.h"
 #include "exec/cuda/kernels/index_reader.h"
-#include "exec/kernels/row_arithmetic.h"
+#include "exec/kernels/segment_plan.h"
 
 namespace lanescope::exec::cuda {
 
@@ -29,35 +29,14 @@ void RunRowUpdates(Launch& launch, const RowUpdates& spec, LoopType type, IndexR
 void RunRowUpdatesNd(Launch& launch, const RowUpdates& spec, LoopType type, const CoordinateMap& map,
                      IndexReader coordinates, const void* updates, void* target);
 
-// result[id] = identity op row op row ..., over the rows of id, for `segments` results.
-void RunUnsortedSegments(Launch& launch, Combine how, LoopType type, int64_t rows, int64_t inner,
-                         int64_t segments, IndexReader ids, const void* data, void* result);
+void RunUnsortedSegments(Launch& launch, const UnsortedSegments& spec, LoopType type, IndexReader ids,
+                         const void* data, void* result);
 
-enum class Scaling : int { kNone, kMean, kSquareRoot };
-// Segment numbers are sorted. Row i of the segments is data row i, or data row row_of[i]; segments without
-// rows are `empty`.
-struct SortedSegments {
-  Combine how = Combine::kAdd;
-  Scaling scaling = Scaling::kNone;
-  int64_t rows = 0;
-  int64_t data_rows = 0;
-  int64_t inner = 0;
-  int64_t segments = 0;
-  int empty = 0;
-};
+// Row i of the segments is data row i, or data row row_of[i].
 void RunSortedSegments(Launch& launch, const SortedSegments& spec, LoopType type, IndexReader ids,
                        IndexReader row_of, const void* data, void* result);
 
-// The gradient of sums of rows of data: update u adds row ids[u] of the gradient, weighted by the rows of
-// that segment, to row row_of[u] out of `rows` of the result. The ids are sorted; numbers out of range are
-// left out. Takes scratch memory.
-struct SegmentGrad {
-  Scaling scaling = Scaling::kNone;
-  int64_t rows = 0;
-  int64_t updates = 0;
-  int64_t inner = 0;
-  int64_t segments = 0;
-};
+// Numbers out of range are left out. Takes scratch memory.
 void RunSegmentGrad(Launch& launch, const SegmentGrad& spec, bool doubles, IndexReader row_of,
                     IndexReader ids, const void* grad, void* result);
 
