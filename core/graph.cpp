@@ -100,7 +100,7 @@ std::vector<int> FindCycle(const Graph& graph, const std::vector<int>& waiting) 
   }
   path.erase(path.begin(), path.begin() + position[static_cast<size_t>(node)]);
   std::ranges::reverse(path);
-  std::ranges::rotate(path, std::ranges::min_element(path));
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   return path;
 }
 
