@@ -3,12 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/prediction.h"
+#include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/machine.h"
 #include "sims/cost_table.h"
+#include "study/calibration.h"
+#include "study/this_machine.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope::cli {
@@ -37,20 +39,21 @@ void CalibrateCosts(const CalibrateOptions& options) {
   if (trace.info.machine_json.empty())
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
   const Machine machine = ParseMachine(trace.info.machine_json);
-  const CalibrationInput input = SamplesOf(trace, machine, options.warmup);
+  const CalibrationInput input = study::SamplesOf(trace, machine, options.warmup);
   if (input.ops.empty()) {
     Throw(
         Code::kInvalidArgument, "run {} has no measured ops {}; run more steps, or lower --warmup", run,
         options.warmup > 0 ? fmt::format("after {} steps of warm-up", options.warmup) : "to calibrate from");
   }
-  const bool measures = !options.no_interference && IsEmulated(machine);
-  MachineMeasurement measured;
+  const bool measures = !options.no_interference && study::IsEmulated(machine);
+  study::MachineMeasurement measured;
   if (measures) {
     PrintNote("measuring links and interference ...\n");
-    measured = MeasureMachine(machine);
+    measured = study::MeasureMachine(machine, &Interruption());
   }
-  const CostTable table = FitCosts(input, measures ? &measured : nullptr, machine,
-                                   fmt::format("run {} ({} {})", run, trace.info.graph, trace.info.strategy));
+  const CostTable table =
+      study::FitCosts(input, measures ? &measured : nullptr, machine,
+                      fmt::format("run {} ({} {})", run, trace.info.graph, trace.info.strategy));
   const std::string json = CostTableToJson(table);
   if (options.output.empty()) {
     PrintJson(json);

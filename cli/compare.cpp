@@ -2,22 +2,78 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/comparer.h"
+#include "cli/comparison_report.h"
+#include "cli/interrupt.h"
 #include "cli/line_width.h"
+#include "cli/options.h"
+#include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/sweep_report.h"
 #include "core/error.h"
+#include "study/comparer.h"
 
 namespace lanescope::cli {
 namespace {
 
+struct CompareOptions {
+  std::vector<std::string> graphs;
+  std::vector<std::string> strategies;
+  std::string cost, sweep, plot, reference_step;
+  MachineOptions machine;
+  StepOptions step;
+  PlaceOptions place;
+  study::ComparisonRequest request;
+  bool no_run = false, log = false, as_json = false;
+};
+
+// "graph.pbtxt:single,alternating" names its own strategies; a graph without takes --strategies, or
+// `annotated`. The graph ends at the first colon before which there is a file.
+study::ComparedGraph SplitGraph(const std::string& text, const std::vector<std::string>& strategies) {
+  const size_t first = text.find(':');
+  if (first != std::string::npos && !std::filesystem::exists(text)) {
+    size_t colon = first;
+    while (colon != std::string::npos && !std::filesystem::exists(text.substr(0, colon)))
+      colon = text.find(':', colon + 1);
+    if (colon == std::string::npos) colon = first;
+    return {text.substr(0, colon), SplitAtCommas(text.substr(colon + 1))};
+  }
+  return {text, strategies.empty() ? std::vector<std::string>{"annotated"} : strategies};
+}
+
+int64_t ParseReferenceStep(const CompareOptions& options) {
+  if (options.reference_step.empty()) return 0;
+  if (options.no_run)
+    Throw(Code::kInvalidArgument, "--reference-step needs a measurement; leave out --no-run");
+  const int64_t reference = ParseDuration(options.reference_step);
+  if (reference <= 0) Throw(Code::kInvalidArgument, "--reference-step must be a positive time");
+  return reference;
+}
+
+study::ComparisonRequest RequestOf(const CompareOptions& options, const Machine& machine) {
+  study::ComparisonRequest request = options.request;
+  request.machine = machine;
+  if (!options.sweep.empty()) request.sweep = ParseSweep(options.sweep, machine);
+  for (const std::string& graph : options.graphs)
+    request.graphs.push_back(SplitGraph(graph, options.strategies));
+  request.reference_step_ns = ParseReferenceStep(options);
+  if (!options.cost.empty()) request.costs = ReadCostTable(options.cost);
+  request.step = options.step;
+  request.place = options.place;
+  request.run = !options.no_run;
+  request.cancellation = &Interruption();
+  request.note = NoteLine;
+  return request;
+}
+
 // What is missing in the table makes the command fail, after everything else is printed.
-void RequireAllRows(const Comparison& comparison) {
-  const auto has_failed = [](const ComparisonRow& row) { return row.failed.has_value(); };
+void RequireAllRows(const study::Comparison& comparison) {
+  const auto has_failed = [](const study::ComparisonRow& row) { return row.failed.has_value(); };
   const auto& rows = comparison.rows;
   const auto first = std::find_if(rows.begin(), rows.end(), has_failed);
   if (first == rows.end()) return;
@@ -26,9 +82,7 @@ void RequireAllRows(const Comparison& comparison) {
         first->label(), first->failed->message);
 }
 
-void CompareRows(const CompareOptions& options) {
-  Comparer comparer(options);
-  const Comparison comparison = comparer.Run();
+void Report(const CompareOptions& options, const study::Comparison& comparison) {
   if (options.as_json) {
     PrintJson(JsonText(ComparisonJson(comparison)));
   } else {
@@ -41,6 +95,20 @@ void CompareRows(const CompareOptions& options) {
     if (!options.as_json) Print("plot: {}\n", options.plot);
   }
   RequireAllRows(comparison);
+}
+
+void CompareRows(const CompareOptions& options) {
+  const Machine machine = options.machine.Load();
+  const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
+  study::ComparisonRequest request = RequestOf(options, machine);
+  if (options.log) {
+    request.on_placed = [&](const study::ComparisonRow& row, const std::vector<int>& order) {
+      log(Printable(row.label()) + "\n" + PlacementLog(row.placed, machine, order));
+    };
+  }
+  study::Comparer comparer(std::move(request));
+  if (options.log) log(DeviceMapping(machine));
+  Report(options, comparer.Run());
 }
 
 }  // namespace
@@ -58,19 +126,19 @@ void AddCompare(CLI::App* app) {
                    "Strategies of the graphs that have none of their own")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--trace", options->trace, "Trace file that all runs are appended to");
-  command->add_option("--steps", options->steps, "Steps of a row in a round")
+  command->add_option("--trace", options->request.trace, "Trace file that all runs are appended to");
+  command->add_option("--steps", options->request.steps, "Steps of a row in a round")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--rounds", options->rounds, "Rounds, interleaved over the rows")
+  command->add_option("--rounds", options->request.rounds, "Rounds, interleaved over the rows")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
   command
-      ->add_option("--repeats", options->repeats,
+      ->add_option("--repeats", options->request.repeats,
                    "Repeats of the whole experiment that the rounds are dealt to; each has its own error")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  command->add_option("--warmup", options->warmup, "Steps of a row before that")
+  command->add_option("--warmup", options->request.warmup, "Steps of a row before that")
       ->capture_default_str()
       ->check(CLI::Range(0, 10000));
   command->add_option("--cost", options->cost,
@@ -85,8 +153,8 @@ void AddCompare(CLI::App* app) {
   command->add_option("--plot", options->plot, "Write the sweep as FILE.svg")->check(CheckPlotPath);
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);
-  options->step.Add(command);
-  options->step.AddGpu(command);
+  options->step.Add(command, study::Unconfigured::kRefuse);
+  AddGpuOptions(command, &options->request.settings.cuda);
   options->place.Add(command);
   command->add_flag(
       "--log-device-placement", options->log,

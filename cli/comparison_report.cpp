@@ -1,21 +1,26 @@
+#include "cli/comparison_report.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cli/comparison.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/text_table.h"
 #include "core/units.h"
 #include "exec/pacer.h"
+#include "study/this_machine.h"
 
 namespace lanescope::cli {
 namespace {
 
 using nlohmann::json;
+using study::Comparison;
+using study::ComparisonRow;
+using study::MeasuredRow;
 
 std::array<CopyTraffic, kNumCopyClasses> PerStep(const RunStatistics& statistics) {
   std::array<CopyTraffic, kNumCopyClasses> copies{};
@@ -59,13 +64,13 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   result["failed"] =
       row.failed ? json{{"code", row.failed->code}, {"message", row.failed->message}} : json(nullptr);
   result["measured"] =
-      row.measured ? MeasuredJson(comparison.machine, row.step->schedule, *row.measured) : json(nullptr);
+      row.measured ? MeasuredJson(comparison.machine, *row.schedule, *row.measured) : json(nullptr);
   result["predicted"] =
       row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
   if (row.predicted) result["predicted"]["steps"] = row.predicted->steps;
   result["error"] = row.error() ? json(*row.error()) : json(nullptr);
   result["repeats"] = json::array();
-  for (const RepeatedRow& repeat : row.repeats)
+  for (const study::RepeatedRow& repeat : row.repeats)
     result["repeats"].push_back({{"measured_ns", std::llround(repeat.measured_ns)},
                                  {"predicted_ns", repeat.predicted_ns},
                                  {"error", repeat.error()}});
@@ -193,7 +198,7 @@ void PrintDevices(const Comparison& comparison) {
         double busy = row.measured ? 0 : row.predicted->prediction.busy[i];
         if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
         cells.push_back(PercentText(busy));
-        cells.push_back(FormatBytes(row.step ? row.step->schedule.peak_bytes[i] : 0));
+        cells.push_back(FormatBytes(row.schedule ? row.schedule->peak_bytes[i] : 0));
       }
       table.Row(std::move(cells));
     }
@@ -225,19 +230,8 @@ void PrintDominating(const Comparison& comparison) {
 
 }  // namespace
 
-double ComparisonRow::step_ns() const {
-  if (measured) return measured->statistics.step_ns->median;
-  return predicted ? static_cast<double>(predicted->prediction.step_ns) : 0;
-}
-
-std::optional<double> ComparisonRow::error() const {
-  if (!measured || !predicted) return std::nullopt;
-  const double median = measured->statistics.step_ns->median;
-  return (static_cast<double>(predicted->prediction.step_ns) - median) / median;
-}
-
-void PrintComparison(const Comparison& comparison) {
-  const bool emulated = IsEmulated(comparison.machine);
+void PrintComparison(const study::Comparison& comparison) {
+  const bool emulated = study::IsEmulated(comparison.machine);
   Print("On {}{}; predictions {}{}\n", comparison.machine.name,
         emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
         comparison.prediction_of.starts_with("calibrated on run")
@@ -255,7 +249,7 @@ void PrintComparison(const Comparison& comparison) {
   if (!comparison.trace.empty()) Print("\ntrace: {}\n", comparison.trace);
 }
 
-json ComparisonJson(const Comparison& comparison) {
+nlohmann::json ComparisonJson(const study::Comparison& comparison) {
   json rows = json::array();
   for (const ComparisonRow& row : comparison.rows) rows.push_back(RowJson(comparison, row));
   return {{"trace", comparison.trace.empty() ? json(nullptr) : json(comparison.trace)},

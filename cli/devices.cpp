@@ -7,13 +7,14 @@
 
 #include "cli/command.h"
 #include "cli/line_width.h"
+#include "cli/options.h"
 #include "cli/print.h"
-#include "cli/workload.h"
 #include "core/file.h"
 #include "core/text_table.h"
+#include "exec/cuda_module.h"
 #include "exec/gpu_machine.h"
-#include "exec/measure.h"
 #include "exec/pacer.h"
+#include "study/measure_machine.h"
 
 namespace lanescope::cli {
 namespace {
@@ -23,12 +24,6 @@ struct DevicesOptions {
   std::string output;
   bool json = false;
   bool measure = false;
-};
-
-// What was measured, by what the machine has.
-struct Measured {
-  std::optional<exec::HostMeasurement> host;
-  std::optional<exec::GpuMeasurement> gpus;
 };
 
 bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
@@ -80,28 +75,6 @@ void PrintTable(const Machine& machine) {
   if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));
 }
 
-// Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
-Measured Measure(Machine* machine) {
-  Measured measured;
-  if (exec::HasPhysicalGpus(*machine)) {
-    measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7);
-    return measured;
-  }
-  measured.host = exec::MeasureHost(*machine, 1500);
-  for (DeviceSpec& device : machine->devices) {
-    if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
-    device.peak_flops[DataType::kFloat] = measured.host->flops_per_second * device.workers;
-    device.memory_bandwidth = measured.host->bytes_per_second;
-  }
-  for (LinkSpec& link : machine->links) link.table.clear();
-  for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20, 7)) {
-    for (LinkSpec& link : machine->links) {
-      if (link.a == time.src && link.b == time.dst) link.table.emplace_back(time.bytes, time.ns);
-    }
-  }
-  return measured;
-}
-
 using Slowdown = std::array<std::array<double, exec::kNumLoadClasses>, exec::kNumLoadClasses>;
 
 void PrintInterference(const std::string& where, const Slowdown& slowdown) {
@@ -128,7 +101,7 @@ void AddCopies(const Machine& machine, const std::vector<exec::LinkTime>& times,
   }
 }
 
-void PrintMeasured(const Machine& machine, const Measured& measured) {
+void PrintMeasured(const Machine& machine, const study::MeasuredRates& measured) {
   if (measured.host.has_value()) {
     Print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", measured.host->flops_per_second / 1e9,
           FormatBandwidth(measured.host->bytes_per_second));
@@ -174,8 +147,8 @@ void ExplainMachine(const DevicesOptions& options, const Machine& machine, const
 void ShowDevices(const DevicesOptions& options) {
   std::string reason;
   Machine machine = FindMachine(options.machine, &reason);
-  Measured measured;
-  if (options.measure) measured = Measure(&machine);
+  study::MeasuredRates measured;
+  if (options.measure) measured = study::MeasureRates(&machine);
   if (!options.output.empty()) WriteFile(options.output, MachineToJson(machine));
   if (options.json) {
     PrintJson(MachineToJson(machine));

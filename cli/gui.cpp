@@ -51,8 +51,8 @@ void AddGui(CLI::App* app) {
   AddExample(command, "lanescope gui t.db --view runs=1+2,tab=diff --screenshot diff.png");
   command->callback([options] {
     if (!options->size.empty()) ParseSize(options->size, &options->gui);
-    const EndsInOrder in_order;
-    options->gui.interrupted = &Interrupted();
+    const study::Cancellation::Watch in_order(&Interruption());
+    options->gui.interrupted = &Interruption().flag();
     gui::RunGui(options->gui);
   });
 }

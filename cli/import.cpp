@@ -19,8 +19,8 @@ void ImportTrace(const ImportOptions& options) {
   const std::string out = options.out.empty()
                               ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
                               : options.out;
-  const EndsInOrder in_order;
-  const ImportCounts counts = ImportKineto(options.files, out, &Interrupted());
+  const study::Cancellation::Watch in_order(&Interruption());
+  const ImportCounts counts = ImportKineto(options.files, out, &Interruption().flag());
   Print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
         counts.copies, counts.memsets, counts.api_calls, counts.ranges);
   if (counts.skipped > 0) {

@@ -4,16 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/interrupt_reason.h"
-
 namespace lanescope::cli {
 namespace {
 
-std::atomic<bool> interrupted{false};
-std::atomic<int> first_signal{0};
-std::atomic<int> orderly_ends{0};  // how many EndsInOrder live
-std::atomic<void (*)()> interrupt_handler{nullptr};
+study::Cancellation interruption;
 
 // Async-signal-safe.
 [[noreturn]] void EndAtOnce(int number) {
@@ -23,11 +17,8 @@ std::atomic<void (*)()> interrupt_handler{nullptr};
 }
 
 void HandleSignal(int number) {
-  int none = 0;
-  first_signal.compare_exchange_strong(none, number);
-  interrupted.store(true);
-  if (orderly_ends.load() == 0) EndAtOnce(number);
-  if (void (*handler)() = interrupt_handler.load()) handler();
+  interruption.Cancel(number);
+  if (!interruption.watched()) EndAtOnce(number);
 }
 
 }  // namespace
@@ -47,16 +38,6 @@ void CatchSignals() {
   signal(SIGXFSZ, SIG_IGN);
 }
 
-EndsInOrder::EndsInOrder() { orderly_ends.fetch_add(1); }
-EndsInOrder::~EndsInOrder() { orderly_ends.fetch_sub(1); }
-
-const std::atomic<bool>& Interrupted() { return interrupted; }
-const std::atomic<int>& InterruptSignal() { return first_signal; }
-
-void ThrowIfInterrupted() {
-  if (interrupted.load()) Throw(Code::kCancelled, "{}", InterruptReason(first_signal.load()));
-}
-
-void OnInterrupt(void (*handler)()) { interrupt_handler.store(handler); }
+study::Cancellation& Interruption() { return interruption; }
 
 }  // namespace lanescope::cli

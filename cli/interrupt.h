@@ -2,7 +2,7 @@
 // signal's number.
 #pragma once
 
-#include <atomic>
+#include "study/cancellation.h"
 
 namespace lanescope::cli {
 
@@ -11,24 +11,9 @@ namespace lanescope::cli {
 // become errors of the write.
 void CatchSignals();
 
-// While one of these lives, a signal only sets Interrupted(), and whoever made it ends soon with Cancelled
-// and keeps what there is: a trace, a child, a temporary folder. Without any, a signal ends the program at
-// once.
-class EndsInOrder {
- public:
-  EndsInOrder();
-  ~EndsInOrder();
-  EndsInOrder(const EndsInOrder&) = delete;
-  EndsInOrder& operator=(const EndsInOrder&) = delete;
-};
-
-// True after the first of the signals.
-const std::atomic<bool>& Interrupted();
-// Its number; 0: none came.
-const std::atomic<int>& InterruptSignal();
-// Throws Cancelled after a signal.
-void ThrowIfInterrupted();
-// Called on a signal, from the handler: must be async-signal-safe. Null: nothing.
-void OnInterrupt(void (*handler)());
+// What the first of the signals cancels. While it is watched, a signal does no more than that, and whoever
+// watches ends soon with Cancelled and keeps what there is: a trace, a child, a temporary folder. Without any
+// watch, a signal ends the program at once.
+study::Cancellation& Interruption();
 
 }  // namespace lanescope::cli

@@ -23,7 +23,7 @@ int exit_status = 0;
 
 // A command that a signal ended ends with the signal's status, whatever else it has to say.
 int StatusOr(int status) {
-  const int number = InterruptSignal().load();
+  const int number = Interruption().signal().load();
   return number != 0 ? kSignalled + number : status;
 }
 

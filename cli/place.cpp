@@ -5,15 +5,17 @@
 
 #include "cli/command.h"
 #include "cli/line_width.h"
+#include "cli/options.h"
 #include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/unknown_report.h"
-#include "cli/workload.h"
 #include "core/file.h"
 #include "core/graph_io.h"
 #include "core/schedule_json.h"
 #include "core/text_table.h"
+#include "core/unknown_work.h"
+#include "study/placing.h"
 
 namespace lanescope::cli {
 namespace {
@@ -32,9 +34,9 @@ struct PlaceCommandOptions {
   bool as_json = false;
 };
 
-json NodeJson(const Workload& workload, int id, const DeviceSpec& device) {
+json NodeJson(const study::Workload& workload, int id, const DeviceSpec& device) {
   const Node& node = workload.graph().node(id);
-  const auto inputs = InputInfos(workload.graph(), workload.info(), id);
+  const auto inputs = workload.InputInfos(id);
   const auto outputs = workload.info().outputs(id);
   json shapes = json::array(), dtypes = json::array();
   for (const TensorInfo& output : outputs) {
@@ -79,7 +81,7 @@ json CopiesJson(const Graph& graph, const Machine& machine, const std::vector<Tr
   return copies;
 }
 
-void PrintTable(const Workload& workload, const Machine& machine, const PlacedGraph& placed,
+void PrintTable(const study::Workload& workload, const Machine& machine, const study::PlacedGraph& placed,
                 const Schedule& schedule, const std::vector<Transfer>& transfers) {
   TextTable devices;
   devices.Text("Device").Number("Nodes").Number("Launches").Number("Peak memory");
@@ -127,13 +129,13 @@ std::string CheckOutput(const std::string& path) {
 }
 
 void PlaceAndReport(const PlaceCommandOptions& options) {
-  const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
+  const study::Workload workload(options.graph, options.step);
   const Machine machine = options.machine.Load();
   const RooflineCost costs;
   std::vector<int> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
-  const PlacedGraph placed = Place(workload, options.strategy, machine, costs, place);
+  const study::PlacedGraph placed = study::Place(workload, options.strategy, machine, costs, place);
   const Graph& graph = workload.graph();
   const bool only_log = options.log && !options.as_json && !options.dump;
   if (options.log) {
@@ -142,14 +144,13 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   }
   if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
   if (only_log) return;
-  const CompileRequest request = workload.StepCompileRequest();
-  const Schedule schedule = Compile(graph, workload.info(), request, placed.placement, machine);
+  const Schedule schedule = CompileStep(placed, machine);
   if (options.dump) {
     PrintText(options.as_json ? PrintableJson(ScheduleToJson(graph, machine, schedule))
                               : DumpSchedule(graph, machine, schedule));
     return;
   }
-  const auto transfers = ListTransfers(graph, workload.info(), request, placed.placement, machine);
+  const auto transfers = ListTransfers(graph, workload.info(), workload.request(), placed.placement, machine);
   const auto unknown = FindUnknownWork(graph, workload.info(), schedule);
   if (!options.as_json) {
     PrintTable(workload, machine, placed, schedule, transfers);
@@ -179,7 +180,7 @@ void AddPlace(CLI::App* app) {
                    "Write the placed graph (.pb, .pbtxt) or the placement (.json)")
       ->check(CheckOutput);
   options->machine.Add(command);
-  options->step.Add(command);
+  options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");

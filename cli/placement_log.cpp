@@ -20,7 +20,8 @@ std::string DeviceMapping(const Machine& machine) {
   return lines.empty() ? "Device mapping: no known devices.\n" : "Device mapping:\n" + lines;
 }
 
-std::string PlacementLog(const PlacedGraph& placed, const Machine& machine, const std::vector<int>& order) {
+std::string PlacementLog(const study::PlacedGraph& placed, const Machine& machine,
+                         const std::vector<int>& order) {
   std::string lines;
   for (const int id : order) {
     const DeviceSpec& device = machine.device(placed.placement.device[static_cast<size_t>(id)]);

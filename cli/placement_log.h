@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/workload.h"
 #include "core/machine.h"
+#include "study/placing.h"
 
 namespace lanescope::cli {
 
@@ -15,6 +15,7 @@ std::string DeviceMapping(const Machine& machine);
 
 // A line for each node, in the order in which the placer took them. Where it had no say (a file, a program)
 // that is the order in which it looked at them.
-std::string PlacementLog(const PlacedGraph& placed, const Machine& machine, const std::vector<int>& order);
+std::string PlacementLog(const study::PlacedGraph& placed, const Machine& machine,
+                         const std::vector<int>& order);
 
 }  // namespace lanescope::cli

@@ -20,6 +20,8 @@ void PrintNotes(std::string_view lines) {
 
 void PrintLiteralNote(const char* lines) { std::fputs(lines, stderr); }
 
+void NoteLine(const std::string& text) { PrintNote("{}\n", OneLine(text)); }
+
 void PrintJson(std::string_view json) { PrintText(PrintableJson(json) + "\n"); }
 
 std::string OneLine(std::string_view text) {

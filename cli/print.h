@@ -52,6 +52,9 @@ void PrintNote(fmt::format_string<Shown<T>...> format, const T&... values) {
   PrintNotes(FormatShown<T...>(format, values...));
 }
 
+// `text` as one line of standard error.
+void NoteLine(const std::string& text);
+
 // `text` as one line: line breaks become "; " (after a colon or comma a blank), other characters that command
 // a terminal escapes.
 std::string OneLine(std::string_view text);

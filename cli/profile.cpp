@@ -42,8 +42,8 @@ void PrintResult(const ProgramCaptureResult& result, const std::string& trace) {
 }
 
 void ProfileProgram(const ProfileOptions& options) {
-  const EndsInOrder in_order;
-  const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, InterruptSignal());
+  const study::Cancellation::Watch in_order(&Interruption());
+  const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, Interruption().signal());
   PrintResult(result, options.trace);
   SetExitStatus(result.status);
 }

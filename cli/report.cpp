@@ -18,15 +18,6 @@ namespace lanescope::cli {
 
 using nlohmann::json;
 
-std::string JsonText(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-json ShapeJson(const Shape& shape) {
-  if (!shape.known_rank()) return nullptr;
-  json dims = json::array();
-  for (const Dim dim : shape.dims()) dims.push_back(IsExact(dim) ? json(dim) : json(nullptr));
-  return dims;
-}
-
 json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies) {
   json result;
   for (int c = 0; c < kNumCopyClasses; ++c) {
@@ -85,16 +76,6 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   Print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
         TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),
         TimeText(static_cast<double>(path.overhead_ns)), schedule.commands.size());
-}
-
-std::vector<int> LinksBetweenGpus(const Machine& machine) {
-  std::vector<int> links;
-  for (size_t i = 0; i < machine.links.size(); ++i) {
-    const LinkSpec& link = machine.links[i];
-    if (machine.device(link.a).is_gpu() && machine.device(link.b).is_gpu())
-      links.push_back(static_cast<int>(i));
-  }
-  return links;
 }
 
 namespace {
@@ -174,13 +155,6 @@ std::string CheckMachineChange(const std::string& change) {
   const size_t dot = change.substr(0, equals).rfind('.');
   const bool good = equals != std::string::npos && equals + 1 < change.size() && dot != std::string::npos;
   return good ? "" : fmt::format("'{}' is not of the form WHAT.KEY=VALUE", change);
-}
-
-std::string CheckSweep(const std::string& sweep) {
-  const size_t dots = sweep.find("..");
-  const bool good = sweep.starts_with(kSweepKey) && dots != std::string::npos && dots > kSweepKey.size() &&
-                    dots + 2 < sweep.size();
-  return good ? "" : fmt::format("'{}' is not of the form {}0.1GB/s..100GB/s", sweep, kSweepKey);
 }
 
 }  // namespace lanescope::cli

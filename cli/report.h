@@ -9,13 +9,12 @@
 #include "core/machine.h"
 #include "core/schedule.h"
 #include "sims/predict.h"
+#include "study/json_text.h"
 
 namespace lanescope::cli {
 
-// One line; bytes that are no UTF-8 are replaced.
-std::string JsonText(const nlohmann::json& json);
-// Sizes; null for one that is not exact, null for all of an unknown rank.
-nlohmann::json ShapeJson(const Shape& shape);
+using study::JsonText;
+using study::ShapeJson;
 // The keys of a prediction in design section 6.1: step_ns, busy, peak_bytes, copies, critical_path_ns.
 nlohmann::json PredictionJson(const Machine& machine, const Prediction& prediction);
 // {"device_to_device": {"count", "bytes", "ns"}, ...} from totals per step.
@@ -28,11 +27,7 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
 // "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". A speed goes to `speed`, which is by device.
 // Throws InvalidArgument listing what can be set.
 void ApplyMachineChange(std::string_view change, Machine* machine, std::vector<double>* speed);
-inline constexpr std::string_view kSweepKey = "link.bandwidth=";
-// Checks of options before anything runs: empty where the text has the right form, else what is wrong.
+// Checks an option before anything runs: empty where the text has the right form, else what is wrong.
 std::string CheckMachineChange(const std::string& change);
-std::string CheckSweep(const std::string& sweep);
-// The links between GPUs (all links when `host` says so), by number.
-std::vector<int> LinksBetweenGpus(const Machine& machine);
 
 }  // namespace lanescope::cli

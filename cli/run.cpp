@@ -8,16 +8,14 @@
 #include "cli/command.h"
 #include "cli/fetch_files.h"
 #include "cli/interrupt.h"
+#include "cli/options.h"
 #include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/progress.h"
-#include "cli/recorded_run.h"
 #include "cli/report.h"
-#include "cli/run_capture.h"
-#include "cli/workload.h"
 #include "core/error.h"
-#include "core/interrupt_reason.h"
 #include "core/units.h"
+#include "study/recorded_run.h"
 #include "traces/statistics.h"
 
 namespace lanescope::cli {
@@ -26,14 +24,13 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMaxPrintedElements = 10000;
-// Oversubscription is judged by this many events; more are not held in memory.
-constexpr size_t kJudgedEvents = size_t{1} << 21;
 
 struct RunOptions {
   std::string graph, strategy = "annotated", trace, save_fetches;
   MachineOptions machine;
   StepOptions step;
   PlaceOptions place;
+  study::RunSettings settings;
   int steps = 10, warmup = 2;
   int64_t timeout_ms = 0;
   std::string profile = "off";
@@ -64,8 +61,8 @@ json TensorJson(const std::string& name, const Tensor& tensor) {
   return {{"name", name}, {"dtype", NumpyName(tensor.dtype())}, {"shape", shape}, {"values", values}};
 }
 
-void PrintResult(const RecordedRun& run, const Spread& spread, const std::string& trace) {
-  const Workload& workload = *run.placed().workload;
+void PrintResult(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
+  const study::Workload& workload = *run.placed().workload;
   Print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
         run.placed().strategy, spread.count, TimeText(spread.median), TimeText(spread.p25),
         TimeText(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
@@ -82,7 +79,7 @@ void PrintResult(const RecordedRun& run, const Spread& spread, const std::string
   if (!trace.empty()) Print("recorded as run {} of {}\n", run.run_id(), trace);
 }
 
-json ResultJson(const RecordedRun& run, const Spread& spread, const std::string& trace) {
+json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
   json fetches = json::array();
   const auto& names = run.placed().workload->spec().fetches;
   for (size_t i = 0; i < run.last_fetches().size(); ++i)
@@ -101,72 +98,35 @@ json ResultJson(const RecordedRun& run, const Spread& spread, const std::string&
   return result;
 }
 
-// Steps until all are done, or something ends them: then the trace says what, and so does the exception.
-void RunSteps(const RunOptions& options, TraceWriter* writer, RunCapture* capture, RecordedRun* run) {
-  const auto finish = [&](const std::string& error) {
-    capture->Stop();
-    run->session().Observe(nullptr);
-    run->Finish(error);
-    if (writer != nullptr) writer->Close();
-  };
-  bool done = false;
-  try {
-    run->WarmUp(options.warmup);
-    capture->BeginRecording();
-    done = run->RunSteps(options.steps);
-  } catch (const Error& error) {
-    if (error.code() != Code::kCancelled) {
-      finish(error.what());
-      throw;
-    }
-  }
-  const std::string reason = InterruptReason(InterruptSignal().load());
-  finish(done ? "" : "Cancelled: " + reason);
-  if (done) return;
-  Throw(Code::kCancelled, "{} after {} of {} steps{}", reason, run->step_ns().size(), options.steps,
-        writer != nullptr ? fmt::format("; they are run {} of {}", run->run_id(), options.trace) : "");
-}
-
-CaptureMode ModeOf(const RunOptions& options) {
-  if (options.profile == "off") return CaptureMode::kOff;
+study::Profile ProfileOf(const RunOptions& options) {
+  if (options.profile == "off") return study::Profile::kOff;
   if (options.trace.empty()) {
     Throw(Code::kInvalidArgument, "--profile {} needs --trace: what is captured goes into the trace",
           options.profile);
   }
-  return options.profile == "full" ? CaptureMode::kFull : CaptureMode::kKernels;
+  return options.profile == "full" ? study::Profile::kFull : study::Profile::kKernels;
 }
 
-// What the capture delivers goes into the trace of the run; without a GPU there is nothing to deliver.
-void Connect(const Machine& machine, TraceWriter* writer, RunCapture* capture, RecordedRun* run) {
-  const bool has_gpu =
-      std::any_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
-        return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
-      });
-  if (!has_gpu) return;
-  if (!capture->problem().empty()) {
-    PrintNote("lanescope: GPU activity is not captured: {}\n", OneLine(capture->problem()));
+// What a signal ends says how far it came.
+void RunToEnd(const RunOptions& options, study::RecordedRun* run) {
+  try {
+    run->RunToEnd(options.warmup, options.steps);
+  } catch (const Error& error) {
+    if (!Interruption().cancelled()) throw;
+    Throw(Code::kCancelled, "{} after {} of {} steps{}", Interruption().Reason(), run->step_ns().size(),
+          options.steps,
+          options.trace.empty() ? "" : fmt::format("; they are run {} of {}", run->run_id(), options.trace));
   }
-  if (!capture->active()) return;
-  capture->SendTo(writer->Capture(run->run_id()));
-  run->session().Observe(capture->observer());
 }
-
-// Whatever ends a run, its capture ends before the trace that it writes to.
-struct StopAtEnd {
-  RunCapture* capture;
-  ~StopAtEnd() { capture->Stop(); }
-};
 
 void RunGraph(const RunOptions& options) {
-  // Before anything touches a GPU.
-  RunCapture capture(ModeOf(options));
+  study::RunCapture capture(ProfileOf(options));
   const Machine machine = options.machine.Load();
-  const Workload workload(options.graph, options.step);
-  const RooflineCost costs;
+  const study::Workload workload(options.graph, options.step);
   std::vector<int> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
-  PlacedGraph placed = Place(workload, options.strategy, machine, costs, place);
+  const study::PlacedGraph placed = study::Place(workload, options.strategy, machine, RooflineCost(), place);
   if (options.log) {
     const std::string lines = DeviceMapping(machine) + PlacementLog(placed, machine, order);
     options.as_json ? PrintNotes(lines) : PrintText(lines);
@@ -174,25 +134,22 @@ void RunGraph(const RunOptions& options) {
   std::optional<FetchFiles> files;
   if (!options.save_fetches.empty())
     files.emplace(options.save_fetches, workload.spec().fetches, options.warmup + options.steps - 1);
-  const EndsInOrder in_order;
+  const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<TraceWriter> writer;
   if (!options.trace.empty()) writer = std::make_unique<TraceWriter>(options.trace);
-  RecordedRunOptions run_options;
-  run_options.keep_events = true;
-  run_options.max_events = kJudgedEvents;
-  run_options.timeout_ns = options.timeout_ms * 1000000;
-  RecordedRun run(placed, machine, writer.get(), run_options);
-  const StopAtEnd stop_at_end{&capture};
-  Connect(machine, writer.get(), &capture, &run);
+  study::RecordedRun run(
+      placed, machine, writer.get(),
+      {.settings = options.settings, .capture = &capture, .cancellation = &Interruption(), .note = NoteLine});
   {
     Progress progress("step", options.steps);
     run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
+      if (number < options.warmup) return;
       if (files.has_value()) files->Save(number, fetches);
-      progress.Update(static_cast<int64_t>(run.step_ns().size()));
+      progress.Update(number - options.warmup + 1);
     };
-    RunSteps(options, writer.get(), &capture, &run);
-    run.on_step = nullptr;
+    RunToEnd(options, &run);
   }
+  if (writer != nullptr) writer->Close();
   const auto spread = SpreadOf(run.step_ns());
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
@@ -228,22 +185,25 @@ void AddRun(CLI::App* app) {
   command->add_option("--timeout", options->timeout_ms, "Milliseconds that one step may take")
       ->check(CLI::Range(int64_t{0}, int64_t{86400000}));
   command
-      ->add_option("--seed", options->step.seed,
+      ->add_option("--seed", options->settings.seed,
                    "Seed of random ops and generated feeds that have none of their own")
       ->check([](const std::string& text) {
         return text.find_first_not_of("0123456789") == std::string::npos ? ""
                                                                          : "must be a whole number from 0 on";
       });
   options->machine.Add(command);
-  options->step.Add(command);
-  options->step.AddGpu(command);
+  options->step.Add(command, study::Unconfigured::kRefuse);
+  AddGpuOptions(command, &options->settings.cuda);
   options->place.Add(command);
   command->add_flag(
       "--log-device-placement", options->log,
       "Print the GPUs and one line per node, as TensorFlow does (with --json on standard error)");
   command->add_flag("--json", options->as_json, "Print JSON");
   AddExample(command, "lanescope run samples/graphs/polynomial.pbtxt --steps 20 --trace t.db");
-  command->callback([options] { RunGraph(*options); });
+  command->callback([options] {
+    options->settings.timeout_ns = options->timeout_ms * 1000000;
+    RunGraph(*options);
+  });
 }
 
 }  // namespace lanescope::cli

@@ -1,22 +1,24 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/command.h"
-#include "cli/comparison.h"
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
-#include "cli/prediction.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/sweep_report.h"
 #include "cli/unknown_report.h"
-#include "cli/workload.h"
 #include "core/error.h"
 #include "core/recorder.h"
-#include "sims/cost_model.h"
-#include "sims/device_speed.h"
+#include "core/unknown_work.h"
+#include "study/placing.h"
+#include "study/predictor.h"
+#include "study/recorded_prediction.h"
+#include "traces/trace_writer.h"
 
 namespace lanescope::cli {
 namespace {
@@ -33,28 +35,15 @@ struct SimulateOptions {
   bool as_json = false, batch = false;
 };
 
-struct Model {
-  std::unique_ptr<CostModel> measured;
-  std::unique_ptr<CostModel> costs;  // `measured` at the devices' speeds
-  const CostTable* table = nullptr;  // of `measured`; null: uncalibrated
-  PredictionSettings settings;
-  std::string origin;  // "calibrated on ..." or "uncalibrated"
-};
-
-Model LoadModel(const std::string& file, const Machine& machine, const std::vector<double>& speed) {
-  Model model;
-  if (file.empty()) {
-    model.measured = std::make_unique<RooflineCost>();
-    model.origin = "uncalibrated";
-  } else {
-    auto calibrated = std::make_unique<CalibratedCost>(ReadCostTable(file));
-    model.table = &calibrated->table();
-    model.settings = SettingsOf(*calibrated);
-    model.origin = "calibrated on " + calibrated->table().calibrated_on;
-    model.measured = std::move(calibrated);
-  }
-  model.costs = std::make_unique<CostAtSpeed>(*model.measured, machine, speed);
-  return model;
+// Costs of the file, or the machine's rates, with what --set changes.
+study::Predictor PredictorOf(const SimulateOptions& options) {
+  Machine machine = options.machine.Load();
+  std::vector<double> speed(machine.devices.size(), 1.0);
+  for (const std::string& change : options.set) ApplyMachineChange(change, &machine, &speed);
+  const study::Predictor predictor = options.cost.empty()
+                                         ? study::Predictor(machine)
+                                         : study::Predictor(machine, ReadCostTable(options.cost));
+  return predictor.At(std::move(machine), speed);
 }
 
 json ResultJson(const Machine& machine, const Schedule& schedule, const Prediction& prediction,
@@ -67,19 +56,19 @@ json ResultJson(const Machine& machine, const Schedule& schedule, const Predicti
 }
 
 // JSON lines in, each a placement on top of the graph's own; JSON lines out.
-void RunBatch(const Workload& workload, const Machine& machine, const Model& model) {
-  const PlacedGraph base = Place(workload, "annotated", machine, *model.costs);
+void RunBatch(const study::Workload& workload, const study::Predictor& predictor) {
+  const Machine& machine = predictor.machine();
+  const study::PlacedGraph base = study::Place(workload, "annotated", machine, predictor.costs());
   std::string line;
   while (std::getline(std::cin, line)) {
     if (line.empty()) continue;
     const int64_t start = NowNs();
     try {
-      const PlacedGraph placed{&workload, "batch",
-                               ParsePlacement(line, workload.graph(), machine, base.placement)};
-      const CompiledStep step = CompileStep(placed, machine);
-      const Prediction prediction =
-          Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
-      PrintJson(JsonText(ResultJson(machine, step.schedule, prediction, NowNs() - start)));
+      const study::PlacedGraph placed{&workload, "batch",
+                                      ParsePlacement(line, workload.graph(), machine, base.placement)};
+      const Schedule schedule = CompileStep(placed, machine);
+      const Prediction prediction = predictor.Predict(workload, schedule);
+      PrintJson(JsonText(ResultJson(machine, schedule, prediction, NowNs() - start)));
     } catch (const Error& error) {
       PrintJson(JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}));
     }
@@ -87,65 +76,64 @@ void RunBatch(const Workload& workload, const Machine& machine, const Model& mod
   }
 }
 
-// What --strategy names, placed and compiled. The steps refer to the placed graphs.
-struct Candidates {
-  std::vector<PlacedGraph> placed;
-  std::vector<CompiledStep> steps;
+// One of those that --strategy names.
+struct Candidate {
+  study::PlacedGraph placed;
+  Schedule schedule;
 };
 
-Candidates Prepare(const SimulateOptions& options, const Workload& workload, const Machine& machine,
-                   const CostModel& costs) {
-  Candidates candidates;
+std::vector<Candidate> Prepare(const SimulateOptions& options, const study::Workload& workload,
+                               const study::Predictor& predictor) {
+  std::vector<Candidate> candidates;
   for (const std::string& strategy : SplitAtCommas(options.strategy)) {
-    candidates.placed.push_back(Place(workload, strategy, machine, costs, options.place));
+    study::PlacedGraph placed =
+        study::Place(workload, strategy, predictor.machine(), predictor.costs(), options.place);
+    candidates.push_back({std::move(placed), {}});
   }
-  for (const PlacedGraph& placed : candidates.placed)
-    candidates.steps.push_back(CompileStep(placed, machine));
+  for (Candidate& candidate : candidates)
+    candidate.schedule = CompileStep(candidate.placed, predictor.machine());
   return candidates;
 }
 
-Sweep SweepCandidates(const SimulateOptions& options, const Machine& machine, const Model& model,
-                      const Candidates& candidates) {
-  std::vector<SweepCandidate> rows;
-  for (const CompiledStep& step : candidates.steps) {
-    const Workload& workload = *step.placed->workload;
-    rows.push_back({step.placed->strategy, &workload.graph(), &workload.info(), &step.schedule});
-  }
-  PredictionSettings settings = model.settings;
-  settings.draws = 0;
-  return RunSweep(machine, *model.costs, settings, rows, ParseSweep(options.sweep, machine));
+Sweep SweepCandidates(const SimulateOptions& options, const study::Predictor& predictor,
+                      const std::vector<Candidate>& candidates) {
+  std::vector<study::SweptStep> steps;
+  for (const Candidate& candidate : candidates)
+    steps.push_back({candidate.placed.strategy, candidate.placed.workload, &candidate.schedule});
+  return predictor.SweepLinks(steps, ParseSweep(options.sweep, predictor.machine()));
+}
+
+void WriteTrace(const SimulateOptions& options, const Candidate& step, const study::Predictor& predictor,
+                const Prediction& prediction) {
+  const study::Cancellation::Watch in_order(&Interruption());
+  TraceWriter writer(options.trace, NewTrace::kWhenClosed);
+  study::RecordPrediction(&writer, step.placed, step.schedule, predictor, prediction,
+                          {.steps = options.steps, .cancellation = &Interruption()});
+  writer.Close();
 }
 
 void SimulateGraph(const SimulateOptions& options) {
-  const Workload workload(options.graph, options.step, Unconfigured::kWholeGraph);
-  Machine machine = options.machine.Load();
-  std::vector<double> speed(machine.devices.size(), 1.0);
-  for (const std::string& change : options.set) ApplyMachineChange(change, &machine, &speed);
-  const Model model = LoadModel(options.cost, machine, speed);
-  machine = AtSpeed(std::move(machine), speed);
-  if (options.batch) return RunBatch(workload, machine, model);
+  const study::Workload workload(options.graph, options.step);
+  const study::Predictor predictor = PredictorOf(options);
+  const Machine& machine = predictor.machine();
+  if (options.batch) return RunBatch(workload, predictor);
   const int64_t start = NowNs();
-  const Candidates candidates = Prepare(options, workload, machine, *model.costs);
-  const CompiledStep& step = candidates.steps.front();
-  const Prediction prediction =
-      Predict(workload.graph(), workload.info(), step.schedule, machine, *model.costs, model.settings);
+  const std::vector<Candidate> candidates = Prepare(options, workload, predictor);
+  const Candidate& step = candidates.front();
+  const Prediction prediction = predictor.Predict(workload, step.schedule);
   const int64_t wall_ns = NowNs() - start;
   const auto unknown = FindUnknownWork(workload.graph(), workload.info(), step.schedule);
-  if (!options.trace.empty()) {
-    const EndsInOrder in_order;
-    TraceWriter writer(options.trace, NewTrace::kWhenClosed);
-    WritePrediction(&writer, step, machine, prediction, options.steps, model.table, model.origin, false);
-    writer.Close();
-  }
+  if (!options.trace.empty()) WriteTrace(options, step, predictor, prediction);
   std::optional<Sweep> sweep;
-  if (!options.sweep.empty()) sweep = SweepCandidates(options, machine, model, candidates);
+  if (!options.sweep.empty()) sweep = SweepCandidates(options, predictor, candidates);
   if (options.as_json) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);
     result["unknown"] = UnknownWorkJson(unknown);
     if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
     PrintJson(JsonText(result));
   } else {
-    PrintPrediction(workload.name(), step.placed->strategy, machine, step.schedule, prediction, model.origin);
+    PrintPrediction(workload.name(), step.placed.strategy, machine, step.schedule, prediction,
+                    predictor.origin());
     PrintUnknownWork(unknown);
     if (sweep.has_value()) PrintSweep(*sweep);
   }
@@ -189,7 +177,7 @@ void AddSimulate(CLI::App* app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
   options->machine.Add(command);
-  options->step.Add(command);
+  options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
   auto* batch = command->add_flag("--batch", options->batch,
                                   "Read placements as JSON lines from stdin, print one JSON line for each");

@@ -1,12 +1,12 @@
+#include "cli/sweep_report.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/comparison.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
-#include "cli/report.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text_table.h"
@@ -14,6 +14,18 @@
 #include "sims/plot_svg.h"
 
 namespace lanescope::cli {
+namespace {
+
+constexpr std::string_view kSweepKey = "link.bandwidth=";
+
+}  // namespace
+
+std::string CheckSweep(const std::string& sweep) {
+  const size_t dots = sweep.find("..");
+  const bool good = sweep.starts_with(kSweepKey) && dots != std::string::npos && dots > kSweepKey.size() &&
+                    dots + 2 < sweep.size();
+  return good ? "" : fmt::format("'{}' is not of the form {}0.1GB/s..100GB/s", sweep, kSweepKey);
+}
 
 SweepRange ParseSweep(std::string_view text, const Machine& machine) {
   if (const std::string problem = CheckSweep(std::string(text)); !problem.empty()) {

@@ -1,7 +1,7 @@
-# Install rules and the CMake package: find_package(lanescope) gives lanescope::core, ::exec, ::sims and ::traces.
+# Install rules and the CMake package: find_package(lanescope) gives lanescope::core, ::exec, ::sims, ::traces and ::study.
 include(CMakePackageConfigHelpers)
 
-set(lanescope_libraries core exec sims traces)
+set(lanescope_libraries core exec sims traces study)
 set(lanescope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lanescope)
 
 # Public are the headers directly in a library's folder, less those that need a dependency's own headers.
@@ -19,6 +19,10 @@ foreach(library IN LISTS lanescope_libraries)
   add_library(lanescope::${library} ALIAS lanescope_${library})
   install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endforeach()
+
+# What study links to besides; without headers.
+set_target_properties(lanescope_profiler PROPERTIES EXPORT_NAME profiler)
+install(TARGETS lanescope_profiler EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 if(TARGET lanescope)
   install(TARGETS lanescope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

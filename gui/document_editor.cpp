@@ -223,7 +223,7 @@ void WhatIfEditor::UpdateView() {
   const WhatIfEdit& start = base_->start;
   view_.note = base_->calibration.note;
   // Only a prediction that kept its costs tells of microbenchmarks.
-  if (base_->calibration.calibrated && base_->settings.interference == nullptr)
+  if (base_->calibration.calibrated && !base_->settings.interference.has_value())
     view_.note += "; without interference";
   view_.graph_path = base_->graph->path;
   view_.can_undo = position_ > 0;

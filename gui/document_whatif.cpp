@@ -152,7 +152,7 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   base->groups = ColocationGroups(base->graph->graph);
   base->signatures = SignaturesOf(*base->graph);
   base->calibration = CalibrateFromTrace(run.file, run.graph, run.id, run.machine_json, cancelled);
-  base->settings = SettingsOf(*base->calibration.costs);
+  base->settings = SettingsOf(base->calibration.costs->table());
   base->start_run = SimulatedRun(*base, base->start, cancelled);
   base->start_step_ns = base->start_run->step_ns;
   return base;

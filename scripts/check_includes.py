@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("core", "exec", "sims", "traces", "profiler", "gui", "cli", "tests", "bench", "samples")
+FOLDERS = ("core", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "tests", "bench", "samples")
 ANYTHING = frozenset(FOLDERS)
 
 # Which folders a folder may include beside itself.
@@ -18,11 +18,12 @@ MAY_INCLUDE = {
     "sims": frozenset({"core"}),
     "traces": frozenset({"core"}),
     "profiler": frozenset({"core", "traces"}),
+    "study": frozenset({"core", "exec", "sims", "traces", "profiler"}),
     "gui": frozenset({"core", "traces"}),
     "cli": ANYTHING,
     "tests": ANYTHING,
     "bench": ANYTHING,
-    "samples": frozenset({"core", "exec", "sims", "traces"}),
+    "samples": frozenset({"core", "exec", "sims", "traces", "study"}),
 }
 # The one part of the GUI that runs, simulates and captures.
 GUI_DOCUMENT = re.compile(r"gui/document(_\w+)?\.(h|cpp)$")

@@ -34,10 +34,6 @@ class CalibratedCost : public CostModel {
   CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override;
 
   const CostTable& table() const { return table_; }
-  // Null when none was measured.
-  const Interference* interference() const {
-    return table_.has_interference ? &table_.interference : nullptr;
-  }
 
  private:
   CostTable table_;

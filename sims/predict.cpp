@@ -170,7 +170,7 @@ double Prediction::uncalibrated_share() const {
 
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                                   const Machine& machine, const CostModel& costs,
-                                  const Interference* interference, const FetchCurve* fetches) {
+                                  const PredictionSettings& settings) {
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
   std::vector<TensorInfo> inputs;
@@ -192,12 +192,13 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
       estimate = costs.Launch(machine, number, node, inputs, outputs);
       const OpWork work = WorkOf(node, inputs, outputs);
       command_class = ClassOf(work);
-      if (interference != nullptr) {
+      if (settings.interference.has_value()) {
         const bool host = InterferenceDomain(device) == 0;
-        demand = DemandOf(command_class, work, estimate.ns, host ? interference->host : interference->gpu);
+        demand = DemandOf(command_class, work, estimate.ns,
+                          host ? settings.interference->host : settings.interference->gpu);
       }
       cores = command.workers;
-      if (fetches != nullptr && fetched[c] > 0) estimate.ns += fetches->Ns(fetched[c]);
+      if (!settings.fetches.empty() && fetched[c] > 0) estimate.ns += settings.fetches.Ns(fetched[c]);
       kind = fmt::format("{} {}", node.op, number);
     } else if (command.kind == CommandKind::kCopy) {
       const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
@@ -217,19 +218,20 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
   return estimates;
 }
 
-PredictionSettings SettingsOf(const CalibratedCost& costs) {
-  return {.gaps = costs.table().gaps,
-          .interference = costs.interference(),
-          .fetches = costs.table().fetches.empty() ? nullptr : &costs.table().fetches,
-          .common_spread = costs.table().common_spread,
-          .simulation = {},
-          .cancelled = nullptr};
+PredictionSettings SettingsOf(const CostTable& table) {
+  PredictionSettings settings;
+  settings.gaps = table.gaps;
+  if (table.has_interference) settings.interference = table.interference;
+  settings.fetches = table.fetches;
+  settings.common_spread = table.common_spread;
+  return settings;
 }
 
 Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
                    const PredictionSettings& settings) {
   Prediction prediction;
-  Simulator simulator(schedule, machine, settings.gaps, settings.interference, settings.simulation);
+  const Interference* interference = settings.interference.has_value() ? &*settings.interference : nullptr;
+  Simulator simulator(schedule, machine, settings.gaps, interference, settings.simulation);
   simulator.Run(estimates.costs, &prediction.simulation);
   prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
   DrawInterval(&simulator, estimates, settings, &prediction);
@@ -241,9 +243,8 @@ Prediction Predict(const Schedule& schedule, const Machine& machine, const Comma
 
 Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                    const Machine& machine, const CostModel& costs, const PredictionSettings& settings) {
-  const CommandEstimates estimates =
-      EstimateCommands(graph, info, schedule, machine, costs, settings.interference, settings.fetches);
-  return Predict(schedule, machine, estimates, settings);
+  return Predict(schedule, machine, EstimateCommands(graph, info, schedule, machine, costs, settings),
+                 settings);
 }
 
 }  // namespace lanescope

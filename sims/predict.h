@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/copy_class.h"
@@ -13,9 +14,11 @@
 #include "core/machine.h"
 #include "core/op.h"
 #include "core/schedule.h"
-#include "sims/cost_model.h"
+#include "sims/cost_table.h"
 #include "sims/critical_path.h"
 #include "sims/fetch_cost.h"
+#include "sims/gap_model.h"
+#include "sims/interference.h"
 #include "sims/simulator.h"
 
 namespace lanescope {
@@ -27,13 +30,6 @@ struct CommandEstimates {
   std::vector<CostBasis> basis;
   std::vector<int> kind;  // commands of one kind (op and device; devices of a copy) err together
 };
-// `interference` gives the rates that demands are shares of; null: no measured interference, every demand is
-// full. `fetches` is added to launches that read first what a copy brought (FetchedBytes); null: nothing is.
-CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
-                                  const Machine& machine, const CostModel& costs,
-                                  const Interference* interference = nullptr,
-                                  const FetchCurve* fetches = nullptr);
-
 struct CopyTraffic {
   int64_t count = 0;
   int64_t bytes = 0;
@@ -55,18 +51,23 @@ struct Prediction {
   double uncalibrated_share() const;
 };
 
+// What is known beside the commands themselves, and how to predict.
 struct PredictionSettings {
   GapModel gaps;
-  const Interference* interference = nullptr;
-  const FetchCurve* fetches = nullptr;
-  double common_spread = 0;  // CostTable::common_spread
+  std::optional<Interference> interference;  // also gives the rates that demands are shares of
+  FetchCurve fetches;                        // added to launches that read first what a copy brought
+  double common_spread = 0;                  // CostTable::common_spread
   SimulationOptions simulation;
   const std::atomic<bool>* cancelled = nullptr;  // not null: asked before every draw
   int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules
   uint64_t seed = 1;
 };
-// Gaps, interference and common spread of a calibrated model.
-PredictionSettings SettingsOf(const CalibratedCost& costs);
+// All that a cost table says beside launches and copies.
+PredictionSettings SettingsOf(const CostTable& table);
+
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings);
 
 // The value is a simulation with every command at its cost. The interval is the middle nine tenths of
 // seeded draws: a calibrated command varies by itself, uncalibrated ones of a kind err together, and the

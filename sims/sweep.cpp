@@ -43,7 +43,7 @@ class SweptCandidate {
         candidate_(candidate),
         range_(range),
         estimates_(EstimateCommands(*candidate.graph, *candidate.info, *candidate.schedule, machine, costs,
-                                    settings.interference, settings.fetches)) {
+                                    settings)) {
     settings_.draws = 0;
   }
 
@@ -145,6 +145,16 @@ SweepStanding StandingOf(const Sweep& sweep, int first, int second) {
   if (faster) return SweepStanding::kWins;
   if (sweep.curves[a].asymptote_ns < sweep.curves[b].asymptote_ns) return SweepStanding::kWinsBeyond;
   return slower ? SweepStanding::kNeverWins : SweepStanding::kEqual;
+}
+
+std::vector<int> LinksBetweenGpus(const Machine& machine) {
+  std::vector<int> links;
+  for (size_t i = 0; i < machine.links.size(); ++i) {
+    const LinkSpec& link = machine.links[i];
+    if (machine.device(link.a).is_gpu() && machine.device(link.b).is_gpu())
+      links.push_back(static_cast<int>(i));
+  }
+  return links;
 }
 
 Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth) {

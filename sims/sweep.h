@@ -60,6 +60,9 @@ enum class SweepStanding {
 };
 SweepStanding StandingOf(const Sweep& sweep, int first, int second);
 
+// By number: what a sweep varies unless it is told otherwise.
+std::vector<int> LinksBetweenGpus(const Machine& machine);
+
 // `machine` with the links and buses of the range at `bandwidth`; their size-to-time tables, which no longer
 // hold, are dropped.
 Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth);

@@ -1,70 +1,30 @@
 // Predicts the step time of a graph file on a machine file under every strategy, without running anything:
 //   predict_step GRAPH.pbtxt MACHINE.json
-#include <cstdint>
 #include <cstdio>
-#include <span>
 #include <string>
-#include <vector>
 
-#include "core/cost.h"
 #include "core/error.h"
-#include "core/graph_io.h"
 #include "core/machine.h"
-#include "core/op.h"
-#include "core/run_spec.h"
-#include "core/schedule.h"
-#include "core/step_request.h"
 #include "core/strategy.h"
-#include "sims/simulator.h"
+#include "study/placing.h"
+#include "study/predictor.h"
+#include "study/workload.h"
 
 namespace {
 
-// What each command takes alone, by the rates of the machine file.
-lanescope::CommandCosts CostsOf(const lanescope::Schedule& schedule, const lanescope::Graph& graph,
-                                const lanescope::Machine& machine, const lanescope::CostModel& model) {
-  const auto infos = [&](std::span<const int> values) {
-    std::vector<lanescope::TensorInfo> list;
-    for (const int number : values) {
-      if (number < 0) continue;
-      const lanescope::Value& value = schedule.values[static_cast<size_t>(number)];
-      lanescope::TensorInfo info;
-      info.dtype = value.dtype;
-      info.shape = value.shape;
-      list.push_back(info);
-    }
-    return list;
-  };
-  lanescope::CommandCosts costs;
-  for (const lanescope::Command& command : schedule.commands) {
-    int64_t ns = 0;
-    if (command.kind == lanescope::CommandKind::kLaunch) {
-      const int device = schedule.queues[static_cast<size_t>(command.queue)].device;
-      ns = model
-               .Launch(machine, device, graph.node(command.node), infos(schedule.Inputs(command)),
-                       infos(schedule.Outputs(command)))
-               .ns;
-    } else if (command.kind == lanescope::CommandKind::kCopy) {
-      const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
-      ns = model.Copy(machine, src, dst, command.bytes).ns;
-    }
-    costs.ns.push_back(ns);
-  }
-  return costs;
-}
+namespace study = lanescope::study;
 
 void Predict(const char* graph_path, const char* machine_path) {
-  const lanescope::Graph graph = lanescope::ReadGraph(graph_path);
-  const lanescope::Machine machine = lanescope::ReadMachine(machine_path);
-  const auto request = lanescope::StepRequestOf(graph, lanescope::ReadRunSpecBeside(graph_path));
-  const lanescope::GraphInfo info = lanescope::InferGraph(graph, request.feeds);
-  const lanescope::RooflineCost model;
-  const lanescope::PlacerOptions placer;
+  const study::Workload workload(graph_path);
+  const study::Predictor predictor(lanescope::ReadMachine(machine_path));
   for (const lanescope::Strategy& strategy : lanescope::Strategies()) {
-    const auto placement = strategy.place({graph, info, machine, model, placer});
-    const auto schedule = lanescope::Compile(graph, info, request, placement, machine);
-    const auto result = lanescope::Simulate(schedule, machine, CostsOf(schedule, graph, machine, model));
-    std::printf("%-16s %10.3f ms  (%zu commands)\n", std::string(strategy.name).c_str(),
-                static_cast<double>(result.step_ns) / 1e6, schedule.commands.size());
+    const auto placed =
+        study::Place(workload, std::string(strategy.name), predictor.machine(), predictor.costs());
+    const auto schedule = study::CompileStep(placed, predictor.machine());
+    const auto prediction = predictor.Predict(workload, schedule);
+    std::printf("%-16s %10.3f ms  (%.3f to %.3f, %zu commands)\n", placed.strategy.c_str(),
+                static_cast<double>(prediction.step_ns) / 1e6, static_cast<double>(prediction.low_ns) / 1e6,
+                static_cast<double>(prediction.high_ns) / 1e6, schedule.commands.size());
   }
 }
 

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/error.h"
-#include "exec/measure_handoffs.h"
 
 namespace lanescope::exec {
 namespace {
@@ -52,26 +51,12 @@ TEST(MeasureFetches, SizesGrowAndNoTimeIsNegative) {
   }
 }
 
-// Every hop of the chain is a copy, and all its commands are recorded in every step.
-TEST(MeasureHandoffs, RecordsWholeStepsOfAChainOfCopies) {
-  const HandoffRun run = MeasureHandoffs(VirtualMachine(2, 1));
-  ASSERT_NE(run.schedule, nullptr);
-  int copies_between_gpus = 0;
-  for (const Command& command : run.schedule->commands) {
-    copies_between_gpus += command.kind == CommandKind::kCopy && run.schedule->CopySource(command) != 0;
-  }
-  EXPECT_GE(copies_between_gpus, 10);
-  EXPECT_GE(run.events.size(), run.schedule->commands.size() * 10);
-  EXPECT_EQ(MeasureHandoffs(VirtualMachine(1, 1)).schedule, nullptr);
-}
-
 TEST(Measure, EndsWhenCancelled) {
   const std::atomic<bool> cancelled{true};
   const Machine machine = VirtualMachine(2, 1);
   EXPECT_THROW(MeasureHost(machine, 60'000, &cancelled), Error);
   EXPECT_THROW(MeasureLinks(machine, 1 << 30, 7, &cancelled), Error);
   EXPECT_THROW(MeasureFetches(1000, &cancelled), Error);
-  EXPECT_THROW(MeasureHandoffs(machine, &cancelled), Error);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void TryCosts(std::string_view bytes) {
   static const Prepared prepared;
   Try([&] {
     const CalibratedCost costs(table);
-    PredictionSettings settings = SettingsOf(costs);
+    PredictionSettings settings = SettingsOf(costs.table());
     settings.draws = 4;
     const Prediction prediction = Predict(prepared.step.graph, prepared.step.info, prepared.schedule,
                                           prepared.machine, costs, settings);

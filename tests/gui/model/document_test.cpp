@@ -48,7 +48,7 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
   const Placement placement = PlaceByStrategy("@" + placement_path, input);
   const std::atomic<bool> never{false};
   const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
-  PredictionSettings settings = SettingsOf(*calibration.costs);
+  PredictionSettings settings = SettingsOf(calibration.costs->table());
   settings.draws = 0;
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
   return Predict(sample.graph, sample.info, schedule, machine, *calibration.costs, settings).step_ns;
@@ -70,8 +70,8 @@ TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
   const std::atomic<bool> never{false};
   const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
   EXPECT_EQ(calibration.note, "calibrated on run 1; interference as in run 2");
-  ASSERT_NE(calibration.costs->interference(), nullptr);
-  EXPECT_EQ(calibration.costs->interference()->host.slowdown[0][0], 1.25);
+  ASSERT_TRUE(calibration.costs->table().has_interference);
+  EXPECT_EQ(calibration.costs->table().interference.host.slowdown[0][0], 1.25);
   EXPECT_FALSE(calibration.costs->table().launches.empty());
   for (const LaunchCost& launch : calibration.costs->table().launches) EXPECT_NE(launch.op, "NeverRun");
 }

@@ -1,0 +1,92 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/interrupt.h"
+#include "cli/print.h"
+#include "core/strategy.h"
+
+namespace lanescope::cli {
+namespace {
+
+// Empty for a good --feed.
+std::string CheckFeed(const std::string& text) {
+  const size_t equals = text.find('=');
+  const bool good = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
+  return good ? "" : fmt::format("'{}' is not of the form NAME=file.npy", text);
+}
+
+}  // namespace
+
+void MachineOptions::Add(CLI::App* command) {
+  command->add_option(
+      "--machine", file,
+      "Machine file (JSON), or `physical`: the GPUs of this computer; default: those if there "
+      "are two or more, else two virtual GPUs");
+  command
+      ->add_option("--memory-fraction", memory_fraction,
+                   "Share of each physical GPU's memory that tensors may take")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--memory-limit", memory_limit,
+                      "Memory of each physical GPU that tensors may take, e.g. 4GiB");
+}
+
+Machine MachineOptions::Load() const { return study::LoadMachine(*this, NoteLine); }
+Machine MachineOptions::LoadPhysical() const { return study::LoadPhysicalMachine(*this, NoteLine); }
+
+void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) {
+  unconfigured = unconfigured_step;
+  note = NoteLine;
+  command->add_option("--feed", feeds, "NAME=file.npy: feed this tensor instead of the configured one")
+      ->check(CheckFeed)
+      ->allow_extra_args(false);
+  command->add_option("--fetch", fetches, "Tensor to return (replaces the configured fetches)")
+      ->allow_extra_args(false);
+  command->add_option("--target", targets, "Node to run for its effect (replaces the configured targets)")
+      ->allow_extra_args(false);
+  command->add_flag("!--no-soft-placement", soft_placement, "Fail where a requested device cannot be used");
+}
+
+void AddGpuOptions(CLI::App* command, exec::CudaOptions* cuda) {
+  command->add_flag("!--no-cuda-graph", cuda->graphs, "On GPUs: launch every kernel by itself");
+  command->add_flag("--tf32", cuda->allow_tf32, "On GPUs: round the factors of float32 products to TF32");
+  command->add_flag("!--no-memory-growth", cuda->memory_growth,
+                    "On GPUs: take each device's whole memory limit at once");
+}
+
+std::string StrategyNames() {
+  std::string names = "Strategy: ";
+  for (const Strategy& strategy : Strategies()) names += std::string(strategy.name) + ", ";
+  return names + "@placement.json, or exec:PROGRAM";
+}
+
+PlaceOptions::PlaceOptions() { cancellation = &Interruption(); }
+
+void PlaceOptions::Add(CLI::App* command) {
+  command->add_option("--strategy-timeout", program_timeout_s, "Seconds that an exec:PROGRAM may take")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+  std::string footer = "Strategies\n";
+  for (const Strategy& strategy : Strategies())
+    footer += fmt::format("  {:<18} {}\n", strategy.name, strategy.summary);
+  footer += fmt::format("  {:<18} {}\n", "@placement.json",
+                        "a file as written by `place -o`; nodes it does not name go as in annotated");
+  footer +=
+      fmt::format("  {:<18} {}\n", "exec:PROGRAM",
+                  "a program: graph, costs and machine as JSON on its input, a placement on its output");
+  command->footer(footer);
+}
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    parts.emplace_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,47 @@
+// Options that several commands share: machine, step, strategies, GPUs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/machine.h"
+#include "exec/cuda_options.h"
+#include "study/placing.h"
+#include "study/this_machine.h"
+#include "study/workload.h"
+
+namespace lanescope::cli {
+
+// Options that every command with a machine has.
+struct MachineOptions : study::MachineChoice {
+  void Add(CLI::App* command);
+  // What LoadMachine and LoadPhysicalMachine say of GPUs is printed.
+  Machine Load() const;
+  Machine LoadPhysical() const;
+};
+
+// Options that override the run configuration beside the graph.
+struct StepOptions : study::WorkloadOptions {
+  // `unconfigured`: what the command makes of a graph whose step is not configured.
+  void Add(CLI::App* command, study::Unconfigured unconfigured);
+};
+
+// How steps run on GPUs, for commands that run them.
+void AddGpuOptions(CLI::App* command, exec::CudaOptions* cuda);
+
+// The names that --strategy takes, for the option's description.
+std::string StrategyNames();
+
+struct PlaceOptions : study::PlaceOptions {
+  PlaceOptions();
+  // --strategy-timeout, and what each strategy does at the end of the help.
+  void Add(CLI::App* command);
+};
+
+// "a,b,c" -> a, b, c.
+std::vector<std::string> SplitAtCommas(std::string_view text);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,27 @@
+// Sweeps over link bandwidths: what the command line says of them, and their report.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/machine.h"
+#include "sims/sweep.h"
+
+namespace lanescope::cli {
+
+// Checks of options before anything runs: empty where the text has the right form, else what is wrong.
+std::string CheckSweep(const std::string& sweep);
+std::string CheckPlotPath(const std::string& path);
+// "link.bandwidth=0.1GB/s..100GB/s". Throws InvalidArgument.
+SweepRange ParseSweep(std::string_view text, const Machine& machine);
+
+// The bandwidths at which rows cross and what binds them at an infinitely fast link.
+void PrintSweep(const Sweep& sweep);
+// {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
+nlohmann::json SweepJson(const Sweep& sweep);
+// Writes the sweep as FILE.svg. After everything else is printed: a disk that is full takes nothing else
+// away.
+void WritePlot(const std::string& file, const Sweep& sweep, const std::string& title);
+
+}  // namespace lanescope::cli

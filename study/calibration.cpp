@@ -1,0 +1,73 @@
+#include "study/calibration.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "core/signature.h"
+#include "sims/interference.h"
+#include "sims/measured_steps.h"
+
+namespace lanescope::study {
+namespace {
+
+// The matrix of slowdowns as the simulator takes it.
+Interference InterferenceOf(const exec::HostMeasurement& host) {
+  Interference interference;
+  for (size_t v = 0; v < static_cast<size_t>(kNumCommandClasses); ++v) {
+    for (size_t n = 0; n < static_cast<size_t>(kNumCommandClasses); ++n)
+      interference.host.slowdown[v][n] = host.slowdown[v][n];
+  }
+  interference.host.cores = host.cores;
+  interference.host.copy_cores = host.copy_cores;
+  interference.host.slice_ns = host.slice_ns;
+  interference.host.bytes_per_second = host.bytes_per_second;
+  return interference;
+}
+
+}  // namespace
+
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepRange range) {
+  const Graph& graph = run.placed().workload->graph();
+  const Schedule& schedule = *run.schedule();
+  std::vector<SignedWork> known(schedule.commands.size());
+  std::vector<TensorInfo> inputs;
+  for (size_t c = 0; c < known.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    if (command.kind != CommandKind::kLaunch) continue;
+    const Node& node = graph.node(command.node);
+    inputs.clear();
+    for (const Endpoint& input : node.inputs) inputs.push_back(run.info().of(input));
+    const auto outputs = run.info().outputs(command.node);
+    known[c] = {OpSignature(node, inputs, outputs), node.op, WorkOf(node, inputs, outputs)};
+  }
+  std::vector<Event> events;
+  std::copy_if(run.events().begin(), run.events().end(), std::back_inserter(events),
+               [&](const Event& event) { return event.step >= range.first && event.step < range.end; });
+  return lanescope::SamplesOf(schedule, known, events, machine);
+}
+
+CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* measured, const Machine& machine,
+                   const std::string& calibrated_on) {
+  static const MachineMeasurement kNothing;
+  const MachineMeasurement& about = measured != nullptr ? *measured : kNothing;
+  std::vector<FetchCurve::Point> points;
+  for (const exec::FetchTime& time : about.fetches) points.push_back({time.bytes, time.extra_ns});
+  CalibrationInput all = input;
+  for (const exec::LinkTime& link : about.links)
+    all.copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
+  CostTable table = lanescope::FitCosts(all, FetchCurve(std::move(points)), machine, calibrated_on);
+  if (about.handoffs.schedule != nullptr) {
+    const Schedule& chain = *about.handoffs.schedule;
+    table.gaps.handoff_ns =
+        EstimateGaps(chain, machine, GroupSteps(chain, about.handoffs.events, 0)).handoff_ns;
+  }
+  if (measured != nullptr) {
+    table.has_interference = true;
+    table.interference = InterferenceOf(about.host);
+  }
+  return table;
+}
+
+}  // namespace lanescope::study

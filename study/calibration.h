@@ -1,0 +1,45 @@
+// From recorded runs and microbenchmarks to a cost table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "core/machine.h"
+#include "sims/cost_table.h"
+#include "sims/step_samples.h"
+#include "study/measure_machine.h"
+#include "study/recorded_run.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope::study {
+
+// Recorded steps [first, end).
+struct StepRange {
+  int first = 0;
+  int end = INT32_MAX;
+};
+
+// Samples and gaps of these steps of a run (options.keep_events).
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepRange steps = {});
+// The same from a trace file, which holds signatures instead of the graph.
+CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps = 0);
+
+// `measured` may be null: no interference, no fetches, and the hand-offs of the run itself.
+CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* measured, const Machine& machine,
+                   const std::string& calibrated_on);
+
+struct TraceCalibration {
+  CostTable table;          // empty when not calibrated
+  bool calibrated = false;  // false: the trace has no measured run of the graph
+};
+// Takes the launches and copies of the measured runs of this graph in the file: of run `preferred` if it is
+// one, else of the first (on the machine `machine_json`, if there is one), and of all on the same machine as
+// that one. Gaps and common spread are that run's. What takes microbenchmarks (interference, fetches,
+// hand-offs, copies that no run made) comes from the first prediction on that machine that kept its costs.
+// The table says so: "runs 1, 2; interference as in run 3". Throws what TraceReader and ReadSchedule throw,
+// Cancelled soon after `cancelled` becomes true.
+TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& graph, int preferred,
+                                    const std::string& machine_json, const std::atomic<bool>& cancelled);
+
+}  // namespace lanescope::study

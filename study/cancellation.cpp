@@ -1,0 +1,43 @@
+#include "study/cancellation.h"
+
+#include <thread>
+
+#include "core/error.h"
+#include "core/interrupt_reason.h"
+#include "exec/session.h"
+
+namespace lanescope::study {
+
+void Cancellation::Cancel(int signal) noexcept {
+  if (!cancelled_.load()) {
+    int none = 0;
+    signal_.compare_exchange_strong(none, signal);
+  }
+  cancelled_.store(true);
+  ending_.fetch_add(1);
+  if (exec::Session* session = running_.load()) session->Cancel();
+  ending_.fetch_sub(1);
+}
+
+std::string Cancellation::Reason() const {
+  const int signal = signal_.load();
+  return signal != 0 ? InterruptReason(signal) : "cancelled";
+}
+
+void Cancellation::Check() const {
+  if (cancelled()) Throw(Code::kCancelled, "{}", Reason());
+}
+
+Cancellation::Running::Running(Cancellation* of, exec::Session* session) : of_(of) {
+  if (of_ == nullptr) return;
+  of_->Check();
+  of_->running_.store(session);
+}
+
+Cancellation::Running::~Running() {
+  if (of_ == nullptr) return;
+  of_->running_.store(nullptr);
+  while (of_->ending_.load() > 0) std::this_thread::yield();
+}
+
+}  // namespace lanescope::study

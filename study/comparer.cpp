@@ -1,0 +1,214 @@
+#include "study/comparer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "sims/measured_steps.h"
+#include "sims/replay.h"
+#include "study/link_slowdown.h"
+#include "traces/trace_reader.h"
+
+namespace lanescope::study {
+
+Comparer::Comparer(ComparisonRequest request)
+    : request_(std::move(request)), measurements_(&comparison_.rows, comparison_.machine) {
+  comparison_.machine = request_.machine;
+  for (const ComparedGraph& graph : request_.graphs) {
+    workloads_.push_back(std::make_unique<Workload>(graph.path, request_.step));
+    for (const std::string& strategy : graph.strategies) {
+      ComparisonRow row;
+      row.graph = workloads_.back()->name();
+      row.strategy = strategy;
+      row.placed.workload = workloads_.back().get();
+      row.placed.strategy = strategy;
+      comparison_.rows.push_back(std::move(row));
+    }
+  }
+}
+
+Comparison Comparer::Run() {
+  if (request_.reference_step_ns > 0) {
+    const ComparisonRow& row = comparison_.rows.front();
+    const PlacedGraph placed =
+        Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), request_.place);
+    comparison_.link_slowdown =
+        SlowLinks(placed, request_.reference_step_ns, RunOptions(), &comparison_.machine);
+  }
+  PlaceRows();
+  OpenTrace();
+  if (request_.run) Measure();
+  Calibrate();
+  Predict();
+  PredictRepeats();
+  writer_->Close();
+  if (request_.run) ReadBack();
+  // Only computing is left.
+  temporary_.reset();
+  in_order_.reset();
+  CheckCancelled();
+  SweepLinks();
+  comparison_.verdict = Verdict(comparison_);
+  comparison_.trace = request_.trace;
+  return std::move(comparison_);
+}
+
+void Comparer::CheckCancelled() const {
+  if (request_.cancellation != nullptr) request_.cancellation->Check();
+}
+
+RecordedRunOptions Comparer::RunOptions() const {
+  RecordedRunOptions options;
+  options.settings = request_.settings;
+  options.keep_events = true;
+  options.cancellation = request_.cancellation;
+  options.note = request_.note;
+  return options;
+}
+
+void Comparer::PlaceRows() {
+  for (ComparisonRow& row : comparison_.rows) {
+    Guard(&row, request_.note, [&] {
+      std::vector<int> order;
+      PlaceOptions place = request_.place;
+      if (request_.on_placed) place.order = &order;
+      row.placed = Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), place);
+      if (request_.on_placed) request_.on_placed(row, order);
+      row.schedule = CompileStep(row.placed, comparison_.machine);
+    });
+  }
+}
+
+void Comparer::OpenTrace() {
+  if (request_.cancellation != nullptr) in_order_.emplace(request_.cancellation);
+  comparison_.trace = request_.trace;
+  if (request_.trace.empty()) {
+    temporary_.emplace();
+    comparison_.trace = temporary_->path() + "/trace.db";
+  }
+  writer_ = std::make_unique<TraceWriter>(comparison_.trace);
+}
+
+void Comparer::Measure() {
+  Tell(request_.note, "measuring links, hand-offs and interference");
+  try {
+    measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
+    RecordedRunOptions options = RunOptions();
+    options.copy_cores = measured_machine_.host.copy_cores;
+    measurements_.Start(writer_.get(), options, request_.warmup);
+    measurements_.RunRounds(request_.rounds, request_.steps);
+  } catch (...) {
+    const bool cancelled = request_.cancellation != nullptr && request_.cancellation->cancelled();
+    const std::string reason = cancelled ? request_.cancellation->Reason() : "the comparison failed";
+    measurements_.Finish("Cancelled: " + reason);
+    writer_->Close();
+    if (!cancelled) throw;
+    Throw(Code::kCancelled, "{}{}", reason,
+          request_.trace.empty() ? "" : "; the trace holds what was measured");
+  }
+  measurements_.Finish("");
+}
+
+CostTable Comparer::CostsOf(StepRange steps) const {
+  const RecordedRun& first = *measurements_.run(0);
+  const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
+  return FitCosts(SamplesOf(first, comparison_.machine, steps), &measured_machine_, comparison_.machine,
+                  origin);
+}
+
+void Comparer::Calibrate() {
+  if (request_.costs.has_value()) {
+    predictor_.emplace(comparison_.machine, *request_.costs);
+  } else if (measurements_.run(0) != nullptr && !comparison_.rows.front().failed.has_value()) {
+    predictor_.emplace(comparison_.machine, CostsOf({}));
+    in_sample_row_ = 0;
+    const RecordedRun& first = *measurements_.run(0);
+    const auto steps = GroupSteps(*first.schedule(), first.events(), 0);
+    comparison_.replay_error =
+        ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->gaps).error;
+    Tell(request_.note, fmt::format("identity replay of the first row: {:+.2f}% of its step time",
+                                    100 * *comparison_.replay_error));
+  } else {
+    predictor_.emplace(comparison_.machine);
+  }
+  comparison_.prediction_of = predictor_->origin();
+}
+
+void Comparer::Predict() {
+  for (size_t i = 0; i < comparison_.rows.size(); ++i) {
+    ComparisonRow& row = comparison_.rows[i];
+    if (!row.schedule.has_value()) continue;
+    CheckCancelled();
+    PredictedRow predicted;
+    predicted.steps = request_.steps;
+    predicted.prediction = predictor_->Predict(*row.placed.workload, *row.schedule);
+    predicted.in_sample = static_cast<int>(i) == in_sample_row_;
+    predicted.run =
+        RecordPrediction(writer_.get(), row.placed, *row.schedule, *predictor_, predicted.prediction,
+                         {predicted.steps, predicted.in_sample, request_.cancellation});
+    row.predicted = std::move(predicted);
+  }
+}
+
+// Each repeat by itself. With given costs the prediction is the same in all.
+void Comparer::PredictRepeats() {
+  if (!request_.run) return;
+  for (const StepRange range : RepeatRanges(request_.rounds, request_.steps, request_.repeats)) {
+    CheckCancelled();
+    const Predictor predictor =
+        in_sample_row_ == 0 ? Predictor(comparison_.machine, CostsOf(range)) : *predictor_;
+    for (size_t i = 0; i < comparison_.rows.size(); ++i) {
+      ComparisonRow& row = comparison_.rows[i];
+      if (row.failed.has_value() || !row.schedule.has_value() || measurements_.run(i) == nullptr) continue;
+      const Prediction prediction = predictor.Predict(*row.placed.workload, *row.schedule, {.draws = 0});
+      row.repeats.push_back({measurements_.MedianStep(i, range), prediction.step_ns});
+    }
+  }
+}
+
+// The figures of the report come from the file that everybody else can read too.
+void Comparer::ReadBack() {
+  TraceReader reader(comparison_.trace);
+  const GapModel gaps = predictor_->table() != nullptr ? predictor_->table()->gaps : GapModel();
+  for (size_t i = 0; i < comparison_.rows.size(); ++i) {
+    const RecordedRun* recorded = measurements_.run(i);
+    if (recorded == nullptr || measurements_.complete_rounds(i) == 0) continue;
+    MeasuredRow measured;
+    measured.run = recorded->run_id();
+    const TraceRun run = reader.ReadRun(measured.run);
+    measured.statistics = ComputeStatistics(run);
+    for (const TraceDevice& device : run.devices) {
+      const int number = comparison_.machine.FindDevice(device.name);
+      const auto busy = measured.statistics.busy.find(device.id);
+      if (number >= 0 && busy != measured.statistics.busy.end()) measured.busy[number] = busy->second;
+    }
+    measured.summary = Summarize(comparison_.trace, measured.run);
+    measured.oversubscribed = recorded->oversubscribed();
+    if (!measured.statistics.step_ns.has_value()) continue;
+    const double median = measured.statistics.step_ns->median;
+    measured.noise = measurements_.Noise(i, median);
+    measured.critical_path_ns = MeasuredCriticalPath(*recorded, comparison_.machine, gaps, median);
+    comparison_.rows[i].measured = std::move(measured);
+  }
+}
+
+void Comparer::SweepLinks() {
+  SweepRange range;
+  range.links = LinksBetweenGpus(comparison_.machine);
+  if (range.links.empty()) return;
+  const double now = comparison_.machine.links[static_cast<size_t>(range.links.front())].bandwidth;
+  range.low = now / 100;
+  range.high = now * 1000;
+  if (request_.sweep.has_value()) range = *request_.sweep;
+  std::vector<SweptStep> steps;
+  for (size_t i = 0; i < comparison_.rows.size(); ++i) {
+    const ComparisonRow& row = comparison_.rows[i];
+    if (!row.schedule.has_value()) continue;
+    comparison_.sweep_rows.push_back(static_cast<int>(i));
+    steps.push_back({row.label(), row.placed.workload, &*row.schedule});
+  }
+  if (!steps.empty()) comparison_.sweep = predictor_->SweepLinks(steps, range);
+}
+
+}  // namespace lanescope::study

@@ -1,0 +1,92 @@
+// Compares placements: places, measures, calibrates on the first row, predicts all rows, reads back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cost.h"
+#include "core/machine.h"
+#include "sims/cost_table.h"
+#include "sims/sweep.h"
+#include "study/calibration.h"
+#include "study/cancellation.h"
+#include "study/comparison.h"
+#include "study/measure_machine.h"
+#include "study/predictor.h"
+#include "study/recorded_prediction.h"
+#include "study/row_measurements.h"
+#include "study/temporary_folder.h"
+#include "traces/trace_writer.h"
+
+namespace lanescope::study {
+
+// A graph file and the strategies that it is placed by, a row each.
+struct ComparedGraph {
+  std::string path;
+  std::vector<std::string> strategies;
+};
+
+struct ComparisonRequest {
+  std::vector<ComparedGraph> graphs;
+  Machine machine;
+  WorkloadOptions step;
+  PlaceOptions place;    // without `order`
+  RunSettings settings;  // of what is measured
+  // Steps of a row in a round; rounds, interleaved over the rows; repeats that they are dealt to, each an
+  // experiment of its own; steps of a row before that.
+  int steps = 10, rounds = 6, repeats = 3, warmup = 3;
+  bool run = true;                 // false: only simulate
+  std::string trace;               // that all runs are appended to; empty: none is kept
+  std::optional<CostTable> costs;  // to predict with, instead of what the first row is calibrated to
+  // GPU time of a step of the first row on the machine that the links are of: links are slowed to match. 0:
+  // they stay.
+  int64_t reference_step_ns = 0;
+  std::optional<SweepRange> sweep;  // empty: widely around the links between GPUs
+  Cancellation* cancellation = nullptr;
+  Notes note;
+  // Called for every row that is placed, with the node ids in the order in which the placer took them.
+  std::function<void(const ComparisonRow&, const std::vector<int>& order)> on_placed;
+};
+
+// One comparison. Owns the graphs that the result refers to. Not thread-safe.
+class Comparer {
+ public:
+  // Reads the graphs.
+  explicit Comparer(ComparisonRequest request);
+  // Once. The result refers to this object's graphs. What goes wrong with one row is in the row. Throws
+  // Cancelled; what was measured is in the trace then.
+  Comparison Run();
+
+ private:
+  void PlaceRows();
+  void OpenTrace();
+  void Measure();
+  void Calibrate();
+  // Calibrated on these steps of the first row and the microbenchmarks alone.
+  CostTable CostsOf(StepRange steps) const;
+  void Predict();
+  void PredictRepeats();
+  void ReadBack();
+  void SweepLinks();
+  void CheckCancelled() const;
+  RecordedRunOptions RunOptions() const;
+
+  const ComparisonRequest request_;
+  Comparison comparison_;
+  // While there is a trace to finish or to remove.
+  std::optional<Cancellation::Watch> in_order_;
+  // Of the trace, where nobody wants to keep it; outlives the writer.
+  std::optional<TemporaryFolder> temporary_;
+  std::vector<std::unique_ptr<Workload>> workloads_;
+  std::unique_ptr<TraceWriter> writer_;
+  RowMeasurements measurements_;
+  MachineMeasurement measured_machine_;
+  std::optional<Predictor> predictor_;
+  int in_sample_row_ = -1;
+};
+
+}  // namespace lanescope::study

@@ -1,0 +1,82 @@
+// What a comparison finds: rows of (graph, strategy), measured, predicted, and read back from the trace.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "core/schedule.h"
+#include "sims/predict.h"
+#include "sims/sweep.h"
+#include "study/placing.h"
+#include "traces/statistics.h"
+#include "traces/summary.h"
+
+namespace lanescope::study {
+
+struct Failure {
+  std::string code;
+  std::string message;
+};
+
+// What was measured of a row, per step.
+struct MeasuredRow {
+  int run = 0;
+  RunStatistics statistics;
+  std::map<int, double> busy;  // by device of the machine
+  Summary summary;
+  bool oversubscribed = false;
+  double noise = 0;              // largest distance of a round's median from the median of all, as a fraction
+  int64_t critical_path_ns = 0;  // of the median step: launches and copies on the path
+};
+
+struct PredictedRow {
+  int run = 0;
+  int steps = 0;  // of that run
+  Prediction prediction;
+  bool in_sample = false;
+};
+
+// One repeat of the experiment: what was measured in it, and what its own calibration predicts.
+struct RepeatedRow {
+  double measured_ns = 0;  // median step
+  int64_t predicted_ns = 0;
+  double error() const { return (static_cast<double>(predicted_ns) - measured_ns) / measured_ns; }
+};
+
+struct ComparisonRow {
+  std::string graph;  // file name
+  std::string strategy;
+  PlacedGraph placed;
+  std::optional<Schedule> schedule;
+  std::optional<MeasuredRow> measured;
+  std::optional<PredictedRow> predicted;
+  std::optional<Failure> failed;
+  std::vector<RepeatedRow> repeats;
+
+  // Median step measured, else predicted; 0 of a row that has neither. ns.
+  double step_ns() const;
+  // "deepconn_single tower-split"
+  std::string label() const { return graph.substr(0, graph.rfind('.')) + " " + strategy; }
+  // (predicted - measured) / measured; empty when either is missing.
+  std::optional<double> error() const;
+};
+
+struct Comparison {
+  std::string trace;
+  Machine machine;
+  double link_slowdown = 1;   // by which the machine file's links were slowed to match a reference step
+  std::string prediction_of;  // what the predictions are calibrated on
+  std::optional<double> replay_error;  // identity replay of the first row
+  std::vector<ComparisonRow> rows;
+  std::optional<Sweep> sweep;   // over the rows that could be simulated
+  std::vector<int> sweep_rows;  // row number of each curve
+  std::string verdict;
+};
+
+// One sentence: who is slower than whom, why, and from which link bandwidth on that changes.
+std::string Verdict(const Comparison& comparison);
+
+}  // namespace lanescope::study

@@ -1,0 +1,16 @@
+// What JSON of ours has in common, for programs that strategies call and for the command line.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/shape.h"
+
+namespace lanescope::study {
+
+// One line; bytes that are no UTF-8 are replaced.
+std::string JsonText(const nlohmann::json& json);
+// Sizes; null for one that is not exact, null for all of an unknown rank.
+nlohmann::json ShapeJson(const Shape& shape);
+
+}  // namespace lanescope::study

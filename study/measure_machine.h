@@ -1,0 +1,34 @@
+// Microbenchmarks of this computer, as what a cost model and a machine file say. They run no placement that
+// anybody compares.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/machine.h"
+#include "exec/gpu_machine.h"
+#include "exec/measure.h"
+#include "study/cancellation.h"
+#include "study/measure_handoffs.h"
+
+namespace lanescope::study {
+
+// What a cost model takes from microbenchmarks.
+struct MachineMeasurement {
+  exec::HostMeasurement host;
+  std::vector<exec::LinkTime> links;
+  std::vector<exec::FetchTime> fetches;
+  HandoffRun handoffs;
+};
+// Some seconds. Throws Cancelled.
+MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);
+
+// What a machine file takes from them, by what the machine has.
+struct MeasuredRates {
+  std::optional<exec::HostMeasurement> host;
+  std::optional<exec::GpuMeasurement> gpus;
+};
+// Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
+MeasuredRates MeasureRates(Machine* machine);
+
+}  // namespace lanescope::study

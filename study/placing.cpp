@@ -1,0 +1,43 @@
+#include "study/placing.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/strategy.h"
+#include "study/external_strategy.h"
+
+namespace lanescope::study {
+namespace {
+
+constexpr std::string_view kProgramPrefix = "exec:";
+
+}  // namespace
+
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
+                  const CostModel& costs, const PlaceOptions& options) {
+  PlacerOptions placer = workload.placer();
+  std::vector<int> order;
+  if (options.order != nullptr) placer.log = [&](int node, int) { order.push_back(node); };
+  const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer};
+  PlacedGraph placed{&workload, strategy, {}};
+  if (strategy.starts_with(kProgramPrefix)) {
+    const auto program = std::string_view(strategy).substr(kProgramPrefix.size());
+    placed.placement = PlaceByProgram(program, workload, machine, costs, PlaceAnnotated(input),
+                                      {1000 * options.program_timeout_s, options.cancellation});
+  } else {
+    placed.placement = PlaceByStrategy(strategy, input);
+  }
+  if (options.order != nullptr) {
+    // A strategy may place several times; the last time counts.
+    const auto nodes = std::min(order.size(), static_cast<size_t>(workload.graph().num_nodes()));
+    options.order->assign(order.end() - static_cast<ptrdiff_t>(nodes), order.end());
+  }
+  return placed;
+}
+
+Schedule CompileStep(const PlacedGraph& placed, const Machine& machine) {
+  const Workload& workload = *placed.workload;
+  return Compile(workload.graph(), workload.info(), workload.request(), placed.placement, machine);
+}
+
+}  // namespace lanescope::study

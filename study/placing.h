@@ -1,0 +1,38 @@
+// A workload under a strategy, and compiled for a machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/cost.h"
+#include "core/machine.h"
+#include "core/placement.h"
+#include "core/schedule.h"
+#include "study/cancellation.h"
+#include "study/workload.h"
+
+namespace lanescope::study {
+
+struct PlaceOptions {
+  int64_t program_timeout_s = 600;       // that an exec:PROGRAM may take
+  std::vector<int>* order = nullptr;     // if not null: node ids in the order in which the placer took them
+  Cancellation* cancellation = nullptr;  // of programs
+};
+
+// What `compare` calls a row. The workload must outlive it.
+struct PlacedGraph {
+  const Workload* workload = nullptr;
+  std::string strategy;
+  Placement placement;
+};
+
+// `strategy` is a name, @placement.json or exec:PROGRAM. Throws what PlaceByStrategy and PlaceByProgram
+// throw.
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
+                  const CostModel& costs, const PlaceOptions& options = {});
+
+// Without running it. Throws what Compile throws.
+Schedule CompileStep(const PlacedGraph& placed, const Machine& machine);
+
+}  // namespace lanescope::study

@@ -1,0 +1,103 @@
+#include "study/predictor.h"
+
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "sims/device_speed.h"
+
+namespace lanescope::study {
+namespace {
+
+// Launches of one graph's nodes, asked for once.
+class RememberedCost : public CostModel {
+ public:
+  RememberedCost(std::shared_ptr<const CostModel> costs, const Graph& graph)
+      : costs_(std::move(costs)), nodes_(graph.nodes()) {}
+
+  CostEstimate Launch(const Machine& machine, int device, const Node& node,
+                      std::span<const TensorInfo> inputs,
+                      std::span<const TensorInfo> outputs) const override {
+    const std::less<const Node*> before;
+    const Node* const first = nodes_.data();
+    if (before(&node, first) || !before(&node, first + nodes_.size()))
+      return costs_->Launch(machine, device, node, inputs, outputs);
+    const uint64_t key = static_cast<uint64_t>(&node - first) << 16 | static_cast<uint64_t>(device);
+    {
+      std::lock_guard lock(mutex_);
+      const auto found = known_.find(key);
+      if (found != known_.end()) return found->second;
+    }
+    const CostEstimate estimate = costs_->Launch(machine, device, node, inputs, outputs);
+    std::lock_guard lock(mutex_);
+    known_.emplace(key, estimate);
+    return estimate;
+  }
+  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override {
+    return costs_->Copy(machine, src, dst, bytes);
+  }
+
+ private:
+  const std::shared_ptr<const CostModel> costs_;
+  const std::span<const Node> nodes_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<uint64_t, CostEstimate> known_;  // by node and device; guarded by mutex_
+};
+
+}  // namespace
+
+Predictor::Predictor(Machine machine, std::shared_ptr<const CalibratedCost> calibrated)
+    : base_machine_(std::move(machine)), machine_(base_machine_), calibrated_(std::move(calibrated)) {
+  base_ = calibrated_ != nullptr ? std::static_pointer_cast<const CostModel>(calibrated_)
+                                 : std::make_shared<RooflineCost>();
+  SetCosts();
+}
+
+Predictor::Predictor(Machine machine) : Predictor(std::move(machine), nullptr) {}
+
+Predictor::Predictor(Machine machine, CostTable table)
+    : Predictor(std::move(machine), std::make_shared<CalibratedCost>(std::move(table))) {}
+
+Predictor Predictor::At(Machine machine, const std::vector<double>& speed) const {
+  Predictor changed(*this);
+  changed.base_machine_ = machine;
+  changed.speed_ = speed;
+  changed.machine_ = lanescope::AtSpeed(std::move(machine), speed);
+  changed.SetCosts();
+  return changed;
+}
+
+void Predictor::SetCosts() {
+  costs_ = speed_.empty() ? base_ : std::make_shared<CostAtSpeed>(*base_, base_machine_, speed_);
+}
+
+void Predictor::RememberLaunches(const Graph& graph) {
+  base_ = std::make_shared<RememberedCost>(base_, graph);
+  SetCosts();
+}
+
+std::string Predictor::origin() const {
+  return calibrated_ != nullptr ? "calibrated on " + calibrated_->table().calibrated_on : "uncalibrated";
+}
+
+PredictionSettings Predictor::Settings() const {
+  return calibrated_ != nullptr ? SettingsOf(calibrated_->table()) : PredictionSettings();
+}
+
+Prediction Predictor::Predict(const Workload& workload, const Schedule& schedule,
+                              const PredictOptions& options) const {
+  PredictionSettings settings = Settings();
+  settings.draws = options.draws;
+  settings.cancelled = options.cancelled;
+  return lanescope::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+}
+
+Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const SweepRange& range) const {
+  std::vector<SweepCandidate> candidates;
+  for (const SweptStep& step : steps)
+    candidates.push_back({step.name, &step.workload->graph(), &step.workload->info(), step.schedule});
+  return RunSweep(machine_, *costs_, Settings(), candidates, range);
+}
+
+}  // namespace lanescope::study

@@ -1,0 +1,74 @@
+// What steps would take on a machine, without running them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/cost.h"
+#include "core/machine.h"
+#include "core/schedule.h"
+#include "sims/cost_model.h"
+#include "sims/cost_table.h"
+#include "sims/predict.h"
+#include "sims/sweep.h"
+#include "study/workload.h"
+
+namespace lanescope::study {
+
+struct PredictOptions {
+  int draws = 200;  // of the interval; 0: none, the interval is the value
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
+// A step to sweep; workload and schedule must outlive the sweep.
+struct SweptStep {
+  std::string name;
+  const Workload* workload = nullptr;
+  const Schedule* schedule = nullptr;
+};
+
+// Owns all that a prediction takes from a cost table: launches and copies, gaps, interference, fetches and
+// the common spread. Copies share the table. Const calls from any thread.
+class Predictor {
+ public:
+  // By the machine's rates: uncalibrated.
+  explicit Predictor(Machine machine);
+  Predictor(Machine machine, CostTable table);
+  // The same costs where links are as in `machine` and device d has speed[d] times the rates that it has
+  // there.
+  Predictor At(Machine machine, const std::vector<double>& speed) const;
+  // From now on a launch of a node of this graph is asked for once on a device, by this object and by those
+  // that At made of it. The graph must outlive them.
+  void RememberLaunches(const Graph& graph);
+
+  // With its devices at their speeds.
+  const Machine& machine() const { return machine_; }
+  // Of launches and copies alone, as strategies take them.
+  const CostModel& costs() const { return *costs_; }
+  // Null: uncalibrated.
+  const CostTable* table() const { return calibrated_ != nullptr ? &calibrated_->table() : nullptr; }
+  // "calibrated on run 1 (polynomial single)", or "uncalibrated".
+  std::string origin() const;
+
+  // `schedule`: of the workload's step, compiled for the machine. Same input, same bits. Throws Cancelled.
+  Prediction Predict(const Workload& workload, const Schedule& schedule,
+                     const PredictOptions& options = {}) const;
+  // Throws InvalidArgument for an empty or unusable range.
+  Sweep SweepLinks(const std::vector<SweptStep>& steps, const SweepRange& range) const;
+
+ private:
+  Predictor(Machine machine, std::shared_ptr<const CalibratedCost> calibrated);
+  void SetCosts();
+  PredictionSettings Settings() const;
+
+  Machine base_machine_;       // where every device has the speed that base_ knows
+  std::vector<double> speed_;  // by device; empty: all as they are
+  Machine machine_;
+  std::shared_ptr<const CalibratedCost> calibrated_;  // null: by the machine's rates
+  std::shared_ptr<const CostModel> base_;
+  std::shared_ptr<const CostModel> costs_;  // base_ at these speeds; refers to it
+};
+
+}  // namespace lanescope::study

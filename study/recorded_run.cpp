@@ -1,0 +1,159 @@
+#include "study/recorded_run.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/run_info.h"
+#include "study/oversubscription.h"
+#include "study/this_machine.h"
+
+namespace lanescope::study {
+namespace {
+
+RunSpec WithSeed(RunSpec spec, const std::optional<uint64_t>& seed) {
+  for (auto& [name, feed] : spec.feeds) {
+    if (!feed.has_seed && seed.has_value()) feed.seed = *seed;
+  }
+  return spec;
+}
+
+exec::SessionOptions SessionOptionsOf(const RunSettings& settings) {
+  exec::SessionOptions options;
+  if (settings.seed.has_value()) options.seed = *settings.seed;
+  options.cuda = settings.cuda;
+  return options;
+}
+
+bool HasRealGpu(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
+    return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
+  });
+}
+
+}  // namespace
+
+RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer,
+                         const RecordedRunOptions& options)
+    : placed_(placed),
+      machine_(machine),
+      writer_(writer),
+      options_(options),
+      spec_(WithSeed(placed.workload->spec(), options.settings.seed)) {
+  session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
+                                             SessionOptionsOf(options.settings));
+  if (!spec_.init.empty()) {
+    const Cancellation::Running running(options_.cancellation, session_.get());
+    session_->Run(exec::RunRequest{{}, {}, spec_.init});
+  }
+  if (options_.cancellation != nullptr) options_.cancellation->Check();
+  step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
+  if (writer_ != nullptr) BeginTrace();
+  recorder_.reset(new Recorder(this));  // of a private base
+}
+
+void RecordedRun::BeginTrace() {
+  RunInfo info;
+  info.emulated = IsEmulated(machine_);
+  info.strategy = placed_.strategy;
+  info.graph_name = placed_.workload->name();
+  info.graph = &placed_.workload->graph();
+  info.machine = &machine_;
+  info.placement = &placed_.placement;
+  info.info = step_->info.get();
+  run_id_ = writer_->BeginRun(info);
+  trace_sink_ = writer_->Sink(run_id_);
+  RunCapture* const capture = options_.capture;
+  if (capture == nullptr || !HasRealGpu(machine_)) return;
+  if (!capture->problem().empty())
+    Tell(options_.note, "note: GPU activity is not captured: " + capture->problem());
+  if (!capture->active()) return;
+  capture->SendTo(writer_->Capture(run_id_));
+  session_->Observe(capture->observer());
+}
+
+RecordedRun::~RecordedRun() {
+  if (options_.capture != nullptr) options_.capture->Stop();  // before the trace that it writes to
+  recorder_.reset();                                          // delivers what is left, into members
+}
+
+void RecordedRun::Consume(std::span<const Event> events) {
+  const size_t most = options_.keep_events ? SIZE_MAX : kJudgedEvents;
+  const size_t room = std::min(most - std::min(most, events_.size()), events.size());
+  events_.insert(events_.end(), events.begin(), events.begin() + static_cast<ptrdiff_t>(room));
+  if (trace_sink_ != nullptr) trace_sink_->Consume(events);
+}
+
+void RecordedRun::CountDropped(int64_t records) {
+  if (trace_sink_ != nullptr) trace_sink_->CountDropped(records);
+}
+
+int64_t RecordedRun::RunOne() {
+  const auto feeds = MakeFeeds(spec_, next_step_);
+  exec::RunResult result = [&] {
+    const Cancellation::Running running(options_.cancellation, session_.get());
+    return session_->Run(*step_, feeds, {options_.settings.timeout_ns});
+  }();
+  last_fetches_ = std::move(result.fetches);
+  return result.times.end_ns - result.times.start_ns;
+}
+
+void RecordedRun::WarmUp(int steps) {
+  session_->SetRecording(false);
+  for (int i = 0; i < steps; ++i) {
+    RunOne();
+    if (on_step) on_step(next_step_, last_fetches_);
+    ++next_step_;
+  }
+  session_->SetRecording(true);
+}
+
+void RecordedRun::RunSteps(int steps) {
+  if (step_->trace_number < 0) {
+    const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
+    session_->Record(recorder_.get(), step_, number);
+  }
+  for (int i = 0; i < steps; ++i) {
+    // A trace that takes no more rows ends the run: its steps would be lost.
+    if (writer_ != nullptr) writer_->RequireHealthy();
+    step_ns_.push_back(RunOne());
+    if (on_step) on_step(next_step_, last_fetches_);
+    ++next_step_;
+  }
+}
+
+void RecordedRun::RunToEnd(int warmup_steps, int steps) {
+  try {
+    WarmUp(warmup_steps);
+    if (options_.capture != nullptr) options_.capture->BeginRecording();
+    RunSteps(steps);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCancelled || options_.cancellation == nullptr) {
+      Finish(error.what());
+      throw;
+    }
+    const std::string reason = options_.cancellation->Reason();
+    Finish("Cancelled: " + reason);
+    Throw(Code::kCancelled, "{}", reason);
+  }
+  Finish();
+}
+
+void RecordedRun::Finish(const std::string& error) {
+  if (finished_) return;
+  finished_ = true;
+  if (options_.capture != nullptr) options_.capture->Stop();
+  session_->Observe(nullptr);
+  recorder_->Flush();
+  oversubscribed_ = IsOversubscribed(*schedule(), machine_, events_, options_.copy_cores);
+  if (const std::string problem = session_->graph_problem(); !problem.empty()) {
+    Tell(options_.note,
+         fmt::format("note: steps of {} ran without CUDA graphs: {}", placed_.workload->name(), problem));
+  }
+  session_->Record(nullptr, nullptr, 0);
+  recorder_.reset();
+  if (writer_ == nullptr) return;
+  writer_->EndRun(run_id_, {oversubscribed_, error});
+  trace_sink_ = nullptr;
+}
+
+}  // namespace lanescope::study

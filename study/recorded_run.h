@@ -1,0 +1,96 @@
+// One run of a placed graph: steps in a session, recorded into a trace and kept for calibration. Every run
+// that is measured, whoever asks for it, is one of these.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/event.h"
+#include "core/recorder.h"
+#include "exec/cuda_options.h"
+#include "exec/session.h"
+#include "study/cancellation.h"
+#include "study/notes.h"
+#include "study/placing.h"
+#include "study/run_capture.h"
+#include "traces/trace_writer.h"
+
+namespace lanescope::study {
+
+// How steps run.
+struct RunSettings {
+  std::optional<uint64_t> seed;  // of what has no seed of its own: random ops, generated feeds
+  exec::CudaOptions cuda;
+  int64_t timeout_ns = 0;  // of a step; 0: none
+};
+
+struct RecordedRunOptions {
+  RunSettings settings;
+  // All events are kept, for calibration; otherwise as many as oversubscription is judged by.
+  bool keep_events = false;
+  double copy_cores = 0.1;  // cores that one copy between devices keeps busy, to judge oversubscription
+  // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
+  RunCapture* capture = nullptr;
+  Cancellation* cancellation = nullptr;
+  Notes note;
+};
+
+// Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
+// with Cancelled soon after it is cancelled.
+class RecordedRun : private EventSink {
+ public:
+  // Compiles and runs the init targets. `writer` may be null: nothing is written.
+  RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer,
+              const RecordedRunOptions& options);
+  ~RecordedRun() override;
+
+  // Steps that are not recorded.
+  void WarmUp(int steps);
+  // Recorded steps; appends to step_ns.
+  void RunSteps(int steps);
+  // Everything recorded is in the trace (and in events), and the run is marked complete, or with the error
+  // that ended it. Idempotent.
+  void Finish(const std::string& error = "");
+  // All of these in turn. Whatever ends it early is told in the trace, and thrown.
+  void RunToEnd(int warmup_steps, int steps);
+
+  int run_id() const { return run_id_; }
+  const PlacedGraph& placed() const { return placed_; }
+  const std::shared_ptr<const Schedule>& schedule() const { return step_->schedule; }
+  const GraphInfo& info() const { return *step_->info; }
+  const std::vector<int64_t>& step_ns() const { return step_ns_; }
+  const std::vector<Event>& events() const { return events_; }
+  const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
+  bool oversubscribed() const { return oversubscribed_; }  // once finished
+  // Called with number and fetches of every step; those that warm up count.
+  std::function<void(int64_t step, const std::vector<Tensor>&)> on_step;
+
+ private:
+  void Consume(std::span<const Event> events) override;
+  void CountDropped(int64_t records) override;
+  void BeginTrace();
+  int64_t RunOne();
+
+  PlacedGraph placed_;
+  const Machine& machine_;
+  TraceWriter* writer_;
+  RecordedRunOptions options_;
+  RunSpec spec_;  // the workload's, with the run's seed
+  std::unique_ptr<exec::Session> session_;
+  exec::PreparedStep* step_ = nullptr;
+  std::unique_ptr<Recorder> recorder_;
+  EventSink* trace_sink_ = nullptr;
+  int run_id_ = 0;
+  int64_t next_step_ = 0;
+  bool finished_ = false;
+  bool oversubscribed_ = false;
+  std::vector<int64_t> step_ns_;
+  std::vector<Event> events_;
+  std::vector<Tensor> last_fetches_;
+};
+
+}  // namespace lanescope::study

@@ -1,0 +1,63 @@
+#include "study/run_capture.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "core/recorder.h"
+#include "profiler/capture_session.h"
+
+namespace lanescope::study {
+
+RunCapture::RunCapture(Profile profile) {
+  if (profile == Profile::kOff) return;
+  CaptureOptions options;
+  options.mode = profile == Profile::kFull ? CaptureMode::kFull : CaptureMode::kKernels;
+  options.with_tags = true;
+  session_ = CaptureSession::Start(options, this, &problem_);
+  if (session_ != nullptr) session_->KeepFrom(INT64_MAX);
+}
+
+RunCapture::~RunCapture() { Stop(); }
+
+void RunCapture::SendTo(ActivitySink* sink) {
+  std::lock_guard lock(mutex_);
+  sink_ = sink;
+  for (ActivityBatch& batch : std::exchange(held_, {})) sink_->Consume(std::move(batch));
+}
+
+void RunCapture::BeginRecording() {
+  if (session_ != nullptr) session_->KeepFrom(NowNs());
+}
+
+void RunCapture::Stop() {
+  if (session_ != nullptr) session_->Stop();
+}
+
+void RunCapture::Begin(int schedule, int step, int command) {
+  session_->PushTag(MakeActivityTag(static_cast<uint32_t>(schedule), static_cast<uint32_t>(step),
+                                    static_cast<uint32_t>(command)));
+}
+
+void RunCapture::End() { session_->PopTag(); }
+
+// Nodes of a graph are its own: which step they run in says the launch of the graph.
+void RunCapture::GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) {
+  for (const auto& [node, command] : nodes) {
+    session_->AddGraphNode(const_cast<void*>(node), MakeActivityTag(static_cast<uint32_t>(schedule), 0,
+                                                                    static_cast<uint32_t>(command)));
+  }
+}
+
+void RunCapture::Consume(ActivityBatch batch) {
+  batch.pid = static_cast<uint32_t>(getpid());
+  std::lock_guard lock(mutex_);
+  if (sink_ != nullptr) {
+    sink_->Consume(std::move(batch));
+  } else {
+    held_.push_back(std::move(batch));
+  }
+}
+
+}  // namespace lanescope::study

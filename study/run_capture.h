@@ -1,0 +1,59 @@
+// What GPUs do while a graph runs, into the trace of the run.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/launch_observer.h"
+#include "traces/activity_rows.h"
+
+namespace lanescope {
+class CaptureSession;
+}  // namespace lanescope
+
+namespace lanescope::study {
+
+// What of the GPUs a trace holds beside commands.
+enum class Profile {
+  kOff,
+  kKernels,  // kernels, copies and memory sets
+  kFull,     // and API calls, synchronizations, overheads
+};
+
+// Make it before anything touches a GPU. Without one it does nothing: host events are recorded anyway.
+class RunCapture : private LaunchObserver, private ActivitySink {
+ public:
+  explicit RunCapture(Profile profile);
+  ~RunCapture() override;
+  RunCapture(const RunCapture&) = delete;
+  RunCapture& operator=(const RunCapture&) = delete;
+
+  bool active() const { return session_ != nullptr; }
+  // Why it is not active although it was asked for; empty: it was not asked for, or it is active.
+  const std::string& problem() const { return problem_; }
+  // For the session that runs; null when not active.
+  LaunchObserver* observer() { return active() ? this : nullptr; }
+  // Rows go there, from the first one on.
+  void SendTo(ActivitySink* sink);
+  // Rows of work that begins before this call are left out.
+  void BeginRecording();
+  // Everything is with the sink. Idempotent.
+  void Stop();
+
+ private:
+  void Begin(int schedule, int step, int command) override;
+  void End() override;
+  void GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) override;
+  void Consume(ActivityBatch batch) override;
+
+  std::string problem_;
+  std::mutex mutex_;
+  ActivitySink* sink_ = nullptr;     // mutex_
+  std::vector<ActivityBatch> held_;  // mutex_; until there is a sink
+  std::unique_ptr<CaptureSession> session_;
+};
+
+}  // namespace lanescope::study

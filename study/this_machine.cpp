@@ -1,0 +1,58 @@
+#include "study/this_machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "exec/cuda_module.h"
+#include "exec/gpu_machine.h"
+
+namespace lanescope::study {
+namespace {
+
+int UsableCores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+}  // namespace
+
+Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note) {
+  std::string reason;
+  exec::CudaModule* module = exec::LoadCudaModule(&reason);
+  if (module == nullptr) Throw(Code::kFailedPrecondition, "no physical GPU can be used: {}", reason);
+  exec::GpuMemoryOptions memory;
+  memory.fraction = choice.memory_fraction;
+  if (!choice.memory_limit.empty()) memory.limit_bytes = ParseBytes(choice.memory_limit);
+  std::vector<std::string> notes;
+  Machine machine = exec::DetectGpus(module, memory, &notes);
+  for (const std::string& each : notes) Tell(note, "note: " + each);
+  if (machine.Gpus().empty())
+    Throw(Code::kFailedPrecondition, "no physical GPU can be used: all are left out");
+  return machine;
+}
+
+Machine LoadMachine(const MachineChoice& choice, const Notes& note) {
+  if (choice.file == MachineChoice::kPhysical) return LoadPhysicalMachine(choice, note);
+  std::string reason;
+  if (choice.file.empty() && exec::CountVisibleGpus(&reason) >= 2 &&
+      exec::LoadCudaModule(&reason) != nullptr) {
+    return LoadPhysicalMachine(choice, note);
+  }
+  if (choice.memory_fraction > 0 || !choice.memory_limit.empty()) {
+    Throw(Code::kInvalidArgument,
+          "a memory fraction or limit is for the GPUs found here; a machine file says each device's memory");
+  }
+  if (!choice.file.empty()) return ReadMachine(choice.file);
+  return VirtualMachine(2, std::max(1, UsableCores() / 2));
+}
+
+bool IsEmulated(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const DeviceSpec& device) { return device.kind == DeviceKind::kVirtual; });
+}
+
+}  // namespace lanescope::study

@@ -1,0 +1,29 @@
+// The machine that a study is about: a file, the GPUs found here, or virtual GPUs that share the cores.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/machine.h"
+#include "study/notes.h"
+
+namespace lanescope::study {
+
+struct MachineChoice {
+  std::string file;  // or kPhysical, or empty
+  double memory_fraction = 0;
+  std::string memory_limit;
+  // The GPUs found here, however few.
+  static constexpr std::string_view kPhysical = "physical";
+};
+
+// The file, or this machine: its GPUs if there are two or more, else CPU:0 and two virtual GPUs that share
+// its cores. Throws what ReadMachine and LoadPhysicalMachine throw.
+Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr);
+// The GPUs found here. Throws FailedPrecondition without any, saying why.
+Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note = nullptr);
+
+// Host threads play some of its devices, so that microbenchmarks of this computer are about it.
+bool IsEmulated(const Machine& machine);
+
+}  // namespace lanescope::study

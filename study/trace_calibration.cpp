@@ -1,0 +1,117 @@
+// Calibration on the runs that a trace holds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "study/calibration.h"
+#include "traces/recorded_schedule.h"
+
+namespace lanescope::study {
+namespace {
+
+// Adds the samples of all schedules of a run; `input` has the gaps of the first.
+void AddRun(const TraceRun& run, const Machine& machine, int warmup_steps, const std::atomic<bool>* cancelled,
+            std::optional<CalibrationInput>* input) {
+  for (int number = 0; number < NumSchedules(run); ++number) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+      Throw(Code::kCancelled, "calibration was cancelled");
+    const RecordedSchedule recorded = ReadSchedule(run, number, machine);
+    CalibrationInput found =
+        lanescope::SamplesOf(recorded.schedule, recorded.work, recorded.events, machine, warmup_steps);
+    if (input->has_value()) {
+      AddSamples(found, &**input);
+    } else {
+      *input = std::move(found);
+    }
+  }
+}
+
+// The run whose gaps are taken, then the others on its machine. Empty: none was measured.
+std::vector<TraceRunInfo> ChooseRuns(TraceReader* reader, const std::string& graph, int preferred,
+                                     const std::string& machine_json) {
+  std::vector<TraceRunInfo> measured;
+  for (TraceRunInfo& info : reader->Runs()) {
+    const bool usable = !info.simulated && info.graph == graph && info.error.empty();
+    if (usable && !info.machine_json.empty()) measured.push_back(std::move(info));
+  }
+  if (measured.empty()) return measured;
+  auto first = std::find_if(measured.begin(), measured.end(),
+                            [&](const TraceRunInfo& info) { return info.id == preferred; });
+  if (first == measured.end()) {
+    first = std::find_if(measured.begin(), measured.end(),
+                         [&](const TraceRunInfo& info) { return info.machine_json == machine_json; });
+  }
+  if (first != measured.end()) std::rotate(measured.begin(), first, first + 1);
+  const std::string machine = measured.front().machine_json;
+  std::erase_if(measured, [&](const TraceRunInfo& info) { return info.machine_json != machine; });
+  return measured;
+}
+
+std::string Names(const std::vector<TraceRunInfo>& runs) {
+  std::vector<int> ids;
+  for (const TraceRunInfo& info : runs) ids.push_back(info.id);
+  std::sort(ids.begin(), ids.end());
+  std::string list;
+  for (const int id : ids) list += fmt::format("{}{}", list.empty() ? "" : ", ", id);
+  return fmt::format("run{} {}", ids.size() > 1 ? "s" : "", list);
+}
+
+// What a prediction on the same machine was made with.
+struct KeptCosts {
+  int run = 0;  // 0: none was kept
+  CostTable table;
+};
+KeptCosts FindKeptCosts(TraceReader* reader, const std::string& machine_json) {
+  for (const TraceRunInfo& info : reader->Runs()) {
+    if (!info.simulated || info.machine_json != machine_json) continue;
+    const std::string costs = reader->CostModelOf(info.id);
+    if (costs.empty()) continue;
+    KeptCosts kept{info.id, ParseCostTable(costs)};
+    if (kept.table.has_interference) return kept;
+  }
+  return {};
+}
+
+// What takes microbenchmarks.
+void TakeMeasured(const KeptCosts& kept, CostTable* table) {
+  if (kept.run == 0) return;
+  table->has_interference = true;
+  table->interference = kept.table.interference;
+  table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
+  for (const CopyFit& copy : kept.table.copies) {
+    const bool known = std::any_of(table->copies.begin(), table->copies.end(), [&](const CopyFit& fit) {
+      return fit.src == copy.src && fit.dst == copy.dst;
+    });
+    if (!known) table->copies.push_back(copy);
+  }
+  table->calibrated_on += fmt::format("; interference as in run {}", kept.run);
+}
+
+}  // namespace
+
+CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps) {
+  std::optional<CalibrationInput> input;
+  AddRun(run, machine, warmup_steps, nullptr, &input);
+  return std::move(input).value_or(CalibrationInput());
+}
+
+TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& graph, int preferred,
+                                    const std::string& machine_json, const std::atomic<bool>& cancelled) {
+  TraceReader reader(path);
+  const std::vector<TraceRunInfo> runs = ChooseRuns(&reader, graph, preferred, machine_json);
+  if (runs.empty()) return {};
+  const Machine machine = ParseMachine(runs.front().machine_json);
+  std::optional<CalibrationInput> all;
+  for (const TraceRunInfo& info : runs) AddRun(reader.ReadRun(info.id), machine, 0, &cancelled, &all);
+  const KeptCosts kept = FindKeptCosts(&reader, runs.front().machine_json);
+  TraceCalibration calibration{lanescope::FitCosts(std::move(all).value_or(CalibrationInput()),
+                                                   kept.table.fetches, machine, Names(runs)),
+                               true};
+  TakeMeasured(kept, &calibration.table);
+  return calibration;
+}
+
+}  // namespace lanescope::study

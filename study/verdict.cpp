@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "study/comparison.h"
+
+namespace lanescope::study {
+namespace {
+
+bool HasTime(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
+
+// How much of the step the copies between devices take, and how much of all copying runs beside computation.
+std::string CopyClause(const ComparisonRow& row) {
+  int64_t count = 0, ns = 0;
+  const auto device_to_device = static_cast<size_t>(CopyClass::kDeviceToDevice);
+  if (row.measured) {
+    const CopyTotals& total = row.measured->statistics.copies[device_to_device];
+    const int64_t steps = std::max<int64_t>(1, row.measured->statistics.steps);
+    count = total.count / steps;
+    ns = total.ns / steps;
+  } else {
+    count = row.predicted->prediction.copies[device_to_device].count;
+    ns = row.predicted->prediction.copies[device_to_device].ns;
+  }
+  if (count == 0) return "it makes no copies between devices";
+  std::string clause = fmt::format("its {} device-to-device copies take {:.0f}% of the step", count,
+                                   100 * static_cast<double>(ns) / row.step_ns());
+  if (row.measured) {
+    const Communication& communication = row.measured->summary.communication;
+    const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
+    const double hidden = copying > 0 ? static_cast<double>(communication.overlapped_ns) / copying : 0;
+    clause += hidden < 0.1
+                  ? " and nothing hides them"
+                  : fmt::format(" and {:.0f}% of the copying is hidden by computation", 100 * hidden);
+  }
+  return clause;
+}
+
+// From which bandwidth on `row` beats `against`, by the sweep.
+std::string CrossingClause(const Comparison& comparison, int row, int against) {
+  if (!comparison.sweep) return "";
+  const auto curve_of = [&](int r) {
+    const auto& rows = comparison.sweep_rows;
+    const auto found = std::find(rows.begin(), rows.end(), r);
+    return found == rows.end() ? -1 : static_cast<int>(found - rows.begin());
+  };
+  const int a = curve_of(row), b = curve_of(against);
+  if (a < 0 || b < 0) return "";
+  const std::string& name = comparison.rows[static_cast<size_t>(row)].label();
+  const std::string& other = comparison.rows[static_cast<size_t>(against)].label();
+  for (const SweepCrossing& crossing : comparison.sweep->crossings) {
+    if (crossing.above == a && crossing.below == b)
+      return fmt::format("; {} wins above {}", name, FormatBandwidth(crossing.bandwidth));
+  }
+  for (const SweepCrossing& crossing : comparison.sweep->crossings) {
+    if (crossing.below == a && crossing.above == b) {
+      return fmt::format("; {} wins below {}", name, FormatBandwidth(crossing.bandwidth));
+    }
+  }
+  const std::string limit =
+      TimeText(static_cast<double>(comparison.sweep->curves[static_cast<size_t>(a)].asymptote_ns));
+  const std::string& bound = comparison.sweep->curves[static_cast<size_t>(a)].bound_by;
+  switch (StandingOf(*comparison.sweep, a, b)) {
+    case SweepStanding::kWins:
+      return fmt::format("; {} is predicted to win at every bandwidth looked at", name);
+    case SweepStanding::kWinsBeyond:
+      return fmt::format("; {} wins at no bandwidth up to {}, only with still faster links (at best {})",
+                         name, FormatBandwidth(comparison.sweep->bandwidth.back()), limit);
+    case SweepStanding::kNeverWins:
+      return fmt::format("; {} never beats {}: with infinitely fast links its step still takes {} ({})", name,
+                         other, limit, bound);
+    case SweepStanding::kCrosses:
+    case SweepStanding::kEqual:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Verdict(const Comparison& comparison) {
+  int best = -1, worst = -1;
+  for (size_t i = 0; i < comparison.rows.size(); ++i) {
+    const ComparisonRow& row = comparison.rows[i];
+    if (!HasTime(row)) continue;
+    if (best < 0 || row.step_ns() < comparison.rows[static_cast<size_t>(best)].step_ns())
+      best = static_cast<int>(i);
+    if (worst < 0 || row.step_ns() > comparison.rows[static_cast<size_t>(worst)].step_ns())
+      worst = static_cast<int>(i);
+  }
+  if (best < 0) return "no row could be compared.";
+  const ComparisonRow& fast = comparison.rows[static_cast<size_t>(best)];
+  if (best == worst) return fmt::format("{} takes {} a step.", fast.label(), TimeText(fast.step_ns()));
+  const ComparisonRow& slow = comparison.rows[static_cast<size_t>(worst)];
+  const double loss = slow.step_ns() / fast.step_ns() - 1;
+  const double noise =
+      std::max(fast.measured ? fast.measured->noise : 0.0, slow.measured ? slow.measured->noise : 0.0);
+  if (loss <= noise) {
+    return fmt::format(
+        "no difference beyond the noise: all rows lie within {:.1f}%, the rounds differ by up to {:.1f}%.",
+        100 * loss, 100 * noise);
+  }
+  // The first row is the reference; when it wins, what matters is what its closest rival would need.
+  int rival = worst;
+  for (size_t i = 0; i < comparison.rows.size(); ++i) {
+    const auto number = static_cast<int>(i);
+    if (number == best || !HasTime(comparison.rows[i])) continue;
+    if (comparison.rows[i].step_ns() < comparison.rows[static_cast<size_t>(rival)].step_ns()) rival = number;
+  }
+  return fmt::format("{} loses {:.0f}% against {}: {}{}.", slow.label(), 100 * loss, fast.label(),
+                     CopyClause(slow), CrossingClause(comparison, rival, best));
+}
+
+}  // namespace lanescope::study

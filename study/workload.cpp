@@ -1,0 +1,90 @@
+#include "study/workload.h"
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+#include "core/graph_io.h"
+#include "core/step_request.h"
+
+namespace lanescope::study {
+namespace {
+
+// "x:0" and "x" are one tensor.
+std::string_view WithoutFirstOutput(std::string_view name) {
+  return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+}
+
+void ReplaceFeed(const std::string& text, RunSpec* spec) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    Throw(Code::kInvalidArgument, "the feed '{}' is not of the form NAME=file.npy", text);
+  }
+  std::string name = text.substr(0, equals);
+  for (const auto& [configured, old] : spec->feeds) {
+    if (WithoutFirstOutput(configured) == WithoutFirstOutput(name)) name = configured;
+  }
+  FeedSpec feed;
+  feed.values = ReadNpy(text.substr(equals + 1));
+  feed.dtype = feed.values.dtype();
+  feed.shape = feed.values.shape();
+  spec->feeds[name] = std::move(feed);
+}
+
+// A replaced feed may have another size than what was computed from it.
+void CheckPolynomials(const RunSpec& spec) {
+  for (const auto& [name, feed] : spec.feeds) {
+    if (feed.generator != "polynomial") continue;
+    if (spec.feeds.at(feed.of).shape.NumElements() == feed.shape.NumElements()) continue;
+    Throw(Code::kInvalidArgument, "feed '{}' is a polynomial of '{}', which has now another size; feed both",
+          name, feed.of);
+  }
+}
+
+// Fills a step that asks for nothing, or refuses it.
+void Configure(const Graph& graph, const std::string& title, const WorkloadOptions& options, RunSpec* spec) {
+  if (!spec->fetches.empty() || !spec->targets.empty()) return;
+  if (options.unconfigured == Unconfigured::kRefuse) {
+    Throw(Code::kInvalidArgument,
+          "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
+          title);
+  }
+  for (const std::string& assumed : ConfigureWholeGraph(graph, spec)) {
+    Tell(options.note, "note: " + assumed + "; a run configuration or a feed says it better");
+  }
+}
+
+}  // namespace
+
+Workload::Workload(const std::string& path, const WorkloadOptions& options)
+    : path_(path),
+      name_(std::filesystem::path(path).filename().string()),
+      graph_(ReadGraph(path)),
+      spec_(ReadRunSpecBeside(path)) {
+  Prepare(path, options);
+}
+
+Workload::Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOptions& options)
+    : name_(std::move(name)), graph_(std::move(graph)), spec_(std::move(spec)) {
+  Prepare(name_, options);
+}
+
+void Workload::Prepare(const std::string& title, const WorkloadOptions& options) {
+  for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
+  CheckPolynomials(spec_);
+  if (!options.fetches.empty()) spec_.fetches = options.fetches;
+  if (!options.targets.empty()) spec_.targets = options.targets;
+  Configure(graph_, title, options, &spec_);
+  request_ = StepRequestOf(graph_, spec_);
+  info_ = InferGraph(graph_, request_.feeds);
+  placer_.soft_placement = options.soft_placement;
+}
+
+std::vector<TensorInfo> Workload::InputInfos(int node) const {
+  std::vector<TensorInfo> inputs;
+  for (const Endpoint& input : graph_.node(node).inputs) inputs.push_back(info_.of(input));
+  return inputs;
+}
+
+}  // namespace lanescope::study

@@ -1,0 +1,67 @@
+// A graph with the configuration of its step: what is placed, run and predicted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/op.h"
+#include "core/placer.h"
+#include "core/run_spec.h"
+#include "core/schedule.h"
+#include "study/notes.h"
+
+namespace lanescope::study {
+
+// What a graph whose step is not configured stands for.
+enum class Unconfigured {
+  kRefuse,      // nothing: it is an error
+  kWholeGraph,  // a step that runs every node, placeholders fed, unknown sizes taken as 1
+};
+
+// What overrides the run configuration.
+struct WorkloadOptions {
+  std::vector<std::string> feeds;    // NAME=file.npy: fed instead of the configured tensor
+  std::vector<std::string> fetches;  // if there are any, instead of the configured ones; likewise
+  std::vector<std::string> targets;
+  bool soft_placement = true;  // false: to fail where a requested device cannot be used
+  Unconfigured unconfigured = Unconfigured::kRefuse;
+  Notes note;  // of what is assumed of a whole graph
+};
+
+// Immutable after construction, so that any thread may use it. Not copyable: others refer to its graph.
+class Workload {
+ public:
+  // Reads a graph file and the run configuration beside it. Throws what ReadGraph, ReadRunSpecBeside,
+  // ReadNpy and InferGraph throw, InvalidArgument for a step that is not configured (kRefuse).
+  explicit Workload(const std::string& path, const WorkloadOptions& options = {});
+  // A graph of this program. Throws the same.
+  Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOptions& options = {});
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  const Graph& graph() const { return graph_; }
+  const RunSpec& spec() const { return spec_; }
+  const std::string& path() const { return path_; }  // empty: from no file
+  const std::string& name() const { return name_; }  // file name without folders
+  const CompileRequest& request() const { return request_; }
+  // Shapes and values with the step's feeds.
+  const GraphInfo& info() const { return info_; }
+  const PlacerOptions& placer() const { return placer_; }
+
+  // Dtypes and shapes of what a node reads.
+  std::vector<TensorInfo> InputInfos(int node) const;
+
+ private:
+  // `title`: how messages call it.
+  void Prepare(const std::string& title, const WorkloadOptions& options);
+
+  std::string path_, name_;
+  Graph graph_;
+  RunSpec spec_;
+  CompileRequest request_;
+  GraphInfo info_;
+  PlacerOptions placer_;
+};
+
+}  // namespace lanescope::study

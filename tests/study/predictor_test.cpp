@@ -1,0 +1,119 @@
+#include "study/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "core/graph_builder.h"
+#include "core/signature.h"
+#include "study/placing.h"
+
+namespace lanescope::study {
+namespace {
+
+constexpr int64_t kSize = 1 << 14;
+
+// Two ops on GPU:0.
+struct TwoOps {
+  TwoOps() : machine(VirtualMachine(2, 1)) {
+    GraphBuilder builder;
+    const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape({kSize}));
+    const Endpoint y = builder.Op("Tanh", "y").Input(x).Build();
+    builder.Op("Exp", "z").Input(y).Build();
+    RunSpec spec;
+    FeedSpec& feed = spec.feeds["x"];
+    feed.shape = Shape({kSize});
+    feed.values = Tensor(DataType::kFloat, feed.shape);
+    spec.targets = {"z"};
+    workload.emplace("two-ops", builder.Take(), std::move(spec));
+    placed = Place(*workload, "single", machine, RooflineCost());
+    schedule = CompileStep(placed, machine);
+  }
+
+  // Every launch takes `ns`, and so much passes before a step.
+  CostTable Table(int64_t ns, int64_t start_ns) const {
+    CostTable table;
+    table.calibrated_on = "run 1";
+    for (int id = 0; id < workload->graph().num_nodes(); ++id) {
+      const Node& node = workload->graph().node(id);
+      LaunchCost& cost = table.launches.emplace_back();
+      cost.op = node.op;
+      cost.signature = OpSignature(node, workload->InputInfos(id), workload->info().outputs(id));
+      cost.device = CostDevice(machine.device(machine.Gpus()[0]));
+      cost.ns = ns;
+      cost.count = 1;
+    }
+    table.gaps.step_start_ns = start_ns;
+    return table;
+  }
+
+  int64_t StepBy(const Predictor& predictor) const {
+    return predictor.Predict(*workload, schedule, {.draws = 0}).step_ns;
+  }
+
+  Machine machine;
+  std::optional<Workload> workload;
+  PlacedGraph placed;
+  Schedule schedule;
+};
+
+TEST(PredictorTest, OwnsItsTable) {
+  const TwoOps step;
+  std::optional<Predictor> predictor;
+  {
+    const CostTable table = step.Table(1000, 7);
+    predictor.emplace(step.machine, table);
+  }
+  const Predictor copy = *predictor;
+  predictor.reset();
+  EXPECT_EQ(copy.origin(), "calibrated on run 1");
+  EXPECT_EQ(copy.table()->gaps.step_start_ns, 7);
+  EXPECT_GE(step.StepBy(copy), 2 * 1000 + 7);
+}
+
+// Input: launches of 1000 ns and of 5000 ns. Law: the step differs by two launches; gaps count once.
+TEST(PredictorTest, AddsLaunchesAndGaps) {
+  const TwoOps step;
+  const int64_t fast = step.StepBy(Predictor(step.machine, step.Table(1000, 0)));
+  EXPECT_EQ(step.StepBy(Predictor(step.machine, step.Table(5000, 0))), fast + 2 * 4000);
+  EXPECT_EQ(step.StepBy(Predictor(step.machine, step.Table(1000, 300))), fast + 300);
+}
+
+TEST(PredictorTest, WithoutATableItIsUncalibrated) {
+  const TwoOps step;
+  const Predictor predictor(step.machine);
+  EXPECT_EQ(predictor.origin(), "uncalibrated");
+  EXPECT_EQ(predictor.table(), nullptr);
+  EXPECT_EQ(predictor.Predict(*step.workload, step.schedule).uncalibrated_share(), 1);
+}
+
+// Law: at twice the speed two launches of 1000 ns take 1000 ns less; the machine says so; copies stay.
+TEST(PredictorTest, LaunchesFollowTheSpeed) {
+  const TwoOps step;
+  const Predictor predictor(step.machine, step.Table(1000, 0));
+  std::vector<double> speed(step.machine.devices.size(), 1.0);
+  const int gpu = step.machine.Gpus()[0];
+  speed[static_cast<size_t>(gpu)] = 2;
+  const Predictor twice = predictor.At(step.machine, speed);
+  EXPECT_EQ(step.StepBy(twice), step.StepBy(predictor) - 1000);
+  EXPECT_EQ(twice.machine().device(gpu).memory_bandwidth, 2 * step.machine.device(gpu).memory_bandwidth);
+}
+
+// Law: remembering changes no prediction, of this graph, at another speed, and of another graph.
+TEST(PredictorTest, RememberedLaunchesCostTheSame) {
+  const TwoOps step, other;
+  const Predictor plain(step.machine, step.Table(1000, 0));
+  Predictor remembering = plain;
+  remembering.RememberLaunches(step.workload->graph());
+  std::vector<double> speed(step.machine.devices.size(), 1.0);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(step.StepBy(remembering), step.StepBy(plain));
+    EXPECT_EQ(other.StepBy(remembering), other.StepBy(plain));
+    speed.back() = speed[1] = 4;
+    EXPECT_EQ(step.StepBy(remembering.At(step.machine, speed)), step.StepBy(plain.At(step.machine, speed)));
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::study
