@@ -12,17 +12,23 @@
 namespace lanescope::study {
 namespace {
 
-// The matrix of slowdowns as the simulator takes it.
-Interference InterferenceOf(const exec::HostMeasurement& host) {
-  Interference interference;
+// Measured factors below 1 are noise.
+void TakeSlowdown(const auto& measured, InterferenceMatrix* matrix) {
   for (size_t v = 0; v < static_cast<size_t>(kNumCommandClasses); ++v) {
     for (size_t n = 0; n < static_cast<size_t>(kNumCommandClasses); ++n)
-      interference.host.slowdown[v][n] = host.slowdown[v][n];
+      matrix->slowdown[v][n] = std::max(1.0, measured[v][n]);
   }
-  interference.host.cores = host.cores;
-  interference.host.copy_cores = host.copy_cores;
-  interference.host.slice_ns = host.slice_ns;
-  interference.host.bytes_per_second = host.bytes_per_second;
+}
+
+// As the simulator takes it. One matrix stands for all GPUs: the first one's.
+Interference InterferenceOf(const MachineMeasurement& measured) {
+  Interference interference;
+  TakeSlowdown(measured.host.slowdown, &interference.host);
+  interference.host.cores = measured.host.cores;
+  interference.host.copy_cores = measured.host.copy_cores;
+  interference.host.slice_ns = measured.host.slice_ns;
+  interference.host.bytes_per_second = measured.host.bytes_per_second;
+  if (!measured.gpus.empty()) TakeSlowdown(measured.gpus.front().slowdown, &interference.gpu);
   return interference;
 }
 
@@ -65,7 +71,7 @@ CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* meas
   }
   if (measured != nullptr) {
     table.has_interference = true;
-    table.interference = InterferenceOf(about.host);
+    table.interference = InterferenceOf(about);
   }
   return table;
 }

@@ -1,5 +1,7 @@
 #include "study/measure_machine.h"
 
+#include <utility>
+
 namespace lanescope::study {
 
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation) {
@@ -9,9 +11,9 @@ MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancella
   measured.host = exec::MeasureHost(machine, 1500, cancelled);
   if (exec::HasPhysicalGpus(machine)) {
     Machine filled = machine;
-    const exec::GpuMeasurement gpus = exec::MeasureGpus(&filled, kLargestCopy, 7, cancelled);
-    measured.links = gpus.links;
-    if (!gpus.interference.empty()) measured.host.slowdown = gpus.interference.front().slowdown;
+    exec::GpuMeasurement gpus = exec::MeasureGpus(&filled, kLargestCopy, 7, cancelled);
+    measured.links = std::move(gpus.links);
+    measured.gpus = std::move(gpus.interference);
     return measured;
   }
   measured.links = exec::MeasureLinks(machine, kLargestCopy, 7, cancelled);

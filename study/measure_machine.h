@@ -16,6 +16,7 @@ namespace lanescope::study {
 // What a cost model takes from microbenchmarks.
 struct MachineMeasurement {
   exec::HostMeasurement host;
+  std::vector<exec::GpuInterference> gpus;  // physical GPUs; their logical parts slow each other down
   std::vector<exec::LinkTime> links;
   std::vector<exec::FetchTime> fetches;
   HandoffRun handoffs;

@@ -1,0 +1,42 @@
+#include "study/calibration.h"
+
+#include <gtest/gtest.h>
+
+namespace lanescope::study {
+namespace {
+
+constexpr size_t kCompute = 0, kMemory = 1, kCopy = 2;
+
+MachineMeasurement SampleMeasurement() {
+  MachineMeasurement measured;
+  measured.host.cores = 4;
+  measured.host.copy_cores = 0.25;
+  measured.host.slowdown = {{{1.0, 1.1, 1.2}, {1.3, 1.4, 1.5}, {0.98, 1.7, 1.8}}};
+  return measured;
+}
+
+// Law: what a GPU's commands do to each other is the GPU's matrix, what the host's do is the host's; a factor
+// below 1 is noise.
+TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
+  MachineMeasurement measured = SampleMeasurement();
+  measured.gpus = {{"GPU:0", {{{2.0, 2.1, 2.2}, {2.3, 2.4, 2.5}, {2.6, 2.7, 2.8}}}},
+                   {"GPU:1", {{{9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}}}}};
+  const Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  EXPECT_DOUBLE_EQ(found.host.slowdown[kMemory][kCopy], 1.5);
+  EXPECT_DOUBLE_EQ(found.host.slowdown[kCopy][kCompute], 1);
+  EXPECT_EQ(found.host.cores, 4);
+  EXPECT_DOUBLE_EQ(found.gpu.slowdown[kMemory][kCopy], 2.5);
+  EXPECT_DOUBLE_EQ(found.gpu.slowdown[kCompute][kCompute], 2);
+  EXPECT_EQ(found.gpu.cores, 0);
+}
+
+TEST(FitCosts, WithoutGpusTheirMatrixSlowsNothing) {
+  const MachineMeasurement measured = SampleMeasurement();
+  const Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  for (const auto& row : found.gpu.slowdown) {
+    for (const double factor : row) EXPECT_DOUBLE_EQ(factor, 1);
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::study
