@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "cli/run_pair.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/machine.h"
@@ -38,6 +39,7 @@ void CalibrateCosts(const CalibrateOptions& options) {
     Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
   if (trace.info.machine_json.empty())
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
+  NoteInferredQueues(trace);
   const Machine machine = ParseMachine(trace.info.machine_json);
   const CalibrationInput input = study::SamplesOf(trace, machine, options.warmup);
   if (input.ops.empty()) {

@@ -10,9 +10,9 @@
 #include "cli/report.h"
 #include "cli/run_pair.h"
 #include "core/error.h"
+#include "core/run_diff.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "traces/run_diff.h"
 
 namespace lanescope::cli {
 namespace {
@@ -26,18 +26,6 @@ struct DiffOptions {
   int top = 20;
   bool as_json = false;
 };
-
-std::string_view KindName(WorkKind kind) {
-  switch (kind) {
-    case WorkKind::kLaunch:
-      return "launch";
-    case WorkKind::kCommunication:
-      return "communication";
-    case WorkKind::kCopy:
-      return "copy";
-  }
-  return "launch";
-}
 
 int64_t Rounded(double ns) { return std::llround(ns); }
 
@@ -72,17 +60,18 @@ Json SideJson(const OpDiff::Side& side) {
           {"devices", side.devices}};
 }
 
-void PrintDiffJson(const RunPair& pair, const RunDiff& diff) {
+void PrintDiffJson(const RunPair& pair, const ProfiledRun& run_a, const ProfiledRun& run_b,
+                   const RunDiff& diff) {
   Json ops = Json::array();
   for (const OpDiff& op : diff.ops) {
     ops.push_back({{"name", op.name},
-                   {"kind", KindName(op.kind)},
+                   {"kind", WorkKindName(op.kind)},
                    {"change", ChangeName(op.change)},
                    {"a", SideJson(op.a)},
                    {"b", SideJson(op.b)}});
   }
-  const Json a = RunJson(pair.a, diff.a, diff.steps_a, diff.parts_a);
-  const Json b = RunJson(pair.b, diff.b, diff.steps_b, diff.parts_b);
+  const Json a = RunJson(pair.a, run_a.info, diff.steps_a, diff.parts_a);
+  const Json b = RunJson(pair.b, run_b.info, diff.steps_b, diff.parts_b);
   const Json result = {{"a", a},
                        {"b", b},
                        {"difference", DifferenceJson(a["parts"], b["parts"])},
@@ -152,11 +141,15 @@ void PrintOps(const RunDiff& diff, int top) {
 
 void ShowDiff(const DiffOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
-  const RunProfile a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
-  const RunDiff diff = DiffRuns(a, b, options.by == "nvtx");
-  if (options.as_json) return PrintDiffJson(pair, diff);
-  Print("A: {} ({} of {} steps)\n", Describe(pair.a, diff.a), a.steps, a.all_steps);
-  Print("B: {} ({} of {} steps)\n", Describe(pair.b, diff.b), b.steps, b.all_steps);
+  const ProfiledRun a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
+  const RunDiff diff = DiffRuns(a.profile, b.profile, options.by == "nvtx");
+  if (options.as_json) return PrintDiffJson(pair, a, b, diff);
+  const auto print_run = [](char name, const RunReference& reference, const ProfiledRun& run) {
+    Print("{}: {} ({} of {} steps)\n", name, Describe(reference, run.info), run.profile.steps,
+          run.profile.all_steps);
+  };
+  print_run('A', pair.a, a);
+  print_run('B', pair.b, b);
   PrintParts(diff);
   PrintOps(diff, options.top);
   Print("\n{}\n", DiffVerdict(diff));

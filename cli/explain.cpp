@@ -9,9 +9,9 @@
 #include "cli/print.h"
 #include "cli/run_pair.h"
 #include "core/error.h"
+#include "core/run_diff.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "traces/run_diff.h"
 
 namespace lanescope::cli {
 namespace {
@@ -133,7 +133,8 @@ Json ReasonsJson(const std::vector<Reason>& reasons) {
 
 void ExplainRuns(const ExplainOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
-  const RunDiff diff = DiffRuns(ReadProfile(pair.a, options.step), ReadProfile(pair.b, options.step));
+  const ProfiledRun run_a = ReadProfile(pair.a, options.step), run_b = ReadProfile(pair.b, options.step);
+  const RunDiff diff = DiffRuns(run_a.profile, run_b.profile);
   const PathTotals a = TotalsOf(diff, &OpDiff::a, diff.end_wait_a_ns);
   const PathTotals b = TotalsOf(diff, &OpDiff::b, diff.end_wait_b_ns);
   const std::vector<Reason> longer = ReasonsOf(diff, true), shorter = ReasonsOf(diff, false);
@@ -147,8 +148,8 @@ void ExplainRuns(const ExplainOptions& options) {
     return;
   }
   Print("{}\n\n", DiffVerdict(diff));
-  PrintPath("A", Describe(pair.a, diff.a), a);
-  PrintPath("B", Describe(pair.b, diff.b), b);
+  PrintPath("A", Describe(pair.a, run_a.info), a);
+  PrintPath("B", Describe(pair.b, run_b.info), b);
   PrintReasons("Longer on the path of B", longer, options.top);
   PrintReasons("Shorter on the path of B", shorter, options.top);
 }

@@ -3,7 +3,9 @@
 #include <charconv>
 #include <filesystem>
 
+#include "cli/print.h"
 #include "core/error.h"
+#include "traces/trace_view.h"
 
 namespace lanescope::cli {
 namespace {
@@ -49,8 +51,15 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
   return {{arguments[0], a}, {arguments[0], b}};
 }
 
-RunProfile ReadProfile(const RunReference& reference, int step) {
-  return ProfileRun(TraceReader(reference.path).ReadRun(reference.run), step);
+ProfiledRun ReadProfile(const RunReference& reference, int step) {
+  const TraceRun run = TraceReader(reference.path).ReadRun(reference.run);
+  NoteInferredQueues(run);
+  return {run.info, ProfileRun(ViewOfRun(run), step)};
+}
+
+void NoteInferredQueues(const TraceRun& run) {
+  if (!run.queues_inferred()) return;
+  PrintNote("run {} was recorded by an older version: what its queues are is inferred\n", run.info.id);
 }
 
 std::string Describe(const RunReference& reference, const TraceRunInfo& info) {

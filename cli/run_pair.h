@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "traces/run_profile.h"
+#include "core/run_profile.h"
+#include "traces/trace_reader.h"
 
 namespace lanescope::cli {
 
@@ -21,8 +22,14 @@ struct RunPair {
 // for a file with several, naming them, and for arguments that fit neither form.
 RunPair ParseRunPair(const std::vector<std::string>& arguments);
 
-// `step`: over this step alone; -1: over the middle half of the steps.
-RunProfile ReadProfile(const RunReference& reference, int step);
+struct ProfiledRun {
+  TraceRunInfo info;
+  RunProfile profile;
+};
+// `step`: over this step alone; -1: over the middle half of the steps. Says where the file does not tell all.
+ProfiledRun ReadProfile(const RunReference& reference, int step);
+// Says that the run's queues are inferred, if they are.
+void NoteInferredQueues(const TraceRun& run);
 
 // "run 2 of t.db: dual.pbtxt annotated, simulated".
 std::string Describe(const RunReference& reference, const TraceRunInfo& info);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "gui/activity_origins.h"
 #include "gui/activity_sinks.h"
+#include "traces/operation_sums.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope::gui {
@@ -27,6 +28,9 @@ class LaneJoiner {
             if (ops[pair] == kUnresolved) ops[pair] = OpOf(key.run, part.pair_list[pair]);
             slice.op = ops[pair];
           }
+          for (int32_t& route : piece.routes) {
+            if (route >= 0) route = RouteOf(key.run, part.route_list[static_cast<size_t>(route)]);
+          }
           lane.pieces.push_back(std::move(piece));
         }
       }
@@ -41,6 +45,7 @@ class LaneJoiner {
         Describe(key, &lane);
         result[run].push_back(std::move(lane));
       }
+      if (frames_[run].range_steps != nullptr) AddSteps(result[run], &frames_[run].data);
     }
     return result;
   }
@@ -62,8 +67,30 @@ class LaneJoiner {
     }
     return "copy";
   }
+  static void AddSteps(const std::vector<RawLane>& lanes, RunData* run) {
+    StepWindows windows;
+    for (const RawLane& lane : lanes) {
+      for (const RawLane::Piece& piece : lane.pieces) {
+        for (const RawSlice& slice : piece.slices) {
+          if (slice.step >= 0) windows.Add(slice.step, slice.start_ns, slice.end_ns);
+        }
+      }
+    }
+    for (const TraceStep& step : windows.Steps())
+      run->steps.push_back({step.step, step.start_ns, step.end_ns});
+  }
+  int32_t RouteOf(int run, const LaneSink::CopyEnds& ends) {
+    RunFrame& frame = frames_[static_cast<size_t>(run)];
+    const auto [found, added] =
+        routes_.try_emplace({run, ends}, static_cast<int32_t>(frame.data.routes.size()));
+    if (added) {
+      frame.data.routes.push_back(
+          {frame.DeviceIndex(ends.src), frame.DeviceIndex(ends.dst), NvprofCopyName(ends.kind)});
+    }
+    return found->second;
+  }
   std::string TextOf(int64_t id) const {
-    if (id == MemsetSink::kName) return "set memory";
+    if (id == MemsetSink::kName) return std::string(kMemsetName);
     if (GraphSink::IsName(id)) return fmt::format("[CUDA graph {}]", GraphSink::GraphOf(id));
     if (id < 0 && id >= -kNumCopyClasses) return CopyName(-1 - id);
     const auto found = texts_.find(id);
@@ -111,6 +138,7 @@ class LaneJoiner {
   const std::unordered_map<int64_t, std::string>& texts_;
   std::vector<std::map<LaneSink::TextPair, int32_t>> added_;  // by run
   std::vector<std::map<LaneKey, RawLane>> lanes_;             // by run
+  std::map<std::pair<int, LaneSink::CopyEnds>, int32_t> routes_;
 };
 
 }  // namespace

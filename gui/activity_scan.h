@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "gui/run_builder.h"
 #include "gui/run_data.h"
 #include "traces/slice_reader.h"
+#include "traces/step_ranges.h"
 
 namespace lanescope::gui {
 
@@ -23,6 +25,7 @@ struct RunFrame {
   std::unordered_map<int, int> device_index;    // by device number of the trace
   std::map<std::pair<int, int>, int> commands;  // (schedule, id) -> index; empty where numbers are positions
   std::unordered_map<std::string, int> op_of_name;  // of the graph's nodes
+  std::shared_ptr<const RangeSteps> range_steps;    // where the trace records no steps; null: it has none
   bool ours = true;
   int host = -1;  // device number of the host in copies
 
@@ -34,9 +37,9 @@ struct RunFrame {
 
 using ScanProgress = std::function<void(double fraction, const std::string& doing)>;
 
-// Reads kernels, copies and memory sets into raw lanes, one list a run, and adds the ops that appear. Rows
-// with times that make no sense are counted in RunData::invalid_rows. Throws what SliceReader throws,
-// DataLoss for values out of range.
+// Reads kernels, copies and memory sets into raw lanes, one list a run, and adds the ops that appear, and the
+// steps where they are made of ranges. Rows with times that make no sense are counted in
+// RunData::invalid_rows. Throws what SliceReader throws, DataLoss for values out of range.
 std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vector<RunFrame>* frames,
                                                  const std::atomic<bool>* cancelled,
                                                  const ScanProgress& progress);

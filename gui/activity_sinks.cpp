@@ -54,6 +54,12 @@ int32_t LaneSink::PairOf(Part& part, int64_t name, int64_t op) {
   return found->second;
 }
 
+int32_t LaneSink::RouteOf(Part& part, const CopyEnds& ends) {
+  const auto [found, added] = part.routes.try_emplace(ends, static_cast<int32_t>(part.route_list.size()));
+  if (added) part.route_list.push_back(ends);
+  return found->second;
+}
+
 int32_t LaneSink::NodeOp(int run, const RawSlice& slice) const {
   const auto& commands = frames_[static_cast<size_t>(run)].data.commands;
   return slice.command < 0 ? -1 : commands[static_cast<size_t>(slice.command)].op;
@@ -74,6 +80,9 @@ bool LaneSink::ReadShared(Part& part, Values values, int* run, RawSlice* slice, 
   const Origin origin = origins_.Find(values[3], values[6]);
   slice->command = origin.command;
   slice->step = origin.step;
+  if (const RangeSteps* steps = frames_[static_cast<size_t>(*run)].range_steps.get()) {
+    slice->step = steps->OfActivity(OrElse(values[4], 0), OrElse(values[3], -1), slice->start_ns);
+  }
   return true;
 }
 
@@ -150,15 +159,21 @@ void CopySink::Row(int part, Values values) {
     ++to.invalid[static_cast<size_t>(run)];
     return;
   }
-  const CopyRoute route = RouteOf(values, run, device);
+  const CopyRoute route = Classify(values, run, device);
   slice.op = NodeOp(run, slice);
   if (slice.op < 0) slice.op = PairOf(to, -1 - static_cast<int64_t>(route.copy_class), -1);
   const bool in = route.dst == device && route.src != device;
-  Add(to, {run, in ? LaneRole::kCopyIn : LaneRole::kCopyOut, device, -1, -1}, slice, bytes);
+  const LaneKey lane{run, in ? LaneRole::kCopyIn : LaneRole::kCopyOut, device, -1, -1};
+  if (origins_.is_complete()) {
+    Add(to, lane, slice, bytes);
+  } else {
+    const int64_t kind = KindOfRoute(route, OrElse(values[8], 0));
+    Add(to, lane, slice, bytes, slice.op >= 0 ? -1 : RouteOf(to, {route.src, route.dst, kind}));
+  }
   if (route.src != route.dst) Add(to, {run, LaneRole::kLink, route.src, route.dst, -1}, slice, bytes);
 }
 
-CopyRoute CopySink::RouteOf(Values values, int run, int device) const {
+CopyRoute CopySink::Classify(Values values, int run, int device) const {
   const auto maybe = [&](size_t column) {
     return values[column] == kBulkNull ? std::nullopt : std::optional<int64_t>(values[column]);
   };

@@ -30,6 +30,12 @@ struct LaneKey {
 class LaneSink : public BulkSink {
  public:
   using TextPair = std::pair<int64_t, int64_t>;  // name, short name; ids of StringIds
+  // Where a copy of no command went: devices of the trace, and ENUM_CUDA_MEMCPY_OPER.
+  struct CopyEnds {
+    int src = 0, dst = 0;
+    int64_t kind = 0;
+    auto operator<=>(const CopyEnds&) const = default;
+  };
   using Pieces = std::vector<RawLane::Piece>;
   struct Part {
     std::map<LaneKey, Pieces> lanes;
@@ -38,7 +44,9 @@ class LaneSink : public BulkSink {
     std::map<TextPair, int32_t> pairs;
     std::vector<TextPair> pair_list;
     std::vector<std::pair<int64_t, int32_t>> pair_of_name;  // by name, if small: (short name, pair)
-    std::vector<int64_t> invalid;                           // by run
+    std::map<CopyEnds, int32_t> routes;
+    std::vector<CopyEnds> route_list;
+    std::vector<int64_t> invalid;  // by run
   };
 
   // All three must outlive it; the origins are complete.
@@ -59,6 +67,14 @@ class LaneSink : public BulkSink {
     piece.slices.push_back(slice);
     piece.bytes.push_back(bytes);
   }
+  static void Add(Part& part, const LaneKey& key, const RawSlice& slice, int64_t bytes, int32_t route) {
+    RawLane::Piece& piece = PieceOf(part, key);
+    piece.slices.push_back(slice);
+    piece.bytes.push_back(bytes);
+    piece.routes.push_back(route);
+  }
+  // The part's own number for the ends of a copy, until parts are joined.
+  static int32_t RouteOf(Part& part, const CopyEnds& ends);
   // The run's own number for a pair of texts, until parts are joined.
   static int32_t PairOf(Part& part, int64_t name, int64_t op);
   // The node that the slice's command runs; -1: none is known.
@@ -108,7 +124,7 @@ class CopySink : public LaneSink {
   void Row(int part, Values values) override;
 
  private:
-  CopyRoute RouteOf(Values values, int run, int device) const;
+  CopyRoute Classify(Values values, int run, int device) const;
 };
 
 class MemsetSink : public LaneSink {

@@ -43,6 +43,7 @@ RawLane::Piece JoinPieces(RawLane* raw) {
     for (auto& piece : raw->pieces) {
       all.slices.insert(all.slices.end(), piece.slices.begin(), piece.slices.end());
       all.bytes.insert(all.bytes.end(), piece.bytes.begin(), piece.bytes.end());
+      all.routes.insert(all.routes.end(), piece.routes.begin(), piece.routes.end());
       piece = {};
     }
   }
@@ -69,9 +70,11 @@ RawLane::Piece JoinPieces(RawLane* raw) {
   RawLane::Piece sorted;
   sorted.slices.reserve(order.size());
   sorted.bytes.reserve(order.size());
+  sorted.routes.reserve(all.routes.size());
   for (const uint32_t i : order) {
     sorted.slices.push_back(all.slices[i]);
     sorted.bytes.push_back(all.bytes[i]);
+    if (!all.routes.empty()) sorted.routes.push_back(all.routes[i]);
   }
   return sorted;
 }

@@ -1,11 +1,13 @@
 #include "gui/run_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <queue>
 #include <tuple>
 
 #include "gui/join_pieces.h"
+#include "traces/statistics.h"
 
 namespace lanescope::gui {
 namespace {
@@ -72,6 +74,7 @@ void FillColumns(const RawLane::Piece& all, const std::vector<uint16_t>& rows, s
   lane->command.resize(kept);
   lane->step.resize(kept);
   if (!all.bytes.empty()) lane->bytes.resize(kept);
+  if (!all.routes.empty()) lane->route.resize(kept);
   for (size_t i = 0; i < size; ++i) {
     const size_t row = rows.empty() ? 0 : rows[i];
     if (row == kLeftOut) continue;
@@ -83,6 +86,7 @@ void FillColumns(const RawLane::Piece& all, const std::vector<uint16_t>& rows, s
     lane->command[to] = slice.command;
     lane->step[to] = slice.step;
     if (!all.bytes.empty()) lane->bytes[to] = all.bytes[i];
+    if (!all.routes.empty()) lane->route[to] = all.routes[i];
   }
 }
 
@@ -207,53 +211,12 @@ void CountSlices(RunData* run) {
   for (const RunStep& step : run->steps) extend(step.start_ns, step.end_ns);
 }
 
-// Busy time of a device's launches inside [from, to), overlapping ones counted once.
-int64_t BusyNs(const std::vector<const Lane*>& lanes, int64_t from, int64_t to) {
-  if (lanes.size() == 1 && lanes.front()->rows.size() == 1) {
-    const Lane& lane = *lanes.front();
-    int64_t busy = 0;
-    for (size_t i = 0; i < lane.size(); ++i) {
-      busy += std::max<int64_t>(0, std::min(lane.end_ns[i], to) - std::max(lane.start_ns[i], from));
-    }
-    return busy;
-  }
-  std::vector<std::pair<int64_t, int64_t>> spans;
-  for (const Lane* lane : lanes) {
-    for (size_t i = 0; i < lane->size(); ++i) spans.emplace_back(lane->start_ns[i], lane->end_ns[i]);
-  }
-  std::sort(spans.begin(), spans.end());
-  int64_t busy = 0, done = from;
-  for (const auto& [start, end] : spans) {
-    const int64_t begin = std::max(start, done), last = std::min(end, to);
-    if (last <= begin) continue;
-    busy += last - begin;
-    done = last;
-  }
-  return busy;
-}
-
-void FillDevices(RunData* run) {
-  int64_t from = run->begin_ns, to = run->end_ns, window = to - from;
-  if (!run->steps.empty()) {
-    from = run->steps.front().start_ns;
-    to = from;
-    window = 0;
-    for (const RunStep& step : run->steps) {
-      to = std::max(to, step.end_ns);
-      window += step.end_ns - step.start_ns;
-    }
-  }
-  for (size_t d = 0; d < run->devices.size(); ++d) {
-    RunDevice& device = run->devices[d];
-    std::vector<const Lane*> compute;
-    for (const Lane& lane : run->lanes) {
-      if (lane.device != static_cast<int>(d)) continue;
-      if (lane.role == LaneRole::kCompute) compute.push_back(&lane);
-      if (!lane.is_counter() || device.peak_bytes > 0) continue;
-      for (const int64_t value : lane.counter_value) device.peak_bytes = std::max(device.peak_bytes, value);
-    }
-    if (compute.empty() || window <= 0) continue;
-    device.busy = std::min(1.0, static_cast<double>(BusyNs(compute, from, to)) / static_cast<double>(window));
+void FillPeaks(RunData* run) {
+  for (const Lane& lane : run->lanes) {
+    if (!lane.is_counter() || lane.device < 0) continue;
+    int64_t& peak = run->devices[static_cast<size_t>(lane.device)].peak_bytes;
+    if (peak > 0) continue;
+    for (const int64_t value : lane.counter_value) peak = std::max(peak, value);
   }
 }
 
@@ -268,12 +231,11 @@ void FillStepTimes(RunData* run) {
   }
   std::vector<int64_t> lengths;
   for (const RunStep& step : run->steps) lengths.push_back(step.end_ns - step.start_ns);
-  std::sort(lengths.begin(), lengths.end());
-  const size_t n = lengths.size();
-  run->step_ns = n % 2 == 1 ? lengths[n / 2] : (lengths[n / 2 - 1] + lengths[n / 2]) / 2;
+  const Spread spread = *SpreadOf(lengths);
+  run->step_ns = std::llround(spread.median);
   if (run->kind == RunKind::kSimulated || run->kind == RunKind::kWhatIf) return;
-  run->step_low_ns = lengths[(n - 1) / 4];
-  run->step_high_ns = lengths[n - 1 - (n - 1) / 4];
+  run->step_low_ns = std::llround(spread.p25);
+  run->step_high_ns = std::llround(spread.p75);
 }
 
 }  // namespace
@@ -328,7 +290,7 @@ std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int,
   SortLanes(&run);
   CountSlices(&run);
   FillStepTimes(&run);
-  FillDevices(&run);
+  FillPeaks(&run);
   IndexCommands(&run);
   const auto count = static_cast<int>(run.commands.size());
   std::erase_if(edges, [count](const auto& edge) {

@@ -15,12 +15,13 @@ struct RawSlice {
   int32_t op = -1, command = -1, step = -1;
 };
 
-// Slices of a lane in any order, in pieces that are joined one after the other. `bytes` is empty, or as long
-// as its piece.
+// Slices of a lane in any order, in pieces that are joined one after the other. `bytes` and `routes` are
+// empty, or as long as their piece.
 struct RawLane {
   struct Piece {
     std::vector<RawSlice> slices;
-    std::vector<int64_t> bytes;
+    std::vector<int64_t> bytes = {};
+    std::vector<int32_t> routes = {};
   };
   LaneRole role = LaneRole::kCompute;
   int device = -1, peer = -1;
@@ -37,7 +38,7 @@ Lane BuildLane(RawLane* raw, int64_t* left_out);
 Lane BuildCounterLane(int device, std::vector<std::pair<int64_t, int64_t>> points);
 
 // Everything that follows from devices, ops, lanes, steps, commands and dependencies: sorts lanes and steps,
-// lanes of commands, the indexes, busy shares, peaks, begin and end, median step, title. `edges`:
+// lanes of commands, the indexes, peaks, begin and end, median step, title. `edges`:
 // dependencies by index into commands; those out of range are left out.
 std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int, int>> edges);
 

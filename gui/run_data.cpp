@@ -108,8 +108,8 @@ size_t RunData::MemoryBytes() const {
   for (const OpEntry& entry : ops) bytes += entry.name.capacity() + entry.op.capacity();
   for (const Lane& lane : lanes) {
     bytes += sizeof(Lane) + Bytes(lane.start_ns) + Bytes(lane.end_ns) + Bytes(lane.op) + Bytes(lane.command) +
-             Bytes(lane.step) + Bytes(lane.bytes) + Bytes(lane.rows) + Bytes(lane.counter_time_ns) +
-             Bytes(lane.counter_value) + lane.counter.MemoryBytes();
+             Bytes(lane.step) + Bytes(lane.bytes) + Bytes(lane.route) + Bytes(lane.rows) +
+             Bytes(lane.counter_time_ns) + Bytes(lane.counter_value) + lane.counter.MemoryBytes();
     for (const SliceRow& row : lane.rows) bytes += row.summary.MemoryBytes();
   }
   return bytes;

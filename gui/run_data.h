@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/run_view.h"
 #include "gui/pyramid.h"
 
 namespace lanescope::gui {
@@ -40,26 +40,20 @@ struct SliceRow {
   RowSummary summary;
 };
 
-// A lane. Slices are in columns, row after row; overlapping ones are in different rows. Column sizes are
-// equal, except `bytes`, which only copies have. At most 2^32 - 2 slices.
-struct Lane {
+// A lane. Slices are in columns, row after row; overlapping ones are in different rows. Only copies have
+// `bytes`, and `route` where some are of no command; none has `range`. At most 2^32 - 2 slices.
+struct Lane : SliceColumns {
   LaneRole role = LaneRole::kCompute;
   int device = -1;    // index into RunData::devices; links: the source; -1: none
   int peer = -1;      // links: the destination
   std::string label;  // "GPU:0 compute", "GPU:0 → GPU:1", "memory"
 
-  std::vector<int64_t> start_ns, end_ns;  // of the run's clock
-  std::vector<int32_t> op;                // index into RunData::ops; -1: nameless
-  std::vector<int32_t> command;           // index into RunData::commands; -1: the trace does not say
-  std::vector<int32_t> step;              // step number; -1: the trace does not say
-  std::vector<int64_t> bytes;
   std::vector<SliceRow> rows;
 
   // kMemory: value[i] from time[i] on; ascending times. Other lanes: empty.
   std::vector<int64_t> counter_time_ns, counter_value;
   CounterPyramid counter;
 
-  size_t size() const { return start_ns.size(); }
   bool is_counter() const { return role == LaneRole::kMemory; }
   bool is_copy() const {
     return role == LaneRole::kCopyIn || role == LaneRole::kCopyOut || role == LaneRole::kLink;
@@ -76,7 +70,6 @@ struct RunDevice {
   bool is_host = false;
   int64_t memory_limit = 0;  // bytes; 0: unknown
   int64_t peak_bytes = 0;    // planned, or the largest of the counter; 0: unknown
-  double busy = 0;           // share of the steps' time (of the whole, without steps) in which a launch ran
 };
 
 struct RunStep {
@@ -88,6 +81,7 @@ struct RunStep {
 struct RunCommand {
   CommandKind kind = CommandKind::kLaunch;
   int schedule = 0, id = 0;
+  int queue = -1;          // index into RunData::queues; -1: unknown
   int op = -1;             // index into RunData::ops
   int lane = -1;           // in which its slices lie; -1: it never ran
   int device = -1;         // index into RunData::devices
@@ -101,7 +95,7 @@ struct RunData {
   std::string file;  // path of the trace; empty: in no file
   int id = 0;        // number in the file
   RunKind kind = RunKind::kHardware;
-  bool foreign = false;    // of another tool: no steps, no commands
+  bool foreign = false;    // of another tool: no commands
   bool emulated = false;   // virtual devices or links took part; for predictions, in what they predict
   bool complete = true;    // false: the writer died or still writes
   bool in_sample = false;  // prediction of the run that calibrated it
@@ -118,6 +112,9 @@ struct RunData {
   std::vector<OpEntry> ops;
   std::vector<RunStep> steps;        // ascending
   std::vector<RunCommand> commands;  // by (schedule, id)
+  std::vector<RunView::Queue> queues;
+  bool queues_inferred = false;        // the file does not tell what they are (TraceQueue)
+  std::vector<RunView::Route> routes;  // of copies of no command; devices by index
   std::vector<std::string> signatures;
   // Dependencies in compressed rows, both ways, by index into commands.
   std::vector<uint32_t> first_successor, successors;

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/error.h"
-#include "traces/step_ranges.h"
 
 namespace lanescope::gui {
 namespace {
@@ -47,6 +46,12 @@ void AddCommands(const TraceRun& run, const std::map<int, int>& op_of_node, RunF
     const auto found = frame->device_index.find(number);
     return found == frame->device_index.end() ? -1 : found->second;
   };
+  frame->data.queues_inferred = run.queues_inferred();
+  std::map<std::pair<int, int>, int> queues;
+  for (const TraceQueue& queue : run.queues) {
+    queues.emplace(std::pair(queue.schedule, queue.id), static_cast<int>(frame->data.queues.size()));
+    frame->data.queues.push_back({queue.in_order});
+  }
   std::map<int, int> signatures;  // by text
   bool positions = true;          // numbers are positions in the list
   for (size_t i = 0; i < run.commands.size(); ++i) {
@@ -54,6 +59,8 @@ void AddCommands(const TraceRun& run, const std::map<int, int>& op_of_node, RunF
     positions = positions && from.schedule == 0 && from.id == static_cast<int>(i);
     RunCommand command;
     command.kind = from.kind;
+    const auto queue = queues.find({from.schedule, from.queue});
+    if (queue != queues.end()) command.queue = queue->second;
     command.schedule = from.schedule;
     command.id = from.id;
     const auto op = op_of_node.find(from.node);
@@ -79,23 +86,6 @@ void AddCommands(const TraceRun& run, const std::map<int, int>& op_of_node, RunF
     const int from = frame->CommandIndex(edge.schedule, edge.from);
     const int to = frame->CommandIndex(edge.schedule, edge.to);
     if (from >= 0 && to >= 0) frame->edges.emplace_back(from, to);
-  }
-}
-
-// Ranges that look like steps, where the trace records none.
-void AddStepRanges(const TraceRun& run, RunFrame* frame) {
-  int best = INT32_MAX;
-  for (const TraceRange& range : run.ranges) {
-    const auto step = ParseStepText(run.Text(range.text));
-    if (step.has_value() && !range.open) best = std::min(best, step->rank);
-  }
-  int next = 0;
-  for (const TraceRange& range : run.ranges) {
-    const auto step = ParseStepText(run.Text(range.text));
-    if (!step.has_value() || range.open || step->rank != best) continue;
-    const int number = step->number >= 0 && step->number <= INT32_MAX ? static_cast<int>(step->number) : next;
-    frame->data.steps.push_back({number, range.start_ns, range.end_ns});
-    next = number + 1;
   }
 }
 
@@ -134,7 +124,10 @@ RunFrame FrameOf(const TraceRun& run, const std::string& path, bool ours) {
   AddDevices(run, &frame);
   AddCommands(run, AddNodes(run, &frame), &frame);
   for (const TraceStep& step : run.steps) data.steps.push_back({step.step, step.start_ns, step.end_ns});
-  if (data.steps.empty()) AddStepRanges(run, &frame);
+  if (data.steps.empty() && !run.ranges.empty()) {
+    auto steps = std::make_shared<const RangeSteps>(run);
+    if (!steps->empty()) frame.range_steps = std::move(steps);
+  }
   return frame;
 }
 

@@ -145,13 +145,6 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
   for (double& part : share) part = total > 0 ? part / total : 0;
 }
 
-GapModel EffectiveGaps(const PredictionSettings& settings) {
-  GapModel gaps = settings.gaps;
-  if (!settings.simulation.gaps) gaps.gap_ns = {};
-  if (!settings.simulation.handoffs) gaps.handoff_ns = {};
-  return gaps;
-}
-
 // A copy of which nobody knows how many bytes it moves.
 CostEstimate UnknownCopy(CostEstimate of_nothing) {
   const int64_t ns = std::max(of_nothing.ns, kUnknownNs);
@@ -236,8 +229,7 @@ Prediction Predict(const Schedule& schedule, const Machine& machine, const Comma
   prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
   DrawInterval(&simulator, estimates, settings, &prediction);
   Summarise(schedule, machine, estimates, &prediction);
-  prediction.critical_path =
-      FindCriticalPath(schedule, machine, prediction.simulation, EffectiveGaps(settings));
+  prediction.critical_path = FindCriticalPath(schedule, machine, prediction.simulation);
   return prediction;
 }
 

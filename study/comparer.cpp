@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
+#include "core/run_profile.h"
 #include "sims/measured_steps.h"
 #include "sims/replay.h"
 #include "study/link_slowdown.h"
 #include "traces/trace_reader.h"
+#include "traces/trace_view.h"
 
 namespace lanescope::study {
 
@@ -170,7 +173,6 @@ void Comparer::PredictRepeats() {
 // The figures of the report come from the file that everybody else can read too.
 void Comparer::ReadBack() {
   TraceReader reader(comparison_.trace);
-  const GapModel gaps = predictor_->table() != nullptr ? predictor_->table()->gaps : GapModel();
   for (size_t i = 0; i < comparison_.rows.size(); ++i) {
     const RecordedRun* recorded = measurements_.run(i);
     if (recorded == nullptr || measurements_.complete_rounds(i) == 0) continue;
@@ -188,7 +190,8 @@ void Comparer::ReadBack() {
     if (!measured.statistics.step_ns.has_value()) continue;
     const double median = measured.statistics.step_ns->median;
     measured.noise = measurements_.Noise(i, median);
-    measured.critical_path_ns = MeasuredCriticalPath(*recorded, comparison_.machine, gaps, median);
+    const PathSums path = PathSumsOf(ProfileRun(ViewOfRun(run)));
+    measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
     comparison_.rows[i].measured = std::move(measured);
   }
 }

@@ -29,7 +29,7 @@ struct MeasuredRow {
   Summary summary;
   bool oversubscribed = false;
   double noise = 0;              // largest distance of a round's median from the median of all, as a fraction
-  int64_t critical_path_ns = 0;  // of the median step: launches and copies on the path
+  int64_t critical_path_ns = 0;  // of the mean step: launches and copies on the path, as `explain` has them
 };
 
 struct PredictedRow {

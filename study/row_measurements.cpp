@@ -6,43 +6,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "sims/critical_path.h"
-#include "sims/measured_steps.h"
-#include "sims/simulator.h"
 
 namespace lanescope::study {
-namespace {
-
-// A measured step in the form of a simulated one, with what each command waited for.
-SimulationResult AsSimulation(const Schedule& schedule, const MeasuredStep& step) {
-  SimulationResult result;
-  result.step_ns = step.end_ns - step.start_ns;
-  result.times.resize(schedule.commands.size());
-  const Predecessors before = PredecessorsOf(schedule);
-  std::vector<int> by_start(schedule.commands.size());
-  for (size_t c = 0; c < by_start.size(); ++c) by_start[c] = static_cast<int>(c);
-  std::sort(by_start.begin(), by_start.end(), [&](int a, int b) {
-    return step.command_start_ns[static_cast<size_t>(a)] < step.command_start_ns[static_cast<size_t>(b)];
-  });
-  std::vector<int> last_on_queue(schedule.queues.size(), -1);
-  for (const int c : by_start) {
-    const auto i = static_cast<size_t>(c);
-    CommandTime& time = result.times[i];
-    time.start_ns = step.command_start_ns[i] - step.start_ns;
-    time.end_ns = step.command_end_ns[i] - step.start_ns;
-    int& last = last_on_queue[static_cast<size_t>(schedule.commands[i].queue)];
-    time.previous = last;
-    last = c;
-    for (const int p : before.of(c)) {
-      const auto end = [&](int command) { return step.command_end_ns[static_cast<size_t>(command)]; };
-      if (time.released < 0 || end(p) > end(time.released)) time.released = p;
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
 void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& function) {
   if (row->failed.has_value()) return;
   try {
@@ -108,20 +73,6 @@ std::vector<StepRange> RepeatRanges(int rounds, int steps, int repeats) {
   for (int r = 0; r < count; ++r)
     ranges.push_back({rounds * r / count * steps, rounds * (r + 1) / count * steps});
   return ranges;
-}
-
-int64_t MeasuredCriticalPath(const RecordedRun& run, const Machine& machine, const GapModel& gaps,
-                             double median) {
-  const auto steps = GroupSteps(*run.schedule(), run.events(), 0);
-  const auto distance = [&](const MeasuredStep& step) {
-    return std::abs(static_cast<double>(step.end_ns - step.start_ns) - median);
-  };
-  const auto middle = std::min_element(
-      steps.begin(), steps.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-  if (middle == steps.end()) return 0;
-  const SimulationResult result = AsSimulation(*run.schedule(), *middle);
-  const CriticalPath path = FindCriticalPath(*run.schedule(), machine, result, gaps);
-  return path.launch_ns + path.copy_ns;
 }
 
 }  // namespace lanescope::study

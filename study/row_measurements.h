@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "sims/gap_model.h"
 #include "study/calibration.h"
 #include "study/comparison.h"
 #include "study/recorded_run.h"
@@ -54,9 +53,5 @@ void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& f
 // The steps of each repeat: `rounds` dealt out in order to at most `repeats` groups whose sizes differ by at
 // most one.
 std::vector<StepRange> RepeatRanges(int rounds, int steps, int repeats);
-
-// Launches and copies on the critical path of the step that is nearest to `median` ns.
-int64_t MeasuredCriticalPath(const RecordedRun& run, const Machine& machine, const GapModel& gaps,
-                             double median);
 
 }  // namespace lanescope::study

@@ -231,7 +231,7 @@ void ReadMemsets(const Reading& reading) {
     TraceMemset memset;
     if (!ReadShared(scan, reading, &memset)) continue;
     memset.bytes = scan.Size(kNumShared);
-    if (const Origin* origin = OriginOf(scan, reading)) memset.step = origin->step;
+    Attach(OriginOf(scan, reading), *reading.run, &memset);
     reading.run->memsets.push_back(memset);
   }
 }

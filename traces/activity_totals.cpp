@@ -1,8 +1,8 @@
 #include "traces/activity_totals.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/run_view.h"
 #include "traces/table_scan.h"
 
 namespace lanescope {
@@ -86,14 +86,6 @@ void ActivityTotals::AddMemset(int64_t device, int64_t start, int64_t end) {
   Widen(start, end);
   memsets.Add(end - start);
   DeviceOf(device).memsets.Add(start, end);
-}
-
-bool IsCommunication(std::string_view kernel_name) {
-  constexpr std::string_view kNccl = "nccl";
-  const auto found =
-      std::search(kernel_name.begin(), kernel_name.end(), kNccl.begin(), kNccl.end(),
-                  [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
-  return found != kernel_name.end();
 }
 
 namespace {

@@ -87,9 +87,6 @@ struct ActivityTotals {
   Device& DeviceOf(int64_t id);
 };
 
-// NCCL's kernels move data between devices and wait for it; they are no compute.
-bool IsCommunication(std::string_view kernel_name);
-
 // What reading the totals of a file needs.
 struct TotalsSource {
   const ProcessFilter& processes;

@@ -98,8 +98,8 @@ void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* 
   }
   for (const TraceMemset& memset : run.memsets) {
     if (!wanted(memset)) continue;
-    times["[CUDA memset]"].push_back(memset.end_ns - memset.start_ns);
-    sizes["[CUDA memset]"].push_back(memset.bytes);
+    times[std::string(kMemsetName)].push_back(memset.end_ns - memset.start_ns);
+    sizes[std::string(kMemsetName)].push_back(memset.bytes);
   }
   ValuesByName by_name;
   for (size_t i = 0; i < kernels.size(); ++i) {

@@ -21,6 +21,7 @@ void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* 
 std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step);
 std::string_view RangeName(std::string_view text);
 
+inline constexpr std::string_view kMemsetName = "[CUDA memset]";
 // "[CUDA memcpy HtoD]" and "[CUDA memcpy Host-to-Device]", by ENUM_CUDA_MEMCPY_OPER.
 std::string NvprofCopyName(int64_t kind);
 std::string NsysCopyName(int64_t kind);

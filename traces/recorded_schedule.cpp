@@ -46,7 +46,6 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
     queues.emplace(from.id, static_cast<int>(schedule.queues.size()));
     schedule.queues.push_back(
         {devices.Of("queue", from.id, from.device), from.kind, from.in_order, from.name, from.workers});
-    recorded->queues_inferred |= from.inferred;
   }
   for (const TraceCommand& from : run.commands) {
     if (from.schedule != number) continue;

@@ -16,7 +16,6 @@ struct RecordedSchedule {
   Schedule schedule;
   std::vector<SignedWork> work;  // by command; only launches have any
   std::vector<Event> events;     // of these commands, and the run's steps
-  bool queues_inferred = false;  // the file does not tell what its queues are (TraceQueue::inferred)
 };
 
 // Schedule `number` of the run, on the devices of `machine`. Throws DataLoss for a command or queue on a

@@ -14,55 +14,8 @@ constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
 constexpr size_t kMaxText = 60;  // longer ones are messages
 constexpr size_t kMaxDigits = 9;
 
-struct StepRange {
-  int64_t start_ns = 0, end_ns = 0;
-  int64_t number = -1;
-};
-using StepsByProcess = std::map<int64_t, std::vector<StepRange>>;
-
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-// Ranges of the best kind, by process and start.
-StepsByProcess CollectRanges(const TraceRun& run) {
-  std::vector<std::optional<StepText>> parsed(run.texts.size());
-  for (size_t i = 0; i < run.texts.size(); ++i) parsed[i] = ParseStepText(run.texts[i]);
-  const auto text_of = [&](const TraceRange& range) {
-    return range.text < 0 ? std::nullopt : parsed[static_cast<size_t>(range.text)];
-  };
-  std::pair<int, int> best(INT32_MAX, 0);  // kind, 1: without numbers
-  const auto kind_of = [](const StepText& text) { return std::pair(text.rank, text.number < 0 ? 1 : 0); };
-  for (const TraceRange& range : run.ranges) {
-    if (const auto text = text_of(range)) best = std::min(best, kind_of(*text));
-  }
-  StepsByProcess steps;
-  for (const TraceRange& range : run.ranges) {
-    const auto text = text_of(range);
-    if (!text || kind_of(*text) != best) continue;
-    steps[GlobalPidOf(range.global_tid)].push_back({range.start_ns, range.end_ns, text->number});
-  }
-  for (auto& [process, ranges] : steps) {
-    std::set<int64_t> numbers;
-    for (const StepRange& range : ranges) numbers.insert(range.number);
-    if (numbers.size() == ranges.size() && *numbers.begin() >= 0) continue;
-    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].number = static_cast<int64_t>(i);
-  }
-  return steps;
-}
-
-// The range of the process that contains `time`: the last that started no later.
-int StepAt(const StepsByProcess& steps, int64_t global_pid, int64_t time) {
-  auto process = steps.find(global_pid);
-  if (process == steps.end() && (global_pid == 0 && steps.size() == 1)) process = steps.begin();
-  if (process == steps.end()) return -1;
-  const auto& ranges = process->second;
-  const auto after =
-      std::upper_bound(ranges.begin(), ranges.end(), time,
-                       [](int64_t value, const StepRange& range) { return value < range.start_ns; });
-  if (after == ranges.begin()) return -1;
-  const StepRange& range = *std::prev(after);
-  return time <= range.end_ns ? static_cast<int>(range.number) : -1;
-}
 
 }  // namespace
 
@@ -117,38 +70,78 @@ bool HasStepRanges(Database& database) {
   return false;
 }
 
+RangeSteps::RangeSteps(const TraceRun& run) : index_(run.api_calls) {
+  CollectRanges(run);
+  if (ranges_.empty()) return;
+  calls_.reserve(run.api_calls.size());
+  for (const TraceApiCall& call : run.api_calls) {
+    calls_.push_back(At(GlobalPidOf(call.global_tid), call.start_ns));
+  }
+}
+
+// Of the best kind.
+void RangeSteps::CollectRanges(const TraceRun& run) {
+  std::vector<std::optional<StepText>> parsed(run.texts.size());
+  for (size_t i = 0; i < run.texts.size(); ++i) parsed[i] = ParseStepText(run.texts[i]);
+  const auto text_of = [&](const TraceRange& range) {
+    return range.text < 0 ? std::nullopt : parsed[static_cast<size_t>(range.text)];
+  };
+  std::pair<int, int> best(INT32_MAX, 0);  // kind, 1: without numbers
+  const auto kind_of = [](const StepText& text) { return std::pair(text.rank, text.number < 0 ? 1 : 0); };
+  for (const TraceRange& range : run.ranges) {
+    if (const auto text = text_of(range)) best = std::min(best, kind_of(*text));
+  }
+  for (const TraceRange& range : run.ranges) {
+    const auto text = text_of(range);
+    if (!text || kind_of(*text) != best) continue;
+    ranges_[GlobalPidOf(range.global_tid)].push_back(
+        {range.start_ns, range.open ? INT64_MAX : range.end_ns, text->number});
+  }
+  for (auto& [process, ranges] : ranges_) {
+    std::set<int64_t> numbers;
+    for (const Range& range : ranges) numbers.insert(range.number);
+    if (numbers.size() == ranges.size() && *numbers.begin() >= 0) continue;
+    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].number = static_cast<int64_t>(i);
+  }
+}
+
+// The range of the process that contains `time`: the last that started no later.
+int RangeSteps::At(int64_t global_pid, int64_t time) const {
+  auto process = ranges_.find(global_pid);
+  if (process == ranges_.end() && (global_pid == 0 && ranges_.size() == 1)) process = ranges_.begin();
+  if (process == ranges_.end()) return -1;
+  const auto& ranges = process->second;
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), time,
+                       [](int64_t value, const Range& range) { return value < range.start_ns; });
+  if (after == ranges.begin()) return -1;
+  const Range& range = *std::prev(after);
+  return time <= range.end_ns ? static_cast<int>(range.number) : -1;
+}
+
+int RangeSteps::OfLaunch(int api_call, int64_t global_pid, int64_t start_ns) const {
+  if (api_call >= 0) return OfCall(api_call);
+  return calls_.empty() ? At(global_pid, start_ns) : -1;
+}
+
 void FindSteps(TraceRun* run) {
   if (!run->steps.empty() || run->ranges.empty()) return;
-  const StepsByProcess steps = CollectRanges(*run);
+  const RangeSteps steps(*run);
   if (steps.empty()) return;
-  std::map<int, TraceStep> windows;
-  for (const auto& [process, ranges] : steps) {
-    for (const StepRange& range : ranges) {
-      // Reversed, until an activity is met.
-      windows.try_emplace(static_cast<int>(range.number),
-                          TraceStep{static_cast<int>(range.number), INT64_MAX, INT64_MIN});
-    }
+  for (size_t i = 0; i < run->api_calls.size(); ++i) {
+    run->api_calls[i].step = steps.OfCall(static_cast<int>(i));
   }
+  StepWindows windows;
   const auto assign = [&](auto& activities) {
     for (auto& activity : activities) {
-      if (activity.api < 0 && !run->api_calls.empty()) continue;  // launched before the trace began
-      activity.step = activity.api < 0 ? StepAt(steps, activity.global_pid, activity.start_ns)
-                                       : run->api_calls[static_cast<size_t>(activity.api)].step;
-      if (activity.step < 0) continue;
-      TraceStep& window = windows[activity.step];
-      window.start_ns = std::min(window.start_ns, activity.start_ns);
-      window.end_ns = std::max(window.end_ns, activity.end_ns);
+      activity.step = steps.OfLaunch(activity.api, activity.global_pid, activity.start_ns);
+      if (activity.step >= 0) windows.Add(activity.step, activity.start_ns, activity.end_ns);
     }
   };
-  for (TraceApiCall& call : run->api_calls) {
-    call.step = StepAt(steps, GlobalPidOf(call.global_tid), call.start_ns);
-  }
   assign(run->launches);
   assign(run->copies);
   assign(run->memsets);
-  for (const auto& [number, window] : windows) {
-    if (window.start_ns <= window.end_ns) run->steps.push_back(window);
-  }
+  run->steps = windows.Steps();
 }
 
 }  // namespace lanescope

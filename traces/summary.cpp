@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/run_view.h"
 #include "core/units.h"
 #include "traces/activity_totals.h"
 #include "traces/bound.h"
@@ -128,7 +129,7 @@ void FillActivities(const Context& context, const ActivityTotals& totals, const 
     summary->gpu_activities.push_back(MakeRow(name, "memcpy", time));
   }
   if (totals.memsets.calls > 0) {
-    summary->gpu_activities.push_back(MakeRow("[CUDA memset]", "memset", totals.memsets));
+    summary->gpu_activities.push_back(MakeRow(std::string(kMemsetName), "memset", totals.memsets));
   }
   for (const auto& [name, time] : on_hosts) {
     summary->host_activities.push_back(MakeRow(names.Of(name), "kernel", time));

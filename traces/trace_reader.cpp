@@ -185,13 +185,8 @@ const TraceDevice* TraceRun::FindDevice(int id) const {
   return nullptr;
 }
 
-const TraceQueue* TraceRun::FindQueue(int schedule, int id) const {
-  const auto found = std::lower_bound(queues.begin(), queues.end(), std::pair(schedule, id),
-                                      [](const TraceQueue& queue, const std::pair<int, int>& key) {
-                                        return std::pair(queue.schedule, queue.id) < key;
-                                      });
-  const bool there = found != queues.end() && found->schedule == schedule && found->id == id;
-  return there ? &*found : nullptr;
+bool TraceRun::queues_inferred() const {
+  return std::any_of(queues.begin(), queues.end(), [](const TraceQueue& queue) { return queue.inferred; });
 }
 
 std::string TraceRun::DeviceLabel(int id) const { return lanescope::DeviceLabel(devices, id); }

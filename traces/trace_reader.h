@@ -82,7 +82,8 @@ struct TraceCopy {
 struct TraceMemset {
   int64_t start_ns = 0, end_ns = 0, bytes = 0;
   int device = 0, stream = 0;
-  int step = -1;
+  int step = -1, schedule = -1, command = -1, node = -1;
+  int signature = -1;
   int64_t global_pid = 0;
   int api = -1, range = -1;
 };
@@ -173,8 +174,8 @@ struct TraceRun {
   const std::string& Text(int number) const;
   // Null when absent.
   const TraceDevice* FindDevice(int id) const;
-  // Of a command's queue. Null when absent.
-  const TraceQueue* FindQueue(int schedule, int id) const;
+  // Of some queue (TraceQueue::inferred).
+  bool queues_inferred() const;
   std::string DeviceLabel(int id) const;
 };
 

@@ -10,10 +10,10 @@ constexpr double kManySteps = 4;
 bool IsPrediction(RunKind kind) { return kind == RunKind::kSimulated || kind == RunKind::kWhatIf; }
 
 // Slices of the path as the draw plan wants them: ascending by lane and number.
-std::vector<SliceRef> SlicesOfPath(const StepPath& path, RunKey run) {
+std::vector<SliceRef> SlicesOfPath(const ShownPath& path, RunKey run) {
   std::vector<SliceRef> slices;
-  for (const int index : path.path) {
-    const StepWork& work = path.work[static_cast<size_t>(index)];
+  for (const int index : path.on_path) {
+    const WorkItem& work = path.path.items[static_cast<size_t>(index)];
     slices.push_back({run, work.lane, work.slice});
   }
   std::sort(slices.begin(), slices.end(), [](const SliceRef& a, const SliceRef& b) {
@@ -55,9 +55,9 @@ Analysis::Analysis(std::function<void()> wake)
       diff_worker_(ComputeDiff, wake),
       paths_worker_(
           [](const PathsRequest& request, const std::atomic<bool>& cancelled) {
-            std::vector<StepPath> paths;
+            std::vector<ShownPath> paths;
             for (size_t i = 0; i < request.runs.size() && !cancelled; ++i) {
-              paths.push_back(FindStepPath(*request.runs[i], request.steps[i]));
+              paths.push_back(FindShownPath(*request.runs[i], request.steps[i]));
             }
             return paths;
           },
@@ -68,7 +68,7 @@ Analysis::Analysis(std::function<void()> wake)
             for (const ErrorsRequest::Item& item : request.items) {
               if (cancelled) break;
               const RunData& run = item.run_is_a ? *item.diff.a_run : *item.diff.b_run;
-              errors[item.position] = ErrorKeys(run, ComputeDiff(item.diff, cancelled), item.run_is_a);
+              errors[item.position] = ErrorKeys(run, ComputeDiff(item.diff, cancelled));
             }
             return errors;
           },

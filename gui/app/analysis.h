@@ -11,9 +11,9 @@
 
 #include "gui/app/view_state.h"
 #include "gui/comparison_model.h"
-#include "gui/critical_slack.h"
 #include "gui/document.h"
 #include "gui/latest_worker.h"
+#include "gui/run_analysis.h"
 #include "gui/search.h"
 
 namespace lanescope::gui {
@@ -38,12 +38,12 @@ class Analysis {
   // Of the latest request that is done; null: none yet.
   const SumTable* selection_sums() const { return sums_ ? &*sums_ : nullptr; }
   const SumTable* visible_sums() const { return visible_ ? &*visible_ : nullptr; }
-  const RunDiff* diff() const { return diff_ ? &*diff_ : nullptr; }
+  const ShownDiff* diff() const { return diff_ ? &*diff_ : nullptr; }
   // The runs that the diff compares; 0: there are not two.
   std::pair<RunKey, RunKey> diff_pair() const { return diff_pair_; }
   // Of the step in the middle of the view (of the median step, when many are in view), by position in
   // timeline.runs(); empty until computed.
-  const std::vector<StepPath>& paths() const { return paths_; }
+  const std::vector<ShownPath>& paths() const { return paths_; }
 
  private:
   struct PathsRequest {
@@ -83,15 +83,15 @@ class Analysis {
   std::pair<uint64_t, std::vector<int>> paths_for_;
 
   std::optional<SumTable> sums_, visible_;
-  std::optional<RunDiff> diff_;
-  std::vector<StepPath> paths_;
+  std::optional<ShownDiff> diff_;
+  std::vector<ShownPath> paths_;
   std::vector<std::vector<SliceRef>> critical_;
   ErrorKeyTable errors_;
 
   // Last: their threads end first.
   LatestWorker<SumRequest, SumTable> sums_worker_, visible_worker_;
-  LatestWorker<DiffRequest, RunDiff> diff_worker_;
-  LatestWorker<PathsRequest, std::vector<StepPath>> paths_worker_;
+  LatestWorker<DiffRequest, ShownDiff> diff_worker_;
+  LatestWorker<PathsRequest, std::vector<ShownPath>> paths_worker_;
   LatestWorker<ErrorsRequest, ErrorKeyTable> errors_worker_;
 };
 

@@ -17,20 +17,22 @@ int ShownIndex(const Ui& ui) {
   return index >= 0 ? index : ui.timeline().IndexOf(ui.timeline().baseline());
 }
 
-void DrawSummary(const Ui& ui, const StepPath& path) {
-  const double step = std::max<double>(static_cast<double>(path.step_ns), 1);
+void DrawSummary(const Ui& ui, const ShownPath& shown) {
+  const StepPath::Totals totals = shown.path.totals();
+  const double step = std::max<double>(static_cast<double>(shown.step_ns), 1);
   const auto share = [&](int64_t ns) { return "  (" + ShareText(static_cast<double>(ns) / step) + ")"; };
   ImGui::TextUnformatted(
-      ("step " + std::to_string(path.step) + " takes " + TimeText(path.step_ns) + ":").c_str());
+      ("step " + std::to_string(shown.step) + " takes " + TimeText(shown.step_ns) + ":").c_str());
   ImGui::SameLine();
-  ColouredText(ui.theme.good, "launches " + TimeText(path.launch_ns) + share(path.launch_ns));
+  ColouredText(ui.theme.good, "launches " + TimeText(totals.launch_ns) + share(totals.launch_ns));
   ImGui::SameLine(0, ui.Px(16));
-  ColouredText(ui.theme.bad, "copies " + TimeText(path.copy_ns) + share(path.copy_ns));
+  ColouredText(ui.theme.bad, "copies " + TimeText(totals.transfer_ns) + share(totals.transfer_ns));
   ImGui::SameLine(0, ui.Px(16));
-  DimText(ui.theme, "waiting " + TimeText(path.waiting_ns) + share(path.waiting_ns));
+  DimText(ui.theme, "waiting " + TimeText(totals.waiting_ns) + share(totals.waiting_ns));
 }
 
-void DrawWork(const Ui& ui, const ShownRun& run, const StepWork& work, int64_t begin_ns) {
+void DrawWork(const Ui& ui, const ShownRun& run, const ShownPath& shown, size_t item) {
+  const WorkItem& work = shown.path.items[item];
   const Lane& lane = run.data->lanes[static_cast<size_t>(work.lane)];
   const int32_t op = lane.op[work.slice];
   const std::string name = op >= 0 ? run.data->ops[static_cast<size_t>(op)].name : "";
@@ -44,14 +46,14 @@ void DrawWork(const Ui& ui, const ShownRun& run, const StepWork& work, int64_t b
   ImGui::TableNextColumn();
   CutText(LaneName(*run.data, lane));
   ImGui::TableNextColumn();
-  RightText(TimeText(work.start_ns - begin_ns));
+  RightText(TimeText(work.start_ns - shown.begin_ns));
   ImGui::TableNextColumn();
   RightText(TimeText(work.end_ns - work.start_ns));
   ImGui::TableNextColumn();
-  if (!work.critical) RightText(TimeText(work.slack_ns));
+  if (!shown.critical[item] && !shown.slack_ns.empty()) RightText(TimeText(shown.slack_ns[item]));
 }
 
-void DrawWorkTable(const Ui& ui, const ShownRun& run, const StepPath& path, bool all) {
+void DrawWorkTable(const Ui& ui, const ShownRun& run, const ShownPath& shown, bool all) {
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY |
                                      ImGuiTableFlags_SizingFixedFit;
@@ -63,20 +65,14 @@ void DrawWorkTable(const Ui& ui, const ShownRun& run, const StepPath& path, bool
     ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_None, ui.Px(120));
   }
   ImGui::TableHeadersRow();
-  const int64_t begin_ns = [&] {
-    for (const RunStep& step : run.data->steps) {
-      if (step.step == path.step) return step.start_ns;
-    }
-    return run.data->begin_ns;
-  }();
   ImGuiListClipper clipper;
-  clipper.Begin(static_cast<int>(all ? path.work.size() : path.path.size()));
+  clipper.Begin(static_cast<int>(all ? shown.path.items.size() : shown.on_path.size()));
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       const size_t index =
-          all ? static_cast<size_t>(i) : static_cast<size_t>(path.path[static_cast<size_t>(i)]);
+          all ? static_cast<size_t>(i) : static_cast<size_t>(shown.on_path[static_cast<size_t>(i)]);
       ImGui::PushID(i);
-      DrawWork(ui, run, path.work[index], begin_ns);
+      DrawWork(ui, run, shown, index);
       ImGui::PopID();
     }
   }
@@ -102,13 +98,13 @@ void DrawCriticalTab(const Ui& ui) {
     DimText(ui.theme, "looking for the path…");
     return;
   }
-  const StepPath& path = ui.analysis.paths()[static_cast<size_t>(index)];
-  if (!path.problem.empty()) {
-    DimText(ui.theme, "No critical path: " + path.problem);
+  const ShownPath& shown = ui.analysis.paths()[static_cast<size_t>(index)];
+  if (!shown.problem.empty()) {
+    DimText(ui.theme, "No critical path: " + shown.problem);
     return;
   }
-  DrawSummary(ui, path);
-  DrawWorkTable(ui, run, path, *all);
+  DrawSummary(ui, shown);
+  DrawWorkTable(ui, run, shown, *all);
 }
 
 }  // namespace lanescope::gui

@@ -32,8 +32,7 @@ struct Part {
 };
 
 std::array<Part, 4> PartsOf(const RunDiff& diff) {
-  const StepParts& a = *diff.a_parts;
-  const StepParts& b = *diff.b_parts;
+  const StepParts &a = diff.parts_a, &b = diff.parts_b;
   return {{{"compute", a.compute_ns, b.compute_ns, CategoryColour(4)},
            {"transfer", a.transfer_ns, b.transfer_ns, CategoryColour(1)},
            {"waiting", a.waiting_ns, b.waiting_ns, IM_COL32(140, 145, 152, 255)},
@@ -72,15 +71,11 @@ void DrawPartsBar(const Ui& ui, const std::string& label, const std::array<Part,
   ImGui::Dummy(ImVec2(width, height));
 }
 
-void DrawParts(const Ui& ui, const RunDiff& diff) {
-  if (!diff.a_parts || !diff.b_parts) {
-    if (!diff.parts_problem.empty()) DimText(ui.theme, diff.parts_problem);
-    return;
-  }
-  const std::array<Part, 4> parts = PartsOf(diff);
-  const double longest = std::max({diff.a_parts->step_ns(), diff.b_parts->step_ns(), 1.0});
-  DrawPartsBar(ui, TitleOf(ui, diff.a), parts, &Part::a, longest);
-  DrawPartsBar(ui, TitleOf(ui, diff.b), parts, &Part::b, longest);
+void DrawParts(const Ui& ui, const ShownDiff& shown) {
+  const std::array<Part, 4> parts = PartsOf(shown.diff);
+  const double longest = std::max({shown.diff.parts_a.step_ns, shown.diff.parts_b.step_ns, 1.0});
+  DrawPartsBar(ui, TitleOf(ui, shown.a), parts, &Part::a, longest);
+  DrawPartsBar(ui, TitleOf(ui, shown.b), parts, &Part::b, longest);
   for (const Part& part : parts) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::GetWindowDrawList()->AddRectFilled(
@@ -96,37 +91,39 @@ void DrawParts(const Ui& ui, const RunDiff& diff) {
   ImGui::NewLine();
 }
 
-enum DiffColumn { kName, kOp, kWhere, kFirst, kSecond, kCopies, kDelta, kError };
+enum DiffColumn { kName, kKind, kWhere, kFirst, kSecond, kOnPath, kDelta, kLength };
 
-bool Less(const DiffRow& a, const DiffRow& b, int column) {
+double OnPath(const OpDiff& row) { return row.b.path_ns + row.b.wait_ns; }
+
+bool Less(const OpDiff& a, const OpDiff& b, int column) {
   switch (column) {
     case kName:
       return a.name < b.name;
-    case kOp:
-      return a.op < b.op;
+    case kKind:
+      return a.kind < b.kind;
     case kWhere:
-      return a.b_devices < b.b_devices;
+      return a.b.devices < b.b.devices;
     case kFirst:
-      return a.a_ns < b.a_ns;
+      return a.a.ns < b.a.ns;
     case kSecond:
-      return a.b_ns < b.b_ns;
-    case kCopies:
-      return a.b_copy_ns - a.a_copy_ns < b.b_copy_ns - b.a_copy_ns;
-    case kError:
-      return a.error.value_or(0) < b.error.value_or(0);
+      return a.b.ns < b.b.ns;
+    case kOnPath:
+      return OnPath(a) < OnPath(b);
+    case kLength:
+      return a.LengthChange().value_or(0) < b.LengthChange().value_or(0);
     default:
-      return std::abs(a.delta_ns()) < std::abs(b.delta_ns());
+      return std::abs(a.PathChange()) < std::abs(b.PathChange());
   }
 }
 
-std::vector<const DiffRow*> SortedRows(const RunDiff& diff) {
-  std::vector<const DiffRow*> rows;
-  for (const DiffRow& row : diff.rows) rows.push_back(&row);
+std::vector<const OpDiff*> SortedRows(const RunDiff& diff) {
+  std::vector<const OpDiff*> rows;
+  for (const OpDiff& row : diff.ops) rows.push_back(&row);
   const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
   if (specs == nullptr || specs->SpecsCount == 0) return rows;
   const int column = specs->Specs[0].ColumnIndex;
   const bool down = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
-  std::stable_sort(rows.begin(), rows.end(), [&](const DiffRow* a, const DiffRow* b) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const OpDiff* a, const OpDiff* b) {
     return down ? Less(*b, *a, column) : Less(*a, *b, column);
   });
   return rows;
@@ -141,35 +138,44 @@ void TimeCell(const Ui& ui, bool there, double ns) {
   }
 }
 
-void DrawDiffRow(const Ui& ui, const DiffRow& row) {
+// "Conv2D"; "copy".
+std::string TypeOf(const Ui& ui, const ShownDiff& shown, const OpDiff& row) {
+  for (const RunKey key : {shown.a, shown.b}) {
+    const ShownRun* run = ui.timeline().Find(key);
+    const int op = run == nullptr || row.kind == WorkKind::kCopy ? -1 : run->data->FindOp(row.op);
+    if (op >= 0) return run->data->ops[static_cast<size_t>(op)].op;
+  }
+  return std::string(WorkKindName(row.kind));
+}
+
+void DrawDiffRow(const Ui& ui, const ShownDiff& shown, const OpDiff& row) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  const OpIdentity op = ui.timeline().FindIdentity(row.name);
+  const OpIdentity op = ui.timeline().FindIdentity(row.op);
   const std::string cut = Shorten(row.name, ImGui::GetContentRegionAvail().x);
   if (ImGui::Selectable(cut.c_str(), op >= 0 && op == ui.state.selection.op) && op >= 0) {
     GoToOp(op, ui.actions());
   }
   if (cut != row.name) Tooltip(row.name);
   ImGui::TableNextColumn();
-  CutText(row.op);
+  CutText(TypeOf(ui, shown, row));
   ImGui::TableNextColumn();
   const std::string arrow = ui.fonts.has_signs ? " → " : " -> ";
-  CutText(row.a_devices == row.b_devices ? row.a_devices
-                                         : (row.a_devices.empty() ? "-" : row.a_devices) + arrow +
-                                               (row.b_devices.empty() ? "-" : row.b_devices));
-  TimeCell(ui, row.a_op >= 0, row.a_ns);
-  TimeCell(ui, row.b_op >= 0, row.b_ns);
+  CutText(row.a.devices == row.b.devices ? row.a.devices
+                                         : (row.a.devices.empty() ? "-" : row.a.devices) + arrow +
+                                               (row.b.devices.empty() ? "-" : row.b.devices));
+  TimeCell(ui, row.a.count > 0, row.a.ns);
+  TimeCell(ui, row.b.count > 0, row.b.ns);
+  TimeCell(ui, row.b.count > 0, OnPath(row));
   ImGui::TableNextColumn();
-  if (const double copies = row.b_copy_ns - row.a_copy_ns; copies != 0) RightText(SignedTimeText(copies));
-  ImGui::TableNextColumn();
-  ImGui::PushStyleColor(ImGuiCol_Text, row.delta_ns() > 0 ? ui.theme.bad : ui.theme.good);
-  RightText(SignedTimeText(row.delta_ns()));
+  ImGui::PushStyleColor(ImGuiCol_Text, row.PathChange() > 0 ? ui.theme.bad : ui.theme.good);
+  RightText(SignedTimeText(row.PathChange()));
   ImGui::PopStyleColor();
   ImGui::TableNextColumn();
-  if (row.error) RightText(PercentText(*row.error));
+  if (const auto change = row.LengthChange()) RightText(PercentText(*change));
 }
 
-void DrawRows(const Ui& ui, const RunDiff& diff) {
+void DrawRows(const Ui& ui, const ShownDiff& shown) {
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY |
                                      ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit;
@@ -180,26 +186,25 @@ void DrawRows(const Ui& ui, const RunDiff& diff) {
   ImGui::TableSetupColumn("op", ImGuiTableColumnFlags_WidthStretch, 3);
   ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthStretch, 1.3f);
   ImGui::TableSetupColumn("device", ImGuiTableColumnFlags_WidthStretch, 1.2f);
-  const bool predicted = diff.measured_against_predicted;
+  const bool predicted = shown.measured_against_predicted;
   ImGui::TableSetupColumn(predicted ? "measured" : "first", ImGuiTableColumnFlags_PreferSortDescending,
                           ui.Px(82));
   ImGui::TableSetupColumn(predicted ? "predicted" : "second", ImGuiTableColumnFlags_PreferSortDescending,
                           ui.Px(82));
-  ImGui::TableSetupColumn(ui.fonts.has_signs ? "Δ copies" : "copies +-",
-                          ImGuiTableColumnFlags_PreferSortDescending, ui.Px(82));
+  ImGui::TableSetupColumn("on path", ImGuiTableColumnFlags_PreferSortDescending, ui.Px(82));
   ImGui::TableSetupColumn(ui.fonts.has_signs ? "Δ step" : "change",
                           ImGuiTableColumnFlags_PreferSortDescending | ImGuiTableColumnFlags_DefaultSort,
                           ui.Px(82));
   ImGui::TableSetupColumn(predicted ? "error" : "change", ImGuiTableColumnFlags_PreferSortDescending,
                           ui.Px(70));
   ImGui::TableHeadersRow();
-  const std::vector<const DiffRow*> rows = SortedRows(diff);
+  const std::vector<const OpDiff*> rows = SortedRows(shown.diff);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(rows.size()));
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       ImGui::PushID(i);
-      DrawDiffRow(ui, *rows[static_cast<size_t>(i)]);
+      DrawDiffRow(ui, shown, *rows[static_cast<size_t>(i)]);
       ImGui::PopID();
     }
   }
@@ -230,12 +235,13 @@ void DrawDiffTab(const Ui& ui) {
   } else {
     ImGui::NewLine();
   }
-  const RunDiff* diff = ui.analysis.diff();
+  const ShownDiff* diff = ui.analysis.diff();
   if (diff == nullptr) {
     DimText(ui.theme, "comparing…");
     return;
   }
-  if (!diff->verdict.empty()) ImGui::TextWrapped("%s", diff->verdict.c_str());
+  if (!diff->problem.empty()) return DimText(ui.theme, "No comparison: " + diff->problem);
+  ImGui::TextWrapped("%s", diff->verdict.c_str());
   DrawParts(ui, *diff);
   DrawRows(ui, *diff);
 }

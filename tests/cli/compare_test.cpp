@@ -24,6 +24,19 @@ void ExpectCommonKeys(const json& figures) {
   }
 }
 
+// `explain` and `diff` find the path that `compare` printed; each rounds its own sums.
+void ExpectOnePath(const std::string& trace, int run, int64_t critical_path_ns) {
+  const std::string name = trace + ":" + std::to_string(run);
+  const json path = LanescopeJson({"explain", name, name, "--json"})["path_a"];
+  EXPECT_NEAR(path["launch_ns"].get<double>() + path["copy_ns"].get<double>(),
+              static_cast<double>(critical_path_ns), 1)
+      << run;
+  const json parts = LanescopeJson({"diff", name, name, "--json"})["a"]["parts"];
+  EXPECT_NEAR(parts["compute_ns"].get<double>() + parts["transfer_ns"].get<double>(),
+              static_cast<double>(critical_path_ns), 1)
+      << run;
+}
+
 TEST(Compare, JsonHasTheKeysOfTheContract) {
   const Folder folder;
   const std::string trace = folder.File("t.db");
@@ -67,6 +80,8 @@ TEST(Compare, JsonHasTheKeysOfTheContract) {
   for (const json& row : result["rows"]) {
     EXPECT_THAT(runs, testing::Contains(json::array({row["run"]["measured"], "measured", 1})));
     EXPECT_THAT(runs, testing::Contains(json::array({row["run"]["simulated"], "simulated", 1})));
+    for (const auto& [kind, figures] : {std::pair("measured", "measured"), {"simulated", "predicted"}})
+      ExpectOnePath(trace, row["run"][kind], row[figures]["critical_path_ns"]);
   }
 }
 

@@ -6,14 +6,15 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/run_diff.h"
 #include "gui/trace_loader.h"
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/trace_seeds.h"
 #include "traces/query_text.h"
 #include "traces/recorded_schedule.h"
-#include "traces/run_diff.h"
 #include "traces/statistics.h"
 #include "traces/summary.h"
+#include "traces/trace_view.h"
 
 namespace lanescope {
 namespace {
@@ -29,7 +30,7 @@ void ReadEverything(const std::string& path) {
     for (const TraceRunInfo& info : reader.Runs()) {
       const TraceRun run = reader.ReadRun(info.id);
       ComputeStatistics(run);
-      const RunProfile profile = ProfileRun(run);
+      const RunProfile profile = ProfileRun(ViewOfRun(run));
       const RunDiff diff = DiffRuns(profile, profile, !run.ranges.empty());
       CheckSum(diff.parts_a);
       DiffVerdict(diff);

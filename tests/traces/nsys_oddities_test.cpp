@@ -5,11 +5,12 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/run_diff.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
-#include "traces/run_diff.h"
 #include "traces/summary.h"
 #include "traces/trace_reader.h"
+#include "traces/trace_view.h"
 
 namespace lanescope {
 namespace {
@@ -65,7 +66,7 @@ TEST(NsysOdditiesTest, GraphsTracedAsAWholeAreActivities) {
   EXPECT_NE(summary.notes[0].find("2 launches of CUDA graphs"), std::string::npos) << summary.notes[0];
   EXPECT_EQ(RangesOf(file.path())["decode"].kernel_ns, 800);
   EXPECT_EQ(RangesOf(file.path())["(outside all ranges)"].kernel_ns, 900);
-  const RunProfile profile = ProfileRun(TraceReader(file.path()).ReadRun(1));
+  const RunProfile profile = ProfileRun(ViewOfRun(TraceReader(file.path()).ReadRun(1)));
   EXPECT_EQ(DiffRuns(profile, profile).parts_a.compute_ns, 1700);
 }
 

@@ -6,12 +6,13 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/run_diff.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
 #include "traces/query.h"
-#include "traces/run_diff.h"
 #include "traces/summary.h"
 #include "traces/trace_reader.h"
+#include "traces/trace_view.h"
 
 namespace lanescope {
 namespace {
@@ -121,7 +122,7 @@ TEST_P(NsysVersionsTest, DevicesRunsAndQueries) {
 }
 
 TEST_P(NsysVersionsTest, ARunDoesNotDifferFromItself) {
-  const RunProfile profile = ProfileRun(TraceReader(file_.path()).ReadRun(1));
+  const RunProfile profile = ProfileRun(ViewOfRun(TraceReader(file_.path()).ReadRun(1)));
   const RunDiff diff = DiffRuns(profile, profile);
   EXPECT_EQ(diff.parts_a.step_ns, diff.parts_b.step_ns);
   EXPECT_EQ(diff.parts_a.contention_ns, 0);

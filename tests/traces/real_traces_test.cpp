@@ -3,9 +3,10 @@
 
 #include <map>
 
+#include "core/run_diff.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/run_diff.h"
 #include "traces/summary.h"
+#include "traces/trace_view.h"
 
 namespace lanescope {
 namespace {
@@ -81,7 +82,7 @@ TEST(RealTracesTest, Rtx3080AndT4WaitForTheHost) {
 TEST(RealTracesTest, PartsOfAForeignRunAddUp) {
   const std::string path = SharedNsysTrace("h100_2gpu_1s.sqlite");
   if (path.empty()) GTEST_SKIP() << "no shared traces here";
-  const RunProfile profile = ProfileRun(TraceReader(path).ReadRun(1));
+  const RunProfile profile = ProfileRun(ViewOfRun(TraceReader(path).ReadRun(1)));
   const RunDiff diff = DiffRuns(profile, profile);
   const StepParts& parts = diff.parts_a;
   EXPECT_NEAR(parts.compute_ns + parts.transfer_ns + parts.waiting_ns, 969'447'605, 1e-3);

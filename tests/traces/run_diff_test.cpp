@@ -1,4 +1,4 @@
-#include "traces/run_diff.h"
+#include "core/run_diff.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "tests/traces/sample_run.h"
+#include "traces/trace_view.h"
 
 namespace lanescope {
 namespace {
@@ -50,6 +51,14 @@ class RunMaker {
     copy.end_ns = end;
     run.copies.push_back(copy);
   }
+  // The launch runs a command of this signature, which waits for nothing.
+  void Sign(size_t launch, int signature) {
+    TraceCommand command;
+    command.node = run.launches[launch].node;
+    command.signature = signature;
+    run.commands.push_back(command);
+    run.launches[launch].schedule = run.launches[launch].command = 0;
+  }
   TraceRun run;
 };
 
@@ -71,7 +80,7 @@ TEST(RunDiffTest, PartsOfTheDifference) {
   b.Launch(0, 0, 0, 0, 100);
   b.Copy(0, 0, 0, 1, 110, 150);
   b.Launch(0, 1, 1, 150, 260);
-  const RunDiff diff = DiffRuns(ProfileRun(a.run), ProfileRun(b.run));
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
   EXPECT_EQ(diff.parts_a.compute_ns, 200);
   EXPECT_EQ(diff.parts_a.waiting_ns, 0);
   EXPECT_EQ(diff.parts_b.compute_ns, 210);
@@ -102,7 +111,7 @@ TEST(RunDiffTest, ContentionIsBoundByWhatRanBeside) {
     b.run.steps = {{0, 0, 160}};
     b.Launch(0, 0, 0, 0, 160);
     b.Launch(0, 1, device, 50, 90);
-    const RunDiff diff = DiffRuns(ProfileRun(a.run), ProfileRun(b.run));
+    const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
     EXPECT_EQ(diff.parts_b.contention_ns, expected);
     EXPECT_EQ(diff.parts_b.compute_ns, 160 - expected);
     EXPECT_EQ(diff.parts_a.contention_ns, 0);
@@ -117,9 +126,9 @@ TEST(RunDiffTest, OtherShapesAreNoContention) {
   a.Launch(0, 0, 0, 0, 100);
   b.Launch(0, 0, 0, 0, 160);
   b.Launch(0, 1, 0, 0, 160);
-  a.run.launches[0].signature = 2;
-  b.run.launches[0].signature = 3;
-  EXPECT_EQ(DiffRuns(ProfileRun(a.run), ProfileRun(b.run)).parts_b.contention_ns, 0);
+  a.Sign(0, 2);
+  b.Sign(0, 3);
+  EXPECT_EQ(DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run))).parts_b.contention_ns, 0);
 }
 
 // Eight steps of 100, one of 10,000 and one of 1: the middle half knows neither.
@@ -132,12 +141,12 @@ TEST(RunDiffTest, MeansAreOfTheMiddleHalf) {
     a.Launch(step, 0, 0, at, at + length);
     at += length;
   }
-  const RunProfile profile = ProfileRun(a.run);
+  const RunProfile profile = ProfileRun(ViewOfRun(a.run));
   EXPECT_EQ(profile.steps, 6);
   EXPECT_EQ(profile.step_ns, 100);
-  EXPECT_EQ(ProfileRun(a.run, 3).step_ns, 10'000);
-  EXPECT_THROW(ProfileRun(a.run, 10), Error);
-  EXPECT_THROW(ProfileRun(TraceRun()), Error);
+  EXPECT_EQ(ProfileRun(ViewOfRun(a.run), 3).step_ns, 10'000);
+  EXPECT_THROW(ProfileRun(ViewOfRun(a.run), 10), Error);
+  EXPECT_THROW(ProfileRun(ViewOfRun(TraceRun())), Error);
 }
 
 // Law: whatever the runs, parts are no less than 0 and add up to the step; ops and the wait at the end add up
@@ -163,7 +172,7 @@ TEST(RunDiffTest, PartsAlwaysAddUp) {
         }
       }
     }
-    const RunDiff diff = DiffRuns(ProfileRun(runs[0].run), ProfileRun(runs[1].run));
+    const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(runs[0].run)), ProfileRun(ViewOfRun(runs[1].run)));
     for (const StepParts& parts : {diff.parts_a, diff.parts_b}) {
       EXPECT_NEAR(SumOf(parts), parts.step_ns, 1e-6);
       EXPECT_GE(parts.compute_ns, -1e-6);
@@ -184,7 +193,7 @@ TEST(RunDiffTest, RecordedRun) {
   TraceWriter writer(file.path());
   sample.WriteTo(&writer, 4);
   writer.Close();
-  const RunProfile profile = ProfileRun(TraceReader(file.path()).ReadRun(1));
+  const RunProfile profile = ProfileRun(ViewOfRun(TraceReader(file.path()).ReadRun(1)));
   EXPECT_EQ(profile.step_ns, 1000);
   const RunDiff diff = DiffRuns(profile, profile);
   EXPECT_EQ(diff.parts_a.compute_ns, 100 + 200 + 300);

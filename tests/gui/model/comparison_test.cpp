@@ -34,37 +34,54 @@ std::shared_ptr<const RunData> Stretched(int64_t by) {
   return FinishRun(std::move(run), edges);
 }
 
+const OpDiff* FindRow(const ShownDiff& shown, const std::string& name) {
+  for (const OpDiff& row : shown.diff.ops) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
 TEST(DiffTest, RowsAndPartsOfAStretchedOp) {
   const auto a = test::TwoDeviceRun(), b = Stretched(90);
-  const RunDiff diff = ComputeDiff({1, 2, a, b}, kNeverCancelled);
-  ASSERT_EQ(diff.rows.size(), 4u);
-  EXPECT_EQ(diff.rows[0].name, "m/b");
-  EXPECT_DOUBLE_EQ(diff.rows[0].delta_ns(), 90);
-  EXPECT_NEAR(*diff.rows[0].error, 90.0 / 270, 1e-12);
-  EXPECT_EQ(diff.rows[0].a_devices, "GPU:1");
-  EXPECT_DOUBLE_EQ(diff.rows[0].a_count, 1);
-  EXPECT_EQ(diff.a_step_ns, 1000);
-  EXPECT_EQ(diff.b_step_ns, 1090);
-  ASSERT_TRUE(diff.a_parts.has_value()) << diff.parts_problem;
-  EXPECT_NEAR(diff.a_parts->step_ns(), 1000, 1e-6);
-  EXPECT_NEAR(diff.b_parts->step_ns(), 1090, 1e-6);
-  const StepParts change = *diff.b_parts - *diff.a_parts;
-  EXPECT_NEAR(change.compute_ns + change.contention_ns, 90, 1e-6);
-  EXPECT_NEAR(change.transfer_ns, 0, 1e-6);
-  EXPECT_NE(diff.verdict.find("+9.0%"), std::string::npos) << diff.verdict;
+  const ShownDiff shown = ComputeDiff({1, 2, a, b}, kNeverCancelled);
+  ASSERT_EQ(shown.problem, "");
+  const RunDiff& diff = shown.diff;
+  ASSERT_EQ(diff.ops.size(), 5u);  // four ops and the copy of m/a
+  EXPECT_EQ(diff.ops[0].name, "m/b");
+  EXPECT_DOUBLE_EQ(diff.ops[0].PathChange(), 90);
+  EXPECT_NEAR(*diff.ops[0].LengthChange(), 90.0 / 270, 1e-12);
+  EXPECT_EQ(diff.ops[0].a.devices, "GPU:1");
+  EXPECT_DOUBLE_EQ(diff.ops[0].a.count, 1);
+  const OpDiff* copy = FindRow(shown, "m/a GPU:0 -> GPU:1");
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(copy->op, "m/a");
+  EXPECT_DOUBLE_EQ(copy->a.path_ns, 80);
+  EXPECT_DOUBLE_EQ(diff.parts_a.step_ns, 1000);
+  EXPECT_DOUBLE_EQ(diff.parts_b.step_ns, 1090);
+  EXPECT_NEAR(diff.parts_b.compute_ns + diff.parts_b.contention_ns - diff.parts_a.compute_ns -
+                  diff.parts_a.contention_ns,
+              90, 1e-6);
+  EXPECT_NEAR(diff.parts_b.transfer_ns, diff.parts_a.transfer_ns, 1e-6);
+  EXPECT_EQ(shown.verdict, DiffVerdict(diff, a->title, b->title));
 }
 
 TEST(DiffTest, ErrorKeysAreCenteredAndClamped) {
   const auto a = test::TwoDeviceRun(), b = Stretched(900);
-  const RunDiff diff = ComputeDiff({1, 2, a, b}, kNeverCancelled);
-  const auto keys = ErrorKeys(*b, diff, false);
+  const ShownDiff diff = ComputeDiff({1, 2, a, b}, kNeverCancelled);
+  const auto keys = ErrorKeys(*b, diff);
   EXPECT_EQ(keys[0], 100);
   EXPECT_EQ(keys[1], 200);
   const auto alone = test::RandomRun(1, 1, 20);
-  const RunDiff none = ComputeDiff({1, 2, a, alone}, kNeverCancelled);
-  EXPECT_EQ(ErrorKeys(*a, none, true)[0], kUnknownError);
-  EXPECT_FALSE(none.parts_problem.empty());
-  EXPECT_FALSE(none.verdict.empty());
+  const ShownDiff none = ComputeDiff({1, 2, a, alone}, kNeverCancelled);
+  EXPECT_EQ(ErrorKeys(*a, none)[0], kUnknownError);
+  EXPECT_EQ(none.problem, "");
+}
+
+TEST(DiffTest, SaysWhyThereIsNone) {
+  const auto a = test::TwoDeviceRun(), nothing = FinishRun(RunData(), {});
+  EXPECT_NE(ComputeDiff({1, 2, a, nothing}, kNeverCancelled).problem, "");
+  const std::atomic<bool> cancelled{true};
+  EXPECT_NE(ComputeDiff({1, 2, a, a}, cancelled).problem, "");
 }
 
 TEST(DiffTest, CounterpartIsThePredictionOfTheSameStep) {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "gui/critical_slack.h"
+#include "gui/run_analysis.h"
 #include "gui/search.h"
 #include "tests/gui/model/random_run.h"
 
@@ -166,29 +166,42 @@ TEST(SearchTest, FindsPartsOfNamesWhateverTheCase) {
   EXPECT_EQ(index.Search(timeline, axes, "").count, 0);
 }
 
-TEST(StepPathTest, PathAndSlackOfTwoDevices) {
+TEST(ShownPathTest, PathAndSlackOfTwoDevices) {
   const auto run = test::TwoDeviceRun();
-  const StepPath path = FindStepPath(*run, 0);
-  ASSERT_TRUE(path.problem.empty()) << path.problem;
+  const ShownPath shown = FindShownPath(*run, 0);
+  ASSERT_TRUE(shown.problem.empty()) << shown.problem;
+  const auto command_of = [&](size_t item) {
+    const WorkItem& work = shown.path.items[item];
+    return run->lanes[static_cast<size_t>(work.lane)].command[work.slice];
+  };
   std::vector<int> commands;
-  for (const int i : path.path) commands.push_back(path.work[static_cast<size_t>(i)].command);
+  for (const int i : shown.on_path) commands.push_back(command_of(static_cast<size_t>(i)));
   // a, copy, b, d; c (ends 500) may end as late as d begins (700).
   EXPECT_EQ(commands, (std::vector<int>{0, 1, 2, 4}));
-  EXPECT_EQ(path.launch_ns, 200 + 270 + 250);
-  EXPECT_EQ(path.copy_ns, 80);
-  EXPECT_EQ(path.step_ns, 1000);
-  EXPECT_EQ(path.waiting_ns, 200);
-  for (const StepWork& work : path.work) {
-    EXPECT_EQ(work.slack_ns, work.command == 3 ? 200 : 0) << work.command;
-    EXPECT_EQ(work.critical, work.command != 3);
+  const StepPath::Totals totals = shown.path.totals();
+  EXPECT_EQ(totals.launch_ns, 200 + 270 + 250);
+  EXPECT_EQ(totals.transfer_ns, 80);
+  EXPECT_EQ(totals.waiting_ns, 200);
+  EXPECT_EQ(shown.step_ns, 1000);
+  for (size_t i = 0; i < shown.path.items.size(); ++i) {
+    EXPECT_EQ(shown.slack_ns[i], command_of(i) == 3 ? 200 : 0) << command_of(i);
+    EXPECT_EQ(shown.critical[i] != 0, command_of(i) != 3);
   }
 }
 
-TEST(StepPathTest, SaysWhyThereIsNone) {
-  EXPECT_FALSE(FindStepPath(*test::RandomRun(7, 1, 10)).problem.empty());
+TEST(ShownPathTest, SaysWhyThereIsNone) {
   RunData run;
   run.steps = {{0, 0, 10}};
-  EXPECT_FALSE(FindStepPath(*FinishRun(std::move(run), {})).problem.empty());
+  EXPECT_FALSE(FindShownPath(*FinishRun(std::move(run), {})).problem.empty());
+  EXPECT_FALSE(FindShownPath(*FinishRun(RunData(), {})).problem.empty());
+}
+
+// Other tools' runs say nothing of dependencies, and have a path all the same, but no slack.
+TEST(ShownPathTest, WithoutDependenciesTimesTell) {
+  const ShownPath shown = FindShownPath(*test::RandomRun(7, 1, 10));
+  EXPECT_TRUE(shown.problem.empty()) << shown.problem;
+  EXPECT_FALSE(shown.on_path.empty());
+  EXPECT_TRUE(shown.slack_ns.empty());
 }
 
 TEST(TextTest, NumbersForPeople) {

@@ -1,4 +1,4 @@
-#include "traces/run_diff.h"
+#include "core/run_diff.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <set>
 
 #include "core/units.h"
-#include "traces/operation_sums.h"
 
 namespace lanescope {
 namespace {
@@ -16,23 +15,24 @@ namespace {
 using OpKey = std::pair<WorkKind, std::string>;
 using OpsByKey = std::map<OpKey, std::vector<const OpProfile*>>;
 
+int IdOf(const RunProfile& profile, const OpProfile& op) {
+  return profile.devices[static_cast<size_t>(op.instances.front().device)].id;
+}
+
 // Kernels have one profile a device, nodes one.
 OpsByKey OpsOf(const RunProfile& profile) {
   OpsByKey ops;
   for (const OpProfile& op : profile.ops) ops[{op.kind, op.name}].push_back(&op);
   for (auto& [key, of_key] : ops) {
-    std::stable_sort(of_key.begin(), of_key.end(), [](const OpProfile* x, const OpProfile* y) {
-      return x->instances.front().device < y->instances.front().device;
+    std::stable_sort(of_key.begin(), of_key.end(), [&](const OpProfile* x, const OpProfile* y) {
+      return IdOf(profile, *x) < IdOf(profile, *y);
     });
   }
   return ops;
 }
 
 std::string_view KindOfDevice(const RunProfile& profile, int device) {
-  for (const TraceDevice& known : profile.devices) {
-    if (known.id == device) return known.kind;
-  }
-  return {};
+  return profile.devices[static_cast<size_t>(device)].kind;
 }
 
 std::string_view TextOf(const RunProfile& profile, int text) {
@@ -57,17 +57,8 @@ double PerStep(const RunProfile& profile, const OpInstance& instance, double val
 
 // Parts without contention.
 StepParts PartsOf(const RunProfile& profile) {
-  StepParts parts;
-  parts.step_ns = profile.step_ns;
-  for (const OpProfile& op : profile.ops) {
-    for (const OpInstance& instance : op.instances) {
-      const double path = PerStep(profile, instance, instance.path_ns);
-      (op.kind == WorkKind::kLaunch ? parts.compute_ns : parts.transfer_ns) += path;
-    }
-  }
-  // What no op explains, so that the parts add up exactly.
-  parts.waiting_ns = parts.step_ns - parts.compute_ns - parts.transfer_ns;
-  return parts;
+  const PathSums sums = PathSumsOf(profile);
+  return {profile.step_ns, sums.launch_ns, sums.transfer_ns, sums.waiting_ns, 0};
 }
 
 void MoveToContention(const RunProfile& profile, WorkKind kind, const OpInstance& instance,
@@ -105,12 +96,13 @@ class Rows {
       for (const OpInstance& instance : op.instances) {
         const OpKey key = KeyOf(profile, op, instance);
         OpDiff& row = rows_[key];
+        if (!by_ranges_) row.op = op.op;
         OpDiff::Side& into = row.*side;
         into.count += PerStep(profile, instance, 1);
         into.ns += PerStep(profile, instance, instance.ns);
         into.path_ns += PerStep(profile, instance, instance.path_ns);
         into.wait_ns += PerStep(profile, instance, instance.wait_ns);
-        devices[key].insert(DeviceLabel(profile.devices, instance.device));
+        devices[key].insert(profile.devices[static_cast<size_t>(instance.device)].label);
       }
     }
     for (const auto& [key, labels] : devices) {
@@ -141,8 +133,8 @@ class Rows {
  private:
   OpKey KeyOf(const RunProfile& profile, const OpProfile& op, const OpInstance& instance) const {
     if (!by_ranges_) return {op.kind, op.name};
-    return {WorkKind::kLaunch, instance.range < 0 ? "(outside all ranges)"
-                                                  : std::string(RangeName(TextOf(profile, instance.range)))};
+    return {WorkKind::kLaunch,
+            instance.range < 0 ? "(outside all ranges)" : std::string(TextOf(profile, instance.range))};
   }
 
   bool by_ranges_;
@@ -150,6 +142,12 @@ class Rows {
 };
 
 }  // namespace
+
+std::optional<double> OpDiff::LengthChange() const {
+  if (a.count <= 0 || b.count <= 0 || a.ns <= 0) return std::nullopt;
+  const double of_a = a.ns / a.count;
+  return (b.ns / b.count - of_a) / of_a;
+}
 
 std::string_view ChangeName(OpDiff::Change change) {
   switch (change) {
@@ -167,8 +165,6 @@ std::string_view ChangeName(OpDiff::Change change) {
 
 RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   RunDiff diff;
-  diff.a = a.info;
-  diff.b = b.info;
   diff.steps_a = a.steps;
   diff.steps_b = b.steps;
   diff.end_wait_a_ns = a.end_wait_ns;
@@ -184,16 +180,16 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   return diff;
 }
 
-std::string DiffVerdict(const RunDiff& diff) {
+std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::string_view name_b) {
   const double change = diff.parts_b.step_ns - diff.parts_a.step_ns;
-  if (change == 0) return "A and B take equally long.";
+  if (change == 0) return fmt::format("{} and {} take equally long.", name_a, name_b);
   const std::pair<std::string_view, double> parts[] = {
       {"compute", diff.parts_b.compute_ns - diff.parts_a.compute_ns},
       {"transfer", diff.parts_b.transfer_ns - diff.parts_a.transfer_ns},
       {"waiting", diff.parts_b.waiting_ns - diff.parts_a.waiting_ns},
       {"contention", diff.parts_b.contention_ns - diff.parts_a.contention_ns}};
   std::string text = fmt::format(
-      "B takes {} a step, A {}: {} {} ({:.0f}%)", TimeText(diff.parts_b.step_ns),
+      "{} takes {} a step, {} {}: {} {} ({:.0f}%)", name_b, TimeText(diff.parts_b.step_ns), name_a,
       TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
       diff.parts_a.step_ns == 0 ? 0 : 100 * std::abs(change) / diff.parts_a.step_ns);
   std::vector<std::pair<std::string_view, double>> ranked(std::begin(parts), std::end(parts));

@@ -1,0 +1,205 @@
+// One run, one answer: what `diff` and `explain` read from a trace, what the timeline loads from it, and what
+// the events of its schedule tell have the same steps, the same paths and the same figures.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <tuple>
+
+#include "core/event_view.h"
+#include "core/run_diff.h"
+#include "core/run_profile.h"
+#include "gui/run_analysis.h"
+#include "gui/trace_loader.h"
+#include "tests/gui/model/sample_trace.h"
+#include "tests/support/paths.h"
+#include "tests/traces/nsys_export.h"
+#include "tests/traces/shared_traces.h"
+#include "traces/kineto_import.h"
+#include "traces/recorded_schedule.h"
+#include "traces/sqlite.h"
+#include "traces/trace_reader.h"
+#include "traces/trace_view.h"
+
+namespace lanescope::gui {
+namespace {
+
+// Steps beyond these are alike.
+constexpr size_t kPathsCompared = 12;
+
+using Piece = std::tuple<int64_t, int64_t, bool, int64_t, int64_t>;  // from, to, waiting, item from, item to
+
+std::vector<Piece> PiecesOf(const StepPath& path) {
+  std::vector<Piece> pieces;
+  for (const PathSegment& segment : path.segments) {
+    const bool at_end = segment.item < 0;
+    const WorkItem item = at_end ? WorkItem() : path.items[static_cast<size_t>(segment.item)];
+    pieces.emplace_back(segment.start_ns, segment.end_ns, segment.waiting, item.start_ns, item.end_ns);
+  }
+  return pieces;
+}
+
+void ExpectSameSteps(const RunView& a, const RunView& b) {
+  ASSERT_EQ(a.whole, b.whole);
+  ASSERT_EQ(a.steps.size(), b.steps.size());
+  for (size_t s = 0; s < a.steps.size(); ++s) {
+    EXPECT_EQ(a.steps[s].number, b.steps[s].number);
+    EXPECT_EQ(a.steps[s].start_ns, b.steps[s].start_ns) << a.steps[s].number;
+    EXPECT_EQ(a.steps[s].end_ns, b.steps[s].end_ns) << a.steps[s].number;
+  }
+}
+
+void ExpectSamePaths(const RunView& a, const RunView& b) {
+  const StepPathFinder in_a(a), in_b(b);
+  for (size_t s = 0; s < std::min(a.steps.size(), kPathsCompared); ++s) {
+    const StepPath path_a = in_a.Find(s), path_b = in_b.Find(s);
+    ASSERT_EQ(PiecesOf(path_a), PiecesOf(path_b)) << "step " << a.steps[s].number;
+    EXPECT_EQ(in_a.SlackOf(path_a), in_b.SlackOf(path_b)) << "step " << a.steps[s].number;
+  }
+}
+
+void ExpectSameProfile(const RunProfile& a, const RunProfile& b) {
+  EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.step_ns, b.step_ns);
+  EXPECT_EQ(a.end_wait_ns, b.end_wait_ns);
+  const RunDiff diff = DiffRuns(a, b);
+  EXPECT_EQ(DiffVerdict(diff), "A and B take equally long.");
+  const auto parts_of = [](const StepParts& parts) {
+    return std::tuple(parts.compute_ns, parts.transfer_ns, parts.waiting_ns, parts.contention_ns);
+  };
+  EXPECT_EQ(parts_of(diff.parts_a), parts_of(diff.parts_b));
+  for (const OpDiff& op : diff.ops) {
+    const auto side_of = [](const OpDiff::Side& side) {
+      return std::tuple(side.count, side.ns, side.path_ns, side.wait_ns, side.devices);
+    };
+    EXPECT_EQ(op.change, OpDiff::Change::kSame) << op.name;
+    EXPECT_EQ(side_of(op.a), side_of(op.b)) << op.name;
+  }
+}
+
+// What the events of the run's schedule tell.
+void ExpectEventsAgree(const TraceRun& run, const RunView& read) {
+  if (run.commands.empty() || NumSchedules(run) != 1) return;
+  const Machine machine = ParseMachine(run.info.machine_json);
+  const RecordedSchedule recorded = ReadSchedule(run, 0, machine);
+  const RunView events = ViewOfEvents(nullptr, machine, recorded.schedule, recorded.events);
+  ExpectSameSteps(read, events);
+  ExpectSamePaths(read, events);
+  const PathSums a = PathSumsOf(ProfileRun(read)), b = PathSumsOf(ProfileRun(events));
+  EXPECT_EQ(std::tuple(a.launch_ns, a.transfer_ns, a.waiting_ns),
+            std::tuple(b.launch_ns, b.transfer_ns, b.waiting_ns));
+}
+
+void ExpectOneAnswer(const std::string& path) {
+  SCOPED_TRACE(path);
+  const auto shown = LoadTrace(path, nullptr, nullptr);
+  TraceReader reader(path);
+  const auto infos = reader.Runs();
+  ASSERT_EQ(shown.size(), infos.size());
+  for (size_t r = 0; r < infos.size(); ++r) {
+    SCOPED_TRACE(infos[r].id);
+    const TraceRun run = reader.ReadRun(infos[r].id);
+    const RunView read = ViewOfRun(run), loaded = ViewOf(*shown[r]);
+    ExpectSameSteps(read, loaded);
+    if (testing::Test::HasFatalFailure() || read.steps.empty()) continue;
+    ExpectSamePaths(read, loaded);
+    ExpectSameProfile(ProfileRun(read), ProfileRun(loaded));
+    ExpectEventsAgree(run, read);
+    // The tab shows the path of a step that `explain --step` names.
+    const ShownPath tab = FindShownPath(*shown[r]);
+    ASSERT_EQ(tab.problem, "");
+    const PathSums explained = PathSumsOf(ProfileRun(read, read.whole ? -1 : tab.step));
+    const StepPath::Totals totals = tab.path.totals();
+    EXPECT_EQ(static_cast<double>(totals.launch_ns), explained.launch_ns);
+    EXPECT_EQ(static_cast<double>(totals.transfer_ns), explained.transfer_ns);
+    EXPECT_EQ(static_cast<double>(totals.waiting_ns), explained.waiting_ns);
+  }
+}
+
+TEST(OneAnswerTest, TracesOfTheRepository) {
+  int found = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(lanescope::test::SourceDir() + "/samples/traces")) {
+    if (entry.path().extension() != ".db") continue;
+    ++found;
+    ExpectOneAnswer(entry.path().string());
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST(OneAnswerTest, RunsOfToday) {
+  const test::SampleTrace sample(40, {"single", "alternating"}, 5);
+  ExpectOneAnswer(sample.file.path());
+}
+
+TEST(OneAnswerTest, ExportsOfEveryVersion) {
+  for (const ExportVersion& version : ExportVersions()) {
+    const ScratchFile file;
+    WriteTwoProcesses(file.path(), version);
+    ExpectOneAnswer(file.path());
+  }
+}
+
+// Calls at 10 and 110, in the ranges "step 0" 0-100 and "step 1" 100-200, launch kernels 50-300 and 300-350,
+// and a copy 320-400. A step goes from the first to the last activity that was launched in it, wherever its
+// range lies.
+TEST(OneAnswerTest, StepsOfRangesGoFromTheFirstToTheLastActivity) {
+  const ScratchFile file;
+  Database(file.path(), OpenMode::kCreate)
+      .Execute(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+          "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid "
+          "INTEGER);"
+          "INSERT INTO NVTX_EVENTS VALUES (0, 100, 59, 'step 0', 1 << 24), (100, 200, 59, 'step 1', 1 << 24);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, "
+          "correlationId INTEGER);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 20, (1 << 24) + 1, 1), (110, 120, (1 << 24) + "
+          "1, 2), (130, 140, (1 << 24) + 1, 3);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId "
+          "INTEGER, correlationId INTEGER, globalPid INTEGER);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (50, 300, 0, 7, 1, 1 << 24), (300, 350, 0, 7, 2, 1 "
+          "<< 24);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId "
+          "INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (320, 400, 0, 8, 3, 1 << 24, 64, 2)");
+  const auto shown = LoadTrace(file.path(), nullptr, nullptr);
+  ASSERT_EQ(shown.size(), 1u);
+  std::vector<std::tuple<int, int64_t, int64_t>> steps;
+  for (const RunStep& step : shown[0]->steps) steps.emplace_back(step.step, step.start_ns, step.end_ns);
+  EXPECT_EQ(steps, (std::vector<std::tuple<int, int64_t, int64_t>>{{0, 50, 300}, {1, 300, 400}}));
+  ExpectOneAnswer(file.path());
+}
+
+TEST(OneAnswerTest, ExportsOfNsightSystems) {
+  int found = 0;
+  for (const char* name :
+       {"h100_2gpu_1s.sqlite", "rtx3080_small.sqlite", "t4_unified_memory_schema_3.17.sqlite"}) {
+    const std::string path = SharedNsysTrace(name);
+    if (path.empty()) continue;
+    ++found;
+    ExpectOneAnswer(path);
+  }
+  if (found == 0) GTEST_SKIP() << "no shared traces here";
+}
+
+TEST(OneAnswerTest, TracesOfPyTorch) {
+  int found = 0;
+  for (const char* name :
+       {"hta_control.json.gz", "hta_test.json.gz", "hta_event_sync_trace.json.gz",
+        "hta_benchmark_result_2869224_1695835535_trace.json.gz",
+        "worker0_step_12.1694128201545.pt.trace.json", "worker1_step_12.1694128201556.pt.trace.json"}) {
+    const std::string path = SharedTrace("kineto", name);
+    if (path.empty()) continue;
+    ++found;
+    const ScratchFile file;
+    const std::string plain = (file.folder() / "trace.json").string();
+    const std::string unpack = path.ends_with(".gz") ? "gzip -dc" : "cat";
+    ASSERT_EQ(std::system((unpack + " '" + path + "' > '" + plain + "'").c_str()), 0);
+    ImportKineto({plain}, file.path());
+    ExpectOneAnswer(file.path());
+  }
+  if (found == 0) GTEST_SKIP() << "no shared traces here";
+}
+
+}  // namespace
+}  // namespace lanescope::gui
