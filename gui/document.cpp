@@ -190,7 +190,7 @@ void Document::MoveOps(RunKey base, const std::vector<std::string>& nodes, const
   impl_->editor.Apply([nodes, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
     std::vector<int> ids;
     for (const std::string& name : nodes) {
-      const int id = of.graph->graph.FindNode(name);
+      const int id = of.graph().FindNode(name);
       if (id >= 0) ids.push_back(id);
     }
     if (ids.empty()) Throw(Code::kInvalidArgument, "nothing to move: the selection has no node of the graph");
@@ -203,8 +203,8 @@ void Document::MoveScope(RunKey base, const std::string& scope, const std::strin
   impl_->editor.Apply([scope, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
     std::vector<int> ids;
     const std::string prefix = scope + "/";
-    for (int id = 0; id < of.graph->graph.num_nodes(); ++id) {
-      const std::string& name = of.graph->graph.node(id).name;
+    for (int id = 0; id < of.graph().num_nodes(); ++id) {
+      const std::string& name = of.graph().node(id).name;
       if (name == scope || name.starts_with(prefix)) ids.push_back(id);
     }
     if (ids.empty()) Throw(Code::kInvalidArgument, "the graph has no name scope '{}'", scope);
@@ -221,8 +221,9 @@ void Document::SetLinkBandwidth(RunKey base, int link, double bytes_per_second) 
 
 void Document::SetDeviceSpeed(RunKey base, int device, double speed) {
   impl_->editor.Begin(base);
-  impl_->editor.Apply(
-      [=](const WhatIfBase&, const WhatIfEdit& from, std::string*) { return SetSpeed(from, device, speed); });
+  impl_->editor.Apply([=](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
+    return SetSpeed(of, from, device, speed);
+  });
 }
 
 void Document::ResetMachine(RunKey base) {
@@ -246,7 +247,7 @@ const WhatIfView& Document::what_if() const { return impl_->editor.view(); }
 
 std::string Document::DeviceOfNode(const std::string& node) const {
   const auto edit = impl_->editor.current();
-  const int id = edit == nullptr ? -1 : impl_->editor.base()->graph->graph.FindNode(node);
+  const int id = edit == nullptr ? -1 : impl_->editor.base()->graph().FindNode(node);
   if (id < 0) return {};
   return edit->machine.device(edit->placement.device[static_cast<size_t>(id)]).local_name();
 }
@@ -254,9 +255,9 @@ std::string Document::DeviceOfNode(const std::string& node) const {
 std::vector<std::string> Document::FeasibleDevicesOf(const std::string& node) const {
   std::vector<std::string> labels;
   const auto edit = impl_->editor.current();
-  const int id = edit == nullptr ? -1 : impl_->editor.base()->graph->graph.FindNode(node);
+  const int id = edit == nullptr ? -1 : impl_->editor.base()->graph().FindNode(node);
   if (id < 0) return labels;
-  const Node& of = impl_->editor.base()->graph->graph.node(id);
+  const Node& of = impl_->editor.base()->graph().node(id);
   for (const int device : FeasibleDevices(of, edit->machine, KernelTable::Global())) {
     labels.push_back(edit->machine.device(device).local_name());
   }
@@ -273,13 +274,13 @@ void Document::SavePlacement(const std::string& path) const {
   const auto edit = impl_->editor.current();
   if (edit == nullptr)
     Throw(Code::kFailedPrecondition, "there is no placement to save: begin a what-if first");
-  WriteFile(path, PlacementToJson(edit->placement, impl_->editor.base()->graph->graph, edit->machine));
+  WriteFile(path, PlacementToJson(edit->placement, impl_->editor.base()->graph(), edit->machine));
 }
 
 void Document::SaveMachine(const std::string& path) const {
   const auto edit = impl_->editor.current();
   if (edit == nullptr) Throw(Code::kFailedPrecondition, "there is no machine to save: begin a what-if first");
-  WriteFile(path, MachineToJson(MachineOf(*edit)));
+  WriteFile(path, MachineToJson(PredictorOf(*impl_->editor.base(), *edit).machine()));
 }
 
 void Document::RunIt(const MeasureOptions& options) { impl_->editor.Measure(options); }

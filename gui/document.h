@@ -9,6 +9,7 @@
 
 #include "gui/timeline_data.h"
 #include "gui/trace_loader.h"
+#include "study/run_settings.h"
 
 namespace lanescope::gui {
 
@@ -60,9 +61,12 @@ struct WhatIfView {
   uint64_t simulated_edit = 0;    // that `result` shows
 };
 
+// As `lanescope run` takes them.
 struct MeasureOptions {
-  int warmup = 3;
-  int steps = 10;
+  int warmup = 3;  // at least 0
+  int steps = 10;  // at least 1
+  study::RunSettings settings;
+  study::Profile profile = study::Profile::kOff;
   std::string trace_path;  // appended to; empty: the file that the base run is in
 };
 

@@ -221,11 +221,11 @@ void WhatIfEditor::KeepResult() { view_.result = 0; }
 void WhatIfEditor::UpdateView() {
   const WhatIfEdit& edit = *edits_[position_];
   const WhatIfEdit& start = base_->start;
-  view_.note = base_->calibration.note;
+  view_.note = base_->note;
   // Only a prediction that kept its costs tells of microbenchmarks.
-  if (base_->calibration.calibrated && !base_->settings.interference.has_value())
-    view_.note += "; without interference";
-  view_.graph_path = base_->graph->path;
+  const CostTable* costs = base_->predictor->table();
+  if (costs != nullptr && !costs->has_interference) view_.note += "; without interference";
+  view_.graph_path = base_->workload->path();
   view_.can_undo = position_ > 0;
   view_.can_redo = position_ + 1 < edits_.size();
   view_.undo_text = view_.can_undo ? edit.text : "";
@@ -259,9 +259,8 @@ void WhatIfEditor::Measure(const MeasureOptions& options) {
   MeasureRequest request;
   request.base = base_;
   request.edit = edits_[position_];
-  request.warmup = std::max(0, options.warmup);
-  request.steps = std::max(1, options.steps);
-  request.trace_path = options.trace_path.empty() ? base_->run->file : options.trace_path;
+  request.options = options;
+  if (options.trace_path.empty()) request.options.trace_path = base_->run->file;
   view_.measuring = true;
   view_.measure_progress = 0;
   view_.problem.clear();

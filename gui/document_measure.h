@@ -8,24 +8,16 @@
 #include <string>
 #include <thread>
 
+#include "gui/document.h"
 #include "gui/document_whatif.h"
-
-namespace lanescope {
-class TraceWriter;
-}  // namespace lanescope
-
-namespace lanescope::exec {
-class Session;
-struct PreparedStep;
-}  // namespace lanescope::exec
+#include "study/cancellation.h"
 
 namespace lanescope::gui {
 
 struct MeasureRequest {
   std::shared_ptr<const WhatIfBase> base;
   std::shared_ptr<const WhatIfEdit> edit;
-  int warmup = 3, steps = 10;
-  std::string trace_path;
+  MeasureOptions options;
 };
 
 // One measurement on its own thread: writes the prediction and the measurement into a trace, each a run of
@@ -38,27 +30,25 @@ class MeasureJob {
   MeasureJob(const MeasureJob&) = delete;
   MeasureJob& operator=(const MeasureJob&) = delete;
 
-  const std::string& trace_path() const { return request_.trace_path; }
+  const std::string& trace_path() const { return request_.options.trace_path; }
   bool done() const { return done_.load(std::memory_order_acquire); }
   double progress() const { return progress_.load(std::memory_order_relaxed); }
   // Why it failed; empty: it did not. Once done.
   std::string problem() const;
   // Ends the step in progress.
-  void Cancel();
+  void Cancel() { cancellation_.Cancel(); }
 
  private:
   void Run();
   void Measure();
-  void RunSteps(exec::Session* session, exec::PreparedStep* prepared, TraceWriter* writer);
 
   const MeasureRequest request_;
   const std::function<void()> wake_;
-  std::atomic<bool> cancelled_{false};
+  study::Cancellation cancellation_;
   std::atomic<bool> done_{false};  // released after problem_ is written
   std::atomic<double> progress_{0};
   mutable std::mutex mutex_;
-  std::string problem_;               // guarded by mutex_
-  exec::Session* session_ = nullptr;  // that runs now; guarded by mutex_
+  std::string problem_;  // guarded by mutex_
   std::thread thread_;
 };
 

@@ -6,8 +6,9 @@
 #include "core/error.h"
 #include "core/placer.h"
 #include "core/signature.h"
+#include "gui/find_graph.h"
 #include "gui/run_builder.h"
-#include "sims/device_speed.h"
+#include "study/calibration.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope::gui {
@@ -16,22 +17,6 @@ namespace {
 void CheckCancelled(const std::atomic<bool>& cancelled) {
   if (cancelled.load(std::memory_order_relaxed)) Throw(Code::kCancelled, "the simulation is out of date");
 }
-
-// The base's costs, from its cache.
-class BaseCost : public CostModel {
- public:
-  explicit BaseCost(const WhatIfBase& base) : base_(base) {}
-  CostEstimate Launch(const Machine&, int device, const Node& node, std::span<const TensorInfo> inputs,
-                      std::span<const TensorInfo> outputs) const override {
-    return base_.LaunchCost(device, node, inputs, outputs);
-  }
-  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override {
-    return base_.calibration.costs->Copy(machine, src, dst, bytes);
-  }
-
- private:
-  const WhatIfBase& base_;
-};
 
 // A limit that no plan exceeds, so that a placement that does not fit is simulated all the same.
 Machine WithoutLimits(Machine machine) {
@@ -69,38 +54,62 @@ Placement PlacementOf(const TraceRun& run, const Graph& graph, const Machine& ma
   return placement;
 }
 
-Schedule CompileEdit(const WhatIfBase& base, const WhatIfEdit& edit) {
-  const StepGraph& step = *base.graph;
-  return Compile(step.graph, step.info, step.request, edit.placement, WithoutLimits(edit.machine));
+struct PredictedEdit {
+  Schedule schedule;
+  Prediction prediction;
+};
+
+PredictedEdit Predict(const WhatIfBase& base, const WhatIfEdit& edit, const study::PredictOptions& options) {
+  PredictedEdit predicted;
+  predicted.schedule = CompileStep(PlacedEdit(base, edit), WithoutLimits(edit.machine));
+  CheckCancelled(*options.cancelled);
+  predicted.prediction = PredictorOf(base, edit).Predict(*base.workload, predicted.schedule, options);
+  CheckCancelled(*options.cancelled);
+  return predicted;
 }
 
 std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIfEdit& edit,
                                             const std::atomic<bool>& cancelled) {
-  const Schedule schedule = CompileEdit(base, edit);
-  const Prediction prediction = PredictEdit(base, edit, schedule, cancelled);
-  CheckCancelled(cancelled);
+  const PredictedEdit predicted = Predict(base, edit, {.draws = 0, .cancelled = &cancelled});
   std::vector<std::pair<int, int>> edges;
-  RunData run =
-      RunOfSimulation(base.graph->graph, base.signatures, edit.machine, schedule, prediction, &edges);
+  RunData run = RunOfSimulation(base.graph(), base.signatures, edit.machine, predicted.schedule,
+                                predicted.prediction, &edges);
   run.graph = base.run->graph;
   run.strategy = base.run->strategy + " (edited)";
   run.emulated = base.run->emulated;
-  run.uncalibrated = !base.calibration.calibrated;
-  run.prediction_of = base.calibration.note;
+  run.uncalibrated = base.predictor->table() == nullptr;
+  run.prediction_of = base.note;
   run.title = "what-if: " + (edit.text.empty() ? std::string("as it was") : edit.text);
   return FinishRun(std::move(run), std::move(edges));
 }
 
-std::vector<std::string> SignaturesOf(const StepGraph& step) {
+std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path) {
+  study::WorkloadOptions options;
+  options.unconfigured = study::Unconfigured::kWholeGraph;
+  return std::make_shared<const study::Workload>(path, options);
+}
+
+std::vector<std::string> SignaturesOf(const study::Workload& workload) {
   std::vector<std::string> signatures;
-  std::vector<TensorInfo> inputs;
-  for (int id = 0; id < step.graph.num_nodes(); ++id) {
-    const Node& node = step.graph.node(id);
-    inputs.clear();
-    for (const Endpoint& input : node.inputs) inputs.push_back(step.info.of(input));
-    signatures.push_back(OpSignature(node, inputs, step.info.outputs(id)));
+  for (int id = 0; id < workload.graph().num_nodes(); ++id) {
+    signatures.push_back(
+        OpSignature(workload.graph().node(id), workload.InputInfos(id), workload.info().outputs(id)));
   }
   return signatures;
+}
+
+// Calibrates on the trace of the run, as far as it goes.
+void TakeCosts(const RunData& run, const std::atomic<bool>& cancelled, WhatIfBase* base) {
+  study::TraceCalibration calibration =
+      study::CalibrateFromTrace(run.file, run.graph, run.id, run.machine_json, cancelled);
+  if (calibration.calibrated) {
+    base->predictor.emplace(base->start.machine, std::move(calibration.table));
+    base->note = base->predictor->origin();
+  } else {
+    base->predictor.emplace(base->start.machine);
+    base->note = fmt::format("uncalibrated: the trace has no measured run of {}", run.graph);
+  }
+  base->predictor->RememberLaunches(base->graph());
 }
 
 std::string Plural(size_t count, const char* what) {
@@ -109,19 +118,13 @@ std::string Plural(size_t count, const char* what) {
 
 }  // namespace
 
-CostEstimate WhatIfBase::LaunchCost(int device, const Node& node, std::span<const TensorInfo> inputs,
-                                    std::span<const TensorInfo> outputs) const {
-  const auto id = static_cast<uint64_t>(&node - graph->graph.nodes().data());
-  const uint64_t key = id << 16 | static_cast<uint64_t>(device);
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = known_.find(key);
-    if (found != known_.end()) return found->second;
-  }
-  const CostEstimate estimate = calibration.costs->Launch(start.machine, device, node, inputs, outputs);
-  std::lock_guard lock(mutex_);
-  known_.emplace(key, estimate);
-  return estimate;
+study::PlacedGraph PlacedEdit(const WhatIfBase& base, const WhatIfEdit& edit) {
+  const bool moved = edit.placement.device != base.start.placement.device;
+  return {base.workload.get(), base.run->strategy + (moved ? " (edited)" : ""), edit.placement};
+}
+
+study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit) {
+  return base.predictor->At(edit.machine, edit.speed);
 }
 
 std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
@@ -143,30 +146,18 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   }
   auto base = std::make_shared<WhatIfBase>();
   base->run = request.run;
-  base->graph = ReadStepGraph(path);
+  base->workload = ReadWorkload(path);
   CheckCancelled(cancelled);
   base->start.machine = ParseMachine(run.machine_json);
   base->start.speed.assign(static_cast<size_t>(base->start.machine.num_devices()), 1.0);
   TraceReader reader(run.file);
-  base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph->graph, base->start.machine);
-  base->groups = ColocationGroups(base->graph->graph);
-  base->signatures = SignaturesOf(*base->graph);
-  base->calibration = CalibrateFromTrace(run.file, run.graph, run.id, run.machine_json, cancelled);
-  base->settings = SettingsOf(base->calibration.costs->table());
+  base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph(), base->start.machine);
+  base->groups = ColocationGroups(base->graph());
+  base->signatures = SignaturesOf(*base->workload);
+  TakeCosts(run, cancelled, base.get());
   base->start_run = SimulatedRun(*base, base->start, cancelled);
   base->start_step_ns = base->start_run->step_ns;
   return base;
-}
-
-Prediction PredictEdit(const WhatIfBase& base, const WhatIfEdit& edit, const Schedule& schedule,
-                       const std::atomic<bool>& cancelled, int draws) {
-  CheckCancelled(cancelled);
-  PredictionSettings settings = base.settings;
-  settings.draws = draws;
-  settings.cancelled = &cancelled;
-  const BaseCost measured(base);
-  const CostAtSpeed costs(measured, base.start.machine, edit.speed);
-  return Predict(base.graph->graph, base.graph->info, schedule, MachineOf(edit), costs, settings);
 }
 
 SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled) {
@@ -180,10 +171,8 @@ SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bo
 }
 
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled) {
-  const WhatIfBase& base = *request.of.base;
-  const WhatIfEdit& edit = *request.of.edit;
-  const Schedule schedule = CompileEdit(base, edit);
-  const Prediction prediction = PredictEdit(base, edit, schedule, cancelled, PredictionSettings().draws);
+  const Prediction prediction =
+      Predict(*request.of.base, *request.of.edit, {.cancelled = &cancelled}).prediction;
   auto run = std::make_shared<RunData>(*request.run);
   run->step_low_ns = prediction.low_ns;
   run->step_high_ns = prediction.high_ns;
@@ -192,7 +181,7 @@ SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<boo
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
                                             const std::vector<int>& nodes, int device, std::string* note) {
-  const Graph& graph = base.graph->graph;
+  const Graph& graph = base.graph();
   std::vector<char> wanted(base.groups.size(), 0);  // by group
   for (const int node : nodes) wanted[static_cast<size_t>(base.groups[static_cast<size_t>(node)])] = 1;
   std::vector<char> refused(base.groups.size(), 0);
@@ -258,17 +247,16 @@ std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const Wha
   return edit;
 }
 
-std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfEdit& from, int device, double speed) {
+std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, int device,
+                                           double speed) {
   if (device < 0 || device >= from.machine.num_devices())
     Throw(Code::kInvalidArgument, "the machine has no device {}", device);
-  RequireSpeed(speed);
   auto edit = std::make_shared<WhatIfEdit>(from);
   edit->speed[static_cast<size_t>(device)] = speed;
+  PredictorOf(base, *edit);  // refuses speeds that are none
   edit->gesture = fmt::format("speed {}", device);
   edit->text = fmt::format("{} at {:.2f} times its speed", from.machine.device(device).local_name(), speed);
   return edit;
 }
-
-Machine MachineOf(const WhatIfEdit& edit) { return AtSpeed(edit.machine, edit.speed); }
 
 }  // namespace lanescope::gui

@@ -5,18 +5,16 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "core/cost.h"
 #include "core/machine.h"
 #include "core/placement.h"
-#include "gui/document_calibration.h"
-#include "gui/document_workload.h"
 #include "gui/run_data.h"
-#include "sims/predict.h"
+#include "study/placing.h"
+#include "study/predictor.h"
+#include "study/workload.h"
 
 namespace lanescope::gui {
 
@@ -29,27 +27,19 @@ struct WhatIfEdit {
   std::string gesture;        // what a slider is moving: "link 0"; empty: a change by itself
 };
 
-// What is prepared once for the run that is edited. Immutable once shared, except the cache of costs, which
-// has a lock of its own.
-class WhatIfBase {
- public:
-  std::shared_ptr<const StepGraph> graph;
-  Calibration calibration;
-  PredictionSettings settings;
-  WhatIfEdit start;                     // as the run was
-  std::vector<int> groups;              // ColocationGroups
-  std::vector<std::string> signatures;  // by node
+// What is prepared once for the run that is edited. Immutable once shared.
+struct WhatIfBase {
+  std::shared_ptr<const study::Workload> workload;
+  std::optional<study::Predictor> predictor;  // of the unedited machine
+  std::string note;                           // on what it is calibrated, or why it is not
+  WhatIfEdit start;                           // as the run was
+  std::vector<int> groups;                    // ColocationGroups
+  std::vector<std::string> signatures;        // by node
   std::shared_ptr<const RunData> run;
   std::shared_ptr<const RunData> start_run;  // simulated, unedited
   int64_t start_step_ns = 0;
 
-  // Launch cost of a node on a device at speed 1; from the cache where it was asked before.
-  CostEstimate LaunchCost(int device, const Node& node, std::span<const TensorInfo> inputs,
-                          std::span<const TensorInfo> outputs) const;
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<uint64_t, CostEstimate> known_;  // by node and device; guarded by mutex_
+  const Graph& graph() const { return workload->graph(); }
 };
 
 struct PrepareRequest {
@@ -86,9 +76,12 @@ struct IntervalRequest {
 };
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled);
 
-// What `schedule`, compiled from the edit, would take; without an interval, unless `draws` asks for one.
-Prediction PredictEdit(const WhatIfBase& base, const WhatIfEdit& edit, const Schedule& schedule,
-                       const std::atomic<bool>& cancelled, int draws = 0);
+// As runs of the edit are written: under the strategy of its base, "(edited)" where nodes moved. Refers to
+// the base's workload.
+study::PlacedGraph PlacedEdit(const WhatIfBase& base, const WhatIfEdit& edit);
+// On the machine as a machine file says it: rates of devices with another speed are scaled. Must not outlive
+// the base.
+study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit);
 
 // A schedule with the times of one simulated step, to be finished by FinishRun with `*edges`. `signatures`:
 // OpSignature by node.
@@ -102,8 +95,7 @@ std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIf
                                             const std::vector<int>& nodes, int device, std::string* note);
 std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const WhatIfEdit& from, int link,
                                                double bytes_per_second);
-std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfEdit& from, int device, double speed);
-// The machine as a machine file says it: rates of devices with another speed are scaled.
-Machine MachineOf(const WhatIfEdit& edit);
+std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, int device,
+                                           double speed);
 
 }  // namespace lanescope::gui

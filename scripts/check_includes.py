@@ -25,9 +25,9 @@ MAY_INCLUDE = {
     "bench": ANYTHING,
     "samples": frozenset({"core", "exec", "sims", "traces", "study"}),
 }
-# The one part of the GUI that runs, simulates and captures.
+# The one part of the GUI that edits, predicts and runs.
 GUI_DOCUMENT = re.compile(r"gui/document(_\w+)?\.(h|cpp)$")
-GUI_DOCUMENT_EXTRA = frozenset({"exec", "sims", "profiler"})
+GUI_DOCUMENT_EXTRA = frozenset({"study"})
 
 CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
 

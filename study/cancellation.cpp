@@ -21,7 +21,7 @@ void Cancellation::Cancel(int signal) noexcept {
 
 std::string Cancellation::Reason() const {
   const int signal = signal_.load();
-  return signal != 0 ? InterruptReason(signal) : "cancelled";
+  return signal != 0 ? InterruptReason(signal) : "it was stopped";
 }
 
 void Cancellation::Check() const {

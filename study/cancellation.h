@@ -29,7 +29,7 @@ class Cancellation {
   // For functions that look at a flag or at the signal's number (0: none).
   const std::atomic<bool>& flag() const { return cancelled_; }
   const std::atomic<int>& signal() const { return signal_; }
-  // "interrupted by SIGTERM"; without a signal "cancelled".
+  // "interrupted by SIGTERM"; without a signal "it was stopped".
   std::string Reason() const;
   // Throws Cancelled with the reason, once cancelled.
   void Check() const;

@@ -60,6 +60,7 @@ Predictor::Predictor(Machine machine, CostTable table)
     : Predictor(std::move(machine), std::make_shared<CalibratedCost>(std::move(table))) {}
 
 Predictor Predictor::At(Machine machine, const std::vector<double>& speed) const {
+  for (const double factor : speed) RequireSpeed(factor);
   Predictor changed(*this);
   changed.base_machine_ = machine;
   changed.speed_ = speed;

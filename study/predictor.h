@@ -37,7 +37,7 @@ class Predictor {
   explicit Predictor(Machine machine);
   Predictor(Machine machine, CostTable table);
   // The same costs where links are as in `machine` and device d has speed[d] times the rates that it has
-  // there.
+  // there. Throws InvalidArgument for a speed that is not from 0.001 to 1000.
   Predictor At(Machine machine, const std::vector<double>& speed) const;
   // From now on a launch of a node of this graph is asked for once on a device, by this object and by those
   // that At made of it. The graph must outlive them.

@@ -5,28 +5,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/event.h"
 #include "core/recorder.h"
-#include "exec/cuda_options.h"
 #include "exec/session.h"
 #include "study/cancellation.h"
 #include "study/notes.h"
 #include "study/placing.h"
 #include "study/run_capture.h"
+#include "study/run_settings.h"
 #include "traces/trace_writer.h"
 
 namespace lanescope::study {
-
-// How steps run.
-struct RunSettings {
-  std::optional<uint64_t> seed;  // of what has no seed of its own: random ops, generated feeds
-  exec::CudaOptions cuda;
-  int64_t timeout_ns = 0;  // of a step; 0: none
-};
 
 struct RecordedRunOptions {
   RunSettings settings;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/launch_observer.h"
+#include "study/run_settings.h"
 #include "traces/activity_rows.h"
 
 namespace lanescope {
@@ -15,13 +16,6 @@ class CaptureSession;
 }  // namespace lanescope
 
 namespace lanescope::study {
-
-// What of the GPUs a trace holds beside commands.
-enum class Profile {
-  kOff,
-  kKernels,  // kernels, copies and memory sets
-  kFull,     // and API calls, synchronizations, overheads
-};
 
 // Make it before anything touches a GPU. Without one it does nothing: host events are recorded anyway.
 class RunCapture : private LaunchObserver, private ActivitySink {

@@ -36,9 +36,11 @@ class FolderRules(unittest.TestCase):
                 found = one(f"{source}/a.cpp", f'#include "{target}/b.h"')
                 self.assertEqual(len(found), 0 if legal else 1, f"{source} includes {target}: {found}")
 
-    def test_only_the_document_of_the_gui_reaches_the_interpreters(self):
-        self.assertEqual(one("gui/document.cpp", '#include "exec/session.h"'), [])
-        self.assertEqual(len(one("gui/timeline.cpp", '#include "exec/session.h"')), 1)
+    def test_only_the_document_of_the_gui_reaches_studies_and_nothing_below(self):
+        self.assertEqual(one("gui/document_edit.cpp", '#include "study/predictor.h"'), [])
+        self.assertEqual(len(one("gui/timeline.cpp", '#include "study/predictor.h"')), 1)
+        for engine in ("exec/session.h", "sims/predict.h", "profiler/capture_session.h"):
+            self.assertEqual(len(one("gui/document.cpp", f'#include "{engine}"')), 1)
 
     def test_the_message_names_file_and_line(self):
         self.assertRegex(one("sims/a.cpp", '#include "exec/b.h"')[0], r"^sims/a\.cpp:2: .*exec/b\.h")

@@ -25,7 +25,7 @@ TEST(CancellationTest, TheFirstWhoCancelsGivesTheReason) {
   Cancellation without_signal;
   without_signal.Cancel();
   without_signal.Cancel(SIGINT);
-  EXPECT_EQ(without_signal.Reason(), "cancelled");
+  EXPECT_EQ(without_signal.Reason(), "it was stopped");
 }
 
 TEST(CancellationTest, IsWatchedWhileAWatchLives) {

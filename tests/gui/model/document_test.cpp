@@ -6,7 +6,8 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "gui/document_calibration.h"
+#include "sims/cost_model.h"
+#include "study/calibration.h"
 #include "tests/gui/model/sample_trace.h"
 #include "traces/trace_reader.h"
 
@@ -47,11 +48,10 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
   const StrategyInput input{sample.graph, sample.info, machine, blind, PlacerOptions()};
   const Placement placement = PlaceByStrategy("@" + placement_path, input);
   const std::atomic<bool> never{false};
-  const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
-  PredictionSettings settings = SettingsOf(calibration.costs->table());
-  settings.draws = 0;
+  const CostTable table = study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
+  const PredictionSettings settings = SettingsOf(table);
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
-  return Predict(sample.graph, sample.info, schedule, machine, *calibration.costs, settings).step_ns;
+  return Predict(sample.graph, sample.info, schedule, machine, CalibratedCost(table), settings).step_ns;
 }
 
 // Input: a measured run, and a prediction on the same machine that kept its costs. Law: what the run cannot
@@ -68,12 +68,12 @@ TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
   other.count = 3;
   const SampleTrace sample(40, {"alternating"}, 3, CostTableToJson(kept));
   const std::atomic<bool> never{false};
-  const Calibration calibration = CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never);
-  EXPECT_EQ(calibration.note, "calibrated on run 1; interference as in run 2");
-  ASSERT_TRUE(calibration.costs->table().has_interference);
-  EXPECT_EQ(calibration.costs->table().interference.host.slowdown[0][0], 1.25);
-  EXPECT_FALSE(calibration.costs->table().launches.empty());
-  for (const LaunchCost& launch : calibration.costs->table().launches) EXPECT_NE(launch.op, "NeverRun");
+  const CostTable table = study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
+  EXPECT_EQ(table.calibrated_on, "run 1; interference as in run 2");
+  ASSERT_TRUE(table.has_interference);
+  EXPECT_EQ(table.interference.host.slowdown[0][0], 1.25);
+  EXPECT_FALSE(table.launches.empty());
+  for (const LaunchCost& launch : table.launches) EXPECT_NE(launch.op, "NeverRun");
 }
 
 TEST(DocumentTest, OpensRunsAndClosesThem) {

@@ -1,27 +1,10 @@
-#include "gui/document_workload.h"
+#include "gui/find_graph.h"
 
 #include <filesystem>
 
-#include "core/graph_io.h"
-#include "core/step_request.h"
-
 namespace lanescope::gui {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
-
-std::shared_ptr<const StepGraph> ReadStepGraph(const std::string& path) {
-  auto made = std::make_shared<StepGraph>();
-  made->path = path;
-  made->graph = ReadGraph(path);
-  made->spec = ReadRunSpecBeside(path);
-  if (made->spec.fetches.empty() && made->spec.targets.empty()) ConfigureWholeGraph(made->graph, &made->spec);
-  made->request = StepRequestOf(made->graph, made->spec);
-  made->info = InferGraph(made->graph, made->request.feeds);
-  return made;
-}
 
 std::string FindGraphFile(const std::string& name, const std::string& trace_path,
                           const std::vector<std::string>& folders) {
