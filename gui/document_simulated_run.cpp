@@ -65,6 +65,7 @@ class SimulatedRunBuilder {
   }
 
   void AddCommands() {
+    for (const Queue& queue : schedule_.queues) run_.queues.push_back({queue.in_order});
     run_.commands.reserve(schedule_.commands.size());
     for (size_t c = 0; c < schedule_.commands.size(); ++c) {
       const Command& from = schedule_.commands[c];
@@ -72,6 +73,7 @@ class SimulatedRunBuilder {
       RunCommand command;
       command.kind = from.kind;
       command.id = static_cast<int>(c);
+      command.queue = from.queue;
       command.op = from.node;
       command.device = queue.device;
       command.bytes = from.bytes;

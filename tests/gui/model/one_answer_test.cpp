@@ -2,6 +2,7 @@
 // the events of its schedule tell have the same steps, the same paths and the same figures.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <tuple>
@@ -9,8 +10,11 @@
 #include "core/event_view.h"
 #include "core/run_diff.h"
 #include "core/run_profile.h"
+#include "gui/document_whatif.h"
 #include "gui/run_analysis.h"
+#include "gui/run_builder.h"
 #include "gui/trace_loader.h"
+#include "sims/predict.h"
 #include "tests/gui/model/sample_trace.h"
 #include "tests/support/paths.h"
 #include "tests/traces/nsys_export.h"
@@ -20,6 +24,7 @@
 #include "traces/sqlite.h"
 #include "traces/trace_reader.h"
 #include "traces/trace_view.h"
+#include "traces/trace_writer.h"
 
 namespace lanescope::gui {
 namespace {
@@ -130,6 +135,55 @@ TEST(OneAnswerTest, TracesOfTheRepository) {
 TEST(OneAnswerTest, RunsOfToday) {
   const test::SampleTrace sample(40, {"single", "alternating"}, 5);
   ExpectOneAnswer(sample.file.path());
+}
+
+// In-order queues with Record and Wait, gaps and hand-offs: the prediction itself, the what-if run made of it
+// and the trace that holds it.
+TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
+  const test::SampleTrace sample(60, {}, 0);
+  Machine machine = sample.machine;
+  for (const int gpu : machine.Gpus()) machine.devices[static_cast<size_t>(gpu)].in_order = true;
+  const Placement placement = sample.PlaceBy("alternating");
+  const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
+  ASSERT_TRUE(std::any_of(schedule.commands.begin(), schedule.commands.end(),
+                          [](const Command& command) { return command.kind == CommandKind::kWait; }));
+  PredictionSettings settings;
+  settings.draws = 0;
+  for (auto& row : settings.gaps.gap_ns) row.fill(300);
+  for (auto& row : settings.gaps.handoff_ns) row.fill(700);
+  const Prediction prediction =
+      Predict(sample.graph, sample.info, schedule, machine, RooflineCost(), settings);
+  const auto path_of = [](const RunView& view) {
+    const StepPath path = StepPathFinder(view).Find(0);
+    std::vector<int> commands;
+    for (const int item : path.OnPath()) {
+      const WorkItem& work = path.items[static_cast<size_t>(item)];
+      commands.push_back(view.lanes[static_cast<size_t>(work.lane)].slices->command[work.slice]);
+    }
+    return commands;
+  };
+  std::vector<std::pair<int, int>> edges;
+  const std::vector<std::string> signatures(static_cast<size_t>(sample.graph.num_nodes()));
+  RunData what_if = RunOfSimulation(sample.graph, signatures, machine, schedule, prediction, &edges);
+  const auto shown = FinishRun(std::move(what_if), edges);
+  EXPECT_EQ(path_of(ViewOf(*shown)), prediction.critical_path.commands);
+
+  const ScratchFile file;
+  TraceWriter writer(file.path());
+  RunInfo info;
+  info.simulated = info.emulated = true;
+  info.graph = &sample.graph;
+  info.machine = &machine;
+  info.placement = &placement;
+  info.info = &sample.info;
+  const int run = writer.BeginRun(info);
+  writer.AddSchedule(run, schedule);
+  PublishSteps(schedule, prediction.simulation, 2, 0, writer.Sink(run));
+  writer.EndRun(run, {});
+  writer.Close();
+  const TraceRun read = TraceReader(file.path()).ReadRun(run);
+  EXPECT_EQ(path_of(ViewOfRun(read)), prediction.critical_path.commands);
+  ExpectOneAnswer(file.path());
 }
 
 TEST(OneAnswerTest, ExportsOfEveryVersion) {
