@@ -1,10 +1,14 @@
 #include "gui/activity_scan.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/error.h"
-#include "gui/activity_origins.h"
 #include "gui/activity_sinks.h"
+#include "traces/graph_name.h"
+#include "traces/lanescope_tables.h"
 #include "traces/operation_sums.h"
-#include "traces/trace_reader.h"
+#include "traces/string_table.h"
 
 namespace lanescope::gui {
 namespace {
@@ -19,14 +23,14 @@ class LaneJoiner {
     for (LaneSink::Part& part : sink->parts()) {
       for (size_t run = 0; run < frames_.size(); ++run) frames_[run].data.invalid_rows += part.invalid[run];
       for (auto& [key, pieces] : part.lanes) {
-        std::vector<int32_t> ops(part.pair_list.size(), kUnresolved);
+        std::vector<int32_t> ops(part.op_list.size(), kUnresolved);
         RawLane& lane = lanes_[static_cast<size_t>(key.run)][key];
         for (RawLane::Piece& piece : pieces) {
           for (RawSlice& slice : piece.slices) {
             if (slice.op >= -1) continue;
-            const auto pair = static_cast<size_t>(-2 - slice.op);
-            if (ops[pair] == kUnresolved) ops[pair] = OpOf(key.run, part.pair_list[pair]);
-            slice.op = ops[pair];
+            const auto op = static_cast<size_t>(-2 - slice.op);
+            if (ops[op] == kUnresolved) ops[op] = OpOf(key.run, part.op_list[op]);
+            slice.op = ops[op];
           }
           for (int32_t& route : piece.routes) {
             if (route >= 0) route = RouteOf(key.run, part.route_list[static_cast<size_t>(route)]);
@@ -90,24 +94,37 @@ class LaneJoiner {
     return found->second;
   }
   std::string TextOf(int64_t id) const {
-    if (id == MemsetSink::kName) return std::string(kMemsetName);
-    if (GraphSink::IsName(id)) return fmt::format("[CUDA graph {}]", GraphSink::GraphOf(id));
-    if (id < 0 && id >= -kNumCopyClasses) return CopyName(-1 - id);
     const auto found = texts_.find(id);
     return found == texts_.end() ? std::string() : found->second;
   }
-  int32_t OpOf(int run, const LaneSink::TextPair& pair) {
+  OpEntry EntryOf(const OpKey& key) const {
+    OpEntry entry;
+    switch (key.source) {
+      case OpKey::Source::kKernel:
+        entry.name = TextOf(key.name);
+        entry.op = TextOf(key.brief);
+        break;
+      case OpKey::Source::kGraph:
+        entry.name = GraphName(key.name);
+        entry.op = "Graph";
+        break;
+      case OpKey::Source::kCopy:
+        entry.name = CopyName(key.name);
+        entry.op = "Memcpy";
+        break;
+      case OpKey::Source::kMemset:
+        entry.name = kMemsetName;
+        entry.op = "Memset";
+        break;
+    }
+    return entry;
+  }
+  int32_t OpOf(int run, const OpKey& key) {
     auto& known = added_[static_cast<size_t>(run)];
-    const auto found = known.find(pair);
+    const auto found = known.find(key);
     if (found != known.end()) return found->second;
     RunFrame& frame = frames_[static_cast<size_t>(run)];
-    OpEntry entry;
-    entry.name = TextOf(pair.first);
-    entry.op = pair.first >= 0                   ? TextOf(pair.second)
-               : pair.first == MemsetSink::kName ? "Memset"
-               : GraphSink::IsName(pair.first)   ? "Graph"
-               : pair.first == kBulkNull         ? ""
-                                                 : "Memcpy";
+    OpEntry entry = EntryOf(key);
     const auto node = frame.op_of_name.find(entry.name);
     int32_t op = -1;
     if (node != frame.op_of_name.end()) {
@@ -116,7 +133,7 @@ class LaneJoiner {
       op = static_cast<int32_t>(frame.data.ops.size());
       frame.data.ops.push_back(std::move(entry));
     }
-    known.emplace(pair, op);
+    known.emplace(key, op);
     return op;
   }
   void Describe(const LaneKey& key, RawLane* lane) {
@@ -136,19 +153,24 @@ class LaneJoiner {
 
   std::vector<RunFrame>& frames_;
   const std::unordered_map<int64_t, std::string>& texts_;
-  std::vector<std::map<LaneSink::TextPair, int32_t>> added_;  // by run
-  std::vector<std::map<LaneKey, RawLane>> lanes_;             // by run
+  std::vector<std::map<OpKey, int32_t>> added_;    // by run
+  std::vector<std::map<LaneKey, RawLane>> lanes_;  // by run
   std::map<std::pair<int, LaneSink::CopyEnds>, int32_t> routes_;
 };
 
+// Of a trace of ours, or another tool's.
+bool HasGpus(const RunFrame& frame) {
+  return !frame.ours || std::ranges::any_of(frame.data.devices, [](const RunDevice& device) {
+    return device.kind != "host" && device.kind != "virtual";
+  });
+}
+
 }  // namespace
 
-int RunFrame::CommandIndex(int64_t schedule, int64_t id) const {
-  if (!FitsInt(schedule) || !FitsInt(id) || id < 0) return -1;
-  if (commands.empty()) {
-    return schedule == 0 && static_cast<size_t>(id) < data.commands.size() ? static_cast<int>(id) : -1;
-  }
-  const auto found = commands.find({static_cast<int>(schedule), static_cast<int>(id)});
+int RunFrame::CommandIndex(int schedule, int id) const {
+  if (id < 0) return -1;
+  if (commands.empty()) return schedule == 0 && static_cast<size_t>(id) < data.commands.size() ? id : -1;
+  const auto found = commands.find({schedule, id});
   return found == commands.end() ? -1 : found->second;
 }
 
@@ -166,44 +188,59 @@ int RunFrame::DeviceIndex(int number) {
   return found->second;
 }
 
-std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vector<RunFrame>* frames,
+std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::vector<RunFrame>* frames,
                                                  const std::atomic<bool>* cancelled,
                                                  const ScanProgress& progress) {
-  const std::string_view tables[] = {Origins::kTable, KernelSink::kTable, GraphSink::kTable, CopySink::kTable,
-                                     MemsetSink::kTable};
-  double total = 1, done = 0;
-  for (const std::string_view table : tables) total += static_cast<double>(reader->EstimateRows(table));
-  const auto read = [&](std::string_view table, const std::vector<BulkColumn>& columns, BulkSink* sink,
-                        const char* doing) {
-    if (!reader->HasTable(table)) return;
-    const auto rows = static_cast<double>(reader->EstimateRows(table));
-    reader->Read(table, columns, sink, cancelled, [&](double fraction) {
-      if (progress) progress((done + fraction * rows) / total, doing);
-    });
-    done += rows;
-  };
-  std::unordered_map<int64_t, std::string> texts;
-  for (auto& [id, text] : reader->Texts()) texts.emplace(id, std::move(text));
-  Origins origins(*frames);
-  read(Origins::kTable, origins.Wanted(), &origins, "reading commands");
+  using tables::kActivity, tables::kKernel, tables::kGraphTrace, tables::kMemcpy, tables::kMemset;
+  const Table* const all[] = {&kKernel, &kGraphTrace, &kMemcpy, &kMemset};
+  ParallelReader reader(path, 2);
   int64_t activities = 0;
-  for (const std::string_view table : tables) {
-    if (table != Origins::kTable) activities += reader->EstimateRows(table);
+  for (const Table* table : all) activities += reader.EstimateRows(*table);
+  const auto total = static_cast<double>(activities + reader.EstimateRows(kActivity) + 1);
+  double done = 0;
+  const auto watch = [&](const Table& table, const char* doing) {
+    const double before = std::exchange(done, done + static_cast<double>(reader.EstimateRows(table)));
+    return ReadWatch{cancelled, [&, before, share = done - before, doing](double fraction) {
+                       if (progress) progress((before + fraction * share) / total, doing);
+                     }};
+  };
+
+  std::vector<WantedRun> runs;
+  Origins::Columns of_origins{false, false};
+  ActivityCursor::Columns columns;
+  const bool ours = std::ranges::all_of(*frames, [](const RunFrame& frame) { return frame.ours; });
+  for (const RunFrame& frame : *frames) {
+    runs.push_back({frame.data.id, frame.host});
+    of_origins.schedules = of_origins.schedules || !frame.commands.empty();
+    of_origins.graph_nodes = of_origins.graph_nodes || HasGpus(frame);
   }
-  origins.Finish(activities);
+  const RunFilter filter(runs, frames->size() == 1);
+  const Origins origins(
+      &reader, filter,
+      [frames](int run, int schedule, int command) {
+        return (*frames)[static_cast<size_t>(run)].CommandIndex(schedule, command);
+      },
+      of_origins, watch(kActivity, "reading commands"));
+  columns.processes = columns.correlations =
+      std::ranges::any_of(*frames, [](const RunFrame& frame) { return frame.range_steps != nullptr; });
+  columns.streams = !ours;
+  columns.memory_kinds = of_origins.graph_nodes;
+  // Else every activity has its command, which names it. A capture on a GPU also notes commands whose kernels
+  // left no record, and has kernels of no command.
+  columns.names = of_origins.graph_nodes || origins.size() < activities;
+
+  const std::unordered_map<int64_t, std::string> texts = ReadTexts(reader.database());
   LaneJoiner joiner(frames, texts);
-  KernelSink kernels(*frames, origins, reader);
-  read(KernelSink::kTable, kernels.Wanted(), &kernels, "reading launches");
-  joiner.Take(&kernels);
-  GraphSink graphs(*frames, origins, reader);
-  read(GraphSink::kTable, graphs.Wanted(), &graphs, "reading launches of graphs");
-  joiner.Take(&graphs);
-  CopySink copies(*frames, origins, reader);
-  read(CopySink::kTable, copies.Wanted(), &copies, "reading copies");
-  joiner.Take(&copies);
-  MemsetSink memsets(*frames, origins, reader);
-  read(MemsetSink::kTable, memsets.Wanted(), &memsets, "reading memory sets");
-  joiner.Take(&memsets);
+  LaneSink sink(*frames, columns.names);
+  ActivityCursor cursor(&reader, runs, filter, ours, origins, columns);
+  cursor.ReadKernels(&sink, watch(kKernel, "reading launches"));
+  joiner.Take(&sink);
+  cursor.ReadGraphs(&sink, watch(kGraphTrace, "reading launches of graphs"));
+  joiner.Take(&sink);
+  cursor.ReadCopies(&sink, watch(kMemcpy, "reading copies"));
+  joiner.Take(&sink);
+  cursor.ReadMemsets(&sink, watch(kMemset, "reading memory sets"));
+  joiner.Take(&sink);
   return joiner.Finish();
 }
 

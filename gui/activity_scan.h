@@ -13,7 +13,6 @@
 
 #include "gui/run_builder.h"
 #include "gui/run_data.h"
-#include "traces/slice_reader.h"
 #include "traces/step_ranges.h"
 
 namespace lanescope::gui {
@@ -30,7 +29,7 @@ struct RunFrame {
   int host = -1;  // device number of the host in copies
 
   // -1: unknown.
-  int CommandIndex(int64_t schedule, int64_t id) const;
+  int CommandIndex(int schedule, int id) const;
   // Index into data.devices; a number that the trace did not announce gets a device of its own.
   int DeviceIndex(int number);
 };
@@ -39,8 +38,9 @@ using ScanProgress = std::function<void(double fraction, const std::string& doin
 
 // Reads kernels, copies and memory sets into raw lanes, one list a run, and adds the ops that appear, and the
 // steps where they are made of ranges. Rows with times that make no sense are counted in
-// RunData::invalid_rows. Throws what SliceReader throws, DataLoss for values out of range.
-std::vector<std::vector<RawLane>> ScanActivities(SliceReader* reader, std::vector<RunFrame>* frames,
+// RunData::invalid_rows. Throws what TraceReader throws, Cancelled soon after `*cancelled` (may be null)
+// became true.
+std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::vector<RunFrame>* frames,
                                                  const std::atomic<bool>* cancelled,
                                                  const ScanProgress& progress);
 

@@ -6,7 +6,6 @@
 #include "core/thread.h"
 #include "gui/activity_scan.h"
 #include "gui/run_frame.h"
-#include "traces/slice_reader.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope::gui {
@@ -98,13 +97,10 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
     threads.push_back(ThreadLanes(outline, &frames.back()));
     memory.push_back(MemoryLanes(outline, frames.back()));
   }
-  std::vector<std::vector<RawLane>> lanes;
-  {
-    SliceReader slices(path);
-    lanes = ScanActivities(&slices, &frames, cancelled, [&](double fraction, const std::string& doing) {
-      report(kAfterFrames + (kAfterScan - kAfterFrames) * fraction, doing);
-    });
-  }
+  std::vector<std::vector<RawLane>> lanes =
+      ScanActivities(path, &frames, cancelled, [&](double fraction, const std::string& doing) {
+        report(kAfterFrames + (kAfterScan - kAfterFrames) * fraction, doing);
+      });
   std::vector<LaneJob> jobs;
   for (size_t run = 0; run < frames.size(); ++run) {
     for (RawLane& raw : threads[run]) lanes[run].push_back(std::move(raw));

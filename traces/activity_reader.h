@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "traces/foreign_devices.h"
 #include "traces/sqlite.h"
 #include "traces/trace_reader.h"
 
@@ -17,8 +17,8 @@ namespace lanescope {
 class TextNumbers {
  public:
   explicit TextNumbers(Database& database);
-  // -1 for an id that the file does not have.
-  int Number(int64_t id);
+  // -1 for none and for an id that the file does not have.
+  int Number(std::optional<int64_t> id);
   // Of a text that is not in StringIds; equal texts have one number.
   int Add(std::string_view text);
   std::vector<std::string> TakeTexts() { return std::move(texts_); }
@@ -33,27 +33,8 @@ class TextNumbers {
   std::vector<std::string> texts_;
 };
 
-// Which processes belong to the run: those of LANESCOPE_PROCESS, or all.
-class ProcessFilter {
- public:
-  ProcessFilter() = default;  // all
-  ProcessFilter(Database& database, int run);
-  bool Has(int64_t global_pid) const {
-    if (all_) return true;
-    for (const int64_t pid : pids_) {
-      if (pid == global_pid) return true;
-    }
-    return false;
-  }
-
- private:
-  bool all_ = true;
-  std::vector<int64_t> pids_;
-};
-
 // Fills launches, copies, memsets and invalid_rows of `run`, whose devices, nodes, commands and API calls are
-// there already.
-void ReadActivities(Database& database, const ProcessFilter& processes, DeviceNumbers& devices,
-                    int host_device, TextNumbers& texts, TraceRun* run);
+// there already. `ours`: else every activity belongs to the run.
+void ReadActivities(Database& database, bool ours, int host_device, TextNumbers& texts, TraceRun* run);
 
 }  // namespace lanescope

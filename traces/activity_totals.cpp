@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/run_view.h"
-#include "traces/table_scan.h"
+#include "traces/saturating.h"
 
 namespace lanescope {
 
@@ -29,11 +29,35 @@ std::map<int64_t, TimeTotals> TotalsById::Used() const {
   return used;
 }
 
-std::optional<Interval> ActivityTotals::Times(const std::optional<int64_t>& start,
-                                              const std::optional<int64_t>& end) {
-  if (IsTime(start) && IsTime(end) && *start <= *end) return Interval{*start, *end};
-  ++invalid_rows;
-  return std::nullopt;
+void RouteTotals::Merge(const RouteTotals& more) {
+  count += more.count;
+  bytes = AddSaturating(bytes, more.bytes);
+  ns = AddSaturating(ns, more.ns);
+}
+
+void DeviceActivity::Merge(DeviceActivity* more) {
+  compute.Merge(&more->compute);
+  communication.Merge(&more->communication);
+  memsets.Merge(&more->memsets);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    copies[i].busy.Merge(&more->copies[i].busy);
+    copies[i].totals.Merge(more->copies[i].totals);
+  }
+}
+
+void ActivityTotals::Merge(ActivityTotals* more) {
+  for (auto& [id, device] : more->devices) {
+    Device& into = devices[id];
+    into.DeviceActivity::Merge(&device);
+    for (const auto& [name, time] : device.launches.Used()) into.launches[name].Merge(time);
+  }
+  for (const auto& [kind, time] : more->copies) copies[kind].Merge(time);
+  for (const auto& [name, time] : more->api_calls.Used()) api_calls[name].Merge(time);
+  for (const auto& [ends, copied] : more->routes) routes[ends].Merge(copied);
+  memsets.Merge(more->memsets);
+  first_ns = std::min(first_ns, more->first_ns);
+  last_ns = std::max(last_ns, more->last_ns);
+  invalid_rows += more->invalid_rows;
 }
 
 void ActivityTotals::Widen(int64_t start, int64_t end) {
@@ -56,11 +80,7 @@ void ActivityTotals::AddLaunch(int64_t device, int64_t name, bool communication,
 void ActivityTotals::AddCopy(const CopyRoute& route, int64_t kind, int device, int64_t bytes, int64_t start,
                              int64_t end) {
   Widen(start, end);
-  const auto add = [&](RouteTotals& totals) {
-    ++totals.count;
-    totals.bytes = AddSaturating(totals.bytes, bytes);
-    totals.ns = AddSaturating(totals.ns, end - start);
-  };
+  const auto add = [&](RouteTotals& totals) { totals.Merge({1, bytes, end - start}); };
   add(routes[{route.src, route.dst}]);
   copies[kind].Add(end - start);
   const auto add_to = [&](int end_device) {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "traces/activity_reader.h"
 #include "traces/copy_class.h"
 #include "traces/intervals.h"
 #include "traces/sqlite.h"
+#include "traces/trace_reader.h"
 
 namespace lanescope {
 
@@ -44,6 +44,7 @@ class TotalsById {
 
 struct RouteTotals {
   int64_t count = 0, bytes = 0, ns = 0;
+  void Merge(const RouteTotals& more);
 };
 
 // When a device did what.
@@ -56,6 +57,7 @@ struct DeviceActivity {
     RouteTotals totals;
   };
   std::array<Copies, kNumCopyClasses> copies;  // by CopyClass; a copy between devices counts on both
+  void Merge(DeviceActivity* more);
 };
 
 struct ActivityTotals {
@@ -74,12 +76,12 @@ struct ActivityTotals {
   ActivityTotals(ActivityTotals&&) = default;
   ActivityTotals(const ActivityTotals&) = delete;
 
-  // Start and end of an activity; empty for what are no usable times, which are counted.
-  std::optional<Interval> Times(const std::optional<int64_t>& start, const std::optional<int64_t>& end);
   // These widen the span from first to last.
   void AddLaunch(int64_t device, int64_t name, bool communication, int64_t start, int64_t end);
   void AddCopy(const CopyRoute& route, int64_t kind, int device, int64_t bytes, int64_t start, int64_t end);
   void AddMemset(int64_t device, int64_t start, int64_t end);
+  // Takes what `more` counted.
+  void Merge(ActivityTotals* more);
 
  private:
   void Widen(int64_t start, int64_t end);
@@ -89,11 +91,10 @@ struct ActivityTotals {
 
 // What reading the totals of a file needs.
 struct TotalsSource {
-  const ProcessFilter& processes;
-  DeviceNumbers devices;
+  int run = 1;
+  bool ours = true;
   int host_device = -1;
-  // Of the kernel table, up to three: launches are grouped by the first that holds something.
-  std::vector<std::string> name_columns;
+  bool full_names = false;  // launches are grouped by full names, else by short ones
   std::unordered_set<int64_t> communication_names;
 };
 // Rows go straight into C++ tables; grouping in SQL takes several times as long.

@@ -7,7 +7,7 @@
 #include "core/machine.h"
 #include "core/printable.h"
 #include "core/units.h"
-#include "traces/table_scan.h"
+#include "traces/saturating.h"
 
 namespace lanescope {
 namespace {

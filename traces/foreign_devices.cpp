@@ -2,66 +2,61 @@
 
 #include <fmt/format.h>
 
-#include "traces/table_scan.h"
+#include "traces/nsys_tables.h"
+#include "traces/table_reader.h"
 
 namespace lanescope {
 namespace {
 
-// Exports of early 2021 and before say TARGET_INFO_CUDA_GPU, with other names of columns.
-void ReadDescriptions(Database& database, std::map<int, TraceDevice>* devices) {
-  if (database.HasTable("TARGET_INFO_GPU") && database.HasColumn("TARGET_INFO_GPU", "id")) {
-    TableScan scan(database, "TARGET_INFO_GPU",
-                   {{"id", true}, {"name"}, {"totalMemory"}, {"memoryBandwidth"}});
-    while (scan.Next()) {
-      TraceDevice& device = (*devices)[scan.Id(0)];
-      device.model = scan.Text(1);
-      device.memory_limit = scan.Size(2);
-      device.memory_bandwidth = scan.Size(3);
-    }
-  } else if (database.HasTable("TARGET_INFO_CUDA_GPU") &&
-             database.HasColumn("TARGET_INFO_CUDA_GPU", "deviceId")) {
-    TableScan scan(database, "TARGET_INFO_CUDA_GPU",
-                   {{"deviceId", true}, {"name"}, {"globalMemorySize"}, {"globalMemoryBandwidth"}});
-    while (scan.Next()) {
-      TraceDevice& device = (*devices)[scan.Id(0)];
-      device.model = scan.Text(1);
-      device.memory_limit = scan.Size(2);
-      device.memory_bandwidth = scan.Size(3);
-    }
-  }
+// False: the table is not there, or its rows do not say which GPU they mean.
+template <typename Gpus>
+bool ReadDescriptions(Database& database, const Gpus& from, std::map<int, TraceDevice>* devices) {
+  if (!database.HasTable(from.sql_name()) || !database.HasColumn(from.sql_name(), from[from.id].name))
+    return false;
+  ReadRows(database, from, {from.id, from.name, from.memory_bytes, from.memory_bandwidth},
+           [&](const auto& row) {
+             TraceDevice& device = (*devices)[row[from.id]];
+             device.model = row[from.name];
+             device.memory_limit = row[from.memory_bytes];
+             device.memory_bandwidth = row[from.memory_bandwidth];
+           });
+  return true;
+}
+
+template <typename Activities>
+void FindDevices(Database& database, const Activities& from, DeviceNumbers& numbers,
+                 std::map<int, TraceDevice>* devices) {
+  // Faster than GROUP BY, which would sort the table.
+  std::optional<std::pair<int64_t, int>> last;
+  ReadRows(database, from, {from.device, from.global_pid}, [&](const auto& row) {
+    const std::pair key(row[from.global_pid].value_or(0), row[from.device]);
+    if (key == last) return;
+    (*devices)[numbers.Of(key.first, key.second)];
+    last = key;
+  });
 }
 
 }  // namespace
 
 DeviceNumbers::DeviceNumbers(Database& database) {
-  constexpr std::string_view kTable = "TARGET_INFO_CUDA_DEVICE";
-  if (!database.HasTable(kTable)) return;
-  for (const char* column : {"gpuId", "cudaId", "pid"}) {
-    if (!database.HasColumn(kTable, column)) return;
-  }
-  TableScan scan(database, kTable, {{"gpuId"}, {"cudaId"}, {"pid"}});
-  while (scan.Next()) {
-    if (scan.IsNull(0) || scan.IsNull(1) || scan.IsNull(2)) continue;
-    gpus_.emplace(std::pair(scan.Integer(2), scan.Id(1)), scan.Id(0));
-  }
+  using tables::kCudaDevice;
+  ReadRows(database, kCudaDevice, {kCudaDevice.gpu, kCudaDevice.cuda, kCudaDevice.pid}, [&](const auto& row) {
+    const std::optional<int64_t> pid = row[kCudaDevice.pid];
+    if (row.IsNull(kCudaDevice.gpu) || row.IsNull(kCudaDevice.cuda) || !pid) return;
+    gpus_.emplace(std::pair(*pid, row[kCudaDevice.cuda]), row[kCudaDevice.gpu]);
+  });
 }
 
 std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activities) {
   std::map<int, TraceDevice> devices;
-  ReadDescriptions(database, &devices);
-  DeviceNumbers numbers(database);
-  for (const std::string_view table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                       "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"}) {
-    if (!from_activities || !database.HasTable(table)) continue;
-    // Faster than GROUP BY, which would sort the table.
-    TableScan scan(database, table, {{"deviceId"}, {"globalPid"}});
-    std::optional<std::pair<int64_t, int>> last;
-    while (scan.Next()) {
-      const std::pair key(scan.Integer(1), scan.Id(0));
-      if (key == last) continue;
-      devices[numbers.Of(key.first, key.second)];
-      last = key;
-    }
+  if (!ReadDescriptions(database, tables::kGpu, &devices))
+    ReadDescriptions(database, tables::kOldGpu, &devices);
+  if (from_activities) {
+    DeviceNumbers numbers(database);
+    FindDevices(database, tables::kKernel, numbers, &devices);
+    FindDevices(database, tables::kGraphTrace, numbers, &devices);
+    FindDevices(database, tables::kMemcpy, numbers, &devices);
+    FindDevices(database, tables::kMemset, numbers, &devices);
   }
   std::vector<TraceDevice> result;
   for (auto& [id, device] : devices) {

@@ -14,9 +14,11 @@ namespace lanescope {
 // tells which GPU that is. Value type.
 class DeviceNumbers {
  public:
-  DeviceNumbers() = default;  // numbers stand as they are
+  DeviceNumbers() = default;
   explicit DeviceNumbers(Database& database);
 
+  // Numbers stand as they are.
+  bool empty() const { return gpus_.empty(); }
   int Of(int64_t global_pid, int device) {
     if (gpus_.empty() || device < 0) return device;
     if (global_pid != last_pid_ || device != last_device_) {

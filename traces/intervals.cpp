@@ -22,6 +22,11 @@ void Coalesce(std::vector<Interval>* intervals) {
 
 }  // namespace
 
+void IntervalSet::Merge(IntervalSet* more) {
+  if (more->empty()) return;
+  intervals_ = UnionOf(Union(), more->Union());
+}
+
 std::span<const Interval> IntervalSet::Union() {
   if (!sorted_) {
     std::sort(intervals_.begin(), intervals_.end(), StartsBefore);

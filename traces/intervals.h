@@ -27,6 +27,8 @@ class IntervalSet {
     }
     intervals_.push_back({start, end});
   }
+  // Adds what is in `more`; linear where both are sorted.
+  void Merge(IntervalSet* more);
   // Sorted and disjoint.
   std::span<const Interval> Union();
   bool empty() const { return intervals_.empty(); }

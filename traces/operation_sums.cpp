@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "traces/table_scan.h"
+#include "traces/saturating.h"
 
 namespace lanescope {
 namespace {

@@ -4,45 +4,39 @@
 #include <map>
 
 #include "core/error.h"
-#include "traces/table_scan.h"
+#include "traces/lanescope_tables.h"
+#include "traces/table_reader.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::string_view kQueues = "LANESCOPE_QUEUE";
 using QueuesByNumber = std::map<std::pair<int, int>, TraceQueue>;
 
-QueueKind QueueKindOf(const std::string& name, const std::string& path) {
+QueueKind QueueKindOf(std::string_view name, const std::string& path) {
   using enum QueueKind;
   for (const QueueKind kind : {kCompute, kCopyIn, kCopyOut}) {
     if (name == QueueKindName(kind)) return kind;
   }
-  Throw(Code::kDataLoss, "{}: {}.kind holds '{}', which is no queue", path, kQueues, name.substr(0, 40));
+  Throw(Code::kDataLoss, "{}: {}.kind holds '{}', which is no queue", path, tables::kQueue.sql_name(),
+        name.substr(0, 40));
 }
 
 QueuesByNumber ReadRecorded(Database& database, int run_id) {
   QueuesByNumber queues;
-  if (!database.HasTable(kQueues)) return queues;
-  TableScan scan(database, kQueues,
-                 {{"schedule", true},
-                  {"queue", true},
-                  {"deviceId", true},
-                  {"kind", true},
-                  {"inOrder", true},
-                  {"workers", true},
-                  {"name"}},
-                 fmt::format("WHERE runId = {}", run_id));
-  while (scan.Next()) {
-    TraceQueue queue;
-    queue.schedule = scan.Number(0, -1);
-    queue.id = scan.Id(1);
-    queue.device = scan.Id(2);
-    queue.kind = QueueKindOf(scan.Text(3), database.path());
-    queue.in_order = scan.Flag(4);
-    queue.workers = std::max(1, scan.Number(5, 1));
-    queue.name = scan.Text(6);
-    queues.try_emplace({queue.schedule, queue.id}, std::move(queue));
-  }
+  constexpr const auto& from = tables::kQueue;
+  ReadRunRows(database, from, run_id,
+              {from.schedule, from.number, from.device, from.kind, from.in_order, from.workers, from.name},
+              [&](const auto& row) {
+                TraceQueue queue;
+                queue.schedule = row[from.schedule];
+                queue.id = row[from.number];
+                queue.device = row[from.device];
+                queue.kind = QueueKindOf(row[from.kind], database.path());
+                queue.in_order = row[from.in_order];
+                queue.workers = std::max(1, row[from.workers]);
+                queue.name = row[from.name];
+                queues.try_emplace({queue.schedule, queue.id}, std::move(queue));
+              });
   return queues;
 }
 

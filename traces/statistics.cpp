@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "traces/intervals.h"
-#include "traces/table_scan.h"
+#include "traces/saturating.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope {

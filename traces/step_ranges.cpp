@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 
-#include "traces/table_scan.h"
+#include "traces/nsys_tables.h"
+#include "traces/string_table.h"
+#include "traces/table_reader.h"
 
 namespace lanescope {
 namespace {
@@ -52,22 +54,19 @@ std::optional<StepText> ParseStepText(std::string_view text) {
 }
 
 bool HasStepRanges(Database& database) {
-  constexpr std::string_view kTable = "NVTX_EVENTS";
-  if (!database.HasTable(kTable)) return false;
+  using tables::kNvtxEvent;
   std::set<int64_t> step_ids;
-  if (database.HasTable("StringIds") && database.HasColumn(kTable, "textId")) {
-    TableScan texts(database, "StringIds", {{"id", true}, {"value", true}});
-    while (texts.Next()) {
-      if (ParseStepText(texts.Text(1))) step_ids.insert(texts.Integer(0));
+  if (database.HasColumn(kNvtxEvent.sql_name(), kNvtxEvent[kNvtxEvent.text_id].name)) {
+    for (const auto& [id, text] : ReadTexts(database)) {
+      if (ParseStepText(text)) step_ids.insert(id);
     }
   }
-  TableScan scan(database, kTable, {{"text"}, {"textId"}});
-  while (scan.Next()) {
-    if (scan.IsNull(0) ? step_ids.contains(scan.Integer(1, -1)) : ParseStepText(scan.Text(0)).has_value()) {
-      return true;
-    }
-  }
-  return false;
+  bool has = false;
+  ReadRows(database, kNvtxEvent, {kNvtxEvent.text, kNvtxEvent.text_id}, [&](const auto& row) {
+    has = has || (row.IsNull(kNvtxEvent.text) ? step_ids.contains(row[kNvtxEvent.text_id].value_or(-1))
+                                              : ParseStepText(row[kNvtxEvent.text]).has_value());
+  });
+  return has;
 }
 
 RangeSteps::RangeSteps(const TraceRun& run) : index_(run.api_calls) {

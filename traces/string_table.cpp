@@ -1,10 +1,10 @@
 #include "traces/string_table.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include "traces/nsys_tables.h"
 #include "traces/schema.h"
+#include "traces/table_reader.h"
 
 namespace lanescope {
 
@@ -25,11 +25,16 @@ int64_t StringTable::Intern(std::string_view text) {
 }
 
 void StringTable::Reload() {
-  using tables::kStringIds;
   ids_.clear();
-  Statement select(*database_, fmt::format("SELECT {}, {} FROM {}", kStringIds[kStringIds.id].name,
-                                           kStringIds[kStringIds.value].name, kStringIds.sql_name()));
-  while (select.Step()) ids_.emplace(select.Text(1), select.Integer(0));
+  for (auto& [id, text] : ReadTexts(*database_)) ids_.emplace(std::move(text), id);
+}
+
+std::unordered_map<int64_t, std::string> ReadTexts(Database& database) {
+  using tables::kStringIds;
+  std::unordered_map<int64_t, std::string> texts;
+  ReadRows(database, kStringIds, {kStringIds.id, kStringIds.value},
+           [&](const auto& row) { texts.emplace(row[kStringIds.id].value_or(0), row[kStringIds.value]); });
+  return texts;
 }
 
 }  // namespace lanescope

@@ -9,6 +9,9 @@
 
 namespace lanescope {
 
+// The texts of a file, by id.
+std::unordered_map<int64_t, std::string> ReadTexts(Database& database);
+
 class StringTable {
  public:
   // Learns what the file has already.

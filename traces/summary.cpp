@@ -11,9 +11,12 @@
 #include "traces/bound.h"
 #include "traces/device_usage.h"
 #include "traces/graph_name.h"
+#include "traces/lanescope_tables.h"
 #include "traces/operation_sums.h"
+#include "traces/saturating.h"
 #include "traces/step_ranges.h"
-#include "traces/table_scan.h"
+#include "traces/string_table.h"
+#include "traces/table_reader.h"
 #include "traces/trace_reader.h"
 
 namespace lanescope {
@@ -50,11 +53,7 @@ void Rank(std::vector<SummaryRow>* rows) {
 // Texts by id: of StringIds, or of a run in memory.
 class Names {
  public:
-  explicit Names(Database& database) {
-    if (!database.HasTable("StringIds")) return;
-    TableScan scan(database, "StringIds", {{"id", true}, {"value", true}});
-    while (scan.Next()) names_.emplace(scan.Integer(0), scan.Text(1));
-  }
+  explicit Names(Database& database) : names_(ReadTexts(database)) {}
   explicit Names(const std::vector<std::string>& texts) {
     for (size_t i = 0; i < texts.size(); ++i) names_.emplace(static_cast<int64_t>(i), texts[i]);
   }
@@ -244,7 +243,7 @@ std::vector<std::pair<int, DeviceIntervals>> AllIntervals(ActivityTotals* totals
 
 // Recorded steps do not overlap: the activities inside the window of one are its own.
 void FillRecordedSteps(const Context& context, ActivityTotals* totals, Summary* summary) {
-  if (!context.reader.is_ours() || !context.database.HasTable("LANESCOPE_STEP")) return;
+  if (!context.reader.is_ours()) return;
   const auto devices = AllIntervals(totals);
   for (const TraceStep& step : context.reader.Steps(context.run)) {
     summary->steps.push_back(UsageOf(context, step, devices));
@@ -275,29 +274,30 @@ void FillCapture(const Context& context, Summary* summary) {
                     graphs));
   }
   if (!context.reader.is_ours()) return;
-  if (database.HasTable("LANESCOPE_DROPPED")) {
-    TableScan dropped(database, "LANESCOPE_DROPPED", {{"count", true}, {"what"}},
-                      fmt::format("WHERE runId = {}", context.run));
-    while (dropped.Next()) {
-      summary->dropped = AddSaturating(summary->dropped, dropped.Size(0));
-      if (dropped.Size(0) > 0) summary->dropped_by.emplace_back(dropped.Text(1), dropped.Size(0));
-    }
-  }
-  if (!database.HasTable("LANESCOPE_CLOCK")) return;
-  TableScan clock(database, "LANESCOPE_CLOCK",
-                  {{"clock", true}, {"offset"}, {"uncertainty"}, {"violations"}, {"corrected"}},
-                  fmt::format("WHERE runId = {} ORDER BY time", context.run));
-  while (clock.Next()) {
-    if (clock.Text(0) == "gpu" && clock.Integer(3) > 0) {
-      summary->notes.push_back(fmt::format("{} kernels seem to start before their launch, by up to {}",
-                                           clock.Integer(3),
-                                           TimeText(static_cast<double>(clock.Integer(1)))));
-    } else if (clock.Text(0) == "capture" && clock.Integer(4) == 0) {
-      summary->notes.push_back(
-          fmt::format("the clock of the records is {} ns off, known to {} ns; times are not corrected",
-                      clock.Integer(1), clock.Integer(2)));
-    }
-  }
+  using tables::kClock, tables::kDropped;
+  ReadRunRows(database, kDropped, context.run, {kDropped.count, kDropped.what}, [&](const auto& row) {
+    const int64_t count = row[kDropped.count];
+    summary->dropped = AddSaturating(summary->dropped, count);
+    if (count > 0) summary->dropped_by.emplace_back(row[kDropped.what], count);
+  });
+  std::multimap<int64_t, std::string> clock_notes;  // by time
+  ReadRunRows(
+      database, kClock, context.run,
+      {kClock.clock, kClock.time, kClock.offset, kClock.uncertainty, kClock.violations, kClock.corrected},
+      [&](const auto& row) {
+        const int64_t time = row[kClock.time].value_or(0), offset = row[kClock.offset].value_or(0);
+        const int64_t violations = row[kClock.violations].value_or(0);
+        if (row[kClock.clock] == "gpu" && violations > 0) {
+          clock_notes.emplace(time, fmt::format("{} kernels seem to start before their launch, by up to {}",
+                                                violations, TimeText(static_cast<double>(offset))));
+        } else if (row[kClock.clock] == "capture" && row[kClock.corrected].value_or(0) == 0) {
+          clock_notes.emplace(
+              time,
+              fmt::format("the clock of the records is {} ns off, known to {} ns; times are not corrected",
+                          offset, row[kClock.uncertainty].value_or(0)));
+        }
+      });
+  for (auto& [time, note] : clock_notes) summary->notes.push_back(std::move(note));
 }
 
 TraceStep FindStep(const TraceRun& run, int number) {
@@ -337,12 +337,8 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
 Summary SummarizeStreaming(const Context& context) {
   Database& database = context.database;
   const Names names(database);
-  TotalsSource source{context.reader.is_ours() ? ProcessFilter(database, context.run) : ProcessFilter(),
-                      context.reader.is_ours() ? DeviceNumbers() : DeviceNumbers(database),
-                      context.Host(),
-                      {"demangledName", "shortName", "mangledName"},
-                      names.OfCommunication()};
-  if (!context.full_names) std::swap(source.name_columns[0], source.name_columns[1]);
+  const TotalsSource source{context.run, context.reader.is_ours(), context.Host(), context.full_names,
+                            names.OfCommunication()};
   ActivityTotals totals = ComputeTotals(database, source);
   Summary summary;
   summary.run = context.run;

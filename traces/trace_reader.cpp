@@ -5,21 +5,22 @@
 #include "core/error.h"
 #include "traces/activity_reader.h"
 #include "traces/foreign_devices.h"
+#include "traces/lanescope_tables.h"
 #include "traces/launch_links.h"
 #include "traces/nvtx_reader.h"
 #include "traces/queue_reader.h"
+#include "traces/saturating.h"
 #include "traces/schema.h"
 #include "traces/sqlite.h"
 #include "traces/step_ranges.h"
-#include "traces/table_scan.h"
+#include "traces/table_reader.h"
 #include "traces/trace_file.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::string_view kRuns = "LANESCOPE_RUN";
-constexpr std::string_view kActivityTables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
-                                                "CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"};
+constexpr std::string_view kActivityTables[] = {tables::kKernel.sql_name(), tables::kMemcpy.sql_name(),
+                                                tables::kApiCall.sql_name(), tables::kStringIds.sql_name()};
 
 // A view computes what its author likes, so it is not read; to pass over it in silence would look like a
 // trace without activities.
@@ -35,105 +36,94 @@ void RefuseViews(Database& database) {
   }
 }
 
-std::string OfRun(int run) { return fmt::format("WHERE runId = {}", run); }
-
-CommandKind KindOf(const std::string& name, const std::string& path) {
+CommandKind KindOf(std::string_view name, const std::string& path) {
   using enum CommandKind;
   for (const CommandKind kind : {kLaunch, kCopy, kRecord, kWait}) {
     if (name == CommandKindName(kind)) return kind;
   }
-  Throw(Code::kDataLoss, "{}: LANESCOPE_COMMAND.kind holds '{}', which is no command", path,
+  Throw(Code::kDataLoss, "{}: {}.kind holds '{}', which is no command", path, tables::kCommand.sql_name(),
         name.substr(0, 40));
 }
 
 void ReadNodes(Database& database, int run, TraceRun* out) {
-  if (!database.HasTable("LANESCOPE_NODE")) return;
-  TableScan nodes(database, "LANESCOPE_NODE", {{"nodeId", true}, {"name", true}, {"op", true}}, OfRun(run));
-  while (nodes.Next()) out->nodes.push_back({nodes.Number(0, -1), nodes.Text(1), nodes.Text(2), -1, 0});
+  using tables::kNode, tables::kPlacement;
+  ReadRunRows(database, kNode, run, {kNode.id, kNode.name, kNode.op}, [&](const auto& row) {
+    out->nodes.push_back({row[kNode.id], std::string(row[kNode.name]), std::string(row[kNode.op]), -1, 0});
+  });
   const auto by_id = [](const TraceNode& a, const TraceNode& b) { return a.id < b.id; };
   std::sort(out->nodes.begin(), out->nodes.end(), by_id);
-  if (!database.HasTable("LANESCOPE_PLACEMENT")) return;
-  TableScan placed(database, "LANESCOPE_PLACEMENT", {{"nodeId", true}, {"deviceId", true}, {"priority"}},
-                   OfRun(run));
-  while (placed.Next()) {
-    TraceNode key;
-    key.id = placed.Number(0, -1);
-    const auto node = std::lower_bound(out->nodes.begin(), out->nodes.end(), key, by_id);
-    if (node == out->nodes.end() || node->id != key.id) continue;
-    node->device = placed.Number(1, -1);
-    node->priority = placed.Id(2);
-  }
+  ReadRunRows(database, kPlacement, run, {kPlacement.node, kPlacement.device, kPlacement.priority},
+              [&](const auto& row) {
+                TraceNode key;
+                key.id = row[kPlacement.node];
+                const auto node = std::lower_bound(out->nodes.begin(), out->nodes.end(), key, by_id);
+                if (node == out->nodes.end() || node->id != key.id) return;
+                node->device = row[kPlacement.device];
+                node->priority = row[kPlacement.priority];
+              });
 }
 
 void ReadCommands(Database& database, int run, TextNumbers& texts, TraceRun* out) {
-  if (!database.HasTable("LANESCOPE_COMMAND")) return;
-  TableScan scan(database, "LANESCOPE_COMMAND",
-                 {{"schedule", true},
-                  {"commandId", true},
-                  {"kind", true},
-                  {"nodeId"},
-                  {"queue"},
-                  {"rank"},
-                  {"deviceId"},
-                  {"src"},
-                  {"dst"},
-                  {"bytes"},
-                  {"signature"},
-                  {"flops"}},
-                 OfRun(run));
-  while (scan.Next()) {
-    TraceCommand command;
-    command.schedule = scan.Number(0, -1);
-    command.id = scan.Number(1, -1);
-    command.kind = KindOf(scan.Text(2), database.path());
-    command.node = scan.Number(3, -1);
-    command.queue = scan.Id(4);
-    command.rank = scan.Id(5);
-    command.device = scan.Id(6);
-    command.src = scan.Number(7, -1);
-    command.dst = scan.Number(8, -1);
-    command.bytes = scan.Size(9);
-    command.signature = scan.IsNull(10) ? -1 : texts.Number(scan.Integer(10));
-    command.flops = scan.Size(11);
-    out->commands.push_back(command);
-  }
+  constexpr const auto& from = tables::kCommand;
+  ReadRunRows(database, from, run,
+              {from.schedule, from.id, from.kind, from.node, from.queue, from.rank, from.device, from.src,
+               from.dst, from.bytes, from.signature, from.flops},
+              [&](const auto& row) {
+                TraceCommand command;
+                command.schedule = row[from.schedule];
+                command.id = row[from.id];
+                command.kind = KindOf(row[from.kind], database.path());
+                command.node = row[from.node];
+                command.queue = row[from.queue];
+                command.rank = row[from.rank];
+                command.device = row[from.device];
+                command.src = row[from.src];
+                command.dst = row[from.dst];
+                command.bytes = row[from.bytes];
+                command.signature = texts.Number(row[from.signature]);
+                command.flops = row[from.flops];
+                out->commands.push_back(command);
+              });
   std::sort(out->commands.begin(), out->commands.end(), [](const TraceCommand& a, const TraceCommand& b) {
     return std::pair(a.schedule, a.id) < std::pair(b.schedule, b.id);
   });
   ReadQueues(database, run, out);
-  if (!database.HasTable("LANESCOPE_DEPENDENCY")) return;
-  TableScan edges(database, "LANESCOPE_DEPENDENCY",
-                  {{"schedule", true}, {"fromCommand", true}, {"toCommand", true}}, OfRun(run));
-  while (edges.Next()) {
-    out->dependencies.push_back({edges.Number(0, -1), edges.Number(1, -1), edges.Number(2, -1)});
-  }
+  using tables::kDependency;
+  ReadRunRows(
+      database, kDependency, run, {kDependency.schedule, kDependency.from, kDependency.to},
+      [&](const auto& row) {
+        out->dependencies.push_back({row[kDependency.schedule], row[kDependency.from], row[kDependency.to]});
+      });
 }
 
 void ReadSteps(Database& database, int run, TraceRun* out) {
-  if (!database.HasTable("LANESCOPE_STEP")) return;
-  TableScan scan(database, "LANESCOPE_STEP", {{"step", true}, {"start", true}, {"end", true}}, OfRun(run));
-  while (scan.Next()) {
-    const TraceStep step{scan.Number(0, -1), scan.Time(1), scan.Time(2)};
-    if (step.end_ns < step.start_ns) {
+  using tables::kStep;
+  ReadRunRows(database, kStep, run, {kStep.number, kStep.start, kStep.end}, [&](const auto& row) {
+    const std::optional<int64_t> start = row[kStep.start], end = row[kStep.end];
+    if (!start || !end || *end < *start) {
       ++out->invalid_rows;
     } else {
-      out->steps.push_back(step);
+      out->steps.push_back({row[kStep.number], *start, *end});
     }
-  }
+  });
 }
 
 void ReadMemory(Database& database, int run, TraceRun* out) {
-  if (!database.HasTable("LANESCOPE_MEMORY")) return;
-  TableScan scan(database, "LANESCOPE_MEMORY", {{"deviceId", true}, {"time", true}, {"bytes", true}},
-                 OfRun(run));
-  while (scan.Next()) out->memory.push_back({scan.Number(0, -1), scan.Time(1), scan.Size(2)});
+  using tables::kMemory;
+  ReadRunRows(database, kMemory, run, {kMemory.device, kMemory.time, kMemory.bytes}, [&](const auto& row) {
+    if (const std::optional<int64_t> time = row[kMemory.time]) {
+      out->memory.push_back({row[kMemory.device], *time, row[kMemory.bytes]});
+    } else {
+      ++out->invalid_rows;
+    }
+  });
 }
 
 int64_t ReadDropped(Database& database, int run) {
-  if (!database.HasTable("LANESCOPE_DROPPED")) return 0;
-  TableScan scan(database, "LANESCOPE_DROPPED", {{"count", true}}, OfRun(run));
+  using tables::kDropped;
   int64_t dropped = 0;
-  while (scan.Next()) dropped = AddSaturating(dropped, scan.Size(0));
+  ReadRunRows(database, kDropped, run, {kDropped.count},
+              [&](const auto& row) { dropped = AddSaturating(dropped, row[kDropped.count]); });
   return dropped;
 }
 
@@ -155,7 +145,7 @@ int64_t LastTimeOf(const TraceRun& run) {
 class TraceReader::Impl {
  public:
   explicit Impl(const std::string& path) : database(OpenTraceForReading(path)) {
-    ours = database.HasTable(kRuns);
+    ours = database.HasTable(tables::kRun.sql_name());
     if (ours && database.QueryInteger("PRAGMA user_version") > kSchemaVersion) {
       Throw(Code::kFailedPrecondition, "{} was written by a newer version of Lanescope; update to read it",
             path);
@@ -212,40 +202,31 @@ Database& TraceReader::database() { return impl_->database; }
 std::vector<TraceRunInfo> TraceReader::Runs() {
   if (!impl_->ours) return {TraceRunInfo{}};
   std::vector<TraceRunInfo> runs;
-  TableScan scan(impl_->database, kRuns,
-                 {{"runId", true},
-                  {"kind", true},
-                  {"emulated"},
-                  {"inSample"},
-                  {"oversubscribed"},
-                  {"complete"},
-                  {"strategy"},
-                  {"graph"},
-                  {"machine"},
-                  {"predictionOf"},
-                  {"error"},
-                  {"steps"},
-                  {"clockOriginNs"},
-                  {"utcEpochNs"}},
-                 "ORDER BY runId");
-  while (scan.Next()) {
-    TraceRunInfo run;
-    run.id = scan.Number(0, -1);
-    run.simulated = scan.Text(1) == "simulated";
-    run.emulated = scan.Flag(2);
-    run.in_sample = scan.Flag(3);
-    run.oversubscribed = scan.Flag(4);
-    run.complete = scan.Flag(5);
-    run.strategy = scan.Text(6);
-    run.graph = scan.Text(7);
-    run.machine_json = scan.Text(8);
-    run.prediction_of = scan.Text(9);
-    run.error = scan.Text(10);
-    run.steps = scan.Size(11);
-    run.clock_origin_ns = scan.Integer(12);
-    run.utc_ns = scan.Integer(13);
-    runs.push_back(std::move(run));
-  }
+  constexpr const auto& from = tables::kRun;
+  ReadRows(impl_->database, from,
+           {from.id, from.kind, from.emulated, from.in_sample, from.oversubscribed, from.complete,
+            from.strategy, from.graph, from.machine, from.prediction_of, from.error, from.steps,
+            from.clock_origin, from.utc_epoch},
+           [&](const auto& row) {
+             TraceRunInfo run;
+             run.id = row[from.id];
+             run.simulated = row[from.kind] == "simulated";
+             run.emulated = row[from.emulated];
+             run.in_sample = row[from.in_sample];
+             run.oversubscribed = row[from.oversubscribed];
+             run.complete = row[from.complete];
+             run.strategy = row[from.strategy];
+             run.graph = row[from.graph];
+             run.machine_json = row[from.machine];
+             run.prediction_of = row[from.prediction_of];
+             run.error = row[from.error];
+             run.steps = row[from.steps];
+             run.clock_origin_ns = row[from.clock_origin].value_or(0);
+             run.utc_ns = row[from.utc_epoch].value_or(0);
+             runs.push_back(std::move(run));
+           });
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const TraceRunInfo& a, const TraceRunInfo& b) { return a.id < b.id; });
   return runs;
 }
 
@@ -260,29 +241,32 @@ TraceRunInfo TraceReader::RunInfoOf(int run) {
 }
 
 std::string TraceReader::CostModelOf(int run) {
-  constexpr std::string_view kModels = "LANESCOPE_COST_MODEL";
-  if (!impl_->ours || !impl_->database.HasTable(kModels)) return "";
-  TableScan scan(impl_->database, kModels, {{"costs", true}}, OfRun(run));
-  return scan.Next() ? scan.Text(0) : "";
+  using tables::kCostModel;
+  std::optional<std::string> costs;
+  if (!impl_->ours) return "";
+  ReadRunRows(impl_->database, kCostModel, run, {kCostModel.costs}, [&](const auto& row) {
+    if (!costs) costs = row[kCostModel.costs];
+  });
+  return costs.value_or("");
 }
 
 std::vector<TraceDevice> TraceReader::Devices(int run) {
   if (!impl_->ours) return ReadForeignDevices(impl_->database);
   std::vector<TraceDevice> devices;
-  if (!impl_->database.HasTable("LANESCOPE_DEVICE")) return devices;
-  TableScan scan(impl_->database, "LANESCOPE_DEVICE",
-                 {{"deviceId", true}, {"name", true}, {"kind", true}, {"memoryLimit"}, {"plannedPeakBytes"}},
-                 OfRun(run) + " ORDER BY deviceId");
-  while (scan.Next()) {
-    TraceDevice device;
-    device.id = scan.Number(0, -1);
-    device.name = scan.Text(1);
-    device.kind = scan.Text(2);
-    device.memory_limit = scan.Size(3);
-    device.planned_peak = scan.Size(4);
-    device.is_host = device.name.find("CPU:") != std::string::npos;
-    devices.push_back(std::move(device));
-  }
+  constexpr const auto& from = tables::kDevice;
+  ReadRunRows(impl_->database, from, run,
+              {from.id, from.name, from.kind, from.memory_limit, from.planned_peak}, [&](const auto& row) {
+                TraceDevice device;
+                device.id = row[from.id];
+                device.name = row[from.name];
+                device.kind = row[from.kind];
+                device.memory_limit = row[from.memory_limit];
+                device.planned_peak = row[from.planned_peak];
+                device.is_host = device.name.find("CPU:") != std::string::npos;
+                devices.push_back(std::move(device));
+              });
+  std::stable_sort(devices.begin(), devices.end(),
+                   [](const TraceDevice& a, const TraceDevice& b) { return a.id < b.id; });
   return devices;
 }
 
@@ -304,10 +288,8 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
   out.devices = described ? ReadForeignDevices(impl_->database, false) : Devices(run);
   Database& database = impl_->database;
   TextNumbers texts(database);
-  ProcessFilter processes;
   int host = kHostDevice;
   if (impl_->ours) {
-    processes = ProcessFilter(database, run);
     ReadNodes(database, run, &out);
     ReadCommands(database, run, texts, &out);
     ReadSteps(database, run, &out);
@@ -317,10 +299,9 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
       if (device.is_host && host == kHostDevice) host = device.id;
     }
   }
-  DeviceNumbers numbers = impl_->ours ? DeviceNumbers() : DeviceNumbers(database);
-  ReadHostActivities(database, processes, texts, &out);
+  ReadHostActivities(database, RunFilter({{run, host}}, !impl_->ours), texts, &out);
   LinkApiCallsToRanges(&out);
-  if (with_activities) ReadActivities(database, processes, numbers, host, texts, &out);
+  if (with_activities) ReadActivities(database, impl_->ours, host, texts, &out);
   CloseRanges(LastTimeOf(out), &out);
   out.texts = texts.TakeTexts();
   if (with_activities) FindSteps(&out);

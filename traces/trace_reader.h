@@ -201,7 +201,7 @@ class TraceReader {
   std::vector<TraceStep> Steps(int run);
   TraceRun ReadRun(int run);
   // The same without launches, copies, memory sets and the devices of another tool's trace that only these
-  // name: SliceReader reads them faster.
+  // name: ActivityCursor reads them on several threads.
   TraceRun ReadOutline(int run);
   // For what reads the tables on its own; of use inside traces/ only.
   Database& database();

@@ -4,7 +4,8 @@
 #include "core/error.h"
 #include "tests/support/thread_starts.h"
 #include "tests/traces/sample_run.h"
-#include "traces/slice_reader.h"
+#include "traces/nsys_tables.h"
+#include "traces/parallel_reader.h"
 #include "traces/sqlite.h"
 #include "traces/summary.h"
 
@@ -42,19 +43,15 @@ TEST_F(NoThreadTest, Writing) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file_.folder()), {}), 1);
 }
 
-class CountingBulkSink : public BulkSink {
- public:
-  void Begin(int) override {}
-  void Row(int, std::span<const int64_t>) override {}
-};
-
 // Large enough for two threads.
 TEST_F(NoThreadTest, Reading) {
   WriteRun(20'000);
-  SliceReader reader(file_.path());
-  constexpr BulkColumn kColumns[] = {{"start", true}};
-  CountingBulkSink sink;
-  const auto read = [&] { reader.Read("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, &sink, nullptr, nullptr); };
+  ParallelReader reader(file_.path(), 2);
+  constexpr const auto& from = tables::kKernel;
+  const auto read = [&] {
+    reader.Read(
+        from, {from.start}, {}, [](int) {}, [](Stretch, const auto&) {});
+  };
   EXPECT_EQ(CodeWithoutThreads(read), Code::kResourceExhausted);
   EXPECT_NO_THROW(read());
 }

@@ -1,0 +1,15 @@
+// Sums of what files say, which may be anything. Private to traces/.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace lanescope {
+
+inline int64_t AddSaturating(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
+}  // namespace lanescope
