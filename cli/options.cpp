@@ -46,7 +46,9 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
       ->allow_extra_args(false);
   command->add_option("--target", targets, "Node to run for its effect (replaces the configured targets)")
       ->allow_extra_args(false);
-  command->add_flag("!--no-soft-placement", soft_placement, "Fail where a requested device cannot be used");
+  command->add_flag_callback(
+      "--no-soft-placement", [this] { soft_placement = false; },
+      "Fail where a requested device cannot be used");
 }
 
 void AddGpuOptions(CLI::App* command, exec::CudaOptions* cuda) {
