@@ -32,6 +32,11 @@ std::array<CopyTraffic, kNumCopyClasses> PerStep(const RunStatistics& statistics
   return copies;
 }
 
+// Of the time in which the row ran.
+double ShareOf(int64_t ns, const MeasuredRow& row) {
+  return static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(1, row.disturbance.wall_ns));
+}
+
 json MeasuredJson(const Machine& machine, const Schedule& schedule, const MeasuredRow& row) {
   const Spread& step = *row.statistics.step_ns;
   json busy, peak;
@@ -50,7 +55,15 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
           {"busy", busy},
           {"peak_bytes", peak},
           {"copies", CopiesJson(PerStep(row.statistics))},
-          {"critical_path_ns", row.critical_path_ns}};
+          {"critical_path_ns", row.critical_path_ns},
+          {"disturbed",
+           {{"quiet", row.quiet},
+            {"steps", row.disturbed_steps},
+            {"of", row.steps},
+            {"others", ShareOf(row.disturbance.others_ns, row)},
+            {"stolen", ShareOf(row.disturbance.stolen_ns, row)},
+            {"waited", ShareOf(row.disturbance.waited_ns, row)},
+            {"preempted", row.disturbance.preempted}}}};
 }
 
 json RowJson(const Comparison& comparison, const ComparisonRow& row) {
@@ -140,7 +153,7 @@ void PrintErrors(const Comparison& comparison) {
   if (repeats > 0) table.Group("in repeats");
   for (size_t r = 0; r < repeats; ++r) table.Number(std::to_string(r + 1));
   if (repeats > 0) table.Group("");
-  table.Number("Noise");
+  table.Number("Noise").Number("Disturbed");
   for (const ComparisonRow& row : comparison.rows) {
     if (!HasFigures(row) || !row.measured) continue;
     std::vector<std::string> cells = {row.label(),
@@ -148,10 +161,28 @@ void PrintErrors(const Comparison& comparison) {
                                       row.predicted && row.predicted->in_sample ? "*" : ""};
     for (size_t r = 0; r < repeats; ++r)
       cells.push_back(r < row.repeats.size() ? fmt::format("{:+.1f}%", 100 * row.repeats[r].error()) : "-");
-    cells.push_back(row.measured ? PercentText(row.measured->noise) : "-");
+    cells.push_back(PercentText(row.measured->noise));
+    cells.push_back(fmt::format("{} of {}", row.measured->disturbed_steps, row.measured->steps));
     table.Row(std::move(cells));
   }
   if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
+}
+
+// Who is to blame where no quiet stretch came.
+void PrintDisturbance(const Comparison& comparison) {
+  double others = 0, stolen = 0;
+  bool quiet = true;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.measured || row.measured->quiet) continue;
+    quiet = false;
+    others = std::max(others, ShareOf(row.measured->disturbance.others_ns, *row.measured));
+    stolen = std::max(stolen, ShareOf(row.measured->disturbance.stolen_ns, *row.measured));
+  }
+  if (quiet) return;
+  Print(
+      "\nDo not rely on these figures: no quiet stretch came. Other programs took up to {:.2f} processors, a "
+      "hypervisor {:.2f}; end what runs beside and compare again\n",
+      others, stolen);
 }
 
 std::array<CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
@@ -243,6 +274,7 @@ void PrintComparison(const study::Comparison& comparison) {
   Print("\n");
   PrintTimes(comparison);
   PrintErrors(comparison);
+  PrintDisturbance(comparison);
   PrintCopies(comparison);
   PrintDevices(comparison);
   PrintDominating(comparison);

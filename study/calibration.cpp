@@ -34,7 +34,7 @@ Interference InterferenceOf(const MachineMeasurement& measured) {
 
 }  // namespace
 
-CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepRange range) {
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, const std::vector<char>& counts) {
   const Graph& graph = run.placed().workload->graph();
   const Schedule& schedule = *run.schedule();
   std::vector<SignedWork> known(schedule.commands.size());
@@ -49,8 +49,10 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepR
     known[c] = {OpSignature(node, inputs, outputs), node.op, WorkOf(node, inputs, outputs)};
   }
   std::vector<Event> events;
-  std::copy_if(run.events().begin(), run.events().end(), std::back_inserter(events),
-               [&](const Event& event) { return event.step >= range.first && event.step < range.end; });
+  std::copy_if(run.events().begin(), run.events().end(), std::back_inserter(events), [&](const Event& event) {
+    const auto step = static_cast<size_t>(event.step);
+    return event.step >= 0 && step < counts.size() && counts[step] != 0;
+  });
   return lanescope::SamplesOf(schedule, known, events, machine);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/machine.h"
 #include "sims/cost_table.h"
@@ -14,14 +15,8 @@
 
 namespace lanescope::study {
 
-// Recorded steps [first, end).
-struct StepRange {
-  int first = 0;
-  int end = INT32_MAX;
-};
-
-// Samples and gaps of these steps of a run (options.keep_events).
-CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, StepRange steps = {});
+// Samples and gaps of a run (options.keep_events). `counts` says of every recorded step whether it does.
+CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, const std::vector<char>& counts);
 // The same from a trace file, which holds signatures instead of the graph.
 CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps = 0);
 

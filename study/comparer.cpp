@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -14,6 +15,19 @@
 #include "traces/trace_view.h"
 
 namespace lanescope::study {
+namespace {
+
+// Forgets the other steps of a run, with what ran in them.
+void KeepSteps(const std::vector<char>& counts, TraceRun* run) {
+  const auto dropped = [&](int step) {
+    return step < 0 || static_cast<size_t>(step) >= counts.size() || counts[static_cast<size_t>(step)] == 0;
+  };
+  std::erase_if(run->steps, [&](const TraceStep& step) { return dropped(step.step); });
+  std::erase_if(run->launches, [&](const TraceLaunch& launch) { return dropped(launch.step); });
+  std::erase_if(run->copies, [&](const TraceCopy& copy) { return dropped(copy.step); });
+}
+
+}  // namespace
 
 Comparer::Comparer(ComparisonRequest request)
     : request_(std::move(request)), measurements_(&comparison_.rows, comparison_.machine) {
@@ -99,6 +113,7 @@ void Comparer::Measure() {
     measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
     RecordedRunOptions options = RunOptions();
     options.copy_cores = measured_machine_.host.copy_cores;
+    options.watch_others = true;
     measurements_.Start(writer_.get(), options, request_.warmup);
     measurements_.RunRounds(request_.rounds, request_.steps);
   } catch (...) {
@@ -113,7 +128,7 @@ void Comparer::Measure() {
   measurements_.Finish("");
 }
 
-CostTable Comparer::CostsOf(StepRange steps) const {
+CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
   const RecordedRun& first = *measurements_.run(0);
   const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
   return FitCosts(SamplesOf(first, comparison_.machine, steps), &measured_machine_, comparison_.machine,
@@ -124,7 +139,7 @@ void Comparer::Calibrate() {
   if (request_.costs.has_value()) {
     predictor_.emplace(comparison_.machine, *request_.costs);
   } else if (measurements_.run(0) != nullptr && !comparison_.rows.front().failed.has_value()) {
-    predictor_.emplace(comparison_.machine, CostsOf({}));
+    predictor_.emplace(comparison_.machine, CostsOf(measurements_.CountedSteps(0)));
     in_sample_row_ = 0;
     const RecordedRun& first = *measurements_.run(0);
     const auto steps = GroupSteps(*first.schedule(), first.events(), 0);
@@ -157,10 +172,14 @@ void Comparer::Predict() {
 // Each repeat by itself. With given costs the prediction is the same in all.
 void Comparer::PredictRepeats() {
   if (!request_.run) return;
-  for (const StepRange range : RepeatRanges(request_.rounds, request_.steps, request_.repeats)) {
+  const int rounds = measurements_.rounds();
+  const int repeats = std::min(rounds, request_.repeats);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     CheckCancelled();
+    const RoundRange range{rounds * repeat / repeats, rounds * (repeat + 1) / repeats};
     const Predictor predictor =
-        in_sample_row_ == 0 ? Predictor(comparison_.machine, CostsOf(range)) : *predictor_;
+        in_sample_row_ == 0 ? Predictor(comparison_.machine, CostsOf(measurements_.CountedSteps(0, range)))
+                            : *predictor_;
     for (size_t i = 0; i < comparison_.rows.size(); ++i) {
       ComparisonRow& row = comparison_.rows[i];
       if (row.failed.has_value() || !row.schedule.has_value() || measurements_.run(i) == nullptr) continue;
@@ -178,7 +197,11 @@ void Comparer::ReadBack() {
     if (recorded == nullptr || measurements_.complete_rounds(i) == 0) continue;
     MeasuredRow measured;
     measured.run = recorded->run_id();
-    const TraceRun run = reader.ReadRun(measured.run);
+    TraceRun run = reader.ReadRun(measured.run);
+    const PathSums path = PathSumsOf(ProfileRun(ViewOfRun(run)));
+    measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
+    measurements_.Describe(i, &measured);
+    KeepSteps(measurements_.CountedSteps(i), &run);
     measured.statistics = ComputeStatistics(run);
     for (const TraceDevice& device : run.devices) {
       const int number = comparison_.machine.FindDevice(device.name);
@@ -190,8 +213,6 @@ void Comparer::ReadBack() {
     if (!measured.statistics.step_ns.has_value()) continue;
     const double median = measured.statistics.step_ns->median;
     measured.noise = measurements_.Noise(i, median);
-    const PathSums path = PathSumsOf(ProfileRun(ViewOfRun(run)));
-    measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
     comparison_.rows[i].measured = std::move(measured);
   }
 }

@@ -67,7 +67,7 @@ class Comparer {
   void Measure();
   void Calibrate();
   // Calibrated on these steps of the first row and the microbenchmarks alone.
-  CostTable CostsOf(StepRange steps) const;
+  CostTable CostsOf(const std::vector<char>& steps) const;
   void Predict();
   void PredictRepeats();
   void ReadBack();

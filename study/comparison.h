@@ -10,6 +10,7 @@
 #include "core/schedule.h"
 #include "sims/predict.h"
 #include "sims/sweep.h"
+#include "study/disturbance.h"
 #include "study/placing.h"
 #include "traces/statistics.h"
 #include "traces/summary.h"
@@ -28,6 +29,9 @@ struct MeasuredRow {
   std::map<int, double> busy;  // by device of the machine
   Summary summary;
   bool oversubscribed = false;
+  int steps = 0, disturbed_steps = 0;  // that were measured; of these, that do not count
+  bool quiet = true;                   // enough rounds were undisturbed; else all steps count
+  Disturbance disturbance;             // over all steps
   double noise = 0;              // largest distance of a round's median from the median of all, as a fraction
   int64_t critical_path_ns = 0;  // of the mean step: launches and copies on the path, as `explain` has them
 };

@@ -112,10 +112,13 @@ void RecordedRun::RunSteps(int steps) {
     const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
     session_->Record(recorder_.get(), step_, number);
   }
+  if (options_.watch_others && !meter_.has_value()) meter_.emplace();
+  if (meter_.has_value()) meter_->Take();  // what came between
   for (int i = 0; i < steps; ++i) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
     step_ns_.push_back(RunOne());
+    if (meter_.has_value()) disturbances_.push_back(meter_->Take());
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
   }

@@ -12,6 +12,7 @@
 #include "core/recorder.h"
 #include "exec/session.h"
 #include "study/cancellation.h"
+#include "study/disturbance.h"
 #include "study/notes.h"
 #include "study/placing.h"
 #include "study/run_capture.h"
@@ -24,7 +25,8 @@ struct RecordedRunOptions {
   RunSettings settings;
   // All events are kept, for calibration; otherwise as many as oversubscription is judged by.
   bool keep_events = false;
-  double copy_cores = 0.1;  // cores that one copy between devices keeps busy, to judge oversubscription
+  bool watch_others = false;  // measure with every step what others took from it
+  double copy_cores = 0.1;    // cores that one copy between devices keeps busy, to judge oversubscription
   // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
   RunCapture* capture = nullptr;
   Cancellation* cancellation = nullptr;
@@ -55,6 +57,8 @@ class RecordedRun : private EventSink {
   const std::shared_ptr<const Schedule>& schedule() const { return step_->schedule; }
   const GraphInfo& info() const { return *step_->info; }
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
+  // By recorded step, where options.watch_others; else empty.
+  const std::vector<Disturbance>& disturbances() const { return disturbances_; }
   const std::vector<Event>& events() const { return events_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
   bool oversubscribed() const { return oversubscribed_; }  // once finished
@@ -81,6 +85,8 @@ class RecordedRun : private EventSink {
   bool finished_ = false;
   bool oversubscribed_ = false;
   std::vector<int64_t> step_ns_;
+  std::optional<DisturbanceMeter> meter_;
+  std::vector<Disturbance> disturbances_;
   std::vector<Event> events_;
   std::vector<Tensor> last_fetches_;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "study/undisturbed.h"
 
 namespace lanescope::study {
 void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& function) {
@@ -30,20 +31,36 @@ void RowMeasurements::Start(TraceWriter* writer, const RecordedRunOptions& optio
   }
 }
 
-void RowMeasurements::RunRounds(int rounds, int steps) {
-  for (int round = 0; round < rounds; ++round) {
-    Tell(note_,
-         fmt::format("round {} of {}: {} steps of each of {} rows", round + 1, rounds, steps, runs_.size()));
-    for (size_t i = 0; i < runs_.size(); ++i) {
-      Row& row = runs_[i];
-      if (row.run == nullptr) continue;
-      Guard(&rows_[i], note_, [&] {
-        row.run->WarmUp(1);
-        const auto before = static_cast<int>(row.run->step_ns().size());
-        row.run->RunSteps(steps);
-        row.round_medians.push_back(MedianStep(i, {before, before + steps}));
-      });
+void RowMeasurements::RunRound(int steps) {
+  ++rounds_;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    Row& row = runs_[i];
+    if (row.run == nullptr) continue;
+    Guard(&rows_[i], note_, [&] {
+      row.run->WarmUp(1);
+      row.run->RunSteps(steps);
+    });
+    const std::vector<char> counts = UndisturbedSteps(row.run->disturbances(), steps);
+    row.quiet_rounds = 0;
+    for (int round = 0; round < complete_rounds(i); ++round) {
+      const auto first = counts.begin() + static_cast<std::ptrdiff_t>(round) * steps;
+      row.quiet_rounds += std::find(first, first + steps, 1) != first + steps;
     }
+  }
+}
+
+void RowMeasurements::RunRounds(int rounds, int steps) {
+  wanted_rounds_ = rounds;
+  steps_ = steps;
+  const auto quiet = [&] {
+    return std::all_of(runs_.begin(), runs_.end(),
+                       [&](const Row& row) { return row.run == nullptr || row.quiet_rounds >= rounds; });
+  };
+  for (int round = 0; round < rounds || (round < 2 * rounds && !quiet()); ++round) {
+    Tell(note_, fmt::format("round {} of {}: {} steps of each of {} rows", round + 1,
+                            round < rounds ? rounds : 2 * rounds, steps, runs_.size()));
+    if (round == rounds) Tell(note_, "other programs disturbed some rounds: up to as many again are run");
+    RunRound(steps);
   }
 }
 
@@ -55,24 +72,50 @@ void RowMeasurements::Finish(const std::string& error) {
   }
 }
 
+int RowMeasurements::complete_rounds(size_t row) const {
+  return steps_ == 0 ? 0 : static_cast<int>(runs_[row].run->step_ns().size()) / steps_;
+}
+
+std::vector<char> RowMeasurements::CountedSteps(size_t row, RoundRange rounds) const {
+  std::vector<char> counts = UndisturbedSteps(runs_[row].run->disturbances(), steps_);
+  const auto at = [&](int round) {
+    return counts.begin() + static_cast<std::ptrdiff_t>(std::min(round, complete_rounds(row))) * steps_;
+  };
+  std::fill(counts.begin(), at(rounds.first), char{0});
+  std::fill(at(rounds.end), counts.end(), char{0});
+  if (std::find(counts.begin(), counts.end(), 1) == counts.end())
+    std::fill(at(rounds.first), at(rounds.end), char{1});
+  return counts;
+}
+
+double RowMeasurements::MedianStep(size_t row, RoundRange rounds) const {
+  const std::vector<int64_t>& all = runs_[row].run->step_ns();
+  const std::vector<char> counts = CountedSteps(row, rounds);
+  std::vector<double> counted;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) counted.push_back(static_cast<double>(all[i]));
+  }
+  return counted.empty() ? 0 : Median(std::move(counted));
+}
+
 double RowMeasurements::Noise(size_t row, double median) const {
   double noise = 0;
-  for (const double round : runs_[row].round_medians)
-    noise = std::max(noise, std::abs(round - median) / median);
+  const std::vector<char> counts = CountedSteps(row);
+  for (int round = 0; round < complete_rounds(row); ++round) {
+    const auto first = counts.begin() + static_cast<std::ptrdiff_t>(round) * steps_;
+    if (std::find(first, first + steps_, 1) == first + steps_) continue;
+    noise = std::max(noise, std::abs(MedianStep(row, {round, round + 1}) - median) / median);
+  }
   return noise;
 }
 
-double RowMeasurements::MedianStep(size_t row, StepRange range) const {
-  const std::vector<int64_t>& all = runs_[row].run->step_ns();
-  return Median(std::vector<double>(all.begin() + range.first, all.begin() + range.end));
-}
-
-std::vector<StepRange> RepeatRanges(int rounds, int steps, int repeats) {
-  const int count = std::min(rounds, repeats);
-  std::vector<StepRange> ranges;
-  for (int r = 0; r < count; ++r)
-    ranges.push_back({rounds * r / count * steps, rounds * (r + 1) / count * steps});
-  return ranges;
+void RowMeasurements::Describe(size_t row, MeasuredRow* measured) const {
+  const std::vector<Disturbance>& steps = runs_[row].run->disturbances();
+  for (const Disturbance& step : steps) measured->disturbance += step;
+  const std::vector<char> counts = UndisturbedSteps(steps, steps_);
+  measured->steps = static_cast<int>(steps.size());
+  measured->disturbed_steps = static_cast<int>(std::count(counts.begin(), counts.end(), 0));
+  measured->quiet = runs_[row].quiet_rounds >= wanted_rounds_;
 }
 
 }  // namespace lanescope::study

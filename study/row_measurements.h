@@ -6,14 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "study/calibration.h"
 #include "study/comparison.h"
 #include "study/recorded_run.h"
 
 namespace lanescope::study {
 
+// Rounds [first, end) of those that ran.
+struct RoundRange {
+  int first = 0;
+  int end = INT32_MAX;
+};
+
 // Rounds are interleaved over the rows, so that what drifts drifts for all. Consecutive rounds form repeats:
-// complete experiments of their own, each calibrated on its own steps of the first row. Not thread-safe.
+// complete experiments of their own, each calibrated on its own steps of the first row. What others take from
+// this program is measured beside (UndisturbedSteps): steps that they held up do not count. Not thread-safe.
 // Everything given must outlive it.
 class RowMeasurements {
  public:
@@ -22,7 +28,8 @@ class RowMeasurements {
 
   // Prepares and warms up every row that has not failed. `options`: of every row's run. Throws Cancelled.
   void Start(TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
-  // Throws Cancelled.
+  // Rounds that are disturbed for a row run again, for all, at most as many as were asked for. Throws
+  // Cancelled.
   void RunRounds(int rounds, int steps);
   // Ends all runs in the trace, with the row's failure or this error.
   void Finish(const std::string& error);
@@ -31,27 +38,33 @@ class RowMeasurements {
   const RecordedRun* run(size_t row) const { return row < runs_.size() ? runs_[row].run.get() : nullptr; }
   // Largest distance of a round's median from `median`, as a fraction of it.
   double Noise(size_t row, double median) const;
-  int complete_rounds(size_t row) const { return static_cast<int>(runs_[row].round_medians.size()); }
-  // Median step of recorded steps [first, end). They must exist.
-  double MedianStep(size_t row, StepRange range) const;
+  // That a row has run to their end.
+  int complete_rounds(size_t row) const;
+  // That were run.
+  int rounds() const { return rounds_; }
+  // Says of every recorded step of a row whether it counts: it lies in these rounds and is undisturbed, or
+  // none of them is.
+  std::vector<char> CountedSteps(size_t row, RoundRange rounds = {}) const;
+  // Median of those.
+  double MedianStep(size_t row, RoundRange rounds) const;
+  // Fills in what disturbed the row.
+  void Describe(size_t row, MeasuredRow* measured) const;
 
  private:
   struct Row {
     std::unique_ptr<RecordedRun> run;
-    std::vector<double> round_medians;
+    int quiet_rounds = 0;
   };
+  void RunRound(int steps);
   std::vector<ComparisonRow>& rows_;
   const Machine& machine_;
   Notes note_;
   std::vector<Row> runs_;
+  int wanted_rounds_ = 0, rounds_ = 0, steps_ = 0;
 };
 
 // Calls `function`; what it throws becomes the row's failure, and is told, unless it is Cancelled. Does
 // nothing for a row that has failed.
 void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& function);
-
-// The steps of each repeat: `rounds` dealt out in order to at most `repeats` groups whose sizes differ by at
-// most one.
-std::vector<StepRange> RepeatRanges(int rounds, int steps, int repeats);
 
 }  // namespace lanescope::study

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -58,7 +61,14 @@ TEST(Compare, JsonHasTheKeysOfTheContract) {
     EXPECT_EQ(row["failed"], nullptr);
     for (const char* key : {"median", "p25", "p75", "min", "max"})
       EXPECT_TRUE(row["measured"]["step_ns"][key].is_number_integer()) << key;
-    EXPECT_EQ(row["measured"]["steps"], 4);
+    // Two rounds of two steps; up to two more where other programs disturbed them. Disturbed steps do not
+    // count, unless all are.
+    const json& disturbed = row["measured"]["disturbed"];
+    const int of = disturbed["of"], lost = disturbed["steps"];
+    EXPECT_GE(of, 4);
+    EXPECT_LE(of, 8);
+    EXPECT_EQ(row["measured"]["steps"], lost == of ? of : of - lost);
+    EXPECT_TRUE(disturbed["quiet"].is_boolean());
     for (const char* key : {"value", "low", "high"})
       EXPECT_TRUE(row["predicted"]["step_ns"][key].is_number_integer()) << key;
     ExpectCommonKeys(row["measured"]);
@@ -67,7 +77,9 @@ TEST(Compare, JsonHasTheKeysOfTheContract) {
                  predicted = row["predicted"]["step_ns"]["value"];
     EXPECT_NEAR(row["error"], (predicted - measured) / measured, 1e-3);
     EXPECT_TRUE(row["noise"].is_number());
-    ASSERT_EQ(row["repeats"].size(), 2u);  // three are wanted, but there are two rounds
+    // Three are wanted, but there are two rounds, or some more.
+    ASSERT_GE(row["repeats"].size(), 2u);
+    ASSERT_LE(row["repeats"].size(), 3u);
     for (const json& repeat : row["repeats"]) {
       const double seen = repeat["measured_ns"], said = repeat["predicted_ns"];
       EXPECT_NEAR(repeat["error"], (said - seen) / seen, 1e-3);
@@ -83,6 +95,51 @@ TEST(Compare, JsonHasTheKeysOfTheContract) {
     for (const auto& [kind, figures] : {std::pair("measured", "measured"), {"simulated", "predicted"}})
       ExpectOnePath(trace, row["run"][kind], row[figures]["critical_path_ns"]);
   }
+}
+
+// Processes that keep every processor busy, until the end of their life.
+class NoisyNeighbours {
+ public:
+  NoisyNeighbours() {
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    for (long i = 0; i < 2 * processors; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile int x = 0;;) x = x + 1;
+      }
+      children_.push_back(child);
+    }
+  }
+  ~NoisyNeighbours() {
+    for (const pid_t child : children_) kill(child, SIGKILL);
+    for (const pid_t child : children_) waitpid(child, nullptr, 0);
+  }
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+// Law: what is measured beside programs that keep all processors busy is run as often as it may be, and said
+// not to be relied on.
+TEST(Compare, SaysThatOthersDisturbedIt) {
+  const NoisyNeighbours neighbours;
+  const Folder folder;
+  const std::vector<std::string> words = {"compare",   Sample("polynomial"),
+                                          "--machine", SampleMachine("two-virtual-gpus"),
+                                          "--rounds",  "1",
+                                          "--warmup",  "1",
+                                          "--steps",   "400"};
+  const Outcome table = Lanescope(words);
+  ASSERT_EQ(table.status, 0) << table.errors;
+  EXPECT_THAT(table.output, HasSubstr("Do not rely on these figures: no quiet stretch came. Other programs"));
+  EXPECT_THAT(table.errors, HasSubstr("round 2 of 2"));
+  std::vector<std::string> as_json = words;
+  as_json.push_back("--json");
+  const json disturbed = json::parse(Lanescope(as_json).output)["rows"][0]["measured"]["disturbed"];
+  EXPECT_EQ(disturbed["quiet"], false);
+  EXPECT_EQ(disturbed["of"], 800);
+  EXPECT_GT(disturbed["others"].get<double>(), 0.5);
 }
 
 TEST(Compare, SimulatesModelledMachines) {

@@ -1,0 +1,53 @@
+// What other programs, or other machines on the same hardware, took from this program while it was measured.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lanescope::study {
+
+// Over a stretch of time. What the system does not tell is 0.
+struct Disturbance {
+  int64_t wall_ns = 0;
+  int64_t others_ns = 0;  // processor time of other processes, in steps of a clock tick (10 ms)
+  int64_t stolen_ns = 0;  // that a hypervisor gave to other machines, in steps of a clock tick
+  int64_t waited_ns = 0;  // that threads of ours were ready to run and had no processor, added up
+  int64_t preempted = 0;  // switches away from threads of ours that wanted to go on
+
+  Disturbance& operator+=(const Disturbance& other);
+};
+
+// Reads the system's counters: /proc/stat, /proc/self/task/*/schedstat and getrusage. Threads that end
+// between two readings take what they waited with them. Not thread-safe.
+class DisturbanceMeter {
+ public:
+  // Begins a stretch. `proc`: where the proc file system is mounted.
+  explicit DisturbanceMeter(std::string proc = "/proc");
+  ~DisturbanceMeter();
+  DisturbanceMeter(const DisturbanceMeter&) = delete;
+  DisturbanceMeter& operator=(const DisturbanceMeter&) = delete;
+
+  // The stretch since the last call or the beginning; the next one begins. Some 10 us a thread.
+  Disturbance Take();
+
+ private:
+  struct Counters {
+    int64_t wall_ns = 0, busy_ns = 0, own_ns = 0, stolen_ns = 0, preempted = 0;
+  };
+  struct Thread {
+    int file = -1;
+    int64_t waited_ns = 0;
+    bool seen = false;
+  };
+  Counters Read() const;
+  int64_t TakeWaited();
+
+  const std::string proc_;
+  int stat_ = -1;
+  Counters last_;
+  std::map<int, Thread> threads_;  // by number
+};
+
+}  // namespace lanescope::study
