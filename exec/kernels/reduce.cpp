@@ -150,7 +150,8 @@ class Reduction {
     reduce_(0, nullptr, totals);
     // What is filled doubles.
     for (int64_t filled = 1; filled < n; filled *= 2) {
-      std::memcpy(totals + filled * bytes_, totals, static_cast<size_t>(std::min(filled, n - filled) * bytes_));
+      std::memcpy(totals + filled * bytes_, totals,
+                  static_cast<size_t>(std::min(filled, n - filled) * bytes_));
     }
   }
 
