@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sims/cost_model.h"
 #include "sims/cost_table.h"
 #include "sims/predict.h"
 #include "tests/fuzz/hostile.h"
