@@ -47,7 +47,6 @@ Window WindowOf(const Node& node, int axis, int64_t size) {
     window.before = paddings[static_cast<size_t>(2 * axis)];
     window.after = paddings[static_cast<size_t>(2 * axis + 1)];
   }
-  CheckExtent("window size", window.size, 1);
   CheckExtent("stride", window.stride, 1);
   CheckExtent("dilation", window.dilation, 1);
   CheckExtent("padding", window.before, 0);
@@ -56,17 +55,20 @@ Window WindowOf(const Node& node, int axis, int64_t size) {
 }
 
 Dim WindowedDim(Dim input, const Window& window, std::string_view padding) {
+  CheckExtent("window size", window.size, 1);
   const int64_t reach = (window.size - 1) * window.dilation + 1;
   if (padding == "SAME") {
     return MapDim(input, [&](int64_t n) { return n / window.stride + (n % window.stride != 0); });
   }
   const int64_t added = padding == "EXPLICIT" ? window.before + window.after : 0;
-  if (IsExact(input) && input + added < reach) {
-    Throw(Code::kInvalidArgument, "a window of {} does not fit into {} elements", reach, input + added);
+  const auto windows = [&](int64_t n) { return (n + added - reach + window.stride) / window.stride; };
+  if (IsExact(input) && windows(input) < 0) {
+    Throw(
+        Code::kInvalidArgument,
+        "Computed output size would be negative: {} [input_size: {}, effective_filter_size: {}, stride: {}]",
+        windows(input), input, reach, window.stride);
   }
-  return MapDim(input, [&](int64_t n) {
-    return std::max<int64_t>(0, n + added - reach + window.stride) / window.stride;
-  });
+  return MapDim(input, [&](int64_t n) { return std::max<int64_t>(0, windows(n)); });
 }
 
 }  // namespace lanescope::ops

@@ -20,11 +20,13 @@ struct Window {
   int64_t size = 1, stride = 1, dilation = 1;
   int64_t before = 0, after = 0;
 };
-// Output size of one axis (TensorFlow's formulas); a bound stays a bound. Throws InvalidArgument for a
-// negative size, a stride or window below 1.
+// Output size of one axis (the formulas of TensorFlow's kernels); a bound stays a bound: VALID leaves out
+// what does not fit, SAME gives ceil(input / stride) windows. Throws InvalidArgument for a window that is
+// empty, or larger than the input by more than a stride.
 Dim WindowedDim(Dim input, const Window& window, std::string_view padding);
 
 // Strides, dilations and explicit paddings of axis `axis` from the node's attributes; `size` is the window's.
+// Throws InvalidArgument for a stride below 1.
 Window WindowOf(const Node& node, int axis, int64_t size);
 
 }  // namespace lanescope::ops

@@ -14,67 +14,21 @@ constexpr int64_t kConvolutionTasks = 16;
 struct ConvolvedPositions;
 struct ForwardPanels;
 
-class Conv2DKernel final : public Kernel {
- public:
-  explicit Conv2DKernel(const Node& node) : attrs_(node) {}
-
-  void Compute(KernelContext& context) override {
-    const TensorRef& images = context.input(0);
-    const TensorRef& filter = context.input(1);
-    const PatchGeometry geometry = ConvolutionGeometry(attrs_, images.shape, filter.shape);
-    const int64_t filters = filter.shape[3];
-    context.SetOutputShape(0, ConvolutionShape(geometry, filters));
-    if (context.output().NumElements() == 0) return;
-    DispatchReal("Conv2D", images.dtype, [&]<typename T>(T) {
-      const ConvLoops<T>& loops = HostLoops().conv<T>();
-      const int64_t k = geometry.patch_elements();
-      T* panels = ThreadScratch<ForwardPanels, T>(PanelElements(k, filters, loops.panel));
-      loops.pack(k, filters, filter.as<T>(), filters, panels);
-      const int64_t row = geometry.columns.out * filters;
-      Convolve<T>(context.team(), geometry, images.as<T>(), panels, filters,
-                  {context.output().as<T>(), geometry.rows.out * row, row, filters});
-    });
-  }
-
- private:
-  WindowAttrs attrs_;
-};
+void ConvolveForward(KernelContext& context, const ConvPlan& plan) {
+  if (context.output().NumElements() == 0) return;
+  const TensorRef& images = context.input(0);
+  DispatchReal("Conv2D", images.dtype, [&]<typename T>(T) {
+    const ConvLoops<T>& loops = HostLoops().conv<T>();
+    const int64_t k = plan.windows.patch_elements();
+    T* panels = ThreadScratch<ForwardPanels, T>(PanelElements(k, plan.filters, loops.panel));
+    loops.pack(k, plan.filters, context.input(1).as<T>(), plan.filters, panels);
+    const int64_t row = plan.windows.columns.out * plan.filters;
+    Convolve<T>(context.team(), plan.windows, images.as<T>(), panels, plan.filters,
+                {context.output().as<T>(), plan.windows.rows.out * row, row, plan.filters});
+  });
+}
 
 }  // namespace
-
-void CheckRank4(const Shape& shape, std::string_view what) {
-  if (shape.rank() != 4) {
-    Throw(Code::kInvalidArgument, "{} must be 4-dimensional, not {}", what, shape.ToString());
-  }
-}
-
-PatchGeometry ConvolutionGeometry(const WindowAttrs& attrs, const Shape& images, const Shape& filter) {
-  CheckRank4(images, "input");
-  CheckRank4(filter, "filter");
-  if (filter[2] != images[3]) {
-    const bool grouped = filter[2] > 0 && images[3] % filter[2] == 0;
-    Throw(grouped ? Code::kUnimplemented : Code::kInvalidArgument,
-          "input depth {} and filter depth {} differ{}", images[3], filter[2],
-          grouped ? "; grouped convolution has no host kernel" : "");
-  }
-  PatchGeometry geometry;
-  geometry.batch = images[0];
-  geometry.channels = images[3];
-  geometry.rows = attrs.Resolve(1, images[1], filter[0]);
-  geometry.columns = attrs.Resolve(2, images[2], filter[1]);
-  return geometry;
-}
-
-Shape ConvolutionShape(const PatchGeometry& geometry, int64_t filters) {
-  return Shape{geometry.batch, geometry.rows.out, geometry.columns.out, filters};
-}
-
-void CheckOutputGradient(const PatchGeometry& geometry, int64_t filters, const Shape& gradient) {
-  const Shape expected = ConvolutionShape(geometry, filters);
-  if (gradient == expected) return;
-  Throw(Code::kInvalidArgument, "out_backprop has shape {}, but the convolution's output has {}",
-        gradient.ToString(), expected.ToString());
-}
 
 ColumnGroups::ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks)
     : columns_(columns), panel_(panel), panels_((columns + panel - 1) / panel) {
@@ -87,7 +41,7 @@ int64_t ColumnGroups::first(int64_t group) const {
 }
 
 template <typename T>
-void Convolve(WorkerTeam& team, const PatchGeometry& geometry, const T* images, const T* panels, int64_t n,
+void Convolve(WorkerTeam& team, const ImageWindows& geometry, const T* images, const T* panels, int64_t n,
               const PositionedOutput<T>& out) {
   const ConvLoops<T>& loops = HostLoops().conv<T>();
   const PatchSource<T> source(geometry, images);
@@ -116,15 +70,13 @@ void Convolve(WorkerTeam& team, const PatchGeometry& geometry, const T* images, 
   });
 }
 
-template void Convolve<float>(WorkerTeam&, const PatchGeometry&, const float*, const float*, int64_t,
+template void Convolve<float>(WorkerTeam&, const ImageWindows&, const float*, const float*, int64_t,
                               const PositionedOutput<float>&);
-template void Convolve<double>(WorkerTeam&, const PatchGeometry&, const double*, const double*, int64_t,
+template void Convolve<double>(WorkerTeam&, const ImageWindows&, const double*, const double*, int64_t,
                                const PositionedOutput<double>&);
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
-  registry.Register("Conv2D", MakeKernel<Conv2DKernel>);
-  RegisterConvolutionInputGradient(registry);
-  RegisterConvolutionFilterGradient(registry);
+  RegisterConvolutionOps<ConvolveForward, ConvolveInputGrad, ConvolveFilterGrad>(registry);
 }
 
 }  // namespace lanescope::exec

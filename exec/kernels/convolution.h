@@ -1,21 +1,13 @@
-// What convolution and its gradients share: shapes, and the product of patches and filters.
+// What convolution and its gradients share on host memory: the product of patches and filters.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-#include "exec/kernel.h"
+#include "exec/kernels/convolution_plan.h"
 #include "exec/kernels/patches.h"
 
 namespace lanescope::exec {
-
-// Filters are [height, width, channels, filters], images [batch, height, width, channels].
-PatchGeometry ConvolutionGeometry(const WindowAttrs& attrs, const Shape& images, const Shape& filter);
-void CheckRank4(const Shape& shape, std::string_view what);
-Shape ConvolutionShape(const PatchGeometry& geometry, int64_t filters);
-// Throws InvalidArgument unless the gradient of the output has the output's shape.
-void CheckOutputGradient(const PatchGeometry& geometry, int64_t filters, const Shape& gradient);
 
 // Elements of k x n in panels.
 inline int64_t PanelElements(int64_t k, int64_t n, int64_t panel) {
@@ -43,10 +35,10 @@ struct PositionedOutput {
 
 // out[position][0, n) = patch * filter for every position, the filter in panels.
 template <typename T>
-void Convolve(WorkerTeam& team, const PatchGeometry& geometry, const T* images, const T* panels, int64_t n,
+void Convolve(WorkerTeam& team, const ImageWindows& geometry, const T* images, const T* panels, int64_t n,
               const PositionedOutput<T>& out);
 
-void RegisterConvolutionInputGradient(KernelRegistry& registry);
-void RegisterConvolutionFilterGradient(KernelRegistry& registry);
+void ConvolveInputGrad(KernelContext& context, const ConvPlan& plan);
+void ConvolveFilterGrad(KernelContext& context, const ConvPlan& plan);
 
 }  // namespace lanescope::exec

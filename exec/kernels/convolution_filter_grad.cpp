@@ -18,7 +18,7 @@ struct PackedGradients;
 // Positions in a fixed number of parts, each of which sums up by itself; few parts where the filter is large,
 // whose columns then are the tasks.
 template <typename T>
-void SumFilterGradient(WorkerTeam& team, const PatchGeometry& geometry, const T* images, const T* gradient,
+void SumFilterGradient(WorkerTeam& team, const ImageWindows& geometry, const T* images, const T* gradient,
                        int64_t filters, T* result) {
   const ConvLoops<T>& loops = HostLoops().conv<T>();
   const int64_t k = geometry.patch_elements();
@@ -55,40 +55,20 @@ void SumFilterGradient(WorkerTeam& team, const PatchGeometry& geometry, const T*
   });
 }
 
-class Conv2DBackpropFilterKernel final : public Kernel {
- public:
-  explicit Conv2DBackpropFilterKernel(const Node& node) : attrs_(node) {}
-
-  void Compute(KernelContext& context) override {
-    const TensorRef& images = context.input(0);
-    const TensorRef& gradient = context.input(2);
-    const std::vector<int64_t> sizes = ReadInts(context.input(1));
-    if (sizes.size() != 4 || std::any_of(sizes.begin(), sizes.end(), [](int64_t v) { return v < 0; })) {
-      Throw(Code::kInvalidArgument, "filter_sizes must be 4 values >= 0");
-    }
-    const Shape filter{sizes[0], sizes[1], sizes[2], sizes[3]};
-    const PatchGeometry geometry = ConvolutionGeometry(attrs_, images.shape, filter);
-    CheckOutputGradient(geometry, filter[3], gradient.shape);
-    context.SetOutputShape(0, filter);
-    if (filter.NumElements() == 0) return;
-    DispatchReal("Conv2DBackpropFilter", images.dtype, [&]<typename T>(T) {
-      if (gradient.NumElements() == 0) {
-        std::fill_n(context.output().as<T>(), filter.NumElements(), T(0));
-        return;
-      }
-      SumFilterGradient<T>(context.team(), geometry, images.as<T>(), gradient.as<T>(), filter[3],
-                           context.output().as<T>());
-    });
-  }
-
- private:
-  WindowAttrs attrs_;
-};
-
 }  // namespace
 
-void RegisterConvolutionFilterGradient(KernelRegistry& registry) {
-  registry.Register("Conv2DBackpropFilter", MakeKernel<Conv2DBackpropFilterKernel>);
+void ConvolveFilterGrad(KernelContext& context, const ConvPlan& plan) {
+  const TensorRef& images = context.input(0);
+  const TensorRef& gradient = context.input(2);
+  const TensorRef& out = context.output();
+  if (out.NumElements() == 0) return;
+  if (gradient.NumElements() == 0) {
+    return ZeroElements(out.dtype, out.data, out.NumElements(), context.team());
+  }
+  DispatchReal("Conv2DBackpropFilter", images.dtype, [&]<typename T>(T) {
+    SumFilterGradient<T>(context.team(), plan.windows, images.as<T>(), gradient.as<T>(), plan.filters,
+                         out.as<T>());
+  });
 }
 
 }  // namespace lanescope::exec

@@ -56,7 +56,7 @@ bool CoverAll(const WindowDim& dim, const std::vector<StridePhase>& phases) {
 
 template <typename T>
 struct InputGradient {
-  const PatchGeometry& forward;
+  const ImageWindows& forward;
   int64_t filters;
   const T* filter;
   const T* gradient;
@@ -68,7 +68,7 @@ void ConvolvePhase(WorkerTeam& team, const InputGradient<T>& of, const StridePha
                    const StridePhase& columns) {
   const ConvLoops<T>& loops = HostLoops().conv<T>();
   const int64_t channels = of.forward.channels;
-  PatchGeometry geometry;
+  ImageWindows geometry;
   geometry.batch = of.forward.batch;
   geometry.channels = of.filters;
   geometry.rows = rows.window;
@@ -105,7 +105,7 @@ void ConvolvePhases(WorkerTeam& team, const InputGradient<T>& of) {
 
 // Adds the gradient of one patch, [rows.size][columns.size][channels], to the image's.
 template <typename T>
-void AddPatch(const PatchGeometry& geometry, int64_t row, int64_t column, const T* patch, T* image) {
+void AddPatch(const ImageWindows& geometry, int64_t row, int64_t column, const T* patch, T* image) {
   const WindowDim& rows = geometry.rows;
   const WindowDim& columns = geometry.columns;
   const int64_t channels = geometry.channels;
@@ -134,7 +134,7 @@ void AddPatch(const PatchGeometry& geometry, int64_t row, int64_t column, const 
 template <typename T>
 void AddPatches(WorkerTeam& team, const InputGradient<T>& of) {
   constexpr int64_t kPatchElements = 64 * 1024;
-  const PatchGeometry& geometry = of.forward;
+  const ImageWindows& geometry = of.forward;
   const int64_t k = geometry.patch_elements();
   const int64_t positions = geometry.rows.out * geometry.columns.out;
   const int64_t image = geometry.rows.in * geometry.columns.in * geometry.channels;
@@ -158,53 +158,21 @@ void AddPatches(WorkerTeam& team, const InputGradient<T>& of) {
   });
 }
 
-class Conv2DBackpropInputKernel final : public Kernel {
- public:
-  explicit Conv2DBackpropInputKernel(const Node& node) : attrs_(node) {}
-
-  void Compute(KernelContext& context) override {
-    const TensorRef& filter = context.input(1);
-    const TensorRef& gradient = context.input(2);
-    CheckRank4(filter.shape, "filter");
-    CheckRank4(gradient.shape, "out_backprop");
-    const Shape images = ImagesShape(context.input(0), filter.shape, gradient.shape);
-    const PatchGeometry geometry = ConvolutionGeometry(attrs_, images, filter.shape);
-    CheckOutputGradient(geometry, filter.shape[3], gradient.shape);
-    context.SetOutputShape(0, images);
-    if (images.NumElements() == 0) return;
-    DispatchReal("Conv2DBackpropInput", gradient.dtype, [&]<typename T>(T) {
-      if (gradient.NumElements() == 0) {
-        std::fill_n(context.output().as<T>(), images.NumElements(), T(0));
-        return;
-      }
-      const InputGradient<T> of{geometry, filter.shape[3], filter.as<T>(), gradient.as<T>(),
-                                context.output().as<T>()};
-      const bool few_channels = 4 * geometry.channels <= HostLoops().conv<T>().panel;
-      few_channels ? AddPatches(context.team(), of) : ConvolvePhases(context.team(), of);
-    });
-  }
-
- private:
-  // input_sizes: four dimensions, or height and width.
-  static Shape ImagesShape(const TensorRef& sizes, const Shape& filter, const Shape& gradient) {
-    const std::vector<int64_t> values = ReadInts(sizes);
-    if (values.size() != 4 && values.size() != 2) {
-      Throw(Code::kInvalidArgument, "input_sizes must have 4 (or 2) values, not {}", values.size());
-    }
-    if (std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; })) {
-      Throw(Code::kInvalidArgument, "input_sizes must not be negative");
-    }
-    if (values.size() == 2) return Shape{gradient[0], values[0], values[1], filter[2]};
-    return Shape{values[0], values[1], values[2], values[3]};
-  }
-
-  WindowAttrs attrs_;
-};
-
 }  // namespace
 
-void RegisterConvolutionInputGradient(KernelRegistry& registry) {
-  registry.Register("Conv2DBackpropInput", MakeKernel<Conv2DBackpropInputKernel>);
+void ConvolveInputGrad(KernelContext& context, const ConvPlan& plan) {
+  const TensorRef& filter = context.input(1);
+  const TensorRef& gradient = context.input(2);
+  const TensorRef& out = context.output();
+  if (out.NumElements() == 0) return;
+  if (gradient.NumElements() == 0) {
+    return ZeroElements(out.dtype, out.data, out.NumElements(), context.team());
+  }
+  DispatchReal("Conv2DBackpropInput", gradient.dtype, [&]<typename T>(T) {
+    const InputGradient<T> of{plan.windows, plan.filters, filter.as<T>(), gradient.as<T>(), out.as<T>()};
+    const bool few_channels = 4 * plan.windows.channels <= HostLoops().conv<T>().panel;
+    few_channels ? AddPatches(context.team(), of) : ConvolvePhases(context.team(), of);
+  });
 }
 
 }  // namespace lanescope::exec

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "exec/kernels/element_wise_plan.h"
+
 namespace lanescope::exec {
 
 void ThrowNoLoop(const Node& node, DataType dtype) {
@@ -23,8 +25,7 @@ void RunUnary(KernelContext& context, UnaryLoop loop) {
 void RunBinary(KernelContext& context, BinaryLoop loop) {
   const TensorRef& a = context.input(0);
   const TensorRef& b = context.input(1);
-  const Shape shape = a.shape == b.shape ? a.shape : BroadcastShapes(a.shape, b.shape);
-  context.SetOutputShape(0, shape);
+  const Shape shape = PlanPair(context);
   const TensorRef& y = context.output();
   const auto out_size = static_cast<int64_t>(ElementSize(y.dtype));
   const std::array<Shape, 2> shapes = {a.shape, b.shape};
@@ -35,16 +36,6 @@ void RunBinary(KernelContext& context, BinaryLoop loop) {
            y.as<char>() + piece.begin * out_size);
     });
   });
-}
-
-void RunSameShapes(KernelContext& context, BinaryLoop loop) {
-  const Shape& a = context.input(0).shape;
-  const Shape& b = context.input(1).shape;
-  if (!(a == b)) {
-    Throw(Code::kInvalidArgument, "both inputs must have the same shape, but they have {} and {}",
-          a.ToString(), b.ToString());
-  }
-  RunBinary(context, loop);
 }
 
 }  // namespace lanescope::exec

@@ -16,9 +16,6 @@ namespace lanescope::exec {
 void RunUnary(KernelContext& context, UnaryLoop loop);
 // output(0) = loop(input(0), input(1)) with broadcasting.
 void RunBinary(KernelContext& context, BinaryLoop loop);
-// output(0) = loop(input(0), input(1)) of equal shapes (gradients); throws InvalidArgument otherwise.
-void RunSameShapes(KernelContext& context, BinaryLoop loop);
-
 // `tensor` from element `offset` on, as an operand of the piece.
 inline Operand OperandOf(const TensorRef& tensor, const BroadcastPlan::Piece& piece, size_t k) {
   const auto bytes = static_cast<int64_t>(ElementSize(tensor.dtype));

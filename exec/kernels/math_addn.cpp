@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "exec/kernels/element_wise.h"
-#include "exec/kernels/tensor_access.h"
+#include "exec/kernels/element_wise_plan.h"
 
 namespace lanescope::exec {
 namespace {
@@ -10,18 +10,12 @@ namespace {
 class AddNKernel final : public Kernel {
  public:
   explicit AddNKernel(const Node& node)
-      : add_(HostLoops().binary[static_cast<size_t>(BinaryOp::kAdd)]
+      : op_(node),
+        add_(HostLoops().binary[static_cast<size_t>(BinaryOp::kAdd)]
                                [static_cast<size_t>(LoopTypeOf(node.op, node.TypeAttr("T")))]) {}
 
   void Compute(KernelContext& context) override {
-    const Shape& shape = context.input(0).shape;
-    for (int i = 1; i < context.num_inputs(); ++i) {
-      if (context.input(i).shape == shape) continue;
-      Throw(Code::kInvalidArgument,
-            "inputs to AddN must have the same size and shape. Input 0: {} != input {}: {}", shape.ToString(),
-            i, context.input(i).shape.ToString());
-    }
-    context.SetOutputShape(0, shape);
+    const Shape shape = op_.Plan(context);
     if (context.num_inputs() == 1) return CopyTensor(context, 0, 0);
     context.team().ParallelFor(shape.NumElements(), kElementGrain,
                                [&](int64_t begin, int64_t end) { AddBlock(context, begin, end); });
@@ -43,6 +37,7 @@ class AddNKernel final : public Kernel {
     }
   }
 
+  SameShapesOp op_;
   BinaryLoop add_;
 };
 

@@ -2,8 +2,7 @@
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
-#include "exec/kernels/element_wise_ops.h"
-#include "exec/kernels/tensor_access.h"
+#include "exec/kernels/element_wise_plan.h"
 
 namespace lanescope::exec {
 namespace {
@@ -57,10 +56,14 @@ class BinaryKernel final : public Kernel {
 
 class GradientKernel final : public Kernel {
  public:
-  explicit GradientKernel(BinaryLoop loop) : loop_(loop) {}
-  void Compute(KernelContext& context) override { RunSameShapes(context, loop_); }
+  GradientKernel(const Node& node, BinaryLoop loop) : op_(node), loop_(loop) {}
+  void Compute(KernelContext& context) override {
+    op_.Plan(context);
+    RunBinary(context, loop_);
+  }
 
  private:
+  SameShapesOp op_;
   BinaryLoop loop_;
 };
 
@@ -76,8 +79,7 @@ BinaryLoop LoopOf(const Node& node, BinaryOp op) {
 void JoinStrings(KernelContext& context) {
   const TensorRef& a = context.input(0);
   const TensorRef& b = context.input(1);
-  const Shape shape = BroadcastShapes(a.shape, b.shape);
-  context.SetOutputShape(0, shape);
+  const Shape shape = PlanPair(context);
   std::string* y = context.output().as<std::string>();
   ForEachPair(shape, a.shape, b.shape, [&](int64_t out, int64_t left, int64_t right) {
     y[out] = a.as<std::string>()[left] + b.as<std::string>()[right];
@@ -92,7 +94,7 @@ std::unique_ptr<Kernel> MakeBinary(const Node& node) {
 }
 
 std::unique_ptr<Kernel> MakeGradient(const Node& node) {
-  return std::make_unique<GradientKernel>(LoopOf(node, FindOp(kGradientOps, node.op)));
+  return std::make_unique<GradientKernel>(node, LoopOf(node, FindOp(kGradientOps, node.op)));
 }
 
 }  // namespace

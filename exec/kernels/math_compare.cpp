@@ -2,8 +2,7 @@
 #include <utility>
 
 #include "exec/kernels/element_wise.h"
-#include "exec/kernels/element_wise_ops.h"
-#include "exec/kernels/tensor_access.h"
+#include "exec/kernels/element_wise_plan.h"
 
 namespace lanescope::exec {
 namespace {
@@ -12,35 +11,23 @@ namespace {
 void CompareStrings(KernelContext& context, bool equal) {
   const TensorRef& a = context.input(0);
   const TensorRef& b = context.input(1);
-  const Shape shape = BroadcastShapes(a.shape, b.shape);
-  context.SetOutputShape(0, shape);
+  const Shape shape = PlanPair(context);
   bool* y = context.output().as<bool>();
   ForEachPair(shape, a.shape, b.shape, [&](int64_t out, int64_t left, int64_t right) {
     y[out] = (a.as<std::string>()[left] == b.as<std::string>()[right]) == equal;
   });
 }
 
-bool CanBroadcast(const Shape& a, const Shape& b) {
-  for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
-    const int64_t left = a[a.rank() - back];
-    const int64_t right = b[b.rank() - back];
-    if (left != right && left != 1 && right != 1) return false;
-  }
-  return true;
-}
-
 class CompareKernel final : public Kernel {
  public:
   explicit CompareKernel(const Node& node)
-      : equal_(node.op == "Equal"),
+      : rule_(node),
+        equal_(rule_.op() == CompareOp::kEqual),
         dtype_(node.TypeAttr("T")),
-        mismatch_allowed_((equal_ || node.op == "NotEqual") &&
-                          !node.BoolAttr("incompatible_shape_error", true)),
         loop_(FindLoop(node)) {}
 
   void Compute(KernelContext& context) override {
-    // Two tensors whose shapes do not fit are simply not equal, where the graph asks for that.
-    if (mismatch_allowed_ && !CanBroadcast(context.input(0).shape, context.input(1).shape)) {
+    if (rule_.AreUnequal(context)) {
       context.SetOutputShape(0, Shape{});
       *context.output().as<bool>() = !equal_;
     } else if (dtype_ == DataType::kString) {
@@ -52,22 +39,19 @@ class CompareKernel final : public Kernel {
 
  private:
   BinaryLoop FindLoop(const Node& node) const {
-    if (equal_ || node.op == "NotEqual") {
+    if (equal_ || rule_.op() == CompareOp::kNotEqual) {
       if (dtype_ == DataType::kString) return nullptr;
       if (dtype_ == DataType::kBool || dtype_ == DataType::kUint8 || dtype_ == DataType::kInt8) {
         return equal_ ? HostLoops().bool_equal : HostLoops().bool_not_equal;
       }
     }
     const LoopType type = LoopTypeOf(node.op, dtype_);
-    for (const auto& [name, op] : kCompareOps) {
-      if (name == node.op) return HostLoops().compare[static_cast<size_t>(op)][static_cast<size_t>(type)];
-    }
-    ThrowNoLoop(node, dtype_);
+    return HostLoops().compare[static_cast<size_t>(rule_.op())][static_cast<size_t>(type)];
   }
 
+  CompareOpRule rule_;
   bool equal_;
   DataType dtype_;
-  bool mismatch_allowed_;
   BinaryLoop loop_;
 };
 
@@ -81,32 +65,19 @@ class LogicalKernel final : public Kernel {
   BinaryLoop loop_;
 };
 
-// |x - y| < tolerance, element by element.
-class ApproximateEqualKernel final : public Kernel {
- public:
-  explicit ApproximateEqualKernel(const Node& node) : tolerance_(node.FloatAttr("tolerance", 1e-5f)) {}
-  void Compute(KernelContext& context) override {
-    const TensorRef& a = context.input(0);
-    const TensorRef& b = context.input(1);
-    if (!(a.shape == b.shape)) {
-      Throw(Code::kInvalidArgument, "x and y must be of the same shape. x shape: {}. y shape: {}",
-            a.shape.ToString(), b.shape.ToString());
+void CompareNear(KernelContext& context, float tolerance) {
+  const TensorRef& a = context.input(0);
+  const TensorRef& b = context.input(1);
+  bool* y = context.output().as<bool>();
+  DispatchNumber("ApproximateEqual", a.dtype, [&]<typename T>(T) {
+    for (int64_t i = 0; i < a.NumElements(); ++i) {
+      const T left = a.as<T>()[i];
+      const T right = b.as<T>()[i];
+      const T distance = left > right ? left - right : right - left;
+      y[i] = distance < static_cast<T>(tolerance);
     }
-    context.SetOutputShape(0, a.shape);
-    bool* y = context.output().as<bool>();
-    DispatchNumber("ApproximateEqual", a.dtype, [&]<typename T>(T) {
-      for (int64_t i = 0; i < a.NumElements(); ++i) {
-        const T left = a.as<T>()[i];
-        const T right = b.as<T>()[i];
-        const T distance = left > right ? left - right : right - left;
-        y[i] = distance < static_cast<T>(tolerance_);
-      }
-    });
-  }
-
- private:
-  float tolerance_;
-};
+  });
+}
 
 }  // namespace
 
@@ -114,7 +85,7 @@ void RegisterCompareKernels(KernelRegistry& registry) {
   for (const auto& [name, op] : kCompareOps) registry.Register(std::string(name), MakeKernel<CompareKernel>);
   registry.Register("LogicalAnd", MakeKernel<LogicalKernel>);
   registry.Register("LogicalOr", MakeKernel<LogicalKernel>);
-  registry.Register("ApproximateEqual", MakeKernel<ApproximateEqualKernel>);
+  RegisterOp<ApproximateEqualOp, CompareNear>(registry, "ApproximateEqual");
 }
 
 }  // namespace lanescope::exec

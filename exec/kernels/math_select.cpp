@@ -2,7 +2,7 @@
 #include <array>
 
 #include "exec/kernels/element_wise.h"
-#include "exec/kernels/tensor_access.h"
+#include "exec/kernels/element_wise_plan.h"
 
 namespace lanescope::exec {
 namespace {
@@ -37,15 +37,12 @@ void SelectStrings(const BroadcastPlan& plan, const TensorRef& condition, const 
   });
 }
 
-// `condition_shape` is the shape under which the condition broadcasts.
-void RunSelect(KernelContext& context, const Shape& condition_shape, const Shape& shape) {
+void SelectElements(KernelContext& context, const TriplePlan& triple) {
   const TensorRef& condition = context.input(0);
   const TensorRef& a = context.input(1);
   const TensorRef& b = context.input(2);
-  context.SetOutputShape(0, shape);
   const TensorRef& y = context.output();
-  const std::array<Shape, 3> shapes = {condition_shape, a.shape, b.shape};
-  const BroadcastPlan plan = BroadcastPlan::Make(shape, shapes);
+  const BroadcastPlan plan = BroadcastPlan::Make(triple.shape, triple.operands);
   if (y.dtype == DataType::kString) return SelectStrings(plan, condition, a, b, y);
   const SelectLoop loop = LoopOfSize(y.dtype);
   const auto size = static_cast<int64_t>(ElementSize(y.dtype));
@@ -57,36 +54,6 @@ void RunSelect(KernelContext& context, const Shape& condition_shape, const Shape
   });
 }
 
-// Select: both values of one shape; the condition of that shape, a scalar, or a vector over the first
-// dimension.
-void Select(KernelContext& context) {
-  const Shape& condition = context.input(0).shape;
-  const Shape& shape = context.input(1).shape;
-  if (!(shape == context.input(2).shape)) {
-    Throw(Code::kInvalidArgument, "'then' and 'else' must have the same size, but received: {} vs. {}",
-          shape.ToString(), context.input(2).shape.ToString());
-  }
-  Shape as_rows = condition;
-  if (!(condition == shape) && condition.rank() == 1) {
-    if (shape.rank() == 0 || condition[0] != shape[0]) {
-      Throw(Code::kInvalidArgument, "a condition of shape {} does not match the first dimension of {}",
-            condition.ToString(), shape.ToString());
-    }
-    while (as_rows.rank() < shape.rank()) as_rows.Append(1);
-  } else if (!(condition == shape) && condition.rank() != 0) {
-    Throw(Code::kInvalidArgument, "a condition of shape {} does not match values of shape {}",
-          condition.ToString(), shape.ToString());
-  }
-  RunSelect(context, as_rows, shape);
-}
-
-void SelectV2(KernelContext& context) {
-  const Shape& condition = context.input(0).shape;
-  const Shape values = BroadcastShapes(context.input(1).shape, context.input(2).shape);
-  RunSelect(context, condition, BroadcastShapes(condition, values));
-}
-
-// min(max(t, low), high): the limits are scalars or have t's shape.
 class ClipKernel final : public Kernel {
  public:
   explicit ClipKernel(const Node& node) {
@@ -97,14 +64,7 @@ class ClipKernel final : public Kernel {
 
   void Compute(KernelContext& context) override {
     const TensorRef& t = context.input(0);
-    const std::array<Shape, 3> shapes = {t.shape, context.input(1).shape, context.input(2).shape};
-    for (size_t k = 1; k < 3; ++k) {
-      if (!(shapes[k] == t.shape) && shapes[k].NumElements() != 1) {
-        Throw(Code::kInvalidArgument, "limits of clip_by_value must be scalars or of shape {}, not {}",
-              t.shape.ToString(), shapes[k].ToString());
-      }
-    }
-    context.SetOutputShape(0, t.shape);
+    PlanClip(context);
     const TensorRef& y = context.output();
     const auto size = static_cast<int64_t>(ElementSize(y.dtype));
     const auto limit = [&](int k, int64_t begin) {
@@ -130,8 +90,8 @@ class ClipKernel final : public Kernel {
 }  // namespace
 
 void RegisterSelectKernels(KernelRegistry& registry) {
-  registry.Register("Select", MakeFunctionKernel<Select>);
-  registry.Register("SelectV2", MakeFunctionKernel<SelectV2>);
+  RegisterOp<PlanSelect, SelectElements>(registry, "Select");
+  RegisterOp<PlanSelectV2, SelectElements>(registry, "SelectV2");
   registry.Register("ClipByValue", MakeKernel<ClipKernel>);
 }
 

@@ -13,6 +13,11 @@ class OpKernel final : public Kernel {
  public:
   explicit OpKernel(const Node& node) : op_(node) {}
   void Compute(KernelContext& context) override { body(context, op_.Plan(context)); }
+  // An op whose launches depend on what the host keeps says so: kReplayable.
+  bool replayable() const override {
+    if constexpr (requires { Op::kReplayable; }) return Op::kReplayable;
+    return true;
+  }
 
  private:
   Op op_;

@@ -26,9 +26,9 @@ bool OneCell(const WindowDim& dim) {
 int64_t RoundUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Where a window is one cell, images do not matter: every cell is a row of its own.
-PatchGeometry Flattened(const PatchGeometry& geometry) {
+ImageWindows Flattened(const ImageWindows& geometry) {
   if (!OneCell(geometry.rows) || !OneCell(geometry.columns)) return geometry;
-  PatchGeometry flat;
+  ImageWindows flat;
   flat.batch = 1;
   flat.channels = geometry.channels;
   flat.rows.in = flat.rows.out = geometry.positions();
@@ -42,7 +42,7 @@ struct PatchPointers;
 }  // namespace
 
 template <typename T>
-PatchSource<T>::PatchSource(const PatchGeometry& geometry, const T* images)
+PatchSource<T>::PatchSource(const ImageWindows& geometry, const T* images)
     : geometry_(Flattened(geometry)), images_(images) {
   const WindowDim& rows = geometry_.rows;
   const WindowDim& columns = geometry_.columns;

@@ -10,23 +10,12 @@
 
 namespace lanescope::exec {
 
-// Images [batch, rows.in, columns.in, channels] under windows.
-struct PatchGeometry {
-  int64_t batch = 0;
-  int64_t channels = 0;
-  WindowDim rows;
-  WindowDim columns;
-
-  int64_t patch_elements() const { return rows.size * columns.size * channels; }
-  int64_t positions() const { return batch * rows.out * columns.out; }
-};
-
 // Splits the positions of all images in blocks; immutable after construction. Positions count through
 // columns, rows and images.
 template <typename T>
 class PatchSource {
  public:
-  PatchSource(const PatchGeometry& geometry, const T* images);
+  PatchSource(const ImageWindows& geometry, const T* images);
 
   // Some rows of positions of one image, or all rows of some images.
   struct Block {
@@ -51,7 +40,7 @@ class PatchSource {
   int64_t SlabRows(int64_t rows) const { return (rows - 1) * geometry_.rows.stride + geometry_.rows.reach(); }
   void FillSlab(int64_t image, int64_t row, int64_t slab_rows, T* slab) const;
 
-  PatchGeometry geometry_;
+  ImageWindows geometry_;
   const T* images_;
   bool in_place_;
   int64_t width_;  // cells of one row of the image or slab

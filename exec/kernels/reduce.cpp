@@ -9,7 +9,7 @@ namespace lanescope::exec {
 namespace {
 
 // Elements that one block reads, so that handing it out costs little and its partial result is accurate.
-constexpr int64_t kBlockElements = 16384;
+constexpr int64_t kReduceBlockElements = 16384;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -80,22 +80,23 @@ class Reduction {
     const size_t outer = dims_.sizes.empty() ? 0 : dims_.sizes.size() - 1;
     const std::vector<int64_t> units = Offsets(dims_, outer, false);
     const std::vector<int64_t> runs = Offsets(dims_, outer, true);
-    const int64_t per_run = CeilDiv(run, kBlockElements);
+    const int64_t per_run = CeilDiv(run, kReduceBlockElements);
     const int64_t per_unit = per_run * static_cast<int64_t>(runs.size());
     const int64_t tasks = per_unit * static_cast<int64_t>(units.size());
     const std::unique_ptr<char[]> partial(per_unit > 1 ? new char[static_cast<size_t>(tasks * bytes_)]
                                                        : nullptr);
     char* to = per_unit > 1 ? partial.get() : result;
-    team_.ParallelFor(tasks, std::max<int64_t>(1, kBlockElements / run), [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t unit = task / per_unit;
-        const int64_t part = task % per_unit;
-        const int64_t first = part % per_run * kBlockElements;
-        const int64_t offset =
-            units[static_cast<size_t>(unit)] + runs[static_cast<size_t>(part / per_run)] + first;
-        reduce_(std::min(kBlockElements, run - first), x + offset * bytes_, to + task * bytes_);
-      }
-    });
+    team_.ParallelFor(
+        tasks, std::max<int64_t>(1, kReduceBlockElements / run), [&](int64_t begin, int64_t end) {
+          for (int64_t task = begin; task < end; ++task) {
+            const int64_t unit = task / per_unit;
+            const int64_t part = task % per_unit;
+            const int64_t first = part % per_run * kReduceBlockElements;
+            const int64_t offset =
+                units[static_cast<size_t>(unit)] + runs[static_cast<size_t>(part / per_run)] + first;
+            reduce_(std::min(kReduceBlockElements, run - first), x + offset * bytes_, to + task * bytes_);
+          }
+        });
     if (per_unit == 1) return;
     for (int64_t unit = 0; unit < static_cast<int64_t>(units.size()); ++unit) {
       join_(per_unit, to + unit * per_unit * bytes_, result + unit * bytes_);
@@ -110,9 +111,9 @@ class Reduction {
     const size_t outer = last > 0 ? last - 1 : 0;
     const std::vector<int64_t> units = Offsets(dims_, outer, false);
     const std::vector<int64_t> groups = Offsets(dims_, outer, true);
-    const int64_t strip = std::min(columns, kBlockElements);
+    const int64_t strip = std::min(columns, kReduceBlockElements);
     const int64_t strips = CeilDiv(columns, strip);
-    const int64_t block = std::max<int64_t>(16, kBlockElements / strip);
+    const int64_t block = std::max<int64_t>(16, kReduceBlockElements / strip);
     const int64_t blocks = CeilDiv(rows, block);
     const int64_t per_unit = blocks * static_cast<int64_t>(groups.size());
     const auto unit_count = static_cast<int64_t>(units.size());
@@ -120,23 +121,23 @@ class Reduction {
         per_unit > 1 ? new char[static_cast<size_t>(unit_count * per_unit * columns * bytes_)] : nullptr);
     char* to = per_unit > 1 ? partial.get() : result;
     const int64_t task_elements = strip * std::min(rows, block);
-    team_.ParallelFor(unit_count * per_unit * strips, std::max<int64_t>(1, kBlockElements / task_elements),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t task = begin; task < end; ++task) {
-                          const int64_t first_column = task % strips * strip;
-                          const int64_t part = task / strips % per_unit;
-                          const int64_t unit = task / strips / per_unit;
-                          const int64_t first_row = part % blocks * block;
-                          const int64_t offset = units[static_cast<size_t>(unit)] +
-                                                 groups[static_cast<size_t>(part / blocks)] +
-                                                 first_row * columns + first_column;
-                          const int64_t n = std::min(strip, columns - first_column);
-                          char* totals = to + (task / strips * columns + first_column) * bytes_;
-                          FillIdentity(n, totals);
-                          reduce_rows_(std::min(block, rows - first_row), columns, n, x + offset * bytes_,
-                                       totals);
-                        }
-                      });
+    team_.ParallelFor(
+        unit_count * per_unit * strips, std::max<int64_t>(1, kReduceBlockElements / task_elements),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t task = begin; task < end; ++task) {
+            const int64_t first_column = task % strips * strip;
+            const int64_t part = task / strips % per_unit;
+            const int64_t unit = task / strips / per_unit;
+            const int64_t first_row = part % blocks * block;
+            const int64_t offset = units[static_cast<size_t>(unit)] +
+                                   groups[static_cast<size_t>(part / blocks)] + first_row * columns +
+                                   first_column;
+            const int64_t n = std::min(strip, columns - first_column);
+            char* totals = to + (task / strips * columns + first_column) * bytes_;
+            FillIdentity(n, totals);
+            reduce_rows_(std::min(block, rows - first_row), columns, n, x + offset * bytes_, totals);
+          }
+        });
     if (per_unit == 1) return;
     for (int64_t unit = 0; unit < unit_count; ++unit) {
       char* totals = result + unit * columns * bytes_;

@@ -1,15 +1,9 @@
 // Reduction of a dense tensor over some of its dimensions, in blocks whose borders depend on the shape alone.
 #pragma once
 
-#include <array>
-
-#include "exec/kernel.h"
-#include "exec/loops/loops.h"
+#include "exec/kernels/reduction_plan.h"
 
 namespace lanescope::exec {
-
-// Which dimensions go away.
-using ReducedDims = std::array<bool, Shape::kMaxRank>;
 
 // result[kept dimensions, row-major] = op over the others; the op's identity where nothing is reduced into an
 // element. `dtype` is one of the loops' types; `result` holds the product of the kept dimensions.

@@ -1,11 +1,11 @@
-// Parts of RegisterReductionKernels.
+// Bodies of reductions on host memory.
 #pragma once
 
-#include "exec/kernel.h"
+#include "exec/kernels/reduction_plan.h"
 
 namespace lanescope::exec {
 
-void RegisterArgKernels(KernelRegistry& registry);
-void RegisterScanKernels(KernelRegistry& registry);
+void FindExtremes(KernelContext& context, const ArgPlan& plan);
+void SumRunning(KernelContext& context, const ScanPlan& plan);
 
 }  // namespace lanescope::exec

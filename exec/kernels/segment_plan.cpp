@@ -15,7 +15,7 @@ Scaling ScalingOf(std::string_view op) {
   return op.find("SqrtN") != op.npos ? Scaling::kSquareRoot : Scaling::kNone;
 }
 
-void RequireVector(std::string_view name, const TensorRef& tensor) {
+void RequireNumbers(std::string_view name, const TensorRef& tensor) {
   if (tensor.shape.rank() != 1) Throw(Code::kInvalidArgument, "{} should be a vector.", name);
 }
 
@@ -66,7 +66,7 @@ SortedSegments SegmentOp::Plan(KernelContext& context,
   if (plan.segments < 0) {
     Throw(Code::kInvalidArgument, "num_segments must be >= 0, got {}", plan.segments);
   }
-  RequireVector("segment_ids", numbers);
+  RequireNumbers("segment_ids", numbers);
   if (indexed_ && context.input(1).NumElements() != plan.rows) {
     Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");
   }
@@ -86,8 +86,8 @@ SegmentGradOp::SegmentGradOp(const Node& node) : scaling_(ScalingOf(node.op)) {}
 SegmentGrad SegmentGradOp::Plan(KernelContext& context) const {
   const TensorRef& grad = context.input(0);
   RequireRows(grad);
-  RequireVector("indices", context.input(1));
-  RequireVector("segment_ids", context.input(2));
+  RequireNumbers("indices", context.input(1));
+  RequireNumbers("segment_ids", context.input(2));
   if (context.input(3).shape.rank() != 0) Throw(Code::kInvalidArgument, "output_dim0 should be a scalar.");
   if (!(context.input(1).shape == context.input(2).shape)) {
     Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");

@@ -84,6 +84,15 @@ bool StartsWith(const Shape& shape, const Shape& prefix) {
   return same;
 }
 
+bool CanBroadcast(const Shape& a, const Shape& b) {
+  for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
+    const int64_t left = a[a.rank() - back];
+    const int64_t right = b[b.rank() - back];
+    if (left != right && left != 1 && right != 1) return false;
+  }
+  return true;
+}
+
 int64_t SizeOfDims(const Shape& shape, int first, int last) {
   int64_t size = 1;
   for (int d = first; d < last; ++d) size *= shape[d];

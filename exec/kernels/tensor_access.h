@@ -53,6 +53,8 @@ int NormalizeAxis(int64_t axis, int rank);
 
 // Whether the first dimensions of `shape` are `prefix`.
 bool StartsWith(const Shape& shape, const Shape& prefix);
+// Whether BroadcastShapes() takes the shapes.
+bool CanBroadcast(const Shape& a, const Shape& b);
 // Product of dimensions [first, last) of an exact shape.
 int64_t SizeOfDims(const Shape& shape, int first, int last);
 // Row-major strides in elements.

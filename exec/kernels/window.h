@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
+#include "core/ops/window.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {
@@ -23,6 +25,21 @@ struct WindowDim {
   int64_t reach() const { return (size - 1) * dilation + 1; }
 };
 
+// Images [batch, rows.in, columns.in, channels] under windows.
+struct ImageWindows {
+  int64_t batch = 0;
+  int64_t channels = 0;
+  WindowDim rows;
+  WindowDim columns;
+
+  int64_t patch_elements() const { return rows.size * columns.size * channels; }
+  int64_t positions() const { return batch * rows.out * columns.out; }
+  int64_t in_row() const { return columns.in * channels; }
+  int64_t out_row() const { return columns.out * channels; }
+  // Of a result with so many channels.
+  Shape OutputShape(int64_t of) const { return {batch, rows.out, columns.out, of}; }
+};
+
 // Height and width of an attribute of four numbers in the order NHWC; {1, 1} when it is missing. Throws
 // Unimplemented unless batch and channels are 1, InvalidArgument for values out of [1, 2^31).
 std::array<int64_t, 2> SpatialAttr(const Node& node, std::string_view attr);
@@ -33,16 +50,13 @@ class WindowAttrs {
  public:
   explicit WindowAttrs(const Node& node);
 
-  // `axis` 1: height, 2: width. TensorFlow's rules: VALID leaves out what does not fit; SAME gives
-  // ceil(in / stride) windows, the odd cell of padding last.
+  // `axis` 1: height, 2: width. As inference has it (core/ops/window.h); of SAME the odd cell of padding is
+  // the last.
   WindowDim Resolve(int axis, int64_t in, int64_t size) const;
 
  private:
-  enum class Padding { kValid, kSame, kExplicit };
-  std::array<int64_t, 2> strides_{1, 1};
-  std::array<int64_t, 2> dilations_{1, 1};
-  std::array<int64_t, 4> explicit_{};  // before and after, height and width
-  Padding padding_ = Padding::kValid;
+  std::array<ops::Window, 2> axes_;
+  std::string padding_;
 };
 
 }  // namespace lanescope::exec

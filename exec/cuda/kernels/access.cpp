@@ -19,6 +19,17 @@ CoordinateMap MapOf(const CoordinateRows& rows, const Shape& shape) {
   return map;
 }
 
+WindowAxis AxisOf(const WindowDim& dim) {
+  WindowAxis axis;
+  axis.in = dim.in;
+  axis.out = dim.out;
+  axis.size = dim.size;
+  axis.stride = dim.stride;
+  axis.dilation = dim.dilation;
+  axis.before = dim.before;
+  return axis;
+}
+
 std::unique_ptr<Kernel> MakeHostKernel(const Node& node) { return KernelRegistry::Host().Create(node); }
 
 }  // namespace lanescope::exec::cuda

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "exec/cuda/kernels/index_reader.h"
+#include "exec/cuda/kernels/window_index.h"
 #include "exec/kernels/gather_plan.h"
+#include "exec/kernels/window.h"
 
 namespace lanescope::exec::cuda {
 
@@ -24,6 +26,9 @@ CoordinateMap MapOf(const CoordinateRows& rows, const Shape& shape);
 
 inline int64_t ElementBytes(DataType dtype) { return static_cast<int64_t>(ElementSize(dtype)); }
 inline int64_t BytesOf(const TensorRef& tensor) { return tensor.NumElements() * ElementBytes(tensor.dtype); }
+
+// What device code takes of a window.
+WindowAxis AxisOf(const WindowDim& dim);
 
 // Serves a node by its kernel for host memory: for ops that touch no element in device memory.
 std::unique_ptr<Kernel> MakeHostKernel(const Node& node);

@@ -5,6 +5,7 @@
 
 #include "exec/cuda/kernels/broadcast_map.h"
 #include "exec/cuda/kernels/window_index.h"
+#include "exec/kernels/layer_plan.h"
 
 namespace lanescope::exec::cuda {
 
@@ -15,11 +16,7 @@ template <typename T>
 void RunSoftmax(Launch& launch, bool log, int64_t rows, int64_t classes, const T* x, T* y);
 
 // loss[row] = -sum(labels * log softmax(features)), gradient = softmax(features) - labels. Rows or columns of
-// either input may be repeated: an element is at row * row_step + column * column_step.
-struct Repeated {
-  int64_t row_step;
-  int64_t column_step;
-};
+// either input may be repeated.
 template <typename T>
 void RunCrossEntropy(Launch& launch, int64_t rows, int64_t classes, const T* features, Repeated feature_steps,
                      const T* labels, Repeated label_steps, T* loss, T* gradient);

@@ -5,7 +5,8 @@
 
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/element_wise.h"
-#include "exec/kernels/element_wise_ops.h"
+#include "exec/kernels/element_wise.h"
+#include "exec/kernels/element_wise_plan.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -19,7 +20,7 @@ class UnaryKernel final : public Kernel {
   explicit UnaryKernel(const Node& node)
       : op_(FindOp(kUnaryOps, node.op)), type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (HostLoops().unary[static_cast<size_t>(op_)][static_cast<size_t>(type_)] == nullptr) {
-      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
+      ThrowNoLoop(node, node.TypeAttr("T"));
     }
   }
   void Compute(KernelContext& context) override {
@@ -62,25 +63,25 @@ void LogicalNot(KernelContext& context) {
 class BinaryKernel final : public Kernel {
  public:
   explicit BinaryKernel(const Node& node)
-      : gradient_(std::any_of(std::begin(kGradientOps), std::end(kGradientOps),
+      : same_(node),
+        gradient_(std::any_of(std::begin(kGradientOps), std::end(kGradientOps),
                               [&](const auto& entry) { return entry.first == node.op; })),
         op_(gradient_ ? FindOp(kGradientOps, node.op) : FindOp(kBinaryOps, node.op)),
         type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (HostLoops().binary[static_cast<size_t>(op_)][static_cast<size_t>(type_)] == nullptr) {
-      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
+      ThrowNoLoop(node, node.TypeAttr("T"));
     }
   }
   void Compute(KernelContext& context) override {
     const TensorRef& a = context.input(0);
     const TensorRef& b = context.input(1);
-    if (gradient_) RequireSameShape("both inputs", a.shape, b.shape);
-    const Shape shape = a.shape == b.shape ? a.shape : BroadcastShapes(a.shape, b.shape);
-    context.SetOutputShape(0, shape);
+    const Shape shape = gradient_ ? same_.Plan(context) : PlanPair(context);
     RunBinary(LaunchOf(context), op_, type_, PairMap(shape, a.shape, b.shape), a.data, b.data,
               context.output().data);
   }
 
  private:
+  SameShapesOp same_;
   bool gradient_;
   BinaryOp op_;
   LoopType type_;
@@ -88,19 +89,17 @@ class BinaryKernel final : public Kernel {
 
 class CompareKernel final : public Kernel {
  public:
-  explicit CompareKernel(const Node& node) : op_(FindOp(kCompareOps, node.op)), dtype_(node.TypeAttr("T")) {
-    const bool equality = op_ == CompareOp::kEqual || op_ == CompareOp::kNotEqual;
-    bytes_ = equality && ElementSize(dtype_) == 1;
-    mismatch_allowed_ = equality && !node.BoolAttr("incompatible_shape_error", true);
-    if (!bytes_) type_ = LoopTypeOf(node.op, dtype_);
+  explicit CompareKernel(const Node& node) : rule_(node), op_(rule_.op()) {
+    const DataType dtype = node.TypeAttr("T");
+    bytes_ = (op_ == CompareOp::kEqual || op_ == CompareOp::kNotEqual) && ElementSize(dtype) == 1;
+    if (!bytes_) type_ = LoopTypeOf(node.op, dtype);
   }
 
   void Compute(KernelContext& context) override {
     const TensorRef& a = context.input(0);
     const TensorRef& b = context.input(1);
     Launch& launch = LaunchOf(context);
-    // Two tensors whose shapes do not fit are simply not equal, where the graph asks for that.
-    if (mismatch_allowed_ && !CanBroadcast(a.shape, b.shape)) {
+    if (rule_.AreUnequal(context)) {
       context.SetOutputShape(0, Shape{});
       const BroadcastMap<2> one = PairMap(Shape{}, Shape{}, Shape{});
       // An element never differs from itself: "differs" writes false, "same" true.
@@ -109,8 +108,7 @@ class CompareKernel final : public Kernel {
       RunBytes(launch, op, one, any, any, context.output().data);
       return;
     }
-    const Shape shape = BroadcastShapes(a.shape, b.shape);
-    context.SetOutputShape(0, shape);
+    const Shape shape = PlanPair(context);
     const BroadcastMap<2> map = PairMap(shape, a.shape, b.shape);
     if (bytes_) {
       const ByteOp op = op_ == CompareOp::kEqual ? ByteOp::kSame : ByteOp::kDiffer;
@@ -121,55 +119,34 @@ class CompareKernel final : public Kernel {
   }
 
  private:
-  static bool CanBroadcast(const Shape& a, const Shape& b) {
-    for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
-      const int64_t left = a[a.rank() - back];
-      const int64_t right = b[b.rank() - back];
-      if (left != right && left != 1 && right != 1) return false;
-    }
-    return true;
-  }
-
+  CompareOpRule rule_;
   CompareOp op_;
-  DataType dtype_;
   LoopType type_ = LoopType::kFloat;
   bool bytes_ = false;
-  bool mismatch_allowed_ = false;
 };
 
 template <ByteOp op>
 void Logical(KernelContext& context) {
   const TensorRef& a = context.input(0);
   const TensorRef& b = context.input(1);
-  const Shape shape = BroadcastShapes(a.shape, b.shape);
-  context.SetOutputShape(0, shape);
+  const Shape shape = PlanPair(context);
   RunBytes(LaunchOf(context), op, PairMap(shape, a.shape, b.shape), a.data, b.data, context.output().data);
 }
 
-class ApproximateEqualKernel final : public Kernel {
- public:
-  explicit ApproximateEqualKernel(const Node& node)
-      : type_(LoopTypeOf(node.op, node.TypeAttr("T"))), tolerance_(node.FloatAttr("tolerance", 1e-5f)) {
-    if (type_ != LoopType::kFloat && type_ != LoopType::kDouble)
-      ThrowUnsupportedType(node.op, node.TypeAttr("T"));
-  }
-  void Compute(KernelContext& context) override {
-    const TensorRef& a = context.input(0);
-    RequireSameShape("x and y", a.shape, context.input(1).shape);
-    context.SetOutputShape(0, a.shape);
-    RunApproximateEqual(LaunchOf(context), type_, tolerance_, a.NumElements(), a.data, context.input(1).data,
-                        context.output().data);
-  }
-
- private:
-  LoopType type_;
-  float tolerance_;
-};
+void CompareNear(KernelContext& context, float tolerance) {
+  const TensorRef& a = context.input(0);
+  const LoopType type = LoopTypeOf("ApproximateEqual", a.dtype);
+  if (type != LoopType::kFloat && type != LoopType::kDouble)
+    ThrowUnsupportedType("ApproximateEqual", a.dtype);
+  RunApproximateEqual(LaunchOf(context), type, tolerance, a.NumElements(), a.data, context.input(1).data,
+                      context.output().data);
+}
 
 class LeakyKernel final : public Kernel {
  public:
   explicit LeakyKernel(const Node& node)
-      : gradient_(node.op == "LeakyReluGrad"),
+      : same_(node),
+        gradient_(node.op == "LeakyReluGrad"),
         alpha_(node.FloatAttr("alpha", 0.2f)),
         type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {
     if (type_ != LoopType::kFloat && type_ != LoopType::kDouble)
@@ -177,61 +154,31 @@ class LeakyKernel final : public Kernel {
   }
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
-    context.SetOutputShape(0, x.shape);
+    same_.Plan(context);
     void* y = context.output().data;
     if (!gradient_) return RunLeakyRelu(LaunchOf(context), type_, alpha_, x.NumElements(), x.data, y);
-    RequireSameShape("gradients and features", x.shape, context.input(1).shape);
     RunLeakyReluGrad(LaunchOf(context), type_, alpha_, x.NumElements(), x.data, context.input(1).data, y);
   }
 
  private:
+  SameShapesOp same_;
   bool gradient_;
   float alpha_;
   LoopType type_;
 };
 
-// The condition broadcasts under `condition_shape`.
-void RunSelectOp(KernelContext& context, const Shape& condition_shape, const Shape& shape) {
+void SelectElements(KernelContext& context, const TriplePlan& plan) {
   const TensorRef& a = context.input(1);
-  const TensorRef& b = context.input(2);
-  context.SetOutputShape(0, shape);
   if (ElementBytes(a.dtype) > 8) ThrowUnsupportedType("Select", a.dtype);
-  const auto map = MakeBroadcastMap<3>(shape, {condition_shape, a.shape, b.shape});
-  RunSelect(LaunchOf(context), ElementBytes(a.dtype), map, context.input(0).data, a.data, b.data,
-            context.output().data);
+  RunSelect(LaunchOf(context), ElementBytes(a.dtype), MakeBroadcastMap<3>(plan.shape, plan.operands),
+            context.input(0).data, a.data, context.input(2).data, context.output().data);
 }
 
-// Select: both values of one shape; the condition of that shape, a scalar, or a vector over the first
-// dimension.
-void Select(KernelContext& context) {
-  const Shape& condition = context.input(0).shape;
-  const Shape& shape = context.input(1).shape;
-  RequireSameShape("'then' and 'else'", shape, context.input(2).shape);
-  Shape as_rows = condition;
-  const bool vector = condition.rank() == 1 && shape.rank() > 0 && condition[0] == shape[0];
-  if (!(condition == shape) && condition.rank() != 0 && !vector) {
-    Throw(Code::kInvalidArgument, "a condition of shape {} does not match values of shape {}",
-          condition.ToString(), shape.ToString());
-  }
-  while (as_rows.rank() > 0 && as_rows.rank() < shape.rank()) as_rows.Append(1);
-  RunSelectOp(context, as_rows, shape);
-}
-
-void SelectV2(KernelContext& context) {
-  const Shape values = BroadcastShapes(context.input(1).shape, context.input(2).shape);
-  RunSelectOp(context, context.input(0).shape, BroadcastShapes(context.input(0).shape, values));
-}
-
-void ClipByValue(KernelContext& context) {
+void ClipElements(KernelContext& context, const TriplePlan& plan) {
   const TensorRef& t = context.input(0);
-  std::array<Shape, 3> shapes = {t.shape, context.input(1).shape, context.input(2).shape};
-  for (size_t k = 1; k < 3; ++k) {
-    if (shapes[k].NumElements() == 1) shapes[k] = Shape{};
-    if (shapes[k].rank() != 0) RequireSameShape("a limit of clip_by_value and its input", shapes[k], t.shape);
-  }
-  context.SetOutputShape(0, t.shape);
-  RunClip(LaunchOf(context), LoopTypeOf("ClipByValue", t.dtype), MakeBroadcastMap<3>(t.shape, shapes), t.data,
-          context.input(1).data, context.input(2).data, context.output().data);
+  RunClip(LaunchOf(context), LoopTypeOf("ClipByValue", t.dtype),
+          MakeBroadcastMap<3>(plan.shape, plan.operands), t.data, context.input(1).data,
+          context.input(2).data, context.output().data);
 }
 
 class CastKernel final : public Kernel {
@@ -254,15 +201,10 @@ class CastKernel final : public Kernel {
   size_t to_;
 };
 
-void AddN(KernelContext& context) {
-  const TensorRef& first = context.input(0);
+void AddAll(KernelContext& context, const Shape& shape) {
   std::vector<const void*> inputs;
-  for (int i = 0; i < context.num_inputs(); ++i) {
-    RequireSameShape("inputs to AddN", first.shape, context.input(i).shape);
-    inputs.push_back(context.input(i).data);
-  }
-  context.SetOutputShape(0, first.shape);
-  RunAddN(LaunchOf(context), LoopTypeOf("AddN", first.dtype), first.NumElements(), inputs.data(),
+  for (int i = 0; i < context.num_inputs(); ++i) inputs.push_back(context.input(i).data);
+  RunAddN(LaunchOf(context), LoopTypeOf("AddN", context.input(0).dtype), shape.NumElements(), inputs.data(),
           context.num_inputs(), context.output().data);
 }
 
@@ -277,15 +219,14 @@ void RegisterElementWiseOps(KernelRegistry& registry) {
   registry.Register("LogicalNot", MakeFunctionKernel<LogicalNot>);
   registry.Register("LogicalAnd", MakeFunctionKernel<Logical<ByteOp::kAnd>>);
   registry.Register("LogicalOr", MakeFunctionKernel<Logical<ByteOp::kOr>>);
-  registry.Register("ApproximateEqual", MakeKernel<ApproximateEqualKernel>);
+  RegisterOp<ApproximateEqualOp, CompareNear>(registry, "ApproximateEqual");
   registry.Register("LeakyRelu", MakeKernel<LeakyKernel>);
   registry.Register("LeakyReluGrad", MakeKernel<LeakyKernel>);
-  registry.Register("Select", MakeFunctionKernel<Select>);
-  registry.Register("SelectV2", MakeFunctionKernel<SelectV2>);
-  registry.Register("ClipByValue", MakeFunctionKernel<ClipByValue>);
+  RegisterOp<PlanSelect, SelectElements>(registry, "Select");
+  RegisterOp<PlanSelectV2, SelectElements>(registry, "SelectV2");
+  RegisterOp<PlanClip, ClipElements>(registry, "ClipByValue");
   registry.Register("Cast", MakeKernel<CastKernel>);
-  registry.Register("AddN", MakeFunctionKernel<AddN>);
-  registry.Register("AccumulateNV2", MakeFunctionKernel<AddN>);
+  for (const char* op : {"AddN", "AccumulateNV2"}) RegisterOp<SameShapesOp, AddAll>(registry, op);
 }
 
 }  // namespace lanescope::exec::cuda

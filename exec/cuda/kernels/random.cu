@@ -23,7 +23,9 @@ template <typename T>
 __global__ void RandomIntegersKernel(Philox start, int64_t low, uint64_t range, int64_t groups, int64_t n,
                                      T* out) {
   for (int64_t group = ThreadIndex(); group < groups; group += ThreadCount()) {
-    StoreGroup<T>(IntegerGroup(start, group, low, range, T{}), group, n, out);
+    Philox philox = start;
+    philox.Skip(static_cast<uint64_t>(group));
+    StoreGroup<T>(IntegerGroup(philox.Next(), low, range, T{}), group, n, out);
   }
 }
 

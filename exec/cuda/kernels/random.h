@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "exec/cuda/kernels/random_groups.h"
+#include "exec/kernels/random_groups.h"
 
 namespace lanescope::exec::cuda {
 

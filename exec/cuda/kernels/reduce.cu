@@ -130,7 +130,7 @@ void ReduceAny(Launch& launch, const ReduceSpec& spec, const ReducePlan& plan, c
 }  // namespace
 
 void RunReduce(Launch& launch, const ReduceSpec& spec, DataType dtype, const Shape& shape,
-               const std::array<bool, Shape::kMaxRank>& gone, const void* x, void* result) {
+               const ReducedDims& gone, const void* x, void* result) {
   const ReducePlan plan = MakeReducePlan(shape, gone);
   if (plan.kept.count == 0) return;
   switch (dtype) {

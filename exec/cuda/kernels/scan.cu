@@ -91,8 +91,9 @@ void Scan(Launch& launch, const ScanSpec& spec, const ScanMap& map, const void* 
 
 }  // namespace
 
-void RunScan(Launch& launch, const ScanSpec& spec, LoopType type, int64_t outer, int64_t length,
-             int64_t inner, const void* x, void* y) {
+void RunScan(Launch& launch, const ScanPlan& plan, LoopType type, const void* x, void* y) {
+  const auto& [spec, walk] = plan;
+  const auto [outer, length, inner] = walk;
   if (outer * length * inner == 0) return;
   const ScanMap map{outer * inner, length, Divider(inner), spec.exclusive, spec.reverse};
   switch (type) {

@@ -172,8 +172,10 @@ __global__ void InTopKKernel(int64_t rows, int64_t classes, IndexReader targets,
 
 }  // namespace
 
-void RunArg(Launch& launch, bool largest, DataType dtype, int64_t outer, int64_t length, int64_t inner,
-            const void* x, int index_bytes, void* result) {
+void RunArg(Launch& launch, const ArgPlan& plan, DataType dtype, const void* x, int index_bytes,
+            void* result) {
+  const bool largest = plan.largest;
+  const auto [outer, length, inner] = plan.walk;
   if (outer * inner == 0) return;
   switch (dtype) {
     case DataType::kFloat:
@@ -187,8 +189,9 @@ void RunArg(Launch& launch, bool largest, DataType dtype, int64_t outer, int64_t
   }
 }
 
-void RunTopK(Launch& launch, LoopType type, int64_t rows, int64_t columns, int64_t k, const void* x,
-             void* values, int32_t* numbers) {
+void RunTopK(Launch& launch, const TopKPlan& plan, LoopType type, const void* x, void* values,
+             int32_t* numbers) {
+  const auto [rows, columns, k] = plan;
   if (rows * k == 0) return;
   switch (type) {
     case LoopType::kFloat:

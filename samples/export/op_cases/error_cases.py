@@ -93,6 +93,18 @@ def errors(family):
                                                        strides=tf.constant([stride]),
                                                        shrink_axis_mask=1,
                                                        name='y'), {'a': _floats(2)})
+  case(
+      'MaxPool/window', 'Computed output size would be negative: -1', lambda: tf.raw_ops.MaxPool(
+          input=_any('a'), ksize=[1, 3, 3, 1], strides=[1, 1, 1, 1], padding='VALID', name='y'),
+      {'a': _floats(1, 1, 1, 1)})
+  case('ArgMax/empty', 'Reduction axis 1 is empty in shape [0,0]',
+       lambda: tf.raw_ops.ArgMax(input=_any('a'), dimension=tf.constant(1), name='y'), {'a': _floats(0, 0)})
+  case(
+      'ClipByValue/limit', 'must be either of the same shape as input, or a scalar', lambda: tf.raw_ops.
+      ClipByValue(t=_any('a'), clip_value_min=_any('b'), clip_value_max=tf.constant(2.0), name='y'), {
+          'a': _floats(2, 3),
+          'b': _floats(1)
+      })
   case('Transpose/repeated', '1 is missing from {0,0}.',
        lambda: tf.raw_ops.Transpose(x=_any('a'), perm=_any('p', tf.int32), name='y'), {
            'a': _floats(2, 3),

@@ -3,6 +3,7 @@
 import numpy as np
 
 import golden
+import tensorflow.compat.v1 as tf
 from golden import Constant
 from golden import random_array
 
@@ -113,6 +114,22 @@ def pooling(family):
                 orig_input_shape=Constant(shape),
                 grad=gradient,
                 **attributes)
+  _windows_beyond(family)
+
+
+def _windows_beyond(family):
+  """Windows larger than an image of unknown size: up to a stride too large they give nothing."""
+  for size, window, stride in ((2, 3, 1), (2, 5, 2), (3, 8, 3)):
+
+    def build(window=window, stride=stride):
+      tf.raw_ops.MaxPool(input=tf.placeholder(tf.float32, name='x'),
+                         ksize=[1, window, window, 1],
+                         strides=[1, stride, stride, 1],
+                         padding='VALID',
+                         name='y')
+
+    feeds = {'x': np.ones([1, size, size, 1], np.float32)}
+    family.graph(f'MaxPool/beyond_{size}_{window}_{stride}', build, [(feeds, ['y:0'], [])])
 
 
 def _max_pool(x, ksize, strides, padding, sizes):

@@ -6,7 +6,7 @@
 
 #include "exec/philox.h"
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 
 enum class Distribution : int { kUniform, kNormal, kTruncatedNormal };
 
@@ -73,20 +73,16 @@ LANESCOPE_HOST_DEVICE RandomGroup<T> GroupOf(Distribution distribution, Philox p
 }
 
 // Integers in [low, low + range).
-LANESCOPE_HOST_DEVICE inline RandomGroup<int32_t> IntegerGroup(Philox philox, int64_t group, int64_t low,
+LANESCOPE_HOST_DEVICE inline RandomGroup<int32_t> IntegerGroup(const Philox::Block& w, int64_t low,
                                                                uint64_t range, int32_t) {
-  philox.Skip(static_cast<uint64_t>(group));
-  const Philox::Block w = philox.Next();
   RandomGroup<int32_t> values{};
   for (size_t i = 0; i < 4; ++i) {
     values[i] = static_cast<int32_t>(static_cast<uint64_t>(low) + uint64_t{w[i]} % range);
   }
   return values;
 }
-LANESCOPE_HOST_DEVICE inline RandomGroup<int64_t> IntegerGroup(Philox philox, int64_t group, int64_t low,
+LANESCOPE_HOST_DEVICE inline RandomGroup<int64_t> IntegerGroup(const Philox::Block& w, int64_t low,
                                                                uint64_t range, int64_t) {
-  philox.Skip(static_cast<uint64_t>(group));
-  const Philox::Block w = philox.Next();
   RandomGroup<int64_t> values{};
   for (size_t i = 0; i < 2; ++i) {
     const uint64_t word = uint64_t{w[2 * i + 1]} << 32 | w[2 * i];
@@ -95,4 +91,4 @@ LANESCOPE_HOST_DEVICE inline RandomGroup<int64_t> IntegerGroup(Philox philox, in
   return values;
 }
 
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

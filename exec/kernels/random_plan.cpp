@@ -1,0 +1,45 @@
+#include "exec/kernels/random_plan.h"
+
+#include "exec/kernels/hash.h"
+
+namespace lanescope::exec {
+
+NodeStream::NodeStream(const Node& node)
+    : seed_(static_cast<uint64_t>(node.IntAttr("seed", 0))),
+      seed2_(static_cast<uint64_t>(node.IntAttr("seed2", 0))),
+      has_seeds_(seed_ != 0 || seed2_ != 0) {
+  if (!has_seeds_) seed2_ = HashOf(node.name);
+}
+
+Philox NodeStream::Reserve(KernelContext& context, uint64_t blocks) const {
+  Philox philox(has_seeds_ ? seed_ : context.session_seed(), seed2_);
+  philox.Skip(context.random_counter());
+  context.random_counter() += blocks;
+  return philox;
+}
+
+RandomOp::RandomOp(const Node& node)
+    : stream_(node),
+      distribution_(node.op == "RandomUniform"          ? Distribution::kUniform
+                    : node.op == "RandomStandardNormal" ? Distribution::kNormal
+                                                        : Distribution::kTruncatedNormal) {}
+
+RandomPlan RandomOp::Plan(KernelContext& context) const {
+  ShapeOutput(context, 0, ReadShape(context.input(0)));
+  const auto size = static_cast<uint64_t>(context.output().NumElements());
+  return {distribution_, stream_.Reserve(context, size * kReservedBlocks)};
+}
+
+RandomIntegersPlan RandomIntegersOp::Plan(KernelContext& context) const {
+  ShapeOutput(context, 0, ReadShape(context.input(0)));
+  const int64_t low = ReadInt(context.input(1), "minval");
+  const int64_t high = ReadInt(context.input(2), "maxval");
+  const auto size = static_cast<uint64_t>(context.output().NumElements());
+  if (size > 0 && low >= high) {
+    Throw(Code::kInvalidArgument, "Need minval < maxval, got {} >= {}", low, high);
+  }
+  const uint64_t range = size == 0 ? 0 : static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  return {stream_.Reserve(context, size * kReservedBlocks), low, range};
+}
+
+}  // namespace lanescope::exec

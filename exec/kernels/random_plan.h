@@ -1,0 +1,64 @@
+// Random ops, for every kind of device: where their streams of numbers begin and go on.
+#pragma once
+
+#include "exec/kernels/op_kernel.h"
+#include "exec/kernels/random_groups.h"
+
+namespace lanescope::exec {
+
+// The node's stream: it begins at its seeds, or where it has none at the session's seed and its name, and
+// goes on from launch to launch. (TensorFlow takes a new seed for each session; here a run can be repeated.)
+class NodeStream {
+ public:
+  explicit NodeStream(const Node& node);
+  // A generator at the current place, which moves on by `blocks`.
+  Philox Reserve(KernelContext& context, uint64_t blocks) const;
+
+ private:
+  uint64_t seed_;
+  uint64_t seed2_;
+  bool has_seeds_;
+};
+
+// RandomUniform, RandomStandardNormal, TruncatedNormal.
+struct RandomPlan {
+  Distribution distribution;
+  Philox start;
+};
+class RandomOp {
+ public:
+  static constexpr bool kReplayable = false;  // the node's counter moves on
+  explicit RandomOp(const Node& node);
+  RandomPlan Plan(KernelContext& context) const;
+
+ private:
+  NodeStream stream_;
+  Distribution distribution_;
+};
+
+// Integers in [low, low + range); there are none where range is 0.
+struct RandomIntegersPlan {
+  Philox start;
+  int64_t low;
+  uint64_t range;
+};
+class RandomIntegersOp {
+ public:
+  static constexpr bool kReplayable = false;
+  explicit RandomIntegersOp(const Node& node) : stream_(node) {}
+  RandomIntegersPlan Plan(KernelContext& context) const;
+
+ private:
+  NodeStream stream_;
+};
+
+template <void (*reals)(KernelContext&, const RandomPlan&),
+          void (*integers)(KernelContext&, const RandomIntegersPlan&)>
+void RegisterRandomOps(KernelRegistry& registry) {
+  for (const char* op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
+    RegisterOp<RandomOp, reals>(registry, op);
+  }
+  RegisterOp<RandomIntegersOp, integers>(registry, "RandomUniformInt");
+}
+
+}  // namespace lanescope::exec
