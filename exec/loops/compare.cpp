@@ -1,17 +1,9 @@
-#include "exec/functors/binary.h"
+#include "exec/functors/element_wise_list.h"
 #include "exec/loops/fill.h"
 #include "exec/loops/pairwise.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
-
-template <typename F>
-void SetCompare(BinaryLoop (&row)[kLoopTypes]) {
-  row[static_cast<size_t>(LoopType::kFloat)] = MapPairs<F, float, bool>;
-  row[static_cast<size_t>(LoopType::kDouble)] = MapPairs<F, double, bool>;
-  row[static_cast<size_t>(LoopType::kInt32)] = MapPairs<F, int32_t, bool>;
-  row[static_cast<size_t>(LoopType::kInt64)] = MapPairs<F, int64_t, bool>;
-}
 
 // On the bytes of bools, which hold 0 or 1.
 struct And {
@@ -55,12 +47,11 @@ void Choose(int64_t rows, int64_t n, Operand condition, Operand a, Operand b, vo
 }  // namespace
 
 void FillCompare(Loops& loops) {
-  SetCompare<functors::Equal>(loops.compare[static_cast<size_t>(CompareOp::kEqual)]);
-  SetCompare<functors::NotEqual>(loops.compare[static_cast<size_t>(CompareOp::kNotEqual)]);
-  SetCompare<functors::Less>(loops.compare[static_cast<size_t>(CompareOp::kLess)]);
-  SetCompare<functors::LessEqual>(loops.compare[static_cast<size_t>(CompareOp::kLessEqual)]);
-  SetCompare<functors::Greater>(loops.compare[static_cast<size_t>(CompareOp::kGreater)]);
-  SetCompare<functors::GreaterEqual>(loops.compare[static_cast<size_t>(CompareOp::kGreaterEqual)]);
+  functors::ForEachCompare([&]<typename F, typename... T>(CompareOp op) {
+    ((loops.compare[static_cast<size_t>(op)][static_cast<size_t>(functors::kTypeOf<T>)] =
+          MapPairs<F, T, bool>),
+     ...);
+  });
   loops.logical_and = MapPairs<And, uint8_t, uint8_t>;
   loops.logical_or = MapPairs<Or, uint8_t, uint8_t>;
   loops.bool_equal = MapPairs<Same, uint8_t, uint8_t>;

@@ -5,6 +5,7 @@
 #include "exec/cuda/kernels/broadcast_map.h"
 #include "exec/cuda/kernels/launch_size.h"
 #include "exec/cuda/launch.cuh"
+#include "exec/functors/element_wise_list.h"
 
 namespace lanescope::exec::cuda {
 
@@ -111,5 +112,38 @@ void MapPairs(Launch& launch, F op, const BroadcastMap<2>& map, const void* a, c
       <<<BlocksFor(items), kThreads, 0, launch.stream()>>>(op, n, left, a_one, right, b_one, out, quads);
   CheckLaunch("an element-wise kernel");
 }
+
+// Launches by op: every op and type has a kernel of its own, whose name says which.
+using UnaryLaunch = void (*)(Launch&, int64_t n, const void* x, void* y);
+using PairLaunch = void (*)(Launch&, const BroadcastMap<2>& map, const void* a, const void* b, void* y);
+
+template <typename F, typename T, typename R>
+void LaunchMap(Launch& launch, int64_t n, const void* x, void* y) {
+  Map<T, R>(launch, F(), n, x, y);
+}
+template <typename F, typename T, typename R>
+void LaunchPairs(Launch& launch, const BroadcastMap<2>& map, const void* a, const void* b, void* y) {
+  MapPairs<T, R>(launch, F(), map, a, b, y);
+}
+
+// Visits a list (exec/functors/element_wise_list.h) for the launch of `wanted` on elements of T, with results
+// of R: null where the op does not exist for them.
+template <typename T, typename R, typename Op, typename Launch>
+struct FindLaunch {
+  Op wanted;
+  Launch& found;
+
+  template <typename F, typename... Types>
+  void operator()(Op op) const {
+    if constexpr ((std::is_same_v<T, Types> || ...)) {
+      if (op != wanted) return;
+      if constexpr (std::is_same_v<Launch, UnaryLaunch>) {
+        found = LaunchMap<F, T, R>;
+      } else {
+        found = LaunchPairs<F, T, R>;
+      }
+    }
+  }
+};
 
 }  // namespace lanescope::exec::cuda

@@ -12,10 +12,21 @@ __device__ void StoreGroup(const RandomGroup<T>& values, int64_t group, int64_t 
   }
 }
 
-template <typename T>
-__global__ void RandomKernel(Distribution distribution, Philox start, int64_t groups, int64_t n, T* out) {
+// Kernels are named by these.
+struct Uniform {
+  static constexpr Distribution kKind = Distribution::kUniform;
+};
+struct Normal {
+  static constexpr Distribution kKind = Distribution::kNormal;
+};
+struct TruncatedNormal {
+  static constexpr Distribution kKind = Distribution::kTruncatedNormal;
+};
+
+template <typename Numbers, typename T>
+__global__ void RandomKernel(Philox start, int64_t groups, int64_t n, T* out) {
   for (int64_t group = ThreadIndex(); group < groups; group += ThreadCount()) {
-    StoreGroup<T>(GroupOf<T>(distribution, start, group), group, n, out);
+    StoreGroup<T>(GroupOf<T>(Numbers::kKind, start, group), group, n, out);
   }
 }
 
@@ -29,6 +40,11 @@ __global__ void RandomIntegersKernel(Philox start, int64_t low, uint64_t range, 
   }
 }
 
+template <typename Numbers, typename T>
+void LaunchRandom(Launch& launch, const Philox& start, int64_t groups, int64_t n, T* out) {
+  RandomKernel<Numbers, T><<<BlocksFor(groups), kThreads, 0, launch.stream()>>>(start, groups, n, out);
+}
+
 template <typename T>
 int64_t GroupsFor(int64_t n) {
   return (n + kGroup<T> - 1) / kGroup<T>;
@@ -40,7 +56,16 @@ template <typename T>
 void RunRandom(Launch& launch, Distribution distribution, const Philox& start, int64_t n, T* out) {
   if (n == 0) return;
   const int64_t groups = GroupsFor<T>(n);
-  RandomKernel<T><<<BlocksFor(groups), kThreads, 0, launch.stream()>>>(distribution, start, groups, n, out);
+  switch (distribution) {
+    case Distribution::kUniform:
+      LaunchRandom<Uniform>(launch, start, groups, n, out);
+      break;
+    case Distribution::kNormal:
+      LaunchRandom<Normal>(launch, start, groups, n, out);
+      break;
+    case Distribution::kTruncatedNormal:
+      LaunchRandom<TruncatedNormal>(launch, start, groups, n, out);
+  }
   CheckLaunch("random numbers");
 }
 

@@ -6,46 +6,6 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-// The op is chosen inside the kernel.
-template <typename T>
-struct AnyReduce {
-  ReduceOp op;
-  __device__ T Identity() const {
-    switch (op) {
-      case ReduceOp::kProd:
-        return functors::ReduceProd::Identity<T>();
-      case ReduceOp::kMax:
-        return functors::ReduceMax::Identity<T>();
-      case ReduceOp::kMin:
-        return functors::ReduceMin::Identity<T>();
-      default:
-        return functors::ReduceSum::Identity<T>();
-    }
-  }
-  __device__ T Take(T total, T x) const {
-    return op == ReduceOp::kSumSquares ? functors::ReduceSumSquares().Take(total, x) : Join(total, x);
-  }
-  __device__ T Join(T a, T b) const {
-    switch (op) {
-      case ReduceOp::kProd:
-        return functors::ReduceProd().Join(a, b);
-      case ReduceOp::kMax:
-        return functors::ReduceMax().Join(a, b);
-      case ReduceOp::kMin:
-        return functors::ReduceMin().Join(a, b);
-      default:
-        return functors::ReduceSum().Join(a, b);
-    }
-  }
-};
-
-template <typename T>
-struct SumReduce {
-  __device__ T Identity() const { return functors::ReduceSum::Identity<T>(); }
-  __device__ T Take(T total, T x) const { return functors::ReduceSum().Take(total, x); }
-  __device__ T Join(T a, T b) const { return functors::ReduceSum().Join(a, b); }
-};
-
 template <typename T>
 __device__ T Finished(T total, Finish finish, int64_t divisor) {
   if constexpr (std::is_same_v<T, uint8_t>) return total != 0;  // a truth value, of nothing too
@@ -59,13 +19,14 @@ __device__ T Finished(T total, Finish finish, int64_t divisor) {
 
 // Grid: x along the results, y along the parts of a result. Results go to [part, kept].
 template <typename F, typename T>
-__global__ void ReduceKernel(F op, ReducePlan plan, Finish finish, int64_t divisor, const T* x, T* result) {
+__global__ void ReduceKernel(ReducePlan plan, Finish finish, int64_t divisor, const T* x, T* result) {
   __shared__ T totals[kReduceThreads];
   const auto thread = static_cast<int64_t>(threadIdx.x);
   const int64_t output = blockIdx.x * plan.outputs_per_block + plan.OutputOf(thread);
   const int64_t lane = plan.LaneOf(thread);
   const int64_t part = blockIdx.y;
-  T total = op.Identity();
+  const F op;
+  T total = F::template Identity<T>();
   if (output < plan.kept.count) {
     const T* base = x + plan.kept.Offset(output);
     const int64_t begin = part * plan.part;
@@ -95,7 +56,7 @@ __global__ void ReduceKernel(F op, ReducePlan plan, Finish finish, int64_t divis
 }
 
 template <typename F, typename T>
-void LaunchReduce(Launch& launch, F op, const ReducePlan& plan, Finish finish, int64_t divisor, const T* x,
+void LaunchReduce(Launch& launch, const ReducePlan& plan, Finish finish, int64_t divisor, const T* x,
                   T* result) {
   constexpr int64_t kMostBlocks = int64_t{1} << 30;
   if (plan.column_blocks() > kMostBlocks) {
@@ -103,28 +64,33 @@ void LaunchReduce(Launch& launch, F op, const ReducePlan& plan, Finish finish, i
   }
   const dim3 grid(static_cast<unsigned>(plan.column_blocks()), static_cast<unsigned>(plan.parts));
   const auto threads = static_cast<unsigned>(plan.outputs_per_block * plan.lanes);
-  ReduceKernel<F, T><<<grid, threads, 0, launch.stream()>>>(op, plan, finish, divisor, x, result);
+  ReduceKernel<F, T><<<grid, threads, 0, launch.stream()>>>(plan, finish, divisor, x, result);
   CheckLaunch("a reduction");
 }
 
-template <typename T, typename F>
-void Reduce(Launch& launch, F op, F join, const ReduceSpec& spec, const ReducePlan& plan, const void* x,
-            void* result) {
-  const T* in = static_cast<const T*>(x);
-  T* out = static_cast<T*>(result);
-  if (plan.parts == 1) return LaunchReduce(launch, op, plan, spec.finish, spec.divisor, in, out);
+// Partial results are joined by Join: those of squares are summed, not squared again.
+template <typename F, typename Join, typename T>
+void Reduce(Launch& launch, const ReduceSpec& spec, const ReducePlan& plan, const T* x, T* result) {
+  if (plan.parts == 1) return LaunchReduce<F>(launch, plan, spec.finish, spec.divisor, x, result);
   T* partial =
       static_cast<T*>(launch.Scratch(plan.parts * plan.kept.count * static_cast<int64_t>(sizeof(T))));
-  LaunchReduce(launch, op, plan, Finish::kNone, int64_t{1}, in, partial);
-  LaunchReduce(launch, join, MakeJoinPlan(plan), spec.finish, spec.divisor, static_cast<const T*>(partial),
-               out);
+  LaunchReduce<F>(launch, plan, Finish::kNone, int64_t{1}, x, partial);
+  LaunchReduce<Join>(launch, MakeJoinPlan(plan), spec.finish, spec.divisor, static_cast<const T*>(partial),
+                     result);
 }
 
 template <typename T>
-void ReduceAny(Launch& launch, const ReduceSpec& spec, const ReducePlan& plan, const void* x, void* result) {
-  // Partial sums of squares are summed, not squared again.
-  const ReduceOp join = spec.op == ReduceOp::kSumSquares ? ReduceOp::kSum : spec.op;
-  Reduce<T>(launch, AnyReduce<T>{spec.op}, AnyReduce<T>{join}, spec, plan, x, result);
+void ReduceOf(Launch& launch, const ReduceSpec& spec, const ReducePlan& plan, const void* x, void* result) {
+  namespace f = functors;
+  const T* in = static_cast<const T*>(x);
+  T* out = static_cast<T*>(result);
+  if (spec.op == ReduceOp::kMax) return Reduce<f::ReduceMax, f::ReduceMax>(launch, spec, plan, in, out);
+  if (spec.op == ReduceOp::kMin) return Reduce<f::ReduceMin, f::ReduceMin>(launch, spec, plan, in, out);
+  if constexpr (sizeof(T) > 1) {  // of truth values there are no sums
+    if (spec.op == ReduceOp::kProd) return Reduce<f::ReduceProd, f::ReduceProd>(launch, spec, plan, in, out);
+    if (spec.op == ReduceOp::kSum) return Reduce<f::ReduceSum, f::ReduceSum>(launch, spec, plan, in, out);
+    Reduce<f::ReduceSumSquares, f::ReduceSum>(launch, spec, plan, in, out);
+  }
 }
 
 }  // namespace
@@ -135,18 +101,15 @@ void RunReduce(Launch& launch, const ReduceSpec& spec, DataType dtype, const Sha
   if (plan.kept.count == 0) return;
   switch (dtype) {
     case DataType::kFloat:
-      if (spec.op == ReduceOp::kSum) {
-        return Reduce<float>(launch, SumReduce<float>(), SumReduce<float>(), spec, plan, x, result);
-      }
-      return ReduceAny<float>(launch, spec, plan, x, result);
+      return ReduceOf<float>(launch, spec, plan, x, result);
     case DataType::kDouble:
-      return ReduceAny<double>(launch, spec, plan, x, result);
+      return ReduceOf<double>(launch, spec, plan, x, result);
     case DataType::kInt32:
-      return ReduceAny<int32_t>(launch, spec, plan, x, result);
+      return ReduceOf<int32_t>(launch, spec, plan, x, result);
     case DataType::kInt64:
-      return ReduceAny<int64_t>(launch, spec, plan, x, result);
+      return ReduceOf<int64_t>(launch, spec, plan, x, result);
     default:
-      return ReduceAny<uint8_t>(launch, spec, plan, x, result);
+      return ReduceOf<uint8_t>(launch, spec, plan, x, result);
   }
 }
 
