@@ -7,9 +7,22 @@
 namespace lanescope::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
+// The numbers of a step in the order in which the steps below name theirs (Adam: rate, beta1, beta2, epsilon,
+// beta1_power, beta2_power), what its attribute says, and whether it steps rows that are named by numbers.
+template <typename T>
+struct StepNumbers {
+  T at[6];
+  bool flag;
+  bool by_rows;
+};
+
+// Each step: kSlots slots beside the variable, and From(numbers).
+
 // var -= rate * grad
 template <typename T>
 struct GradientDescentStep {
+  static constexpr int kSlots = 0;
+  LANESCOPE_HOST_DEVICE static GradientDescentStep From(const StepNumbers<T>& s) { return {s.at[0]}; }
   T rate;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var) const { var -= rate * grad; }
 };
@@ -17,6 +30,10 @@ struct GradientDescentStep {
 // accum = accum * momentum + grad; var -= rate * accum (nesterov: rate * (grad + momentum * accum)).
 template <typename T>
 struct MomentumStep {
+  static constexpr int kSlots = 1;
+  LANESCOPE_HOST_DEVICE static MomentumStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.flag};
+  }
   T rate, momentum;
   bool nesterov;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
@@ -29,6 +46,10 @@ struct MomentumStep {
 // accum = momentum * accum - rate * grad; var += accum (nesterov: momentum * accum - rate * grad).
 template <typename T>
 struct KerasMomentumStep {
+  static constexpr int kSlots = 1;
+  LANESCOPE_HOST_DEVICE static KerasMomentumStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.flag};
+  }
   T rate, momentum;
   bool nesterov;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
@@ -42,6 +63,11 @@ struct KerasMomentumStep {
 // rate already corrected for bias (nesterov: grad * (1 - beta1) + beta1 * m in place of m).
 template <typename T>
 struct AdamStep {
+  static constexpr int kSlots = 2;
+  // The rate is corrected for the slots' start at zero.
+  LANESCOPE_HOST_DEVICE static AdamStep From(const StepNumbers<T>& s) {
+    return {s.at[0] * Sqrt()(T(1) - s.at[5]) / (T(1) - s.at[4]), s.at[1], s.at[2], s.at[3], s.flag};
+  }
   T rate, beta1, beta2, epsilon;
   bool nesterov;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& m, T& v) const {
@@ -54,15 +80,13 @@ struct AdamStep {
     const T step = nesterov ? grad * rest1 + beta1 * first : first;
     var -= (step * rate) / (Sqrt()(second) + epsilon);
   }
-  // The rate corrected for the slots' start at zero.
-  LANESCOPE_HOST_DEVICE static T CorrectedRate(T rate, T beta1_power, T beta2_power) {
-    return rate * Sqrt()(T(1) - beta2_power) / (T(1) - beta1_power);
-  }
 };
 
 // accum += grad^2 (where `update`); var -= rate * grad / sqrt(accum).
 template <typename T>
 struct AdagradStep {
+  static constexpr int kSlots = 1;
+  LANESCOPE_HOST_DEVICE static AdagradStep From(const StepNumbers<T>& s) { return {s.at[0], s.flag}; }
   T rate;
   bool update;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
@@ -76,6 +100,10 @@ struct AdagradStep {
 // The same with var -= rate * grad / (sqrt(accum) + epsilon).
 template <typename T>
 struct AdagradV2Step {
+  static constexpr int kSlots = 1;
+  LANESCOPE_HOST_DEVICE static AdagradV2Step From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.flag};
+  }
   T rate, epsilon;
   bool update;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
@@ -88,6 +116,10 @@ struct AdagradV2Step {
 // ms = ms * rho + grad^2 * (1 - rho); mom = mom * momentum + rate * grad / sqrt(ms + epsilon); var -= mom.
 template <typename T>
 struct RmsPropStep {
+  static constexpr int kSlots = 2;
+  LANESCOPE_HOST_DEVICE static RmsPropStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.at[2], s.at[3]};
+  }
   T rate, rho, momentum, epsilon;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& ms, T& mom) const {
     const T square = ms + (grad * grad - ms) * (T(1) - rho);
@@ -102,6 +134,10 @@ struct RmsPropStep {
 // grad; var -= rate * step; accum_update = rho * accum_update + (1 - rho) * step^2.
 template <typename T>
 struct AdadeltaStep {
+  static constexpr int kSlots = 2;
+  LANESCOPE_HOST_DEVICE static AdadeltaStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.at[2]};
+  }
   T rate, rho, epsilon;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum, T& accum_update) const {
     const T a = accum * rho + grad * grad * (T(1) - rho);
@@ -116,6 +152,10 @@ struct AdadeltaStep {
 // mg^2 + epsilon); var -= mom.
 template <typename T>
 struct CenteredRmsPropStep {
+  static constexpr int kSlots = 3;
+  LANESCOPE_HOST_DEVICE static CenteredRmsPropStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.at[2], s.at[3]};
+  }
   T rate, rho, momentum, epsilon;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& mg, T& ms, T& mom) const {
     const T square = ms + (grad * grad - ms) * (T(1) - rho);
@@ -138,6 +178,10 @@ LANESCOPE_HOST_DEVICE inline T Proximal(T x, T rate, T l1, T l2) {
 // var = proximal(var - rate * grad).
 template <typename T>
 struct ProximalGradientDescentStep {
+  static constexpr int kSlots = 0;
+  LANESCOPE_HOST_DEVICE static ProximalGradientDescentStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.at[2]};
+  }
   T rate, l1, l2;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var) const {
     var = Proximal(var - grad * rate, rate, l1, l2);
@@ -147,6 +191,10 @@ struct ProximalGradientDescentStep {
 // The same at the rate of Adagrad: accum += grad^2; rate / sqrt(accum).
 template <typename T>
 struct ProximalAdagradStep {
+  static constexpr int kSlots = 1;
+  LANESCOPE_HOST_DEVICE static ProximalAdagradStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.at[2]};
+  }
   T rate, l1, l2;
   LANESCOPE_HOST_DEVICE void operator()(T grad, T& var, T& accum) const {
     const T a = accum + grad * grad;
@@ -162,6 +210,10 @@ struct ProximalAdagradStep {
 // + 2 * l2) where |linear| > l1, else 0. `scaled`: linear holds its value times the rate.
 template <typename T>
 struct FtrlStep {
+  static constexpr int kSlots = 2;
+  LANESCOPE_HOST_DEVICE static FtrlStep From(const StepNumbers<T>& s) {
+    return {s.at[0], s.at[1], s.at[2], s.at[3], s.at[4], s.flag, s.by_rows};
+  }
   T rate, l1, l2, lr_power, l2_shrinkage;
   bool scaled;
   bool by_rows;  // TensorFlow's steps by rows clamp, and so leave 0 / 0 where dense steps write 0

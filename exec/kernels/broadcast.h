@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 
+#include "core/dispatch.h"
 #include "core/shape.h"
 
 namespace lanescope::exec {
@@ -45,6 +46,6 @@ class BroadcastPlan {
 
 // Elements of one block of an element-wise loop: about 64 KiB of output, so that blocks are long against the
 // cost of handing them out and short against a tensor.
-inline constexpr int64_t kElementGrain = 16384;
+inline constexpr int64_t kElementGrain = kPieceElements;
 
 }  // namespace lanescope::exec

@@ -1,154 +1,100 @@
-// Optimizer steps on variables and their slots, dense and by rows. Each optimizer says which inputs it reads
-// and what it does to a run of elements; formulas and input order are TensorFlow's documented ones.
-#include <cmath>
-
-#include "exec/functors/optimizer.h"
-#include "exec/kernels/optimizer_kernel.h"
+// Optimizer steps on host memory.
+#include "exec/kernels/optimizer_plan.h"
+#include "exec/kernels/row_access.h"
 #include "exec/kernels/state_kernels.h"
-#include "exec/loops/loops.h"
 
 namespace lanescope::exec {
-// Named, since the templates of the kernels stand in a header.
-namespace optimizers {
+namespace {
 
+constexpr int64_t kStepGrain = 1 << 14;
+
+// Steps n elements: at[0] the variable's, at[1], ... the slots'.
+template <typename Step, typename T>
+void StepElements(const Step& step, int64_t n, const T* grad, T* const* at) {
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (Step::kSlots == 0) step(grad[i], at[0][i]);
+    if constexpr (Step::kSlots == 1) step(grad[i], at[0][i], at[1][i]);
+    if constexpr (Step::kSlots == 2) step(grad[i], at[0][i], at[1][i], at[2][i]);
+    if constexpr (Step::kSlots == 3) step(grad[i], at[0][i], at[1][i], at[2][i], at[3][i]);
+  }
+}
+
+// The usual ones have loops for every instruction set.
 template <typename T>
-struct GradientDescentStep {
-  static constexpr SlotNames<0> kSlots = {};
-  static constexpr int kGradient = 2;
-  GradientDescentStep(const KernelContext& context, const StepFlags&, bool)
-      : rate(Scalar<T>(context, 1, "alpha")) {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    HostLoops().train<T>().gradient_descent(n, rate, grad, at[0]);
-  }
-  T rate;
-};
-
+void StepElements(const functors::GradientDescentStep<T>& step, int64_t n, const T* grad, T* const* at) {
+  HostLoops().train<T>().gradient_descent(n, step.rate, grad, at[0]);
+}
 template <typename T>
-struct MomentumStep {
-  static constexpr SlotNames<1> kSlots = {"accum"};
-  static constexpr int kGradient = 3;
-  MomentumStep(const KernelContext& context, const StepFlags& flags, bool sparse)
-      : rate(Scalar<T>(context, 2, "lr")),
-        momentum(Scalar<T>(context, sparse ? 5 : 4, "momentum")),
-        nesterov(flags.nesterov) {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    HostLoops().train<T>().momentum(n, rate, momentum, nesterov, grad, at[0], at[1]);
-  }
-  T rate, momentum;
-  bool nesterov;
-};
-
+void StepElements(const functors::MomentumStep<T>& step, int64_t n, const T* grad, T* const* at) {
+  HostLoops().train<T>().momentum(n, step.rate, step.momentum, step.nesterov, grad, at[0], at[1]);
+}
 template <typename T>
-struct KerasMomentumStep {
-  static constexpr SlotNames<1> kSlots = {"accum"};
-  static constexpr int kGradient = 3;
-  KerasMomentumStep(const KernelContext& context, const StepFlags& flags, bool sparse)
-      : step{Scalar<T>(context, 2, "lr"), Scalar<T>(context, sparse ? 5 : 4, "momentum"), flags.nesterov} {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    for (int64_t i = 0; i < n; ++i) step(grad[i], at[0][i], at[1][i]);
-  }
-  functors::KerasMomentumStep<T> step;
-};
-
+void StepElements(const functors::AdamStep<T>& step, int64_t n, const T* grad, T* const* at) {
+  HostLoops().train<T>().adam(n, step.rate, step.beta1, step.beta2, step.epsilon, step.nesterov, grad, at[0],
+                              at[1], at[2]);
+}
 template <typename T>
-struct AdamStep {
-  static constexpr SlotNames<2> kSlots = {"m", "v"};
-  static constexpr int kGradient = 9;
-  AdamStep(const KernelContext& context, const StepFlags& flags, bool)
-      : beta1(Scalar<T>(context, 6, "beta1")),
-        beta2(Scalar<T>(context, 7, "beta2")),
-        epsilon(Scalar<T>(context, 8, "epsilon")),
-        nesterov(flags.nesterov) {
-    const T beta1_power = Scalar<T>(context, 3, "beta1_power");
-    const T beta2_power = Scalar<T>(context, 4, "beta2_power");
-    rate = Scalar<T>(context, 5, "lr") * std::sqrt(T{1} - beta2_power) / (T{1} - beta1_power);
-  }
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    HostLoops().train<T>().adam(n, rate, beta1, beta2, epsilon, nesterov, grad, at[0], at[1], at[2]);
-  }
-  T rate, beta1, beta2, epsilon;
-  bool nesterov;
-};
-
+void StepElements(const functors::AdagradStep<T>& step, int64_t n, const T* grad, T* const* at) {
+  HostLoops().train<T>().adagrad(n, step.rate, step.update, grad, at[0], at[1]);
+}
 template <typename T>
-struct AdagradStep {
-  static constexpr SlotNames<1> kSlots = {"accum"};
-  static constexpr int kGradient = 3;
-  AdagradStep(const KernelContext& context, const StepFlags& flags, bool)
-      : rate(Scalar<T>(context, 2, "lr")), update_slots(flags.update_slots) {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    HostLoops().train<T>().adagrad(n, rate, update_slots, grad, at[0], at[1]);
-  }
-  T rate;
-  bool update_slots;
-};
+void StepElements(const functors::RmsPropStep<T>& step, int64_t n, const T* grad, T* const* at) {
+  HostLoops().train<T>().rms_prop(n, step.rate, step.rho, step.momentum, step.epsilon, grad, at[0], at[1],
+                                  at[2]);
+}
 
+std::vector<int64_t> RowsOf(const OptimizerPlan& plan, int64_t limit) {
+  std::vector<int64_t> rows = ReadInts(*plan.indices);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] >= 0 && rows[i] < limit) continue;
+    Throw(Code::kInvalidArgument, "Index {} at offset {} in indices is out of range", rows[i], i);
+  }
+  return rows;
+}
+
+// Of the variable and its slots, from element `offset` on.
 template <typename T>
-struct AdagradV2Step {
-  static constexpr SlotNames<1> kSlots = {"accum"};
-  static constexpr int kGradient = 4;
-  AdagradV2Step(const KernelContext& context, const StepFlags& flags, bool)
-      : step{Scalar<T>(context, 2, "lr"), Scalar<T>(context, 3, "epsilon"), flags.update_slots} {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    for (int64_t i = 0; i < n; ++i) step(grad[i], at[0][i], at[1][i]);
+std::array<T*, 4> MemoryOf(const OptimizerPlan& plan, int64_t offset) {
+  std::array<T*, 4> memory{};
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (plan.slots[i] != nullptr) memory[i] = plan.slots[i]->as<T>() + offset;
   }
-  functors::AdagradV2Step<T> step;
-};
+  return memory;
+}
 
-template <typename T>
-struct RmsPropStep {
-  static constexpr SlotNames<2> kSlots = {"ms", "mom"};
-  static constexpr int kGradient = 7;
-  RmsPropStep(const KernelContext& context, const StepFlags&, bool)
-      : rate(Scalar<T>(context, 3, "lr")),
-        rho(Scalar<T>(context, 4, "rho")),
-        momentum(Scalar<T>(context, 5, "momentum")),
-        epsilon(Scalar<T>(context, 6, "epsilon")) {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    HostLoops().train<T>().rms_prop(n, rate, rho, momentum, epsilon, grad, at[0], at[1], at[2]);
-  }
-  T rate, rho, momentum, epsilon;
-};
+// Rows of the gradient belong to rows of the variable; a row that is named twice takes two steps.
+template <typename T, typename Step>
+void StepRows(KernelContext& context, const OptimizerPlan& plan, const Step& step) {
+  const int64_t limit = plan.slots[0]->shape[0];
+  const std::vector<int64_t> rows = RowsOf(plan, limit);
+  const int64_t inner = plan.inner;
+  const RowRanges ranges(limit, static_cast<int64_t>(rows.size()), inner,
+                         [&](int64_t i) { return rows[static_cast<size_t>(i)]; });
+  ranges.ForEach(context.team(), [&](int64_t, int64_t, std::span<const int64_t> own) {
+    for (const int64_t i : own) {
+      const std::array<T*, 4> memory = MemoryOf<T>(plan, rows[static_cast<size_t>(i)] * inner);
+      StepElements(step, inner, plan.grad->as<T>() + i * inner, memory.data());
+    }
+  });
+}
 
-template <typename T>
-struct CenteredRmsPropStep {
-  static constexpr SlotNames<3> kSlots = {"mg", "ms", "mom"};
-  static constexpr int kGradient = 8;
-  CenteredRmsPropStep(const KernelContext& context, const StepFlags&, bool)
-      : step{Scalar<T>(context, 4, "lr"), Scalar<T>(context, 5, "rho"), Scalar<T>(context, 6, "momentum"),
-             Scalar<T>(context, 7, "epsilon")} {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    for (int64_t i = 0; i < n; ++i) step(grad[i], at[0][i], at[1][i], at[2][i], at[3][i]);
-  }
-  functors::CenteredRmsPropStep<T> step;
-};
+void RunOptimizer(KernelContext& context, const OptimizerPlan& plan) {
+  DispatchReal("an optimizer", plan.slots[0]->dtype, [&]<typename T>(T) {
+    const functors::StepNumbers<T> numbers = ReadNumbers<T>(plan);
+    WithStep<T>(plan.rule.optimizer, [&]<typename Step>() {
+      const Step step = Step::From(numbers);
+      if (plan.indices != nullptr) return StepRows<T>(context, plan, step);
+      context.team().ParallelFor(plan.elements, kStepGrain, [&](int64_t begin, int64_t end) {
+        StepElements(step, end - begin, plan.grad->as<T>() + begin, MemoryOf<T>(plan, begin).data());
+      });
+    });
+  });
+}
 
-template <typename T>
-struct AdadeltaStep {
-  static constexpr SlotNames<2> kSlots = {"accum", "accum_update"};
-  static constexpr int kGradient = 6;
-  AdadeltaStep(const KernelContext& context, const StepFlags&, bool)
-      : step{Scalar<T>(context, 3, "lr"), Scalar<T>(context, 4, "rho"), Scalar<T>(context, 5, "epsilon")} {}
-  void operator()(int64_t n, const T* grad, T* const* at) const {
-    for (int64_t i = 0; i < n; ++i) step(grad[i], at[0][i], at[1][i], at[2][i]);
-  }
-  functors::AdadeltaStep<T> step;
-};
-
-}  // namespace optimizers
+}  // namespace
 
 void RegisterOptimizerKernels(KernelRegistry& registry) {
-  RegisterStep<optimizers::GradientDescentStep>(registry, "GradientDescent");
-  RegisterStep<optimizers::AdamStep>(registry, "Adam");
-  RegisterSparseStep<optimizers::MomentumStep>(registry, "Momentum");
-  RegisterSparseStep<optimizers::AdagradStep>(registry, "Adagrad");
-  RegisterSparseStep<optimizers::AdagradV2Step>(registry, "AdagradV2");
-  RegisterSparseStep<optimizers::RmsPropStep>(registry, "RMSProp");
-  RegisterSparseStep<optimizers::CenteredRmsPropStep>(registry, "CenteredRMSProp");
-  RegisterSparseStep<optimizers::AdadeltaStep>(registry, "Adadelta");
-  registry.Register("ResourceApplyKerasMomentum", MakeKernel<DenseStepKernel<optimizers::KerasMomentumStep>>);
-  registry.Register("ResourceSparseApplyKerasMomentum",
-                    MakeKernel<SparseStepKernel<optimizers::KerasMomentumStep>>);
+  RegisterOptimizerRules<RunOptimizer>(registry, [](const OptimizerRule&, bool) { return true; });
 }
 
 }  // namespace lanescope::exec

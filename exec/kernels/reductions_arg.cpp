@@ -1,6 +1,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/dispatch.h"
 #include "exec/kernels/reductions.h"
 
 namespace lanescope::exec {
@@ -8,7 +9,7 @@ namespace {
 
 template <typename T, typename Index, bool kLargest>
 void SearchAxis(KernelContext& context, const AxisWalk& walk) {
-  const int64_t grain = std::max<int64_t>(1, 16384 / (walk.length * walk.inner));
+  const int64_t grain = std::max<int64_t>(1, kPieceElements / (walk.length * walk.inner));
   context.team().ParallelFor(walk.outer, grain, [&](int64_t begin, int64_t end) {
     std::vector<T> best(static_cast<size_t>(walk.inner));
     for (int64_t i = begin; i < end; ++i) {

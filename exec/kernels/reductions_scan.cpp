@@ -1,3 +1,4 @@
+#include "core/dispatch.h"
 #include "exec/functors/binary.h"
 #include "exec/kernels/reductions.h"
 
@@ -9,20 +10,21 @@ void ScanLines(KernelContext& context, const ScanPlan& plan, F op, T identity) {
   const AxisWalk& walk = plan.walk;
   const T* in = context.input(0).as<T>();
   T* out = context.output().as<T>();
-  context.team().ParallelFor(
-      walk.outer * walk.inner, std::max<int64_t>(1, 16384 / walk.length), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          const int64_t base = line / walk.inner * walk.length * walk.inner + line % walk.inner;
-          T total = identity;
-          for (int64_t k = 0; k < walk.length; ++k) {
-            const int64_t place = plan.spec.reverse ? walk.length - 1 - k : k;
-            const int64_t at = base + place * walk.inner;
-            const T next = op(total, in[at]);
-            out[at] = plan.spec.exclusive ? total : next;
-            total = next;
-          }
-        }
-      });
+  context.team().ParallelFor(walk.outer * walk.inner, std::max<int64_t>(1, kPieceElements / walk.length),
+                             [&](int64_t begin, int64_t end) {
+                               for (int64_t line = begin; line < end; ++line) {
+                                 const int64_t base =
+                                     line / walk.inner * walk.length * walk.inner + line % walk.inner;
+                                 T total = identity;
+                                 for (int64_t k = 0; k < walk.length; ++k) {
+                                   const int64_t place = plan.spec.reverse ? walk.length - 1 - k : k;
+                                   const int64_t at = base + place * walk.inner;
+                                   const T next = op(total, in[at]);
+                                   out[at] = plan.spec.exclusive ? total : next;
+                                   total = next;
+                                 }
+                               }
+                             });
 }
 
 }  // namespace

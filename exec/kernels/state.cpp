@@ -83,7 +83,6 @@ void RegisterStateKernels(KernelRegistry& registry) {
   RegisterVariableKernels(registry);
   RegisterScatterUpdateKernels(registry);
   RegisterOptimizerKernels(registry);
-  RegisterRegularizedOptimizerKernels(registry);
 }
 
 }  // namespace lanescope::exec

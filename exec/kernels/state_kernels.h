@@ -8,6 +8,5 @@ namespace lanescope::exec {
 void RegisterVariableKernels(KernelRegistry& registry);       // variables, reads, assignments
 void RegisterScatterUpdateKernels(KernelRegistry& registry);  // Scatter* and ResourceScatter*
 void RegisterOptimizerKernels(KernelRegistry& registry);      // Apply* and SparseApply*, Resource* of both
-void RegisterRegularizedOptimizerKernels(KernelRegistry& registry);  // of these, Ftrl and proximal steps
 
 }  // namespace lanescope::exec

@@ -5,35 +5,19 @@
 #include <cstdint>
 
 #include "exec/cuda/kernels/index_reader.h"
+#include "exec/kernels/optimizer_plan.h"
 
 namespace lanescope::exec::cuda {
 
 class Launch;
 
-enum class Optimizer : int {
-  kGradientDescent,
-  kMomentum,
-  kKerasMomentum,
-  kAdam,
-  kAdagrad,
-  kAdagradV2,
-  kRmsProp,
-  kAdadelta,
-  kCenteredRmsProp,
-  kProximalAdagrad,
-  kFtrl,
-};
-
-// Pointers to device memory; what a step does not use is null. Scalars: kGradientDescent {rate}; kMomentum
-// and kKerasMomentum {rate, momentum}; kAdam {rate, beta1, beta2, epsilon, beta1_power, beta2_power};
-// kAdagrad {rate}; kAdagradV2 {rate, epsilon}; kRmsProp and kCenteredRmsProp {rate, rho, momentum, epsilon};
-// kAdadelta {rate, rho, epsilon}; kProximalAdagrad {rate, l1, l2}; kFtrl {rate, l1, l2, lr_power,
-// l2_shrinkage or null for none}.
+// Pointers to device memory; what a step does not use is null. Numbers are in the order of
+// functors::StepNumbers.
 template <typename T>
 struct OptimizerStep {
   Optimizer optimizer;
-  bool flag = false;  // nesterov of momentum and Adam; whether Adagrad updates its slot; FtrlStep::scaled
-  std::array<const T*, 6> scalars{};
+  bool flag = false;
+  std::array<const T*, 6> numbers{};
   std::array<T*, 4> slots{};  // the variable and its slots
   const T* grad = nullptr;
 };
