@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "exec/functors/binary.h"
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/element_wise_plan.h"
 
@@ -73,7 +74,8 @@ void CompareNear(KernelContext& context, float tolerance) {
     for (int64_t i = 0; i < a.NumElements(); ++i) {
       const T left = a.as<T>()[i];
       const T right = b.as<T>()[i];
-      const T distance = left > right ? left - right : right - left;
+      const functors::Sub minus;  // integers wrap around
+      const T distance = left > right ? minus(left, right) : minus(right, left);
       y[i] = distance < static_cast<T>(tolerance);
     }
   });

@@ -108,6 +108,13 @@ bool Holds(const OptimizerPlan& plan, NumberRule rule, T value) {
         tensor.shape.ToString());
 }
 
+// A handle may lead to a variable of another type than the op's.
+void CheckType(const OptimizerPlan& plan, std::string_view name, const TensorRef& tensor) {
+  if (tensor.dtype == plan.slots[0]->dtype) return;
+  Throw(Code::kInvalidArgument, "var is of type {}, {} of type {}", DataTypeName(plan.slots[0]->dtype), name,
+        DataTypeName(tensor.dtype));
+}
+
 void CheckSparse(const Shape& variable, const Shape& grad, const Shape& indices) {
   if (variable.rank() < 1) Throw(Code::kInvalidArgument, "var must be at least 1 dimensional");
   if (indices.rank() != 1) Throw(Code::kInvalidArgument, "indices must be one-dimensional");
@@ -151,12 +158,14 @@ OptimizerPlan OptimizerOp::Plan(KernelContext& context) const {
   plan.grad = &context.input(rule_->gradient);
   if (sparse_) plan.indices = &context.input(rule_->gradient + 1);
   plan.slots[0] = &variable;
+  CheckType(plan, "grad", *plan.grad);
   for (size_t i = 0; i < rule_->slots.size() && !rule_->slots[i].empty(); ++i) {
     const TensorRef& slot = context.variable(static_cast<int>(i) + 1).tensor;
     if (!(slot.shape == shape)) {
       Throw(Code::kInvalidArgument, "var and {} do not have the same shape{} {}", rule_->slots[i],
             shape.ToString(), slot.shape.ToString());
     }
+    CheckType(plan, rule_->slots[i], slot);
     plan.slots[i + 1] = &slot;
   }
   if (sparse_) {
@@ -171,6 +180,7 @@ OptimizerPlan OptimizerOp::Plan(KernelContext& context) const {
     const OptimizerRule::Number& number = rule_->numbers[i];
     if (number.input == 0) continue;
     plan.numbers[i] = &context.input(number.input + (sparse_ && number.input > rule_->gradient ? 1 : 0));
+    CheckType(plan, number.name, *plan.numbers[i]);
     if (plan.numbers[i]->NumElements() != 1) ThrowWrongNumber(plan, number, *plan.numbers[i]);
   }
   return plan;
