@@ -10,12 +10,14 @@
 
 namespace lanescope {
 
+class ActivityRecord;
 class CuptiLibrary;
 
-// Walks buffers with the CUPTI library's own iterator, since only it knows the size of every record, and
-// checks every step: a record must lie in the buffer as a whole and behind the one before. Texts are read
+// Walks buffers with the CUPTI library's own iterator and with the sizes that its records were found to have,
+// and checks every step: a record must lie in the buffer as a whole and behind the one before. Texts are read
 // with ReadText. What cannot be a record ends its buffer and is counted; records of kinds that nobody asked
-// for are skipped. Enumerations become those of the Nsight Systems export. Not thread-safe; throws nothing.
+// for, and calls that no trace has, are skipped. Fields that a version's records do not have are unknown in
+// the rows. Enumerations become those of the Nsight Systems export. Not thread-safe; throws nothing.
 class ActivityDecoder {
  public:
   // The library must outlive the decoder. `offset_ns` is what the clock of records is ahead of
@@ -30,22 +32,33 @@ class ActivityDecoder {
  private:
   struct Function {
     TextId name = 0;
-    bool launches = false;
+    bool launches = false, wanted = true;
   };
-  size_t SizeOf(const uint8_t* record);
-  template <typename Record>
-  void Add(const uint8_t* record, ActivityBatch* batch);
-  void AddRecord(const uint8_t* record, size_t room, ActivityBatch* batch);
+  size_t SizeOf(int32_t kind);
+  void AddRecord(int32_t kind, const ActivityRecord& record, ActivityBatch* batch);
+  void AddKernel(const ActivityRecord& record, ActivityBatch* batch);
+  void AddCopy(const ActivityRecord& record, bool between_devices, ActivityBatch* batch);
+  void AddMemset(const ActivityRecord& record, ActivityBatch* batch);
+  void AddCall(const ActivityRecord& record, bool of_driver, ActivityBatch* batch);
+  void AddSync(const ActivityRecord& record, ActivityBatch* batch);
+  void AddCudaEvent(const ActivityRecord& record, ActivityBatch* batch);
+  void AddOverhead(const ActivityRecord& record, ActivityBatch* batch);
+  void AddTag(const ActivityRecord& record, ActivityBatch* batch);
+  void AddGraph(const ActivityRecord& record, ActivityBatch* batch);
+  void AddNvlink(const ActivityRecord& record, ActivityBatch* batch);
+  void AddDevice(const ActivityRecord& record, ActivityBatch* batch);
+  void AddContext(const ActivityRecord& record, ActivityBatch* batch);
+  void AddStream(const ActivityRecord& record, ActivityBatch* batch);
   int64_t Time(uint64_t ns) const;
   TextId Text(const char* address, ActivityBatch* batch);
-  TextId Name(uint32_t domain, uint32_t function, bool* launches, ActivityBatch* batch);
+  const Function& FunctionOf(bool of_driver, uint32_t number, ActivityBatch* batch);
 
   const CuptiLibrary& library_;
   const int64_t offset_ns_;
   int64_t records_ = 0;
   // texts_ and functions_ are of the buffer at hand: a name may go with the module that it belongs to.
   std::unordered_map<const char*, TextId> texts_;
-  std::unordered_map<uint64_t, Function> functions_;  // by domain and number
+  std::unordered_map<uint64_t, Function> functions_;  // by API and number
   std::unordered_map<int32_t, size_t> sizes_;         // of records by kind
 };
 

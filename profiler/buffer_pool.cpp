@@ -16,7 +16,7 @@ constexpr size_t kFewFree = 4;
 
 BufferPool::BufferPool(size_t ready, size_t most) : most_(std::clamp<size_t>(most, 1, kMaxBuffers)) {
   sem_init(&work_, 0, 0);
-  for (size_t i = 0; i < std::min(ready, most_); ++i) Make();
+  for (size_t i = 0; i < std::min(ready, most_); ++i) Add();
 }
 
 BufferPool::~BufferPool() {
@@ -33,6 +33,9 @@ uint8_t* BufferPool::Lend() noexcept {
         slot.state.compare_exchange_strong(expected, kLent, std::memory_order_acquire)) {
       return slot.data.load(std::memory_order_relaxed);
     }
+  }
+  if (!may_refuse_.load(std::memory_order_relaxed)) {
+    if (Slot* slot = Make(slots_.size(), 0)) return slot->data.load(std::memory_order_relaxed);
   }
   refused_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
@@ -71,24 +74,29 @@ void BufferPool::Recycle(const Full& buffer) {
 }
 
 void BufferPool::Replenish() {
-  if (CountFree() < kFewFree) Make();
+  if (CountFree() < kFewFree) Add();
 }
 
-bool BufferPool::Make() {
-  size_t made = 0;
-  for (Slot& slot : slots_) {
-    if (made == most_) return false;
-    ++made;
-    if (slot.state.load(std::memory_order_relaxed) != kAbsent) continue;
-    // Populated, so that no page fault falls into the program's launches.
-    void* memory = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    slot.data.store(static_cast<uint8_t*>(memory), std::memory_order_relaxed);
-    slot.state.store(kFree, std::memory_order_release);
-    return true;
+void BufferPool::Add() {
+  // Populated, so that no page fault falls into the program's launches.
+  if (Slot* slot = Make(most_, MAP_POPULATE)) slot->state.store(kFree, std::memory_order_release);
+}
+
+BufferPool::Slot* BufferPool::Make(size_t limit, int flags) noexcept {
+  for (size_t i = 0; i < limit; ++i) {
+    Slot& slot = slots_[i];
+    int expected = kAbsent;
+    if (!slot.state.compare_exchange_strong(expected, kLent, std::memory_order_acquire)) continue;
+    void* memory =
+        mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    if (memory == MAP_FAILED) {
+      slot.state.store(kAbsent, std::memory_order_release);
+      return nullptr;
+    }
+    slot.data.store(static_cast<uint8_t*>(memory), std::memory_order_release);
+    return &slot;
   }
-  return false;
+  return nullptr;
 }
 
 void BufferPool::WaitForWork(int milliseconds) {

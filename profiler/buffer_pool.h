@@ -14,12 +14,14 @@ namespace lanescope {
 // nobody (absent). Whoever moves a slot out of a state does so by compare-exchange, and publishes what it
 // wrote to the slot with the release of the new state.
 //
-// Lend and Return are called by CUPTI from any number of threads at once; they take no lock, allocate nothing
-// and make no system call but the wake-up of the reader. Everything else belongs to the reader: one thread.
+// Lend and Return are called by CUPTI from any number of threads at once; they take no lock and, but for what
+// MayRefuse says, allocate nothing and make no system call but the wake-up of the reader. Everything else
+// belongs to the reader: one thread.
 class BufferPool {
  public:
   static constexpr size_t kBufferBytes = size_t{4} << 20;
-  static constexpr size_t kMaxBuffers = 32;  // 128 MB
+  static constexpr size_t kMaxBuffers = 32;    // 128 MB
+  static constexpr size_t kMostBuffers = 256;  // 1 GB, where none may be refused
 
   struct Full {
     uint8_t* data = nullptr;
@@ -33,6 +35,9 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
+  // Some versions of CUPTI crash without the buffer that they ask for. For them Lend makes buffers beyond the
+  // pool, with one system call each, up to kMostBuffers.
+  void MayRefuse(bool may) noexcept { may_refuse_.store(may, std::memory_order_relaxed); }
   // Null when all are in use; counted.
   uint8_t* Lend() noexcept;
   // False for memory that is not lent; counted.
@@ -61,11 +66,14 @@ class BufferPool {
     size_t bytes = 0;                     // while full
     uint64_t order = 0;                   // while full
   };
-  bool Make();
+  void Add();
+  // Makes a buffer in one of the first `limit` slots, which becomes the caller's; null if it cannot.
+  Slot* Make(size_t limit, int flags) noexcept;
   size_t Count(State state) const;
 
   const size_t most_;
-  std::array<Slot, kMaxBuffers> slots_;
+  std::array<Slot, kMostBuffers> slots_;
+  std::atomic<bool> may_refuse_{true};
   std::atomic<uint64_t> next_order_{0};
   std::atomic<int64_t> refused_{0}, unknown_{0};
   sem_t work_;

@@ -34,7 +34,6 @@ int64_t Number(const char* name) {
 bool InjectionSettings::Read(InjectionSettings* settings) {
   settings->socket = Variable(kSocketVariable);
   settings->mode = Variable(kModeVariable) == "kernels" ? CaptureMode::kKernels : CaptureMode::kFull;
-  settings->library = Variable(kLibraryVariable);
   settings->begin_ns = Number(kBeginVariable);
   settings->end_ns = Number(kEndVariable);
   settings->nvtx_range = Variable(kRangeVariable);

@@ -31,7 +31,6 @@ inline constexpr uint64_t kMaxFrameBytes = uint64_t{64} << 20;
 struct InjectionSettings {
   std::string socket;
   CaptureMode mode = CaptureMode::kFull;
-  std::string library;     // of CUPTI; empty: found by itself
   int64_t begin_ns = 0;    // record from then on (CLOCK_MONOTONIC); 0: from the start
   int64_t end_ns = 0;      // until then; 0: until the end
   std::string nvtx_range;  // record only inside NVTX ranges with this text; empty: always
@@ -41,7 +40,6 @@ struct InjectionSettings {
 };
 inline constexpr char kSocketVariable[] = "LANESCOPE_CAPTURE_SOCKET";
 inline constexpr char kModeVariable[] = "LANESCOPE_CAPTURE_MODE";
-inline constexpr char kLibraryVariable[] = "LANESCOPE_CUPTI";
 inline constexpr char kBeginVariable[] = "LANESCOPE_CAPTURE_BEGIN_NS";
 inline constexpr char kEndVariable[] = "LANESCOPE_CAPTURE_END_NS";
 inline constexpr char kRangeVariable[] = "LANESCOPE_CAPTURE_RANGE";

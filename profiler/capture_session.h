@@ -18,7 +18,6 @@ enum class CaptureMode {
 
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::kFull;
-  std::string library;     // path of CUPTI; empty: found by itself
   bool with_tags = false;  // PushTag will be used
   bool recording = true;   // false: SetRecording begins it
   bool can_detach = true;  // false: the process ends with the capture
@@ -30,12 +29,10 @@ struct CaptureOptions {
 // sink from the decoding thread. Thread-safe but for Start and Stop.
 class CaptureSession {
  public:
-  // Null, with a reason of one line, where nothing can be captured: no CUPTI in this build or on this
-  // machine, no CUDA driver, another profiler attached (it is named). The sink must outlive the session.
+  // Null, with a reason of one line, where nothing can be captured: no CUPTI on this machine or one that is
+  // too old, no CUDA driver, another profiler attached (it is named). The sink must outlive the session.
   static std::unique_ptr<CaptureSession> Start(const CaptureOptions& options, ActivitySink* sink,
                                                std::string* reason);
-  // Whether this build can capture at all.
-  static bool IsBuilt();
 
   virtual ~CaptureSession() = default;
   CaptureSession(const CaptureSession&) = delete;
@@ -53,7 +50,7 @@ class CaptureSession {
   virtual void AddGraphNode(void* node, uint64_t tag) = 0;
   // Waits for the devices (at most five seconds), then delivers everything. Idempotent.
   virtual void Stop() = 0;
-  // What a user should know: versions, kinds of records that could not be enabled.
+  // What a user should know: what this CUPTI cannot do, kinds of records that could not be enabled.
   virtual std::vector<std::string> Notes() const = 0;
 
  protected:

@@ -17,11 +17,22 @@ bool Find(void* handle, const char* name, Function** function) {
   return *function != nullptr;
 }
 
+void* Driver() {
+  if (void* handle = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)) return handle;
+  return dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
+}
+
 }  // namespace
 
-bool HasCudaDriver() {
-  if (dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) != nullptr) return true;
-  return dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL) != nullptr;
+bool HasCudaDriver() { return Driver() != nullptr; }
+
+int CudaDriverVersion() {
+  void* handle = Driver();
+  Result (*get_version)(int*);
+  int version = 0;
+  if (handle == nullptr || !Find(handle, "cuDriverGetVersion", &get_version) || get_version(&version) != 0)
+    return 0;
+  return version;
 }
 
 void SynchronizeDevices() {

@@ -7,6 +7,9 @@ namespace lanescope {
 // True if the process has, or can load, the driver's library.
 bool HasCudaDriver();
 
+// The CUDA that the driver is made for: 12040 for 12.4; 0 without a driver.
+int CudaDriverVersion();
+
 // Waits until all devices with an active primary context are idle. Does nothing where CUDA was not
 // initialized.
 void SynchronizeDevices();

@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <climits>
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "profiler/activity_decoder.h"
+#include "profiler/activity_layout.h"
+#include "profiler/cupti_calls.h"
 #include "profiler/cupti_library.h"
 #include "profiler/cupti_numbers.h"
 #include "profiler/safe_memory.h"
@@ -17,7 +16,7 @@ namespace {
 // Names of kernels made of templates reach several kilobytes.
 constexpr size_t kMaxNameBytes = 65536;
 
-uint32_t Id(uint32_t id) { return id == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? kNoId : id; }
+uint32_t Id(uint32_t id) { return id == cupti::kNoValue ? kNoId : id; }
 
 // "cudaLaunchKernel_v7000" is the runtime's cudaLaunchKernel since version 7.0.
 std::string_view WithoutVersion(std::string_view name) {
@@ -52,300 +51,255 @@ TextId ActivityDecoder::Text(const char* address, ActivityBatch* batch) {
   return texts_.emplace(address, batch->AddText(text)).first->second;
 }
 
-TextId ActivityDecoder::Name(uint32_t domain, uint32_t function, bool* launches, ActivityBatch* batch) {
-  const uint64_t key = (uint64_t{domain} << 32) | function;
+const ActivityDecoder::Function& ActivityDecoder::FunctionOf(bool of_driver, uint32_t number,
+                                                             ActivityBatch* batch) {
+  const uint64_t key = (uint64_t{of_driver ? 1u : 0u} << 32) | number;
   const auto found = functions_.find(key);
-  if (found != functions_.end()) {
-    *launches = found->second.launches;
-    return found->second.name;
+  if (found != functions_.end()) return found->second;
+  Function function;
+  function.wanted = IsCallWanted(of_driver, number);
+  if (function.wanted) {
+    const char* name = nullptr;
+    const cupti::Domain domain = of_driver ? cupti::kDriverApi : cupti::kRuntimeApi;
+    const cupti::Result result = library_.GetCallbackName(domain, number, &name);
+    const std::string text = result != cupti::kSuccess || name == nullptr
+                                 ? "function " + std::to_string(number)
+                                 : std::string(WithoutVersion(name));
+    function.name = batch->AddText(text);
+    function.launches = IsLaunch(text);
   }
-  const char* name = nullptr;
-  const CUptiResult result =
-      library_.GetCallbackName(static_cast<CUpti_CallbackDomain>(domain), function, &name);
-  const std::string text = result != CUPTI_SUCCESS || name == nullptr ? "function " + std::to_string(function)
-                                                                      : std::string(WithoutVersion(name));
-  *launches = IsLaunch(text);
-  return functions_.emplace(key, Function{batch->AddText(text), *launches}).first->second.name;
+  return functions_.emplace(key, function).first->second;
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityKernel10>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityKernel10 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddKernel(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = KernelFields;
   KernelRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.graph_node = record.graphNodeId;
-  row.grid_id = record.gridId;
-  row.local_memory_total = record.localMemoryTotal_v2;
-  row.device = record.deviceId;
-  row.context = record.contextId;
-  row.stream = record.streamId;
-  row.correlation = record.correlationId;
-  row.name = Text(record.name, batch);
-  row.graph = record.graphId;
-  const int32_t grid[] = {record.gridX, record.gridY, record.gridZ};
-  const int32_t block[] = {record.blockX, record.blockY, record.blockZ};
-  const uint32_t cluster[] = {record.clusterX, record.clusterY, record.clusterZ};
-  std::copy_n(grid, 3, row.grid);
-  std::copy_n(block, 3, row.block);
-  std::copy_n(cluster, 3, row.cluster);
-  row.static_shared = record.staticSharedMemory;
-  row.dynamic_shared = record.dynamicSharedMemory;
-  row.shared_executed = record.sharedMemoryExecuted;
-  row.local_per_thread = record.localMemoryPerThread;
-  row.cluster_policy = record.clusterSchedulingPolicy;
-  row.max_cluster_size = record.maxPotentialClusterSize;
-  row.max_active_clusters = record.maxActiveClusters;
-  row.registers = record.registersPerThread;
-  row.launch_type = LaunchType(record.launchType);
-  row.cache_config = static_cast<uint8_t>(record.cacheConfig.both >> 4);
-  row.shared_limit =
-      Number(bytes + offsetof(CUpti_ActivityKernel10, shmemLimitConfig)) == CUPTI_FUNC_SHMEM_LIMIT_OPTIN ? 1
-                                                                                                         : 0;
-  if (record.isSharedMemoryCarveoutRequested != 0) row.shared_percent = record.sharedMemoryCarveoutRequested;
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  row.graph_node = record.Get(F::graph_node);
+  row.grid_id = record.Get(F::grid_id);
+  row.local_memory_total = record.Get(F::local_total);
+  row.device = record.Get(F::device);
+  row.context = record.Get(F::context);
+  row.stream = record.Get(F::stream);
+  row.correlation = record.Get(F::correlation);
+  row.name = Text(record.Get(F::name), batch);
+  row.graph = record.Get(F::graph);
+  std::copy_n(record.Get(F::grid).begin(), 3, row.grid);
+  std::copy_n(record.Get(F::block).begin(), 3, row.block);
+  std::copy_n(record.Get(F::cluster).begin(), 3, row.cluster);
+  row.static_shared = record.Get(F::static_shared);
+  row.dynamic_shared = record.Get(F::dynamic_shared);
+  row.shared_executed = record.Get(F::shared_executed);
+  row.local_per_thread = record.Get(F::local_per_thread);
+  row.cluster_policy = record.Get(F::cluster_policy);
+  row.max_cluster_size = record.Get(F::max_cluster_size);
+  row.max_active_clusters = record.Get(F::max_active_clusters);
+  row.registers = record.Get(F::registers);
+  row.launch_type = LaunchType(record.Get(F::launch_type));
+  row.cache_config = static_cast<uint8_t>(record.Get(F::cache_config) >> 4);
+  row.shared_limit = record.Get(F::shared_limit) == cupti::kSharedLimitOptIn ? 1 : 0;
+  if (record.Get(F::carveout_requested) != 0) row.shared_percent = record.Get(F::carveout);
   batch->kernels.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityMemcpy6>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityMemcpy6 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddCopy(const ActivityRecord& record, bool between_devices, ActivityBatch* batch) {
+  using F = MemcpyFields;
+  using P = PeerCopyFields;
   MemcpyRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.bytes = record.bytes;
-  row.graph_node = record.graphNodeId;
-  row.copies = record.copyCount;
-  row.device = record.deviceId;
-  row.context = record.contextId;
-  row.stream = record.streamId;
-  row.correlation = record.correlationId;
-  row.copy_kind = CopyKind(record.copyKind);
-  row.src_kind = MemoryKind(record.srcKind);
-  row.dst_kind = MemoryKind(record.dstKind);
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  row.bytes = record.Get(F::bytes);
+  row.device = record.Get(F::device);
+  row.context = record.Get(F::context);
+  row.stream = record.Get(F::stream);
+  row.copy_kind = CopyKind(record.Get(F::copy_kind));
+  row.src_kind = MemoryKind(record.Get(F::src_kind));
+  row.dst_kind = MemoryKind(record.Get(F::dst_kind));
+  if (between_devices) {
+    row.graph_node = record.Get(P::graph_node);
+    row.copies = 1;
+    row.correlation = record.Get(P::correlation);
+    row.src_device = record.Get(P::src_device);
+    row.src_context = record.Get(P::src_context);
+    row.dst_device = record.Get(P::dst_device);
+    row.dst_context = record.Get(P::dst_context);
+  } else {
+    row.graph_node = record.Get(F::graph_node);
+    row.copies = record.Get(F::copies, uint64_t{1});
+    row.correlation = record.Get(F::correlation);
+  }
   batch->copies.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityMemcpyPtoP4>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityMemcpyPtoP4 record;
-  std::memcpy(&record, bytes, sizeof(record));
-  MemcpyRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.bytes = record.bytes;
-  row.graph_node = record.graphNodeId;
-  row.copies = 1;
-  row.device = record.deviceId;
-  row.context = record.contextId;
-  row.stream = record.streamId;
-  row.correlation = record.correlationId;
-  row.src_device = record.srcDeviceId;
-  row.src_context = record.srcContextId;
-  row.dst_device = record.dstDeviceId;
-  row.dst_context = record.dstContextId;
-  row.copy_kind = CopyKind(record.copyKind);
-  row.src_kind = MemoryKind(record.srcKind);
-  row.dst_kind = MemoryKind(record.dstKind);
-  batch->copies.push_back(row);
-}
-
-template <>
-void ActivityDecoder::Add<CUpti_ActivityMemset4>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityMemset4 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddMemset(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = MemsetFields;
   MemsetRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.bytes = record.bytes;
-  row.graph_node = record.graphNodeId;
-  row.device = record.deviceId;
-  row.context = record.contextId;
-  row.stream = record.streamId;
-  row.correlation = record.correlationId;
-  row.value = record.value;
-  row.memory_kind = MemoryKind(record.memoryKind);
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  row.bytes = record.Get(F::bytes);
+  row.graph_node = record.Get(F::graph_node);
+  row.device = record.Get(F::device);
+  row.context = record.Get(F::context);
+  row.stream = record.Get(F::stream);
+  row.correlation = record.Get(F::correlation);
+  row.value = record.Get(F::value);
+  row.memory_kind = MemoryKind(record.Get(F::memory_kind));
   batch->memsets.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityAPI>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityAPI record;
-  std::memcpy(&record, bytes, sizeof(record));
-  const bool driver = Number(bytes + offsetof(CUpti_ActivityAPI, kind)) == CUPTI_ACTIVITY_KIND_DRIVER;
-  bool launches = false;
+void ActivityDecoder::AddCall(const ActivityRecord& record, bool of_driver, ActivityBatch* batch) {
+  using F = CallFields;
+  const Function& function = FunctionOf(of_driver, record.Get(F::function), batch);
+  if (!function.wanted) return;
   ApiRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.thread = record.threadId;
-  row.correlation = record.correlationId;
-  row.name =
-      Name(driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API, record.cbid, &launches, batch);
-  row.result = record.returnValue;
-  row.kind = driver ? ApiKind::kDriver : ApiKind::kRuntime;
-  row.launches = launches ? 1 : 0;
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  row.thread = record.Get(F::thread);
+  row.correlation = record.Get(F::correlation);
+  row.name = function.name;
+  row.result = record.Get(F::result);
+  row.kind = of_driver ? ApiKind::kDriver : ApiKind::kRuntime;
+  row.launches = function.launches ? 1 : 0;
   batch->calls.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivitySynchronization2>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivitySynchronization2 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddSync(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = SyncFields;
   SyncRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.event_sync = record.cudaEventSyncId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : record.cudaEventSyncId;
-  row.context = record.contextId;
-  row.stream = Id(record.streamId);
-  row.correlation = record.correlationId;
-  row.type = SyncType(Number(bytes + offsetof(CUpti_ActivitySynchronization2, type)));
-  row.event = Id(record.cudaEventId);
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  const uint64_t event_sync = record.Get(F::event_sync);
+  row.event_sync = event_sync == cupti::kNoValue ? 0 : event_sync;
+  row.context = record.Get(F::context);
+  row.stream = Id(record.Get(F::stream));
+  row.correlation = record.Get(F::correlation);
+  row.type = SyncType(record.Get(F::type));
+  row.event = Id(record.Get(F::event));
   batch->syncs.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityCudaEvent2>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityCudaEvent2 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddCudaEvent(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = CudaEventFields;
   CudaEventRow row;
-  row.time = Time(record.deviceTimestamp);
-  row.event_sync = record.cudaEventSyncId;
-  row.device = record.deviceId;
-  row.context = record.contextId;
-  row.stream = record.streamId;
-  row.correlation = record.correlationId;
-  row.event = record.eventId;
+  row.time = Time(record.Get(F::time));
+  row.event_sync = record.Get(F::event_sync);
+  row.device = record.Get(F::device);
+  row.context = record.Get(F::context);
+  row.stream = record.Get(F::stream);
+  row.correlation = record.Get(F::correlation);
+  row.event = record.Get(F::event);
   batch->events.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityOverhead3>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityOverhead3 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddOverhead(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = OverheadFields;
   OverheadRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  if (Number(bytes + offsetof(CUpti_ActivityOverhead3, objectKind)) == CUPTI_ACTIVITY_OBJECT_THREAD)
-    row.thread = record.objectId.pt.threadId;
-  row.correlation = record.correlationId;
-  row.type = OverheadType(Number(bytes + offsetof(CUpti_ActivityOverhead3, overheadKind)));
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  if (record.Get(F::object) == cupti::kObjectThread) row.thread = record.Get(F::thread);
+  row.correlation = record.Get(F::correlation);
+  row.type = OverheadType(record.Get(F::type));
   batch->overheads.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityExternalCorrelation>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityExternalCorrelation record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddTag(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = ExternalCorrelationFields;
   // Other kinds are of other tools.
-  if (Number(bytes + offsetof(CUpti_ActivityExternalCorrelation, externalKind)) !=
-      CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0)
-    return;
-  batch->tags.push_back({record.externalId, record.correlationId, 0});
+  if (record.Get(F::kind) != static_cast<uint32_t>(cupti::kOurCorrelation)) return;
+  batch->tags.push_back({record.Get(F::id), record.Get(F::correlation), 0});
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityGraphTrace2>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityGraphTrace2 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddGraph(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = GraphTraceFields;
+  const auto known = [](uint32_t id) { return id == INT_MAX ? 0 : id; };
   GraphTraceRow row;
-  row.start = Time(record.start);
-  row.end = Time(record.end);
-  row.device = record.deviceId == INT_MAX ? 0 : record.deviceId;
-  row.context = record.contextId == INT_MAX ? 0 : record.contextId;
-  row.stream = record.streamId;
-  row.correlation = record.correlationId;
-  row.graph = record.graphId;
+  row.start = Time(record.Get(F::start));
+  row.end = Time(record.Get(F::end));
+  row.device = known(record.Get(F::device));
+  row.context = known(record.Get(F::context));
+  row.stream = record.Get(F::stream);
+  row.correlation = record.Get(F::correlation);
+  row.graph = record.Get(F::graph);
   batch->graphs.push_back(row);
 }
 
-// In cupti_descriptions.cpp.
-template <>
-void ActivityDecoder::Add<CUpti_ActivityNvLink4>(const uint8_t* bytes, ActivityBatch* batch);
-template <>
-void ActivityDecoder::Add<CUpti_ActivityDevice5>(const uint8_t* bytes, ActivityBatch* batch);
-template <>
-void ActivityDecoder::Add<CUpti_ActivityContext3>(const uint8_t* bytes, ActivityBatch* batch);
-template <>
-void ActivityDecoder::Add<CUpti_ActivityStream>(const uint8_t* bytes, ActivityBatch* batch);
-
-void ActivityDecoder::AddRecord(const uint8_t* record, size_t room, ActivityBatch* batch) {
-  int32_t kind = 0;
-  std::memcpy(&kind, record, sizeof(kind));
-  const auto add = [&]<typename Record>() {
-    if (room < sizeof(Record)) {
-      batch->Count(Loss::kMalformed);
-    } else {
-      Add<Record>(record, batch);
-    }
-  };
+void ActivityDecoder::AddRecord(int32_t kind, const ActivityRecord& record, ActivityBatch* batch) {
   switch (kind) {
-    case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return add.operator()<CUpti_ActivityKernel10>();
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return add.operator()<CUpti_ActivityMemcpy6>();
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return add.operator()<CUpti_ActivityMemcpyPtoP4>();
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      return add.operator()<CUpti_ActivityMemset4>();
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      return add.operator()<CUpti_ActivityAPI>();
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return add.operator()<CUpti_ActivitySynchronization2>();
-    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-      return add.operator()<CUpti_ActivityCudaEvent2>();
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      return add.operator()<CUpti_ActivityOverhead3>();
-    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-      return add.operator()<CUpti_ActivityExternalCorrelation>();
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return add.operator()<CUpti_ActivityGraphTrace2>();
-    case CUPTI_ACTIVITY_KIND_NVLINK:
-      return add.operator()<CUpti_ActivityNvLink4>();
-    case CUPTI_ACTIVITY_KIND_DEVICE:
-      return add.operator()<CUpti_ActivityDevice5>();
-    case CUPTI_ACTIVITY_KIND_CONTEXT:
-      return add.operator()<CUpti_ActivityContext3>();
-    case CUPTI_ACTIVITY_KIND_STREAM:
-      return add.operator()<CUpti_ActivityStream>();
+    case cupti::kKernel:
+    case cupti::kConcurrentKernel:
+      return AddKernel(record, batch);
+    case cupti::kMemcpy:
+      return AddCopy(record, false, batch);
+    case cupti::kMemcpy2:
+      return AddCopy(record, true, batch);
+    case cupti::kMemset:
+      return AddMemset(record, batch);
+    case cupti::kRuntime:
+      return AddCall(record, false, batch);
+    case cupti::kDriver:
+      return AddCall(record, true, batch);
+    case cupti::kSynchronization:
+      return AddSync(record, batch);
+    case cupti::kCudaEvent:
+      return AddCudaEvent(record, batch);
+    case cupti::kOverhead:
+      return AddOverhead(record, batch);
+    case cupti::kExternalCorrelation:
+      return AddTag(record, batch);
+    case cupti::kGraphTrace:
+      return AddGraph(record, batch);
+    case cupti::kNvlink:
+      return AddNvlink(record, batch);
+    case cupti::kDevice:
+      return AddDevice(record, batch);
+    case cupti::kContext:
+      return AddContext(record, batch);
+    case cupti::kStream:
+      return AddStream(record, batch);
     default:
       return;
   }
 }
 
-size_t ActivityDecoder::SizeOf(const uint8_t* record) {
-  int32_t kind = 0;
-  std::memcpy(&kind, record, sizeof(kind));
+size_t ActivityDecoder::SizeOf(int32_t kind) {
   const auto found = sizes_.find(kind);
   if (found != sizes_.end()) return found->second;
-  return sizes_.emplace(kind, library_.RecordSize(static_cast<CUpti_ActivityKind>(kind))).first->second;
+  return sizes_.emplace(kind, library_.RecordSize(static_cast<cupti::Kind>(kind))).first->second;
 }
 
 void ActivityDecoder::Decode(uint8_t* buffer, size_t bytes, ActivityBatch* batch) {
   texts_.clear();
   functions_.clear();
-  CUpti_Activity* record = nullptr;
+  void* record = nullptr;
   size_t end = 0;  // of the last record
   while (true) {
-    const CUptiResult result = library_.GetNextRecord(buffer, bytes, &record);
-    if (result == CUPTI_ERROR_MAX_LIMIT_REACHED) break;
-    const auto* at = reinterpret_cast<const uint8_t*>(record);
-    const bool valid = result == CUPTI_SUCCESS && at >= buffer + end && at < buffer + bytes &&
-                       static_cast<size_t>(buffer + bytes - at) >= sizeof(CUpti_ActivityKind);
-    const size_t size = valid ? SizeOf(at) : 0;
+    const cupti::Result result = library_.GetNextRecord(buffer, bytes, &record);
+    if (result == cupti::kMaxLimitReached) break;
+    const auto* at = static_cast<const uint8_t*>(record);
+    int32_t kind = 0;
+    const bool valid = result == cupti::kSuccess && at >= buffer + end && at < buffer + bytes &&
+                       static_cast<size_t>(buffer + bytes - at) >= sizeof(kind);
+    if (valid) std::memcpy(&kind, at, sizeof(kind));
+    const size_t size = valid ? SizeOf(kind) : 0;
+    const size_t room = valid ? static_cast<size_t>(buffer + bytes - at) : 0;
     if (size == 0) {
       batch->Count(Loss::kMalformed);
       return;
     }
     end = static_cast<size_t>(at - buffer) + size;
     ++records_;
-    AddRecord(at, static_cast<size_t>(buffer + bytes - at), batch);
+    if (library_.CanRead(static_cast<cupti::Kind>(kind))) {
+      if (room < size) {
+        batch->Count(Loss::kMalformed);
+      } else {
+        AddRecord(kind, ActivityRecord(at, size), batch);
+      }
+    }
     if (end > bytes) return;
   }
   // The iterator reports a record that is cut off like the end of the buffer.
-  if (end + sizeof(CUpti_ActivityKind) <= bytes) batch->Count(Loss::kMalformed);
+  if (end + sizeof(int32_t) <= bytes) batch->Count(Loss::kMalformed);
 }
 
 }  // namespace lanescope

@@ -1,103 +1,99 @@
 // Records that describe the machine and the program's use of it: links, GPUs, contexts, streams.
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
-#include <cstring>
 
 #include "profiler/activity_decoder.h"
+#include "profiler/activity_layout.h"
+#include "profiler/cupti_library.h"
 #include "profiler/cupti_numbers.h"
 
 namespace lanescope {
 namespace {
 
 // "GPU-8d4f...": as the driver's tools print it.
-std::string UuidText(const CUuuid& uuid, std::string text = "GPU-") {
-  for (int i = 0; i < 16; ++i) {
+std::string UuidText(const UuidBytes& uuid, std::string text = "GPU-") {
+  for (size_t i = 0; i < uuid.size(); ++i) {
     char digits[4];
-    std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    std::snprintf(digits, sizeof(digits), "%02x", uuid[i]);
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += digits;
   }
   return text;
 }
 
+// Rates and clocks come in thousands.
+uint64_t Thousands(uint64_t count) { return count > UINT64_MAX / 1000 ? 0 : count * 1000; }
+
 }  // namespace
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityNvLink4>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityNvLink4 record;
-  std::memcpy(&record, bytes, sizeof(record));
-  const auto end = [&](uint32_t type, const auto& id) {
-    return batch->AddText(type == CUPTI_DEV_TYPE_GPU ? UuidText(id.uuidDev)
-                                                     : "npu " + std::to_string(id.npu.index));
+void ActivityDecoder::AddNvlink(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = NvlinkFields;
+  using Later = NvlinkFields13_2;
+  const auto end = [&](Field<uint32_t> type, Field<UuidBytes> uuid, Field<uint32_t> npu) {
+    return batch->AddText(record.Get(type) == cupti::kEndIsGpu ? UuidText(record.Get(uuid))
+                                                               : "npu " + std::to_string(record.Get(npu)));
   };
+  const bool later = library_.version() >= kCupti13_2;
   NvlinkRow row;
-  row.bandwidth = record.bandwidth > UINT64_MAX / 1000 ? 0 : record.bandwidth * 1000;
-  row.device0 = end(Number(bytes + offsetof(CUpti_ActivityNvLink4, typeDev0)), record.idDev0);
-  row.device1 = end(Number(bytes + offsetof(CUpti_ActivityNvLink4, typeDev1)), record.idDev1);
-  row.version = record.nvlinkVersion;
-  row.links = record.physicalNvLinkCount;
-  row.flags = record.flag;
-  row.through_switch = record.nvswitchConnected != 0 ? 1 : 0;
+  row.bandwidth = Thousands(record.Get(later ? Later::bandwidth : F::bandwidth));
+  row.device0 = end(F::type0, F::uuid0, F::npu0);
+  row.device1 = end(F::type1, F::uuid1, F::npu1);
+  row.version = record.Get(F::version);
+  row.links = record.Get(F::links);
+  row.flags = record.Get(F::flags);
+  row.through_switch = record.Get(later ? Later::through_switch : F::through_switch) != 0 ? 1 : 0;
   batch->nvlinks.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityDevice5>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityDevice5 record;
-  std::memcpy(&record, bytes, sizeof(record));
+void ActivityDecoder::AddDevice(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = DeviceFields;
   // The program cannot use the others, and their numbers are not its numbers.
-  if (record.isCudaVisible == 0) return;
+  if (record.Get(F::visible) == 0) return;
   GpuRow row;
-  row.memory_bandwidth =
-      record.globalMemoryBandwidth > UINT64_MAX / 1000 ? 0 : record.globalMemoryBandwidth * 1000;
-  row.memory_bytes = record.globalMemorySize;
-  row.clock_hz = uint64_t{record.coreClockRate} * 1000;
-  row.id = record.id;
-  row.name = Text(record.name, batch);
+  row.memory_bandwidth = Thousands(record.Get(F::memory_bandwidth));
+  row.memory_bytes = record.Get(F::memory_bytes);
+  row.clock_hz = Thousands(record.Get(F::clock_khz));
+  row.id = record.Get(F::id);
+  row.name = Text(record.Get(F::name), batch);
   // The instances of one card are devices of their own, and share the card's UUID.
-  const bool instance = record.isMigEnabled != 0 && record.gpuInstanceId != UINT32_MAX;
-  row.uuid = batch->AddText(instance ? UuidText(record.migUuid, "MIG-") : UuidText(record.uuid));
-  row.constant_memory = record.constantMemorySize;
-  row.l2_bytes = record.l2CacheSize;
-  row.threads_per_warp = record.numThreadsPerWarp;
-  row.copy_engines = record.numMemcpyEngines;
-  row.processors = record.numMultiprocessors;
-  row.max_ipc = record.maxIPC;
-  row.max_warps = record.maxWarpsPerMultiprocessor;
-  row.max_blocks = record.maxBlocksPerMultiprocessor;
-  row.max_shared_per_processor = record.maxSharedMemoryPerMultiprocessor;
-  row.max_registers = record.maxRegistersPerMultiprocessor;
-  row.max_registers_per_block = record.maxRegistersPerBlock;
-  row.max_shared_per_block = record.maxSharedMemoryPerBlock;
-  row.max_threads = record.maxThreadsPerBlock;
-  const uint32_t block[] = {record.maxBlockDimX, record.maxBlockDimY, record.maxBlockDimZ};
-  const uint32_t grid[] = {record.maxGridDimX, record.maxGridDimY, record.maxGridDimZ};
-  std::copy_n(block, 3, row.max_block);
-  std::copy_n(grid, 3, row.max_grid);
-  row.compute_major = record.computeCapabilityMajor;
-  row.compute_minor = record.computeCapabilityMinor;
-  if (record.isNumaNode != 0) row.numa_node = record.numaId;
+  const bool instance = record.Get(F::mig) != 0 && record.Get(F::instance) != UINT32_MAX;
+  row.uuid = batch->AddText(instance ? UuidText(record.Get(F::instance_uuid), "MIG-")
+                                     : UuidText(record.Get(F::uuid)));
+  row.constant_memory = record.Get(F::constant_memory);
+  row.l2_bytes = record.Get(F::l2_bytes);
+  row.threads_per_warp = record.Get(F::threads_per_warp);
+  row.copy_engines = record.Get(F::copy_engines);
+  row.processors = record.Get(F::processors);
+  row.max_ipc = record.Get(F::max_ipc);
+  row.max_warps = record.Get(F::max_warps);
+  row.max_blocks = record.Get(F::max_blocks);
+  row.max_shared_per_processor = record.Get(F::max_shared_per_processor);
+  row.max_registers = record.Get(F::max_registers);
+  row.max_registers_per_block = record.Get(F::max_registers_per_block);
+  row.max_shared_per_block = record.Get(F::max_shared_per_block);
+  row.max_threads = record.Get(F::max_threads);
+  std::copy_n(record.Get(F::max_block).begin(), 3, row.max_block);
+  std::copy_n(record.Get(F::max_grid).begin(), 3, row.max_grid);
+  row.compute_major = record.Get(F::compute_major);
+  row.compute_minor = record.Get(F::compute_minor);
+  if (record.Get(F::is_numa_node) != 0) row.numa_node = record.Get(F::numa_node);
   batch->gpus.push_back(row);
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityContext3>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityContext3 record;
-  std::memcpy(&record, bytes, sizeof(record));
-  const bool green = record.isGreenContext != 0;
-  batch->contexts.push_back({record.contextId, record.deviceId, record.nullStreamId, record.parentContextId,
-                             green ? 1u : 0u, green ? record.numMultiprocessors : 0u});
+void ActivityDecoder::AddContext(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = ContextFields;
+  const bool green = record.Get(F::is_green) != 0;
+  // In shorter records these bytes are padding.
+  const bool counted = green && record.size() >= KnownBytes(cupti::kContext, kCupti12_5);
+  batch->contexts.push_back({record.Get(F::context), record.Get(F::device), record.Get(F::null_stream),
+                             record.Get(F::parent), green ? 1u : 0u,
+                             counted ? record.Get(F::processors) : 0u});
 }
 
-template <>
-void ActivityDecoder::Add<CUpti_ActivityStream>(const uint8_t* bytes, ActivityBatch* batch) {
-  CUpti_ActivityStream record;
-  std::memcpy(&record, bytes, sizeof(record));
-  const uint32_t flag = Number(bytes + offsetof(CUpti_ActivityStream, flag));
-  batch->streams.push_back({record.contextId, record.streamId,
-                            flag <= CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL ? flag : 0,
-                            static_cast<int32_t>(record.priority)});
+void ActivityDecoder::AddStream(const ActivityRecord& record, ActivityBatch* batch) {
+  using F = StreamFields;
+  batch->streams.push_back({record.Get(F::context), record.Get(F::stream), StreamFlag(record.Get(F::flag)),
+                            record.Get(F::priority)});
 }
 
 }  // namespace lanescope

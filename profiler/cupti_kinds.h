@@ -1,8 +1,6 @@
 // Which records and calls a capture asks CUPTI for.
 #pragma once
 
-#include <cupti.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,8 +28,8 @@ class CuptiKinds {
   void DisableFacts();
 
  private:
-  void Enable(CUpti_ActivityKind kind);
-  void Disable(CUpti_ActivityKind kind);
+  void Enable(cupti::Kind kind);
+  void Disable(cupti::Kind kind);
   bool SwitchCalls(bool on);
 
   const std::shared_ptr<const CuptiLibrary> library_;
@@ -41,7 +39,7 @@ class CuptiKinds {
   std::mutex mutex_;  // of what follows
   bool recording_ = false;
   bool calls_are_set_ = true;
-  std::vector<CUpti_ActivityKind> refused_;
+  std::vector<cupti::Kind> refused_;
   int retries_ = 0;
 };
 

@@ -44,18 +44,18 @@ BufferPool* ProcessPool() {
   return pool;
 }
 
-void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* size, size_t* max_records) {
+void RequestBuffer(uint8_t** buffer, size_t* size, size_t* max_records) {
   BufferPool* pool = active_pool.load(std::memory_order_acquire);
   *max_records = 0;
   *buffer = pool == nullptr ? nullptr : pool->Lend();
   *size = *buffer == nullptr ? 0 : BufferPool::kBufferBytes;
 }
 
-void CUPTIAPI CompleteBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+void CompleteBuffer(void*, uint32_t, uint8_t* buffer, size_t, size_t valid) {
   if (BufferPool* pool = active_pool.load(std::memory_order_acquire)) pool->Return(buffer, valid);
 }
 
-uint64_t CUPTIAPI ReadClock() { return static_cast<uint64_t>(MonotonicNs()); }
+uint64_t ReadClock() { return static_cast<uint64_t>(MonotonicNs()); }
 
 // Runs `work` in a thread of its own. False if it takes longer; then it goes on, so it must own what it uses.
 // False too where the system has no thread left.
@@ -100,17 +100,15 @@ class CuptiSession : public CaptureSession {
 
   void KeepFrom(int64_t ns) override { keep_from_ns_.store(ns); }
 
-  void PushTag(uint64_t tag) override {
-    library_->PushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, tag);
-  }
+  void PushTag(uint64_t tag) override { library_->PushExternalCorrelationId(cupti::kOurCorrelation, tag); }
   void PopTag() override {
     uint64_t last = 0;
-    library_->PopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
+    library_->PopExternalCorrelationId(cupti::kOurCorrelation, &last);
   }
 
   void AddGraphNode(void* node, uint64_t tag) override {
     uint64_t id = 0;
-    if (library_->GetGraphNodeId(static_cast<CUgraphNode>(node), &id) != CUPTI_SUCCESS || id == 0) return;
+    if (library_->GetGraphNodeId(node, &id) != cupti::kSuccess || id == 0) return;
     graph_nodes_.Add(id, tag);
   }
 
@@ -124,7 +122,7 @@ class CuptiSession : public CaptureSession {
     }
     const bool flushed = RunBounded(kMaxWaitForFlushMs, [library = library_] {
       library->FlushAll(0);
-      library->FlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+      library->FlushAll(cupti::kFlushForced);
     });
     if (!flushed) Note("the last flush did not end");
     if (flushed || options_.can_detach) {
@@ -135,7 +133,7 @@ class CuptiSession : public CaptureSession {
     if (options_.can_detach) {
       SetRecording(false);
       kinds_.DisableFacts();
-      Check(library_->FlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "the last flush");
+      Check(library_->FlushAll(cupti::kFlushForced), "the last flush");
     }
     stop_reading_.store(true);
     pool_->Wake();
@@ -174,23 +172,22 @@ class CuptiSession : public CaptureSession {
     const bool known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
     if (!known && notes_.size() < kMaxNotes) notes_.push_back(note);
   }
-  bool Check(CUptiResult result, const char* what) {
-    if (result == CUPTI_SUCCESS) return true;
+  bool Check(cupti::Result result, const char* what) {
+    if (result == cupti::kSuccess) return true;
     Note(std::string(what) + ": " + library_->Describe(result));
     return false;
   }
 
   // Only clones of graph nodes call back, while a graph is made ready; never a launch.
-  static void CUPTIAPI OnCallback(void* session, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                                  const void* data) {
-    if (domain != CUPTI_CB_DOMAIN_RESOURCE || id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED || data == nullptr)
-      return;
+  static void OnCallback(void* session, int32_t domain, uint32_t id, const void* data) {
+    if (domain != cupti::kResource || id != cupti::kGraphNodeCloned || data == nullptr) return;
     auto* self = static_cast<CuptiSession*>(session);
     const auto* graph =
-        static_cast<const CUpti_GraphData*>(static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
+        static_cast<const cupti::GraphData*>(static_cast<const cupti::ResourceData*>(data)->description);
     uint64_t original = 0, clone = 0;
-    if (graph == nullptr || self->library_->GetGraphNodeId(graph->originalNode, &original) != CUPTI_SUCCESS ||
-        self->library_->GetGraphNodeId(graph->node, &clone) != CUPTI_SUCCESS) {
+    if (graph == nullptr ||
+        self->library_->GetGraphNodeId(graph->original_node, &original) != cupti::kSuccess ||
+        self->library_->GetGraphNodeId(graph->node, &clone) != cupti::kSuccess) {
       return;
     }
     self->graph_nodes_.AddClone(original, clone);
@@ -198,22 +195,19 @@ class CuptiSession : public CaptureSession {
 
   bool Subscribe(std::string* reason) {
     char other[256] = {};
-    CUpti_SubscriberParams params{};
-    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    params.subscriberName = "Lanescope";
-    params.oldSubscriberName = other;
-    params.oldSubscriberSize = sizeof(other);
-    const CUptiResult result = library_->Subscribe(&subscriber_, OnCallback, this, &params);
-    if (result == CUPTI_SUCCESS) {
+    cupti::SubscriberParams params{sizeof(params), "Lanescope", other, sizeof(other)};
+    const cupti::Result result = library_->SubscribeNamed != nullptr
+                                     ? library_->SubscribeNamed(&subscriber_, OnCallback, this, &params)
+                                     : library_->Subscribe(&subscriber_, OnCallback, this);
+    if (result == cupti::kSuccess) {
       if (options_.with_tags) {
-        Check(library_->EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                                       CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED),
+        Check(library_->EnableCallback(1, subscriber_, cupti::kResource, cupti::kGraphNodeCloned),
               "nodes of CUDA graphs");
       }
       return true;
     }
     other[sizeof(other) - 1] = '\0';
-    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    if (result == cupti::kMultipleSubscribers) {
       *reason = std::string("another profiler is attached to the process: ") +
                 (other[0] == '\0' ? "it gives no name" : other);
     } else {
@@ -223,22 +217,23 @@ class CuptiSession : public CaptureSession {
   }
 
   bool Configure(std::string* reason) {
+    for (const std::string& limit : library_->limits()) Note(limit);
+    pool_->MayRefuse(library_->CanGoWithoutBuffer());
     uint8_t yes = 1;
     size_t size = sizeof(yes);
-    Check(library_->SetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &yes),
-          "zeroed buffers");
-    Check(library_->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "thread ids");
+    Check(library_->SetAttribute(cupti::kZeroedBuffers, &size, &yes), "zeroed buffers");
+    Check(library_->SetThreadIdType(cupti::kSystemThreads), "thread ids");
     if (!has_own_clock) {
       has_own_clock = Check(library_->RegisterTimestampCallback(ReadClock), "the clock");
     }
     active_pool.store(pool_, std::memory_order_release);
-    CUptiResult result = library_->RegisterCallbacks(RequestBuffer, CompleteBuffer);
-    if (result == CUPTI_SUCCESS) {
+    cupti::Result result = library_->RegisterCallbacks(RequestBuffer, CompleteBuffer);
+    if (result == cupti::kSuccess) {
       // Kernels are what a capture is for.
-      result = library_->Enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-      if (result == CUPTI_ERROR_NOT_INITIALIZED) result = CUPTI_SUCCESS;  // tried again, see CuptiKinds
+      result = library_->Enable(cupti::kConcurrentKernel);
+      if (result == cupti::kNotInitialized) result = cupti::kSuccess;  // tried again, see CuptiKinds
     }
-    if (result != CUPTI_SUCCESS) {
+    if (result != cupti::kSuccess) {
       active_pool.store(nullptr, std::memory_order_release);
       *reason = "CUPTI cannot record kernels: " + library_->Describe(result);
       return false;
@@ -246,7 +241,7 @@ class CuptiSession : public CaptureSession {
     if (options_.recording) {
       SetRecording(true);
     } else {
-      library_->Disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+      library_->Disable(cupti::kConcurrentKernel);
     }
     kinds_.EnableFacts();
     return true;
@@ -254,7 +249,7 @@ class CuptiSession : public CaptureSession {
 
   int64_t ReadCuptiClock() const {
     uint64_t now = 0;
-    return library_->GetTimestamp(&now) == CUPTI_SUCCESS ? static_cast<int64_t>(now) : 0;
+    return library_->GetTimestamp(&now) == cupti::kSuccess ? static_cast<int64_t>(now) : 0;
   }
 
   // The first reading decides whether times are corrected; the last one tells whether the clocks drifted.
@@ -311,7 +306,7 @@ class CuptiSession : public CaptureSession {
 
   void CollectLosses(ActivityBatch* batch) {
     size_t dropped = 0;
-    if (library_->GetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
+    if (library_->GetNumDroppedRecords(nullptr, 0, &dropped) == cupti::kSuccess) {
       batch->Count(Loss::kDropped, static_cast<int64_t>(dropped));
     }
     const int64_t refused = pool_->refused();
@@ -342,7 +337,7 @@ class CuptiSession : public CaptureSession {
   ActivitySink* const sink_;
   const std::shared_ptr<const CuptiLibrary> library_;
   BufferPool* const pool_;
-  CUpti_SubscriberHandle subscriber_ = nullptr;
+  cupti::Subscriber subscriber_ = nullptr;
   bool running_ = false;
   int64_t correction_ns_ = 0;
   int64_t refused_ = 0;  // reader
@@ -363,8 +358,6 @@ class CuptiSession : public CaptureSession {
 
 }  // namespace
 
-bool CaptureSession::IsBuilt() { return true; }
-
 std::unique_ptr<CaptureSession> CaptureSession::Start(const CaptureOptions& options, ActivitySink* sink,
                                                       std::string* reason) {
   if (options.mode == CaptureMode::kOff) {
@@ -375,7 +368,7 @@ std::unique_ptr<CaptureSession> CaptureSession::Start(const CaptureOptions& opti
     *reason = "this machine has no CUDA driver (libcuda.so.1)";
     return nullptr;
   }
-  std::unique_ptr<CuptiLibrary> library = CuptiLibrary::Load(options.library, reason);
+  std::unique_ptr<CuptiLibrary> library = CuptiLibrary::Load(reason);
   if (library == nullptr) return nullptr;
   if (session_exists.exchange(true)) {
     *reason = "this process is captured already";

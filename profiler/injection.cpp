@@ -112,7 +112,6 @@ void Injection::StartCuda() {
     std::atexit(FinishAtExit);
     CaptureOptions options;
     options.mode = settings_.mode;
-    options.library = settings_.library;
     options.can_detach = false;
     options.recording = IsGateOpen();
     std::string reason;

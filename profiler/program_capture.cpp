@@ -138,7 +138,6 @@ int WaitFor(Program* program, const std::atomic<int>& ended_by) {
 }
 
 std::string WhyNothing(const CaptureReport& report, bool injected) {
-  if (!CaptureSession::IsBuilt()) return "this build has no CUPTI";
   if (!injected) return fmt::format("{} was not found beside the program", kLibraryName);
   if (!report.failures.empty()) return report.failures.front();
   if (!HasCudaDriver()) return "this machine has no CUDA driver (libcuda.so.1)";

@@ -1,5 +1,5 @@
-// Hostile bytes for what reads captured activities: the decoder of CUPTI's buffers, and the decoder of
-// batches that other processes send. Built like graph_fuzz.cpp.
+// Hostile bytes for what reads captured activities: the decoder of CUPTI's buffers, in the version that the
+// last byte chooses, and the decoder of batches that other processes send. Built like graph_fuzz.cpp.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -7,16 +7,10 @@
 
 #include "profiler/activity_decoder.h"
 #include "profiler/batch_codec.h"
-#include "profiler/cupti_library.h"
+#include "tests/profiler/stub_library.h"
 
 namespace lanescope {
 namespace {
-
-const CuptiLibrary* Library() {
-  static std::string reason;
-  static const CuptiLibrary* library = CuptiLibrary::Load("", &reason).release();
-  return library;
-}
 
 // Every text number is one of the batch.
 void Check(const ActivityBatch& batch) {
@@ -30,10 +24,11 @@ void Check(const ActivityBatch& batch) {
 }
 
 void TryBuffer(const uint8_t* data, size_t size) {
-  if (Library() == nullptr) return;
-  std::vector<uint8_t> buffer(data, data + size);
+  if (size == 0) return;
+  const uint32_t version = kCuptiVersions[data[size - 1] % std::size(kCuptiVersions)];
+  std::vector<uint8_t> buffer(data, data + size - 1);
   ActivityBatch batch;
-  ActivityDecoder(*Library()).Decode(buffer.data(), buffer.size(), &batch);
+  ActivityDecoder(StubLibrary(version)).Decode(buffer.data(), buffer.size(), &batch);
   Check(batch);
   ActivityBatch read;
   if (!DecodeBatch(EncodeBatch(batch), &read)) std::abort();

@@ -39,6 +39,25 @@ TEST(BufferPoolTest, AnEmptyPoolRefusesAndCounts) {
   EXPECT_EQ(pool.CountLent(), 2u);
 }
 
+// Also beyond the pool, with the others' rights: they come back, are zero again, and are lent again.
+TEST(BufferPoolTest, WhereNoneMayBeRefusedMoreAreMade) {
+  BufferPool pool(1, 1);
+  pool.MayRefuse(false);
+  uint8_t *a = pool.Lend(), *b = pool.Lend(), *c = pool.Lend();
+  ASSERT_NE(b, nullptr);
+  ASSERT_NE(c, nullptr);
+  EXPECT_EQ(std::set<uint8_t*>({a, b, c}).size(), 3u);
+  EXPECT_TRUE(AllZero(c));
+  EXPECT_EQ(pool.refused(), 0);
+  c[5] = 1;
+  EXPECT_TRUE(pool.Return(c, 6));
+  pool.Recycle(pool.Take());
+  EXPECT_EQ(pool.Lend(), c);
+  EXPECT_TRUE(AllZero(c));
+  pool.MayRefuse(true);
+  EXPECT_EQ(pool.Lend(), nullptr);
+}
+
 TEST(BufferPoolTest, WhatWasNotLentIsNotTaken) {
   BufferPool pool(1, 1);
   uint8_t foreign[16] = {};
