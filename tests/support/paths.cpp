@@ -1,8 +1,14 @@
 #include "tests/support/paths.h"
 
+#include <cstdlib>
+
 namespace lanescope::test {
 
-std::string SourceDir() { return LANESCOPE_SOURCE_DIR; }
+// Programs that were built elsewhere are told where the checkout is.
+std::string SourceDir() {
+  const char* given = std::getenv("LANESCOPE_SOURCE_DIR");
+  return given == nullptr ? LANESCOPE_SOURCE_DIR : given;
+}
 std::string ProgramPath() { return LANESCOPE_PROGRAM; }
 std::string FaultShimPath() { return LANESCOPE_FAULT_SHIM; }
 
