@@ -51,9 +51,8 @@ class MemoryReplay {
 
   const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
   const Buffer& BufferOf(const Value& v) const { return schedule_.buffers[static_cast<size_t>(v.buffer)]; }
-  int Root(int v) const { return value(v).alias_of >= 0 ? value(v).alias_of : v; }
   bool InArena(int v) const {
-    return value(Root(v)).storage == Storage::kPlanned && !BufferOf(value(v)).strings;
+    return schedule_.RootValue(v).storage == Storage::kPlanned && !BufferOf(value(v)).strings;
   }
   [[noreturn]] void Broken(const std::string& law, const Value& v) const {
     Throw(Code::kInternal, "schedule is wrong: {}: '{}'", law, graph_.TensorName(v.source));
@@ -64,7 +63,7 @@ class MemoryReplay {
     std::vector<char> taken(schedule_.buffers.size(), 0);
     for (size_t i = 0; i < schedule_.values.size(); ++i) {
       const Value& v = schedule_.values[i];
-      const Value& root = value(Root(static_cast<int>(i)));
+      const Value& root = schedule_.RootValue(static_cast<int>(i));
       if (root.alias_of >= 0) Broken("an alias of an alias", v);
       if (v.buffer != root.buffer || v.device != root.device)
         Broken("an alias outside the memory of what it shares", v);
@@ -98,7 +97,7 @@ class MemoryReplay {
 
   void Holds(const Piece& piece, int v) const {
     if (piece.value < 0) Broken("a value is read that nothing writes", value(v));
-    if (piece.value != Root(v)) {
+    if (piece.value != schedule_.Root(v)) {
       Broken(fmt::format("memory is reused by '{}' while it is in use",
                          graph_.TensorName(value(piece.value).source)),
              value(v));
@@ -114,7 +113,7 @@ class MemoryReplay {
   }
 
   void Write(int command, int v) {
-    const Storage storage = value(Root(v)).storage;
+    const Storage storage = schedule_.RootValue(v).storage;
     if (storage == Storage::kConstant || storage == Storage::kFeed)
       Broken("a constant or fed value is written", value(v));
     ForPieces(v, [&](Piece* piece) {
@@ -125,7 +124,7 @@ class MemoryReplay {
           Broken("a command overwrites what it reads", value(v));
         claims_.Claim(reader, command, "memory is reused while it is in use");
       }
-      *piece = {Root(v), command, {}};
+      *piece = {schedule_.Root(v), command, {}};
     });
   }
 
@@ -138,7 +137,7 @@ class MemoryReplay {
     const Value& written = value(output);
     const auto inputs = schedule_.Inputs(command);
     return std::all_of(inputs.begin(), inputs.end(), [&](int input) {
-      if (input < 0 || Root(input) != root) return true;
+      if (input < 0 || schedule_.Root(input) != root) return true;
       const Value& read = value(input);
       return BufferOf(read).offset == BufferOf(written).offset && read.dtype == written.dtype &&
              read.shape == written.shape && written.shape.IsExact();

@@ -111,6 +111,12 @@ struct Schedule {
     return {successors.data() + begin,
             static_cast<size_t>(first_successor[static_cast<size_t>(command) + 1]) - begin};
   }
+  // The value whose memory this one lies in: itself, or what it is an alias of.
+  int Root(int value) const {
+    const int alias = values[static_cast<size_t>(value)].alias_of;
+    return alias >= 0 ? alias : value;
+  }
+  const Value& RootValue(int value) const { return values[static_cast<size_t>(Root(value))]; }
   // For a copy.
   int CopySource(const Command& command) const {
     return values[static_cast<size_t>(operands[static_cast<size_t>(command.inputs)])].device;

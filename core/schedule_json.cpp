@@ -25,8 +25,7 @@ const char* MemoryName(const Schedule& schedule, const Value& root) {
 
 ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedule& schedule, int number) {
   const Value& value = schedule.values[static_cast<size_t>(number)];
-  const int root_number = value.alias_of >= 0 ? value.alias_of : number;
-  const Value& root = schedule.values[static_cast<size_t>(root_number)];
+  const Value& root = schedule.RootValue(number);
   ScheduleJson json = {{"tensor", graph.TensorName(value.source)},
                        {"device", machine.device(value.device).local_name()},
                        {"dtype", DataTypeName(value.dtype)},

@@ -33,7 +33,6 @@ class Verifier {
 
  private:
   const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
-  int Root(int v) const { return value(v).alias_of >= 0 ? value(v).alias_of : v; }
   std::string Describe(int c) const {
     const Command& command = schedule_.commands[static_cast<size_t>(c)];
     return fmt::format("#{} {} '{}'", c, CommandKindName(command.kind),
@@ -124,7 +123,7 @@ class Verifier {
     for (int c = 0; c < num_commands(); ++c) {
       const Command& command = schedule_.commands[static_cast<size_t>(c)];
       for (const int input : schedule_.Inputs(command)) {
-        const int producer = producer_[static_cast<size_t>(Root(input))];
+        const int producer = producer_[static_cast<size_t>(schedule_.Root(input))];
         const bool own_output = producer == c;
         if (producer >= 0 && !own_output) Expect(producer, c, "a value is read before it is written");
         if (value(input).storage == Storage::kPlanned && producer < 0)
@@ -171,10 +170,10 @@ class Verifier {
                              : nullptr;
       const auto inputs = schedule_.Inputs(command);
       for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i] < 0 || value(Root(inputs[i])).variable < 0) continue;
+        if (inputs[i] < 0 || schedule_.RootValue(inputs[i]).variable < 0) continue;
         const bool update = def != nullptr && std::find(def->updates.begin(), def->updates.end(),
                                                         static_cast<int>(i)) != def->updates.end();
-        auto& lists = accesses[value(Root(inputs[i])).variable];
+        auto& lists = accesses[schedule_.RootValue(inputs[i]).variable];
         (update ? lists.second : lists.first).push_back(c);
       }
       for (const int output : schedule_.Outputs(command)) {

@@ -189,7 +189,7 @@ void LoadedSchedule::LoadLaunch(int number) {
   const auto inputs = schedule_->Inputs(command);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = schedule_->values[static_cast<size_t>(inputs[i])];
-    const Value& root = value.alias_of >= 0 ? schedule_->values[static_cast<size_t>(value.alias_of)] : value;
+    const Value& root = schedule_->RootValue(inputs[i]);
     if (!value.shape.IsExact()) loaded.dynamic = true;
     context.handles_[i] = root.variable;
     if (root.variable < 0 || !IsVariableNode(graph_.node(root.variable))) continue;
@@ -214,7 +214,7 @@ void LoadedSchedule::LoadCopy(int number, const Machine& machine) {
   const int src = schedule_->CopySource(command), dst = schedule_->CopyDestination(command);
   if (src != dst) loaded.route = machine.RouteBetween(src, dst);
   const Value& source = schedule_->values[static_cast<size_t>(schedule_->Inputs(command)[0])];
-  const Value& root = source.alias_of >= 0 ? schedule_->values[static_cast<size_t>(source.alias_of)] : source;
+  const Value& root = schedule_->RootValue(schedule_->Inputs(command)[0]);
   loaded.dynamic = !source.shape.IsExact();
   if (root.variable >= 0 && IsVariableNode(graph_.node(root.variable))) {
     loaded.must_be_initialized.emplace_back(&state_->variables.at(root.variable).variable,
@@ -224,7 +224,7 @@ void LoadedSchedule::LoadCopy(int number, const Machine& machine) {
 
 TensorRef LoadedSchedule::Locate(int number) const {
   const Value& value = schedule_->values[static_cast<size_t>(number)];
-  const int root_number = value.alias_of >= 0 ? value.alias_of : number;
+  const int root_number = schedule_->Root(number);
   const Value& root = schedule_->values[static_cast<size_t>(root_number)];
   TensorRef tensor;
   tensor.dtype = value.dtype;
@@ -273,9 +273,8 @@ void LoadedSchedule::Bind(const std::vector<std::byte*>& arenas) {
     const auto inputs = schedule_->Inputs(command);
     for (size_t i = 0; i < inputs.size(); ++i) {
       context.inputs_[i] = Locate(inputs[i]);
-      const Value& value = schedule_->values[static_cast<size_t>(inputs[i])];
-      const int root = value.alias_of >= 0 ? value.alias_of : inputs[i];
-      const auto feed = std::find(schedule_->feeds.begin(), schedule_->feeds.end(), root);
+      const auto feed =
+          std::find(schedule_->feeds.begin(), schedule_->feeds.end(), schedule_->Root(inputs[i]));
       if (feed != schedule_->feeds.end()) {
         feed_uses_.push_back(
             {static_cast<int>(c), static_cast<int>(i), static_cast<int>(feed - schedule_->feeds.begin())});
@@ -313,7 +312,7 @@ void LoadedSchedule::TakeShapes(int number) {
   const auto inputs = schedule_->Inputs(command);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!schedule_->values[static_cast<size_t>(inputs[i])].shape.IsExact())
-      context.inputs_[i].shape = shapes_[Root(inputs[i])];
+      context.inputs_[i].shape = shapes_[static_cast<size_t>(schedule_->Root(inputs[i]))];
   }
   const auto outputs = schedule_->Outputs(command);
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -328,7 +327,7 @@ void LoadedSchedule::KeepShapes(int number) {
   const auto outputs = schedule_->Outputs(command);
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!schedule_->values[static_cast<size_t>(outputs[k])].shape.IsExact())
-      shapes_[Root(outputs[k])] = context.outputs_[k].shape;
+      shapes_[static_cast<size_t>(schedule_->Root(outputs[k]))] = context.outputs_[k].shape;
   }
 }
 
@@ -401,7 +400,7 @@ std::string LoadedSchedule::Describe(int number) const {
 Tensor LoadedSchedule::Fetch(int index) const {
   const int number = schedule_->fetches[static_cast<size_t>(index)];
   const Value& value = schedule_->values[static_cast<size_t>(number)];
-  const int root_number = value.alias_of >= 0 ? value.alias_of : number;
+  const int root_number = schedule_->Root(number);
   const Value& root = schedule_->values[static_cast<size_t>(root_number)];
   if (root.storage == Storage::kFeed) {
     const auto feed =

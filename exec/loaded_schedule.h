@@ -110,7 +110,6 @@ class LoadedSchedule {
   void LoadStreams(bool cuda_graphs);
   cuda::StreamCommand StreamCommandOf(int command) const;
   const KernelRegistry& KernelsFor(int command) const;
-  size_t Root(int value) const;
   void LoadLaunch(int command);
   void LoadCopy(int command, const Machine& machine);
   void LoadConstants();

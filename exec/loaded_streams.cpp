@@ -28,15 +28,10 @@ Device& LoadedSchedule::QueueDevice(int command) const {
   return *devices_[static_cast<size_t>(schedule_->queues[static_cast<size_t>(queue)].device)];
 }
 
-size_t LoadedSchedule::Root(int value) const {
-  const int alias = schedule_->values[static_cast<size_t>(value)].alias_of;
-  return static_cast<size_t>(alias >= 0 ? alias : value);
-}
-
 // Handles have no memory of their own; what they stand for is not looked at here.
 bool LoadedSchedule::InHostMemory(int value) const {
   if (value < 0) return true;
-  const Value& root = schedule_->values[Root(value)];
+  const Value& root = schedule_->RootValue(value);
   return root.storage == Storage::kResource || root.device == host_;
 }
 
@@ -80,16 +75,15 @@ cuda::StreamCommand LoadedSchedule::StreamCommandOf(int number) const {
   } else if (stream.role == StreamRole::kKernel) {
     // What the host reads or writes in the course of issuing: constants never change.
     const auto live = [&](int value) {
-      return value >= 0 && InHostMemory(value) &&
-             schedule_->values[Root(value)].storage != Storage::kConstant &&
-             schedule_->values[Root(value)].storage != Storage::kResource;
+      return value >= 0 && InHostMemory(value) && schedule_->RootValue(value).storage != Storage::kConstant &&
+             schedule_->RootValue(value).storage != Storage::kResource;
     };
     const auto inputs = schedule_->Inputs(command), outputs = schedule_->Outputs(command);
     stream.settle_first =
         std::any_of(inputs.begin(), inputs.end(), live) || std::any_of(outputs.begin(), outputs.end(), live);
     stream.recordable = !stream.settle_first && !loaded.dynamic && loaded.kernel->replayable();
   } else if (stream.role == StreamRole::kCopy) {
-    stream.feed = schedule_->values[Root(schedule_->Inputs(command)[0])].storage == Storage::kFeed;
+    stream.feed = schedule_->RootValue(schedule_->Inputs(command)[0]).storage == Storage::kFeed;
     stream.recordable = !loaded.dynamic;
   } else {
     stream.recordable = true;
