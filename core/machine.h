@@ -26,11 +26,11 @@ struct DeviceSpec {
   std::string name;  // full: "/job:localhost/replica:0/task:0/device:GPU:0"
   DeviceName parsed;
   DeviceKind kind = DeviceKind::kVirtual;
-  std::string model;         // "Tesla K80"; free text
-  int64_t memory_bytes = 0;  // limit of tensors on it
-  int workers = 1;           // host threads of a host or virtual device
-  int copy_engines = 2;      // 1: copies in and out share one engine; 2: one each
-  bool in_order = false;     // commands in issue order (a CUDA stream), or ready-first by priority
+  std::string model;                      // "Tesla K80"; free text
+  int64_t memory_bytes = 0;               // limit of tensors on it
+  int workers = 1;                        // host threads of a host or virtual device
+  int copy_engines = 2;                   // 1: copies in and out share one engine; 2: one each
+  bool in_order = false;                  // commands in issue order (a stream), or ready-first by priority
   std::map<DataType, double> peak_flops;  // per second
   double memory_bandwidth = 0;            // bytes per second; 0 unknown
   int64_t launch_ns = 0;                  // cost of one launch
@@ -38,6 +38,8 @@ struct DeviceSpec {
   double sm_share = 0;                    // kLogical: fraction of the multiprocessors; 0: all, shared
 
   bool is_gpu() const { return parsed.type == "GPU"; }
+  // A physical GPU or a part of one.
+  bool is_hardware() const { return kind == DeviceKind::kCuda || kind == DeviceKind::kLogical; }
   // "GPU:0"
   std::string local_name() const { return parsed.LocalName(); }
 };

@@ -176,13 +176,13 @@ bool ReadQueue(const Field& field) {
   return text == "in-order";
 }
 
-// A GPU's queues are CUDA streams.
+// The queues of a physical GPU are streams.
 void ReadQueueOrder(const Field& field, DeviceSpec* device) {
-  const bool streams = device->kind == DeviceKind::kCuda || device->kind == DeviceKind::kLogical;
-  device->in_order = streams;
+  device->in_order = device->is_hardware();
   if (!field.Has("queue")) return;
   device->in_order = ReadQueue(field["queue"]);
-  if (streams && !device->in_order) field["queue"].Fail("a device of kind cuda or logical is in-order");
+  if (device->is_hardware() && !device->in_order)
+    field["queue"].Fail("a device of kind cuda or logical is in-order");
 }
 
 void ReadPeak(const Field& field, DeviceSpec* device) {
@@ -197,11 +197,11 @@ void ReadPeak(const Field& field, DeviceSpec* device) {
 
 // What only some kinds of device have.
 void ReadHardware(const Field& field, DeviceSpec* device) {
-  const bool on_cuda = device->kind == DeviceKind::kCuda || device->kind == DeviceKind::kLogical;
   if (field.Has("physical")) {
-    if (!on_cuda) field["physical"].Fail("only a device of kind cuda or logical has a physical GPU");
+    if (!device->is_hardware())
+      field["physical"].Fail("only a device of kind cuda or logical has a physical GPU");
     device->physical = static_cast<int>(field["physical"].Integer(0, 1023));
-  } else if (on_cuda) {
+  } else if (device->is_hardware()) {
     field["physical"];  // throws: missing
   }
   if (field.Has("sm_share")) {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/run_info.h"
+#include "exec/gpu_machine.h"
 #include "study/oversubscription.h"
 #include "study/this_machine.h"
 
@@ -22,12 +23,6 @@ exec::SessionOptions SessionOptionsOf(const RunSettings& settings) {
   if (settings.seed.has_value()) options.seed = *settings.seed;
   options.cuda = settings.cuda;
   return options;
-}
-
-bool HasRealGpu(const Machine& machine) {
-  return std::any_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
-    return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
-  });
 }
 
 }  // namespace
@@ -63,7 +58,7 @@ void RecordedRun::BeginTrace() {
   run_id_ = writer_->BeginRun(info);
   trace_sink_ = writer_->Sink(run_id_);
   RunCapture* const capture = options_.capture;
-  if (capture == nullptr || !HasRealGpu(machine_)) return;
+  if (capture == nullptr || !exec::HasPhysicalGpus(machine_)) return;
   if (!capture->problem().empty())
     Tell(options_.note, "note: GPU activity is not captured: " + capture->problem());
   if (!capture->active()) return;

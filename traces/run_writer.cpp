@@ -19,10 +19,6 @@ RunClock ClockOf(const RunInfo& info) {
   return {info.simulated ? 0 : NowNs(), std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
 }
 
-bool IsRealGpu(const DeviceSpec& device) {
-  return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
-}
-
 }  // namespace
 
 void CorrelationIds::Reserve() {
@@ -161,7 +157,7 @@ std::vector<int> RunWriter::NumbersOfGpus() const {
   std::vector<int> numbers;
   for (const int gpu : info_.machine->Gpus()) {
     const DeviceSpec& device = info_.machine->device(gpu);
-    if (!IsRealGpu(device) || device.physical < 0) continue;
+    if (!device.is_hardware() || device.physical < 0) continue;
     const auto physical = static_cast<size_t>(device.physical);
     if (physical >= numbers.size()) numbers.resize(physical + 1, -1);
     if (numbers[physical] < 0) numbers[physical] = devices_[static_cast<size_t>(gpu)];
@@ -179,7 +175,7 @@ void RunWriter::BeginCapture(ActivityTables& tables) {
     target.device_ids = NumbersOfGpus();
     captured_devices_.assign(devices_.size(), false);
     for (const int gpu : info_.machine->Gpus()) {
-      if (IsRealGpu(info_.machine->device(gpu))) {
+      if (info_.machine->device(gpu).is_hardware()) {
         captured_devices_[static_cast<size_t>(devices_[static_cast<size_t>(gpu)])] = true;
       }
     }

@@ -12,15 +12,11 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-bool IsCuda(const DeviceSpec& spec) {
-  return spec.kind == DeviceKind::kCuda || spec.kind == DeviceKind::kLogical;
-}
-
 // Throws unless every GPU of the machine is one that the driver shows.
 void CheckOrdinals(const Machine& machine, Api* api) {
   const int count = api->DeviceCount();
   for (const DeviceSpec& spec : machine.devices) {
-    if (!IsCuda(spec) || (spec.physical >= 0 && spec.physical < count)) continue;
+    if (!spec.is_hardware() || (spec.physical >= 0 && spec.physical < count)) continue;
     Throw(Code::kFailedPrecondition,
           "{} is physical GPU {}, but {} visible here; correct `physical` in the machine file or "
           "CUDA_VISIBLE_DEVICES",
@@ -33,7 +29,7 @@ void CheckOrdinals(const Machine& machine, Api* api) {
 void EnablePeers(const Machine& machine, Api* api) {
   for (const DeviceSpec& from : machine.devices) {
     for (const DeviceSpec& to : machine.devices) {
-      if (IsCuda(from) && IsCuda(to) && from.physical != to.physical)
+      if (from.is_hardware() && to.is_hardware() && from.physical != to.physical)
         api->EnablePeerAccess(from.physical, to.physical);
     }
   }
@@ -165,7 +161,8 @@ StreamContext* CudaDevice::launch() {
 }
 
 std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const CudaOptions& options) {
-  const auto first = std::find_if(machine.devices.begin(), machine.devices.end(), IsCuda);
+  const auto first = std::find_if(machine.devices.begin(), machine.devices.end(),
+                                  [](const DeviceSpec& spec) { return spec.is_hardware(); });
   CudaModule* module = nullptr;
   std::shared_ptr<PartitionSet> set;
   std::vector<Partition> partitions(machine.devices.size());

@@ -140,9 +140,8 @@ Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vec
 }
 
 bool HasPhysicalGpus(const Machine& machine) {
-  return std::any_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
-    return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kLogical;
-  });
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const DeviceSpec& device) { return device.is_hardware(); });
 }
 
 }  // namespace lanescope::exec
