@@ -75,14 +75,12 @@ void PrintTable(const Machine& machine) {
   if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));
 }
 
-using Slowdown = std::array<std::array<double, exec::kNumLoadClasses>, exec::kNumLoadClasses>;
-
-void PrintInterference(const std::string& where, const Slowdown& slowdown) {
+void PrintInterference(const std::string& where, const SlowdownMatrix& slowdown) {
   static constexpr const char* kNames[] = {"compute", "memory", "copy"};
   TextTable table;
   table.Text("");
   for (const char* name : kNames) table.Number(std::string("beside ") + name);
-  for (size_t v = 0; v < exec::kNumLoadClasses; ++v) {
+  for (size_t v = 0; v < kNumWorkClasses; ++v) {
     std::vector<std::string> row = {kNames[v]};
     for (const double factor : slowdown[v]) row.push_back(fmt::format("{:.2f}", factor));
     table.Row(std::move(row));

@@ -2,7 +2,6 @@
 // and, on request, what they are measured to do.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -31,8 +30,8 @@ Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vec
 
 // One kind of work while another goes on, on the same GPU: time beside it, as a multiple of the time alone.
 struct GpuInterference {
-  std::string gpu;                                                              // "GPU:0"
-  std::array<std::array<double, kNumLoadClasses>, kNumLoadClasses> slowdown{};  // [victim][beside]
+  std::string gpu;  // "GPU:0"
+  SlowdownMatrix slowdown{};
 };
 
 struct GpuMeasurement {

@@ -164,32 +164,32 @@ HostMeasurement MeasureHost(const Machine& machine, int budget_ms, const std::at
     if (kind == 1) return std::make_unique<MemoryLoad>();
     return std::make_unique<CopyLoad>(machine, CopyRoute(machine));
   };
-  std::array<std::unique_ptr<NeighbourLoad>, kNumLoadClasses> victims, neighbours;
-  for (int i = 0; i < kNumLoadClasses; ++i) {
+  std::array<std::unique_ptr<NeighbourLoad>, kNumWorkClasses> victims, neighbours;
+  for (int i = 0; i < kNumWorkClasses; ++i) {
     victims[static_cast<size_t>(i)] = make(i);
     neighbours[static_cast<size_t>(i)] = make(i);
   }
   std::vector<double> copy_cores;
   constexpr int kRounds = 3;
-  const int64_t slot = int64_t{1000000} * budget_ms / (kRounds * kNumLoadClasses * (kNumLoadClasses + 1));
-  for (size_t v = 0; v < kNumLoadClasses; ++v) {
-    std::array<std::vector<double>, kNumLoadClasses> ratios;
+  const int64_t slot = int64_t{1000000} * budget_ms / (kRounds * kNumWorkClasses * (kNumWorkClasses + 1));
+  for (size_t v = 0; v < kNumWorkClasses; ++v) {
+    std::array<std::vector<double>, kNumWorkClasses> ratios;
     std::vector<double> alone_times;
     for (int round = 0; round < kRounds; ++round) {
       const double alone = TimeLoad(victims[v].get(), slot, cancelled);
       alone_times.push_back(alone);
-      for (size_t n = 0; n < kNumLoadClasses; ++n) {
+      for (size_t n = 0; n < kNumWorkClasses; ++n) {
         Neighbour neighbour(neighbours[n].get());
         ratios[n].push_back(TimeLoad(victims[v].get(), slot, cancelled) / alone);
         const double cores = neighbour.Stop();
-        if (n == static_cast<size_t>(LoadClass::kCopy)) copy_cores.push_back(std::min(1.0, cores));
+        if (n == static_cast<size_t>(WorkClass::kCopy)) copy_cores.push_back(std::min(1.0, cores));
       }
     }
-    for (size_t n = 0; n < kNumLoadClasses; ++n) result.slowdown[v][n] = std::max(1.0, Median(ratios[n]));
+    for (size_t n = 0; n < kNumWorkClasses; ++n) result.slowdown[v][n] = std::max(1.0, Median(ratios[n]));
     const double alone = Median(alone_times);
-    if (v == static_cast<size_t>(LoadClass::kCompute))
+    if (v == static_cast<size_t>(WorkClass::kCompute))
       result.flops_per_second = 1e9 * ComputeLoad::kFlops / alone;
-    if (v == static_cast<size_t>(LoadClass::kMemory))
+    if (v == static_cast<size_t>(WorkClass::kMemory))
       result.bytes_per_second = 1e9 * MemoryLoad::kBytes / alone;
   }
   result.copy_cores = Median(std::move(copy_cores));

@@ -3,27 +3,22 @@
 // predict.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "core/machine.h"
+#include "core/work_class.h"
 
 namespace lanescope::exec {
-
-// What a piece of work mostly uses.
-enum class LoadClass : int { kCompute, kMemory, kCopy };
-inline constexpr int kNumLoadClasses = 3;
 
 struct HostMeasurement {
   int cores = 0;                // that this process may use
   double flops_per_second = 0;  // float32 matrix product, one worker
   double bytes_per_second = 0;  // read plus written, streaming over arrays beyond the caches, one worker
-  // [victim][beside]: time with one such neighbour divided by time alone; medians of interleaved repetitions.
-  std::array<std::array<double, kNumLoadClasses>, kNumLoadClasses> slowdown{};
-  int64_t slice_ns = 0;   // that the system lets a thread keep its core while others wait
-  double copy_cores = 0;  // share of a core that one copy between GPUs keeps busy; median
+  SlowdownMatrix slowdown{};    // medians of interleaved repetitions
+  int64_t slice_ns = 0;         // that the system lets a thread keep its core while others wait
+  double copy_cores = 0;        // share of a core that one copy between GPUs keeps busy; median
 };
 
 struct LinkTime {

@@ -19,7 +19,7 @@ constexpr int64_t kMaxCount = int64_t{1} << 53;  // integers that every JSON rea
 constexpr std::array<DeviceKind, kNumDeviceKinds> kKinds = {
     DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
 constexpr std::array<const char*, kNumLaneKinds> kLaneNames = {"compute", "copy"};
-constexpr std::array<const char*, kNumCommandClasses> kClassNames = {"compute", "memory", "copy"};
+constexpr std::array<const char*, kNumWorkClasses> kClassNames = {"compute", "memory", "copy"};
 
 DeviceKind ParseKind(JsonObject* object, const std::string& key) {
   const std::string name = object->String(key);
@@ -136,9 +136,9 @@ InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
   if (object.Has("bytes_per_second"))
     matrix.bytes_per_second = NumberIn(&object, "bytes_per_second", 0, 1e18);
   JsonObject slowdown(object.Require("slowdown"), where + ".slowdown");
-  for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
+  for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
     JsonObject row(slowdown.Require(kClassNames[victim]), where + ".slowdown." + kClassNames[victim]);
-    for (size_t beside = 0; beside < kNumCommandClasses; ++beside) {
+    for (size_t beside = 0; beside < kNumWorkClasses; ++beside) {
       matrix.slowdown[victim][beside] = NumberIn(&row, kClassNames[beside], 1, 1000);
     }
     row.Finish();
@@ -150,8 +150,8 @@ InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
 
 json MatrixJson(const InterferenceMatrix& matrix) {
   json slowdown = json::object();
-  for (size_t victim = 0; victim < kNumCommandClasses; ++victim) {
-    for (size_t beside = 0; beside < kNumCommandClasses; ++beside) {
+  for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
+    for (size_t beside = 0; beside < kNumWorkClasses; ++beside) {
       slowdown[kClassNames[victim]][kClassNames[beside]] = matrix.slowdown[victim][beside];
     }
   }

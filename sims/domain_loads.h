@@ -23,8 +23,8 @@ class DomainLoads {
     const auto c = static_cast<size_t>(command);
     const bool copy = lane.kind == LaneKind::kCopy;
     state->active = true;
-    state->load_class = copy                     ? CommandClass::kCopy
-                        : costs_.classes.empty() ? CommandClass::kMemory
+    state->load_class = copy                     ? WorkClass::kCopy
+                        : costs_.classes.empty() ? WorkClass::kMemory
                                                  : costs_.classes[c];
     state->demand = copy || costs_.demands.empty() ? 1 : costs_.demands[c];
     state->cores = copy                   ? plan_.domains[static_cast<size_t>(lane.domain)].copy_cores
@@ -49,7 +49,7 @@ class DomainLoads {
     Ticks sum = 0;
     for (const int other : plan_.domain_lanes[static_cast<size_t>(domain)]) {
       const LaneState& state = lanes[static_cast<size_t>(other)];
-      if (!state.active || state.load_class == CommandClass::kCopy) continue;
+      if (!state.active || state.load_class == WorkClass::kCopy) continue;
       sum += std::min(slice, timers.TimeOf(other) - now);
     }
     return std::min(slice, sum / matrix.cores);

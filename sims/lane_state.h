@@ -18,7 +18,7 @@ struct LaneState {
   int running = kIdle;
   bool active = false;  // counted in its domain's load
   Phase phase = Phase::kFixed;
-  CommandClass load_class = CommandClass::kMemory;
+  WorkClass load_class = WorkClass::kMemory;
   Ticks free_at = 0;
   Ticks started = 0;
   Ticks issued = 0;

@@ -171,7 +171,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
-    CommandClass command_class = CommandClass::kCopy;
+    WorkClass command_class = WorkClass::kCopy;
     double demand = 1;
     int cores = 1;
     std::string kind;

@@ -19,7 +19,7 @@ struct CommandCosts {
   std::vector<int64_t> ns;
   // Used with interference only. Empty: every launch is kMemory, of full demand (DemandOf), on all workers of
   // its device, or on one where its queue has workers to share. Copies are always kCopy of full demand.
-  std::vector<CommandClass> classes = {};
+  std::vector<WorkClass> classes = {};
   std::vector<double> demands = {};
   std::vector<int> cores = {};
 };

@@ -13,9 +13,9 @@ namespace lanescope::study {
 namespace {
 
 // Measured factors below 1 are noise.
-void TakeSlowdown(const auto& measured, InterferenceMatrix* matrix) {
-  for (size_t v = 0; v < static_cast<size_t>(kNumCommandClasses); ++v) {
-    for (size_t n = 0; n < static_cast<size_t>(kNumCommandClasses); ++n)
+void TakeSlowdown(const SlowdownMatrix& measured, InterferenceMatrix* matrix) {
+  for (size_t v = 0; v < static_cast<size_t>(kNumWorkClasses); ++v) {
+    for (size_t n = 0; n < static_cast<size_t>(kNumWorkClasses); ++n)
       matrix->slowdown[v][n] = std::max(1.0, measured[v][n]);
   }
 }

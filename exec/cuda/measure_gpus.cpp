@@ -250,8 +250,8 @@ class GpuMeasurer {
     const auto beside_stream = gpu->stream(QueueKind::kCopyIn);
     GpuInterference interference;
     interference.gpu = gpu->spec().local_name();
-    for (int v = 0; v < kNumLoadClasses; ++v) {
-      for (int n = 0; n < kNumLoadClasses; ++n) {
+    for (int v = 0; v < kNumWorkClasses; ++v) {
+      for (int n = 0; n < kNumWorkClasses; ++n) {
         CheckCancelled();
         const Work victim = MakeWork(v, gpu, victim_stream);
         const Work beside = MakeWork(n, gpu, beside_stream);
@@ -269,7 +269,7 @@ class GpuMeasurer {
 
   Work MakeWork(int load_class, CudaDevice* gpu, cuda::StreamHandle stream) {
     Work work;
-    if (load_class == static_cast<int>(LoadClass::kCopy)) {
+    if (load_class == static_cast<int>(WorkClass::kCopy)) {
       auto host = std::make_shared<HostBuffer>(api_, max_bytes_);
       auto memory = std::make_shared<DeviceBuffer>(gpu, max_bytes_);
       work.enqueue = [this, host, memory, stream, gpu] {
@@ -277,7 +277,7 @@ class GpuMeasurer {
         api_->Copy(stream, memory->get(), host->get(), max_bytes_, cuda::CopyKind::kHostToDevice);
       };
     } else {
-      const bool product = load_class == static_cast<int>(LoadClass::kCompute);
+      const bool product = load_class == static_cast<int>(WorkClass::kCompute);
       std::shared_ptr<cuda::Load> load =
           MakeLoad(product ? cuda::LoadKind::kProduct : cuda::LoadKind::kStreaming, gpu, stream);
       work.enqueue = [load, gpu] {

@@ -23,31 +23,31 @@ DomainLoad LoadOf(double compute, double memory, double copy) {
 
 // Law: bytes per ns alone, as a share of the stream; 1 at most.
 TEST(Demand, OfMemoryLaunchesIsTheirShareOfTheStream) {
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kMemory, {0, 1000}, 1000, Matrix()), 0.1);
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kMemory, {0, 10'000}, 1000, Matrix()), 1);
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kMemory, {0, 90'000}, 1000, Matrix()), 1);
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kMemory, {5, 0}, 1000, Matrix()), 0);
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kMemory, {0, 1000}, 0, Matrix()), 0);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kMemory, {0, 1000}, 1000, Matrix()), 0.1);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kMemory, {0, 10'000}, 1000, Matrix()), 1);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kMemory, {0, 90'000}, 1000, Matrix()), 1);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kMemory, {5, 0}, 1000, Matrix()), 0);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kMemory, {0, 1000}, 0, Matrix()), 0);
 }
 
 TEST(Demand, IsFullForArithmeticAndWhereTheStreamIsUnknown) {
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kCompute, {1000, 1}, 1000, Matrix()), 1);
-  EXPECT_DOUBLE_EQ(DemandOf(CommandClass::kMemory, {0, 1000}, 1000, {}), 1);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kCompute, {1000, 1}, 1000, Matrix()), 1);
+  EXPECT_DOUBLE_EQ(DemandOf(WorkClass::kMemory, {0, 1000}, 1000, {}), 1);
 }
 
 // Law: at full demand the measured factor, without demand none.
 TEST(Slowdown, SaturatingCommandsSufferTheMatrix) {
-  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 2, 0), CommandClass::kMemory, 1), 2.0);
-  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(1, 1, 0), CommandClass::kMemory, 1), 1.3);
-  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 1, 0), CommandClass::kMemory, 1), 1);
+  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 2, 0), WorkClass::kMemory, 1), 2.0);
+  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(1, 1, 0), WorkClass::kMemory, 1), 1.3);
+  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 1, 0), WorkClass::kMemory, 1), 1);
 }
 
 // Law: 1 + d_victim * d_neighbour * (factor - 1).
 TEST(Slowdown, AModestOpSuffersAndInflictsInProportion) {
-  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 1.1, 0), CommandClass::kMemory, 0.1), 1.1);
-  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 1.1, 0), CommandClass::kMemory, 1), 1.1);
-  EXPECT_NEAR(Slowdown(Matrix(), LoadOf(0, 0.2, 0), CommandClass::kMemory, 0.1), 1.01, 1e-12);
-  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 0.5, 1), CommandClass::kMemory, 0.5), 1.25);
+  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 1.1, 0), WorkClass::kMemory, 0.1), 1.1);
+  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 1.1, 0), WorkClass::kMemory, 1), 1.1);
+  EXPECT_NEAR(Slowdown(Matrix(), LoadOf(0, 0.2, 0), WorkClass::kMemory, 0.1), 1.01, 1e-12);
+  EXPECT_DOUBLE_EQ(Slowdown(Matrix(), LoadOf(0, 0.5, 1), WorkClass::kMemory, 0.5), 1.25);
 }
 
 class TwoVirtualGpus : public testing::Test {

@@ -20,7 +20,7 @@ class SimulatorTest : public testing::Test {
 
   Machine machine_ = StarMachine(3, 1e9, 0, 0);
   Schedule schedule_;
-  std::vector<CommandClass> classes_;
+  std::vector<WorkClass> classes_;
 };
 
 TEST_F(SimulatorTest, AnEmptyScheduleTakesTheStepOverhead) {
