@@ -154,7 +154,7 @@ void AddCompare(CLI::App* app) {
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kRefuse);
-  AddGpuOptions(command, &options->request.settings.cuda);
+  AddGpuOptions(command, &options->request.settings.devices);
   options->place.Add(command);
   command->add_flag(
       "--log-device-placement", options->log,

@@ -11,7 +11,6 @@
 #include "cli/print.h"
 #include "core/file.h"
 #include "core/text_table.h"
-#include "exec/cuda_module.h"
 #include "exec/gpu_machine.h"
 #include "exec/pacer.h"
 #include "study/measure_machine.h"
@@ -126,8 +125,7 @@ void PrintMeasured(const Machine& machine, const study::MeasuredRates& measured)
 // The machine of the options; without any, the physical GPUs, however few. `reason`: why there are none.
 Machine FindMachine(const MachineOptions& options, std::string* reason) {
   if (!options.file.empty()) return options.Load();
-  if (exec::CountVisibleGpus(reason) > 0 && exec::LoadCudaModule(reason) != nullptr)
-    return options.LoadPhysical();
+  if (exec::LoadGpuBackend(reason)) return options.LoadPhysical();
   return options.Load();
 }
 

@@ -51,10 +51,10 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
       "Fail where a requested device cannot be used");
 }
 
-void AddGpuOptions(CLI::App* command, exec::CudaOptions* cuda) {
-  command->add_flag("!--no-cuda-graph", cuda->graphs, "On GPUs: launch every kernel by itself");
-  command->add_flag("--tf32", cuda->allow_tf32, "On GPUs: round the factors of float32 products to TF32");
-  command->add_flag("!--no-memory-growth", cuda->memory_growth,
+void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices) {
+  command->add_flag("!--no-cuda-graph", devices->graphs, "On GPUs: launch every kernel by itself");
+  command->add_flag("--tf32", devices->allow_tf32, "On GPUs: round the factors of float32 products to TF32");
+  command->add_flag("!--no-memory-growth", devices->memory_growth,
                     "On GPUs: take each device's whole memory limit at once");
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/machine.h"
-#include "exec/cuda_options.h"
+#include "exec/device_options.h"
 #include "study/placing.h"
 #include "study/this_machine.h"
 #include "study/workload.h"
@@ -30,7 +30,7 @@ struct StepOptions : study::WorkloadOptions {
 };
 
 // How steps run on GPUs, for commands that run them.
-void AddGpuOptions(CLI::App* command, exec::CudaOptions* cuda);
+void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices);
 
 // The names that --strategy takes, for the option's description.
 std::string StrategyNames();

@@ -193,7 +193,7 @@ void AddRun(CLI::App* app) {
       });
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kRefuse);
-  AddGpuOptions(command, &options->settings.cuda);
+  AddGpuOptions(command, &options->settings.devices);
   options->place.Add(command);
   command->add_flag(
       "--log-device-placement", options->log,

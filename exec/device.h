@@ -1,5 +1,5 @@
-// A place that holds tensors and runs commands. Host memory devices (the host itself and virtual GPUs) are in
-// host_device.h, CUDA GPUs in cuda/cuda_device.h.
+// A place that holds tensors and runs commands: made of host memory and threads (host_device.h), or one whose
+// work is issued ahead of time (stream_device.h).
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,7 @@
 
 namespace lanescope::exec {
 
-namespace cuda {
-class CudaDevice;
-}
+class StreamDevice;
 
 // Owned by a Session. Allocate and Free are called by one thread at a time; the rest from the queue drivers.
 class Device {
@@ -20,7 +18,8 @@ class Device {
   virtual const DeviceSpec& spec() const = 0;
   // The kernels that serve operands in this device's memory.
   virtual const KernelRegistry& kernels() const { return KernelRegistry::Host(); }
-  // Memory of this device, 256-byte aligned. Throws ResourceExhausted past the device's limit.
+  // Memory of this device, 256-byte aligned; this process can read and write it if there are no streams.
+  // Throws ResourceExhausted past the device's limit.
   virtual void* Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
   // Host memory to device memory and back; blocking. For loading constants and reading variables, not for
@@ -29,9 +28,9 @@ class Device {
   virtual void Download(void* to, const void* from, int64_t bytes) = 0;
   // The threads that share a host kernel's loops.
   virtual WorkerTeam& team() = 0;
-  // A device whose queues are streams, where commands are issued and run later; null for a device of host
-  // memory, where a command has run when it returns.
-  virtual cuda::CudaDevice* AsCuda() { return nullptr; }
+  // Itself as a device whose queues are streams, where commands are issued and run later; null for a device
+  // of host memory, where a command has run when it returns.
+  virtual StreamDevice* streams() { return nullptr; }
 };
 
 }  // namespace lanescope::exec

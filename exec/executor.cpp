@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/thread.h"
-#include "exec/cuda/stream_program.h"
+#include "exec/stream_program.h"
 
 namespace lanescope::exec {
 namespace {

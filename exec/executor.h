@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/dispatch.h"
 #include "core/recorder.h"
 #include "exec/loaded_schedule.h"
 #include "exec/pacer.h"

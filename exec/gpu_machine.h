@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/machine.h"
-#include "exec/cuda_module.h"
 #include "exec/measure.h"
 
 namespace lanescope::exec {
@@ -23,10 +22,17 @@ struct GpuMemoryOptions {
 // less a reserve for the libraries (200 MiB where less than 2 GiB are free, else 5% but 300 MiB at least).
 int64_t GpuMemoryLimit(int64_t free_bytes, int64_t total_bytes, const GpuMemoryOptions& options);
 
+// How many GPUs the driver shows (of those that the environment leaves visible), without loading what using
+// them takes; 0 with the reason in one line.
+int CountVisibleGpus(std::string* reason);
+// Loads that at the first call. False, with the reason and what to do in one line, where they cannot be used.
+bool LoadGpuBackend(std::string* reason);
+
 // CPU:0 and every usable GPU in visible order. Rates and links are what the vendor's figures suggest until
 // they are measured; GPUs without peer access have no link, so that copies between them count as staged.
-// `notes`: one line for each GPU that is left out, saying why.
-Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes);
+// `notes`: one line for each GPU that is left out, saying why. Throws FailedPrecondition where none can be
+// used.
+Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes);
 
 // One kind of work while another goes on, on the same GPU: time beside it, as a multiple of the time alone.
 struct GpuInterference {
@@ -41,9 +47,10 @@ struct GpuMeasurement {
   std::vector<GpuInterference> interference;
 };
 
-// Fills in peak rates (float32 products by cuBLAS), memory bandwidth (a kernel that copies), launch cost and
-// the tables of links of the machine's GPUs; links of host-made devices are left alone. Throws
-// FailedPrecondition without the module, Cancelled soon after `cancelled` (may be null) becomes true.
+// Fills in peak rates (float32 products by the vendor's library), memory bandwidth (a kernel that copies),
+// launch cost and the tables of links of the machine's devices with streams; links of host memory devices are
+// left alone. Throws FailedPrecondition where they cannot be used, Cancelled soon after `cancelled` (may be
+// null) becomes true.
 GpuMeasurement MeasureGpus(Machine* machine, int64_t max_bytes = int64_t{64} << 20, int repetitions = 7,
                            const std::atomic<bool>* cancelled = nullptr);
 

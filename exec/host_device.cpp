@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "exec/cuda/api.h"
+#include "exec/stream_device.h"
 #include "exec/thread_team.h"
 
 namespace lanescope::exec {
@@ -16,7 +16,7 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 
 }  // namespace
 
-HostDevice::HostDevice(const DeviceSpec& spec, cuda::Api* pinning)
+HostDevice::HostDevice(const DeviceSpec& spec, StreamDriver* pinning)
     : spec_(spec), pinning_(pinning), team_(MakeThreadTeam(spec.workers)) {}
 
 HostDevice::~HostDevice() {

@@ -8,14 +8,13 @@
 
 namespace lanescope::exec {
 
-namespace cuda {
-class Api;
-}
+class StreamDriver;
 
 class HostDevice : public Device {
  public:
-  // `pinning`: where GPUs take part, its memory is pinned for them; null: it is not.
-  explicit HostDevice(const DeviceSpec& spec, cuda::Api* pinning = nullptr);
+  // `pinning`: of the devices with streams that take part, its memory is pinned for their copies; null: it is
+  // not.
+  explicit HostDevice(const DeviceSpec& spec, StreamDriver* pinning = nullptr);
   ~HostDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
   void* Allocate(int64_t bytes) override;
@@ -33,7 +32,7 @@ class HostDevice : public Device {
   void Unmap(void* memory, const Block& block);
 
   DeviceSpec spec_;
-  cuda::Api* pinning_;
+  StreamDriver* pinning_;
   int64_t used_ = 0;
   std::unordered_map<void*, Block> blocks_;
   std::unique_ptr<WorkerTeam> team_;

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/step_request.h"
-#include "exec/cuda/cuda_device.h"
-#include "exec/cuda/stream_program.h"
+#include "exec/backend.h"
+#include "exec/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
@@ -31,7 +31,7 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
       placement_(placement),
       machine_(machine),
       options_(options),
-      devices_(cuda::MakeDevices(machine, options.cuda)),
+      devices_(MakeDevices(machine, options.devices)),
       executor_(std::make_unique<Executor>(machine)) {
   state_.seed = options.seed;
   arenas_.assign(devices_.size(), nullptr);
@@ -89,7 +89,7 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
   for (const Queue& queue : step->schedule->queues) RequireRunnable(queue.device);
   for (const Value& value : step->schedule->values) RequireRunnable(value.device);
   step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->schedule, devices_, &state_,
-                                                  options_.cuda.graphs);
+                                                  options_.devices.graphs);
   if (step->loaded->program() != nullptr) step->loaded->program()->SetObserver(observer_);
   step->state = std::make_unique<StepState>(*step->loaded);
   GrowArenas(*step->schedule);
@@ -160,7 +160,7 @@ void Session::Observe(LaunchObserver* observer) {
 
 std::string Session::graph_problem() const {
   for (const auto& [key, prepared] : prepared_) {
-    const cuda::StreamProgram* program = prepared->loaded->program();
+    const StreamProgram* program = prepared->loaded->program();
     if (program != nullptr && !program->graph_problem().empty()) return program->graph_problem();
   }
   return "";

@@ -16,8 +16,8 @@
 #include "core/recorder.h"
 #include "core/schedule.h"
 #include "core/tensor.h"
-#include "exec/cuda_options.h"
 #include "exec/device.h"
+#include "exec/device_options.h"
 #include "exec/executor.h"
 #include "exec/loaded_schedule.h"
 
@@ -33,7 +33,7 @@ struct RunRequest {
 
 struct SessionOptions {
   uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
-  CudaOptions cuda;
+  DeviceOptions devices;
 };
 
 struct RunOptions {
@@ -73,10 +73,10 @@ class Session {
   void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
   // Suspends and resumes recording, for steps that only warm caches up.
   void SetRecording(bool on) { recording_ = on; }
-  // Who learns which command the GPUs' activity belongs to: commands on GPUs are then not timed by the
+  // Who learns which command the activity of streams belongs to: their commands are then not timed by the
   // session itself. Null: nobody. Between runs only; must outlive the session or be taken off.
   void Observe(LaunchObserver* observer);
-  // Why CUDA graphs are not used although they were asked for; empty where they are, or nothing was asked.
+  // Why graphs are not used although they were asked for; empty where they are, or nothing was asked.
   std::string graph_problem() const;
   // Ends the run in progress with Cancelled. From any thread or a signal handler.
   void Cancel() { executor_->Cancel(); }

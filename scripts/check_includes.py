@@ -11,6 +11,9 @@ import sys
 FOLDERS = ("core", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "tests", "bench", "samples")
 ANYTHING = frozenset(FOLDERS)
 
+# A folder of exec with such a file is a backend (exec/backend.h): only itself and its tests include it.
+BACKEND_MARK = "backend.cpp"
+
 # Which folders a folder may include beside itself.
 MAY_INCLUDE = {
     "core": frozenset(),
@@ -79,6 +82,13 @@ def check_folder(path, header):
         yield f"{source}/ may not include {target}/ ({header})"
 
 
+def check_backends(path, header, backends):
+    """Nobody knows a vendor but its backend and that one's tests."""
+    for backend in backends:
+        if header.startswith(backend) and not path.startswith((backend, "tests/")):
+            yield f"only {backend} and its tests may include {header}; go by exec/backend.h and exec/stream_device.h"
+
+
 def check_third_party(path, header):
     for name, pattern, is_allowed in THIRD_PARTY:
         if pattern.match(header) and not is_allowed(path):
@@ -94,13 +104,14 @@ def check_public(path, header, is_project_header, private):
         yield f"a public header may not include the private header {header}"
 
 
-def check_file(path, text, private):
+def check_file(path, text, private, backends):
     """Yields one message for each violation of one file; `path` is relative to the root, with slashes."""
     for line, header, in_quotes in includes_of(text):
         is_project_header = header.split("/")[0] in FOLDERS and "/" in header
         messages = []
         if is_project_header:
             messages += check_folder(path, header)
+            messages += check_backends(path, header, backends)
         else:
             messages += check_third_party(path, header)
             if in_quotes and not header.endswith((".pb.h", ".inc")):
@@ -113,13 +124,14 @@ def check_file(path, text, private):
 def check_tree(root):
     """All violations of a tree, and the number of files read."""
     private = read_private_headers(root)
+    backends = [f"exec/{file.parent.name}/" for file in sorted(root.glob(f"exec/*/{BACKEND_MARK}"))]
     violations, files = [], 0
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in SUFFIXES and file.is_file():
                 files += 1
                 path = file.relative_to(root).as_posix()
-                violations += check_file(path, file.read_text(encoding="utf-8"), private)
+                violations += check_file(path, file.read_text(encoding="utf-8"), private, backends)
     violations += [f"cmake/private_headers.txt: {header} does not exist"
                    for header in sorted(private) if not (root / header).is_file()]
     return violations, files

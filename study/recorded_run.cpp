@@ -21,7 +21,7 @@ RunSpec WithSeed(RunSpec spec, const std::optional<uint64_t>& seed) {
 exec::SessionOptions SessionOptionsOf(const RunSettings& settings) {
   exec::SessionOptions options;
   if (settings.seed.has_value()) options.seed = *settings.seed;
-  options.cuda = settings.cuda;
+  options.devices = settings.devices;
   return options;
 }
 

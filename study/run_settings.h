@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "exec/cuda_options.h"
+#include "exec/device_options.h"
 
 namespace lanescope::study {
 
 struct RunSettings {
   std::optional<uint64_t> seed;  // of what has no seed of its own: random ops, generated feeds
-  exec::CudaOptions cuda;
+  exec::DeviceOptions devices;
   int64_t timeout_ns = 0;  // of a step; 0: none
 };
 

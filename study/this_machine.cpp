@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "exec/cuda_module.h"
 #include "exec/gpu_machine.h"
 
 namespace lanescope::study {
@@ -21,14 +20,11 @@ int UsableCores() {
 }  // namespace
 
 Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note) {
-  std::string reason;
-  exec::CudaModule* module = exec::LoadCudaModule(&reason);
-  if (module == nullptr) Throw(Code::kFailedPrecondition, "no physical GPU can be used: {}", reason);
   exec::GpuMemoryOptions memory;
   memory.fraction = choice.memory_fraction;
   if (!choice.memory_limit.empty()) memory.limit_bytes = ParseBytes(choice.memory_limit);
   std::vector<std::string> notes;
-  Machine machine = exec::DetectGpus(module, memory, &notes);
+  Machine machine = exec::DetectGpus(memory, &notes);
   for (const std::string& each : notes) Tell(note, "note: " + each);
   if (machine.Gpus().empty())
     Throw(Code::kFailedPrecondition, "no physical GPU can be used: all are left out");
@@ -38,10 +34,8 @@ Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note) {
 Machine LoadMachine(const MachineChoice& choice, const Notes& note) {
   if (choice.file == MachineChoice::kPhysical) return LoadPhysicalMachine(choice, note);
   std::string reason;
-  if (choice.file.empty() && exec::CountVisibleGpus(&reason) >= 2 &&
-      exec::LoadCudaModule(&reason) != nullptr) {
+  if (choice.file.empty() && exec::CountVisibleGpus(&reason) >= 2 && exec::LoadGpuBackend(&reason))
     return LoadPhysicalMachine(choice, note);
-  }
   if (choice.memory_fraction > 0 || !choice.memory_limit.empty()) {
     Throw(Code::kInvalidArgument,
           "a memory fraction or limit is for the GPUs found here; a machine file says each device's memory");

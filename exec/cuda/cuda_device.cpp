@@ -6,37 +6,9 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "exec/host_device.h"
 #include "exec/thread_team.h"
 
 namespace lanescope::exec::cuda {
-namespace {
-
-// Throws unless every GPU of the machine is one that the driver shows.
-void CheckOrdinals(const Machine& machine, Api* api) {
-  const int count = api->DeviceCount();
-  for (const DeviceSpec& spec : machine.devices) {
-    if (!spec.is_hardware() || (spec.physical >= 0 && spec.physical < count)) continue;
-    Throw(Code::kFailedPrecondition,
-          "{} is physical GPU {}, but {} visible here; correct `physical` in the machine file or "
-          "CUDA_VISIBLE_DEVICES",
-          spec.local_name(), spec.physical, count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
-  }
-}
-
-// Copies between GPUs that have it go straight from memory to memory; the driver stages the others through
-// pinned host memory.
-void EnablePeers(const Machine& machine, Api* api) {
-  for (const DeviceSpec& from : machine.devices) {
-    for (const DeviceSpec& to : machine.devices) {
-      if (from.is_hardware() && to.is_hardware() && from.physical != to.physical)
-        api->EnablePeerAccess(from.physical, to.physical);
-    }
-  }
-}
-
-}  // namespace
-
 PartitionSet::~PartitionSet() {
   for (const PartitionHandle handle : handles_) api_->DestroyPartition(handle);
 }
@@ -85,7 +57,7 @@ std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups) 
 }
 
 CudaDevice::CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partition& partition,
-                       std::shared_ptr<PartitionSet> partitions, const CudaOptions& options)
+                       std::shared_ptr<PartitionSet> partitions, const DeviceOptions& options)
     : spec_(spec),
       module_(module),
       partition_(partition),
@@ -133,7 +105,7 @@ void CudaDevice::Upload(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   MakeCurrent();
   const StreamHandle stream = streams_[static_cast<size_t>(QueueKind::kCopyIn)];
-  api().Copy(stream, to, from, bytes, CopyKind::kHostToDevice);
+  api().Copy(stream, to, ordinal(), from, kHostMemory, bytes);
   api().Synchronize(stream);
 }
 
@@ -141,7 +113,7 @@ void CudaDevice::Download(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   MakeCurrent();
   const StreamHandle stream = streams_[static_cast<size_t>(QueueKind::kCopyOut)];
-  api().Copy(stream, to, from, bytes, CopyKind::kDeviceToHost);
+  api().Copy(stream, to, kHostMemory, from, ordinal(), bytes);
   api().Synchronize(stream);
 }
 
@@ -160,47 +132,14 @@ StreamContext* CudaDevice::launch() {
   return launch_.get();
 }
 
-std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const CudaOptions& options) {
-  const auto first = std::find_if(machine.devices.begin(), machine.devices.end(),
-                                  [](const DeviceSpec& spec) { return spec.is_hardware(); });
-  CudaModule* module = nullptr;
-  std::shared_ptr<PartitionSet> set;
-  std::vector<Partition> partitions(machine.devices.size());
-  if (first != machine.devices.end()) {
-    std::string reason;
-    module = LoadCudaModule(&reason);
-    if (module == nullptr) {
-      Throw(Code::kFailedPrecondition, "{} is a GPU, but {}; use virtual devices", first->local_name(),
-            reason);
-    }
-    for (const DeviceSpec& spec : machine.devices) {
-      if (spec.kind != DeviceKind::kVirtual) continue;
-      Throw(Code::kInvalidArgument, "{} is virtual and {} is not; a run takes GPUs of one sort",
-            spec.local_name(), first->local_name());
-    }
-    CheckOrdinals(machine, &module->api());
-    EnablePeers(machine, &module->api());
-    set = std::make_shared<PartitionSet>(&module->api());
-    set->Divide(machine, &partitions);
-  }
-  std::vector<std::unique_ptr<Device>> devices;
-  for (size_t d = 0; d < machine.devices.size(); ++d) {
-    const DeviceSpec& spec = machine.devices[d];
-    switch (spec.kind) {
-      case DeviceKind::kHost:
-      case DeviceKind::kVirtual:
-        devices.push_back(std::make_unique<HostDevice>(spec, module != nullptr ? &module->api() : nullptr));
-        break;
-      case DeviceKind::kModelled:
-        // A modelled device may stand in the machine unused; whoever is placed on it cannot run.
-        devices.push_back(nullptr);
-        break;
-      case DeviceKind::kCuda:
-      case DeviceKind::kLogical:
-        devices.push_back(std::make_unique<CudaDevice>(spec, module, partitions[d], set, options));
-    }
-  }
-  return devices;
+// Of all the GPU's multiprocessors, whatever the share.
+std::unique_ptr<DeviceLoad> CudaDevice::MakeLoad(WorkClass work_class, StreamHandle stream) {
+  MakeCurrent();
+  LaunchSpec spec;
+  spec.ordinal = ordinal();
+  spec.stream = stream;
+  spec.multiprocessors = api().Properties(ordinal()).multiprocessors;
+  return api().MakeLoad(work_class, spec);
 }
 
 }  // namespace lanescope::exec::cuda

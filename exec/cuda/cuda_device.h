@@ -7,10 +7,10 @@
 
 #include "core/schedule.h"
 #include "exec/cuda/api.h"
-#include "exec/cuda/memory_pool.h"
-#include "exec/cuda_module.h"
-#include "exec/cuda_options.h"
-#include "exec/device.h"
+#include "exec/cuda/cuda_module.h"
+#include "exec/device_options.h"
+#include "exec/memory_pool.h"
+#include "exec/stream_device.h"
 
 namespace lanescope::exec::cuda {
 
@@ -36,11 +36,11 @@ std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups);
 
 // Owns the device's memory and streams. Thread-safety as of Device; streams may be used from any thread after
 // MakeCurrent.
-class CudaDevice : public Device {
+class CudaDevice : public StreamDevice {
  public:
   // `partitions` keeps the share alive.
   CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partition& partition,
-             std::shared_ptr<PartitionSet> partitions, const CudaOptions& options);
+             std::shared_ptr<PartitionSet> partitions, const DeviceOptions& options);
   ~CudaDevice() override;
 
   const DeviceSpec& spec() const override { return spec_; }
@@ -50,31 +50,28 @@ class CudaDevice : public Device {
   void Upload(void* to, const void* from, int64_t bytes) override;
   void Download(void* to, const void* from, int64_t bytes) override;
   WorkerTeam& team() override { return *team_; }
-  CudaDevice* AsCuda() override { return this; }
 
-  Api& api() const { return module_->api(); }
-  int ordinal() const { return spec_.physical; }
-  void MakeCurrent() const { module_->api().MakeCurrent(spec_.physical); }
-  StreamHandle stream(QueueKind kind) const { return streams_[static_cast<size_t>(kind)]; }
-  // For kernels on the compute stream; made at the first call.
-  StreamContext* launch();
+  StreamDriver& driver() const override { return api(); }
+  int ordinal() const override { return spec_.physical; }
+  StreamHandle stream(QueueKind kind) const override { return streams_[static_cast<size_t>(kind)]; }
+  StreamContext* launch() override;  // made at the first call
+  std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) override;
+  std::string advice() const override { return "CUDA_LAUNCH_BLOCKING=1 with --no-cuda-graph names the op"; }
 
  private:
+  Api& api() const { return module_->api(); }
+
   static constexpr size_t kNumStreams = 3;  // by QueueKind
 
   DeviceSpec spec_;
   CudaModule* module_;
   Partition partition_;
   std::shared_ptr<PartitionSet> partitions_;
-  CudaOptions options_;
+  DeviceOptions options_;
   std::unique_ptr<MemoryPool> pool_;
   std::array<StreamHandle, kNumStreams> streams_{};
   std::unique_ptr<StreamContext> launch_;
   std::unique_ptr<WorkerTeam> team_;
 };
-
-// Every device of the machine, in its order: host memory devices and GPUs; null for modelled ones. Throws
-// FailedPrecondition when the machine has a GPU that this process cannot use, saying why.
-std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const CudaOptions& options);
 
 }  // namespace lanescope::exec::cuda

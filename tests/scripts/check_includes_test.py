@@ -53,6 +53,25 @@ class FolderRules(unittest.TestCase):
         self.assertEqual(one("core/a.cpp", '// #include "exec/b.h"'), [])
 
 
+class BackendRules(unittest.TestCase):
+    def test_a_backend_is_included_by_itself_and_its_tests_alone(self):
+        for path, legal in (("exec/session.cpp", False), ("exec/device.cpp", False), ("exec/kernels/a.cpp", False),
+                            ("cli/devices.cpp", False), ("bench/a.cpp", False), ("exec/newchip/a.cpp", True),
+                            ("exec/newchip/module/a.cu", True), ("tests/exec/newchip/a_test.cpp", True)):
+            found = violations({"exec/newchip/backend.cpp": "", path: '#include "exec/newchip/device.h"\n'})
+            self.assertEqual(len(found), 0 if legal else 1, f"{path}: {found}")
+
+    def test_one_backend_does_not_include_another(self):
+        tree = {"exec/a/backend.cpp": '#include "exec/b/device.h"\n', "exec/b/backend.cpp": ""}
+        self.assertEqual(len(violations(tree)), 1)
+
+    def test_a_folder_without_the_mark_is_no_backend(self):
+        self.assertEqual(one("exec/session.cpp", '#include "exec/kernels/blas.h"'), [])
+
+    def test_the_backend_of_this_tree_is_known(self):
+        self.assertTrue((ROOT / "exec" / "cuda" / check_includes.BACKEND_MARK).is_file())
+
+
 class ThirdPartyRules(unittest.TestCase):
     def expect(self, header, right, wrong):
         line = f"#include <{header}>"

@@ -14,18 +14,6 @@ struct RecordedGraph {
 
 RecordedGraph* ToGraph(GraphHandle handle) { return reinterpret_cast<RecordedGraph*>(handle); }
 
-cudaMemcpyKind ToCuda(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::kHostToDevice:
-      return cudaMemcpyHostToDevice;
-    case CopyKind::kDeviceToHost:
-      return cudaMemcpyDeviceToHost;
-    case CopyKind::kWithinDevice:
-      return cudaMemcpyDeviceToDevice;
-  }
-  return cudaMemcpyDefault;
-}
-
 int Attribute(cudaDeviceAttr attribute, int ordinal) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, attribute, ordinal) != cudaSuccess) cudaGetLastError();
@@ -162,15 +150,18 @@ class RuntimeApi : public Api {
     return static_cast<int64_t>(1e6 * static_cast<double>(ms));
   }
 
-  void Copy(StreamHandle stream, void* to, const void* from, int64_t bytes, CopyKind kind) override {
-    Check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), ToCuda(kind), cuda::ToCuda(stream)),
-          "cudaMemcpyAsync");
-  }
-  void CopyPeer(StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
-                int64_t bytes) override {
-    Check(cudaMemcpyPeerAsync(to, to_ordinal, from, from_ordinal, static_cast<size_t>(bytes),
-                              cuda::ToCuda(stream)),
-          "cudaMemcpyPeerAsync");
+  void Copy(StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
+            int64_t bytes) override {
+    const auto size = static_cast<size_t>(bytes);
+    if (to_ordinal == kHostMemory || from_ordinal == kHostMemory || to_ordinal == from_ordinal) {
+      const cudaMemcpyKind kind = from_ordinal == kHostMemory ? cudaMemcpyHostToDevice
+                                  : to_ordinal == kHostMemory ? cudaMemcpyDeviceToHost
+                                                              : cudaMemcpyDeviceToDevice;
+      Check(cudaMemcpyAsync(to, from, size, kind, cuda::ToCuda(stream)), "cudaMemcpyAsync");
+    } else {
+      Check(cudaMemcpyPeerAsync(to, to_ordinal, from, from_ordinal, size, cuda::ToCuda(stream)),
+            "cudaMemcpyPeerAsync");
+    }
   }
 
   void BeginCapture(StreamHandle stream) override {
@@ -212,8 +203,8 @@ class RuntimeApi : public Api {
   std::unique_ptr<StreamContext> MakeLaunch(const LaunchSpec& spec) override {
     return MakeStreamLaunch(spec);
   }
-  std::unique_ptr<Load> MakeLoad(LoadKind kind, const LaunchSpec& spec) override {
-    return MakeDeviceLoad(kind, spec);
+  std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, const LaunchSpec& spec) override {
+    return MakeDeviceLoad(work_class, spec);
   }
 };
 

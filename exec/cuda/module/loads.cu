@@ -33,7 +33,7 @@ class DeviceMemory {
   void* memory_ = nullptr;
 };
 
-class ProductLoad : public Load {
+class ProductLoad : public DeviceLoad {
  public:
   explicit ProductLoad(const LaunchSpec& spec) : launch_(MakeStreamLaunch(WithOwnMemory(spec))) {
     launch().cublas();
@@ -68,7 +68,7 @@ class ProductLoad : public Load {
   std::unique_ptr<StreamContext> launch_;
 };
 
-class StreamingLoad : public Load {
+class StreamingLoad : public DeviceLoad {
  public:
   explicit StreamingLoad(const LaunchSpec& spec)
       : stream_(ToCuda(spec.stream)), blocks_(8 * std::max(1, spec.multiprocessors)) {}
@@ -92,9 +92,9 @@ class StreamingLoad : public Load {
 
 }  // namespace
 
-std::unique_ptr<Load> MakeDeviceLoad(LoadKind kind, const LaunchSpec& spec) {
+std::unique_ptr<DeviceLoad> MakeDeviceLoad(WorkClass work_class, const LaunchSpec& spec) {
   Check(cudaSetDevice(spec.ordinal), "cudaSetDevice");
-  if (kind == LoadKind::kProduct) return std::make_unique<ProductLoad>(spec);
+  if (work_class == WorkClass::kCompute) return std::make_unique<ProductLoad>(spec);
   return std::make_unique<StreamingLoad>(spec);
 }
 

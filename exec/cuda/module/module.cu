@@ -1,6 +1,6 @@
 // The entry of the module.
+#include "exec/cuda/cuda_module.h"
 #include "exec/cuda/module/module.cuh"
-#include "exec/cuda_module.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -19,9 +19,9 @@ class RealModule : public CudaModule {
 }  // namespace
 }  // namespace lanescope::exec::cuda
 
-extern "C" __attribute__((visibility("default"))) lanescope::exec::CudaModule* lanescope_cuda_module(
+extern "C" __attribute__((visibility("default"))) lanescope::exec::cuda::CudaModule* lanescope_cuda_module(
     int version) {
-  if (version != lanescope::exec::kCudaModuleVersion) return nullptr;
+  if (version != lanescope::exec::cuda::kCudaModuleVersion) return nullptr;
   static auto* module = new lanescope::exec::cuda::RealModule();  // lives as long as the process
   return module;
 }

@@ -15,7 +15,7 @@ inline cudaEvent_t ToCuda(EventHandle event) { return reinterpret_cast<cudaEvent
 
 std::unique_ptr<Api> MakeApi();
 std::unique_ptr<StreamContext> MakeStreamLaunch(const LaunchSpec& spec);
-std::unique_ptr<Load> MakeDeviceLoad(LoadKind kind, const LaunchSpec& spec);
+std::unique_ptr<DeviceLoad> MakeDeviceLoad(WorkClass work_class, const LaunchSpec& spec);
 
 // Shares of a GPU's multiprocessors (green contexts); the driver's functions are looked up at run time.
 int CountPartitionGroups(int ordinal);

@@ -32,7 +32,7 @@ TEST(DetectGpus, DescribesWhatTheDriverShows) {
   options.gpus = 3;
   StubGuard stub(options);
   std::vector<std::string> notes;
-  const Machine machine = DetectGpus(&*stub, {}, &notes);
+  const Machine machine = DetectGpus({}, &notes);
   EXPECT_TRUE(notes.empty());
   ASSERT_EQ(machine.Gpus().size(), 3u);
   const DeviceSpec& gpu = machine.device(machine.Gpus()[2]);
@@ -53,7 +53,7 @@ TEST(DetectGpus, CopiesWithoutPeerAccessAreStaged) {
   options.peers = false;
   StubGuard stub(options);
   std::vector<std::string> notes;
-  const Machine machine = DetectGpus(&*stub, {}, &notes);
+  const Machine machine = DetectGpus({}, &notes);
   EXPECT_TRUE(machine.RouteBetween(machine.Gpus()[0], machine.Gpus()[1]).staged);
 }
 
@@ -62,7 +62,7 @@ TEST(DetectGpus, LeavesSmallGpusOut) {
   options.multiprocessors = 4;
   StubGuard stub(options);
   std::vector<std::string> notes;
-  EXPECT_TRUE(DetectGpus(&*stub, {}, &notes).Gpus().empty());
+  EXPECT_TRUE(DetectGpus({}, &notes).Gpus().empty());
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_NE(notes[0].find("TF_MIN_GPU_MULTIPROCESSOR_COUNT"), std::string::npos);
 }

@@ -37,9 +37,7 @@ TEST_P(GpuSession, GivesTheBitsOfVirtualDevices) {
     options.seed = graphs ? 11 : 7;
     StubGuard stub(options);
     {
-      CudaOptions cuda;
-      cuda.graphs = graphs;
-      SampleRun run(c.graph, c.strategy, GpuMachine(physical), cuda);
+      SampleRun run(c.graph, c.strategy, GpuMachine(physical), {.graphs = graphs});
       for (int step = 0; step < c.steps; ++step) {
         const auto fetched = run.Step();
         ASSERT_EQ(fetched.size(), expected[0].size());
@@ -107,7 +105,7 @@ class MixedGraph {
     for (const char* node : {"unique", "distinct", "random", "result"})
       PlaceOn(&placement, graph, node, Gpu(machine, 1));
     SessionOptions options;
-    options.cuda.graphs = graphs;
+    options.devices.graphs = graphs;
     Session session(graph, placement, machine, options);
     std::vector<std::vector<Tensor>> results;
     for (int step = 0; step < steps; ++step) {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "core/error.h"
-#include "tests/exec/cuda/stub_kernel.h"
 #include "tests/exec/cuda/stub_state.h"
+#include "tests/exec/later_kernel.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -17,7 +17,7 @@ constexpr int64_t kPage = 4096;
 }  // namespace
 
 StubCuda::StubCuda(const StubOptions& options) : options_(options), random_(options.seed) {
-  RegisterStubKernels(&kernels_);
+  RegisterLaterKernels(&kernels_);
 }
 
 StubCuda::~StubCuda() {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "exec/cuda/api.h"
-#include "exec/cuda_module.h"
+#include "exec/cuda/cuda_module.h"
 
 namespace lanescope::exec::test {
 
@@ -27,7 +27,7 @@ struct StubOptions {
 
 // Device memory is unreadable except while the device works on it, so host code that touches it crashes.
 // Thread-safe.
-class StubCuda : public CudaModule, public cuda::Api {
+class StubCuda : public cuda::CudaModule, public cuda::Api {
  public:
   explicit StubCuda(const StubOptions& options = {});
   ~StubCuda() override;
@@ -59,31 +59,29 @@ class StubCuda : public CudaModule, public cuda::Api {
   int PartitionGroups(int ordinal) override;
   std::vector<cuda::Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) override;
   void DestroyPartition(cuda::PartitionHandle partition) noexcept override;
-  cuda::StreamHandle CreateStream(cuda::PartitionHandle partition) override;
-  void DestroyStream(cuda::StreamHandle stream) noexcept override;
-  void Synchronize(cuda::StreamHandle stream) override;
-  cuda::EventHandle CreateEvent(bool timed) override;
-  void DestroyEvent(cuda::EventHandle event) noexcept override;
-  void Record(cuda::EventHandle event, cuda::StreamHandle stream) override;
-  void RecordInGraph(cuda::EventHandle event, cuda::StreamHandle stream) override;
-  void Wait(cuda::StreamHandle stream, cuda::EventHandle event) override;
-  void SynchronizeEvent(cuda::EventHandle event) override;
-  int64_t ElapsedNs(cuda::EventHandle start, cuda::EventHandle end) override;
-  void Copy(cuda::StreamHandle stream, void* to, const void* from, int64_t bytes,
-            cuda::CopyKind kind) override;
-  void CopyPeer(cuda::StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
-                int64_t bytes) override;
-  void BeginCapture(cuda::StreamHandle stream) override;
-  std::vector<cuda::GraphNode> CapturedNodes(cuda::StreamHandle stream) override;
-  cuda::GraphHandle EndCapture(cuda::StreamHandle stream) override;
-  void AbandonCapture(cuda::StreamHandle stream) noexcept override;
-  void LaunchGraph(cuda::GraphHandle graph, cuda::StreamHandle stream) override;
-  void DestroyGraph(cuda::GraphHandle graph) noexcept override;
+  StreamHandle CreateStream(cuda::PartitionHandle partition) override;
+  void DestroyStream(StreamHandle stream) noexcept override;
+  void Synchronize(StreamHandle stream) override;
+  EventHandle CreateEvent(bool timed) override;
+  void DestroyEvent(EventHandle event) noexcept override;
+  void Record(EventHandle event, StreamHandle stream) override;
+  void RecordInGraph(EventHandle event, StreamHandle stream) override;
+  void Wait(StreamHandle stream, EventHandle event) override;
+  void SynchronizeEvent(EventHandle event) override;
+  int64_t ElapsedNs(EventHandle start, EventHandle end) override;
+  void Copy(StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
+            int64_t bytes) override;
+  void BeginCapture(StreamHandle stream) override;
+  std::vector<GraphNode> CapturedNodes(StreamHandle stream) override;
+  GraphHandle EndCapture(StreamHandle stream) override;
+  void AbandonCapture(StreamHandle stream) noexcept override;
+  void LaunchGraph(GraphHandle graph, StreamHandle stream) override;
+  void DestroyGraph(GraphHandle graph) noexcept override;
   std::unique_ptr<StreamContext> MakeLaunch(const cuda::LaunchSpec& spec) override;
-  std::unique_ptr<cuda::Load> MakeLoad(cuda::LoadKind kind, const cuda::LaunchSpec& spec) override;
+  std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, const cuda::LaunchSpec& spec) override;
 
   // For the stub's kernels.
-  void Enqueue(cuda::StreamHandle stream, std::function<void()> work);
+  void Enqueue(StreamHandle stream, std::function<void()> work);
   bool IsDeviceMemory(const void* memory) const;
 
  private:
@@ -103,8 +101,8 @@ class StubCuda : public CudaModule, public cuda::Api {
     int ordinal = 0;
   };
 
-  Stream* At(cuda::StreamHandle stream) const { return reinterpret_cast<Stream*>(stream); }
-  Event* At(cuda::EventHandle event) const { return reinterpret_cast<Event*>(event); }
+  Stream* At(StreamHandle stream) const { return reinterpret_cast<Stream*>(stream); }
+  Event* At(EventHandle event) const { return reinterpret_cast<Event*>(event); }
   void Count(const std::string& call);
   void RefuseInCapture(const char* call) const;
   void Add(Stream* stream, Work work);

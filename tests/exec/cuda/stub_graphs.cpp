@@ -6,7 +6,7 @@
 
 namespace lanescope::exec::test {
 
-void StubCuda::BeginCapture(cuda::StreamHandle handle) {
+void StubCuda::BeginCapture(StreamHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaStreamBeginCapture");
   auto capture = std::make_unique<Capture>();
@@ -20,14 +20,14 @@ void StubCuda::BeginCapture(cuda::StreamHandle handle) {
   captures_.push_back(std::move(capture));
 }
 
-std::vector<cuda::GraphNode> StubCuda::CapturedNodes(cuda::StreamHandle handle) {
+std::vector<GraphNode> StubCuda::CapturedNodes(StreamHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  std::vector<cuda::GraphNode> nodes;
+  std::vector<GraphNode> nodes;
   for (const auto& node : At(handle)->capture->graph->handles) nodes.push_back(node.get());
   return nodes;
 }
 
-cuda::GraphHandle StubCuda::EndCapture(cuda::StreamHandle handle) {
+GraphHandle StubCuda::EndCapture(StreamHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Capture* capture = At(handle)->capture;
   LANESCOPE_CHECK(capture != nullptr && capture->origin == At(handle));
@@ -40,19 +40,19 @@ cuda::GraphHandle StubCuda::EndCapture(cuda::StreamHandle handle) {
   }
   graphs_.insert(graph);
   if (!joined) {
-    DestroyGraph(reinterpret_cast<cuda::GraphHandle>(graph));
+    DestroyGraph(reinterpret_cast<GraphHandle>(graph));
     Throw(Code::kInternal, "cudaStreamEndCapture failed: cudaErrorStreamCaptureUnjoined");
   }
   try {
     Count("cudaStreamEndCapture");
   } catch (...) {
-    DestroyGraph(reinterpret_cast<cuda::GraphHandle>(graph));
+    DestroyGraph(reinterpret_cast<GraphHandle>(graph));
     throw;
   }
-  return reinterpret_cast<cuda::GraphHandle>(graph);
+  return reinterpret_cast<GraphHandle>(graph);
 }
 
-void StubCuda::AbandonCapture(cuda::StreamHandle handle) noexcept {
+void StubCuda::AbandonCapture(StreamHandle handle) noexcept {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Capture* capture = At(handle)->capture;
   if (capture == nullptr) return;
@@ -63,14 +63,14 @@ void StubCuda::AbandonCapture(cuda::StreamHandle handle) noexcept {
   }
 }
 
-void StubCuda::LaunchGraph(cuda::GraphHandle handle, cuda::StreamHandle stream) {
+void StubCuda::LaunchGraph(GraphHandle handle, StreamHandle stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaGraphLaunch");
   const auto* graph = reinterpret_cast<const Graph*>(handle);
   Enqueue(stream, [this, graph] { RunGraph(*graph); });
 }
 
-void StubCuda::DestroyGraph(cuda::GraphHandle handle) noexcept {
+void StubCuda::DestroyGraph(GraphHandle handle) noexcept {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   auto* graph = reinterpret_cast<Graph*>(handle);
   LANESCOPE_CHECK(graphs_.erase(graph) == 1);

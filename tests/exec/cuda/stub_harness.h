@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "tests/exec/cuda/sample_run.h"
 #include "tests/exec/cuda/stub_cuda.h"
+#include "tests/exec/sample_run.h"
 
 namespace lanescope::exec::test {
 
@@ -12,9 +12,9 @@ namespace lanescope::exec::test {
 class StubGuard {
  public:
   explicit StubGuard(const StubOptions& options = {}) : stub_(std::make_unique<StubCuda>(options)) {
-    SetCudaModuleForTesting(stub_.get());
+    cuda::SetCudaModuleForTesting(stub_.get());
   }
-  ~StubGuard() { SetCudaModuleForTesting(nullptr); }
+  ~StubGuard() { cuda::SetCudaModuleForTesting(nullptr); }
   StubCuda& operator*() const { return *stub_; }
   StubCuda* operator->() const { return stub_.get(); }
 

@@ -7,15 +7,15 @@
 
 namespace lanescope::exec::test {
 
-cuda::StreamHandle StubCuda::CreateStream(cuda::PartitionHandle) {
+StreamHandle StubCuda::CreateStream(cuda::PartitionHandle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaStreamCreateWithFlags");
   streams_.push_back(std::make_unique<Stream>());
   streams_.back()->ordinal = current_gpu;
-  return reinterpret_cast<cuda::StreamHandle>(streams_.back().get());
+  return reinterpret_cast<StreamHandle>(streams_.back().get());
 }
 
-void StubCuda::DestroyStream(cuda::StreamHandle stream) noexcept {
+void StubCuda::DestroyStream(StreamHandle stream) noexcept {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const auto found = std::find_if(streams_.begin(), streams_.end(),
                                   [&](const auto& candidate) { return candidate.get() == At(stream); });
@@ -23,17 +23,17 @@ void StubCuda::DestroyStream(cuda::StreamHandle stream) noexcept {
   streams_.erase(found);
 }
 
-cuda::EventHandle StubCuda::CreateEvent(bool timed) {
+EventHandle StubCuda::CreateEvent(bool timed) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaEventCreateWithFlags");
   auto* event = new Event();
   event->ordinal = current_gpu;
   event->timed = timed;
   events_.insert(event);
-  return reinterpret_cast<cuda::EventHandle>(event);
+  return reinterpret_cast<EventHandle>(event);
 }
 
-void StubCuda::DestroyEvent(cuda::EventHandle event) noexcept {
+void StubCuda::DestroyEvent(EventHandle event) noexcept {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   LANESCOPE_CHECK(events_.erase(At(event)) == 1);
   delete At(event);
@@ -46,7 +46,7 @@ void StubCuda::CompleteEvent(Event* event) {
 }
 
 // In a capture, events stand for the last node of their stream; outside they are work of their own.
-void StubCuda::Record(cuda::EventHandle handle, cuda::StreamHandle stream_handle) {
+void StubCuda::Record(EventHandle handle, StreamHandle stream_handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaEventRecord");
   Event* event = At(handle);
@@ -66,7 +66,7 @@ void StubCuda::Record(cuda::EventHandle handle, cuda::StreamHandle stream_handle
   Add(stream, {[this, event] { CompleteEvent(event); }});
 }
 
-void StubCuda::RecordInGraph(cuda::EventHandle handle, cuda::StreamHandle stream_handle) {
+void StubCuda::RecordInGraph(EventHandle handle, StreamHandle stream_handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaEventRecordWithFlags");
   Event* event = At(handle);
@@ -74,7 +74,7 @@ void StubCuda::RecordInGraph(cuda::EventHandle handle, cuda::StreamHandle stream
   Add(At(stream_handle), {[this, event] { CompleteEvent(event); }});
 }
 
-void StubCuda::Wait(cuda::StreamHandle stream_handle, cuda::EventHandle handle) {
+void StubCuda::Wait(StreamHandle stream_handle, EventHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaStreamWaitEvent");
   Event* event = At(handle);
@@ -117,7 +117,7 @@ void StubCuda::Add(Stream* stream, Work work) {
   capture->graph->lanes[stream->lane].push_back(std::move(work));
 }
 
-void StubCuda::SynchronizeEvent(cuda::EventHandle handle) {
+void StubCuda::SynchronizeEvent(EventHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaEventSynchronize");
   const Event* event = At(handle);
@@ -127,14 +127,14 @@ void StubCuda::SynchronizeEvent(cuda::EventHandle handle) {
   RunUntil([event, wanted] { return event->completed >= wanted; });
 }
 
-int64_t StubCuda::ElapsedNs(cuda::EventHandle start, cuda::EventHandle end) {
+int64_t StubCuda::ElapsedNs(EventHandle start, EventHandle end) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const Event *a = At(start), *b = At(end);
   LANESCOPE_CHECK(a->timed && b->timed && a->ordinal == b->ordinal && a->completed > 0 && b->completed > 0);
   return b->time_ns - a->time_ns;
 }
 
-void StubCuda::Synchronize(cuda::StreamHandle handle) {
+void StubCuda::Synchronize(StreamHandle handle) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaStreamSynchronize");
   const Stream* stream = At(handle);
@@ -149,25 +149,17 @@ void StubCuda::CheckGpu(int ordinal) {
     Throw(Code::kInternal, "cudaStreamSynchronize failed: cudaErrorIllegalAddress");
 }
 
-void StubCuda::Copy(cuda::StreamHandle stream, void* to, const void* from, int64_t bytes,
-                    cuda::CopyKind kind) {
+void StubCuda::Copy(StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
+                    int64_t bytes) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  Count("cudaMemcpyAsync");
-  const bool to_device = kind != cuda::CopyKind::kDeviceToHost;
-  const bool from_device = kind != cuda::CopyKind::kHostToDevice;
+  const bool to_device = to_ordinal != kHostMemory, from_device = from_ordinal != kHostMemory;
+  LANESCOPE_CHECK(to_device || from_device);
   LANESCOPE_CHECK(IsDeviceMemory(to) == to_device && IsDeviceMemory(from) == from_device);
+  Count(to_device && from_device && to_ordinal != from_ordinal ? "cudaMemcpyPeerAsync" : "cudaMemcpyAsync");
   Enqueue(stream, [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
 
-void StubCuda::CopyPeer(cuda::StreamHandle stream, void* to, int to_ordinal, const void* from,
-                        int from_ordinal, int64_t bytes) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  Count("cudaMemcpyPeerAsync");
-  LANESCOPE_CHECK(to_ordinal != from_ordinal && IsDeviceMemory(to) && IsDeviceMemory(from));
-  Enqueue(stream, [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
-}
-
-void StubCuda::Enqueue(cuda::StreamHandle stream, std::function<void()> work) {
+void StubCuda::Enqueue(StreamHandle stream, std::function<void()> work) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Work item;
   item.run = std::move(work);

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "tests/exec/cuda/emulated/cudnn_behaviour.h"
-#include "tests/exec/cuda/sample_run.h"
+#include "tests/exec/sample_run.h"
 
 namespace lanescope::exec::test {
 namespace {

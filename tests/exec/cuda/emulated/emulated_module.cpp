@@ -16,11 +16,11 @@ std::unique_ptr<StreamContext> EmulatedCuda::MakeLaunch(const cuda::LaunchSpec& 
 }
 
 void EmulatedCuda::Enqueue(cudaStream_t stream, std::function<void()> work) {
-  StubCuda::Enqueue(reinterpret_cast<cuda::StreamHandle>(stream), std::move(work));
+  StubCuda::Enqueue(reinterpret_cast<StreamHandle>(stream), std::move(work));
 }
 
 void EmulatedCuda::Synchronize(cudaStream_t stream) {
-  StubCuda::Synchronize(reinterpret_cast<cuda::StreamHandle>(stream));
+  StubCuda::Synchronize(reinterpret_cast<StreamHandle>(stream));
 }
 
 }  // namespace lanescope::exec::test

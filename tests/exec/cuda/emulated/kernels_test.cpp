@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/exec/cuda/emulated/emulated_module.h"
-#include "tests/exec/cuda/sample_run.h"
+#include "tests/exec/sample_run.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -15,7 +15,7 @@ class EmulatedGpus : public ::testing::Environment {
  public:
   void SetUp() override {
     module_ = std::make_unique<EmulatedCuda>();
-    SetCudaModuleForTesting(module_.get());
+    cuda::SetCudaModuleForTesting(module_.get());
   }
 
  private:

@@ -10,9 +10,9 @@
 
 #include "core/recorder.h"
 #include "exec/cuda/api.h"
-#include "exec/cuda_module.h"
+#include "exec/cuda/cuda_module.h"
 #include "exec/gpu_machine.h"
-#include "tests/exec/cuda/sample_run.h"
+#include "tests/exec/sample_run.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -21,18 +21,18 @@ class Gpu : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string reason;
-    module_ = LoadCudaModule(&reason);
+    module_ = cuda::LoadCudaModule(&reason);
     if (module_ == nullptr) GTEST_SKIP() << "no GPU: " << reason;
   }
   cuda::Api& api() { return module_->api(); }
-  CudaModule* module_ = nullptr;
+  cuda::CudaModule* module_ = nullptr;
 };
 
 // Losses of a sample's first steps. They agree with virtual devices' within float32 rounding that training
 // amplifies.
 std::vector<float> Losses(const std::string& graph, const std::string& strategy, const Machine& machine,
-                          int steps, const CudaOptions& cuda = {}) {
-  SampleRun run(graph, strategy, machine, cuda);
+                          int steps, const DeviceOptions& options = {}) {
+  SampleRun run(graph, strategy, machine, options);
   std::vector<float> losses;
   for (int step = 0; step < steps; ++step) losses.push_back(run.Step()[0].data<float>()[0]);
   EXPECT_EQ(run.session().graph_problem(), "");
@@ -56,9 +56,9 @@ TEST_F(Gpu, CopiesThereAndBack) {
   auto* to = static_cast<unsigned char*>(api().AllocateHost(bytes));
   void *a = api().Allocate(bytes), *b = api().Allocate(bytes);
   for (int64_t i = 0; i < bytes; ++i) from[i] = static_cast<unsigned char>(i * 7 + 1);
-  api().Copy(stream, a, from, bytes, cuda::CopyKind::kHostToDevice);
-  api().Copy(stream, b, a, bytes, cuda::CopyKind::kWithinDevice);
-  api().Copy(stream, to, b, bytes, cuda::CopyKind::kDeviceToHost);
+  api().Copy(stream, a, 0, from, kHostMemory, bytes);
+  api().Copy(stream, b, 0, a, 0, bytes);
+  api().Copy(stream, to, kHostMemory, b, 0, bytes);
   api().Synchronize(stream);
   EXPECT_EQ(std::memcmp(from, to, static_cast<size_t>(bytes)), 0);
   api().Free(0, a);
@@ -77,13 +77,13 @@ TEST_F(Gpu, RecordsAGraphOverTwoStreams) {
   auto* host = static_cast<char*>(api().AllocateHost(bytes));
   void *a = api().Allocate(bytes), *b = api().Allocate(bytes);
   api().BeginCapture(first);
-  api().Copy(first, a, host, bytes, cuda::CopyKind::kHostToDevice);
+  api().Copy(first, a, 0, host, kHostMemory, bytes);
   api().Record(fork, first);
   api().Wait(second, fork);
-  api().Copy(second, b, a, bytes, cuda::CopyKind::kWithinDevice);
+  api().Copy(second, b, 0, a, 0, bytes);
   api().Record(join, second);
   api().Wait(first, join);
-  api().Copy(first, host, b, bytes, cuda::CopyKind::kDeviceToHost);
+  api().Copy(first, host, kHostMemory, b, 0, bytes);
   EXPECT_EQ(api().CapturedNodes(first).size(), 3u);
   const auto graph = api().EndCapture(first);
   for (int round = 0; round < 3; ++round) {
@@ -108,11 +108,11 @@ TEST_P(GpuLosses, AreThoseOfVirtualDevices) {
   const auto expected = Losses(graph, strategy, FastMachine(2), 6);
   for (const bool graphs : {false, true}) {
     SCOPED_TRACE(graphs ? "with graphs" : "without graphs");
-    CudaOptions cuda;
-    cuda.graphs = graphs;
-    ExpectClose(Losses(graph, strategy, LargeGpuMachine({0, 0}), 6, cuda), expected, 2e-3);
+    DeviceOptions options;
+    options.graphs = graphs;
+    ExpectClose(Losses(graph, strategy, LargeGpuMachine({0, 0}), 6, options), expected, 2e-3);
     if (api().DeviceCount() >= 2)
-      ExpectClose(Losses(graph, strategy, LargeGpuMachine({0, 1}), 6, cuda), expected, 2e-3);
+      ExpectClose(Losses(graph, strategy, LargeGpuMachine({0, 1}), 6, options), expected, 2e-3);
   }
 }
 
@@ -148,9 +148,9 @@ class EventLog : public EventSink {
 // Every launch and copy has a duration inside its step, give or take the alignment of the clocks.
 TEST_F(Gpu, TimesLieInTheirStep) {
   for (const bool graphs : {false, true}) {
-    CudaOptions cuda;
-    cuda.graphs = graphs;
-    SampleRun run("deepconn_single", "alternating", LargeGpuMachine({0, 0}), cuda);
+    DeviceOptions options;
+    options.graphs = graphs;
+    SampleRun run("deepconn_single", "alternating", LargeGpuMachine({0, 0}), options);
     run.Step();
     PreparedStep& step = run.session().Prepare(run.Request());
     EventLog log;
@@ -186,7 +186,7 @@ TEST_F(Gpu, SessionsLeakNothing) {
 
 TEST_F(Gpu, MeasuresItself) {
   std::vector<std::string> notes;
-  Machine machine = DetectGpus(module_, {}, &notes);
+  Machine machine = DetectGpus({}, &notes);
   ASSERT_FALSE(machine.Gpus().empty());
   const GpuMeasurement measured = MeasureGpus(&machine, int64_t{16} << 20, 3);
   EXPECT_FALSE(measured.links.empty());

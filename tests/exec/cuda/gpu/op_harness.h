@@ -13,7 +13,7 @@
 
 #include "core/kernel_table.h"
 #include "exec/cuda/api.h"
-#include "exec/cuda_module.h"
+#include "exec/cuda/cuda_module.h"
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/reference_math.h"
 
@@ -49,21 +49,21 @@ class GpuBackend {
   void* Upload(const Tensor& tensor, int64_t room) {
     void* memory = api().Allocate(std::max<int64_t>(256, room));
     if (tensor.ByteSize() > 0) {
-      api().Copy(stream_, memory, tensor.raw_data(), tensor.ByteSize(), cuda::CopyKind::kHostToDevice);
+      api().Copy(stream_, memory, 0, tensor.raw_data(), kHostMemory, tensor.ByteSize());
       Synchronize();
     }
     return memory;
   }
   void Download(Tensor& tensor, const void* memory) {
     if (tensor.ByteSize() == 0) return;
-    api().Copy(stream_, tensor.raw_data(), memory, tensor.ByteSize(), cuda::CopyKind::kDeviceToHost);
+    api().Copy(stream_, tensor.raw_data(), kHostMemory, memory, 0, tensor.ByteSize());
     Synchronize();
   }
   void Free(void* memory) { api().Free(0, memory); }
 
  private:
   GpuBackend() {
-    module_ = LoadCudaModule(&reason_);
+    module_ = cuda::LoadCudaModule(&reason_);
     if (module_ == nullptr) return;
     if (api().DeviceCount() == 0) {
       reason_ = "no GPU is visible";
@@ -72,9 +72,9 @@ class GpuBackend {
     RenewLaunch();
   }
 
-  CudaModule* module_ = nullptr;
+  cuda::CudaModule* module_ = nullptr;
   std::string reason_;
-  cuda::StreamHandle stream_ = nullptr;
+  StreamHandle stream_ = nullptr;
   std::unique_ptr<StreamContext> launch_;
 };
 

@@ -1,11 +1,11 @@
-#include "exec/cuda/memory_pool.h"
+#include "exec/memory_pool.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "core/error.h"
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 
 MemoryPool::MemoryPool(const Options& options, std::function<void*(int64_t)> take,
                        std::function<void(void*)> give)
@@ -90,4 +90,4 @@ void MemoryPool::MarkFree(Chunks::iterator chunk) {
   free_.insert({chunk->second.bytes, chunk->first});
 }
 
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

@@ -1,5 +1,5 @@
-// Issues the commands of a schedule's GPU queues to streams: events between streams, segments recorded as
-// CUDA graphs, and when each command ran.
+// Issues the commands of a schedule's stream queues: events between streams, segments recorded as graphs, and
+// when each command ran.
 //
 // Invariants. A command is issued after all its host predecessors are complete and all its stream
 // predecessors are issued; the streams and their events order it behind the latter. A command that reads or
@@ -7,7 +7,7 @@
 // command of a host lane waits for the events of its stream predecessors. Segments begin after everything
 // issued before them, on any stream, and everything issued after them begins after their end; so a Wait
 // works only between two single commands or inside one segment, and is nothing otherwise. While a segment is
-// captured no other thread issues anything (issue_mutex_).
+// captured no other thread issues anything (issue_mutex_); while a host kernel runs nobody holds that mutex.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@
 #include "core/launch_observer.h"
 #include "core/recorder.h"
 #include "core/schedule.h"
-#include "exec/cuda/cuda_device.h"
 #include "exec/issue_plan.h"
+#include "exec/stream_device.h"
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 
 enum class StreamRole : uint8_t {
   kNone,     // a command of a host lane
-  kOnHost,   // on a GPU's queue, but all operands are in host memory: a host kernel runs it
-  kKernel,   // a CUDA kernel
+  kOnHost,   // on a stream's queue, but all operands are in host memory: a host kernel runs it
+  kKernel,   // a kernel of the device
   kCopy,     // an asynchronous copy
   kNothing,  // orders others; nothing runs
   kRecord,
@@ -72,8 +72,9 @@ class StreamProgram {
  public:
   static constexpr int kMinSegment = 3;
 
-  // `devices` by number, null for those of host memory; they and the schedule must outlive the program.
-  StreamProgram(const Schedule& schedule, const std::vector<CudaDevice*>& devices,
+  // `devices` by number, null for those of host memory; all of one backend. They, the schedule and `runner`
+  // must outlive the program. `graphs`: segments are recorded, where the backend can.
+  StreamProgram(const Schedule& schedule, const std::vector<StreamDevice*>& devices,
                 std::vector<StreamCommand> commands, CommandRunner* runner, bool graphs);
   ~StreamProgram();
   StreamProgram(const StreamProgram&) = delete;
@@ -105,7 +106,7 @@ class StreamProgram {
  private:
   struct Lane {  // a stream that the schedule uses
     StreamHandle stream = nullptr;
-    CudaDevice* device = nullptr;
+    StreamDevice* device = nullptr;
     EventHandle join = nullptr;
     std::atomic<bool> dirty{false};  // something was issued that no segment waits for yet
   };
@@ -125,33 +126,36 @@ class StreamProgram {
     std::vector<Lane*> lanes;
   };
   struct DeviceClock {
-    CudaDevice* device = nullptr;
+    StreamDevice* device = nullptr;
     EventHandle base = nullptr;
     int64_t base_ns = 0;
   };
 
   Command& At(int command) { return commands_[static_cast<size_t>(command)]; }
   const Command& At(int command) const { return commands_[static_cast<size_t>(command)]; }
-  Lane* LaneOf(CudaDevice* device, QueueKind kind);
-  void MakeLanes(const std::vector<CudaDevice*>& devices);
+  Lane* LaneOf(StreamDevice* device, QueueKind kind);
+  void MakeLanes(const std::vector<StreamDevice*>& devices);
   void MakeEvents();
   void MakeSegments();
   void RunSingle(int command);
+  void RunOnHost(int command);
+  void IssueSingle(int command);
   void RunSegment(int segment);
   GraphHandle RecordSegment(int segment);
   void IssueSegment(int segment, bool capture);
   void Issue(int command, bool capture);
   void IssueWork(int command, bool capture);
-  void CopyBetween(int src, int dst, StreamHandle stream, const CopyOperands& copy);
+  int Ordinal(int device) const;
   void StageFeed(int command);
   void MarkTime(int command, EventHandle Command::*event, bool capture);
   void NoteNodes(int command, size_t* known);
   [[noreturn]] void Rethrow(int command) const;
 
   const Schedule& schedule_;
-  std::vector<CudaDevice*> devices_;  // by number
+  std::vector<StreamDevice*> devices_;  // by number
   CommandRunner* runner_;
-  Api* api_ = nullptr;
+  StreamDriver* driver_ = nullptr;
+  GraphCapture* capture_ = nullptr;  // null: nothing is recorded
   IssuePlan plan_;
   std::vector<Command> commands_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -164,9 +168,8 @@ class StreamProgram {
   std::shared_mutex issue_mutex_;
   LaunchObserver* observer_ = nullptr;
   StepIdentity identity_;
-  bool graphs_;
   bool timed_ = false;
   std::string graph_problem_;
 };
 
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

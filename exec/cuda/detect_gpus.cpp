@@ -1,4 +1,4 @@
-#include "exec/gpu_machine.h"
+#include "exec/cuda/detect_gpus.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "exec/cuda/api.h"
 
-namespace lanescope::exec {
+namespace lanescope::exec::cuda {
 namespace {
 
 constexpr int kOldestCapability = 80;  // what the module is compiled for
@@ -36,7 +36,7 @@ DeviceSpec NamedDevice(const std::string& local_name, DeviceKind kind) {
   return device;
 }
 
-DeviceSpec DescribeGpu(int id, int ordinal, const cuda::GpuProperties& properties, int64_t memory_bytes) {
+DeviceSpec DescribeGpu(int id, int ordinal, const GpuProperties& properties, int64_t memory_bytes) {
   DeviceSpec gpu = NamedDevice(fmt::format("GPU:{}", id), DeviceKind::kCuda);
   gpu.model = properties.name;
   gpu.memory_bytes = memory_bytes;
@@ -56,7 +56,7 @@ DeviceSpec DescribeGpu(int id, int ordinal, const cuda::GpuProperties& propertie
 }
 
 // Why TensorFlow would leave the GPU out; empty: it would not.
-std::string ReasonToIgnore(int ordinal, const cuda::GpuProperties& properties, int visible) {
+std::string ReasonToIgnore(int ordinal, const GpuProperties& properties, int visible) {
   if (properties.compute_capability < kOldestCapability) {
     return fmt::format(
         "ignoring GPU {} ({}) with compute capability {}.{}: the minimum required capability is {}.{}",
@@ -85,43 +85,20 @@ void AddLink(Machine* machine, int a, int b, double bandwidth, int64_t latency_n
 
 }  // namespace
 
-int64_t GpuMemoryLimit(int64_t free_bytes, int64_t total_bytes, const GpuMemoryOptions& options) {
-  if (options.limit_bytes > 0 && options.fraction > 0) {
-    Throw(Code::kInvalidArgument, "a memory limit and a memory fraction exclude each other; give one");
-  }
-  if (options.limit_bytes > 0) {
-    if (options.limit_bytes > total_bytes) {
-      Throw(Code::kInvalidArgument, "the memory limit of {} is more than the GPU's {}",
-            FormatBytes(options.limit_bytes), FormatBytes(total_bytes));
-    }
-    return options.limit_bytes;
-  }
-  if (options.fraction > 0) {
-    if (!(options.fraction <= 1)) {
-      Throw(Code::kInvalidArgument, "a memory fraction of {} needs oversubscription; give 1 at most",
-            options.fraction);
-    }
-    return static_cast<int64_t>(static_cast<double>(total_bytes) * options.fraction);
-  }
-  constexpr int64_t kMiB = int64_t{1} << 20;
-  const int64_t reserve = free_bytes < 2048 * kMiB ? 200 * kMiB : std::max(300 * kMiB, free_bytes / 20);
-  return std::max<int64_t>(kMiB, free_bytes - reserve);
-}
-
-Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes) {
-  cuda::Api& api = module->api();
+Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes) {
+  Api& api = module->api();
   Machine machine;
   DeviceSpec host = NamedDevice("CPU:0", DeviceKind::kHost);
   host.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   machine.devices.push_back(host);
   const int visible = api.DeviceCount();
   for (int ordinal = 0; ordinal < visible; ++ordinal) {
-    const cuda::GpuProperties properties = api.Properties(ordinal);
+    const GpuProperties properties = api.Properties(ordinal);
     if (const std::string reason = ReasonToIgnore(ordinal, properties, visible); !reason.empty()) {
       notes->push_back(reason);
       continue;
     }
-    const cuda::MemoryInfo memory = api.Memory(ordinal);
+    const MemoryInfo memory = api.Memory(ordinal);
     machine.devices.push_back(DescribeGpu(machine.num_devices() - 1, ordinal, properties,
                                           GpuMemoryLimit(memory.free, memory.total, options)));
   }
@@ -139,9 +116,4 @@ Machine DetectGpus(CudaModule* module, const GpuMemoryOptions& options, std::vec
   return machine;
 }
 
-bool HasPhysicalGpus(const Machine& machine) {
-  return std::any_of(machine.devices.begin(), machine.devices.end(),
-                     [](const DeviceSpec& device) { return device.is_hardware(); });
-}
-
-}  // namespace lanescope::exec
+}  // namespace lanescope::exec::cuda

@@ -1,4 +1,4 @@
-// Machines of GPUs and sample graphs on them, for tests on the stub and on real GPUs.
+// Machines of GPUs, and sample graphs on any machine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline Machine GpuMachine(const std::vector<int>& physical, int64_t memory_bytes
 class SampleRun {
  public:
   SampleRun(const std::string& name, std::string_view strategy, const Machine& machine,
-            const CudaOptions& cuda = {}, int64_t batch = 0)
+            const DeviceOptions& devices = {}, int64_t batch = 0)
       : machine_(machine) {
     const std::string path = lanescope::test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
     graph_ = ReadGraph(path);
@@ -56,7 +56,7 @@ class SampleRun {
     const RooflineCost costs;
     placement_ = PlaceByStrategy(std::string(strategy), {graph_, info, machine_, costs, {}});
     SessionOptions options;
-    options.cuda = cuda;
+    options.devices = devices;
     session_ = std::make_unique<Session>(graph_, placement_, machine_, options);
     for (const std::string& target : spec_.init) session_->Run({{}, {}, {target}});
   }

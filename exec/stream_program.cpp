@@ -1,16 +1,17 @@
-#include "exec/cuda/stream_program.h"
+#include "exec/stream_program.h"
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "core/error.h"
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 namespace {
 
 // By queue: its device's rank among the devices with streams, -1 for others.
-std::vector<int> StreamGroups(const Schedule& schedule, const std::vector<CudaDevice*>& devices) {
+std::vector<int> StreamGroups(const Schedule& schedule, const std::vector<StreamDevice*>& devices) {
   std::vector<int> rank(devices.size(), -1);
   int next = 0;
   for (const Queue& queue : schedule.queues) {
@@ -24,13 +25,18 @@ std::vector<int> StreamGroups(const Schedule& schedule, const std::vector<CudaDe
 
 }  // namespace
 
-StreamProgram::StreamProgram(const Schedule& schedule, const std::vector<CudaDevice*>& devices,
+StreamProgram::StreamProgram(const Schedule& schedule, const std::vector<StreamDevice*>& devices,
                              std::vector<StreamCommand> commands, CommandRunner* runner, bool graphs)
-    : schedule_(schedule), devices_(devices), runner_(runner), commands_(commands.size()), graphs_(graphs) {
+    : schedule_(schedule), devices_(devices), runner_(runner), commands_(commands.size()) {
+  for (StreamDevice* device : devices) {
+    if (device != nullptr) driver_ = &device->driver();
+  }
+  LANESCOPE_CHECK(driver_ != nullptr);
+  capture_ = graphs ? driver_->capture() : nullptr;
   std::vector<char> recordable;
   for (size_t c = 0; c < commands.size(); ++c) {
     commands_[c].spec = commands[c];
-    recordable.push_back(graphs && commands[c].recordable);
+    recordable.push_back(capture_ != nullptr && commands[c].recordable);
   }
   plan_ = PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment);
   MakeLanes(devices);
@@ -42,16 +48,16 @@ StreamProgram::~StreamProgram() {
   Forget();
   for (Command& command : commands_) {
     for (const EventHandle event : {command.event, command.start, command.end}) {
-      if (event != nullptr) api_->DestroyEvent(event);
+      if (event != nullptr) driver_->DestroyEvent(event);
     }
-    if (command.staging != nullptr) api_->FreeHost(command.staging);
+    if (command.staging != nullptr) driver_->FreeHost(command.staging);
   }
-  for (const Segment& segment : segments_) api_->DestroyEvent(segment.done);
-  for (const auto& lane : lanes_) api_->DestroyEvent(lane->join);
-  for (const DeviceClock& clock : clocks_) api_->DestroyEvent(clock.base);
+  for (const Segment& segment : segments_) driver_->DestroyEvent(segment.done);
+  for (const auto& lane : lanes_) driver_->DestroyEvent(lane->join);
+  for (const DeviceClock& clock : clocks_) driver_->DestroyEvent(clock.base);
 }
 
-StreamProgram::Lane* StreamProgram::LaneOf(CudaDevice* device, QueueKind kind) {
+StreamProgram::Lane* StreamProgram::LaneOf(StreamDevice* device, QueueKind kind) {
   const StreamHandle stream = device->stream(kind);
   for (const auto& lane : lanes_) {
     if (lane->stream == stream) return lane.get();
@@ -60,20 +66,19 @@ StreamProgram::Lane* StreamProgram::LaneOf(CudaDevice* device, QueueKind kind) {
   auto lane = std::make_unique<Lane>();
   lane->stream = stream;
   lane->device = device;
-  lane->join = api_->CreateEvent(false);
+  lane->join = driver_->CreateEvent(false);
   lanes_.push_back(std::move(lane));
   if (std::none_of(clocks_.begin(), clocks_.end(),
                    [&](const DeviceClock& clock) { return clock.device == device; }))
-    clocks_.push_back({device, api_->CreateEvent(true), 0});
+    clocks_.push_back({device, driver_->CreateEvent(true), 0});
   return lanes_.back().get();
 }
 
-void StreamProgram::MakeLanes(const std::vector<CudaDevice*>& devices) {
+void StreamProgram::MakeLanes(const std::vector<StreamDevice*>& devices) {
   for (size_t c = 0; c < commands_.size(); ++c) {
     if (commands_[c].spec.role == StreamRole::kNone) continue;
     const Queue& queue = schedule_.queues[static_cast<size_t>(schedule_.commands[c].queue)];
-    CudaDevice* device = devices[static_cast<size_t>(queue.device)];
-    api_ = &device->api();
+    StreamDevice* device = devices[static_cast<size_t>(queue.device)];
     commands_[c].lane = LaneOf(device, queue.kind);
     if (origin_ == nullptr) origin_ = LaneOf(device, QueueKind::kCompute);
   }
@@ -93,11 +98,11 @@ void StreamProgram::MakeEvents() {
       observed = true;
     }
     command.lane->device->MakeCurrent();
-    if (observed) command.event = api_->CreateEvent(false);
+    if (observed) command.event = driver_->CreateEvent(false);
     if (command.spec.feed) {
       const int source = schedule_.Inputs(schedule_.commands[c])[0];
       const int64_t bytes = schedule_.values[static_cast<size_t>(source)].bytes;
-      command.staging = api_->AllocateHost(std::max<int64_t>(1, bytes));
+      command.staging = driver_->AllocateHost(std::max<int64_t>(1, bytes));
     }
   }
 }
@@ -110,8 +115,8 @@ void StreamProgram::BeginStep(const StepIdentity& identity, bool timed) {
   if (!timed_) return;
   for (DeviceClock& clock : clocks_) {
     clock.device->MakeCurrent();
-    api_->Record(clock.base, clock.device->stream(QueueKind::kCompute));
-    api_->SynchronizeEvent(clock.base);
+    driver_->Record(clock.base, clock.device->stream(QueueKind::kCompute));
+    driver_->SynchronizeEvent(clock.base);
     clock.base_ns = NowNs();
   }
 }
@@ -128,22 +133,40 @@ void StreamProgram::Run(int unit) {
 void StreamProgram::Await(int command) {
   for (const int before : awaited_[static_cast<size_t>(command)]) {
     const int segment = plan_.Segment(before);
-    api_->SynchronizeEvent(segment >= 0 ? segments_[static_cast<size_t>(segment)].done : At(before).event);
+    driver_->SynchronizeEvent(segment >= 0 ? segments_[static_cast<size_t>(segment)].done : At(before).event);
   }
 }
 
 void StreamProgram::RunSingle(int number) {
-  Command& command = At(number);
-  const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
   try {
-    command.lane->device->MakeCurrent();
-    if (command.spec.role == StreamRole::kOnHost) Await(number);
-    if (command.spec.settle_first) api_->Synchronize(command.lane->stream);
-    if (command.spec.feed) StageFeed(number);
-    Issue(number, false);
+    if (At(number).spec.role == StreamRole::kOnHost) {
+      RunOnHost(number);
+    } else {
+      IssueSingle(number);
+    }
   } catch (...) {
     Rethrow(number);
   }
+}
+
+void StreamProgram::RunOnHost(int number) {
+  {
+    const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
+    At(number).lane->device->MakeCurrent();
+    Await(number);
+    driver_->Synchronize(At(number).lane->stream);
+  }
+  // It may take long, or wait for what others have yet to issue.
+  runner_->Compute(number);
+}
+
+void StreamProgram::IssueSingle(int number) {
+  Command& command = At(number);
+  const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
+  command.lane->device->MakeCurrent();
+  if (command.spec.settle_first) driver_->Synchronize(command.lane->stream);
+  if (command.spec.feed) StageFeed(number);
+  Issue(number, false);
   command.lane->dirty.store(true, std::memory_order_relaxed);
 }
 
@@ -151,10 +174,8 @@ void StreamProgram::Issue(int number, bool capture) {
   Command& command = At(number);
   switch (command.spec.role) {
     case StreamRole::kNone:
-      LANESCOPE_CHECK(false);
-      break;
     case StreamRole::kOnHost:
-      runner_->Compute(number);
+      LANESCOPE_CHECK(false);
       break;
     case StreamRole::kKernel:
     case StreamRole::kCopy:
@@ -167,14 +188,14 @@ void StreamProgram::Issue(int number, bool capture) {
       const int partner = schedule_.commands[static_cast<size_t>(number)].partner;
       const bool together = plan_.Segment(partner) == plan_.Segment(number);
       if (together && At(partner).spec.role == StreamRole::kRecord)
-        api_->Wait(command.lane->stream, At(partner).event);
+        driver_->Wait(command.lane->stream, At(partner).event);
       break;
     }
   }
   // The events of a segment are of use inside it alone; the host waits for its end.
   const bool inside = plan_.Segment(number) >= 0;
   if (command.event != nullptr && (!inside || command.spec.role == StreamRole::kRecord))
-    api_->Record(command.event, command.lane->stream);
+    driver_->Record(command.event, command.lane->stream);
 }
 
 void StreamProgram::IssueWork(int number, bool capture) {
@@ -190,8 +211,8 @@ void StreamProgram::IssueWork(int number, bool capture) {
       if (command.staging != nullptr) copy.from = command.staging;
       const auto& planned = schedule_.commands[static_cast<size_t>(number)];
       if (copy.bytes > 0) {
-        CopyBetween(schedule_.CopySource(planned), schedule_.CopyDestination(planned), command.lane->stream,
-                    copy);
+        driver_->Copy(command.lane->stream, copy.to, Ordinal(schedule_.CopyDestination(planned)), copy.from,
+                      Ordinal(schedule_.CopySource(planned)), copy.bytes);
       }
     }
   } catch (...) {
@@ -203,18 +224,9 @@ void StreamProgram::IssueWork(int number, bool capture) {
   command.issued = true;
 }
 
-void StreamProgram::CopyBetween(int src, int dst, StreamHandle stream, const CopyOperands& copy) {
-  const CudaDevice* from = devices_[static_cast<size_t>(src)];
-  const CudaDevice* to = devices_[static_cast<size_t>(dst)];
-  if (from == nullptr) {
-    api_->Copy(stream, copy.to, copy.from, copy.bytes, CopyKind::kHostToDevice);
-  } else if (to == nullptr) {
-    api_->Copy(stream, copy.to, copy.from, copy.bytes, CopyKind::kDeviceToHost);
-  } else if (from->ordinal() == to->ordinal()) {
-    api_->Copy(stream, copy.to, copy.from, copy.bytes, CopyKind::kWithinDevice);
-  } else {
-    api_->CopyPeer(stream, copy.to, to->ordinal(), copy.from, from->ordinal(), copy.bytes);
-  }
+int StreamProgram::Ordinal(int device) const {
+  const StreamDevice* of = devices_[static_cast<size_t>(device)];
+  return of != nullptr ? of->ordinal() : kHostMemory;
 }
 
 void StreamProgram::StageFeed(int number) {
@@ -225,11 +237,11 @@ void StreamProgram::StageFeed(int number) {
 void StreamProgram::MarkTime(int number, EventHandle Command::*event, bool capture) {
   if (!timed_) return;
   Command& command = At(number);
-  if (command.*event == nullptr) command.*event = api_->CreateEvent(true);
+  if (command.*event == nullptr) command.*event = driver_->CreateEvent(true);
   if (capture) {
-    api_->RecordInGraph(command.*event, command.lane->stream);
+    capture_->RecordInGraph(command.*event, command.lane->stream);
   } else {
-    api_->Record(command.*event, command.lane->stream);
+    driver_->Record(command.*event, command.lane->stream);
   }
 }
 
@@ -242,19 +254,20 @@ void StreamProgram::Rethrow(int command) const {
 }
 
 void StreamProgram::Drain() {
-  std::string problem;
+  std::optional<Error> problem;
   for (const auto& lane : lanes_) {
     try {
       lane->device->MakeCurrent();
-      api_->Synchronize(lane->stream);
+      driver_->Synchronize(lane->stream);
     } catch (const Error& error) {
-      if (!problem.empty()) continue;
-      problem = fmt::format(
-          "{} failed while it ran the step: {}; CUDA_LAUNCH_BLOCKING=1 with --no-cuda-graph names the op",
-          lane->device->spec().local_name(), error.message());
+      if (problem.has_value()) continue;
+      const std::string advice = lane->device->advice();
+      problem = Error(error.code(), fmt::format("{} failed while it ran the step: {}{}{}",
+                                                lane->device->spec().local_name(), error.message(),
+                                                advice.empty() ? "" : "; ", advice));
     }
   }
-  if (!problem.empty()) throw Error(Code::kInternal, problem);
+  if (problem.has_value()) throw *problem;
 }
 
 void StreamProgram::Publish(EventRing* ring) const {
@@ -270,8 +283,8 @@ void StreamProgram::Publish(EventRing* ring) const {
     event.step = identity_.step;
     event.schedule = identity_.schedule;
     event.bytes = command.bytes;
-    event.start_ns = clock->base_ns + api_->ElapsedNs(clock->base, command.start);
-    event.end_ns = std::max(event.start_ns, clock->base_ns + api_->ElapsedNs(clock->base, command.end));
+    event.start_ns = clock->base_ns + driver_->ElapsedNs(clock->base, command.start);
+    event.end_ns = std::max(event.start_ns, clock->base_ns + driver_->ElapsedNs(clock->base, command.end));
     ring->Push(event);
   }
 }
@@ -283,4 +296,4 @@ void StreamProgram::SetObserver(LaunchObserver* observer) {
   observer_ = observer;
 }
 
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

@@ -1,4 +1,4 @@
-#include "exec/cuda/memory_pool.h"
+#include "exec/memory_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -123,4 +123,4 @@ TEST(MemoryPool, RandomUseNeverOverlaps) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

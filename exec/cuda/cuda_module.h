@@ -6,17 +6,15 @@
 
 #include "exec/kernel.h"
 
-namespace lanescope::exec {
+namespace lanescope::exec::cuda {
 
-namespace cuda {
 class Api;
-}
 
 // What the module gives. Lives as long as the process; thread-safe.
 class CudaModule {
  public:
   virtual ~CudaModule() = default;
-  virtual cuda::Api& api() = 0;
+  virtual Api& api() = 0;
   virtual const KernelRegistry& kernels() = 0;
 };
 
@@ -32,8 +30,8 @@ int CountVisibleGpus(std::string* reason);
 void SetCudaModuleForTesting(CudaModule* module);
 
 // The module's entry point, `extern "C"`. The number must be kCudaModuleVersion, else it returns null.
-inline constexpr int kCudaModuleVersion = 1;
+inline constexpr int kCudaModuleVersion = 2;
 inline constexpr char kCudaModuleEntry[] = "lanescope_cuda_module";
 using CudaModuleEntry = CudaModule* (*)(int version);
 
-}  // namespace lanescope::exec
+}  // namespace lanescope::exec::cuda

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 
 // Sizes are rounded up to 256 bytes, ranges aligned to as much. A freed range joins its free neighbours of
 // the same region. Regions are given back only by the destructor. Not thread-safe.
@@ -59,4 +59,4 @@ class MemoryPool {
   int64_t reserved_ = 0;
 };
 
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

@@ -8,13 +8,12 @@
 #include "core/error.h"
 #include "core/recorder.h"
 #include "core/statistics.h"
-#include "exec/cuda/cuda_device.h"
+#include "exec/backend.h"
 #include "exec/gpu_machine.h"
+#include "exec/stream_device.h"
 
 namespace lanescope::exec {
 namespace {
-
-using cuda::CudaDevice;
 
 constexpr int64_t kSmallestCopy = 4;
 constexpr double kSlot = 10e6;  // ns that a repeated load should take
@@ -30,55 +29,50 @@ int64_t LargestCopy(const Machine& machine, int64_t wanted) {
 // Pinned host memory.
 class HostBuffer {
  public:
-  HostBuffer(cuda::Api* api, int64_t bytes) : api_(api), memory_(api->AllocateHost(bytes)) {}
-  ~HostBuffer() { api_->FreeHost(memory_); }
+  HostBuffer(StreamDriver* driver, int64_t bytes) : driver_(driver), memory_(driver->AllocateHost(bytes)) {}
+  ~HostBuffer() { driver_->FreeHost(memory_); }
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   void* get() const { return memory_; }
 
  private:
-  cuda::Api* api_;
+  StreamDriver* driver_;
   void* memory_;
 };
 
 class DeviceBuffer {
  public:
-  DeviceBuffer(CudaDevice* device, int64_t bytes) : device_(device), memory_(device->Allocate(bytes)) {}
+  DeviceBuffer(StreamDevice* device, int64_t bytes) : device_(device), memory_(device->Allocate(bytes)) {}
   ~DeviceBuffer() { device_->Free(memory_); }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
   void* get() const { return memory_; }
 
  private:
-  CudaDevice* device_;
+  StreamDevice* device_;
   void* memory_;
 };
+
+int OrdinalOf(const StreamDevice* device) { return device != nullptr ? device->ordinal() : kHostMemory; }
 
 // A copy between two ends of a link, or inside one GPU; the queue that a schedule would put it on.
 class CopyWork {
  public:
   // Null: the host.
-  CopyWork(cuda::Api* api, CudaDevice* from, CudaDevice* to, int64_t capacity)
-      : api_(api), from_(from), to_(to), driver_(from != nullptr ? from : to) {
+  CopyWork(StreamDriver* driver, StreamDevice* from, StreamDevice* to, int64_t capacity)
+      : driver_(driver), from_(from), to_(to), issuer_(from != nullptr ? from : to) {
     source_ = Allocate(from, capacity);
     target_ = Allocate(to, capacity);
-    stream_ = driver_->stream(from == nullptr ? QueueKind::kCopyIn
+    stream_ = issuer_->stream(from == nullptr ? QueueKind::kCopyIn
                               : from == to    ? QueueKind::kCompute
                                               : QueueKind::kCopyOut);
   }
 
   void Enqueue(int64_t bytes) {
-    driver_->MakeCurrent();
-    if (from_ == nullptr || to_ == nullptr || from_->ordinal() == to_->ordinal()) {
-      const auto kind = from_ == nullptr ? cuda::CopyKind::kHostToDevice
-                        : to_ == nullptr ? cuda::CopyKind::kDeviceToHost
-                                         : cuda::CopyKind::kWithinDevice;
-      api_->Copy(stream_, target_, source_, bytes, kind);
-    } else {
-      api_->CopyPeer(stream_, target_, to_->ordinal(), source_, from_->ordinal(), bytes);
-    }
+    issuer_->MakeCurrent();
+    driver_->Copy(stream_, target_, OrdinalOf(to_), source_, OrdinalOf(from_), bytes);
   }
-  void Wait() { api_->Synchronize(stream_); }
+  void Wait() { driver_->Synchronize(stream_); }
   double TimeOne(int64_t bytes) {
     const int64_t start = NowNs();
     Enqueue(bytes);
@@ -87,22 +81,22 @@ class CopyWork {
   }
 
  private:
-  void* Allocate(CudaDevice* device, int64_t bytes) {
+  void* Allocate(StreamDevice* device, int64_t bytes) {
     if (device != nullptr) {
       device_buffers_.push_back(std::make_unique<DeviceBuffer>(device, bytes));
       return device_buffers_.back()->get();
     }
-    host_buffers_.push_back(std::make_unique<HostBuffer>(api_, bytes));
+    host_buffers_.push_back(std::make_unique<HostBuffer>(driver_, bytes));
     return host_buffers_.back()->get();
   }
 
-  cuda::Api* api_;
-  CudaDevice *from_, *to_, *driver_;
+  StreamDriver* driver_;
+  StreamDevice *from_, *to_, *issuer_;
   std::vector<std::unique_ptr<DeviceBuffer>> device_buffers_;
   std::vector<std::unique_ptr<HostBuffer>> host_buffers_;
   void* source_ = nullptr;
   void* target_ = nullptr;
-  cuda::StreamHandle stream_ = nullptr;
+  StreamHandle stream_ = nullptr;
 };
 
 class GpuMeasurer {
@@ -112,12 +106,12 @@ class GpuMeasurer {
         max_bytes_(LargestCopy(*machine, max_bytes)),
         repetitions_(std::max(1, repetitions)),
         cancelled_(cancelled),
-        devices_(cuda::MakeDevices(*machine, {})) {
-    for (const auto& device : devices_) gpus_.push_back(device != nullptr ? device->AsCuda() : nullptr);
-    for (CudaDevice* gpu : gpus_) {
-      if (gpu != nullptr) api_ = &gpu->api();
+        devices_(MakeDevices(*machine, {})) {
+    for (const auto& device : devices_) gpus_.push_back(device != nullptr ? device->streams() : nullptr);
+    for (StreamDevice* gpu : gpus_) {
+      if (gpu != nullptr) driver_ = &gpu->driver();
     }
-    LANESCOPE_CHECK(api_ != nullptr);
+    LANESCOPE_CHECK(driver_ != nullptr);
   }
 
   GpuMeasurement Run() {
@@ -132,47 +126,38 @@ class GpuMeasurer {
   }
 
  private:
-  CudaDevice* gpu(int d) const { return gpus_[static_cast<size_t>(d)]; }
+  StreamDevice* gpu(int d) const { return gpus_[static_cast<size_t>(d)]; }
 
   void CheckCancelled() const {
     if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed))
       Throw(Code::kCancelled, "measuring was cancelled");
   }
 
-  std::unique_ptr<cuda::Load> MakeLoad(cuda::LoadKind kind, CudaDevice* gpu, cuda::StreamHandle stream) {
-    gpu->MakeCurrent();
-    cuda::LaunchSpec spec;
-    spec.ordinal = gpu->ordinal();
-    spec.stream = stream;
-    spec.multiprocessors = api_->Properties(gpu->ordinal()).multiprocessors;
-    return api_->MakeLoad(kind, spec);
-  }
-
   // ns of one repetition, from `count` of them.
-  double TimeLoad(cuda::Load* load, CudaDevice* gpu, cuda::StreamHandle stream, int count) {
+  double TimeLoad(DeviceLoad* load, StreamDevice* gpu, StreamHandle stream, int count) {
     gpu->MakeCurrent();
     const int64_t start = NowNs();
     for (int i = 0; i < count; ++i) load->Enqueue();
-    api_->Synchronize(stream);
+    driver_->Synchronize(stream);
     return static_cast<double>(NowNs() - start) / count;
   }
 
-  int CountFor(cuda::Load* load, CudaDevice* gpu, cuda::StreamHandle stream) {
+  int CountFor(DeviceLoad* load, StreamDevice* gpu, StreamHandle stream) {
     TimeLoad(load, gpu, stream, 3);
     return std::clamp(static_cast<int>(kSlot / std::max(1.0, TimeLoad(load, gpu, stream, 3))), 3, 1000);
   }
 
   void MeasureRates(size_t d) {
-    CudaDevice* gpu = gpus_[d];
+    StreamDevice* gpu = gpus_[d];
     const auto stream = gpu->stream(QueueKind::kCompute);
-    for (const cuda::LoadKind kind : {cuda::LoadKind::kProduct, cuda::LoadKind::kStreaming}) {
+    for (const WorkClass work_class : {WorkClass::kCompute, WorkClass::kMemory}) {
       CheckCancelled();
-      const auto load = MakeLoad(kind, gpu, stream);
+      const auto load = gpu->MakeLoad(work_class, stream);
       const int count = CountFor(load.get(), gpu, stream);
       std::vector<double> samples;
       for (int r = 0; r < repetitions_; ++r) samples.push_back(TimeLoad(load.get(), gpu, stream, count));
       const double ns = std::max(1.0, Median(samples));
-      if (kind == cuda::LoadKind::kProduct) {
+      if (work_class == WorkClass::kCompute) {
         machine_.devices[d].peak_flops[DataType::kFloat] = 1e9 * load->flops() / ns;
       } else {
         machine_.devices[d].memory_bandwidth = 1e9 * load->bytes() / ns;
@@ -181,7 +166,7 @@ class GpuMeasurer {
   }
 
   void MeasureWithin(int d) {
-    CopyWork copy(api_, gpu(d), gpu(d), max_bytes_);
+    CopyWork copy(driver_, gpu(d), gpu(d), max_bytes_);
     TimeSizes(d, d, &copy, &result_.within);
   }
 
@@ -199,8 +184,8 @@ class GpuMeasurer {
 
   void MeasureLink(LinkSpec* link) {
     if (gpu(link->a) == nullptr && gpu(link->b) == nullptr) return;
-    CopyWork forward(api_, gpu(link->a), gpu(link->b), max_bytes_);
-    CopyWork backward(api_, gpu(link->b), gpu(link->a), max_bytes_);
+    CopyWork forward(driver_, gpu(link->a), gpu(link->b), max_bytes_);
+    CopyWork backward(driver_, gpu(link->b), gpu(link->a), max_bytes_);
     const size_t first = result_.links.size();
     TimeSizes(link->a, link->b, &forward, &result_.links);
     const size_t second = result_.links.size();
@@ -244,7 +229,7 @@ class GpuMeasurer {
   // The victim on the compute stream, the neighbour on another stream of the same GPU, queued so deep that it
   // lasts longer.
   void MeasureInterference(size_t d) {
-    CudaDevice* gpu = gpus_[d];
+    StreamDevice* gpu = gpus_[d];
     const auto victim_stream = gpu->stream(QueueKind::kCompute);
     gpu->MakeCurrent();
     const auto beside_stream = gpu->stream(QueueKind::kCopyIn);
@@ -253,8 +238,8 @@ class GpuMeasurer {
     for (int v = 0; v < kNumWorkClasses; ++v) {
       for (int n = 0; n < kNumWorkClasses; ++n) {
         CheckCancelled();
-        const Work victim = MakeWork(v, gpu, victim_stream);
-        const Work beside = MakeWork(n, gpu, beside_stream);
+        const Work victim = MakeWork(static_cast<WorkClass>(v), gpu, victim_stream);
+        const Work beside = MakeWork(static_cast<WorkClass>(n), gpu, beside_stream);
         interference.slowdown[static_cast<size_t>(v)][static_cast<size_t>(n)] =
             SlowdownOf(victim, beside, victim_stream, beside_stream);
       }
@@ -267,19 +252,17 @@ class GpuMeasurer {
     double ns = 0;
   };
 
-  Work MakeWork(int load_class, CudaDevice* gpu, cuda::StreamHandle stream) {
+  Work MakeWork(WorkClass work_class, StreamDevice* gpu, StreamHandle stream) {
     Work work;
-    if (load_class == static_cast<int>(WorkClass::kCopy)) {
-      auto host = std::make_shared<HostBuffer>(api_, max_bytes_);
+    if (work_class == WorkClass::kCopy) {
+      auto host = std::make_shared<HostBuffer>(driver_, max_bytes_);
       auto memory = std::make_shared<DeviceBuffer>(gpu, max_bytes_);
       work.enqueue = [this, host, memory, stream, gpu] {
         gpu->MakeCurrent();
-        api_->Copy(stream, memory->get(), host->get(), max_bytes_, cuda::CopyKind::kHostToDevice);
+        driver_->Copy(stream, memory->get(), gpu->ordinal(), host->get(), kHostMemory, max_bytes_);
       };
     } else {
-      const bool product = load_class == static_cast<int>(WorkClass::kCompute);
-      std::shared_ptr<cuda::Load> load =
-          MakeLoad(product ? cuda::LoadKind::kProduct : cuda::LoadKind::kStreaming, gpu, stream);
+      std::shared_ptr<DeviceLoad> load = gpu->MakeLoad(work_class, stream);
       work.enqueue = [load, gpu] {
         gpu->MakeCurrent();
         load->Enqueue();
@@ -289,15 +272,15 @@ class GpuMeasurer {
     return work;
   }
 
-  double TimeWork(const Work& work, cuda::StreamHandle stream, int count) {
+  double TimeWork(const Work& work, StreamHandle stream, int count) {
     const int64_t start = NowNs();
     for (int i = 0; i < count; ++i) work.enqueue();
-    api_->Synchronize(stream);
+    driver_->Synchronize(stream);
     return std::max(1.0, static_cast<double>(NowNs() - start) / count);
   }
 
-  double SlowdownOf(const Work& victim, const Work& beside, cuda::StreamHandle victim_stream,
-                    cuda::StreamHandle beside_stream) {
+  double SlowdownOf(const Work& victim, const Work& beside, StreamHandle victim_stream,
+                    StreamHandle beside_stream) {
     const int count = std::clamp(static_cast<int>(kSlot / victim.ns), 3, 200);
     // Should the victim become three times slower, the neighbour still lasts.
     const int neighbours = std::clamp(static_cast<int>(3 * count * victim.ns / beside.ns) + 1, 3, 2000);
@@ -306,7 +289,7 @@ class GpuMeasurer {
       const double alone = TimeWork(victim, victim_stream, count);
       for (int i = 0; i < neighbours; ++i) beside.enqueue();
       const double together = TimeWork(victim, victim_stream, count);
-      api_->Synchronize(beside_stream);
+      driver_->Synchronize(beside_stream);
       ratios.push_back(together / alone);
     }
     return std::max(1.0, Median(std::move(ratios)));
@@ -317,8 +300,8 @@ class GpuMeasurer {
   const int repetitions_;
   const std::atomic<bool>* cancelled_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<CudaDevice*> gpus_;
-  cuda::Api* api_ = nullptr;
+  std::vector<StreamDevice*> gpus_;
+  StreamDriver* driver_ = nullptr;
   GpuMeasurement result_;
 };
 

@@ -1,17 +1,17 @@
-// The segments of a program of streams: issued command by command, recorded as CUDA graphs, replayed.
+// The segments of a program of streams: issued command by command, recorded as graphs, replayed.
 #include <algorithm>
 #include <mutex>
 
 #include "core/error.h"
-#include "exec/cuda/stream_program.h"
+#include "exec/stream_program.h"
 
-namespace lanescope::exec::cuda {
+namespace lanescope::exec {
 
 void StreamProgram::MakeSegments() {
   for (const auto& commands : plan_.segments) {
     Segment segment;
     origin_->device->MakeCurrent();
-    segment.done = api_->CreateEvent(false);
+    segment.done = driver_->CreateEvent(false);
     for (const int c : commands) {
       Lane* lane = At(c).lane;
       if (lane != origin_ &&
@@ -32,17 +32,17 @@ void StreamProgram::RunSegment(int number) {
   for (const auto& lane : lanes_) {
     if (lane.get() == origin_ || !lane->dirty.exchange(false, std::memory_order_relaxed)) continue;
     lane->device->MakeCurrent();
-    api_->Record(lane->join, lane->stream);
-    api_->Wait(origin_->stream, lane->join);
+    driver_->Record(lane->join, lane->stream);
+    driver_->Wait(origin_->stream, lane->join);
   }
-  const bool wanted = graphs_ && graph_problem_.empty() && segment.ran;
+  const bool wanted = capture_ != nullptr && graph_problem_.empty() && segment.ran;
   GraphHandle& graph = segment.graphs[timed_ ? 1 : 0];
   if (wanted && graph == nullptr) graph = RecordSegment(number);
   if (graph != nullptr) {
     origin_->device->MakeCurrent();
     if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, commands.front());
     try {
-      api_->LaunchGraph(graph, origin_->stream);
+      capture_->LaunchGraph(graph, origin_->stream);
     } catch (...) {
       if (observer_ != nullptr) observer_->End();
       Rethrow(commands.front());
@@ -54,11 +54,11 @@ void StreamProgram::RunSegment(int number) {
     segment.ran = true;
   }
   origin_->device->MakeCurrent();
-  api_->Record(segment.done, origin_->stream);
+  driver_->Record(segment.done, origin_->stream);
   for (const auto& lane : lanes_) {
     if (lane.get() == origin_) continue;
     lane->device->MakeCurrent();
-    api_->Wait(lane->stream, segment.done);
+    driver_->Wait(lane->stream, segment.done);
   }
 }
 
@@ -66,10 +66,10 @@ void StreamProgram::RunSegment(int number) {
 void StreamProgram::IssueSegment(int number, bool capture) {
   const Segment& segment = segments_[static_cast<size_t>(number)];
   origin_->device->MakeCurrent();
-  if (!segment.lanes.empty()) api_->Record(origin_->join, origin_->stream);
+  if (!segment.lanes.empty()) driver_->Record(origin_->join, origin_->stream);
   for (const Lane* lane : segment.lanes) {
     lane->device->MakeCurrent();
-    api_->Wait(lane->stream, origin_->join);
+    driver_->Wait(lane->stream, origin_->join);
   }
   size_t known = 0;
   for (const int c : plan_.segments[static_cast<size_t>(number)]) {
@@ -83,8 +83,8 @@ void StreamProgram::IssueSegment(int number, bool capture) {
   }
   for (const Lane* lane : segment.lanes) {
     lane->device->MakeCurrent();
-    api_->Record(lane->join, lane->stream);
-    api_->Wait(origin_->stream, lane->join);
+    driver_->Record(lane->join, lane->stream);
+    driver_->Wait(origin_->stream, lane->join);
   }
 }
 
@@ -96,14 +96,14 @@ GraphHandle StreamProgram::RecordSegment(int number) {
   bool capturing = false;
   try {
     origin_->device->MakeCurrent();
-    api_->BeginCapture(origin_->stream);
+    capture_->BeginCapture(origin_->stream);
     capturing = true;
     IssueSegment(number, true);
     origin_->device->MakeCurrent();
     capturing = false;
-    graph = api_->EndCapture(origin_->stream);
+    graph = capture_->EndCapture(origin_->stream);
   } catch (const Error& error) {
-    if (capturing) api_->AbandonCapture(origin_->stream);
+    if (capturing) capture_->AbandonCapture(origin_->stream);
     graph_nodes_.resize(nodes_before);
     graph_problem_ = error.message();
     return nullptr;
@@ -113,7 +113,7 @@ GraphHandle StreamProgram::RecordSegment(int number) {
 }
 
 void StreamProgram::NoteNodes(int command, size_t* known) {
-  const auto nodes = api_->CapturedNodes(origin_->stream);
+  const auto nodes = capture_->CapturedNodes(origin_->stream);
   if (nodes.size() == *known) return;
   for (const GraphNode node : nodes) {
     if (seen_nodes_.insert(node).second) graph_nodes_.emplace_back(node, command);
@@ -124,7 +124,7 @@ void StreamProgram::NoteNodes(int command, size_t* known) {
 void StreamProgram::Forget() {
   for (Segment& segment : segments_) {
     for (GraphHandle& graph : segment.graphs) {
-      if (graph != nullptr) api_->DestroyGraph(graph);
+      if (graph != nullptr) capture_->DestroyGraph(graph);
       graph = nullptr;
     }
   }
@@ -132,4 +132,4 @@ void StreamProgram::Forget() {
   seen_nodes_.clear();
 }
 
-}  // namespace lanescope::exec::cuda
+}  // namespace lanescope::exec

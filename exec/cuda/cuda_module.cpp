@@ -1,4 +1,4 @@
-#include "exec/cuda_module.h"
+#include "exec/cuda/cuda_module.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "exec/cuda/api.h"
 
-namespace lanescope::exec {
+namespace lanescope::exec::cuda {
 namespace {
 
 constexpr const char* kModuleFile = "liblanescope_cuda.so";
@@ -102,4 +102,4 @@ int CountVisibleGpus(std::string* reason) {
   return gpus;
 }
 
-}  // namespace lanescope::exec
+}  // namespace lanescope::exec::cuda

@@ -1,0 +1,58 @@
+// Where devices come from. Devices of host memory are always there; every other kind is a backend: a folder
+// of exec/ with a backend.cpp that defines
+//   namespace lanescope::exec::FOLDER { Backend& TheBackend(); }
+// The build finds it, and nothing outside the folder includes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "exec/device.h"
+#include "exec/device_options.h"
+#include "exec/gpu_machine.h"
+
+namespace lanescope::exec {
+
+// Lives as long as the process. Thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual bool Serves(const DeviceSpec& spec) const = 0;
+  // By device number, null for those of others. Throws FailedPrecondition when the machine has one that this
+  // process cannot use, saying why.
+  virtual std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine,
+                                                           const DeviceOptions& options) = 0;
+
+  // What of this computer the backend could use. How many GPUs, without loading anything large; 0 with the
+  // reason in one line.
+  virtual int CountGpus(std::string* reason) = 0;
+  // Loads what using them takes. False with the reason in one line.
+  virtual bool Load(std::string* reason) = 0;
+  // Them and the host, as DetectGpus gives it. After Load.
+  virtual Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) = 0;
+};
+
+// Those that the build has found (exec/CMakeLists.txt).
+std::vector<Backend*> BuiltInBackends();
+// Those of this program, the one registered last first.
+std::vector<Backend*> Backends();
+
+// A backend beside the built-in ones, asked before them, while this lives; no device of it may live longer.
+class BackendRegistration {
+ public:
+  explicit BackendRegistration(Backend* backend);
+  ~BackendRegistration();
+  BackendRegistration(const BackendRegistration&) = delete;
+  BackendRegistration& operator=(const BackendRegistration&) = delete;
+
+ private:
+  Backend* backend_;
+};
+
+// Every device of the machine, in its order; null for modelled ones, which may stand there unused. Throws
+// InvalidArgument when GPUs of several sorts are among them, and what the backend throws.
+std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const DeviceOptions& options);
+
+}  // namespace lanescope::exec

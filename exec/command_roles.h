@@ -1,0 +1,39 @@
+// In what way each command of a schedule runs on the devices of a session.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/schedule.h"
+#include "exec/device.h"
+#include "exec/stream_program.h"
+
+namespace lanescope::exec {
+
+// Refers to what it is made of. Immutable.
+class CommandRoles {
+ public:
+  // `host`: number of the host among the devices.
+  CommandRoles(const Graph& graph, const Schedule& schedule,
+               const std::vector<std::unique_ptr<Device>>& devices, int host)
+      : graph_(graph), schedule_(schedule), devices_(devices), host_(host) {}
+
+  // Of the command's queue.
+  Device& QueueDevice(int command) const;
+  StreamRole RoleOf(int command) const;
+  // Those that serve a launch: of its device, or the host's where all operands are in host memory.
+  const KernelRegistry& KernelsFor(int command) const;
+  // `replayable`: what the kernel says. `dynamic`: some operand's shape is known only at run time.
+  StreamCommand StreamCommandOf(int command, bool replayable, bool dynamic) const;
+
+ private:
+  bool InHostMemory(int value) const;
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  const std::vector<std::unique_ptr<Device>>& devices_;
+  const int host_;
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,81 @@
+// GPUs as CUDA shows them, as a backend of exec.
+#include "exec/backend.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "exec/cuda/cuda_device.h"
+#include "exec/cuda/cuda_module.h"
+#include "exec/cuda/detect_gpus.h"
+
+namespace lanescope::exec::cuda {
+namespace {
+
+// Throws unless every GPU of the machine is one that the driver shows.
+void CheckOrdinals(const Machine& machine, Api* api) {
+  const int count = api->DeviceCount();
+  for (const DeviceSpec& spec : machine.devices) {
+    if (!spec.is_hardware() || (spec.physical >= 0 && spec.physical < count)) continue;
+    Throw(Code::kFailedPrecondition,
+          "{} is physical GPU {}, but {} visible here; correct `physical` in the machine file or "
+          "CUDA_VISIBLE_DEVICES",
+          spec.local_name(), spec.physical, count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
+  }
+}
+
+// Copies between GPUs that have it go straight from memory to memory; the driver stages the others through
+// pinned host memory.
+void EnablePeers(const Machine& machine, Api* api) {
+  for (const DeviceSpec& from : machine.devices) {
+    for (const DeviceSpec& to : machine.devices) {
+      if (from.is_hardware() && to.is_hardware() && from.physical != to.physical)
+        api->EnablePeerAccess(from.physical, to.physical);
+    }
+  }
+}
+
+class CudaBackend : public Backend {
+ public:
+  bool Serves(const DeviceSpec& spec) const override { return spec.is_hardware(); }
+  std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine,
+                                                   const DeviceOptions& options) override;
+  int CountGpus(std::string* reason) override { return CountVisibleGpus(reason); }
+  bool Load(std::string* reason) override { return LoadCudaModule(reason) != nullptr; }
+  Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) override {
+    std::string reason;
+    CudaModule* module = LoadCudaModule(&reason);
+    LANESCOPE_CHECK(module != nullptr);
+    return DescribeGpus(module, options, notes);
+  }
+};
+
+std::vector<std::unique_ptr<Device>> CudaBackend::MakeDevices(const Machine& machine,
+                                                              const DeviceOptions& options) {
+  std::string reason;
+  CudaModule* module = LoadCudaModule(&reason);
+  if (module == nullptr) {
+    const auto first = std::find_if(machine.devices.begin(), machine.devices.end(),
+                                    [this](const DeviceSpec& spec) { return Serves(spec); });
+    Throw(Code::kFailedPrecondition, "{} is a GPU, but {}; use virtual devices", first->local_name(), reason);
+  }
+  CheckOrdinals(machine, &module->api());
+  EnablePeers(machine, &module->api());
+  const auto set = std::make_shared<PartitionSet>(&module->api());
+  std::vector<Partition> partitions(machine.devices.size());
+  set->Divide(machine, &partitions);
+  std::vector<std::unique_ptr<Device>> devices(machine.devices.size());
+  for (size_t d = 0; d < devices.size(); ++d) {
+    if (!Serves(machine.devices[d])) continue;
+    devices[d] = std::make_unique<CudaDevice>(machine.devices[d], module, partitions[d], set, options);
+  }
+  return devices;
+}
+
+}  // namespace
+
+Backend& TheBackend() {
+  static CudaBackend backend;
+  return backend;
+}
+
+}  // namespace lanescope::exec::cuda

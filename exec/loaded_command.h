@@ -1,0 +1,67 @@
+// A command made ready to run, and the state of the session that it may touch.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/machine.h"
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+// What lives in a session from step to step. Kernels reach it through their context; the schedule's edges
+// order the accesses.
+struct SessionState {
+  struct VariableMemory {
+    Variable variable;
+    int device = 0;
+  };
+  std::map<int, VariableMemory> variables;             // by node id
+  std::map<int, std::unique_ptr<Resource>> resources;  // by node id; guarded by mutex
+  std::map<int, uint64_t> random_counters;             // by node id; entries made when a schedule is loaded
+  uint64_t seed = kDefaultSessionSeed;                 // of random ops without seeds of their own
+  std::mutex mutex;
+};
+
+class LaunchContext : public KernelContext {
+ public:
+  LaunchContext() = default;
+  // Of a copy: source and destination alone.
+  LaunchContext(size_t num_inputs, size_t num_outputs);
+  // Of a launch of this node. `stream`: of kernels that a stream runs, else null.
+  LaunchContext(SessionState* state, int node, size_t num_inputs, size_t num_outputs, WorkerTeam* team,
+                StreamContext* stream);
+  // The input is a handle of, or refers to, this node's resource or variable; null: it is no variable.
+  void SetState(size_t input, int node, Variable* variable);
+  std::span<TensorRef> inputs() { return inputs_; }
+  std::span<TensorRef> outputs() { return outputs_; }
+  std::span<const TensorRef> inputs() const { return inputs_; }
+  std::span<const TensorRef> outputs() const { return outputs_; }
+
+  Resource& FindOrCreateResource(int input,
+                                 const std::function<std::unique_ptr<Resource>()>& create) override;
+  uint64_t& random_counter() override { return *random_counter_; }
+
+ private:
+  SessionState* state_ = nullptr;
+  int node_ = -1;
+  std::vector<int> handles_;  // by input: the node id of the resource behind it, -1 none
+  uint64_t* random_counter_ = nullptr;
+};
+
+// For a copy, input 0 and output 0 of the context are source and destination.
+struct LoadedCommand {
+  std::unique_ptr<Kernel> kernel;
+  LaunchContext context;
+  std::optional<Route> route;  // copies between devices
+  bool dynamic = false;        // some operand's shape is known only at run time
+  std::vector<std::pair<const Variable*, const std::string*>> must_be_initialized;
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,205 @@
+#include "exec/schedule_loader.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "core/op.h"
+#include "exec/stream_device.h"
+
+namespace lanescope::exec {
+namespace {
+
+// Ops that may meet a variable without a value.
+bool AcceptsUninitialized(const std::string& op) {
+  return op == "Assign" || op == "AssignVariableOp" || op == "IsVariableInitialized" ||
+         op == "VarIsInitializedOp" || op == "DestroyResourceOp";
+}
+
+bool IsVariableNode(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  return def != nullptr && def->role == StateRole::kVariable;
+}
+
+// The new value of a variable that its producer writes in place.
+bool WrittenByACommand(const Schedule& schedule, int value) {
+  return std::any_of(schedule.commands.begin(), schedule.commands.end(), [&](const Command& command) {
+    const auto outputs = schedule.Outputs(command);
+    return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
+  });
+}
+
+class ScheduleLoader {
+ public:
+  ScheduleLoader(const Graph& graph, const Machine& machine, const Schedule& schedule,
+                 const CommandRoles& roles, const std::vector<std::unique_ptr<Device>>& devices,
+                 SessionState* state)
+      : graph_(graph),
+        machine_(machine),
+        schedule_(schedule),
+        roles_(roles),
+        devices_(devices),
+        state_(state) {}
+
+  std::vector<LoadedCommand> Load() {
+    RequireKernels();
+    RequireSizes();
+    AddVariables();
+    std::vector<LoadedCommand> commands(schedule_.commands.size());
+    for (size_t c = 0; c < commands.size(); ++c) {
+      const CommandKind kind = schedule_.commands[c].kind;
+      if (kind == CommandKind::kLaunch) LoadLaunch(static_cast<int>(c), &commands[c]);
+      if (kind == CommandKind::kCopy) LoadCopy(schedule_.commands[c], &commands[c]);
+    }
+    return commands;
+  }
+
+ private:
+  const Value& value(int number) const { return schedule_.values[static_cast<size_t>(number)]; }
+
+  void RequireKernels() const {
+    std::map<std::string, int> missing;
+    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+      if (schedule_.commands[c].kind != CommandKind::kLaunch) continue;
+      const std::string& op = graph_.node(schedule_.commands[c].node).op;
+      const auto number = static_cast<int>(c);
+      const KernelRegistry& kernels = roles_.KernelsFor(number);
+      if (kernels.Has(op)) continue;
+      const bool on_host = &kernels == &KernelRegistry::Host();
+      ++missing[on_host ? op : op + " on " + roles_.QueueDevice(number).spec().parsed.type];
+    }
+    if (missing.empty()) return;
+    std::string list;
+    for (const auto& [op, count] : missing)
+      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", op, count);
+    Throw(Code::kUnimplemented, "no kernel here for {}; such a graph can be placed and simulated, not run",
+          list);
+  }
+
+  // What nobody knows the size of has no memory planned.
+  void RequireSizes() const {
+    std::set<std::pair<int, int>> fed;
+    for (const int feed : schedule_.feeds) fed.emplace(value(feed).source.node, value(feed).source.output);
+    for (const Value& value : schedule_.values) {
+      if (value.storage != Storage::kPlanned || value.alias_of >= 0 || value.shape.HasBound() ||
+          value.dtype == DataType::kResource || fed.contains({value.source.node, value.source.output}))
+        continue;
+      Throw(Code::kInvalidArgument,
+            "the size of '{}' ({}{}) is not known when the step is compiled; feed tensors of fixed shape",
+            graph_.TensorName(value.source), DataTypeName(value.dtype), value.shape.ToString());
+    }
+  }
+
+  void AddVariables() {
+    for (const auto& [node, device] : schedule_.variables) {
+      if (state_->variables.contains(node)) continue;
+      const Node& variable = graph_.node(node);
+      TensorRef tensor;
+      tensor.dtype = RemoveRef(variable.TypeAttr("dtype"));
+      tensor.shape = variable.GetShapeAttr("shape");
+      if (!tensor.shape.IsExact())
+        Throw(Code::kUnimplemented, "variable '{}' has no fixed shape ({})", variable.name,
+              tensor.shape.ToString());
+      const auto element = static_cast<int64_t>(ElementSize(tensor.dtype));
+      if (element == 0)
+        Throw(Code::kUnimplemented, "variable '{}' of {} cannot run here", variable.name,
+              DataTypeName(tensor.dtype));
+      tensor.capacity_bytes = tensor.NumElements() * element;
+      tensor.data = devices_[static_cast<size_t>(device)]->Allocate(tensor.capacity_bytes);
+      state_->variables[node] = {{tensor, false}, device};
+    }
+  }
+
+  void LoadLaunch(int number, LoadedCommand* loaded) {
+    const Command& command = schedule_.commands[static_cast<size_t>(number)];
+    const Node& node = graph_.node(command.node);
+    Device& device = roles_.QueueDevice(number);
+    loaded->kernel = roles_.KernelsFor(number).Create(node);
+    loaded->context =
+        LaunchContext(state_, command.node, static_cast<size_t>(command.num_inputs),
+                      static_cast<size_t>(command.num_outputs), &device.team(),
+                      roles_.RoleOf(number) == StreamRole::kKernel ? device.streams()->launch() : nullptr);
+    const auto inputs = schedule_.Inputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Value& root = schedule_.RootValue(inputs[i]);
+      if (!value(inputs[i]).shape.IsExact()) loaded->dynamic = true;
+      Variable* variable = VariableOf(root);
+      loaded->context.SetState(i, root.variable, variable);
+      if (variable == nullptr) continue;
+      const bool replaced = node.op == "Assign" || node.op == "AssignVariableOp";
+      if (replaced && i > 0 && WrittenByACommand(schedule_, inputs[i])) continue;
+      if (!AcceptsUninitialized(node.op) || (replaced && i > 0)) RequireInitialized(root, loaded);
+    }
+    for (const int output : schedule_.Outputs(command)) {
+      if (!value(output).shape.IsExact()) loaded->dynamic = true;
+    }
+  }
+
+  void LoadCopy(const Command& command, LoadedCommand* loaded) {
+    loaded->context = LaunchContext(1, 1);
+    const int src = schedule_.CopySource(command), dst = schedule_.CopyDestination(command);
+    if (src != dst) loaded->route = machine_.RouteBetween(src, dst);
+    const int source = schedule_.Inputs(command)[0];
+    loaded->dynamic = !value(source).shape.IsExact();
+    if (VariableOf(schedule_.RootValue(source)) != nullptr)
+      RequireInitialized(schedule_.RootValue(source), loaded);
+  }
+
+  Variable* VariableOf(const Value& root) const {
+    if (root.variable < 0 || !IsVariableNode(graph_.node(root.variable))) return nullptr;
+    return &state_->variables.at(root.variable).variable;
+  }
+
+  void RequireInitialized(const Value& root, LoadedCommand* loaded) const {
+    loaded->must_be_initialized.emplace_back(VariableOf(root), &graph_.node(root.variable).name);
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Schedule& schedule_;
+  const CommandRoles& roles_;
+  const std::vector<std::unique_ptr<Device>>& devices_;
+  SessionState* state_;
+};
+
+}  // namespace
+
+ConstantMemory::ConstantMemory(const Schedule& schedule, const std::vector<std::unique_ptr<Device>>& devices)
+    : addresses_(schedule.values.size(), nullptr) {
+  const auto padded = [](int64_t n) { return (n + 255) / 256 * 256; };
+  const auto is_own = [](const Value& v) { return v.storage == Storage::kConstant && v.alias_of < 0; };
+  std::map<int, int64_t> bytes;
+  for (const Value& value : schedule.values) {
+    if (is_own(value) && value.dtype != DataType::kString)
+      bytes[value.device] += padded(value.constant->ByteSize());
+  }
+  std::map<int, std::byte*> next;
+  for (const auto& [device, total] : bytes) {
+    Device* owner = devices[static_cast<size_t>(device)].get();
+    blocks_.emplace_back(owner->Allocate(total), FreeOnDevice{owner});
+    next[device] = static_cast<std::byte*>(blocks_.back().get());
+  }
+  for (size_t v = 0; v < addresses_.size(); ++v) {
+    const Value& value = schedule.values[v];
+    if (!is_own(value)) continue;
+    if (value.dtype == DataType::kString) {
+      addresses_[v] = const_cast<void*>(value.constant->raw_data());  // only read
+      continue;
+    }
+    std::byte*& at = next[value.device];
+    devices[static_cast<size_t>(value.device)]->Upload(at, value.constant->raw_data(),
+                                                       value.constant->ByteSize());
+    addresses_[v] = at;
+    at += padded(value.constant->ByteSize());
+  }
+}
+
+std::vector<LoadedCommand> LoadCommands(const Graph& graph, const Machine& machine, const Schedule& schedule,
+                                        const CommandRoles& roles,
+                                        const std::vector<std::unique_ptr<Device>>& devices,
+                                        SessionState* state) {
+  return ScheduleLoader(graph, machine, schedule, roles, devices, state).Load();
+}
+
+}  // namespace lanescope::exec

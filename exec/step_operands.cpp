@@ -1,0 +1,134 @@
+#include "exec/step_operands.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanescope::exec {
+
+StepOperands::StepOperands(const Schedule& schedule, const SessionState& state,
+                           const ConstantMemory& constants, std::vector<LoadedCommand>* commands)
+    : schedule_(schedule),
+      state_(state),
+      constants_(constants),
+      commands_(commands),
+      strings_(schedule.buffers.size()),
+      shapes_(schedule.values.size()) {
+  MakeStrings();
+}
+
+// A buffer of strings has one value, whose bound it must hold.
+void StepOperands::MakeStrings() {
+  for (const Value& value : schedule_.values) {
+    if (value.storage != Storage::kPlanned || value.alias_of >= 0 || value.buffer < 0) continue;
+    if (!schedule_.buffers[static_cast<size_t>(value.buffer)].strings) continue;
+    Strings& strings = strings_[static_cast<size_t>(value.buffer)];
+    strings.count = std::max<int64_t>(0, value.shape.NumElements());
+    strings.data = std::make_unique<std::string[]>(static_cast<size_t>(strings.count));
+  }
+}
+
+int StepOperands::FeedOf(int value) const {
+  const auto feed = std::find(schedule_.feeds.begin(), schedule_.feeds.end(), schedule_.Root(value));
+  return feed != schedule_.feeds.end() ? static_cast<int>(feed - schedule_.feeds.begin()) : -1;
+}
+
+TensorRef StepOperands::Locate(int number) const {
+  const Value& root = schedule_.RootValue(number);
+  TensorRef tensor;
+  tensor.dtype = value(number).dtype;
+  tensor.shape = value(number).shape.IsExact() ? value(number).shape : Shape::Unknown();
+  switch (root.storage) {
+    case Storage::kPlanned: {
+      if (root.buffer < 0) break;
+      const Buffer& buffer = schedule_.buffers[static_cast<size_t>(root.buffer)];
+      if (buffer.strings) {
+        const Strings& strings = strings_[static_cast<size_t>(root.buffer)];
+        tensor.data = strings.data.get();
+        tensor.capacity_bytes = strings.count * static_cast<int64_t>(sizeof(std::string));
+      } else {
+        tensor.data = arenas_[static_cast<size_t>(buffer.device)] + buffer.offset;
+        tensor.capacity_bytes = buffer.bytes;
+      }
+      break;
+    }
+    case Storage::kConstant:
+      tensor.data = constants_.At(schedule_.Root(number));
+      tensor.capacity_bytes = root.bytes;
+      break;
+    case Storage::kVariable: {
+      const TensorRef& variable = state_.variables.at(root.variable).variable.tensor;
+      tensor.data = variable.data;
+      tensor.capacity_bytes = variable.capacity_bytes;
+      break;
+    }
+    case Storage::kFeed:
+    case Storage::kResource:
+      break;
+  }
+  return tensor;
+}
+
+void StepOperands::Bind(const std::vector<std::byte*>& arenas) {
+  arenas_ = arenas;
+  feed_uses_.clear();
+  for (size_t c = 0; c < commands_->size(); ++c) {
+    const Command& command = schedule_.commands[c];
+    if (!command.is_work()) continue;
+    LaunchContext& context = (*commands_)[c].context;
+    const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      context.inputs()[i] = Locate(inputs[i]);
+      const int feed = FeedOf(inputs[i]);
+      if (feed >= 0) feed_uses_.push_back({static_cast<int>(c), static_cast<int>(i), feed});
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) context.outputs()[k] = Locate(outputs[k]);
+  }
+}
+
+void StepOperands::SetFeeds(const std::vector<Tensor>& feeds) {
+  feeds_ = feeds;
+  for (const FeedUse& use : feed_uses_) {
+    Tensor& tensor = feeds_[static_cast<size_t>(use.feed)];
+    TensorRef& input = context(use.command).inputs()[static_cast<size_t>(use.input)];
+    input.data = tensor.raw_data();
+    input.capacity_bytes = tensor.ByteSize();
+  }
+}
+
+void StepOperands::TakeShapes(int number) {
+  const Command& command = schedule_.commands[static_cast<size_t>(number)];
+  const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!value(inputs[i]).shape.IsExact()) context(number).inputs()[i].shape = ActualShape(inputs[i]);
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!value(outputs[k]).shape.IsExact()) context(number).outputs()[k].shape = Shape::Unknown();
+  }
+}
+
+void StepOperands::KeepShapes(int number) {
+  const auto outputs = schedule_.Outputs(schedule_.commands[static_cast<size_t>(number)]);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!value(outputs[k]).shape.IsExact()) ActualShape(outputs[k]) = context(number).outputs()[k].shape;
+  }
+}
+
+Tensor StepOperands::Fetch(int index) const {
+  const int number = schedule_.fetches[static_cast<size_t>(index)];
+  const Shape& planned = value(number).shape;
+  if (schedule_.RootValue(number).storage == Storage::kFeed) {
+    const Tensor& fed = feeds_[static_cast<size_t>(FeedOf(number))];
+    return fed.Reshaped(planned.IsExact() ? planned : fed.shape());
+  }
+  TensorRef source = Locate(number);
+  if (!planned.IsExact()) source.shape = shapes_[static_cast<size_t>(schedule_.Root(number))];
+  Tensor result(source.dtype, source.shape);
+  if (source.dtype == DataType::kString) {
+    std::copy_n(source.as<std::string>(), source.NumElements(), result.data<std::string>());
+  } else if (result.ByteSize() > 0) {
+    std::memcpy(result.raw_data(), source.data, static_cast<size_t>(result.ByteSize()));
+  }
+  return result;
+}
+
+}  // namespace lanescope::exec

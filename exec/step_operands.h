@@ -1,0 +1,63 @@
+// Where the operands of every command lie in the step at hand, and what shape they have there.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/schedule.h"
+#include "core/tensor.h"
+#include "exec/loaded_command.h"
+#include "exec/schedule_loader.h"
+
+namespace lanescope::exec {
+
+// Fills in the contexts of the commands. Refers to what it is made of. TakeShapes and KeepShapes may be
+// called for different commands at the same time while a step runs; the rest between steps.
+class StepOperands {
+ public:
+  StepOperands(const Schedule& schedule, const SessionState& state, const ConstantMemory& constants,
+               std::vector<LoadedCommand>* commands);
+
+  // Points every operand into the arenas (by device).
+  void Bind(const std::vector<std::byte*>& arenas);
+  // Points the operands that are fed at the tensors of the next step, in the order of the schedule's feeds.
+  void SetFeeds(const std::vector<Tensor>& feeds);
+  // Gives operands of bounded shape the shape that they have in this step.
+  void TakeShapes(int command);
+  // Remembers those that the command has given its outputs.
+  void KeepShapes(int command);
+  // A copy of a fetched value, after the step.
+  Tensor Fetch(int index) const;
+
+ private:
+  struct Strings {
+    std::unique_ptr<std::string[]> data;
+    int64_t count = 0;
+  };
+  struct FeedUse {
+    int command;
+    int input;
+    int feed;
+  };
+
+  void MakeStrings();
+  int FeedOf(int value) const;  // -1: none
+  TensorRef Locate(int value) const;
+  const Value& value(int number) const { return schedule_.values[static_cast<size_t>(number)]; }
+  Shape& ActualShape(int value) { return shapes_[static_cast<size_t>(schedule_.Root(value))]; }
+  LaunchContext& context(int command) { return (*commands_)[static_cast<size_t>(command)].context; }
+
+  const Schedule& schedule_;
+  const SessionState& state_;
+  const ConstantMemory& constants_;
+  std::vector<LoadedCommand>* commands_;
+  std::vector<std::byte*> arenas_;
+  std::vector<Strings> strings_;  // by buffer
+  std::vector<Tensor> feeds_;
+  std::vector<FeedUse> feed_uses_;
+  std::vector<Shape> shapes_;  // by root: the actual shape in the current step, for bounded ones
+};
+
+}  // namespace lanescope::exec
