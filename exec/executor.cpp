@@ -166,7 +166,7 @@ int64_t Executor::FinishStreams(EventRing* ring) {
   try {
     loaded_->program()->Drain();
   } catch (...) {
-    Fail(std::current_exception());
+    Fail();
   }
   const int64_t end_ns = NowNs();
   // The lanes' drivers are done, so their rings may be used here.
@@ -311,18 +311,21 @@ void Executor::RunOne(int number, EventRing* ring) {
     event.bytes = loaded_->RunCommand(number, &pacer_, cancelled_);
     event.end_ns = NowNs();
     if (event.bytes != LoadedSchedule::kNotTimed) ring->Push(event);
-  } catch (const Error& error) {
-    // A command that noticed why the step ends is not the reason itself.
-    if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
-    Fail(std::current_exception());
   } catch (...) {
-    Fail(std::current_exception());
+    Fail();
   }
 }
 
-void Executor::Fail(std::exception_ptr error) {
+void Executor::Fail() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    // What noticed why the step ends is not the reason itself.
+    if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
+  } catch (...) {
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!error_) error_ = std::move(error);
+  if (!error_) error_ = std::current_exception();
   cancelled_.store(true, std::memory_order_relaxed);
 }
 

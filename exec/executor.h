@@ -131,7 +131,7 @@ class Executor {
   void WaitForWork(StepState::LaneState* lane);
   void HandOver(int unit, size_t from, int to);
   int64_t FinishStreams(EventRing* ring);
-  void Fail(std::exception_ptr error);
+  void Fail();  // with the exception in flight
   void MakeDrivers(size_t count, Recorder* recorder);
 
   Pacer pacer_;
