@@ -14,6 +14,7 @@
 #include "core/graph_builder.h"
 #include "core/placement.h"
 #include "core/recorder.h"
+#include "core/statistics.h"
 #include "exec/host_device.h"
 #include "exec/session.h"
 
@@ -117,7 +118,7 @@ void Report(benchmark::State& state, EmptyStep* step, Recorder* recorder = nullp
   std::sort(samples.begin(), samples.end());
   double sum = 0;
   for (const double x : samples) sum += x;
-  state.counters["median_ns"] = samples[samples.size() / 2];
+  state.counters["median_ns"] = QuantileOfSorted(samples, 0.5);
   state.counters["mean_ns"] = sum / static_cast<double>(samples.size());
   state.counters["min_ns"] = samples.front();
 }
@@ -183,7 +184,7 @@ void BM_LineTransfer(benchmark::State& state) {
   ping.store(-1, std::memory_order_release);
   echo.join();
   std::sort(samples.begin(), samples.end());
-  state.counters["median_ns"] = samples[samples.size() / 2];
+  state.counters["median_ns"] = QuantileOfSorted(samples, 0.5);
   state.counters["min_ns"] = samples.front();
 }
 

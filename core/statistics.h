@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <span>
 #include <vector>
 
 namespace lanescope {
@@ -15,6 +17,32 @@ T Median(std::vector<T> samples) {
   if (samples.size() % 2 == 1) return *middle;
   const T below = *std::max_element(samples.begin(), middle);
   return below + (*middle - below) / 2;
+}
+
+// The value below which the fraction `p` of the sorted samples lies, by linear interpolation between the two
+// nearest: position p * (n - 1), as NumPy's default does. Not of an empty span.
+inline double QuantileOfSorted(std::span<const double> sorted, double p) {
+  const double position = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  if (below + 1 >= sorted.size()) return sorted.back();
+  const double fraction = position - static_cast<double>(below);
+  return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
+}
+
+template <typename T>
+double Quantile(const std::vector<T>& samples, double p) {
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  return QuantileOfSorted(sorted, p);
+}
+
+// Mean without the lowest and the highest sample of every `one_in`. Not of an empty vector.
+template <typename T>
+double TrimmedMean(std::vector<T> samples, size_t one_in) {
+  std::sort(samples.begin(), samples.end());
+  const auto cut = static_cast<std::ptrdiff_t>(samples.size() / one_in);
+  const double sum = std::accumulate(samples.begin() + cut, samples.end() - cut, 0.0);
+  return sum / static_cast<double>(samples.end() - samples.begin() - 2 * cut);
 }
 
 }  // namespace lanescope

@@ -14,15 +14,9 @@ namespace {
 
 constexpr int kMinCopySizes = 3;
 
-// The mean without the lowest and highest tenth. A step is a sum of launches, so what a launch adds to it is
-// its mean, whatever modes it has; the trimming keeps single preemptions out.
-int64_t TrimmedMean(std::vector<int64_t> samples) {
-  std::sort(samples.begin(), samples.end());
-  const size_t cut = samples.size() / 10;
-  double sum = 0;
-  for (size_t i = cut; i < samples.size() - cut; ++i) sum += static_cast<double>(samples[i]);
-  return std::llround(sum / static_cast<double>(samples.size() - 2 * cut));
-}
+// A step is a sum of launches, so what a launch adds to it is its mean, whatever modes it has; without the
+// lowest and highest tenth, which keeps single preemptions out.
+int64_t LaunchNs(const std::vector<int64_t>& samples) { return std::llround(TrimmedMean(samples, 10)); }
 
 std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int warmup_steps) {
   struct Group {
@@ -46,7 +40,7 @@ std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int
     launches.push_back({.signature = group.first->signature,
                         .op = group.first->op,
                         .device = group.first->device,
-                        .ns = TrimmedMean(used),
+                        .ns = LaunchNs(used),
                         .spread_ns = summary.spread_ns,
                         .count = summary.count,
                         .work = group.first->work});
@@ -70,14 +64,11 @@ void FitFewSizes(const std::vector<CopyPoint>& points, CopyFit* fit) {
     differences.push_back(point.measured_ns - point.plain_ns);
     ratios.push_back(point.plain_ns > 0 ? point.measured_ns / point.plain_ns : 1);
   }
-  const size_t middle = points.size() / 2;
-  std::nth_element(differences.begin(), differences.begin() + static_cast<std::ptrdiff_t>(middle),
-                   differences.end());
-  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(middle), ratios.end());
-  if (differences[middle] >= 0) {
-    fit->overhead_ns = differences[middle];
+  const double difference = Median(std::move(differences));
+  if (difference >= 0) {
+    fit->overhead_ns = difference;
   } else {
-    fit->factor = ratios[middle];
+    fit->factor = Median(std::move(ratios));
   }
 }
 
@@ -137,9 +128,7 @@ SampleSummary Summarise(const std::vector<int64_t>& ns) {
   summary.ns = Median(ns);
   std::vector<int64_t> distances;
   for (const int64_t x : ns) distances.push_back(std::abs(x - summary.ns));
-  const auto ninth = distances.begin() + static_cast<std::ptrdiff_t>((distances.size() - 1) * 9 / 10);
-  std::nth_element(distances.begin(), ninth, distances.end());
-  summary.spread_ns = *ninth;
+  summary.spread_ns = std::llround(Quantile(distances, 0.9));
   return summary;
 }
 

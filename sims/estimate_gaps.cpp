@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/statistics.h"
 #include "sims/calibrate.h"
 #include "sims/fit_issue.h"
 
@@ -14,22 +15,12 @@ using Samples = std::vector<double>;
 constexpr int64_t kInTime = 2;
 constexpr int64_t kWakeNs = 100'000;
 
-// Mean without the lowest and highest fiftieth; 0 of nothing.
-int64_t TrimmedMean(Samples samples) {
-  if (samples.empty()) return 0;
-  std::sort(samples.begin(), samples.end());
-  const size_t cut = samples.size() / 50;
-  double sum = 0;
-  for (size_t i = cut; i < samples.size() - cut; ++i) sum += samples[i];
-  return std::max<int64_t>(0, std::llround(sum / static_cast<double>(samples.size() - 2 * cut)));
+// Of times; 0 of none.
+int64_t TrimmedMeanNs(const Samples& samples) {
+  return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(TrimmedMean(samples, 50)));
 }
-
-// 0 of nothing.
-int64_t Median(Samples samples) {
-  if (samples.empty()) return 0;
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return std::max<int64_t>(0, std::llround(*middle));
+int64_t MedianNs(const Samples& samples) {
+  return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(Median(samples)));
 }
 
 // A command, the one of its queue that had ended last when it began, and the dependency that ended last.
@@ -131,7 +122,7 @@ class GapSampler {
   void FinishGaps(GapModel* gaps) const {
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
       for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
-        gaps->gap_ns[kind][lane] = TrimmedMean(gaps_[kind][lane]);
+        gaps->gap_ns[kind][lane] = TrimmedMeanNs(gaps_[kind][lane]);
       }
     }
   }
@@ -139,7 +130,7 @@ class GapSampler {
     int64_t sum = 0, kinds = 0;
     for (size_t from = 0; from < kNumLaneKinds; ++from) {
       for (size_t to = 0; to < kNumLaneKinds; ++to) {
-        gaps->handoff_ns[from][to] = Median(handoffs_[from][to]);
+        gaps->handoff_ns[from][to] = MedianNs(handoffs_[from][to]);
         if (handoffs_[from][to].empty()) continue;
         sum += gaps->handoff_ns[from][to];
         ++kinds;
@@ -160,8 +151,8 @@ class GapSampler {
     }
   }
   void FinishStep(GapModel* gaps) const {
-    gaps->step_start_ns = TrimmedMean(step_start_);
-    gaps->step_finish_ns = TrimmedMean(step_finish_);
+    gaps->step_start_ns = TrimmedMeanNs(step_start_);
+    gaps->step_finish_ns = TrimmedMeanNs(step_finish_);
   }
   // The driver that most steps begin with wakes within `step_start`: what its wake-up takes is not counted
   // twice.
@@ -171,7 +162,7 @@ class GapSampler {
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
       for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
         const Samples& late = late_[kind][lane];
-        if (late.size() > in_time_[kind][lane].size()) gaps->wake_ns[kind][lane] = Median(late);
+        if (late.size() > in_time_[kind][lane].size()) gaps->wake_ns[kind][lane] = MedianNs(late);
         if (first_on_[kind][lane] <= most) continue;
         most = first_on_[kind][lane];
         of_first = gaps->wake_ns[kind][lane];

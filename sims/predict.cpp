@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/statistics.h"
 #include "sims/ticks.h"
 
 namespace lanescope {
@@ -87,9 +88,7 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
     steps.push_back(static_cast<double>(result.step_ns) * common);
   }
   std::sort(steps.begin(), steps.end());
-  const auto at = [&](double quantile) {
-    return std::llround(steps[static_cast<size_t>(quantile * static_cast<double>(steps.size() - 1) + 0.5)]);
-  };
+  const auto at = [&](double quantile) { return std::llround(QuantileOfSorted(steps, quantile)); };
   prediction->low_ns = std::min<int64_t>(prediction->step_ns, at(kLowQuantile));
   prediction->high_ns = std::max<int64_t>(prediction->step_ns, at(kHighQuantile));
 }

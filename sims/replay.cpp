@@ -1,6 +1,6 @@
 #include "sims/replay.h"
 
-#include <algorithm>
+#include "core/statistics.h"
 
 namespace lanescope {
 
@@ -28,10 +28,7 @@ ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
       errors.push_back(static_cast<double>(result.step_ns - measured) / static_cast<double>(measured));
     }
   }
-  if (errors.empty()) return report;
-  std::sort(errors.begin(), errors.end());
-  const size_t n = errors.size();
-  report.error = (errors[(n - 1) / 2] + errors[n / 2]) / 2;
+  if (!errors.empty()) report.error = Median(std::move(errors));
   return report;
 }
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/statistics.h"
+
 namespace lanescope {
 namespace {
 
@@ -61,8 +63,7 @@ double SpreadOf(const std::vector<Row>& rows, const Row& x) {
     const double predicted = row[0] * x[0] + row[1] * x[1] + row[2] * x[2];
     errors.push_back(predicted > 0 ? std::abs(1 / predicted - 1) : 1);
   }
-  std::sort(errors.begin(), errors.end());
-  return errors.empty() ? 0 : errors[(errors.size() * 9 - 1) / 10];
+  return errors.empty() ? 0 : Quantile(errors, 0.9);
 }
 
 }  // namespace

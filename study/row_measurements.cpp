@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/statistics.h"
 #include "study/undisturbed.h"
 
 namespace lanescope::study {

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/statistics.h"
 #include "traces/saturating.h"
 
 namespace lanescope {
@@ -64,9 +65,7 @@ OperationSum SumOf(std::string name, std::vector<int64_t> values) {
   for (const int64_t value : values) sum.total = AddSaturating(sum.total, value);
   sum.min = values.front();
   sum.max = values.back();
-  const size_t middle = values.size() / 2;
-  sum.median = static_cast<double>(values[middle]);
-  if (values.size() % 2 == 0) sum.median = (sum.median + static_cast<double>(values[middle - 1])) / 2;
+  sum.median = Median(std::vector<double>(values.begin(), values.end()));
   sum.average = static_cast<double>(sum.total) / static_cast<double>(sum.count);
   if (sum.count > 1) {
     double squares = 0;

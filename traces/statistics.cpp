@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
+#include "core/statistics.h"
 #include "traces/intervals.h"
 #include "traces/saturating.h"
 #include "traces/trace_reader.h"
@@ -31,37 +31,17 @@ std::vector<Interval> WindowsOf(const TraceRun& run) {
 
 }  // namespace
 
-double Percentile(std::span<const double> sorted, double p) {
-  LANESCOPE_CHECK(!sorted.empty() && p >= 0 && p <= 1);
-  const double position = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  if (below + 1 >= sorted.size()) return sorted.back();
-  const double fraction = position - static_cast<double>(below);
-  return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return Percentile(values, 0.5);
-}
-
-double MedianAbsoluteDeviation(const std::vector<double>& values) {
-  const double median = Median(values);
-  std::vector<double> distances;
-  distances.reserve(values.size());
-  for (const double value : values) distances.push_back(std::abs(value - median));
-  return Median(std::move(distances));
-}
-
 std::optional<Spread> SpreadOf(std::span<const int64_t> values) {
   if (values.empty()) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   Spread spread;
-  spread.median = Percentile(sorted, 0.5);
-  spread.p25 = Percentile(sorted, 0.25);
-  spread.p75 = Percentile(sorted, 0.75);
-  spread.mad = MedianAbsoluteDeviation(sorted);
+  spread.median = QuantileOfSorted(sorted, 0.5);
+  spread.p25 = QuantileOfSorted(sorted, 0.25);
+  spread.p75 = QuantileOfSorted(sorted, 0.75);
+  std::vector<double> distances;
+  for (const double value : sorted) distances.push_back(std::abs(value - spread.median));
+  spread.mad = Median(std::move(distances));
   spread.min = *std::min_element(values.begin(), values.end());
   spread.max = *std::max_element(values.begin(), values.end());
   spread.count = static_cast<int64_t>(values.size());

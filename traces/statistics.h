@@ -1,4 +1,4 @@
-// Order statistics, and the figures of one run that comparisons and reports show.
+// The figures of one run that comparisons and reports show.
 #pragma once
 
 #include <array>
@@ -14,13 +14,7 @@ namespace lanescope {
 
 struct TraceRun;
 
-// The value below which the fraction `p` of the sorted values lies, by linear interpolation between the two
-// nearest: position p * (n - 1), as NumPy's default does. `sorted` must not be empty.
-double Percentile(std::span<const double> sorted, double p);
-double Median(std::vector<double> values);
-// Median of the absolute differences from the median.
-double MedianAbsoluteDeviation(const std::vector<double>& values);
-
+// `mad`: median of the absolute differences from the median.
 struct Spread {
   double median = 0, p25 = 0, p75 = 0, mad = 0;
   int64_t min = 0, max = 0;
