@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/split_mix.h"
+
 // Products and sums must round one by one, as they do in every other implementation: this file is compiled
 // with -ffp-contract=off.
 
@@ -16,14 +18,6 @@ constexpr uint64_t kIntegersStream = 1;
 constexpr uint64_t kClassStream = 100;   // plus the tower
 constexpr uint64_t kSignalStream = 200;  // plus the tower
 constexpr uint64_t kWordStream = 300;    // plus the tower
-
-// SplitMix64's output function.
-uint64_t Mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 // C's conversion (towards zero), held to the ends of the type where C leaves the result undefined.
 template <typename T>
@@ -139,9 +133,11 @@ Tensor GeneratePolynomial(const FeedSpec& spec, const Tensor& of) {
 }  // namespace
 
 HashStream::HashStream(uint64_t seed, int64_t step, uint64_t stream)
-    : key_(Mix(Mix(Mix(seed) ^ static_cast<uint64_t>(step)) ^ stream)) {}
+    : key_(SplitMix(SplitMix(SplitMix(seed) ^ static_cast<uint64_t>(step)) ^ stream)) {}
 
-double HashStream::operator()(uint64_t i) const { return static_cast<double>(Mix(key_ ^ i) >> 11) * 0x1p-53; }
+double HashStream::operator()(uint64_t i) const {
+  return static_cast<double>(SplitMix(key_ ^ i) >> 11) * 0x1p-53;
+}
 
 Tensor GenerateFeed(const FeedSpec& spec, const Tensor* of, int64_t step) {
   if (spec.generator == "polynomial") {

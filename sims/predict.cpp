@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/split_mix.h"
 #include "core/statistics.h"
 #include "sims/ticks.h"
 
@@ -18,10 +19,9 @@ constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
 constexpr size_t kMaxDrawnCommands = 4'000'000;
 constexpr int kMinDraws = 20;
 
-// SplitMix64 (Steele, Lea and Flood 2014): the same stream with every standard library.
 class NormalStream {
  public:
-  explicit NormalStream(uint64_t seed) : state_(seed) {}
+  explicit NormalStream(uint64_t seed) : bits_(seed) {}
   // Box and Muller's transform, one of its two values.
   double Next() {
     const double u = Uniform(), v = Uniform();
@@ -30,13 +30,8 @@ class NormalStream {
 
  private:
   // In (0, 1].
-  double Uniform() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<double>(((z ^ (z >> 31)) >> 11) + 1) * 0x1p-53;
-  }
-  uint64_t state_;
+  double Uniform() { return static_cast<double>((bits_.Next() >> 11) + 1) * 0x1p-53; }
+  SplitMixStream bits_;
 };
 
 double SigmaOf(double relative_spread) {
