@@ -1,19 +1,17 @@
 #include "profiler/program_capture.h"
 
-#include <errno.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <thread>
 
+#include "core/child.h"
 #include "core/error.h"
 #include "core/interrupt_reason.h"
 #include "profiler/capture_channel.h"
@@ -31,81 +29,42 @@ constexpr char kInjectionVariable[] = "LANESCOPE_INJECTION";
 constexpr int64_t kTellAfterNs = 500'000'000, kAskAfterNs = 10'000'000'000, kKillAfterNs = 15'000'000'000;
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 
-using Environment = std::map<std::string, std::string>;
+using Variables = std::map<std::string, std::string>;
 
-Environment MakeEnvironment(const ProgramCaptureOptions& options, const std::string& socket,
-                            const std::string& library) {
-  Environment variables;
+void AddCapture(const ProgramCaptureOptions& options, const std::string& socket, const std::string& library,
+                Variables* variables) {
+  (*variables)["CUDA_INJECTION64_PATH"] = library;
+  (*variables)["NVTX_INJECTION64_PATH"] = library;
+  (*variables)[kSocketVariable] = socket;
+  (*variables)[kModeVariable] = options.mode == CaptureMode::kKernels ? "kernels" : "full";
+  const int64_t now = MonotonicNs();
+  const int64_t begin = now + static_cast<int64_t>(options.delay_s * kNsPerSecond);
+  if (options.delay_s > 0) (*variables)[kBeginVariable] = std::to_string(begin);
+  if (options.duration_s > 0) {
+    (*variables)[kEndVariable] =
+        std::to_string(begin + static_cast<int64_t>(options.duration_s * kNsPerSecond));
+  }
+  if (!options.nvtx_range.empty()) (*variables)[kRangeVariable] = options.nvtx_range;
+}
+
+std::vector<std::string> MakeEnvironment(const ProgramCaptureOptions& options, const std::string& socket,
+                                         const std::string& library) {
+  Variables variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     const size_t equals = text.find('=');
     if (equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  if (library.empty()) return variables;
-  variables["CUDA_INJECTION64_PATH"] = library;
-  variables["NVTX_INJECTION64_PATH"] = library;
-  variables[kSocketVariable] = socket;
-  variables[kModeVariable] = options.mode == CaptureMode::kKernels ? "kernels" : "full";
-  const int64_t now = MonotonicNs();
-  const int64_t begin = now + static_cast<int64_t>(options.delay_s * kNsPerSecond);
-  if (options.delay_s > 0) variables[kBeginVariable] = std::to_string(begin);
-  if (options.duration_s > 0) {
-    variables[kEndVariable] = std::to_string(begin + static_cast<int64_t>(options.duration_s * kNsPerSecond));
-  }
-  if (!options.nvtx_range.empty()) variables[kRangeVariable] = options.nvtx_range;
-  return variables;
+  if (!library.empty()) AddCapture(options, socket, library, &variables);
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
+  return texts;
 }
-
-// A running program that shares this one's standard streams and terminal.
-class Program {
- public:
-  Program(const std::vector<std::string>& words, const Environment& variables) {
-    std::vector<char*> arguments, environment;
-    std::vector<std::string> texts;
-    for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-    for (std::string& text : texts) environment.push_back(text.data());
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    environment.push_back(nullptr);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    for (const int ignored_here : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, ignored_here);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    const int error =
-        posix_spawnp(&process_, arguments[0], nullptr, &attributes, arguments.data(), environment.data());
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-      process_ = -1;
-      Throw(Code::kNotFound, "cannot run '{}': {}", words[0], std::strerror(error));
-    }
-  }
-  ~Program() {
-    if (process_ < 0) return;
-    kill(process_, SIGKILL);
-    int ignored;
-    waitpid(process_, &ignored, 0);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  bool HasEnded(int* how) {
-    if (waitpid(process_, how, WNOHANG) != process_) return false;
-    process_ = -1;
-    return true;
-  }
-  void Signal(int number) { kill(process_, number); }
-
- private:
-  pid_t process_ = -1;
-};
 
 // Ends a program after a signal, ever less politely.
 class Ending {
  public:
-  Ending(Program* program, const std::atomic<int>& ended_by) : program_(program), ended_by_(ended_by) {}
+  Ending(Child* program, const std::atomic<int>& ended_by) : program_(program), ended_by_(ended_by) {}
   void Step() {
     if (ended_by_.load() == 0) return;
     const int64_t now = MonotonicNs();
@@ -118,13 +77,13 @@ class Ending {
   }
 
  private:
-  Program* program_;
+  Child* program_;
   const std::atomic<int>& ended_by_;
   int64_t since_ns_ = 0;
   size_t done_ = 0;
 };
 
-int WaitFor(Program* program, const std::atomic<int>& ended_by) {
+int WaitFor(Child* program, const std::atomic<int>& ended_by) {
   Ending ending(program, ended_by);
   int how = 0;
   // Short at first: many programs take milliseconds.
@@ -219,7 +178,7 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   CaptureServer server(sink);
   int how = 0;
   try {
-    Program program(options.words, MakeEnvironment(options, server.socket_path(), library));
+    Child program({options.words, MakeEnvironment(options, server.socket_path(), library)});
     how = WaitFor(&program, ended_by);
   } catch (const Error& error) {
     server.Finish();
@@ -228,7 +187,7 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
     throw;
   }
   const CaptureReport report = server.Finish();
-  result.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+  result.status = Child::StatusOf(how);
   const int signal = ended_by.load();
   result.interrupted = signal != 0;
   result.processes = report.processes;

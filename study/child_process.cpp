@@ -2,9 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/child.h"
 #include "core/error.h"
 
 namespace lanescope::study {
@@ -54,57 +52,6 @@ struct Pipe {
     read.Set(ends[0]);
     write.Set(ends[1]);
   }
-};
-
-// Owns the running program; kills what is left of its process group.
-class Child {
- public:
-  Child(const std::vector<std::string>& words, const Pipe& in, const Pipe& out, const Pipe& err) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, in.read.get(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, out.write.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, err.write.get(), STDERR_FILENO);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    for (const int ignored_here : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, ignored_here);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    const int error = posix_spawnp(&process_, arguments[0], &files, &attributes, arguments.data(), environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    if (error != 0) {
-      process_ = -1;
-      Throw(Code::kNotFound, "cannot run '{}': {}", words[0], std::strerror(error));
-    }
-  }
-  ~Child() {
-    if (process_ < 0) return;
-    kill(-process_, SIGKILL);
-    int ignored;
-    waitpid(process_, &ignored, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  // True once the program has ended.
-  bool HasEnded(int* status) {
-    int how = 0;
-    if (waitpid(process_, &how, WNOHANG) != process_) return false;
-    *status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
-    kill(-process_, SIGKILL);  // children that it left behind
-    process_ = -1;
-    return true;
-  }
-
- private:
-  pid_t process_ = -1;
 };
 
 class RunningLimits {
@@ -150,7 +97,7 @@ ChildResult RunChild(const std::vector<std::string>& words, const std::string& i
                      const ChildLimits& allowed) {
   const RunningLimits limits(allowed);
   Pipe in, out, err;
-  Child child(words, in, out, err);
+  Child child({words, {}, {in.read.get(), out.write.get(), err.write.get()}, true});
   in.read.Close();
   out.write.Close();
   err.write.Close();
@@ -170,10 +117,12 @@ ChildResult RunChild(const std::vector<std::string>& words, const std::string& i
       Throw(Code::kResourceExhausted, "'{}' printed more than 1 GiB", words[0]);
     if (result.errors.size() > 2 * kKeptErrors) result.errors.erase(0, result.errors.size() - kKeptErrors);
   }
-  while (!child.HasEnded(&result.status)) {
+  int how = 0;
+  while (!child.HasEnded(&how)) {
     limits.Check(words[0]);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  result.status = Child::StatusOf(how);
   return result;
 }
 
