@@ -10,6 +10,8 @@
 //    have lost its processor.
 //  * Only the holder of `busy` writes segments and calibration state.
 //  * Every thread remembers its last reading and never returns less.
+#include "core/clock.h"
+
 #include <time.h>
 
 #include <atomic>
@@ -17,8 +19,6 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
-
-#include "core/recorder.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/event.h"
 
 namespace lanescope {
@@ -69,9 +70,5 @@ class Recorder {
   const int interval_ms_;
   std::thread thread_;
 };
-
-// The clock of measured events: CLOCK_MONOTONIC in ns, read through the time-stamp counter where that is
-// invariant.
-int64_t NowNs();
 
 }  // namespace lanescope

@@ -8,16 +8,10 @@
 #include <chrono>
 #include <cstring>
 
-#include "core/recorder.h"
+#include "core/clock.h"
 
 namespace lanescope::exec {
 namespace {
-
-int64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{1000000000} * now.tv_sec + now.tv_nsec;
-}
 
 // Longer sleeps are cut into pieces of this length, so that a cancelled copy ends soon.
 constexpr int64_t kLongestSleepNs = 5000000;
@@ -26,7 +20,7 @@ void SleepUntil(int64_t deadline_ns) {
   thread_local const bool fine_timer =
       prctl(PR_SET_TIMERSLACK, 1UL) == 0;  // the default slack of 50 us is too coarse
   static_cast<void>(fine_timer);
-  if (MonotonicNs() >= deadline_ns) return;
+  if (NowNs() >= deadline_ns) return;
   timespec at;
   at.tv_sec = deadline_ns / 1000000000;
   at.tv_nsec = deadline_ns % 1000000000;
@@ -36,7 +30,7 @@ void SleepUntil(int64_t deadline_ns) {
 
 void SleepUntil(int64_t deadline_ns, const std::atomic<bool>& cancelled) {
   while (!cancelled.load(std::memory_order_relaxed)) {
-    const int64_t piece_end = MonotonicNs() + kLongestSleepNs;
+    const int64_t piece_end = NowNs() + kLongestSleepNs;
     SleepUntil(std::min(deadline_ns, piece_end));
     if (deadline_ns <= piece_end) return;
   }
@@ -69,7 +63,7 @@ void Pacer::Copy(const Route& route, void* to, const void* from, int64_t bytes,
                  const std::atomic<bool>& cancelled) {
   // The start of a chunk is the deadline of the one before, not the moment of waking: late wake-ups do not
   // add up.
-  int64_t earliest = MonotonicNs() + route.latency_ns;
+  int64_t earliest = NowNs() + route.latency_ns;
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);
   if (bytes == 0) SleepUntil(earliest, cancelled);
@@ -87,7 +81,7 @@ void Pacer::Copy(const Route& route, void* to, const void* from, int64_t bytes,
 }
 
 void Pacer::Release(const Route& route) {
-  const int64_t now = MonotonicNs();
+  const int64_t now = NowNs();
   for (const int resource : route.resources) {
     auto& next_free = resources_[static_cast<size_t>(resource)]->next_free;
     int64_t free = next_free.load(std::memory_order_relaxed);
@@ -102,10 +96,10 @@ double MeasuredCopyBandwidth() {
     std::vector<char> from(kBytes, 1), to(kBytes, 2);
     double best = 0;
     for (int i = 0; i < 5; ++i) {
-      const int64_t start = MonotonicNs();
+      const int64_t start = NowNs();
       std::memcpy(to.data(), from.data(), kBytes);
       best = std::max(best, 1e9 * static_cast<double>(kBytes) /
-                                static_cast<double>(std::max<int64_t>(1, MonotonicNs() - start)));
+                                static_cast<double>(std::max<int64_t>(1, NowNs() - start)));
     }
     return best;
   }();

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/clock.h"
 #include "profiler/clock_alignment.h"
 
 namespace lanescope {
@@ -76,18 +77,18 @@ bool CaptureClient::Send(FrameKind kind, std::string_view payload, int timeout_m
   header.kind = kind;
   header.bytes = payload.size();
   std::string_view parts[] = {{reinterpret_cast<const char*>(&header), sizeof(header)}, payload};
-  int64_t deadline = MonotonicNs() + int64_t{timeout_ms} * 1000000;
+  int64_t deadline = NowNs() + int64_t{timeout_ms} * 1000000;
   for (std::string_view part : parts) {
     while (!part.empty()) {
       const ssize_t sent = IsOurs() ? send(socket_, part.data(), part.size(), MSG_NOSIGNAL | MSG_DONTWAIT)
                                     : (errno = EBADF, -1);
       if (sent > 0) {
         part.remove_prefix(static_cast<size_t>(sent));
-        deadline = MonotonicNs() + int64_t{timeout_ms} * 1000000;
+        deadline = NowNs() + int64_t{timeout_ms} * 1000000;
         continue;
       }
       const bool full = errno == EAGAIN || errno == EWOULDBLOCK;
-      if ((!full && errno != EINTR) || MonotonicNs() > deadline) {
+      if ((!full && errno != EINTR) || NowNs() > deadline) {
         Close();
         return false;
       }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/thread.h"
 #include "profiler/batch_codec.h"
@@ -122,7 +123,7 @@ void CaptureServer::Loop() {
   int64_t deadline = 0;
   while (true) {
     const bool last = stop_.load();
-    if (last && deadline == 0) deadline = MonotonicNs() + kLastRoundsNs;
+    if (last && deadline == 0) deadline = NowNs() + kLastRoundsNs;
     std::vector<pollfd> ready{{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
     for (const auto& connection : connections_) ready.push_back({connection->socket, POLLIN, 0});
     const int changed = poll(ready.data(), ready.size(), last ? 0 : 1000);
@@ -137,7 +138,7 @@ void CaptureServer::Loop() {
       any = true;
       Accept();
     }
-    if (last && (!any || MonotonicNs() > deadline)) break;
+    if (last && (!any || NowNs() > deadline)) break;
   }
   while (!connections_.empty()) Drop(connections_.size() - 1);
 }

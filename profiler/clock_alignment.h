@@ -13,9 +13,7 @@ struct ClockOffset {
   int readings = 0;
 };
 
-int64_t MonotonicNs();
-
-// Reads `clock` between two readings of CLOCK_MONOTONIC, `readings` times, and keeps the narrowest bracket:
+// Reads `clock` between two readings of NowNs, `readings` times, and keeps the narrowest bracket:
 // the clock was read somewhere inside it, so its middle is wrong by at most half its width.
 ClockOffset MeasureClock(const std::function<int64_t()>& clock, int readings = 100);
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/clock.h"
 #include "profiler/activity_decoder.h"
 #include "profiler/buffer_pool.h"
 #include "profiler/capture_session.h"
@@ -55,7 +56,7 @@ void CompleteBuffer(void*, uint32_t, uint8_t* buffer, size_t, size_t valid) {
   if (BufferPool* pool = active_pool.load(std::memory_order_acquire)) pool->Return(buffer, valid);
 }
 
-uint64_t ReadClock() { return static_cast<uint64_t>(MonotonicNs()); }
+uint64_t ReadClock() { return static_cast<uint64_t>(NowNs()); }
 
 // Runs `work` in a thread of its own. False if it takes longer; then it goes on, so it must own what it uses.
 // False too where the system has no thread left.

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/clock.h"
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
 #include "profiler/quiet_thread.h"
@@ -76,7 +77,7 @@ void Injection::AfterFork() {
 }
 
 bool Injection::IsGateOpen() const {
-  const int64_t now = MonotonicNs();
+  const int64_t now = NowNs();
   if (now < settings_.begin_ns || (settings_.end_ns > 0 && now >= settings_.end_ns)) return false;
   return settings_.nvtx_range.empty() || range_open_.load();
 }

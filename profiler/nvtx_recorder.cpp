@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/clock.h"
 #include "profiler/clock_alignment.h"
 
 namespace lanescope {
@@ -38,7 +39,7 @@ NvtxRecorder::Thread& NvtxRecorder::ThisThread() {
 
 NvtxRecorder::Range NvtxRecorder::MakeRange(uint32_t type, uint32_t domain, const Attributes& attributes) {
   Range range;
-  range.row.start = MonotonicNs();
+  range.row.start = NowNs();
   range.row.type = type;
   range.row.domain = domain;
   range.row.category = attributes.category;
@@ -88,7 +89,7 @@ int NvtxRecorder::Push(uint32_t domain, const Attributes& attributes) {
 }
 
 int NvtxRecorder::Pop(uint32_t domain) {
-  const int64_t now = MonotonicNs();
+  const int64_t now = NowNs();
   Thread& thread = ThisThread();
   Range range;
   int depth = 0;
@@ -127,7 +128,7 @@ uint64_t NvtxRecorder::Start(uint32_t domain, const Attributes& attributes) {
 }
 
 void NvtxRecorder::End(uint64_t number) {
-  const int64_t now = MonotonicNs();
+  const int64_t now = NowNs();
   Thread& thread = ThisThread();
   Range range;
   {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/child.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt_reason.h"
 #include "profiler/capture_channel.h"
@@ -37,7 +38,7 @@ void AddCapture(const ProgramCaptureOptions& options, const std::string& socket,
   (*variables)["NVTX_INJECTION64_PATH"] = library;
   (*variables)[kSocketVariable] = socket;
   (*variables)[kModeVariable] = options.mode == CaptureMode::kKernels ? "kernels" : "full";
-  const int64_t now = MonotonicNs();
+  const int64_t now = NowNs();
   const int64_t begin = now + static_cast<int64_t>(options.delay_s * kNsPerSecond);
   if (options.delay_s > 0) (*variables)[kBeginVariable] = std::to_string(begin);
   if (options.duration_s > 0) {
@@ -67,7 +68,7 @@ class Ending {
   Ending(Child* program, const std::atomic<int>& ended_by) : program_(program), ended_by_(ended_by) {}
   void Step() {
     if (ended_by_.load() == 0) return;
-    const int64_t now = MonotonicNs();
+    const int64_t now = NowNs();
     if (since_ns_ == 0) since_ns_ = now;
     const std::pair<int64_t, int> steps[] = {
         {kTellAfterNs, ended_by_.load()}, {kAskAfterNs, SIGTERM}, {kKillAfterNs, SIGKILL}};
