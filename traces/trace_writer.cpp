@@ -94,6 +94,97 @@ class TraceWriter::Impl {
     StopThread();
   }
 
+  int BeginRun(const RunInfo& info) {
+    return Call([&] {
+      RunWriter run(database_, strings_, *tables_, info);
+      const int id = run.id();
+      runs_.emplace(id, std::move(run));
+      return id;
+    });
+  }
+
+  int AddSchedule(int run, const Schedule& schedule) {
+    return Call([&] { return FindRun(run).AddSchedule(schedule); });
+  }
+
+  EventSink* SinkOf(int run) {
+    std::lock_guard lock(sinks_mutex_);
+    std::unique_ptr<Sink>& sink = sinks_[run];
+    if (!sink) sink = std::make_unique<Sink>(this, run);
+    return sink.get();
+  }
+
+  ActivitySink* CaptureOf(int run) {
+    Call([&] {
+      if (!activity_tables_) activity_tables_.emplace(database_);
+      FindRun(run).BeginCapture(*activity_tables_);
+    });
+    std::lock_guard lock(sinks_mutex_);
+    std::unique_ptr<Captured>& sink = captures_[run];
+    if (!sink) sink = std::make_unique<Captured>(this, run);
+    return sink.get();
+  }
+
+  void EndRun(int run, const RunOutcome& outcome) {
+    Call([&] {
+      FindRun(run).Finish(outcome);
+      Commit();
+      runs_.erase(run);
+    });
+  }
+
+  void Flush() {
+    Call([this] { Commit(); });
+  }
+
+  void Close() {
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_) return;
+      closed_ = true;
+    }
+    Call([this] {
+      Commit();
+      FinishTraceFile(database_);
+    });
+    StopThread();
+    place_.Commit();
+  }
+
+  const std::string& path() const { return path_; }
+
+  // Any thread. Acquire: the failure was kept before, and stays as it is.
+  void RequireHealthy() const {
+    if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
+  }
+
+ private:
+  class Sink : public EventSink {
+   public:
+    Sink(Impl* impl, int run) : impl_(impl), run_(run) {}
+    void Consume(std::span<const Event> events) override {
+      impl_->Enqueue({run_, {events.begin(), events.end()}, 0, std::nullopt, events.size()});
+    }
+    void CountDropped(int64_t records) override { impl_->Enqueue({run_, {}, records, std::nullopt, 0}); }
+
+   private:
+    Impl* impl_;
+    int run_;
+  };
+  class Captured : public ActivitySink {
+   public:
+    Captured(Impl* impl, int run) : impl_(impl), run_(run) {}
+    void Consume(ActivityBatch batch) override {
+      const size_t weight = NumBytes(batch) / kBytesPerEvent;
+      impl_->Enqueue({run_, {}, 0, std::move(batch), weight});
+    }
+
+   private:
+    Impl* impl_;
+    int run_;
+  };
+  using Task = std::variant<EventBatch, std::function<void()>>;
+
   // Runs `work` on the writing thread inside the current transaction, after everything queued before; what it
   // throws comes back here and takes its rows along.
   template <typename Work>
@@ -147,33 +238,6 @@ class TraceWriter::Impl {
     database_.Execute("COMMIT");
     in_transaction_ = false;
   }
-
-  ActivityTables& activity_tables() {
-    if (!activity_tables_) activity_tables_.emplace(database_);
-    return *activity_tables_;
-  }
-
-  void Close() {
-    {
-      std::lock_guard lock(mutex_);
-      if (closed_) return;
-      closed_ = true;
-    }
-    Call([this] {
-      Commit();
-      FinishTraceFile(database_);
-    });
-    StopThread();
-    place_.Commit();
-  }
-
-  // Any thread. Acquire: the failure was kept before, and stays as it is.
-  void RequireHealthy() const {
-    if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
-  }
-
- private:
-  using Task = std::variant<EventBatch, std::function<void()>>;
 
   void Post(std::function<void()> work) {
     std::lock_guard lock(mutex_);
@@ -300,21 +364,15 @@ class TraceWriter::Impl {
     if (in_transaction_) database_.Execute("RELEASE call");
   }
 
- public:
   const std::string path_;
-
- private:
   TracePlace place_;
 
- public:
   // Writing thread.
   Database database_;
   StringTable strings_;
   std::optional<EventTables> tables_;
   std::optional<ActivityTables> activity_tables_;  // once a capture begins
   std::map<int, RunWriter> runs_;
-
- private:
   bool in_transaction_ = false;
   SteadyClock::time_point commit_at_;
   std::exception_ptr failure_;  // set once, before failed_
@@ -330,31 +388,6 @@ class TraceWriter::Impl {
 
   std::thread thread_;
 
- public:
-  class Sink : public EventSink {
-   public:
-    Sink(Impl* impl, int run) : impl_(impl), run_(run) {}
-    void Consume(std::span<const Event> events) override {
-      impl_->Enqueue({run_, {events.begin(), events.end()}, 0, std::nullopt, events.size()});
-    }
-    void CountDropped(int64_t records) override { impl_->Enqueue({run_, {}, records, std::nullopt, 0}); }
-
-   private:
-    Impl* impl_;
-    int run_;
-  };
-  class Captured : public ActivitySink {
-   public:
-    Captured(Impl* impl, int run) : impl_(impl), run_(run) {}
-    void Consume(ActivityBatch batch) override {
-      const size_t weight = NumBytes(batch) / kBytesPerEvent;
-      impl_->Enqueue({run_, {}, 0, std::move(batch), weight});
-    }
-
-   private:
-    Impl* impl_;
-    int run_;
-  };
   std::mutex sinks_mutex_;
   std::map<int, std::unique_ptr<Sink>> sinks_;
   std::map<int, std::unique_ptr<Captured>> captures_;
@@ -364,51 +397,14 @@ TraceWriter::TraceWriter(const std::string& path, NewTrace appears)
     : impl_(std::make_unique<Impl>(path, appears)) {}
 TraceWriter::~TraceWriter() = default;
 
-int TraceWriter::BeginRun(const RunInfo& info) {
-  Impl& impl = *impl_;
-  return impl.Call([&] {
-    RunWriter run(impl.database_, impl.strings_, *impl.tables_, info);
-    const int id = run.id();
-    impl.runs_.emplace(id, std::move(run));
-    return id;
-  });
-}
-
-int TraceWriter::AddSchedule(int run, const Schedule& schedule) {
-  return impl_->Call([&] { return impl_->FindRun(run).AddSchedule(schedule); });
-}
-
-EventSink* TraceWriter::Sink(int run) {
-  std::lock_guard lock(impl_->sinks_mutex_);
-  std::unique_ptr<Impl::Sink>& sink = impl_->sinks_[run];
-  if (!sink) sink = std::make_unique<Impl::Sink>(impl_.get(), run);
-  return sink.get();
-}
-
-ActivitySink* TraceWriter::Capture(int run) {
-  impl_->Call([&] { impl_->FindRun(run).BeginCapture(impl_->activity_tables()); });
-  std::lock_guard lock(impl_->sinks_mutex_);
-  std::unique_ptr<Impl::Captured>& sink = impl_->captures_[run];
-  if (!sink) sink = std::make_unique<Impl::Captured>(impl_.get(), run);
-  return sink.get();
-}
-
-void TraceWriter::EndRun(int run, const RunOutcome& outcome) {
-  impl_->Call([&] {
-    impl_->FindRun(run).Finish(outcome);
-    impl_->Commit();
-    impl_->runs_.erase(run);
-  });
-}
-
+int TraceWriter::BeginRun(const RunInfo& info) { return impl_->BeginRun(info); }
+int TraceWriter::AddSchedule(int run, const Schedule& schedule) { return impl_->AddSchedule(run, schedule); }
+EventSink* TraceWriter::Sink(int run) { return impl_->SinkOf(run); }
+ActivitySink* TraceWriter::Capture(int run) { return impl_->CaptureOf(run); }
+void TraceWriter::EndRun(int run, const RunOutcome& outcome) { impl_->EndRun(run, outcome); }
 void TraceWriter::RequireHealthy() { impl_->RequireHealthy(); }
-
-void TraceWriter::Flush() {
-  impl_->Call([this] { impl_->Commit(); });
-}
-
+void TraceWriter::Flush() { impl_->Flush(); }
 void TraceWriter::Close() { impl_->Close(); }
-
-const std::string& TraceWriter::path() const { return impl_->path_; }
+const std::string& TraceWriter::path() const { return impl_->path(); }
 
 }  // namespace lanescope
