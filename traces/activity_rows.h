@@ -37,6 +37,7 @@ struct KernelRow {
   uint8_t shared_limit = 0;
   uint8_t shared_percent = 0xff;  // 0xff: not asked for
   uint8_t unused[2] = {};
+  static constexpr TextId KernelRow::*kTexts[] = {&KernelRow::name};
 };
 
 struct MemcpyRow {
@@ -64,6 +65,7 @@ struct ApiRow {
   uint32_t result = 0;
   ApiKind kind = ApiKind::kRuntime;
   uint32_t launches = 0;  // 1: the call starts a kernel, so that a record of one must follow
+  static constexpr TextId ApiRow::*kTexts[] = {&ApiRow::name};
 };
 
 struct SyncRow {
@@ -99,6 +101,7 @@ struct NvtxRow {
   uint32_t thread = 0, end_thread = 0, domain = 0, category = 0, color = 0;
   TextId text = 0;
   uint32_t has_color = 0;
+  static constexpr TextId NvtxRow::*kTexts[] = {&NvtxRow::text};
 };
 
 // A command of a step as one number: 12 bits schedule, 28 bits step, 24 bits command. kWholeGraph as command:
@@ -135,6 +138,7 @@ struct GpuRow {
   uint32_t max_block[3] = {}, max_grid[3] = {};
   uint32_t compute_major = 0, compute_minor = 0, numa_node = kNoId;
   uint32_t unused = 0;
+  static constexpr TextId GpuRow::*kTexts[] = {&GpuRow::name, &GpuRow::uuid};
 };
 
 struct ContextRow {
@@ -150,16 +154,19 @@ struct NvlinkRow {
   uint64_t bandwidth = 0;           // bytes/s
   TextId device0 = 0, device1 = 0;  // UUID of a GPU, or a name
   uint32_t version = 0, links = 0, flags = 0, through_switch = 0;
+  static constexpr TextId NvlinkRow::*kTexts[] = {&NvlinkRow::device0, &NvlinkRow::device1};
 };
 
 struct ThreadRow {
   uint32_t thread = 0;
   TextId name = 0;
+  static constexpr TextId ThreadRow::*kTexts[] = {&ThreadRow::name};
 };
 
 // What a reader of the trace should know of the capture.
 struct NoteRow {
   TextId text = 0;
+  static constexpr TextId NoteRow::*kTexts[] = {&NoteRow::text};
 };
 
 enum class ClockKind : uint32_t {
@@ -253,12 +260,8 @@ void ForEachTable(Batch& batch, Visit visit) {
 // Calls `visit` with every TextId of a row.
 template <typename Row, typename Visit>
 void ForEachText(Row& row, Visit visit) {
-  if constexpr (requires { row.name; }) visit(row.name);
-  if constexpr (requires { row.uuid; }) visit(row.uuid);
-  if constexpr (requires { row.text; }) visit(row.text);
-  if constexpr (requires { row.device0; }) {
-    visit(row.device0);
-    visit(row.device1);
+  if constexpr (requires { Row::kTexts; }) {
+    for (const auto text : Row::kTexts) visit(row.*text);
   }
 }
 
