@@ -145,6 +145,8 @@ std::string PercentText(double fraction) {
   return std::isfinite(fraction) ? fmt::format("{:.1f}%", 100 * fraction) : "-";
 }
 
+std::string SignedPercentText(double fraction) { return (fraction > 0 ? "+" : "") + PercentText(fraction); }
+
 std::string ExactBytes(int64_t bytes) {
   return Exact(static_cast<double>(bytes), kBytes,
                [bytes](std::string_view text) { return ParseBytes(text) == bytes; });

@@ -17,6 +17,8 @@ std::string TimeText(double ns);
 std::string SignedTimeText(double ns);
 // "12.3%" for 0.123; "-" for what is no number.
 std::string PercentText(double fraction);
+// The same with its sign: "+12.3%".
+std::string SignedPercentText(double fraction);
 
 // The shortest text that the matching Parse function turns back into exactly this value (FormatBytes and its
 // kin round for people).

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/machine.h"
 #include "gui/draw_plan.h"
 #include "gui/run_analysis.h"
 
@@ -66,7 +67,7 @@ std::vector<MemoryVerdict> MemoryVerdicts(const RunData& run) {
   for (const RunDevice& device : run.devices) {
     MemoryVerdict verdict{device.label, device.peak_bytes, device.memory_limit,
                           MemoryVerdict::Answer::kUnknown, ""};
-    const std::string peak = BytesText(device.peak_bytes), limit = BytesText(device.memory_limit);
+    const std::string peak = FormatBytes(device.peak_bytes), limit = FormatBytes(device.memory_limit);
     if (device.peak_bytes <= 0) {
       verdict.text = device.label + ": the trace does not say how much memory it used";
     } else if (device.memory_limit <= 0) {
@@ -74,13 +75,13 @@ std::vector<MemoryVerdict> MemoryVerdicts(const RunData& run) {
     } else if (device.peak_bytes > device.memory_limit) {
       verdict.answer = MemoryVerdict::Answer::kTooLarge;
       verdict.text = fmt::format("{}: {} of {}, {} too much", device.label, peak, limit,
-                                 BytesText(device.peak_bytes - device.memory_limit));
+                                 FormatBytes(device.peak_bytes - device.memory_limit));
     } else {
       const bool tight =
           static_cast<double>(device.peak_bytes) > kTightShare * static_cast<double>(device.memory_limit);
       verdict.answer = tight ? MemoryVerdict::Answer::kTight : MemoryVerdict::Answer::kFits;
       verdict.text = fmt::format("{}: {} of {}, {} free", device.label, peak, limit,
-                                 BytesText(device.memory_limit - device.peak_bytes));
+                                 FormatBytes(device.memory_limit - device.peak_bytes));
     }
     verdicts.push_back(std::move(verdict));
   }

@@ -113,34 +113,4 @@ OpIdentity Timeline::IdentityOf(const SliceRef& slice) const {
   return op < 0 ? -1 : run->identities[static_cast<size_t>(op)];
 }
 
-std::string TimeText(int64_t ns) {
-  const double value = std::abs(static_cast<double>(ns));
-  const char* sign = ns < 0 ? "-" : "";
-  if (value < 1e3) return fmt::format("{}{} ns", sign, std::abs(ns));
-  const auto text = [&](double scaled, const char* unit) {
-    const int digits = scaled < 10 ? 2 : scaled < 100 ? 1 : 0;
-    return fmt::format("{}{:.{}f} {}", sign, scaled, digits, unit);
-  };
-  if (value < 999.5e3) return text(value / 1e3, "µs");
-  if (value < 999.5e6) return text(value / 1e6, "ms");
-  return text(value / 1e9, "s");
-}
-
-std::string BytesText(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (std::abs(value) >= 1023.5 && unit + 1 < std::size(kUnits)) {
-    value /= 1024;
-    ++unit;
-  }
-  if (unit == 0) return fmt::format("{} B", bytes);
-  return fmt::format("{:.{}f} {}", value, std::abs(value) < 10 ? 1 : 0, kUnits[unit]);
-}
-
-std::string PercentText(double fraction) {
-  const double percent = 100 * fraction;
-  return fmt::format("{:+.{}f}%", percent, std::abs(percent) < 100 ? 1 : 0);
-}
-
 }  // namespace lanescope::gui

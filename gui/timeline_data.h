@@ -76,9 +76,4 @@ class Timeline {
   uint64_t version_ = 1;
 };
 
-// "12.3 ms"; "1.2 GiB"; "+12.3%".
-std::string TimeText(int64_t ns);
-std::string BytesText(int64_t bytes);
-std::string PercentText(double fraction);
-
 }  // namespace lanescope::gui

@@ -20,7 +20,7 @@ int ShownIndex(const Ui& ui) {
 void DrawSummary(const Ui& ui, const ShownPath& shown) {
   const StepPath::Totals totals = shown.path.totals();
   const double step = std::max<double>(static_cast<double>(shown.step_ns), 1);
-  const auto share = [&](int64_t ns) { return "  (" + ShareText(static_cast<double>(ns) / step) + ")"; };
+  const auto share = [&](int64_t ns) { return "  (" + PercentText(static_cast<double>(ns) / step) + ")"; };
   ImGui::TextUnformatted(
       ("step " + std::to_string(shown.step) + " takes " + TimeText(shown.step_ns) + ":").c_str());
   ImGui::SameLine();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "gui/app/format.h"
 #include "gui/app/widgets.h"
 #include "gui/platform/input_adapter.h"
 
@@ -92,7 +93,7 @@ void OpenDialog::Draw(const Ui& ui) {
     if (ImGui::Selectable(text.c_str(), false, ImGuiSelectableFlags_DontClosePopups)) Choose(ui, entry);
     if (!entry.folder) {
       ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.Px(90));
-      DimText(ui.theme, BytesText(entry.bytes));
+      DimText(ui.theme, FormatBytes(entry.bytes));
     }
   }
   if (entries.empty()) DimText(ui.theme, "no traces (.db, .sqlite) here");

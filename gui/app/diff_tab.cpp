@@ -172,7 +172,7 @@ void DrawDiffRow(const Ui& ui, const ShownDiff& shown, const OpDiff& row) {
   RightText(SignedTimeText(row.PathChange()));
   ImGui::PopStyleColor();
   ImGui::TableNextColumn();
-  if (const auto change = row.LengthChange()) RightText(PercentText(*change));
+  if (const auto change = row.LengthChange()) RightText(SignedPercentText(*change));
 }
 
 void DrawRows(const Ui& ui, const ShownDiff& shown) {

@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "gui/timeline_data.h"
-
 namespace lanescope::gui {
 namespace {
 
@@ -16,32 +14,9 @@ struct Unit {
   const char* name;
 };
 
-constexpr std::array<Unit, 4> kTimes = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
-constexpr std::array<Unit, 5> kRates = {
-    {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}};
-
-// Four digits, in the largest unit of which there is at least one.
-template <size_t kUnits>
-std::string InUnits(double value, const std::array<Unit, kUnits>& units) {
-  if (!std::isfinite(value)) return "-";
-  const double magnitude = std::abs(value);
-  const Unit* unit = &units.back();
-  for (const Unit& each : units) {
-    if (magnitude >= each.size) {
-      unit = &each;
-      break;
-    }
-  }
-  return fmt::format("{:.4g} {}", value / unit->size, unit->name);
-}
+constexpr std::array<Unit, 4> kTimes = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
 
 }  // namespace
-
-std::string SignedTimeText(double ns) {
-  const int64_t rounded = std::llround(ns);
-  const char* sign = rounded > 0 ? "+" : rounded < 0 ? "-" : "";
-  return sign + TimeText(rounded < 0 ? -rounded : rounded);
-}
 
 std::string AxisText(int64_t ns, int64_t step_ns) {
   const int64_t magnitude = std::max(ns < 0 ? -ns : ns, step_ns);
@@ -57,12 +32,6 @@ std::string AxisText(int64_t ns, int64_t step_ns) {
   for (int64_t part = std::llround(unit->size); part > 1 && step_ns % part != 0; part /= 10) ++digits;
   return fmt::format("{:.{}f} {}", static_cast<double>(ns) / unit->size, digits, unit->name);
 }
-
-std::string ShareText(double fraction) {
-  return std::isfinite(fraction) ? fmt::format("{:.1f}%", fraction * 100) : "-";
-}
-
-std::string BandwidthText(double bytes_per_second) { return InUnits(bytes_per_second, kRates); }
 
 std::string CountText(int64_t count) {
   std::string digits = std::to_string(count);

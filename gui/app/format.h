@@ -1,19 +1,16 @@
-// Numbers as people read them, beside TimeText and the like of timeline_data.h.
+// Numbers as people read them, beside those of core/units.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "core/machine.h"
+#include "core/units.h"
+
 namespace lanescope::gui {
 
-// "+1.2 ms", "-300 ns".
-std::string SignedTimeText(double ns);
 // A time on the axis, with as many digits as steps of `step_ns` need: "12.25 ms".
 std::string AxisText(int64_t ns, int64_t step_ns);
-// 0.218 -> "21.8%".
-std::string ShareText(double fraction);
-// 7.5e9 -> "7.5 GB/s".
-std::string BandwidthText(double bytes_per_second);
 // 1234567 -> "1,234,567".
 std::string CountText(int64_t count);
 

@@ -39,8 +39,8 @@ void ShowSlice(const Ui& ui) {
   Row(ui, "start", TimeText(details.start_ns));
   Row(ui, "duration", TimeText(details.duration_ns));
   if (details.count > 1) Row(ui, "mean", TimeText(details.mean_ns) + " of " + CountText(details.count));
-  if (details.bytes > 0) Row(ui, "bytes", BytesText(details.bytes));
-  if (details.bandwidth > 0) Row(ui, "rate", BandwidthText(details.bandwidth));
+  if (details.bytes > 0) Row(ui, "bytes", FormatBytes(details.bytes));
+  if (details.bandwidth > 0) Row(ui, "rate", FormatBandwidth(details.bandwidth));
   ImGui::EndTable();
 }
 
@@ -125,7 +125,7 @@ void DrawMachine(const Ui& ui, const WhatIfView& what_if) {
     if (!(link.base_bandwidth > 0)) continue;
     double factor = link.bandwidth / link.base_bandwidth;
     ImGui::PushID(static_cast<int>(i));
-    if (FactorSlider(ui, "##link", link.label, BandwidthText(link.bandwidth), &factor)) {
+    if (FactorSlider(ui, "##link", link.label, FormatBandwidth(link.bandwidth), &factor)) {
       ui.document.SetLinkBandwidth(what_if.base, static_cast<int>(i), factor * link.base_bandwidth);
     }
     ImGui::PopID();
@@ -153,7 +153,7 @@ void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
   ImGui::TextUnformatted(("predicted step " + TimeText(what_if.step_ns)).c_str());
   if (what_if.base_step_ns > 0 && (what_if.moved_ops > 0 || what_if.machine_changed)) {
     ImGui::SameLine();
-    ColouredText(what_if.change() > 0 ? ui.theme.bad : ui.theme.good, PercentText(what_if.change()));
+    ColouredText(what_if.change() > 0 ? ui.theme.bad : ui.theme.good, SignedPercentText(what_if.change()));
     Tooltip("against the prediction for the unchanged placement, " + TimeText(what_if.base_step_ns));
   }
   // A line in any case, so that nothing below jumps when the interval comes.

@@ -40,8 +40,8 @@ void DrawMemory(const Ui& ui, const RunData& run) {
   }
   if (worst == nullptr) return;
   ImU32 colour = ui.theme.text_dim;
-  std::string text = worst->device + " peak " + BytesText(worst->peak_bytes);
-  if (worst->limit_bytes > 0) text += " of " + BytesText(worst->limit_bytes);
+  std::string text = worst->device + " peak " + FormatBytes(worst->peak_bytes);
+  if (worst->limit_bytes > 0) text += " of " + FormatBytes(worst->limit_bytes);
   if (worst->answer == MemoryVerdict::Answer::kTooLarge) {
     Chip("OUT OF MEMORY", ui.theme.limit, true);
     colour = ui.theme.limit;
@@ -62,7 +62,7 @@ void DrawChange(const Ui& ui, const ShownRun& run) {
   ImGui::TextUnformatted(run.data->empty() ? "nothing recorded" : time.c_str());
   if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key)) {
     ImGui::SameLine();
-    ColouredText(*change > 0 ? ui.theme.bad : ui.theme.good, PercentText(*change));
+    ColouredText(*change > 0 ? ui.theme.bad : ui.theme.good, SignedPercentText(*change));
     Tooltip(*change > 0 ? "slower than the baseline" : "faster than the baseline");
   } else if (is_baseline) {
     ImGui::SameLine();

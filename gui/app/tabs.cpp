@@ -96,7 +96,7 @@ void DrawSumRow(const Ui& ui, const SumRow& row, bool by_name) {
     RightText(TimeText(static_cast<int64_t>(ns)));
   }
   ImGui::TableNextColumn();
-  if (row.bytes > 0) RightText(BytesText(row.bytes));
+  if (row.bytes > 0) RightText(FormatBytes(row.bytes));
 }
 
 void DrawTotals(const Ui& ui, const SumTable& sums) {

@@ -55,7 +55,7 @@ void ShowSliceTooltip(const Ui& ui, const SliceRef& slice) {
   if (details.op != details.name) DimText(ui.theme, details.op);
   ImGui::TextUnformatted((TimeText(details.duration_ns) + "  at " + TimeText(details.start_ns)).c_str());
   if (details.bytes > 0) {
-    ImGui::TextUnformatted((BytesText(details.bytes) + "  " + BandwidthText(details.bandwidth)).c_str());
+    ImGui::TextUnformatted((FormatBytes(details.bytes) + "  " + FormatBandwidth(details.bandwidth)).c_str());
   }
   DimText(ui.theme, details.lane + (details.step >= 0 ? ", step " + std::to_string(details.step) : ""));
   ImGui::EndTooltip();
@@ -65,10 +65,10 @@ void ShowCounterTooltip(const Ui& ui, const Hit& hit) {
   const ShownRun* run = ui.timeline().Find(hit.run);
   if (run == nullptr || hit.lane < 0) return;
   const Lane& lane = run->data->lanes[static_cast<size_t>(hit.lane)];
-  std::string text = lane.label + ": " + BytesText(hit.counter_value);
+  std::string text = lane.label + ": " + FormatBytes(hit.counter_value);
   if (lane.device >= 0) {
     const int64_t limit = run->data->devices[static_cast<size_t>(lane.device)].memory_limit;
-    if (limit > 0) text += " of " + BytesText(limit);
+    if (limit > 0) text += " of " + FormatBytes(limit);
   }
   ImGui::BeginTooltip();
   ImGui::TextUnformatted(text.c_str());

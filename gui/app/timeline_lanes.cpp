@@ -44,7 +44,7 @@ void PaintCounterScale(const Ui& ui, ImDrawList* list, const TimelineFrame& fram
   ImGui::PushFont(ui.fonts.small);
   for (const DrawCounter& counter : part.counters) {
     if (counter.scale_bytes < 2) continue;
-    const std::string text = BytesText(std::llround(counter.scale_bytes));
+    const std::string text = FormatBytes(std::llround(counter.scale_bytes));
     const float height = counter.y1 - counter.y0;
     if (height < ImGui::GetFontSize() * 1.9f) continue;
     list->AddText(ImVec2(frame.left - TextWidth(text) - ui.Px(6),
@@ -58,7 +58,8 @@ std::string HeaderFigures(const Ui& ui, const ShownRun& run) {
   const RunData& data = *run.data;
   if (data.empty()) return data.error.empty() ? "nothing recorded" : data.error;
   std::string text = (data.steps.empty() ? "" : "step ") + TimeText(data.step_ns);
-  if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key)) text += "  " + PercentText(*change);
+  if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key))
+    text += "  " + SignedPercentText(*change);
   if (!data.complete) text += "  incomplete";
   if (data.oversubscribed) text += "  oversubscribed";
   if (data.out_of_memory()) text += "  OUT OF MEMORY";

@@ -110,7 +110,7 @@ void ShareBar(const Theme& theme, double share, ImU32 colour) {
   list->AddRectFilled(position, ImVec2(position.x + std::round(filled), position.y + height),
                       WithAlpha(colour, 0.35f));
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text);
-  RightText(ShareText(share));
+  RightText(PercentText(share));
   ImGui::PopStyleColor();
 }
 

@@ -204,15 +204,5 @@ TEST(ShownPathTest, WithoutDependenciesTimesTell) {
   EXPECT_TRUE(shown.slack_ns.empty());
 }
 
-TEST(TextTest, NumbersForPeople) {
-  EXPECT_EQ(TimeText(999), "999 ns");
-  EXPECT_EQ(TimeText(12345), "12.3 µs");
-  EXPECT_EQ(TimeText(-1234567), "-1.23 ms");
-  EXPECT_EQ(TimeText(1500000000), "1.50 s");
-  EXPECT_EQ(BytesText(1023), "1023 B");
-  EXPECT_EQ(BytesText(int64_t{11} << 30), "11 GiB");
-  EXPECT_EQ(PercentText(0.1234), "+12.3%");
-}
-
 }  // namespace
 }  // namespace lanescope::gui
