@@ -43,7 +43,6 @@ class EmptyStep {
     node.name = "nothing";
     node.op = "NoOp";
     graph_.AddNode(node);
-    std::vector<std::vector<int>> successors(predecessors.size());
     for (size_t c = 0; c < predecessors.size(); ++c) {
       Command command;
       command.node = 0;
@@ -51,14 +50,12 @@ class EmptyStep {
       command.rank = static_cast<int>(c);
       schedule->commands.push_back(command);
       schedule->num_predecessors.push_back(static_cast<int>(predecessors[c].size()));
-      for (const int before : predecessors[c])
-        successors[static_cast<size_t>(before)].push_back(static_cast<int>(c));
     }
-    for (const auto& of_command : successors) {
-      schedule->first_successor.push_back(static_cast<int>(schedule->successors.size()));
-      schedule->successors.insert(schedule->successors.end(), of_command.begin(), of_command.end());
-    }
-    schedule->first_successor.push_back(static_cast<int>(schedule->successors.size()));
+    schedule->successors = MakeRows(predecessors.size(), [&](const auto& add) {
+      for (size_t c = 0; c < predecessors.size(); ++c) {
+        for (const int before : predecessors[c]) add(before, static_cast<int>(c));
+      }
+    });
     devices_.resize(machine_.devices.size());
     for (size_t d = 0; d < devices_.size(); ++d)
       devices_[d] = std::make_unique<HostDevice>(machine_.devices[d]);

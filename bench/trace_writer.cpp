@@ -136,7 +136,7 @@ void BenchEvents(int64_t events) {
     command.node = i;
     schedule.commands.push_back(command);
   }
-  schedule.first_successor.assign(kCommands + 1, 0);
+  schedule.successors.first.assign(kCommands + 1, 0);
   RunInfo info;
   info.simulated = true;
   info.graph = &graph;

@@ -51,7 +51,7 @@ RunView ViewOfEvents(const Graph* graph, const Machine& machine, const Schedule&
     lane->step.push_back(event.step);
   }
   std::vector<std::pair<int, int>> edges;
-  edges.reserve(schedule.successors.size());
+  edges.reserve(schedule.successors.items.size());
   for (int c = 0; c < static_cast<int>(schedule.commands.size()); ++c) {
     for (const int to : schedule.Successors(c)) edges.emplace_back(c, to);
   }

@@ -185,7 +185,7 @@ std::vector<int> Graph::TopologicalOrder() const {
     const int id = ready.top();
     ready.pop();
     order.push_back(id);
-    for (const Fanout::Edge& edge : fanout.of(id)) {
+    for (const NodeUse& edge : fanout[id]) {
       if (--waiting[static_cast<size_t>(edge.node)] == 0) ready.push(edge.node);
     }
   }
@@ -195,20 +195,13 @@ std::vector<int> Graph::TopologicalOrder() const {
 
 Fanout ComputeFanout(const Graph& graph) {
   CheckSources(graph);
-  Fanout fanout;
-  fanout.first.assign(static_cast<size_t>(graph.num_nodes()) + 1, 0);
-  for (const Node& node : graph.nodes()) {
-    ForEachSource(node, [&](int source, int, int) { ++fanout.first[static_cast<size_t>(source) + 1]; });
-  }
-  for (size_t i = 1; i < fanout.first.size(); ++i) fanout.first[i] += fanout.first[i - 1];
-  fanout.edges.resize(static_cast<size_t>(fanout.first.back()));
-  std::vector<int> next(fanout.first.begin(), fanout.first.end() - 1);
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    ForEachSource(graph.node(id), [&](int source, int input, int output) {
-      fanout.edges[static_cast<size_t>(next[static_cast<size_t>(source)]++)] = {id, input, output};
-    });
-  }
-  return fanout;
+  return MakeRows<NodeUse>(static_cast<size_t>(graph.num_nodes()), [&](const auto& add) {
+    for (int id = 0; id < graph.num_nodes(); ++id) {
+      ForEachSource(graph.node(id), [&](int source, int input, int output) {
+        add(source, NodeUse{id, input, output});
+      });
+    }
+  });
 }
 
 }  // namespace lanescope

@@ -12,6 +12,7 @@
 
 #include "core/attr.h"
 #include "core/error.h"
+#include "core/rows.h"
 
 namespace lanescope {
 
@@ -94,21 +95,13 @@ class Graph {
   std::unordered_map<std::string, int, NameHash, std::equal_to<>> by_name_;
 };
 
-// Users of every node in compressed rows: data edges and control edges together.
-struct Fanout {
-  struct Edge {
-    int node;
-    int input;   // which input of `node`; -1: control
-    int output;  // which output of the source; -1: control
-  };
-  std::vector<int> first;  // num_nodes + 1
-  std::vector<Edge> edges;
-  std::span<const Edge> of(int node) const {
-    const auto begin = static_cast<size_t>(first[static_cast<size_t>(node)]);
-    const auto end = static_cast<size_t>(first[static_cast<size_t>(node) + 1]);
-    return {edges.data() + begin, end - begin};
-  }
+struct NodeUse {
+  int node;    // that uses it
+  int input;   // which input of `node`; -1: control
+  int output;  // which output of the source; -1: control
 };
+// Users of every node: data edges and control edges together.
+using Fanout = Rows<NodeUse>;
 Fanout ComputeFanout(const Graph& graph);
 
 }  // namespace lanescope

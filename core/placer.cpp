@@ -94,7 +94,7 @@ class Placer {
   // The one device of all users, by data or control; -1 where there is none.
   int DeviceOfConsumers(int id) const {
     int device = -1;
-    for (const Fanout::Edge& edge : fanout_.of(id)) {
+    for (const NodeUse& edge : fanout_[id]) {
       const int consumer = chosen_[static_cast<size_t>(edge.node)];
       if (consumer < 0 || (device >= 0 && consumer != device)) return -1;
       device = consumer;

@@ -86,9 +86,9 @@ void SplitContention(const RunProfile& a, const OpsByKey& ops_a, const RunProfil
 }
 
 // Rows of the table, by op or by range.
-class Rows {
+class DiffRows {
  public:
-  explicit Rows(bool by_ranges) : by_ranges_(by_ranges) {}
+  explicit DiffRows(bool by_ranges) : by_ranges_(by_ranges) {}
 
   void Add(const RunProfile& profile, OpDiff::Side OpDiff::*side) {
     std::map<OpKey, std::set<std::string>> devices;
@@ -173,7 +173,7 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   diff.parts_b = PartsOf(b);
   SplitContention(a, OpsOf(a), b, OpsOf(b), &diff);
   diff.by_ranges = by_ranges;
-  Rows rows(by_ranges);
+  DiffRows rows(by_ranges);
   rows.Add(a, &OpDiff::a);
   rows.Add(b, &OpDiff::b);
   diff.ops = rows.Take();

@@ -13,6 +13,7 @@
 #include "core/machine.h"
 #include "core/op.h"
 #include "core/placement.h"
+#include "core/rows.h"
 
 namespace lanescope {
 
@@ -87,10 +88,8 @@ struct Schedule {
   std::vector<Value> values;
   std::vector<Buffer> buffers;
   std::vector<Queue> queues;
-  // Dependencies in compressed rows: commands that wait for command c are successors[first_successor[c] ..
-  // first_successor[c+1]). Order inside an in-order queue is not listed.
-  std::vector<int> first_successor;
-  std::vector<int> successors;
+  // By command: the commands that wait for it. Order inside an in-order queue is not listed.
+  Rows<> successors;
   std::vector<int> num_predecessors;
 
   std::vector<int> feeds;    // value numbers, in the order of CompileRequest::feeds
@@ -106,11 +105,7 @@ struct Schedule {
   std::span<const int> Outputs(const Command& command) const {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
-  std::span<const int> Successors(int command) const {
-    const auto begin = static_cast<size_t>(first_successor[static_cast<size_t>(command)]);
-    return {successors.data() + begin,
-            static_cast<size_t>(first_successor[static_cast<size_t>(command) + 1]) - begin};
-  }
+  std::span<const int> Successors(int command) const { return successors[command]; }
   // The value whose memory this one lies in: itself, or what it is an alias of.
   int Root(int value) const {
     const int alias = values[static_cast<size_t>(value)].alias_of;

@@ -61,7 +61,7 @@ void StepState::MakeLogs() {
   for (size_t c = 0; c < plan_.lane_of.size(); ++c) {
     if (plan_.lane_of[c] < 0) continue;
     const auto from = static_cast<size_t>(plan_.lane_of[c]);
-    for (const int next : plan_.Successors(static_cast<int>(c))) {
+    for (const int next : plan_.successors[c]) {
       const auto to = static_cast<size_t>(plan_.lane_of[static_cast<size_t>(next)]);
       if (to != from) ++capacity[from * lanes + to];
     }
@@ -330,7 +330,7 @@ void Executor::Fail() {
 }
 
 void Executor::Complete(int number, size_t own_lane) {
-  for (const int next : plan_->Successors(number)) {
+  for (const int next : plan_->successors[number]) {
     StepState::UnitState& state = state_->units_[static_cast<size_t>(next)];
     // Acquire and release: the last predecessor has seen what all the others wrote, and passes it on.
     if (!state.single && state.waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;

@@ -14,7 +14,7 @@ size_t At(int index) { return static_cast<size_t>(index); }
 // Dependencies of the schedule, and those that the order of its in-order queues implies, as (before, after).
 std::vector<std::pair<int, int>> AllEdges(const Schedule& schedule) {
   std::vector<std::pair<int, int>> edges;
-  edges.reserve(schedule.successors.size() + schedule.commands.size());
+  edges.reserve(schedule.successors.items.size() + schedule.commands.size());
   std::vector<int> last(schedule.queues.size(), -1);
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const int command = static_cast<int>(c);
@@ -72,7 +72,6 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
   for (size_t q = 0; q < schedule.queues.size(); ++q)
     plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
   for (const Command& command : schedule.commands) plan.lane_of.push_back(command.queue);
-  plan.first_successor = schedule.first_successor;
   plan.successors = schedule.successors;
   plan.num_predecessors = schedule.num_predecessors;
   return plan;
@@ -113,17 +112,11 @@ IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& strea
   }
   std::sort(between.begin(), between.end());
   between.erase(std::unique(between.begin(), between.end()), between.end());
-  plan.own_first_successor.assign(count + 1, 0);
-  plan.own_num_predecessors.assign(count, 0);
-  for (const auto& [before, after] : between) {
-    ++plan.own_first_successor[At(before) + 1];
-    ++plan.own_num_predecessors[At(after)];
-    plan.own_successors.push_back(after);
-  }
-  for (size_t c = 0; c < count; ++c) plan.own_first_successor[c + 1] += plan.own_first_successor[c];
-  plan.first_successor = plan.own_first_successor;
-  plan.successors = plan.own_successors;
-  plan.num_predecessors = plan.own_num_predecessors;
+  plan.num_predecessors.assign(count, 0);
+  for (const auto& [before, after] : between) ++plan.num_predecessors[At(after)];
+  plan.successors = MakeRows(count, [&](const auto& add) {
+    for (const auto& [before, after] : between) add(before, after);
+  });
   return plan;
 }
 

@@ -12,7 +12,7 @@ namespace lanescope::exec {
 // device, or all queues of a device with streams.
 // A unit is what a lane hands out: a command, or a segment of commands that are issued together; a segment
 // goes by its first command, all others have no unit. Refers to the schedule, which must outlive it.
-// Immutable; may be moved, not copied.
+// Immutable.
 struct IssuePlan {
   struct Lane {
     bool in_order = false;
@@ -22,26 +22,14 @@ struct IssuePlan {
   std::vector<Lane> lanes;
   std::vector<int> lane_of;  // by command; -1: no unit
   // Dependencies between units, as in Schedule.
-  std::span<const int> first_successor;
-  std::span<const int> successors;
-  std::span<const int> num_predecessors;
+  Rows<> successors;
+  std::vector<int> num_predecessors;
   std::vector<std::vector<int>> segments;  // commands, ascending
   std::vector<int> segment_of;             // by command, -1: none; empty: there are no segments
 
-  std::span<const int> Successors(int unit) const {
-    const auto begin = static_cast<size_t>(first_successor[static_cast<size_t>(unit)]);
-    return successors.subspan(begin,
-                              static_cast<size_t>(first_successor[static_cast<size_t>(unit) + 1]) - begin);
-  }
   int Segment(int command) const {
     return segment_of.empty() ? -1 : segment_of[static_cast<size_t>(command)];
   }
-
-  IssuePlan() = default;
-  IssuePlan(IssuePlan&&) = default;
-  IssuePlan& operator=(IssuePlan&&) = default;
-  // Storage of the spans where they differ from the schedule's.
-  std::vector<int> own_first_successor, own_successors, own_num_predecessors;
 };
 
 // Every command by itself, every queue a lane: for schedules of host memory devices alone.

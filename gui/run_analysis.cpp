@@ -26,7 +26,7 @@ RunView ViewOf(const RunData& run) {
       view.lanes.push_back({&lane, lane.device, copies, static_cast<int>(l)});
   }
   std::vector<std::pair<int, int>> dependencies;
-  dependencies.reserve(run.successors.size());
+  dependencies.reserve(run.successors.items.size());
   for (int c = 0; c < static_cast<int>(run.commands.size()); ++c) {
     for (const uint32_t to : run.Successors(c)) dependencies.emplace_back(c, static_cast<int>(to));
   }

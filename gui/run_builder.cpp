@@ -136,55 +136,42 @@ void SortLanes(RunData* run) {
   });
 }
 
-// Rows of `to` by `from`, both below `size`, in compressed form.
-void Compress(const std::vector<std::pair<int, int>>& edges, size_t size, bool backward,
-              std::vector<uint32_t>* first, std::vector<uint32_t>* targets) {
-  first->assign(size + 1, 0);
-  targets->resize(edges.size());
-  for (const auto& [from, to] : edges) ++(*first)[static_cast<size_t>(backward ? to : from) + 1];
-  for (size_t i = 1; i <= size; ++i) (*first)[i] += (*first)[i - 1];
-  std::vector<uint32_t> next(first->begin(), first->end() - 1);
-  for (const auto& [from, to] : edges) {
-    (*targets)[next[static_cast<size_t>(backward ? to : from)]++] =
-        static_cast<uint32_t>(backward ? from : to);
-  }
+// Rows of `to` by `from`, both below `size`.
+Rows<uint32_t> RowsOf(const std::vector<std::pair<int, int>>& edges, size_t size, bool backward) {
+  return MakeRows<uint32_t>(size, [&](const auto& add) {
+    for (const auto& [from, to] : edges) {
+      backward ? add(to, static_cast<uint32_t>(from)) : add(from, static_cast<uint32_t>(to));
+    }
+  });
 }
 
 void IndexCommands(RunData* run) {
   const size_t size = run->commands.size();
-  run->first_slice.assign(size + 1, 0);
-  if (size == 0) return;
-  const auto own = [&](const Lane& lane, int number, size_t i) {
-    const int32_t c = lane.command[i];
-    return c >= 0 && static_cast<size_t>(c) < size && run->commands[static_cast<size_t>(c)].lane == number;
+  // Calls `visit` with lane, place in it and command of every slice of one, but those of links.
+  const auto for_each = [&](auto visit) {
+    for (size_t l = 0; l < run->lanes.size(); ++l) {
+      const Lane& lane = run->lanes[l];
+      if (lane.role == LaneRole::kLink) continue;
+      for (size_t i = 0; i < lane.size(); ++i) {
+        const int32_t c = lane.command[i];
+        if (c >= 0 && static_cast<size_t>(c) < size) visit(static_cast<int>(l), i, c);
+      }
+    }
   };
-  for (size_t l = 0; l < run->lanes.size(); ++l) {
-    const Lane& lane = run->lanes[l];
-    if (lane.role == LaneRole::kLink) continue;
-    for (size_t i = 0; i < lane.size(); ++i) {
-      const int32_t c = lane.command[i];
-      if (c < 0 || static_cast<size_t>(c) >= size) continue;
-      RunCommand& command = run->commands[static_cast<size_t>(c)];
-      if (command.lane < 0) command.lane = static_cast<int>(l);
-      if (command.lane == static_cast<int>(l)) ++run->first_slice[static_cast<size_t>(c) + 1];
-    }
-  }
-  for (size_t c = 1; c <= size; ++c) run->first_slice[c] += run->first_slice[c - 1];
-  run->slices_of_command.resize(run->first_slice[size]);
-  std::vector<uint32_t> next(run->first_slice.begin(), run->first_slice.end() - 1);
-  for (size_t l = 0; l < run->lanes.size(); ++l) {
-    const Lane& lane = run->lanes[l];
-    if (lane.role == LaneRole::kLink) continue;
-    for (size_t i = 0; i < lane.size(); ++i) {
-      if (!own(lane, static_cast<int>(l), i)) continue;
-      run->slices_of_command[next[static_cast<size_t>(lane.command[i])]++] = static_cast<uint32_t>(i);
-    }
-  }
+  for_each([&](int lane, size_t, int32_t c) {
+    RunCommand& command = run->commands[static_cast<size_t>(c)];
+    if (command.lane < 0) command.lane = lane;
+  });
+  run->slices_of_command = MakeRows<uint32_t>(size, [&](const auto& add) {
+    for_each([&](int lane, size_t i, int32_t c) {
+      if (run->commands[static_cast<size_t>(c)].lane == lane) add(c, static_cast<uint32_t>(i));
+    });
+  });
+  Rows<uint32_t>& rows = run->slices_of_command;
   for (size_t c = 0; c < size; ++c) {
     if (run->commands[c].lane < 0) continue;
     const Lane& lane = run->lanes[static_cast<size_t>(run->commands[c].lane)];
-    const auto begin = run->slices_of_command.begin() + run->first_slice[c];
-    const auto end = run->slices_of_command.begin() + run->first_slice[c + 1];
+    const auto begin = rows.items.begin() + rows.first[c], end = rows.items.begin() + rows.first[c + 1];
     const auto by_step = [&](uint32_t a, uint32_t b) { return lane.step[a] < lane.step[b]; };
     if (!std::is_sorted(begin, end, by_step)) std::stable_sort(begin, end, by_step);
   }
@@ -297,8 +284,8 @@ std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int,
     return edge.first < 0 || edge.first >= count || edge.second < 0 || edge.second >= count ||
            edge.first == edge.second;
   });
-  Compress(edges, run.commands.size(), false, &run.first_successor, &run.successors);
-  Compress(edges, run.commands.size(), true, &run.first_predecessor, &run.predecessors);
+  run.successors = RowsOf(edges, run.commands.size(), false);
+  run.predecessors = RowsOf(edges, run.commands.size(), true);
   run.ops_by_name.resize(run.ops.size());
   std::iota(run.ops_by_name.begin(), run.ops_by_name.end(), 0);
   std::stable_sort(run.ops_by_name.begin(), run.ops_by_name.end(), [&](int a, int b) {

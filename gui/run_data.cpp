@@ -5,11 +5,8 @@
 namespace lanescope::gui {
 namespace {
 
-std::span<const uint32_t> RowOfList(const std::vector<uint32_t>& first, const std::vector<uint32_t>& list,
-                                    int row) {
-  if (row < 0 || static_cast<size_t>(row) + 1 >= first.size()) return {};
-  const size_t begin = first[static_cast<size_t>(row)], end = first[static_cast<size_t>(row) + 1];
-  return std::span(list).subspan(begin, end - begin);
+std::span<const uint32_t> RowOf(const Rows<uint32_t>& rows, int row) {
+  return row < 0 || static_cast<size_t>(row) >= rows.size() ? std::span<const uint32_t>() : rows[row];
 }
 
 template <typename T>
@@ -63,15 +60,9 @@ bool RunData::out_of_memory() const {
   });
 }
 
-std::span<const uint32_t> RunData::Successors(int command) const {
-  return RowOfList(first_successor, successors, command);
-}
-std::span<const uint32_t> RunData::Predecessors(int command) const {
-  return RowOfList(first_predecessor, predecessors, command);
-}
-std::span<const uint32_t> RunData::SlicesOf(int command) const {
-  return RowOfList(first_slice, slices_of_command, command);
-}
+std::span<const uint32_t> RunData::Successors(int command) const { return RowOf(successors, command); }
+std::span<const uint32_t> RunData::Predecessors(int command) const { return RowOf(predecessors, command); }
+std::span<const uint32_t> RunData::SlicesOf(int command) const { return RowOf(slices_of_command, command); }
 
 int64_t RunData::FindSlice(int command, int step) const {
   const auto slices = SlicesOf(command);
@@ -103,8 +94,10 @@ int RunData::MedianStep() const {
 }
 
 size_t RunData::MemoryBytes() const {
-  size_t bytes = Bytes(first_successor) + Bytes(successors) + Bytes(first_predecessor) + Bytes(predecessors) +
-                 Bytes(first_slice) + Bytes(slices_of_command) + Bytes(commands) + Bytes(steps) + Bytes(ops);
+  size_t bytes = Bytes(commands) + Bytes(steps) + Bytes(ops);
+  for (const Rows<uint32_t>* rows : {&successors, &predecessors, &slices_of_command}) {
+    bytes += Bytes(rows->first) + Bytes(rows->items);
+  }
   for (const OpEntry& entry : ops) bytes += entry.name.capacity() + entry.op.capacity();
   for (const Lane& lane : lanes) {
     bytes += sizeof(Lane) + Bytes(lane.start_ns) + Bytes(lane.end_ns) + Bytes(lane.op) + Bytes(lane.command) +

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/rows.h"
 #include "core/run_view.h"
 #include "gui/pyramid.h"
 
@@ -116,12 +117,10 @@ struct RunData {
   bool queues_inferred = false;        // the file does not tell what they are (TraceQueue)
   std::vector<RunView::Route> routes;  // of copies of no command; devices by index
   std::vector<std::string> signatures;
-  // Dependencies in compressed rows, both ways, by index into commands.
-  std::vector<uint32_t> first_successor, successors;
-  std::vector<uint32_t> first_predecessor, predecessors;
-  // Slices of every command (not those of links), ascending by step: slices_of_command[first_slice[c] ..
-  // first_slice[c + 1]) are slice numbers in commands[c].lane.
-  std::vector<uint32_t> first_slice, slices_of_command;
+  // Dependencies both ways, by index into commands.
+  Rows<uint32_t> successors, predecessors;
+  // Slices of every command (not those of links), ascending by step, as numbers in the lane of the command.
+  Rows<uint32_t> slices_of_command;
 
   int64_t begin_ns = 0, end_ns = 0;  // of everything; begin == end: empty
   // Median step, or the whole run where there are no steps; 0: empty.

@@ -207,7 +207,7 @@ class GapSampler {
           ++ended;
         const int previous = ended > 0 ? by_end[ended - 1] : -1;
         Start start{command, previous, -1};
-        for (const int p : predecessors_.of(command)) {
+        for (const int p : predecessors_[command]) {
           if (start.released < 0 || End(step, p) > End(step, start.released)) start.released = p;
         }
         starts.push_back(start);
@@ -218,7 +218,7 @@ class GapSampler {
 
   const Schedule& schedule_;
   const Machine& machine_;
-  const Predecessors predecessors_;
+  const Rows<> predecessors_;
   Samples gaps_[kNumDeviceKinds][kNumLaneKinds];
   Samples handoffs_[kNumLaneKinds][kNumLaneKinds];
   Samples late_[kNumDeviceKinds][kNumLaneKinds], in_time_[kNumDeviceKinds][kNumLaneKinds];

@@ -10,11 +10,11 @@ namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
 
-void FillSyncs(const Schedule& schedule, const Predecessors& predecessors, MeasuredStep* step) {
+void FillSyncs(const Schedule& schedule, const Rows<>& predecessors, MeasuredStep* step) {
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     if (schedule.commands[c].is_work()) continue;
     int64_t end = step->start_ns;
-    for (const int p : predecessors.of(static_cast<int>(c))) {
+    for (const int p : predecessors[c]) {
       end = std::max(end, step->command_end_ns[static_cast<size_t>(p)]);
     }
     step->command_start_ns[c] = step->command_end_ns[c] = end;
@@ -31,20 +31,8 @@ bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
 
 }  // namespace
 
-Predecessors PredecessorsOf(const Schedule& schedule) {
-  const size_t total = schedule.commands.size();
-  Predecessors result;
-  result.first.assign(total + 1, 0);
-  for (const int successor : schedule.successors) ++result.first[static_cast<size_t>(successor) + 1];
-  for (size_t c = 0; c < total; ++c) result.first[c + 1] += result.first[c];
-  result.commands.resize(schedule.successors.size());
-  std::vector<int> next(result.first.begin(), result.first.end() - 1);
-  for (size_t c = 0; c < total; ++c) {
-    for (const int successor : schedule.Successors(static_cast<int>(c))) {
-      result.commands[static_cast<size_t>(next[static_cast<size_t>(successor)]++)] = static_cast<int>(c);
-    }
-  }
-  return result;
+Rows<> PredecessorsOf(const Schedule& schedule) {
+  return Transpose(schedule.successors, schedule.commands.size());
 }
 
 std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
@@ -78,7 +66,7 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
     step.command_start_ns[static_cast<size_t>(event.command)] = event.start_ns;
     step.command_end_ns[static_cast<size_t>(event.command)] = event.end_ns;
   }
-  const Predecessors predecessors = PredecessorsOf(schedule);
+  const Rows<> predecessors = PredecessorsOf(schedule);
   std::vector<MeasuredStep> complete;
   for (auto& [number, step] : steps) {
     if (!IsComplete(schedule, step)) continue;

@@ -23,16 +23,7 @@ struct MeasuredStep {
 std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
                                      int warmup_steps);
 
-// Dependencies turned around, in compressed rows.
-struct Predecessors {
-  std::vector<int> first;
-  std::vector<int> commands;
-  std::span<const int> of(int command) const {
-    const auto begin = static_cast<size_t>(first[static_cast<size_t>(command)]);
-    const auto end = static_cast<size_t>(first[static_cast<size_t>(command) + 1]);
-    return {commands.data() + begin, end - begin};
-  }
-};
-Predecessors PredecessorsOf(const Schedule& schedule);
+// By command: those that it waits for.
+Rows<> PredecessorsOf(const Schedule& schedule);
 
 }  // namespace lanescope

@@ -17,16 +17,16 @@ namespace {
 
 void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
   const size_t total = schedule.commands.size();
-  LANESCOPE_CHECK(schedule.first_successor.size() == total + 1 && schedule.num_predecessors.size() == total);
+  LANESCOPE_CHECK(schedule.successors.size() == total && schedule.num_predecessors.size() == total);
   plan->tasks.resize(total);
-  plan->successors = schedule.successors.data();
+  plan->successors = schedule.successors.items.data();
   for (size_t c = 0; c < total; ++c) {
     const Command& command = schedule.commands[c];
     plan->tasks[c] = {.pending = schedule.num_predecessors[c],
                       .rank = command.rank,
                       .queue = command.queue,
-                      .first_successor = schedule.first_successor[c],
-                      .end_successor = schedule.first_successor[c + 1]};
+                      .first_successor = schedule.successors.first[c],
+                      .end_successor = schedule.successors.first[c + 1]};
     if (command.is_work()) continue;
     if (plan->sync.empty()) plan->sync.assign(total, 0);
     plan->sync[c] = 1;

@@ -75,20 +75,18 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
 
 void AddDependencies(const TraceRun& run, int number, Schedule* schedule) {
   const size_t size = schedule->commands.size();
-  std::vector<std::vector<int>> successors(size);
   schedule->num_predecessors.assign(size, 0);
   for (const TraceDependency& edge : run.dependencies) {
     if (edge.schedule != number) continue;
     if (edge.from < 0 || edge.to <= edge.from || static_cast<size_t>(edge.to) >= size)
       Throw(Code::kDataLoss, "a dependency of the run names a command that it lacks");
-    successors[static_cast<size_t>(edge.from)].push_back(edge.to);
     ++schedule->num_predecessors[static_cast<size_t>(edge.to)];
   }
-  schedule->first_successor.push_back(0);
-  for (const auto& list : successors) {
-    schedule->successors.insert(schedule->successors.end(), list.begin(), list.end());
-    schedule->first_successor.push_back(static_cast<int>(schedule->successors.size()));
-  }
+  schedule->successors = MakeRows(size, [&](const auto& add) {
+    for (const TraceDependency& edge : run.dependencies) {
+      if (edge.schedule == number) add(edge.from, edge.to);
+    }
+  });
 }
 
 std::vector<Event> EventsOf(const TraceRun& run, int number, size_t commands) {

@@ -190,7 +190,7 @@ void InsertQueues(Database& database, int run, int schedule, const std::vector<i
 void InsertDependencies(Database& database, int run, int schedule, const Schedule& compiled) {
   using tables::kDependency;
   RowInserter rows(database, kDependency);
-  if (compiled.first_successor.size() <= compiled.commands.size()) return;
+  if (compiled.successors.size() < compiled.commands.size()) return;
   for (int c = 0; c < static_cast<int>(compiled.commands.size()); ++c) {
     for (const int successor : compiled.Successors(c)) {
       rows.Add({{kDependency.run, run},

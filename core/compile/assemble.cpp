@@ -3,13 +3,11 @@
 namespace lanescope::compile {
 namespace {
 
-void AssembleDependencies(const Rows& after, Schedule* schedule) {
+void AssembleDependencies(const Rows<>& after, Schedule* schedule) {
   schedule->num_predecessors.reserve(after.size());
   for (size_t c = 0; c < after.size(); ++c)
     schedule->num_predecessors.push_back(static_cast<int>(after[c].size()));
-  Rows successors = Transpose(after, after.size());
-  schedule->first_successor = std::move(successors.first);
-  schedule->successors = std::move(successors.items);
+  schedule->successors = Transpose(after, after.size());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace lanescope::compile {
 namespace {
 
 // Every command comes after what it waits for: then the sort without priorities changes nothing.
-bool IsSorted(const Rows& after) {
+bool IsSorted(const Rows<>& after) {
   for (size_t c = 0; c < after.size(); ++c) {
     if (!after[c].empty() && after[c].back() >= static_cast<int>(c)) return false;
   }
@@ -20,7 +20,7 @@ bool IsSorted(const Rows& after) {
 
 // Commands such that dependencies come first; among the possible ones the largest priority, then the earliest
 // made. Empty priorities: all equal.
-std::vector<int> Sort(const Rows& after, const Rows& successors, const std::vector<int>& priority) {
+std::vector<int> Sort(const Rows<>& after, const Rows<>& successors, const std::vector<int>& priority) {
   const auto key = [&](int command) {
     const int64_t p = priority.empty() ? 0 : priority[static_cast<size_t>(command)];
     return std::pair<int64_t, int>(-p, command);
@@ -46,7 +46,7 @@ std::vector<int> Sort(const Rows& after, const Rows& successors, const std::vect
 }
 
 // What an urgent command waits for is as urgent as itself.
-std::vector<int> InheritedPriorities(const Draft& draft, const Rows& successors) {
+std::vector<int> InheritedPriorities(const Draft& draft, const Rows<>& successors) {
   if (draft.placement.priority.empty()) return {};
   std::vector<int> priority(draft.commands.size(), 0);
   for (size_t c = 0; c < draft.commands.size(); ++c) {
@@ -136,7 +136,7 @@ class WorkerCounter {
 };
 
 void CollectDependencies(Draft* draft) {
-  Rows& after = draft->after;
+  Rows<>& after = draft->after;
   after.first.reserve(draft->commands.size() + 1);
   after.items.reserve(draft->dependencies.num_items());
   for (int c = 0; c < draft->num_commands(); ++c) {
@@ -152,7 +152,7 @@ void Renumber(Draft* draft, const std::vector<int>& order) {
   for (size_t i = 0; i < order.size(); ++i) number[static_cast<size_t>(order[i])] = static_cast<int>(i);
   std::vector<Command> commands;
   commands.reserve(order.size());
-  Rows after;
+  Rows<> after;
   for (const int old : order) {
     commands.push_back(draft->command(old));
     for (const int before : draft->after[old]) after.Append(number[static_cast<size_t>(before)]);
@@ -170,7 +170,7 @@ void Renumber(Draft* draft, const std::vector<int>& order) {
 void OrderCommands(Draft* draft) {
   CollectDependencies(draft);
   if (!draft->placement.priority.empty() || !IsSorted(draft->after)) {
-    const Rows successors = Transpose(draft->after, draft->commands.size());
+    const Rows<> successors = Transpose(draft->after, draft->commands.size());
     Renumber(draft, Sort(draft->after, successors, InheritedPriorities(*draft, successors)));
   }
   QueueMaker queues(draft);

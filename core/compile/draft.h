@@ -9,11 +9,11 @@
 
 #include "core/compile/linked_lists.h"
 #include "core/compile/op_traits.h"
-#include "core/compile/rows.h"
 #include "core/graph.h"
 #include "core/machine.h"
 #include "core/op.h"
 #include "core/placement.h"
+#include "core/rows.h"
 #include "core/schedule.h"
 
 namespace lanescope::compile {
@@ -42,7 +42,7 @@ struct Draft {
   std::vector<int> operands;                    // of a command its inputs, then its outputs
   std::map<int, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
   LinkedLists dependencies;            // of the commands, until OrderCommands
-  Rows after;                          // the same from OrderCommands on, without repeats
+  Rows<> after;                        // the same from OrderCommands on, without repeats
   std::vector<Value> values;
   std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
   std::vector<VariableRead> reads;

@@ -85,7 +85,7 @@ class EventInserter {
 
   Draft& draft_;
   std::vector<Command> commands_;  // the new list, and what its commands wait for
-  Rows after_;
+  Rows<> after_;
   std::vector<int> number_;  // by old number: the new one
   std::vector<int> record_;  // by old number: its Record, by the new number
   // By (waiting queue, source queue): the last command of the source, by its old number, that the queue has

@@ -1,4 +1,4 @@
-// Lists of numbers in one array that can grow at any time, where Rows are made in order.
+// Lists of numbers in one array that can grow at any time, where Rows<> are made in order.
 #pragma once
 
 #include <cstddef>

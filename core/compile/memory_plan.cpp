@@ -238,8 +238,8 @@ class Planner {
   std::vector<int64_t> held_;      // by device: variables and constants, with the gaps between them
   std::vector<int> aliases_;       // values that share the memory of another one
   std::vector<int> planned_root_;  // by value: its root if that is planned, else -1
-  Rows touched_;                   // by command: the planned roots that it reads or writes, ascending
-  Rows users_;                     // by planned root: the commands that touch it, ascending
+  Rows<> touched_;                 // by command: the planned roots that it reads or writes, ascending
+  Rows<> users_;                   // by planned root: the commands that touch it, ascending
   std::vector<int> uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
   std::vector<Root> roots_;     // by value
   // Of the current value, kept for their memory: its last users, and their places.

@@ -89,7 +89,7 @@ class Alternation {
     }
     std::vector<int> readers;
     for (const int id : members_[group]) {
-      for (const Fanout::Edge& edge : fanout_.of(id)) {
+      for (const NodeUse& edge : fanout_[id]) {
         if (edge.input >= 0 && GroupOf(edge.node) != group) readers.push_back(edge.node);
       }
     }
@@ -105,7 +105,7 @@ class Alternation {
 
   void FollowConsumers(int id) {
     int& device = device_[GroupOf(id)];
-    for (const Fanout::Edge& edge : fanout_.of(id)) {
+    for (const NodeUse& edge : fanout_[id]) {
       if (device < 0 && edge.input >= 0) device = device_[GroupOf(edge.node)];
     }
   }

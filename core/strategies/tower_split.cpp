@@ -87,7 +87,7 @@ class LabelSpreader {
   bool FollowConsumers(int id) {
     if (LabelOf(id) != Towers::kUnknown) return false;
     int label = Towers::kUnknown;
-    for (const Fanout::Edge& edge : fanout_.of(id)) {
+    for (const NodeUse& edge : fanout_[id]) {
       if (edge.input >= 0) label = OneTower(label, LabelOf(edge.node));
     }
     return Adopt(id, label);

@@ -8,19 +8,19 @@
 #include "core/compile/arena.h"
 #include "core/compile/free_ranges.h"
 #include "core/compile/happens_before.h"
-#include "core/compile/rows.h"
+#include "core/rows.h"
 
 namespace lanescope::compile {
 namespace {
 
 TEST(Rows, TransposeListsTheRowsOfEveryItem) {
-  Rows rows;
+  Rows<> rows;
   for (const std::vector<int>& row : {std::vector<int>{2, 0}, {}, {2, 2, 1}, {0}}) {
     for (const int item : row) rows.Append(item);
     rows.SortOpenRow();
     rows.EndRow();
   }
-  const Rows turned = Transpose(rows, 4);
+  const Rows<> turned = Transpose(rows, 4);
   ASSERT_EQ(turned.size(), 4u);
   const auto row = [&](int i) { return std::vector<int>(turned[i].begin(), turned[i].end()); };
   EXPECT_EQ(row(0), (std::vector<int>{0, 3}));

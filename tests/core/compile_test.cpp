@@ -208,7 +208,7 @@ TEST(Compile, OrdersReadsAndUpdatesByAFewEdges) {
   const Schedule schedule =
       CompileChecked(graph, RequestFor(graph, {}, targets), Everywhere(graph, Gpu(0)), TwoGpus());
   EXPECT_EQ(schedule.commands.size(), 2u * kRounds);
-  EXPECT_EQ(schedule.successors.size(), 3u * kRounds - 2);
+  EXPECT_EQ(schedule.successors.items.size(), 3u * kRounds - 2);
   for (int i = 0; i < kRounds; ++i) {
     const std::string number = std::to_string(i), next = std::to_string(i + 1);
     const int update = LaunchOf(graph, schedule, "update" + number);
@@ -341,8 +341,8 @@ TEST(Verifier, FindsBrokenSchedules) {
   }
   {
     Schedule bad = good;  // no dependencies at all
-    std::fill(bad.first_successor.begin(), bad.first_successor.end(), 0);
-    bad.successors.clear();
+    std::fill(bad.successors.first.begin(), bad.successors.first.end(), 0);
+    bad.successors.items.clear();
     std::fill(bad.num_predecessors.begin(), bad.num_predecessors.end(), 0);
     EXPECT_THROW(VerifySchedule(random.graph, bad), Error);
   }

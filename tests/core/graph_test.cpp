@@ -115,12 +115,12 @@ TEST(Fanout, ListsDataAndControlEdges) {
   Add(&graph, "a");
   Add(&graph, "b", {{0, 1}, {0, 0}}, {0});
   const Fanout fanout = ComputeFanout(graph);
-  ASSERT_EQ(fanout.of(0).size(), 3u);
-  EXPECT_EQ(fanout.of(0)[0].input, 0);
-  EXPECT_EQ(fanout.of(0)[0].output, 1);
-  EXPECT_EQ(fanout.of(0)[2].input, -1);
-  EXPECT_EQ(fanout.of(0)[2].output, -1);
-  EXPECT_TRUE(fanout.of(1).empty());
+  ASSERT_EQ(fanout[0].size(), 3u);
+  EXPECT_EQ(fanout[0][0].input, 0);
+  EXPECT_EQ(fanout[0][0].output, 1);
+  EXPECT_EQ(fanout[0][2].input, -1);
+  EXPECT_EQ(fanout[0][2].output, -1);
+  EXPECT_TRUE(fanout[1].empty());
 }
 
 TEST(NodeAttrs, TypedAccess) {

@@ -115,13 +115,13 @@ TEST(MemoryPlan, BothChecksFindAMissingOrder) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     PlannedGraph planned = PlanRandomTensors(seed);
     Schedule& schedule = planned.schedule;
-    if (schedule.successors.empty()) continue;
+    if (schedule.successors.items.empty()) continue;
     // The last edge of the list goes.
-    const auto next = static_cast<size_t>(schedule.successors.back());
-    schedule.successors.pop_back();
+    const auto next = static_cast<size_t>(schedule.successors.items.back());
+    schedule.successors.items.pop_back();
     --schedule.num_predecessors[next];
-    for (int& first : schedule.first_successor)
-      first = std::min(first, static_cast<int>(schedule.successors.size()));
+    for (int& first : schedule.successors.first)
+      first = std::min(first, static_cast<int>(schedule.successors.items.size()));
     if (FaultOf(planned).empty()) continue;
     ++found;
     EXPECT_FALSE(VerifierAccepts(planned)) << seed << ": " << FaultOf(planned);

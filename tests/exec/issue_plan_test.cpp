@@ -26,10 +26,9 @@ Schedule MakeSchedule(const std::vector<int>& queue_of, const std::vector<bool>&
     command.queue = queue_of[c];
     command.rank = static_cast<int>(c);
     schedule.commands.push_back(command);
-    schedule.first_successor.push_back(static_cast<int>(schedule.successors.size()));
-    schedule.successors.insert(schedule.successors.end(), successors[c].begin(), successors[c].end());
+    for (const int after : successors[c]) schedule.successors.Append(after);
+    schedule.successors.EndRow();
   }
-  schedule.first_successor.push_back(static_cast<int>(schedule.successors.size()));
   return schedule;
 }
 
@@ -56,7 +55,7 @@ std::vector<int> Execute(const IssuePlan& plan) {
         const auto& inside = plan.segments[static_cast<size_t>(segment)];
         order.insert(order.end(), inside.begin(), inside.end());
       }
-      for (const int after : plan.Successors(static_cast<int>(c))) --waiting[static_cast<size_t>(after)];
+      for (const int after : plan.successors[c]) --waiting[static_cast<size_t>(after)];
     }
   }
   return order;

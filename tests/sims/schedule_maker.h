@@ -69,19 +69,12 @@ class ScheduleMaker {
   Schedule Build() {
     const size_t total = schedule_.commands.size();
     schedule_.num_predecessors.assign(total, 0);
-    schedule_.first_successor.assign(total + 1, 0);
-    for (size_t c = 0; c < total; ++c) {
-      schedule_.num_predecessors[c] = static_cast<int>(after_[c].size());
-      for (const int p : after_[c]) ++schedule_.first_successor[static_cast<size_t>(p) + 1];
-    }
-    for (size_t c = 0; c < total; ++c) schedule_.first_successor[c + 1] += schedule_.first_successor[c];
-    schedule_.successors.resize(static_cast<size_t>(schedule_.first_successor[total]));
-    std::vector<int> next(schedule_.first_successor.begin(), schedule_.first_successor.end() - 1);
-    for (size_t c = 0; c < total; ++c) {
-      for (const int p : after_[c]) {
-        schedule_.successors[static_cast<size_t>(next[static_cast<size_t>(p)]++)] = static_cast<int>(c);
+    for (size_t c = 0; c < total; ++c) schedule_.num_predecessors[c] = static_cast<int>(after_[c].size());
+    schedule_.successors = MakeRows(total, [&](const auto& add) {
+      for (size_t c = 0; c < total; ++c) {
+        for (const int p : after_[c]) add(p, static_cast<int>(c));
       }
-    }
+    });
     return schedule_;
   }
 

@@ -157,8 +157,7 @@ class SampleRun {
     AddCommand(CommandKind::kCopy, 4, 1, {a}, {a1}, 32);
     AddCommand(CommandKind::kLaunch, 3, 2, {a1}, {b});
     AddCommand(CommandKind::kCopy, 5, 2, {b}, {b_host}, 16);
-    schedule_.first_successor = {0, 1, 2, 3, 4, 5, 5};
-    schedule_.successors = {1, 2, 3, 4, 5};
+    schedule_.successors = {{0, 1, 2, 3, 4, 5, 5}, {1, 2, 3, 4, 5}};
     schedule_.num_predecessors = {0, 1, 1, 1, 1, 1};
     schedule_.fetches = {b_host};
     const auto devices = static_cast<size_t>(machine_.num_devices());

@@ -58,7 +58,7 @@ TEST(TraceLoaderTest, HoldsWhatTheReaderReads) {
     EXPECT_EQ(TimesOf(*run, {LaneRole::kCopyIn, LaneRole::kCopyOut}), TimesOf(whole.copies));
     EXPECT_EQ(TimesOf(*run, {LaneRole::kLink}), TimesOf(whole.copies));
     EXPECT_EQ(run->steps.size(), whole.steps.size());
-    EXPECT_EQ(run->successors.size(), whole.dependencies.size());
+    EXPECT_EQ(run->successors.items.size(), whole.dependencies.size());
   }
   EXPECT_EQ(runs[0]->kind, RunKind::kSimulated);
   EXPECT_EQ(runs[1]->kind, RunKind::kEmulated);
