@@ -44,9 +44,51 @@ Dim MergeDim(Dim a, Dim b) { return MergeShapes(Shape{a}, Shape{b})[0]; }
 
 int NormalizeAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    Throw(Code::kInvalidArgument, "axis {} is outside a tensor of rank {}", axis, rank);
+    Throw(Code::kInvalidArgument, "Expected axis in the range [{}, {}), but got {}", -rank, rank, axis);
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Shape JoinedShape(std::span<const Shape> parts, int64_t requested) {
+  const auto first =
+      std::find_if(parts.begin(), parts.end(), [](const Shape& part) { return part.known_rank(); });
+  LANESCOPE_CHECK(first != parts.end());
+  const int rank = first->rank();
+  if (rank == 0) {
+    Throw(Code::kInvalidArgument, "ConcatOp : Can't concatenate scalars (use tf.stack instead)");
+  }
+  if (requested < -rank || requested >= rank) {
+    Throw(Code::kInvalidArgument,
+          "ConcatOp : Expected concatenating dimensions in the range [{}, {}), but got {}", -rank, rank,
+          requested);
+  }
+  const int axis = NormalizeAxis(requested, rank);
+  Shape joined = UnknownOfRank(rank);
+  Dim total = 0;
+  for (const Shape& part : parts) {
+    if (!part.known_rank()) {
+      total = AddDims(total, kUnknownDim);
+      continue;
+    }
+    const auto place = &part - parts.data();
+    if (part.rank() != rank) {
+      Throw(Code::kInvalidArgument,
+            "ConcatOp : Ranks of all input tensors should match: shape[{}] = {} vs. shape[{}] = {}",
+            first - parts.begin(), first->ToString(), place, part.ToString());
+    }
+    for (int d = 0; d < rank; ++d) {
+      if (d == axis) continue;
+      if (IsExact(part[d]) && IsExact(joined[d]) && part[d] != joined[d]) {
+        Throw(Code::kInvalidArgument,
+              "ConcatOp : Dimension {} in both shapes must be equal: shape[0] = {} vs. shape[{}] = {}", d,
+              parts[0].ToString(), place, part.ToString());
+      }
+      joined.set_dim(d, MergeDim(joined[d], part[d]));
+    }
+    total = AddDims(total, part[axis]);
+  }
+  joined.set_dim(axis, total);
+  return joined;
 }
 
 Shape SubShape(const Shape& shape, int from, int to) {

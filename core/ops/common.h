@@ -42,6 +42,9 @@ Shape UnknownOfRank(int rank);
 Dim MergeDim(Dim a, Dim b);
 // -rank <= axis < rank to 0 <= axis < rank; throws InvalidArgument otherwise.
 int NormalizeAxis(int64_t axis, int rank);
+// Parts one after the other along an axis; ranks and dimensions may be open, but one rank is known. Throws
+// InvalidArgument, in TensorFlow's words, where they do not fit.
+Shape JoinedShape(std::span<const Shape> parts, int64_t axis);
 // a[from, to) as a shape.
 Shape SubShape(const Shape& shape, int from, int to);
 Shape ConcatShapes(const Shape& a, const Shape& b);

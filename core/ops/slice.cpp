@@ -126,26 +126,13 @@ void InferStridedSlice(InferenceContext& context) {
 // Inputs [first, first + count) joined along the axis of input `axis_input`.
 void InferConcatenation(InferenceContext& context, int first, int count, int axis_input) {
   const std::optional<int64_t> axis_value = context.IntScalar(axis_input);
-  Shape merged = Shape::Unknown();
-  int rank = -1;
-  for (int i = first; i < first + count; ++i) {
-    if (context.shape(i).known_rank()) rank = context.shape(i).rank();
-  }
-  if (rank < 0) return;
-  if (rank == 0) Throw(Code::kInvalidArgument, "concatenation of scalars; stack them with Pack");
-  if (!axis_value) return context.SetShape(0, UnknownOfRank(rank));
-  const int axis = NormalizeAxis(*axis_value, rank);
-  Dim total = 0;
-  for (int i = first; i < first + count; ++i) {
-    Shape shape = context.shape(i).known_rank() ? context.shape(i) : UnknownOfRank(rank);
-    if (shape.rank() != rank) {
-      Throw(Code::kInvalidArgument, "parts of rank {} and {} ({})", rank, shape.rank(), shape.ToString());
-    }
-    total = AddDims(total, shape[axis]);
-    shape.set_dim(axis, kUnknownDim);
-    merged = MergeShapes(merged, shape);
-  }
-  merged.set_dim(axis, total);
+  std::vector<Shape> parts;
+  for (int i = first; i < first + count; ++i) parts.push_back(context.shape(i));
+  const auto known = std::ranges::find_if(parts, [](const Shape& part) { return part.known_rank(); });
+  if (known == parts.end()) return;
+  if (!axis_value) return context.SetShape(0, UnknownOfRank(known->rank()));
+  const Shape merged = JoinedShape(parts, *axis_value);
+  const int axis = NormalizeAxis(*axis_value, merged.rank());
   context.SetShape(0, merged);
   if (!AnyKnown(context) || !IsFoldable(context.output().dtype) || !IsSmall(merged)) return;
   Elements joined(static_cast<size_t>(merged.NumElements()));

@@ -5,41 +5,13 @@ namespace {
 
 // Inputs first..first+count-1 one after the other along an axis.
 PartsPlan ConcatInputs(KernelContext& context, int first, int count, int64_t requested_axis) {
-  const Shape& shape0 = context.input(first).shape;
-  const int rank = shape0.rank();
-  if (rank == 0) {
-    Throw(Code::kInvalidArgument, "ConcatOp : Can't concatenate scalars (use tf.stack instead)");
-  }
-  if (requested_axis < -rank || requested_axis >= rank) {
-    Throw(Code::kInvalidArgument,
-          "ConcatOp : Expected concatenating dimensions in the range [{}, {}), but got {}", -rank, rank,
-          requested_axis);
-  }
-  const int axis = static_cast<int>(requested_axis < 0 ? requested_axis + rank : requested_axis);
-  PartsPlan plan;
-  plan.first = first;
-  int64_t total = 0;
-  for (int i = first; i < first + count; ++i) {
-    const Shape& shape = context.input(i).shape;
-    if (shape.rank() != rank) {
-      Throw(Code::kInvalidArgument,
-            "ConcatOp : Ranks of all input tensors should match: shape[0] = {} vs. shape[{}] = {}",
-            shape0.ToString(), i - first, shape.ToString());
-    }
-    for (int d = 0; d < rank; ++d) {
-      if (d != axis && shape[d] != shape0[d]) {
-        Throw(Code::kInvalidArgument,
-              "ConcatOp : Dimension {} in both shapes must be equal: shape[0] = {} vs. shape[{}] = {}", d,
-              shape0.ToString(), i - first, shape.ToString());
-      }
-    }
-    total = AddDims(total, shape[axis]);
-    plan.runs.push_back(SizeOfDims(shape, axis, rank));
-  }
-  Shape result = shape0;
-  result.set_dim(axis, total);
-  ShapeOutput(context, 0, result);
-  plan.rows = SizeOfDims(result, 0, axis);
+  std::vector<Shape> parts;
+  for (int i = first; i < first + count; ++i) parts.push_back(context.input(i).shape);
+  const Shape shape = ops::JoinedShape(parts, requested_axis);
+  ShapeOutput(context, 0, shape);
+  const int axis = NormalizeAxis(requested_axis, shape.rank());
+  PartsPlan plan{first, SizeOfDims(shape, 0, axis), {}};
+  for (const Shape& part : parts) plan.runs.push_back(SizeOfDims(part, axis, part.rank()));
   return plan;
 }
 

@@ -71,13 +71,6 @@ void RequireSameShape(std::string_view what, const Shape& a, const Shape& b) {
         b.ToString());
 }
 
-int NormalizeAxis(int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) {
-    Throw(Code::kInvalidArgument, "Expected axis in the range [{}, {}), but got {}", -rank, rank, axis);
-  }
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
-
 bool StartsWith(const Shape& shape, const Shape& prefix) {
   bool same = prefix.rank() <= shape.rank();
   for (int d = 0; same && d < prefix.rank(); ++d) same = shape[d] == prefix[d];

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ops/common.h"
 #include "exec/kernel.h"
 #include "exec/loops/loops.h"
 
@@ -48,8 +49,7 @@ T ScalarOf(const TensorRef& tensor, std::string_view what) {
 // Throws InvalidArgument unless the shapes are equal.
 void RequireSameShape(std::string_view what, const Shape& a, const Shape& b);
 
-// `axis` in [-rank, rank) as a number in [0, rank); InvalidArgument otherwise.
-int NormalizeAxis(int64_t axis, int rank);
+using ops::NormalizeAxis;
 
 // Whether the first dimensions of `shape` are `prefix`.
 bool StartsWith(const Shape& shape, const Shape& prefix);

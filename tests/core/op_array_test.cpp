@@ -42,7 +42,7 @@ TEST(OpArray, RankChanges) {
   CheckErrors({
       {"Squeeze", {Float("[2,1]")}, {{"squeeze_dims", IntList{0}}}, {"cannot squeeze dimension 0"}},
       {"Transpose", {Float("[2,3]"), Ints({0, 0})}, {}, {"stands twice"}},
-      {"ExpandDims", {Float("[2,3]"), Scalar(4)}, {}, {"axis 4 is outside"}},
+      {"ExpandDims", {Float("[2,3]"), Scalar(4)}, {}, {"Expected axis in the range [-3, 3), but got 4"}},
   });
 }
 
@@ -136,7 +136,10 @@ TEST(OpArray, SlicesAndParts) {
   });
   CheckErrors({
       {"Slice", {Float("[4]"), Ints({2}), Ints({3})}, {}, {"reaches beyond a dimension of 4"}},
-      {"ConcatV2", {Float("[2,3]"), Float("[2,4]"), Scalar(0)}, {}, {"contradict"}},
+      {"ConcatV2",
+       {Float("[2,3]"), Float("[2,4]"), Scalar(0)},
+       {},
+       {"ConcatOp : Dimension 1 in both shapes must be equal"}},
       {"Split",
        {Scalar(0), Float("[5]")},
        {{"num_split", int64_t{2}}},

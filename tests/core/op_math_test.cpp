@@ -93,7 +93,7 @@ TEST(OpMath, ReductionsDropOrKeepAxes) {
       {"L2Loss", {Float("[2,3]")}, {}, {"[]"}},
       {"TopKV2", {Float("[2,9]"), Scalar(3)}, {}, {"[2,3]", "[2,3]"}},
   });
-  CheckErrors({{"Sum", {Float("[2,3]"), Ints({2})}, {}, {"axis 2 is outside a tensor of rank 2"}}});
+  CheckErrors({{"Sum", {Float("[2,3]"), Ints({2})}, {}, {"Expected axis in the range [-2, 2), but got 2"}}});
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST(OpSparse, DistinctSlices) {
       {"UniqueWithCountsV2", {Float("[2,3,4]"), Ints({1})}, {}, {"[2,<=3,4]", "[3]", "[<=3]"}},
   });
   CheckErrors({
-      {"UniqueV2", {Float("[3,4]"), Ints({2})}, {}, {"axis 2"}},
+      {"UniqueV2", {Float("[3,4]"), Ints({2})}, {}, {"Expected axis in the range [-2, 2), but got 2"}},
       {"UniqueV2", {Float("[3,4]"), Ints({0, 1})}, {}, {"2 axes"}},
       {"UniqueV2", {Float("[3,4]"), Int("[0]")}, {}, {"contradict"}},
   });
