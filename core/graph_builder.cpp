@@ -119,7 +119,7 @@ NodeBuilder& NodeBuilder::SetAttr(std::string_view name, AttrValue value) {
   return *this;
 }
 
-Endpoint NodeBuilder::Build() {
+Node NodeBuilder::Finish() {
   if (!IsValidNodeName(node_.name)) {
     Throw(Code::kInvalidArgument, "'{}' is not a legal node name", node_.name);
   }
@@ -128,8 +128,10 @@ Endpoint NodeBuilder::Build() {
     InputMatcher(*def, SourceTypes(*graph_, node_), &node_).Run();
     FillDefaults(*def, &node_);
   }
-  return {graph_->AddNode(node_), 0};
+  return node_;
 }
+
+Endpoint NodeBuilder::Build() { return {graph_->AddNode(Finish()), 0}; }
 
 void NodeBuilder::CheckSources() const {
   const auto check = [&](int source) {

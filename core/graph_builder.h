@@ -44,6 +44,8 @@ class NodeBuilder {
     }
   }
 
+  // The node as Build would add it; throws what Build throws, except for a used name.
+  Node Finish();
   // Adds the node and returns its output 0. For an op that OpRegistry knows, fills the attributes that follow
   // from the inputs (types, counts) and then those that have defaults. Throws InvalidArgument for an
   // impossible name, an input that does not exist, a wrong number of inputs, inputs of contradicting types,

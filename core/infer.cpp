@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/infer_node.h"
 #include "core/op.h"
 #include "core/output_types.h"
 
@@ -144,6 +145,24 @@ class GraphInference {
 };
 
 }  // namespace
+
+std::vector<TensorInfo> InferNode(const Node& node, std::span<const TensorInfo> inputs) {
+  std::vector<TensorInfo> outputs;
+  for (const DataType type : OutputTypes(node)) outputs.emplace_back().dtype = RemoveRef(type);
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  if (def == nullptr) {
+    ShapesFromAttr(node, outputs);
+    return outputs;
+  }
+  if (def->infer == nullptr) return outputs;
+  try {
+    InferenceContext context(node, inputs, outputs);
+    def->infer(context);
+  } catch (const Error& error) {
+    RethrowNaming(node, error);
+  }
+  return outputs;
+}
 
 GraphInfo InferGraph(const Graph& graph, const Feeds& feeds) {
   GraphInfo info;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/graph_io.h"
+#include "core/infer_node.h"
 #include "tests/core/expect_error.h"
 
 namespace lanescope {
@@ -25,6 +26,28 @@ TEST(GraphBuilder, TypesFollowFromTheInputsAndDefaultsAreFilled) {
   EXPECT_TRUE(node.BoolAttr("transpose_b"));
   EXPECT_EQ(node.device, "/gpu:0");
   EXPECT_THAT(node.inputs, ElementsAre(a, b));
+}
+
+TEST(GraphBuilder, AFinishedNodeIsNotInTheGraphAndCanBeInferred) {
+  GraphBuilder builder;
+  const Endpoint a = builder.Placeholder("a", DataType::kDouble, {2, 3});
+  NodeBuilder c = builder.Op("MatMul", "c");
+  c.Input(a).Input(a).Attr("transpose_b", true);
+  const Node node = c.Finish();
+  EXPECT_EQ(builder.graph().num_nodes(), 1);
+  EXPECT_EQ(node.TypeAttr("T"), DataType::kDouble);
+  TensorInfo input;
+  input.dtype = DataType::kDouble;
+  input.shape = {2, 3};
+  const std::vector<TensorInfo> outputs = InferNode(node, std::vector<TensorInfo>{input, input});
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(outputs[0].dtype, DataType::kDouble);
+  EXPECT_EQ(outputs[0].shape, (Shape{2, 2}));
+  input.shape = {2};
+  EXPECT_THAT(ErrorOf([&] {
+                InferNode(node, std::vector<TensorInfo>{input, input});
+              }),
+              AllOf(HasSubstr("InvalidArgument"), HasSubstr("'c'")));
 }
 
 TEST(GraphBuilder, CountsFollowFromTheInputs) {
