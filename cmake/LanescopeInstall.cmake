@@ -1,7 +1,7 @@
-# Install rules and the CMake package: find_package(lanescope) gives lanescope::core, ::exec, ::sims, ::traces and ::study.
+# Install rules and the CMake package: find_package(lanescope) gives lanescope::core, ::graphs, ::exec, ::sims, ::traces and ::study.
 include(CMakePackageConfigHelpers)
 
-set(lanescope_libraries core exec sims traces study)
+set(lanescope_libraries core graphs exec sims traces study)
 set(lanescope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lanescope)
 
 # Public are the headers directly in a library's folder, less those that need a dependency's own headers.
@@ -23,6 +23,8 @@ endforeach()
 # What study links to besides; without headers.
 set_target_properties(lanescope_profiler PROPERTIES EXPORT_NAME profiler)
 install(TARGETS lanescope_profiler EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# The op functions, which the build makes.
+install(FILES $<TARGET_PROPERTY:lanescope_graphs,OP_FUNCTIONS> DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/graphs)
 
 if(TARGET lanescope)
   install(TARGETS lanescope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

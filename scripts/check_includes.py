@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("core", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "tests", "bench", "samples")
+FOLDERS = ("core", "graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "tests", "bench", "samples")
 ANYTHING = frozenset(FOLDERS)
 
 # A folder of exec with such a file is a backend (exec/backend.h): only itself and its tests include it.
@@ -17,6 +17,7 @@ BACKEND_MARK = "backend.cpp"
 # Which folders a folder may include beside itself.
 MAY_INCLUDE = {
     "core": frozenset(),
+    "graphs": frozenset({"core"}),
     "exec": frozenset({"core"}),
     "sims": frozenset({"core"}),
     "traces": frozenset({"core"}),
@@ -26,7 +27,7 @@ MAY_INCLUDE = {
     "cli": ANYTHING,
     "tests": ANYTHING,
     "bench": ANYTHING,
-    "samples": frozenset({"core", "exec", "sims", "traces", "study"}),
+    "samples": frozenset({"core", "graphs", "exec", "sims", "traces", "study"}),
 }
 # The one part of the GUI that edits, predicts and runs.
 GUI_DOCUMENT = re.compile(r"gui/document(_\w+)?\.(h|cpp)$")

@@ -1,0 +1,137 @@
+// Variables of a Scope: a VariableV2, what it begins with, the Assign that says so, and an Identity that
+// reads it.
+#include "core/error.h"
+#include "graphs/scope.h"
+
+namespace lanescope::graphs {
+
+// Where the variable will be, but on whatever device its ops like best: the group decides.
+Endpoint Scope::FirstValue(const std::string& name, const lanescope::Shape& shape,
+                           const VariableOptions& options) {
+  State next = state_;
+  next.groups = {"loc:@" + name};
+  next.devices.push_back({});
+  const auto group = Open("colocation", std::move(next));
+  const auto names = Name("Initializer");
+  const bool is_floating = options.dtype == DataType::kFloat || options.dtype == DataType::kDouble;
+  const Initializer initializer = options.initializer != nullptr ? options.initializer
+                                  : is_floating                  ? GlorotUniform()
+                                                                 : Zeros();
+  return initializer(*this, shape, options.dtype);
+}
+
+const Variable& Scope::AddVariable(const std::string& name, Endpoint initial_value, bool in_own_group,
+                                   bool trainable) {
+  Variable variable;
+  variable.name = name;
+  variable.initial_value = initial_value;
+  variable.trainable = trainable;
+  variable.dtype = TypeOf(initial_value);
+  variable.shape = ShapeOf(initial_value);
+  {
+    State next = state_;
+    if (in_own_group) next.groups = {"loc:@" + name};
+    const auto group = Open("colocation", std::move(next));
+    variable.ref = Add("VariableV2", name + "/", {},
+                       {{"shape", ShapeAttr{variable.shape, ""}}, {"dtype", variable.dtype}});
+  }
+  variable.initializer = Add("Assign", "Assign", {variable.ref, initial_value});
+  const auto with = ColocateWith(variable.ref);
+  variable.value = Add("Identity", "read", {variable.ref});
+  variables_.push_back(std::make_unique<Variable>(std::move(variable)));
+  variable_order_.push_back(variables_.back().get());
+  return *variables_.back();
+}
+
+const Variable& Scope::GetVariable(std::string_view name, const lanescope::Shape& shape,
+                                   const VariableOptions& options) {
+  const std::string full_name = state_.variables.name + std::string(name);
+  const auto known = shared_variables_.find(full_name);
+  const Reuse reuse = state_.variables.reuse;
+  if (known == shared_variables_.end()) {
+    if (reuse == Reuse::kYes) {
+      Throw(Code::kNotFound,
+            "Variable {} does not exist, or was not created with GetVariable. Did you mean Reuse::kAuto in "
+            "its variable scope?",
+            full_name);
+    }
+    if (!shape.IsExact()) {
+      Throw(Code::kInvalidArgument, "Shape of a new variable ({}) must be fully defined, but instead was {}.",
+            full_name, shape.ToString());
+    }
+    return *(shared_variables_[full_name] = &NewVariable(full_name, shape, options));
+  }
+  const Variable& variable = *known->second;
+  if (reuse == Reuse::kInherit) {
+    Throw(Code::kAlreadyExists,
+          "Variable {} already exists, disallowed. Did you mean Reuse::kYes or Reuse::kAuto in its variable "
+          "scope?",
+          full_name);
+  }
+  try {
+    MergeShapes(variable.shape, shape);
+  } catch (const Error&) {
+    Throw(Code::kInvalidArgument, "Trying to share variable {}, but specified shape {} and found shape {}.",
+          full_name, shape.ToString(), variable.shape.ToString());
+  }
+  if (variable.dtype != options.dtype) {
+    Throw(Code::kInvalidArgument, "Trying to share variable {}, but specified dtype {} and found dtype {}.",
+          full_name, DataTypeName(options.dtype), DataTypeName(variable.dtype));
+  }
+  return variable;
+}
+
+const Variable& Scope::NewVariable(std::string_view name, const lanescope::Shape& shape,
+                                   const VariableOptions& options) {
+  const auto root = Name("");
+  const auto names = Name(name);
+  const std::string node = state_.names.substr(0, state_.names.size() - 1);
+  const Endpoint first = FirstValue(node, shape, options);
+  return AddVariable(node, first, true, options.trainable);
+}
+
+const Variable& Scope::NewVariable(const Input& initial_value, const NewVariableOptions& options) {
+  const auto names = Name(options.name);
+  const std::string node = state_.names.substr(0, state_.names.size() - 1);
+  Endpoint first;
+  if (initial_value.endpoint() != nullptr) {
+    first = *initial_value.endpoint();
+  } else {
+    const Tensor& value = initial_value.value();
+    first = Constant(initial_value.typed() ? value : NumbersAs(value, NaturalType(value)), "initial_value");
+  }
+  if (!ShapeOf(first).IsExact()) {
+    Throw(Code::kInvalidArgument, "initial_value must have a shape specified: {} of variable {}",
+          ShapeOf(first).ToString(), node);
+  }
+  return AddVariable(node, first, false, options.trainable);
+}
+
+void Scope::FindVariables() {
+  for (int id = 0; id < graph_.num_nodes(); ++id) {
+    const Node& node = graph_.node(id);
+    const int assign = graph_.FindNode(node.name + "/Assign"), read = graph_.FindNode(node.name + "/read");
+    if ((node.op != "VariableV2" && node.op != "Variable") || assign < 0 || read < 0) continue;
+    if (graph_.node(assign).op != "Assign" || graph_.node(assign).inputs.size() != 2) continue;
+    auto variable = std::make_unique<Variable>();
+    variable->name = node.name;
+    variable->dtype = TypeOf({id, 0});
+    variable->shape = ShapeOf({id, 0});
+    variable->ref = {id, 0};
+    variable->value = {read, 0};
+    variable->initial_value = graph_.node(assign).inputs[1];
+    variable->initializer = {assign, 0};
+    variable_order_.push_back(variable.get());
+    shared_variables_[node.name] = variable.get();
+    variables_.push_back(std::move(variable));
+  }
+}
+
+const Variable* Scope::FindVariable(Endpoint output) const {
+  for (const auto& variable : variables_) {
+    if (variable->value == output || variable->ref == output) return variable.get();
+  }
+  return nullptr;
+}
+
+}  // namespace lanescope::graphs
