@@ -1,0 +1,124 @@
+// The gradients of all ops, by op.
+#include <string>
+#include <unordered_map>
+
+#include "graphs/gradients/registry.h"
+
+namespace lanescope::graphs {
+namespace {
+
+// What goes in changes what comes out by steps, or not at all, or is no number.
+constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
+                                            "ArgMax",
+                                            "ArgMin",
+                                            "AsString",
+                                            "Assert",
+                                            "Assign",
+                                            "AssignAdd",
+                                            "AssignSub",
+                                            "BitwiseAnd",
+                                            "BitwiseOr",
+                                            "BitwiseXor",
+                                            "BroadcastGradientArgs",
+                                            "Ceil",
+                                            "ConcatOffset",
+                                            "Const",
+                                            "Equal",
+                                            "Floor",
+                                            "FloorDiv",
+                                            "Greater",
+                                            "GreaterEqual",
+                                            "HashTable",
+                                            "HashTableV2",
+                                            "InitializeTable",
+                                            "InitializeTableV2",
+                                            "Invert",
+                                            "InvertPermutation",
+                                            "LeftShift",
+                                            "Less",
+                                            "LessEqual",
+                                            "LinSpace",
+                                            "LogicalAnd",
+                                            "LogicalNot",
+                                            "LogicalOr",
+                                            "LookupTableFind",
+                                            "LookupTableFindV2",
+                                            "LookupTableInsert",
+                                            "LookupTableInsertV2",
+                                            "LookupTableSize",
+                                            "LookupTableSizeV2",
+                                            "MutableHashTable",
+                                            "MutableHashTableV2",
+                                            "NotEqual",
+                                            "OneHot",
+                                            "OnesLike",
+                                            "RandomShuffle",
+                                            "RandomStandardNormal",
+                                            "RandomUniform",
+                                            "Range",
+                                            "Rank",
+                                            "RightShift",
+                                            "Rint",
+                                            "Round",
+                                            "ScatterAdd",
+                                            "ScatterDiv",
+                                            "ScatterMul",
+                                            "ScatterNdAdd",
+                                            "ScatterNdSub",
+                                            "ScatterNdUpdate",
+                                            "ScatterSub",
+                                            "Shape",
+                                            "ShapeN",
+                                            "Size",
+                                            "StatelessRandomNormal",
+                                            "StatelessRandomUniform",
+                                            "StatelessRandomUniformInt",
+                                            "StatelessTruncatedNormal",
+                                            "StopGradient",
+                                            "StringJoin",
+                                            "StringToHashBucket",
+                                            "StringToHashBucketFast",
+                                            "StringToNumber",
+                                            "TruncateDiv",
+                                            "TruncatedNormal",
+                                            "VarIsInitializedOp",
+                                            "VariableShape",
+                                            "ZerosLike"};
+
+class Table : public GradientTable {
+ public:
+  Table() {
+    for (const char* op : kWithoutGradient) functions_[op] = nullptr;
+    AddUnaryGradients(*this);
+    AddBinaryGradients(*this);
+    AddReductionGradients(*this);
+    AddLinearGradients(*this);
+    AddNetworkGradients(*this);
+    AddArrayGradients(*this);
+    AddSliceGradients(*this);
+    AddGatherGradients(*this);
+    AddSegmentGradients(*this);
+    AddSecondGradients(*this);
+  }
+
+  void Add(std::string_view op, GradientFunction function) override {
+    functions_[std::string(op)] = function;
+  }
+
+  const GradientFunction* Find(std::string_view op) const {
+    const auto found = functions_.find(std::string(op));
+    return found == functions_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, GradientFunction> functions_;
+};
+
+}  // namespace
+
+const GradientFunction* FindGradient(std::string_view op) {
+  static const Table* const table = new Table;
+  return table->Find(op);
+}
+
+}  // namespace lanescope::graphs
