@@ -23,6 +23,9 @@ cmake -S "$source_dir/samples/cpp" -B "$work/samples" -G Ninja -DCMAKE_BUILD_TYP
   -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" > /dev/null
 cmake --build "$work/samples"
 "$work/samples/build_graph"
+for program in matrices towers add_on_devices fit_polynomial pinned_variables; do
+  "$work/samples/$program"
+done
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
 "$prefix/bin/lanescope" --help > /dev/null

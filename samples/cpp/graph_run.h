@@ -1,0 +1,84 @@
+// What the samples share: a graph that was written here, placed as its device fields say and run on virtual
+// GPUs.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "core/placer.h"
+#include "exec/session.h"
+#include "graphs/scope.h"
+
+namespace samples {
+
+struct RunOptions {
+  int gpus = 2;
+  bool soft_placement = true;
+  bool log_placement = false;  // one line a node, as TensorFlow's log_device_placement
+};
+
+// Owns machine, placement and session of one graph. The scope must outlive it and be finished.
+class GraphRun {
+ public:
+  explicit GraphRun(const lanescope::graphs::Scope& scope, const RunOptions& options = {})
+      : graph_(scope.graph()),
+        machine_(lanescope::VirtualMachine(options.gpus, 1)),
+        placement_(Place(options)),
+        session_(graph_, placement_, machine_) {}
+
+  // Values of `fetches`, after `targets` have run too.
+  std::vector<lanescope::Tensor> operator()(const std::vector<lanescope::Endpoint>& fetches,
+                                            const std::map<std::string, lanescope::Tensor>& feeds = {},
+                                            const std::vector<lanescope::Endpoint>& targets = {}) {
+    lanescope::exec::RunRequest request;
+    request.feeds = feeds;
+    for (const auto& fetch : fetches) request.fetches.push_back(graph_.TensorName(fetch));
+    for (const auto& target : targets) request.targets.push_back(graph_.node(target.node).name);
+    return session_.Run(request).fetches;
+  }
+
+  std::string DeviceOf(lanescope::Endpoint node) const {
+    return machine_.device(placement_.device[static_cast<size_t>(node.node)]).local_name();
+  }
+
+ private:
+  lanescope::Placement Place(const RunOptions& options) const {
+    lanescope::PlacerOptions placer;
+    placer.soft_placement = options.soft_placement;
+    if (options.log_placement) {
+      placer.log = [this](int node, int device) {
+        std::printf("%s\n", lanescope::PlacementLogLine(graph_.node(node), machine_.device(device)).c_str());
+      };
+    }
+    return lanescope::PlaceGraph(graph_, machine_, placer);
+  }
+
+  const lanescope::Graph& graph_;
+  const lanescope::Machine machine_;
+  const lanescope::Placement placement_;
+  lanescope::exec::Session session_;
+};
+
+inline void Print(const char* name, const lanescope::Tensor& tensor) {
+  std::printf("%s = [", name);
+  for (int64_t i = 0; i < tensor.NumElements(); ++i)
+    std::printf("%s%g", i == 0 ? "" : " ", tensor.data<float>()[i]);
+  std::printf("]\n");
+}
+
+// Runs `program` and prints its error, if it ends with one, as the command line does.
+template <typename Program>
+int Main(Program program) {
+  try {
+    program();
+    return 0;
+  } catch (const lanescope::Error& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace samples
