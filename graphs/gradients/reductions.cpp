@@ -26,6 +26,16 @@ bool IsAllOf(const std::vector<int64_t>& axes, int rank) {
   return axes == all;
 }
 
+// One element in `rank` dimensions of 1.
+Endpoint AsOneElement(Scope& s, Endpoint x, int rank) {
+  const auto names = s.Name("Reshape");
+  const std::string full = s.CurrentNames();
+  // TensorFlow takes an empty list for one of floats first, and lets that constant lie.
+  if (rank == 0) s.UniqueName("shape");
+  const std::vector<int64_t> ones(static_cast<size_t>(rank), 1);
+  return op::Reshape(s, x, s.Constant(Int32Vector(ones), "shape"), {.name = full});
+}
+
 Endpoint SpreadSum(const OpGradient& g) {
   Endpoint grad = g.grad();
   const Endpoint input = g.in(0);
@@ -34,8 +44,7 @@ Endpoint SpreadSum(const OpGradient& g) {
   if (shape.known_rank() && axes_value != nullptr) {
     const std::vector<int64_t> axes = IntegersOf(*axes_value);
     if (IsAllOf(axes, shape.rank()) && axes_value->shape().rank() == 1) {
-      const std::vector<int64_t> ones(static_cast<size_t>(shape.rank()), 1);
-      grad = op::Reshape(g.s, grad, Int32Vector(ones));
+      grad = AsOneElement(g.s, grad, shape.rank());
       const Endpoint multiples =
           shape.IsExact() ? g.s.Constant(DimsTensor(shape, DataType::kInt32)) : ShapeTensor(g.s, input);
       return op::Tile(g.s, grad, multiples);
