@@ -9,6 +9,11 @@ int WorkersFor(const OpWork& work, int workers) {
   return static_cast<int>(std::clamp<int64_t>(pieces, 1, std::max(1, workers)));
 }
 
+int LaunchWorkers(const DeviceSpec& device) {
+  const bool host = device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual;
+  return host ? std::max(1, device.workers) : 1;
+}
+
 std::vector<std::vector<int>> QueueOrders(const Schedule& schedule) {
   std::vector<std::vector<int>> orders(schedule.queues.size());
   for (size_t c = 0; c < schedule.commands.size(); ++c) {

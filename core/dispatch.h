@@ -16,6 +16,8 @@ namespace lanescope {
 inline constexpr int64_t kPieceElements = 16384;
 inline constexpr int64_t kPieceFlops = 2'000'000;
 int WorkersFor(const OpWork& work, int workers);
+// Threads of the host that run a device's launches.
+int LaunchWorkers(const DeviceSpec& device);
 
 // The ready commands of one queue. In order: hands out the queue's commands strictly by rank, so only when
 // the next one is ready. Ready-first: hands out the ready command of the smallest rank. Either waits until as

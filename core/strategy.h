@@ -11,6 +11,7 @@
 #include "core/machine.h"
 #include "core/placement.h"
 #include "core/placer.h"
+#include "core/schedule.h"
 
 namespace lanescope {
 
@@ -20,6 +21,7 @@ struct StrategyInput {
   const Machine& machine;
   const CostModel& costs;
   const PlacerOptions& placer;
+  const CompileRequest* step = nullptr;  // what a step runs; null: the whole graph
 };
 
 struct Strategy {
@@ -37,11 +39,20 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
 // no wish). The wish of a node's colocation group is that of its first member in topological order; wishes
 // that the kernel table excludes are dropped.
 Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes);
+// Wishes by node from devices by colocation group (as ColocationGroups numbers them; -1: none). A group
+// without one goes where its members' inputs are made, else where its results are read.
+std::vector<int> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
+                                  std::vector<int> device_of_group);
 
 // The strategies.
 Placement PlaceAnnotated(const StrategyInput& input);
 Placement PlaceSingle(const StrategyInput& input);
 Placement PlaceTowerSplit(const StrategyInput& input);
 Placement PlaceAlternating(const StrategyInput& input);
+Placement PlaceRoundRobin(const StrategyInput& input);
+Placement PlaceGreedy(const StrategyInput& input);
+Placement PlaceHeft(const StrategyInput& input);
+Placement PlaceMEtf(const StrategyInput& input);
+Placement PlaceMSct(const StrategyInput& input);
 
 }  // namespace lanescope

@@ -66,12 +66,6 @@ std::vector<int> InheritedPriorities(const Draft& draft, const Rows<>& successor
   return priority;
 }
 
-// Threads of the host that run a device's launches.
-int WorkersOf(const DeviceSpec& device) {
-  const bool host = device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual;
-  return host ? std::max(1, device.workers) : 1;
-}
-
 // The queue of each command, made at its first use.
 class QueueMaker {
  public:
@@ -100,7 +94,7 @@ class QueueMaker {
       queue = static_cast<int>(draft_.queues.size());
       draft_.queues.push_back({device, kind, spec.in_order,
                                fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)),
-                               kind == QueueKind::kCompute && !spec.in_order ? WorkersOf(spec) : 1});
+                               kind == QueueKind::kCompute && !spec.in_order ? LaunchWorkers(spec) : 1});
     }
     return queue;
   }
@@ -122,7 +116,7 @@ class WorkerCounter {
 
   int For(const Command& command) {
     if (command.kind != CommandKind::kLaunch) return 1;
-    const int workers = WorkersOf(draft_.machine.device(draft_.device_of(command.node)));
+    const int workers = LaunchWorkers(draft_.machine.device(draft_.device_of(command.node)));
     if (workers == 1) return 1;
     const Node& node = draft_.node(command.node);
     inputs_.clear();

@@ -50,11 +50,7 @@ class Alternation {
       if (part_[GroupOf(id)] == Part::kWork && !IsIdle(graph_.node(id))) TakeTurn(id);
     }
     for (const int id : order_) FollowReader(id);
-    for (const int id : order_) FollowInputs(id);
-    for (size_t i = order_.size(); i-- > 0;) FollowConsumers(order_[i]);
-    std::vector<int> wishes;
-    for (const int group : groups_) wishes.push_back(device_[static_cast<size_t>(group)]);
-    return wishes;
+    return FollowNeighbours(graph_, groups_, std::move(device_));
   }
 
  private:
@@ -94,20 +90,6 @@ class Alternation {
       }
     }
     return readers;
-  }
-
-  void FollowInputs(int id) {
-    int& device = device_[GroupOf(id)];
-    for (const Endpoint& endpoint : graph_.node(id).inputs) {
-      if (device < 0) device = device_[GroupOf(endpoint.node)];
-    }
-  }
-
-  void FollowConsumers(int id) {
-    int& device = device_[GroupOf(id)];
-    for (const NodeUse& edge : fanout_[id]) {
-      if (device < 0 && edge.input >= 0) device = device_[GroupOf(edge.node)];
-    }
   }
 
   const Graph& graph_;

@@ -1,13 +1,16 @@
 #include "core/strategy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "core/error.h"
 #include "core/graph_io.h"
 #include "core/run_spec.h"
+#include "core/step_request.h"
 #include "core/towers.h"
 #include "tests/support/paths.h"
 
@@ -36,7 +39,7 @@ class Setting {
 
   StrategyInput input() const { return {graph_, info_, machine_, costs_, options_}; }
   const Graph& graph() const { return graph_; }
-  const Machine& machine() const { return machine_; }
+  Machine& machine() { return machine_; }
   void Place(std::string_view strategy) { placement_ = PlaceByStrategy(strategy, input()); }
   void PlaceWishes(const std::vector<int>& wishes) { placement_ = PlaceWithWishes(input(), wishes); }
   std::string On(const std::string& node) const {
@@ -143,11 +146,109 @@ TEST(StrategyTest, SingleIgnoresDeviceFields) {
 }
 
 TEST(StrategyTest, WithoutGpusEverythingIsOnTheHost) {
-  for (const char* strategy : {"single", "alternating", "tower-split", "annotated"}) {
+  for (const Strategy& strategy : Strategies()) {
     Setting setting(ManyTowers(2), 0);
-    setting.Place(strategy);
-    EXPECT_EQ(setting.DevicesOf("MatMul"), std::set<std::string>{"CPU:0"}) << strategy;
+    setting.Place(strategy.name);
+    EXPECT_EQ(setting.DevicesOf("MatMul"), std::set<std::string>{"CPU:0"}) << strategy.name;
   }
+}
+
+TEST(StrategyTest, AllPlaceTheSamplesWhereTheyCompile) {
+  for (const char* name : {"deepconn_single", "cifar10_towers", "polynomial_parallel", "two_towers_matmul"}) {
+    const std::string path = test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
+    const Setting setting = Setting::Sample(name);
+    const CompileRequest step = StepRequestOf(setting.graph(), ReadRunSpecBeside(path));
+    StrategyInput input = setting.input();
+    input.step = &step;
+    for (const Strategy& strategy : Strategies()) {
+      const Placement placement = strategy.place(input);
+      const Schedule schedule = Compile(input.graph, input.info, step, placement, input.machine);
+      EXPECT_NO_THROW(VerifySchedule(input.graph, schedule)) << name << " " << strategy.name;
+      EXPECT_EQ(strategy.place(input).device, placement.device) << name << " " << strategy.name;
+      EXPECT_EQ(strategy.place(input).priority, placement.priority) << name << " " << strategy.name;
+    }
+  }
+}
+
+// Towers of equal work and no bytes to speak of: whoever looks at times uses both GPUs.
+TEST(StrategyTest, SchedulersSpreadTowers) {
+  for (const char* strategy : {"greedy", "heft", "m-etf", "m-sct"}) {
+    Setting setting(ManyTowers(4));
+    for (DeviceSpec& device : setting.machine().devices)
+      device.peak_flops = {{DataType::kFloat, device.is_gpu() ? 1e6 : 1e3}};
+    setting.Place(strategy);
+    EXPECT_EQ(setting.DevicesOf("MatMul"), (std::set<std::string>{"GPU:0", "GPU:1"})) << strategy;
+    std::map<std::string, int> products;
+    for (int i = 0; i < 4; ++i) {
+      ++products[setting.On("first" + std::to_string(i))];
+      ++products[setting.On("second" + std::to_string(i))];
+    }
+    EXPECT_EQ(products["GPU:0"], 4) << strategy;
+  }
+}
+
+TEST(StrategyTest, SchedulersKeepAChainTogetherWhereCopiesAreDear) {
+  for (const char* strategy : {"greedy", "heft", "m-etf", "m-sct"}) {
+    Setting setting(ManyTowers(1));
+    for (LinkSpec& link : setting.machine().links) link.latency_ns = 1'000'000'000;
+    setting.Place(strategy);
+    EXPECT_EQ(setting.DevicesOf("MatMul").size(), 1u) << strategy;
+    EXPECT_EQ(setting.On("second0"), setting.On("relu0")) << strategy;
+  }
+}
+
+// Each product has 16 KiB of weights, and a GPU holds the weights and tensors of about half of them.
+TEST(StrategyTest, MemoryAwareSchedulersStayWithinTheLimit) {
+  for (const char* strategy : {"m-etf", "m-sct"}) {
+    Setting setting(ManyTowers(4));
+    for (DeviceSpec& device : setting.machine().devices) device.peak_flops = {{DataType::kFloat, 1e12}};
+    for (LinkSpec& link : setting.machine().links) link.latency_ns = 1'000'000'000;
+    setting.machine().devices[static_cast<size_t>(setting.machine().FindDevice("/gpu:0"))].memory_bytes =
+        150'000;
+    setting.Place(strategy);
+    int64_t on_first = 0;
+    for (int i = 0; i < 4; ++i) {
+      for (const char* variable : {"w", "v"}) on_first += setting.On(variable + std::to_string(i)) == "GPU:0";
+    }
+    EXPECT_LE(on_first * 16384, 150'000) << strategy;
+    EXPECT_LT(on_first, 8) << strategy;
+  }
+}
+
+TEST(RoundRobinTest, OpsGoWhereTheirVariablesAre) {
+  Setting setting(ManyTowers(2), 3);
+  setting.Place("round-robin");
+  const char* const kExpected[] = {"GPU:0", "GPU:1", "GPU:2", "GPU:0"};
+  const char* const kProducts[] = {"first0", "second0", "first1", "second1"};
+  const char* const kWeights[] = {"w0", "v0", "w1", "v1"};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(setting.On(kWeights[i]), kExpected[i]);
+    EXPECT_EQ(setting.On(kProducts[i]), kExpected[i]);
+  }
+  EXPECT_EQ(setting.On("relu0"), "GPU:0") << "with its input";
+}
+
+// a -> b -> c of 1 us each; d, of 10 us, is ready from the beginning; one device. By rank d (10) comes before
+// b (2).
+TEST(HeftTest, PrioritiesFollowTheSchedule) {
+  Graph graph;
+  const auto add = [&](const std::string& name, std::vector<Endpoint> inputs, int64_t ns) {
+    const int id = Add(&graph, name, inputs.size() == 2 ? "AddN" : "Relu", std::move(inputs));
+    graph.node(id).attrs["_lanescope_cost"] =
+        fmt::format(R"({{"ns": {{"CPU": {}, "GPU": {}}}}})", ns * 1000, ns * 1000);
+    return id;
+  };
+  const int x = Add(&graph, "x", "Placeholder", {});
+  const int a = add("a", {{x, 0}}, 1);
+  const int b = add("b", {{a, 0}}, 1);
+  const int c = add("c", {{b, 0}}, 1);
+  const int d = add("d", {{x, 0}}, 10);
+  Setting setting(std::move(graph), 0);
+  const Placement placement = PlaceByStrategy("heft", setting.input());
+  const auto priority = [&](int id) { return placement.priority[static_cast<size_t>(id)]; };
+  EXPECT_GT(priority(d), priority(b));
+  EXPECT_GT(priority(a), priority(b));
+  EXPECT_GT(priority(b), priority(c));
 }
 
 TEST(AlternatingTest, WorkTakesTurnsAndVariablesFollowTheirReaders) {

@@ -1,0 +1,47 @@
+// The placer of the TensorFlow white paper (Abadi et al., "TensorFlow: Large-Scale Machine Learning on
+// Heterogeneous Distributed Systems", 2015, section 3.2.1), which was never released: a simulated execution
+// from the sources on; each node that is reached goes to the feasible device on which it would finish
+// soonest, with the time to bring its inputs there counted.
+#include <algorithm>
+
+#include "core/strategies/list_schedule.h"
+#include "core/strategy.h"
+
+namespace lanescope {
+
+Placement PlaceGreedy(const StrategyInput& input) {
+  const TaskGraph tasks(input);
+  ListSchedule schedule(tasks);
+  // Nodes are reached in the order in which the simulated execution makes them ready.
+  const auto reached = [&](int task) {
+    int64_t at = 0;
+    for (const int before : tasks.task(task).after) at = std::max(at, schedule.end(before));
+    for (const TaskRead& read : tasks.task(task).reads) {
+      if (const int producer = tasks.tensor(read.tensor).producer; producer >= 0)
+        at = std::max(at, schedule.end(producer));
+    }
+    return at;
+  };
+  std::vector<int64_t> ready_at(static_cast<size_t>(tasks.num_tasks()), -1);
+  while (!schedule.ready().empty()) {
+    int next = -1;
+    for (const int task : schedule.ready()) {
+      int64_t& at = ready_at[static_cast<size_t>(task)];
+      if (at < 0) at = reached(task);
+      const auto key = [&](int id) { return std::pair(ready_at[static_cast<size_t>(id)], id); };
+      if (next < 0 || key(task) < key(next)) next = task;
+    }
+    int best = -1;
+    int64_t best_end = 0;
+    for (const int device : schedule.Candidates(next)) {
+      const int64_t end = schedule.Try(next, device).end;
+      if (best >= 0 && end >= best_end) continue;
+      best = device;
+      best_end = end;
+    }
+    schedule.Commit(next, best);
+  }
+  return schedule.ToPlacement(input);
+}
+
+}  // namespace lanescope
