@@ -1,0 +1,69 @@
+// Placements that the search evaluates per second, one thread, on a graph of 300 ops and two GPUs (items are
+// evaluations). "model": random placements, each evaluated to its end; "chain": as annealing meets them, most
+// of them given up early; "full": placed by the placer's rules, compiled, estimated and simulated, as every
+// line of `simulate --batch` is (which draws an interval beside).
+#include <benchmark/benchmark.h>
+
+#include "sims/annealing.h"
+#include "sims/placement_model.h"
+#include "tests/sims/placement_world.h"
+
+namespace lanescope {
+namespace {
+
+// 150 pairs of ops.
+const test::PlacementWorld& World() {
+  static const test::PlacementWorld world(1, 150, 10);
+  return world;
+}
+
+std::vector<PlacementState> RandomStates(const TaskGraph& tasks, int count) {
+  std::mt19937 rng(1);
+  std::vector<PlacementState> states;
+  for (int i = 0; i < count; ++i) states.push_back({World().RandomDevices(tasks, &rng), {}});
+  return states;
+}
+
+void BM_Model(benchmark::State& state) {
+  const StrategyInput input = World().input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, {});
+  PlacementEvaluator evaluator(model);
+  const std::vector<PlacementState> states = RandomStates(tasks, 64);
+  size_t i = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        evaluator.Evaluate(states[i++ % states.size()], PlacementEvaluator::kTooLong - 1));
+  state.SetItemsProcessed(state.iterations());
+  state.counters["tasks"] = tasks.num_tasks();
+}
+
+void BM_Chain(benchmark::State& state) {
+  const StrategyInput input = World().input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, {});
+  const MoveSpace space(tasks);
+  const PlacementState start = RandomStates(tasks, 1).front();
+  int64_t evaluations = 0;
+  for (auto _ : state) evaluations += Anneal(space, model, start, {.evaluations = 20'000}).evaluations;
+  state.SetItemsProcessed(evaluations);
+}
+
+void BM_Full(benchmark::State& state) {
+  const StrategyInput input = World().input();
+  const TaskGraph tasks(input);
+  const std::vector<PlacementState> states = RandomStates(tasks, 64);
+  size_t i = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        World().StepOf(tasks.ToPlacement(input, states[i++ % states.size()].device, {})));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+BENCHMARK(BM_Model)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_Chain)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Full)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace lanescope

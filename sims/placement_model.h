@@ -1,0 +1,151 @@
+// What a placement takes by a quick simulation that needs no compiled schedule: the search asks it millions
+// of times, and the simulator only of the best.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/task_graph.h"
+#include "sims/gap_model.h"
+
+namespace lanescope {
+
+// Where the groups of a task graph are, and how urgent its tasks.
+struct PlacementState {
+  std::vector<int> device;    // by group
+  std::vector<int> priority;  // by task, larger first; ties by task number. Empty: all equal
+  friend bool operator==(const PlacementState&, const PlacementState&) = default;
+};
+
+// The tables that all evaluations read. Immutable, shared by threads; refers to the task graph.
+class PlacementModel {
+ public:
+  PlacementModel(const TaskGraph& tasks, const GapModel& gaps);
+
+ private:
+  friend class PlacementEvaluator;
+
+  // Ranks leave room for the copies of a task's reads, in their order, before it.
+  static constexpr int kReads = 64;
+
+  // A queue as compiling makes it: where launches run, or an engine that drives copies.
+  struct Lanes {
+    int lanes = 1;
+    bool in_order = false;
+    int64_t gap = 0;
+    int64_t handoff_to[kNumLaneKinds] = {};
+  };
+  struct Use {
+    int task = -1;
+    int number = 0;  // among the task's reads, kReads - 1 at most
+    bool on_host = false;
+  };
+  struct Route {
+    int first = 0, count = 0;  // into resources_
+  };
+  struct Passed {
+    int resource = 0;
+    double ns_per_byte = 0;
+  };
+
+  size_t Pair(int src, int dst) const { return static_cast<size_t>(src * devices_ + dst); }
+  int CopyQueue(int src, int dst) const { return copy_queue_[Pair(src, dst)]; }
+  int64_t CopyNs(int tensor, int src, int dst) const {
+    return copy_ns_[static_cast<size_t>(tensor) * static_cast<size_t>(devices_ * devices_) + Pair(src, dst)];
+  }
+
+  const TaskGraph& tasks_;
+  const int devices_;
+  const int host_;
+  int64_t step_ns_ = 0;  // around the commands
+  bool any_handoff_ = false;
+  bool memory_can_run_out_ = false;
+  std::vector<Lanes> queues_;     // launches of device d on queue d, copies on the others
+  std::vector<int> copy_queue_;   // by (source, destination)
+  std::vector<int64_t> copy_ns_;  // by (tensor, source, destination)
+  std::vector<Route> routes_;     // by (source, destination)
+  std::vector<Passed> passed_;
+  int num_resources_ = 0;
+  std::vector<int64_t> tail_;  // by task: the shortest way from its start to the end, wherever tasks run
+  std::vector<int> first_use_, first_after_,
+      first_output_;  // rows: of a tensor its uses, of a task the others
+  std::vector<Use> uses_;
+  std::vector<int> after_;    // tasks that wait for a task beside its readers
+  std::vector<int> outputs_;  // tensors that a task makes
+  std::vector<int> waits_;    // by task: how many tasks it waits for beside its reads
+};
+
+// Evaluates one placement after the other, reusing its memory. One a thread.
+class PlacementEvaluator {
+ public:
+  explicit PlacementEvaluator(const PlacementModel& model);
+
+  static constexpr int64_t kTooLong = INT64_MAX;
+  // Step time in ns, or kTooLong as soon as it is sure to exceed `limit_ns`, or where a device would have to
+  // hold more than `memory_share` of its memory. Copies that pass one link go one after the other.
+  int64_t Evaluate(const PlacementState& state, int64_t limit_ns, double memory_share = 1);
+
+ private:
+  struct Copy {
+    int tensor = -1;
+    int src = 0, dst = 0;
+    int queue = 0;
+    int rank = 0;
+    int next = -1;  // of the same tensor
+    int64_t ns = 0;
+  };
+  struct QueueState {
+    std::vector<uint64_t> ready;  // heap of (rank, item)
+    std::vector<int> order;       // in-order queues: items by rank
+    size_t next = 0;
+    int idle = 0;
+    int64_t free_at = 0;
+    bool touched = false;
+  };
+  struct Ending {
+    int64_t time = 0;
+    int item = -1;   // a task, or num_tasks + a copy
+    int queue = -1;  // -1: the item becomes ready
+    bool operator>(const Ending& other) const {
+      return time != other.time ? time > other.time : item > other.item;
+    }
+  };
+
+  bool Prepare(const PlacementState& state, double memory_share);
+  void RankTasks(const std::vector<int>& priority);
+  void AddCopies(int tensor);
+  int HomeOf(const TaskTensor& tensor) const;
+  int DeviceOf(int task) const;
+  int QueueOf(int item) const;
+  int RankOf(int item) const;
+  void Arrived(int item, int from_queue);
+  void MakeReady(int item);
+  bool Dispatch(int queue, int64_t limit);
+  void Finish(int item, int queue);
+  bool Hold(int device, int64_t bytes);
+  void Release(int tensor, int place);
+
+  const PlacementModel& m_;
+  const PlacementState* state_ = nullptr;
+  std::vector<int> rank_;        // by task
+  std::vector<int> rank_order_;  // tasks by rank
+  std::vector<int> ranked_for_;  // the priorities that rank_ was made for
+  bool ranked_ = false;
+  std::vector<int> pending_;     // by task
+  std::vector<int> first_copy_;  // by tensor
+  std::vector<int> home_;        // by tensor
+  std::vector<int> unread_;      // by tensor: uses at its home and copies from it that have not ended
+  std::vector<Copy> copies_;
+  std::vector<int> copy_unread_;  // by copy
+  std::vector<QueueState> queues_;
+  std::vector<int> touched_;
+  std::vector<Ending> endings_;  // heap
+  std::vector<int64_t> resource_free_;
+  std::vector<int64_t> held_, room_;  // bytes by device
+  int64_t now_ = 0;
+  int64_t last_end_ = 0;
+  bool out_of_memory_ = false;
+  size_t ended_ = 0;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,65 @@
+// Looks for the placement with the shortest step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/placement.h"
+#include "core/strategy.h"
+#include "sims/predict.h"
+
+namespace lanescope {
+
+struct SearchStart {
+  std::string name;
+  Placement placement;
+};
+
+struct SearchProgress {
+  int64_t wall_ns = 0;
+  int64_t evaluations = 0;
+  int64_t best_ns = 0;
+  std::string origin;  // of the best
+};
+
+struct SearchOptions {
+  uint64_t seed = 1;
+  int threads = 1;
+  int64_t budget_ns = 60'000'000'000;
+  int rounds = 40;                                 // at most
+  int patience = 4;                                // rounds without a better placement that end the search
+  int keep = 3;                                    // placements in the result
+  int64_t enough_ns = 0;                           // a placement this good ends the search (a lower bound)
+  const std::atomic<bool>* interrupted = nullptr;  // asked often; ends the search with what it has
+  std::function<void(const SearchProgress&)> progress = nullptr;  // after every round, on the caller's thread
+};
+
+struct FoundPlacement {
+  std::string origin;  // the strategy, or "search from STRATEGY"
+  Placement placement;
+  int64_t step_ns = 0;  // simulated
+};
+
+struct SearchResult {
+  std::vector<FoundPlacement> starts;  // in the order given, without those that do not fit
+  std::vector<std::pair<std::string, Error>> failed;
+  std::vector<FoundPlacement> best;  // different step by step, best first; never worse than a start
+  int64_t evaluations = 0;           // by PlacementModel
+  int64_t simulations = 0;           // compiled and simulated in full
+  int64_t wall_ns = 0;
+  int rounds = 0;
+  bool settled = false;  // ended by itself, not by the budget or an interrupt: then the seed alone decides
+};
+
+// Local search with restarts: rounds of simulated annealing chains over devices of colocation groups, of name
+// scopes, and priorities. Chains judge by PlacementModel and start from the best that is known; the best few
+// of each are compiled and simulated, which alone decides. A round's chains are the same however many threads
+// run them, so that the result depends on the seed, and on time only where the budget ends it. `input.step`
+// is needed; devices' memory limits hold. Throws what Compile throws for the first start if no start fits.
+SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
+                              const std::vector<SearchStart>& starts, const SearchOptions& options);
+
+}  // namespace lanescope

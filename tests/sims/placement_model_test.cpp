@@ -1,0 +1,105 @@
+#include "sims/placement_model.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sims/placement_world.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int64_t kNoLimit = PlacementEvaluator::kTooLong - 1;
+
+// Without variables and with links that nobody shares the model leaves nothing out but which of two copies
+// that become ready at one instant goes first.
+TEST(PlacementModelTest, EqualsTheSimulatorButForTies) {
+  int different = 0;
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const test::PlacementWorld world(seed, 40, 0);
+    const StrategyInput input = world.input();
+    const TaskGraph tasks(input);
+    const PlacementModel model(tasks, {});
+    PlacementEvaluator evaluator(model);
+    std::mt19937 rng(seed);
+    for (int i = 0; i < 30; ++i) {
+      const PlacementState state{world.RandomDevices(tasks, &rng), {}};
+      const Placement placement = tasks.ToPlacement(input, state.device, {});
+      const int64_t step = evaluator.Evaluate(state, kNoLimit), simulated = world.StepOf(placement);
+      different += step != simulated;
+      EXPECT_NEAR(static_cast<double>(step), static_cast<double>(simulated),
+                  0.05 * static_cast<double>(simulated))
+          << seed << " " << i;
+    }
+  }
+  EXPECT_LE(different, 9) << "of 180";
+}
+
+TEST(PlacementModelTest, EqualsTheSimulatorOfStreams) {
+  test::PlacementWorld world(3, 40, 0);
+  for (DeviceSpec& device : world.machine.devices) device.in_order = true;
+  const StrategyInput input = world.input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, {});
+  PlacementEvaluator evaluator(model);
+  std::mt19937 rng(1);
+  for (int i = 0; i < 30; ++i) {
+    const PlacementState state{world.RandomDevices(tasks, &rng), {}};
+    EXPECT_EQ(evaluator.Evaluate(state, kNoLimit), world.StepOf(tasks.ToPlacement(input, state.device, {})));
+  }
+}
+
+// Variables: reads, updates and their order. Only which copy of a variable waits for which update differs.
+TEST(PlacementModelTest, IsNearTheSimulatorWithVariablesAndPriorities) {
+  double error = 0;
+  int count = 0;
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const test::PlacementWorld world(seed, 40, 3);
+    const StrategyInput input = world.input();
+    const TaskGraph tasks(input);
+    const PlacementModel model(tasks, {});
+    PlacementEvaluator evaluator(model);
+    std::mt19937 rng(seed);
+    for (int i = 0; i < 20; ++i) {
+      PlacementState state{world.RandomDevices(tasks, &rng), {}};
+      for (int t = 0; t < tasks.num_tasks(); ++t) state.priority.push_back(static_cast<int>(rng() % 10));
+      const int64_t exact = world.StepOf(tasks.ToPlacement(input, state.device, state.priority));
+      error += std::abs(static_cast<double>(evaluator.Evaluate(state, kNoLimit) - exact)) /
+               static_cast<double>(exact);
+      ++count;
+    }
+  }
+  EXPECT_LT(error / count, 0.05);
+}
+
+// An evaluation ends early only when it would have exceeded the limit.
+TEST(PlacementModelTest, LimitsCutNothingThatKeepsThem) {
+  const test::PlacementWorld world(5, 40, 2);
+  const StrategyInput input = world.input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, {.step_start_ns = 700, .step_finish_ns = 300});
+  PlacementEvaluator evaluator(model);
+  std::mt19937 rng(1);
+  for (int i = 0; i < 20; ++i) {
+    const PlacementState state{world.RandomDevices(tasks, &rng), {}};
+    const int64_t step = evaluator.Evaluate(state, kNoLimit);
+    EXPECT_EQ(evaluator.Evaluate(state, step), step);
+    EXPECT_EQ(evaluator.Evaluate(state, step - 1), PlacementEvaluator::kTooLong);
+  }
+}
+
+// A state of 64 bytes each: a device with room for less than all of it is out of memory.
+TEST(PlacementModelTest, MemoryIsALimit) {
+  test::PlacementWorld world(2, 10, 4);
+  const int gpu = world.machine.Gpus().front();
+  world.machine.devices[static_cast<size_t>(gpu)].memory_bytes = 4 * 64 - 1;
+  const StrategyInput input = world.input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, {});
+  PlacementEvaluator evaluator(model);
+  const PlacementState on_host{std::vector<int>(tasks.groups().size(), world.machine.host()), {}};
+  const PlacementState on_gpu{std::vector<int>(tasks.groups().size(), gpu), {}};
+  EXPECT_LT(evaluator.Evaluate(on_host, kNoLimit), kNoLimit);
+  EXPECT_EQ(evaluator.Evaluate(on_gpu, kNoLimit), PlacementEvaluator::kTooLong);
+}
+
+}  // namespace
+}  // namespace lanescope

@@ -1,0 +1,63 @@
+// Random graphs with random costs on a machine, for tests of the search and of the lower bound.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <random>
+#include <vector>
+
+#include "core/task_graph.h"
+#include "sims/predict.h"
+#include "sims/simulator.h"
+#include "tests/support/random_graph.h"
+
+namespace lanescope::test {
+
+// Launches take 1 to 100 us, on the host three times as long; links are so wide that a copy takes 20 us
+// whatever its size.
+struct PlacementWorld {
+  PlacementWorld(unsigned seed, int ops, int variables, int gpus = 2)
+      : random(MakeRandomGraph(seed, ops, variables)),
+        step(RequestFor(random.graph, random.fetches, random.targets)),
+        machine(VirtualMachine(gpus, 1)) {
+    std::mt19937 rng(seed);
+    for (int id = 0; id < random.graph.num_nodes(); ++id) {
+      const auto ns = static_cast<int64_t>(1000 + rng() % 99'000);
+      Cost(id, ns, 3 * ns);
+    }
+    for (LinkSpec& link : machine.links) {
+      link.bandwidth = 1e15;
+      link.latency_ns = 20'000;
+    }
+    for (DeviceSpec& device : machine.devices) device.kind = DeviceKind::kModelled;
+    machine.devices[static_cast<size_t>(machine.host())].kind = DeviceKind::kHost;
+    info = InferGraph(random.graph, {});
+  }
+
+  void Cost(int id, int64_t gpu_ns, int64_t cpu_ns) {
+    random.graph.node(id).attrs["_lanescope_cost"] =
+        fmt::format(R"({{"ns": {{"CPU": {}, "GPU": {}}}}})", cpu_ns, gpu_ns);
+  }
+  StrategyInput input() const { return {random.graph, info, machine, costs, placer, &step}; }
+  int64_t StepOf(const Placement& placement) const {
+    const Schedule schedule = Compile(random.graph, info, step, placement, machine);
+    return Simulate(schedule, machine,
+                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs)
+        .step_ns;
+  }
+  std::vector<int> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
+    std::vector<int> devices;
+    for (const TaskGroup& group : tasks.groups())
+      devices.push_back(group.devices[(*rng)() % group.devices.size()]);
+    return devices;
+  }
+
+  RandomGraph random;
+  CompileRequest step;
+  Machine machine;
+  GraphInfo info;
+  RooflineCost costs;
+  PlacerOptions placer;
+};
+
+}  // namespace lanescope::test

@@ -1,0 +1,97 @@
+#include "sims/search.h"
+
+#include <gtest/gtest.h>
+
+#include "sims/lower_bound.h"
+#include "tests/sims/placement_world.h"
+
+namespace lanescope {
+namespace {
+
+std::vector<SearchStart> StartsOf(const StrategyInput& input) {
+  std::vector<SearchStart> starts;
+  for (const char* name : {"single", "alternating", "heft", "m-etf"})
+    starts.push_back({name, PlaceByStrategy(name, input)});
+  return starts;
+}
+
+TEST(SearchTest, IsNeverWorseThanItsStartsNorBetterThanTheBound) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    const test::PlacementWorld world(seed, 30, 2);
+    const StrategyInput input = world.input();
+    const SearchResult result = SearchPlacements(input, {}, StartsOf(input), {.rounds = 2});
+    ASSERT_FALSE(result.best.empty());
+    const FoundPlacement& best = result.best.front();
+    EXPECT_EQ(best.step_ns, world.StepOf(best.placement)) << "as `simulate` says";
+    for (const FoundPlacement& start : result.starts) EXPECT_LE(best.step_ns, start.step_ns) << start.origin;
+    EXPECT_LT(best.step_ns, result.starts.front().step_ns) << "two GPUs beat one";
+    EXPECT_GE(best.step_ns, FindLowerBound(input, TaskGraph(input), {}).step_ns);
+  }
+}
+
+TEST(SearchTest, ThreadsDoNotChangeTheAnswer) {
+  const test::PlacementWorld world(7, 30, 2);
+  const StrategyInput input = world.input();
+  const auto search = [&](int threads, uint64_t seed) {
+    return SearchPlacements(input, {}, StartsOf(input), {.seed = seed, .threads = threads, .rounds = 2});
+  };
+  const SearchResult one = search(1, 1), four = search(4, 1);
+  ASSERT_EQ(one.best.size(), four.best.size());
+  EXPECT_EQ(one.evaluations, four.evaluations);
+  for (size_t i = 0; i < one.best.size(); ++i) {
+    EXPECT_EQ(one.best[i].step_ns, four.best[i].step_ns);
+    EXPECT_EQ(one.best[i].placement.device, four.best[i].placement.device);
+    EXPECT_EQ(one.best[i].placement.priority, four.best[i].placement.priority);
+  }
+}
+
+// The optimum of all placements of nine groups on three devices, or better by other priorities.
+TEST(SearchTest, FindsTheOptimumOfASmallGraph) {
+  const test::PlacementWorld world(3, 2, 0);
+  const StrategyInput input = world.input();
+  const TaskGraph tasks(input);
+  std::vector<size_t> choice(tasks.groups().size(), 0);
+  int64_t fastest = INT64_MAX;
+  for (bool more = true; more;) {
+    std::vector<int> devices;
+    for (size_t g = 0; g < choice.size(); ++g) devices.push_back(tasks.groups()[g].devices[choice[g]]);
+    fastest = std::min(fastest, world.StepOf(tasks.ToPlacement(input, devices, {})));
+    size_t g = 0;
+    while (g < choice.size() && ++choice[g] == tasks.groups()[g].devices.size()) choice[g++] = 0;
+    more = g < choice.size();
+  }
+  const SearchResult result = SearchPlacements(input, {}, StartsOf(input), {.rounds = 4});
+  EXPECT_LE(result.best.front().step_ns, fastest);
+}
+
+// A start that does not fit is reported; what is found fits.
+TEST(SearchTest, MemoryLimitsAreHard) {
+  test::PlacementWorld world(4, 30, 8);
+  for (const int gpu : world.machine.Gpus())
+    world.machine.devices[static_cast<size_t>(gpu)].memory_bytes = 1024;
+  const StrategyInput input = world.input();
+  std::vector<SearchStart> starts = StartsOf(input);
+  Placement on_host = starts.front().placement;
+  on_host.device.assign(on_host.device.size(), world.machine.host());
+  starts.push_back({"host", on_host});
+  const SearchResult result = SearchPlacements(input, {}, starts, {.rounds = 2});
+  ASSERT_FALSE(result.failed.empty());
+  EXPECT_EQ(result.failed.front().first, "single");
+  EXPECT_EQ(result.failed.front().second.code(), Code::kResourceExhausted);
+  const Schedule schedule =
+      Compile(input.graph, input.info, *input.step, result.best.front().placement, input.machine);
+  for (const int gpu : world.machine.Gpus()) EXPECT_LE(schedule.peak_bytes[static_cast<size_t>(gpu)], 1024);
+}
+
+TEST(SearchTest, AnInterruptKeepsTheBest) {
+  const test::PlacementWorld world(2, 30, 2);
+  const StrategyInput input = world.input();
+  const std::atomic<bool> interrupted = true;
+  const SearchResult result = SearchPlacements(input, {}, StartsOf(input), {.interrupted = &interrupted});
+  EXPECT_FALSE(result.settled);
+  EXPECT_LE(result.rounds, 1);
+  for (const FoundPlacement& start : result.starts) EXPECT_LE(result.best.front().step_ns, start.step_ns);
+}
+
+}  // namespace
+}  // namespace lanescope
