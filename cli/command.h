@@ -11,6 +11,7 @@ void AddDevices(CLI::App* app);
 void AddPlace(CLI::App* app);
 void AddRun(CLI::App* app);
 void AddSimulate(CLI::App* app);
+void AddSearch(CLI::App* app);
 void AddCompare(CLI::App* app);
 void AddCalibrate(CLI::App* app);
 void AddSummary(CLI::App* app);

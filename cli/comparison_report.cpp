@@ -138,6 +138,16 @@ void PrintTimes(const Comparison& comparison) {
     cells.push_back(row.measured && row.measured->oversubscribed ? "oversubscribed" : "");
     table.Row(std::move(cells));
   }
+  for (const study::GraphBound& bound : comparison.bounds) {
+    const std::string name = comparison.bounds.size() > 1 ? " of " + bound.graph : "";
+    std::vector<std::string> cells = {fmt::format("no placement{} can be faster than", name)};
+    if (any_measured) cells.insert(cells.end(), {"-", "-"});
+    const auto ns = static_cast<double>(bound.bound.step_ns);
+    cells.insert(cells.end(),
+                 {TimeText(ns), "-", "-", ns > 0 && first > 0 ? fmt::format("{:.3f}x", first / ns) : "-", "-",
+                  fmt::format("by its {}", bound.bound.reason)});
+    table.Row(std::move(cells));
+  }
   if (!table.empty()) PrintText(table.Take(LineWidth()));
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed) Print("{} failed: {}: {}\n", row.label(), row.failed->code, OneLine(row.failed->message));
@@ -284,9 +294,13 @@ void PrintComparison(const study::Comparison& comparison) {
 nlohmann::json ComparisonJson(const study::Comparison& comparison) {
   json rows = json::array();
   for (const ComparisonRow& row : comparison.rows) rows.push_back(RowJson(comparison, row));
+  json bounds = json::array();
+  for (const study::GraphBound& bound : comparison.bounds)
+    bounds.push_back({{"graph", bound.graph}, {"step_ns", bound.bound.step_ns}, {"by", bound.bound.reason}});
   return {{"trace", comparison.trace.empty() ? json(nullptr) : json(comparison.trace)},
           {"machine", json::parse(MachineToJson(comparison.machine))},
           {"rows", rows},
+          {"lower_bounds", bounds},
           {"verdict", comparison.verdict},
           {"prediction_of", comparison.prediction_of},
           {"replay_error", comparison.replay_error ? json(*comparison.replay_error) : json(nullptr)},

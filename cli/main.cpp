@@ -71,6 +71,7 @@ int Main(int argc, char** argv) {
   AddPlace(&app);
   AddRun(&app);
   AddSimulate(&app);
+  AddSearch(&app);
   AddCompare(&app);
   AddCalibrate(&app);
   AddSummary(&app);

@@ -58,6 +58,7 @@ Comparison Comparer::Run() {
   if (request_.run) Measure();
   Calibrate();
   Predict();
+  FindBounds();
   PredictRepeats();
   writer_->Close();
   if (request_.run) ReadBack();
@@ -166,6 +167,20 @@ void Comparer::Predict() {
         RecordPrediction(writer_.get(), row.placed, *row.schedule, *predictor_, predicted.prediction,
                          {predicted.steps, predicted.in_sample, request_.cancellation});
     row.predicted = std::move(predicted);
+  }
+}
+
+void Comparer::FindBounds() {
+  const Workload* last = nullptr;
+  for (const ComparisonRow& row : comparison_.rows) {
+    if (!row.predicted || row.placed.workload == last) continue;
+    CheckCancelled();
+    last = row.placed.workload;
+    try {
+      comparison_.bounds.push_back({row.graph, predictor_->BoundOf(*last)});
+    } catch (const Error& error) {
+      Tell(request_.note, fmt::format("{} has no lower bound: {}", row.graph, error.message()));
+    }
   }
 }
 

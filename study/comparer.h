@@ -69,6 +69,7 @@ class Comparer {
   // Calibrated on these steps of the first row and the microbenchmarks alone.
   CostTable CostsOf(const std::vector<char>& steps) const;
   void Predict();
+  void FindBounds();
   void PredictRepeats();
   void ReadBack();
   void SweepLinks();

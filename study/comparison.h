@@ -8,6 +8,7 @@
 
 #include "core/machine.h"
 #include "core/schedule.h"
+#include "sims/lower_bound.h"
 #include "sims/predict.h"
 #include "sims/sweep.h"
 #include "study/disturbance.h"
@@ -68,6 +69,12 @@ struct ComparisonRow {
   std::optional<double> error() const;
 };
 
+// How fast a step of the graph could be under any placement, by the costs that its rows are predicted with.
+struct GraphBound {
+  std::string graph;
+  LowerBound bound;
+};
+
 struct Comparison {
   std::string trace;
   Machine machine;
@@ -75,8 +82,9 @@ struct Comparison {
   std::string prediction_of;  // what the predictions are calibrated on
   std::optional<double> replay_error;  // identity replay of the first row
   std::vector<ComparisonRow> rows;
-  std::optional<Sweep> sweep;   // over the rows that could be simulated
-  std::vector<int> sweep_rows;  // row number of each curve
+  std::vector<GraphBound> bounds;  // one a graph that a row was predicted of
+  std::optional<Sweep> sweep;      // over the rows that could be simulated
+  std::vector<int> sweep_rows;     // row number of each curve
   std::string verdict;
 };
 

@@ -82,23 +82,29 @@ std::string Predictor::origin() const {
   return calibrated_ != nullptr ? "calibrated on " + calibrated_->table().calibrated_on : "uncalibrated";
 }
 
-PredictionSettings Predictor::Settings() const {
+PredictionSettings Predictor::settings() const {
   return calibrated_ != nullptr ? SettingsOf(calibrated_->table()) : PredictionSettings();
 }
 
 Prediction Predictor::Predict(const Workload& workload, const Schedule& schedule,
                               const PredictOptions& options) const {
-  PredictionSettings settings = Settings();
+  PredictionSettings settings = this->settings();
   settings.draws = options.draws;
   settings.cancelled = options.cancelled;
   return lanescope::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+}
+
+LowerBound Predictor::BoundOf(const Workload& workload) const {
+  const StrategyInput input{workload.graph(), workload.info(),   machine_,
+                            *costs_,          workload.placer(), &workload.request()};
+  return FindLowerBound(input, TaskGraph(input), settings().gaps);
 }
 
 Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const SweepRange& range) const {
   std::vector<SweepCandidate> candidates;
   for (const SweptStep& step : steps)
     candidates.push_back({step.name, &step.workload->graph(), &step.workload->info(), step.schedule});
-  return RunSweep(machine_, *costs_, Settings(), candidates, range);
+  return RunSweep(machine_, *costs_, settings(), candidates, range);
 }
 
 }  // namespace lanescope::study

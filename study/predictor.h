@@ -11,6 +11,7 @@
 #include "core/schedule.h"
 #include "sims/cost_model.h"
 #include "sims/cost_table.h"
+#include "sims/lower_bound.h"
 #include "sims/predict.h"
 #include "sims/sweep.h"
 #include "study/workload.h"
@@ -49,19 +50,22 @@ class Predictor {
   const CostModel& costs() const { return *costs_; }
   // Null: uncalibrated.
   const CostTable* table() const { return calibrated_ != nullptr ? &calibrated_->table() : nullptr; }
+  // Gaps, interference and all else that is in the table but no cost.
+  PredictionSettings settings() const;
   // "calibrated on run 1 (polynomial single)", or "uncalibrated".
   std::string origin() const;
 
   // `schedule`: of the workload's step, compiled for the machine. Same input, same bits. Throws Cancelled.
   Prediction Predict(const Workload& workload, const Schedule& schedule,
                      const PredictOptions& options = {}) const;
+  // How fast any placement of the step could be by these costs. Throws what TaskGraph throws.
+  LowerBound BoundOf(const Workload& workload) const;
   // Throws InvalidArgument for an empty or unusable range.
   Sweep SweepLinks(const std::vector<SweptStep>& steps, const SweepRange& range) const;
 
  private:
   Predictor(Machine machine, std::shared_ptr<const CalibratedCost> calibrated);
   void SetCosts();
-  PredictionSettings Settings() const;
 
   Machine base_machine_;       // where every device has the speed that base_ knows
   std::vector<double> speed_;  // by device; empty: all as they are

@@ -1,0 +1,267 @@
+#include "sims/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/line_width.h"
+#include "cli/options.h"
+#include "cli/print.h"
+#include "cli/report.h"
+#include "core/error.h"
+#include "core/output_file.h"
+#include "core/statistics.h"
+#include "core/text_table.h"
+#include "core/units.h"
+#include "study/predictor.h"
+#include "study/recorded_run.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+
+struct SearchCommand {
+  std::string graph, cost, starts, output, budget = "60s";
+  MachineOptions machine;
+  StepOptions step;
+  PlaceOptions place;
+  exec::DeviceOptions devices;
+  uint64_t seed = 1;
+  int threads = 0, verify = 0, rounds = 40, steps = 20;
+  bool as_json = false;
+};
+
+// A found placement that ran on the devices.
+struct Verified {
+  const FoundPlacement* found = nullptr;
+  double measured_ns = 0;  // median step
+  double error() const { return (static_cast<double>(found->step_ns) - measured_ns) / measured_ns; }
+};
+
+int CoresHere() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+std::vector<std::string> StartNames(const SearchCommand& command) {
+  if (!command.starts.empty()) return SplitAtCommas(command.starts);
+  std::vector<std::string> names;
+  for (const Strategy& strategy : Strategies()) names.emplace_back(strategy.name);
+  return names;
+}
+
+// All that can be placed; what cannot is noted.
+std::vector<SearchStart> PlaceStarts(const SearchCommand& command, const study::Workload& workload,
+                                     const study::Predictor& predictor) {
+  std::vector<SearchStart> starts;
+  std::optional<Error> first;
+  for (const std::string& name : StartNames(command)) {
+    try {
+      starts.push_back(
+          {name,
+           study::Place(workload, name, predictor.machine(), predictor.costs(), command.place).placement});
+    } catch (const Error& error) {
+      if (error.code() == Code::kCancelled || error.code() == Code::kNotFound) throw;
+      PrintNote("note: {} places nothing here: {}\n", name, OneLine(error.message()));
+      if (!first) first = error;
+    }
+  }
+  if (starts.empty() && first) throw *first;
+  return starts;
+}
+
+// One line a second at most, from the first second on.
+class SearchReporter {
+ public:
+  void operator()(const SearchProgress& progress) {
+    constexpr int64_t kSecond = 1'000'000'000;
+    if (progress.wall_ns < next_ns_) return;
+    next_ns_ = progress.wall_ns + kSecond;
+    PrintNote("{:3} s: {} evaluations, best {} ({})\n", progress.wall_ns / kSecond, progress.evaluations,
+              TimeText(static_cast<double>(progress.best_ns)), progress.origin);
+  }
+
+ private:
+  int64_t next_ns_ = 1'000'000'000;
+};
+
+std::vector<Verified> VerifyBest(const SearchCommand& command, const study::Workload& workload,
+                                 const Machine& machine, const SearchResult& result) {
+  constexpr int kWarmup = 3;
+  std::vector<Verified> verified;
+  study::RecordedRunOptions options;
+  options.settings.devices = command.devices;
+  options.cancellation = &Interruption();
+  for (const FoundPlacement& found : result.best) {
+    if (verified.size() == static_cast<size_t>(command.verify)) break;
+    study::RecordedRun run({&workload, found.origin, found.placement}, machine, nullptr, options);
+    run.RunToEnd(kWarmup, command.steps);
+    std::vector<double> steps(run.step_ns().begin(), run.step_ns().end());
+    verified.push_back({&found, Median(std::move(steps))});
+  }
+  return verified;
+}
+
+double EvaluationsPerSecond(const SearchResult& result) {
+  return result.wall_ns > 0
+             ? static_cast<double>(result.evaluations) * 1e9 / static_cast<double>(result.wall_ns)
+             : 0;
+}
+
+// How much longer the best takes than the bound, as a fraction of it.
+std::optional<double> GapOf(const SearchResult& result, const LowerBound& bound) {
+  if (bound.step_ns <= 0) return std::nullopt;
+  return static_cast<double>(result.best.front().step_ns - bound.step_ns) /
+         static_cast<double>(bound.step_ns);
+}
+
+json ResultJson(const study::Workload& workload, const Machine& machine, const SearchResult& result,
+                const LowerBound& bound, const std::vector<Verified>& verified) {
+  const FoundPlacement& best = result.best.front();
+  json starts = json::array(), runs = json::array(), failed = json::array();
+  for (const FoundPlacement& start : result.starts)
+    starts.push_back({{"strategy", start.origin}, {"step_ns", start.step_ns}});
+  for (const auto& [name, error] : result.failed)
+    failed.push_back({{"strategy", name}, {"code", CodeName(error.code())}, {"message", error.message()}});
+  for (const Verified& run : verified) {
+    runs.push_back({{"strategy", run.found->origin},
+                    {"predicted_ns", run.found->step_ns},
+                    {"measured_ns", static_cast<int64_t>(run.measured_ns)},
+                    {"error", run.error()}});
+  }
+  const std::optional<double> gap = GapOf(result, bound);
+  return {{"best",
+           {{"strategy", best.origin},
+            {"step_ns", best.step_ns},
+            {"placement", json::parse(PlacementToJson(best.placement, workload.graph(), machine))}}},
+          {"lower_bound_ns", bound.step_ns},
+          {"lower_bound_by", bound.reason},
+          {"gap", gap ? json(*gap) : json(nullptr)},
+          {"evaluations", result.evaluations},
+          {"evaluations_per_s", EvaluationsPerSecond(result)},
+          {"simulations", result.simulations},
+          {"rounds", result.rounds},
+          {"settled", result.settled},
+          {"wall_ns", result.wall_ns},
+          {"starts", starts},
+          {"failed", failed},
+          {"verified", runs}};
+}
+
+void PrintResult(const SearchResult& result, const LowerBound& bound, const std::vector<Verified>& verified) {
+  const FoundPlacement& best = result.best.front();
+  const auto share = [&](int64_t ns) {
+    return fmt::format("{:.3f}x", static_cast<double>(ns) / static_cast<double>(best.step_ns));
+  };
+  TextTable table;
+  table.Name("Placement").Number("Step").Number("Of best");
+  for (const FoundPlacement& start : result.starts)
+    table.Row({start.origin, TimeText(static_cast<double>(start.step_ns)), share(start.step_ns)});
+  if (best.origin.starts_with("search"))
+    table.Row({best.origin, TimeText(static_cast<double>(best.step_ns)), share(best.step_ns)});
+  table.Row({fmt::format("no placement can be faster than ({})", bound.reason),
+             TimeText(static_cast<double>(bound.step_ns)), share(bound.step_ns)});
+  PrintText(table.Take(LineWidth()));
+  for (const auto& [name, error] : result.failed) Print("{}: {}\n", name, OneLine(error.what()));
+  Print("\n{} evaluations, {:.0f} a second, and {} full simulations in {}{}\n", result.evaluations,
+        EvaluationsPerSecond(result), result.simulations, TimeText(static_cast<double>(result.wall_ns)),
+        result.settled ? "" : "; ended before it settled, so a repetition may end elsewhere");
+  if (verified.empty()) return;
+  TextTable runs;
+  runs.Name("On the devices").Number("Predicted").Number("Measured").Number("Error");
+  for (const Verified& run : verified) {
+    runs.Row({run.found->origin, TimeText(static_cast<double>(run.found->step_ns)), TimeText(run.measured_ns),
+              fmt::format("{:+.1f}%", 100 * run.error())});
+  }
+  PrintText("\n" + runs.Take(LineWidth()));
+}
+
+void Search(const SearchCommand& command) {
+  const study::Workload workload(command.graph, command.step);
+  const Machine machine = command.machine.Load();
+  const study::Predictor predictor = command.cost.empty()
+                                         ? study::Predictor(machine)
+                                         : study::Predictor(machine, ReadCostTable(command.cost));
+  const study::Cancellation::Watch in_order(&Interruption());
+  const std::vector<SearchStart> starts = PlaceStarts(command, workload, predictor);
+  const StrategyInput input{workload.graph(),  workload.info(),   predictor.machine(),
+                            predictor.costs(), workload.placer(), &workload.request()};
+  const PredictionSettings settings = predictor.settings();
+  const LowerBound bound = predictor.BoundOf(workload);
+  SearchOptions options;
+  options.seed = command.seed;
+  options.threads = command.threads > 0 ? command.threads : CoresHere();
+  options.budget_ns = ParseDuration(command.budget);
+  options.rounds = command.rounds;
+  options.keep = std::max(3, command.verify);
+  options.enough_ns = bound.step_ns;
+  options.interrupted = &Interruption().flag();
+  options.progress = SearchReporter();
+  const SearchResult result = SearchPlacements(input, settings, starts, options);
+  const Placement& best = result.best.front().placement;
+  if (!command.output.empty()) {
+    OutputFile file(command.output);
+    file.Write(PlacementToJson(best, workload.graph(), predictor.machine()));
+    file.Commit();
+  }
+  std::vector<Verified> verified;
+  if (command.verify > 0 && !Interruption().cancelled())
+    verified = VerifyBest(command, workload, predictor.machine(), result);
+  if (command.as_json) {
+    PrintJson(JsonText(ResultJson(workload, predictor.machine(), result, bound, verified)));
+  } else {
+    PrintResult(result, bound, verified);
+    if (!command.output.empty()) Print("placement: {}\n", command.output);
+  }
+  Interruption().Check();
+}
+
+std::string CheckBudget(const std::string& text) {
+  try {
+    return ParseDuration(text) > 0 ? "" : "must be longer than nothing";
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
+}  // namespace
+
+void AddSearch(CLI::App* app) {
+  auto* command = app->add_subcommand("search", "Look for the placement with the shortest predicted step");
+  auto options = std::make_shared<SearchCommand>();
+  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("--cost", options->cost,
+                      "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
+  command->add_option("--budget", options->budget, "Time to search for at most, e.g. 60s")
+      ->capture_default_str()
+      ->check(CheckBudget);
+  command->add_option("--rounds", options->rounds, "Rounds to search for at most")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000));
+  command->add_option("--seed", options->seed, "Same seed, same answer, where the budget ends nothing")
+      ->capture_default_str();
+  command->add_option("--start", options->starts,
+                      "Strategies to start from, with commas between; default: all named ones");
+  command->add_option("--threads", options->threads, "Default: as many as there are cores")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--verify", options->verify, "Run this many of the best on the devices")
+      ->check(CLI::Range(0, 100));
+  command->add_option("--steps", options->steps, "Steps of each that is verified")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("-o,--output", options->output,
+                      "Write the best as FILE.json, for --strategy @FILE.json");
+  options->machine.Add(command);
+  options->step.Add(command, study::Unconfigured::kWholeGraph);
+  options->place.Add(command);
+  AddGpuOptions(command, &options->devices);
+  command->add_flag("--json", options->as_json, "Print JSON");
+  AddFullNames(command);
+  AddExample(command, "lanescope search samples/graphs/deepconn_dual.pbtxt --budget 5s");
+  command->callback([options] { Search(*options); });
+}
+
+}  // namespace lanescope::cli
