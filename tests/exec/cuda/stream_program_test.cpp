@@ -47,7 +47,7 @@ TEST(StreamProgram, AHostKernelThatWaitsHoldsNobodyUp) {
     schedule.commands[c].queue = c == 0 ? 0 : 1;
     schedule.commands[c].rank = static_cast<int>(c);
   }
-  schedule.first_successor.assign(5, 0);
+  schedule.successors.first.assign(5, 0);
   schedule.num_predecessors.assign(4, 0);
   std::vector<StreamCommand> commands(4, {StreamRole::kKernel, false, true, false});
   commands[0] = {StreamRole::kOnHost, true, false, false};
