@@ -138,14 +138,18 @@ void PrintTimes(const Comparison& comparison) {
     cells.push_back(row.measured && row.measured->oversubscribed ? "oversubscribed" : "");
     table.Row(std::move(cells));
   }
-  for (const study::GraphBound& bound : comparison.bounds) {
-    const std::string name = comparison.bounds.size() > 1 ? " of " + bound.graph : "";
-    std::vector<std::string> cells = {fmt::format("no placement{} can be faster than", name)};
+  const auto& bounds = comparison.bounds;
+  const bool one_bound = std::all_of(bounds.begin(), bounds.end(), [&](const study::GraphBound& other) {
+    return other.bound.step_ns == bounds.front().bound.step_ns && other.bound.reason == bounds.front().bound.reason;
+  });
+  for (const study::GraphBound& bound : bounds) {
+    if (one_bound && &bound != &bounds.front()) break;
+    std::vector<std::string> cells = {one_bound ? "lower bound" : "lower bound of " + bound.graph};
     if (any_measured) cells.insert(cells.end(), {"-", "-"});
     const auto ns = static_cast<double>(bound.bound.step_ns);
-    cells.insert(cells.end(),
-                 {TimeText(ns), "-", "-", ns > 0 && first > 0 ? fmt::format("{:.3f}x", first / ns) : "-", "-",
-                  fmt::format("by its {}", bound.bound.reason)});
+    cells.insert(cells.end(), {TimeText(ns), "-", "-",
+                               ns > 0 && first > 0 ? fmt::format("{:.3f}x", first / ns) : "-", "-",
+                               std::string(bound.bound.reason)});
     table.Row(std::move(cells));
   }
   if (!table.empty()) PrintText(table.Take(LineWidth()));

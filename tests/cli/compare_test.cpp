@@ -176,7 +176,7 @@ TEST(Compare, TheVerdictKnowsWhereTheSweepEnds) {
                       SampleMachine("k80x2"), "--sweep", range});
   };
   EXPECT_THAT(compare("link.bandwidth=1GB/s..10GB/s").output,
-              HasSubstr("tower-split wins at no bandwidth up to 10GB/s"));
+              HasSubstr("tower-split wins at no bandwidth up to 10 GB/s"));
   EXPECT_THAT(compare("link.bandwidth=1GB/s..100GB/s").output, HasSubstr("tower-split wins above 45."));
   ExpectError(compare("link.bandwidth=fast"), 2, "InvalidArgument", "--sweep");
 }
