@@ -140,16 +140,17 @@ void PrintTimes(const Comparison& comparison) {
   }
   const auto& bounds = comparison.bounds;
   const bool one_bound = std::all_of(bounds.begin(), bounds.end(), [&](const study::GraphBound& other) {
-    return other.bound.step_ns == bounds.front().bound.step_ns && other.bound.reason == bounds.front().bound.reason;
+    return other.bound.step_ns == bounds.front().bound.step_ns &&
+           other.bound.reason == bounds.front().bound.reason;
   });
   for (const study::GraphBound& bound : bounds) {
     if (one_bound && &bound != &bounds.front()) break;
     std::vector<std::string> cells = {one_bound ? "lower bound" : "lower bound of " + bound.graph};
     if (any_measured) cells.insert(cells.end(), {"-", "-"});
     const auto ns = static_cast<double>(bound.bound.step_ns);
-    cells.insert(cells.end(), {TimeText(ns), "-", "-",
-                               ns > 0 && first > 0 ? fmt::format("{:.3f}x", first / ns) : "-", "-",
-                               std::string(bound.bound.reason)});
+    cells.insert(cells.end(),
+                 {TimeText(ns), "-", "-", ns > 0 && first > 0 ? fmt::format("{:.3f}x", first / ns) : "-", "-",
+                  std::string(bound.bound.reason)});
     table.Row(std::move(cells));
   }
   if (!table.empty()) PrintText(table.Take(LineWidth()));

@@ -162,8 +162,8 @@ void PrintResult(const SearchResult& result, const LowerBound& bound, const std:
     table.Row({start.origin, TimeText(static_cast<double>(start.step_ns)), share(start.step_ns)});
   if (best.origin.starts_with("search"))
     table.Row({best.origin, TimeText(static_cast<double>(best.step_ns)), share(best.step_ns)});
-  table.Row({fmt::format("lower bound: {}", bound.reason),
-             TimeText(static_cast<double>(bound.step_ns)), share(bound.step_ns)});
+  table.Row({fmt::format("lower bound: {}", bound.reason), TimeText(static_cast<double>(bound.step_ns)),
+             share(bound.step_ns)});
   PrintText(table.Take(LineWidth()));
   for (const auto& [name, error] : result.failed) Print("{}: {}\n", name, OneLine(error.what()));
   Print("\n{} evaluations, {:.0f} a second, and {} full simulations in {}{}\n", result.evaluations,

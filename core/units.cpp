@@ -91,7 +91,7 @@ std::string ForPeople(double value, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (unit.shown && value >= kRoundsUp * unit.factor && unit.factor >= best->factor) best = &unit;
   }
-  return fmt::format("{:.4g}{}", value / best->factor, best->name);
+  return fmt::format("{:.4g} {}", value / best->factor, best->name);
 }
 
 // The shortest candidate that `same` accepts; the unit of factor 1 always is one.

@@ -250,7 +250,7 @@ TEST(Compile, OutOfMemoryNamesOpTensorDeviceAndHolders) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kResourceExhausted);
-    for (const char* part : {"GPU:0", "op 'c' (AddV2)", "tensor 'c'", "4KiB", "largest holders"}) {
+    for (const char* part : {"GPU:0", "op 'c' (AddV2)", "tensor 'c'", "4 KiB", "largest holders"}) {
       EXPECT_NE(error.message().find(part), std::string::npos) << part << " in: " << error.message();
     }
   }

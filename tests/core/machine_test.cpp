@@ -55,13 +55,13 @@ TEST(UnitsTest, EverythingElseIsRefused) {
 }
 
 TEST(UnitsTest, FormatsForPeople) {
-  EXPECT_EQ(FormatBytes(0), "0B");
-  EXPECT_EQ(FormatBytes(1536), "1.5KiB");
-  EXPECT_EQ(FormatBytes(22506272), "21.46MiB");
-  EXPECT_EQ(FormatBandwidth(7.55e9), "7.55GB/s");
-  EXPECT_EQ(FormatBandwidth(999'999'999.9), "1GB/s");
-  EXPECT_EQ(FormatBandwidth(999.8e6), "999.8MB/s");
-  EXPECT_EQ(FormatDuration(4300), "4.3us");
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
+  EXPECT_EQ(FormatBytes(22506272), "21.46 MiB");
+  EXPECT_EQ(FormatBandwidth(7.55e9), "7.55 GB/s");
+  EXPECT_EQ(FormatBandwidth(999'999'999.9), "1 GB/s");
+  EXPECT_EQ(FormatBandwidth(999.8e6), "999.8 MB/s");
+  EXPECT_EQ(FormatDuration(4300), "4.3 us");
 }
 
 TEST(MachineTest, ReadsEveryField) {

@@ -166,7 +166,7 @@ TEST(NsysFilesTest, TheVerdictNamesWhatCoversTheWindow) {
   }
   EXPECT_EQ(
       Summarize(file.path(), 1).verdict,
-      "copy-in bound: host-to-device copies cover 95% of the window at 27.7GB/s, kernels 2.3%; hiding all "
+      "copy-in bound: host-to-device copies cover 95% of the window at 27.7 GB/s, kernels 2.3%; hiding all "
       "else would save at most 5.0% of it.");
 }
 

@@ -37,7 +37,7 @@ TEST(RealTracesTest, TwoH100sAreBoundByCopiesIn) {
   EXPECT_NEAR(summary.bound->coverage, (920'872'841 + 920'757'957) / 2.0 / 969'447'605, 1e-12);
   EXPECT_NEAR(summary.bound->bytes_per_second, 50'950'507'584e9 / (920'872'841 + 920'757'957), 1);
   EXPECT_TRUE(summary.verdict.starts_with(
-      "copy-in bound: host-to-device copies cover 95% of the window at 27.67GB/s, kernels 2.3%"))
+      "copy-in bound: host-to-device copies cover 95% of the window at 27.67 GB/s, kernels 2.3%"))
       << summary.verdict;
   for (const TrafficRow& row : summary.traffic) {
     EXPECT_NE(row.copy_class, CopyClass::kDeviceToDevice);  // what is listed so stays within a device

@@ -73,7 +73,7 @@ TEST(SummaryTest, VerdictIsOneSentence) {
       verdict,
       "Compute decides: of 1.95 us, ops run 71.8%, copies that nothing hides 25.6%, nothing 2.6%; 29% of "
       "the "
-      "copying is hidden by compute; 2 copies with 64B go from device to device; SampleMap takes the most "
+      "copying is hidden by compute; 2 copies with 64 B go from device to device; SampleMap takes the most "
       "time of all ops (1.2 us).");
 }
 
