@@ -22,8 +22,10 @@ class MatMulKernel final : public Kernel {
   void Run(KernelContext& context) const {
     const TensorRef& a = context.input(0);
     const TensorRef& b = context.input(1);
-    const auto [m, k, n, batch, shape] = rule_.Check(a.shape, b.shape);
-    context.SetOutputShape(0, shape);
+    const MatMulShape::Product product = rule_.Check(a.shape, b.shape);
+    const int64_t m = product.m, k = product.k, n = product.n;
+    const Shape& batch = product.batch;
+    context.SetOutputShape(0, product.result);
     T* c = context.output().as<T>();
     const auto multiply = [&](WorkerTeam* team, int64_t index) {
       const MatrixView<T> left{a.as<T>() + MatMulShape::MatrixOffset(a.shape, batch, index),
