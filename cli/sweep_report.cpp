@@ -50,35 +50,53 @@ std::string BoundText(const SweepCurve& curve) {
   return fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share);
 }
 
+// Columns of bandwidths that a line has room for: the ends of the range and what lies evenly between.
+std::vector<size_t> ShownPoints(const Sweep& sweep) {
+  constexpr int kMost = 8, kLeast = 3, kColumn = 12, kOtherColumns = 56;
+  const int room = LineWidth() == 0 ? kMost : (LineWidth() - kOtherColumns) / kColumn;
+  const size_t points = sweep.bandwidth.size();
+  const size_t shown = std::min(points, static_cast<size_t>(std::clamp(room, kLeast, kMost)));
+  std::vector<size_t> result;
+  for (size_t i = 0; i < shown; ++i) result.push_back(shown < 2 ? 0 : i * (points - 1) / (shown - 1));
+  return result;
+}
+
 void PrintSweepTable(const Sweep& sweep) {
-  constexpr size_t kLines = 8;
+  const std::vector<size_t> points = ShownPoints(sweep);
   TextTable table;
-  table.Number("Bandwidth");
-  for (const SweepCurve& curve : sweep.curves) table.Number(curve.name);
-  const auto add = [&](const std::string& label, const auto& text_of) {
-    std::vector<std::string> row = {label};
-    for (const SweepCurve& curve : sweep.curves) row.push_back(text_of(curve));
-    table.Row(std::move(row));
-  };
+  table.Name("Row").Group("Step time by bandwidth of the links between GPUs, simulated");
+  for (const size_t point : points) table.Number(FormatBandwidth(sweep.bandwidth[point]));
+  table.Number("infinite").Group("").Name("Bound by");
   const auto time = [](int64_t ns) { return TimeText(static_cast<double>(ns)); };
-  // The ends of the range and what lies evenly between.
-  const size_t points = sweep.bandwidth.size(), lines = std::min(points, kLines);
-  for (size_t line = 0; line < lines; ++line) {
-    const size_t p = lines < 2 ? 0 : line * (points - 1) / (lines - 1);
-    add(FormatBandwidth(sweep.bandwidth[p]), [&](const SweepCurve& curve) { return time(curve.step_ns[p]); });
+  for (const SweepCurve& curve : sweep.curves) {
+    std::vector<std::string> row = {curve.name};
+    for (const size_t point : points) row.push_back(time(curve.step_ns[point]));
+    row.push_back(time(curve.asymptote_ns));
+    row.push_back(BoundText(curve));
+    table.Row(std::move(row));
   }
-  add("infinite", [&](const SweepCurve& curve) { return time(curve.asymptote_ns); });
-  add("bound by", BoundText);
   PrintText(table.Take(LineWidth()));
+}
+
+void PrintLeaders(const Sweep& sweep) {
+  const std::vector<SweepLeader> leaders = LeadersOf(sweep);
+  std::string text = "fastest: ";
+  for (const SweepLeader& leader : leaders) {
+    if (&leader != &leaders.front()) text += fmt::format("; from {} on ", FormatBandwidth(leader.bandwidth));
+    text += sweep.curves[static_cast<size_t>(leader.curve)].name;
+  }
+  Print("{}\n", text);
 }
 
 }  // namespace
 
 void PrintSweep(const Sweep& sweep) {
-  Print("\nStep time by bandwidth of the links between GPUs, simulated\n");
+  Print("\n");
   PrintSweepTable(sweep);
   Print("\n");
+  if (sweep.curves.size() > 1) PrintLeaders(sweep);
   for (const SweepCrossing& crossing : sweep.crossings) {
+    if (crossing.below != 0 && crossing.above != 0) continue;  // JSON has all pairs
     Print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
           sweep.curves[static_cast<size_t>(crossing.below)].name, FormatBandwidth(crossing.bandwidth));
   }

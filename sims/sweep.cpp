@@ -147,6 +147,26 @@ SweepStanding StandingOf(const Sweep& sweep, int first, int second) {
   return slower ? SweepStanding::kNeverWins : SweepStanding::kEqual;
 }
 
+std::vector<SweepLeader> LeadersOf(const Sweep& sweep) {
+  std::vector<SweepLeader> leaders;
+  for (size_t point = 0; point < sweep.bandwidth.size(); ++point) {
+    const auto fastest = std::min_element(
+        sweep.curves.begin(), sweep.curves.end(),
+        [&](const SweepCurve& a, const SweepCurve& b) { return a.step_ns[point] < b.step_ns[point]; });
+    const int curve = static_cast<int>(fastest - sweep.curves.begin());
+    if (!leaders.empty() && leaders.back().curve == curve) continue;
+    SweepLeader leader{sweep.bandwidth[point], curve};
+    // Where the two change their order is known more closely than to a point.
+    for (const SweepCrossing& crossing : sweep.crossings) {
+      if (leaders.empty() || crossing.below != leaders.back().curve || crossing.above != curve) continue;
+      if (crossing.bandwidth > sweep.bandwidth[point - 1] && crossing.bandwidth <= sweep.bandwidth[point])
+        leader.bandwidth = crossing.bandwidth;
+    }
+    leaders.push_back(leader);
+  }
+  return leaders;
+}
+
 std::vector<int> LinksBetweenGpus(const Machine& machine) {
   std::vector<int> links;
   for (size_t i = 0; i < machine.links.size(); ++i) {

@@ -60,6 +60,13 @@ enum class SweepStanding {
 };
 SweepStanding StandingOf(const Sweep& sweep, int first, int second);
 
+// The fastest curve from `bandwidth` on, up to the next one's; of equal ones the first.
+struct SweepLeader {
+  double bandwidth = 0;
+  int curve = 0;
+};
+std::vector<SweepLeader> LeadersOf(const Sweep& sweep);
+
 // By number: what a sweep varies unless it is told otherwise.
 std::vector<int> LinksBetweenGpus(const Machine& machine);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/statistics.h"
 #include "study/undisturbed.h"
@@ -57,10 +58,15 @@ void RowMeasurements::RunRounds(int rounds, int steps) {
     return std::all_of(runs_.begin(), runs_.end(),
                        [&](const Row& row) { return row.run == nullptr || row.quiet_rounds >= rounds; });
   };
+  constexpr int64_t kNsBetweenNotes = 5'000'000'000;
+  int64_t told_ns = NowNs() - kNsBetweenNotes;
   for (int round = 0; round < rounds || (round < 2 * rounds && !quiet()); ++round) {
-    Tell(note_, fmt::format("round {} of {}: {} steps of each of {} rows", round + 1,
-                            round < rounds ? rounds : 2 * rounds, steps, runs_.size()));
     if (round == rounds) Tell(note_, "other programs disturbed some rounds: up to as many again are run");
+    if (NowNs() - told_ns >= kNsBetweenNotes) {
+      told_ns = NowNs();
+      Tell(note_, fmt::format("round {} of {}: {} steps of each of {} rows", round + 1,
+                              round < rounds ? rounds : 2 * rounds, steps, runs_.size()));
+    }
     RunRound(steps);
   }
 }

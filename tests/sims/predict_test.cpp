@@ -169,6 +169,12 @@ TEST_F(PredictTest, ASweepFindsTheCrossingAndTheAsymptote) {
   EXPECT_EQ(sweep.crossings[0].below, 0);
   EXPECT_EQ(sweep.crossings[0].above, 1);
   EXPECT_NEAR(sweep.crossings[0].bandwidth, 1e6 / 2900e-9, 1e-3 * 1e6 / 2900e-9);
+  const std::vector<SweepLeader> leaders = LeadersOf(sweep);
+  ASSERT_EQ(leaders.size(), 2u);
+  EXPECT_EQ(leaders[0].curve, 0);
+  EXPECT_EQ(leaders[0].bandwidth, 1e9);
+  EXPECT_EQ(leaders[1].curve, 1);
+  EXPECT_EQ(leaders[1].bandwidth, sweep.crossings[0].bandwidth);
 }
 
 // The curves of the sweep above, looked at over ranges on both sides of the crossing at 344.8 GB/s.
