@@ -171,7 +171,9 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     const Value& origin = schedule.values[static_cast<size_t>(finder.Origin(original))];
     const bool replicated = origin.storage == Storage::kConstant && compile::IsReplicated(value.dtype);
     if (value.storage == Storage::kResource || replicated) return -1;
-    TaskTensor tensor{.source = value.source, .bytes = value.bytes};
+    TaskTensor tensor;
+    tensor.source = value.source;
+    tensor.bytes = value.bytes;
     tensor.on_host = compile::LivesOnHost(value.dtype);
     if (const int writer = finder.Writer(finder.Origin(original)); writer >= 0) {
       tensor.producer = task_of[static_cast<size_t>(writer)];
@@ -225,10 +227,13 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     groups_[static_cast<size_t>(task.group)].tasks.push_back(num_tasks());
     tasks_.push_back(std::move(task));
   }
-  for (const int fetch : schedule.fetches) {
-    if (const int tensor = tensor_at(fetch); tensor >= 0)
-      tensors_[static_cast<size_t>(tensor)].fetched = true;
+  for (size_t f = 0; f < schedule.fetches.size(); ++f) {
+    const int tensor = tensor_at(schedule.fetches[f]);
+    if (tensor < 0) continue;
+    int& fetch = tensors_[static_cast<size_t>(tensor)].fetch;
+    if (fetch < 0) fetch = static_cast<int>(f);
   }
+  FindHandedOn(schedule);
   for (const Value& value : schedule.values) {
     const bool constant = value.storage == Storage::kConstant && value.alias_of < 0 &&
                           graph_.node(value.source.node).op == "Const";
@@ -238,6 +243,43 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     const TensorInfo& found = info.of({node, 0});
     groups_[static_cast<size_t>(group_at(node))].persistent_bytes +=
         BytesOf(found.handle != nullptr ? *found.handle : found);
+  }
+}
+
+// Nodes that need no launch, identities and barriers of few, complete when all that they waited for has.
+void TaskGraph::FindHandedOn(const Schedule& schedule) {
+  std::vector<int> task_of(static_cast<size_t>(graph_.num_nodes()), -1);
+  for (int id = 0; id < num_tasks(); ++id) task_of[static_cast<size_t>(task(id).node)] = id;
+  std::vector<bool> hands_on(task_of.size(), false);
+  for (const Value& value : schedule.values) {
+    const bool read = value.storage == Storage::kVariable && value.source.node != value.variable;
+    if (value.alias_of >= 0 || read) hands_on[static_cast<size_t>(value.source.node)] = true;
+  }
+  compile::OpTraitsTable traits;
+  std::vector<std::vector<int>> waited(task_of.size());
+  for (const int id : graph_.TopologicalOrder()) {
+    const Node& node = graph_.node(id);
+    std::vector<int>& mine = waited[static_cast<size_t>(id)];
+    if (const int task = task_of[static_cast<size_t>(id)]; task >= 0) {
+      mine.push_back(task);
+      continue;
+    }
+    if (!hands_on[static_cast<size_t>(id)] && traits.Of(node.op).op_class != compile::OpClass::kNoOp)
+      continue;
+    const auto take = [&](int other) {
+      const std::vector<int>& theirs = waited[static_cast<size_t>(other)];
+      mine.insert(mine.end(), theirs.begin(), theirs.end());
+    };
+    for (const Endpoint& input : node.inputs) take(input.node);
+    for (const int control : node.control_inputs) take(control);
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+  }
+  for (TaskTensor& tensor : tensors_) {
+    const auto node = static_cast<size_t>(tensor.source.node);
+    if (task_of[node] >= 0) continue;  // its producer, or what the step feeds in its place
+    tensor.copied_after = waited[node];
+    std::erase(tensor.copied_after, tensor.producer);
   }
 }
 

@@ -24,7 +24,9 @@ struct TaskTensor {
   int producer = -1;     // the task that makes it; -1: it is there when the step begins
   int group = -1;        // of what is there: the group whose device holds it; -1: host memory
   bool on_host = false;  // stays in host memory even if its producer runs on a GPU
-  bool fetched = false;
+  int fetch = -1;        // which of the step's fetches it is; -1: none
+  // Tasks that a copy of it waits for beside its producer: an identity hands on what it waited for.
+  std::vector<int> copied_after;
 };
 
 struct TaskRead {
@@ -96,6 +98,7 @@ class TaskGraph {
   }
   void FindGroups(const StrategyInput& input, const Schedule& schedule);
   void ReadSchedule(const GraphInfo& info, const Schedule& schedule);
+  void FindHandedOn(const Schedule& schedule);
   void EstimateLaunches(const StrategyInput& input);
 
   const Graph& graph_;

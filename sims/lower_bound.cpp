@@ -116,7 +116,7 @@ class BoundFinder {
       longest = std::max(longest, soonest(id));
     }
     for (size_t t = 0; t < tasks_.tensors().size(); ++t) {
-      if (tasks_.tensors()[t].fetched)
+      if (tasks_.tensors()[t].fetch >= 0)
         longest = std::max(longest, Arrival(static_cast<int>(t), tasks_.host(), end, &arrival));
     }
     return longest;
@@ -281,7 +281,7 @@ class BoundFinder {
       cut.AddEdge(maker, in, weight[2] * in_ns[t]);
       if (!from_host) {
         cut.AddEdge(out, maker, weight[3] * out_ns[t]);
-        if (tensor.fetched) cut.AddEdge(0, out, MinCut::kInfinite);
+        if (tensor.fetch >= 0) cut.AddEdge(0, out, MinCut::kInfinite);
       }
     }
     for (int id = 0; id < tasks_.num_tasks(); ++id) {

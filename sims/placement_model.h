@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/rows.h"
 #include "core/task_graph.h"
 #include "sims/gap_model.h"
+#include "sims/task_order.h"
 
 namespace lanescope {
 
@@ -25,19 +27,16 @@ class PlacementModel {
  private:
   friend class PlacementEvaluator;
 
-  // Ranks leave room for the copies of a task's reads, in their order, before it.
-  static constexpr int kReads = 64;
-
   // A queue as compiling makes it: where launches run, or an engine that drives copies.
   struct Lanes {
     int lanes = 1;
     bool in_order = false;
-    int64_t gap = 0;
-    int64_t handoff_to[kNumLaneKinds] = {};
+    LaneKind kind = LaneKind::kCompute;
+    int64_t gap = 0, issue = 0, wake = 0;
   };
   struct Use {
     int task = -1;
-    int number = 0;  // among the task's reads, kReads - 1 at most
+    int number = 0;  // among the task's reads
     bool on_host = false;
   };
   struct Route {
@@ -57,7 +56,7 @@ class PlacementModel {
   const TaskGraph& tasks_;
   const int devices_;
   const int host_;
-  int64_t step_ns_ = 0;  // around the commands
+  const GapModel gaps_;
   bool any_handoff_ = false;
   bool memory_can_run_out_ = false;
   std::vector<Lanes> queues_;     // launches of device d on queue d, copies on the others
@@ -67,12 +66,11 @@ class PlacementModel {
   std::vector<Passed> passed_;
   int num_resources_ = 0;
   std::vector<int64_t> tail_;  // by task: the shortest way from its start to the end, wherever tasks run
-  std::vector<int> first_use_, first_after_,
-      first_output_;  // rows: of a tensor its uses, of a task the others
-  std::vector<Use> uses_;
-  std::vector<int> after_;    // tasks that wait for a task beside its readers
-  std::vector<int> outputs_;  // tensors that a task makes
-  std::vector<int> waits_;    // by task: how many tasks it waits for beside its reads
+  Rows<Use> uses_;             // by tensor
+  Rows<> after_;               // by task: those that wait for it beside its readers
+  Rows<> outputs_;             // by task: the tensors that it makes
+  Rows<> handed_on_;           // by task: tensors whose copies wait for it though it does not make them
+  std::vector<int> waits_;     // by task: how many tasks it waits for beside its reads
 };
 
 // Evaluates one placement after the other, reusing its memory. One a thread.
@@ -90,56 +88,72 @@ class PlacementEvaluator {
     int tensor = -1;
     int src = 0, dst = 0;
     int queue = 0;
-    int rank = 0;
-    int next = -1;  // of the same tensor
+    int next = -1;    // of the same tensor
+    int pending = 0;  // tasks that it waits for
+    int unread = 0;   // launches that read it and have not ended
     int64_t ns = 0;
+  };
+  // A driver of a queue.
+  struct Lane {
+    enum class Phase : uint8_t { kAsleep, kWaking, kIdle, kBusy };
+    Phase phase = Phase::kIdle;
+    int64_t free_at = 0, issued = 0;
   };
   struct QueueState {
     std::vector<uint64_t> ready;  // heap of (rank, item)
     std::vector<int> order;       // in-order queues: items by rank
+    std::vector<Lane> lanes;
     size_t next = 0;
-    int idle = 0;
-    int64_t free_at = 0;
+    int idle = 0;  // workers
     bool touched = false;
   };
   struct Ending {
     int64_t time = 0;
-    int item = -1;   // a task, or num_tasks + a copy
+    int item = -1;   // a task, or num_tasks + a copy; -1: the lane is awake
     int queue = -1;  // -1: the item becomes ready
-    bool operator>(const Ending& other) const {
-      return time != other.time ? time > other.time : item > other.item;
-    }
+    int lane = 0;
+    bool operator>(const Ending& other) const { return time > other.time; }
   };
 
   bool Prepare(const PlacementState& state, double memory_share);
-  void RankTasks(const std::vector<int>& priority);
+  void Reset();
+  bool HoldState(double memory_share);
   void AddCopies(int tensor);
   int HomeOf(const TaskTensor& tensor) const;
   int DeviceOf(int task) const;
   int QueueOf(int item) const;
-  int RankOf(int item) const;
-  void Arrived(int item, int from_queue);
+  int PlaceOf(const PlacementModel::Use& use) const;
+  static int IdleLane(const QueueState& queue);
+  int NeedsOf(int item, int queue) const;
+  void Expect(int64_t time, int item, int queue, int lane);
+  void Arrived(int item, int from_queue, bool last);
   void MakeReady(int item);
+  void Touch(int queue);
   bool Dispatch(int queue, int64_t limit);
-  void Finish(int item, int queue);
+  int64_t StartOfCopy(const Copy& copy, int64_t start);
+  bool HoldOutputs(int task);
+  void ArrivedAtTask(int task, int from_queue);
+  void ArrivedAtCopies(int tensor, int from_queue);
+  void Finish(const Ending& ending);
+  void FinishLaunch(int task, int queue);
+  void FinishCopy(int copy, int queue);
   bool Hold(int device, int64_t bytes);
   void Release(int tensor, int place);
 
   const PlacementModel& m_;
   const PlacementState* state_ = nullptr;
-  std::vector<int> rank_;        // by task
-  std::vector<int> rank_order_;  // tasks by rank
-  std::vector<int> ranked_for_;  // the priorities that rank_ was made for
-  bool ranked_ = false;
-  std::vector<int> pending_;     // by task
-  std::vector<int> first_copy_;  // by tensor
-  std::vector<int> home_;        // by tensor
-  std::vector<int> unread_;      // by tensor: uses at its home and copies from it that have not ended
+  TaskOrder order_;
+  std::vector<int> rank_, items_;      // by item; by rank
+  std::vector<CopyOrder> copy_order_;  // by copy
+  std::vector<int> pending_;           // by task
+  std::vector<int> first_copy_;        // by tensor
+  std::vector<int> home_;              // by tensor
+  std::vector<int> unread_;            // by tensor: uses at its home and copies from it that have not ended
   std::vector<Copy> copies_;
-  std::vector<int> copy_unread_;  // by copy
   std::vector<QueueState> queues_;
   std::vector<int> touched_;
-  std::vector<Ending> endings_;  // heap
+  std::vector<Ending> endings_;    // heap
+  std::vector<int64_t> ready_at_;  // by item, where handing over takes time
   std::vector<int64_t> resource_free_;
   std::vector<int64_t> held_, room_;  // bytes by device
   int64_t now_ = 0;

@@ -9,42 +9,69 @@ namespace {
 
 constexpr int64_t kNoLimit = PlacementEvaluator::kTooLong - 1;
 
-// Without variables and with links that nobody shares the model leaves nothing out but which of two copies
-// that become ready at one instant goes first.
-TEST(PlacementModelTest, EqualsTheSimulatorButForTies) {
-  int different = 0;
-  for (unsigned seed = 1; seed <= 6; ++seed) {
-    const test::PlacementWorld world(seed, 40, 0);
-    const StrategyInput input = world.input();
-    const TaskGraph tasks(input);
-    const PlacementModel model(tasks, {});
-    PlacementEvaluator evaluator(model);
-    std::mt19937 rng(seed);
-    for (int i = 0; i < 30; ++i) {
-      const PlacementState state{world.RandomDevices(tasks, &rng), {}};
-      const Placement placement = tasks.ToPlacement(input, state.device, {});
-      const int64_t step = evaluator.Evaluate(state, kNoLimit), simulated = world.StepOf(placement);
-      different += step != simulated;
-      EXPECT_NEAR(static_cast<double>(step), static_cast<double>(simulated),
-                  0.05 * static_cast<double>(simulated))
-          << seed << " " << i;
-    }
+// With links that nobody shares and without variables, of which every version is copied by itself, the model
+// leaves nothing out.
+void ExpectEqual(const test::PlacementWorld& world, bool priorities, unsigned seed) {
+  const StrategyInput input = world.input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, world.gaps);
+  PlacementEvaluator evaluator(model);
+  std::mt19937 rng(seed);
+  for (int i = 0; i < 30; ++i) {
+    PlacementState state{world.RandomDevices(tasks, &rng), {}};
+    for (int t = 0; priorities && t < tasks.num_tasks(); ++t)
+      state.priority.push_back(static_cast<int>(rng() % 10));
+    EXPECT_EQ(evaluator.Evaluate(state, kNoLimit),
+              world.StepOf(tasks.ToPlacement(input, state.device, state.priority)))
+        << seed << " " << i;
   }
-  EXPECT_LE(different, 9) << "of 180";
+}
+
+GapModel Gaps() {
+  GapModel gaps{.step_start_ns = 5'000, .step_finish_ns = 3'000};
+  gaps.handoff_ns = {{{2'000, 4'000}, {1'000, 3'000}}};
+  for (auto& kind : gaps.gap_ns) kind = {700, 300};
+  gaps.issue_ns.fill(9'000);
+  return gaps;
+}
+
+TEST(PlacementModelTest, EqualsTheSimulator) {
+  for (unsigned seed = 1; seed <= 6; ++seed) ExpectEqual(test::PlacementWorld(seed, 40, 0), false, seed);
+}
+
+TEST(PlacementModelTest, EqualsTheSimulatorWithPriorities) {
+  for (unsigned seed = 1; seed <= 6; ++seed) ExpectEqual(test::PlacementWorld(seed, 40, 0), true, seed);
+}
+
+TEST(PlacementModelTest, EqualsTheSimulatorWithGaps) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    test::PlacementWorld world(seed, 40, 0);
+    world.gaps = Gaps();
+    for (auto& kind : world.gaps.wake_ns) kind = {6'000, 2'000};
+    ExpectEqual(world, true, seed);
+  }
 }
 
 TEST(PlacementModelTest, EqualsTheSimulatorOfStreams) {
-  test::PlacementWorld world(3, 40, 0);
-  for (DeviceSpec& device : world.machine.devices) device.in_order = true;
-  const StrategyInput input = world.input();
-  const TaskGraph tasks(input);
-  const PlacementModel model(tasks, {});
-  PlacementEvaluator evaluator(model);
-  std::mt19937 rng(1);
-  for (int i = 0; i < 30; ++i) {
-    const PlacementState state{world.RandomDevices(tasks, &rng), {}};
-    EXPECT_EQ(evaluator.Evaluate(state, kNoLimit), world.StepOf(tasks.ToPlacement(input, state.device, {})));
+  for (const bool priorities : {false, true}) {
+    test::PlacementWorld world(3, 40, 0);
+    for (DeviceSpec& device : world.machine.devices) device.in_order = true;
+    ExpectEqual(world, priorities, 1);
+    world.gaps = Gaps();
+    ExpectEqual(world, priorities, 2);
   }
+}
+
+// Devices of several workers run several small launches at once.
+TEST(PlacementModelTest, EqualsTheSimulatorOfWorkers) {
+  test::PlacementWorld world(4, 40, 0);
+  for (DeviceSpec& device : world.machine.devices) {
+    if (device.is_gpu()) device.kind = DeviceKind::kVirtual;
+    device.workers = 3;
+  }
+  world.gaps = Gaps();
+  ExpectEqual(world, false, 1);
+  ExpectEqual(world, true, 2);
 }
 
 // Variables: reads, updates and their order. Only which copy of a variable waits for which update differs.

@@ -42,7 +42,7 @@ struct PlacementWorld {
   int64_t StepOf(const Placement& placement) const {
     const Schedule schedule = Compile(random.graph, info, step, placement, machine);
     return Simulate(schedule, machine,
-                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs)
+                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs, gaps)
         .step_ns;
   }
   std::vector<int> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
@@ -58,6 +58,7 @@ struct PlacementWorld {
   GraphInfo info;
   RooflineCost costs;
   PlacerOptions placer;
+  GapModel gaps;
 };
 
 }  // namespace lanescope::test
