@@ -1,0 +1,58 @@
+// megatron [--fit FITTED.csv] ROWS.csv: predicts every row of measured GPT training steps, and how far off
+// that is. With --fit by constants that are fitted to other rows, and printed; else by those of
+// sims/megatron.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "bench/accuracy/megatron_fit.h"
+#include "core/error.h"
+
+namespace {
+
+using lanescope::megatron::MeasuredRow;
+using lanescope::megatron::MegatronRules;
+
+void PrintErrors(const std::vector<MeasuredRow>& rows, const MegatronRules& rules) {
+  double sum = 0, worst = 0;
+  for (const MeasuredRow& row : rows) {
+    const lanescope::megatron::GptLayout& layout = row.layout;
+    const auto step = EstimateGptStep(row.model, layout, rules);
+    const double error = lanescope::bench::ErrorOf(row, rules);
+    sum += std::abs(error);
+    worst = std::max(worst, std::abs(error));
+    fmt::print(
+        "hidden {} layers {} batch {} micro {} tensor {} data {} pipeline {}: measured {:.1f} ms, predicted "
+        "{:.1f} ms, {:+.1f}%; layers {:.0f} ends {:.0f} messages {:.0f} bubble {:.0f} gradients {:.0f} "
+        "update {:.0f} ms{}\n",
+        row.model.hidden, row.model.layers, layout.batch, layout.micro_batch, layout.tensor, layout.data,
+        layout.pipeline, row.measured_ms, step.seconds * 1e3, 100 * error, step.layers * 1e3, step.ends * 1e3,
+        step.messages * 1e3, step.bubble * 1e3, step.gradients * 1e3, step.update * 1e3,
+        layout.recompute ? ", recomputing" : "");
+  }
+  fmt::print("mean error {:.2f}%, worst {:.2f}%\n", 100 * sum / static_cast<double>(rows.size()),
+             100 * worst);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool fit = argc == 4 && std::string(argv[1]) == "--fit";
+  if (argc != 2 && !fit) {
+    fmt::print(stderr, "usage: megatron [--fit FITTED.csv] ROWS.csv\n");
+    return 2;
+  }
+  try {
+    MegatronRules rules;
+    const std::vector<MeasuredRow> rows = lanescope::megatron::ReadMeasuredRows(argv[argc - 1], rules.gpu);
+    if (fit) rules = lanescope::bench::FitMegatron(lanescope::megatron::ReadMeasuredRows(argv[2], rules.gpu));
+    PrintErrors(rows, rules);
+    return 0;
+  } catch (const lanescope::Error& error) {
+    fmt::print(stderr, "error: {}: {}\n", lanescope::CodeName(error.code()), error.message());
+    return 1;
+  }
+}

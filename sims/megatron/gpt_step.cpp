@@ -1,0 +1,198 @@
+#include "sims/megatron/gpt_step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace lanescope::megatron {
+namespace {
+
+constexpr double kHalfBytes = 2;
+
+void CheckLayout(const GptModel& model, const GptLayout& layout) {
+  for (const double number :
+       {model.layers, model.hidden, model.heads, model.sequence, model.vocabulary, layout.batch,
+        layout.micro_batch, layout.tensor, layout.data, layout.pipeline}) {
+    if (!(number >= 1 && number <= 1e9 && number == std::floor(number)))
+      Throw(Code::kInvalidArgument, "a model and its layout are whole numbers from 1 on, not {}", number);
+  }
+  const auto divides = [](double whole, double part, const char* what, const char* by) {
+    if (std::fmod(whole, part) != 0)
+      Throw(Code::kInvalidArgument, "{} {} are no multiple of {} {}", whole, what, part, by);
+  };
+  divides(model.hidden, model.heads, "hidden values", "heads");
+  divides(model.heads, layout.tensor, "heads", "tensor-parallel GPUs");
+  divides(model.layers, layout.pipeline, "layers", "stages");
+  divides(layout.batch, layout.micro_batch * layout.data, "sequences of a batch", "sequences at once");
+}
+
+// The parts of a step on one GPU.
+class StepParts {
+ public:
+  StepParts(const GptModel& model, const GptLayout& layout, const MegatronRules& rules)
+      : model_(model),
+        layout_(layout),
+        rules_(rules),
+        tokens_(layout.micro_batch * model.sequence),
+        activation_bytes_(kHalfBytes * tokens_ * model.hidden) {}
+
+  // Forward and backward, with the all-reduces inside: two each way, two more where the forward pass repeats.
+  double Layer() const {
+    const double repeats = layout_.recompute ? 1 : 0;
+    const double forward = LinearForward() + AttentionForward() + LayerPasses() / 3;
+    const double backward = LinearBackward() + AttentionBackward() + LayerPasses() * 2 / 3;
+    const double launches = rules_.host.layer_s + (SoftmaxIsFused() ? 0 : rules_.host.unfused_softmax_s);
+    return Longer(launches * (1 + repeats / 3),
+                  forward * (1 + repeats) + backward + (4 + 2 * repeats) * TensorReduce() + 4 * Arrival());
+  }
+
+  // Output layer and loss.
+  double Head() const {
+    const double n = tokens_, v = SplitVocabulary(), h = model_.hidden;
+    const Gpu& gpu = rules_.gpu;
+    // Where nobody splits the vocabulary nobody pads it, and its odd number leaves rows unaligned.
+    const double share = std::fmod(v, 8) == 0 ? 1 : gpu.unaligned_share;
+    const double products =
+        (ProductSeconds(gpu, n, v, h) + ProductSeconds(gpu, n, h, v) + ProductSeconds(gpu, v, h, n)) / share;
+    return Longer(rules_.host.head_s,
+                  products + Passes(rules_.passes.logits, n * v) + TensorReduce() + Arrival());
+  }
+
+  double Embedding() const {
+    return Longer(rules_.host.embedding_s,
+                  Passes(rules_.passes.embedding, tokens_ * model_.hidden) + TensorReduce() + Arrival());
+  }
+
+  // To the next stage and its gradient back; the GPUs of a tensor group send a part each.
+  double Messages() const {
+    if (layout_.pipeline == 1) return 0;
+    return 2 * MessageSeconds(rules_.cluster, activation_bytes_ / layout_.tensor, SpansNodes());
+  }
+
+  double Gradients() const {
+    const double node = rules_.cluster.gpus_per_node;
+    const Ring replicas{layout_.data, std::max(1.0, node / layout_.tensor), std::min(layout_.tensor, node)};
+    const double reduced = AllReduceSeconds(rules_.cluster, kHalfBytes * Parameters(), replicas);
+    if (layout_.pipeline == 1) return reduced;
+    const Ring ends{2, SpansNodes() ? 1.0 : 2.0, std::min(node, layout_.gpus())};
+    return reduced + AllReduceSeconds(rules_.cluster, kHalfBytes * SplitVocabulary() * model_.hidden, ends);
+  }
+
+  double Update() const {
+    return Parameters() * rules_.passes.update_bytes / rules_.gpu.memory_bytes_per_s +
+           rules_.host.update_layer_s * StageLayers() + rules_.host.step_s;
+  }
+
+  double StageLayers() const { return model_.layers / layout_.pipeline; }
+
+ private:
+  double Longer(double host, double kernels) const {
+    const double norm = rules_.host.overlap;
+    return std::pow(std::pow(host, norm) + std::pow(kernels, norm), 1 / norm);
+  }
+
+  double Passes(double passes, double elements) const {
+    return passes * kHalfBytes * elements / rules_.gpu.memory_bytes_per_s;
+  }
+
+  // The four products of a layer: rows in, columns out; the group splits one of them.
+  template <typename Visit>
+  double OverProducts(const Visit& visit) const {
+    const double h = model_.hidden, t = layout_.tensor;
+    return visit(h, 3 * h / t) + visit(h / t, h) + visit(h, 4 * h / t) + visit(4 * h / t, h);
+  }
+  double LinearForward() const {
+    return OverProducts([&](double in, double out) { return ProductSeconds(rules_.gpu, tokens_, out, in); });
+  }
+  double LinearBackward() const {
+    return OverProducts([&](double in, double out) {
+      return ProductSeconds(rules_.gpu, tokens_, in, out) + ProductSeconds(rules_.gpu, out, in, tokens_);
+    });
+  }
+
+  double HeadsHere() const { return layout_.micro_batch * model_.heads / layout_.tensor; }
+  double Scores() const {  // queries times keys
+    const double s = model_.sequence;
+    return ProductSeconds(rules_.gpu, s, s, model_.hidden / model_.heads, HeadsHere());
+  }
+  double Context() const {  // scores times values
+    const double s = model_.sequence;
+    return ProductSeconds(rules_.gpu, s, model_.hidden / model_.heads, s, HeadsHere());
+  }
+  double AttentionForward() const { return Scores() + Context(); }
+  double AttentionBackward() const { return 3 * Context() + Scores(); }
+
+  // Megatron's fused kernel takes four attention matrices at a time.
+  bool SoftmaxIsFused() const { return std::fmod(HeadsHere(), 4) == 0; }
+
+  double LayerPasses() const {
+    const GptPasses& passes = rules_.passes;
+    const double values = tokens_ * model_.hidden;
+    return Passes(passes.whole, values) + Passes(passes.split, values / layout_.tensor) +
+           Passes(passes.scores + (SoftmaxIsFused() ? 0 : passes.unfused),
+                  HeadsHere() * model_.sequence * model_.sequence);
+  }
+
+  double TensorReduce() const {
+    return AllReduceSeconds(rules_.cluster, activation_bytes_,
+                            {layout_.tensor, rules_.cluster.gpus_per_node, 1});
+  }
+  double Arrival() const {
+    if (layout_.tensor == 1) return 0;
+    const double others = std::min(layout_.tensor, rules_.cluster.gpus_per_node) - 1;
+    return rules_.host.collective_s + rules_.host.collective_s_per_gpu * others;
+  }
+
+  bool SpansNodes() const { return layout_.gpus() > rules_.cluster.gpus_per_node; }
+  double SplitVocabulary() const {
+    if (layout_.tensor == 1) return model_.vocabulary;
+    return std::ceil(model_.vocabulary / (128 * layout_.tensor)) * 128;
+  }
+  double Parameters() const {
+    return StageLayers() * 12 * model_.hidden * model_.hidden / layout_.tensor +
+           SplitVocabulary() * model_.hidden;
+  }
+
+  const GptModel& model_;
+  const GptLayout& layout_;
+  const MegatronRules& rules_;
+  const double tokens_;
+  const double activation_bytes_;
+};
+
+}  // namespace
+
+bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu) {
+  // Half-precision value and gradient, and three single-precision numbers of Adam and two of mixed precision.
+  constexpr double kStateBytes = 18;
+  const double t = layout.tensor, h = model.hidden, stage = model.layers / layout.pipeline;
+  const double tokens = layout.micro_batch * model.sequence;
+  const double layer = tokens * h * (10 + 24 / t + 5 * model.heads * model.sequence / (h * t));
+  const double in_flight = std::min(layout.pipeline, layout.micro_batches());
+  const double logits = tokens * model.vocabulary / t * 8;
+  const double parameters = (stage * 12 * h * h + model.vocabulary * h) / t;
+  return kStateBytes * parameters + layer * stage * in_flight + logits <= gpu.memory_bytes;
+}
+
+GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const MegatronRules& rules) {
+  CheckLayout(model, layout);
+  const StepParts parts(model, layout, rules);
+  const double layers = parts.StageLayers() * parts.Layer();
+  const double head = parts.Head(), embedding = parts.Embedding(), messages = parts.Messages();
+  const double p = layout.pipeline, n = layout.micro_batches();
+  // Of one micro-batch: the embedding is in the first stage, the output layer in the last.
+  const double ends = p == 1 ? embedding + head : std::max(embedding, head);
+  const double all_stages = p * layers + embedding + head + messages * (p - 1);
+  GptStep step;
+  step.layers = n * layers;
+  step.ends = n * ends;
+  step.messages = (n - 1) * messages;
+  step.bubble = all_stages - layers - ends;
+  step.gradients = parts.Gradients();
+  step.update = parts.Update();
+  step.seconds = step.layers + step.ends + step.messages + step.bubble + step.gradients + step.update;
+  return step;
+}
+
+}  // namespace lanescope::megatron

@@ -1,0 +1,75 @@
+// The time of a training step of a GPT model under Megatron's tensor, data and pipeline parallelism, by
+// rules.
+#pragma once
+
+#include "sims/megatron/cluster.h"
+#include "sims/megatron/gpu.h"
+
+namespace lanescope::megatron {
+
+struct GptModel {
+  double layers = 0, hidden = 0, heads = 0, sequence = 0;
+  double vocabulary = 50257;
+};
+
+// GPUs are numbered with tensor fastest, then data, then pipeline. pipeline * tensor * data GPUs.
+struct GptLayout {
+  double batch = 0, micro_batch = 0;  // sequences: of a step, of one pass through the model
+  double tensor = 1, data = 1, pipeline = 1;
+  bool recompute = false;  // activations of a layer are made a second time for its gradients
+  double gpus() const { return tensor * data * pipeline; }
+  double micro_batches() const { return batch / (micro_batch * data); }
+};
+
+// What the program around the kernels takes, fitted by bench/accuracy. A layer or another part of the model
+// takes about the longer of its kernels' time and the host's time to launch them.
+struct GptHost {
+  double layer_s = 2.99e-3;             // to launch a layer's kernels, forward and backward
+  double unfused_softmax_s = 1.565e-3;  // more, where the fused softmax takes no such shape
+  double head_s = 3.99e-3, embedding_s = 0.612e-3;
+  double overlap = 3.75;         // exponent of the norm that joins host and kernels; infinite: the longer
+  double collective_s = 263e-6;  // between kernels and an all-reduce of tensor parallelism
+  double collective_s_per_gpu = 29.8e-6;  // more with every further process, for the last one to arrive
+  double step_s = 0.431e-3;
+  double update_layer_s = 0.132e-3;  // to launch the optimizer's kernels of a layer
+};
+
+// Passes of memory-bound kernels over the tensors of a layer, forward and backward, of half-precision values.
+struct GptPasses {
+  double whole = 39.5;   // over [tokens, hidden], which all GPUs of a tensor group repeat
+  double split = 29.6;   // over that divided by the tensor group
+  double scores = 15.1;  // over the attention's scores
+  double unfused = 8;    // more over the scores
+  double logits = 4.32;
+  double embedding = 10;
+  double update_bytes = 16.0;  // a parameter
+};
+
+struct MegatronRules {
+  Gpu gpu;
+  Cluster cluster;
+  GptHost host;
+  GptPasses passes;
+};
+
+struct GptStep {
+  double seconds = 0;
+  // Of one GPU of the slowest stage. Their sum is the step.
+  double layers = 0;     // its micro-batches' layers, collectives within them included
+  double ends = 0;       // embedding and output layer
+  double messages = 0;   // between stages
+  double bubble = 0;     // other stages' work that it waits for
+  double gradients = 0;  // all-reduces over replicas and of the tied embedding
+  double update = 0;
+};
+
+// Whether a GPU's memory holds parameters, gradients, optimizer state and all activations of the
+// micro-batches in flight (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
+// Models", 2022).
+bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu);
+
+// One forward, one backward schedule (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
+// Clusters Using Megatron-LM", 2021). Throws InvalidArgument where the layout does not divide the model.
+GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const MegatronRules& rules = {});
+
+}  // namespace lanescope::megatron
