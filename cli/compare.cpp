@@ -16,6 +16,7 @@
 #include "cli/report.h"
 #include "cli/sweep_report.h"
 #include "core/error.h"
+#include "core/units.h"
 #include "study/comparer.h"
 
 namespace lanescope::cli {

@@ -9,6 +9,7 @@
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "core/statistics.h"
 #include "core/text_table.h"
 #include "core/units.h"
 #include "exec/pacer.h"

@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "core/file.h"
 #include "core/text_table.h"
+#include "core/units.h"
 #include "exec/gpu_machine.h"
 #include "exec/pacer.h"
 #include "study/measure_machine.h"

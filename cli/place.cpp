@@ -14,6 +14,7 @@
 #include "core/graph_io.h"
 #include "core/schedule_json.h"
 #include "core/text_table.h"
+#include "core/units.h"
 #include "core/unknown_work.h"
 #include "study/placing.h"
 

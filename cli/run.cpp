@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/statistics.h"
 #include "core/units.h"
 #include "study/recorded_run.h"
 #include "traces/statistics.h"

@@ -102,12 +102,4 @@ std::string MachineToJson(const Machine& machine);
 // CPU:0 and `gpus` virtual GPUs with `workers` threads each, linked all to all and to the host.
 Machine VirtualMachine(int gpus, int workers);
 
-// "11GiB" -> bytes, "7.55GB/s" -> bytes per second, "4.3us" -> ns. Throw InvalidArgument.
-int64_t ParseBytes(std::string_view text);
-double ParseBandwidth(std::string_view text);
-int64_t ParseDuration(std::string_view text);
-std::string FormatBytes(int64_t bytes);
-std::string FormatBandwidth(double bytes_per_second);
-std::string FormatDuration(int64_t ns);
-
 }  // namespace lanescope

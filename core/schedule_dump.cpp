@@ -1,6 +1,7 @@
 #include <string>
 
 #include "core/schedule.h"
+#include "core/units.h"
 
 namespace lanescope {
 namespace {

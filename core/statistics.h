@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,5 +46,14 @@ double TrimmedMean(std::vector<T> samples, size_t one_in) {
   const double sum = std::accumulate(samples.begin() + cut, samples.end() - cut, 0.0);
   return sum / static_cast<double>(samples.end() - samples.begin() - 2 * cut);
 }
+
+// `mad`: median of the absolute differences from the median.
+struct Spread {
+  double median = 0, p25 = 0, p75 = 0, mad = 0;
+  int64_t min = 0, max = 0;
+  int64_t count = 0;
+};
+// Empty for no values.
+std::optional<Spread> SpreadOf(std::span<const int64_t> values);
 
 }  // namespace lanescope

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/error.h"
-#include "core/machine.h"
 
 namespace lanescope {
 namespace {

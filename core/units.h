@@ -1,5 +1,5 @@
-// Quantities with their units, beyond what machine.h declares: rates of arithmetic, times and shares for
-// people, and texts that read back to the very same number.
+// Quantities with their units: read, written for people, and written as texts that read back to the very same
+// number.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,17 @@
 
 namespace lanescope {
 
-// "4.37TFLOP/s" -> operations per second. Throws InvalidArgument.
+// "11GiB" -> bytes, "7.55GB/s" -> bytes per second, "4.3us" -> ns, "4.37TFLOP/s" -> operations per second.
+// Throw InvalidArgument.
+int64_t ParseBytes(std::string_view text);
+double ParseBandwidth(std::string_view text);
+int64_t ParseDuration(std::string_view text);
 double ParseFlopRate(std::string_view text);
+
+// In four significant digits and a fitting unit: "11GiB", "7.55GB/s", "4.3us".
+std::string FormatBytes(int64_t bytes);
+std::string FormatBandwidth(double bytes_per_second);
+std::string FormatDuration(int64_t ns);
 
 // A time in four significant digits and a fitting unit: "12.43 ms", "999 ns".
 std::string TimeText(double ns);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "exec/backend.h"
 
 namespace lanescope::exec {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "exec/stream_device.h"
 #include "exec/thread_team.h"
 

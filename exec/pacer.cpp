@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/clock.h"
+#include "core/units.h"
 
 namespace lanescope::exec {
 namespace {

@@ -5,9 +5,8 @@
 
 #include "core/error.h"
 #include "gui/activity_sinks.h"
-#include "traces/graph_name.h"
+#include "traces/activity_names.h"
 #include "traces/lanescope_tables.h"
-#include "traces/operation_sums.h"
 #include "traces/string_table.h"
 
 namespace lanescope::gui {

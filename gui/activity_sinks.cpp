@@ -1,6 +1,6 @@
 #include "gui/activity_sinks.h"
 
-#include "traces/graph_name.h"
+#include "traces/activity_names.h"
 
 namespace lanescope::gui {
 namespace {

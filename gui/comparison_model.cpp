@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/units.h"
 #include "gui/draw_plan.h"
 #include "gui/run_analysis.h"
 

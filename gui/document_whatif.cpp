@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/placer.h"
 #include "core/signature.h"
+#include "core/units.h"
 #include "gui/find_graph.h"
 #include "gui/run_builder.h"
 #include "study/calibration.h"

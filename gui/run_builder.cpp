@@ -6,6 +6,7 @@
 #include <queue>
 #include <tuple>
 
+#include "core/statistics.h"
 #include "gui/join_pieces.h"
 #include "traces/statistics.h"
 

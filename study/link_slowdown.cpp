@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/units.h"
+
 namespace lanescope::study {
 namespace {
 

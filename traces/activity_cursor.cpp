@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/graph_name.h"
+#include "traces/activity_names.h"
 #include "traces/nsys_tables.h"
 
 namespace lanescope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "traces/activity_cursor.h"
-#include "traces/graph_name.h"
+#include "traces/activity_names.h"
 #include "traces/launch_links.h"
 #include "traces/string_table.h"
 

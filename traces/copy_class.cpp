@@ -1,7 +1,5 @@
 #include "traces/copy_class.h"
 
-#include "traces/trace_reader.h"
-
 namespace lanescope {
 namespace {
 

@@ -8,6 +8,9 @@
 
 namespace lanescope {
 
+// The other end of a peer copy whose record does not name it.
+inline constexpr int kUnknownDevice = -2;
+
 struct CopyRoute {
   int src = 0, dst = 0;
   CopyClass copy_class = CopyClass::kDeviceToDevice;

@@ -1,13 +1,12 @@
 #include "traces/operation_sums.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "core/statistics.h"
+#include "traces/activity_names.h"
 #include "traces/saturating.h"
 
 namespace lanescope {
@@ -28,33 +27,7 @@ std::vector<OperationSum> Rank(ValuesByName values) {
   return sums;
 }
 
-struct CopyKindName {
-  std::string_view brief, full;
-};
-constexpr CopyKindName kCopyKinds[] = {{"unknown", "Unknown"},
-                                       {"HtoD", "Host-to-Device"},
-                                       {"DtoH", "Device-to-Host"},
-                                       {"HtoA", "Host-to-Array"},
-                                       {"AtoH", "Array-to-Host"},
-                                       {"AtoA", "Array-to-Array"},
-                                       {"AtoD", "Array-to-Device"},
-                                       {"DtoA", "Device-to-Array"},
-                                       {"DtoD", "Device-to-Device"},
-                                       {"HtoH", "Host-to-Host"},
-                                       {"PtoP", "Peer-to-Peer"},
-                                       {"Unified HtoD", "Unified Host-to-Device"},
-                                       {"Unified DtoH", "Unified Device-to-Host"},
-                                       {"Unified DtoD", "Unified Device-to-Device"}};
-
-const CopyKindName& CopyKindOf(int64_t kind) {
-  const bool known = kind >= 0 && kind < static_cast<int64_t>(std::size(kCopyKinds));
-  return kCopyKinds[known ? kind : 0];
-}
-
 }  // namespace
-
-std::string NvprofCopyName(int64_t kind) { return fmt::format("[CUDA memcpy {}]", CopyKindOf(kind).brief); }
-std::string NsysCopyName(int64_t kind) { return fmt::format("[CUDA memcpy {}]", CopyKindOf(kind).full); }
 
 OperationSum SumOf(std::string name, std::vector<int64_t> values) {
   OperationSum sum;
@@ -108,13 +81,6 @@ void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* 
   summary->kernel_sums = Rank(std::move(by_name));
   summary->memory_time_sums = Rank(std::move(times));
   summary->memory_size_sums = Rank(std::move(sizes));
-}
-
-std::string_view RangeName(std::string_view text) {
-  for (const std::string_view argument : {", seq = ", ", op_id = ", ", sizes = "}) {
-    text = text.substr(0, text.find(argument));
-  }
-  return text;
 }
 
 std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step) {

@@ -15,15 +15,7 @@ OperationSum SumOf(std::string name, std::vector<int64_t> values);
 // Fills kernel_sums, memory_time_sums and memory_size_sums with the activities of a step (-1: of all).
 void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary);
 
-// Activities by the text of the NVTX range around their launch; the arguments that PyTorch appends (", op_id
-// =
-// ..", ", seq = ..") are no part of the text.
+// Activities by the name (RangeName) of the NVTX range around their launch.
 std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step);
-std::string_view RangeName(std::string_view text);
-
-inline constexpr std::string_view kMemsetName = "[CUDA memset]";
-// "[CUDA memcpy HtoD]" and "[CUDA memcpy Host-to-Device]", by ENUM_CUDA_MEMCPY_OPER.
-std::string NvprofCopyName(int64_t kind);
-std::string NsysCopyName(int64_t kind);
 
 }  // namespace lanescope

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "core/recorder.h"
-#include "traces/statistics.h"
+#include "core/statistics.h"
 #include "traces/trace_writer.h"
 
 namespace lanescope {

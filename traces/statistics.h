@@ -5,23 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
+#include "core/statistics.h"
 #include "traces/copy_class.h"
 
 namespace lanescope {
 
 struct TraceRun;
-
-// `mad`: median of the absolute differences from the median.
-struct Spread {
-  double median = 0, p25 = 0, p75 = 0, mad = 0;
-  int64_t min = 0, max = 0;
-  int64_t count = 0;
-};
-// Empty for no values.
-std::optional<Spread> SpreadOf(std::span<const int64_t> values);
 
 struct CopyTotals {
   int64_t count = 0, bytes = 0, ns = 0;

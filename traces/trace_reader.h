@@ -15,8 +15,6 @@ class Database;
 
 // Stands for the host where a trace gives it no device number.
 inline constexpr int kHostDevice = -1;
-// The other end of a peer copy whose record does not name it.
-inline constexpr int kUnknownDevice = -2;
 
 // LANESCOPE_RUN. An Nsight Systems export is one complete measured run, number 1.
 struct TraceRunInfo {

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "traces/operation_sums.h"
+#include "traces/activity_names.h"
 
 namespace lanescope {
 namespace {

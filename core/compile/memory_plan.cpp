@@ -9,6 +9,7 @@
 #include "core/compile/draft.h"
 #include "core/compile/happens_before.h"
 #include "core/error.h"
+#include "core/units.h"
 
 namespace lanescope::compile {
 namespace {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "exec/thread_team.h"
 
 namespace lanescope::exec::cuda {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "gui/app/format.h"
 #include "gui/app/widgets.h"
 #include "gui/platform/input_adapter.h"

@@ -1,6 +1,7 @@
 // Left: the runs, what they are, and how they compare.
 #include <imgui.h>
 
+#include "core/units.h"
 #include "gui/app/format.h"
 #include "gui/app/ui.h"
 #include "gui/app/widgets.h"

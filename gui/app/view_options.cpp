@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/units.h"
 
 namespace lanescope::gui {
 namespace {

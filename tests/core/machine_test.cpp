@@ -4,6 +4,7 @@
 
 #include "core/cost.h"
 #include "core/error.h"
+#include "core/units.h"
 #include "tests/support/paths.h"
 
 namespace lanescope {

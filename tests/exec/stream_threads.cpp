@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/recorder.h"
 #include "core/thread.h"
+#include "core/units.h"
 #include "exec/memory_pool.h"
 #include "exec/thread_team.h"
 #include "tests/exec/later_kernel.h"

@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
+#include "traces/activity_names.h"
 #include "traces/launch_links.h"
-#include "traces/operation_sums.h"
 #include "traces/step_ranges.h"
 #include "traces/summary.h"
 

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "core/statistics.h"
 #include "tests/traces/sample_run.h"
 #include "traces/copy_class.h"
 #include "traces/intervals.h"

@@ -1,5 +1,4 @@
-// CUDA graphs that a trace records as one activity a launch, instead of kernels and copies one by one.
-// Private to traces/.
+// What activities are called that have no name of their own: copies, memory sets, whole CUDA graphs.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +8,15 @@
 
 namespace lanescope {
 
+inline constexpr std::string_view kMemsetName = "[CUDA memset]";
+// "[CUDA memcpy HtoD]" and "[CUDA memcpy Host-to-Device]", by ENUM_CUDA_MEMCPY_OPER.
+std::string NvprofCopyName(int64_t kind);
+std::string NsysCopyName(int64_t kind);
+
+// The text of an NVTX range without the arguments that PyTorch appends (", op_id = ..", ", seq = ..").
+std::string_view RangeName(std::string_view text);
+
+// A CUDA graph that is recorded as one activity a launch, instead of kernels and copies one by one.
 inline constexpr std::string_view kGraphNamePrefix = "[CUDA graph ";
 
 // "[CUDA graph 5]".
