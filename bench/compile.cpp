@@ -1,11 +1,11 @@
 // Compiling: shape inference and the passes from graph to schedule, by node of the graph.
 #include <benchmark/benchmark.h>
 
-#include "core/cost.h"
-#include "core/graph_io.h"
-#include "core/run_spec.h"
-#include "core/schedule.h"
-#include "core/strategy.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
+#include "core/strategies/strategy.h"
 #include "tests/support/random_graph.h"
 
 namespace lanescope {

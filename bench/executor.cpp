@@ -11,10 +11,10 @@
 #include <random>
 #include <thread>
 
-#include "core/graph_builder.h"
-#include "core/placement.h"
-#include "core/recorder.h"
-#include "core/statistics.h"
+#include "core/base/statistics.h"
+#include "core/graph/graph_builder.h"
+#include "core/place/placement.h"
+#include "core/record/recorder.h"
 #include "exec/host_device.h"
 #include "exec/session.h"
 

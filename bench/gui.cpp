@@ -6,19 +6,19 @@
 #include <string>
 #include <thread>
 
-#include "core/file.h"
-#include "core/graph_io.h"
-#include "core/recorder.h"
-#include "core/run_info.h"
-#include "core/strategy.h"
-#include "gui/document.h"
-#include "gui/draw_plan.h"
-#include "gui/run_builder.h"
-#include "gui/trace_loader.h"
+#include "core/base/file.h"
+#include "core/graph/graph_io.h"
+#include "core/record/recorder.h"
+#include "core/record/run_info.h"
+#include "core/strategies/strategy.h"
+#include "gui/document/document.h"
+#include "gui/model/draw_plan.h"
+#include "gui/model/run_builder.h"
+#include "gui/model/trace_loader.h"
 #include "sims/predict.h"
 #include "tests/support/random_graph.h"
-#include "traces/sqlite.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::gui {
 namespace {

@@ -8,15 +8,15 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "profiler/activity_decoder.h"
 #include "profiler/batch_codec.h"
 #include "profiler/buffer_pool.h"
 #include "profiler/capture_server.h"
 #include "tests/profiler/cupti_records.h"
 #include "tests/profiler/stub_library.h"
-#include "traces/sqlite.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

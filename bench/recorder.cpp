@@ -1,6 +1,6 @@
 // What recording costs an executing thread. Goals: reading the clock about 10 ns, pushing under 10 ns, an op
 // (two clock readings and a push) under 50 ns.
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,7 +1,7 @@
 // Rows per second into a trace, with a reader at work, and the time of a summary.
 //   bench_trace_writer [rows]
 // Goals: full 40-column kernel rows at 350k rows/s with readers not locked out; summary 1.2 s per 10M rows.
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 #include <fmt/format.h>
 
@@ -12,12 +12,12 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/error.h"
-#include "traces/nsys_tables.h"
-#include "traces/row_inserter.h"
-#include "traces/summary.h"
-#include "traces/trace_file.h"
-#include "traces/trace_reader.h"
+#include "core/base/error.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/summary.h"
+#include "traces/store/nsys_tables.h"
+#include "traces/store/row_inserter.h"
+#include "traces/store/trace_file.h"
 
 namespace lanescope {
 namespace {

@@ -6,13 +6,13 @@
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
-#include "core/error.h"
-#include "core/file.h"
-#include "core/machine.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/machine/machine.h"
 #include "sims/cost_table.h"
 #include "study/calibration.h"
 #include "study/this_machine.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::cli {
 namespace {

@@ -15,8 +15,8 @@
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/sweep_report.h"
-#include "core/error.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
 #include "study/comparer.h"
 
 namespace lanescope::cli {

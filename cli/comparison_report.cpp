@@ -9,9 +9,9 @@
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
-#include "core/statistics.h"
-#include "core/text_table.h"
-#include "core/units.h"
+#include "core/base/statistics.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
 #include "exec/pacer.h"
 #include "study/this_machine.h"
 

@@ -8,10 +8,10 @@
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
-#include "core/error.h"
-#include "core/run_diff.h"
-#include "core/text_table.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
+#include "core/runs/run_diff.h"
 
 namespace lanescope::cli {
 namespace {

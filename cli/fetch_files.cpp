@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <map>
 
-#include "core/error.h"
-#include "core/file.h"
-#include "core/run_spec.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/inputs/run_spec.h"
 
 namespace lanescope::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
-#include "traces/kineto_import.h"
+#include "traces/import/kineto_import.h"
 
 namespace lanescope::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::cli {
 namespace {

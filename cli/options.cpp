@@ -6,7 +6,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/print.h"
-#include "core/strategy.h"
+#include "core/strategies/strategy.h"
 
 namespace lanescope::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/device_options.h"
 #include "study/placing.h"
 #include "study/this_machine.h"

@@ -10,12 +10,12 @@
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/unknown_report.h"
-#include "core/file.h"
-#include "core/graph_io.h"
-#include "core/schedule_json.h"
-#include "core/text_table.h"
-#include "core/units.h"
-#include "core/unknown_work.h"
+#include "core/base/file.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
+#include "core/graph/graph_io.h"
+#include "core/schedule/schedule_json.h"
+#include "core/schedule/unknown_work.h"
 #include "study/placing.h"
 
 namespace lanescope::cli {

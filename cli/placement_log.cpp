@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace lanescope::cli {
 

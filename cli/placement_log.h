@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "study/placing.h"
 
 namespace lanescope::cli {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace lanescope::cli {
 

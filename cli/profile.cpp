@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "profiler/program_capture.h"
 
 namespace lanescope::cli {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 
 namespace lanescope::cli {
 namespace {

@@ -1,12 +1,12 @@
-#include "traces/query.h"
+#include "traces/store/query.h"
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
-#include "core/error.h"
-#include "traces/query_text.h"
+#include "core/base/error.h"
+#include "traces/store/query_text.h"
 
 namespace lanescope::cli {
 namespace {

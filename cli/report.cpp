@@ -9,9 +9,9 @@
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/unknown_report.h"
-#include "core/error.h"
-#include "core/text_table.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
 #include "sims/device_speed.h"
 
 namespace lanescope::cli {

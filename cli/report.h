@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 #include "sims/predict.h"
 #include "study/json_text.h"
 

@@ -13,11 +13,11 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "core/error.h"
-#include "core/statistics.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "core/base/units.h"
 #include "study/recorded_run.h"
-#include "traces/statistics.h"
+#include "traces/report/statistics.h"
 
 namespace lanescope::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "cli/print.h"
-#include "core/error.h"
-#include "traces/trace_view.h"
+#include "core/base/error.h"
+#include "traces/read/trace_view.h"
 
 namespace lanescope::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/run_profile.h"
-#include "traces/trace_reader.h"
+#include "core/runs/run_profile.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::cli {
 

@@ -12,13 +12,13 @@
 #include "cli/report.h"
 #include "cli/sweep_report.h"
 #include "cli/unknown_report.h"
-#include "core/error.h"
-#include "core/recorder.h"
-#include "core/unknown_work.h"
+#include "core/base/error.h"
+#include "core/record/recorder.h"
+#include "core/schedule/unknown_work.h"
 #include "study/placing.h"
 #include "study/predictor.h"
 #include "study/recorded_prediction.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::cli {
 namespace {

@@ -1,12 +1,12 @@
-#include "traces/summary.h"
+#include "traces/report/summary.h"
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
-#include "core/error.h"
-#include "traces/trace_reader.h"
+#include "core/base/error.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::cli {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "cli/line_width.h"
 #include "cli/print.h"
-#include "core/error.h"
-#include "core/file.h"
-#include "core/text_table.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
 #include "sims/plot_svg.h"
 
 namespace lanescope::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "sims/sweep.h"
 
 namespace lanescope::cli {

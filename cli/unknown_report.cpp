@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/print.h"
-#include "core/cost.h"
+#include "core/schedule/cost.h"
 
 namespace lanescope::cli {
 namespace {

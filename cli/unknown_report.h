@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/unknown_work.h"
+#include "core/machine/machine.h"
+#include "core/schedule/unknown_work.h"
 #include "sims/predict.h"
 
 namespace lanescope::cli {

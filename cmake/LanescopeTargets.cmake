@@ -63,12 +63,12 @@ if(LANESCOPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(lanescope_options INTERFACE -Wno-subobject-linkage)
 endif()
 
-# lanescope_library(NAME): a static library of all .cpp files of the current folder and the given SUBDIRS. SEPARATE: files
-# with compile options of their own.
+# lanescope_library(NAME): a static library of all .cpp files of the current folder, of its ROOMS (folders whose headers are
+# public like its own) and of the given SUBDIRS. SEPARATE: files with compile options of their own.
 function(lanescope_library name)
-  cmake_parse_arguments(arg "" "" "SUBDIRS;SEPARATE;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "ROOMS;SUBDIRS;SEPARATE;LINK;PRIVATE_LINK" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  foreach(dir IN LISTS arg_SUBDIRS)
+  foreach(dir IN LISTS arg_ROOMS arg_SUBDIRS)
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
@@ -77,6 +77,7 @@ function(lanescope_library name)
   endforeach()
   lanescope_batches(batches ${name} ${sources})
   add_library(${name} STATIC ${batches} ${arg_SEPARATE})
+  set_target_properties(${name} PROPERTIES LANESCOPE_ROOMS "${arg_ROOMS}")
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lanescope>)
   target_compile_features(${name} PUBLIC cxx_std_20)
@@ -92,11 +93,15 @@ function(lanescope_test_paths)
                                                           LANESCOPE_FAULT_SHIM="$<TARGET_FILE:lanescope_fault_shim>")
 endfunction()
 
-# lanescope_test(NAME FOLDER): a GoogleTest program of all .cpp files of tests/FOLDER. LABELS: of its tests, for ctest -L.
-# SEPARATE: files with compile options of their own.
+# lanescope_test(NAME FOLDER): a GoogleTest program of all .cpp files of tests/FOLDER and of its ROOMS. LABELS: of its tests,
+# for ctest -L. SEPARATE: files with compile options of their own.
 function(lanescope_test name folder)
-  cmake_parse_arguments(arg "" "LABELS" "SEPARATE;LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  cmake_parse_arguments(arg "" "LABELS" "ROOMS;SEPARATE;LINK" ${ARGN})
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(dir IN LISTS arg_ROOMS)
+    list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/${dir}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   foreach(file IN LISTS arg_SEPARATE)
     list(REMOVE_ITEM sources ${file})
   endforeach()

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/host_device.h"
 #include "exec/stream_device.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/device.h"
 #include "exec/device_options.h"
 #include "exec/gpu_machine.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/schedule.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
 #include "exec/device.h"
 #include "exec/stream_program.h"
 

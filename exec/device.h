@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {

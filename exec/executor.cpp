@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/error.h"
-#include "core/thread.h"
+#include "core/base/error.h"
+#include "core/base/thread.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/dispatch.h"
-#include "core/recorder.h"
+#include "core/record/recorder.h"
+#include "core/schedule/dispatch.h"
 #include "exec/loaded_schedule.h"
 #include "exec/pacer.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/measure.h"
 
 namespace lanescope::exec {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/error.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
 #include "exec/stream_device.h"
 #include "exec/thread_team.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/dispatch.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/schedule/dispatch.h"
 
 namespace lanescope::exec {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope::exec {
 

@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/error.h"
-#include "core/graph.h"
-#include "core/op.h"
+#include "core/base/error.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
 
 namespace lanescope::exec {
 

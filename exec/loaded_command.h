@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {

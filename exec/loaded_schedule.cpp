@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/pacer.h"
 #include "exec/stream_device.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/schedule.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
 #include "exec/command_roles.h"
 #include "exec/issue_plan.h"
 #include "exec/loaded_command.h"

@@ -9,10 +9,10 @@
 #include <memory>
 #include <thread>
 
-#include "core/error.h"
-#include "core/recorder.h"
-#include "core/statistics.h"
-#include "core/thread.h"
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "core/base/thread.h"
+#include "core/record/recorder.h"
 #include "exec/kernels/product.h"
 #include "exec/pacer.h"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/work_class.h"
+#include "core/machine/machine.h"
+#include "core/machine/work_class.h"
 
 namespace lanescope::exec {
 

@@ -2,10 +2,10 @@
 #include <cstring>
 #include <thread>
 
-#include "core/error.h"
-#include "core/recorder.h"
-#include "core/statistics.h"
-#include "core/thread.h"
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "core/base/thread.h"
+#include "core/record/recorder.h"
 #include "exec/measure.h"
 
 namespace lanescope::exec {

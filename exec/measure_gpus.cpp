@@ -5,9 +5,9 @@
 #include <map>
 #include <memory>
 
-#include "core/error.h"
-#include "core/recorder.h"
-#include "core/statistics.h"
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "core/record/recorder.h"
 #include "exec/backend.h"
 #include "exec/gpu_machine.h"
 #include "exec/stream_device.h"

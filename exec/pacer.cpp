@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "core/clock.h"
-#include "core/units.h"
+#include "core/base/clock.h"
+#include "core/base/units.h"
 
 namespace lanescope::exec {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 
 namespace lanescope::exec {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "core/error.h"
-#include "core/op.h"
+#include "core/base/error.h"
+#include "core/graph/op.h"
 #include "exec/stream_device.h"
 
 namespace lanescope::exec {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/graph/graph.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 #include "exec/command_roles.h"
 #include "exec/loaded_command.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/step_request.h"
+#include "core/base/error.h"
+#include "core/inputs/step_request.h"
 #include "exec/backend.h"
 #include "exec/stream_program.h"
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/launch_observer.h"
-#include "core/machine.h"
-#include "core/op.h"
-#include "core/placement.h"
-#include "core/recorder.h"
-#include "core/schedule.h"
-#include "core/tensor.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/graph/tensor.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "core/record/launch_observer.h"
+#include "core/record/recorder.h"
+#include "core/schedule/schedule.h"
 #include "exec/device.h"
 #include "exec/device_options.h"
 #include "exec/executor.h"

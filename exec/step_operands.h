@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule.h"
-#include "core/tensor.h"
+#include "core/graph/tensor.h"
+#include "core/schedule/schedule.h"
 #include "exec/loaded_command.h"
 #include "exec/schedule_loader.h"
 

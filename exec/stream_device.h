@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "core/schedule.h"
-#include "core/work_class.h"
+#include "core/machine/work_class.h"
+#include "core/schedule/schedule.h"
 #include "exec/device.h"
 
 namespace lanescope::exec {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::exec {
 namespace {

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch_observer.h"
-#include "core/recorder.h"
-#include "core/schedule.h"
+#include "core/record/launch_observer.h"
+#include "core/record/recorder.h"
+#include "core/schedule/schedule.h"
 #include "exec/issue_plan.h"
 #include "exec/stream_device.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/thread.h"
+#include "core/base/thread.h"
 
 namespace lanescope::exec {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/tensor.h"
+#include "core/graph/tensor.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {

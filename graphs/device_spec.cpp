@@ -5,8 +5,8 @@
 #include <charconv>
 #include <vector>
 
-#include "core/device_name.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/machine/device_name.h"
 
 namespace lanescope::graphs {
 namespace {

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/tensor.h"
+#include "core/graph/graph.h"
+#include "core/graph/tensor.h"
 
 namespace lanescope::graphs {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/graph_builder.h"
-#include "core/infer_node.h"
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/infer_node.h"
 
 namespace lanescope::graphs {
 namespace {

@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/op.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
 #include "graphs/device_spec.h"
 #include "graphs/input.h"
 #include "graphs/variable.h"

@@ -1,9 +1,9 @@
 // How a Scope adds nodes: names, constants for plain numbers, devices, colocation and control inputs.
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/graph_builder.h"
-#include "core/infer_node.h"
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/infer_node.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {

@@ -1,6 +1,6 @@
 // Variables of a Scope: a VariableV2, what it begins with, the Assign that says so, and an Identity that
 // reads it.
-#include "core/error.h"
+#include "core/base/error.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/dtype.h"
-#include "core/graph.h"
-#include "core/shape.h"
+#include "core/base/dtype.h"
+#include "core/graph/graph.h"
+#include "core/graph/shape.h"
 
 namespace lanescope::graphs {
 

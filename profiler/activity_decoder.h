@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "profiler/clock_alignment.h"
 
 namespace lanescope {

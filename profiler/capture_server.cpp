@@ -13,9 +13,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/thread.h"
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/thread.h"
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
 

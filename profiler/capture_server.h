@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "profiler/capture_channel.h"
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 

@@ -1,6 +1,6 @@
 #include "profiler/clock_alignment.h"
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 namespace lanescope {
 

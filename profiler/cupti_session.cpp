@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "profiler/activity_decoder.h"
 #include "profiler/buffer_pool.h"
 #include "profiler/capture_session.h"

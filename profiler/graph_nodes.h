@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 

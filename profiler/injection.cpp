@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
 #include "profiler/quiet_thread.h"

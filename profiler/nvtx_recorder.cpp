@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "profiler/clock_alignment.h"
 
 namespace lanescope {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 

@@ -11,15 +11,15 @@
 #include <map>
 #include <thread>
 
-#include "core/child.h"
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/interrupt_reason.h"
+#include "core/base/child.h"
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/interrupt_reason.h"
 #include "profiler/capture_channel.h"
 #include "profiler/capture_server.h"
 #include "profiler/clock_alignment.h"
 #include "profiler/cuda_driver.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope {
 namespace {

@@ -30,8 +30,40 @@ MAY_INCLUDE = {
     "samples": frozenset({"core", "graphs", "exec", "sims", "traces", "study"}),
 }
 # The one part of the GUI that edits, predicts and runs.
-GUI_DOCUMENT = re.compile(r"gui/document(_\w+)?\.(h|cpp)$")
+GUI_DOCUMENT = "gui/document/"
 GUI_DOCUMENT_EXTRA = frozenset({"study"})
+
+# What lies beside the rooms of its folder: the one header that both timelines, the real and the missing one, provide.
+NO_ROOM = frozenset({"gui/gui.h"})
+# Folders that consist of rooms, and which rooms of its folder a room may include beside itself; what lies deeper than a
+# room belongs to it.
+ROOMS = {
+    "core": {
+        "base": frozenset(),
+        "graph": frozenset({"base"}),
+        "machine": frozenset({"base"}),
+        "place": frozenset({"base", "graph", "machine"}),
+        "schedule": frozenset({"base", "graph", "machine", "place"}),
+        "strategies": frozenset({"base", "graph", "machine", "place", "schedule"}),
+        "inputs": frozenset({"base", "graph", "machine", "place", "schedule"}),
+        "record": frozenset({"base", "graph", "machine", "place", "schedule"}),
+        "runs": frozenset({"base", "graph", "machine", "place", "schedule", "record"}),
+    },
+    "traces": {
+        "store": frozenset(),
+        "record": frozenset({"store"}),
+        "read": frozenset({"store"}),
+        "report": frozenset({"store", "read"}),
+        "import": frozenset({"store"}),
+    },
+    "gui": {
+        "model": frozenset(),
+        "document": frozenset({"model"}),
+        "platform": frozenset(),
+        "app": frozenset({"model", "document", "platform"}),
+        "stub": frozenset(),
+    },
+}
 
 CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
 
@@ -67,20 +99,36 @@ def read_private_headers(root):
     return frozenset(listing.read_text().split()) if listing.exists() else frozenset()
 
 
+def room_of(path):
+    """The room that a file lies in, or None: "graph" of core/graph/ops/op_spec.h."""
+    folder, *rest = path.split("/")
+    return rest[0] if folder in ROOMS and len(rest) > 1 else None
+
+
 def is_public(path, private):
-    """The headers that are installed: those directly in a library's folder, less the private ones."""
-    folder, _, rest = path.partition("/")
-    return folder in MAY_INCLUDE["samples"] and rest.endswith(".h") and "/" not in rest and path not in private
+    """The headers that are installed: those directly in a library's folder or in one of its rooms, less the private ones."""
+    folder, *rest = path.split("/")
+    in_place = len(rest) == (2 if folder in ROOMS else 1)
+    return folder in MAY_INCLUDE["samples"] and in_place and path.endswith(".h") and path not in private
 
 
 def check_folder(path, header):
     """The folder rule: `header` belongs to a folder that the file's folder may include."""
     source, target = path.split("/")[0], header.split("/")[0]
     allowed = MAY_INCLUDE[source] | {source}
-    if GUI_DOCUMENT.search(path):
+    if path.startswith(GUI_DOCUMENT):
         allowed |= GUI_DOCUMENT_EXTRA
     if target not in allowed:
         yield f"{source}/ may not include {target}/ ({header})"
+
+
+def check_room(path, header):
+    """The rule of rooms, between files of one folder that has some."""
+    folder, source, target = path.split("/")[0], room_of(path), room_of(header)
+    if source is None or target is None or not header.startswith(f"{folder}/"):
+        return
+    if target not in ROOMS[folder].get(source, frozenset()) | {source}:
+        yield f"{folder}/{source}/ may not include {folder}/{target}/ ({header})"
 
 
 def check_backends(path, header, backends):
@@ -112,6 +160,7 @@ def check_file(path, text, private, backends):
         messages = []
         if is_project_header:
             messages += check_folder(path, header)
+            messages += check_room(path, header)
             messages += check_backends(path, header, backends)
         else:
             messages += check_third_party(path, header)
@@ -132,7 +181,12 @@ def check_tree(root):
             if file.suffix in SUFFIXES and file.is_file():
                 files += 1
                 path = file.relative_to(root).as_posix()
+                if folder in ROOMS and room_of(path) is None and path not in NO_ROOM:
+                    violations.append(f"{path}: {folder}/ consists of rooms; move the file into one of them")
                 violations += check_file(path, file.read_text(encoding="utf-8"), private, backends)
+    violations += [f"{folder}/{room.name}/ is not among the rooms of {folder}; say in scripts/check_includes.py what it may include"
+                   for folder, rooms in ROOMS.items() for room in sorted((root / folder).glob("*"))
+                   if room.is_dir() and room.name not in rooms]
     violations += [f"cmake/private_headers.txt: {header} does not exist"
                    for header in sorted(private) if not (root / header).is_file()]
     return violations, files

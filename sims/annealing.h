@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/task_graph.h"
+#include "core/strategies/task_graph.h"
 #include "sims/placement_model.h"
 
 namespace lanescope {

@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "core/cost.h"
-#include "core/statistics.h"
+#include "core/base/statistics.h"
+#include "core/schedule/cost.h"
 #include "sims/roofline_fit.h"
 
 namespace lanescope {

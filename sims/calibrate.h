@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/op.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
 #include "sims/cost_table.h"
 #include "sims/measured_steps.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/signature.h"
+#include "core/graph/signature.h"
 #include "sims/ticks.h"
 
 namespace lanescope {

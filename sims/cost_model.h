@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/cost.h"
+#include "core/schedule/cost.h"
 #include "sims/cost_table.h"
 #include "sims/roofline_fit.h"
 

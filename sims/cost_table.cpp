@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "core/file.h"
-#include "core/json_object.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json_object.h"
 #include "sims/ticks.h"
 
 namespace lanescope {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/op.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
 #include "sims/fetch_cost.h"
 #include "sims/gap_model.h"
 #include "sims/interference.h"

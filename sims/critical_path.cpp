@@ -1,7 +1,7 @@
 #include "sims/critical_path.h"
 
-#include "core/event_view.h"
-#include "core/step_path.h"
+#include "core/runs/event_view.h"
+#include "core/runs/step_path.h"
 
 namespace lanescope {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 #include "sims/simulator.h"
 
 namespace lanescope {
@@ -18,7 +18,7 @@ struct CriticalPath {
   std::vector<int64_t> launch_ns_by_device;
 };
 
-// The path of StepPathFinder (core/step_path.h) through the simulated step.
+// The path of StepPathFinder (core/runs/step_path.h) through the simulated step.
 CriticalPath FindCriticalPath(const Schedule& schedule, const Machine& machine,
                               const SimulationResult& result);
 

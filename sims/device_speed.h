@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/cost.h"
+#include "core/schedule/cost.h"
 
 namespace lanescope {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 #include "sims/calibrate.h"
 #include "sims/fit_issue.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope {
 

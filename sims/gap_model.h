@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope {
 

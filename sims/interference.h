@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include "core/machine.h"
-#include "core/op.h"
-#include "core/work_class.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
+#include "core/machine/work_class.h"
 
 namespace lanescope {
 

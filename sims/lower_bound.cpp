@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/colocation_rules.h"
-#include "core/dispatch.h"
+#include "core/place/colocation_rules.h"
+#include "core/schedule/dispatch.h"
 #include "sims/min_cut.h"
 
 namespace lanescope {

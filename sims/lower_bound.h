@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/strategy.h"
-#include "core/task_graph.h"
+#include "core/strategies/strategy.h"
+#include "core/strategies/task_graph.h"
 #include "sims/gap_model.h"
 
 namespace lanescope {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "core/event.h"
-#include "core/schedule.h"
+#include "core/record/event.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope {
 

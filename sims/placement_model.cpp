@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-#include "core/dispatch.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/schedule/dispatch.h"
 
 namespace lanescope {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/rows.h"
-#include "core/task_graph.h"
+#include "core/base/rows.h"
+#include "core/strategies/task_graph.h"
 #include "sims/gap_model.h"
 #include "sims/task_order.h"
 

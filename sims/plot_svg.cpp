@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope {
 namespace {

@@ -6,9 +6,9 @@
 #include <numbers>
 #include <string>
 
-#include "core/error.h"
-#include "core/split_mix.h"
-#include "core/statistics.h"
+#include "core/base/error.h"
+#include "core/base/split_mix.h"
+#include "core/base/statistics.h"
 #include "sims/ticks.h"
 
 namespace lanescope {

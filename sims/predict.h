@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "core/copy_class.h"
-#include "core/cost.h"
-#include "core/graph.h"
-#include "core/machine.h"
-#include "core/op.h"
-#include "core/schedule.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/machine/copy_class.h"
+#include "core/machine/machine.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
 #include "sims/cost_table.h"
 #include "sims/critical_path.h"
 #include "sims/fetch_cost.h"

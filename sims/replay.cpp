@@ -1,6 +1,6 @@
 #include "sims/replay.h"
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 
 namespace lanescope {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 #include "sims/gap_model.h"
 #include "sims/measured_steps.h"
 #include "sims/simulator.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 
 namespace lanescope {
 namespace {

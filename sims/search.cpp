@@ -6,10 +6,10 @@
 #include <optional>
 #include <thread>
 
-#include "core/error.h"
-#include "core/recorder.h"
-#include "core/task_graph.h"
-#include "core/thread.h"
+#include "core/base/error.h"
+#include "core/base/thread.h"
+#include "core/record/recorder.h"
+#include "core/strategies/task_graph.h"
 #include "sims/annealing.h"
 
 namespace lanescope {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/placement.h"
-#include "core/strategy.h"
+#include "core/place/placement.h"
+#include "core/strategies/strategy.h"
 #include "sims/predict.h"
 
 namespace lanescope {

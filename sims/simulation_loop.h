@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sims/domain_loads.h"
 #include "sims/handoff_heap.h"
 #include "sims/lane_state.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/dispatch.h"
+#include "core/schedule/dispatch.h"
 #include "sims/gap_model.h"
 #include "sims/interference.h"
 #include "sims/ticks.h"

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/event.h"
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/record/event.h"
+#include "core/schedule/schedule.h"
 #include "sims/gap_model.h"
 #include "sims/interference.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/event.h"
-#include "core/machine.h"
-#include "core/schedule.h"
-#include "core/signature.h"
+#include "core/graph/signature.h"
+#include "core/machine/machine.h"
+#include "core/record/event.h"
+#include "core/schedule/schedule.h"
 #include "sims/calibrate.h"
 
 namespace lanescope {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 #include "sims/predict.h"
 
 namespace lanescope {

@@ -6,7 +6,7 @@
 #include <queue>
 #include <tuple>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope {
 namespace {

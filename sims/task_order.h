@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/rows.h"
-#include "core/task_graph.h"
+#include "core/base/rows.h"
+#include "core/strategies/task_graph.h"
 
 namespace lanescope {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/signature.h"
+#include "core/graph/signature.h"
 #include "sims/interference.h"
 #include "sims/measured_steps.h"
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "sims/cost_table.h"
 #include "sims/step_samples.h"
 #include "study/measure_machine.h"
 #include "study/recorded_run.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::study {
 

@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "core/error.h"
-#include "core/interrupt_reason.h"
+#include "core/base/error.h"
+#include "core/base/interrupt_reason.h"
 #include "exec/session.h"
 
 namespace lanescope::study {

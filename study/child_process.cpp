@@ -11,8 +11,8 @@
 #include <optional>
 #include <thread>
 
-#include "core/child.h"
-#include "core/error.h"
+#include "core/base/child.h"
+#include "core/base/error.h"
 
 namespace lanescope::study {
 namespace {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <utility>
 
-#include "core/error.h"
-#include "core/run_profile.h"
+#include "core/base/error.h"
+#include "core/runs/run_profile.h"
 #include "sims/measured_steps.h"
 #include "sims/replay.h"
 #include "study/link_slowdown.h"
-#include "traces/trace_reader.h"
-#include "traces/trace_view.h"
+#include "traces/read/trace_reader.h"
+#include "traces/read/trace_view.h"
 
 namespace lanescope::study {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cost.h"
-#include "core/machine.h"
+#include "core/machine/machine.h"
+#include "core/schedule/cost.h"
 #include "sims/cost_table.h"
 #include "sims/sweep.h"
 #include "study/calibration.h"
@@ -20,7 +20,7 @@
 #include "study/recorded_prediction.h"
 #include "study/row_measurements.h"
 #include "study/temporary_folder.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
 

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
 #include "sims/lower_bound.h"
 #include "sims/predict.h"
 #include "sims/sweep.h"
 #include "study/disturbance.h"
 #include "study/placing.h"
-#include "traces/statistics.h"
-#include "traces/summary.h"
+#include "traces/report/statistics.h"
+#include "traces/report/summary.h"
 
 namespace lanescope::study {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "core/kernel_table.h"
+#include "core/base/error.h"
+#include "core/place/kernel_table.h"
 #include "study/json_text.h"
 
 namespace lanescope::study {

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/cost.h"
-#include "core/machine.h"
-#include "core/placement.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "core/schedule/cost.h"
 #include "study/child_process.h"
 #include "study/workload.h"
 

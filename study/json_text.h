@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 
 namespace lanescope::study {
 

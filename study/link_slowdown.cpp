@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/units.h"
+#include "core/base/units.h"
 
 namespace lanescope::study {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "study/placing.h"
 #include "study/recorded_run.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "study/recorded_run.h"
 
 namespace lanescope::study {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/gpu_machine.h"
 #include "exec/measure.h"
 #include "study/cancellation.h"

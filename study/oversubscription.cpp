@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cost.h"
+#include "core/schedule/cost.h"
 
 namespace lanescope::study {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "core/event.h"
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/record/event.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope::study {
 

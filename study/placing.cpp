@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/strategy.h"
+#include "core/strategies/strategy.h"
 #include "study/external_strategy.h"
 
 namespace lanescope::study {

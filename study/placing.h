@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cost.h"
-#include "core/machine.h"
-#include "core/placement.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
 #include "study/cancellation.h"
 #include "study/workload.h"
 

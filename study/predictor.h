@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cost.h"
-#include "core/machine.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
 #include "sims/cost_model.h"
 #include "sims/cost_table.h"
 #include "sims/lower_bound.h"

@@ -1,8 +1,8 @@
 #include "study/recorded_prediction.h"
 
-#include "core/error.h"
-#include "core/event.h"
-#include "core/run_info.h"
+#include "core/base/error.h"
+#include "core/record/event.h"
+#include "core/record/run_info.h"
 #include "sims/simulator.h"
 #include "study/this_machine.h"
 

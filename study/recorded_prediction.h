@@ -1,11 +1,11 @@
 // Predictions as runs of a trace, so that whatever reads measured runs reads them too.
 #pragma once
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 #include "study/cancellation.h"
 #include "study/placing.h"
 #include "study/predictor.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
 

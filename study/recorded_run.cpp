@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/run_info.h"
+#include "core/base/error.h"
+#include "core/record/run_info.h"
 #include "exec/gpu_machine.h"
 #include "study/oversubscription.h"
 #include "study/this_machine.h"

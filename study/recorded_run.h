@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/event.h"
-#include "core/recorder.h"
+#include "core/record/event.h"
+#include "core/record/recorder.h"
 #include "exec/session.h"
 #include "study/cancellation.h"
 #include "study/disturbance.h"
@@ -17,7 +17,7 @@
 #include "study/placing.h"
 #include "study/run_capture.h"
 #include "study/run_settings.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
 

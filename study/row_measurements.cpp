@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/clock.h"
-#include "core/error.h"
-#include "core/statistics.h"
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "study/undisturbed.h"
 
 namespace lanescope::study {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "profiler/capture_session.h"
 
 namespace lanescope::study {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/launch_observer.h"
+#include "core/record/launch_observer.h"
 #include "study/run_settings.h"
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 class CaptureSession;

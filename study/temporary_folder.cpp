@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::study {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/error.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
 #include "exec/gpu_machine.h"
 
 namespace lanescope::study {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "study/notes.h"
 
 namespace lanescope::study {

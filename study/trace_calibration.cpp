@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "study/calibration.h"
-#include "traces/recorded_schedule.h"
+#include "traces/read/recorded_schedule.h"
 
 namespace lanescope::study {
 namespace {

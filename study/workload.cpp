@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.h"
-#include "core/graph_io.h"
-#include "core/step_request.h"
+#include "core/base/error.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/step_request.h"
 
 namespace lanescope::study {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/op.h"
-#include "core/placer.h"
-#include "core/run_spec.h"
-#include "core/schedule.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/inputs/run_spec.h"
+#include "core/place/placer.h"
+#include "core/schedule/schedule.h"
 #include "study/notes.h"
 
 namespace lanescope::study {

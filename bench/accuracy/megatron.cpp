@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bench/accuracy/megatron_fit.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/strategy.h"
+#include "core/strategies/strategy.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/strategy.h"
+#include "core/strategies/strategy.h"
 
 namespace lanescope {
 

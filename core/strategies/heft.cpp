@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/strategies/list_schedule.h"
-#include "core/strategy.h"
+#include "core/strategies/strategy.h"
 
 namespace lanescope {
 

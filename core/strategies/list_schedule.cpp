@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/task_graph.h"
+#include "core/strategies/task_graph.h"
 
 namespace lanescope {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/strategy.h"
-#include "core/towers.h"
+#include "core/strategies/strategy.h"
+#include "core/strategies/towers.h"
 
 namespace lanescope {
 namespace {

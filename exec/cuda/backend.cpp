@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/cuda/cuda_device.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/cuda/detect_gpus.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
-#include "core/error.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
 #include "exec/thread_team.h"
 
 namespace lanescope::exec::cuda {

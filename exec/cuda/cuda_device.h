@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 #include "exec/cuda/api.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/device_options.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/cuda/api.h"
 
 namespace lanescope::exec::cuda {

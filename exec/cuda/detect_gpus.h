@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/gpu_machine.h"
 

@@ -4,7 +4,7 @@
 // The rules of Kernel::Compute for a CUDA device:
 // * It enqueues its work on Launch::stream() and returns; it does not wait for the device unless it must.
 // * Tensors in device memory arrive as device pointers. Arguments that TensorFlow's table keeps in host
-//   memory (core/data/kernels.tsv: shapes, axes, int32 tensors) arrive as host pointers, complete and ready
+//   memory (core/place/kernels.tsv: shapes, axes, int32 tensors) arrive as host pointers, complete and ready
 //   to be read when Compute is called. Outputs in host memory must be complete when Compute returns. A launch
 //   all of whose operands are in host memory never gets here: the host kernel serves it.
 // * Every output's memory is planned, by its shape or its bound. An output of bounded shape (Unique) gets its

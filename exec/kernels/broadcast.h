@@ -8,8 +8,8 @@
 #include <functional>
 #include <span>
 
-#include "core/dispatch.h"
-#include "core/shape.h"
+#include "core/graph/shape.h"
+#include "core/schedule/dispatch.h"
 
 namespace lanescope::exec {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/ops/strided_slice.h"
+#include "core/graph/ops/strided_slice.h"
 #include "exec/kernels/op_kernel.h"
 
 namespace lanescope::exec {

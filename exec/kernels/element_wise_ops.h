@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec {

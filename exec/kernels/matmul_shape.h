@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/error.h"
-#include "core/graph.h"
-#include "core/shape.h"
+#include "core/base/error.h"
+#include "core/graph/graph.h"
+#include "core/graph/shape.h"
 
 namespace lanescope::exec {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "exec/loops/isa.h"
 
 namespace lanescope::exec {

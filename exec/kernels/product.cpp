@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/kernels/blas.h"
 
 namespace lanescope::exec {

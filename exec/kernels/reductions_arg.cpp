@@ -1,7 +1,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/dispatch.h"
+#include "core/schedule/dispatch.h"
 #include "exec/kernels/reductions.h"
 
 namespace lanescope::exec {

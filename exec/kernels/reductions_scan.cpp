@@ -1,4 +1,4 @@
-#include "core/dispatch.h"
+#include "core/schedule/dispatch.h"
 #include "exec/functors/binary.h"
 #include "exec/kernels/reductions.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/ops/common.h"
+#include "core/graph/ops/common.h"
 #include "exec/kernel.h"
 #include "exec/loops/loops.h"
 

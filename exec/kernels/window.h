@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/ops/window.h"
+#include "core/graph/ops/window.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {
@@ -50,8 +50,8 @@ class WindowAttrs {
  public:
   explicit WindowAttrs(const Node& node);
 
-  // `axis` 1: height, 2: width. As inference has it (core/ops/window.h); of SAME the odd cell of padding is
-  // the last.
+  // `axis` 1: height, 2: width. As inference has it (core/graph/ops/window.h); of SAME the odd cell of
+  // padding is the last.
   WindowDim Resolve(int axis, int64_t in, int64_t size) const;
 
  private:

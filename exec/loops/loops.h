@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/dtype.h"
+#include "core/base/dtype.h"
 
 namespace lanescope::exec {
 

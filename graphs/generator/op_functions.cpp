@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/op.h"
+#include "core/base/error.h"
+#include "core/graph/op.h"
 
 namespace lanescope {
 namespace {

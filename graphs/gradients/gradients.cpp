@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"
 

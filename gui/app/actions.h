@@ -6,7 +6,7 @@
 #include "gui/app/analysis.h"
 #include "gui/app/commands.h"
 #include "gui/app/view_state.h"
-#include "gui/document.h"
+#include "gui/document/document.h"
 
 namespace lanescope::gui {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "gui/app/view_state.h"
-#include "gui/comparison_model.h"
-#include "gui/document.h"
-#include "gui/latest_worker.h"
-#include "gui/run_analysis.h"
-#include "gui/search.h"
+#include "gui/document/document.h"
+#include "gui/model/comparison_model.h"
+#include "gui/model/latest_worker.h"
+#include "gui/model/run_analysis.h"
+#include "gui/model/search.h"
 
 namespace lanescope::gui {
 

@@ -12,7 +12,7 @@
 #include "gui/app/sql_console.h"
 #include "gui/app/view_options.h"
 #include "gui/app/view_state.h"
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/platform/fonts.h"
 #include "gui/platform/input_adapter.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gui/app/theme.h"
-#include "gui/draw_plan.h"
+#include "gui/model/draw_plan.h"
 
 namespace lanescope::gui {
 

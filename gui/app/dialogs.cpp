@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/error.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
 #include "gui/app/format.h"
 #include "gui/app/widgets.h"
 #include "gui/platform/input_adapter.h"

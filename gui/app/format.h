@@ -1,11 +1,11 @@
-// Numbers as people read them, beside those of core/units.h.
+// Numbers as people read them, beside those of core/base/units.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "core/machine.h"
-#include "core/units.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
 
 namespace lanescope::gui {
 

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "gui/app/app.h"
 #include "gui/app/recent_files.h"
 #include "gui/platform/headless.h"
 #include "gui/platform/png_file.h"
 #include "gui/platform/window.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {
 namespace {

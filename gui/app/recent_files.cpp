@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.h"
-#include "core/file.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace lanescope::gui {
 namespace {

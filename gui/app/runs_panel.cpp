@@ -1,11 +1,11 @@
 // Left: the runs, what they are, and how they compare.
 #include <imgui.h>
 
-#include "core/units.h"
+#include "core/base/units.h"
 #include "gui/app/format.h"
 #include "gui/app/ui.h"
 #include "gui/app/widgets.h"
-#include "gui/comparison_model.h"
+#include "gui/model/comparison_model.h"
 
 namespace lanescope::gui {
 namespace {

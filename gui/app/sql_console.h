@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "gui/latest_worker.h"
-#include "traces/query.h"
+#include "gui/model/latest_worker.h"
+#include "traces/store/query.h"
 
 namespace lanescope::gui {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/units.h"
+#include "core/base/units.h"
 #include "gui/app/format.h"
 #include "gui/app/sql_console.h"
 #include "gui/app/ui.h"

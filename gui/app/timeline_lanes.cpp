@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/units.h"
+#include "core/base/units.h"
 #include "gui/app/format.h"
 #include "gui/app/timeline_paint.h"
 #include "gui/app/timeline_pieces.h"

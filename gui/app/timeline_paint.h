@@ -8,7 +8,7 @@
 
 #include "gui/app/colours.h"
 #include "gui/app/theme.h"
-#include "gui/draw_plan.h"
+#include "gui/model/draw_plan.h"
 
 namespace lanescope::gui {
 

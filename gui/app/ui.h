@@ -6,7 +6,7 @@
 #include "gui/app/colours.h"
 #include "gui/app/theme.h"
 #include "gui/app/view_state.h"
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/platform/fonts.h"
 
 namespace lanescope::gui {

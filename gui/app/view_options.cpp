@@ -5,9 +5,9 @@
 #include <charconv>
 #include <set>
 
-#include "core/error.h"
-#include "core/machine.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
 
 namespace lanescope::gui {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "gui/app/theme.h"
-#include "gui/draw_plan.h"
-#include "gui/layout.h"
-#include "gui/picking.h"
-#include "gui/selection.h"
-#include "gui/view_transform.h"
+#include "gui/model/draw_plan.h"
+#include "gui/model/layout.h"
+#include "gui/model/picking.h"
+#include "gui/model/selection.h"
+#include "gui/model/view_transform.h"
 
 namespace lanescope::gui {
 

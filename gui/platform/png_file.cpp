@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/error.h"
-#include "core/file.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace lanescope::gui {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::gui {
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "core/cost.h"
-#include "core/graph_builder.h"
-#include "core/machine.h"
-#include "core/op.h"
-#include "core/schedule.h"
-#include "core/strategy.h"
-#include "core/tensor.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/op.h"
+#include "core/graph/tensor.h"
+#include "core/machine/machine.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
+#include "core/strategies/strategy.h"
 #include "exec/session.h"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.h"
-#include "core/placer.h"
+#include "core/machine/machine.h"
+#include "core/place/placer.h"
 #include "exec/session.h"
 #include "graphs/scope.h"
 

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <string>
 
-#include "core/error.h"
-#include "core/machine.h"
-#include "core/strategy.h"
+#include "core/base/error.h"
+#include "core/machine/machine.h"
+#include "core/strategies/strategy.h"
 #include "study/placing.h"
 #include "study/predictor.h"
 #include "study/workload.h"

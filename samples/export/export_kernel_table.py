@@ -1,4 +1,4 @@
-"""Writes core/data/kernels.tsv: which device types have a kernel for an op, taken from TensorFlow's registry.
+"""Writes core/place/kernels.tsv: which device types have a kernel for an op, taken from TensorFlow's registry.
 
 The Linux wheel is the CUDA build and registers its GPU kernels whether or not a GPU is present. Kernels of
 the device type DEFAULT serve any device that has no kernel of its own for the same attributes; they are
@@ -15,7 +15,7 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import kernels
 
 _DEVICES = ('CPU', 'GPU')
-_TABLE = sample_graphs.REPOSITORY / 'core' / 'data' / 'kernels.tsv'
+_TABLE = sample_graphs.REPOSITORY / 'core' / 'place' / 'kernels.tsv'
 
 Kernel = collections.namedtuple('Kernel', 'op device constraints host_memory priority label')
 

@@ -1,6 +1,6 @@
-"""Writes core/data/signatures.tsv: arguments of every op that TensorFlow registers, references marked.
+"""Writes core/graph/signatures.tsv: arguments of every op that TensorFlow registers, references marked.
 
-Each line holds two columns in the syntax of core/ops/op_spec.h: the signature, and those attributes that
+Each line holds two columns in the syntax of core/graph/ops/op_spec.h: the signature, and those attributes that
 decide how many tensors an argument has and of which type.
 """
 
@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 
-_TABLE = sample_graphs.REPOSITORY / 'core' / 'data' / 'signatures.tsv'
+_TABLE = sample_graphs.REPOSITORY / 'core' / 'graph' / 'signatures.tsv'
 
 
 def _type_name(number):

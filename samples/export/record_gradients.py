@@ -160,8 +160,8 @@ class Family:
 
 
 def differentiable():
-  """Writes which of the ops in core/ops have an entry in TensorFlow's table of gradients."""
-  text = ''.join(p.read_text() for p in (sample_graphs.REPOSITORY / 'core' / 'ops').glob('*.cpp'))
+  """Writes which of the ops in core/graph/ops have an entry in TensorFlow's table of gradients."""
+  text = ''.join(p.read_text() for p in (sample_graphs.REPOSITORY / 'core' / 'graph' / 'ops').glob('*.cpp'))
   names = sorted(set(re.findall(r'op\(\s*"(\w+)\(', text)))
   known = ops.gradient_registry.list()
   (GOLDEN / 'gradients.txt').write_text(''.join(f'{n}\n' for n in names if n in known))

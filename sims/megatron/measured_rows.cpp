@@ -7,8 +7,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "core/error.h"
-#include "core/file.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace lanescope::megatron {
 namespace {

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/cli/faulty_program.h"
 #include "tests/support/paths.h"
-#include "traces/summary.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/summary.h"
 
 namespace lanescope::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/run_spec.h"
+#include "core/inputs/run_spec.h"
 #include "tests/cli/program.h"
 
 namespace lanescope::cli {

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/machine.h"
+#include "core/machine/machine.h"
 #include "sims/cost_table.h"
 #include "tests/cli/program.h"
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/random_graph.h"

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/graph_io.h"
-#include "core/placer.h"
+#include "core/graph/graph_io.h"
+#include "core/place/placer.h"
 #include "exec/session.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/exec/session_harness.h"

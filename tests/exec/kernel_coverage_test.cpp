@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "core/kernel_table.h"
-#include "core/op.h"
+#include "core/graph/op.h"
+#include "core/place/kernel_table.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {

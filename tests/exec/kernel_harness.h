@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/op.h"
-#include "core/tensor.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/graph/tensor.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec::test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op.h"
+#include "core/graph/op.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec::test {

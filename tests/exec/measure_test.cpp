@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::exec {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <random>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope::exec {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 
 namespace lanescope::exec {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/op.h"
-#include "core/tensor.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/graph/tensor.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec::test {

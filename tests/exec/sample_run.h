@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cost.h"
-#include "core/graph_io.h"
-#include "core/run_spec.h"
-#include "core/strategy.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
+#include "core/schedule/cost.h"
+#include "core/strategies/strategy.h"
 #include "exec/session.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/paths.h"

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "core/error.h"
-#include "core/graph_builder.h"
-#include "core/machine.h"
-#include "core/placement.h"
-#include "core/tensor.h"
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/tensor.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
 #include "exec/session.h"
 
 namespace lanescope::exec::test {

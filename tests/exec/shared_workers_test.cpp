@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "core/dispatch.h"
+#include "core/schedule/dispatch.h"
 #include "exec/executor.h"
 #include "exec/host_device.h"
 #include "exec/kernels/lookup_table.h"

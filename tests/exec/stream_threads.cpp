@@ -7,10 +7,10 @@
 #include <iterator>
 #include <new>
 
-#include "core/error.h"
-#include "core/recorder.h"
-#include "core/thread.h"
-#include "core/units.h"
+#include "core/base/error.h"
+#include "core/base/thread.h"
+#include "core/base/units.h"
+#include "core/record/recorder.h"
 #include "exec/memory_pool.h"
 #include "exec/thread_team.h"
 #include "tests/exec/later_kernel.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
+#include "core/graph/tensor.h"
 
 namespace lanescope::exec::test {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/support/thread_starts.h"
 
 namespace lanescope::exec {

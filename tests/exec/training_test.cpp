@@ -6,10 +6,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/cost.h"
-#include "core/graph_io.h"
-#include "core/run_spec.h"
-#include "core/strategy.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
+#include "core/schedule/cost.h"
+#include "core/strategies/strategy.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/paths.h"
 

@@ -8,8 +8,8 @@
 
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/trace_seeds.h"
-#include "traces/schema.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/schema.h"
 
 namespace lanescope {
 namespace {

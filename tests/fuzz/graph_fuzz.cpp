@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/graph_io.h"
-#include "core/run_spec.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
 #include "tests/fuzz/hostile.h"
 
 namespace lanescope {

@@ -2,7 +2,7 @@
 // ours.
 #pragma once
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/file.h"
+#include "core/base/file.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/scratch_folder.h"
-#include "traces/sqlite.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/op.h"
-#include "core/schedule.h"
-#include "core/validate.h"
+#include "core/graph/op.h"
+#include "core/graph/validate.h"
+#include "core/schedule/schedule.h"
 #include "tests/exec/kernel_harness.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/hostile.h"

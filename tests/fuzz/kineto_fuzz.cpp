@@ -8,9 +8,9 @@
 
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/scratch_folder.h"
-#include "traces/kineto_import.h"
-#include "traces/summary.h"
-#include "traces/trace_reader.h"
+#include "traces/import/kineto_import.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/summary.h"
 
 namespace lanescope {
 namespace {

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file.h"
-#include "core/graph_io.h"
+#include "core/base/file.h"
+#include "core/graph/graph_io.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

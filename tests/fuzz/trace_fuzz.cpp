@@ -6,15 +6,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/run_diff.h"
-#include "gui/trace_loader.h"
+#include "core/runs/run_diff.h"
+#include "gui/model/trace_loader.h"
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/trace_seeds.h"
-#include "traces/query_text.h"
-#include "traces/recorded_schedule.h"
-#include "traces/statistics.h"
-#include "traces/summary.h"
-#include "traces/trace_view.h"
+#include "traces/read/recorded_schedule.h"
+#include "traces/read/trace_view.h"
+#include "traces/report/statistics.h"
+#include "traces/report/summary.h"
+#include "traces/store/query_text.h"
 
 namespace lanescope {
 namespace {

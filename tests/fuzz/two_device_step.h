@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "core/error.h"
-#include "core/graph_builder.h"
-#include "core/placer.h"
-#include "core/schedule.h"
-#include "core/strategy.h"
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/place/placer.h"
+#include "core/schedule/schedule.h"
+#include "core/strategies/strategy.h"
 
 namespace lanescope {
 

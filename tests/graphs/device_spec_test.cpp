@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 
 namespace lanescope::graphs {
 namespace {

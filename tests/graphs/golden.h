@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/graph.h"
+#include "core/base/error.h"
+#include "core/graph/graph.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::graphs {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <set>
 
-#include "core/graph_io.h"
+#include "core/graph/graph_io.h"
 #include "graphs/ops.h"
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/graphs/golden.h"
 

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <set>
 
-#include "core/graph_io.h"
-#include "core/run_spec.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
 #include "graphs/ops.h"
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/graphs/golden.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "graphs/ops.h"
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 
 namespace lanescope::graphs {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 namespace lanescope {
 namespace {

@@ -8,8 +8,8 @@
 #include "profiler/program_capture.h"
 #include "tests/profiler/cupti_records.h"
 #include "tests/traces/sample_run.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

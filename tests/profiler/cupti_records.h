@@ -7,7 +7,7 @@
 
 #include "profiler/activity_layout.h"
 #include "profiler/cupti_api.h"
-#include "traces/activity_rows.h"
+#include "traces/record/activity_rows.h"
 
 namespace lanescope {
 

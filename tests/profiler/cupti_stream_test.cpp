@@ -7,15 +7,15 @@
 #include <cstring>
 #include <thread>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "profiler/activity_decoder.h"
 #include "profiler/batch_codec.h"
 #include "profiler/buffer_pool.h"
 #include "tests/profiler/cupti_records.h"
 #include "tests/profiler/stub_library.h"
 #include "tests/traces/sample_run.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <thread>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "profiler/program_capture.h"
 #include "tests/traces/sample_run.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

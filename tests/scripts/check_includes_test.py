@@ -30,27 +30,28 @@ class FolderRules(unittest.TestCase):
         allowed = {"core": "", "exec": "core", "sims": "core", "traces": "core", "profiler": "core traces",
                    "study": "core exec sims traces profiler", "gui": "core traces",
                    "cli": "core exec sims traces profiler study gui"}
+        room = {"core": "core/base", "traces": "traces/store", "gui": "gui/model"}
         for source in libraries:
             for target in libraries:
                 legal = target == source or target in allowed[source].split()
-                found = one(f"{source}/a.cpp", f'#include "{target}/b.h"')
+                found = one(f"{room.get(source, source)}/a.cpp", f'#include "{room.get(target, target)}/b.h"')
                 self.assertEqual(len(found), 0 if legal else 1, f"{source} includes {target}: {found}")
 
     def test_only_the_document_of_the_gui_reaches_studies_and_nothing_below(self):
-        self.assertEqual(one("gui/document_edit.cpp", '#include "study/predictor.h"'), [])
-        self.assertEqual(len(one("gui/timeline.cpp", '#include "study/predictor.h"')), 1)
+        self.assertEqual(one("gui/document/document_edit.cpp", '#include "study/predictor.h"'), [])
+        self.assertEqual(len(one("gui/model/timeline.cpp", '#include "study/predictor.h"')), 1)
         for engine in ("exec/session.h", "sims/predict.h", "profiler/capture_session.h"):
-            self.assertEqual(len(one("gui/document.cpp", f'#include "{engine}"')), 1)
+            self.assertEqual(len(one("gui/document/document.cpp", f'#include "{engine}"')), 1)
 
     def test_the_message_names_file_and_line(self):
         self.assertRegex(one("sims/a.cpp", '#include "exec/b.h"')[0], r"^sims/a\.cpp:2: .*exec/b\.h")
 
     def test_project_headers_are_named_from_the_root(self):
-        self.assertEqual(len(one("core/a.cpp", '#include "graph.h"')), 1)
-        self.assertEqual(len(one("core/a.cpp", '#include "../exec/b.h"')), 1)
+        self.assertEqual(len(one("core/base/a.cpp", '#include "graph.h"')), 1)
+        self.assertEqual(len(one("core/base/a.cpp", '#include "../exec/b.h"')), 1)
 
     def test_a_comment_is_no_include(self):
-        self.assertEqual(one("core/a.cpp", '// #include "exec/b.h"'), [])
+        self.assertEqual(one("core/base/a.cpp", '// #include "exec/b.h"'), [])
 
 
 class BackendRules(unittest.TestCase):
@@ -83,30 +84,64 @@ class ThirdPartyRules(unittest.TestCase):
         self.expect("cuda_runtime.h", "exec/device.cuh", "exec/device.h")
         self.expect("cublas_v2.h", "exec/linear.cu", "exec/linear.cpp")
         self.expect("cupti.h", "profiler/cupti_source.cpp", "profiler/capture.cpp")
-        self.expect("sqlite3.h", "traces/sqlite.cpp", "cli/query.cpp")
-        self.expect("imgui.h", "gui/panel.cpp", "cli/gui.cpp")
-        self.expect("GLFW/glfw3.h", "gui/window.cpp", "core/window.cpp")
-        self.expect("google/protobuf/text_format.h", "core/graph_io.cpp", "exec/session.cpp")
-        self.expect("CLI/CLI.hpp", "cli/main.cpp", "core/options.cpp")
-        self.expect("cblas.h", "exec/linear.cpp", "core/ops.cpp")
-        self.expect("gtest/gtest.h", "tests/core/a_test.cpp", "core/a.cpp")
+        self.expect("sqlite3.h", "traces/store/sqlite.cpp", "cli/query.cpp")
+        self.expect("imgui.h", "gui/app/panel.cpp", "cli/gui.cpp")
+        self.expect("GLFW/glfw3.h", "gui/platform/window.cpp", "core/base/window.cpp")
+        self.expect("google/protobuf/text_format.h", "core/graph/graph_io.cpp", "exec/session.cpp")
+        self.expect("CLI/CLI.hpp", "cli/main.cpp", "core/base/options.cpp")
+        self.expect("cblas.h", "exec/linear.cpp", "core/graph/ops.cpp")
+        self.expect("gtest/gtest.h", "tests/core/a_test.cpp", "core/base/a.cpp")
+
+
+class RoomRules(unittest.TestCase):
+    def test_a_room_sees_only_what_the_table_lists(self):
+        for folder, rooms in check_includes.ROOMS.items():
+            for source, allowed in rooms.items():
+                for target in rooms:
+                    found = one(f"{folder}/{source}/a.cpp", f'#include "{folder}/{target}/b.h"')
+                    self.assertEqual(len(found), 0 if target == source or target in allowed else 1, found)
+
+    def test_rooms_depend_on_each_other_in_one_direction(self):
+        for rooms in check_includes.ROOMS.values():
+            for room, allowed in rooms.items():
+                for below in allowed:
+                    self.assertLessEqual(rooms[below], allowed - {below}, f"{room} includes {below}")
+
+    def test_what_lies_deeper_belongs_to_the_room(self):
+        self.assertEqual(len(one("core/graph/ops/a.cpp", '#include "core/machine/machine.h"')), 1)
+        self.assertEqual(one("core/place/a.cpp", '#include "core/graph/ops/window.h"'), [])
+
+    def test_the_rules_end_at_the_folder(self):
+        self.assertEqual(one("traces/store/a.cpp", '#include "core/runs/run_view.h"'), [])
+
+    def test_every_file_lies_in_a_room_that_is_known(self):
+        self.assertEqual(len(one("core/a.cpp", "")), 1)
+        self.assertEqual(len(one("core/attic/a.cpp", "")), 1)
+        self.assertEqual(one("gui/gui.h", ""), [])
 
 
 class PublicHeaders(unittest.TestCase):
     def test_public_headers_bring_in_no_private_dependency(self):
         for header in ("<nlohmann/json.hpp>", '"graph.pb.h"', "<google/protobuf/message.h>"):
-            text = {"core/a.h": f"#include {header}\n"}
+            text = {"core/graph/a.h": f"#include {header}\n"}
             self.assertEqual(len(violations(text)), 1, header)
-            self.assertEqual(violations(text, private=["core/a.h"]), [])
+            self.assertEqual(violations(text, private=["core/graph/a.h"]), [])
 
     def test_public_headers_do_not_reach_private_ones(self):
-        private = {"core/inner.h": "#include <nlohmann/json.hpp>\n", "core/ops/op.h": ""}
+        private = {"core/graph/inner.h": "#include <nlohmann/json.hpp>\n", "core/graph/ops/op.h": ""}
         for header in private:
-            found = violations({**private, "core/a.h": f'#include "{header}"\n'}, private=["core/inner.h"])
+            found = violations({**private, "core/graph/a.h": f'#include "{header}"\n'}, private=["core/graph/inner.h"])
             self.assertEqual(len(found), 1, found)
 
+    def test_public_are_headers_of_a_folder_or_of_its_rooms(self):
+        for header in ("exec/a.h", "traces/read/a.h"):
+            self.assertEqual(len(one(header, "#include <sqlite3.h>") + one(header, "#include <nlohmann/json.hpp>")),
+                             3 if header.startswith("exec/") else 2, header)
+        for header in ("exec/kernels/a.h", "core/graph/ops/a.h"):
+            self.assertEqual(one(header, "#include <nlohmann/json.hpp>"), [], header)
+
     def test_a_listed_header_must_exist(self):
-        self.assertEqual(len(violations({"core/a.h": ""}, private=["core/gone.h"])), 1)
+        self.assertEqual(len(violations({"core/graph/a.h": ""}, private=["core/graph/gone.h"])), 1)
 
 
 if __name__ == "__main__":

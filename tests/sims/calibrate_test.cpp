@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sims/replay.h"
 #include "sims/roofline_fit.h"
 #include "tests/sims/schedule_maker.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/signature.h"
+#include "core/base/error.h"
+#include "core/graph/signature.h"
 #include "sims/device_speed.h"
 #include "tests/sims/schedule_maker.h"
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/file.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
 #include "sims/megatron/gpt_step.h"
 #include "sims/megatron/measured_rows.h"
 #include "tests/support/paths.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "core/task_graph.h"
+#include "core/strategies/task_graph.h"
 #include "sims/predict.h"
 #include "sims/simulator.h"
 #include "tests/support/random_graph.h"

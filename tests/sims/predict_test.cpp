@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sims/plot_svg.h"
 #include "sims/sweep.h"
 #include "tests/sims/schedule_maker.h"

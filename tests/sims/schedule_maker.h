@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/cost.h"
-#include "core/graph_builder.h"
-#include "core/schedule.h"
+#include "core/graph/graph_builder.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
 #include "sims/predict.h"
 #include "sims/simulator.h"
 #include "tests/sims/random_schedule.h"

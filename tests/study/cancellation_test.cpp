@@ -6,10 +6,10 @@
 #include <optional>
 #include <thread>
 
-#include "core/graph_builder.h"
-#include "core/machine.h"
+#include "core/graph/graph_builder.h"
+#include "core/machine/machine.h"
 #include "study/recorded_run.h"
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 
 namespace lanescope::study {
 namespace {

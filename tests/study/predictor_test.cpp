@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/graph_builder.h"
-#include "core/signature.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/signature.h"
 #include "study/placing.h"
 
 namespace lanescope::study {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/graph_builder.h"
-#include "tests/core/expect_error.h"
+#include "core/graph/graph_builder.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/traces/sample_run.h"
-#include "traces/trace_reader.h"
-#include "traces/trace_writer.h"
+#include "traces/read/trace_reader.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/file.h"
-#include "core/graph_builder.h"
-#include "core/graph_io.h"
-#include "tests/core/expect_error.h"
+#include "core/base/file.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/graph_io.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/traces/sample_run.h"
 
 namespace lanescope::study {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <new>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace lanescope {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph_builder.h"
-#include "core/machine.h"
-#include "core/placement.h"
+#include "core/graph/graph_builder.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
 
 namespace lanescope::test {
 

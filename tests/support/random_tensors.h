@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph_builder.h"
-#include "core/placement.h"
-#include "core/schedule.h"
+#include "core/graph/graph_builder.h"
+#include "core/place/placement.h"
+#include "core/schedule/schedule.h"
 #include "tests/support/random_graph.h"
 
 namespace lanescope::test {

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "tests/traces/sample_run.h"
-#include "traces/activity_rows.h"
-#include "traces/kernel_name.h"
-#include "traces/launch_audit.h"
-#include "traces/schema.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/record/activity_rows.h"
+#include "traces/record/kernel_name.h"
+#include "traces/record/launch_audit.h"
+#include "traces/store/schema.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "tests/traces/sample_run.h"
-#include "traces/activity_rows.h"
-#include "traces/launch_audit.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/record/activity_rows.h"
+#include "traces/record/launch_audit.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

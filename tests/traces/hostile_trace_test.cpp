@@ -5,14 +5,14 @@
 #include <random>
 #include <sstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/query_text.h"
-#include "traces/sqlite.h"
-#include "traces/statistics.h"
-#include "traces/summary.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/statistics.h"
+#include "traces/report/summary.h"
+#include "traces/store/query_text.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

@@ -10,14 +10,14 @@
 #include <fstream>
 #include <functional>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/support/faulty_files.h"
 #include "tests/traces/sample_run.h"
-#include "traces/kineto_import.h"
-#include "traces/query.h"
-#include "traces/sqlite.h"
-#include "traces/summary.h"
-#include "traces/trace_reader.h"
+#include "traces/import/kineto_import.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/summary.h"
+#include "traces/store/query.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

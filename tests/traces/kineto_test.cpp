@@ -2,13 +2,13 @@
 
 #include <fstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/kineto_events.h"
-#include "traces/kineto_import.h"
-#include "traces/summary.h"
-#include "traces/trace_reader.h"
+#include "traces/import/kineto_events.h"
+#include "traces/import/kineto_import.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/summary.h"
 
 namespace lanescope {
 namespace {

@@ -1,13 +1,13 @@
 // A system that starts no more threads is one clear error, and nothing is left of what was begun.
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/support/thread_starts.h"
 #include "tests/traces/sample_run.h"
-#include "traces/nsys_tables.h"
-#include "traces/parallel_reader.h"
-#include "traces/sqlite.h"
-#include "traces/summary.h"
+#include "traces/report/summary.h"
+#include "traces/store/nsys_tables.h"
+#include "traces/store/parallel_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

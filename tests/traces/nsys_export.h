@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/sqlite.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 

@@ -4,13 +4,13 @@
 
 #include <map>
 
-#include "core/error.h"
-#include "core/run_diff.h"
+#include "core/base/error.h"
+#include "core/runs/run_diff.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
-#include "traces/summary.h"
-#include "traces/trace_reader.h"
-#include "traces/trace_view.h"
+#include "traces/read/trace_reader.h"
+#include "traces/read/trace_view.h"
+#include "traces/report/summary.h"
 
 namespace lanescope {
 namespace {

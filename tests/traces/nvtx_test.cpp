@@ -3,13 +3,13 @@
 
 #include <random>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
-#include "traces/activity_names.h"
-#include "traces/launch_links.h"
-#include "traces/step_ranges.h"
-#include "traces/summary.h"
+#include "traces/read/activity_names.h"
+#include "traces/read/launch_links.h"
+#include "traces/read/step_ranges.h"
+#include "traces/report/summary.h"
 
 namespace lanescope {
 namespace {

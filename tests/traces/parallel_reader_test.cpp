@@ -1,14 +1,14 @@
-#include "traces/parallel_reader.h"
+#include "traces/store/parallel_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/sample_run.h"
-#include "traces/nsys_tables.h"
-#include "traces/sqlite.h"
+#include "traces/store/nsys_tables.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/query.h"
+#include "traces/store/query.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <sstream>
 #include <thread>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/sample_run.h"
-#include "traces/query_text.h"
+#include "traces/store/query_text.h"
 
 namespace lanescope {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "core/run_diff.h"
+#include "core/runs/run_diff.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/summary.h"
-#include "traces/trace_view.h"
+#include "traces/read/trace_view.h"
+#include "traces/report/summary.h"
 
 namespace lanescope {
 namespace {

@@ -1,12 +1,12 @@
-#include "traces/recorded_schedule.h"
+#include "traces/read/recorded_schedule.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"
-#include "traces/schema.h"
-#include "traces/sqlite.h"
+#include "traces/store/schema.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

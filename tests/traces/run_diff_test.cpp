@@ -1,12 +1,12 @@
-#include "core/run_diff.h"
+#include "core/runs/run_diff.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/sample_run.h"
-#include "traces/trace_view.h"
+#include "traces/read/trace_view.h"
 
 namespace lanescope {
 namespace {

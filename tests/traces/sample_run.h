@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/event.h"
-#include "core/run_info.h"
-#include "traces/trace_writer.h"
+#include "core/record/event.h"
+#include "core/record/run_info.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope {
 

@@ -1,4 +1,4 @@
-#include "traces/schema.h"
+#include "traces/store/schema.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -8,12 +8,12 @@
 #include <set>
 #include <sstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"
-#include "traces/lanescope_tables.h"
-#include "traces/row_inserter.h"
-#include "traces/sqlite.h"
+#include "traces/store/lanescope_tables.h"
+#include "traces/store/row_inserter.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

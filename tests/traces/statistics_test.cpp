@@ -1,15 +1,15 @@
-#include "traces/statistics.h"
+#include "traces/report/statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "core/statistics.h"
+#include "core/base/statistics.h"
 #include "tests/traces/sample_run.h"
-#include "traces/copy_class.h"
-#include "traces/intervals.h"
-#include "traces/trace_reader.h"
+#include "traces/read/intervals.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/copy_class.h"
 
 namespace lanescope {
 namespace {

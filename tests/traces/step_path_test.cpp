@@ -1,4 +1,4 @@
-#include "core/step_path.h"
+#include "core/runs/step_path.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "tests/traces/sample_run.h"
-#include "traces/trace_view.h"
+#include "traces/read/trace_view.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/summary.h"
+#include "traces/report/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/sqlite.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

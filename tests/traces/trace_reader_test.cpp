@@ -1,16 +1,16 @@
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <map>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/sqlite.h"
-#include "traces/statistics.h"
-#include "traces/summary.h"
+#include "traces/report/statistics.h"
+#include "traces/report/summary.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 #include <sstream>
 #include <thread>
 
-#include "core/error.h"
-#include "core/recorder.h"
+#include "core/base/error.h"
+#include "core/record/recorder.h"
 #include "tests/support/faulty_files.h"
 #include "tests/traces/sample_run.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope {
 namespace {

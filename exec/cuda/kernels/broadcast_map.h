@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "exec/cuda/kernels/divider.h"
 
 namespace lanescope::exec::cuda {

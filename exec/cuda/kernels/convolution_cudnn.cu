@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/cuda/kernels/convolution_cudnn.h"
 #include "exec/cuda/kernels/movement.h"
 #include "exec/cuda/kernels/scratch_layout.h"

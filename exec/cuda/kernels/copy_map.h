@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "exec/cuda/kernels/divider.h"
 
 namespace lanescope::exec::cuda {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/dtype.h"
+#include "core/base/dtype.h"
 #include "exec/cuda/kernels/broadcast_map.h"
 #include "exec/loops/loops.h"
 

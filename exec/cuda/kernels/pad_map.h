@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "exec/cuda/kernels/divider.h"
 #include "exec/kernels/pad_plan.h"
 

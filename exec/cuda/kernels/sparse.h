@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/dtype.h"
+#include "core/base/dtype.h"
 #include "exec/cuda/kernels/index_reader.h"
 #include "exec/kernels/segment_plan.h"
 

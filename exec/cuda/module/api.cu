@@ -1,7 +1,7 @@
 // The real CUDA calls. Device 0 is the first visible one.
 #include <cstring>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/cuda/module/module.cuh"
 
 namespace lanescope::exec::cuda {

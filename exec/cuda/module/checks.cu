@@ -1,6 +1,6 @@
 #include <cublas_v2.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/cuda/launch.cuh"
 
 namespace lanescope::exec::cuda {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "exec/cuda/module/module.cuh"
 
 namespace lanescope::exec::cuda {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "tests/exec/cuda/stub_harness.h"
 
 namespace lanescope::exec::test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"
 #include "tests/exec/later_kernel.h"
 

@@ -1,7 +1,7 @@
 // Captures of the stub's streams and the graphs that come of them.
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"
 
 namespace lanescope::exec::test {

@@ -1,5 +1,5 @@
 // What is launched on the stub's streams.
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"
 #include "tests/exec/later_kernel.h"
 

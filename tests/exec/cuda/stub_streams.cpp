@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"
 
 namespace lanescope::exec::test {

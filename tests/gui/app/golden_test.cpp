@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "gui/platform/png_file.h"
 #include "tests/gui/app/robot.h"
 #include "tests/gui/app/synthetic_runs.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "gui/app/commands.h"
 #include "gui/app/format.h"
 #include "gui/app/recent_files.h"

@@ -5,7 +5,7 @@
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 
-#include "core/file.h"
+#include "core/base/file.h"
 #include "gui/app/commands.h"
 #include "tests/gui/app/sample_trace.h"
 #include "tests/support/paths.h"

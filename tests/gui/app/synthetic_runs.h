@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "gui/run_builder.h"
-#include "gui/run_data.h"
+#include "gui/model/run_builder.h"
+#include "gui/model/run_data.h"
 
 namespace lanescope::gui {
 

@@ -2,9 +2,9 @@
 
 #include <atomic>
 
-#include "gui/comparison_model.h"
-#include "gui/draw_plan.h"
-#include "gui/latest_worker.h"
+#include "gui/model/comparison_model.h"
+#include "gui/model/draw_plan.h"
+#include "gui/model/latest_worker.h"
 #include "tests/gui/model/random_run.h"
 
 namespace lanescope::gui {

@@ -1,15 +1,15 @@
-#include "gui/document.h"
+#include "gui/document/document.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <fstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sims/cost_model.h"
 #include "study/calibration.h"
 #include "tests/gui/model/sample_trace.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {
 namespace {

@@ -1,11 +1,11 @@
-#include "gui/draw_plan.h"
+#include "gui/model/draw_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "gui/picking.h"
+#include "gui/model/picking.h"
 #include "tests/gui/model/random_run.h"
 
 namespace lanescope::gui {

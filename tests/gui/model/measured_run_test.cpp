@@ -9,15 +9,15 @@
 #include <thread>
 #include <vector>
 
-#include "core/file.h"
-#include "core/graph_builder.h"
-#include "core/graph_io.h"
-#include "core/machine.h"
-#include "gui/document.h"
+#include "core/base/file.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/graph_io.h"
+#include "core/machine/machine.h"
+#include "gui/document/document.h"
 #include "tests/cli/program.h"
 #include "tests/gui/model/sample_trace.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::gui {
 namespace {

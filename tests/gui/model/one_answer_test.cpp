@@ -7,24 +7,24 @@
 #include <filesystem>
 #include <tuple>
 
-#include "core/event_view.h"
-#include "core/run_diff.h"
-#include "core/run_profile.h"
-#include "gui/document_whatif.h"
-#include "gui/run_analysis.h"
-#include "gui/run_builder.h"
-#include "gui/trace_loader.h"
+#include "core/runs/event_view.h"
+#include "core/runs/run_diff.h"
+#include "core/runs/run_profile.h"
+#include "gui/document/document_whatif.h"
+#include "gui/model/run_analysis.h"
+#include "gui/model/run_builder.h"
+#include "gui/model/trace_loader.h"
 #include "sims/predict.h"
 #include "tests/gui/model/sample_trace.h"
 #include "tests/support/paths.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/kineto_import.h"
-#include "traces/recorded_schedule.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
-#include "traces/trace_view.h"
-#include "traces/trace_writer.h"
+#include "traces/import/kineto_import.h"
+#include "traces/read/recorded_schedule.h"
+#include "traces/read/trace_reader.h"
+#include "traces/read/trace_view.h"
+#include "traces/record/trace_writer.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::gui {
 namespace {

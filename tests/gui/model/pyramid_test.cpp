@@ -1,8 +1,8 @@
-#include "gui/pyramid.h"
+#include "gui/model/pyramid.h"
 
 #include <gtest/gtest.h>
 
-#include "gui/draw_rows.h"
+#include "gui/model/draw_rows.h"
 #include "tests/gui/model/random_run.h"
 
 namespace lanescope::gui {

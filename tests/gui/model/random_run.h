@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "gui/run_builder.h"
-#include "gui/timeline_data.h"
+#include "gui/model/run_builder.h"
+#include "gui/model/timeline_data.h"
 
 namespace lanescope::gui::test {
 

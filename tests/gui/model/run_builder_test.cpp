@@ -1,4 +1,4 @@
-#include "gui/run_builder.h"
+#include "gui/model/run_builder.h"
 
 #include <gtest/gtest.h>
 

@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/file.h"
-#include "core/graph_io.h"
-#include "core/recorder.h"
-#include "core/run_info.h"
-#include "core/strategy.h"
-#include "gui/document.h"
+#include "core/base/file.h"
+#include "core/graph/graph_io.h"
+#include "core/record/recorder.h"
+#include "core/record/run_info.h"
+#include "core/strategies/strategy.h"
+#include "gui/document/document.h"
 #include "sims/predict.h"
 #include "tests/support/random_graph.h"
 #include "tests/traces/sample_run.h"
-#include "traces/trace_writer.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::gui::test {
 

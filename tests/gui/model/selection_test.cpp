@@ -1,11 +1,11 @@
-#include "gui/selection.h"
+#include "gui/model/selection.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "gui/run_analysis.h"
-#include "gui/search.h"
+#include "gui/model/run_analysis.h"
+#include "gui/model/search.h"
 #include "tests/gui/model/random_run.h"
 
 namespace lanescope::gui {

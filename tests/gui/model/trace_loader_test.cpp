@@ -1,4 +1,4 @@
-#include "gui/trace_loader.h"
+#include "gui/model/trace_loader.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <map>
 #include <random>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
-#include "traces/sqlite.h"
-#include "traces/trace_reader.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "gui/view_transform.h"
+#include "gui/model/view_transform.h"
 
 #include <gtest/gtest.h>
 

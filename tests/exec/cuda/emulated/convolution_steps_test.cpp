@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/exec/cuda/emulated/cudnn_behaviour.h"
 #include "tests/exec/sample_run.h"
 

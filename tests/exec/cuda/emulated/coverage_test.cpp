@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "core/kernel_table.h"
-#include "core/op.h"
+#include "core/graph/op.h"
+#include "core/place/kernel_table.h"
 #include "tests/exec/cuda/gpu/op_harness.h"
 
 namespace lanescope::exec::test {

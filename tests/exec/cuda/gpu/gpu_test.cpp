@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "core/recorder.h"
+#include "core/record/recorder.h"
 #include "exec/cuda/api.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/gpu_machine.h"

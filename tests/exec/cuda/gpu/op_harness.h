@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel_table.h"
+#include "core/place/kernel_table.h"
 #include "exec/cuda/api.h"
 #include "exec/cuda/cuda_module.h"
 #include "tests/exec/kernel_harness.h"

@@ -1,0 +1,93 @@
+#include "core/base/json_object.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+
+std::string_view JsonErrorText(const nlohmann::json::exception& error) {
+  std::string_view message = error.what();
+  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+  if (const size_t end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
+  return message;
+}
+
+nlohmann::json ParseJson(std::string_view text) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    Throw(Code::kInvalidArgument, "not JSON: {}", JsonErrorText(error));
+  }
+}
+
+JsonObject::JsonObject(const nlohmann::json& object, std::string where)
+    : object_(object), where_(std::move(where)) {
+  if (!object.is_object()) Throw(Code::kInvalidArgument, "{} must be a JSON object", where_);
+}
+
+const nlohmann::json* JsonObject::Find(const std::string& key) {
+  const auto it = object_.find(key);
+  if (it == object_.end()) return nullptr;
+  used_.insert(key);
+  return &*it;
+}
+
+const nlohmann::json& JsonObject::Require(const std::string& key) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) Fail(key, "is missing");
+  return *value;
+}
+
+std::string JsonObject::String(const std::string& key) {
+  const nlohmann::json& value = Require(key);
+  if (!value.is_string()) Fail(key, "must be a string");
+  return value.get<std::string>();
+}
+
+double JsonObject::Number(const std::string& key) {
+  const nlohmann::json& value = Require(key);
+  if (!value.is_number() || !std::isfinite(value.get<double>())) Fail(key, "must be a number");
+  return value.get<double>();
+}
+
+int64_t JsonObject::Integer(const std::string& key, int64_t minimum, int64_t maximum) {
+  const nlohmann::json& value = Require(key);
+  // The library holds a number over 2^63 - 1 as unsigned and would wrap it.
+  const bool fits = value.is_number_integer() && (!value.is_number_unsigned() ||
+                                                  value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
+  if (!fits || value.get<int64_t>() < minimum || value.get<int64_t>() > maximum) {
+    Fail(key, fmt::format("must be an integer from {} to {}", minimum, maximum));
+  }
+  return value.get<int64_t>();
+}
+
+uint64_t JsonObject::Unsigned(const std::string& key) {
+  const nlohmann::json& value = Require(key);
+  if (!value.is_number_unsigned()) Fail(key, "must be an integer from 0 to 2^64 - 1");
+  return value.get<uint64_t>();
+}
+
+std::vector<std::string> JsonObject::Strings(const std::string& key) {
+  const nlohmann::json* list = Find(key);
+  std::vector<std::string> strings;
+  if (list == nullptr) return strings;
+  if (!list->is_array()) Fail(key, "must be a list of strings");
+  for (const nlohmann::json& value : *list) {
+    if (!value.is_string()) Fail(key, "must be a list of strings");
+    strings.push_back(value.get<std::string>());
+  }
+  return strings;
+}
+
+void JsonObject::Finish() const {
+  for (const auto& [key, value] : object_.items()) {
+    if (!used_.contains(key)) Fail(key, "is not known here");
+  }
+}
+
+void JsonObject::Fail(std::string_view key, std::string_view problem) const {
+  Throw(Code::kInvalidArgument, "{}: key '{}' {}", where_, key, problem);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,151 @@
+#include "core/base/output_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In the folder of `target`, so that renaming it moves nothing. The length does not depend on the name, which
+// may be as long as names can be.
+std::string NameBeside(const std::string& target) {
+  uint64_t number[2];
+  if (getrandom(number, sizeof(number), 0) != sizeof(number)) {
+    Throw(Code::kInternal, "the system gives no random numbers: {}", std::strerror(errno));
+  }
+  return (fs::path(target).parent_path() / fmt::format(".lanescope-{:016x}{:016x}.tmp", number[0], number[1]))
+      .string();
+}
+
+// Where a chain of links ends; `path` itself where it leads nowhere.
+std::string ResolveLinks(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target.string();
+}
+
+// The standard stream that goes to this file; below 0: none.
+int StandardStreamTo(const struct stat& file) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat there;
+    if (fstat(stream, &there) == 0 && there.st_dev == file.st_dev && there.st_ino == file.st_ino)
+      return stream;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void FailToWrite(const std::string& path, int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      Throw(Code::kNotFound, "cannot write '{}': its folder does not exist", path);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      Throw(Code::kFailedPrecondition, "cannot write '{}': the file or its folder may not be written to",
+            path);
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      Throw(Code::kResourceExhausted,
+            "cannot write '{}': the disk is full; free some space or write elsewhere", path);
+    case ENAMETOOLONG:
+      Throw(Code::kInvalidArgument, "cannot write '{}': the name is too long", path);
+    default:
+      Throw(Code::kDataLoss, "cannot write '{}': {}", path, std::strerror(error));
+  }
+}
+
+OutputFile::OutputFile(const std::string& path, Existing existing)
+    : path_(path), existing_(existing), target_(ResolveLinks(path)) {
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0) {
+    if (errno != ENOENT) Fail(errno);
+    OpenTemporary(0666);
+    return;
+  }
+  if (S_ISDIR(file.st_mode)) Throw(Code::kFailedPrecondition, "'{}' is a folder; name a file", path_);
+  if (existing_ == Existing::kRefuse) {
+    Throw(Code::kAlreadyExists, "'{}' is there already; name a new file", path_);
+  }
+  if (access(path.c_str(), W_OK) != 0) Fail(errno);
+  if (const int stream = StandardStreamTo(file); stream >= 0) {
+    // What was printed before comes first, and what follows does not overwrite it.
+    if (std::fflush(stdout) != 0) Fail(errno);
+    descriptor_ = fcntl(stream, F_DUPFD_CLOEXEC, 0);
+  } else if (!S_ISREG(file.st_mode)) {
+    descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  } else {
+    OpenTemporary(0600);
+    // Only the owner can hand a file on; where that fails, it is ours.
+    if (fchown(descriptor_, file.st_uid, file.st_gid) == 0 || file.st_uid == geteuid()) {
+      fchmod(descriptor_, file.st_mode & 0777);
+    }
+  }
+  if (descriptor_ < 0) Fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void OutputFile::OpenTemporary(int mode) {
+  const std::string name = NameBeside(target_);
+  descriptor_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (descriptor_ < 0) Fail(errno);
+  temporary_ = name;
+}
+
+void OutputFile::Write(std::string_view bytes) {
+  LANESCOPE_CHECK(descriptor_ >= 0);
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) Fail(errno);
+    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+const std::string& OutputFile::temporary_path() const {
+  if (temporary_.empty()) {
+    Throw(Code::kFailedPrecondition, "'{}' is a pipe or a device; name a file", path_);
+  }
+  return temporary_;
+}
+
+void OutputFile::Commit() {
+  LANESCOPE_CHECK(descriptor_ >= 0);
+  // EINVAL: the file system has nothing to wait for.
+  if (!temporary_.empty() && fsync(descriptor_) != 0 && errno != EINVAL) Fail(errno);
+  const int closed = close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) Fail(errno);
+  if (temporary_.empty()) return;
+  int renamed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(),
+                          existing_ == Existing::kRefuse ? RENAME_NOREPLACE : 0);
+  // Not every file system can refuse.
+  if (renamed != 0 && errno == EINVAL) renamed = rename(temporary_.c_str(), target_.c_str());
+  if (renamed != 0 && errno == EEXIST) {
+    Throw(Code::kAlreadyExists, "'{}' is there already; name a new file", path_);
+  }
+  if (renamed != 0) Fail(errno);
+  temporary_.clear();
+}
+
+void OutputFile::Fail(int error) const { FailToWrite(path_, error); }
+
+}  // namespace lanescope

@@ -1,0 +1,207 @@
+#include "core/graph/graph.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <queue>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+namespace {
+
+constexpr size_t kMaxNamedInCycle = 8;
+
+// Levenshtein distance, or `limit` where it is at least that much.
+size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= limit) return limit;
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    size_t smallest = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+      smallest = std::min(smallest, row[j]);
+    }
+    if (smallest >= limit) return limit;
+  }
+  return std::min(row[b.size()], limit);
+}
+
+// The name most like `wanted`, or null where none is like it in at least half of its letters.
+const std::string* ClosestName(std::span<const Node> nodes, std::string_view wanted) {
+  const std::string* closest = nullptr;
+  size_t best = wanted.size() / 2 + 1;
+  for (const Node& node : nodes) {
+    const size_t distance = EditDistance(wanted, node.name, best);
+    if (distance < best) {
+      best = distance;
+      closest = &node.name;
+    }
+  }
+  return closest;
+}
+
+[[noreturn]] void ThrowNoTensor(std::span<const Node> nodes, std::string_view tensor, std::string_view node) {
+  const std::string* closest = ClosestName(nodes, node);
+  if (closest == nullptr) Throw(Code::kNotFound, "the graph has no tensor '{}'", tensor);
+  Throw(Code::kNotFound, "the graph has no tensor '{}'; the closest node name is '{}'", tensor, *closest);
+}
+
+template <typename Visit>
+void ForEachSource(const Node& node, Visit visit) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    visit(node.inputs[i].node, static_cast<int>(i), node.inputs[i].output);
+  }
+  for (int source : node.control_inputs) visit(source, -1, -1);
+}
+
+// Every node uses only nodes of smaller numbers, as in most files.
+bool IsSorted(const Graph& graph) {
+  bool sorted = true;
+  for (int id = 0; id < graph.num_nodes() && sorted; ++id) {
+    ForEachSource(graph.node(id),
+                  [&](int source, int, int) { sorted = sorted && source >= 0 && source < id; });
+  }
+  return sorted;
+}
+
+void CheckSources(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    ForEachSource(node, [&](int source, int, int) {
+      if (source < 0 || source >= graph.num_nodes()) {
+        Throw(Code::kInvalidArgument, "node '{}' has an input from node number {}, which is not in the graph",
+              node.name, source);
+      }
+    });
+  }
+}
+
+// A cycle among the nodes that still wait for an input: each of them has a waiting source, so walking from
+// source to source must come back to a node seen before. In the direction of the edges,
+// smallest id first.
+std::vector<int> FindCycle(const Graph& graph, const std::vector<int>& waiting) {
+  std::vector<int> position(waiting.size(), -1);
+  std::vector<int> path;
+  const auto first = std::ranges::find_if(waiting, [](int count) { return count > 0; });
+  int node = static_cast<int>(first - waiting.begin());
+  while (position[static_cast<size_t>(node)] < 0) {
+    position[static_cast<size_t>(node)] = static_cast<int>(path.size());
+    path.push_back(node);
+    int next = -1;
+    ForEachSource(graph.node(node), [&](int source, int, int) {
+      if (next < 0 && waiting[static_cast<size_t>(source)] > 0) next = source;
+    });
+    node = next;
+  }
+  path.erase(path.begin(), path.begin() + position[static_cast<size_t>(node)]);
+  std::ranges::reverse(path);
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
+  return path;
+}
+
+[[noreturn]] void ThrowCycle(const Graph& graph, const std::vector<int>& cycle) {
+  std::string names;
+  for (size_t i = 0; i < std::min(cycle.size(), kMaxNamedInCycle); ++i) {
+    names += fmt::format("'{}' -> ", graph.node(cycle[i]).name);
+  }
+  if (cycle.size() > kMaxNamedInCycle) {
+    names += fmt::format("({} more) -> ", cycle.size() - kMaxNamedInCycle);
+  }
+  Throw(Code::kInvalidArgument, "the graph has a cycle: {}'{}'", names, graph.node(cycle[0]).name);
+}
+
+}  // namespace
+
+bool IsValidNodeName(std::string_view name) {
+  constexpr std::string_view kLettersAndDigits =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  if (name.empty() || std::string_view("\\/>-").find(name[0]) != std::string_view::npos) return false;
+  return std::ranges::all_of(name, [&](char c) {
+    return kLettersAndDigits.find(c) != std::string_view::npos ||
+           std::string_view("_.\\/>-").find(c) != std::string_view::npos;
+  });
+}
+
+int Graph::AddNode(Node node) {
+  const int id = num_nodes();
+  if (!by_name_.emplace(node.name, id).second) {
+    Throw(Code::kAlreadyExists, "the graph already has a node '{}'", node.name);
+  }
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+int Graph::FindNode(std::string_view name) const {
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() ? -1 : it->second;
+}
+
+Endpoint Graph::FindEndpoint(std::string_view tensor) const {
+  const bool control = tensor.starts_with('^');
+  std::string_view name = control ? tensor.substr(1) : tensor;
+  int output = control ? -1 : 0;
+  const size_t colon = name.rfind(':');
+  if (!control && colon != std::string_view::npos) {
+    const std::string_view digits = name.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), output);
+    name = name.substr(0, colon);
+    if (error != std::errc() || end != digits.data() + digits.size() || output < 0) {
+      ThrowNoTensor(nodes_, tensor, name);
+    }
+  }
+  const int node = FindNode(name);
+  if (node < 0) ThrowNoTensor(nodes_, tensor, name);
+  return {node, output};
+}
+
+std::string Graph::TensorName(Endpoint endpoint) const {
+  const std::string& name = node(endpoint.node).name;
+  if (endpoint.output < 0) return '^' + name;
+  return endpoint.output == 0 ? name : fmt::format("{}:{}", name, endpoint.output);
+}
+
+std::vector<int> Graph::TopologicalOrder() const {
+  if (IsSorted(*this)) {
+    std::vector<int> order(nodes_.size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  const Fanout fanout = ComputeFanout(*this);
+  std::vector<int> waiting(nodes_.size());
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int id = 0; id < num_nodes(); ++id) {
+    const Node& n = node(id);
+    waiting[static_cast<size_t>(id)] = static_cast<int>(n.inputs.size() + n.control_inputs.size());
+    if (waiting[static_cast<size_t>(id)] == 0) ready.push(id);
+  }
+  std::vector<int> order;
+  order.reserve(nodes_.size());
+  while (!ready.empty()) {
+    const int id = ready.top();
+    ready.pop();
+    order.push_back(id);
+    for (const NodeUse& edge : fanout[id]) {
+      if (--waiting[static_cast<size_t>(edge.node)] == 0) ready.push(edge.node);
+    }
+  }
+  if (order.size() != nodes_.size()) ThrowCycle(*this, FindCycle(*this, waiting));
+  return order;
+}
+
+Fanout ComputeFanout(const Graph& graph) {
+  CheckSources(graph);
+  return MakeRows<NodeUse>(static_cast<size_t>(graph.num_nodes()), [&](const auto& add) {
+    for (int id = 0; id < graph.num_nodes(); ++id) {
+      ForEachSource(graph.node(id), [&](int source, int input, int output) {
+        add(source, NodeUse{id, input, output});
+      });
+    }
+  });
+}
+
+}  // namespace lanescope

@@ -1,0 +1,107 @@
+// The operator graph: what a GraphDef file says, with inputs resolved to node numbers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/rows.h"
+#include "core/graph/attr.h"
+
+namespace lanescope {
+
+// One output of one node.
+struct Endpoint {
+  int node = -1;
+  int output = 0;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+struct Node {
+  std::string name;
+  std::string op;
+  std::string device;  // as requested in the file; may be empty or partial
+  AttrMap attrs;
+  std::vector<Endpoint> inputs;
+  std::vector<int> control_inputs;
+  std::string
+      extra;  // serialized fields of NodeDef that no pass reads (debug info, full type, unknown fields)
+
+  const AttrValue* FindAttr(std::string_view attr) const;
+  // Typed access; throws InvalidArgument naming node and attribute when it is missing or of another type.
+  const std::string& StringAttr(std::string_view attr) const;
+  int64_t IntAttr(std::string_view attr) const;
+  float FloatAttr(std::string_view attr) const;
+  bool BoolAttr(std::string_view attr) const;
+  DataType TypeAttr(std::string_view attr) const;
+  const Shape& GetShapeAttr(std::string_view attr) const;
+  const Tensor& GetTensorAttr(std::string_view attr) const;
+  const std::vector<int64_t>& IntListAttr(std::string_view attr) const;
+  const std::vector<std::string>& StringListAttr(std::string_view attr) const;
+  const std::vector<DataType>& TypeListAttr(std::string_view attr) const;
+  // The same with a default for a missing attribute.
+  int64_t IntAttr(std::string_view attr, int64_t fallback) const;
+  float FloatAttr(std::string_view attr, float fallback) const;
+  bool BoolAttr(std::string_view attr, bool fallback) const;
+  std::string StringAttr(std::string_view attr, std::string_view fallback) const;
+  DataType TypeAttr(std::string_view attr, DataType fallback) const;
+};
+
+// By TensorFlow's rule: a letter, digit, '.' or '_' and then letters, digits and any of "_.\\/>-".
+bool IsValidNodeName(std::string_view name);
+
+// Owns its nodes; node ids are 0..num_nodes()-1 in file order and never change. Thread-compatible: const use
+// from any thread.
+class Graph {
+ public:
+  // Throws AlreadyExists for a used name. Inputs must refer to nodes that exist or will be added before use
+  // (checked by Validate).
+  int AddNode(Node node);
+
+  int num_nodes() const { return static_cast<int>(nodes_.size()); }
+  const Node& node(int id) const { return nodes_[static_cast<size_t>(id)]; }
+  Node& node(int id) { return nodes_[static_cast<size_t>(id)]; }
+  std::span<const Node> nodes() const { return nodes_; }
+  // -1 when there is none.
+  int FindNode(std::string_view name) const;
+  // "name", "name:1" or "^name" (output -1) to an endpoint; throws NotFound with the closest existing name.
+  Endpoint FindEndpoint(std::string_view tensor) const;
+  // "name" for output 0, "name:k" otherwise.
+  std::string TensorName(Endpoint endpoint) const;
+
+  // Node ids such that inputs come before users, smallest id first among the ready ones. Throws
+  // InvalidArgument naming the nodes of one cycle.
+  std::vector<int> TopologicalOrder() const;
+
+  // Serialized fields of GraphDef other than its nodes (versions, function library, debug info, unknown
+  // fields).
+  std::string extra;
+  // What is wrong with nodes, by id (core/graph/validate.h). Compiling a step that needs such a node throws
+  // it; for everything else the node is of an op of which nothing is known.
+  std::map<int, Error> problems;
+
+ private:
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, int, NameHash, std::equal_to<>> by_name_;
+};
+
+struct NodeUse {
+  int node;    // that uses it
+  int input;   // which input of `node`; -1: control
+  int output;  // which output of the source; -1: control
+};
+// Users of every node: data edges and control edges together.
+using Fanout = Rows<NodeUse>;
+Fanout ComputeFanout(const Graph& graph);
+
+}  // namespace lanescope

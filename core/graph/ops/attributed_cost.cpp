@@ -1,0 +1,92 @@
+// Work, time and memory of one launch: by the op's definition or by the node's `_lanescope_cost`.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/graph/op.h"
+#include "core/graph/ops/common.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int64_t kBytesOfString = 32;
+constexpr std::string_view kCostAttr = "_lanescope_cost";
+
+[[noreturn]] void ThrowCost(const Node& node, std::string_view problem) {
+  Throw(Code::kInvalidArgument,
+        "node '{}': attribute '{}' {}; it is JSON such as {{\"ns\": {{\"GPU\": 1000, \"CPU\": 9000}}}} or "
+        "{{\"flops\": 100, \"bytes\": 64}}",
+        node.name, kCostAttr, problem);
+}
+
+// Null where the node has none.
+nlohmann::json CostOf(const Node& node) {
+  const AttrValue* attr = node.FindAttr(kCostAttr);
+  if (attr == nullptr) return nullptr;
+  const auto* text = std::get_if<std::string>(attr);
+  if (text == nullptr) ThrowCost(node, "is no string");
+  nlohmann::json cost = nlohmann::json::parse(*text, nullptr, false);
+  if (!cost.is_object()) ThrowCost(node, "is no JSON object");
+  return cost;
+}
+
+// The number under `key`; empty where there is none.
+std::optional<int64_t> Count(const Node& node, const nlohmann::json& object, std::string_view key) {
+  const auto it = object.find(key);
+  if (it == object.end()) return std::nullopt;
+  if (!it->is_number()) ThrowCost(node, fmt::format("has a '{}' that is no number", key));
+  const double number = it->get<double>();
+  if (!(number >= 0 && number < 0x1p62)) {
+    ThrowCost(node, fmt::format("has a '{}' outside 0 to 2^62", key));
+  }
+  return it->is_number_integer() ? it->get<int64_t>() : static_cast<int64_t>(number);
+}
+
+// Rules index the arguments without asking how many there are; a node that no step needs may lack some.
+bool HasArguments(const OpDef& def, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  const auto single = [](const ArgDef& arg) { return arg.number_attr.empty() && arg.type_list_attr.empty(); };
+  const auto least = [&](const std::vector<ArgDef>& args) {
+    return static_cast<size_t>(std::count_if(args.begin(), args.end(), single));
+  };
+  return inputs.size() >= least(def.inputs) && outputs.size() >= least(def.outputs);
+}
+
+OpWork WorkByDefinition(const OpDef* def, const Node& node, std::span<const TensorInfo> inputs,
+                        std::span<const TensorInfo> outputs) {
+  if (def != nullptr && def->work != nullptr && HasArguments(*def, inputs, outputs))
+    return def->work(node, inputs, outputs);
+  OpWork work{0, ops::TotalBytes(inputs, outputs)};
+  for (const TensorInfo& output : outputs) {
+    work.flops = std::min(work.flops + ops::CountOf(output), ops::kMaxCount);
+  }
+  return work;
+}
+
+}  // namespace
+
+OpWork WorkOf(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  OpWork work = WorkByDefinition(OpRegistry::Global().Find(node.op), node, inputs, outputs);
+  const nlohmann::json cost = CostOf(node);
+  if (cost.is_null()) return work;
+  work.flops = Count(node, cost, "flops").value_or(work.flops);
+  work.bytes = Count(node, cost, "bytes").value_or(work.bytes);
+  return work;
+}
+
+std::optional<int64_t> AttributedNs(const Node& node, std::string_view device_type) {
+  const nlohmann::json cost = CostOf(node);
+  if (cost.is_null() || !cost.contains("ns")) return std::nullopt;
+  const nlohmann::json& ns = cost["ns"];
+  if (!ns.is_object()) ThrowCost(node, "has an 'ns' that is no object of device types");
+  return Count(node, ns, device_type);
+}
+
+int64_t BytesOf(const TensorInfo& info) {
+  const int64_t elements = info.shape.NumElements();
+  if (elements <= 0) return 0;
+  const DataType type = RemoveRef(info.dtype);
+  const int64_t size = type == DataType::kString ? kBytesOfString : static_cast<int64_t>(ElementSize(type));
+  return ops::SaturatingMul(elements, size);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,176 @@
+// Matrix products, convolution and its gradients.
+#include "core/base/error.h"
+#include "core/graph/ops/common.h"
+#include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/window.h"
+
+namespace lanescope::ops {
+namespace {
+
+struct Transposed {
+  bool a, b;
+};
+
+Transposed TransposedOf(const Node& node) {
+  if (node.op == "MatMul") return {node.BoolAttr("transpose_a", false), node.BoolAttr("transpose_b", false)};
+  return {node.BoolAttr("adj_x", false), node.BoolAttr("adj_y", false)};
+}
+
+// [m, k] x [k, n] of the last two dimensions; throws InvalidArgument where the inner dimensions differ.
+Shape ProductShape(const Shape& a, const Shape& b, Transposed transposed) {
+  const Dim m = a[a.rank() - (transposed.a ? 1 : 2)];
+  const Dim inner_a = a[a.rank() - (transposed.a ? 2 : 1)];
+  const Dim inner_b = b[b.rank() - (transposed.b ? 1 : 2)];
+  const Dim n = b[b.rank() - (transposed.b ? 2 : 1)];
+  if (IsExact(inner_a) && IsExact(inner_b) && inner_a != inner_b) {
+    Throw(Code::kInvalidArgument, "inner dimensions {} and {} of {} x {} differ", inner_a, inner_b,
+          a.ToString(), b.ToString());
+  }
+  return {m, n};
+}
+
+void InferMatMul(InferenceContext& context) {
+  context.RequireRank(0, 2);
+  context.RequireRank(1, 2);
+  const Shape& a = context.shape(0);
+  const Shape& b = context.shape(1);
+  context.SetShape(0, ProductShape(a.known_rank() ? a : UnknownOfRank(2),
+                                   b.known_rank() ? b : UnknownOfRank(2), TransposedOf(context.node())));
+}
+
+void InferBatchMatMul(InferenceContext& context) {
+  const Shape& a = context.shape(0);
+  const Shape& b = context.shape(1);
+  if (!a.known_rank() || !b.known_rank()) return;
+  if (a.rank() < 2 || b.rank() < 2) {
+    Throw(Code::kInvalidArgument, "operands {} and {} need two dimensions at least", a.ToString(),
+          b.ToString());
+  }
+  const Shape batch_a = SubShape(a, 0, a.rank() - 2);
+  const Shape batch_b = SubShape(b, 0, b.rank() - 2);
+  const Shape batch =
+      context.node().op == "BatchMatMul" ? MergeShapes(batch_a, batch_b) : BroadcastShapes(batch_a, batch_b);
+  context.SetShape(0, ConcatShapes(batch, ProductShape(a, b, TransposedOf(context.node()))));
+}
+
+// Two operations for each of the inner dimension's products.
+OpWork MatMulCost(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  const Shape& a = inputs[0].shape;
+  const Dim inner =
+      a.known_rank() && a.rank() >= 2 ? a[a.rank() - (TransposedOf(node).a ? 2 : 1)] : kUnknownDim;
+  const int64_t depth = HasBound(inner) ? BoundOf(inner) : 0;
+  return {SaturatingMul(SaturatingMul(2, depth), CountOf(outputs[0])), TotalBytes(inputs, outputs)};
+}
+
+// Shape of the output of a convolution of `image` with an HWIO `filter`.
+Shape ConvolvedShape(const Node& node, const Shape& image, const Shape& filter) {
+  const ImageAxes axes = AxesOf(node);
+  Shape result = UnknownOfRank(4);
+  if (filter.known_rank()) result.set_dim(axes.channel, filter[3]);
+  if (!image.known_rank()) return result;
+  result.set_dim(axes.batch, image[axes.batch]);
+  if (!filter.known_rank()) return result;
+  if (IsExact(image[axes.channel]) && IsExact(filter[2]) &&
+      (filter[2] == 0 || image[axes.channel] % filter[2] != 0)) {
+    Throw(Code::kInvalidArgument, "{} channels of the input {} are no multiple of {} of the filter {}",
+          image[axes.channel], image.ToString(), filter[2], filter.ToString());
+  }
+  const std::string padding = node.StringAttr("padding");
+  for (const auto& [axis, size] : {std::pair(axes.height, filter[0]), std::pair(axes.width, filter[1])}) {
+    if (IsExact(size)) result.set_dim(axis, WindowedDim(image[axis], WindowOf(node, axis, size), padding));
+  }
+  return result;
+}
+
+void InferConv2D(InferenceContext& context) {
+  context.RequireRank(0, 4);
+  context.RequireRank(1, 4);
+  context.SetShape(0, ConvolvedShape(context.node(), context.shape(0), context.shape(1)));
+}
+
+// The batch of the gradient is the input's. Checks the gradient against what the forward op gave.
+void InferConv2DBackpropInput(InferenceContext& context) {
+  context.RequireRank(1, 4);
+  context.RequireRank(2, 4);
+  const Shape& gradient = context.shape(2);
+  Shape image = MergeShapes(ShapeFromInput(context, 0), UnknownOfRank(4));
+  const int batch = AxesOf(context.node()).batch;
+  if (gradient.known_rank()) image.set_dim(batch, MergeDim(image[batch], gradient[batch]));
+  MergeShapes(gradient, ConvolvedShape(context.node(), image, context.shape(1)));
+  context.SetShape(0, image);
+}
+
+void InferConv2DBackpropFilter(InferenceContext& context) {
+  context.RequireRank(0, 4);
+  context.RequireRank(2, 4);
+  const Shape filter = MergeShapes(ShapeFromInput(context, 1), UnknownOfRank(4));
+  MergeShapes(context.shape(2), ConvolvedShape(context.node(), context.shape(0), filter));
+  context.SetShape(0, filter);
+}
+
+// Every output pixel takes a product and a sum with each weight of its channel; the gradients do the same
+// products.
+OpWork ConvolutionWork(const TensorInfo& convolved, const Shape& filter, std::span<const TensorInfo> inputs,
+                       std::span<const TensorInfo> outputs) {
+  int64_t weights = 0;
+  if (filter.HasBound() && filter.rank() == 4) weights = SubShape(filter, 0, 3).NumElements();
+  return {SaturatingMul(SaturatingMul(2, weights), CountOf(convolved)), TotalBytes(inputs, outputs)};
+}
+
+OpWork Conv2DCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  return ConvolutionWork(outputs[0], inputs[1].shape, inputs, outputs);
+}
+OpWork Conv2DBackpropInputCost(const Node&, std::span<const TensorInfo> inputs,
+                               std::span<const TensorInfo> outputs) {
+  return ConvolutionWork(inputs[2], inputs[1].shape, inputs, outputs);
+}
+OpWork Conv2DBackpropFilterCost(const Node&, std::span<const TensorInfo> inputs,
+                                std::span<const TensorInfo> outputs) {
+  return ConvolutionWork(inputs[2], outputs[0].shape, inputs, outputs);
+}
+
+}  // namespace
+
+void RegisterLinearOps(OpRegistry& registry) {
+  const OpLister op(registry);
+  op("MatMul(a: T, b: T) -> (product: T)",
+     "transpose_a: bool = false; transpose_b: bool = false; T: {floating, complex, index, uint8, uint16, "
+     "uint32, uint64}")
+      .Infer(InferMatMul)
+      .Work(MatMulCost);
+  op("BatchMatMul(x: T, y: T) -> (output: T)",
+     "T: {floating, complex, index}; adj_x: bool = false; adj_y: bool = false")
+      .Infer(InferBatchMatMul)
+      .Work(MatMulCost);
+  op("BatchMatMulV2(x: T, y: T) -> (output: T)",
+     "T: {floating, complex, index, uint8, int16, uint16, uint32, uint64}; adj_x: bool = false; adj_y: bool "
+     "= false")
+      .Infer(InferBatchMatMul)
+      .Work(MatMulCost);
+  op("BatchMatMulV3(x: Ta, y: Tb) -> (output: Tout)",
+     "Ta: {floating, complex, index, uint8, int8, int16}; Tb: {floating, complex, index, uint8, int8, "
+     "int16}; "
+     "Tout: {floating, complex, index, int16}; adj_x: bool = false; adj_y: bool = false")
+      .Infer(InferBatchMatMul)
+      .Work(MatMulCost);
+  op("Conv2D(input: T, filter: T) -> (output: T)",
+     "T: {floating, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
+     "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
+     "list(int) = [1, 1, 1, 1]")
+      .Infer(InferConv2D)
+      .Work(Conv2DCost);
+  op("Conv2DBackpropInput(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)",
+     "T: {floating, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
+     "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
+     "list(int) = [1, 1, 1, 1]")
+      .Infer(InferConv2DBackpropInput)
+      .Work(Conv2DBackpropInputCost);
+  op("Conv2DBackpropFilter(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
+     "T: floating; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
+     "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
+     "list(int) = [1, 1, 1, 1]")
+      .Infer(InferConv2DBackpropFilter)
+      .Work(Conv2DBackpropFilterCost);
+}
+
+}  // namespace lanescope::ops

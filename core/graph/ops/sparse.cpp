@@ -1,0 +1,299 @@
+// Gathering and scattering, Unique, Where, dynamic partitions.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/graph/ops/common.h"
+#include "core/graph/ops/op_spec.h"
+
+namespace lanescope::ops {
+namespace {
+
+// params[:axis] + indices[batch:] + params[axis + 1:]
+Shape GatheredShape(const Shape& params, const Shape& indices, int axis, int batch) {
+  Shape result = SubShape(params, 0, axis);
+  for (int i = 0; i < batch; ++i) result.set_dim(i, MergeDim(params[i], indices[i]));
+  return ConcatShapes(ConcatShapes(result, SubShape(indices, batch, indices.rank())),
+                      SubShape(params, axis + 1, params.rank()));
+}
+
+void FoldGather(InferenceContext& context, int axis) {
+  const Shape& result = context.output().shape;
+  if (!AnyKnown(context) || !IsFoldable(context.output().dtype) || !result.IsExact() ||
+      result.NumElements() > kMaxFolded) {
+    return;
+  }
+  const std::optional<Elements> elements = GetElements(context, 0);
+  const std::optional<std::vector<int64_t>> indices = context.IntValues(1);
+  if (!elements || !indices) return;
+  const Shape& params = context.shape(0);
+  const int64_t inner = SubShape(params, axis + 1, params.rank()).NumElements();
+  const int64_t outer = SubShape(params, 0, axis).NumElements();
+  Elements gathered;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const int64_t index : *indices) {
+      if (index < 0 || index >= params[axis]) {
+        Throw(Code::kInvalidArgument, "index {} is outside dimension {} of shape {}", index, axis,
+              params.ToString());
+      }
+      const auto first = elements->begin() + (o * params[axis] + index) * inner;
+      gathered.insert(gathered.end(), first, first + inner);
+    }
+  }
+  SetElements(context, 0, result, gathered);
+}
+
+void InferGatherAt(InferenceContext& context, std::optional<int64_t> axis_value, int64_t batch_dims) {
+  const Shape& params = context.shape(0);
+  const Shape& indices = context.shape(1);
+  if (!params.known_rank() || !indices.known_rank()) return;
+  if (params.rank() == 0) Throw(Code::kInvalidArgument, "a gather from a scalar");
+  const int64_t batch = batch_dims < 0 ? batch_dims + indices.rank() : batch_dims;
+  if (batch < 0 || batch > indices.rank() || batch >= params.rank()) {
+    Throw(Code::kInvalidArgument, "batch_dims {} for shapes {} and {}", batch_dims, params.ToString(),
+          indices.ToString());
+  }
+  if (!axis_value) {
+    return context.SetShape(0, UnknownOfRank(params.rank() - 1 + indices.rank() - static_cast<int>(batch)));
+  }
+  const int axis = NormalizeAxis(*axis_value, params.rank());
+  if (axis < batch) Throw(Code::kInvalidArgument, "axis {} is one of the {} batch dimensions", axis, batch);
+  context.SetShape(0, GatheredShape(params, indices, axis, static_cast<int>(batch)));
+  if (batch == 0) FoldGather(context, axis);
+}
+
+void InferGather(InferenceContext& context) { InferGatherAt(context, 0, 0); }
+
+void InferGatherV2(InferenceContext& context) {
+  InferGatherAt(context, context.IntScalar(2), context.node().IntAttr("batch_dims", 0));
+}
+
+// indices [..., k] pick params[i0, .., ik-1, ...].
+void InferGatherNd(InferenceContext& context) {
+  const Shape& params = context.shape(0);
+  const Shape& indices = context.shape(1);
+  if (!params.known_rank() || !indices.known_rank()) return;
+  if (indices.rank() == 0) Throw(Code::kInvalidArgument, "indices need one dimension at least");
+  const Dim depth = indices[indices.rank() - 1];
+  if (!IsExact(depth)) return;
+  if (depth > params.rank()) {
+    Throw(Code::kInvalidArgument, "indices of {} into a tensor of rank {}", depth, params.rank());
+  }
+  context.SetShape(0, ConcatShapes(SubShape(indices, 0, indices.rank() - 1),
+                                   SubShape(params, static_cast<int>(depth), params.rank())));
+}
+
+// Reads the rows that it takes, not the whole table.
+OpWork GatherCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  return {0, BytesOf(inputs[1]) + 2 * BytesOf(outputs[0])};
+}
+
+// Zeroes the result, reads the updates, adds them in.
+OpWork ScatterCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  return {CountOf(inputs[1]), BytesOf(outputs[0]) + BytesOf(inputs[0]) + 3 * BytesOf(inputs[1])};
+}
+
+// Copies the tensor, reads the updates, combines them with the copy.
+OpWork TensorScatterCost(const Node&, std::span<const TensorInfo> inputs,
+                         std::span<const TensorInfo> outputs) {
+  return {CountOf(inputs[2]), 2 * BytesOf(outputs[0]) + BytesOf(inputs[1]) + 3 * BytesOf(inputs[2])};
+}
+
+// At most as many distinct values, or slices across an axis, as there are; y, idx and for the ...WithCounts
+// forms count.
+void InferUniqueAlong(InferenceContext& context, const Shape& x, int axis) {
+  const Dim items = x[axis];
+  const Dim distinct = IsExact(items) && items <= 1 ? items : Loosen(items);
+  Shape y = x;
+  y.set_dim(axis, distinct);
+  context.SetShape(0, y);
+  context.SetShape(1, {items});
+  for (int i = 2; i < context.num_outputs(); ++i) context.SetShape(i, {distinct});
+}
+
+void InferUnique(InferenceContext& context) {
+  const std::optional<std::vector<int64_t>> axes =
+      context.num_inputs() > 1 ? context.IntValues(1) : std::vector<int64_t>{};
+  const bool none = axes ? axes->empty() : context.shape(1) == Shape{0};
+  if (none) return InferUniqueAlong(context, MergeShapes(context.shape(0), UnknownOfRank(1)), 0);
+  const Shape& x = context.shape(0);
+  if (axes && axes->size() > 1) Throw(Code::kInvalidArgument, "{} axes; one at most", axes->size());
+  if (!x.known_rank()) return;
+  if (x.rank() == 0) Throw(Code::kInvalidArgument, "distinct values of a scalar");
+  if (axes || x.rank() == 1)
+    return InferUniqueAlong(context, x, axes ? NormalizeAxis(axes->front(), x.rank()) : 0);
+  // Any axis.
+  Shape y = x;
+  Dim items = 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    y.set_dim(d, Loosen(x[d]));
+    items =
+        HasBound(items) && HasBound(x[d]) ? BoundedDim(std::max(BoundOf(items), BoundOf(x[d]))) : kUnknownDim;
+  }
+  context.SetShape(0, y);
+  for (int i = 1; i < context.num_outputs(); ++i) context.SetShape(i, {items});
+}
+
+// Values of x that y lacks, and where they stood.
+void InferListDiff(InferenceContext& context) {
+  context.RequireRank(0, 1);
+  context.RequireRank(1, 1);
+  const Shape& x = context.shape(0);
+  for (int i = 0; i < 2; ++i) context.SetShape(i, {x.known_rank() ? Loosen(x[0]) : kUnknownDim});
+}
+
+// One row of coordinates for each true element.
+void InferWhere(InferenceContext& context) {
+  const Shape& shape = context.shape(0);
+  if (!shape.known_rank()) return context.SetShape(0, UnknownOfRank(2));
+  const int64_t elements = shape.NumElements();
+  context.SetShape(0, {elements >= 0 ? BoundedDim(elements) : kUnknownDim, shape.rank()});
+}
+
+// Rows of the data, each sent to one of the outputs by a number per row.
+void InferDynamicPartition(InferenceContext& context) {
+  const Shape& data = context.shape(0);
+  const Shape& numbers = context.shape(1);
+  if (!data.known_rank() || !numbers.known_rank()) return;
+  if (numbers.rank() > data.rank()) {
+    Throw(Code::kInvalidArgument, "partitions of shape {} for data of shape {}", numbers.ToString(),
+          data.ToString());
+  }
+  const Shape rows = MergeShapes(numbers, SubShape(data, 0, numbers.rank()));
+  const int64_t count = rows.NumElements();
+  const Shape part = ConcatShapes(Shape{count >= 0 ? BoundedDim(count) : kUnknownDim},
+                                  SubShape(data, numbers.rank(), data.rank()));
+  const std::optional<ValueRange> range = RangeOfAll(context, 0);
+  for (int i = 0; i < context.num_outputs(); ++i) {
+    context.SetShape(i, part);
+    if (range) SetRangeOfAll(context, i, *range);
+  }
+}
+
+// Inputs 0 .. parts-1 of a stitch are indices, the next `parts` the rows that belong to them. Elements that
+// no index names are whatever the memory held, so only a complete result folds.
+void FoldStitch(InferenceContext& context, const Shape& row) {
+  const int parts = context.num_inputs() / 2;
+  const Shape result = context.output().shape;
+  const auto width = static_cast<size_t>(row.NumElements());
+  Elements stitched(static_cast<size_t>(result.NumElements()));
+  std::vector<bool> filled(stitched.size(), false);
+  for (int i = 0; i < parts; ++i) {
+    const std::optional<std::vector<int64_t>> indices = context.IntValues(i);
+    const std::optional<Elements> data = GetElements(context, parts + i);
+    if (!indices || !data || data->size() != indices->size() * width) return;
+    for (size_t k = 0; k < indices->size(); ++k) {
+      if ((*indices)[k] < 0) Throw(Code::kInvalidArgument, "index {} is negative", (*indices)[k]);
+      const auto at = static_cast<size_t>((*indices)[k]) * width;
+      for (size_t j = 0; j < width; ++j) {
+        stitched[at + j] = (*data)[k * width + j];
+        filled[at + j] = true;
+      }
+    }
+  }
+  if (std::ranges::find(filled, false) == filled.end()) SetElements(context, 0, result, stitched);
+}
+
+// The largest index of a stitch; an open range where some index is not bounded.
+ValueRange LastIndex(const InferenceContext& context) {
+  ValueRange last = Exactly(-1);
+  for (int i = 0; i < context.num_inputs() / 2; ++i) {
+    if (const std::optional<Elements> indices = GetElements(context, i)) {
+      for (const ValueRange& index : *indices) {
+        last = {std::max(last.low, index.low), std::max(last.high, index.high)};
+      }
+    } else if (const std::optional<ValueRange> all = RangeOfAll(context, i)) {
+      last.high = std::max(last.high, all->high);  // there may be none of them
+    } else {
+      return {};
+    }
+  }
+  return last;
+}
+
+// As many rows as there are indices.
+Dim RowsByCount(const InferenceContext& context) {
+  Dim rows = 0;
+  for (int i = 0; i < context.num_inputs() / 2; ++i) {
+    const Shape& indices = context.shape(i);
+    const int64_t count = indices.known_rank() ? indices.NumElements() : -1;
+    rows = AddDims(rows, count < 0 ? kUnknownDim : BoundedDim(count));
+  }
+  return rows;
+}
+
+// Rows of several tensors put where their indices say: as many rows as the largest index asks for. Of indices
+// whose values are not known it is taken that they leave no gaps; a step in which they do ends with an error.
+void InferDynamicStitch(InferenceContext& context) {
+  const int parts = context.num_inputs() / 2;
+  Shape row = Shape::Unknown();
+  for (int i = 0; i < parts; ++i) {
+    const Shape& indices = context.shape(i);
+    const Shape& data = context.shape(parts + i);
+    if (!indices.known_rank() || !data.known_rank()) continue;
+    if (data.rank() < indices.rank()) {
+      Throw(Code::kInvalidArgument, "data of shape {} for indices of shape {}", data.ToString(),
+            indices.ToString());
+    }
+    row = MergeShapes(row, SubShape(data, indices.rank(), data.rank()));
+  }
+  const ValueRange last = LastIndex(context);
+  const bool bounded = last.high < std::numeric_limits<int32_t>::max();
+  const Dim rows = bounded ? DimOfRange({last.low + 1, last.high + 1}) : RowsByCount(context);
+  const Shape result = ConcatShapes(Shape{rows}, row);
+  context.SetShape(0, result);
+  const bool small = result.IsExact() && result.NumElements() <= kMaxFolded;
+  if (small && AnyKnown(context) && IsFoldable(context.output().dtype)) FoldStitch(context, row);
+}
+
+}  // namespace
+
+void RegisterSparseOps(OpRegistry& registry) {
+  const OpLister op(registry);
+  op("Gather(params: Tparams, indices: Tindices) -> (output: Tparams)",
+     "validate_indices: bool = true; Tparams: type; Tindices: index")
+      .Infer(InferGather)
+      .Work(GatherCost);
+  op("GatherV2(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
+     "batch_dims: int = 0; Tparams: type; Tindices: {index, int16}; Taxis: index")
+      .Infer(InferGatherV2)
+      .Work(GatherCost);
+  op("GatherNd(params: Tparams, indices: Tindices) -> (output: Tparams)",
+     "Tparams: type; Tindices: {index, int16}")
+      .Infer(InferGatherNd)
+      .Work(GatherCost);
+  op("ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> (output: T)",
+     "T: type; Tindices: {index, int16}")
+      .Infer(ShapeOfInput<2>)
+      .Work(ScatterCost);
+  for (const char* how : {"Update", "Add", "Sub", "Min", "Max"}) {
+    op(fmt::format("TensorScatter{}(tensor: T, indices: Tindices, updates: T) -> (output: T)", how),
+       "T: type; Tindices: {index, int16, uint16}")
+        .Infer(SameShape)
+        .Work(TensorScatterCost);
+  }
+  op("Unique(x: T) -> (y: T, idx: out_idx)", "T: type; out_idx: index = int32").Infer(InferUnique);
+  op("UniqueV2(x: T, axis: Taxis) -> (y: T, idx: out_idx)",
+     "T: type; Taxis: index = int64; out_idx: index = int32")
+      .Infer(InferUnique);
+  op("UniqueWithCounts(x: T) -> (y: T, idx: out_idx, count: out_idx)", "T: type; out_idx: index = int32")
+      .Infer(InferUnique);
+  op("UniqueWithCountsV2(x: T, axis: Taxis) -> (y: T, idx: out_idx, count: out_idx)",
+     "T: type; Taxis: index = int64; out_idx: index = int32")
+      .Infer(InferUnique);
+  op("Where(input: T) -> (index: int64)", "T: {number, bool} = bool").Infer(InferWhere);
+  op("DynamicPartition(data: T, partitions: int32) -> (outputs: num_partitions * T)",
+     "num_partitions: int >= 1; T: type")
+      .Infer(InferDynamicPartition);
+  op("DynamicStitch(indices: N * int32, data: N * T) -> (merged: T)", "N: int >= 1; T: type")
+      .Infer(InferDynamicStitch);
+  op("ParallelDynamicStitch(indices: N * int32, data: N * T) -> (merged: T)", "N: int >= 1; T: type")
+      .Infer(InferDynamicStitch);
+  op("SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> "
+     "(dense: T)",
+     "validate_indices: bool = true; T: type; Tindices: index")
+      .Infer(ShapeOfInput<1>);
+  op("ListDiff(x: T, y: T) -> (out: T, idx: out_idx)", "T: type; out_idx: index = int32")
+      .Infer(InferListDiff);
+}
+
+}  // namespace lanescope::ops

@@ -1,0 +1,53 @@
+// What one step of a graph is: G.run.json beside G.pbtxt.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/tensor.h"
+
+namespace lanescope {
+
+// A fed tensor: fixed values, a file, or a generator (docs/run-configuration.md gives the exact arithmetic).
+struct FeedSpec {
+  DataType dtype = DataType::kFloat;
+  Shape shape;            // exact
+  Tensor values;          // valid for "values" and "file"
+  std::string generator;  // "uniform", "integers", "polynomial", "review", "review_rating"; empty: values
+  double low = 0, high = 1;
+  uint64_t seed = 0;
+  bool has_seed = false;  // false: the configuration leaves the seed to whoever runs the step
+  std::string of;
+  std::vector<double> coefficients;
+  int64_t vocabulary = 0, classes = 0, block = 0;
+  double signal = 0;
+  int tower = 0;
+};
+
+struct RunSpec {
+  std::vector<std::string> init;
+  std::map<std::string, FeedSpec> feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+  std::map<std::string, int> batch_axis;
+  std::string loss;
+};
+
+// Throws InvalidArgument naming the key. `directory`: where relative files lie; files outside it are refused.
+RunSpec ParseRunSpec(std::string_view json, const std::string& directory);
+// The G.run.json beside `graph_path`; an empty RunSpec if there is none.
+RunSpec ReadRunSpecBeside(const std::string& graph_path);
+
+// The values of all feeds for step number `step` (0-based; warm-up steps counted). Deterministic.
+std::map<std::string, Tensor> MakeFeeds(const RunSpec& spec, int64_t step);
+
+// .npy files (NumPy format 1.0 to 3.0; float32/64, int32/64, uint8, bool; C order). Throw InvalidArgument,
+// NotFound.
+Tensor ReadNpy(const std::string& path);
+Tensor ParseNpy(std::string_view bytes);
+void WriteNpy(const Tensor& tensor, const std::string& path);
+
+}  // namespace lanescope

@@ -1,0 +1,29 @@
+// From the run configuration of a graph to what its step compiles.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/inputs/run_spec.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+
+// What tensor and node names ask for: the feeds in their order, then the fetches, then the targets. Every
+// request by name is made here. Throws what FindEndpoint throws for a name that the graph lacks,
+// InvalidArgument for an output that its node does not have and for what is fed twice.
+CompileRequest MakeCompileRequest(const Graph& graph,
+                                  std::span<const std::pair<std::string, TensorInfo>> feeds,
+                                  std::span<const std::string> fetches, std::span<const std::string> targets);
+// The same of a run configuration.
+CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec);
+
+// For a graph whose step is not configured: targets are the nodes whose results nobody uses, and placeholders
+// that are not fed are fed, unknown sizes taken as 1; of one of unknown rank nothing is known. Returns one
+// sentence for each placeholder of unknown size. Throws what InferGraph throws.
+std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec);
+
+}  // namespace lanescope

@@ -1,0 +1,162 @@
+#include "core/machine/machine.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+namespace {
+
+DeviceSpec MakeDevice(const std::string& local_name, DeviceKind kind, int64_t memory_bytes, int workers) {
+  DeviceSpec device;
+  device.name = std::string(kLocalTask) + "/device:" + local_name;
+  ParseDeviceName(device.name, &device.parsed);
+  device.kind = kind;
+  device.memory_bytes = memory_bytes;
+  device.workers = workers;
+  return device;
+}
+
+int FindLink(const Machine& machine, int a, int b) {
+  for (size_t i = 0; i < machine.links.size(); ++i) {
+    const LinkSpec& link = machine.links[i];
+    if ((link.a == a && link.b == b) || (link.a == b && link.b == a)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Appends the resources that a copy leaving `from` over this link holds; a bus that both hops of a staged
+// copy pass is listed once.
+void AddHop(const Machine& machine, int link_number, int from, Route* route) {
+  const LinkSpec& link = machine.links[static_cast<size_t>(link_number)];
+  const bool backwards = link.duplex && from == link.b;
+  route->resources.push_back(2 * link_number + (backwards ? 1 : 0));
+  if (link.bus >= 0) {
+    const int bus = static_cast<int>(2 * machine.links.size()) + link.bus;
+    if (std::find(route->resources.begin(), route->resources.end(), bus) == route->resources.end()) {
+      route->resources.push_back(bus);
+    }
+  }
+  route->latency_ns += link.latency_ns;
+}
+
+}  // namespace
+
+std::string_view DeviceKindName(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kHost:
+      return "host";
+    case DeviceKind::kVirtual:
+      return "virtual";
+    case DeviceKind::kCuda:
+      return "cuda";
+    case DeviceKind::kLogical:
+      return "logical";
+    case DeviceKind::kModelled:
+      return "modelled";
+  }
+  return "unknown";
+}
+
+int Machine::host() const {
+  const int host = FindDevice("CPU:0");
+  LANESCOPE_CHECK(host >= 0);
+  return host;
+}
+
+int Machine::FindDevice(std::string_view device_name) const {
+  DeviceName wanted;
+  if (!ParseLocalDeviceName(device_name, &wanted) && !ParseDeviceName(device_name, &wanted)) return -1;
+  if (!wanted.has_type || !wanted.has_id) return -1;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (Matches(wanted, devices[i].parsed)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<int> Machine::Gpus() const {
+  std::vector<int> gpus;
+  for (int i = 0; i < num_devices(); ++i) {
+    if (device(i).is_gpu()) gpus.push_back(i);
+  }
+  std::stable_sort(gpus.begin(), gpus.end(),
+                   [this](int a, int b) { return device(a).parsed.id < device(b).parsed.id; });
+  return gpus;
+}
+
+double Machine::ResourceBandwidth(int resource) const {
+  LANESCOPE_CHECK(resource >= 0 && resource < num_resources());
+  const auto index = static_cast<size_t>(resource);
+  return index < 2 * links.size() ? links[index / 2].bandwidth : buses[index - 2 * links.size()].bandwidth;
+}
+
+std::string Machine::ResourceName(int resource) const {
+  LANESCOPE_CHECK(resource >= 0 && resource < num_resources());
+  const auto index = static_cast<size_t>(resource);
+  if (index >= 2 * links.size()) return buses[index - 2 * links.size()].name;
+  const LinkSpec& link = links[index / 2];
+  const bool backwards = index % 2 == 1;
+  return fmt::format("{} {} {}", device(backwards ? link.b : link.a).local_name(), link.duplex ? "->" : "<->",
+                     device(backwards ? link.a : link.b).local_name());
+}
+
+Route Machine::RouteBetween(int src, int dst) const {
+  LANESCOPE_CHECK(src >= 0 && src < num_devices() && dst >= 0 && dst < num_devices());
+  Route route;
+  if (src == dst) {
+    route.bandwidth = device(src).memory_bandwidth;
+    return route;
+  }
+  if (const int direct = FindLink(*this, src, dst); direct >= 0) {
+    AddHop(*this, direct, src, &route);
+    route.link = direct;
+  } else {
+    const int host_device = FindDevice("CPU:0");
+    const int up = host_device < 0 ? -1 : FindLink(*this, src, host_device);
+    const int down = host_device < 0 ? -1 : FindLink(*this, host_device, dst);
+    if (up < 0 || down < 0) {
+      Throw(Code::kNotFound,
+            "no route from {} to {}: machine.links has neither a link of the two nor one of "
+            "each to CPU:0; add one",
+            device(src).local_name(), device(dst).local_name());
+    }
+    AddHop(*this, up, src, &route);
+    AddHop(*this, down, host_device, &route);
+    route.staged = true;
+  }
+  route.bandwidth = ResourceBandwidth(route.resources.front());
+  for (const int resource : route.resources) {
+    route.bandwidth = std::min(route.bandwidth, ResourceBandwidth(resource));
+  }
+  return route;
+}
+
+Machine VirtualMachine(int gpus, int workers) {
+  if (gpus < 0 || gpus > 64) {
+    Throw(Code::kInvalidArgument, "{} virtual GPUs: ask for 0 to 64", gpus);
+  }
+  if (workers < 1 || workers > 1024) {
+    Throw(Code::kInvalidArgument, "{} workers for a virtual GPU: ask for 1 to 1024", workers);
+  }
+  Machine machine;
+  machine.name = fmt::format("{} virtual GPUs", gpus);
+  machine.devices.push_back(MakeDevice("CPU:0", DeviceKind::kHost, int64_t{16} << 30, 1));
+  for (int i = 0; i < gpus; ++i) {
+    machine.devices.push_back(
+        MakeDevice(fmt::format("GPU:{}", i), DeviceKind::kVirtual, int64_t{2} << 30, workers));
+  }
+  // Slow enough to be paced on a host whose memcpy reaches some 10 GB/s and whose timers are late by 50 us.
+  for (int a = 0; a < machine.num_devices(); ++a) {
+    for (int b = a + 1; b < machine.num_devices(); ++b) {
+      LinkSpec link;
+      link.a = a;
+      link.b = b;
+      link.bandwidth = 8e9;
+      link.latency_ns = 60000;
+      machine.links.push_back(link);
+    }
+  }
+  return machine;
+}
+
+}  // namespace lanescope

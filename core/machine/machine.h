@@ -1,0 +1,105 @@
+// The devices and links that a schedule is compiled for: found on this machine, read from a file, or both.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/dtype.h"
+#include "core/machine/device_name.h"
+
+namespace lanescope {
+
+enum class DeviceKind {
+  kHost,      // the host itself, CPU:0
+  kVirtual,   // GPU-like, made of host threads
+  kCuda,      // a physical GPU
+  kLogical,   // a part of a physical GPU
+  kModelled,  // exists in the simulator alone
+};
+std::string_view DeviceKindName(DeviceKind kind);  // "host", "virtual", "cuda", "logical", "modelled"
+
+struct DeviceSpec {
+  std::string name;  // full: "/job:localhost/replica:0/task:0/device:GPU:0"
+  DeviceName parsed;
+  DeviceKind kind = DeviceKind::kVirtual;
+  std::string model;                      // "Tesla K80"; free text
+  int64_t memory_bytes = 0;               // limit of tensors on it
+  int workers = 1;                        // host threads of a host or virtual device
+  int copy_engines = 2;                   // 1: copies in and out share one engine; 2: one each
+  bool in_order = false;                  // commands in issue order (a stream), or ready-first by priority
+  std::map<DataType, double> peak_flops;  // per second
+  double memory_bandwidth = 0;            // bytes per second; 0 unknown
+  int64_t launch_ns = 0;                  // cost of one launch
+  int physical = -1;                      // kCuda, kLogical: ordinal of the physical GPU
+  double sm_share = 0;                    // kLogical: fraction of the multiprocessors; 0: all, shared
+
+  bool is_gpu() const { return parsed.type == "GPU"; }
+  // A physical GPU or a part of one.
+  bool is_hardware() const { return kind == DeviceKind::kCuda || kind == DeviceKind::kLogical; }
+  // "GPU:0"
+  std::string local_name() const { return parsed.LocalName(); }
+};
+
+// A connection of two devices. With `duplex` each direction has the bandwidth to itself, otherwise both share
+// it.
+struct LinkSpec {
+  int a = 0, b = 0;      // device numbers
+  double bandwidth = 0;  // bytes per second
+  int64_t latency_ns = 0;
+  std::vector<std::pair<int64_t, int64_t>>
+      table;     // measured (bytes, ns), ascending; overrides bandwidth and latency for one copy alone
+  int bus = -1;  // shared by links: index into buses
+  bool duplex = true;
+};
+
+struct BusSpec {
+  std::string name;
+  double bandwidth = 0;  // bytes per second, shared by all that passes
+};
+
+// What a copy from one device to another passes. Resources are numbered 0..num_resources()-1: two per link (a
+// to b, b to a; the same one twice when not duplex), then the buses.
+struct Route {
+  std::vector<int> resources;
+  int64_t latency_ns = 0;
+  double bandwidth = 0;  // of the narrowest resource
+  int link = -1;         // the link whose table applies; -1 when the route has several hops
+  bool staged = false;   // through host memory, because no direct link exists
+};
+
+class Machine {
+ public:
+  std::string name;
+  std::vector<DeviceSpec>
+      devices;  // CPU:0 is always there; TensorFlow's order is by name, this is file order
+  std::vector<LinkSpec> links;
+  std::vector<BusSpec> buses;
+
+  int num_devices() const { return static_cast<int>(devices.size()); }
+  const DeviceSpec& device(int i) const { return devices[static_cast<size_t>(i)]; }
+  // The host's device number (CPU:0).
+  int host() const;
+  // By full or local or legacy name; -1 when absent.
+  int FindDevice(std::string_view name) const;
+  // GPUs in order of id.
+  std::vector<int> Gpus() const;
+  int num_resources() const { return static_cast<int>(2 * links.size() + buses.size()); }
+  double ResourceBandwidth(int resource) const;
+  std::string ResourceName(int resource) const;
+  // Throws NotFound when no path exists.
+  Route RouteBetween(int src, int dst) const;
+};
+
+// JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/machine-file.md). Throws
+// InvalidArgument naming the field.
+Machine ParseMachine(std::string_view json);
+Machine ReadMachine(const std::string& path);
+std::string MachineToJson(const Machine& machine);
+// CPU:0 and `gpus` virtual GPUs with `workers` threads each, linked all to all and to the host.
+Machine VirtualMachine(int gpus, int workers);
+
+}  // namespace lanescope

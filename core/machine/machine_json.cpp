@@ -1,0 +1,371 @@
+// Machine files to Machine. Every value is checked, and every error names the field it is in.
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json_object.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+
+namespace lanescope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// More than any machine has; keeps a hostile file from costing memory.
+constexpr size_t kMaxMachineBytes = size_t{16} << 20;
+constexpr size_t kMaxDevices = 1024;
+constexpr size_t kMaxLinks = 65536;
+constexpr size_t kMaxBuses = 4096;
+constexpr size_t kMaxTableRows = 4096;
+constexpr int64_t kMaxMemory = int64_t{1} << 50;     // 1 PiB
+constexpr double kMaxBandwidth = 1e15;               // 1 PB/s
+constexpr double kMaxFlops = 1e18;                   // 1 EFLOP/s
+constexpr int64_t kMaxDuration = 1'000'000'000'000;  // 1000 s
+constexpr int64_t kDefaultHostMemory = int64_t{16} << 30;
+
+// A JSON value and the path that leads to it.
+class Field {
+ public:
+  Field(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+
+  template <typename... Args>
+  [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) const {
+    Throw(Code::kInvalidArgument, "{}: {}", path_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void RequireObject(std::initializer_list<std::string_view> keys) const {
+    if (!json_.is_object()) Fail("must be an object");
+    for (const auto& item : json_.items()) {
+      if (std::find(keys.begin(), keys.end(), item.key()) != keys.end()) continue;
+      Throw(Code::kInvalidArgument, "{}.{}: unknown key; known are {}", path_, item.key(),
+            fmt::join(keys, ", "));
+    }
+  }
+  bool Has(std::string_view key) const { return json_.contains(key); }
+  Field operator[](std::string_view key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) Throw(Code::kInvalidArgument, "{}.{}: missing", path_, key);
+    return Field(*found, fmt::format("{}.{}", path_, key));
+  }
+  // Elements of an array of at most `limit` values.
+  std::vector<Field> Elements(size_t limit) const {
+    if (!json_.is_array()) Fail("must be an array");
+    if (json_.size() > limit) Fail("has {} entries; at most {} are accepted", json_.size(), limit);
+    std::vector<Field> elements;
+    for (size_t i = 0; i < json_.size(); ++i)
+      elements.emplace_back(json_[i], fmt::format("{}[{}]", path_, i));
+    return elements;
+  }
+  std::vector<std::pair<std::string, Field>> Members() const {
+    if (!json_.is_object()) Fail("must be an object");
+    std::vector<std::pair<std::string, Field>> members;
+    for (const auto& item : json_.items()) {
+      members.emplace_back(item.key(), Field(item.value(), fmt::format("{}.{}", path_, item.key())));
+    }
+    return members;
+  }
+
+  std::string String() const {
+    if (!json_.is_string()) Fail("must be a string");
+    return json_.get<std::string>();
+  }
+  bool Bool() const {
+    if (!json_.is_boolean()) Fail("must be true or false");
+    return json_.get<bool>();
+  }
+  int64_t Integer(int64_t low, int64_t high) const {
+    const bool fits =
+        json_.is_number_integer() &&
+        !(json_.is_number_unsigned() && json_.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
+    if (!fits || json_.get<int64_t>() < low || json_.get<int64_t>() > high) {
+      Fail("must be an integer from {} to {}", low, high);
+    }
+    return json_.get<int64_t>();
+  }
+  double Fraction() const {
+    if (!json_.is_number()) Fail("must be a number from 0 to 1");
+    const double value = json_.get<double>();
+    if (!(value >= 0 && value <= 1)) Fail("must be a number from 0 to 1");
+    return value;
+  }
+  // A quantity with its unit, in (0, high], or from 0 where `zero_allowed`.
+  template <typename T>
+  T Quantity(T (*parse)(std::string_view), T high, bool zero_allowed) const {
+    const std::string text = String();
+    T value = 0;
+    try {
+      value = parse(text);
+    } catch (const Error& error) {
+      Fail("{}", error.message());
+    }
+    if (value > high || (value <= 0 && !zero_allowed)) Fail("'{}' is out of range", text);
+    return value;
+  }
+
+ private:
+  const Json& json_;
+  std::string path_;
+};
+
+// JSON keeps the last of two equal keys silently; here they are an error.
+Json ParseWithoutDuplicates(std::string_view text) {
+  std::vector<std::set<std::string>> open_objects;
+  std::string duplicate;
+  const auto callback = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == Json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second &&
+        duplicate.empty()) {
+      duplicate = parsed.get<std::string>();
+    }
+    return true;
+  };
+  if (text.size() > kMaxMachineBytes) {
+    Throw(Code::kInvalidArgument, "machine: the file has {} bytes; at most {} are accepted", text.size(),
+          kMaxMachineBytes);
+  }
+  Json json;
+  try {
+    json = Json::parse(text, callback);
+  } catch (const nlohmann::json::exception& error) {
+    Throw(Code::kInvalidArgument, "machine: not JSON: {}", JsonErrorText(error));
+  }
+  if (!duplicate.empty()) Throw(Code::kInvalidArgument, "machine: the key '{}' stands twice", duplicate);
+  return json;
+}
+
+// "GPU:0" or a complete full name.
+void ReadName(const Field& field, DeviceSpec* device) {
+  const std::string text = field.String();
+  DeviceName name;
+  if (ParseLocalDeviceName(text, &name)) {
+    ParseDeviceName(fmt::format("{}/device:{}", kLocalTask, name.LocalName()), &name);
+  } else if (!ParseDeviceName(text, &name) || !name.has_job || !name.has_replica || !name.has_task ||
+             !name.has_type || !name.has_id) {
+    field.Fail("'{}' is no device name: write 'GPU:0' or '{}/device:GPU:0'", text, kLocalTask);
+  }
+  if (name.type != "CPU" && name.type != "GPU") {
+    field.Fail("'{}' is neither a CPU nor a GPU", text);
+  }
+  device->parsed = name;
+  device->name = name.ToString();
+}
+
+DeviceKind ReadKind(const Field& field, bool is_cpu) {
+  const std::string text = field.String();
+  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda,
+                                DeviceKind::kLogical, DeviceKind::kModelled}) {
+    if (DeviceKindName(kind) != text) continue;
+    if ((kind == DeviceKind::kHost) != is_cpu) field.Fail("a CPU is of kind host, a GPU of any other kind");
+    return kind;
+  }
+  field.Fail("'{}' is none of host, virtual, cuda, logical, modelled", text);
+}
+
+bool ReadQueue(const Field& field) {
+  const std::string text = field.String();
+  if (text != "ready-first" && text != "in-order")
+    field.Fail("'{}' is neither ready-first nor in-order", text);
+  return text == "in-order";
+}
+
+// The queues of a physical GPU are streams.
+void ReadQueueOrder(const Field& field, DeviceSpec* device) {
+  device->in_order = device->is_hardware();
+  if (!field.Has("queue")) return;
+  device->in_order = ReadQueue(field["queue"]);
+  if (device->is_hardware() && !device->in_order)
+    field["queue"].Fail("a device of kind cuda or logical is in-order");
+}
+
+void ReadPeak(const Field& field, DeviceSpec* device) {
+  for (const auto& [name, rate] : field.Members()) {
+    const DataType dtype = ParseDataType(name);
+    if (dtype == DataType::kInvalid) rate.Fail("unknown element type");
+    if (!device->peak_flops.emplace(dtype, rate.Quantity(&ParseFlopRate, kMaxFlops, false)).second) {
+      rate.Fail("the element type stands twice");
+    }
+  }
+}
+
+// What only some kinds of device have.
+void ReadHardware(const Field& field, DeviceSpec* device) {
+  if (field.Has("physical")) {
+    if (!device->is_hardware())
+      field["physical"].Fail("only a device of kind cuda or logical has a physical GPU");
+    device->physical = static_cast<int>(field["physical"].Integer(0, 1023));
+  } else if (device->is_hardware()) {
+    field["physical"];  // throws: missing
+  }
+  if (field.Has("sm_share")) {
+    if (device->kind != DeviceKind::kLogical) field["sm_share"].Fail("only a logical device has a share");
+    device->sm_share = field["sm_share"].Fraction();
+  }
+}
+
+DeviceSpec ReadDevice(const Field& field) {
+  field.RequireObject({"name", "kind", "model", "memory", "workers", "copy_engines", "queue", "peak",
+                       "memory_bandwidth", "launch", "physical", "sm_share"});
+  DeviceSpec device;
+  ReadName(field["name"], &device);
+  const bool is_cpu = device.parsed.type == "CPU";
+  device.kind = is_cpu ? DeviceKind::kHost : DeviceKind::kVirtual;
+  if (field.Has("kind")) device.kind = ReadKind(field["kind"], is_cpu);
+  if (field.Has("model")) device.model = field["model"].String();
+  if (is_cpu && !field.Has("memory")) {
+    device.memory_bytes = kDefaultHostMemory;
+  } else {
+    device.memory_bytes = field["memory"].Quantity(&ParseBytes, kMaxMemory, false);
+  }
+  if (field.Has("workers")) device.workers = static_cast<int>(field["workers"].Integer(1, 1024));
+  if (field.Has("copy_engines")) device.copy_engines = static_cast<int>(field["copy_engines"].Integer(1, 2));
+  ReadQueueOrder(field, &device);
+  if (field.Has("peak")) ReadPeak(field["peak"], &device);
+  if (field.Has("memory_bandwidth")) {
+    device.memory_bandwidth = field["memory_bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
+  }
+  if (field.Has("launch")) device.launch_ns = field["launch"].Quantity(&ParseDuration, kMaxDuration, true);
+  ReadHardware(field, &device);
+  return device;
+}
+
+// A physical GPU is one device, or several logical ones.
+void CheckPhysical(const Field& element, const DeviceSpec& device, const std::vector<DeviceSpec>& others) {
+  if (device.physical < 0) return;
+  double share = device.sm_share;
+  for (const DeviceSpec& other : others) {
+    if (other.physical != device.physical) continue;
+    share += other.sm_share;
+    if (other.kind == DeviceKind::kCuda || device.kind == DeviceKind::kCuda) {
+      element["physical"].Fail("physical GPU {} is {} already; parts of one GPU are of kind logical",
+                               device.physical, other.local_name());
+    }
+  }
+  if (share > 1.000001) element["sm_share"].Fail("the shares of GPU {} sum to more than 1", device.physical);
+}
+
+void ReadDevices(const Field& field, Machine* machine) {
+  for (const Field& element : field.Elements(kMaxDevices)) {
+    DeviceSpec device = ReadDevice(element);
+    for (const DeviceSpec& other : machine->devices) {
+      if (other.name == device.name) element["name"].Fail("the device '{}' stands twice", device.name);
+    }
+    CheckPhysical(element, device, machine->devices);
+    machine->devices.push_back(std::move(device));
+  }
+}
+
+// Every machine has a host; a file that does not describe it gets one of default size.
+void EnsureHost(Machine* machine) {
+  if (machine->FindDevice("CPU:0") >= 0) return;
+  DeviceSpec host;
+  host.name = std::string(kLocalTask) + "/device:CPU:0";
+  ParseDeviceName(host.name, &host.parsed);
+  host.kind = DeviceKind::kHost;
+  host.memory_bytes = kDefaultHostMemory;
+  machine->devices.push_back(std::move(host));
+}
+
+void ReadBuses(const Field& field, Machine* machine) {
+  for (const Field& element : field.Elements(kMaxBuses)) {
+    element.RequireObject({"name", "bandwidth"});
+    BusSpec bus;
+    bus.name = element["name"].String();
+    if (bus.name.empty()) element["name"].Fail("must not be empty");
+    bus.bandwidth = element["bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
+    for (const BusSpec& other : machine->buses) {
+      if (other.name == bus.name) element["name"].Fail("the bus '{}' stands twice", bus.name);
+    }
+    machine->buses.push_back(std::move(bus));
+  }
+}
+
+int ReadBusReference(const Field& field, const Machine& machine) {
+  const std::string name = field.String();
+  for (size_t i = 0; i < machine.buses.size(); ++i) {
+    if (machine.buses[i].name == name) return static_cast<int>(i);
+  }
+  field.Fail("no bus '{}' in machine.buses", name);
+}
+
+std::vector<std::pair<int64_t, int64_t>> ReadTable(const Field& field) {
+  std::vector<std::pair<int64_t, int64_t>> table;
+  for (const Field& row : field.Elements(kMaxTableRows)) {
+    const std::vector<Field> cells = row.Elements(2);
+    if (cells.size() != 2) row.Fail("must be a size and a duration");
+    const int64_t bytes = cells[0].Quantity(&ParseBytes, kMaxMemory, true);
+    const int64_t ns = cells[1].Quantity(&ParseDuration, kMaxDuration, true);
+    if (!table.empty() && (bytes <= table.back().first || ns < table.back().second)) {
+      row.Fail("sizes must ascend, and durations must not descend");
+    }
+    table.emplace_back(bytes, ns);
+  }
+  return table;
+}
+
+int ReadEnd(const Field& field, const Machine& machine) {
+  const std::string name = field.String();
+  const int device = machine.FindDevice(name);
+  if (device < 0) field.Fail("no device '{}' in machine.devices", name);
+  return device;
+}
+
+LinkSpec ReadLink(const Field& field, const Machine& machine) {
+  field.RequireObject({"between", "bandwidth", "latency", "duplex", "bus", "table"});
+  const std::vector<Field> ends = field["between"].Elements(2);
+  if (ends.size() != 2) field["between"].Fail("must name two devices");
+  LinkSpec link;
+  link.a = ReadEnd(ends[0], machine);
+  link.b = ReadEnd(ends[1], machine);
+  if (link.a == link.b) field["between"].Fail("a link joins two different devices");
+  link.bandwidth = field["bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
+  if (field.Has("latency")) link.latency_ns = field["latency"].Quantity(&ParseDuration, kMaxDuration, true);
+  if (field.Has("duplex")) link.duplex = field["duplex"].Bool();
+  if (field.Has("bus")) link.bus = ReadBusReference(field["bus"], machine);
+  if (field.Has("table")) link.table = ReadTable(field["table"]);
+  return link;
+}
+
+void ReadLinks(const Field& field, Machine* machine) {
+  std::set<std::pair<int, int>> pairs;
+  for (const Field& element : field.Elements(kMaxLinks)) {
+    LinkSpec link = ReadLink(element, *machine);
+    if (!pairs.insert(std::minmax(link.a, link.b)).second) {
+      element["between"].Fail("the two devices are linked already");
+    }
+    machine->links.push_back(std::move(link));
+  }
+}
+
+}  // namespace
+
+Machine ParseMachine(std::string_view text) {
+  const Json json = ParseWithoutDuplicates(text);
+  const Field root(json, "machine");
+  root.RequireObject({"name", "devices", "links", "buses"});
+  Machine machine;
+  if (root.Has("name")) machine.name = root["name"].String();
+  ReadDevices(root["devices"], &machine);
+  EnsureHost(&machine);
+  if (root.Has("buses")) ReadBuses(root["buses"], &machine);
+  if (root.Has("links")) ReadLinks(root["links"], &machine);
+  return machine;
+}
+
+Machine ReadMachine(const std::string& path) {
+  const std::string text = ReadFile(path, kMaxMachineBytes);
+  try {
+    return ParseMachine(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", path, error.message()));
+  }
+}
+
+}  // namespace lanescope

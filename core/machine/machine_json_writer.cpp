@@ -1,0 +1,56 @@
+// Machine to a machine file.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+
+namespace lanescope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The short name where it is enough to read the same device back.
+std::string NameForFile(const DeviceSpec& device) {
+  return device.name.starts_with(kLocalTask) ? device.local_name() : device.name;
+}
+
+Json DeviceToJson(const DeviceSpec& device) {
+  Json json = {{"name", NameForFile(device)}, {"kind", DeviceKindName(device.kind)}};
+  if (!device.model.empty()) json["model"] = device.model;
+  json["memory"] = ExactBytes(device.memory_bytes);
+  json["workers"] = device.workers;
+  json["copy_engines"] = device.copy_engines;
+  json["queue"] = device.in_order ? "in-order" : "ready-first";
+  for (const auto& [dtype, rate] : device.peak_flops) json["peak"][NumpyName(dtype)] = ExactFlopRate(rate);
+  if (device.memory_bandwidth > 0) json["memory_bandwidth"] = ExactBandwidth(device.memory_bandwidth);
+  json["launch"] = ExactDuration(device.launch_ns);
+  if (device.physical >= 0) json["physical"] = device.physical;
+  if (device.kind == DeviceKind::kLogical) json["sm_share"] = device.sm_share;
+  return json;
+}
+
+Json LinkToJson(const Machine& machine, const LinkSpec& link) {
+  Json json = {{"between", {NameForFile(machine.device(link.a)), NameForFile(machine.device(link.b))}},
+               {"bandwidth", ExactBandwidth(link.bandwidth)},
+               {"latency", ExactDuration(link.latency_ns)},
+               {"duplex", link.duplex}};
+  if (link.bus >= 0) json["bus"] = machine.buses[static_cast<size_t>(link.bus)].name;
+  for (const auto& [bytes, ns] : link.table) json["table"].push_back({ExactBytes(bytes), ExactDuration(ns)});
+  return json;
+}
+
+}  // namespace
+
+std::string MachineToJson(const Machine& machine) {
+  Json json = {{"name", machine.name}, {"devices", Json::array()}, {"links", Json::array()}};
+  for (const DeviceSpec& device : machine.devices) json["devices"].push_back(DeviceToJson(device));
+  for (const LinkSpec& link : machine.links) json["links"].push_back(LinkToJson(machine, link));
+  for (const BusSpec& bus : machine.buses) {
+    json["buses"].push_back({{"name", bus.name}, {"bandwidth", ExactBandwidth(bus.bandwidth)}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lanescope

@@ -1,0 +1,72 @@
+// Groups of nodes that must share a device, with what their members ask for: a union-find whose roots carry
+// the merged constraints. TensorFlow's rules (V1 placer), with its error texts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/place/device_table.h"
+#include "core/place/placer.h"
+
+namespace lanescope {
+
+// Refers to everything it is given. Not thread-safe (path compression).
+class ColocationGraph {
+ public:
+  // Throws what cannot be placed whatever is chosen: ops without a kernel, malformed names, conflicts across
+  // reference and resource edges.
+  // `order`: the nodes in a topological order.
+  ColocationGraph(const Graph& graph, std::span<const int> order, const DeviceTable& devices,
+                  const KernelTable& kernels, const OpRegistry& registry, const PlacerOptions& options);
+
+  // Devices that the node's group may be placed on, best first; never empty. Throws InvalidArgument.
+  std::vector<int> Candidates(int node);
+  // The group of `node` stays on `device` from now on.
+  void Assign(int node, int device);
+
+ private:
+  // `requested` always repeats what `assigned` and `resource` say.
+  struct Member {
+    int parent = 0;
+    int rank = 0;
+    int device = -1;  // chosen by Assign
+    TypeChoices types;
+    DeviceName assigned;   // given by the caller: never changed
+    DeviceName resource;   // asked for by a generator of state: changed last
+    DeviceName requested;  // asked for by any member, merged
+  };
+
+  Member& member(int id) { return members_[static_cast<size_t>(id)]; }
+  const Node& node(int id) const { return graph_.node(id); }
+  const std::string& RequestOf(int id) const;
+  int Root(int id);
+  void InitMember(int id);
+  void InitAssigned(int id, const std::string& device);
+  TypeChoices SupportedTypes(int id) const;
+  void CheckAcrossEdge(int src, int dst);
+  void ColocateAcrossEdge(int src, int dst);
+  void ColocateByAttributes();
+  void Colocate(int x, int y);
+  const std::vector<int>& FreeCandidates(const TypeChoices& types);
+  std::vector<int> SoftCandidates(const Member& root) const;
+  [[noreturn]] void ThrowUnsatisfied(int id, int root);
+  std::string DebugInfo(int root);
+
+  const Graph& graph_;
+  const std::span<const int> order_;
+  const DeviceTable& devices_;
+  const KernelTable& kernels_;
+  const OpRegistry& registry_;
+  const PlacerOptions& options_;
+  DeviceName local_;  // the address space of this process
+  std::vector<Member> members_;
+  // Candidates of groups without any request, by the types that they support: most nodes share a few.
+  std::vector<std::pair<TypeChoices, std::vector<int>>> free_candidates_;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,144 @@
+#include "core/place/placement.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json_object.h"
+#include "core/place/placer.h"
+
+namespace lanescope {
+namespace {
+
+bool HasKernel(const Node& node, const Machine& machine, int device) {
+  const std::vector<int> feasible = FeasibleDevices(node, machine, KernelTable::Global());
+  return std::find(feasible.begin(), feasible.end(), device) != feasible.end();
+}
+
+int FindAllowedDevice(const Node& node, const std::string& device, const Machine& machine) {
+  const int number = machine.FindDevice(device);
+  if (number < 0) {
+    Throw(Code::kInvalidArgument, "placement of '{}': the machine has no device '{}'", node.name, device);
+  }
+  if (!HasKernel(node, machine, number)) {
+    Throw(Code::kInvalidArgument,
+          "placement of '{}': {} has no kernel for the op {}; remove the node from the file", node.name,
+          device, node.op);
+  }
+  return number;
+}
+
+// The devices that a file gives, and what follows from them.
+class PlacementReader {
+ public:
+  PlacementReader(const Graph& graph, const Machine& machine, const Placement& base)
+      : graph_(graph), machine_(machine), base_(base), given_(base.device.size(), -1), placement_(base) {}
+
+  void ReadNode(const nlohmann::json& json, int id) {
+    const Node& node = graph_.node(id);
+    JsonObject object(json, "placement of '" + node.name + "'");
+    const auto index = static_cast<size_t>(id);
+    if (object.Has("device")) given_[index] = FindAllowedDevice(node, object.String("device"), machine_);
+    if (object.Has("priority")) {
+      placement_.priority.resize(static_cast<size_t>(graph_.num_nodes()), 0);
+      placement_.priority[index] = static_cast<int>(
+          object.Integer("priority", std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    }
+    object.Finish();
+  }
+
+  // State does not move: nodes joined by references, resources or loc:@ attributes go where one of them is
+  // told to go, unless the base placement (whose rules may be soft) has parted them already.
+  Placement Finish() {
+    const std::vector<int> groups = ColocationGroups(graph_);
+    std::map<std::pair<int, int>, int> leaders;  // by (group, device in the base): the first that is named
+    const auto together = [&](int id) {
+      return std::pair(groups[static_cast<size_t>(id)], base_.device[static_cast<size_t>(id)]);
+    };
+    for (int id = 0; id < graph_.num_nodes(); ++id) {
+      if (given_[static_cast<size_t>(id)] < 0) continue;
+      const int leader = leaders.try_emplace(together(id), id).first->second;
+      if (given_[static_cast<size_t>(leader)] != given_[static_cast<size_t>(id)]) ThrowParted(leader, id);
+    }
+    for (int id = 0; id < graph_.num_nodes(); ++id) {
+      const auto leader = leaders.find(together(id));
+      if (leader != leaders.end()) Follow(leader->second, id);
+    }
+    return std::move(placement_);
+  }
+
+ private:
+  std::string NameOf(int device) const { return machine_.device(device).local_name(); }
+
+  void Follow(int leader, int id) {
+    const int device = given_[static_cast<size_t>(leader)];
+    if (placement_.device[static_cast<size_t>(id)] != device && id != leader &&
+        !HasKernel(graph_.node(id), machine_, device)) {
+      Throw(Code::kInvalidArgument,
+            "placement of '{}': it must share a device with '{}', and {} has no kernel for the op {}; remove "
+            "the node from the file",
+            graph_.node(leader).name, graph_.node(id).name, NameOf(device), graph_.node(id).op);
+    }
+    placement_.device[static_cast<size_t>(id)] = device;
+  }
+
+  [[noreturn]] void ThrowParted(int a, int b) const {
+    Throw(Code::kInvalidArgument,
+          "placement of '{}' on {} and of '{}' on {}: the two must share a device; give both the same, or "
+          "name one of them",
+          graph_.node(a).name, NameOf(given_[static_cast<size_t>(a)]), graph_.node(b).name,
+          NameOf(given_[static_cast<size_t>(b)]));
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Placement& base_;
+  std::vector<int> given_;  // by node: the device that the file names, -1 none
+  Placement placement_;
+};
+
+}  // namespace
+
+Placement ParsePlacement(std::string_view text, const Graph& graph, const Machine& machine,
+                         const Placement& base) {
+  LANESCOPE_CHECK(base.device.size() == static_cast<size_t>(graph.num_nodes()));
+  const nlohmann::json json = ParseJson(text);
+  JsonObject root(json, "placement");
+  const nlohmann::json& nodes = root.Require("nodes");
+  root.Finish();
+  if (!nodes.is_object()) root.Fail("nodes", "must be an object");
+  PlacementReader reader(graph, machine, base);
+  for (const auto& item : nodes.items()) {
+    const int id = graph.FindNode(item.key());
+    if (id < 0) Throw(Code::kInvalidArgument, "placement: the graph has no node '{}'", item.key());
+    reader.ReadNode(item.value(), id);
+  }
+  return reader.Finish();
+}
+
+Placement ReadPlacement(const std::string& path, const Graph& graph, const Machine& machine,
+                        const Placement& base) {
+  const std::string text = ReadFile(path);
+  try {
+    return ParsePlacement(text, graph, machine, base);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", path, error.message()));
+  }
+}
+
+std::string PlacementToJson(const Placement& placement, const Graph& graph, const Machine& machine) {
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::object();
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    const auto index = static_cast<size_t>(id);
+    auto& node = nodes[graph.node(id).name];
+    node["device"] = machine.device(placement.device[index]).name;
+    if (!placement.priority.empty()) node["priority"] = placement.priority[index];
+  }
+  const nlohmann::ordered_json json = {{"nodes", nodes}};
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lanescope

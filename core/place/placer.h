@@ -1,0 +1,44 @@
+// TensorFlow's placer (V1 rules): device fields, default device, kernel availability, colocation, reference
+// and resource edges.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
+#include "core/place/kernel_table.h"
+#include "core/place/placement.h"
+
+namespace lanescope {
+
+struct PlacerOptions {
+  bool soft_placement = true;
+  const KernelTable* kernels = nullptr;  // null: KernelTable::Global()
+  // Where reference and resource arguments are looked up; null: OpRegistry::Global().
+  const OpRegistry* registry = nullptr;
+  int default_device = -1;
+  // Already assigned full device names by node id; empty string: none. May be empty altogether.
+  std::vector<std::string> assigned;
+  // Device specifications by node id that stand in for the nodes' device fields. May be empty altogether.
+  std::vector<std::string> requested;
+  // Called once per node in placement order (pass 1 in node-id order, then generators): log_device_placement.
+  std::function<void(int node, int device)> log;
+};
+
+// Places every node. Throws with TensorFlow's codes and texts (InvalidArgument, Internal,
+// FailedPrecondition).
+Placement PlaceGraph(const Graph& graph, const Machine& machine, const PlacerOptions& options);
+
+// "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0"
+std::string PlacementLogLine(const Node& node, const DeviceSpec& device);
+
+// Nodes that must share a device, by reference and resource edges and loc:@ attributes: a group number per
+// node.
+std::vector<int> ColocationGroups(const Graph& graph, const OpRegistry* registry = nullptr);
+// Device numbers that may run the node by the kernel table, best first (GPU before CPU, then name).
+std::vector<int> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels);
+
+}  // namespace lanescope

@@ -1,0 +1,208 @@
+#include "core/runs/run_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/base/units.h"
+
+namespace lanescope {
+namespace {
+
+using OpKey = std::pair<WorkKind, std::string>;
+using OpsByKey = std::map<OpKey, std::vector<const OpProfile*>>;
+
+int IdOf(const RunProfile& profile, const OpProfile& op) {
+  return profile.devices[static_cast<size_t>(op.instances.front().device)].id;
+}
+
+// Kernels have one profile a device, nodes one.
+OpsByKey OpsOf(const RunProfile& profile) {
+  OpsByKey ops;
+  for (const OpProfile& op : profile.ops) ops[{op.kind, op.name}].push_back(&op);
+  for (auto& [key, of_key] : ops) {
+    std::stable_sort(of_key.begin(), of_key.end(), [&](const OpProfile* x, const OpProfile* y) {
+      return IdOf(profile, *x) < IdOf(profile, *y);
+    });
+  }
+  return ops;
+}
+
+std::string_view KindOfDevice(const RunProfile& profile, int device) {
+  return profile.devices[static_cast<size_t>(device)].kind;
+}
+
+std::string_view TextOf(const RunProfile& profile, int text) {
+  return text < 0 ? std::string_view() : std::string_view(profile.texts[static_cast<size_t>(text)]);
+}
+
+bool SameWork(const RunProfile& a, const OpInstance& x, const RunProfile& b, const OpInstance& y) {
+  return TextOf(a, x.signature) == TextOf(b, y.signature) &&
+         KindOfDevice(a, x.device) == KindOfDevice(b, y.device);
+}
+
+// What of an instance's time on the path is contention (ns, per step in which it ran).
+double ContentionOf(const OpInstance& instance, const OpInstance& other) {
+  if (instance.ns <= 0) return 0;
+  const double excess = std::max(0.0, instance.ns - other.ns);
+  return instance.path_ns / instance.ns * std::min(excess, instance.shared_ns);
+}
+
+double PerStep(const RunProfile& profile, const OpInstance& instance, double value) {
+  return value * static_cast<double>(instance.seen) / static_cast<double>(profile.steps);
+}
+
+// Parts without contention.
+StepParts PartsOf(const RunProfile& profile) {
+  const PathSums sums = PathSumsOf(profile);
+  return {profile.step_ns, sums.launch_ns, sums.transfer_ns, sums.waiting_ns, 0};
+}
+
+void MoveToContention(const RunProfile& profile, WorkKind kind, const OpInstance& instance,
+                      const OpInstance& other, StepParts* parts) {
+  const double contention = PerStep(profile, instance, ContentionOf(instance, other));
+  (kind == WorkKind::kLaunch ? parts->compute_ns : parts->transfer_ns) -= contention;
+  parts->contention_ns += contention;
+}
+
+void SplitContention(const RunProfile& a, const OpsByKey& ops_a, const RunProfile& b, const OpsByKey& ops_b,
+                     RunDiff* diff) {
+  for (const auto& [key, of_a] : ops_a) {
+    const auto found = ops_b.find(key);
+    if (found == ops_b.end()) continue;
+    const auto& of_b = found->second;
+    for (size_t d = 0; d < std::min(of_a.size(), of_b.size()); ++d) {
+      const auto &in_a = of_a[d]->instances, &in_b = of_b[d]->instances;
+      for (size_t i = 0; i < std::min(in_a.size(), in_b.size()); ++i) {
+        if (!SameWork(a, in_a[i], b, in_b[i])) continue;
+        MoveToContention(a, key.first, in_a[i], in_b[i], &diff->parts_a);
+        MoveToContention(b, key.first, in_b[i], in_a[i], &diff->parts_b);
+      }
+    }
+  }
+}
+
+// Rows of the table, by op or by range.
+class DiffRows {
+ public:
+  explicit DiffRows(bool by_ranges) : by_ranges_(by_ranges) {}
+
+  void Add(const RunProfile& profile, OpDiff::Side OpDiff::*side) {
+    std::map<OpKey, std::set<std::string>> devices;
+    for (const OpProfile& op : profile.ops) {
+      for (const OpInstance& instance : op.instances) {
+        const OpKey key = KeyOf(profile, op, instance);
+        OpDiff& row = rows_[key];
+        if (!by_ranges_) row.op = op.op;
+        OpDiff::Side& into = row.*side;
+        into.count += PerStep(profile, instance, 1);
+        into.ns += PerStep(profile, instance, instance.ns);
+        into.path_ns += PerStep(profile, instance, instance.path_ns);
+        into.wait_ns += PerStep(profile, instance, instance.wait_ns);
+        devices[key].insert(profile.devices[static_cast<size_t>(instance.device)].label);
+      }
+    }
+    for (const auto& [key, labels] : devices) {
+      std::string& text = (rows_[key].*side).devices;
+      for (const std::string& label : labels) text += (text.empty() ? "" : " ") + label;
+    }
+  }
+
+  std::vector<OpDiff> Take() {
+    std::vector<OpDiff> result;
+    for (auto& [key, row] : rows_) {
+      row.kind = key.first;
+      row.name = key.second;
+      row.change = row.a.count == 0                 ? OpDiff::Change::kOnlyB
+                   : row.b.count == 0               ? OpDiff::Change::kOnlyA
+                   : row.a.devices != row.b.devices ? OpDiff::Change::kMoved
+                                                    : OpDiff::Change::kSame;
+      result.push_back(std::move(row));
+    }
+    std::stable_sort(result.begin(), result.end(), [](const OpDiff& x, const OpDiff& y) {
+      const double of_x = std::abs(x.PathChange()), of_y = std::abs(y.PathChange());
+      if (of_x != of_y) return of_x > of_y;
+      return std::abs(x.b.ns - x.a.ns) > std::abs(y.b.ns - y.a.ns);
+    });
+    return result;
+  }
+
+ private:
+  OpKey KeyOf(const RunProfile& profile, const OpProfile& op, const OpInstance& instance) const {
+    if (!by_ranges_) return {op.kind, op.name};
+    return {WorkKind::kLaunch,
+            instance.range < 0 ? "(outside all ranges)" : std::string(TextOf(profile, instance.range))};
+  }
+
+  bool by_ranges_;
+  std::map<OpKey, OpDiff> rows_;
+};
+
+}  // namespace
+
+std::optional<double> OpDiff::LengthChange() const {
+  if (a.count <= 0 || b.count <= 0 || a.ns <= 0) return std::nullopt;
+  const double of_a = a.ns / a.count;
+  return (b.ns / b.count - of_a) / of_a;
+}
+
+std::string_view ChangeName(OpDiff::Change change) {
+  switch (change) {
+    case OpDiff::Change::kSame:
+      return "same";
+    case OpDiff::Change::kMoved:
+      return "moved";
+    case OpDiff::Change::kOnlyA:
+      return "only A";
+    case OpDiff::Change::kOnlyB:
+      return "only B";
+  }
+  return "same";
+}
+
+RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
+  RunDiff diff;
+  diff.steps_a = a.steps;
+  diff.steps_b = b.steps;
+  diff.end_wait_a_ns = a.end_wait_ns;
+  diff.end_wait_b_ns = b.end_wait_ns;
+  diff.parts_a = PartsOf(a);
+  diff.parts_b = PartsOf(b);
+  SplitContention(a, OpsOf(a), b, OpsOf(b), &diff);
+  diff.by_ranges = by_ranges;
+  DiffRows rows(by_ranges);
+  rows.Add(a, &OpDiff::a);
+  rows.Add(b, &OpDiff::b);
+  diff.ops = rows.Take();
+  return diff;
+}
+
+std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::string_view name_b) {
+  const double change = diff.parts_b.step_ns - diff.parts_a.step_ns;
+  if (change == 0) return fmt::format("{} and {} take equally long.", name_a, name_b);
+  const std::pair<std::string_view, double> parts[] = {
+      {"compute", diff.parts_b.compute_ns - diff.parts_a.compute_ns},
+      {"transfer", diff.parts_b.transfer_ns - diff.parts_a.transfer_ns},
+      {"waiting", diff.parts_b.waiting_ns - diff.parts_a.waiting_ns},
+      {"contention", diff.parts_b.contention_ns - diff.parts_a.contention_ns}};
+  std::string text = fmt::format(
+      "{} takes {} a step, {} {}: {} {} ({:.0f}%)", name_b, TimeText(diff.parts_b.step_ns), name_a,
+      TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
+      diff.parts_a.step_ns == 0 ? 0 : 100 * std::abs(change) / diff.parts_a.step_ns);
+  std::vector<std::pair<std::string_view, double>> ranked(std::begin(parts), std::end(parts));
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& x, const auto& y) { return std::abs(x.second) > std::abs(y.second); });
+  text += "; ";
+  bool first = true;
+  for (const auto& [name, ns] : ranked) {
+    if (std::abs(ns) < 0.5) continue;
+    text += fmt::format("{}{} {}", first ? "" : ", ", name, SignedTimeText(ns));
+    first = false;
+  }
+  return text + ".";
+}
+
+}  // namespace lanescope

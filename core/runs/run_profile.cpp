@@ -1,0 +1,248 @@
+#include "core/runs/run_profile.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+namespace {
+
+// When at least two of the items that compete for one thing ran.
+class Contended {
+ public:
+  void Add(int64_t start, int64_t end) {
+    edges_.emplace_back(start, 1);
+    edges_.emplace_back(end, -1);
+  }
+  void Finish() {
+    std::sort(edges_.begin(), edges_.end());
+    int running = 0;
+    int64_t before_ns = 0;
+    for (const auto& [time, change] : edges_) {
+      const int before = running;
+      running += change;
+      if (before < 2 && running >= 2) spans_.push_back({time, time, before_ns});
+      if (before >= 2 && running < 2) {
+        spans_.back().end = time;
+        before_ns += time - spans_.back().start;
+      }
+    }
+    edges_.clear();
+  }
+  int64_t Within(int64_t start, int64_t end) const { return Until(end) - Until(start); }
+
+ private:
+  struct Span {
+    int64_t start, end;
+    int64_t before_ns;  // length of all spans before this one
+  };
+  int64_t Until(int64_t time) const {
+    const auto after = std::upper_bound(spans_.begin(), spans_.end(), time,
+                                        [](int64_t value, const Span& span) { return value < span.start; });
+    if (after == spans_.begin()) return 0;
+    const Span& span = *std::prev(after);
+    return span.before_ns + std::min(time, span.end) - span.start;
+  }
+
+  std::vector<std::pair<int64_t, int>> edges_;
+  std::vector<Span> spans_;
+};
+
+class Profiler {
+ public:
+  explicit Profiler(const RunView& view) : view_(view) {
+    profile_.by_node = view.by_node;
+    profile_.devices = view.devices;
+    profile_.all_steps = static_cast<int64_t>(view.steps.size());
+    name_of_op_.reserve(view.ops.size());
+    for (const RunView::Op& op : view.ops) name_of_op_.push_back(NameNumber(op.name));
+  }
+
+  RunProfile Profile(int step, const std::atomic<bool>* cancelled, size_t max_items) {
+    const std::vector<size_t> chosen = ChooseSteps(step);
+    const StepPathFinder finder(view_, chosen);
+    for (const size_t number : chosen) {
+      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+        Throw(Code::kCancelled, "the profile of run {} was cancelled", view_.run);
+      if (finder.NumItems(number) > max_items) {
+        Throw(Code::kResourceExhausted, "run {} has {} pieces of work in one step, too many to take apart",
+              view_.run, finder.NumItems(number));
+      }
+      AddStep(view_.steps[number], finder.Find(number));
+    }
+    const auto count = static_cast<double>(chosen.size());
+    profile_.steps = static_cast<int64_t>(chosen.size());
+    profile_.step_ns /= count;
+    profile_.end_wait_ns /= count;
+    for (OpProfile& op : profile_.ops) {
+      for (OpInstance& instance : op.instances) {
+        const auto seen = static_cast<double>(std::max<int64_t>(1, instance.seen));
+        for (double* mean : {&instance.ns, &instance.path_ns, &instance.shared_ns, &instance.wait_ns}) {
+          *mean /= seen;
+        }
+      }
+    }
+    return std::move(profile_);
+  }
+
+ private:
+  std::vector<size_t> ChooseSteps(int step) const {
+    const std::vector<RunView::Step>& steps = view_.steps;
+    if (steps.empty()) Throw(Code::kFailedPrecondition, "run {} has no activity to compare", view_.run);
+    std::vector<size_t> chosen;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (step < 0 || steps[i].number == step) chosen.push_back(i);
+    }
+    if (chosen.empty()) {
+      Throw(Code::kNotFound, "run {} has no step {}; it has {} to {}", view_.run, step, steps.front().number,
+            steps.back().number);
+    }
+    const auto length = [&](size_t i) { return steps[i].end_ns - steps[i].start_ns; };
+    std::stable_sort(chosen.begin(), chosen.end(), [&](size_t a, size_t b) { return length(a) < length(b); });
+    const size_t quarter = chosen.size() / 4;
+    return {chosen.begin() + static_cast<std::ptrdiff_t>(quarter),
+            chosen.end() - static_cast<std::ptrdiff_t>(quarter)};
+  }
+
+  const RunView::Lane& LaneOf(const WorkItem& item) const {
+    return view_.lanes[static_cast<size_t>(item.lane)];
+  }
+  static int32_t Cell(const std::vector<int32_t>& column, uint32_t slice) {
+    return column.empty() ? -1 : column[slice];
+  }
+
+  // What an item competes for: a device, or (-1) all copies, or everything.
+  int ResourceOf(const WorkItem& item) const {
+    if (view_.emulated) return 0;
+    return item.kind == WorkKind::kCopy ? -1 : LaneOf(item).device;
+  }
+
+  // Ops of one name are one op, except kernels on several devices, and copies of several routes.
+  struct Key {
+    WorkKind kind;
+    int name;  // -1: none
+    int src, dst;
+    auto operator<=>(const Key&) const = default;
+  };
+  int NameNumber(std::string_view name) {
+    const auto [entry, is_new] = name_numbers_.try_emplace(name, static_cast<int>(names_.size()));
+    if (is_new) names_.push_back(name);
+    return entry->second;
+  }
+  Key KeyOf(const WorkItem& item) {
+    const RunView::Lane& lane = LaneOf(item);
+    const int32_t op = lane.slices->op[item.slice], command = lane.slices->command[item.slice];
+    const int name = op < 0 ? -1 : name_of_op_[static_cast<size_t>(op)];
+    if (item.kind != WorkKind::kCopy) return {item.kind, name, view_.by_node ? 0 : lane.device, 0};
+    if (command >= 0) {
+      const RunView::Command& copy = view_.commands[static_cast<size_t>(command)];
+      if (copy.op >= 0 && copy.src >= 0 && copy.dst >= 0) return {item.kind, name, copy.src, copy.dst};
+    }
+    const int32_t number = Cell(lane.slices->route, item.slice);
+    if (number < 0) return {item.kind, name, lane.device, lane.device};
+    const RunView::Route& route = view_.routes[static_cast<size_t>(number)];
+    return {item.kind, NameNumber(route.name), route.src, route.dst};
+  }
+  OpProfile OpOf(const Key& key) const {
+    OpProfile op;
+    op.kind = key.kind;
+    op.op = key.name < 0 ? "no name" : names_[static_cast<size_t>(key.name)];
+    op.name = op.op;
+    if (key.kind != WorkKind::kCopy) return op;
+    op.name += fmt::format(" {} -> {}", view_.devices[static_cast<size_t>(key.src)].label,
+                           view_.devices[static_cast<size_t>(key.dst)].label);
+    return op;
+  }
+  size_t OpOf(const WorkItem& item) {
+    const Key key = KeyOf(item);
+    const auto [entry, is_new] = numbers_.try_emplace(key, profile_.ops.size());
+    if (is_new) {
+      profile_.ops.push_back(OpOf(key));
+      occurrence_.push_back(0);
+    }
+    return entry->second;
+  }
+
+  void AddStep(const RunView::Step& step, const StepPath& path) {
+    profile_.step_ns += static_cast<double>(step.end_ns - step.start_ns);
+    std::map<int, Contended> contended;
+    for (const WorkItem& item : path.items) contended[ResourceOf(item)].Add(item.start_ns, item.end_ns);
+    for (auto& [resource, set] : contended) set.Finish();
+    std::fill(occurrence_.begin(), occurrence_.end(), size_t{0});
+    std::vector<std::pair<size_t, size_t>> places;  // (op, instance) by item
+    places.reserve(path.items.size());
+    for (const WorkItem& item : path.items) {
+      const size_t op = OpOf(item);
+      const size_t occurrence = occurrence_[op]++;
+      places.emplace_back(op, occurrence);
+      auto& instances = profile_.ops[op].instances;
+      if (occurrence == instances.size()) instances.push_back(Describe(item));
+      OpInstance& instance = instances[occurrence];
+      ++instance.seen;
+      instance.ns += static_cast<double>(item.end_ns - item.start_ns);
+      instance.shared_ns +=
+          static_cast<double>(contended[ResourceOf(item)].Within(item.start_ns, item.end_ns));
+    }
+    for (const PathSegment& segment : path.segments) {
+      const auto ns = static_cast<double>(segment.end_ns - segment.start_ns);
+      if (segment.item < 0) {
+        profile_.end_wait_ns += ns;
+        continue;
+      }
+      const auto [op, occurrence] = places[static_cast<size_t>(segment.item)];
+      OpInstance& instance = profile_.ops[op].instances[occurrence];
+      (segment.waiting ? instance.wait_ns : instance.path_ns) += ns;
+    }
+  }
+
+  int TextNumber(std::string_view text) {
+    const auto [entry, is_new] = text_numbers_.try_emplace(text, static_cast<int>(profile_.texts.size()));
+    if (is_new) profile_.texts.emplace_back(text);
+    return entry->second;
+  }
+  OpInstance Describe(const WorkItem& item) {
+    const RunView::Lane& lane = LaneOf(item);
+    OpInstance instance;
+    instance.device = lane.device;
+    const int32_t command = lane.slices->command[item.slice];
+    if (command >= 0) {
+      const int signature = view_.commands[static_cast<size_t>(command)].signature;
+      if (signature >= 0) instance.signature = TextNumber(view_.signatures[static_cast<size_t>(signature)]);
+    }
+    const int32_t range = Cell(lane.slices->range, item.slice);
+    if (range >= 0) instance.range = TextNumber(view_.ranges[static_cast<size_t>(range)]);
+    return instance;
+  }
+
+  const RunView& view_;
+  RunProfile profile_;
+  std::vector<int> name_of_op_;
+  std::vector<std::string_view> names_;
+  std::unordered_map<std::string_view, int> name_numbers_, text_numbers_;
+  std::map<Key, size_t> numbers_;
+  std::vector<size_t> occurrence_;
+};
+
+}  // namespace
+
+PathSums PathSumsOf(const RunProfile& profile) {
+  PathSums sums;
+  for (const OpProfile& op : profile.ops) {
+    for (const OpInstance& instance : op.instances) {
+      const double per_step = static_cast<double>(instance.seen) / static_cast<double>(profile.steps);
+      (op.kind == WorkKind::kLaunch ? sums.launch_ns : sums.transfer_ns) += instance.path_ns * per_step;
+    }
+  }
+  // What no op explains, so that the three add up exactly.
+  sums.waiting_ns = profile.step_ns - sums.launch_ns - sums.transfer_ns;
+  return sums;
+}
+
+RunProfile ProfileRun(const RunView& view, int step, const std::atomic<bool>* cancelled, size_t max_items) {
+  return Profiler(view).Profile(step, cancelled, max_items);
+}
+
+}  // namespace lanescope

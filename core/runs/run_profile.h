@@ -1,0 +1,61 @@
+// The mean step of a run, op by op: how long each took, and how much of that the step waited for. What diff,
+// explain, compare and the timeline show.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/runs/run_view.h"
+#include "core/runs/step_path.h"
+
+namespace lanescope {
+
+// The k-th time in a step that an op runs; means over the steps in which it did (ns).
+struct OpInstance {
+  int64_t seen = 0;      // steps in which it ran
+  double ns = 0;         // its length
+  double path_ns = 0;    // the part of it on the step's path
+  double shared_ns = 0;  // the part beside other work that competes for the same thing
+  double wait_ns = 0;    // waiting on the path right before it
+  int device = 0;        // index into devices; of a copy: that executed it
+  int signature = -1;    // number of a text
+  int range = -1;        // number of the text of its innermost NVTX range
+};
+
+struct OpProfile {
+  WorkKind kind = WorkKind::kLaunch;
+  std::string name;  // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
+  std::string op;    // the same without the ends of a copy
+  std::vector<OpInstance> instances;
+};
+
+// Value type: it outlives the run.
+struct RunProfile {
+  bool by_node = false;  // names are nodes of a graph; else kernels, whose instances count by device
+  int64_t steps = 0;     // that the means are taken over
+  int64_t all_steps = 0;
+  double step_ns = 0;
+  double end_wait_ns = 0;  // waiting on the path after the last op
+  std::vector<OpProfile> ops;
+  std::vector<std::string> texts;
+  std::vector<RunView::Device> devices;
+};
+
+// Launches and copies on the path of the mean step, and the waiting between them: what `compare` calls the
+// critical path is launch_ns + transfer_ns.
+struct PathSums {
+  double launch_ns = 0, transfer_ns = 0, waiting_ns = 0;
+};
+PathSums PathSumsOf(const RunProfile& profile);
+
+// Means are taken over the middle half of the steps by length, so that a few outliers do not decide. `step`:
+// over the step of this number alone. A launch competes with what runs on its device, a copy with other
+// copies; on emulated devices, which share the host's processors, everything competes with everything. Throws
+// NotFound for a step that is not there, FailedPrecondition for a run without activities, ResourceExhausted
+// for a step of more than `max_items` pieces of work, Cancelled soon after `*cancelled` (may be null) is set.
+RunProfile ProfileRun(const RunView& view, int step = -1, const std::atomic<bool>* cancelled = nullptr,
+                      size_t max_items = SIZE_MAX);
+
+}  // namespace lanescope

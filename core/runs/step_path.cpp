@@ -1,0 +1,333 @@
+#include "core/runs/step_path.h"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+namespace lanescope {
+namespace {
+
+using Items = std::vector<WorkItem>;
+using Segments = std::vector<PathSegment>;
+
+const WorkItem& At(const Items& items, int item) { return items[static_cast<size_t>(item)]; }
+
+// Which item of the first kind that has one runs, moment by moment.
+Segments Cover(const RunView::Step& step, const Items& items) {
+  struct LaterStart {
+    const Items* items;
+    bool operator()(int a, int b) const {
+      const int64_t x = At(*items, a).start_ns, y = At(*items, b).start_ns;
+      return x != y ? x > y : a > b;
+    }
+  };
+  using Running = std::priority_queue<int, std::vector<int>, LaterStart>;
+  std::array<Running, 3> running{Running(LaterStart{&items}), Running(LaterStart{&items}),
+                                 Running(LaterStart{&items})};
+  Segments segments;
+  int64_t now = step.start_ns;
+  size_t next = 0;
+  while (now < step.end_ns) {
+    for (; next < items.size() && items[next].start_ns <= now; ++next) {
+      running[static_cast<size_t>(items[next].kind)].push(static_cast<int>(next));
+    }
+    int item = -1;
+    for (Running& queue : running) {
+      while (!queue.empty() && At(items, queue.top()).end_ns <= now) queue.pop();
+      if (item < 0 && !queue.empty()) item = queue.top();
+    }
+    // Until what runs ends or something begins, which may come before it.
+    int64_t until = next < items.size() ? std::min(items[next].start_ns, step.end_ns) : step.end_ns;
+    if (item >= 0) until = std::min(until, At(items, item).end_ns);
+    const bool waiting = item < 0;
+    if (waiting) item = next < items.size() ? static_cast<int>(next) : -1;
+    if (!segments.empty() && segments.back().item == item && segments.back().waiting == waiting) {
+      segments.back().end_ns = until;
+    } else {
+      segments.push_back({now, until, item, waiting});
+    }
+    now = until;
+  }
+  return segments;
+}
+
+// What the items of one step waited for.
+class Holders {
+ public:
+  Holders(const RunView& view, const Items& items)
+      : view_(view),
+        items_(items),
+        item_of_(view.commands.size(), -1),
+        seen_for_(view.commands.size(), -1),
+        before_(items.size(), -1) {
+    for (int i = 0; i < static_cast<int>(items_.size()); ++i) {
+      const int command = CommandOf(i);
+      if (command < 0) continue;
+      int& of_command = item_of_[static_cast<size_t>(command)];
+      if (of_command < 0 || End(i) >= End(of_command)) of_command = i;
+    }
+    FindBefore();
+  }
+
+  // What held the item up; -1: the beginning of the step. `candidates`: everything that could have.
+  int Of(int item, std::vector<int>* candidates) {
+    FindDependencies(item, candidates);
+    int holder = -1;
+    for (const int other : *candidates) {
+      if (holder < 0 || Later(other, holder)) holder = other;
+    }
+    const int before = before_[static_cast<size_t>(item)];
+    if (before < 0) return holder;
+    candidates->push_back(before);
+    return holder < 0 || End(before) > End(holder) ? before : holder;
+  }
+
+ private:
+  int CommandOf(int item) const {
+    const WorkItem& work = At(items_, item);
+    return view_.lanes[static_cast<size_t>(work.lane)].slices->command[work.slice];
+  }
+  int64_t End(int item) const { return At(items_, item).end_ns; }
+  bool Later(int a, int b) const { return End(a) != End(b) ? End(a) > End(b) : CommandOf(a) < CommandOf(b); }
+
+  // Looks through commands that have no items, each once.
+  void FindDependencies(int item, std::vector<int>* found) {
+    found->clear();
+    if (CommandOf(item) >= 0) open_.push_back(CommandOf(item));
+    ++visit_;
+    while (!open_.empty()) {
+      const int command = open_.back();
+      open_.pop_back();
+      for (const uint32_t other : view_.HoldersOf(command)) {
+        if (seen_for_[other] == visit_) continue;
+        seen_for_[other] = visit_;
+        const int dependency = item_of_[other];
+        if (dependency < 0) {
+          open_.push_back(static_cast<int>(other));
+        } else if (dependency < item) {
+          found->push_back(dependency);
+        }
+      }
+    }
+  }
+
+  // Items of no command queue up in their lane.
+  void FindBefore() {
+    std::unordered_map<int64_t, std::vector<int>> queues;
+    for (int i = 0; i < static_cast<int>(items_.size()); ++i) {
+      const int command = CommandOf(i);
+      const int queue = command < 0 ? -1 : view_.commands[static_cast<size_t>(command)].queue;
+      queues[queue >= 0 ? queue : -1 - int64_t{At(items_, i).lane}].push_back(i);
+    }
+    for (const auto& [queue, ran] : queues) {
+      if (queue >= 0 && view_.queues[static_cast<size_t>(queue)].in_order) {
+        for (size_t k = 1; k < ran.size(); ++k) before_[static_cast<size_t>(ran[k])] = ran[k - 1];
+      } else {
+        FindEndedBefore(ran);
+      }
+    }
+  }
+
+  void FindEndedBefore(const std::vector<int>& ran) {
+    std::vector<int> by_end = ran;
+    std::stable_sort(by_end.begin(), by_end.end(), [this](int a, int b) { return End(a) < End(b); });
+    size_t ended = 0;
+    int last = -1;
+    for (const int item : ran) {
+      while (ended < by_end.size() && End(by_end[ended]) <= At(items_, item).start_ns && by_end[ended] < item)
+        last = by_end[ended++];
+      before_[static_cast<size_t>(item)] = last;
+    }
+  }
+
+  const RunView& view_;
+  const Items& items_;
+  std::vector<int> item_of_;   // by command: the last of its items to end
+  std::vector<int> seen_for_;  // by command: the visit that looked at it last
+  std::vector<int> before_;    // by item: the one before it on its queue
+  std::vector<int> open_;
+  int visit_ = 0;
+};
+
+// Appends to segments that are built from the end of the step to its start.
+void AddSegment(int64_t start, int64_t end, int item, bool waiting, Segments* segments) {
+  if (start < end) segments->push_back({start, end, item, waiting});
+}
+
+int LastToEnd(const Items& items) {
+  int last = -1;
+  for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+    if (last < 0 || At(items, i).end_ns > At(items, last).end_ns) last = i;
+  }
+  return last;
+}
+
+Segments Follow(const RunView& view, const RunView::Step& step, const Items& items) {
+  Segments segments;
+  Holders holders(view, items);
+  std::vector<int> candidates;
+  int64_t time = step.end_ns;
+  const int last = LastToEnd(items);
+  if (last >= 0) {
+    const int64_t end = std::clamp(At(items, last).end_ns, step.start_ns, time);
+    AddSegment(end, time, -1, true, &segments);
+    time = end;
+  }
+  for (int item = last; item >= 0;) {
+    const int64_t start = std::clamp(At(items, item).start_ns, step.start_ns, time);
+    AddSegment(start, time, item, false, &segments);
+    const int holder = holders.Of(item, &candidates);
+    const int64_t free =
+        holder < 0 ? step.start_ns : std::clamp(At(items, holder).end_ns, step.start_ns, start);
+    AddSegment(free, start, item, true, &segments);
+    time = free;
+    item = holder;
+  }
+  AddSegment(step.start_ns, time, -1, true, &segments);
+  std::reverse(segments.begin(), segments.end());
+  return segments;
+}
+
+}  // namespace
+
+std::string_view WorkKindName(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::kLaunch:
+      return "launch";
+    case WorkKind::kCommunication:
+      return "communication";
+    case WorkKind::kCopy:
+      return "copy";
+  }
+  return "launch";
+}
+
+StepPath::Totals StepPath::totals() const {
+  Totals totals;
+  for (const PathSegment& segment : segments) {
+    const int64_t ns = segment.end_ns - segment.start_ns;
+    if (segment.waiting) {
+      totals.waiting_ns += ns;
+    } else if (At(items, segment.item).kind == WorkKind::kLaunch) {
+      totals.launch_ns += ns;
+    } else {
+      totals.transfer_ns += ns;
+    }
+  }
+  return totals;
+}
+
+std::vector<int> StepPath::OnPath() const {
+  std::vector<int> path;
+  for (const PathSegment& segment : segments) {
+    if (!segment.waiting && (path.empty() || path.back() != segment.item)) path.push_back(segment.item);
+  }
+  return path;
+}
+
+StepPathFinder::StepPathFinder(const RunView& view) : view_(view) {
+  GroupSlices(std::vector<char>(view.steps.size(), 1));
+}
+
+StepPathFinder::StepPathFinder(const RunView& view, std::span<const size_t> chosen) : view_(view) {
+  std::vector<char> wanted(view.steps.size(), 0);
+  for (const size_t step : chosen) wanted[step] = 1;
+  GroupSlices(wanted);
+}
+
+// Counted, then placed.
+void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
+  std::unordered_map<int, size_t> position;
+  for (size_t s = 0; s < view_.steps.size(); ++s) {
+    if (chosen[s]) position.emplace(view_.steps[s].number, s);
+  }
+  first_.assign(view_.steps.size() + 1, 0);
+  const auto for_each = [&](const auto& visit) {
+    for (size_t l = 0; l < view_.lanes.size(); ++l) {
+      const std::vector<int32_t>& steps = view_.lanes[l].slices->step;
+      int32_t known = 0;
+      auto found = position.end();
+      bool first = true;
+      for (size_t i = 0; i < steps.size(); ++i) {
+        if (view_.whole) {
+          if (chosen[0]) visit(size_t{0}, l, i);
+          continue;
+        }
+        if (first || steps[i] != known) found = position.find(known = steps[i]);
+        first = false;
+        if (found != position.end()) visit(found->second, l, i);
+      }
+    }
+  };
+  if (view_.steps.empty()) return;
+  for_each([&](size_t step, size_t, size_t) { ++first_[step + 1]; });
+  for (size_t s = 1; s < first_.size(); ++s) first_[s] += first_[s - 1];
+  refs_.resize(first_.back());
+  std::vector<size_t> next(first_.begin(), first_.end() - 1);
+  for_each([&](size_t step, size_t lane, size_t slice) {
+    refs_[next[step]++] = {static_cast<uint32_t>(lane), static_cast<uint32_t>(slice)};
+  });
+}
+
+// By start; of what began and ended together by what it is, so that the order does not depend on who recorded
+// the run.
+std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
+  Items items;
+  items.reserve(NumItems(step));
+  for (size_t r = first_[step]; r < first_[step + 1]; ++r) {
+    const RunView::Lane& lane = view_.lanes[refs_[r].lane];
+    const uint32_t slice = refs_[r].slice;
+    const int32_t op = lane.slices->op[slice];
+    const bool communication = op >= 0 && view_.ops[static_cast<size_t>(op)].communication;
+    items.push_back({lane.copies     ? WorkKind::kCopy
+                     : communication ? WorkKind::kCommunication
+                                     : WorkKind::kLaunch,
+                     static_cast<int>(refs_[r].lane), slice, lane.slices->start_ns[slice],
+                     lane.slices->end_ns[slice]});
+  }
+  const auto identity = [this](const WorkItem& item) {
+    const RunView::Lane& lane = view_.lanes[static_cast<size_t>(item.lane)];
+    const int32_t op = lane.slices->op[item.slice];
+    return std::tuple(lane.slices->command[item.slice], item.kind,
+                      view_.devices[static_cast<size_t>(lane.device)].id,
+                      op < 0 ? std::string_view() : view_.ops[static_cast<size_t>(op)].name);
+  };
+  std::stable_sort(items.begin(), items.end(), [&](const WorkItem& a, const WorkItem& b) {
+    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+    if (a.end_ns != b.end_ns) return a.end_ns < b.end_ns;
+    return identity(a) < identity(b);
+  });
+  return items;
+}
+
+StepPath StepPathFinder::Find(size_t step) const {
+  StepPath path;
+  path.items = ItemsOf(step);
+  const RunView::Step& window = view_.steps[step];
+  path.segments = view_.knows_dependencies() ? Follow(view_, window, path.items) : Cover(window, path.items);
+  return path;
+}
+
+// Backwards: an item must end before the latest start of each that waits for it, less that one's hand-over,
+// which is fixed.
+std::vector<int64_t> StepPathFinder::SlackOf(const StepPath& path) const {
+  if (!view_.knows_dependencies() || path.items.empty()) return {};
+  const Items& items = path.items;
+  std::vector<int64_t> slack(items.size());
+  std::vector<int64_t> latest(items.size(), At(items, LastToEnd(items)).end_ns);
+  Holders holders(view_, items);
+  std::vector<int> candidates;
+  for (size_t i = items.size(); i-- > 0;) {
+    slack[i] = latest[i] - items[i].end_ns;
+    const int holder = holders.Of(static_cast<int>(i), &candidates);
+    for (const int other : candidates) {
+      int64_t& limit = latest[static_cast<size_t>(other)];
+      limit = std::min(limit, At(items, holder).end_ns + slack[i]);
+    }
+  }
+  return slack;
+}
+
+}  // namespace lanescope

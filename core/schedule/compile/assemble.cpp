@@ -1,0 +1,33 @@
+#include "core/schedule/compile/draft.h"
+
+namespace lanescope::compile {
+namespace {
+
+void AssembleDependencies(const Rows<>& after, Schedule* schedule) {
+  schedule->num_predecessors.reserve(after.size());
+  for (size_t c = 0; c < after.size(); ++c)
+    schedule->num_predecessors.push_back(static_cast<int>(after[c].size()));
+  schedule->successors = Transpose(after, after.size());
+}
+
+}  // namespace
+
+Schedule Assemble(Draft&& draft) {
+  Schedule schedule;
+  AssembleDependencies(draft.after, &schedule);
+  schedule.commands = std::move(draft.commands);
+  schedule.operands = std::move(draft.operands);
+  schedule.values = std::move(draft.values);
+  schedule.buffers = std::move(draft.buffers);
+  schedule.queues = std::move(draft.queues);
+  schedule.feeds = std::move(draft.feeds);
+  schedule.fetches = std::move(draft.fetches);
+  schedule.variables = std::move(draft.variables);
+  for (size_t d = 0; d < draft.arena_bytes.size(); ++d)
+    schedule.peak_bytes.push_back(draft.arena_bytes[d] + draft.persistent_bytes[d]);
+  schedule.arena_bytes = std::move(draft.arena_bytes);
+  schedule.persistent_bytes = std::move(draft.persistent_bytes);
+  return schedule;
+}
+
+}  // namespace lanescope::compile

@@ -1,0 +1,21 @@
+#include "core/base/error.h"
+#include "core/schedule/compile/draft.h"
+
+namespace lanescope {
+
+Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest& request,
+                 const Placement& placement, const Machine& machine) {
+  LANESCOPE_CHECK(static_cast<int>(placement.device.size()) == graph.num_nodes());
+  compile::Draft draft(graph, info, request, placement, machine);
+  compile::Prune(&draft);
+  compile::NumberVersions(&draft);
+  compile::Partition(&draft);
+  compile::OrderVariables(&draft);
+  compile::WriteThrough(&draft);
+  compile::OrderCommands(&draft);
+  compile::InsertEvents(&draft);
+  compile::PlanMemory(&draft);
+  return compile::Assemble(std::move(draft));
+}
+
+}  // namespace lanescope

@@ -1,0 +1,42 @@
+#include "core/schedule/compile/draft.h"
+
+#include <algorithm>
+
+namespace lanescope::compile {
+
+bool Draft::IsFed(Endpoint endpoint) const {
+  return has_fed_output[static_cast<size_t>(endpoint.node)] &&
+         std::any_of(request.feeds.begin(), request.feeds.end(),
+                     [&](const auto& feed) { return feed.first == endpoint; });
+}
+
+bool Draft::IsFolded(int id) const {
+  const auto outputs = info.outputs(id);
+  const auto constant = [](const TensorInfo& output) { return output.value != nullptr; };
+  if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), constant)) return false;
+  return op(id).op_class != OpClass::kConst && op(id).def != nullptr && !op(id).def->stateful;
+}
+
+int Draft::AddLaunch(int node_id, std::span<const int> inputs, int num_outputs) {
+  Command& command = commands.emplace_back();
+  command.node = node_id;
+  command.inputs = static_cast<int>(operands.size());
+  command.num_inputs = static_cast<int>(inputs.size());
+  command.outputs = command.inputs + command.num_inputs;
+  command.num_outputs = num_outputs;
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  dependencies.AddList();
+  return num_commands() - 1;
+}
+
+int Draft::AddCopy(int from, int to, int node_id, int version) {
+  const int number = AddLaunch(node_id, {&from, 1}, 1);
+  operands.push_back(to);
+  command(number).kind = CommandKind::kCopy;
+  command(number).bytes = value(to).bytes;
+  if (version > 0) copied_versions[number] = version;
+  producer[static_cast<size_t>(to)] = number;
+  return number;
+}
+
+}  // namespace lanescope::compile

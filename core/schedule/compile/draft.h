@@ -1,0 +1,134 @@
+// The schedule while it is being made. Private to core/schedule/compile: each pass is one file and works on
+// this structure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "core/base/rows.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "core/schedule/compile/linked_lists.h"
+#include "core/schedule/compile/op_traits.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope::compile {
+
+// A read of a resource variable that shares the variable's memory instead of copying it.
+struct VariableRead {
+  int value = -1;
+  std::vector<int> after;  // commands before the read
+};
+
+struct Draft {
+  Draft(const Graph& g, const GraphInfo& i, const CompileRequest& r, const Placement& p, const Machine& m)
+      : graph(g), info(i), request(r), placement(p), machine(m) {}
+
+  const Graph& graph;
+  const GraphInfo& info;
+  const CompileRequest& request;
+  const Placement& placement;
+  const Machine& machine;
+  std::vector<int> order;                       // needed nodes in topological order
+  std::vector<const OpTraits*> ops;             // by node: null where it is not needed
+  std::vector<char> has_fed_output;             // by node
+  std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
+  std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
+  std::vector<Command> commands;                // queue and rank come with the later passes
+  std::vector<int> operands;                    // of a command its inputs, then its outputs
+  std::map<int, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
+  LinkedLists dependencies;            // of the commands, until OrderCommands
+  Rows<> after;                        // the same from OrderCommands on, without repeats
+  std::vector<Value> values;
+  std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
+  std::vector<VariableRead> reads;
+  std::vector<int> feeds;
+  std::vector<int> fetches;
+  std::vector<std::pair<int, int>> variables;
+  std::vector<Queue> queues;
+  std::vector<Buffer> buffers;
+  std::vector<int64_t> arena_bytes;  // by device, as in Schedule
+  std::vector<int64_t> persistent_bytes;
+  OpTraitsTable op_table;
+
+  bool IsFed(Endpoint endpoint) const;
+  // A node all of whose data outputs are constant: it runs nowhere and needs none of its inputs.
+  bool IsFolded(int node_id) const;
+  // The version of the variable that a node reads.
+  int VersionAt(int node_id, int variable) const {
+    const auto found = versions.find({node_id, variable});
+    return found == versions.end() ? 0 : found->second;
+  }
+  const Node& node(int id) const { return graph.node(id); }
+  bool IsNeeded(int node_id) const { return ops[static_cast<size_t>(node_id)] != nullptr; }
+  const OpTraits& op(int node_id) const { return *ops[static_cast<size_t>(node_id)]; }
+  int device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
+  Value& value(int id) { return values[static_cast<size_t>(id)]; }
+  const Value& value(int id) const { return values[static_cast<size_t>(id)]; }
+  Command& command(int id) { return commands[static_cast<size_t>(id)]; }
+  const Command& command(int id) const { return commands[static_cast<size_t>(id)]; }
+  int num_commands() const { return static_cast<int>(commands.size()); }
+  // Valid until operands are added.
+  std::span<const int> Inputs(const Command& command) const {
+    return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
+  }
+  std::span<const int> Outputs(const Command& command) const {
+    return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
+  }
+  // Where a launch runs, where a copy writes.
+  int DeviceOf(const Command& command) const {
+    return command.kind == CommandKind::kCopy ? value(Outputs(command)[0]).device : device_of(command.node);
+  }
+  // Of the variable that a copy reads.
+  int CopiedVersion(int copy) const {
+    const auto found = copied_versions.find(copy);
+    return found == copied_versions.end() ? 0 : found->second;
+  }
+  // Appends a launch without dependencies; its outputs are to be added to the operands right after it.
+  int AddLaunch(int node_id, std::span<const int> inputs, int num_outputs);
+  // Appends a copy of one value to another place; it writes `to`.
+  int AddCopy(int from, int to, int node_id, int version);
+  // What a launch of the node runs; null for other commands and unknown ops.
+  const OpDef* LaunchedOp(const Command& command) const {
+    return command.kind == CommandKind::kLaunch ? op(command.node).def : nullptr;
+  }
+  // Bytes of a variable, whether its node yields a reference or a handle.
+  int64_t VariableBytes(int node_id) const {
+    const TensorInfo& info_of_node = info.of({node_id, 0});
+    return BytesOf(info_of_node.handle != nullptr ? *info_of_node.handle : info_of_node);
+  }
+  // The value whose memory `id` shares (itself if none).
+  int Root(int id) const {
+    while (value(id).alias_of >= 0) id = value(id).alias_of;
+    return id;
+  }
+};
+
+// The passes, in the order in which Compile calls them.
+
+// Marks what the fetches need, cut at feeds and at folded constants, and orders it topologically.
+void Prune(Draft* draft);
+// Says which version of a variable every node reads, where the step updates the variable.
+void NumberVersions(Draft* draft);
+// Makes one Launch per node that does something, one Copy per (tensor, destination; of a variable: and
+// version), and the dependencies that data and control edges say.
+void Partition(Draft* draft);
+// Puts every reader of a variable's version after the update that makes it and before the next one.
+void OrderVariables(Draft* draft);
+// Lets an element-wise op whose result only replaces a variable's value write into the variable.
+void WriteThrough(Draft* draft);
+// Sorts the commands by (priority, graph order) into an order that respects all dependencies, and assigns
+// queues.
+void OrderCommands(Draft* draft);
+// Adds Record and Wait commands between in-order queues.
+void InsertEvents(Draft* draft);
+// Gives every planned value a range of its device's arena, and every alias its root's.
+void PlanMemory(Draft* draft);
+// Moves the draft into the final flat form.
+Schedule Assemble(Draft&& draft);
+
+}  // namespace lanescope::compile

@@ -1,0 +1,255 @@
+// Gives every planned value a range of its device's arena. A range is used again only by a command that
+// starts after the last use of its earlier content on every execution (HappensBefore); an element-wise op may
+// overwrite an input that nobody else needs.
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/schedule/compile/arena.h"
+#include "core/schedule/compile/draft.h"
+#include "core/schedule/compile/happens_before.h"
+
+namespace lanescope::compile {
+namespace {
+
+constexpr int64_t kAlignment = 256;  // of the start of every tensor, as in TensorFlow's allocator
+
+int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+class Planner {
+ public:
+  explicit Planner(Draft* draft) : draft_(*draft), order_(CountInOrderQueues(), draft->commands.size()) {
+    arenas_.assign(static_cast<size_t>(draft_.machine.num_devices()), Arena(&order_));
+    held_.assign(static_cast<size_t>(draft_.machine.num_devices()), 0);
+    draft_.persistent_bytes.assign(held_.size(), 0);
+    CountVariables();
+    ReadValues();
+    CollectUsers();
+  }
+
+  void Run() {
+    draft_.buffers.reserve(draft_.commands.size());
+    for (int c = 0; c < draft_.num_commands(); ++c) {
+      order_.Add(draft_.after[c], InOrderQueue(draft_.command(c).queue));
+      if (!draft_.command(c).is_work()) continue;
+      AllocateOutputs(c);
+      Release(c);
+    }
+    for (const int alias : aliases_) draft_.value(alias).buffer = draft_.value(draft_.Root(alias)).buffer;
+    for (const Arena& arena : arenas_) draft_.arena_bytes.push_back(arena.end());
+  }
+
+ private:
+  // A planned value that is no alias, at the current point of the command order.
+  struct Root {
+    int device = -1;
+    int buffer = -1;  // -1: not written yet
+    int block = -1;   // of the device's arena; -1 for strings and for what has no elements
+    bool live = false;
+    bool taken_over = false;  // its buffer has become an output's
+  };
+
+  int CountInOrderQueues() {
+    queue_number_.assign(draft_.queues.size(), -1);
+    int count = 0;
+    for (size_t q = 0; q < draft_.queues.size(); ++q) {
+      if (draft_.queues[q].in_order) queue_number_[q] = count++;
+    }
+    return count;
+  }
+  int InOrderQueue(int queue) const { return queue_number_[static_cast<size_t>(queue)]; }
+
+  void CountPersistent(int device, int64_t bytes) {
+    draft_.persistent_bytes[static_cast<size_t>(device)] += bytes;
+    held_[static_cast<size_t>(device)] += Align(bytes);
+  }
+
+  void CountVariables() {
+    for (const auto& [node, device] : draft_.variables) CountPersistent(device, draft_.VariableBytes(node));
+  }
+
+  // All that this pass and the final schedule want of every value, in one go: together they are large.
+  void ReadValues() {
+    planned_root_.reserve(draft_.values.size());
+    for (int v = 0; v < static_cast<int>(draft_.values.size()); ++v) {
+      Value& value = draft_.value(v);
+      if (value.alias_of >= 0) {
+        value.alias_of = draft_.Root(v);
+        aliases_.push_back(v);
+      } else if (value.storage == Storage::kConstant) {
+        CountPersistent(value.device, value.bytes);
+      }
+      const int root = draft_.Root(v);
+      planned_root_.push_back(draft_.value(root).storage == Storage::kPlanned ? root : -1);
+    }
+  }
+  int PlannedRoot(int value) const { return planned_root_[static_cast<size_t>(value)]; }
+
+  void CollectUsers() {
+    touched_.items.reserve(draft_.operands.size());
+    touched_.first.reserve(draft_.commands.size() + 1);
+    for (const Command& command : draft_.commands) {
+      for (const auto& operands : {draft_.Inputs(command), draft_.Outputs(command)}) {
+        for (const int value : operands) {
+          if (PlannedRoot(value) >= 0) touched_.Append(PlannedRoot(value));
+        }
+      }
+      touched_.SortOpenRow();
+      touched_.EndRow();
+    }
+    users_ = Transpose(touched_, draft_.values.size());
+    uses_left_.reserve(users_.size());
+    for (size_t v = 0; v < users_.size(); ++v) uses_left_.push_back(static_cast<int>(users_[v].size()));
+    // What is fetched is read after the step: one use that never comes.
+    for (const int fetch : draft_.fetches) ++UsesLeft(draft_.Root(fetch));
+    roots_.resize(draft_.values.size());
+  }
+  int& UsesLeft(int value) { return uses_left_[static_cast<size_t>(value)]; }
+  Root& RootOf(int value) { return roots_[static_cast<size_t>(value)]; }
+
+  void AllocateOutputs(int number) {
+    for (const int output : draft_.Outputs(draft_.command(number))) {
+      if (PlannedRoot(output) != output) continue;
+      Value& value = draft_.value(output);
+      Root& root = RootOf(output);
+      root.device = value.device;
+      if (value.dtype == DataType::kString) {
+        root.buffer = static_cast<int>(draft_.buffers.size());
+        draft_.buffers.push_back({value.device, 0, value.bytes, true});
+      } else if (value.bytes == 0) {
+        root.buffer = static_cast<int>(draft_.buffers.size());
+        draft_.buffers.push_back({value.device, 0, 0, false});
+      } else if (Root* input = OverwritableInput(number, output); input != nullptr) {
+        input->taken_over = true;
+        root.buffer = input->buffer;
+        root.block = input->block;
+      } else {
+        root.block = Take(value.device, Align(value.bytes), number, output);
+        root.buffer = NewBuffer(value.device, root.block, Align(value.bytes));
+      }
+      root.live = true;
+      value.buffer = root.buffer;
+    }
+  }
+
+  // An input whose memory an element-wise op may write its output to: of the same size, with all its other
+  // users complete. Null if there is none.
+  Root* OverwritableInput(int number, int output) {
+    const Command& command = draft_.command(number);
+    const OpDef* def = draft_.LaunchedOp(command);
+    if (def == nullptr || !def->in_place || draft_.Outputs(command)[0] != output) return nullptr;
+    const Value& value = draft_.value(output);
+    for (const int input : draft_.Inputs(command)) {
+      if (PlannedRoot(input) < 0 || UsesLeft(PlannedRoot(input)) != 1) continue;
+      Root& root = RootOf(PlannedRoot(input));
+      if (root.device != value.device || root.buffer < 0) continue;
+      const auto users = users_[PlannedRoot(input)];
+      const bool alone = std::all_of(users.begin(), users.end(),
+                                     [&](int user) { return user == number || order_.Before(user, number); });
+      const Value& source = draft_.value(input);
+      if (alone && source.dtype == value.dtype && source.shape == value.shape && value.shape.IsExact())
+        return &root;
+    }
+    return nullptr;
+  }
+
+  // Frees what the command was the last one to use.
+  void Release(int number) {
+    for (const int id : touched_[number]) {
+      if (--UsesLeft(id) > 0) continue;
+      Root& root = RootOf(id);
+      root.live = false;
+      // A buffer that was taken over lives on as the output's.
+      if (root.taken_over || root.block < 0) continue;
+      FindLastUsers(id);
+      if (!last_places_.empty()) arenas_[static_cast<size_t>(root.device)].Give(root.block, last_places_);
+    }
+  }
+
+  // The users of a value that no other user follows for sure, in last_, with their places in last_places_.
+  // None when one of them is not known to be before anything: the range is never free then. At most one of a
+  // chain is among them, so the list is short.
+  void FindLastUsers(int root) {
+    last_places_.clear();
+    last_.clear();
+    auto users = users_[root];
+    if (!std::all_of(users.begin(), users.end(), [&](int user) { return order_.InChain(user); })) return;
+    if (users.size() > 1) users = users.subspan(1);  // the first one writes the value that the others read
+    for (size_t u = users.size(); u-- > 0;) {
+      const HappensBefore::Place place = order_.PlaceOf(users[u]);
+      if (std::any_of(last_.begin(), last_.end(), [&](int later) { return order_.Before(place, later); }))
+        continue;
+      last_.push_back(users[u]);
+      last_places_.push_back(place);
+    }
+  }
+
+  int NewBuffer(int device, int block, int64_t bytes) {
+    draft_.buffers.push_back({device, arenas_[static_cast<size_t>(device)].offset(block), bytes, false});
+    return static_cast<int>(draft_.buffers.size()) - 1;
+  }
+
+  // A block of the device's arena; throws when the device has no room for it.
+  int Take(int device, int64_t bytes, int number, int output) {
+    Arena& arena = arenas_[static_cast<size_t>(device)];
+    const int block = arena.Take(bytes, number);
+    const int64_t limit = draft_.machine.device(device).memory_bytes;
+    if (limit > 0 && arena.end() + held_[static_cast<size_t>(device)] > limit)
+      Exhausted(device, bytes, number, output);
+    return block;
+  }
+
+  [[noreturn]] void Exhausted(int device, int64_t bytes, int number, int output) const {
+    const DeviceSpec& spec = draft_.machine.device(device);
+    const int64_t used =
+        arenas_[static_cast<size_t>(device)].end() - bytes + held_[static_cast<size_t>(device)];
+    const Node& node = draft_.node(draft_.command(number).node);
+    const std::string tensor = draft_.graph.TensorName(draft_.value(output).source);
+    const std::string shape = draft_.value(output).shape.ToString();
+    std::vector<std::pair<int64_t, std::string>> holders;
+    for (size_t v = 0; v < roots_.size(); ++v) {
+      const Value& value = draft_.values[v];
+      if (roots_[v].live && value.device == device)
+        holders.emplace_back(value.bytes, draft_.graph.TensorName(value.source));
+    }
+    for (const auto& [variable, at] : draft_.variables) {
+      if (at == device)
+        holders.emplace_back(draft_.VariableBytes(variable), "variable " + draft_.node(variable).name);
+    }
+    std::sort(holders.rbegin(), holders.rend());
+    std::string largest = holders.empty() ? "none" : "";
+    for (size_t i = 0; i < holders.size() && i < 3; ++i) {
+      largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", holders[i].second, FormatBytes(holders[i].first));
+    }
+    Throw(Code::kResourceExhausted,
+          "out of memory on {}: op '{}' ({}) asks {} for tensor '{}' {}, {} of {} are free; largest holders: "
+          "{}; use a smaller batch, "
+          "another placement, or a larger limit in the machine file",
+          spec.local_name(), node.name, node.op, FormatBytes(bytes), tensor, shape,
+          FormatBytes(std::max<int64_t>(0, spec.memory_bytes - used)), FormatBytes(spec.memory_bytes),
+          largest);
+  }
+
+  Draft& draft_;
+  std::vector<int> queue_number_;
+  HappensBefore order_;
+  std::vector<Arena> arenas_;      // by device
+  std::vector<int64_t> held_;      // by device: variables and constants, with the gaps between them
+  std::vector<int> aliases_;       // values that share the memory of another one
+  std::vector<int> planned_root_;  // by value: its root if that is planned, else -1
+  Rows<> touched_;                 // by command: the planned roots that it reads or writes, ascending
+  Rows<> users_;                   // by planned root: the commands that touch it, ascending
+  std::vector<int> uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
+  std::vector<Root> roots_;     // by value
+  // Of the current value, kept for their memory: its last users, and their places.
+  std::vector<int> last_;
+  std::vector<HappensBefore::Place> last_places_;
+};
+
+}  // namespace
+
+void PlanMemory(Draft* draft) { Planner(draft).Run(); }
+
+}  // namespace lanescope::compile

@@ -1,0 +1,39 @@
+// What the passes ask of an op. Found once per op name, so that a pass over many nodes compares no strings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/graph/op.h"
+
+namespace lanescope::compile {
+
+enum class OpClass : uint8_t { kOther, kPlaceholder, kConst, kNoOp, kReadVariable, kAssign };
+
+struct OpTraits {
+  const OpDef* def = nullptr;  // null for an op that is unknown here
+  OpClass op_class = OpClass::kOther;
+  bool keeps_shape = false;  // the output has the input's shape, whatever that turns out to be
+  // Some kernel keeps inputs or outputs in host memory.
+  bool has_host_arguments = false;
+  // Which ones it keeps there is decided by the dtypes of the inputs and outputs alone.
+  bool host_arguments_by_dtype = false;
+
+  bool IsVariable() const { return def != nullptr && def->role == StateRole::kVariable; }
+  bool IsUpdate() const { return def != nullptr && def->role == StateRole::kUpdate; }
+  bool Updates(size_t input) const;
+};
+
+// Refers to the names that it is asked for: they must outlive it. Not thread-safe.
+class OpTraitsTable {
+ public:
+  // The result stays where it is for the table's life.
+  const OpTraits& Of(const std::string& op);
+
+ private:
+  std::unordered_map<std::string_view, OpTraits> traits_;
+};
+
+}  // namespace lanescope::compile

@@ -1,0 +1,106 @@
+#include "core/schedule/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lanescope {
+namespace {
+
+constexpr double kLongestNs = 0x1p60;
+
+int64_t RoundNs(double ns) { return static_cast<int64_t>(std::llround(std::clamp(ns, 0.0, kLongestNs))); }
+
+double BandwidthOr(double bandwidth) { return bandwidth > 0 ? bandwidth : kAssumedBandwidth; }
+
+// Whether something was timed by a bandwidth that nobody gave.
+bool IsAssumed(double bandwidth, double amount) { return !(bandwidth > 0) && amount > 0; }
+
+// By the op's definition, or by what the node says.
+bool IsWorkKnown(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  if (node.FindAttr("_lanescope_cost") != nullptr) return true;
+  return OpRegistry::Global().Find(node.op) != nullptr && AreSizesKnown(inputs) && AreSizesKnown(outputs);
+}
+
+// Rate of the output's element type, else of float, else of any type that the file lists.
+double PeakFlops(const DeviceSpec& device, std::span<const TensorInfo> outputs) {
+  if (device.peak_flops.empty()) return kAssumedFlops;
+  const DataType dtype = outputs.empty() ? DataType::kFloat : RemoveRef(outputs[0].dtype);
+  for (const DataType wanted : {dtype, DataType::kFloat}) {
+    const auto found = device.peak_flops.find(wanted);
+    if (found != device.peak_flops.end()) return found->second;
+  }
+  return device.peak_flops.begin()->second;
+}
+
+// Straight lines between the rows (bytes, ns); the first row's time below them, the last slope above them.
+double InterpolateNs(const std::vector<std::pair<int64_t, int64_t>>& table, double bandwidth, int64_t bytes) {
+  if (bytes <= table.front().first) return static_cast<double>(table.front().second);
+  const auto above = std::lower_bound(table.begin(), table.end(), bytes,
+                                      [](const auto& row, int64_t wanted) { return row.first < wanted; });
+  double ns_per_byte = 1e9 / BandwidthOr(bandwidth);
+  const auto& below = *std::prev(above);
+  if (above != table.end()) {
+    ns_per_byte =
+        static_cast<double>(above->second - below.second) / static_cast<double>(above->first - below.first);
+  } else if (table.size() > 1) {
+    const auto& previous = *std::prev(above, 2);
+    ns_per_byte = static_cast<double>(below.second - previous.second) /
+                  static_cast<double>(below.first - previous.first);
+  }
+  return static_cast<double>(below.second) + ns_per_byte * static_cast<double>(bytes - below.first);
+}
+
+}  // namespace
+
+bool AreSizesKnown(std::span<const TensorInfo> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const TensorInfo& tensor) {
+    return tensor.shape.HasBound() || tensor.dtype == DataType::kResource ||
+           tensor.dtype == DataType::kVariant;
+  });
+}
+
+// T = max(work.flops / peak, work.bytes / bandwidth) + launch: the roofline model.
+CostEstimate RooflineCost::Launch(const Machine& machine, int device_number, const Node& node,
+                                  std::span<const TensorInfo> inputs,
+                                  std::span<const TensorInfo> outputs) const {
+  const DeviceSpec& device = machine.device(device_number);
+  CostEstimate estimate;
+  if (const std::optional<int64_t> given = AttributedNs(node, device.parsed.type)) {
+    estimate.ns = *given;
+    return estimate;
+  }
+  const OpWork work = WorkOf(node, inputs, outputs);
+  const double compute_ns = static_cast<double>(work.flops) * 1e9 / PeakFlops(device, outputs);
+  const double memory_ns = static_cast<double>(work.bytes) * 1e9 / BandwidthOr(device.memory_bandwidth);
+  estimate.ns = RoundNs(std::max(compute_ns, memory_ns)) + device.launch_ns;
+  double spread = kBlindSpread;
+  if (!IsWorkKnown(node, inputs, outputs)) {
+    estimate.ns = std::max(estimate.ns, kUnknownNs);
+    estimate.basis = CostBasis::kNothing;
+    spread = kUnknownSpread;
+  } else if (compute_ns > memory_ns ? device.peak_flops.empty()
+                                    : IsAssumed(device.memory_bandwidth, memory_ns)) {
+    estimate.basis = CostBasis::kAssumed;
+  }
+  estimate.spread_ns = RoundNs(spread * static_cast<double>(estimate.ns));
+  return estimate;
+}
+
+CostEstimate RooflineCost::Copy(const Machine& machine, int src, int dst, int64_t bytes) const {
+  CostEstimate estimate;
+  const Route route = machine.RouteBetween(src, dst);
+  estimate.ns = CopyNs(machine, route, bytes);
+  const bool timed = route.link >= 0 && !machine.links[static_cast<size_t>(route.link)].table.empty();
+  if (!timed && IsAssumed(route.bandwidth, static_cast<double>(bytes))) estimate.basis = CostBasis::kAssumed;
+  return estimate;
+}
+
+int64_t CopyNs(const Machine& machine, const Route& route, int64_t bytes) {
+  if (route.link >= 0) {
+    const LinkSpec& link = machine.links[static_cast<size_t>(route.link)];
+    if (!link.table.empty()) return RoundNs(InterpolateNs(link.table, route.bandwidth, bytes));
+  }
+  return route.latency_ns + RoundNs(static_cast<double>(bytes) * 1e9 / BandwidthOr(route.bandwidth));
+}
+
+}  // namespace lanescope

@@ -1,0 +1,26 @@
+#include "core/schedule/dispatch.h"
+
+namespace lanescope {
+
+int WorkersFor(const OpWork& work, int workers) {
+  // A float read and a float written an element.
+  constexpr int64_t kBytesPerElement = 8;
+  const int64_t pieces = std::max(work.bytes / (kBytesPerElement * kPieceElements), work.flops / kPieceFlops);
+  return static_cast<int>(std::clamp<int64_t>(pieces, 1, std::max(1, workers)));
+}
+
+int LaunchWorkers(const DeviceSpec& device) {
+  const bool host = device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual;
+  return host ? std::max(1, device.workers) : 1;
+}
+
+std::vector<std::vector<int>> QueueOrders(const Schedule& schedule) {
+  std::vector<std::vector<int>> orders(schedule.queues.size());
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const auto queue = static_cast<size_t>(schedule.commands[c].queue);
+    if (schedule.queues[queue].in_order) orders[queue].push_back(static_cast<int>(c));
+  }
+  return orders;
+}
+
+}  // namespace lanescope

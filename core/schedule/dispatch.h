@@ -1,0 +1,78 @@
+// The rule that picks a queue's next command. The only implementation: executor and simulator both use it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/graph/op.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+
+// How many of a device's workers a launch keeps busy. Kernels hand their loops out in pieces, of this many
+// elements or floating-point operations, so that a small op stays on one worker. Between 1 and `workers`.
+inline constexpr int64_t kPieceElements = 16384;
+inline constexpr int64_t kPieceFlops = 2'000'000;
+int WorkersFor(const OpWork& work, int workers);
+// Threads of the host that run a device's launches.
+int LaunchWorkers(const DeviceSpec& device);
+
+// The ready commands of one queue. In order: hands out the queue's commands strictly by rank, so only when
+// the next one is ready. Ready-first: hands out the ready command of the smallest rank. Either waits until as
+// many workers are idle as the command keeps busy; no other passes it meanwhile, so that a large one gets its
+// turn. Not thread-safe.
+class ReadyQueue {
+ public:
+  // `order`: for an in-order queue its command numbers by rank; null for ready-first. `workers`: as in Queue.
+  // `commands`: of the schedule, read where there are several workers. Both must outlive the queue.
+  explicit ReadyQueue(const std::vector<int>* order = nullptr, int workers = 1,
+                      const Command* commands = nullptr)
+      : order_(order), commands_(commands), workers_(workers), idle_(workers) {}
+
+  void Push(int rank, int command) {
+    heap_.push_back((static_cast<uint64_t>(static_cast<uint32_t>(rank)) << 32) |
+                    static_cast<uint32_t>(command));
+    if (heap_.size() > 1) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  // Whether Pop would hand out a command.
+  bool CanPop() const {
+    return !heap_.empty() && (order_ == nullptr || (*order_)[next_] == First()) && Needs(First()) <= idle_;
+  }
+  // The next command to run, or -1 when none may run now. Its workers are taken until Done.
+  int Pop() {
+    if (!CanPop()) return -1;
+    const int command = First();
+    if (heap_.size() > 1) std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    heap_.pop_back();
+    ++next_;
+    idle_ -= Needs(command);
+    return command;
+  }
+  void Done(int command) { idle_ += Needs(command); }
+  // Forgets everything; ready for the next step.
+  void Reset() {
+    heap_.clear();
+    next_ = 0;
+    idle_ = workers_;
+  }
+
+ private:
+  int First() const { return static_cast<int>(heap_.front() & 0xFFFFFFFFu); }
+  int Needs(int command) const {
+    return workers_ == 1 ? 1 : std::min(workers_, commands_[static_cast<size_t>(command)].workers);
+  }
+
+  const std::vector<int>* order_;
+  const Command* commands_;
+  int workers_;
+  int idle_;
+  std::vector<uint64_t> heap_;
+  size_t next_ = 0;
+};
+
+// The commands of every in-order queue by rank; an empty list for ready-first queues.
+std::vector<std::vector<int>> QueueOrders(const Schedule& schedule);
+
+}  // namespace lanescope

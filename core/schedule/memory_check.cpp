@@ -1,0 +1,159 @@
+#include "core/schedule/memory_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/graph/op.h"
+
+namespace lanescope {
+namespace {
+
+// The bytes between two neighbouring borders of an arena: what they hold, and who has read that.
+struct Piece {
+  int value = -1;   // the root that they belong to
+  int writer = -1;  // command
+  std::vector<int> readers;
+};
+
+class MemoryReplay {
+ public:
+  MemoryReplay(const Graph& graph, const Schedule& schedule, OrderClaims* claims)
+      : graph_(graph), schedule_(schedule), claims_(*claims), arenas_(schedule.arena_bytes.size()) {}
+
+  void Run() {
+    CheckExtents();
+    for (Arena& arena : arenas_) arena.Prepare();
+    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+      const Command& command = schedule_.commands[c];
+      for (const int input : schedule_.Inputs(command)) {
+        if (input >= 0) Read(static_cast<int>(c), input);
+      }
+      for (const int output : schedule_.Outputs(command)) Write(static_cast<int>(c), output);
+    }
+    // The caller takes them when all is done.
+    for (const int fetch : schedule_.fetches) ForPieces(fetch, [&](Piece* piece) { Holds(*piece, fetch); });
+  }
+
+ private:
+  struct Arena {
+    std::vector<int64_t> borders;
+    std::vector<Piece> pieces;  // piece i begins at border i
+    void Prepare() {
+      std::sort(borders.begin(), borders.end());
+      borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+      pieces.resize(borders.size());
+    }
+    size_t IndexOf(int64_t border) const {
+      return static_cast<size_t>(std::lower_bound(borders.begin(), borders.end(), border) - borders.begin());
+    }
+  };
+
+  const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
+  const Buffer& BufferOf(const Value& v) const { return schedule_.buffers[static_cast<size_t>(v.buffer)]; }
+  bool InArena(int v) const {
+    return schedule_.RootValue(v).storage == Storage::kPlanned && !BufferOf(value(v)).strings;
+  }
+  [[noreturn]] void Broken(const std::string& law, const Value& v) const {
+    Throw(Code::kInternal, "schedule is wrong: {}: '{}'", law, graph_.TensorName(v.source));
+  }
+
+  // Every value lies inside its memory, an alias in that of its root; strings share with nobody.
+  void CheckExtents() {
+    std::vector<char> taken(schedule_.buffers.size(), 0);
+    for (size_t i = 0; i < schedule_.values.size(); ++i) {
+      const Value& v = schedule_.values[i];
+      const Value& root = schedule_.RootValue(static_cast<int>(i));
+      if (root.alias_of >= 0) Broken("an alias of an alias", v);
+      if (v.buffer != root.buffer || v.device != root.device)
+        Broken("an alias outside the memory of what it shares", v);
+      if (root.storage != Storage::kPlanned) continue;
+      if (v.buffer < 0 || static_cast<size_t>(v.buffer) >= schedule_.buffers.size())
+        Broken("a planned value has no memory", v);
+      const Buffer& buffer = BufferOf(v);
+      if (buffer.device != v.device || buffer.bytes < v.bytes || buffer.offset < 0)
+        Broken("its memory is too small or elsewhere", v);
+      if (buffer.strings) {
+        if (v.alias_of < 0 && std::exchange(taken[static_cast<size_t>(v.buffer)], 1))
+          Broken("strings share their memory", v);
+        continue;
+      }
+      if (buffer.bytes > schedule_.arena_bytes[static_cast<size_t>(v.device)] - buffer.offset)
+        Broken("its memory is outside the arena", v);
+      auto& borders = arenas_[static_cast<size_t>(v.device)].borders;
+      borders.insert(borders.end(), {buffer.offset, buffer.offset + v.bytes});
+    }
+  }
+
+  template <typename Visit>
+  void ForPieces(int v, Visit visit) {
+    const Value& accessed = value(v);
+    if (!InArena(v) || accessed.bytes == 0) return;
+    const int64_t begin = BufferOf(accessed).offset;
+    Arena& arena = arenas_[static_cast<size_t>(accessed.device)];
+    const size_t end = arena.IndexOf(begin + accessed.bytes);
+    for (size_t i = arena.IndexOf(begin); i < end; ++i) visit(&arena.pieces[i]);
+  }
+
+  void Holds(const Piece& piece, int v) const {
+    if (piece.value < 0) Broken("a value is read that nothing writes", value(v));
+    if (piece.value != schedule_.Root(v)) {
+      Broken(fmt::format("memory is reused by '{}' while it is in use",
+                         graph_.TensorName(value(piece.value).source)),
+             value(v));
+    }
+  }
+
+  void Read(int command, int v) {
+    ForPieces(v, [&](Piece* piece) {
+      Holds(*piece, v);
+      claims_.Claim(piece->writer, command, "memory is read while it is written");
+      if (piece->readers.empty() || piece->readers.back() != command) piece->readers.push_back(command);
+    });
+  }
+
+  void Write(int command, int v) {
+    const Storage storage = schedule_.RootValue(v).storage;
+    if (storage == Storage::kConstant || storage == Storage::kFeed)
+      Broken("a constant or fed value is written", value(v));
+    ForPieces(v, [&](Piece* piece) {
+      if (piece->writer == command) Broken("two outputs of one command share memory", value(v));
+      if (piece->writer >= 0) claims_.Claim(piece->writer, command, "memory is written twice at once");
+      for (const int reader : piece->readers) {
+        if (reader == command && !MayOverwrite(command, piece->value, v))
+          Broken("a command overwrites what it reads", value(v));
+        claims_.Claim(reader, command, "memory is reused while it is in use");
+      }
+      *piece = {schedule_.Root(v), command, {}};
+    });
+  }
+
+  // An element-wise op may write its first output to an input of the same type and shape: element by element.
+  bool MayOverwrite(int number, int root, int output) const {
+    const Command& command = schedule_.commands[static_cast<size_t>(number)];
+    if (command.kind != CommandKind::kLaunch || schedule_.Outputs(command)[0] != output) return false;
+    const OpDef* def = OpRegistry::Global().Find(graph_.node(command.node).op);
+    if (def == nullptr || !def->in_place) return false;
+    const Value& written = value(output);
+    const auto inputs = schedule_.Inputs(command);
+    return std::all_of(inputs.begin(), inputs.end(), [&](int input) {
+      if (input < 0 || schedule_.Root(input) != root) return true;
+      const Value& read = value(input);
+      return BufferOf(read).offset == BufferOf(written).offset && read.dtype == written.dtype &&
+             read.shape == written.shape && written.shape.IsExact();
+    });
+  }
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  OrderClaims& claims_;
+  std::vector<Arena> arenas_;  // by device
+};
+
+}  // namespace
+
+void CheckMemory(const Graph& graph, const Schedule& schedule, OrderClaims* claims) {
+  MemoryReplay(graph, schedule, claims).Run();
+}
+
+}  // namespace lanescope

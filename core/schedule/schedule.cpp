@@ -1,0 +1,31 @@
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+
+std::string_view CommandKindName(CommandKind kind) {
+  switch (kind) {
+    case CommandKind::kLaunch:
+      return "launch";
+    case CommandKind::kCopy:
+      return "copy";
+    case CommandKind::kRecord:
+      return "record";
+    case CommandKind::kWait:
+      return "wait";
+  }
+  return "launch";
+}
+
+std::string_view QueueKindName(QueueKind kind) {
+  switch (kind) {
+    case QueueKind::kCompute:
+      return "compute";
+    case QueueKind::kCopyIn:
+      return "copy-in";
+    case QueueKind::kCopyOut:
+      return "copy-out";
+  }
+  return "compute";
+}
+
+}  // namespace lanescope

@@ -1,0 +1,157 @@
+// A compiled step: commands on queues, the values they read and write, and where those lie in memory.
+// Executor and simulator interpret the same Schedule; neither changes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/rows.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+
+namespace lanescope {
+
+// How a value's memory comes to be.
+enum class Storage : uint8_t {
+  kPlanned,   // a range of the device's arena, by the memory plan
+  kConstant,  // written once when the schedule is loaded
+  kVariable,  // the session's memory of a variable
+  kFeed,      // the caller's tensor, in host memory
+  kResource,  // a handle: no memory
+};
+
+// One tensor at one place.
+struct Value {
+  Endpoint source;  // the node output whose content this is
+  int device = 0;   // whose memory it is in (host memory belongs to the host device)
+  DataType dtype = DataType::kFloat;
+  Shape shape;  // exact, or bounded: then the actual shape is known only when the step runs
+  Storage storage = Storage::kPlanned;
+  int buffer = -1;    // kPlanned: index into buffers. Aliases share it.
+  int variable = -1;  // kVariable, kResource: node id of the variable or table
+  int alias_of = -1;  // the value whose memory this one shares under another shape; -1: its own
+  std::shared_ptr<const Tensor> constant;  // kConstant
+  int64_t bytes = 0;                       // by the bound
+};
+
+// A range of a device's arena, held from the command that first writes it to the last one that reads it.
+struct Buffer {
+  int device = 0;
+  int64_t offset =
+      0;  // string buffers hold objects, not bytes: they lie outside the arena and are never reused
+  int64_t bytes = 0;
+  bool strings = false;
+};
+
+enum class CommandKind : uint8_t { kLaunch, kCopy, kRecord, kWait };
+std::string_view CommandKindName(CommandKind kind);  // "launch", "copy", "record", "wait"
+// Launches and copies take time and publish events; Record and Wait only order what stands beside them.
+constexpr bool IsWork(CommandKind kind) { return kind == CommandKind::kLaunch || kind == CommandKind::kCopy; }
+
+struct Command {
+  CommandKind kind = CommandKind::kLaunch;
+  int queue = 0;
+  int node = -1;                   // kLaunch: the op that runs. kCopy: the op whose output is copied
+  int partner = -1;                // kRecord: none. kWait: the Record command that it waits for
+  int inputs = 0, num_inputs = 0;  // into Schedule::operands: value numbers (-1: no data, a missing control)
+  int outputs = 0, num_outputs = 0;
+  int rank = 0;       // dispatch order: smaller first (from priorities, then graph order)
+  int workers = 1;    // of its device that it keeps busy
+  int64_t bytes = 0;  // kCopy: bytes by the bound
+
+  bool is_work() const { return IsWork(kind); }
+};
+
+enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
+std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-out"
+
+// A lane of a device. It runs one command at a time, or where its device has several workers that commands
+// can share, as many as these suffice for (core/schedule/dispatch.h). Only `in_order` and dependencies order
+// its commands.
+struct Queue {
+  int device = 0;
+  QueueKind kind = QueueKind::kCompute;
+  bool in_order = false;  // by rank strictly, or the ready command of the smallest rank
+  std::string name;       // "GPU:0 compute"
+  int workers = 1;        // that its commands share; 1: one command at a time
+};
+
+struct Schedule {
+  std::vector<Command> commands;  // in an order that respects every dependency
+  std::vector<int> operands;      // value numbers, see Command
+  std::vector<Value> values;
+  std::vector<Buffer> buffers;
+  std::vector<Queue> queues;
+  // By command: the commands that wait for it. Order inside an in-order queue is not listed.
+  Rows<> successors;
+  std::vector<int> num_predecessors;
+
+  std::vector<int> feeds;    // value numbers, in the order of CompileRequest::feeds
+  std::vector<int> fetches;  // value numbers in host memory, in the order of CompileRequest::fetches
+  std::vector<std::pair<int, int>> variables;  // (node id, device number) of each variable touched
+  std::vector<int64_t> arena_bytes;            // by device: planned arena
+  std::vector<int64_t> persistent_bytes;       // by device: variables and constants
+  std::vector<int64_t> peak_bytes;             // by device: arena_bytes + persistent_bytes
+
+  std::span<const int> Inputs(const Command& command) const {
+    return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
+  }
+  std::span<const int> Outputs(const Command& command) const {
+    return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
+  }
+  std::span<const int> Successors(int command) const { return successors[command]; }
+  // The value whose memory this one lies in: itself, or what it is an alias of.
+  int Root(int value) const {
+    const int alias = values[static_cast<size_t>(value)].alias_of;
+    return alias >= 0 ? alias : value;
+  }
+  const Value& RootValue(int value) const { return values[static_cast<size_t>(Root(value))]; }
+  // For a copy.
+  int CopySource(const Command& command) const {
+    return values[static_cast<size_t>(operands[static_cast<size_t>(command.inputs)])].device;
+  }
+  int CopyDestination(const Command& command) const {
+    return values[static_cast<size_t>(operands[static_cast<size_t>(command.outputs)])].device;
+  }
+};
+
+struct CompileRequest {
+  // What each fed tensor is: its endpoint, dtype and exact shape.
+  std::vector<std::pair<Endpoint, TensorInfo>> feeds;
+  std::vector<Endpoint> fetches;  // output -1: a target, run for its effect, nothing is returned
+};
+
+// Prunes to the fetches, folds shape arithmetic, partitions by the placement, orders variable reads before
+// updates, and plans memory. `info` is InferGraph of the same graph and feeds. Throws ResourceExhausted when
+// a device's limit is exceeded (naming op, tensor, device, bytes asked and free, and the largest holders),
+// InvalidArgument for what cannot be run.
+Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest& request,
+                 const Placement& placement, const Machine& machine);
+
+// Checks acyclicity, dependencies, copies, variable order and aliasing from scratch. Throws Internal naming
+// the commands.
+void VerifySchedule(const Graph& graph, const Schedule& schedule);
+
+// One line a command, for people: `place --dump-schedule`.
+std::string DumpSchedule(const Graph& graph, const Machine& machine, const Schedule& schedule);
+
+// Transfers between devices that a placement causes, as TensorFlow's partitioner counts them: one per
+// (tensor, destination device, memory), and one per crossing control edge. Host-memory and control transfers
+// cost no copy command.
+struct Transfer {
+  Endpoint tensor;  // output -1: control
+  int src = 0, dst = 0;
+  int64_t bytes = 0;  // by the bound
+  bool host_memory = false;
+  bool control = false;
+};
+std::vector<Transfer> ListTransfers(const Graph& graph, const GraphInfo& info, const CompileRequest& request,
+                                    const Placement& placement, const Machine& machine);
+
+}  // namespace lanescope

@@ -1,0 +1,87 @@
+#include <string>
+
+#include "core/base/units.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+namespace {
+
+std::string ValueText(const Graph& graph, const Machine& machine, const Schedule& schedule, int number) {
+  const Value& value = schedule.values[static_cast<size_t>(number)];
+  std::string place;
+  switch (value.storage) {
+    case Storage::kPlanned:
+      place = value.buffer < 0
+                  ? ""
+                  : fmt::format("+{}", schedule.buffers[static_cast<size_t>(value.buffer)].offset);
+      break;
+    case Storage::kConstant:
+      place = "constant";
+      break;
+    case Storage::kVariable:
+      place = "variable";
+      break;
+    case Storage::kFeed:
+      place = "feed";
+      break;
+    case Storage::kResource:
+      place = "resource";
+      break;
+  }
+  return fmt::format("{}:{}{}@{}{}", graph.TensorName(value.source), DataTypeName(value.dtype),
+                     value.shape.ToString(), machine.device(value.device).local_name(),
+                     place.empty() ? "" : " " + place);
+}
+
+}  // namespace
+
+std::string DumpSchedule(const Graph& graph, const Machine& machine, const Schedule& schedule) {
+  std::vector<std::vector<int>> predecessors(schedule.commands.size());
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    for (const int next : schedule.Successors(static_cast<int>(c)))
+      predecessors[static_cast<size_t>(next)].push_back(static_cast<int>(c));
+  }
+  std::string text;
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    const std::string& queue = schedule.queues[static_cast<size_t>(command.queue)].name;
+    text += fmt::format("#{:<5} {:<16} ", c, queue);
+    switch (command.kind) {
+      case CommandKind::kLaunch:
+        text += fmt::format("launch {} ({})", graph.node(command.node).name, graph.node(command.node).op);
+        break;
+      case CommandKind::kCopy:
+        text += fmt::format(
+            "copy   {} {} -> {} {}",
+            graph.TensorName(schedule.values[static_cast<size_t>(schedule.Inputs(command)[0])].source),
+            machine.device(schedule.CopySource(command)).local_name(),
+            machine.device(schedule.CopyDestination(command)).local_name(), FormatBytes(command.bytes));
+        break;
+      case CommandKind::kRecord:
+        text += "record";
+        break;
+      case CommandKind::kWait:
+        text += fmt::format("wait   #{}", command.partner);
+        break;
+    }
+    if (!predecessors[c].empty()) {
+      text += "  after";
+      for (const int before : predecessors[c]) text += fmt::format(" #{}", before);
+    }
+    for (const int input : schedule.Inputs(command)) {
+      if (input >= 0) text += "\n         in  " + ValueText(graph, machine, schedule, input);
+    }
+    for (const int output : schedule.Outputs(command))
+      text += "\n         out " + ValueText(graph, machine, schedule, output);
+    text += '\n';
+  }
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    text += fmt::format("memory {}: {} planned + {} variables and constants = {}\n",
+                        machine.device(d).local_name(), FormatBytes(schedule.arena_bytes[i]),
+                        FormatBytes(schedule.persistent_bytes[i]), FormatBytes(schedule.peak_bytes[i]));
+  }
+  return text;
+}
+
+}  // namespace lanescope

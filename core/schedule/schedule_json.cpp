@@ -1,0 +1,95 @@
+#include "core/schedule/schedule_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lanescope {
+namespace {
+
+using ScheduleJson = nlohmann::ordered_json;
+
+const char* MemoryName(const Schedule& schedule, const Value& root) {
+  switch (root.storage) {
+    case Storage::kPlanned:
+      return schedule.buffers[static_cast<size_t>(root.buffer)].strings ? "strings" : "arena";
+    case Storage::kConstant:
+      return "constant";
+    case Storage::kVariable:
+      return "variable";
+    case Storage::kFeed:
+      return "feed";
+    case Storage::kResource:
+      return "resource";
+  }
+  return "";
+}
+
+ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedule& schedule, int number) {
+  const Value& value = schedule.values[static_cast<size_t>(number)];
+  const Value& root = schedule.RootValue(number);
+  ScheduleJson json = {{"tensor", graph.TensorName(value.source)},
+                       {"device", machine.device(value.device).local_name()},
+                       {"dtype", DataTypeName(value.dtype)},
+                       {"shape", value.shape.ToString()},
+                       {"bytes", value.bytes},
+                       {"memory", MemoryName(schedule, root)},
+                       {"alias_of", nullptr}};
+  if (value.alias_of >= 0) json["alias_of"] = value.alias_of;
+  if (root.storage == Storage::kPlanned) {
+    json["offset"] = schedule.buffers[static_cast<size_t>(value.buffer)].offset;
+    json["buffer"] = value.buffer;
+  }
+  if (root.variable >= 0) json["variable"] = graph.node(root.variable).name;
+  return json;
+}
+
+ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, int number,
+                         const std::vector<int>& predecessors) {
+  const Command& command = schedule.commands[static_cast<size_t>(number)];
+  ScheduleJson json = {{"kind", CommandKindName(command.kind)},
+                       {"queue", command.queue},
+                       {"workers", command.workers},
+                       {"after", predecessors},
+                       {"inputs", schedule.Inputs(command)},
+                       {"outputs", schedule.Outputs(command)}};
+  if (command.node >= 0) json["node"] = graph.node(command.node).name;
+  if (command.kind != CommandKind::kLaunch) return json;
+  json["op"] = graph.node(command.node).op;
+  const OpDef* def = OpRegistry::Global().Find(graph.node(command.node).op);
+  json["updates"] = def == nullptr ? std::vector<int>() : def->updates;
+  json["in_place"] = def != nullptr && def->in_place;
+  return json;
+}
+
+}  // namespace
+
+std::string ScheduleToJson(const Graph& graph, const Machine& machine, const Schedule& schedule) {
+  std::vector<std::vector<int>> predecessors(schedule.commands.size());
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    for (const int next : schedule.Successors(static_cast<int>(c)))
+      predecessors[static_cast<size_t>(next)].push_back(static_cast<int>(c));
+  }
+  ScheduleJson devices = ScheduleJson::array(), queues = ScheduleJson::array(),
+               commands = ScheduleJson::array(), values = ScheduleJson::array();
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    devices.push_back({{"name", machine.device(d).local_name()},
+                       {"arena_bytes", schedule.arena_bytes[i]},
+                       {"persistent_bytes", schedule.persistent_bytes[i]},
+                       {"peak_bytes", schedule.peak_bytes[i]}});
+  }
+  for (const Queue& queue : schedule.queues) {
+    queues.push_back({{"name", queue.name},
+                      {"device", machine.device(queue.device).local_name()},
+                      {"in_order", queue.in_order},
+                      {"workers", queue.workers}});
+  }
+  for (size_t c = 0; c < schedule.commands.size(); ++c)
+    commands.push_back(CommandJson(graph, schedule, static_cast<int>(c), predecessors[c]));
+  for (size_t v = 0; v < schedule.values.size(); ++v)
+    values.push_back(ValueJson(graph, machine, schedule, static_cast<int>(v)));
+  const ScheduleJson json = {{"devices", devices}, {"queues", queues},        {"commands", commands},
+                             {"values", values},   {"feeds", schedule.feeds}, {"fetches", schedule.fetches}};
+  return json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lanescope

@@ -1,0 +1,214 @@
+// Checks a schedule from scratch. Shares nothing with the compiler's passes: order is decided by exact
+// reachability over the commands' dependencies and the in-order queues.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/graph/op.h"
+#include "core/schedule/memory_check.h"
+#include "core/schedule/order_claims.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, const Schedule& schedule) : graph_(graph), schedule_(schedule) {}
+
+  void Run() {
+    CheckOrder();
+    CheckOperands();
+    CheckDependencies();
+    CheckCopies();
+    CheckVariables();
+    CheckMemory(graph_, schedule_, &claims_);
+    claims_.Check(predecessors_, [this](const char* law, int before, int after) {
+      Broken(fmt::format("{}: {} is not before {}", law, Describe(before), Describe(after)));
+    });
+  }
+
+ private:
+  const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
+  std::string Describe(int c) const {
+    const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    return fmt::format("#{} {} '{}'", c, CommandKindName(command.kind),
+                       command.node >= 0 ? graph_.node(command.node).name : "");
+  }
+  [[noreturn]] void Broken(const std::string& what) const {
+    Throw(Code::kInternal, "schedule is wrong: {}", what);
+  }
+  int num_commands() const { return static_cast<int>(schedule_.commands.size()); }
+
+  // The listing is a topological order, and predecessors are counted right.
+  void CheckOrder() {
+    std::vector<int> count(schedule_.commands.size(), 0);
+    predecessors_.resize(schedule_.commands.size());
+    for (int c = 0; c < num_commands(); ++c) {
+      for (const int next : schedule_.Successors(c)) {
+        if (next <= c || next >= num_commands())
+          Broken(fmt::format("{} precedes {} against the listing", Describe(c), next));
+        ++count[static_cast<size_t>(next)];
+        predecessors_[static_cast<size_t>(next)].push_back(c);
+      }
+    }
+    if (count != schedule_.num_predecessors) Broken("the predecessor counts do not match the dependencies");
+    std::map<int, int> last_in_queue;
+    std::map<int, int> rank_in_queue;
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      if (!schedule_.queues[static_cast<size_t>(command.queue)].in_order) continue;
+      const auto [last, first] = last_in_queue.try_emplace(command.queue, c);
+      if (!first) {
+        if (schedule_.commands[static_cast<size_t>(last->second)].rank >= command.rank)
+          Broken(Describe(c) + " is out of its queue's order");
+        predecessors_[static_cast<size_t>(c)].push_back(last->second);
+        last->second = c;
+      }
+    }
+  }
+
+  // Every operand is the tensor that the graph says, in a memory that the device can reach.
+  void CheckOperands() {
+    producer_.assign(schedule_.values.size(), -1);
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      for (const int output : schedule_.Outputs(command)) {
+        auto& producer = producer_[static_cast<size_t>(output)];
+        if (producer >= 0)
+          Broken(fmt::format("{} and {} write the same value", Describe(producer), Describe(c)));
+        producer = c;
+      }
+      if (command.kind != CommandKind::kLaunch || command.num_inputs == 0) continue;
+      const Node& node = graph_.node(command.node);
+      if (static_cast<size_t>(command.num_inputs) != node.inputs.size())
+        Broken(Describe(c) + " has a wrong number of inputs");
+      for (int i = 0; i < command.num_inputs; ++i) {
+        const Value& input = value(schedule_.Inputs(command)[static_cast<size_t>(i)]);
+        if (!(input.source == node.inputs[static_cast<size_t>(i)]))
+          Broken(fmt::format("input {} of {} is another tensor", i, Describe(c)));
+      }
+    }
+  }
+
+  // What a node without a command stands for: the commands after which it is complete.
+  const std::set<int>& Done(int node) {
+    const auto found = done_.find(node);
+    if (found != done_.end()) return found->second;
+    std::set<int> result;
+    const auto command = launch_of_.find(node);
+    if (command != launch_of_.end()) {
+      result.insert(command->second);
+    } else if (value_nodes_.count(node) > 0 || graph_.node(node).op == "NoOp") {
+      for (const Endpoint& input : graph_.node(node).inputs) {
+        if (fed_.count({input.node, input.output}) == 0) result.merge(std::set<int>(Done(input.node)));
+      }
+      for (const int control : graph_.node(node).control_inputs) result.merge(std::set<int>(Done(control)));
+    }
+    return done_.emplace(node, std::move(result)).first->second;
+  }
+
+  void CheckDependencies() {
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      if (command.kind == CommandKind::kLaunch) launch_of_[command.node] = c;
+    }
+    for (const Value& v : schedule_.values) {
+      if (v.storage == Storage::kFeed) fed_.insert({v.source.node, v.source.output});
+      if (v.alias_of >= 0 || v.storage == Storage::kVariable) value_nodes_.insert(v.source.node);
+    }
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      for (const int input : schedule_.Inputs(command)) {
+        const int producer = producer_[static_cast<size_t>(schedule_.Root(input))];
+        const bool own_output = producer == c;
+        if (producer >= 0 && !own_output) Expect(producer, c, "a value is read before it is written");
+        if (value(input).storage == Storage::kPlanned && producer < 0)
+          Broken(Describe(c) + " reads a value that nothing writes");
+      }
+      if (command.kind != CommandKind::kLaunch) continue;
+      for (const int control : graph_.node(command.node).control_inputs) {
+        for (const int before : Done(control)) Expect(before, c, "a control edge is not kept");
+      }
+      for (const Endpoint& input : graph_.node(command.node).inputs) {
+        if (fed_.count({input.node, input.output}) > 0) continue;
+        for (const int before : Done(input.node)) Expect(before, c, "a data edge is not kept");
+      }
+    }
+  }
+
+  void CheckCopies() {
+    std::set<std::tuple<int, int, int>> seen;
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      if (command.kind != CommandKind::kCopy) continue;
+      if (command.num_inputs != 1 || command.num_outputs != 1)
+        Broken(Describe(c) + " must have one source and one destination");
+      const Value& from = value(schedule_.Inputs(command)[0]);
+      const Value& to = value(schedule_.Outputs(command)[0]);
+      if (!(from.source == to.source) || from.dtype != to.dtype) Broken(Describe(c) + " changes the tensor");
+      if (from.device == to.device || from.storage == Storage::kVariable)
+        continue;  // a variable has versions
+      const bool fetched = std::find(schedule_.fetches.begin(), schedule_.fetches.end(),
+                                     schedule_.Outputs(command)[0]) != schedule_.fetches.end();
+      if (!fetched && !seen.insert({to.source.node, to.source.output, to.device}).second) {
+        Broken(Describe(c) + " copies a tensor twice to one device");
+      }
+    }
+  }
+
+  // Every access to a variable is ordered against every update of it.
+  void CheckVariables() {
+    std::map<int, std::pair<std::vector<int>, std::vector<int>>> accesses;  // variable -> (reads, updates)
+    for (int c = 0; c < num_commands(); ++c) {
+      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+      const OpDef* def = command.kind == CommandKind::kLaunch
+                             ? OpRegistry::Global().Find(graph_.node(command.node).op)
+                             : nullptr;
+      const auto inputs = schedule_.Inputs(command);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i] < 0 || schedule_.RootValue(inputs[i]).variable < 0) continue;
+        const bool update = def != nullptr && std::find(def->updates.begin(), def->updates.end(),
+                                                        static_cast<int>(i)) != def->updates.end();
+        auto& lists = accesses[schedule_.RootValue(inputs[i]).variable];
+        (update ? lists.second : lists.first).push_back(c);
+      }
+      for (const int output : schedule_.Outputs(command)) {
+        if (value(output).storage == Storage::kVariable && value(output).alias_of < 0)
+          accesses[value(output).variable].second.push_back(c);
+      }
+    }
+    for (const auto& [variable, lists] : accesses) {
+      for (const int update : lists.second) {
+        for (const auto* list : {&lists.first, &lists.second}) {
+          for (const int other : *list) {
+            if (other != update) ExpectEither(update, other, "a variable is accessed while it is updated");
+          }
+        }
+      }
+    }
+  }
+
+  void Expect(int before, int after, const char* law) { claims_.Claim(before, after, law); }
+  // The listing is topological, so only the earlier one can be before the later.
+  void ExpectEither(int a, int b, const char* law) { Expect(std::min(a, b), std::max(a, b), law); }
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  std::vector<std::vector<int>> predecessors_;  // with the order of in-order queues
+  std::vector<int> producer_;                   // by value
+  std::map<int, int> launch_of_;                // by node
+  std::set<std::pair<int, int>> fed_;
+  std::set<int> value_nodes_;  // nodes without a command whose output shares memory
+  std::map<int, std::set<int>> done_;
+  OrderClaims claims_;
+};
+
+}  // namespace
+
+void VerifySchedule(const Graph& graph, const Schedule& schedule) { Verifier(graph, schedule).Run(); }
+
+}  // namespace lanescope

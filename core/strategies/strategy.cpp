@@ -1,0 +1,95 @@
+#include "core/strategies/strategy.h"
+
+#include <array>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+namespace {
+
+constexpr std::array<Strategy, 9> kStrategies{{
+    {"alternating", "op by op over the GPUs in turn, to show what copies cost", &PlaceAlternating},
+    {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated},
+    {"greedy", "runs the graph in thought; each op goes where it ends soonest", &PlaceGreedy},
+    {"heft", "the op with the longest way to the end first, where it ends soonest", &PlaceHeft},
+    {"m-etf", "whatever can start soonest where memory allows it", &PlaceMEtf},
+    {"m-sct", "the same, but an op's favourite successor stays with it", &PlaceMSct},
+    {"round-robin", "variable by variable over the GPUs in turn, ops where their variables are",
+     &PlaceRoundRobin},
+    {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle},
+    {"tower-split", "finds the parallel towers of the graph and gives each a GPU", &PlaceTowerSplit},
+}};
+
+const KernelTable& KernelsOf(const StrategyInput& input) {
+  return input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
+}
+
+// The wish of each group: that of its first member that has one and whose kernels allow it.
+std::vector<int> WishesOfGroups(const StrategyInput& input, const std::vector<int>& wishes,
+                                const std::vector<int>& groups) {
+  std::vector<int> wish_of_group(wishes.size(), -1);
+  for (const int id : input.graph.TopologicalOrder()) {
+    const int wished = wishes[static_cast<size_t>(id)];
+    int& wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    if (wished < 0 || wish >= 0) continue;
+    const std::string& type = input.machine.device(wished).parsed.type;
+    if (KernelsOf(input).Find(input.graph.node(id), type) != nullptr) wish = wished;
+  }
+  return wish_of_group;
+}
+
+}  // namespace
+
+std::span<const Strategy> Strategies() { return kStrategies; }
+
+Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
+  if (name.starts_with('@')) {
+    return ReadPlacement(std::string(name.substr(1)), input.graph, input.machine, PlaceAnnotated(input));
+  }
+  std::string known;
+  for (const Strategy& strategy : kStrategies) {
+    if (strategy.name == name) return strategy.place(input);
+    known.append(strategy.name).append(", ");
+  }
+  Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
+}
+
+std::vector<int> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
+                                  std::vector<int> device_of_group) {
+  const auto device = [&](int id) -> int& {
+    return device_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+  };
+  const std::vector<int> order = graph.TopologicalOrder();
+  const Fanout fanout = ComputeFanout(graph);
+  for (const int id : order) {
+    for (const Endpoint& input : graph.node(id).inputs) {
+      if (device(id) < 0) device(id) = device(input.node);
+    }
+  }
+  for (size_t i = order.size(); i-- > 0;) {
+    for (const NodeUse& edge : fanout[order[i]]) {
+      if (device(order[i]) < 0 && edge.input >= 0) device(order[i]) = device(edge.node);
+    }
+  }
+  std::vector<int> wishes;
+  for (int id = 0; id < graph.num_nodes(); ++id) wishes.push_back(device(id));
+  return wishes;
+}
+
+// A wish stands in for the device field of all members of the group: the placer then applies its rules, and
+// softens a wish that it cannot grant.
+Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes) {
+  LANESCOPE_CHECK(wishes.size() == static_cast<size_t>(input.graph.num_nodes()));
+  const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
+  const std::vector<int> wish_of_group = WishesOfGroups(input, wishes, groups);
+  PlacerOptions options = input.placer;
+  options.soft_placement = true;
+  options.requested.clear();
+  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+    const int wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    options.requested.push_back(wish >= 0 ? input.machine.device(wish).name : input.graph.node(id).device);
+  }
+  return PlaceGraph(input.graph, input.machine, options);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,58 @@
+// Placement strategies: one file each under core/strategies/, one function each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "core/place/placer.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+
+struct StrategyInput {
+  const Graph& graph;
+  const GraphInfo& info;  // with the feed shapes of the run
+  const Machine& machine;
+  const CostModel& costs;
+  const PlacerOptions& placer;
+  const CompileRequest* step = nullptr;  // what a step runs; null: the whole graph
+};
+
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;  // one line for --help
+  Placement (*place)(const StrategyInput& input);
+};
+
+// All strategies by name; a new one is one file and one line in strategy.cpp.
+std::span<const Strategy> Strategies();
+// Runs `name`, or reads "@placement.json" on top of `annotated`. Throws NotFound listing the names.
+Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
+
+// Places the graph by the placer's rules after `prefer` has chosen a device for the nodes it cares about (-1:
+// no wish). The wish of a node's colocation group is that of its first member in topological order; wishes
+// that the kernel table excludes are dropped.
+Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes);
+// Wishes by node from devices by colocation group (as ColocationGroups numbers them; -1: none). A group
+// without one goes where its members' inputs are made, else where its results are read.
+std::vector<int> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
+                                  std::vector<int> device_of_group);
+
+// The strategies.
+Placement PlaceAnnotated(const StrategyInput& input);
+Placement PlaceSingle(const StrategyInput& input);
+Placement PlaceTowerSplit(const StrategyInput& input);
+Placement PlaceAlternating(const StrategyInput& input);
+Placement PlaceRoundRobin(const StrategyInput& input);
+Placement PlaceGreedy(const StrategyInput& input);
+Placement PlaceHeft(const StrategyInput& input);
+Placement PlaceMEtf(const StrategyInput& input);
+Placement PlaceMSct(const StrategyInput& input);
+
+}  // namespace lanescope

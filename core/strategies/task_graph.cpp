@@ -1,0 +1,340 @@
+#include "core/strategies/task_graph.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/place/kernel_table.h"
+#include "core/schedule/compile/op_traits.h"
+#include "core/schedule/compile/tensor_places.h"
+#include "core/schedule/dispatch.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int64_t kNoMemoryLimit = int64_t{1} << 56;
+
+// Nodes that nobody reads run for their effect; placeholders are fed.
+CompileRequest WholeGraphRequest(const Graph& graph, const GraphInfo& info) {
+  CompileRequest request;
+  std::vector<bool> used(static_cast<size_t>(graph.num_nodes()), false);
+  for (const Node& node : graph.nodes()) {
+    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = true;
+    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = true;
+  }
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    if (graph.node(id).op == "Placeholder") request.feeds.emplace_back(Endpoint{id, 0}, info.of({id, 0}));
+    if (!used[static_cast<size_t>(id)]) request.fetches.push_back({id, -1});
+  }
+  return request;
+}
+
+// Everything on one device where that is possible: hardly any copies, no records and waits.
+Schedule CompileFreely(const StrategyInput& input) {
+  Machine roomy = input.machine;
+  for (DeviceSpec& device : roomy.devices) {
+    device.memory_bytes = kNoMemoryLimit;
+    device.in_order = false;
+  }
+  const CompileRequest request =
+      input.step != nullptr ? *input.step : WholeGraphRequest(input.graph, input.info);
+  return Compile(input.graph, input.info, request, PlaceSingle(input), roomy);
+}
+
+// Which values of a schedule are one tensor, and which command makes it.
+class TensorFinder {
+ public:
+  explicit TensorFinder(const Schedule& schedule) : schedule_(schedule), writer_(schedule.values.size(), -1) {
+    for (size_t c = 0; c < schedule.commands.size(); ++c) {
+      for (const int value : schedule.Outputs(schedule.commands[c]))
+        writer_[static_cast<size_t>(value)] = static_cast<int>(c);
+    }
+  }
+  // The value that a copy was made of, or the value itself.
+  int Original(int value) const {
+    while (IsCopied(value)) value = SourceOf(value);
+    return value;
+  }
+  // Where the memory behind a value comes from: a launch's output, or state.
+  int Origin(int value) const {
+    while (true) {
+      if (IsCopied(value)) {
+        value = SourceOf(value);
+      } else if (Writer(value) >= 0 || schedule_.values[static_cast<size_t>(value)].alias_of < 0) {
+        return value;
+      } else {
+        value = schedule_.values[static_cast<size_t>(value)].alias_of;
+      }
+    }
+  }
+  int Writer(int value) const { return writer_[static_cast<size_t>(value)]; }
+
+ private:
+  bool IsCopied(int value) const {
+    return Writer(value) >= 0 &&
+           schedule_.commands[static_cast<size_t>(Writer(value))].kind == CommandKind::kCopy;
+  }
+  int SourceOf(int value) const {
+    return schedule_.Inputs(schedule_.commands[static_cast<size_t>(Writer(value))])[0];
+  }
+
+  const Schedule& schedule_;
+  std::vector<int> writer_;  // by value
+};
+
+// By command: the launches that it waits for, through copies.
+std::vector<std::vector<int>> LaunchesBefore(const Schedule& schedule) {
+  std::vector<std::vector<int>> before(schedule.commands.size());
+  for (size_t c = 0; c < before.size(); ++c) {
+    std::vector<int>& mine = before[c];
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    for (const int next : schedule.Successors(static_cast<int>(c))) {
+      std::vector<int>& theirs = before[static_cast<size_t>(next)];
+      if (schedule.commands[c].kind == CommandKind::kLaunch) {
+        theirs.push_back(static_cast<int>(c));
+      } else {
+        theirs.insert(theirs.end(), mine.begin(), mine.end());
+      }
+    }
+  }
+  return before;
+}
+
+bool Flag(const std::vector<bool>& flags, size_t i) { return i < flags.size() && flags[i]; }
+
+}  // namespace
+
+TaskGraph::TaskGraph(const StrategyInput& input)
+    : graph_(input.graph),
+      machine_(input.machine),
+      costs_(input.costs),
+      host_(input.machine.host()),
+      colocation_(ColocationGroups(input.graph, input.placer.registry)),
+      group_of_(colocation_.size(), -1) {
+  const Schedule schedule = CompileFreely(input);
+  FindGroups(input, schedule);
+  ReadSchedule(input.info, schedule);
+  EstimateLaunches(input);
+}
+
+void TaskGraph::FindGroups(const StrategyInput& input, const Schedule& schedule) {
+  const auto add = [&](int node) {
+    int& group = group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(node)])];
+    if (group >= 0) return;
+    group = num_groups();
+    groups_.push_back({.number = colocation_[static_cast<size_t>(node)], .tasks = {}, .devices = {}});
+  };
+  for (const Command& command : schedule.commands) {
+    if (command.kind == CommandKind::kLaunch) add(command.node);
+  }
+  for (const Value& value : schedule.values) {
+    if (value.variable >= 0) add(value.variable);
+    if (value.storage == Storage::kConstant && graph_.node(value.source.node).op == "Const")
+      add(value.source.node);
+  }
+  const KernelTable& kernels =
+      input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
+  for (int id = 0; id < graph_.num_nodes(); ++id) {
+    const int number = group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(id)])];
+    if (number < 0) continue;
+    TaskGroup& group = groups_[static_cast<size_t>(number)];
+    const std::vector<int> feasible = FeasibleDevices(graph_.node(id), machine_, kernels);
+    if (group.devices.empty()) {
+      group.devices = feasible;
+    } else {
+      std::vector<int> both;
+      std::copy_if(group.devices.begin(), group.devices.end(), std::back_inserter(both), [&](int device) {
+        return std::find(feasible.begin(), feasible.end(), device) != feasible.end();
+      });
+      // Soft rules part a group that has no device in common; the first members speak for it.
+      if (!both.empty()) group.devices = std::move(both);
+    }
+  }
+  for (TaskGroup& group : groups_) {
+    if (group.devices.empty()) group.devices.push_back(host_);
+  }
+}
+
+void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
+  const TensorFinder finder(schedule);
+  const auto group_at = [&](int node) {
+    return group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(node)])];
+  };
+  std::vector<int> task_of(schedule.commands.size(), -1);
+  std::vector<int> tensor_of(schedule.values.size(), -1);
+  // -1: costs no copy anywhere.
+  const auto tensor_at = [&](int operand) {
+    const int original = finder.Original(operand);
+    int& known = tensor_of[static_cast<size_t>(original)];
+    if (known >= 0) return known;
+    const Value& value = schedule.values[static_cast<size_t>(original)];
+    const Value& origin = schedule.values[static_cast<size_t>(finder.Origin(original))];
+    const bool replicated = origin.storage == Storage::kConstant && compile::IsReplicated(value.dtype);
+    if (value.storage == Storage::kResource || replicated) return -1;
+    TaskTensor tensor;
+    tensor.source = value.source;
+    tensor.bytes = value.bytes;
+    tensor.on_host = compile::LivesOnHost(value.dtype);
+    if (const int writer = finder.Writer(finder.Origin(original)); writer >= 0) {
+      tensor.producer = task_of[static_cast<size_t>(writer)];
+      const auto flags = KernelTable::Global().HostOutputs(graph_.node(origin.source.node), "GPU");
+      tensor.on_host |= Flag(flags, static_cast<size_t>(origin.source.output));
+    }
+    if (origin.storage == Storage::kVariable) tensor.group = group_at(origin.variable);
+    if (origin.storage == Storage::kConstant && graph_.node(origin.source.node).op == "Const")
+      tensor.group = group_at(origin.source.node);
+    known = static_cast<int>(tensors_.size());
+    tensors_.push_back(tensor);
+    return known;
+  };
+  std::vector<std::vector<int>> before = LaunchesBefore(schedule);
+  compile::OpTraitsTable traits;
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    if (command.kind != CommandKind::kLaunch) continue;
+    const Node& node = graph_.node(command.node);
+    const compile::OpTraits& op = traits.Of(node.op);
+    GraphTask task;
+    task.node = command.node;
+    task.group = group_at(command.node);
+    task.moves_only = op.op_class == compile::OpClass::kAssign || op.op_class == compile::OpClass::kNoOp;
+    task.updates = op.IsUpdate();
+    for (const int output : schedule.Outputs(command)) {
+      int root = output;
+      while (schedule.values[static_cast<size_t>(root)].alias_of >= 0)
+        root = schedule.values[static_cast<size_t>(root)].alias_of;
+      task.updates |= schedule.values[static_cast<size_t>(root)].storage == Storage::kVariable;
+    }
+    const std::vector<bool> on_host = KernelTable::Global().HostInputs(node, "GPU");
+    const auto inputs = schedule.Inputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] < 0) continue;
+      const int tensor = tensor_at(inputs[i]);
+      if (tensor < 0) continue;
+      const bool host =
+          Flag(on_host, i) || compile::LivesOnHost(schedule.values[static_cast<size_t>(inputs[i])].dtype);
+      const auto same = [&](const TaskRead& read) { return read.tensor == tensor && read.on_host == host; };
+      if (std::none_of(task.reads.begin(), task.reads.end(), same)) task.reads.push_back({tensor, host});
+    }
+    for (const int launch : before[c]) {
+      const int other = task_of[static_cast<size_t>(launch)];
+      const bool read = std::any_of(task.reads.begin(), task.reads.end(), [&](const TaskRead& r) {
+        return tensors_[static_cast<size_t>(r.tensor)].producer == other;
+      });
+      if (!read) task.after.push_back(other);
+    }
+    task_of[c] = num_tasks();
+    groups_[static_cast<size_t>(task.group)].tasks.push_back(num_tasks());
+    tasks_.push_back(std::move(task));
+  }
+  for (size_t f = 0; f < schedule.fetches.size(); ++f) {
+    const int tensor = tensor_at(schedule.fetches[f]);
+    if (tensor < 0) continue;
+    int& fetch = tensors_[static_cast<size_t>(tensor)].fetch;
+    if (fetch < 0) fetch = static_cast<int>(f);
+  }
+  FindHandedOn(schedule);
+  for (const Value& value : schedule.values) {
+    const bool constant = value.storage == Storage::kConstant && value.alias_of < 0 &&
+                          graph_.node(value.source.node).op == "Const";
+    if (constant) groups_[static_cast<size_t>(group_at(value.source.node))].persistent_bytes += value.bytes;
+  }
+  for (const auto& [node, device] : schedule.variables) {
+    const TensorInfo& found = info.of({node, 0});
+    groups_[static_cast<size_t>(group_at(node))].persistent_bytes +=
+        BytesOf(found.handle != nullptr ? *found.handle : found);
+  }
+}
+
+// Nodes that need no launch, identities and barriers of few, complete when all that they waited for has.
+void TaskGraph::FindHandedOn(const Schedule& schedule) {
+  std::vector<int> task_of(static_cast<size_t>(graph_.num_nodes()), -1);
+  for (int id = 0; id < num_tasks(); ++id) task_of[static_cast<size_t>(task(id).node)] = id;
+  std::vector<bool> hands_on(task_of.size(), false);
+  for (const Value& value : schedule.values) {
+    const bool read = value.storage == Storage::kVariable && value.source.node != value.variable;
+    if (value.alias_of >= 0 || read) hands_on[static_cast<size_t>(value.source.node)] = true;
+  }
+  compile::OpTraitsTable traits;
+  std::vector<std::vector<int>> waited(task_of.size());
+  for (const int id : graph_.TopologicalOrder()) {
+    const Node& node = graph_.node(id);
+    std::vector<int>& mine = waited[static_cast<size_t>(id)];
+    if (const int task = task_of[static_cast<size_t>(id)]; task >= 0) {
+      mine.push_back(task);
+      continue;
+    }
+    if (!hands_on[static_cast<size_t>(id)] && traits.Of(node.op).op_class != compile::OpClass::kNoOp)
+      continue;
+    const auto take = [&](int other) {
+      const std::vector<int>& theirs = waited[static_cast<size_t>(other)];
+      mine.insert(mine.end(), theirs.begin(), theirs.end());
+    };
+    for (const Endpoint& input : node.inputs) take(input.node);
+    for (const int control : node.control_inputs) take(control);
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+  }
+  for (TaskTensor& tensor : tensors_) {
+    const auto node = static_cast<size_t>(tensor.source.node);
+    if (task_of[node] >= 0) continue;  // its producer, or what the step feeds in its place
+    tensor.copied_after = waited[node];
+    std::erase(tensor.copied_after, tensor.producer);
+  }
+}
+
+void TaskGraph::EstimateLaunches(const StrategyInput& input) {
+  std::vector<TensorInfo> inputs;
+  for (const GraphTask& task : tasks_) {
+    const Node& node = graph_.node(task.node);
+    inputs.clear();
+    for (const Endpoint& endpoint : node.inputs) inputs.push_back(input.info.of(endpoint));
+    const auto outputs = input.info.outputs(task.node);
+    const OpWork work = WorkOf(node, inputs, outputs);
+    for (int device = 0; device < num_devices(); ++device) {
+      launch_ns_.push_back(std::max<int64_t>(0, costs_.Launch(machine_, device, node, inputs, outputs).ns));
+      workers_.push_back(WorkersFor(work, LaunchWorkers(machine_.device(device))));
+    }
+  }
+}
+
+Placement TaskGraph::ToPlacement(const StrategyInput& input, const std::vector<int>& device_of_group,
+                                 const std::vector<int>& priority) const {
+  LANESCOPE_CHECK(device_of_group.size() == groups_.size());
+  std::vector<int> wish_of_group(colocation_.size(), -1);
+  for (size_t g = 0; g < groups_.size(); ++g)
+    wish_of_group[static_cast<size_t>(groups_[g].number)] = device_of_group[g];
+  Placement placement =
+      PlaceWithWishes(input, FollowNeighbours(graph_, colocation_, std::move(wish_of_group)));
+  if (priority.empty()) return placement;
+  placement.priority.assign(static_cast<size_t>(graph_.num_nodes()), 0);
+  for (size_t t = 0; t < tasks_.size(); ++t)
+    placement.priority[static_cast<size_t>(tasks_[t].node)] = priority[t];
+  return placement;
+}
+
+std::vector<int> TaskGraph::PrioritiesIn(const Placement& placement) const {
+  std::vector<int> priorities;
+  if (placement.priority.empty()) return priorities;
+  for (const GraphTask& task : tasks_)
+    priorities.push_back(placement.priority[static_cast<size_t>(task.node)]);
+  return priorities;
+}
+
+int64_t CopyTimes::Ns(int src, int dst, int64_t bytes) {
+  const auto devices = static_cast<size_t>(tasks_.num_devices());
+  std::vector<int64_t>& of_pair = known_[bytes];
+  if (of_pair.empty()) of_pair.assign(devices * devices, -1);
+  int64_t& ns = of_pair[static_cast<size_t>(src) * devices + static_cast<size_t>(dst)];
+  if (ns < 0) ns = tasks_.CopyNs(src, dst, bytes);
+  return ns;
+}
+
+std::vector<int> TaskGraph::DevicesIn(const Placement& placement) const {
+  std::vector<int> devices;
+  for (const TaskGroup& group : groups_)
+    devices.push_back(placement.device[static_cast<size_t>(group.number)]);
+  return devices;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,263 @@
+#include "gui/document/document_whatif.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/graph/signature.h"
+#include "core/place/placer.h"
+#include "gui/document/find_graph.h"
+#include "gui/model/run_builder.h"
+#include "study/calibration.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::gui {
+namespace {
+
+void CheckCancelled(const std::atomic<bool>& cancelled) {
+  if (cancelled.load(std::memory_order_relaxed)) Throw(Code::kCancelled, "the simulation is out of date");
+}
+
+// A limit that no plan exceeds, so that a placement that does not fit is simulated all the same.
+Machine WithoutLimits(Machine machine) {
+  for (DeviceSpec& device : machine.devices) device.memory_bytes = int64_t{1} << 60;
+  return machine;
+}
+
+Placement PlacementOf(const TraceRun& run, const Graph& graph, const Machine& machine) {
+  Placement placement;
+  placement.device.assign(static_cast<size_t>(graph.num_nodes()), -1);
+  bool priorities = false;
+  std::vector<int> priority(static_cast<size_t>(graph.num_nodes()), 0);
+  size_t found = 0;
+  for (const TraceNode& node : run.nodes) {
+    const int id = graph.FindNode(node.name);
+    if (id < 0 || graph.node(id).op != node.op) {
+      Throw(Code::kInvalidArgument,
+            "the graph is not the one that was run: it has no node '{}' of op {}; choose the right file",
+            node.name, node.op);
+    }
+    const TraceDevice* device = run.FindDevice(node.device);
+    const int number = device == nullptr ? -1 : machine.FindDevice(device->name);
+    if (number < 0) continue;
+    if (placement.device[static_cast<size_t>(id)] < 0) ++found;
+    placement.device[static_cast<size_t>(id)] = number;
+    priority[static_cast<size_t>(id)] = node.priority;
+    priorities = priorities || node.priority != 0;
+  }
+  if (found != static_cast<size_t>(graph.num_nodes())) {
+    Throw(Code::kInvalidArgument,
+          "the graph is not the one that was run: the trace places {} of its {} nodes", found,
+          graph.num_nodes());
+  }
+  if (priorities) placement.priority = std::move(priority);
+  return placement;
+}
+
+struct PredictedEdit {
+  Schedule schedule;
+  Prediction prediction;
+};
+
+PredictedEdit Predict(const WhatIfBase& base, const WhatIfEdit& edit, const study::PredictOptions& options) {
+  PredictedEdit predicted;
+  predicted.schedule = CompileStep(PlacedEdit(base, edit), WithoutLimits(edit.machine));
+  CheckCancelled(*options.cancelled);
+  predicted.prediction = PredictorOf(base, edit).Predict(*base.workload, predicted.schedule, options);
+  CheckCancelled(*options.cancelled);
+  return predicted;
+}
+
+std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIfEdit& edit,
+                                            const std::atomic<bool>& cancelled) {
+  const PredictedEdit predicted = Predict(base, edit, {.draws = 0, .cancelled = &cancelled});
+  std::vector<std::pair<int, int>> edges;
+  RunData run = RunOfSimulation(base.graph(), base.signatures, edit.machine, predicted.schedule,
+                                predicted.prediction, &edges);
+  run.graph = base.run->graph;
+  run.strategy = base.run->strategy + " (edited)";
+  run.emulated = base.run->emulated;
+  run.uncalibrated = base.predictor->table() == nullptr;
+  run.prediction_of = base.note;
+  run.title = "what-if: " + (edit.text.empty() ? std::string("as it was") : edit.text);
+  return FinishRun(std::move(run), std::move(edges));
+}
+
+std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path) {
+  study::WorkloadOptions options;
+  options.unconfigured = study::Unconfigured::kWholeGraph;
+  return std::make_shared<const study::Workload>(path, options);
+}
+
+std::vector<std::string> SignaturesOf(const study::Workload& workload) {
+  std::vector<std::string> signatures;
+  for (int id = 0; id < workload.graph().num_nodes(); ++id) {
+    signatures.push_back(
+        OpSignature(workload.graph().node(id), workload.InputInfos(id), workload.info().outputs(id)));
+  }
+  return signatures;
+}
+
+// Calibrates on the trace of the run, as far as it goes.
+void TakeCosts(const RunData& run, const std::atomic<bool>& cancelled, WhatIfBase* base) {
+  study::TraceCalibration calibration =
+      study::CalibrateFromTrace(run.file, run.graph, run.id, run.machine_json, cancelled);
+  if (calibration.calibrated) {
+    base->predictor.emplace(base->start.machine, std::move(calibration.table));
+    base->note = base->predictor->origin();
+  } else {
+    base->predictor.emplace(base->start.machine);
+    base->note = fmt::format("uncalibrated: the trace has no measured run of {}", run.graph);
+  }
+  base->predictor->RememberLaunches(base->graph());
+}
+
+std::string Plural(size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+study::PlacedGraph PlacedEdit(const WhatIfBase& base, const WhatIfEdit& edit) {
+  const bool moved = edit.placement.device != base.start.placement.device;
+  return {base.workload.get(), base.run->strategy + (moved ? " (edited)" : ""), edit.placement};
+}
+
+study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit) {
+  return base.predictor->At(edit.machine, edit.speed);
+}
+
+std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
+                                                const std::atomic<bool>& cancelled) {
+  const RunData& run = *request.run;
+  if (run.foreign) {
+    Throw(Code::kFailedPrecondition, "{} was recorded by another tool and has no graph to place anew",
+          run.title);
+  }
+  if (run.file.empty())
+    Throw(Code::kFailedPrecondition, "{} is in no file; edit a run of a trace", run.title);
+  if (run.machine_json.empty())
+    Throw(Code::kFailedPrecondition, "{} does not say on which machine it ran", run.title);
+  std::string path = request.graph_path;
+  if (path.empty()) path = FindGraphFile(run.graph, run.file, request.graph_folders);
+  if (path.empty()) {
+    Throw(Code::kNotFound, "the graph '{}' is not beside the trace nor in samples/graphs; choose its file",
+          run.graph);
+  }
+  auto base = std::make_shared<WhatIfBase>();
+  base->run = request.run;
+  base->workload = ReadWorkload(path);
+  CheckCancelled(cancelled);
+  base->start.machine = ParseMachine(run.machine_json);
+  base->start.speed.assign(static_cast<size_t>(base->start.machine.num_devices()), 1.0);
+  TraceReader reader(run.file);
+  base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph(), base->start.machine);
+  base->groups = ColocationGroups(base->graph());
+  base->signatures = SignaturesOf(*base->workload);
+  TakeCosts(run, cancelled, base.get());
+  base->start_run = SimulatedRun(*base, base->start, cancelled);
+  base->start_step_ns = base->start_run->step_ns;
+  return base;
+}
+
+SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled) {
+  SimulateResult result;
+  result.run = SimulatedRun(*request.base, *request.edit, cancelled);
+  result.edit = request.edit;
+  result.number = request.number;
+  const auto took = std::chrono::steady_clock::now() - request.asked;
+  result.took_ms = std::chrono::duration<double, std::milli>(took).count();
+  return result;
+}
+
+SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled) {
+  const Prediction prediction =
+      Predict(*request.of.base, *request.of.edit, {.cancelled = &cancelled}).prediction;
+  auto run = std::make_shared<RunData>(*request.run);
+  run->step_low_ns = prediction.low_ns;
+  run->step_high_ns = prediction.high_ns;
+  return {std::move(run), request.of.edit, request.of.number, 0};
+}
+
+std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
+                                            const std::vector<int>& nodes, int device, std::string* note) {
+  const Graph& graph = base.graph();
+  std::vector<char> wanted(base.groups.size(), 0);  // by group
+  for (const int node : nodes) wanted[static_cast<size_t>(base.groups[static_cast<size_t>(node)])] = 1;
+  std::vector<char> refused(base.groups.size(), 0);
+  int example = -1;
+  std::vector<int> members;
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    const auto group = static_cast<size_t>(base.groups[static_cast<size_t>(id)]);
+    if (!wanted[group]) continue;
+    members.push_back(id);
+    const auto feasible = FeasibleDevices(graph.node(id), from.machine, KernelTable::Global());
+    if (std::find(feasible.begin(), feasible.end(), device) != feasible.end()) continue;
+    refused[group] = 1;
+    if (example < 0) example = id;
+  }
+  auto edit = std::make_shared<WhatIfEdit>(from);
+  size_t moved = 0, stay = 0;
+  for (const int id : members) {
+    if (refused[static_cast<size_t>(base.groups[static_cast<size_t>(id)])]) {
+      ++stay;
+      continue;
+    }
+    int& at = edit->placement.device[static_cast<size_t>(id)];
+    moved += at != device;
+    at = device;
+  }
+  const std::string label = from.machine.device(device).local_name();
+  if (moved == 0 && stay > 0) {
+    Throw(Code::kInvalidArgument, "'{}' stays: {} has no kernel for {}", graph.node(example).name, label,
+          graph.node(example).op);
+  }
+  if (moved == 0) Throw(Code::kInvalidArgument, "nothing to move: it is on {} already", label);
+  if (stay > 0)
+    *note =
+        fmt::format("{} stay: {} has no kernel for {}", Plural(stay, "op"), label, graph.node(example).op);
+  edit->gesture.clear();
+  edit->text = fmt::format("move {} to {}",
+                           moved == 1 ? graph.node(members.front()).name : Plural(moved, "op"), label);
+  return edit;
+}
+
+std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const WhatIfEdit& from, int link,
+                                               double bytes_per_second) {
+  if (link < 0 || static_cast<size_t>(link) >= from.machine.links.size()) {
+    Throw(Code::kInvalidArgument, "the machine has no link {}", link);
+  }
+  if (!(bytes_per_second >= 1) || !std::isfinite(bytes_per_second)) {
+    Throw(Code::kInvalidArgument, "a link's bandwidth must be positive");
+  }
+  auto edit = std::make_shared<WhatIfEdit>(from);
+  LinkSpec& spec = edit->machine.links[static_cast<size_t>(link)];
+  const LinkSpec& before = base.start.machine.links[static_cast<size_t>(link)];
+  spec = before;
+  spec.bandwidth = bytes_per_second;
+  // Measured times hold for the measured bandwidth; what exceeds the latency changes with it.
+  const double factor = before.bandwidth / bytes_per_second;
+  for (auto& [bytes, ns] : spec.table) {
+    const int64_t latency = std::min(ns, before.latency_ns);
+    ns = latency + std::llround(static_cast<double>(ns - latency) * factor);
+  }
+  edit->gesture = fmt::format("link {}", link);
+  edit->text = fmt::format("{} to {} at {}", from.machine.device(spec.a).local_name(),
+                           from.machine.device(spec.b).local_name(), FormatBandwidth(bytes_per_second));
+  return edit;
+}
+
+std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, int device,
+                                           double speed) {
+  if (device < 0 || device >= from.machine.num_devices())
+    Throw(Code::kInvalidArgument, "the machine has no device {}", device);
+  auto edit = std::make_shared<WhatIfEdit>(from);
+  edit->speed[static_cast<size_t>(device)] = speed;
+  PredictorOf(base, *edit);  // refuses speeds that are none
+  edit->gesture = fmt::format("speed {}", device);
+  edit->text = fmt::format("{} at {:.2f} times its speed", from.machine.device(device).local_name(), speed);
+  return edit;
+}
+
+}  // namespace lanescope::gui

@@ -1,0 +1,101 @@
+// What another placement or machine would cost: the state of an edit, and its simulation.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "gui/model/run_data.h"
+#include "study/placing.h"
+#include "study/predictor.h"
+#include "study/workload.h"
+
+namespace lanescope::gui {
+
+// A placement on a machine. Immutable once shared.
+struct WhatIfEdit {
+  Placement placement;
+  Machine machine;
+  std::vector<double> speed;  // by device: launches take 1 / speed of their time
+  std::string text;           // what the last change was: "move 4 ops to GPU:1"
+  std::string gesture;        // what a slider is moving: "link 0"; empty: a change by itself
+};
+
+// What is prepared once for the run that is edited. Immutable once shared.
+struct WhatIfBase {
+  std::shared_ptr<const study::Workload> workload;
+  std::optional<study::Predictor> predictor;  // of the unedited machine
+  std::string note;                           // on what it is calibrated, or why it is not
+  WhatIfEdit start;                           // as the run was
+  std::vector<int> groups;                    // ColocationGroups
+  std::vector<std::string> signatures;        // by node
+  std::shared_ptr<const RunData> run;
+  std::shared_ptr<const RunData> start_run;  // simulated, unedited
+  int64_t start_step_ns = 0;
+
+  const Graph& graph() const { return workload->graph(); }
+};
+
+struct PrepareRequest {
+  std::shared_ptr<const RunData> run;
+  std::string graph_path;  // empty: looked for
+  std::vector<std::string> graph_folders;
+};
+// Reads the graph, the run's placement and machine from its trace, calibrates and simulates the run as it
+// was. Throws FailedPrecondition where the run says too little, NotFound for a graph that is nowhere,
+// InvalidArgument for a graph that is not the run's, Cancelled, and what reading and compiling throw.
+std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
+                                                const std::atomic<bool>& cancelled);
+
+struct SimulateRequest {
+  std::shared_ptr<const WhatIfBase> base;
+  std::shared_ptr<const WhatIfEdit> edit;
+  uint64_t number = 0;
+  std::chrono::steady_clock::time_point asked;
+};
+struct SimulateResult {
+  std::shared_ptr<const RunData> run;
+  std::shared_ptr<const WhatIfEdit> edit;
+  uint64_t number = 0;
+  double took_ms = 0;
+};
+// The same prediction as `simulate` with these costs gives. Memory limits do not end it: the run then is
+// out_of_memory(). Throws Cancelled, and what Compile throws.
+SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled);
+
+// The same run with the interval of its step. Takes many simulations, so the value is shown before it.
+struct IntervalRequest {
+  SimulateRequest of;
+  std::shared_ptr<const RunData> run;  // what SimulateEdit gave
+};
+SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled);
+
+// As runs of the edit are written: under the strategy of its base, "(edited)" where nodes moved. Refers to
+// the base's workload.
+study::PlacedGraph PlacedEdit(const WhatIfBase& base, const WhatIfEdit& edit);
+// On the machine as a machine file says it: rates of devices with another speed are scaled. Must not outlive
+// the base.
+study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit);
+
+// A schedule with the times of one simulated step, to be finished by FinishRun with `*edges`. `signatures`:
+// OpSignature by node.
+RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& signatures,
+                        const Machine& machine, const Schedule& schedule, const Prediction& prediction,
+                        std::vector<std::pair<int, int>>* edges);
+
+// Edits. They return the edit after the change, or throw InvalidArgument with what is wrong. `note` (not
+// null) gets what could not be moved.
+std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
+                                            const std::vector<int>& nodes, int device, std::string* note);
+std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const WhatIfEdit& from, int link,
+                                               double bytes_per_second);
+std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, int device,
+                                           double speed);
+
+}  // namespace lanescope::gui

@@ -1,0 +1,246 @@
+#include "gui/model/activity_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "gui/model/activity_sinks.h"
+#include "traces/read/activity_names.h"
+#include "traces/store/lanescope_tables.h"
+#include "traces/store/string_table.h"
+
+namespace lanescope::gui {
+namespace {
+
+// Turns what the sinks collected into raw lanes with the ops' final numbers.
+class LaneJoiner {
+ public:
+  LaneJoiner(std::vector<RunFrame>* frames, const std::unordered_map<int64_t, std::string>& texts)
+      : frames_(*frames), texts_(texts), added_(frames->size()), lanes_(frames->size()) {}
+
+  void Take(LaneSink* sink) {
+    for (LaneSink::Part& part : sink->parts()) {
+      for (size_t run = 0; run < frames_.size(); ++run) frames_[run].data.invalid_rows += part.invalid[run];
+      for (auto& [key, pieces] : part.lanes) {
+        std::vector<int32_t> ops(part.op_list.size(), kUnresolved);
+        RawLane& lane = lanes_[static_cast<size_t>(key.run)][key];
+        for (RawLane::Piece& piece : pieces) {
+          for (RawSlice& slice : piece.slices) {
+            if (slice.op >= -1) continue;
+            const auto op = static_cast<size_t>(-2 - slice.op);
+            if (ops[op] == kUnresolved) ops[op] = OpOf(key.run, part.op_list[op]);
+            slice.op = ops[op];
+          }
+          for (int32_t& route : piece.routes) {
+            if (route >= 0) route = RouteOf(key.run, part.route_list[static_cast<size_t>(route)]);
+          }
+          lane.pieces.push_back(std::move(piece));
+        }
+      }
+      part = {};
+    }
+  }
+
+  std::vector<std::vector<RawLane>> Finish() {
+    std::vector<std::vector<RawLane>> result(frames_.size());
+    for (size_t run = 0; run < frames_.size(); ++run) {
+      for (auto& [key, lane] : lanes_[run]) {
+        Describe(key, &lane);
+        result[run].push_back(std::move(lane));
+      }
+      if (frames_[run].range_steps != nullptr) AddSteps(result[run], &frames_[run].data);
+    }
+    return result;
+  }
+
+ private:
+  static constexpr int32_t kUnresolved = INT32_MIN;
+  static std::string CopyName(int64_t copy_class) {
+    switch (static_cast<CopyClass>(copy_class)) {
+      case CopyClass::kDeviceToDevice:
+        return "copy between devices";
+      case CopyClass::kWithinDevice:
+        return "copy within device";
+      case CopyClass::kHostToDevice:
+        return "copy to device";
+      case CopyClass::kDeviceToHost:
+        return "copy to host";
+      case CopyClass::kHostToHost:
+        return "copy within host";
+    }
+    return "copy";
+  }
+  static void AddSteps(const std::vector<RawLane>& lanes, RunData* run) {
+    StepWindows windows;
+    for (const RawLane& lane : lanes) {
+      for (const RawLane::Piece& piece : lane.pieces) {
+        for (const RawSlice& slice : piece.slices) {
+          if (slice.step >= 0) windows.Add(slice.step, slice.start_ns, slice.end_ns);
+        }
+      }
+    }
+    for (const TraceStep& step : windows.Steps())
+      run->steps.push_back({step.step, step.start_ns, step.end_ns});
+  }
+  int32_t RouteOf(int run, const LaneSink::CopyEnds& ends) {
+    RunFrame& frame = frames_[static_cast<size_t>(run)];
+    const auto [found, added] =
+        routes_.try_emplace({run, ends}, static_cast<int32_t>(frame.data.routes.size()));
+    if (added) {
+      frame.data.routes.push_back(
+          {frame.DeviceIndex(ends.src), frame.DeviceIndex(ends.dst), NvprofCopyName(ends.kind)});
+    }
+    return found->second;
+  }
+  std::string TextOf(int64_t id) const {
+    const auto found = texts_.find(id);
+    return found == texts_.end() ? std::string() : found->second;
+  }
+  OpEntry EntryOf(const OpKey& key) const {
+    OpEntry entry;
+    switch (key.source) {
+      case OpKey::Source::kKernel:
+        entry.name = TextOf(key.name);
+        entry.op = TextOf(key.brief);
+        break;
+      case OpKey::Source::kGraph:
+        entry.name = GraphName(key.name);
+        entry.op = "Graph";
+        break;
+      case OpKey::Source::kCopy:
+        entry.name = CopyName(key.name);
+        entry.op = "Memcpy";
+        break;
+      case OpKey::Source::kMemset:
+        entry.name = kMemsetName;
+        entry.op = "Memset";
+        break;
+    }
+    return entry;
+  }
+  int32_t OpOf(int run, const OpKey& key) {
+    auto& known = added_[static_cast<size_t>(run)];
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    RunFrame& frame = frames_[static_cast<size_t>(run)];
+    OpEntry entry = EntryOf(key);
+    const auto node = frame.op_of_name.find(entry.name);
+    int32_t op = -1;
+    if (node != frame.op_of_name.end()) {
+      op = node->second;
+    } else if (!entry.name.empty() || !entry.op.empty()) {
+      op = static_cast<int32_t>(frame.data.ops.size());
+      frame.data.ops.push_back(std::move(entry));
+    }
+    known.emplace(key, op);
+    return op;
+  }
+  void Describe(const LaneKey& key, RawLane* lane) {
+    RunFrame& frame = frames_[static_cast<size_t>(key.run)];
+    lane->role = key.role;
+    lane->device = frame.DeviceIndex(key.device);
+    if (key.role == LaneRole::kLink) {
+      lane->peer = frame.DeviceIndex(key.peer);
+      const auto& devices = frame.data.devices;
+      lane->label = devices[static_cast<size_t>(lane->device)].label + " → " +
+                    devices[static_cast<size_t>(lane->peer)].label;
+      return;
+    }
+    lane->label = std::string(LaneRoleName(key.role));
+    if (key.stream >= 0) lane->label = fmt::format("stream {}", key.stream);
+  }
+
+  std::vector<RunFrame>& frames_;
+  const std::unordered_map<int64_t, std::string>& texts_;
+  std::vector<std::map<OpKey, int32_t>> added_;    // by run
+  std::vector<std::map<LaneKey, RawLane>> lanes_;  // by run
+  std::map<std::pair<int, LaneSink::CopyEnds>, int32_t> routes_;
+};
+
+// Of a trace of ours, or another tool's.
+bool HasGpus(const RunFrame& frame) {
+  return !frame.ours || std::ranges::any_of(frame.data.devices, [](const RunDevice& device) {
+    return device.kind != "host" && device.kind != "virtual";
+  });
+}
+
+}  // namespace
+
+int RunFrame::CommandIndex(int schedule, int id) const {
+  if (id < 0) return -1;
+  if (commands.empty()) return schedule == 0 && static_cast<size_t>(id) < data.commands.size() ? id : -1;
+  const auto found = commands.find({schedule, id});
+  return found == commands.end() ? -1 : found->second;
+}
+
+int RunFrame::DeviceIndex(int number) {
+  const auto [found, added] = device_index.try_emplace(number, static_cast<int>(data.devices.size()));
+  if (added) {
+    RunDevice device;
+    device.id = number;
+    device.label = DeviceLabel({}, number);
+    device.is_host = number == kHostDevice;
+    device.kind = device.is_host ? "host" : "cuda";
+    device.full_name = device.label;
+    data.devices.push_back(std::move(device));
+  }
+  return found->second;
+}
+
+std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::vector<RunFrame>* frames,
+                                                 const std::atomic<bool>* cancelled,
+                                                 const ScanProgress& progress) {
+  using tables::kActivity, tables::kKernel, tables::kGraphTrace, tables::kMemcpy, tables::kMemset;
+  const Table* const all[] = {&kKernel, &kGraphTrace, &kMemcpy, &kMemset};
+  ParallelReader reader(path, 2);
+  int64_t activities = 0;
+  for (const Table* table : all) activities += reader.EstimateRows(*table);
+  const auto total = static_cast<double>(activities + reader.EstimateRows(kActivity) + 1);
+  double done = 0;
+  const auto watch = [&](const Table& table, const char* doing) {
+    const double before = std::exchange(done, done + static_cast<double>(reader.EstimateRows(table)));
+    return ReadWatch{cancelled, [&, before, share = done - before, doing](double fraction) {
+                       if (progress) progress((before + fraction * share) / total, doing);
+                     }};
+  };
+
+  std::vector<WantedRun> runs;
+  Origins::Columns of_origins{false, false};
+  ActivityCursor::Columns columns;
+  const bool ours = std::ranges::all_of(*frames, [](const RunFrame& frame) { return frame.ours; });
+  for (const RunFrame& frame : *frames) {
+    runs.push_back({frame.data.id, frame.host});
+    of_origins.schedules = of_origins.schedules || !frame.commands.empty();
+    of_origins.graph_nodes = of_origins.graph_nodes || HasGpus(frame);
+  }
+  const RunFilter filter(runs, frames->size() == 1);
+  const Origins origins(
+      &reader, filter,
+      [frames](int run, int schedule, int command) {
+        return (*frames)[static_cast<size_t>(run)].CommandIndex(schedule, command);
+      },
+      of_origins, watch(kActivity, "reading commands"));
+  columns.processes = columns.correlations =
+      std::ranges::any_of(*frames, [](const RunFrame& frame) { return frame.range_steps != nullptr; });
+  columns.streams = !ours;
+  columns.memory_kinds = of_origins.graph_nodes;
+  // Else every activity has its command, which names it. A capture on a GPU also notes commands whose kernels
+  // left no record, and has kernels of no command.
+  columns.names = of_origins.graph_nodes || origins.size() < activities;
+
+  const std::unordered_map<int64_t, std::string> texts = ReadTexts(reader.database());
+  LaneJoiner joiner(frames, texts);
+  LaneSink sink(*frames, columns.names);
+  ActivityCursor cursor(&reader, runs, filter, ours, origins, columns);
+  cursor.ReadKernels(&sink, watch(kKernel, "reading launches"));
+  joiner.Take(&sink);
+  cursor.ReadGraphs(&sink, watch(kGraphTrace, "reading launches of graphs"));
+  joiner.Take(&sink);
+  cursor.ReadCopies(&sink, watch(kMemcpy, "reading copies"));
+  joiner.Take(&sink);
+  cursor.ReadMemsets(&sink, watch(kMemset, "reading memory sets"));
+  joiner.Take(&sink);
+  return joiner.Finish();
+}
+
+}  // namespace lanescope::gui

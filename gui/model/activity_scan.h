@@ -1,0 +1,47 @@
+// The activity tables of a trace, sorted into the lanes of its runs. Part of trace_loader.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "gui/model/run_builder.h"
+#include "gui/model/run_data.h"
+#include "traces/read/step_ranges.h"
+
+namespace lanescope::gui {
+
+// What the scan knows of a run beforehand.
+struct RunFrame {
+  RunData data;  // devices, ops of the graph's nodes and commands are there
+  std::vector<std::pair<int, int>> edges;
+  std::unordered_map<int, int> device_index;    // by device number of the trace
+  std::map<std::pair<int, int>, int> commands;  // (schedule, id) -> index; empty where numbers are positions
+  std::unordered_map<std::string, int> op_of_name;  // of the graph's nodes
+  std::shared_ptr<const RangeSteps> range_steps;    // where the trace records no steps; null: it has none
+  bool ours = true;
+  int host = -1;  // device number of the host in copies
+
+  // -1: unknown.
+  int CommandIndex(int schedule, int id) const;
+  // Index into data.devices; a number that the trace did not announce gets a device of its own.
+  int DeviceIndex(int number);
+};
+
+using ScanProgress = std::function<void(double fraction, const std::string& doing)>;
+
+// Reads kernels, copies and memory sets into raw lanes, one list a run, and adds the ops that appear, and the
+// steps where they are made of ranges. Rows with times that make no sense are counted in
+// RunData::invalid_rows. Throws what TraceReader throws, Cancelled soon after `*cancelled` (may be null)
+// became true.
+std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::vector<RunFrame>* frames,
+                                                 const std::atomic<bool>* cancelled,
+                                                 const ScanProgress& progress);
+
+}  // namespace lanescope::gui

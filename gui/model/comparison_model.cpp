@@ -1,0 +1,92 @@
+#include "gui/model/comparison_model.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+#include "gui/model/draw_plan.h"
+#include "gui/model/run_analysis.h"
+
+namespace lanescope::gui {
+namespace {
+
+bool IsPrediction(const RunData& run) {
+  return run.kind == RunKind::kSimulated || run.kind == RunKind::kWhatIf;
+}
+
+}  // namespace
+
+ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cancelled) {
+  const RunData &a = *request.a_run, &b = *request.b_run;
+  ShownDiff shown;
+  shown.a = request.a;
+  shown.b = request.b;
+  shown.measured_against_predicted =
+      !IsPrediction(a) && IsPrediction(b) && a.graph == b.graph && a.strategy == b.strategy;
+  try {
+    const auto profile = [&](const RunData& run) {
+      return ProfileRun(ViewOf(run), -1, &cancelled, kMaxStepItems);
+    };
+    shown.diff = DiffRuns(profile(a), profile(b));
+    shown.verdict = DiffVerdict(shown.diff, a.title, b.title);
+  } catch (const Error& error) {
+    shown.problem = error.message();
+  }
+  return shown;
+}
+
+RunKey CounterpartOf(const Timeline& timeline, RunKey key) {
+  const ShownRun* run = timeline.Find(key);
+  if (run == nullptr) return 0;
+  RunKey best = 0;
+  for (const ShownRun& other : timeline.runs()) {
+    const bool same_step =
+        other.data->graph == run->data->graph && other.data->strategy == run->data->strategy;
+    if (!same_step || IsPrediction(*other.data) == IsPrediction(*run->data) || run->data->graph.empty())
+      continue;
+    if (other.data->file == run->data->file) return other.key;
+    if (best == 0) best = other.key;
+  }
+  return best;
+}
+
+std::vector<uint8_t> ErrorKeys(const RunData& run, const ShownDiff& diff) {
+  std::vector<uint8_t> keys(run.ops.size(), static_cast<uint8_t>(kUnknownError));
+  for (const OpDiff& row : diff.diff.ops) {
+    const std::optional<double> error = row.LengthChange();
+    const int op = run.FindOp(row.op);
+    if (row.kind != WorkKind::kLaunch || op < 0 || !error) continue;
+    keys[static_cast<size_t>(op)] = static_cast<uint8_t>(std::clamp(100 + 100 * *error, 0.0, 200.0));
+  }
+  return keys;
+}
+
+std::vector<MemoryVerdict> MemoryVerdicts(const RunData& run) {
+  constexpr double kTightShare = 0.9;
+  std::vector<MemoryVerdict> verdicts;
+  for (const RunDevice& device : run.devices) {
+    MemoryVerdict verdict{device.label, device.peak_bytes, device.memory_limit,
+                          MemoryVerdict::Answer::kUnknown, ""};
+    const std::string peak = FormatBytes(device.peak_bytes), limit = FormatBytes(device.memory_limit);
+    if (device.peak_bytes <= 0) {
+      verdict.text = device.label + ": the trace does not say how much memory it used";
+    } else if (device.memory_limit <= 0) {
+      verdict.text = fmt::format("{}: {}, limit unknown", device.label, peak);
+    } else if (device.peak_bytes > device.memory_limit) {
+      verdict.answer = MemoryVerdict::Answer::kTooLarge;
+      verdict.text = fmt::format("{}: {} of {}, {} too much", device.label, peak, limit,
+                                 FormatBytes(device.peak_bytes - device.memory_limit));
+    } else {
+      const bool tight =
+          static_cast<double>(device.peak_bytes) > kTightShare * static_cast<double>(device.memory_limit);
+      verdict.answer = tight ? MemoryVerdict::Answer::kTight : MemoryVerdict::Answer::kFits;
+      verdict.text = fmt::format("{}: {} of {}, {} free", device.label, peak, limit,
+                                 FormatBytes(device.memory_limit - device.peak_bytes));
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace lanescope::gui

@@ -1,0 +1,149 @@
+// One run as the timeline shows it: lanes of slices, counters, steps, dependencies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/rows.h"
+#include "core/runs/run_view.h"
+#include "gui/model/pyramid.h"
+
+namespace lanescope::gui {
+
+// What a run is, so that it can be told at a glance.
+enum class RunKind : uint8_t {
+  kHardware,   // measured on real devices, by us or by another tool
+  kEmulated,   // measured on virtual devices
+  kSimulated,  // predicted, from a file
+  kWhatIf,     // predicted for an edited placement or machine; in no file
+};
+std::string_view RunKindName(RunKind kind);  // "hardware", "emulated", "simulated", "what-if"
+
+enum class LaneRole : uint8_t { kCompute, kCopyIn, kCopyOut, kMemory, kLink, kThread };
+std::string_view LaneRoleName(LaneRole role);
+
+// What slices are of: a node of the graph, or a kernel, copy or call of a foreign trace. The name identifies
+// the op in every run.
+struct OpEntry {
+  std::string name;    // node, or full name of a foreign kernel
+  std::string op;      // op type, or short name
+  int node = -1;       // of the graph; -1: foreign
+  uint32_t color = 0;  // hash of `op`: equal ops, equal colours
+  int64_t slices = 0;  // in lanes other than links
+};
+
+// Slices [begin, end) of a lane: disjoint, ascending by start and so by end.
+struct SliceRow {
+  uint32_t begin = 0, end = 0;
+  RowSummary summary;
+};
+
+// A lane. Slices are in columns, row after row; overlapping ones are in different rows. Only copies have
+// `bytes`, and `route` where some are of no command; none has `range`. At most 2^32 - 2 slices.
+struct Lane : SliceColumns {
+  LaneRole role = LaneRole::kCompute;
+  int device = -1;    // index into RunData::devices; links: the source; -1: none
+  int peer = -1;      // links: the destination
+  std::string label;  // "GPU:0 compute", "GPU:0 → GPU:1", "memory"
+
+  std::vector<SliceRow> rows;
+
+  // kMemory: value[i] from time[i] on; ascending times. Other lanes: empty.
+  std::vector<int64_t> counter_time_ns, counter_value;
+  CounterPyramid counter;
+
+  bool is_counter() const { return role == LaneRole::kMemory; }
+  bool is_copy() const {
+    return role == LaneRole::kCopyIn || role == LaneRole::kCopyOut || role == LaneRole::kLink;
+  }
+  // The row that holds a slice.
+  int RowOf(uint32_t slice) const;
+};
+
+struct RunDevice {
+  int id = 0;             // of the trace
+  std::string label;      // "GPU:0"
+  std::string full_name;  // as in the machine file
+  std::string kind;       // "host", "virtual", "cuda", "logical", "modelled"
+  bool is_host = false;
+  int64_t memory_limit = 0;  // bytes; 0: unknown
+  int64_t peak_bytes = 0;    // planned, or the largest of the counter; 0: unknown
+};
+
+struct RunStep {
+  int step = 0;
+  int64_t start_ns = 0, end_ns = 0;
+};
+
+// A command of a compiled step.
+struct RunCommand {
+  CommandKind kind = CommandKind::kLaunch;
+  int schedule = 0, id = 0;
+  int queue = -1;          // index into RunData::queues; -1: unknown
+  int op = -1;             // index into RunData::ops
+  int lane = -1;           // in which its slices lie; -1: it never ran
+  int device = -1;         // index into RunData::devices
+  int src = -1, dst = -1;  // copies: indexes into RunData::devices
+  int64_t bytes = 0;
+  int signature = -1;  // index into RunData::signatures: op, dtypes, shapes; -1: unknown
+};
+
+// Immutable once built, shared between threads as shared_ptr<const RunData>.
+struct RunData {
+  std::string file;  // path of the trace; empty: in no file
+  int id = 0;        // number in the file
+  RunKind kind = RunKind::kHardware;
+  bool foreign = false;    // of another tool: no commands
+  bool emulated = false;   // virtual devices or links took part; for predictions, in what they predict
+  bool complete = true;    // false: the writer died or still writes
+  bool in_sample = false;  // prediction of the run that calibrated it
+  bool oversubscribed = false;
+  bool uncalibrated = false;  // prediction from the machine's rates alone
+  std::string title;          // "3: deepconn_dual tower-split"
+  std::string graph, strategy, prediction_of, error;
+  std::string machine_json;
+  int64_t dropped = 0;       // records lost while recording
+  int64_t invalid_rows = 0;  // activities that made no sense
+
+  std::vector<RunDevice> devices;
+  std::vector<Lane> lanes;  // by device: compute, copy-in, copy-out, memory; then links; then threads
+  std::vector<OpEntry> ops;
+  std::vector<RunStep> steps;        // ascending
+  std::vector<RunCommand> commands;  // by (schedule, id)
+  std::vector<RunView::Queue> queues;
+  bool queues_inferred = false;        // the file does not tell what they are (TraceQueue)
+  std::vector<RunView::Route> routes;  // of copies of no command; devices by index
+  std::vector<std::string> signatures;
+  // Dependencies both ways, by index into commands.
+  Rows<uint32_t> successors, predecessors;
+  // Slices of every command (not those of links), ascending by step, as numbers in the lane of the command.
+  Rows<uint32_t> slices_of_command;
+
+  int64_t begin_ns = 0, end_ns = 0;  // of everything; begin == end: empty
+  // Median step, or the whole run where there are no steps; 0: empty.
+  int64_t step_ns = 0;
+  int64_t step_low_ns = 0, step_high_ns = 0;  // predicted: interval; measured: quartiles; 0: unknown
+  int64_t num_slices = 0;                     // in lanes other than links
+
+  bool empty() const { return num_slices == 0; }
+  // Some device holds more than its limit.
+  bool out_of_memory() const;
+  std::span<const uint32_t> Successors(int command) const;
+  std::span<const uint32_t> Predecessors(int command) const;
+  std::span<const uint32_t> SlicesOf(int command) const;
+  // The slice of a command in a step; -1: none.
+  int64_t FindSlice(int command, int step) const;
+  // Index into ops by name; -1: none. The first of equal names.
+  int FindOp(std::string_view name) const;
+  // Index into steps of the step of median length; -1: no steps.
+  int MedianStep() const;
+  size_t MemoryBytes() const;
+
+  // Indexes into ops, sorted by name. For FindOp.
+  std::vector<int> ops_by_name;
+};
+
+}  // namespace lanescope::gui

@@ -1,0 +1,16 @@
+// What a trace says of a run beside its activities, as the timeline needs it. Part of trace_loader.
+#pragma once
+
+#include <vector>
+
+#include "gui/model/activity_scan.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::gui {
+
+RunFrame FrameOf(const TraceRun& run, const std::string& path, bool ours);
+// Memory counters, and for every thread its ranges with the API calls inside. Adds ops to the frame.
+std::vector<RawLane> ThreadLanes(const TraceRun& run, RunFrame* frame);
+std::vector<Lane> MemoryLanes(const TraceRun& run, const RunFrame& frame);
+
+}  // namespace lanescope::gui

@@ -1,0 +1,187 @@
+#include "gui/model/trace_loader.h"
+
+#include <exception>
+
+#include "core/base/error.h"
+#include "core/base/thread.h"
+#include "gui/model/activity_scan.h"
+#include "gui/model/run_frame.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::gui {
+namespace {
+
+// Shares of the time: what is read run by run, the activities, and building the lanes.
+constexpr double kAfterFrames = 0.05, kAfterScan = 0.75;
+
+void CheckCancelled(const std::atomic<bool>* cancelled) {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    Throw(Code::kCancelled, "loading was cancelled");
+  }
+}
+
+struct LaneJob {
+  size_t run = 0;
+  RawLane* raw = nullptr;
+  Lane lane;
+  int64_t left_out = 0;
+};
+
+// Builds lanes on two threads.
+void BuildLanes(std::vector<LaneJob>* jobs, const LoadProgress& progress,
+                const std::atomic<bool>* cancelled) {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  size_t done = 0;
+  const auto work = [&] {
+    try {
+      for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < jobs->size();
+           i = next.fetch_add(1, std::memory_order_relaxed)) {
+        CheckCancelled(cancelled);
+        LaneJob& job = (*jobs)[i];
+        job.lane = BuildLane(job.raw, &job.left_out);
+        std::lock_guard lock(mutex);
+        const double share = static_cast<double>(++done) / static_cast<double>(jobs->size());
+        if (progress) progress(kAfterScan + (0.97 - kAfterScan) * share, "arranging lanes");
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next.store(jobs->size(), std::memory_order_relaxed);
+    }
+  };
+  std::thread helper = StartThread("arranging lanes", work);
+  work();
+  helper.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// What people should know of a file that did load.
+std::string NoteOf(const std::vector<std::shared_ptr<const RunData>>& runs) {
+  if (runs.empty())
+    return "the file is a trace without runs: record some with `lanescope compare --trace FILE`";
+  std::string note;
+  const auto add = [&](const std::string& text) { note += (note.empty() ? "" : "; ") + text; };
+  for (const auto& run : runs) {
+    const std::string name = run->foreign ? "the trace" : fmt::format("run {}", run->id);
+    if (!run->complete) add(name + " is incomplete: its writer died or still writes");
+    if (run->complete && run->empty()) add(name + " has no activities");
+    if (run->dropped > 0) add(fmt::format("{} lost {} records", name, run->dropped));
+    if (run->invalid_rows > 0) add(fmt::format("{} has {} unusable rows, left out", name, run->invalid_rows));
+    if (run->queues_inferred) add(name + " is of an older version: what its queues are is inferred");
+    if (!run->error.empty()) add(fmt::format("{} failed: {}", name, run->error));
+  }
+  return note;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, const LoadProgress& progress,
+                                                      const std::atomic<bool>* cancelled) {
+  const auto report = [&](double fraction, const std::string& doing) {
+    if (progress) progress(fraction, doing);
+  };
+  report(0, "opening");
+  TraceReader reader(path);
+  const std::vector<TraceRunInfo> infos = reader.Runs();
+  std::vector<RunFrame> frames;
+  std::vector<std::vector<RawLane>> threads;
+  std::vector<std::vector<Lane>> memory;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    CheckCancelled(cancelled);
+    report(kAfterFrames * static_cast<double>(i) / static_cast<double>(infos.size()),
+           fmt::format("reading run {} of {}", i + 1, infos.size()));
+    const TraceRun outline = reader.ReadOutline(infos[i].id);
+    frames.push_back(FrameOf(outline, path, reader.is_ours()));
+    threads.push_back(ThreadLanes(outline, &frames.back()));
+    memory.push_back(MemoryLanes(outline, frames.back()));
+  }
+  std::vector<std::vector<RawLane>> lanes =
+      ScanActivities(path, &frames, cancelled, [&](double fraction, const std::string& doing) {
+        report(kAfterFrames + (kAfterScan - kAfterFrames) * fraction, doing);
+      });
+  std::vector<LaneJob> jobs;
+  for (size_t run = 0; run < frames.size(); ++run) {
+    for (RawLane& raw : threads[run]) lanes[run].push_back(std::move(raw));
+    for (RawLane& raw : lanes[run]) jobs.push_back({run, &raw, {}, 0});
+  }
+  BuildLanes(&jobs, progress, cancelled);
+  for (LaneJob& job : jobs) {
+    frames[job.run].data.invalid_rows += job.left_out;
+    frames[job.run].data.lanes.push_back(std::move(job.lane));
+  }
+  std::vector<std::shared_ptr<const RunData>> runs;
+  for (size_t run = 0; run < frames.size(); ++run) {
+    CheckCancelled(cancelled);
+    for (Lane& lane : memory[run]) frames[run].data.lanes.push_back(std::move(lane));
+    runs.push_back(FinishRun(std::move(frames[run].data), std::move(frames[run].edges)));
+  }
+  report(1, "done");
+  return runs;
+}
+
+TraceLoad::TraceLoad(std::string path, std::function<void()> wake)
+    : path_(std::move(path)),
+      wake_(std::move(wake)),
+      thread_(StartThread("loading a trace", [this] { Run(); })) {}
+
+TraceLoad::~TraceLoad() {
+  Cancel();
+  thread_.join();
+}
+
+LoadState TraceLoad::state() const {
+  std::lock_guard lock(mutex_);
+  return state_;
+}
+
+std::vector<std::shared_ptr<const RunData>> TraceLoad::TakeRuns() {
+  std::lock_guard lock(mutex_);
+  return std::move(runs_);
+}
+
+void TraceLoad::Set(const std::function<void(LoadState&)>& change) {
+  {
+    std::lock_guard lock(mutex_);
+    change(state_);
+  }
+  if (wake_) wake_();
+}
+
+void TraceLoad::Run() {
+  double shown = -1;
+  const auto progress = [&](double fraction, const std::string& doing) {
+    if (fraction - shown < 0.01 && fraction < 1) return;  // one wake per percent
+    shown = fraction;
+    Set([&](LoadState& state) {
+      state.progress = fraction;
+      state.doing = doing;
+    });
+  };
+  const auto fail = [&](LoadState::Phase phase, const std::string& message) {
+    Set([&](LoadState& state) {
+      state.phase = phase;
+      state.message = message;
+    });
+  };
+  try {
+    auto runs = LoadTrace(path_, progress, &cancelled_);
+    const std::string note = NoteOf(runs);
+    Set([&](LoadState& state) {
+      runs_ = std::move(runs);
+      state.phase = LoadState::Phase::kDone;
+      state.progress = 1;
+      state.message = note;
+    });
+  } catch (const Error& error) {
+    fail(error.code() == Code::kCancelled ? LoadState::Phase::kCancelled : LoadState::Phase::kFailed,
+         error.message());
+  } catch (const std::bad_alloc&) {
+    fail(LoadState::Phase::kFailed, path_ + " does not fit into memory");
+  } catch (const std::exception& error) {
+    fail(LoadState::Phase::kFailed, fmt::format("{}: {}", path_, error.what()));
+  }
+}
+
+}  // namespace lanescope::gui

@@ -1,0 +1,227 @@
+#include "core/machine/machine.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/schedule/cost.h"
+#include "tests/support/paths.h"
+
+namespace lanescope {
+namespace {
+
+std::string MessageOf(const std::string& json) {
+  try {
+    ParseMachine(json);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidArgument);
+    return error.message();
+  }
+  return "accepted";
+}
+
+// Two linked GPUs with the given text in the second link, and in the second GPU.
+std::string Sample(const std::string& link, const std::string& gpu = "") {
+  return R"({"devices": [{"name": "CPU:0"}, {"name": "GPU:0", "memory": "1GiB"},
+            {"name": "GPU:1", "memory": "1GiB")" +
+         gpu + R"(}], "buses": [{"name": "pcie", "bandwidth": "9GB/s"}],
+            "links": [{"between": ["CPU:0", "GPU:0"], "bandwidth": "10GB/s", "latency": "8us", "bus": "pcie"},
+                      {"between": ["CPU:0", "GPU:1"])" +
+         link + "}]}";
+}
+
+Machine HostLinked() {
+  return ParseMachine(Sample(R"(, "bandwidth": "5GB/s", "latency": "2us", "bus": "pcie")"));
+}
+
+TEST(UnitsTest, QuantitiesHaveUnits) {
+  EXPECT_EQ(ParseBytes("11.17GiB"), 11993696174);
+  EXPECT_EQ(ParseBytes("4 KiB"), 4096);
+  EXPECT_EQ(ParseBytes("4KB"), 4000);
+  EXPECT_EQ(ParseBytes("0B"), 0);
+  EXPECT_DOUBLE_EQ(ParseBandwidth("7.55GB/s"), 7.55e9);
+  EXPECT_DOUBLE_EQ(ParseBandwidth("1GiB/s"), 1073741824.0);
+  EXPECT_EQ(ParseDuration("4.3us"), 4300);
+  EXPECT_EQ(ParseDuration("2s"), 2000000000);
+}
+
+TEST(UnitsTest, EverythingElseIsRefused) {
+  for (const char* bad :
+       {"", "GiB", "1", "-1B", "+1B", "1Gb", "1gib", "infB", "nanB", "1e300B", "1GiB ", "1  B"}) {
+    EXPECT_THROW(ParseBytes(bad), Error) << bad;
+  }
+  for (const char* bad : {"1GB", "1Gb/s", "1Gbit/s", "1e30GB/s"})
+    EXPECT_THROW(ParseBandwidth(bad), Error) << bad;
+  for (const char* bad : {"1", "1m", "1e30s", "0x1s"}) EXPECT_THROW(ParseDuration(bad), Error) << bad;
+}
+
+TEST(UnitsTest, FormatsForPeople) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
+  EXPECT_EQ(FormatBytes(22506272), "21.46 MiB");
+  EXPECT_EQ(FormatBandwidth(7.55e9), "7.55 GB/s");
+  EXPECT_EQ(FormatBandwidth(999'999'999.9), "1 GB/s");
+  EXPECT_EQ(FormatBandwidth(999.8e6), "999.8 MB/s");
+  EXPECT_EQ(FormatDuration(4300), "4.3 us");
+}
+
+TEST(MachineTest, ReadsEveryField) {
+  const Machine machine = ParseMachine(R"({"name": "m", "devices": [
+      {"name": "GPU:1", "kind": "logical", "model": "X", "memory": "2GiB", "workers": 3, "copy_engines": 1,
+       "queue": "in-order", "peak": {"float32": "4.37TFLOP/s"}, "memory_bandwidth": "240GB/s", "launch": "5us",
+       "physical": 2, "sm_share": 0.5}]})");
+  ASSERT_EQ(machine.num_devices(), 2) << "CPU:0 is added";
+  const DeviceSpec& gpu = machine.device(0);
+  EXPECT_EQ(gpu.name, "/job:localhost/replica:0/task:0/device:GPU:1");
+  EXPECT_EQ(gpu.kind, DeviceKind::kLogical);
+  EXPECT_EQ(gpu.memory_bytes, int64_t{2} << 30);
+  EXPECT_EQ(gpu.workers, 3);
+  EXPECT_EQ(gpu.copy_engines, 1);
+  EXPECT_TRUE(gpu.in_order);
+  EXPECT_DOUBLE_EQ(gpu.peak_flops.at(DataType::kFloat), 4.37e12);
+  EXPECT_DOUBLE_EQ(gpu.memory_bandwidth, 240e9);
+  EXPECT_EQ(gpu.launch_ns, 5000);
+  EXPECT_EQ(gpu.physical, 2);
+  EXPECT_DOUBLE_EQ(gpu.sm_share, 0.5);
+  EXPECT_EQ(machine.host(), 1);
+}
+
+TEST(MachineTest, ErrorsNameTheField) {
+  const std::string good = R"(, "bandwidth": "5GB/s")";
+  EXPECT_EQ(MessageOf(Sample(good)), "accepted");
+  const std::pair<std::string, std::string> cases[] = {
+      {Sample(R"(, "bandwidth": "5Gb/s")"), "machine.links[1].bandwidth: "},
+      {Sample(R"(, "bandwidth": "0GB/s")"), "machine.links[1].bandwidth: "},
+      {Sample(R"(, "bandwidth": -5)"), "machine.links[1].bandwidth: "},
+      {Sample(""), "machine.links[1].bandwidth: missing"},
+      {Sample(good + R"(, "latncy": "1us")"), "machine.links[1].latncy: unknown key"},
+      {Sample(good + R"(, "latency": "2000s")"), "machine.links[1].latency: "},
+      {Sample(good + R"(, "bus": "x")"), "machine.links[1].bus: no bus 'x'"},
+      {Sample(good + R"(, "table": [["2KiB", "1us"], ["1KiB", "2us"]])"), "machine.links[1].table[1]: "},
+      {Sample(good + R"(, "table": [["2KiB"]])"), "machine.links[1].table[0]: "},
+      {Sample(good + R"(}, {"between": ["GPU:1", "GPU:1"], "bandwidth": "1GB/s")"),
+       "machine.links[2].between: "},
+      {Sample(good + R"(}, {"between": ["GPU:0", "CPU:0"], "bandwidth": "1GB/s")"),
+       "machine.links[2].between: "},
+      {Sample(good + R"(}, {"between": ["GPU:0", "GPU:7"], "bandwidth": "1GB/s")"),
+       "machine.links[2].between[1]: no device 'GPU:7'"},
+      {Sample(good, R"(, "copy_engines": 3)"), "machine.devices[2].copy_engines: "},
+      {Sample(good, R"(, "workers": 1.5)"), "machine.devices[2].workers: "},
+      {Sample(good, R"(, "workers": 18446744073709551615)"), "machine.devices[2].workers: "},
+      {Sample(good, R"(, "peak": {"float33": "1TFLOP/s"})"), "machine.devices[2].peak.float33: "},
+      {Sample(good, R"(, "kind": "host")"), "machine.devices[2].kind: "},
+      {Sample(good, R"(, "kind": "cuda")"), "machine.devices[2].physical: missing"},
+      {Sample(good, R"(, "kind": "logical", "physical": 0, "sm_share": 1.5)"),
+       "machine.devices[2].sm_share: "},
+      {Sample(good, R"(}, {"name": "/gpu:1", "memory": "1GiB")"), "machine.devices[3].name: "},
+      {Sample(good, R"(}, {"name": "GPU:1", "memory": "1GiB")"), "machine.devices[3].name: "},
+      {Sample(good, R"(}, {"name": "GPU:2")"), "machine.devices[3].memory: missing"},
+      {Sample(good, R"(, "memory": "2GiB")"), "machine: the key 'memory' stands twice"},
+      {"[]", "machine: must be an object"},
+      {"{", "machine: not JSON"},
+      {"{}", "machine.devices: missing"},
+  };
+  for (const auto& [json, message] : cases)
+    EXPECT_TRUE(MessageOf(json).starts_with(message)) << MessageOf(json);
+}
+
+TEST(MachineTest, WritingAndReadingLosesNothing) {
+  for (const char* name : {"two-virtual-gpus", "four-virtual-gpus", "k80x2", "dgx-h100"}) {
+    const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/" + name + ".json");
+    const std::string text = MachineToJson(machine);
+    EXPECT_EQ(MachineToJson(ParseMachine(text)), text) << name;
+  }
+  Machine odd = VirtualMachine(1, 2);
+  odd.devices[1].memory_bytes = 1234567891;
+  odd.links[0].bandwidth = 7.5512345678e9;
+  odd.links[0].latency_ns = 4321;
+  odd.links[0].table = {{100, 3}, {4096, 77}};
+  const Machine back = ParseMachine(MachineToJson(odd));
+  EXPECT_EQ(back.devices[1].memory_bytes, 1234567891);
+  EXPECT_EQ(back.links[0].bandwidth, 7.5512345678e9);
+  EXPECT_EQ(back.links[0].latency_ns, 4321);
+  EXPECT_EQ(back.links[0].table, odd.links[0].table);
+}
+
+TEST(MachineTest, FindsDevicesByAnyName) {
+  const Machine machine = VirtualMachine(2, 1);
+  for (const char* name : {"GPU:1", "/gpu:1", "/device:GPU:1", "/job:localhost/replica:0/task:0/device:GPU:1",
+                           "/job:localhost/replica:0/task:0/gpu:1"}) {
+    EXPECT_EQ(machine.FindDevice(name), 2) << name;
+  }
+  for (const char* name : {"GPU:2", "/job:other/gpu:1", "GPU", "/gpu:*", "", "gpu:1"}) {
+    EXPECT_EQ(machine.FindDevice(name), -1) << name;
+  }
+}
+
+TEST(MachineTest, DirectRouteUsesTheLink) {
+  const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/k80x2.json");
+  const int gpu0 = machine.FindDevice("GPU:0"), gpu1 = machine.FindDevice("GPU:1");
+  const Route there = machine.RouteBetween(gpu0, gpu1), back = machine.RouteBetween(gpu1, gpu0);
+  EXPECT_EQ(there.link, 0);
+  EXPECT_FALSE(there.staged);
+  EXPECT_EQ(there.latency_ns, 4300);
+  EXPECT_DOUBLE_EQ(there.bandwidth, 7.55e9);
+  EXPECT_EQ(there.resources, std::vector<int>{0});
+  EXPECT_EQ(back.resources, std::vector<int>{1}) << "a duplex link has one resource per direction";
+  EXPECT_EQ(machine.ResourceName(0), "GPU:0 -> GPU:1");
+  EXPECT_EQ(machine.ResourceName(1), "GPU:1 -> GPU:0");
+}
+
+// Staged: both links, latencies added, the narrowest part's bandwidth: min(10, 5, 9) = 5 GB/s; 8 + 2 us.
+TEST(MachineTest, RouteThroughTheHostIsStaged) {
+  const Machine machine = HostLinked();
+  const Route route = machine.RouteBetween(1, 2);
+  EXPECT_TRUE(route.staged);
+  EXPECT_EQ(route.link, -1);
+  EXPECT_EQ(route.latency_ns, 10000);
+  EXPECT_DOUBLE_EQ(route.bandwidth, 5e9);
+  EXPECT_EQ(route.resources, (std::vector<int>{1, 4, 2})) << "GPU:0 up, the bus once, GPU:1 down";
+}
+
+TEST(MachineTest, SharedDirectionsAndMissingRoutes) {
+  Machine machine = VirtualMachine(2, 1);
+  machine.links[0].duplex = false;
+  EXPECT_EQ(machine.RouteBetween(0, 1).resources, machine.RouteBetween(1, 0).resources);
+  machine.links.clear();
+  try {
+    machine.RouteBetween(1, 2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kNotFound);
+  }
+  EXPECT_TRUE(machine.RouteBetween(1, 1).resources.empty());
+}
+
+// latency + bytes / bandwidth: 4.3 us + 7,550,000 B / 7.55 GB/s = 4.3 us + 1 ms.
+TEST(CopyTimeTest, LatencyAndBandwidth) {
+  const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/k80x2.json");
+  const Route route = machine.RouteBetween(machine.FindDevice("GPU:0"), machine.FindDevice("GPU:1"));
+  EXPECT_EQ(CopyNs(machine, route, 7550000), 1004300);
+  EXPECT_EQ(CopyNs(machine, route, 0), 4300);
+}
+
+// Table (1000 B, 10 ns), (3000 B, 30 ns), (4000 B, 60 ns): flat below, straight between, 0.03 ns/B above.
+TEST(CopyTimeTest, MeasuredTable) {
+  Machine machine = VirtualMachine(1, 1);
+  machine.links[0].table = {{1000, 10}, {3000, 30}, {4000, 60}};
+  const Route route = machine.RouteBetween(0, 1);
+  EXPECT_EQ(CopyNs(machine, route, 1), 10);
+  EXPECT_EQ(CopyNs(machine, route, 2000), 20);
+  EXPECT_EQ(CopyNs(machine, route, 4000), 60);
+  EXPECT_EQ(CopyNs(machine, route, 6000), 120);
+}
+
+TEST(VirtualMachineTest, LinksAllToAll) {
+  const Machine machine = VirtualMachine(3, 2);
+  EXPECT_EQ(machine.num_devices(), 4);
+  EXPECT_EQ(machine.links.size(), 6u);
+  EXPECT_EQ(machine.Gpus(), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(machine.device(3).workers, 2);
+  EXPECT_EQ(machine.device(machine.host()).kind, DeviceKind::kHost);
+  EXPECT_THROW(VirtualMachine(-1, 1), Error);
+  EXPECT_THROW(VirtualMachine(1, 0), Error);
+}
+
+}  // namespace
+}  // namespace lanescope

@@ -1,0 +1,165 @@
+// The data structures that the passes of core/schedule/compile share, each against its plain definition.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "core/base/rows.h"
+#include "core/schedule/compile/arena.h"
+#include "core/schedule/compile/free_ranges.h"
+#include "core/schedule/compile/happens_before.h"
+
+namespace lanescope::compile {
+namespace {
+
+TEST(Rows, TransposeListsTheRowsOfEveryItem) {
+  Rows<> rows;
+  for (const std::vector<int>& row : {std::vector<int>{2, 0}, {}, {2, 2, 1}, {0}}) {
+    for (const int item : row) rows.Append(item);
+    rows.SortOpenRow();
+    rows.EndRow();
+  }
+  const Rows<> turned = Transpose(rows, 4);
+  ASSERT_EQ(turned.size(), 4u);
+  const auto row = [&](int i) { return std::vector<int>(turned[i].begin(), turned[i].end()); };
+  EXPECT_EQ(row(0), (std::vector<int>{0, 3}));
+  EXPECT_EQ(row(1), (std::vector<int>{2}));
+  EXPECT_EQ(row(2), (std::vector<int>{0, 2}));
+  EXPECT_EQ(row(3), std::vector<int>{});
+}
+
+// Law: under any insertions and removals the ranges come in the order of (bytes, offset).
+TEST(FreeRanges, BehaveAsASortedSet) {
+  std::mt19937 rng(3);
+  FreeRanges ranges;
+  std::set<std::pair<int64_t, int64_t>> model;
+  for (int step = 0; step < 20000; ++step) {
+    // Grows to a thousand ranges, then shrinks to nothing, again and again.
+    const bool grow = step / 2000 % 2 == 0;
+    if (grow ? rng() % 4 != 0 : rng() % 4 == 0) {
+      const auto bytes = static_cast<int64_t>(1 + rng() % 7), offset = static_cast<int64_t>(rng() % 5000);
+      if (model.emplace(bytes, offset).second)
+        ranges.Insert({bytes, offset, static_cast<int>(bytes * 5000 + offset)});
+    } else if (!model.empty()) {
+      const auto at = std::next(model.begin(), static_cast<int>(rng() % std::min<size_t>(model.size(), 50)));
+      ranges.Erase({at->first, at->second, static_cast<int>(at->first * 5000 + at->second)});
+      model.erase(at);
+    }
+    const auto least = static_cast<int64_t>(rng() % 8);
+    std::vector<int> seen, expected;
+    ranges.FindBlock(least, 5, [&](const FreeRange& range) {
+      seen.push_back(range.block);
+      return false;
+    });
+    for (auto at = model.lower_bound({least, -1}); at != model.end() && expected.size() < 5; ++at)
+      expected.push_back(static_cast<int>(at->first * 5000 + at->second));
+    ASSERT_EQ(seen, expected) << step;
+  }
+}
+
+struct Dag {
+  std::vector<std::vector<int>> predecessors;
+  std::vector<int> queue;  // by command: its in-order queue, -1 none
+};
+
+Dag RandomDag(unsigned seed, int commands, int queues) {
+  std::mt19937 rng(seed);
+  Dag dag;
+  for (int c = 0; c < commands; ++c) {
+    std::set<int> before;
+    for (unsigned k = rng() % 3; c > 0 && k > 0; --k)
+      before.insert(std::max(0, c - 1 - static_cast<int>(rng() % 40)));
+    dag.predecessors.emplace_back(before.begin(), before.end());
+    dag.queue.push_back(queues > 0 && rng() % 2 == 0 ? static_cast<int>(rng() % static_cast<unsigned>(queues))
+                                                     : -1);
+  }
+  return dag;
+}
+
+// reaches[b][a]: a path of dependencies and queue orders leads from a to b.
+std::vector<std::vector<bool>> Closure(const Dag& dag) {
+  const size_t count = dag.predecessors.size();
+  std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count));
+  std::vector<int> tail(8, -1);
+  for (size_t c = 0; c < count; ++c) {
+    std::vector<int> before = dag.predecessors[c];
+    if (dag.queue[c] >= 0) {
+      int& last = tail[static_cast<size_t>(dag.queue[c])];
+      if (last >= 0) before.push_back(last);
+      last = static_cast<int>(c);
+    }
+    for (const int b : before) {
+      const auto from = static_cast<size_t>(b);
+      reaches[c][from] = true;
+      for (size_t a = 0; a < count; ++a) reaches[c][a] = reaches[c][a] || reaches[from][a];
+    }
+  }
+  return reaches;
+}
+
+// Law: for a command in a chain the answer is that of the transitive closure, for any other it is no.
+TEST(HappensBefore, IsTheClosureForCommandsInChains) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const int queues = static_cast<int>(seed % 3);
+    const Dag dag = RandomDag(seed, 300, queues);
+    const auto reaches = Closure(dag);
+    HappensBefore order(queues, dag.predecessors.size());
+    for (size_t c = 0; c < dag.predecessors.size(); ++c) order.Add(dag.predecessors[c], dag.queue[c]);
+    int outside = 0;
+    for (int a = 0; a < 300; ++a) {
+      if (!order.InChain(a)) ++outside;
+      for (int b = 0; b < 300; ++b) {
+        const bool expected = order.InChain(a) && reaches[static_cast<size_t>(b)][static_cast<size_t>(a)];
+        ASSERT_EQ(order.Before(a, b), expected) << seed << ": " << a << " before " << b;
+      }
+    }
+    EXPECT_LT(outside, 250) << seed;
+  }
+}
+
+// Law: held blocks do not overlap, and memory is taken again only by a command that comes after the one that
+// used it last.
+TEST(Arena, MemoryIsReusedOnlyAfterItsLastUser) {
+  constexpr int64_t kGrain = 64;
+  constexpr int kCommands = 2000;
+  const Dag dag = RandomDag(5, kCommands, 2);
+  HappensBefore order(2, dag.predecessors.size());
+  Arena arena(&order);
+  std::mt19937 rng(5);
+  struct Held {
+    int block;
+    size_t begin, end;  // in grains
+  };
+  std::vector<Held> held;
+  struct Grain {
+    bool held = false;
+    int last_user = -1;
+  };
+  std::vector<Grain> memory;
+  size_t total = 0;
+  for (int c = 0; c < kCommands; ++c) {
+    order.Add(dag.predecessors[static_cast<size_t>(c)], dag.queue[static_cast<size_t>(c)]);
+    const size_t grains = 1 + rng() % 4;
+    const int block = arena.Take(static_cast<int64_t>(grains) * kGrain, c);
+    const auto begin = static_cast<size_t>(arena.offset(block) / kGrain);
+    total += grains;
+    memory.resize(static_cast<size_t>(arena.end() / kGrain));
+    for (size_t g = begin; g < begin + grains; ++g) {
+      ASSERT_FALSE(memory[g].held) << c;
+      ASSERT_TRUE(memory[g].last_user < 0 || order.Before(memory[g].last_user, c)) << c;
+      memory[g].held = true;
+    }
+    held.push_back({block, begin, begin + grains});
+    if (held.size() < 8 || !order.InChain(c)) continue;
+    std::swap(held[rng() % held.size()], held.back());
+    for (size_t g = held.back().begin; g < held.back().end; ++g) memory[g] = {false, c};
+    const HappensBefore::Place user = order.PlaceOf(c);
+    arena.Give(held.back().block, {&user, 1});
+    held.pop_back();
+  }
+  EXPECT_LT(memory.size(), total / 2);
+}
+
+}  // namespace
+}  // namespace lanescope::compile

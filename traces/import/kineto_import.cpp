@@ -1,0 +1,190 @@
+#include "traces/import/kineto_import.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "traces/import/kineto_events.h"
+#include "traces/store/nsys_tables.h"
+#include "traces/store/row_inserter.h"
+#include "traces/store/schema.h"
+#include "traces/store/string_table.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int kNvtxPushPopRange = 59;
+
+int64_t GlobalPidOfFile(int file, int64_t pid) { return (int64_t{file} << 48) | ((pid & 0xffffff) << 24); }
+
+class ExportWriter {
+ public:
+  explicit ExportWriter(Database& database)
+      : strings_(database),
+        kernels_(database, tables::kKernel),
+        copies_(database, tables::kMemcpy),
+        memsets_(database, tables::kMemset),
+        calls_(database, tables::kApiCall),
+        ranges_(database, tables::kNvtxEvent),
+        gpus_(database, tables::kGpu) {}
+
+  void Add(const KinetoTrace& trace, int file, int64_t time_zero, const std::atomic<bool>* cancelled,
+           ImportCounts* counts) {
+    // What runs on a device does not name its process: the call that launched it does.
+    std::map<int64_t, int64_t> process_of;
+    int64_t some_pid = 0;
+    for (const KinetoEvent& event : trace.events) {
+      if (event.kind != KinetoEvent::Kind::kApiCall) continue;
+      if (some_pid == 0) some_pid = event.pid;
+      process_of.emplace(event.correlation, event.pid);
+    }
+    std::vector<int64_t> ids;
+    for (const std::string& name : trace.names) ids.push_back(strings_.Intern(name));
+    for (const KinetoEvent& event : trace.events) {
+      CheckImportGoesOn(cancelled);
+      const auto launched = process_of.find(event.correlation);
+      const int64_t pid = launched == process_of.end() ? some_pid : launched->second;
+      AddEvent(event, trace, ids[static_cast<size_t>(event.name)], file, pid, time_zero, counts);
+    }
+    for (const KinetoDevice& device : trace.devices) {
+      if (!known_gpus_.emplace(device.id, true).second) continue;
+      constexpr const auto& to = tables::kGpu;
+      gpus_.Add({{to.vm, int64_t{file} << 48},
+                 {to.id, device.id},
+                 {to.name, device.name},
+                 {to.memory_bytes, device.memory},
+                 {to.processors, device.multiprocessors}});
+      gpus_.Flush();
+    }
+    counts->skipped += trace.skipped;
+  }
+
+  void Flush() {
+    for (PendingRows* rows :
+         std::initializer_list<PendingRows*>{&kernels_, &copies_, &memsets_, &calls_, &ranges_}) {
+      rows->Flush();
+    }
+  }
+
+ private:
+  void AddEvent(const KinetoEvent& event, const KinetoTrace& trace, int64_t name, int file,
+                int64_t launched_by, int64_t time_zero, ImportCounts* counts) {
+    const int64_t start = event.start_ns - time_zero, end = event.end_ns - time_zero;
+    const int64_t process = GlobalPidOfFile(file, launched_by);
+    const int64_t thread = GlobalPidOfFile(file, event.pid) | (event.tid & 0xffffff);
+    switch (event.kind) {
+      case KinetoEvent::Kind::kKernel: {
+        ++counts->kernels;
+        constexpr const auto& to = tables::kKernel;
+        return kernels_.Add({{to.start, start},
+                             {to.end, end},
+                             {to.device, event.device},
+                             {to.context, event.context},
+                             {to.stream, event.stream},
+                             {to.correlation, event.correlation},
+                             {to.global_pid, process},
+                             {to.full_name, name},
+                             {to.short_name, name}});
+      }
+      case KinetoEvent::Kind::kCopy: {
+        ++counts->copies;
+        constexpr const auto& to = tables::kMemcpy;
+        const CopyEnds ends = ParseCopyName(trace.names[static_cast<size_t>(event.name)]);
+        return copies_.Add({{to.start, start},
+                            {to.end, end},
+                            {to.device, event.device},
+                            {to.context, event.context},
+                            {to.stream, event.stream},
+                            {to.correlation, event.correlation},
+                            {to.global_pid, process},
+                            {to.bytes, event.bytes},
+                            {to.copy_kind, ends.kind},
+                            {to.src_kind, ends.src_memory},
+                            {to.dst_kind, ends.dst_memory}});
+      }
+      case KinetoEvent::Kind::kMemset: {
+        ++counts->memsets;
+        constexpr const auto& to = tables::kMemset;
+        return memsets_.Add({{to.start, start},
+                             {to.end, end},
+                             {to.device, event.device},
+                             {to.context, event.context},
+                             {to.stream, event.stream},
+                             {to.correlation, event.correlation},
+                             {to.global_pid, process},
+                             {to.bytes, event.bytes}});
+      }
+      case KinetoEvent::Kind::kApiCall: {
+        ++counts->api_calls;
+        constexpr const auto& to = tables::kApiCall;
+        return calls_.Add({{to.start, start},
+                           {to.end, end},
+                           {to.event_class, 0},
+                           {to.global_tid, thread},
+                           {to.correlation, event.correlation},
+                           {to.name, name}});
+      }
+      case KinetoEvent::Kind::kRange: {
+        ++counts->ranges;
+        constexpr const auto& to = tables::kNvtxEvent;
+        return ranges_.Add({{to.start, start},
+                            {to.end, end},
+                            {to.type, kNvtxPushPopRange},
+                            {to.global_tid, thread},
+                            {to.text_id, name},
+                            {to.event, counts->ranges}});
+      }
+    }
+  }
+
+  StringTable strings_;
+  RowInserter<tables::Kernel> kernels_;
+  RowInserter<tables::Memcpy> copies_;
+  RowInserter<tables::Memset> memsets_;
+  RowInserter<tables::ApiCall> calls_;
+  RowInserter<tables::NvtxEvent> ranges_;
+  RowInserter<tables::Gpu> gpus_;
+  std::map<int64_t, bool> known_gpus_;
+};
+
+void CreateTables(Database& database) {
+  for (const Table* table : NsysTables()) database.Execute(CreateTableSql(*table));
+  database.Execute(CreateEnumsSql());
+}
+
+ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::string& path,
+                         const std::string& name, const std::atomic<bool>* cancelled) {
+  int64_t time_zero = INT64_MAX;
+  for (const KinetoTrace& trace : traces) {
+    for (const KinetoEvent& event : trace.events) time_zero = std::min(time_zero, event.start_ns);
+  }
+  ImportCounts counts;
+  Database database(path, OpenMode::kCreate, name);
+  database.Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; BEGIN");
+  CreateTables(database);
+  {
+    ExportWriter writer(database);
+    int file = 0;
+    for (const KinetoTrace& trace : traces) writer.Add(trace, ++file, time_zero, cancelled, &counts);
+    writer.Flush();
+  }
+  constexpr const auto& to = tables::kExportMetaData;
+  InsertRow(database, to, {{to.name, "EXPORT_PRODUCT_NAME"}, {to.value, "Lanescope import of Kineto"}});
+  database.Execute("COMMIT");
+  return counts;
+}
+
+}  // namespace
+
+ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out,
+                          const std::atomic<bool>* cancelled) {
+  OutputFile file(out, Existing::kRefuse);
+  std::vector<KinetoTrace> traces;
+  for (const std::string& each : files) traces.push_back(ReadKineto(each, cancelled));
+  const ImportCounts counts = WriteExport(traces, file.temporary_path(), out, cancelled);
+  file.Commit();
+  return counts;
+}
+
+}  // namespace lanescope

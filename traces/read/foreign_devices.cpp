@@ -1,0 +1,71 @@
+#include "traces/read/foreign_devices.h"
+
+#include <fmt/format.h>
+
+#include "traces/store/nsys_tables.h"
+#include "traces/store/table_reader.h"
+
+namespace lanescope {
+namespace {
+
+// False: the table is not there, or its rows do not say which GPU they mean.
+template <typename Gpus>
+bool ReadDescriptions(Database& database, const Gpus& from, std::map<int, TraceDevice>* devices) {
+  if (!database.HasTable(from.sql_name()) || !database.HasColumn(from.sql_name(), from[from.id].name))
+    return false;
+  ReadRows(database, from, {from.id, from.name, from.memory_bytes, from.memory_bandwidth},
+           [&](const auto& row) {
+             TraceDevice& device = (*devices)[row[from.id]];
+             device.model = row[from.name];
+             device.memory_limit = row[from.memory_bytes];
+             device.memory_bandwidth = row[from.memory_bandwidth];
+           });
+  return true;
+}
+
+template <typename Activities>
+void FindDevices(Database& database, const Activities& from, DeviceNumbers& numbers,
+                 std::map<int, TraceDevice>* devices) {
+  // Faster than GROUP BY, which would sort the table.
+  std::optional<std::pair<int64_t, int>> last;
+  ReadRows(database, from, {from.device, from.global_pid}, [&](const auto& row) {
+    const std::pair key(row[from.global_pid].value_or(0), row[from.device]);
+    if (key == last) return;
+    (*devices)[numbers.Of(key.first, key.second)];
+    last = key;
+  });
+}
+
+}  // namespace
+
+DeviceNumbers::DeviceNumbers(Database& database) {
+  using tables::kCudaDevice;
+  ReadRows(database, kCudaDevice, {kCudaDevice.gpu, kCudaDevice.cuda, kCudaDevice.pid}, [&](const auto& row) {
+    const std::optional<int64_t> pid = row[kCudaDevice.pid];
+    if (row.IsNull(kCudaDevice.gpu) || row.IsNull(kCudaDevice.cuda) || !pid) return;
+    gpus_.emplace(std::pair(*pid, row[kCudaDevice.cuda]), row[kCudaDevice.gpu]);
+  });
+}
+
+std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activities) {
+  std::map<int, TraceDevice> devices;
+  if (!ReadDescriptions(database, tables::kGpu, &devices))
+    ReadDescriptions(database, tables::kOldGpu, &devices);
+  if (from_activities) {
+    DeviceNumbers numbers(database);
+    FindDevices(database, tables::kKernel, numbers, &devices);
+    FindDevices(database, tables::kGraphTrace, numbers, &devices);
+    FindDevices(database, tables::kMemcpy, numbers, &devices);
+    FindDevices(database, tables::kMemset, numbers, &devices);
+  }
+  std::vector<TraceDevice> result;
+  for (auto& [id, device] : devices) {
+    device.id = id;
+    device.kind = "cuda";
+    device.name = fmt::format("/job:localhost/replica:0/task:0/device:GPU:{}", id);
+    result.push_back(std::move(device));
+  }
+  return result;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,146 @@
+#include "traces/read/step_ranges.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "traces/store/nsys_tables.h"
+#include "traces/store/string_table.h"
+#include "traces/store/table_reader.h"
+
+namespace lanescope {
+namespace {
+
+constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
+constexpr size_t kMaxText = 60;  // longer ones are messages
+constexpr size_t kMaxDigits = 9;
+
+bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+}  // namespace
+
+std::optional<StepText> ParseStepText(std::string_view text) {
+  if (text.size() > kMaxText) return std::nullopt;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  size_t digits = 0;
+  while (digits < text.size() && IsDigit(text[text.size() - 1 - digits])) ++digits;
+  if (digits > kMaxDigits) return std::nullopt;
+  std::string_view words = text.substr(0, text.size() - digits);
+  while (!words.empty() && !IsLetter(words.back())) {
+    if (std::string_view(" _-#:=.[(").find(words.back()) == std::string_view::npos) return std::nullopt;
+    words.remove_suffix(1);
+  }
+  std::string lower(words);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (size_t rank = 0; rank < std::size(kWords); ++rank) {
+    if (!lower.ends_with(kWords[rank])) continue;
+    // "Timestep" is another word than "step"; "ProfilerStep" is two.
+    const size_t at = lower.size() - kWords[rank].size();
+    if (at > 0 && IsLetter(words[at - 1]) && std::isupper(static_cast<unsigned char>(words[at])) == 0)
+      continue;
+    StepText result{static_cast<int>(rank), -1};
+    if (digits > 0) result.number = std::stoll(std::string(text.substr(text.size() - digits)));
+    // Without a number only the word itself, or "train step" and the like: "optimizer.step" is a part of one.
+    if (digits == 0 && at > 0 && lower != "train_step" && lower != "training_step" && lower != "train step" &&
+        lower != "training step") {
+      continue;
+    }
+    return result;
+  }
+  return std::nullopt;
+}
+
+bool HasStepRanges(Database& database) {
+  using tables::kNvtxEvent;
+  std::set<int64_t> step_ids;
+  if (database.HasColumn(kNvtxEvent.sql_name(), kNvtxEvent[kNvtxEvent.text_id].name)) {
+    for (const auto& [id, text] : ReadTexts(database)) {
+      if (ParseStepText(text)) step_ids.insert(id);
+    }
+  }
+  bool has = false;
+  ReadRows(database, kNvtxEvent, {kNvtxEvent.text, kNvtxEvent.text_id}, [&](const auto& row) {
+    has = has || (row.IsNull(kNvtxEvent.text) ? step_ids.contains(row[kNvtxEvent.text_id].value_or(-1))
+                                              : ParseStepText(row[kNvtxEvent.text]).has_value());
+  });
+  return has;
+}
+
+RangeSteps::RangeSteps(const TraceRun& run) : index_(run.api_calls) {
+  CollectRanges(run);
+  if (ranges_.empty()) return;
+  calls_.reserve(run.api_calls.size());
+  for (const TraceApiCall& call : run.api_calls) {
+    calls_.push_back(At(GlobalPidOf(call.global_tid), call.start_ns));
+  }
+}
+
+// Of the best kind.
+void RangeSteps::CollectRanges(const TraceRun& run) {
+  std::vector<std::optional<StepText>> parsed(run.texts.size());
+  for (size_t i = 0; i < run.texts.size(); ++i) parsed[i] = ParseStepText(run.texts[i]);
+  const auto text_of = [&](const TraceRange& range) {
+    return range.text < 0 ? std::nullopt : parsed[static_cast<size_t>(range.text)];
+  };
+  std::pair<int, int> best(INT32_MAX, 0);  // kind, 1: without numbers
+  const auto kind_of = [](const StepText& text) { return std::pair(text.rank, text.number < 0 ? 1 : 0); };
+  for (const TraceRange& range : run.ranges) {
+    if (const auto text = text_of(range)) best = std::min(best, kind_of(*text));
+  }
+  for (const TraceRange& range : run.ranges) {
+    const auto text = text_of(range);
+    if (!text || kind_of(*text) != best) continue;
+    ranges_[GlobalPidOf(range.global_tid)].push_back(
+        {range.start_ns, range.open ? INT64_MAX : range.end_ns, text->number});
+  }
+  for (auto& [process, ranges] : ranges_) {
+    std::set<int64_t> numbers;
+    for (const Range& range : ranges) numbers.insert(range.number);
+    if (numbers.size() == ranges.size() && *numbers.begin() >= 0) continue;
+    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].number = static_cast<int64_t>(i);
+  }
+}
+
+// The range of the process that contains `time`: the last that started no later.
+int RangeSteps::At(int64_t global_pid, int64_t time) const {
+  auto process = ranges_.find(global_pid);
+  if (process == ranges_.end() && (global_pid == 0 && ranges_.size() == 1)) process = ranges_.begin();
+  if (process == ranges_.end()) return -1;
+  const auto& ranges = process->second;
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), time,
+                       [](int64_t value, const Range& range) { return value < range.start_ns; });
+  if (after == ranges.begin()) return -1;
+  const Range& range = *std::prev(after);
+  return time <= range.end_ns ? static_cast<int>(range.number) : -1;
+}
+
+int RangeSteps::OfLaunch(int api_call, int64_t global_pid, int64_t start_ns) const {
+  if (api_call >= 0) return OfCall(api_call);
+  return calls_.empty() ? At(global_pid, start_ns) : -1;
+}
+
+void FindSteps(TraceRun* run) {
+  if (!run->steps.empty() || run->ranges.empty()) return;
+  const RangeSteps steps(*run);
+  if (steps.empty()) return;
+  for (size_t i = 0; i < run->api_calls.size(); ++i) {
+    run->api_calls[i].step = steps.OfCall(static_cast<int>(i));
+  }
+  StepWindows windows;
+  const auto assign = [&](auto& activities) {
+    for (auto& activity : activities) {
+      activity.step = steps.OfLaunch(activity.api, activity.global_pid, activity.start_ns);
+      if (activity.step >= 0) windows.Add(activity.step, activity.start_ns, activity.end_ns);
+    }
+  };
+  assign(run->launches);
+  assign(run->copies);
+  assign(run->memsets);
+  run->steps = windows.Steps();
+}
+
+}  // namespace lanescope

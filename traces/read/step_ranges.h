@@ -1,0 +1,85 @@
+// Steps of a trace that records none: NVTX ranges that look like steps. Private to traces/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "traces/read/launch_links.h"
+#include "traces/read/trace_reader.h"
+#include "traces/store/sqlite.h"
+
+namespace lanescope {
+
+// The ranges of a run that are its steps, and which of them an activity was launched in: they may lie on
+// another thread than the launches (autograd has its own). Ranges count as steps when their text is one of
+// the words below, or starts with words and ends in one of them and a number ("ProfilerStep#12", "train step
+// 3", "iteration_7"); of several kinds the first in this order: "step", "iteration", "iter", "batch".
+// Numbered ranges keep their number, unless a process uses one twice; then, and without numbers, they count
+// from 0 in the order of time. Thread-compatible.
+class RangeSteps {
+ public:
+  // From the ranges and API calls of a run, or of its outline.
+  explicit RangeSteps(const TraceRun& run);
+  // No range looks like a step.
+  bool empty() const { return ranges_.empty(); }
+  // -1: in none.
+  int OfCall(int api_call) const { return calls_[static_cast<size_t>(api_call)]; }
+  // Of what began at `start_ns` and was launched by the call of this correlation; without a call in a trace
+  // that has some it was launched before the trace began.
+  int OfActivity(int64_t global_pid, int64_t correlation, int64_t start_ns) const {
+    return OfLaunch(index_.Find(global_pid, correlation, start_ns), global_pid, start_ns);
+  }
+  // The same where the call is known; -1: there is none.
+  int OfLaunch(int api_call, int64_t global_pid, int64_t start_ns) const;
+
+ private:
+  struct Range {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t number = -1;
+  };
+  void CollectRanges(const TraceRun& run);
+  int At(int64_t global_pid, int64_t time) const;
+
+  std::map<int64_t, std::vector<Range>> ranges_;  // by process, by start
+  std::vector<int> calls_;                        // step by API call
+  ApiCallIndex index_;
+};
+
+// Steps from the first to the last activity in each.
+class StepWindows {
+ public:
+  void Add(int step, int64_t start_ns, int64_t end_ns) {
+    const auto [entry, is_new] = windows_.try_emplace(step, TraceStep{step, start_ns, end_ns});
+    if (is_new) return;
+    TraceStep& window = entry->second;
+    if (start_ns < window.start_ns) window.start_ns = start_ns;
+    if (end_ns > window.end_ns) window.end_ns = end_ns;
+  }
+  std::vector<TraceStep> Steps() const {
+    std::vector<TraceStep> steps;
+    for (const auto& [number, window] : windows_) steps.push_back(window);
+    return steps;
+  }
+
+ private:
+  std::map<int, TraceStep> windows_;  // by number
+};
+
+// Sets the step of every activity and API call and fills `run->steps`. Does nothing where no range looks like
+// a step.
+void FindSteps(TraceRun* run);
+
+// Whether the file has a range that looks like a step, without loading it.
+bool HasStepRanges(Database& database);
+
+// Whether a text looks like a step, and its number (-1: none). `rank`: place in the order above.
+struct StepText {
+  int rank = 0;
+  int64_t number = -1;
+};
+std::optional<StepText> ParseStepText(std::string_view text);
+
+}  // namespace lanescope

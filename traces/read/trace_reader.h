@@ -1,0 +1,213 @@
+// Reads traces: ours, and Nsight Systems exports as they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/schedule/schedule.h"
+#include "traces/store/copy_class.h"
+
+namespace lanescope {
+
+class Database;
+
+// Stands for the host where a trace gives it no device number.
+inline constexpr int kHostDevice = -1;
+
+// LANESCOPE_RUN. An Nsight Systems export is one complete measured run, number 1.
+struct TraceRunInfo {
+  int id = 1;
+  bool simulated = false;
+  bool emulated = false;
+  bool in_sample = false;
+  bool oversubscribed = false;
+  bool complete = true;
+  std::string strategy, graph, machine_json, prediction_of, error;
+  int64_t steps = 0;
+  int64_t clock_origin_ns = 0;
+  int64_t utc_ns = 0;
+};
+
+struct TraceDevice {
+  int id = 0;
+  std::string name;
+  std::string kind;
+  bool is_host = false;  // a CPU device
+  int64_t memory_limit = 0;
+  int64_t planned_peak = 0;
+  std::string model;             // "NVIDIA H100 80GB HBM3"
+  int64_t memory_bandwidth = 0;  // bytes per second; 0: the trace does not say
+};
+
+// "GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
+std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id);
+
+struct TraceNode {
+  int id = 0;
+  std::string name, op;
+  int device = -1;  // -1: not placed
+  int priority = 0;
+};
+
+// Numbers of texts are for TraceRun::Text. -1: the trace does not say.
+struct TraceLaunch {
+  int64_t start_ns = 0, end_ns = 0;
+  int device = 0, stream = 0;
+  int step = -1, schedule = -1, command = -1, node = -1;
+  int name = -1;  // node, or the full name of a foreign kernel
+  int op = -1;    // op type, or the short name of a foreign kernel
+  int signature = -1;
+  int64_t global_pid = 0;
+  int api = -1;    // the API call that launched it: index into api_calls
+  int range = -1;  // the innermost NVTX range of that call: index into ranges
+};
+
+struct TraceCopy {
+  int64_t start_ns = 0, end_ns = 0, bytes = 0;
+  int device = 0, stream = 0;
+  int src = 0, dst = 0;  // device numbers, or kHostDevice
+  CopyClass copy_class = CopyClass::kDeviceToDevice;
+  int step = -1, schedule = -1, command = -1;
+  int node = -1;  // whose output was copied
+  int signature = -1;
+  int64_t global_pid = 0;
+  int kind = 0;  // ENUM_CUDA_MEMCPY_OPER, set right where the ends of the copy contradict it
+  int api = -1, range = -1;
+};
+
+struct TraceMemset {
+  int64_t start_ns = 0, end_ns = 0, bytes = 0;
+  int device = 0, stream = 0;
+  int step = -1, schedule = -1, command = -1, node = -1;
+  int signature = -1;
+  int64_t global_pid = 0;
+  int api = -1, range = -1;
+};
+
+struct TraceApiCall {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t global_tid = 0;
+  int64_t correlation = -1;
+  int name = -1;
+  int step = -1;
+  int range = -1;  // the innermost NVTX range around its start
+};
+
+// An NVTX range: push/pop ranges belong to a thread, start/end ranges to the process.
+struct TraceRange {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t global_tid = 0;
+  int text = -1;
+  bool process_wide = false;
+  bool open = false;  // it had not ended when the trace did; end_ns is the end of the trace
+};
+
+struct TraceThread {
+  int64_t global_tid = 0;
+  int name = -1;
+};
+
+// Process of a globalTid.
+inline int64_t GlobalPidOf(int64_t global_tid) { return global_tid & ~int64_t{0xffffff}; }
+
+struct TraceStep {
+  int step = 0;
+  int64_t start_ns = 0, end_ns = 0;
+};
+
+struct TraceMemoryPoint {
+  int device = 0;
+  int64_t time_ns = 0, bytes = 0;
+};
+
+struct TraceQueue {
+  int schedule = 0, id = 0;
+  int device = 0;
+  QueueKind kind = QueueKind::kCompute;
+  bool in_order = false;
+  int workers = 1;
+  std::string name;
+  bool inferred = false;  // from its commands: the file does not tell (schema version 2 and before)
+};
+
+struct TraceCommand {
+  int schedule = 0, id = 0;
+  CommandKind kind = CommandKind::kLaunch;
+  int node = -1, queue = 0, rank = 0, device = 0;
+  int src = -1, dst = -1;
+  int64_t bytes = 0;  // launches: read and written
+  int64_t flops = 0;
+  int signature = -1;
+};
+
+struct TraceDependency {
+  int schedule = 0, from = 0, to = 0;
+};
+
+// One run in memory. Value type.
+struct TraceRun {
+  TraceRunInfo info;
+  std::vector<TraceDevice> devices;  // by id; foreign traces: those that appear
+  std::vector<TraceNode> nodes;
+  std::vector<TraceCommand> commands;  // by (schedule, id)
+  std::vector<TraceQueue> queues;      // by (schedule, id): of every command one
+  std::vector<TraceDependency> dependencies;
+  std::vector<TraceLaunch> launches;  // in the order of the file
+  std::vector<TraceCopy> copies;
+  std::vector<TraceMemset> memsets;
+  std::vector<TraceApiCall> api_calls;
+  std::vector<TraceRange> ranges;  // by start
+  std::vector<TraceThread> threads;
+  // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
+  // activity launched inside it.
+  std::vector<TraceStep> steps;
+  std::vector<TraceMemoryPoint> memory;
+  int64_t dropped = 0;       // records lost while recording
+  int64_t invalid_rows = 0;  // activities without usable times: not among the above
+  std::vector<std::string> texts;
+
+  // "" for -1.
+  const std::string& Text(int number) const;
+  // Null when absent.
+  const TraceDevice* FindDevice(int id) const;
+  // Of some queue (TraceQueue::inferred).
+  bool queues_inferred() const;
+  std::string DeviceLabel(int id) const;
+};
+
+// A file open for reading; a trace that is still being written may be read. Thread-compatible. Columns are
+// looked up by name; tables and columns that a trace may lack are not missed. What a damaged or hostile file
+// holds ends in DataLoss.
+class TraceReader {
+ public:
+  // Throws NotFound, DataLoss (not a database), InvalidArgument (no trace).
+  explicit TraceReader(const std::string& path);
+  ~TraceReader();
+  TraceReader(TraceReader&&) noexcept;
+
+  // False: an export of Nsight Systems.
+  bool is_ours() const;
+  std::vector<TraceRunInfo> Runs();
+  // Throws NotFound naming the runs there are.
+  TraceRunInfo RunInfoOf(int run);
+  // The cost file (JSON) that a simulated run was predicted with; empty where none was kept.
+  std::string CostModelOf(int run);
+  std::vector<TraceDevice> Devices(int run);
+  // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
+  std::vector<TraceStep> Steps(int run);
+  TraceRun ReadRun(int run);
+  // The same without launches, copies, memory sets and the devices of another tool's trace that only these
+  // name: ActivityCursor reads them on several threads.
+  TraceRun ReadOutline(int run);
+  // For what reads the tables on its own; of use inside traces/ only.
+  Database& database();
+
+ private:
+  class Impl;
+  TraceRun Read(int run, bool with_activities);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lanescope

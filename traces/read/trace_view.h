@@ -1,0 +1,12 @@
+// A run that was read from SQLite, as a RunView.
+#pragma once
+
+#include "core/runs/run_view.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope {
+
+// `run` must outlive the view.
+RunView ViewOfRun(const TraceRun& run);
+
+}  // namespace lanescope

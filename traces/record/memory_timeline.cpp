@@ -1,0 +1,84 @@
+#include "traces/record/memory_timeline.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lanescope {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+struct Change {
+  int64_t time_ns;
+  int device;
+  int64_t bytes;
+};
+
+}  // namespace
+
+MemoryUse::MemoryUse(const Schedule& schedule) : persistent_(schedule.persistent_bytes) {
+  buffers_.reserve(schedule.buffers.size());
+  for (const Buffer& buffer : schedule.buffers) buffers_.push_back({buffer.device, buffer.bytes});
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    const auto use = [&](int value) {
+      if (value < 0) return;
+      const int buffer = schedule.values[static_cast<size_t>(value)].buffer;
+      if (buffer >= 0) uses_.emplace_back(static_cast<int>(c), buffer);
+    };
+    for (const int value : schedule.Inputs(command)) use(value);
+    for (const int value : schedule.Outputs(command)) use(value);
+  }
+  for (const int value : schedule.fetches) {
+    if (value < 0) continue;
+    const int buffer = schedule.values[static_cast<size_t>(value)].buffer;
+    if (buffer >= 0) fetched_.push_back(buffer);
+  }
+}
+
+std::vector<MemoryPoint> MemoryUse::Timeline(std::span<const std::pair<int64_t, int64_t>> times) const {
+  std::vector<std::pair<int64_t, int64_t>> held(buffers_.size(), {kNever, -kNever});
+  int64_t step_start = kNever, step_end = -kNever;
+  for (const auto& [start, end] : times) {
+    if (end < start) continue;
+    step_start = std::min(step_start, start);
+    step_end = std::max(step_end, end);
+  }
+  if (step_start == kNever) return {};
+  for (const auto& [command, buffer] : uses_) {
+    const auto& [start, end] = times[static_cast<size_t>(command)];
+    if (end < start) continue;
+    auto& range = held[static_cast<size_t>(buffer)];
+    range = {std::min(range.first, start), std::max(range.second, end)};
+  }
+  for (const int buffer : fetched_) {
+    auto& range = held[static_cast<size_t>(buffer)];
+    if (range.first != kNever) range.second = step_end;
+  }
+
+  std::vector<Change> changes;
+  for (size_t device = 0; device < persistent_.size(); ++device) {
+    changes.push_back({step_start, static_cast<int>(device), persistent_[device]});
+  }
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (held[i].first == kNever) continue;
+    changes.push_back({held[i].first, buffers_[i].device, buffers_[i].bytes});
+    changes.push_back({held[i].second, buffers_[i].device, -buffers_[i].bytes});
+  }
+  // What is given back at a time comes before what is taken then.
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return std::tie(a.device, a.time_ns, a.bytes) < std::tie(b.device, b.time_ns, b.bytes);
+  });
+  std::vector<MemoryPoint> points;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (i == 0 || changes[i].device != changes[i - 1].device) bytes = 0;
+    bytes += changes[i].bytes;
+    const bool last_at_time = i + 1 == changes.size() || changes[i + 1].device != changes[i].device ||
+                              changes[i + 1].time_ns != changes[i].time_ns;
+    if (last_at_time) points.push_back({changes[i].time_ns, changes[i].device, bytes});
+  }
+  return points;
+}
+
+}  // namespace lanescope

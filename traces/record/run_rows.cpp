@@ -1,0 +1,347 @@
+#include "traces/record/run_rows.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/graph/signature.h"
+#include "traces/store/copy_class.h"
+#include "traces/store/lanescope_tables.h"
+#include "traces/store/row_inserter.h"
+
+namespace lanescope {
+namespace {
+
+// Numbers of ENUM_CUDA_MEM_KIND and ENUM_CUPTI_STREAM_TYPE.
+constexpr int64_t kPageable = 0, kDeviceMemory = 2;
+constexpr int64_t kNonBlocking = 2;
+
+// What the compiler knows of a tensor, with the shape that this schedule gives it.
+TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoint, int value) {
+  TensorInfo result;
+  if (info.info != nullptr && endpoint.node >= 0 && endpoint.output >= 0 &&
+      static_cast<size_t>(endpoint.output) < info.info->outputs(endpoint.node).size()) {
+    result = info.info->of(endpoint);
+  }
+  if (value < 0) return result;
+  const Value& known = compiled.values[static_cast<size_t>(value)];
+  if (result.dtype == DataType::kInvalid) result.dtype = known.dtype;
+  if (!(result.shape == known.shape)) {
+    result.shape = known.shape;
+    result.value = nullptr;
+  }
+  if (result.value == nullptr) result.value = known.constant;
+  return result;
+}
+
+// What one launch is to calibration: its signature and its work.
+struct LaunchDescription {
+  std::string signature;
+  OpWork work;
+};
+
+LaunchDescription DescribeLaunch(const RunInfo& info, const Schedule& compiled, const Command& command) {
+  const Node& node = info.graph->node(command.node);
+  const std::span<const int> in = compiled.Inputs(command), out = compiled.Outputs(command);
+  std::vector<TensorInfo> inputs, outputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    inputs.push_back(InfoOf(info, compiled, node.inputs[i], i < in.size() ? in[i] : -1));
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    outputs.push_back(InfoOf(info, compiled, {command.node, static_cast<int>(i)}, out[i]));
+  }
+  return {OpSignature(node, inputs, outputs), WorkOf(node, inputs, outputs)};
+}
+
+CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices, const Schedule& compiled,
+                            const Command& command, StringTable& strings) {
+  CommandInfo result;
+  result.kind = command.kind;
+  result.stream = command.queue;
+  result.device = devices[static_cast<size_t>(compiled.queues[static_cast<size_t>(command.queue)].device)];
+  if (command.is_work() && command.node >= 0 && info.graph != nullptr) {
+    result.name = strings.Intern(info.graph->node(command.node).name);
+    result.op = strings.Intern(info.graph->node(command.node).op);
+  }
+  if (command.kind == CommandKind::kCopy) {
+    const int src = compiled.CopySource(command), dst = compiled.CopyDestination(command);
+    const bool src_host = !info.machine->device(src).is_gpu();
+    const bool dst_host = !info.machine->device(dst).is_gpu();
+    result.src = devices[static_cast<size_t>(src)];
+    result.dst = devices[static_cast<size_t>(dst)];
+    result.copy_kind = CopyKindOf(ClassifyCopy(*info.machine, src, dst));
+    result.src_kind = src_host ? kPageable : kDeviceMemory;
+    result.dst_kind = dst_host ? kPageable : kDeviceMemory;
+  }
+  return result;
+}
+
+void InsertDevices(Database& database, int run, const Machine& machine, int64_t pid) {
+  const std::vector<int> ids = TraceDeviceIds(machine);
+  using tables::kCudaContext, tables::kCudaDevice, tables::kDevice, tables::kGpu;
+  RowInserter rows(database, kDevice);
+  RowInserter contexts(database, kCudaContext);
+  RowInserter gpus(database, kGpu);
+  RowInserter cuda(database, kCudaDevice);
+  for (int i = 0; i < machine.num_devices(); ++i) {
+    const DeviceSpec& device = machine.device(i);
+    const int id = ids[static_cast<size_t>(i)];
+    rows.Add({{kDevice.run, run},
+              {kDevice.id, id},
+              {kDevice.in_machine, i},
+              {kDevice.name, device.name},
+              {kDevice.kind, DeviceKindName(device.kind)},
+              {kDevice.memory_limit, device.memory_bytes}});
+    contexts.Add({{kCudaContext.vm, run},
+                  {kCudaContext.process, pid},
+                  {kCudaContext.device, id},
+                  {kCudaContext.context, id + 1},
+                  {kCudaContext.hw, id}});
+    if (!device.is_gpu()) continue;
+    gpus.Add({{kGpu.vm, int64_t{run} << 48},
+              {kGpu.id, id},
+              {kGpu.name, device.model.empty() ? device.name : device.model},
+              {kGpu.memory_bytes, device.memory_bytes},
+              {kGpu.memory_bandwidth, static_cast<int64_t>(std::min(device.memory_bandwidth, 9e18))},
+              {kGpu.cuda_device, device.physical},
+              {kGpu.copy_engines, device.copy_engines}});
+    cuda.Add({{kCudaDevice.gpu, id}, {kCudaDevice.cuda, id}, {kCudaDevice.pid, pid}});
+  }
+  for (PendingRows* inserter : std::initializer_list<PendingRows*>{&rows, &contexts, &gpus, &cuda}) {
+    inserter->Flush();
+  }
+}
+
+void InsertNodes(Database& database, int run, const RunInfo& info, const std::vector<int>& ids) {
+  using tables::kNode, tables::kPlacement;
+  RowInserter nodes(database, kNode);
+  for (int i = 0; i < info.graph->num_nodes(); ++i) {
+    const Node& node = info.graph->node(i);
+    nodes.Add({{kNode.run, run}, {kNode.id, i}, {kNode.name, node.name}, {kNode.op, node.op}});
+  }
+  nodes.Flush();
+  if (info.placement == nullptr) return;
+  RowInserter placement(database, kPlacement);
+  const Placement& placed = *info.placement;
+  for (size_t i = 0; i < placed.device.size(); ++i) {
+    if (placed.device[i] < 0) continue;
+    placement.Add({{kPlacement.run, run},
+                   {kPlacement.node, i},
+                   {kPlacement.device, ids[static_cast<size_t>(placed.device[i])]},
+                   {kPlacement.priority, i < placed.priority.size() ? placed.priority[i] : 0}});
+  }
+  placement.Flush();
+}
+
+void InsertCommands(Database& database, StringTable& strings, int run, int schedule, const RunInfo& info,
+                    const Schedule& compiled, const std::vector<CommandInfo>& described) {
+  using tables::kCommand;
+  RowInserter rows(database, kCommand);
+  for (size_t c = 0; c < described.size(); ++c) {
+    const Command& command = compiled.commands[c];
+    const CommandInfo& known = described[c];
+    const bool copy = command.kind == CommandKind::kCopy;
+    Cell signature;
+    OpWork work;
+    if (copy) {
+      const Value& copied = compiled.values[static_cast<size_t>(compiled.Inputs(command)[0])];
+      signature = strings.Intern(CopySignature(copied.dtype, copied.shape));
+    }
+    if (command.kind == CommandKind::kLaunch && command.node >= 0 && info.graph != nullptr) {
+      LaunchDescription launch = DescribeLaunch(info, compiled, command);
+      signature = strings.Intern(launch.signature);
+      work = launch.work;
+    }
+    rows.Add({{kCommand.run, run},
+              {kCommand.schedule, schedule},
+              {kCommand.id, c},
+              {kCommand.kind, CommandKindName(command.kind)},
+              {kCommand.node, command.node < 0 ? Cell() : Cell(command.node)},
+              {kCommand.queue, command.queue},
+              {kCommand.rank, command.rank},
+              {kCommand.device, known.device},
+              {kCommand.src, copy ? Cell(known.src) : Cell()},
+              {kCommand.dst, copy ? Cell(known.dst) : Cell()},
+              {kCommand.bytes, copy ? command.bytes : work.bytes},
+              {kCommand.flops, work.flops},
+              {kCommand.signature, signature}});
+  }
+  rows.Flush();
+}
+
+void InsertQueues(Database& database, int run, int schedule, const std::vector<int>& devices,
+                  const Schedule& compiled) {
+  using tables::kQueue;
+  RowInserter rows(database, kQueue);
+  for (size_t q = 0; q < compiled.queues.size(); ++q) {
+    const Queue& queue = compiled.queues[q];
+    rows.Add({{kQueue.run, run},
+              {kQueue.schedule, schedule},
+              {kQueue.number, q},
+              {kQueue.device, devices[static_cast<size_t>(queue.device)]},
+              {kQueue.kind, QueueKindName(queue.kind)},
+              {kQueue.in_order, queue.in_order},
+              {kQueue.workers, queue.workers},
+              {kQueue.name, queue.name}});
+  }
+  rows.Flush();
+}
+
+void InsertDependencies(Database& database, int run, int schedule, const Schedule& compiled) {
+  using tables::kDependency;
+  RowInserter rows(database, kDependency);
+  if (compiled.successors.size() < compiled.commands.size()) return;
+  for (int c = 0; c < static_cast<int>(compiled.commands.size()); ++c) {
+    for (const int successor : compiled.Successors(c)) {
+      rows.Add({{kDependency.run, run},
+                {kDependency.schedule, schedule},
+                {kDependency.from, c},
+                {kDependency.to, successor}});
+    }
+  }
+  rows.Flush();
+}
+
+void InsertStreams(Database& database, int run, int64_t pid, const std::vector<int>& devices,
+                   const Schedule& compiled) {
+  using tables::kCudaStream;
+  RowInserter rows(database, kCudaStream);
+  for (size_t q = 0; q < compiled.queues.size(); ++q) {
+    const int device = devices[static_cast<size_t>(compiled.queues[q].device)];
+    rows.Add({{kCudaStream.stream, q},
+              {kCudaStream.hw, device},
+              {kCudaStream.vm, run},
+              {kCudaStream.process, pid},
+              {kCudaStream.context, device + 1},
+              {kCudaStream.flag, kNonBlocking}});
+  }
+  rows.Flush();
+}
+
+void RaisePlannedPeaks(Database& database, int run, const std::vector<int>& devices,
+                       const Schedule& compiled) {
+  using tables::kDevice;
+  Statement update(
+      database,
+      fmt::format("UPDATE {0} SET {1} = MAX(IFNULL({1}, 0), ?) WHERE {2} = ? AND {3} = ?", kDevice.sql_name(),
+                  kDevice[kDevice.planned_peak].name, kDevice[kDevice.run].name, kDevice[kDevice.id].name));
+  for (size_t i = 0; i < compiled.peak_bytes.size() && i < devices.size(); ++i) {
+    update.BindInteger(1, compiled.peak_bytes[i]);
+    update.BindInteger(2, run);
+    update.BindInteger(3, devices[i]);
+    update.Run();
+  }
+}
+
+void InsertFileFacts(Database& database, const RunClock& clock, const RunInfo& info) {
+  using tables::kCaptureMetaData, tables::kExportMetaData, tables::kSessionStart;
+  Statement start(
+      database,
+      fmt::format("INSERT INTO {0} ({1}, {2}, {3}, {4}) "
+                  "SELECT ?1, strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000000000, 'unixepoch'), "
+                  "strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000000000, 'unixepoch', 'localtime'), ?2 "
+                  "WHERE NOT EXISTS (SELECT 1 FROM {0})",
+                  kSessionStart.sql_name(), kSessionStart[kSessionStart.utc_epoch].name,
+                  kSessionStart[kSessionStart.utc_time].name, kSessionStart[kSessionStart.local_time].name,
+                  kSessionStart[kSessionStart.system_clock].name));
+  start.BindInteger(1, clock.utc_ns);
+  start.BindInteger(2, clock.origin_ns);
+  start.Run();
+  if (database.QueryInteger(fmt::format("SELECT COUNT(*) FROM {}", kExportMetaData.sql_name())) > 0) return;
+  RowInserter written(database, kExportMetaData);
+  constexpr std::pair<std::string_view, std::string_view> kFacts[] = {{"EXPORT_PRODUCT_NAME", "Lanescope"},
+                                                                      {"EXPORT_SCHEMA_VERSION", "3.28.1"},
+                                                                      {"EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+                                                                      {"EXPORT_SCHEMA_VERSION_MINOR", "28"},
+                                                                      {"EXPORT_SCHEMA_VERSION_MICRO", "1"}};
+  for (const auto& [name, value] : kFacts) {
+    written.Add({{kExportMetaData.name, name}, {kExportMetaData.value, value}});
+  }
+  written.Flush();
+  RowInserter captured(database, kCaptureMetaData);
+  captured.Add({{kCaptureMetaData.name, "CAPTURE_EVENT_TYPE"}, {kCaptureMetaData.value, "Cuda"}});
+  captured.Add(
+      {{kCaptureMetaData.name, "DEVICE_DISPLAY_NAME"},
+       {kCaptureMetaData.value, info.machine == nullptr ? "" : std::string_view(info.machine->name)}});
+  captured.Flush();
+}
+
+}  // namespace
+
+int64_t ReserveCorrelationIds(Database& database, int64_t count) {
+  using tables::kSchema;
+  const int64_t first = database.QueryInteger(
+      fmt::format("SELECT {} FROM {}", kSchema[kSchema.next_correlation].name, kSchema.sql_name()));
+  UpdateRows(database, kSchema, {{kSchema.next_correlation, first + count}}, {});
+  return first;
+}
+
+void InsertDropped(Database& database, int run, std::string_view what, int64_t count) {
+  using tables::kDropped;
+  if (count <= 0) return;
+  InsertRow(database, kDropped, {{kDropped.run, run}, {kDropped.what, what}, {kDropped.count, count}});
+}
+
+std::vector<int> TraceDeviceIds(const Machine& machine) {
+  std::vector<int> ids(machine.devices.size(), -1);
+  int next = 0;
+  for (const int gpu : machine.Gpus()) ids[static_cast<size_t>(gpu)] = next++;
+  for (int& id : ids) {
+    if (id < 0) id = next++;
+  }
+  return ids;
+}
+
+int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, int64_t pid) {
+  using tables::kCostModel, tables::kProcess, tables::kProcesses, tables::kRun;
+  const int64_t run = database.QueryInteger(
+      fmt::format("SELECT IFNULL(MAX({}), 0) + 1 FROM {}", kRun[kRun.id].name, kRun.sql_name()));
+  if (run < 1 || run > kMaxRunId) {
+    Throw(Code::kResourceExhausted, "{} holds {} runs, the most a trace can hold; write to another file",
+          database.path(), kMaxRunId);
+  }
+  const int id = static_cast<int>(run);
+  const std::string machine = info.machine == nullptr ? "" : MachineToJson(*info.machine);
+  InsertRow(database, kRun,
+            {{kRun.id, id},
+             {kRun.kind, info.simulated ? "simulated" : "measured"},
+             {kRun.emulated, info.emulated},
+             {kRun.strategy, info.strategy},
+             {kRun.graph, info.graph_name},
+             {kRun.machine, machine},
+             {kRun.prediction_of, info.prediction_of.empty() ? Cell() : Cell(info.prediction_of)},
+             {kRun.in_sample, info.in_sample},
+             {kRun.clock_origin, clock.origin_ns},
+             {kRun.utc_epoch, clock.utc_ns}});
+  if (!info.cost_model.empty()) {
+    InsertRow(database, kCostModel, {{kCostModel.run, id}, {kCostModel.costs, info.cost_model}});
+  }
+  InsertRow(database, kProcess, {{kProcess.run, id}, {kProcess.global_pid, GlobalPid(id, pid)}});
+  InsertRow(
+      database, kProcesses,
+      {{kProcesses.global_pid, GlobalPid(id, pid)}, {kProcesses.pid, pid}, {kProcesses.name, "lanescope"}});
+  InsertFileFacts(database, clock, info);
+  if (info.machine != nullptr) InsertDevices(database, id, *info.machine, pid);
+  if (info.graph != nullptr && info.machine != nullptr) {
+    InsertNodes(database, id, info, TraceDeviceIds(*info.machine));
+  }
+  return id;
+}
+
+std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings, int run, int64_t pid,
+                                        const RunInfo& info, const std::vector<int>& devices, int schedule,
+                                        const Schedule& compiled) {
+  std::vector<CommandInfo> described;
+  described.reserve(compiled.commands.size());
+  for (const Command& command : compiled.commands) {
+    described.push_back(DescribeCommand(info, devices, compiled, command, strings));
+  }
+  InsertCommands(database, strings, run, schedule, info, compiled, described);
+  InsertQueues(database, run, schedule, devices, compiled);
+  InsertDependencies(database, run, schedule, compiled);
+  if (schedule == 0) InsertStreams(database, run, pid, devices, compiled);
+  RaisePlannedPeaks(database, run, devices, compiled);
+  return described;
+}
+
+}  // namespace lanescope

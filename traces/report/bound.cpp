@@ -1,0 +1,194 @@
+#include "traces/report/bound.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+#include "traces/store/saturating.h"
+
+namespace lanescope {
+namespace {
+
+constexpr double kDecides = 0.5;
+
+// One candidate, summed over the devices.
+struct Resource {
+  std::string_view name, words;
+  double covered = 0;  // sum of the devices' fractions
+  double bytes = 0, busy_ns = 0, ceiling = 0;
+};
+
+void AddCopies(const WorkingDevice& device, CopyClass copy_class, double ceiling, Resource* resource) {
+  DeviceActivity::Copies& copies = device.activity->copies[static_cast<size_t>(copy_class)];
+  const auto busy = static_cast<double>(TotalLength(copies.busy.Union()));
+  resource->covered += busy / static_cast<double>(device.time.window_ns);
+  resource->bytes += static_cast<double>(copies.totals.bytes);
+  resource->busy_ns += busy;
+  resource->ceiling = std::max(resource->ceiling, ceiling);
+}
+
+std::vector<Resource> ResourcesOf(const std::vector<WorkingDevice>& devices) {
+  std::vector<Resource> resources = {{"compute", "kernels"},
+                                     {"communication", "NCCL kernels"},
+                                     {"copy-in", "host-to-device copies"},
+                                     {"copy-out", "device-to-host copies"},
+                                     {"peer-copy", "copies between devices"},
+                                     {"memory-copy", "copies within the device"},
+                                     {"idle", "nothing runs"}};
+  for (const WorkingDevice& device : devices) {
+    if (device.time.window_ns <= 0) continue;
+    const auto window = static_cast<double>(device.time.window_ns);
+    resources[0].covered += static_cast<double>(device.time.compute_ns) / window;
+    resources[1].covered += static_cast<double>(device.time.communication_ns) / window;
+    AddCopies(device, CopyClass::kHostToDevice, device.ceilings.copy_in, &resources[2]);
+    AddCopies(device, CopyClass::kDeviceToHost, device.ceilings.copy_out, &resources[3]);
+    AddCopies(device, CopyClass::kDeviceToDevice, device.ceilings.peer, &resources[4]);
+    AddCopies(device, CopyClass::kWithinDevice, device.ceilings.memory, &resources[5]);
+  }
+  return resources;
+}
+
+double MeanShare(const std::vector<WorkingDevice>& devices, int64_t DeviceTime::*part) {
+  double sum = 0;
+  for (const WorkingDevice& device : devices) {
+    sum += static_cast<double>(device.time.*part) / static_cast<double>(device.time.window_ns);
+  }
+  return devices.empty() ? 0 : sum / static_cast<double>(devices.size());
+}
+
+// Of kernels and whole CUDA graphs.
+const SummaryRow* LongestLaunch(const Summary& summary) {
+  for (const SummaryRow& row : summary.gpu_activities) {
+    if (row.type == "kernel" || row.type == "graph") return &row;
+  }
+  return nullptr;
+}
+
+// A kernel's name without what would make a sentence unreadable.
+std::string ShortName(const std::string& name) {
+  constexpr size_t kMax = 48;
+  std::string text = Printable(name.substr(0, name.find('<')));
+  text = text.substr(0, text.find('('));
+  if (text.starts_with("void ")) text = text.substr(5);
+  return text.size() <= kMax ? text : text.substr(0, kMax) + "..";
+}
+
+// In sentences whole percents say enough, but of small shares.
+std::string RoughPercent(double fraction) {
+  return fmt::format("{:.{}f}%", 100 * fraction, fraction >= 0.0995 ? 0 : 1);
+}
+
+std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& devices) {
+  const Bound& bound = *summary.bound;
+  std::string text = bound.name + " bound: ";
+  if (bound.name == "idle") {
+    text += fmt::format("nothing runs for {} of the window", RoughPercent(bound.coverage));
+  } else {
+    for (const Resource& resource : ResourcesOf({})) {
+      if (resource.name == bound.name) text += resource.words;
+    }
+    text += fmt::format(" cover {} of the window", RoughPercent(bound.coverage));
+  }
+  if (bound.bytes_per_second > 0) text += fmt::format(" at {}", FormatBandwidth(bound.bytes_per_second));
+  if (bound.bytes_per_second > 0 && bound.ceiling_per_second > 0) {
+    text += fmt::format(" of {} ({:.0f}%)", FormatBandwidth(bound.ceiling_per_second),
+                        100 * bound.bytes_per_second / bound.ceiling_per_second);
+  }
+  if (bound.name != "compute") {
+    text += fmt::format(", kernels {}", RoughPercent(MeanShare(devices, &DeviceTime::compute_ns)));
+  } else if (const SummaryRow* row = LongestLaunch(summary)) {
+    text += fmt::format(", most of it {} ({})", ShortName(row->name),
+                        TimeText(static_cast<double>(row->total_ns)));
+  }
+  const double communication = MeanShare(devices, &DeviceTime::communication_ns);
+  if (bound.name != "communication" && communication > 0) {
+    text += fmt::format(", NCCL {} ({} exposed)", RoughPercent(communication),
+                        RoughPercent(MeanShare(devices, &DeviceTime::exposed_ns)));
+  }
+  const double copies = MeanShare(devices, &DeviceTime::copies_ns);
+  if (!bound.name.ends_with("-copy") && !bound.name.starts_with("copy-") && copies > 0) {
+    text += fmt::format(", copies {}", RoughPercent(copies));
+  }
+  if (bound.devices > 1) text += fmt::format(" (mean of {} devices)", bound.devices);
+  if (bound.name != "idle") {
+    return text +
+           fmt::format("; hiding all else would save at most {} of it", RoughPercent(1 - bound.coverage)) +
+           ".";
+  }
+  if (!summary.api_calls.empty()) {
+    const SummaryRow& row = summary.api_calls.front();
+    text += fmt::format("; of the API calls {} takes the most time ({})", row.name,
+                        TimeText(static_cast<double>(row.total_ns)));
+  }
+  return text + ".";
+}
+
+// What the run's devices do together.
+std::string SharesText(const Summary& summary) {
+  const Communication& c = summary.communication;
+  const int64_t span = c.compute_ns + c.exposed_ns + c.idle_ns;
+  const auto percent = [&](int64_t ns) {
+    return 100.0 * static_cast<double>(ns) / static_cast<double>(span);
+  };
+  const std::string_view what = c.nccl_ns > 0 ? "communication" : "copies";
+  const bool one = c.nccl_ns > 0;
+  std::string kind = "Compute decides";
+  if (c.exposed_ns > c.compute_ns && c.exposed_ns >= c.idle_ns) {
+    kind = one ? "Communication decides" : "Copies decide";
+  }
+  if (c.idle_ns > c.compute_ns && c.idle_ns > c.exposed_ns) kind = "Waiting decides";
+  std::string text = fmt::format("{}: of {}, ops run {:.1f}%, {} that nothing hides {:.1f}%, nothing {:.1f}%",
+                                 kind, TimeText(static_cast<double>(span)), percent(c.compute_ns), what,
+                                 percent(c.exposed_ns), percent(c.idle_ns));
+  const int64_t copies = c.exposed_ns + c.overlapped_ns;
+  if (copies > 0) {
+    text += fmt::format("; {:.0f}% of the {} is hidden by compute",
+                        100.0 * static_cast<double>(c.overlapped_ns) / static_cast<double>(copies),
+                        one ? "communication" : "copying");
+  }
+  int64_t count = 0, bytes = 0;
+  for (const TrafficRow& row : summary.traffic) {
+    if (row.copy_class != CopyClass::kDeviceToDevice) continue;
+    count += row.count;
+    bytes = AddSaturating(bytes, row.bytes);
+  }
+  if (count > 0) {
+    text += fmt::format("; {} copies with {} go from device to device", count, FormatBytes(bytes));
+  }
+  if (const SummaryRow* row = LongestLaunch(summary)) {
+    text += fmt::format("; {} takes the most time of all ops ({})", ShortName(row->name),
+                        TimeText(static_cast<double>(row->total_ns)));
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+std::optional<Bound> FindBound(const std::vector<WorkingDevice>& devices, double idle) {
+  if (devices.empty()) return std::nullopt;
+  std::vector<Resource> resources = ResourcesOf(devices);
+  resources.back().covered = idle * static_cast<double>(devices.size());
+  const auto most =
+      std::max_element(resources.begin(), resources.end(),
+                       [](const Resource& a, const Resource& b) { return a.covered < b.covered; });
+  const auto count = static_cast<double>(devices.size());
+  if (most->covered / count < kDecides) return std::nullopt;
+  Bound bound;
+  bound.name = most->name;
+  bound.coverage = std::min(1.0, most->covered / count);
+  bound.bytes_per_second = most->busy_ns > 0 ? most->bytes * 1e9 / most->busy_ns : 0;
+  bound.ceiling_per_second = most->ceiling;
+  bound.devices = static_cast<int>(devices.size());
+  return bound;
+}
+
+std::string VerdictOf(const Summary& summary, const std::vector<WorkingDevice>& devices) {
+  const Communication& c = summary.communication;
+  if (c.compute_ns + c.exposed_ns + c.idle_ns == 0) return "The run has no activity.";
+  return summary.bound ? BoundText(summary, devices) : SharesText(summary);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,21 @@
+// The tables of Nsight Systems: sums of kernels, of memory operations by time and by size. Private to
+// traces/.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/read/trace_reader.h"
+#include "traces/report/summary.h"
+
+namespace lanescope {
+
+OperationSum SumOf(std::string name, std::vector<int64_t> values);
+// Fills kernel_sums, memory_time_sums and memory_size_sums with the activities of a step (-1: of all).
+void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary);
+
+// Activities by the name (RangeName) of the NVTX range around their launch.
+std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step);
+
+}  // namespace lanescope

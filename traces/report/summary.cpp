@@ -1,0 +1,370 @@
+#include "traces/report/summary.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+#include "core/runs/run_view.h"
+#include "traces/read/activity_names.h"
+#include "traces/read/step_ranges.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/activity_totals.h"
+#include "traces/report/bound.h"
+#include "traces/report/device_usage.h"
+#include "traces/report/operation_sums.h"
+#include "traces/store/lanescope_tables.h"
+#include "traces/store/saturating.h"
+#include "traces/store/string_table.h"
+#include "traces/store/table_reader.h"
+
+namespace lanescope {
+namespace {
+
+SummaryRow MakeRow(std::string name, std::string type, const TimeTotals& totals) {
+  SummaryRow row;
+  row.name = std::move(name);
+  row.type = std::move(type);
+  row.total_ns = totals.total_ns;
+  row.calls = totals.calls;
+  if (totals.calls > 0) {
+    // Rounded half up without adding to a total that may be saturated.
+    const int64_t rest = totals.total_ns % totals.calls;
+    row.avg_ns = totals.total_ns / totals.calls + (rest >= totals.calls - rest ? 1 : 0);
+  }
+  row.min_ns = totals.calls == 0 ? 0 : totals.min_ns;
+  row.max_ns = totals.max_ns;
+  return row;
+}
+
+// Largest first; equal totals by name, so that the order is one.
+void Rank(std::vector<SummaryRow>* rows) {
+  std::sort(rows->begin(), rows->end(), [](const SummaryRow& a, const SummaryRow& b) {
+    return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
+  });
+  double total = 0;
+  for (const SummaryRow& row : *rows) total += static_cast<double>(row.total_ns);
+  for (SummaryRow& row : *rows) {
+    row.time_percent = total == 0 ? 0 : 100 * static_cast<double>(row.total_ns) / total;
+  }
+}
+
+// Texts by id: of StringIds, or of a run in memory.
+class Names {
+ public:
+  explicit Names(Database& database) : names_(ReadTexts(database)) {}
+  explicit Names(const std::vector<std::string>& texts) {
+    for (size_t i = 0; i < texts.size(); ++i) names_.emplace(static_cast<int64_t>(i), texts[i]);
+  }
+  std::string Of(int64_t id) const {
+    const auto found = names_.find(id);
+    if (found != names_.end()) return found->second;
+    if (id < -1) return GraphName(GraphOfNameId(id));
+    return id < 0 ? "no name" : fmt::format("string {}", id);
+  }
+  std::unordered_set<int64_t> OfCommunication() const {
+    std::unordered_set<int64_t> ids;
+    for (const auto& [id, name] : names_) {
+      if (IsCommunication(name)) ids.insert(id);
+    }
+    return ids;
+  }
+
+ private:
+  std::unordered_map<int64_t, std::string> names_;
+};
+
+// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel".
+std::string WithoutVersion(std::string name) {
+  const size_t at = name.rfind("_v");
+  if (at == std::string::npos || at + 2 == name.size()) return name;
+  const bool digits = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 2, name.end(),
+                                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  return digits ? name.substr(0, at) : name;
+}
+
+// What is the same for every part of a summary.
+struct Context {
+  TraceReader& reader;
+  Database& database;
+  int run = 0;
+  TraceRunInfo info;
+  std::vector<TraceDevice> devices;
+  bool full_names = false;
+
+  const TraceDevice* Find(int64_t id) const {
+    for (const TraceDevice& device : devices) {
+      if (device.id == id) return &device;
+    }
+    return nullptr;
+  }
+  bool IsHost(int64_t id) const {
+    const TraceDevice* device = Find(id);
+    return device != nullptr && device->is_host;
+  }
+  int Host() const {
+    for (const TraceDevice& device : devices) {
+      if (device.is_host) return device.id;
+    }
+    return kHostDevice;
+  }
+};
+
+void FillActivities(const Context& context, const ActivityTotals& totals, const Names& names,
+                    Summary* summary) {
+  std::map<int64_t, TimeTotals> on_gpus, on_hosts;
+  for (const auto& [device, of_device] : totals.devices) {
+    auto& by_name = context.IsHost(device) ? on_hosts : on_gpus;
+    for (const auto& [name, time] : of_device.launches.Used()) by_name[name].Merge(time);
+  }
+  for (const auto& [id, time] : on_gpus) {
+    const std::string name = names.Of(id);
+    summary->gpu_activities.push_back(MakeRow(name, IsGraphName(name) ? "graph" : "kernel", time));
+  }
+  std::map<std::string, TimeTotals> copies;
+  for (const auto& [kind, time] : totals.copies) copies[NvprofCopyName(kind)].Merge(time);
+  for (const auto& [name, time] : copies) {
+    summary->gpu_activities.push_back(MakeRow(name, "memcpy", time));
+  }
+  if (totals.memsets.calls > 0) {
+    summary->gpu_activities.push_back(MakeRow(std::string(kMemsetName), "memset", totals.memsets));
+  }
+  for (const auto& [name, time] : on_hosts) {
+    summary->host_activities.push_back(MakeRow(names.Of(name), "kernel", time));
+  }
+  std::map<std::string, TimeTotals> calls;
+  for (const auto& [name, time] : totals.api_calls.Used()) calls[WithoutVersion(names.Of(name))].Merge(time);
+  for (const auto& [name, time] : calls) summary->api_calls.push_back(MakeRow(name, "api", time));
+  for (auto* rows : {&summary->gpu_activities, &summary->host_activities, &summary->api_calls}) Rank(rows);
+}
+
+void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* summary) {
+  const int host = context.Host();
+  for (const auto& [route, copied] : totals.routes) {
+    const CopyClass copy_class =
+        CopyClassOf(route.first == host, route.second == host, route.first == route.second);
+    summary->traffic.push_back({DeviceLabel(context.devices, route.first),
+                                DeviceLabel(context.devices, route.second), copied.count, copied.bytes,
+                                copied.ns, copy_class});
+  }
+}
+
+Communication CommunicationOf(const DeviceIntervals& all, Interval window) {
+  const auto compute = ClipTo(all.compute, window);
+  const auto moving = ClipTo(UnionOf(all.communication, all.copies), window);
+  Communication result;
+  result.compute_ns = TotalLength(compute);
+  result.overlapped_ns = IntersectionLength(compute, moving);
+  result.exposed_ns = TotalLength(moving) - result.overlapped_ns;
+  result.idle_ns = window.end - window.start - result.compute_ns - result.exposed_ns;
+  result.nccl_ns = TotalLength(ClipTo(all.communication, window));
+  result.copies_ns = TotalLength(ClipTo(all.copies, window));
+  return result;
+}
+
+// What links and memory of a device can carry, from the machine of the run or the description of the GPU.
+Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* device) {
+  Ceilings ceilings;
+  if (device == nullptr) return ceilings;
+  // A copy within a device reads and writes its memory.
+  ceilings.memory = static_cast<double>(device->memory_bandwidth) / 2;
+  const int number = machine ? machine->FindDevice(device->name) : -1;
+  if (number < 0) return ceilings;
+  ceilings.memory = machine->device(number).memory_bandwidth / 2;
+  const auto rate = [&](int src, int dst) { return machine->RouteBetween(src, dst).bandwidth; };
+  try {
+    ceilings.copy_in = rate(machine->host(), number);
+    ceilings.copy_out = rate(number, machine->host());
+    for (const int gpu : machine->Gpus()) {
+      if (gpu != number) ceilings.peer = std::max(ceilings.peer, rate(number, gpu));
+    }
+  } catch (const Error&) {
+    return ceilings;  // a machine without such a link
+  }
+  return ceilings;
+}
+
+std::optional<Machine> MachineOf(const Context& context) {
+  if (context.info.machine_json.empty()) return std::nullopt;
+  try {
+    return ParseMachine(context.info.machine_json);
+  } catch (const Error&) {
+    return std::nullopt;  // a damaged description costs the ceiling, not the summary
+  }
+}
+
+// Everything that the totals of the run, or of a step of it, tell.
+void FillFromTotals(const Context& context, ActivityTotals* totals, const Names& names,
+                    std::optional<Interval> step_window, Summary* summary) {
+  FillActivities(context, *totals, names, summary);
+  FillTraffic(context, *totals, summary);
+  summary->invalid_rows = totals->invalid_rows;
+  if (!step_window && totals->last_ns < totals->first_ns) {
+    summary->verdict = VerdictOf(*summary, {});
+    return;
+  }
+  const Interval window = step_window.value_or(Interval{totals->first_ns, totals->last_ns});
+  const std::optional<Machine> machine = MachineOf(context);
+  std::vector<DeviceIntervals> intervals;
+  std::vector<WorkingDevice> working;
+  for (auto& [id, activity] : totals->devices) {
+    intervals.push_back(IntervalsOf(&activity));
+    DeviceTime time = TimeWithin(intervals.back(), window);
+    time.device = DeviceLabel(context.devices, static_cast<int>(id));
+    summary->devices.push_back(time);
+    if (context.IsHost(id) || id < 0 || time.window_ns <= 0) continue;
+    working.push_back({static_cast<int>(id), &activity, time, CeilingsOf(machine, context.Find(id))});
+  }
+  summary->communication = CommunicationOf(UnionOf(intervals), window);
+  const int64_t span = window.end - window.start;
+  const double idle =
+      span <= 0 ? 0 : static_cast<double>(summary->communication.idle_ns) / static_cast<double>(span);
+  summary->bound = FindBound(working, idle);
+  summary->verdict = VerdictOf(*summary, working);
+}
+
+StepUsage UsageOf(const Context& context, const TraceStep& step,
+                  const std::vector<std::pair<int, DeviceIntervals>>& devices) {
+  StepUsage usage{step.step, step.start_ns, step.end_ns, {}};
+  for (const auto& [id, intervals] : devices) {
+    DeviceTime time = TimeWithin(intervals, {step.start_ns, step.end_ns});
+    time.device = DeviceLabel(context.devices, id);
+    usage.devices.push_back(std::move(time));
+  }
+  return usage;
+}
+
+std::vector<std::pair<int, DeviceIntervals>> AllIntervals(ActivityTotals* totals) {
+  std::vector<std::pair<int, DeviceIntervals>> all;
+  for (auto& [id, activity] : totals->devices) all.emplace_back(static_cast<int>(id), IntervalsOf(&activity));
+  return all;
+}
+
+// Recorded steps do not overlap: the activities inside the window of one are its own.
+void FillRecordedSteps(const Context& context, ActivityTotals* totals, Summary* summary) {
+  if (!context.reader.is_ours()) return;
+  const auto devices = AllIntervals(totals);
+  for (const TraceStep& step : context.reader.Steps(context.run)) {
+    summary->steps.push_back(UsageOf(context, step, devices));
+  }
+}
+
+// Steps made of NVTX ranges may overlap on the devices: activities count where they were launched.
+void FillStepsOf(const Context& context, const TraceRun& run, Summary* summary) {
+  std::map<int, ActivityTotals> by_step = ComputeTotalsBySteps(run, context.full_names);
+  for (const TraceStep& step : run.steps) {
+    const auto found = by_step.find(step.step);
+    if (found != by_step.end()) {
+      summary->steps.push_back(UsageOf(context, step, AllIntervals(&found->second)));
+    }
+  }
+}
+
+void FillCapture(const Context& context, Summary* summary) {
+  Database& database = context.database;
+  if (!context.info.complete) summary->notes.push_back("the trace is incomplete: its writer did not end it");
+  if (!context.info.error.empty()) summary->notes.push_back("the run failed: " + context.info.error);
+  int64_t graphs = 0;
+  for (const SummaryRow& row : summary->gpu_activities) graphs += row.type == "graph" ? row.calls : 0;
+  if (graphs > 0) {
+    summary->notes.push_back(
+        fmt::format("{} launches of CUDA graphs are recorded as a whole and count as compute; nsys profile "
+                    "--cuda-graph-trace=node records their kernels and copies",
+                    graphs));
+  }
+  if (!context.reader.is_ours()) return;
+  using tables::kClock, tables::kDropped;
+  ReadRunRows(database, kDropped, context.run, {kDropped.count, kDropped.what}, [&](const auto& row) {
+    const int64_t count = row[kDropped.count];
+    summary->dropped = AddSaturating(summary->dropped, count);
+    if (count > 0) summary->dropped_by.emplace_back(row[kDropped.what], count);
+  });
+  std::multimap<int64_t, std::string> clock_notes;  // by time
+  ReadRunRows(
+      database, kClock, context.run,
+      {kClock.clock, kClock.time, kClock.offset, kClock.uncertainty, kClock.violations, kClock.corrected},
+      [&](const auto& row) {
+        const int64_t time = row[kClock.time].value_or(0), offset = row[kClock.offset].value_or(0);
+        const int64_t violations = row[kClock.violations].value_or(0);
+        if (row[kClock.clock] == "gpu" && violations > 0) {
+          clock_notes.emplace(time, fmt::format("{} kernels seem to start before their launch, by up to {}",
+                                                violations, TimeText(static_cast<double>(offset))));
+        } else if (row[kClock.clock] == "capture" && row[kClock.corrected].value_or(0) == 0) {
+          clock_notes.emplace(
+              time,
+              fmt::format("the clock of the records is {} ns off, known to {} ns; times are not corrected",
+                          offset, row[kClock.uncertainty].value_or(0)));
+        }
+      });
+  for (auto& [time, note] : clock_notes) summary->notes.push_back(std::move(note));
+}
+
+TraceStep FindStep(const TraceRun& run, int number) {
+  for (const TraceStep& step : run.steps) {
+    if (step.step == number) return step;
+  }
+  if (run.steps.empty()) {
+    Throw(Code::kFailedPrecondition,
+          "the trace records no steps, and no NVTX range looks like one (\"step 3\", \"iteration 3\"); leave "
+          "--step out");
+  }
+  Throw(Code::kNotFound, "run {} has no step {}; it has {} to {}", run.info.id, number,
+        run.steps.front().step, run.steps.back().step);
+}
+
+Summary SummarizeInMemory(const Context& context, const SummaryOptions& options) {
+  const TraceRun run = context.reader.ReadRun(context.run);
+  Summary summary;
+  summary.run = context.run;
+  summary.step = options.step;
+  std::optional<Interval> window;
+  if (options.step >= 0) {
+    const TraceStep step = FindStep(run, options.step);
+    window = Interval{step.start_ns, step.end_ns};
+  }
+  if (options.ranges && run.ranges.empty()) {
+    Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
+  }
+  ActivityTotals totals = ComputeTotals(run, context.full_names, options.step);
+  FillFromTotals(context, &totals, Names(run.texts), window, &summary);
+  FillStepsOf(context, run, &summary);
+  if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
+  if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
+  return summary;
+}
+
+Summary SummarizeStreaming(const Context& context) {
+  Database& database = context.database;
+  const Names names(database);
+  const TotalsSource source{context.run, context.reader.is_ours(), context.Host(), context.full_names,
+                            names.OfCommunication()};
+  ActivityTotals totals = ComputeTotals(database, source);
+  Summary summary;
+  summary.run = context.run;
+  FillFromTotals(context, &totals, names, std::nullopt, &summary);
+  FillRecordedSteps(context, &totals, &summary);
+  return summary;
+}
+
+}  // namespace
+
+Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
+  Database& database = reader.database();
+  const Snapshot snapshot(database);
+  Context context{reader, database, run, reader.RunInfoOf(run), reader.Devices(run), false};
+  // Ops by type in our runs; foreign kernels by their full names, as nvprof shows them.
+  context.full_names = !reader.is_ours();
+  const bool in_memory = options.step >= 0 || options.ranges || options.operations ||
+                         (reader.Steps(run).empty() && HasStepRanges(database));
+  Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context);
+  FillCapture(context, &summary);
+  return summary;
+}
+
+Summary Summarize(const std::string& path, int run, const SummaryOptions& options) {
+  TraceReader reader(path);
+  return Summarize(reader, run, options);
+}
+
+}  // namespace lanescope

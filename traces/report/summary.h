@@ -1,0 +1,111 @@
+// What one run spent its time on, in the manner of nvprof's summary, and one sentence about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "traces/report/device_time.h"
+#include "traces/store/copy_class.h"
+
+namespace lanescope {
+
+class TraceReader;
+
+struct SummaryRow {
+  std::string name;
+  std::string type;         // "kernel", "graph" (a whole CUDA graph), "memcpy", "memset", "api"
+  double time_percent = 0;  // of its table's total
+  int64_t total_ns = 0, calls = 0, avg_ns = 0, min_ns = 0, max_ns = 0;
+};
+
+struct TrafficRow {
+  std::string src, dst;  // "GPU:0", "host"
+  int64_t count = 0, bytes = 0, ns = 0;
+  CopyClass copy_class = CopyClass::kDeviceToDevice;
+};
+
+// Of the time from the first to the last activity of the run, on all devices together. Copies and NCCL's
+// kernels are communication: compute_ns + exposed_ns + idle_ns is that time.
+struct Communication {
+  int64_t compute_ns = 0;     // at least one launch that is no communication runs, on any device
+  int64_t overlapped_ns = 0;  // communication beside such a launch
+  int64_t exposed_ns = 0;     // communication, and no such launch
+  int64_t idle_ns = 0;        // neither
+  int64_t nccl_ns = 0;        // at least one kernel of NCCL runs, on any device
+  int64_t copies_ns = 0;      // at least one copy runs
+};
+
+struct StepUsage {
+  int step = 0;
+  int64_t start_ns = 0, end_ns = 0;
+  std::vector<DeviceTime> devices;
+};
+
+// Order statistics of one kind of activity, as Nsight Systems prints them. `stddev`: of the sample (n - 1).
+struct OperationSum {
+  std::string name;
+  double percent = 0;
+  int64_t total = 0, count = 0, min = 0, max = 0;
+  double average = 0, median = 0, stddev = 0;
+};
+
+// What was launched inside NVTX ranges of one text, counted at the innermost range around the launch.
+struct RangeRow {
+  std::string name;
+  int64_t kernels = 0, kernel_ns = 0;
+  int64_t copies = 0, copy_ns = 0, copy_bytes = 0;
+  std::string top_kernel;  // that took the most time
+};
+
+// The resource that covers the window most, on the mean device that is no host.
+struct Bound {
+  std::string name;  // "compute", "communication", "copy-in", "copy-out", "peer-copy", "memory-copy", "idle"
+  double coverage = 0;            // fraction of the window, union of intervals, mean over devices
+  double bytes_per_second = 0;    // while it runs, of one device; 0: it moves no bytes
+  double ceiling_per_second = 0;  // of link or memory; 0: the trace does not say
+  int devices = 0;
+};
+
+struct SummaryOptions {
+  int step = -1;            // only this one; -1: the whole run
+  bool ranges = false;      // fill `ranges`
+  bool operations = false;  // fill the sums of Nsight Systems
+};
+
+struct Summary {
+  int run = 0;
+  int step = -1;
+  // Sorted by total time, largest first.
+  std::vector<SummaryRow> gpu_activities;
+  std::vector<SummaryRow> host_activities;  // launches on devices that are no GPU
+  std::vector<SummaryRow> api_calls;
+  std::vector<TrafficRow> traffic;
+  Communication communication;
+  std::vector<DeviceTime> devices;  // over the window, from the first to the last activity
+  std::vector<StepUsage> steps;
+  std::vector<OperationSum> kernel_sums, memory_time_sums, memory_size_sums;
+  std::vector<RangeRow> ranges;
+  int64_t dropped = 0;                                      // records lost while recording
+  std::vector<std::pair<std::string, int64_t>> dropped_by;  // the same by kind of record
+  int64_t invalid_rows = 0;                                 // activities without usable times: left out
+  std::vector<std::string> notes;                           // on the capture: clocks, an incomplete trace
+  std::optional<Bound> bound;
+  std::string verdict;
+};
+
+// Without options that need it, one pass over each activity table, without loading it. Throws as TraceReader
+// does, NotFound for a step that the run does not have, FailedPrecondition where a trace has no steps at all
+// or no NVTX ranges.
+Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options = {});
+Summary Summarize(const std::string& path, int run, const SummaryOptions& options = {});
+
+// Tables with nvprof's columns, or with those of `nsys stats`. `width`: the columns that a line may have,
+// which names give way for; 0: none has to.
+std::string SummaryText(const Summary& summary, bool nsys = false, int width = 0);
+std::string SummaryJson(const Summary& summary);
+
+}  // namespace lanescope

@@ -1,0 +1,150 @@
+#include <nlohmann/json.hpp>
+
+#include "traces/report/summary.h"
+
+namespace lanescope {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson RowsJson(const std::vector<SummaryRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const SummaryRow& row : rows) {
+    list.push_back({{"name", row.name},
+                    {"type", row.type},
+                    {"time_percent", row.time_percent},
+                    {"total_ns", row.total_ns},
+                    {"calls", row.calls},
+                    {"avg_ns", row.avg_ns},
+                    {"min_ns", row.min_ns},
+                    {"max_ns", row.max_ns}});
+  }
+  return list;
+}
+
+OrderedJson TrafficJson(const std::vector<TrafficRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const TrafficRow& row : rows) {
+    list.push_back({{"src", row.src},
+                    {"dst", row.dst},
+                    {"count", row.count},
+                    {"bytes", row.bytes},
+                    {"ns", row.ns},
+                    {"class", CopyClassName(row.copy_class)}});
+  }
+  return list;
+}
+
+OrderedJson DevicesJson(const std::vector<DeviceTime>& devices) {
+  OrderedJson list = OrderedJson::array();
+  for (const DeviceTime& time : devices) {
+    list.push_back({{"device", time.device},
+                    {"window_ns", time.window_ns},
+                    {"compute_ns", time.compute_ns},
+                    {"communication_ns", time.communication_ns},
+                    {"overlapped_ns", time.overlapped_ns},
+                    {"exposed_ns", time.exposed_ns},
+                    {"copies_ns", time.copies_ns},
+                    {"hidden_copies_ns", time.hidden_copies_ns},
+                    {"exposed_copies_ns", time.exposed_copies_ns},
+                    {"exposed_memsets_ns", time.exposed_memsets_ns},
+                    {"idle_ns", time.idle_ns}});
+  }
+  return list;
+}
+
+OrderedJson StepsJson(const std::vector<StepUsage>& steps) {
+  OrderedJson list = OrderedJson::array();
+  for (const StepUsage& step : steps) {
+    list.push_back({{"step", step.step},
+                    {"start_ns", step.start_ns},
+                    {"end_ns", step.end_ns},
+                    {"devices", DevicesJson(step.devices)}});
+  }
+  return list;
+}
+
+OrderedJson SumsJson(const std::vector<OperationSum>& sums) {
+  OrderedJson list = OrderedJson::array();
+  for (const OperationSum& sum : sums) {
+    list.push_back({{"name", sum.name},
+                    {"percent", sum.percent},
+                    {"total", sum.total},
+                    {"count", sum.count},
+                    {"avg", sum.average},
+                    {"med", sum.median},
+                    {"min", sum.min},
+                    {"max", sum.max},
+                    {"stddev", sum.stddev}});
+  }
+  return list;
+}
+
+OrderedJson RangesJson(const std::vector<RangeRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const RangeRow& row : rows) {
+    list.push_back({{"name", row.name},
+                    {"kernels", row.kernels},
+                    {"kernel_ns", row.kernel_ns},
+                    {"copies", row.copies},
+                    {"copy_ns", row.copy_ns},
+                    {"copy_bytes", row.copy_bytes},
+                    {"top_kernel", row.top_kernel}});
+  }
+  return list;
+}
+
+OrderedJson BoundJson(const std::optional<Bound>& bound) {
+  if (!bound) return nullptr;
+  const auto known = [](double value) { return value > 0 ? OrderedJson(value) : OrderedJson(); };
+  return {{"name", bound->name},
+          {"coverage", bound->coverage},
+          {"bytes_per_second", known(bound->bytes_per_second)},
+          {"ceiling_bytes_per_second", known(bound->ceiling_per_second)},
+          {"devices", bound->devices}};
+}
+
+OrderedJson DroppedJson(const std::vector<std::pair<std::string, int64_t>>& dropped) {
+  OrderedJson object = OrderedJson::object();
+  for (const auto& [what, count] : dropped) {
+    object[what] = object.value(what, int64_t{0}) + count;
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string SummaryJson(const Summary& summary) {
+  const Communication& c = summary.communication;
+  OrderedJson json = {{"run", summary.run},
+                      {"gpu_activities", RowsJson(summary.gpu_activities)},
+                      {"host_activities", RowsJson(summary.host_activities)},
+                      {"api_calls", RowsJson(summary.api_calls)},
+                      {"traffic", TrafficJson(summary.traffic)},
+                      {"communication",
+                       {{"compute_ns", c.compute_ns},
+                        {"overlapped_ns", c.overlapped_ns},
+                        {"exposed_ns", c.exposed_ns},
+                        {"idle_ns", c.idle_ns},
+                        {"nccl_ns", c.nccl_ns},
+                        {"copies_ns", c.copies_ns}}},
+                      {"devices", DevicesJson(summary.devices)},
+                      {"steps", StepsJson(summary.steps)},
+                      {"dropped", summary.dropped},
+                      {"dropped_by", DroppedJson(summary.dropped_by)},
+                      {"invalid_rows", summary.invalid_rows},
+                      {"notes", summary.notes},
+                      {"bound", BoundJson(summary.bound)},
+                      {"verdict", summary.verdict}};
+  if (summary.step >= 0) json["step"] = summary.step;
+  if (!summary.ranges.empty()) json["nvtx"] = RangesJson(summary.ranges);
+  if (!summary.kernel_sums.empty() || !summary.memory_time_sums.empty()) {
+    json["kernel_sum"] = SumsJson(summary.kernel_sums);
+    json["memory_time_sum"] = SumsJson(summary.memory_time_sums);
+    json["memory_size_sum"] = SumsJson(summary.memory_size_sums);
+  }
+  // Names come from files: what is no UTF-8 is replaced.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace lanescope

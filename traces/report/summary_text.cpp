@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+#include "traces/report/summary.h"
+
+namespace lanescope {
+namespace {
+
+std::string TimeCell(int64_t ns) { return TimeText(static_cast<double>(ns)); }
+std::string CountCell(int64_t count) { return std::to_string(count); }
+
+// The columns of nvprof.
+void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, int width, std::string* out) {
+  if (rows.empty()) return;
+  TextTable table;
+  table.Number("Time(%)").Number("Time").Number("Calls").Number("Avg").Number("Min").Number("Max").Name(
+      "Name");
+  for (const SummaryRow& row : rows) {
+    const double average =
+        row.calls == 0 ? 0 : static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
+    table.Row({fmt::format("{:.2f}%", row.time_percent), TimeCell(row.total_ns), CountCell(row.calls),
+               TimeText(average), TimeCell(row.min_ns), TimeCell(row.max_ns), row.name});
+  }
+  *out += fmt::format("{}{}:\n{}", out->empty() ? "" : "\n", title, table.Take(width));
+}
+
+void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::string* out) {
+  if (traffic.empty()) return;
+  std::set<std::string> ends;
+  std::map<std::pair<std::string, std::string>, const TrafficRow*> cells;
+  for (const TrafficRow& row : traffic) {
+    ends.insert(row.src);
+    ends.insert(row.dst);
+    cells[{row.src, row.dst}] = &row;
+  }
+  TextTable table;
+  table.Text("From / to");
+  for (const std::string& dst : ends) table.Number(dst);
+  for (const std::string& src : ends) {
+    std::vector<std::string> row = {src};
+    for (const std::string& dst : ends) {
+      const auto cell = cells.find({src, dst});
+      row.push_back(cell == cells.end()
+                        ? "-"
+                        : fmt::format("{} ({})", FormatBytes(cell->second->bytes), cell->second->count));
+    }
+    table.Row(std::move(row));
+  }
+  *out += "\nTraffic, bytes (copies)\n" + table.Take(width);
+}
+
+void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices, TextTable* table) {
+  for (const DeviceTime& time : devices) {
+    const auto share = [&](int64_t ns) {
+      return PercentText(time.window_ns == 0 ? 0
+                                             : static_cast<double>(ns) / static_cast<double>(time.window_ns));
+    };
+    table->Row({label, time.device, TimeCell(time.window_ns), share(time.compute_ns),
+                share(time.overlapped_ns), share(time.exposed_ns), share(time.hidden_copies_ns),
+                share(time.exposed_copies_ns), share(time.idle_ns)});
+    label.clear();
+  }
+}
+
+// The run, and of its steps the fastest, the median one and the slowest; of one step, that one.
+void AppendDevices(const Summary& summary, int width, std::string* out) {
+  if (summary.devices.empty()) return;
+  TextTable table;
+  table.Text("").Text("Device").Number("Window").Number("Compute").Group("NCCL").Number("hidden").Number(
+      "exposed");
+  table.Group("Copies").Number("hidden").Number("exposed").Group("").Number("Idle");
+  const bool one_step = summary.step >= 0;
+  AddDeviceRows(one_step ? fmt::format("step {}", summary.step) : "run", summary.devices, &table);
+  if (one_step || summary.steps.size() < 2) {
+    *out += "\n" + table.Take(width);
+    return;
+  }
+  std::vector<const StepUsage*> by_length;
+  for (const StepUsage& step : summary.steps) by_length.push_back(&step);
+  std::stable_sort(by_length.begin(), by_length.end(), [](const StepUsage* a, const StepUsage* b) {
+    return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
+  });
+  std::vector<const StepUsage*> shown = {by_length.front(), by_length[(by_length.size() - 1) / 2],
+                                         by_length.back()};
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  for (const StepUsage* step : shown)
+    AddDeviceRows(fmt::format("step {}", step->step), step->devices, &table);
+  *out += fmt::format("\n{}(of {} steps the shortest, the median and the longest; --step N shows one)\n",
+                      table.Take(width), summary.steps.size());
+}
+
+void AppendRanges(const std::vector<RangeRow>& rows, int width, std::string* out) {
+  if (rows.empty()) return;
+  TextTable table;
+  table.Number("Kernels").Number("Launches").Number("Copies").Number("Count").Number("Bytes");
+  table.Name("NVTX range").Name("Kernel that takes most of it");
+  for (const RangeRow& row : rows) {
+    table.Row({TimeCell(row.kernel_ns), CountCell(row.kernels), TimeCell(row.copy_ns), CountCell(row.copies),
+               FormatBytes(row.copy_bytes), row.name, row.top_kernel});
+  }
+  *out += "\n" + table.Take(width);
+}
+
+// The columns of "nsys stats".
+void AppendSums(std::string_view title, std::string count, std::string name,
+                const std::vector<OperationSum>& sums, int width, std::string* out) {
+  if (sums.empty()) return;
+  TextTable table;
+  table.Number("Time (%)").Number("Total Time (ns)").Number(std::move(count)).Number("Avg (ns)");
+  table.Number("Med (ns)").Number("Min (ns)").Number("Max (ns)").Number("StdDev (ns)").Name(std::move(name));
+  const auto rounded = [](double value) { return fmt::format("{:.1f}", value); };
+  for (const OperationSum& sum : sums) {
+    table.Row({rounded(sum.percent), CountCell(sum.total), CountCell(sum.count), rounded(sum.average),
+               rounded(sum.median), CountCell(sum.min), CountCell(sum.max), rounded(sum.stddev), sum.name});
+  }
+  *out += fmt::format("{}{}:\n\n{}", out->empty() ? "" : "\n", title, table.Take(width));
+}
+
+void AppendSizes(const std::vector<OperationSum>& sums, int width, std::string* out) {
+  if (sums.empty()) return;
+  TextTable table;
+  table.Number("Total (MB)").Number("Count").Number("Avg (MB)").Number("Med (MB)").Number("Min (MB)");
+  table.Number("Max (MB)").Number("StdDev (MB)").Name("Operation");
+  const auto megabytes = [](double bytes) { return fmt::format("{:.3f}", bytes / 1e6); };
+  for (const OperationSum& sum : sums) {
+    table.Row({megabytes(static_cast<double>(sum.total)), CountCell(sum.count), megabytes(sum.average),
+               megabytes(sum.median), megabytes(static_cast<double>(sum.min)),
+               megabytes(static_cast<double>(sum.max)), megabytes(sum.stddev), sum.name});
+  }
+  *out += fmt::format("{}CUDA Memory Operation Summary (by Size):\n\n{}", out->empty() ? "" : "\n",
+                      table.Take(width));
+}
+
+std::string NotesText(const Summary& summary) {
+  std::string out;
+  if (summary.dropped > 0) {
+    std::string kinds;
+    for (const auto& [what, count] : summary.dropped_by) {
+      kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, what);
+    }
+    out += fmt::format("{} records were lost while recording ({})\n", summary.dropped, kinds);
+  }
+  if (summary.invalid_rows > 0) {
+    out += fmt::format("{} activities have no usable times and were left out\n", summary.invalid_rows);
+  }
+  for (const std::string& note : summary.notes) out += Printable(note) + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string SummaryText(const Summary& summary, bool nsys, int width) {
+  std::string out;
+  const bool empty =
+      summary.gpu_activities.empty() && summary.host_activities.empty() && summary.api_calls.empty();
+  if (empty) return NotesText(summary) + summary.verdict + "\n";
+  if (nsys) {
+    AppendSums("CUDA Kernel Summary", "Instances", "Name", summary.kernel_sums, width, &out);
+    AppendSums("CUDA Memory Operation Summary (by Time)", "Count", "Operation", summary.memory_time_sums,
+               width, &out);
+    AppendSizes(summary.memory_size_sums, width, &out);
+  } else {
+    AppendBlock("GPU activities", summary.gpu_activities, width, &out);
+    AppendBlock("Host activities", summary.host_activities, width, &out);
+    AppendBlock("API calls", summary.api_calls, width, &out);
+  }
+  AppendRanges(summary.ranges, width, &out);
+  AppendTraffic(summary.traffic, width, &out);
+  AppendDevices(summary, width, &out);
+  return out + "\n" + NotesText(summary) + summary.verdict + "\n";
+}
+
+}  // namespace lanescope

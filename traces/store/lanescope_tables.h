@@ -1,0 +1,238 @@
+// What the activity tables cannot say: runs, nodes, placement, schedules, memory. Private to traces/.
+#pragma once
+
+#include "traces/store/nsys_tables.h"
+
+namespace lanescope::tables {
+
+inline constexpr Column kRunId{"runId", Need::kAlways, "Run."};
+inline constexpr Column kOfNode{"nodeId", Need::kAlways, "Node."};
+inline constexpr Column kOp{"op", Need::kAlways, "Op type."};
+inline constexpr Column kOfSchedule{"schedule", Need::kAlways, "Schedule."};
+inline constexpr Column kOfQueue{"queue", Need::kNotNull, "Number of the queue in the schedule."};
+inline constexpr Column kOfStep{"step", Need::kAlways, "The step."};
+inline constexpr Column kKind{"kind", Need::kAlways, ""};
+inline constexpr Column kTimeOf{"time", Need::kAlways, ""};
+inline constexpr Column kVersion{"version", Need::kNotNull, ""};
+
+struct SchemaVersion : TableOf<SchemaVersion> {
+  constexpr SchemaVersion() : TableOf("LANESCOPE_SCHEMA", "One row: the version of the schema.") {}
+  Integer version{this, About(kVersion, "Version of this schema.")};
+  Integer next_correlation{this,
+                           {"nextCorrelationId", Need::kNotNull,
+                            "Correlation ids from here on are free; writers reserve blocks.", "1"}};
+};
+inline constexpr SchemaVersion kSchema;
+
+struct Run : TableOf<Run> {
+  constexpr Run() : TableOf("LANESCOPE_RUN", "Runs, measured and simulated.") {}
+  Number id{this, {kRunId.name, Need::kPrimaryKey, "Number of the run: the top 16 bits of its globalPid."}};
+  Text kind{this, About(kKind, "'measured' or 'simulated'.")};
+  Flag emulated{this, {"emulated", Need::kNotNull, "1: virtual devices or emulated links took part."}};
+  Text strategy{this, {"strategy", Need::kNotNull, "Placement strategy.", "''"}};
+  Text graph{this, {"graph", Need::kNotNull, "File name of the graph.", "''"}};
+  Text machine{this, {"machine", Need::kNotNull, "The machine, as a machine file (JSON).", "''"}};
+  Size steps{this, {"steps", Need::kNotNull, "Steps recorded."}};
+  Flag oversubscribed{
+      this, {"oversubscribed", Need::kNotNull, "1: workers and copies together exceeded the processors."}};
+  Flag complete{
+      this,
+      {"complete", Need::kNotNull, "1: the run was closed. 0: it is being written, or its writer died."}};
+  Text error{this, {"error", Need::kOptional, "Why the run failed or was cut short; NULL: it did not."}};
+  Text prediction_of{this,
+                     {"predictionOf", Need::kOptional, "Simulated runs: what calibrated the prediction."}};
+  Flag in_sample{this, {"inSample", Need::kNotNull, "1: its own measurement calibrated the prediction."}};
+  Integer clock_origin{
+      this,
+      {"clockOriginNs", Need::kNotNull, "Time zero of the run on CLOCK_MONOTONIC (ns); 0 for virtual time."}};
+  Integer utc_epoch{this, {kUtcEpochNs.name, Need::kNotNull, "When the run began, ns since 1970 (UTC)."}};
+  Real step_median{this, {"stepMedianNs", Need::kOptional, "Median length of a step (ns)."}};
+  Real step_p25{this, {"stepP25Ns", Need::kOptional, "First quartile (ns)."}};
+  Real step_p75{this, {"stepP75Ns", Need::kOptional, "Third quartile (ns)."}};
+  Integer step_min{this, {"stepMinNs", Need::kOptional, "Shortest step (ns)."}};
+  Integer step_max{this, {"stepMaxNs", Need::kOptional, "Longest step (ns)."}};
+};
+inline constexpr Run kRun;
+
+// What belongs to a run.
+template <typename T>
+struct OfRun : TableOf<T> {
+  constexpr OfRun(std::string_view name, std::string_view about, std::string_view of_run = kRunId.doc)
+      : TableOf<T>(name, about), run{this, About(kRunId, of_run)} {}
+  typename TableOf<T>::Number run;
+};
+
+struct CostModelTable : OfRun<CostModelTable> {
+  constexpr CostModelTable()
+      : OfRun("LANESCOPE_COST_MODEL", "Cost models of calibrated predictions.", "Simulated run.") {}
+  Text costs{this, {"costs", Need::kAlways, "What it was predicted with, as a cost file (JSON)."}};
+};
+inline constexpr CostModelTable kCostModel;
+
+struct Process : OfRun<Process> {
+  constexpr Process() : OfRun("LANESCOPE_PROCESS", "Processes of a run.") {}
+  Integer global_pid{this, {kGlobalPid.name, Need::kAlways, "A process of the run."}};
+};
+inline constexpr Process kProcess;
+
+struct Device : OfRun<Device> {
+  constexpr Device() : OfRun("LANESCOPE_DEVICE", "Devices of a run.") {}
+  Number id{this,
+            {kDeviceId.name, Need::kAlways,
+             "Device number of the activity tables: GPUs in order of id, then the others."}};
+  Number in_machine{this, {"machineDevice", Need::kNotNull, "Position in the machine file."}};
+  Text name{this, {kName.name, Need::kAlways, "Full device name."}};
+  Text kind{this, About(kKind, "'host', 'virtual', 'cuda', 'logical' or 'modelled'.")};
+  Size memory_limit{this, {"memoryLimit", Need::kNotNull, "Memory for tensors (bytes)."}};
+  Size planned_peak{
+      this,
+      {"plannedPeakBytes", Need::kOptional, "Largest planned memory over the schedules of the run (bytes)."}};
+};
+inline constexpr Device kDevice;
+
+struct Node : OfRun<Node> {
+  constexpr Node() : OfRun("LANESCOPE_NODE", "Nodes of the graph.") {}
+  Number id{this, About(kOfNode, "Number of the node in its graph.")};
+  Text name{this, Needed(kName, Need::kAlways)};
+  Text op{this, kOp};
+};
+inline constexpr Node kNode;
+
+struct PlacementTable : OfRun<PlacementTable> {
+  constexpr PlacementTable() : OfRun("LANESCOPE_PLACEMENT", "Which device ran which node.") {}
+  Number node{this, kOfNode};
+  Number device{this, {kDeviceId.name, Need::kAlways, "Its device."}};
+  Id priority{this, {kPriority.name, Need::kNotNull, "Its priority, larger first."}};
+};
+inline constexpr PlacementTable kPlacement;
+
+struct CommandTable : OfRun<CommandTable> {
+  constexpr CommandTable() : OfRun("LANESCOPE_COMMAND", "Commands of the compiled steps.") {}
+  Number schedule{this, About(kOfSchedule, "Number of the schedule in the run.")};
+  Number id{this, {"commandId", Need::kAlways, "Number of the command in the schedule."}};
+  Text kind{this, About(kKind, "'launch', 'copy', 'record' or 'wait'.")};
+  Number node{
+      this,
+      {kOfNode.name, Need::kOptional, "Launch: the node that runs. Copy: the node whose output is copied."}};
+  Id queue{this, About(kOfQueue, "Queue of the schedule (LANESCOPE_QUEUE); the streamId of its activities.")};
+  Id rank{this, {"rank", Need::kNotNull, "Dispatch order, smaller first."}};
+  Id device{this, About(kDeviceId, "Device of the queue.")};
+  Number src{this, {"src", Need::kOptional, "Copies: source device."}};
+  Number dst{this, {"dst", Need::kOptional, "Copies: destination device."}};
+  Size bytes{this,
+             {kBytes.name, Need::kOptional, "Copies: bytes by the bound. Launches: bytes read and written."}};
+  Size flops{this, {"flops", Need::kOptional, "Launches: floating-point operations."}};
+  Integer signature{this,
+                    {"signature", Need::kOptional,
+                     "Op, dtypes and shapes; StringIds.id. Equal work has equal signatures."}};
+};
+inline constexpr CommandTable kCommand;
+
+struct QueueTable : OfRun<QueueTable> {
+  constexpr QueueTable()
+      : OfRun("LANESCOPE_QUEUE",
+              "Queues of the schedules. Runs of files of version 2 and before have no rows here: what their "
+              "queues "
+              "are is then inferred from their commands.") {}
+  Number schedule{this, kOfSchedule};
+  Id number{this, Needed(kOfQueue, Need::kAlways)};
+  Id device{this, {kDeviceId.name, Need::kAlways, "The device that it belongs to."}};
+  Text kind{this, About(kKind, "'compute', 'copy-in' or 'copy-out'.")};
+  Flag in_order{
+      this,
+      {"inOrder", Need::kAlways,
+       "1: its commands run one after the other in the order of commandId. 0: of those that are ready "
+       "the one of the smallest rank."}};
+  Number workers{this,
+                 {"workers", Need::kAlways, "Workers that its commands share; 1: one command at a time."}};
+  Text name{this, Needed(kName, Need::kNotNull)};
+};
+inline constexpr QueueTable kQueue;
+
+struct Dependency : OfRun<Dependency> {
+  constexpr Dependency()
+      : OfRun("LANESCOPE_DEPENDENCY",
+              "Which command waits for which. The order inside an in-order queue is not listed.") {}
+  Number schedule{this, kOfSchedule};
+  Number from{this, {"fromCommand", Need::kAlways, "The command that must end first."}};
+  Number to{this, {"toCommand", Need::kAlways, "The command that waits."}};
+};
+inline constexpr Dependency kDependency;
+
+struct Activity : TableOf<Activity> {
+  constexpr Activity()
+      : TableOf("LANESCOPE_ACTIVITY",
+                "Which activity executed which command: joins by globalPid, correlationId and graphNodeId.") {
+  }
+  Integer global_pid{this, {kGlobalPid.name, Need::kNotNull, "Process of the activity."}};
+  Integer correlation{this, {kCorrelationId.name, Need::kAlways, "Its correlation id."}};
+  Integer graph_node{this, About(kGraphNodeId, "Its CUDA graph node; NULL: none.")};
+  Number command{this, {kCommand[kCommand.id].name, Need::kNotNull, "The command that it executed."}};
+  Number schedule{this, {kOfSchedule.name, Need::kNotNull, "The schedule of the command."}};
+  Number step{this, Needed(kOfStep, Need::kNotNull)};
+};
+inline constexpr Activity kActivity;
+
+struct Step : OfRun<Step> {
+  constexpr Step() : OfRun("LANESCOPE_STEP", "Steps: one session run each.") {}
+  Number number{this, About(kOfStep, "Number of the step.")};
+  Time start{this, kStart};
+  Time end{this, kEnd};
+};
+inline constexpr Step kStep;
+
+struct Memory : OfRun<Memory> {
+  constexpr Memory()
+      : OfRun("LANESCOPE_MEMORY", "Memory over time, of the first recorded step of each schedule.") {}
+  Number device{this, {kDeviceId.name, Need::kAlways, "Device."}};
+  Time time{this, About(kTimeOf, "From this time on (ns since time zero of the run).")};
+  Size bytes{this, {kBytes.name, Need::kAlways, "Bytes that tensors hold."}};
+};
+inline constexpr Memory kMemory;
+
+struct Dropped : OfRun<Dropped> {
+  constexpr Dropped() : OfRun("LANESCOPE_DROPPED", "Records that were lost, counted.") {}
+  Text what{this, {"what", Need::kNotNull, "Which records."}};
+  Size count{this, {"count", Need::kAlways, "How many were lost."}};
+};
+inline constexpr Dropped kDropped;
+
+struct Clock : OfRun<Clock> {
+  constexpr Clock() : OfRun("LANESCOPE_CLOCK", "How well the clocks of a capture agree.") {}
+  Integer global_pid{this, {kGlobalPid.name, Need::kNotNull, "Process."}};
+  Text clock{
+      this,
+      {"clock", Need::kAlways,
+       "'capture': the clock of captured records against CLOCK_MONOTONIC, read in between two readings "
+       "of that. 'gpu': kernels against the calls that launched them."}};
+  Integer time{this, {kTimeOf.name, Need::kNotNull, "When it was measured (ns since time zero of the run)."}};
+  Integer offset{
+      this,
+      {"offset", Need::kNotNull,
+       "'capture': ns by which the clock was ahead. 'gpu': the most by which a kernel seems to start "
+       "before its launch (ns)."}};
+  Integer uncertainty{this, {"uncertainty", Need::kOptional, "Half the width of the bracket (ns)."}};
+  Integer samples{this, {"samples", Need::kNotNull, "Readings; for 'gpu' kernels that were compared."}};
+  Integer violations{this, {"violations", Need::kNotNull, "Kernels that seem to start before their launch."}};
+  Integer corrected{
+      this, {"corrected", Need::kNotNull, "1: the times of the records are corrected by the offset."}};
+};
+inline constexpr Clock kClock;
+
+struct Nvlink : OfRun<Nvlink> {
+  constexpr Nvlink() : OfRun("LANESCOPE_NVLINK", "NVLink connections that a capture found.") {}
+  Text device0{this, {"device0", Need::kNotNull, "One end: UUID of a GPU, or 'npu N'."}};
+  Text device1{this, {"device1", Need::kNotNull, "The other end."}};
+  Integer version{this, About(kVersion, "NVLink version as the driver numbers it.")};
+  Integer links{this, {"links", Need::kNotNull, "Physical links between the two."}};
+  Integer flags{this, {"flags", Need::kNotNull, "Capabilities as the driver numbers them."}};
+  Integer bandwidth{this, {"bandwidth", Need::kNotNull, "Bandwidth (bytes per second)."}};
+  Integer through_switch{this, {"throughSwitch", Need::kNotNull, "1: through an NVSwitch."}};
+};
+inline constexpr Nvlink kNvlink;
+
+inline constexpr const Table* kLanescope[] = {
+    &kSchema, &kRun,        &kCostModel, &kProcess, &kDevice, &kNode,    &kPlacement, &kCommand,
+    &kQueue,  &kDependency, &kActivity,  &kStep,    &kMemory, &kDropped, &kClock,     &kNvlink};
+
+}  // namespace lanescope::tables
