@@ -111,7 +111,7 @@ BENCHMARK(DrawPlanOfTenMillion)
 const std::string& ExportOfTenMillion() {
   static const std::string made = [] {
     const std::string path = (Folder() / "export.sqlite").string();
-    Database database(path, OpenMode::kCreate);
+    traces::Database database(path, traces::OpenMode::kCreate);
     database.Execute(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
         "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
@@ -148,9 +148,9 @@ void WriteRun(const std::string& path, const Graph& graph, const CompileRequest&
   const RooflineCost costs;
   const Placement placement = PlaceByStrategy("alternating", {graph, info, machine, costs, PlacerOptions()});
   const Schedule schedule = Compile(graph, info, request, placement, machine);
-  PredictionSettings settings;
+  sims::PredictionSettings settings;
   settings.draws = 0;
-  const Prediction prediction = Predict(graph, info, schedule, machine, costs, settings);
+  const sims::Prediction prediction = sims::Predict(graph, info, schedule, machine, costs, settings);
   RunInfo run_info;
   run_info.emulated = true;
   run_info.strategy = "alternating";
@@ -159,11 +159,11 @@ void WriteRun(const std::string& path, const Graph& graph, const CompileRequest&
   run_info.machine = &machine;
   run_info.placement = &placement;
   run_info.info = &info;
-  TraceWriter writer(path);
+  traces::TraceWriter writer(path);
   const int run = writer.BeginRun(run_info);
   writer.AddSchedule(run, schedule);
   const auto steps = std::max<int64_t>(1, slices / static_cast<int64_t>(schedule.commands.size()));
-  PublishSteps(schedule, prediction.simulation, static_cast<int>(steps), NowNs(), writer.Sink(run));
+  sims::PublishSteps(schedule, prediction.simulation, static_cast<int>(steps), NowNs(), writer.Sink(run));
   writer.EndRun(run, {});
   writer.Close();
 }

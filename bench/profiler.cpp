@@ -28,11 +28,11 @@ constexpr size_t kBatchBytes = size_t{4} << 20;
 // Kernel records, paced; a record for which no buffer is free is dropped and counted, as the driver does it.
 class Producer {
  public:
-  explicit Producer(BufferPool* pool) : pool_(pool) {}
+  explicit Producer(profiler::BufferPool* pool) : pool_(pool) {}
   void Run() {
     const int64_t begin = NowNs();
-    using F = KernelFields;
-    MadeRecord record = KernelRecord("_Z6kernelPfi", 0, 0, 0);
+    using F = profiler::KernelFields;
+    profiler::MadeRecord record = profiler::KernelRecord("_Z6kernelPfi", 0, 0, 0);
     for (int64_t ms = 0; ms < kMilliseconds; ++ms) {
       while (NowNs() < begin + ms * 1000000) std::this_thread::sleep_for(std::chrono::microseconds(200));
       for (int64_t i = 0; i < kRecordsPerMillisecond; ++i) {
@@ -58,12 +58,12 @@ class Producer {
     }
     std::memcpy(buffer_ + used_, record, bytes);
     used_ += bytes;
-    if (used_ + bytes <= BufferPool::kBufferBytes) return;
+    if (used_ + bytes <= profiler::BufferPool::kBufferBytes) return;
     pool_->Return(buffer_, used_);
     buffer_ = nullptr;
     used_ = 0;
   }
-  BufferPool* pool_;
+  profiler::BufferPool* pool_;
   uint8_t* buffer_ = nullptr;
   size_t used_ = 0;
   int64_t produced_ = 0, dropped_ = 0;
@@ -71,12 +71,12 @@ class Producer {
 };
 
 // What the injection library does with the buffers.
-void HandOver(BufferPool* pool, const std::atomic<bool>& done, CaptureClient* client) {
-  ActivityDecoder decoder(StubLibrary(kNewestCupti));
-  ActivityBatch batch;
+void HandOver(profiler::BufferPool* pool, const std::atomic<bool>& done, profiler::CaptureClient* client) {
+  profiler::ActivityDecoder decoder(profiler::StubLibrary(profiler::kNewestCupti));
+  traces::ActivityBatch batch;
   const auto send = [&] {
-    client->Send(FrameKind::kBatch, EncodeBatch(batch), 60000);
-    batch = ActivityBatch();
+    client->Send(profiler::FrameKind::kBatch, profiler::EncodeBatch(batch), 60000);
+    batch = traces::ActivityBatch();
   };
   while (true) {
     const bool last = done.load();
@@ -84,7 +84,7 @@ void HandOver(BufferPool* pool, const std::atomic<bool>& done, CaptureClient* cl
       decoder.Decode(full.data, full.bytes, &batch);
       pool->Recycle(full);
       pool->Replenish();
-      if (NumBytes(batch) >= kBatchBytes) send();
+      if (traces::NumBytes(batch) >= kBatchBytes) send();
     }
     if (last) break;
     pool->WaitForWork(10);
@@ -98,13 +98,13 @@ void BM_MillionRecordsPerSecond(benchmark::State& state) {
           .string();
   for (auto iteration : state) {
     std::filesystem::remove(path);
-    TraceWriter writer(path);
+    traces::TraceWriter writer(path);
     const int run = writer.BeginRun({});
-    ActivitySink* sink = writer.Capture(run);
-    CaptureServer server(sink);
-    CaptureClient client;
+    traces::ActivitySink* sink = writer.Capture(run);
+    profiler::CaptureServer server(sink);
+    profiler::CaptureClient client;
     client.Connect(server.socket_path());
-    BufferPool pool;
+    profiler::BufferPool pool;
     Producer producer(&pool);
     std::atomic<bool> done{false};
     std::thread reader([&] { HandOver(&pool, done, &client); });
@@ -112,15 +112,15 @@ void BM_MillionRecordsPerSecond(benchmark::State& state) {
     done = true;
     pool.Wake();
     reader.join();
-    ActivityBatch counts;
-    counts.Count(Loss::kDropped, producer.dropped());
-    client.Send(FrameKind::kBatch, EncodeBatch(counts), 60000);
-    client.Send(FrameKind::kBye, "");
+    traces::ActivityBatch counts;
+    counts.Count(traces::Loss::kDropped, producer.dropped());
+    client.Send(profiler::FrameKind::kBatch, profiler::EncodeBatch(counts), 60000);
+    client.Send(profiler::FrameKind::kBye, "");
     client.Close();
     server.Finish();
     writer.EndRun(run, {});
     writer.Close();
-    Database database(path, OpenMode::kReadOnly);
+    traces::Database database(path, traces::OpenMode::kReadOnly);
     const auto stored = database.QueryInteger("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL");
     const auto counted = database.QueryInteger("SELECT IFNULL(SUM(\"count\"), 0) FROM LANESCOPE_DROPPED");
     state.counters["produced"] = static_cast<double>(producer.produced());
@@ -135,11 +135,11 @@ BENCHMARK(BM_MillionRecordsPerSecond)->Iterations(1)->UseRealTime()->Unit(benchm
 
 // Decoding alone.
 void BM_Decode(benchmark::State& state) {
-  RecordBuffer buffer;
-  for (uint32_t i = 1; i <= 10000; ++i) buffer.Add(KernelRecord("_Z6kernelPfi", i, i + 1, i));
-  ActivityDecoder decoder(StubLibrary(kNewestCupti));
+  profiler::RecordBuffer buffer;
+  for (uint32_t i = 1; i <= 10000; ++i) buffer.Add(profiler::KernelRecord("_Z6kernelPfi", i, i + 1, i));
+  profiler::ActivityDecoder decoder(profiler::StubLibrary(profiler::kNewestCupti));
   for (auto iteration : state) {
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     decoder.Decode(buffer.data(), buffer.size(), &batch);
     benchmark::DoNotOptimize(batch.kernels.data());
   }

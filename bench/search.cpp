@@ -17,9 +17,9 @@ const test::PlacementWorld& World() {
   return world;
 }
 
-std::vector<PlacementState> RandomStates(const TaskGraph& tasks, int count) {
+std::vector<sims::PlacementState> RandomStates(const TaskGraph& tasks, int count) {
   std::mt19937 rng(1);
-  std::vector<PlacementState> states;
+  std::vector<sims::PlacementState> states;
   for (int i = 0; i < count; ++i) states.push_back({World().RandomDevices(tasks, &rng), {}});
   return states;
 }
@@ -27,13 +27,13 @@ std::vector<PlacementState> RandomStates(const TaskGraph& tasks, int count) {
 void BM_Model(benchmark::State& state) {
   const StrategyInput input = World().input();
   const TaskGraph tasks(input);
-  const PlacementModel model(tasks, {});
-  PlacementEvaluator evaluator(model);
-  const std::vector<PlacementState> states = RandomStates(tasks, 64);
+  const sims::PlacementModel model(tasks, {});
+  sims::PlacementEvaluator evaluator(model);
+  const std::vector<sims::PlacementState> states = RandomStates(tasks, 64);
   size_t i = 0;
   for (auto _ : state)
     benchmark::DoNotOptimize(
-        evaluator.Evaluate(states[i++ % states.size()], PlacementEvaluator::kTooLong - 1));
+        evaluator.Evaluate(states[i++ % states.size()], sims::PlacementEvaluator::kTooLong - 1));
   state.SetItemsProcessed(state.iterations());
   state.counters["tasks"] = tasks.num_tasks();
 }
@@ -41,18 +41,18 @@ void BM_Model(benchmark::State& state) {
 void BM_Chain(benchmark::State& state) {
   const StrategyInput input = World().input();
   const TaskGraph tasks(input);
-  const PlacementModel model(tasks, {});
-  const MoveSpace space(tasks);
-  const PlacementState start = RandomStates(tasks, 1).front();
+  const sims::PlacementModel model(tasks, {});
+  const sims::MoveSpace space(tasks);
+  const sims::PlacementState start = RandomStates(tasks, 1).front();
   int64_t evaluations = 0;
-  for (auto _ : state) evaluations += Anneal(space, model, start, {.evaluations = 20'000}).evaluations;
+  for (auto _ : state) evaluations += sims::Anneal(space, model, start, {.evaluations = 20'000}).evaluations;
   state.SetItemsProcessed(evaluations);
 }
 
 void BM_Full(benchmark::State& state) {
   const StrategyInput input = World().input();
   const TaskGraph tasks(input);
-  const std::vector<PlacementState> states = RandomStates(tasks, 64);
+  const std::vector<sims::PlacementState> states = RandomStates(tasks, 64);
   size_t i = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(

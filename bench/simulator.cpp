@@ -11,14 +11,14 @@ namespace lanescope {
 namespace {
 
 struct Setting {
-  Machine machine = StarMachine(8, 12.5e9, 1000, 25e9);
+  Machine machine = sims::StarMachine(8, 12.5e9, 1000, 25e9);
   Schedule schedule;
-  CommandCosts costs;
+  sims::CommandCosts costs;
 
   // About `tasks` commands: seven of eight launches have a copy before them.
   Setting(int64_t tasks, int64_t window) {
-    ScheduleMaker maker =
-        RandomStarSchedule(machine, static_cast<int>(tasks * 8 / 15), static_cast<int>(window), 7);
+    sims::ScheduleMaker maker =
+        sims::RandomStarSchedule(machine, static_cast<int>(tasks * 8 / 15), static_cast<int>(window), 7);
     costs.ns = maker.ns();
     schedule = maker.Build();
   }
@@ -30,21 +30,21 @@ void Count(benchmark::State& state, const Setting& setting) {
 
 void BM_Run(benchmark::State& state, bool share_links) {
   const Setting setting(state.range(0), state.range(1));
-  SimulationOptions options;
+  sims::SimulationOptions options;
   options.share_links = share_links;
-  Simulator simulator(setting.schedule, setting.machine, {}, nullptr, options);
-  SimulationResult result;
+  sims::Simulator simulator(setting.schedule, setting.machine, {}, nullptr, options);
+  sims::SimulationResult result;
   for (auto _ : state) simulator.Run(setting.costs, &result);
   Count(state, setting);
 }
 
 void BM_PrepareAndRun(benchmark::State& state, bool share_links) {
   const Setting setting(state.range(0), state.range(1));
-  SimulationOptions options;
+  sims::SimulationOptions options;
   options.share_links = share_links;
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        Simulate(setting.schedule, setting.machine, setting.costs, {}, nullptr, options).step_ns);
+        sims::Simulate(setting.schedule, setting.machine, setting.costs, {}, nullptr, options).step_ns);
   }
   Count(state, setting);
 }
@@ -55,14 +55,14 @@ void BM_AllEffects(benchmark::State& state) {
   for (DeviceSpec& device : setting.machine.devices) {
     if (device.kind == DeviceKind::kModelled) device.kind = DeviceKind::kVirtual;
   }
-  GapModel gaps;
+  sims::GapModel gaps;
   for (auto& lanes : gaps.gap_ns) lanes.fill(300);
   for (auto& lanes : gaps.handoff_ns) lanes.fill(2000);
-  Interference interference;
+  sims::Interference interference;
   interference.host = {
       .slowdown = {{{1.1, 1.2, 1.3}, {1.2, 1.5, 1.6}, {1.0, 1.1, 1.2}}}, .cores = 4, .copy_cores = 0.3};
-  Simulator simulator(setting.schedule, setting.machine, gaps, &interference, {});
-  SimulationResult result;
+  sims::Simulator simulator(setting.schedule, setting.machine, gaps, &interference, {});
+  sims::SimulationResult result;
   for (auto _ : state) simulator.Run(setting.costs, &result);
   Count(state, setting);
 }

@@ -63,7 +63,7 @@ class BackgroundReader {
   void Loop(const std::string& path) {
     while (!stop_) {
       try {
-        Database database(path, OpenMode::kReadOnly);
+        traces::Database database(path, traces::OpenMode::kReadOnly);
         database.QueryInteger("SELECT MAX(rowid) FROM CUPTI_ACTIVITY_KIND_KERNEL");
         ++reads_;
       } catch (const Error&) {
@@ -80,12 +80,12 @@ class BackgroundReader {
 // The inserting half alone: rows of CUPTI_ACTIVITY_KIND_KERNEL, committed every 150 ms.
 void BenchKernelRows(int64_t rows) {
   const std::string path = ScratchPath("kernels");
-  Database database = OpenTraceForWriting(path, path);
+  traces::Database database = traces::OpenTraceForWriting(path, path);
   BackgroundReader reader(path);
   const Timer timer;
   {
-    constexpr const auto& to = tables::kKernel;
-    RowInserter kernels(database, to);
+    constexpr const auto& to = traces::tables::kKernel;
+    traces::RowInserter kernels(database, to);
     database.Execute("BEGIN IMMEDIATE");
     auto commit_at = Clock::now() + std::chrono::milliseconds(150);
     for (int64_t i = 0; i < rows; ++i) {
@@ -110,7 +110,7 @@ void BenchKernelRows(int64_t rows) {
   fmt::print("kernel rows (40 columns): {}; reader: {} reads, {} failures\n", timer.Rate(rows),
              reader.reads(), reader.failures());
   const Timer closing;
-  FinishTraceFile(database);
+  traces::FinishTraceFile(database);
   fmt::print("  closing with indexes: {}; with it {}\n", closing.Seconds(), timer.Rate(rows));
 }
 
@@ -143,7 +143,7 @@ void BenchEvents(int64_t events) {
   info.machine = &machine;
   info.placement = &placement;
 
-  TraceWriter writer(path);
+  traces::TraceWriter writer(path);
   const int run = writer.BeginRun(info);
   writer.AddSchedule(run, schedule);
   BackgroundReader reader(path);
@@ -168,11 +168,11 @@ void BenchEvents(int64_t events) {
   writer.Close();
   fmt::print("  closing with indexes: {}\n", closing.Seconds());
   const Timer summary;
-  Summarize(path, run);
+  traces::Summarize(path, run);
   fmt::print("summary: {}; {:.2f} s cpu per 10M rows\n", summary.Seconds(),
              summary.Cpu() * 1e7 / static_cast<double>(events));
   const Timer reading;
-  TraceReader(path).ReadRun(run);
+  traces::TraceReader(path).ReadRun(run);
   fmt::print("reading the run into memory: {}\n", reading.Seconds());
 }
 

@@ -25,23 +25,23 @@ struct CalibrateOptions {
 };
 
 void CalibrateCosts(const CalibrateOptions& options) {
-  TraceReader reader(options.trace);
+  traces::TraceReader reader(options.trace);
   int run = options.run;
   if (run == 0) {
-    for (const TraceRunInfo& info : reader.Runs()) {
+    for (const traces::TraceRunInfo& info : reader.Runs()) {
       if (!info.simulated && info.complete && run == 0) run = info.id;
     }
     if (run == 0)
       Throw(Code::kNotFound, "'{}' holds no complete measured run to calibrate from", options.trace);
   }
-  const TraceRun trace = reader.ReadRun(run);
+  const traces::TraceRun trace = reader.ReadRun(run);
   if (trace.info.simulated)
     Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
   if (trace.info.machine_json.empty())
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
   NoteInferredQueues(trace);
   const Machine machine = ParseMachine(trace.info.machine_json);
-  const CalibrationInput input = study::SamplesOf(trace, machine, options.warmup);
+  const sims::CalibrationInput input = study::SamplesOf(trace, machine, options.warmup);
   if (input.ops.empty()) {
     Throw(
         Code::kInvalidArgument, "run {} has no measured ops {}; run more steps, or lower --warmup", run,
@@ -53,10 +53,10 @@ void CalibrateCosts(const CalibrateOptions& options) {
     PrintNote("measuring links and interference ...\n");
     measured = study::MeasureMachine(machine, &Interruption());
   }
-  const CostTable table =
+  const sims::CostTable table =
       study::FitCosts(input, measures ? &measured : nullptr, machine,
                       fmt::format("run {} ({} {})", run, trace.info.graph, trace.info.strategy));
-  const std::string json = CostTableToJson(table);
+  const std::string json = sims::CostTableToJson(table);
   if (options.output.empty()) {
     PrintJson(json);
     return;

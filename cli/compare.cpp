@@ -63,7 +63,7 @@ study::ComparisonRequest RequestOf(const CompareOptions& options, const Machine&
   for (const std::string& graph : options.graphs)
     request.graphs.push_back(SplitGraph(graph, options.strategies));
   request.reference_step_ns = ParseReferenceStep(options);
-  if (!options.cost.empty()) request.costs = ReadCostTable(options.cost);
+  if (!options.cost.empty()) request.costs = sims::ReadCostTable(options.cost);
   request.step = options.step;
   request.place = options.place;
   request.run = !options.no_run;

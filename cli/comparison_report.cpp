@@ -23,11 +23,11 @@ using study::Comparison;
 using study::ComparisonRow;
 using study::MeasuredRow;
 
-std::array<CopyTraffic, kNumCopyClasses> PerStep(const RunStatistics& statistics) {
-  std::array<CopyTraffic, kNumCopyClasses> copies{};
+std::array<sims::CopyTraffic, kNumCopyClasses> PerStep(const traces::RunStatistics& statistics) {
+  std::array<sims::CopyTraffic, kNumCopyClasses> copies{};
   const int64_t steps = std::max<int64_t>(1, statistics.steps);
   for (size_t c = 0; c < copies.size(); ++c) {
-    const CopyTotals& total = statistics.copies[c];
+    const traces::CopyTotals& total = statistics.copies[c];
     copies[c] = {total.count / steps, total.bytes / steps, total.ns / steps};
   }
   return copies;
@@ -103,7 +103,7 @@ std::string SpreadText(const Spread& step) {
 
 int64_t CriticalPathNs(const ComparisonRow& row) {
   if (row.measured) return row.measured->critical_path_ns;
-  const CriticalPath& path = row.predicted->prediction.critical_path;
+  const sims::CriticalPath& path = row.predicted->prediction.critical_path;
   return path.launch_ns + path.copy_ns;
 }
 
@@ -127,7 +127,7 @@ void PrintTimes(const Comparison& comparison) {
       cells.insert(cells.end(), {"-", "-"});
     }
     if (row.predicted) {
-      const Prediction& p = row.predicted->prediction;
+      const sims::Prediction& p = row.predicted->prediction;
       for (const int64_t ns : {p.step_ns, p.low_ns, p.high_ns})
         cells.push_back(TimeText(static_cast<double>(ns)));
     } else {
@@ -201,7 +201,7 @@ void PrintDisturbance(const Comparison& comparison) {
       others, stolen);
 }
 
-std::array<CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
+std::array<sims::CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
   return row.measured ? PerStep(row.measured->statistics) : row.predicted->prediction.copies;
 }
 
@@ -212,9 +212,9 @@ void PrintCopies(const Comparison& comparison) {
   for (const ComparisonRow& row : comparison.rows) {
     if (!HasFigures(row)) continue;
     const auto copies = CopiesOf(row);
-    const CopyTraffic& between = copies[static_cast<size_t>(CopyClass::kDeviceToDevice)];
-    const CopyTraffic& in = copies[static_cast<size_t>(CopyClass::kHostToDevice)];
-    const CopyTraffic& out = copies[static_cast<size_t>(CopyClass::kDeviceToHost)];
+    const sims::CopyTraffic& between = copies[static_cast<size_t>(CopyClass::kDeviceToDevice)];
+    const sims::CopyTraffic& in = copies[static_cast<size_t>(CopyClass::kHostToDevice)];
+    const sims::CopyTraffic& out = copies[static_cast<size_t>(CopyClass::kDeviceToHost)];
     table.Row({row.label(), std::to_string(between.count), FormatBytes(between.bytes),
                TimeText(static_cast<double>(between.ns)), std::to_string(in.count + out.count),
                FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns))});
@@ -266,7 +266,7 @@ void PrintDominating(const Comparison& comparison) {
     if (!row.measured) continue;
     const auto& activities = row.measured->summary.gpu_activities;
     for (size_t i = 0; i < std::min(kRowsShown, activities.size()); ++i) {
-      const SummaryRow& a = activities[i];
+      const traces::SummaryRow& a = activities[i];
       table.Row({i == 0 ? row.label() : "", fmt::format("{:.2f}%", a.time_percent),
                  TimeText(static_cast<double>(a.total_ns)), std::to_string(a.calls),
                  TimeText(static_cast<double>(a.avg_ns)), a.name});

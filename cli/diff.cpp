@@ -46,7 +46,8 @@ Json DifferenceJson(const Json& a, const Json& b) {
   return difference;
 }
 
-Json RunJson(const RunReference& reference, const TraceRunInfo& info, int64_t steps, const StepParts& parts) {
+Json RunJson(const RunReference& reference, const traces::TraceRunInfo& info, int64_t steps,
+             const StepParts& parts) {
   return {{"trace", reference.path},   {"run", reference.run},        {"graph", info.graph},
           {"strategy", info.strategy}, {"simulated", info.simulated}, {"steps", steps},
           {"parts", PartsJson(parts)}};

@@ -20,7 +20,7 @@ void ImportTrace(const ImportOptions& options) {
                               ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
                               : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
-  const ImportCounts counts = ImportKineto(options.files, out, &Interruption().flag());
+  const traces::ImportCounts counts = traces::ImportKineto(options.files, out, &Interruption().flag());
   Print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
         counts.copies, counts.memsets, counts.api_calls, counts.ranges);
   if (counts.skipped > 0) {

@@ -16,10 +16,10 @@ struct ProfileOptions {
   std::vector<std::string> words;
 };
 
-ProgramCaptureOptions Parse(const ProfileOptions& options) {
-  ProgramCaptureOptions capture;
+profiler::ProgramCaptureOptions Parse(const ProfileOptions& options) {
+  profiler::ProgramCaptureOptions capture;
   capture.words = options.words;
-  capture.mode = options.mode == "kernels" ? CaptureMode::kKernels : CaptureMode::kFull;
+  capture.mode = options.mode == "kernels" ? profiler::CaptureMode::kKernels : profiler::CaptureMode::kFull;
   capture.delay_s = options.delay_s;
   capture.duration_s = options.duration_s;
   constexpr std::string_view kNvtx = "nvtx:";
@@ -32,7 +32,7 @@ ProgramCaptureOptions Parse(const ProfileOptions& options) {
 }
 
 // On standard error: standard output is the program's.
-void PrintResult(const ProgramCaptureResult& result, const std::string& trace) {
+void PrintResult(const profiler::ProgramCaptureResult& result, const std::string& trace) {
   for (const std::string& note : result.notes) PrintNote("lanescope: {}\n", OneLine(note));
   if (!result.nothing.empty()) {
     PrintNote("lanescope: no GPU activity was captured: {}\n", OneLine(result.nothing));
@@ -43,7 +43,8 @@ void PrintResult(const ProgramCaptureResult& result, const std::string& trace) {
 
 void ProfileProgram(const ProfileOptions& options) {
   const study::Cancellation::Watch in_order(&Interruption());
-  const ProgramCaptureResult result = CaptureProgram(Parse(options), options.trace, Interruption().signal());
+  const profiler::ProgramCaptureResult result =
+      profiler::CaptureProgram(Parse(options), options.trace, Interruption().signal());
   PrintResult(result, options.trace);
   SetExitStatus(result.status);
 }

@@ -18,30 +18,30 @@ struct QueryOptions {
   bool as_json = false;
 };
 
-QueryEnd PrintAnswer(const QueryOptions& options) {
-  const QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
+traces::QueryEnd PrintAnswer(const QueryOptions& options) {
+  const traces::QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
   if (options.as_json) {
-    QueryJson answer([](std::string_view part) { PrintText(PrintableJson(part)); });
-    const QueryEnd end = RunQuery(options.trace, options.sql, limits, &answer);
+    traces::QueryJson answer([](std::string_view part) { PrintText(PrintableJson(part)); });
+    const traces::QueryEnd end = traces::RunQuery(options.trace, options.sql, limits, &answer);
     answer.Finish(end);
     PrintText("\n");
     return end;
   }
-  QueryTable table(PrintText, LineWidth());
-  const QueryEnd end = RunQuery(options.trace, options.sql, limits, &table);
+  traces::QueryTable table(PrintText, LineWidth());
+  const traces::QueryEnd end = traces::RunQuery(options.trace, options.sql, limits, &table);
   table.Finish();
   return end;
 }
 
 void PrintQuery(const QueryOptions& options) {
   switch (PrintAnswer(options)) {
-    case QueryEnd::kAll:
+    case traces::QueryEnd::kAll:
       return;
-    case QueryEnd::kRowLimit:
+    case traces::QueryEnd::kRowLimit:
       std::fflush(stdout);
       PrintNote("note: these are the first {} rows; --limit 0 prints all\n", options.limit);
       return;
-    case QueryEnd::kTimeout:
+    case traces::QueryEnd::kTimeout:
       Throw(Code::kDeadlineExceeded,
             "the query was ended after {} s, and its answer is not complete; --timeout 0 lets it run on",
             options.timeout_s);

@@ -18,23 +18,23 @@ namespace lanescope::cli {
 
 using nlohmann::json;
 
-json CopiesJson(const std::array<CopyTraffic, kNumCopyClasses>& copies) {
+json CopiesJson(const std::array<sims::CopyTraffic, kNumCopyClasses>& copies) {
   json result;
   for (int c = 0; c < kNumCopyClasses; ++c) {
-    const CopyTraffic& traffic = copies[static_cast<size_t>(c)];
+    const sims::CopyTraffic& traffic = copies[static_cast<size_t>(c)];
     result[std::string(CopyClassName(static_cast<CopyClass>(c)))] = {
         {"count", traffic.count}, {"bytes", traffic.bytes}, {"ns", traffic.ns}};
   }
   return result;
 }
 
-json PredictionJson(const Machine& machine, const Prediction& prediction) {
+json PredictionJson(const Machine& machine, const sims::Prediction& prediction) {
   json busy, peak;
   for (int d = 0; d < machine.num_devices(); ++d) {
     busy[machine.device(d).local_name()] = prediction.busy[static_cast<size_t>(d)];
     peak[machine.device(d).local_name()] = prediction.peak_bytes[static_cast<size_t>(d)];
   }
-  const CriticalPath& path = prediction.critical_path;
+  const sims::CriticalPath& path = prediction.critical_path;
   const std::string caveat = CaveatOf(prediction, machine);
   return {
       {"caveat", caveat.empty() ? json(nullptr) : json(caveat)},
@@ -46,7 +46,7 @@ json PredictionJson(const Machine& machine, const Prediction& prediction) {
 }
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
-                     const Schedule& schedule, const Prediction& prediction, std::string_view origin) {
+                     const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin) {
   const std::string caveat = CaveatOf(prediction, machine);
   Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
         caveat.empty() ? "" : caveat + "; so taken, ", TimeText(static_cast<double>(prediction.step_ns)),
@@ -65,14 +65,14 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   TextTable copies;
   copies.Text("Copies in a step").Number("Count").Number("Bytes").Number("Time");
   for (int c = 0; c < kNumCopyClasses; ++c) {
-    const CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
+    const sims::CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
     if (traffic.count == 0) continue;
     copies.Row({std::string(CopyClassName(static_cast<CopyClass>(c))), std::to_string(traffic.count),
                 FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns))});
   }
   PrintText("\n" + devices.Take(LineWidth()));
   if (!copies.empty()) PrintText("\n" + copies.Take(LineWidth()));
-  const CriticalPath& path = prediction.critical_path;
+  const sims::CriticalPath& path = prediction.critical_path;
   Print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
         TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),
         TimeText(static_cast<double>(path.overhead_ns)), schedule.commands.size());
@@ -121,7 +121,7 @@ void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* devi
     device->workers = ParseWorkers(value);
   } else {
     *speed = ParseFactor(value);
-    RequireSpeed(*speed);
+    sims::RequireSpeed(*speed);
   }
 }
 

@@ -136,8 +136,8 @@ void RunGraph(const RunOptions& options) {
   if (!options.save_fetches.empty())
     files.emplace(options.save_fetches, workload.spec().fetches, options.warmup + options.steps - 1);
   const study::Cancellation::Watch in_order(&Interruption());
-  std::unique_ptr<TraceWriter> writer;
-  if (!options.trace.empty()) writer = std::make_unique<TraceWriter>(options.trace);
+  std::unique_ptr<traces::TraceWriter> writer;
+  if (!options.trace.empty()) writer = std::make_unique<traces::TraceWriter>(options.trace);
   study::RecordedRun run(
       placed, machine, writer.get(),
       {.settings = options.settings, .capture = &capture, .cancellation = &Interruption(), .note = NoteLine});

@@ -20,11 +20,12 @@ int ParseRun(std::string_view text) {
 }
 
 int OnlyRunOf(const std::string& path) {
-  const std::vector<TraceRunInfo> runs = TraceReader(path).Runs();
+  const std::vector<traces::TraceRunInfo> runs = traces::TraceReader(path).Runs();
   if (runs.size() == 1) return runs.front().id;
   if (runs.empty()) Throw(Code::kNotFound, "{} holds no run", path);
   std::string known;
-  for (const TraceRunInfo& run : runs) known += fmt::format("{}{}", known.empty() ? "" : ", ", run.id);
+  for (const traces::TraceRunInfo& run : runs)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", run.id);
   Throw(Code::kInvalidArgument, "{} holds runs {}; say which, as in {}:{}", path, known, path,
         runs.back().id);
 }
@@ -52,17 +53,17 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
 }
 
 ProfiledRun ReadProfile(const RunReference& reference, int step) {
-  const TraceRun run = TraceReader(reference.path).ReadRun(reference.run);
+  const traces::TraceRun run = traces::TraceReader(reference.path).ReadRun(reference.run);
   NoteInferredQueues(run);
-  return {run.info, ProfileRun(ViewOfRun(run), step)};
+  return {run.info, ProfileRun(traces::ViewOfRun(run), step)};
 }
 
-void NoteInferredQueues(const TraceRun& run) {
+void NoteInferredQueues(const traces::TraceRun& run) {
   if (!run.queues_inferred()) return;
   PrintNote("run {} was recorded by an older version: what its queues are is inferred\n", run.info.id);
 }
 
-std::string Describe(const RunReference& reference, const TraceRunInfo& info) {
+std::string Describe(const RunReference& reference, const traces::TraceRunInfo& info) {
   std::string text = fmt::format("run {} of {}", reference.run, reference.path);
   if (!info.graph.empty()) text += ": " + info.graph;
   if (!info.strategy.empty()) text += " " + info.strategy;

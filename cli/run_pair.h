@@ -23,15 +23,15 @@ struct RunPair {
 RunPair ParseRunPair(const std::vector<std::string>& arguments);
 
 struct ProfiledRun {
-  TraceRunInfo info;
+  traces::TraceRunInfo info;
   RunProfile profile;
 };
 // `step`: over this step alone; -1: over the middle half of the steps. Says where the file does not tell all.
 ProfiledRun ReadProfile(const RunReference& reference, int step);
 // Says that the run's queues are inferred, if they are.
-void NoteInferredQueues(const TraceRun& run);
+void NoteInferredQueues(const traces::TraceRun& run);
 
 // "run 2 of t.db: dual.pbtxt annotated, simulated".
-std::string Describe(const RunReference& reference, const TraceRunInfo& info);
+std::string Describe(const RunReference& reference, const traces::TraceRunInfo& info);
 
 }  // namespace lanescope::cli

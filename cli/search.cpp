@@ -39,7 +39,7 @@ struct SearchCommand {
 
 // A found placement that ran on the devices.
 struct Verified {
-  const FoundPlacement* found = nullptr;
+  const sims::FoundPlacement* found = nullptr;
   double measured_ns = 0;  // median step
   double error() const { return (static_cast<double>(found->step_ns) - measured_ns) / measured_ns; }
 };
@@ -54,9 +54,9 @@ std::vector<std::string> StartNames(const SearchCommand& command) {
 }
 
 // All that can be placed; what cannot is noted.
-std::vector<SearchStart> PlaceStarts(const SearchCommand& command, const study::Workload& workload,
-                                     const study::Predictor& predictor) {
-  std::vector<SearchStart> starts;
+std::vector<sims::SearchStart> PlaceStarts(const SearchCommand& command, const study::Workload& workload,
+                                           const study::Predictor& predictor) {
+  std::vector<sims::SearchStart> starts;
   std::optional<Error> first;
   for (const std::string& name : StartNames(command)) {
     try {
@@ -76,7 +76,7 @@ std::vector<SearchStart> PlaceStarts(const SearchCommand& command, const study::
 // One line a second at most, from the first second on.
 class SearchReporter {
  public:
-  void operator()(const SearchProgress& progress) {
+  void operator()(const sims::SearchProgress& progress) {
     constexpr int64_t kSecond = 1'000'000'000;
     if (progress.wall_ns < next_ns_) return;
     next_ns_ = progress.wall_ns + kSecond;
@@ -89,13 +89,13 @@ class SearchReporter {
 };
 
 std::vector<Verified> VerifyBest(const SearchCommand& command, const study::Workload& workload,
-                                 const Machine& machine, const SearchResult& result) {
+                                 const Machine& machine, const sims::SearchResult& result) {
   constexpr int kWarmup = 3;
   std::vector<Verified> verified;
   study::RecordedRunOptions options;
   options.settings.devices = command.devices;
   options.cancellation = &Interruption();
-  for (const FoundPlacement& found : result.best) {
+  for (const sims::FoundPlacement& found : result.best) {
     if (verified.size() == static_cast<size_t>(command.verify)) break;
     study::RecordedRun run({&workload, found.origin, found.placement}, machine, nullptr, options);
     run.RunToEnd(kWarmup, command.steps);
@@ -105,24 +105,24 @@ std::vector<Verified> VerifyBest(const SearchCommand& command, const study::Work
   return verified;
 }
 
-double EvaluationsPerSecond(const SearchResult& result) {
+double EvaluationsPerSecond(const sims::SearchResult& result) {
   return result.wall_ns > 0
              ? static_cast<double>(result.evaluations) * 1e9 / static_cast<double>(result.wall_ns)
              : 0;
 }
 
 // How much longer the best takes than the bound, as a fraction of it.
-std::optional<double> GapOf(const SearchResult& result, const LowerBound& bound) {
+std::optional<double> GapOf(const sims::SearchResult& result, const sims::LowerBound& bound) {
   if (bound.step_ns <= 0) return std::nullopt;
   return static_cast<double>(result.best.front().step_ns - bound.step_ns) /
          static_cast<double>(bound.step_ns);
 }
 
-json ResultJson(const study::Workload& workload, const Machine& machine, const SearchResult& result,
-                const LowerBound& bound, const std::vector<Verified>& verified) {
-  const FoundPlacement& best = result.best.front();
+json ResultJson(const study::Workload& workload, const Machine& machine, const sims::SearchResult& result,
+                const sims::LowerBound& bound, const std::vector<Verified>& verified) {
+  const sims::FoundPlacement& best = result.best.front();
   json starts = json::array(), runs = json::array(), failed = json::array();
-  for (const FoundPlacement& start : result.starts)
+  for (const sims::FoundPlacement& start : result.starts)
     starts.push_back({{"strategy", start.origin}, {"step_ns", start.step_ns}});
   for (const auto& [name, error] : result.failed)
     failed.push_back({{"strategy", name}, {"code", CodeName(error.code())}, {"message", error.message()}});
@@ -151,14 +151,15 @@ json ResultJson(const study::Workload& workload, const Machine& machine, const S
           {"verified", runs}};
 }
 
-void PrintResult(const SearchResult& result, const LowerBound& bound, const std::vector<Verified>& verified) {
-  const FoundPlacement& best = result.best.front();
+void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound,
+                 const std::vector<Verified>& verified) {
+  const sims::FoundPlacement& best = result.best.front();
   const auto share = [&](int64_t ns) {
     return fmt::format("{:.3f}x", static_cast<double>(ns) / static_cast<double>(best.step_ns));
   };
   TextTable table;
   table.Name("Placement").Number("Step").Number("Of best");
-  for (const FoundPlacement& start : result.starts)
+  for (const sims::FoundPlacement& start : result.starts)
     table.Row({start.origin, TimeText(static_cast<double>(start.step_ns)), share(start.step_ns)});
   if (best.origin.starts_with("search"))
     table.Row({best.origin, TimeText(static_cast<double>(best.step_ns)), share(best.step_ns)});
@@ -184,14 +185,14 @@ void Search(const SearchCommand& command) {
   const Machine machine = command.machine.Load();
   const study::Predictor predictor = command.cost.empty()
                                          ? study::Predictor(machine)
-                                         : study::Predictor(machine, ReadCostTable(command.cost));
+                                         : study::Predictor(machine, sims::ReadCostTable(command.cost));
   const study::Cancellation::Watch in_order(&Interruption());
-  const std::vector<SearchStart> starts = PlaceStarts(command, workload, predictor);
+  const std::vector<sims::SearchStart> starts = PlaceStarts(command, workload, predictor);
   const StrategyInput input{workload.graph(),  workload.info(),   predictor.machine(),
                             predictor.costs(), workload.placer(), &workload.request()};
-  const PredictionSettings settings = predictor.settings();
-  const LowerBound bound = predictor.BoundOf(workload);
-  SearchOptions options;
+  const sims::PredictionSettings settings = predictor.settings();
+  const sims::LowerBound bound = predictor.BoundOf(workload);
+  sims::SearchOptions options;
   options.seed = command.seed;
   options.threads = command.threads > 0 ? command.threads : CoresHere();
   options.budget_ns = ParseDuration(command.budget);
@@ -200,7 +201,7 @@ void Search(const SearchCommand& command) {
   options.enough_ns = bound.step_ns;
   options.interrupted = &Interruption().flag();
   options.progress = SearchReporter();
-  const SearchResult result = SearchPlacements(input, settings, starts, options);
+  const sims::SearchResult result = sims::SearchPlacements(input, settings, starts, options);
   const Placement& best = result.best.front().placement;
   if (!command.output.empty()) {
     OutputFile file(command.output);

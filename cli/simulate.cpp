@@ -42,11 +42,11 @@ study::Predictor PredictorOf(const SimulateOptions& options) {
   for (const std::string& change : options.set) ApplyMachineChange(change, &machine, &speed);
   const study::Predictor predictor = options.cost.empty()
                                          ? study::Predictor(machine)
-                                         : study::Predictor(machine, ReadCostTable(options.cost));
+                                         : study::Predictor(machine, sims::ReadCostTable(options.cost));
   return predictor.At(std::move(machine), speed);
 }
 
-json ResultJson(const Machine& machine, const Schedule& schedule, const Prediction& prediction,
+json ResultJson(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
                 int64_t wall_ns) {
   json result = PredictionJson(machine, prediction);
   result["commands"] = schedule.commands.size();
@@ -67,7 +67,7 @@ void RunBatch(const study::Workload& workload, const study::Predictor& predictor
       const study::PlacedGraph placed{&workload, "batch",
                                       ParsePlacement(line, workload.graph(), machine, base.placement)};
       const Schedule schedule = CompileStep(placed, machine);
-      const Prediction prediction = predictor.Predict(workload, schedule);
+      const sims::Prediction prediction = predictor.Predict(workload, schedule);
       PrintJson(JsonText(ResultJson(machine, schedule, prediction, NowNs() - start)));
     } catch (const Error& error) {
       PrintJson(JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}));
@@ -95,8 +95,8 @@ std::vector<Candidate> Prepare(const SimulateOptions& options, const study::Work
   return candidates;
 }
 
-Sweep SweepCandidates(const SimulateOptions& options, const study::Predictor& predictor,
-                      const std::vector<Candidate>& candidates) {
+sims::Sweep SweepCandidates(const SimulateOptions& options, const study::Predictor& predictor,
+                            const std::vector<Candidate>& candidates) {
   std::vector<study::SweptStep> steps;
   for (const Candidate& candidate : candidates)
     steps.push_back({candidate.placed.strategy, candidate.placed.workload, &candidate.schedule});
@@ -104,9 +104,9 @@ Sweep SweepCandidates(const SimulateOptions& options, const study::Predictor& pr
 }
 
 void WriteTrace(const SimulateOptions& options, const Candidate& step, const study::Predictor& predictor,
-                const Prediction& prediction) {
+                const sims::Prediction& prediction) {
   const study::Cancellation::Watch in_order(&Interruption());
-  TraceWriter writer(options.trace, NewTrace::kWhenClosed);
+  traces::TraceWriter writer(options.trace, traces::NewTrace::kWhenClosed);
   study::RecordPrediction(&writer, step.placed, step.schedule, predictor, prediction,
                           {.steps = options.steps, .cancellation = &Interruption()});
   writer.Close();
@@ -120,11 +120,11 @@ void SimulateGraph(const SimulateOptions& options) {
   const int64_t start = NowNs();
   const std::vector<Candidate> candidates = Prepare(options, workload, predictor);
   const Candidate& step = candidates.front();
-  const Prediction prediction = predictor.Predict(workload, step.schedule);
+  const sims::Prediction prediction = predictor.Predict(workload, step.schedule);
   const int64_t wall_ns = NowNs() - start;
   const auto unknown = FindUnknownWork(workload.graph(), workload.info(), step.schedule);
   if (!options.trace.empty()) WriteTrace(options, step, predictor, prediction);
-  std::optional<Sweep> sweep;
+  std::optional<sims::Sweep> sweep;
   if (!options.sweep.empty()) sweep = SweepCandidates(options, predictor, candidates);
   if (options.as_json) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);

@@ -21,27 +21,27 @@ struct SummaryArguments {
 
 // Without --run: every run of the file, or for JSON the last one.
 void PrintSummary(const SummaryArguments& options) {
-  TraceReader reader(options.trace);
-  const std::vector<TraceRunInfo> runs =
-      options.run > 0 ? std::vector<TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
+  traces::TraceReader reader(options.trace);
+  const std::vector<traces::TraceRunInfo> runs =
+      options.run > 0 ? std::vector<traces::TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
   if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", options.trace);
-  lanescope::SummaryOptions what;
+  lanescope::traces::SummaryOptions what;
   what.step = options.step;
   what.ranges = options.by == "nvtx";
   what.operations = options.format == "nsys";
   if (options.as_json) {
-    PrintJson(SummaryJson(Summarize(reader, runs.back().id, what)));
+    PrintJson(traces::SummaryJson(traces::Summarize(reader, runs.back().id, what)));
     return;
   }
-  for (const TraceRunInfo& run : runs) {
-    const Summary summary = Summarize(reader, run.id, what);
+  for (const traces::TraceRunInfo& run : runs) {
+    const traces::Summary summary = traces::Summarize(reader, run.id, what);
     Print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
           run.strategy.empty() ? "" : " " + run.strategy,
           run.simulated  ? ", simulated"
           : run.emulated ? ", measured on emulated devices"
                          : ", measured",
           run.complete ? "" : ", incomplete");
-    PrintText(SummaryText(summary, what.operations, LineWidth()) + "\n");
+    PrintText(traces::SummaryText(summary, what.operations, LineWidth()) + "\n");
   }
 }
 

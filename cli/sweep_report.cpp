@@ -27,13 +27,13 @@ std::string CheckSweep(const std::string& sweep) {
   return good ? "" : fmt::format("'{}' is not of the form {}0.1GB/s..100GB/s", sweep, kSweepKey);
 }
 
-SweepRange ParseSweep(std::string_view text, const Machine& machine) {
+sims::SweepRange ParseSweep(std::string_view text, const Machine& machine) {
   if (const std::string problem = CheckSweep(std::string(text)); !problem.empty()) {
     Throw(Code::kInvalidArgument, "--sweep: {}", problem);
   }
   const size_t dots = text.find("..");
-  SweepRange range;
-  range.links = LinksBetweenGpus(machine);
+  sims::SweepRange range;
+  range.links = sims::LinksBetweenGpus(machine);
   if (range.links.empty())
     Throw(Code::kInvalidArgument, "--sweep varies the links between GPUs, and this machine has none");
   range.low = ParseBandwidth(text.substr(kSweepKey.size(), dots - kSweepKey.size()));
@@ -46,12 +46,12 @@ SweepRange ParseSweep(std::string_view text, const Machine& machine) {
 
 namespace {
 
-std::string BoundText(const SweepCurve& curve) {
+std::string BoundText(const sims::SweepCurve& curve) {
   return fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share);
 }
 
 // Columns of bandwidths that a line has room for: the ends of the range and what lies evenly between.
-std::vector<size_t> ShownPoints(const Sweep& sweep) {
+std::vector<size_t> ShownPoints(const sims::Sweep& sweep) {
   constexpr int kMost = 8, kLeast = 3, kColumn = 12, kOtherColumns = 56;
   const int room = LineWidth() == 0 ? kMost : (LineWidth() - kOtherColumns) / kColumn;
   const size_t points = sweep.bandwidth.size();
@@ -61,14 +61,14 @@ std::vector<size_t> ShownPoints(const Sweep& sweep) {
   return result;
 }
 
-void PrintSweepTable(const Sweep& sweep) {
+void PrintSweepTable(const sims::Sweep& sweep) {
   const std::vector<size_t> points = ShownPoints(sweep);
   TextTable table;
   table.Name("Row").Group("Step time by bandwidth of the links between GPUs, simulated");
   for (const size_t point : points) table.Number(FormatBandwidth(sweep.bandwidth[point]));
   table.Number("infinite").Group("").Name("Bound by");
   const auto time = [](int64_t ns) { return TimeText(static_cast<double>(ns)); };
-  for (const SweepCurve& curve : sweep.curves) {
+  for (const sims::SweepCurve& curve : sweep.curves) {
     std::vector<std::string> row = {curve.name};
     for (const size_t point : points) row.push_back(time(curve.step_ns[point]));
     row.push_back(time(curve.asymptote_ns));
@@ -78,10 +78,10 @@ void PrintSweepTable(const Sweep& sweep) {
   PrintText(table.Take(LineWidth()));
 }
 
-void PrintLeaders(const Sweep& sweep) {
-  const std::vector<SweepLeader> leaders = LeadersOf(sweep);
+void PrintLeaders(const sims::Sweep& sweep) {
+  const std::vector<sims::SweepLeader> leaders = sims::LeadersOf(sweep);
   std::string text = "fastest: ";
-  for (const SweepLeader& leader : leaders) {
+  for (const sims::SweepLeader& leader : leaders) {
     if (&leader != &leaders.front()) text += fmt::format("; from {} on ", FormatBandwidth(leader.bandwidth));
     text += sweep.curves[static_cast<size_t>(leader.curve)].name;
   }
@@ -90,49 +90,49 @@ void PrintLeaders(const Sweep& sweep) {
 
 }  // namespace
 
-void PrintSweep(const Sweep& sweep) {
+void PrintSweep(const sims::Sweep& sweep) {
   Print("\n");
   PrintSweepTable(sweep);
   Print("\n");
   if (sweep.curves.size() > 1) PrintLeaders(sweep);
-  for (const SweepCrossing& crossing : sweep.crossings) {
+  for (const sims::SweepCrossing& crossing : sweep.crossings) {
     if (crossing.below != 0 && crossing.above != 0) continue;  // JSON has all pairs
     Print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
           sweep.curves[static_cast<size_t>(crossing.below)].name, FormatBandwidth(crossing.bandwidth));
   }
-  const SweepCurve& first = sweep.curves.front();
+  const sims::SweepCurve& first = sweep.curves.front();
   for (size_t c = 1; c < sweep.curves.size(); ++c) {
-    const SweepCurve& curve = sweep.curves[c];
+    const sims::SweepCurve& curve = sweep.curves[c];
     const std::string limit = TimeText(static_cast<double>(curve.asymptote_ns));
-    switch (StandingOf(sweep, static_cast<int>(c), 0)) {
-      case SweepStanding::kWins:
+    switch (sims::StandingOf(sweep, static_cast<int>(c), 0)) {
+      case sims::SweepStanding::kWins:
         Print("{} beats {} at every bandwidth of the range\n", curve.name, first.name);
         break;
-      case SweepStanding::kWinsBeyond:
+      case sims::SweepStanding::kWinsBeyond:
         Print("{} beats {} at no bandwidth of the range, only with still faster links: at best {}\n",
               curve.name, first.name, limit);
         break;
-      case SweepStanding::kNeverWins:
+      case sims::SweepStanding::kNeverWins:
         Print("{} never beats {}: at infinite bandwidth it still takes {}, bound by {}\n", curve.name,
               first.name, limit, curve.bound_by);
         break;
-      case SweepStanding::kCrosses:
-      case SweepStanding::kEqual:
+      case sims::SweepStanding::kCrosses:
+      case sims::SweepStanding::kEqual:
         break;
     }
   }
 }
 
-nlohmann::json SweepJson(const Sweep& sweep) {
+nlohmann::json SweepJson(const sims::Sweep& sweep) {
   nlohmann::json curves = nlohmann::json::array(), crossings = nlohmann::json::array();
-  for (const SweepCurve& curve : sweep.curves) {
+  for (const sims::SweepCurve& curve : sweep.curves) {
     curves.push_back({{"name", curve.name},
                       {"step_ns", curve.step_ns},
                       {"asymptote_ns", curve.asymptote_ns},
                       {"bound_by", curve.bound_by},
                       {"bound_share", curve.bound_share}});
   }
-  for (const SweepCrossing& crossing : sweep.crossings) {
+  for (const sims::SweepCrossing& crossing : sweep.crossings) {
     crossings.push_back({{"below", sweep.curves[static_cast<size_t>(crossing.below)].name},
                          {"above", sweep.curves[static_cast<size_t>(crossing.above)].name},
                          {"bandwidth", crossing.bandwidth},
@@ -146,23 +146,23 @@ std::string CheckPlotPath(const std::string& path) {
                                 : fmt::format("'{}' does not end in .svg; sweeps are drawn as SVG", path);
 }
 
-void WritePlot(const std::string& file, const Sweep& sweep, const std::string& title) {
-  PlotSpec plot;
+void WritePlot(const std::string& file, const sims::Sweep& sweep, const std::string& title) {
+  sims::PlotSpec plot;
   plot.title = title;
   plot.x_label = "bandwidth of the links between GPUs";
   plot.y_label = "step time, simulated";
   plot.x = sweep.bandwidth;
-  for (const SweepCurve& curve : sweep.curves) {
-    PlotSeries series;
+  for (const sims::SweepCurve& curve : sweep.curves) {
+    sims::PlotSeries series;
     series.label = curve.name;
     for (const int64_t ns : curve.step_ns) series.y.push_back(static_cast<double>(ns));
     plot.series.push_back(std::move(series));
   }
-  for (const SweepCrossing& crossing : sweep.crossings)
+  for (const sims::SweepCrossing& crossing : sweep.crossings)
     plot.marks.push_back({crossing.bandwidth, FormatBandwidth(crossing.bandwidth)});
   plot.x_text = [](double x) { return FormatBandwidth(x); };
   plot.y_text = [](double y) { return TimeText(y); };
-  WriteFile(file, PlotSvg(plot));
+  WriteFile(file, sims::PlotSvg(plot));
 }
 
 }  // namespace lanescope::cli

@@ -14,14 +14,14 @@ namespace lanescope::cli {
 std::string CheckSweep(const std::string& sweep);
 std::string CheckPlotPath(const std::string& path);
 // "link.bandwidth=0.1GB/s..100GB/s". Throws InvalidArgument.
-SweepRange ParseSweep(std::string_view text, const Machine& machine);
+sims::SweepRange ParseSweep(std::string_view text, const Machine& machine);
 
 // The bandwidths at which rows cross and what binds them at an infinitely fast link.
-void PrintSweep(const Sweep& sweep);
+void PrintSweep(const sims::Sweep& sweep);
 // {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
-nlohmann::json SweepJson(const Sweep& sweep);
+nlohmann::json SweepJson(const sims::Sweep& sweep);
 // Writes the sweep as FILE.svg. After everything else is printed: a disk that is full takes nothing else
 // away.
-void WritePlot(const std::string& file, const Sweep& sweep, const std::string& title);
+void WritePlot(const std::string& file, const sims::Sweep& sweep, const std::string& title);
 
 }  // namespace lanescope::cli

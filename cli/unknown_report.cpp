@@ -26,7 +26,7 @@ std::string Launches(int count) { return fmt::format("{} launch{}", count, count
 
 }  // namespace
 
-std::string CaveatOf(const Prediction& prediction, const Machine& machine) {
+std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine) {
   const double unknown = prediction.share(CostBasis::kNothing);
   const double assumed = prediction.share(CostBasis::kAssumed);
   const double measured = prediction.share(CostBasis::kMeasured) + prediction.share(CostBasis::kFitted);

@@ -14,7 +14,7 @@ namespace lanescope::cli {
 // Why the figure is not to be relied on, for the first line of the output: it lies outside what was
 // calibrated, or there is nothing to go by. Empty where it rests on measurements, or, without a cost file, on
 // the rates of a machine file.
-std::string CaveatOf(const Prediction& prediction, const Machine& machine);
+std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine);
 
 // One line an op; nothing where all are known.
 void PrintUnknownWork(const std::vector<UnknownWork>& unknown);

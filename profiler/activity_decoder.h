@@ -8,7 +8,7 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 class ActivityRecord;
 class CuptiLibrary;
@@ -26,40 +26,40 @@ class ActivityDecoder {
       : library_(library), offset_ns_(offset_ns) {}
 
   // Appends the rows of one buffer.
-  void Decode(uint8_t* buffer, size_t bytes, ActivityBatch* batch);
+  void Decode(uint8_t* buffer, size_t bytes, traces::ActivityBatch* batch);
   int64_t records() const { return records_; }
 
  private:
   struct Function {
-    TextId name = 0;
+    traces::TextId name = 0;
     bool launches = false, wanted = true;
   };
   size_t SizeOf(int32_t kind);
-  void AddRecord(int32_t kind, const ActivityRecord& record, ActivityBatch* batch);
-  void AddKernel(const ActivityRecord& record, ActivityBatch* batch);
-  void AddCopy(const ActivityRecord& record, bool between_devices, ActivityBatch* batch);
-  void AddMemset(const ActivityRecord& record, ActivityBatch* batch);
-  void AddCall(const ActivityRecord& record, bool of_driver, ActivityBatch* batch);
-  void AddSync(const ActivityRecord& record, ActivityBatch* batch);
-  void AddCudaEvent(const ActivityRecord& record, ActivityBatch* batch);
-  void AddOverhead(const ActivityRecord& record, ActivityBatch* batch);
-  void AddTag(const ActivityRecord& record, ActivityBatch* batch);
-  void AddGraph(const ActivityRecord& record, ActivityBatch* batch);
-  void AddNvlink(const ActivityRecord& record, ActivityBatch* batch);
-  void AddDevice(const ActivityRecord& record, ActivityBatch* batch);
-  void AddContext(const ActivityRecord& record, ActivityBatch* batch);
-  void AddStream(const ActivityRecord& record, ActivityBatch* batch);
+  void AddRecord(int32_t kind, const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddKernel(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddCopy(const ActivityRecord& record, bool between_devices, traces::ActivityBatch* batch);
+  void AddMemset(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddCall(const ActivityRecord& record, bool of_driver, traces::ActivityBatch* batch);
+  void AddSync(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddCudaEvent(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddOverhead(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddTag(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddGraph(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddNvlink(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddDevice(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddContext(const ActivityRecord& record, traces::ActivityBatch* batch);
+  void AddStream(const ActivityRecord& record, traces::ActivityBatch* batch);
   int64_t Time(uint64_t ns) const;
-  TextId Text(const char* address, ActivityBatch* batch);
-  const Function& FunctionOf(bool of_driver, uint32_t number, ActivityBatch* batch);
+  traces::TextId Text(const char* address, traces::ActivityBatch* batch);
+  const Function& FunctionOf(bool of_driver, uint32_t number, traces::ActivityBatch* batch);
 
   const CuptiLibrary& library_;
   const int64_t offset_ns_;
   int64_t records_ = 0;
   // texts_ and functions_ are of the buffer at hand: a name may go with the module that it belongs to.
-  std::unordered_map<const char*, TextId> texts_;
+  std::unordered_map<const char*, traces::TextId> texts_;
   std::unordered_map<uint64_t, Function> functions_;  // by API and number
   std::unordered_map<int32_t, size_t> sizes_;         // of records by kind
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 std::string CuptiName(uint32_t version) {
   struct Release {
@@ -20,4 +20,4 @@ std::string CuptiName(uint32_t version) {
   return "CUPTI " + std::to_string(version);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -14,7 +14,7 @@
 
 #include "profiler/cupti_api.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // Versions as CUPTI counts them: 20 is that of CUDA 12.2, 28 of 12.9 update 1, from 13.0 on 130000.
 inline constexpr uint32_t kCupti12_2 = 20, kCupti12_3 = 21, kCupti12_4 = 22, kCupti12_5 = 23, kCupti12_8 = 26,
@@ -239,4 +239,4 @@ constexpr size_t LeastBytes(cupti::Kind kind, uint32_t version) {
   return KnownBytes(kind, anew ? kCupti13_2 : kCupti12_2);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 constexpr uint32_t kFormat = 1;
@@ -62,7 +62,7 @@ bool ReadRows(Reader* reader, uint64_t texts, std::vector<Row>* rows) {
   if (!reader->Read(rows->data(), count * sizeof(Row))) return false;
   for (const Row& row : *rows) {
     bool known = true;
-    ForEachText(row, [&](TextId text) { known = known && text < texts; });
+    traces::ForEachText(row, [&](traces::TextId text) { known = known && text < texts; });
     if (!known) return false;
   }
   return true;
@@ -80,9 +80,9 @@ bool ReadTexts(Reader* reader, std::vector<std::string>* texts) {
 
 }  // namespace
 
-std::string EncodeBatch(const ActivityBatch& batch) {
+std::string EncodeBatch(const traces::ActivityBatch& batch) {
   std::string out;
-  out.reserve(NumBytes(batch) + 1024);
+  out.reserve(traces::NumBytes(batch) + 1024);
   Put(&out, kFormat);
   Put(&out, batch.pid);
   Put(&out, batch.program);
@@ -92,7 +92,7 @@ std::string EncodeBatch(const ActivityBatch& batch) {
     Put(&out, static_cast<uint32_t>(text.size()));
     Put(&out, text.data(), text.size());
   }
-  ForEachTable(batch, [&](const auto& rows) {
+  traces::ForEachTable(batch, [&](const auto& rows) {
     using Row = std::remove_cvref_t<decltype(rows[0])>;
     Put(&out, uint32_t{sizeof(Row)});
     Put(&out, uint64_t{rows.size()});
@@ -101,8 +101,8 @@ std::string EncodeBatch(const ActivityBatch& batch) {
   return out;
 }
 
-bool DecodeBatch(std::string_view bytes, ActivityBatch* batch) {
-  *batch = ActivityBatch();
+bool DecodeBatch(std::string_view bytes, traces::ActivityBatch* batch) {
+  *batch = traces::ActivityBatch();
   Reader reader(bytes);
   uint32_t format = 0;
   if (!reader.Read(&format, sizeof(format)) || format != kFormat) return false;
@@ -113,9 +113,10 @@ bool DecodeBatch(std::string_view bytes, ActivityBatch* batch) {
     return false;
   }
   bool valid = true;
-  ForEachTable(*batch, [&](auto& rows) { valid = valid && ReadRows(&reader, batch->texts.size(), &rows); });
+  traces::ForEachTable(*batch,
+                       [&](auto& rows) { valid = valid && ReadRows(&reader, batch->texts.size(), &rows); });
   for (const int64_t count : batch->losses) valid = valid && count >= 0;
   return valid && reader.ok() && reader.at_end();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

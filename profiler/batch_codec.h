@@ -7,12 +7,12 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
-std::string EncodeBatch(const ActivityBatch& batch);
+std::string EncodeBatch(const traces::ActivityBatch& batch);
 
 // False for bytes that no EncodeBatch made: every size, count and text number is checked, so that what
 // decodes can be written as it is.
-bool DecodeBatch(std::string_view bytes, ActivityBatch* batch);
+bool DecodeBatch(std::string_view bytes, traces::ActivityBatch* batch);
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

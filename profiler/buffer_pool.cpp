@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // Fewer free buffers than this, and another one is made.
@@ -122,4 +122,4 @@ size_t BufferPool::Count(State state) const {
 size_t BufferPool::CountFree() const { return Count(kFree); }
 size_t BufferPool::CountLent() const { return Count(kLent); }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // Invariants: a slot's state says who owns its memory: the pool (free), CUPTI (lent), the reader (full),
 // nobody (absent). Whoever moves a slot out of a state does so by compare-exchange, and publishes what it
@@ -79,4 +79,4 @@ class BufferPool {
   sem_t work_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -14,7 +14,7 @@
 #include "core/base/clock.h"
 #include "profiler/clock_alignment.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // Above what programs count on, below the usual limit of 1024.
@@ -106,4 +106,4 @@ void CaptureClient::Close() {
   socket_ = -1;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

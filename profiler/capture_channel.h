@@ -9,7 +9,7 @@
 
 #include "profiler/capture_session.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // A frame is this header and `bytes` bytes.
 enum class FrameKind : uint32_t {
@@ -68,4 +68,4 @@ class CaptureClient {
   ino_t inode_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

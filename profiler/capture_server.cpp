@@ -19,7 +19,7 @@
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
@@ -61,7 +61,7 @@ struct CaptureServer::Connection {
   size_t taken = 0;  // bytes of `received` that are done with
 };
 
-CaptureServer::CaptureServer(ActivitySink* sink, size_t max_connections)
+CaptureServer::CaptureServer(traces::ActivitySink* sink, size_t max_connections)
     : sink_(sink), max_connections_(max_connections) {
   std::error_code error;
   std::filesystem::path base = std::filesystem::temp_directory_path(error);
@@ -230,15 +230,15 @@ bool CaptureServer::TakeFrame(Connection* connection, FrameKind kind, std::strin
       connection->program = Line(payload);
       return true;
     case FrameKind::kBatch: {
-      ActivityBatch batch;
+      traces::ActivityBatch batch;
       if (!DecodeBatch(payload, &batch)) return false;
       batch.pid = connection->pid;
       batch.program = batch.AddText(connection->program);
       {
         std::lock_guard lock(mutex_);
-        connection->device_rows += NumDeviceRows(batch);
-        report_.rows += static_cast<int64_t>(NumRows(batch));
-        report_.device_rows += static_cast<int64_t>(NumDeviceRows(batch));
+        connection->device_rows += traces::NumDeviceRows(batch);
+        report_.rows += static_cast<int64_t>(traces::NumRows(batch));
+        report_.device_rows += static_cast<int64_t>(traces::NumDeviceRows(batch));
       }
       sink_->Consume(std::move(batch));
       return true;
@@ -256,4 +256,4 @@ bool CaptureServer::TakeFrame(Connection* connection, FrameKind kind, std::strin
   return false;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -14,7 +14,7 @@
 #include "profiler/capture_channel.h"
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // What the server saw of captured processes.
 struct CaptureReport {
@@ -35,7 +35,7 @@ struct CaptureReport {
 class CaptureServer {
  public:
   // Throws ResourceExhausted when there can be no socket or no thread. The sink must outlive the server.
-  explicit CaptureServer(ActivitySink* sink, size_t max_connections = 512);
+  explicit CaptureServer(traces::ActivitySink* sink, size_t max_connections = 512);
   ~CaptureServer();
   CaptureServer(const CaptureServer&) = delete;
   CaptureServer& operator=(const CaptureServer&) = delete;
@@ -56,7 +56,7 @@ class CaptureServer {
   bool TakeFrames(Connection* connection);
   bool TakeFrame(Connection* connection, FrameKind kind, std::string_view payload);
 
-  ActivitySink* const sink_;
+  traces::ActivitySink* const sink_;
   const size_t max_connections_;
   std::string folder_, path_;
   int listener_ = -1;
@@ -70,4 +70,4 @@ class CaptureServer {
   std::thread thread_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -8,7 +8,7 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 enum class CaptureMode {
   kOff,
@@ -31,7 +31,7 @@ class CaptureSession {
  public:
   // Null, with a reason of one line, where nothing can be captured: no CUPTI on this machine or one that is
   // too old, no CUDA driver, another profiler attached (it is named). The sink must outlive the session.
-  static std::unique_ptr<CaptureSession> Start(const CaptureOptions& options, ActivitySink* sink,
+  static std::unique_ptr<CaptureSession> Start(const CaptureOptions& options, traces::ActivitySink* sink,
                                                std::string* reason);
 
   virtual ~CaptureSession() = default;
@@ -57,4 +57,4 @@ class CaptureSession {
   CaptureSession() = default;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 ClockOffset MeasureClock(const std::function<int64_t()>& clock, int readings) {
   ClockOffset best;
@@ -16,4 +16,4 @@ ClockOffset MeasureClock(const std::function<int64_t()>& clock, int readings) {
   return best;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

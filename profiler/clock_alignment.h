@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 struct ClockOffset {
   int64_t at_ns = 0;           // CLOCK_MONOTONIC of the reading
@@ -17,4 +17,4 @@ struct ClockOffset {
 // the clock was read somewhere inside it, so its middle is wrong by at most half its width.
 ClockOffset MeasureClock(const std::function<int64_t()>& clock, int readings = 100);
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // The driver's own types: results and devices are ints, contexts pointers.
@@ -68,4 +68,4 @@ void SynchronizeDevices() {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

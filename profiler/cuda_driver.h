@@ -2,7 +2,7 @@
 // CUDA headers.
 #pragma once
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // True if the process has, or can load, the driver's library.
 bool HasCudaDriver();
@@ -14,4 +14,4 @@ int CudaDriverVersion();
 // initialized.
 void SynchronizeDevices();
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

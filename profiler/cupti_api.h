@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lanescope::cupti {
+namespace lanescope::profiler::cupti {
 
 enum Result : int32_t {
   kSuccess = 0,
@@ -101,4 +101,4 @@ struct Functions {
   Result (*GetGraphNodeId)(void* node, uint64_t*) = nullptr;
 };
 
-}  // namespace lanescope::cupti
+}  // namespace lanescope::profiler::cupti

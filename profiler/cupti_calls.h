@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 struct CuptiCall {
   uint32_t number;
@@ -71,4 +71,4 @@ inline bool IsCallWanted(bool of_driver, uint32_t number) {
   return std::none_of(std::begin(kChattyCalls), std::end(kChattyCalls), is);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -10,13 +10,13 @@
 #include "profiler/cupti_numbers.h"
 #include "profiler/safe_memory.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // Names of kernels made of templates reach several kilobytes.
 constexpr size_t kMaxNameBytes = 65536;
 
-uint32_t Id(uint32_t id) { return id == cupti::kNoValue ? kNoId : id; }
+uint32_t Id(uint32_t id) { return id == cupti::kNoValue ? traces::kNoId : id; }
 
 // "cudaLaunchKernel_v7000" is the runtime's cudaLaunchKernel since version 7.0.
 std::string_view WithoutVersion(std::string_view name) {
@@ -39,20 +39,20 @@ int64_t ActivityDecoder::Time(uint64_t ns) const {
   return static_cast<int64_t>(ns) - offset_ns_;
 }
 
-TextId ActivityDecoder::Text(const char* address, ActivityBatch* batch) {
+traces::TextId ActivityDecoder::Text(const char* address, traces::ActivityBatch* batch) {
   if (address == nullptr) return 0;
   const auto found = texts_.find(address);
   if (found != texts_.end()) return found->second;
   std::string text;
   if (!ReadText(address, kMaxNameBytes, &text)) {
-    batch->Count(Loss::kUnreadableNames);
+    batch->Count(traces::Loss::kUnreadableNames);
     text = "(unreadable)";
   }
   return texts_.emplace(address, batch->AddText(text)).first->second;
 }
 
 const ActivityDecoder::Function& ActivityDecoder::FunctionOf(bool of_driver, uint32_t number,
-                                                             ActivityBatch* batch) {
+                                                             traces::ActivityBatch* batch) {
   const uint64_t key = (uint64_t{of_driver ? 1u : 0u} << 32) | number;
   const auto found = functions_.find(key);
   if (found != functions_.end()) return found->second;
@@ -71,9 +71,9 @@ const ActivityDecoder::Function& ActivityDecoder::FunctionOf(bool of_driver, uin
   return functions_.emplace(key, function).first->second;
 }
 
-void ActivityDecoder::AddKernel(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddKernel(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = KernelFields;
-  KernelRow row;
+  traces::KernelRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   row.graph_node = record.Get(F::graph_node);
@@ -103,10 +103,11 @@ void ActivityDecoder::AddKernel(const ActivityRecord& record, ActivityBatch* bat
   batch->kernels.push_back(row);
 }
 
-void ActivityDecoder::AddCopy(const ActivityRecord& record, bool between_devices, ActivityBatch* batch) {
+void ActivityDecoder::AddCopy(const ActivityRecord& record, bool between_devices,
+                              traces::ActivityBatch* batch) {
   using F = MemcpyFields;
   using P = PeerCopyFields;
-  MemcpyRow row;
+  traces::MemcpyRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   row.bytes = record.Get(F::bytes);
@@ -132,9 +133,9 @@ void ActivityDecoder::AddCopy(const ActivityRecord& record, bool between_devices
   batch->copies.push_back(row);
 }
 
-void ActivityDecoder::AddMemset(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddMemset(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = MemsetFields;
-  MemsetRow row;
+  traces::MemsetRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   row.bytes = record.Get(F::bytes);
@@ -148,25 +149,25 @@ void ActivityDecoder::AddMemset(const ActivityRecord& record, ActivityBatch* bat
   batch->memsets.push_back(row);
 }
 
-void ActivityDecoder::AddCall(const ActivityRecord& record, bool of_driver, ActivityBatch* batch) {
+void ActivityDecoder::AddCall(const ActivityRecord& record, bool of_driver, traces::ActivityBatch* batch) {
   using F = CallFields;
   const Function& function = FunctionOf(of_driver, record.Get(F::function), batch);
   if (!function.wanted) return;
-  ApiRow row;
+  traces::ApiRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   row.thread = record.Get(F::thread);
   row.correlation = record.Get(F::correlation);
   row.name = function.name;
   row.result = record.Get(F::result);
-  row.kind = of_driver ? ApiKind::kDriver : ApiKind::kRuntime;
+  row.kind = of_driver ? traces::ApiKind::kDriver : traces::ApiKind::kRuntime;
   row.launches = function.launches ? 1 : 0;
   batch->calls.push_back(row);
 }
 
-void ActivityDecoder::AddSync(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddSync(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = SyncFields;
-  SyncRow row;
+  traces::SyncRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   const uint64_t event_sync = record.Get(F::event_sync);
@@ -179,9 +180,9 @@ void ActivityDecoder::AddSync(const ActivityRecord& record, ActivityBatch* batch
   batch->syncs.push_back(row);
 }
 
-void ActivityDecoder::AddCudaEvent(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddCudaEvent(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = CudaEventFields;
-  CudaEventRow row;
+  traces::CudaEventRow row;
   row.time = Time(record.Get(F::time));
   row.event_sync = record.Get(F::event_sync);
   row.device = record.Get(F::device);
@@ -192,9 +193,9 @@ void ActivityDecoder::AddCudaEvent(const ActivityRecord& record, ActivityBatch* 
   batch->events.push_back(row);
 }
 
-void ActivityDecoder::AddOverhead(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddOverhead(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = OverheadFields;
-  OverheadRow row;
+  traces::OverheadRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   if (record.Get(F::object) == cupti::kObjectThread) row.thread = record.Get(F::thread);
@@ -203,17 +204,17 @@ void ActivityDecoder::AddOverhead(const ActivityRecord& record, ActivityBatch* b
   batch->overheads.push_back(row);
 }
 
-void ActivityDecoder::AddTag(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddTag(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = ExternalCorrelationFields;
   // Other kinds are of other tools.
   if (record.Get(F::kind) != static_cast<uint32_t>(cupti::kOurCorrelation)) return;
   batch->tags.push_back({record.Get(F::id), record.Get(F::correlation), 0});
 }
 
-void ActivityDecoder::AddGraph(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddGraph(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = GraphTraceFields;
   const auto known = [](uint32_t id) { return id == INT_MAX ? 0 : id; };
-  GraphTraceRow row;
+  traces::GraphTraceRow row;
   row.start = Time(record.Get(F::start));
   row.end = Time(record.Get(F::end));
   row.device = known(record.Get(F::device));
@@ -224,7 +225,7 @@ void ActivityDecoder::AddGraph(const ActivityRecord& record, ActivityBatch* batc
   batch->graphs.push_back(row);
 }
 
-void ActivityDecoder::AddRecord(int32_t kind, const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddRecord(int32_t kind, const ActivityRecord& record, traces::ActivityBatch* batch) {
   switch (kind) {
     case cupti::kKernel:
     case cupti::kConcurrentKernel:
@@ -268,7 +269,7 @@ size_t ActivityDecoder::SizeOf(int32_t kind) {
   return sizes_.emplace(kind, library_.RecordSize(static_cast<cupti::Kind>(kind))).first->second;
 }
 
-void ActivityDecoder::Decode(uint8_t* buffer, size_t bytes, ActivityBatch* batch) {
+void ActivityDecoder::Decode(uint8_t* buffer, size_t bytes, traces::ActivityBatch* batch) {
   texts_.clear();
   functions_.clear();
   void* record = nullptr;
@@ -284,14 +285,14 @@ void ActivityDecoder::Decode(uint8_t* buffer, size_t bytes, ActivityBatch* batch
     const size_t size = valid ? SizeOf(kind) : 0;
     const size_t room = valid ? static_cast<size_t>(buffer + bytes - at) : 0;
     if (size == 0) {
-      batch->Count(Loss::kMalformed);
+      batch->Count(traces::Loss::kMalformed);
       return;
     }
     end = static_cast<size_t>(at - buffer) + size;
     ++records_;
     if (library_.CanRead(static_cast<cupti::Kind>(kind))) {
       if (room < size) {
-        batch->Count(Loss::kMalformed);
+        batch->Count(traces::Loss::kMalformed);
       } else {
         AddRecord(kind, ActivityRecord(at, size), batch);
       }
@@ -299,7 +300,7 @@ void ActivityDecoder::Decode(uint8_t* buffer, size_t bytes, ActivityBatch* batch
     if (end > bytes) return;
   }
   // The iterator reports a record that is cut off like the end of the buffer.
-  if (end + sizeof(int32_t) <= bytes) batch->Count(Loss::kMalformed);
+  if (end + sizeof(int32_t) <= bytes) batch->Count(traces::Loss::kMalformed);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -7,7 +7,7 @@
 #include "profiler/cupti_library.h"
 #include "profiler/cupti_numbers.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // "GPU-8d4f...": as the driver's tools print it.
@@ -26,7 +26,7 @@ uint64_t Thousands(uint64_t count) { return count > UINT64_MAX / 1000 ? 0 : coun
 
 }  // namespace
 
-void ActivityDecoder::AddNvlink(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddNvlink(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = NvlinkFields;
   using Later = NvlinkFields13_2;
   const auto end = [&](Field<uint32_t> type, Field<UuidBytes> uuid, Field<uint32_t> npu) {
@@ -34,7 +34,7 @@ void ActivityDecoder::AddNvlink(const ActivityRecord& record, ActivityBatch* bat
                                                                : "npu " + std::to_string(record.Get(npu)));
   };
   const bool later = library_.version() >= kCupti13_2;
-  NvlinkRow row;
+  traces::NvlinkRow row;
   row.bandwidth = Thousands(record.Get(later ? Later::bandwidth : F::bandwidth));
   row.device0 = end(F::type0, F::uuid0, F::npu0);
   row.device1 = end(F::type1, F::uuid1, F::npu1);
@@ -45,11 +45,11 @@ void ActivityDecoder::AddNvlink(const ActivityRecord& record, ActivityBatch* bat
   batch->nvlinks.push_back(row);
 }
 
-void ActivityDecoder::AddDevice(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddDevice(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = DeviceFields;
   // The program cannot use the others, and their numbers are not its numbers.
   if (record.Get(F::visible) == 0) return;
-  GpuRow row;
+  traces::GpuRow row;
   row.memory_bandwidth = Thousands(record.Get(F::memory_bandwidth));
   row.memory_bytes = record.Get(F::memory_bytes);
   row.clock_hz = Thousands(record.Get(F::clock_khz));
@@ -80,7 +80,7 @@ void ActivityDecoder::AddDevice(const ActivityRecord& record, ActivityBatch* bat
   batch->gpus.push_back(row);
 }
 
-void ActivityDecoder::AddContext(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddContext(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = ContextFields;
   const bool green = record.Get(F::is_green) != 0;
   // In shorter records these bytes are padding.
@@ -90,10 +90,10 @@ void ActivityDecoder::AddContext(const ActivityRecord& record, ActivityBatch* ba
                              counted ? record.Get(F::processors) : 0u});
 }
 
-void ActivityDecoder::AddStream(const ActivityRecord& record, ActivityBatch* batch) {
+void ActivityDecoder::AddStream(const ActivityRecord& record, traces::ActivityBatch* batch) {
   using F = StreamFields;
   batch->streams.push_back({record.Get(F::context), record.Get(F::stream), StreamFlag(record.Get(F::flag)),
                             record.Get(F::priority)});
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -4,7 +4,7 @@
 
 #include "profiler/cupti_calls.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // With the flushes, so for ten seconds.
@@ -93,4 +93,4 @@ void CuptiKinds::Retry() {
   if (last && !calls_are_set_) note_("some API calls cannot be switched on or off");
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -10,7 +10,7 @@
 #include "profiler/capture_session.h"
 #include "profiler/cupti_library.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // Switches kinds of records on and off. What cannot be enabled yet, inside cuInit for one, is tried again
 // with Retry; in the end a note says what is missing. Thread-safe.
@@ -43,4 +43,4 @@ class CuptiKinds {
   int retries_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

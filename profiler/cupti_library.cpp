@@ -8,7 +8,7 @@
 
 #include "profiler/cuda_driver.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 #ifndef LANESCOPE_CUPTI_LIBRARY
@@ -203,4 +203,4 @@ size_t CuptiLibrary::RecordSize(cupti::Kind kind) const {
   return known == sizes_.end() ? Measure(kind) : known->second;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

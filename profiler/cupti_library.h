@@ -12,7 +12,7 @@
 #include "profiler/activity_layout.h"
 #include "profiler/cupti_api.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // Any version from that of CUDA 12.2 on. Its functions, and the sizes of its records. Thread-safe as CUPTI
 // is.
@@ -57,4 +57,4 @@ class CuptiLibrary : public cupti::Functions {
   std::vector<std::string> limits_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

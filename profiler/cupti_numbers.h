@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // CUPTI's 1 (pageable) to 7 (managed static) are 0 to 6 there, unknown is 7.
 inline uint8_t MemoryKind(uint32_t number) {
@@ -29,4 +29,4 @@ inline uint32_t OverheadType(uint32_t number) {
 // The same up to 3 (the null stream).
 inline uint32_t StreamFlag(uint32_t number) { return number <= 3 ? number : 0; }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

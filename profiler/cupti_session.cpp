@@ -21,7 +21,7 @@
 #include "profiler/graph_nodes.h"
 #include "profiler/quiet_thread.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // At the end of a program nothing may wait without bound: a device may never become idle, and the driver may
@@ -77,7 +77,8 @@ bool RunBounded(int milliseconds, Work work) {
 
 class CuptiSession : public CaptureSession {
  public:
-  CuptiSession(const CaptureOptions& options, ActivitySink* sink, std::unique_ptr<CuptiLibrary> library)
+  CuptiSession(const CaptureOptions& options, traces::ActivitySink* sink,
+               std::unique_ptr<CuptiLibrary> library)
       : options_(options), sink_(sink), library_(std::move(library)), pool_(ProcessPool()) {}
 
   ~CuptiSession() override { Stop(); }
@@ -260,7 +261,7 @@ class CuptiSession : public CaptureSession {
     AddClock(measured);
   }
   void AddClock(const ClockOffset& measured) {
-    ClockRow row;
+    traces::ClockRow row;
     row.time = measured.at_ns;
     row.offset = measured.offset_ns;
     row.uncertainty = measured.uncertainty_ns;
@@ -285,7 +286,7 @@ class CuptiSession : public CaptureSession {
 
   void ReadLoop() {
     ActivityDecoder decoder(*library_, correction_ns_);
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     while (true) {
       const bool last = stop_reading_.load();
       if (!last) pool_->WaitForWork(kReaderWaitMs);
@@ -293,7 +294,7 @@ class CuptiSession : public CaptureSession {
         decoder.Decode(full.data, full.bytes, &batch);
         pool_->Recycle(full);
         pool_->Replenish();
-        if (NumBytes(batch) >= kBatchBytes) Deliver(&batch);
+        if (traces::NumBytes(batch) >= kBatchBytes) Deliver(&batch);
       }
       pool_->Replenish();
       if (last) {
@@ -305,37 +306,37 @@ class CuptiSession : public CaptureSession {
     }
   }
 
-  void CollectLosses(ActivityBatch* batch) {
+  void CollectLosses(traces::ActivityBatch* batch) {
     size_t dropped = 0;
     if (library_->GetNumDroppedRecords(nullptr, 0, &dropped) == cupti::kSuccess) {
-      batch->Count(Loss::kDropped, static_cast<int64_t>(dropped));
+      batch->Count(traces::Loss::kDropped, static_cast<int64_t>(dropped));
     }
     const int64_t refused = pool_->refused();
-    batch->Count(Loss::kRefusedBuffers, refused - refused_);
+    batch->Count(traces::Loss::kRefusedBuffers, refused - refused_);
     refused_ = refused;
-    for (const GraphNodeRow& node : graph_nodes_.TakeNew()) batch->graph_nodes.push_back(node);
+    for (const traces::GraphNodeRow& node : graph_nodes_.TakeNew()) batch->graph_nodes.push_back(node);
     std::lock_guard lock(mutex_);
     batch->clocks.insert(batch->clocks.end(), clocks_.begin(), clocks_.end());
     clocks_.clear();
   }
 
-  void Deliver(ActivityBatch* batch) {
+  void Deliver(traces::ActivityBatch* batch) {
     if (options_.mode != CaptureMode::kFull) batch->calls.clear();
     if (const int64_t from = keep_from_ns_.load(); from > 0) {
-      ForEachTable(*batch, [&]<typename Row>(std::vector<Row>& rows) {
+      traces::ForEachTable(*batch, [&]<typename Row>(std::vector<Row>& rows) {
         // Zero times are losses, and the writer counts them.
         if constexpr (requires(Row row) { row.start; }) {
           std::erase_if(rows, [from](const Row& row) { return row.start > 0 && row.start < from; });
         }
       });
     }
-    if (IsEmpty(*batch)) return;
+    if (traces::IsEmpty(*batch)) return;
     sink_->Consume(std::move(*batch));
-    *batch = ActivityBatch();
+    *batch = traces::ActivityBatch();
   }
 
   const CaptureOptions options_;
-  ActivitySink* const sink_;
+  traces::ActivitySink* const sink_;
   const std::shared_ptr<const CuptiLibrary> library_;
   BufferPool* const pool_;
   cupti::Subscriber subscriber_ = nullptr;
@@ -349,7 +350,7 @@ class CuptiSession : public CaptureSession {
   std::condition_variable wake_;
   bool stop_flushing_ = false;
   std::vector<std::string> notes_;
-  std::vector<ClockRow> clocks_;
+  std::vector<traces::ClockRow> clocks_;
 
   CuptiKinds kinds_{library_, options_.mode, options_.with_tags,
                     [this](const std::string& note) { Note(note); }};
@@ -359,8 +360,8 @@ class CuptiSession : public CaptureSession {
 
 }  // namespace
 
-std::unique_ptr<CaptureSession> CaptureSession::Start(const CaptureOptions& options, ActivitySink* sink,
-                                                      std::string* reason) {
+std::unique_ptr<CaptureSession> CaptureSession::Start(const CaptureOptions& options,
+                                                      traces::ActivitySink* sink, std::string* reason) {
   if (options.mode == CaptureMode::kOff) {
     *reason = "the capture is off";
     return nullptr;
@@ -381,4 +382,4 @@ std::unique_ptr<CaptureSession> CaptureSession::Start(const CaptureOptions& opti
   return nullptr;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -9,7 +9,7 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // A graph that can be launched is made of clones of the nodes
 // that were recorded, with ids of their own; either may become known first. Thread-safe.
@@ -25,7 +25,7 @@ class GraphNodes {
     const auto tag = tags_.find(original);
     if (tag != tags_.end()) Set(clone, tag->second);
   }
-  std::vector<GraphNodeRow> TakeNew() {
+  std::vector<traces::GraphNodeRow> TakeNew() {
     std::lock_guard lock(mutex_);
     return std::exchange(new_, {});
   }
@@ -43,7 +43,7 @@ class GraphNodes {
   std::mutex mutex_;
   std::unordered_map<uint64_t, uint64_t> tags_;
   std::unordered_map<uint64_t, std::vector<uint64_t>> clones_;
-  std::vector<GraphNodeRow> new_;
+  std::vector<traces::GraphNodeRow> new_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -14,7 +14,7 @@
 #include "profiler/clock_alignment.h"
 #include "profiler/quiet_thread.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 constexpr int kFlushMs = 200;
@@ -138,24 +138,24 @@ void Injection::FlushLoop() {
     if (settings_.begin_ns > 0 || settings_.end_ns > 0) ApplyGate();
     if (std::chrono::steady_clock::now() < next_flush) continue;
     next_flush = std::chrono::steady_clock::now() + std::chrono::milliseconds(kFlushMs);
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     nvtx_.Take(&batch);
-    if (!IsEmpty(batch)) Consume(std::move(batch));
+    if (!traces::IsEmpty(batch)) Consume(std::move(batch));
   }
 }
 
-void Injection::Consume(ActivityBatch batch) {
+void Injection::Consume(traces::ActivityBatch batch) {
   std::lock_guard lock(client_mutex_);
-  const auto rows = static_cast<int64_t>(NumRows(batch));
+  const auto rows = static_cast<int64_t>(traces::NumRows(batch));
   try {
     batch.pid = static_cast<uint32_t>(pid_);
-    batch.Count(Loss::kNotSent, unsent_);
+    batch.Count(traces::Loss::kNotSent, unsent_);
     std::string bytes = EncodeBatch(batch);
     if (bytes.size() > kMaxFrameBytes) {
-      ActivityBatch counts;
+      traces::ActivityBatch counts;
       counts.pid = batch.pid;
       counts.losses = batch.losses;
-      counts.Count(Loss::kNotSent, rows);
+      counts.Count(traces::Loss::kNotSent, rows);
       bytes = EncodeBatch(counts);
     }
     if (client_.Send(FrameKind::kBatch, bytes)) {
@@ -195,13 +195,13 @@ void Injection::Finish() {
       SendNotes();
     }
     stop_.store(true);
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     nvtx_.Take(&batch, true);
-    if (!IsEmpty(batch)) Consume(std::move(batch));
+    if (!traces::IsEmpty(batch)) Consume(std::move(batch));
     std::lock_guard lock(client_mutex_);
     if (unsent_ == 0) client_.Send(FrameKind::kBye, "");
     client_.Close();
   });
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

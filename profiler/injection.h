@@ -12,12 +12,12 @@
 #include "profiler/capture_session.h"
 #include "profiler/nvtx_recorder.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // One for each process; never destroyed, since the program's threads may use it until the end. A fork leaves
 // the child with a new one that has done nothing yet: no lock, thread or descriptor of the parent is touched
 // there. Never throws.
-class Injection : private ActivitySink {
+class Injection : private traces::ActivitySink {
  public:
   // Of this process; null where nobody captures it.
   static Injection* Get();
@@ -34,7 +34,7 @@ class Injection : private ActivitySink {
  private:
   explicit Injection(InjectionSettings settings);
   static void AfterFork();
-  void Consume(ActivityBatch batch) override;
+  void Consume(traces::ActivityBatch batch) override;
   void SendLine(FrameKind kind, const std::string& text);
   void SendNotes();
   void FlushLoop();
@@ -57,4 +57,4 @@ class Injection : private ActivitySink {
   size_t notes_sent_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

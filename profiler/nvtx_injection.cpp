@@ -7,7 +7,7 @@
 
 #include "profiler/injection.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // Of string_view(wchar_t*): the code points as UTF-8.
@@ -224,21 +224,21 @@ void Fill(const NvtxExportTableCallbacks* callbacks, NvtxCallbackModule module,
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler
 
 #define LANESCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 
 // The driver calls it inside cuInit. What goes wrong here is no concern of the program.
 LANESCOPE_EXPORT int InitializeInjection() {
   try {
-    if (lanescope::Injection* injection = lanescope::Injection::Get()) injection->StartCuda();
+    if (lanescope::profiler::Injection* injection = lanescope::profiler::Injection::Get()) injection->StartCuda();
   } catch (...) {
   }
   return 1;
 }
 
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
-  using namespace lanescope;
+  using namespace lanescope::profiler;
   if (get_export_table == nullptr || Injection::Get() == nullptr) return 0;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) return 0;

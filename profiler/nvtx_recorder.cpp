@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "profiler/clock_alignment.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // Numbers of ENUM_NSYS_EVENT_TYPE.
@@ -174,7 +174,7 @@ void NvtxRecorder::NameThread(uint32_t thread, std::string_view name) {
   if (names_.size() < kMaxKept) names_.emplace_back(thread, name.substr(0, kMaxRangeText));
 }
 
-void NvtxRecorder::Take(ActivityBatch* batch, bool with_open) {
+void NvtxRecorder::Take(traces::ActivityBatch* batch, bool with_open) {
   const auto add = [&](const Range& range) {
     batch->ranges.push_back(range.row);
     batch->ranges.back().text = batch->AddText(range.text);
@@ -187,7 +187,7 @@ void NvtxRecorder::Take(ActivityBatch* batch, bool with_open) {
     for (const auto& [thread, name] : std::exchange(names_, {})) {
       batch->threads.push_back({thread, batch->AddText(name)});
     }
-    batch->Count(Loss::kUnbalancedRanges, std::exchange(unbalanced_ends_, 0));
+    batch->Count(traces::Loss::kUnbalancedRanges, std::exchange(unbalanced_ends_, 0));
     if (with_open) {
       for (const auto& [number, range] : started_) {
         if (range.kept) add(range);
@@ -199,8 +199,8 @@ void NvtxRecorder::Take(ActivityBatch* batch, bool with_open) {
     std::lock_guard lock(thread->mutex);
     ended.swap(thread->ended);
     for (const Range& range : ended) add(range);
-    batch->Count(Loss::kNotSent, std::exchange(thread->lost, 0));
-    batch->Count(Loss::kUnbalancedRanges, std::exchange(thread->unbalanced, 0));
+    batch->Count(traces::Loss::kNotSent, std::exchange(thread->lost, 0));
+    batch->Count(traces::Loss::kUnbalancedRanges, std::exchange(thread->unbalanced, 0));
     if (!with_open) continue;
     for (const auto& [domain, open] : thread->open) {
       for (const Range& range : open) {
@@ -217,4 +217,4 @@ void NvtxRecorder::Take(ActivityBatch* batch, bool with_open) {
   });
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

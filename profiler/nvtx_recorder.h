@@ -14,7 +14,7 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // Ranges are kept with the thread that pushed them and taken away by a flushing thread. A push and a pop cost
 // two readings of the clock and an uncontended lock. Thread-safe. Never throws: without memory, ranges are
@@ -48,11 +48,11 @@ class NvtxRecorder {
   void Watch(std::string text, std::function<void(bool)> changed);
 
   // Appends what has ended since the last call; at the end, what is still open too.
-  void Take(ActivityBatch* batch, bool with_open = false);
+  void Take(traces::ActivityBatch* batch, bool with_open = false);
 
  private:
   struct Range {
-    NvtxRow row;
+    traces::NvtxRow row;
     std::string text;
     bool kept = false, watched = false;
   };
@@ -87,4 +87,4 @@ class NvtxRecorder {
   int64_t unbalanced_ends_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -21,7 +21,7 @@
 #include "profiler/cuda_driver.h"
 #include "traces/record/trace_writer.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 constexpr char kLibraryName[] = "liblanescope_inject.so";
@@ -105,8 +105,8 @@ std::string WhyNothing(const CaptureReport& report, bool injected) {
   return "the program ran nothing on a GPU while it was recorded";
 }
 
-RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
-  RunOutcome outcome;
+traces::RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
+  traces::RunOutcome outcome;
   outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0;
   if (ended_by != 0) {
     outcome.error = "Cancelled: " + InterruptReason(ended_by);
@@ -141,14 +141,14 @@ void AddNotes(const CaptureReport& report, ProgramCaptureResult* result) {
 }
 
 // What a reader of the trace must know beside the rows.
-ActivityBatch NotesOf(const ProgramCaptureResult& result, const CaptureReport& report) {
-  ActivityBatch batch;
+traces::ActivityBatch NotesOf(const ProgramCaptureResult& result, const CaptureReport& report) {
+  traces::ActivityBatch batch;
   batch.pid = static_cast<uint32_t>(getpid());
   if (!result.nothing.empty()) batch.notes.push_back({batch.AddText("nothing captured: " + result.nothing)});
   for (const std::string& note : result.notes) batch.notes.push_back({batch.AddText(note)});
-  batch.Count(Loss::kMalformed, report.malformed_frames);
-  batch.Count(Loss::kUnfinished, report.unfinished);
-  batch.Count(Loss::kRefusedProcesses, report.refused);
+  batch.Count(traces::Loss::kMalformed, report.malformed_frames);
+  batch.Count(traces::Loss::kUnfinished, report.unfinished);
+  batch.Count(traces::Loss::kRefusedProcesses, report.refused);
   return batch;
 }
 
@@ -170,12 +170,12 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
                                     const std::atomic<int>& ended_by) {
   LANESCOPE_CHECK(!options.words.empty());
   const std::string library = InjectionLibrary();
-  TraceWriter writer(trace);
+  traces::TraceWriter writer(trace);
   RunInfo info;
   info.graph_name = std::filesystem::path(options.words[0]).filename().string();
   ProgramCaptureResult result;
   result.run = writer.BeginRun(info);
-  ActivitySink* sink = writer.Capture(result.run);
+  traces::ActivitySink* sink = writer.Capture(result.run);
   CaptureServer server(sink);
   int how = 0;
   try {
@@ -202,4 +202,4 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   return result;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

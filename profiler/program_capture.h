@@ -8,7 +8,7 @@
 
 #include "profiler/capture_session.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 struct ProgramCaptureOptions {
   std::vector<std::string> words;  // the program, searched in PATH, and its arguments
@@ -39,4 +39,4 @@ std::string InjectionLibrary();
 ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const std::string& trace,
                                     const std::atomic<int>& ended_by);
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // A thread that takes no signals: those of the process are for the program's own threads. Throws
 // std::system_error where the system has no thread left.
@@ -23,4 +23,4 @@ std::thread StartQuietThread(Work work) {
   return std::thread(std::move(work));
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 constexpr size_t kPage = 4096;
@@ -49,4 +49,4 @@ bool ReadText(const char* address, size_t limit, std::string* text) {
   return true;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

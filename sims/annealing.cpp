@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // Temperatures as shares of the start's step time.
@@ -197,4 +197,4 @@ ChainResult Anneal(const MoveSpace& space, const PlacementModel& model, const Pl
   return result;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

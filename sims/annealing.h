@@ -8,7 +8,7 @@
 #include "core/strategies/task_graph.h"
 #include "sims/placement_model.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // What moves may change. Immutable, shared by threads.
 class MoveSpace {
@@ -54,4 +54,4 @@ struct ChainResult {
 ChainResult Anneal(const MoveSpace& space, const PlacementModel& model, const PlacementState& start,
                    const ChainOptions& options);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

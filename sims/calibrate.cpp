@@ -9,7 +9,7 @@
 #include "core/schedule/cost.h"
 #include "sims/roofline_fit.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int kMinCopySizes = 3;
@@ -155,4 +155,4 @@ double EstimateCommonSpread(std::span<const MeasuredStep> steps) {
   return std::min(1.0, static_cast<double>(summary.spread_ns) / static_cast<double>(summary.ns));
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -11,7 +11,7 @@
 #include "sims/cost_table.h"
 #include "sims/measured_steps.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct OpSample {
   std::string signature;  // OpSignature
@@ -67,4 +67,4 @@ GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::spa
 // step; at most 1.
 double EstimateCommonSpread(std::span<const MeasuredStep> steps);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

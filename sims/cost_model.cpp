@@ -6,7 +6,7 @@
 #include "core/graph/signature.h"
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int kMinFitPoints = 3;
@@ -87,4 +87,4 @@ CostEstimate CalibratedCost::Copy(const Machine& machine, int src, int dst, int6
   return Blind(plain);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -11,7 +11,7 @@
 #include "sims/cost_table.h"
 #include "sims/roofline_fit.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Owns its table. Immutable after construction; const calls from any thread.
 //
@@ -42,4 +42,4 @@ class CalibratedCost : public CostModel {
   std::map<std::string, RooflineFit> device_fits_;   // device
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

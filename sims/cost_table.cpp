@@ -8,7 +8,7 @@
 #include "core/base/json_object.h"
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 using nlohmann::json;
@@ -278,4 +278,4 @@ std::string CostTableToJson(const CostTable& table) {
   return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -12,7 +12,7 @@
 #include "sims/gap_model.h"
 #include "sims/interference.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // One op signature on one kind of device. `ns` is what a launch adds to a step: the mean of all executions
 // but the lowest and highest tenth. Spread and count are of the mode that holds most executions; a second
@@ -58,4 +58,4 @@ CostTable ParseCostTable(std::string_view json);
 CostTable ReadCostTable(const std::string& path);
 std::string CostTableToJson(const CostTable& table);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -3,7 +3,7 @@
 #include "core/runs/event_view.h"
 #include "core/runs/step_path.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // Keeps what it gets.
@@ -44,4 +44,4 @@ CriticalPath FindCriticalPath(const Schedule& schedule, const Machine& machine,
   return path;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 #include "core/schedule/schedule.h"
 #include "sims/simulator.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // launch + copy + overhead = step.
 struct CriticalPath {
@@ -22,4 +22,4 @@ struct CriticalPath {
 CriticalPath FindCriticalPath(const Schedule& schedule, const Machine& machine,
                               const SimulationResult& result);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

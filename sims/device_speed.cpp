@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 int64_t Divided(int64_t ns, double speed) { return std::llround(static_cast<double>(ns) / speed); }
@@ -38,4 +38,4 @@ CostEstimate CostAtSpeed::Launch(const Machine&, int device, const Node& node,
   return estimate;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 
 #include "core/schedule/cost.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Throws InvalidArgument for a speed that is not from 0.001 to 1000.
 void RequireSpeed(double speed);
@@ -35,4 +35,4 @@ class CostAtSpeed : public CostModel {
   const std::vector<double> speed_;  // by device
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -9,7 +9,7 @@
 #include "sims/simulator.h"
 #include "sims/timer_tree.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Owned and used by one loop. Changes of one instant are collected until Settle.
 class DomainLoads {
@@ -88,4 +88,4 @@ class DomainLoads {
   bool any_dirty_ = false;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

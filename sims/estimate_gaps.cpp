@@ -5,7 +5,7 @@
 #include "sims/calibrate.h"
 #include "sims/fit_issue.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 using Samples = std::vector<double>;
@@ -247,4 +247,4 @@ GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::spa
   return gaps;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 int64_t FetchCurve::Ns(int64_t bytes) const {
   Point before;
@@ -36,4 +36,4 @@ std::vector<int64_t> FetchedBytes(const Schedule& schedule, const Machine& machi
   return fetched;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Additional time of reading bytes that a copy on another core wrote, over reading bytes that the reader
 // wrote itself: measured at some sizes, straight lines from (0, 0) through them, constant beyond the last
@@ -34,4 +34,4 @@ class FetchCurve {
 // for everything else). Later readers on the device find them in its caches.
 std::vector<int64_t> FetchedBytes(const Schedule& schedule, const Machine& machine);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr size_t kMostSamples = 4000;
@@ -61,4 +61,4 @@ IssueFit FitIssue(const std::vector<IssueSample>& samples) {
   return best;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // One command of one measured step. Times in ns from the step's beginning.
 struct IssueSample {
@@ -26,4 +26,4 @@ struct IssueFit {
 // Equal fits take the smaller issue. Empty input: zeros.
 IssueFit FitIssue(const std::vector<IssueSample>& samples);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

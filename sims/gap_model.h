@@ -8,7 +8,7 @@
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // The two kinds of lane that gaps tell apart.
 enum class LaneKind : uint8_t { kCompute, kCopy };
@@ -46,4 +46,4 @@ struct GapModel {
   int64_t issue(DeviceKind device) const { return issue_ns[static_cast<size_t>(device)]; }
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Earliest first, ties by command number. Owned and used by one thread.
 class HandoffHeap {
@@ -37,4 +37,4 @@ class HandoffHeap {
   std::vector<Handoff> heap_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

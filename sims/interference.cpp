@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 int InterferenceDomain(const DeviceSpec& device) {
   switch (device.kind) {
@@ -48,4 +48,4 @@ double Slowdown(const InterferenceMatrix& matrix, const DomainLoad& load, WorkCl
   return DomainSlowdown(matrix, load).Of(victim, demand);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -8,7 +8,7 @@
 #include "core/machine/machine.h"
 #include "core/machine/work_class.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Measured on one kind of shared silicon (the cores and memory bus of a host; one physical GPU).
 struct InterferenceMatrix {
@@ -73,4 +73,4 @@ class DomainSlowdown {
   double launch_share_ = 1, copy_share_ = 1;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

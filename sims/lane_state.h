@@ -6,7 +6,7 @@
 #include "sims/interference.h"
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct LaneState {
   // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
@@ -31,4 +31,4 @@ struct LaneState {
   double cores = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 LinkSharing::LinkSharing(std::vector<double> capacities, int num_slots, int max_hops)
     : flows_(static_cast<size_t>(num_slots)),
@@ -196,4 +196,4 @@ std::span<const int> LinkSharing::Solve(Ticks now) {
   return changed_;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Flows over resources of fixed capacity. The rates are the max-min fair ones: no flow's rate can rise
 // without lowering that of a flow that is not faster. They are found by progressive filling: all rates rise
@@ -94,4 +94,4 @@ class LinkSharing {
   std::vector<int> changed_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

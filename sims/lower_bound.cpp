@@ -9,7 +9,7 @@
 #include "core/schedule/dispatch.h"
 #include "sims/min_cut.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int kWorkRounds = 200;
@@ -344,4 +344,4 @@ LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, co
   return bound;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

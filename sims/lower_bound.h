@@ -8,7 +8,7 @@
 #include "core/strategies/task_graph.h"
 #include "sims/gap_model.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Each is a time that no step undercuts in the simulator with these costs, whatever the placement and the
 // order: effects that it adds (gaps, hand-offs, shared links, interference) only slow a step down.
@@ -31,4 +31,4 @@ struct LowerBound {
 // `tasks` must be of the same input.
 LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, const GapModel& gaps);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
@@ -76,4 +76,4 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
   return complete;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -8,7 +8,7 @@
 #include "core/record/event.h"
 #include "core/schedule/schedule.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct MeasuredStep {
   int step = 0;
@@ -26,4 +26,4 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
 // By command: those that it waits for.
 Rows<> PredecessorsOf(const Schedule& schedule);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

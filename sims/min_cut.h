@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Dinic's algorithm (1970) on capacities that are doubles; what is left of an edge below a billionth of the
 // largest finite capacity counts as nothing. Owned and used by one thread.
@@ -97,4 +97,4 @@ class MinCut {
   double smallest_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/schedule/dispatch.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 size_t At(int i) { return static_cast<size_t>(i); }
@@ -452,4 +452,4 @@ int64_t PlacementEvaluator::Evaluate(const PlacementState& state, int64_t limit_
   return step > limit_ns ? kTooLong : step;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

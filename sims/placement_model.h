@@ -10,7 +10,7 @@
 #include "sims/gap_model.h"
 #include "sims/task_order.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Where the groups of a task graph are, and how urgent its tasks.
 struct PlacementState {
@@ -162,4 +162,4 @@ class PlacementEvaluator {
   size_t ended_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr double kWidth = 960, kHeight = 480;
@@ -236,4 +236,4 @@ std::string PlotSvg(const PlotSpec& spec) {
   return Chart(spec).Draw();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct PlotSeries {
   std::string label;
@@ -33,4 +33,4 @@ struct PlotSpec {
 // another length, or values that are negative or infinite.
 std::string PlotSvg(const PlotSpec& spec);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

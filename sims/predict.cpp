@@ -11,7 +11,7 @@
 #include "core/base/statistics.h"
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr double kNineInTenSigmas = 1.645;
@@ -233,4 +233,4 @@ Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& sc
                  settings);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -21,7 +21,7 @@
 #include "sims/interference.h"
 #include "sims/simulator.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // What a cost model says of every command of a schedule.
 struct CommandEstimates {
@@ -78,4 +78,4 @@ Prediction Predict(const Schedule& schedule, const Machine& machine, const Comma
 Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                    const Machine& machine, const CostModel& costs, const PredictionSettings& settings);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -2,7 +2,7 @@
 
 #include "core/base/statistics.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 CommandCosts MeasuredCosts(const MeasuredStep& step) {
   CommandCosts costs;
@@ -32,4 +32,4 @@ ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
   return report;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -12,7 +12,7 @@
 #include "sims/measured_steps.h"
 #include "sims/simulator.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct ReplayReport {
   std::vector<int64_t> measured_ns;  // by step
@@ -29,4 +29,4 @@ CommandCosts MeasuredCosts(const MeasuredStep& step);
 ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
                          std::span<const MeasuredStep> steps, const GapModel& gaps);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

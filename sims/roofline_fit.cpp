@@ -9,7 +9,7 @@
 
 #include "core/base/statistics.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int kTerms = 3;
@@ -108,4 +108,4 @@ RooflineFit FitRoofline(std::span<const WorkPoint> points) {
   return fit;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

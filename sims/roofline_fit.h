@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct WorkPoint {
   double flops = 0;
@@ -30,4 +30,4 @@ struct RooflineFit {
 // coefficient is taken (fewer terms first when equally good): exact for three terms, no iteration.
 RooflineFit FitRoofline(std::span<const WorkPoint> points);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

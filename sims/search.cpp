@@ -12,7 +12,7 @@
 #include "core/strategies/task_graph.h"
 #include "sims/annealing.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int kChains = 8;  // a round; not the number of threads, or the result would depend on it
@@ -211,4 +211,4 @@ SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettin
   return PlacementSearch(input, settings, options).Run(starts);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -11,7 +11,7 @@
 #include "core/strategies/strategy.h"
 #include "sims/predict.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct SearchStart {
   std::string name;
@@ -62,4 +62,4 @@ struct SearchResult {
 SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
                               const std::vector<SearchStart>& starts, const SearchOptions& options);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -14,7 +14,7 @@
 #include "sims/ticks.h"
 #include "sims/timer_tree.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // One run. kShared: copies share links. kInterfere: commands slow each other down.
 template <bool kShared, bool kInterfere>
@@ -342,4 +342,4 @@ class SimulationLoop {
   std::vector<QueueState> queues_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

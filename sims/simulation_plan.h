@@ -10,7 +10,7 @@
 #include "sims/interference.h"
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // A command as the loop touches it. One record of 32 bytes and not one array a field: releasing a command
 // reads most of it at a place that is not in the cache.
@@ -85,4 +85,4 @@ struct SimulationScratch {
   std::vector<ReadyQueue> ready;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

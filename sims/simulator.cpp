@@ -5,7 +5,7 @@
 
 #include "sims/simulation_loop.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct Simulator::Prepared {
   const Schedule* schedule = nullptr;
@@ -223,4 +223,4 @@ void PublishSteps(const Schedule& schedule, const SimulationResult& result, int 
   if (!batch.empty()) flush();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

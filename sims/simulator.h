@@ -11,7 +11,7 @@
 #include "sims/gap_model.h"
 #include "sims/interference.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // What each command costs, by command number. Record and Wait cost nothing unless given.
 struct CommandCosts {
@@ -86,4 +86,4 @@ SimulationResult Simulate(const Schedule& schedule, const Machine& machine, cons
 void PublishSteps(const Schedule& schedule, const SimulationResult& result, int steps, int64_t origin_ns,
                   EventSink* sink);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

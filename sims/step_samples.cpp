@@ -3,7 +3,7 @@
 #include "sims/fetch_cost.h"
 #include "sims/measured_steps.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps) {
@@ -45,4 +45,4 @@ CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, con
   return table;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -11,7 +11,7 @@
 #include "core/schedule/schedule.h"
 #include "sims/calibrate.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 struct CalibrationInput {
   std::vector<OpSample> ops;
@@ -33,4 +33,4 @@ void AddSamples(const CalibrationInput& from, CalibrationInput* to);
 CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,
                    const std::string& calibrated_on);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

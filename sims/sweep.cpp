@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr double kInfiniteBandwidth = 1e18;  // bytes per second
@@ -209,4 +209,4 @@ Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionS
   return sweep;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -10,7 +10,7 @@
 #include "core/schedule/schedule.h"
 #include "sims/predict.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // One schedule to compare; what it refers to must outlive the sweep.
 struct SweepCandidate {
@@ -79,4 +79,4 @@ Machine WithBandwidth(const Machine& machine, const SweepRange& range, double ba
 Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionSettings& settings,
                const std::vector<SweepCandidate>& candidates, const SweepRange& range);
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // The tasks that `id` waits for; a producer that it reads twice comes twice.
@@ -106,4 +106,4 @@ void TaskOrder::Merge(const std::vector<CopyOrder>& copies, std::vector<int>* ra
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 #include "core/base/rows.h"
 #include "core/strategies/task_graph.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // What a copy is when it is made: for its first reader, by a number that orders the copies of one reader.
 struct CopyOrder {
@@ -46,4 +46,4 @@ class TaskOrder {
   std::vector<std::pair<int, int>> sorted_;  // of Merge: (position, copy)
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

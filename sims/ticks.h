@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace lanescope {
+namespace lanescope::sims {
 
 using Ticks = int64_t;
 inline constexpr int kTickBits = 10;
@@ -19,4 +19,4 @@ inline Ticks TicksOf(int64_t ns) { return ns << kTickBits; }
 // Rounded to the nearest ns.
 inline int64_t NsOf(Ticks ticks) { return (ticks + (Ticks{1} << (kTickBits - 1))) >> kTickBits; }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

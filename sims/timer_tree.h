@@ -7,7 +7,7 @@
 
 #include "sims/ticks.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // A tournament over a fixed number of timers: Set costs log2(n) comparisons without a branch that depends on
 // the data, Earliest is a read. Nodes hold times and not only winners, so that the loads on the way up do not
@@ -45,4 +45,4 @@ class TimerTree {
   std::vector<Node> nodes_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

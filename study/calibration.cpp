@@ -13,7 +13,7 @@ namespace lanescope::study {
 namespace {
 
 // Measured factors below 1 are noise.
-void TakeSlowdown(const SlowdownMatrix& measured, InterferenceMatrix* matrix) {
+void TakeSlowdown(const SlowdownMatrix& measured, sims::InterferenceMatrix* matrix) {
   for (size_t v = 0; v < static_cast<size_t>(kNumWorkClasses); ++v) {
     for (size_t n = 0; n < static_cast<size_t>(kNumWorkClasses); ++n)
       matrix->slowdown[v][n] = std::max(1.0, measured[v][n]);
@@ -21,8 +21,8 @@ void TakeSlowdown(const SlowdownMatrix& measured, InterferenceMatrix* matrix) {
 }
 
 // As the simulator takes it. One matrix stands for all GPUs: the first one's.
-Interference InterferenceOf(const MachineMeasurement& measured) {
-  Interference interference;
+sims::Interference InterferenceOf(const MachineMeasurement& measured) {
+  sims::Interference interference;
   TakeSlowdown(measured.host.slowdown, &interference.host);
   interference.host.cores = measured.host.cores;
   interference.host.copy_cores = measured.host.copy_cores;
@@ -34,7 +34,8 @@ Interference InterferenceOf(const MachineMeasurement& measured) {
 
 }  // namespace
 
-CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, const std::vector<char>& counts) {
+sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
+                                 const std::vector<char>& counts) {
   const Graph& graph = run.placed().workload->graph();
   const Schedule& schedule = *run.schedule();
   std::vector<SignedWork> known(schedule.commands.size());
@@ -53,23 +54,24 @@ CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, const
     const auto step = static_cast<size_t>(event.step);
     return event.step >= 0 && step < counts.size() && counts[step] != 0;
   });
-  return lanescope::SamplesOf(schedule, known, events, machine);
+  return lanescope::sims::SamplesOf(schedule, known, events, machine);
 }
 
-CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* measured, const Machine& machine,
-                   const std::string& calibrated_on) {
+sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasurement* measured,
+                         const Machine& machine, const std::string& calibrated_on) {
   static const MachineMeasurement kNothing;
   const MachineMeasurement& about = measured != nullptr ? *measured : kNothing;
-  std::vector<FetchCurve::Point> points;
+  std::vector<sims::FetchCurve::Point> points;
   for (const exec::FetchTime& time : about.fetches) points.push_back({time.bytes, time.extra_ns});
-  CalibrationInput all = input;
+  sims::CalibrationInput all = input;
   for (const exec::LinkTime& link : about.links)
     all.copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
-  CostTable table = lanescope::FitCosts(all, FetchCurve(std::move(points)), machine, calibrated_on);
+  sims::CostTable table =
+      lanescope::sims::FitCosts(all, sims::FetchCurve(std::move(points)), machine, calibrated_on);
   if (about.handoffs.schedule != nullptr) {
     const Schedule& chain = *about.handoffs.schedule;
     table.gaps.handoff_ns =
-        EstimateGaps(chain, machine, GroupSteps(chain, about.handoffs.events, 0)).handoff_ns;
+        sims::EstimateGaps(chain, machine, sims::GroupSteps(chain, about.handoffs.events, 0)).handoff_ns;
   }
   if (measured != nullptr) {
     table.has_interference = true;

@@ -16,16 +16,17 @@
 namespace lanescope::study {
 
 // Samples and gaps of a run (options.keep_events). `counts` says of every recorded step whether it does.
-CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine, const std::vector<char>& counts);
+sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
+                                 const std::vector<char>& counts);
 // The same from a trace file, which holds signatures instead of the graph.
-CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps = 0);
+sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& machine, int warmup_steps = 0);
 
 // `measured` may be null: no interference, no fetches, and the hand-offs of the run itself.
-CostTable FitCosts(const CalibrationInput& input, const MachineMeasurement* measured, const Machine& machine,
-                   const std::string& calibrated_on);
+sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasurement* measured,
+                         const Machine& machine, const std::string& calibrated_on);
 
 struct TraceCalibration {
-  CostTable table;          // empty when not calibrated
+  sims::CostTable table;    // empty when not calibrated
   bool calibrated = false;  // false: the trace has no measured run of the graph
 };
 // Takes the launches and copies of the measured runs of this graph in the file: of run `preferred` if it is

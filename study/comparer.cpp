@@ -18,13 +18,13 @@ namespace lanescope::study {
 namespace {
 
 // Forgets the other steps of a run, with what ran in them.
-void KeepSteps(const std::vector<char>& counts, TraceRun* run) {
+void KeepSteps(const std::vector<char>& counts, traces::TraceRun* run) {
   const auto dropped = [&](int step) {
     return step < 0 || static_cast<size_t>(step) >= counts.size() || counts[static_cast<size_t>(step)] == 0;
   };
-  std::erase_if(run->steps, [&](const TraceStep& step) { return dropped(step.step); });
-  std::erase_if(run->launches, [&](const TraceLaunch& launch) { return dropped(launch.step); });
-  std::erase_if(run->copies, [&](const TraceCopy& copy) { return dropped(copy.step); });
+  std::erase_if(run->steps, [&](const traces::TraceStep& step) { return dropped(step.step); });
+  std::erase_if(run->launches, [&](const traces::TraceLaunch& launch) { return dropped(launch.step); });
+  std::erase_if(run->copies, [&](const traces::TraceCopy& copy) { return dropped(copy.step); });
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void Comparer::OpenTrace() {
     temporary_.emplace();
     comparison_.trace = temporary_->path() + "/trace.db";
   }
-  writer_ = std::make_unique<TraceWriter>(comparison_.trace);
+  writer_ = std::make_unique<traces::TraceWriter>(comparison_.trace);
 }
 
 void Comparer::Measure() {
@@ -129,7 +129,7 @@ void Comparer::Measure() {
   measurements_.Finish("");
 }
 
-CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
+sims::CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
   const RecordedRun& first = *measurements_.run(0);
   const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
   return FitCosts(SamplesOf(first, comparison_.machine, steps), &measured_machine_, comparison_.machine,
@@ -143,9 +143,9 @@ void Comparer::Calibrate() {
     predictor_.emplace(comparison_.machine, CostsOf(measurements_.CountedSteps(0)));
     in_sample_row_ = 0;
     const RecordedRun& first = *measurements_.run(0);
-    const auto steps = GroupSteps(*first.schedule(), first.events(), 0);
+    const auto steps = sims::GroupSteps(*first.schedule(), first.events(), 0);
     comparison_.replay_error =
-        ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->gaps).error;
+        sims::ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->gaps).error;
     Tell(request_.note, fmt::format("identity replay of the first row: {:+.2f}% of its step time",
                                     100 * *comparison_.replay_error));
   } else {
@@ -198,7 +198,8 @@ void Comparer::PredictRepeats() {
     for (size_t i = 0; i < comparison_.rows.size(); ++i) {
       ComparisonRow& row = comparison_.rows[i];
       if (row.failed.has_value() || !row.schedule.has_value() || measurements_.run(i) == nullptr) continue;
-      const Prediction prediction = predictor.Predict(*row.placed.workload, *row.schedule, {.draws = 0});
+      const sims::Prediction prediction =
+          predictor.Predict(*row.placed.workload, *row.schedule, {.draws = 0});
       row.repeats.push_back({measurements_.MedianStep(i, range), prediction.step_ns});
     }
   }
@@ -206,24 +207,24 @@ void Comparer::PredictRepeats() {
 
 // The figures of the report come from the file that everybody else can read too.
 void Comparer::ReadBack() {
-  TraceReader reader(comparison_.trace);
+  traces::TraceReader reader(comparison_.trace);
   for (size_t i = 0; i < comparison_.rows.size(); ++i) {
     const RecordedRun* recorded = measurements_.run(i);
     if (recorded == nullptr || measurements_.complete_rounds(i) == 0) continue;
     MeasuredRow measured;
     measured.run = recorded->run_id();
-    TraceRun run = reader.ReadRun(measured.run);
-    const PathSums path = PathSumsOf(ProfileRun(ViewOfRun(run)));
+    traces::TraceRun run = reader.ReadRun(measured.run);
+    const PathSums path = PathSumsOf(ProfileRun(traces::ViewOfRun(run)));
     measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
     measurements_.Describe(i, &measured);
     KeepSteps(measurements_.CountedSteps(i), &run);
-    measured.statistics = ComputeStatistics(run);
-    for (const TraceDevice& device : run.devices) {
+    measured.statistics = traces::ComputeStatistics(run);
+    for (const traces::TraceDevice& device : run.devices) {
       const int number = comparison_.machine.FindDevice(device.name);
       const auto busy = measured.statistics.busy.find(device.id);
       if (number >= 0 && busy != measured.statistics.busy.end()) measured.busy[number] = busy->second;
     }
-    measured.summary = Summarize(comparison_.trace, measured.run);
+    measured.summary = traces::Summarize(comparison_.trace, measured.run);
     measured.oversubscribed = recorded->oversubscribed();
     if (!measured.statistics.step_ns.has_value()) continue;
     const double median = measured.statistics.step_ns->median;
@@ -233,8 +234,8 @@ void Comparer::ReadBack() {
 }
 
 void Comparer::SweepLinks() {
-  SweepRange range;
-  range.links = LinksBetweenGpus(comparison_.machine);
+  sims::SweepRange range;
+  range.links = sims::LinksBetweenGpus(comparison_.machine);
   if (range.links.empty()) return;
   const double now = comparison_.machine.links[static_cast<size_t>(range.links.front())].bandwidth;
   range.low = now / 100;

@@ -39,13 +39,13 @@ struct ComparisonRequest {
   // Steps of a row in a round; rounds, interleaved over the rows; repeats that they are dealt to, each an
   // experiment of its own; steps of a row before that.
   int steps = 10, rounds = 6, repeats = 3, warmup = 3;
-  bool run = true;                 // false: only simulate
-  std::string trace;               // that all runs are appended to; empty: none is kept
-  std::optional<CostTable> costs;  // to predict with, instead of what the first row is calibrated to
+  bool run = true;                       // false: only simulate
+  std::string trace;                     // that all runs are appended to; empty: none is kept
+  std::optional<sims::CostTable> costs;  // to predict with, instead of what the first row is calibrated to
   // GPU time of a step of the first row on the machine that the links are of: links are slowed to match. 0:
   // they stay.
   int64_t reference_step_ns = 0;
-  std::optional<SweepRange> sweep;  // empty: widely around the links between GPUs
+  std::optional<sims::SweepRange> sweep;  // empty: widely around the links between GPUs
   Cancellation* cancellation = nullptr;
   Notes note;
   // Called for every row that is placed, with the node ids in the order in which the placer took them.
@@ -67,7 +67,7 @@ class Comparer {
   void Measure();
   void Calibrate();
   // Calibrated on these steps of the first row and the microbenchmarks alone.
-  CostTable CostsOf(const std::vector<char>& steps) const;
+  sims::CostTable CostsOf(const std::vector<char>& steps) const;
   void Predict();
   void FindBounds();
   void PredictRepeats();
@@ -83,7 +83,7 @@ class Comparer {
   // Of the trace, where nobody wants to keep it; outlives the writer.
   std::optional<TemporaryFolder> temporary_;
   std::vector<std::unique_ptr<Workload>> workloads_;
-  std::unique_ptr<TraceWriter> writer_;
+  std::unique_ptr<traces::TraceWriter> writer_;
   RowMeasurements measurements_;
   MachineMeasurement measured_machine_;
   std::optional<Predictor> predictor_;

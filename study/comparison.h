@@ -26,9 +26,9 @@ struct Failure {
 // What was measured of a row, per step.
 struct MeasuredRow {
   int run = 0;
-  RunStatistics statistics;
+  traces::RunStatistics statistics;
   std::map<int, double> busy;  // by device of the machine
-  Summary summary;
+  traces::Summary summary;
   bool oversubscribed = false;
   int steps = 0, disturbed_steps = 0;  // that were measured; of these, that do not count
   bool quiet = true;                   // enough rounds were undisturbed; else all steps count
@@ -40,7 +40,7 @@ struct MeasuredRow {
 struct PredictedRow {
   int run = 0;
   int steps = 0;  // of that run
-  Prediction prediction;
+  sims::Prediction prediction;
   bool in_sample = false;
 };
 
@@ -72,7 +72,7 @@ struct ComparisonRow {
 // How fast a step of the graph could be under any placement, by the costs that its rows are predicted with.
 struct GraphBound {
   std::string graph;
-  LowerBound bound;
+  sims::LowerBound bound;
 };
 
 struct Comparison {
@@ -82,9 +82,9 @@ struct Comparison {
   std::string prediction_of;  // what the predictions are calibrated on
   std::optional<double> replay_error;  // identity replay of the first row
   std::vector<ComparisonRow> rows;
-  std::vector<GraphBound> bounds;  // one a graph that a row was predicted of
-  std::optional<Sweep> sweep;      // over the rows that could be simulated
-  std::vector<int> sweep_rows;     // row number of each curve
+  std::vector<GraphBound> bounds;    // one a graph that a row was predicted of
+  std::optional<sims::Sweep> sweep;  // over the rows that could be simulated
+  std::vector<int> sweep_rows;       // row number of each curve
   std::string verdict;
 };
 

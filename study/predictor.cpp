@@ -47,7 +47,7 @@ class RememberedCost : public CostModel {
 
 }  // namespace
 
-Predictor::Predictor(Machine machine, std::shared_ptr<const CalibratedCost> calibrated)
+Predictor::Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated)
     : base_machine_(std::move(machine)), machine_(base_machine_), calibrated_(std::move(calibrated)) {
   base_ = calibrated_ != nullptr ? std::static_pointer_cast<const CostModel>(calibrated_)
                                  : std::make_shared<RooflineCost>();
@@ -56,21 +56,21 @@ Predictor::Predictor(Machine machine, std::shared_ptr<const CalibratedCost> cali
 
 Predictor::Predictor(Machine machine) : Predictor(std::move(machine), nullptr) {}
 
-Predictor::Predictor(Machine machine, CostTable table)
-    : Predictor(std::move(machine), std::make_shared<CalibratedCost>(std::move(table))) {}
+Predictor::Predictor(Machine machine, sims::CostTable table)
+    : Predictor(std::move(machine), std::make_shared<sims::CalibratedCost>(std::move(table))) {}
 
 Predictor Predictor::At(Machine machine, const std::vector<double>& speed) const {
-  for (const double factor : speed) RequireSpeed(factor);
+  for (const double factor : speed) sims::RequireSpeed(factor);
   Predictor changed(*this);
   changed.base_machine_ = machine;
   changed.speed_ = speed;
-  changed.machine_ = lanescope::AtSpeed(std::move(machine), speed);
+  changed.machine_ = lanescope::sims::AtSpeed(std::move(machine), speed);
   changed.SetCosts();
   return changed;
 }
 
 void Predictor::SetCosts() {
-  costs_ = speed_.empty() ? base_ : std::make_shared<CostAtSpeed>(*base_, base_machine_, speed_);
+  costs_ = speed_.empty() ? base_ : std::make_shared<sims::CostAtSpeed>(*base_, base_machine_, speed_);
 }
 
 void Predictor::RememberLaunches(const Graph& graph) {
@@ -82,29 +82,29 @@ std::string Predictor::origin() const {
   return calibrated_ != nullptr ? "calibrated on " + calibrated_->table().calibrated_on : "uncalibrated";
 }
 
-PredictionSettings Predictor::settings() const {
-  return calibrated_ != nullptr ? SettingsOf(calibrated_->table()) : PredictionSettings();
+sims::PredictionSettings Predictor::settings() const {
+  return calibrated_ != nullptr ? sims::SettingsOf(calibrated_->table()) : sims::PredictionSettings();
 }
 
-Prediction Predictor::Predict(const Workload& workload, const Schedule& schedule,
-                              const PredictOptions& options) const {
-  PredictionSettings settings = this->settings();
+sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& schedule,
+                                    const PredictOptions& options) const {
+  sims::PredictionSettings settings = this->settings();
   settings.draws = options.draws;
   settings.cancelled = options.cancelled;
-  return lanescope::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+  return lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
 }
 
-LowerBound Predictor::BoundOf(const Workload& workload) const {
+sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
   const StrategyInput input{workload.graph(), workload.info(),   machine_,
                             *costs_,          workload.placer(), &workload.request()};
-  return FindLowerBound(input, TaskGraph(input), settings().gaps);
+  return sims::FindLowerBound(input, TaskGraph(input), settings().gaps);
 }
 
-Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const SweepRange& range) const {
-  std::vector<SweepCandidate> candidates;
+sims::Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range) const {
+  std::vector<sims::SweepCandidate> candidates;
   for (const SweptStep& step : steps)
     candidates.push_back({step.name, &step.workload->graph(), &step.workload->info(), step.schedule});
-  return RunSweep(machine_, *costs_, settings(), candidates, range);
+  return sims::RunSweep(machine_, *costs_, settings(), candidates, range);
 }
 
 }  // namespace lanescope::study

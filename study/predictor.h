@@ -36,7 +36,7 @@ class Predictor {
  public:
   // By the machine's rates: uncalibrated.
   explicit Predictor(Machine machine);
-  Predictor(Machine machine, CostTable table);
+  Predictor(Machine machine, sims::CostTable table);
   // The same costs where links are as in `machine` and device d has speed[d] times the rates that it has
   // there. Throws InvalidArgument for a speed that is not from 0.001 to 1000.
   Predictor At(Machine machine, const std::vector<double>& speed) const;
@@ -49,28 +49,28 @@ class Predictor {
   // Of launches and copies alone, as strategies take them.
   const CostModel& costs() const { return *costs_; }
   // Null: uncalibrated.
-  const CostTable* table() const { return calibrated_ != nullptr ? &calibrated_->table() : nullptr; }
+  const sims::CostTable* table() const { return calibrated_ != nullptr ? &calibrated_->table() : nullptr; }
   // Gaps, interference and all else that is in the table but no cost.
-  PredictionSettings settings() const;
+  sims::PredictionSettings settings() const;
   // "calibrated on run 1 (polynomial single)", or "uncalibrated".
   std::string origin() const;
 
   // `schedule`: of the workload's step, compiled for the machine. Same input, same bits. Throws Cancelled.
-  Prediction Predict(const Workload& workload, const Schedule& schedule,
-                     const PredictOptions& options = {}) const;
+  sims::Prediction Predict(const Workload& workload, const Schedule& schedule,
+                           const PredictOptions& options = {}) const;
   // How fast any placement of the step could be by these costs. Throws what TaskGraph throws.
-  LowerBound BoundOf(const Workload& workload) const;
+  sims::LowerBound BoundOf(const Workload& workload) const;
   // Throws InvalidArgument for an empty or unusable range.
-  Sweep SweepLinks(const std::vector<SweptStep>& steps, const SweepRange& range) const;
+  sims::Sweep SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range) const;
 
  private:
-  Predictor(Machine machine, std::shared_ptr<const CalibratedCost> calibrated);
+  Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated);
   void SetCosts();
 
   Machine base_machine_;       // where every device has the speed that base_ knows
   std::vector<double> speed_;  // by device; empty: all as they are
   Machine machine_;
-  std::shared_ptr<const CalibratedCost> calibrated_;  // null: by the machine's rates
+  std::shared_ptr<const sims::CalibratedCost> calibrated_;  // null: by the machine's rates
   std::shared_ptr<const CostModel> base_;
   std::shared_ptr<const CostModel> costs_;  // base_ at these speeds; refers to it
 };

@@ -26,8 +26,8 @@ class UntilCancelled : public EventSink {
 
 }  // namespace
 
-int RecordPrediction(TraceWriter* writer, const PlacedGraph& placed, const Schedule& schedule,
-                     const Predictor& predictor, const Prediction& prediction,
+int RecordPrediction(traces::TraceWriter* writer, const PlacedGraph& placed, const Schedule& schedule,
+                     const Predictor& predictor, const sims::Prediction& prediction,
                      const RecordedPredictionOptions& options) {
   RunInfo info;
   info.simulated = true;
@@ -35,7 +35,7 @@ int RecordPrediction(TraceWriter* writer, const PlacedGraph& placed, const Sched
   info.strategy = placed.strategy;
   info.graph_name = placed.workload->name();
   info.prediction_of = predictor.origin();
-  if (predictor.table() != nullptr) info.cost_model = CostTableToJson(*predictor.table());
+  if (predictor.table() != nullptr) info.cost_model = sims::CostTableToJson(*predictor.table());
   info.in_sample = options.in_sample;
   info.graph = &placed.workload->graph();
   info.machine = &predictor.machine();
@@ -45,7 +45,7 @@ int RecordPrediction(TraceWriter* writer, const PlacedGraph& placed, const Sched
   writer->AddSchedule(run, schedule);
   UntilCancelled sink(writer->Sink(run), options.cancellation);
   try {
-    PublishSteps(schedule, prediction.simulation, options.steps, 0, &sink);
+    sims::PublishSteps(schedule, prediction.simulation, options.steps, 0, &sink);
   } catch (const Error& error) {
     writer->EndRun(run, {false, error.what()});
     throw;

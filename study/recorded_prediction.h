@@ -17,8 +17,8 @@ struct RecordedPredictionOptions {
 
 // Writes a run of so many predicted steps, with the costs that it was made with. `schedule` is compiled from
 // `placed`. Returns its number. Throws Cancelled; the run is then marked with what ended it.
-int RecordPrediction(TraceWriter* writer, const PlacedGraph& placed, const Schedule& schedule,
-                     const Predictor& predictor, const Prediction& prediction,
+int RecordPrediction(traces::TraceWriter* writer, const PlacedGraph& placed, const Schedule& schedule,
+                     const Predictor& predictor, const sims::Prediction& prediction,
                      const RecordedPredictionOptions& options);
 
 }  // namespace lanescope::study

@@ -27,7 +27,7 @@ exec::SessionOptions SessionOptionsOf(const RunSettings& settings) {
 
 }  // namespace
 
-RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer,
+RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, traces::TraceWriter* writer,
                          const RecordedRunOptions& options)
     : placed_(placed),
       machine_(machine),

@@ -38,7 +38,7 @@ struct RecordedRunOptions {
 class RecordedRun : private EventSink {
  public:
   // Compiles and runs the init targets. `writer` may be null: nothing is written.
-  RecordedRun(const PlacedGraph& placed, const Machine& machine, TraceWriter* writer,
+  RecordedRun(const PlacedGraph& placed, const Machine& machine, traces::TraceWriter* writer,
               const RecordedRunOptions& options);
   ~RecordedRun() override;
 
@@ -73,7 +73,7 @@ class RecordedRun : private EventSink {
 
   PlacedGraph placed_;
   const Machine& machine_;
-  TraceWriter* writer_;
+  traces::TraceWriter* writer_;
   RecordedRunOptions options_;
   RunSpec spec_;  // the workload's, with the run's seed
   std::unique_ptr<exec::Session> session_;

@@ -22,7 +22,8 @@ void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& f
   }
 }
 
-void RowMeasurements::Start(TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps) {
+void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options,
+                            int warmup_steps) {
   note_ = options.note;
   runs_.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {

@@ -27,7 +27,7 @@ class RowMeasurements {
       : rows_(*rows), machine_(machine) {}
 
   // Prepares and warms up every row that has not failed. `options`: of every row's run. Throws Cancelled.
-  void Start(TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
+  void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
   // Rounds that are disturbed for a row run again, for all, at most as many as were asked for. Throws
   // Cancelled.
   void RunRounds(int rounds, int steps);

@@ -12,19 +12,19 @@ namespace lanescope::study {
 
 RunCapture::RunCapture(Profile profile) {
   if (profile == Profile::kOff) return;
-  CaptureOptions options;
-  options.mode = profile == Profile::kFull ? CaptureMode::kFull : CaptureMode::kKernels;
+  profiler::CaptureOptions options;
+  options.mode = profile == Profile::kFull ? profiler::CaptureMode::kFull : profiler::CaptureMode::kKernels;
   options.with_tags = true;
-  session_ = CaptureSession::Start(options, this, &problem_);
+  session_ = profiler::CaptureSession::Start(options, this, &problem_);
   if (session_ != nullptr) session_->KeepFrom(INT64_MAX);
 }
 
 RunCapture::~RunCapture() { Stop(); }
 
-void RunCapture::SendTo(ActivitySink* sink) {
+void RunCapture::SendTo(traces::ActivitySink* sink) {
   std::lock_guard lock(mutex_);
   sink_ = sink;
-  for (ActivityBatch& batch : std::exchange(held_, {})) sink_->Consume(std::move(batch));
+  for (traces::ActivityBatch& batch : std::exchange(held_, {})) sink_->Consume(std::move(batch));
 }
 
 void RunCapture::BeginRecording() {
@@ -36,8 +36,8 @@ void RunCapture::Stop() {
 }
 
 void RunCapture::Begin(int schedule, int step, int command) {
-  session_->PushTag(MakeActivityTag(static_cast<uint32_t>(schedule), static_cast<uint32_t>(step),
-                                    static_cast<uint32_t>(command)));
+  session_->PushTag(traces::MakeActivityTag(static_cast<uint32_t>(schedule), static_cast<uint32_t>(step),
+                                            static_cast<uint32_t>(command)));
 }
 
 void RunCapture::End() { session_->PopTag(); }
@@ -45,12 +45,13 @@ void RunCapture::End() { session_->PopTag(); }
 // Nodes of a graph are its own: which step they run in says the launch of the graph.
 void RunCapture::GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) {
   for (const auto& [node, command] : nodes) {
-    session_->AddGraphNode(const_cast<void*>(node), MakeActivityTag(static_cast<uint32_t>(schedule), 0,
-                                                                    static_cast<uint32_t>(command)));
+    session_->AddGraphNode(
+        const_cast<void*>(node),
+        traces::MakeActivityTag(static_cast<uint32_t>(schedule), 0, static_cast<uint32_t>(command)));
   }
 }
 
-void RunCapture::Consume(ActivityBatch batch) {
+void RunCapture::Consume(traces::ActivityBatch batch) {
   batch.pid = static_cast<uint32_t>(getpid());
   std::lock_guard lock(mutex_);
   if (sink_ != nullptr) {

@@ -11,14 +11,14 @@
 #include "study/run_settings.h"
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 class CaptureSession;
-}  // namespace lanescope
+}  // namespace lanescope::profiler
 
 namespace lanescope::study {
 
 // Make it before anything touches a GPU. Without one it does nothing: host events are recorded anyway.
-class RunCapture : private LaunchObserver, private ActivitySink {
+class RunCapture : private LaunchObserver, private traces::ActivitySink {
  public:
   explicit RunCapture(Profile profile);
   ~RunCapture() override;
@@ -31,7 +31,7 @@ class RunCapture : private LaunchObserver, private ActivitySink {
   // For the session that runs; null when not active.
   LaunchObserver* observer() { return active() ? this : nullptr; }
   // Rows go there, from the first one on.
-  void SendTo(ActivitySink* sink);
+  void SendTo(traces::ActivitySink* sink);
   // Rows of work that begins before this call are left out.
   void BeginRecording();
   // Everything is with the sink. Idempotent.
@@ -41,13 +41,13 @@ class RunCapture : private LaunchObserver, private ActivitySink {
   void Begin(int schedule, int step, int command) override;
   void End() override;
   void GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) override;
-  void Consume(ActivityBatch batch) override;
+  void Consume(traces::ActivityBatch batch) override;
 
   std::string problem_;
   std::mutex mutex_;
-  ActivitySink* sink_ = nullptr;     // mutex_
-  std::vector<ActivityBatch> held_;  // mutex_; until there is a sink
-  std::unique_ptr<CaptureSession> session_;
+  traces::ActivitySink* sink_ = nullptr;     // mutex_
+  std::vector<traces::ActivityBatch> held_;  // mutex_; until there is a sink
+  std::unique_ptr<profiler::CaptureSession> session_;
 };
 
 }  // namespace lanescope::study

@@ -13,16 +13,16 @@ namespace lanescope::study {
 namespace {
 
 // Adds the samples of all schedules of a run; `input` has the gaps of the first.
-void AddRun(const TraceRun& run, const Machine& machine, int warmup_steps, const std::atomic<bool>* cancelled,
-            std::optional<CalibrationInput>* input) {
-  for (int number = 0; number < NumSchedules(run); ++number) {
+void AddRun(const traces::TraceRun& run, const Machine& machine, int warmup_steps,
+            const std::atomic<bool>* cancelled, std::optional<sims::CalibrationInput>* input) {
+  for (int number = 0; number < traces::NumSchedules(run); ++number) {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
       Throw(Code::kCancelled, "calibration was cancelled");
-    const RecordedSchedule recorded = ReadSchedule(run, number, machine);
-    CalibrationInput found =
-        lanescope::SamplesOf(recorded.schedule, recorded.work, recorded.events, machine, warmup_steps);
+    const traces::RecordedSchedule recorded = traces::ReadSchedule(run, number, machine);
+    sims::CalibrationInput found =
+        lanescope::sims::SamplesOf(recorded.schedule, recorded.work, recorded.events, machine, warmup_steps);
     if (input->has_value()) {
-      AddSamples(found, &**input);
+      sims::AddSamples(found, &**input);
     } else {
       *input = std::move(found);
     }
@@ -30,29 +30,29 @@ void AddRun(const TraceRun& run, const Machine& machine, int warmup_steps, const
 }
 
 // The run whose gaps are taken, then the others on its machine. Empty: none was measured.
-std::vector<TraceRunInfo> ChooseRuns(TraceReader* reader, const std::string& graph, int preferred,
-                                     const std::string& machine_json) {
-  std::vector<TraceRunInfo> measured;
-  for (TraceRunInfo& info : reader->Runs()) {
+std::vector<traces::TraceRunInfo> ChooseRuns(traces::TraceReader* reader, const std::string& graph,
+                                             int preferred, const std::string& machine_json) {
+  std::vector<traces::TraceRunInfo> measured;
+  for (traces::TraceRunInfo& info : reader->Runs()) {
     const bool usable = !info.simulated && info.graph == graph && info.error.empty();
     if (usable && !info.machine_json.empty()) measured.push_back(std::move(info));
   }
   if (measured.empty()) return measured;
   auto first = std::find_if(measured.begin(), measured.end(),
-                            [&](const TraceRunInfo& info) { return info.id == preferred; });
+                            [&](const traces::TraceRunInfo& info) { return info.id == preferred; });
   if (first == measured.end()) {
     first = std::find_if(measured.begin(), measured.end(),
-                         [&](const TraceRunInfo& info) { return info.machine_json == machine_json; });
+                         [&](const traces::TraceRunInfo& info) { return info.machine_json == machine_json; });
   }
   if (first != measured.end()) std::rotate(measured.begin(), first, first + 1);
   const std::string machine = measured.front().machine_json;
-  std::erase_if(measured, [&](const TraceRunInfo& info) { return info.machine_json != machine; });
+  std::erase_if(measured, [&](const traces::TraceRunInfo& info) { return info.machine_json != machine; });
   return measured;
 }
 
-std::string Names(const std::vector<TraceRunInfo>& runs) {
+std::string Names(const std::vector<traces::TraceRunInfo>& runs) {
   std::vector<int> ids;
-  for (const TraceRunInfo& info : runs) ids.push_back(info.id);
+  for (const traces::TraceRunInfo& info : runs) ids.push_back(info.id);
   std::sort(ids.begin(), ids.end());
   std::string list;
   for (const int id : ids) list += fmt::format("{}{}", list.empty() ? "" : ", ", id);
@@ -62,27 +62,27 @@ std::string Names(const std::vector<TraceRunInfo>& runs) {
 // What a prediction on the same machine was made with.
 struct KeptCosts {
   int run = 0;  // 0: none was kept
-  CostTable table;
+  sims::CostTable table;
 };
-KeptCosts FindKeptCosts(TraceReader* reader, const std::string& machine_json) {
-  for (const TraceRunInfo& info : reader->Runs()) {
+KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json) {
+  for (const traces::TraceRunInfo& info : reader->Runs()) {
     if (!info.simulated || info.machine_json != machine_json) continue;
     const std::string costs = reader->CostModelOf(info.id);
     if (costs.empty()) continue;
-    KeptCosts kept{info.id, ParseCostTable(costs)};
+    KeptCosts kept{info.id, sims::ParseCostTable(costs)};
     if (kept.table.has_interference) return kept;
   }
   return {};
 }
 
 // What takes microbenchmarks.
-void TakeMeasured(const KeptCosts& kept, CostTable* table) {
+void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
   if (kept.run == 0) return;
   table->has_interference = true;
   table->interference = kept.table.interference;
   table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
-  for (const CopyFit& copy : kept.table.copies) {
-    const bool known = std::any_of(table->copies.begin(), table->copies.end(), [&](const CopyFit& fit) {
+  for (const sims::CopyFit& copy : kept.table.copies) {
+    const bool known = std::any_of(table->copies.begin(), table->copies.end(), [&](const sims::CopyFit& fit) {
       return fit.src == copy.src && fit.dst == copy.dst;
     });
     if (!known) table->copies.push_back(copy);
@@ -92,23 +92,23 @@ void TakeMeasured(const KeptCosts& kept, CostTable* table) {
 
 }  // namespace
 
-CalibrationInput SamplesOf(const TraceRun& run, const Machine& machine, int warmup_steps) {
-  std::optional<CalibrationInput> input;
+sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& machine, int warmup_steps) {
+  std::optional<sims::CalibrationInput> input;
   AddRun(run, machine, warmup_steps, nullptr, &input);
-  return std::move(input).value_or(CalibrationInput());
+  return std::move(input).value_or(sims::CalibrationInput());
 }
 
 TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& graph, int preferred,
                                     const std::string& machine_json, const std::atomic<bool>& cancelled) {
-  TraceReader reader(path);
-  const std::vector<TraceRunInfo> runs = ChooseRuns(&reader, graph, preferred, machine_json);
+  traces::TraceReader reader(path);
+  const std::vector<traces::TraceRunInfo> runs = ChooseRuns(&reader, graph, preferred, machine_json);
   if (runs.empty()) return {};
   const Machine machine = ParseMachine(runs.front().machine_json);
-  std::optional<CalibrationInput> all;
-  for (const TraceRunInfo& info : runs) AddRun(reader.ReadRun(info.id), machine, 0, &cancelled, &all);
+  std::optional<sims::CalibrationInput> all;
+  for (const traces::TraceRunInfo& info : runs) AddRun(reader.ReadRun(info.id), machine, 0, &cancelled, &all);
   const KeptCosts kept = FindKeptCosts(&reader, runs.front().machine_json);
-  TraceCalibration calibration{lanescope::FitCosts(std::move(all).value_or(CalibrationInput()),
-                                                   kept.table.fetches, machine, Names(runs)),
+  TraceCalibration calibration{lanescope::sims::FitCosts(std::move(all).value_or(sims::CalibrationInput()),
+                                                         kept.table.fetches, machine, Names(runs)),
                                true};
   TakeMeasured(kept, &calibration.table);
   return calibration;

@@ -15,7 +15,7 @@ std::string CopyClause(const ComparisonRow& row) {
   int64_t count = 0, ns = 0;
   const auto device_to_device = static_cast<size_t>(CopyClass::kDeviceToDevice);
   if (row.measured) {
-    const CopyTotals& total = row.measured->statistics.copies[device_to_device];
+    const traces::CopyTotals& total = row.measured->statistics.copies[device_to_device];
     const int64_t steps = std::max<int64_t>(1, row.measured->statistics.steps);
     count = total.count / steps;
     ns = total.ns / steps;
@@ -27,7 +27,7 @@ std::string CopyClause(const ComparisonRow& row) {
   std::string clause = fmt::format("its {} device-to-device copies take {:.0f}% of the step", count,
                                    100 * static_cast<double>(ns) / row.step_ns());
   if (row.measured) {
-    const Communication& communication = row.measured->summary.communication;
+    const traces::Communication& communication = row.measured->summary.communication;
     const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
     const double hidden = copying > 0 ? static_cast<double>(communication.overlapped_ns) / copying : 0;
     clause += hidden < 0.1
@@ -49,11 +49,11 @@ std::string CrossingClause(const Comparison& comparison, int row, int against) {
   if (a < 0 || b < 0) return "";
   const std::string& name = comparison.rows[static_cast<size_t>(row)].label();
   const std::string& other = comparison.rows[static_cast<size_t>(against)].label();
-  for (const SweepCrossing& crossing : comparison.sweep->crossings) {
+  for (const sims::SweepCrossing& crossing : comparison.sweep->crossings) {
     if (crossing.above == a && crossing.below == b)
       return fmt::format("; {} wins above {}", name, FormatBandwidth(crossing.bandwidth));
   }
-  for (const SweepCrossing& crossing : comparison.sweep->crossings) {
+  for (const sims::SweepCrossing& crossing : comparison.sweep->crossings) {
     if (crossing.below == a && crossing.above == b) {
       return fmt::format("; {} wins below {}", name, FormatBandwidth(crossing.bandwidth));
     }
@@ -61,17 +61,17 @@ std::string CrossingClause(const Comparison& comparison, int row, int against) {
   const std::string limit =
       TimeText(static_cast<double>(comparison.sweep->curves[static_cast<size_t>(a)].asymptote_ns));
   const std::string& bound = comparison.sweep->curves[static_cast<size_t>(a)].bound_by;
-  switch (StandingOf(*comparison.sweep, a, b)) {
-    case SweepStanding::kWins:
+  switch (sims::StandingOf(*comparison.sweep, a, b)) {
+    case sims::SweepStanding::kWins:
       return fmt::format("; {} is predicted to win at every bandwidth looked at", name);
-    case SweepStanding::kWinsBeyond:
+    case sims::SweepStanding::kWinsBeyond:
       return fmt::format("; {} wins at no bandwidth up to {}, only with still faster links (at best {})",
                          name, FormatBandwidth(comparison.sweep->bandwidth.back()), limit);
-    case SweepStanding::kNeverWins:
+    case sims::SweepStanding::kNeverWins:
       return fmt::format("; {} never beats {}: with infinitely fast links its step still takes {} ({})", name,
                          other, limit, bound);
-    case SweepStanding::kCrosses:
-    case SweepStanding::kEqual:
+    case sims::SweepStanding::kCrosses:
+    case sims::SweepStanding::kEqual:
       return "";
   }
   return "";

@@ -103,12 +103,12 @@ int main(int argc, char** argv) {
   sg::Engine engine(&argc, argv);
   const int ops = argc > 1 ? std::atoi(argv[1]) : 1000;
   const auto seed = static_cast<uint64_t>(argc > 2 ? std::atoi(argv[2]) : 1);
-  const Machine machine = lanescope::StarMachine(8, 12.5e9, 1000, 25e9);
-  lanescope::ScheduleMaker maker = lanescope::RandomStarSchedule(machine, ops, 256, seed, true);
+  const Machine machine = lanescope::sims::StarMachine(8, 12.5e9, 1000, 25e9);
+  lanescope::sims::ScheduleMaker maker = lanescope::sims::RandomStarSchedule(machine, ops, 256, seed, true);
   const Schedule schedule = maker.Build();
   const auto begin = std::chrono::steady_clock::now();
   const double ours =
-      static_cast<double>(lanescope::Simulate(schedule, machine, {maker.ns(), {}}).step_ns) * 1e-9;
+      static_cast<double>(lanescope::sims::Simulate(schedule, machine, {maker.ns(), {}}).step_ns) * 1e-9;
   const auto middle = std::chrono::steady_clock::now();
   const double theirs = SimGridMakespan(&engine, machine, schedule, maker.ns());
   const auto end = std::chrono::steady_clock::now();

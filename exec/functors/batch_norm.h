@@ -4,7 +4,7 @@
 
 #include "exec/functors/unary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 // 1 / sqrt(variance + epsilon).
@@ -37,4 +37,4 @@ LANESCOPE_HOST_DEVICE inline float UnbiasedVariance(float variance, int64_t coun
 }
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

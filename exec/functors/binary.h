@@ -4,7 +4,7 @@
 
 #include "exec/functors/unary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 #define LANESCOPE_WRAPPING_OPERATOR(Name, op)                                              \
@@ -227,4 +227,4 @@ struct GreaterEqual {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

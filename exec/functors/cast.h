@@ -7,7 +7,7 @@
 
 #include "exec/loops/isa.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 template <typename To, typename From>
@@ -32,4 +32,4 @@ struct Cast {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

@@ -8,7 +8,7 @@
 #include "exec/functors/unary.h"
 #include "exec/loops/loops.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 // Of the types that arithmetic loops exist for.
@@ -136,4 +136,4 @@ void ForEachCompare(const Visit& visit) {
 }
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

@@ -10,7 +10,7 @@
 
 #include "exec/loops/isa.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 LANESCOPE_HOST_DEVICE inline float FloatOf(int32_t bits) { return __builtin_bit_cast(float, bits); }
@@ -136,4 +136,4 @@ LANESCOPE_HOST_DEVICE inline float ErfFloat(float x) {
 }
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

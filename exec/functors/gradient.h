@@ -4,7 +4,7 @@
 
 #include "exec/functors/unary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 struct TanhGrad {
@@ -85,4 +85,4 @@ struct SoftsignGrad {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

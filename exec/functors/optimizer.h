@@ -4,7 +4,7 @@
 
 #include "exec/functors/binary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 // The numbers of a step in the order in which the steps below name theirs (Adam: rate, beta1, beta2, epsilon,
@@ -239,4 +239,4 @@ struct FtrlStep {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

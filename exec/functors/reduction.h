@@ -4,7 +4,7 @@
 
 #include "exec/functors/binary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 // Minus infinity, or the smallest integer.
@@ -87,4 +87,4 @@ struct ReduceMin {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

@@ -4,7 +4,7 @@
 
 #include "exec/functors/unary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 // The derivative of lgamma: by recurrence to x >= 10, then its asymptotic series; below 0 by reflection.
@@ -72,4 +72,4 @@ struct Erfinv {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

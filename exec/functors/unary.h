@@ -5,7 +5,7 @@
 
 #include "exec/functors/float_math.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
 // Integers wrap around instead of overflowing.
@@ -219,4 +219,4 @@ struct IsFinite {
 };
 
 }  // namespace LANESCOPE_ISA_NAMESPACE
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

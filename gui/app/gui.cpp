@@ -49,7 +49,8 @@ void Prepare(const GuiOptions& options, App* app) {
 }
 
 void MakeScreenshot(const GuiOptions& options) {
-  for (const std::string& file : options.files) TraceReader reader(file);  // throws what is wrong with it
+  for (const std::string& file : options.files)
+    traces::TraceReader reader(file);  // throws what is wrong with it
   ImGuiSession session;
   SyntheticInput input(nullptr);
   App app(nullptr, "");

@@ -24,7 +24,7 @@ constexpr std::string_view kFirstText =
     "FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName\n"
     "GROUP BY kernel ORDER BY total_ms DESC";
 
-std::string CellText(const QueryValue& value) {
+std::string CellText(const traces::QueryValue& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -56,7 +56,7 @@ SqlConsole::SqlConsole(std::function<void()> wake)
     : text_(kFirstText),
       worker_(
           [](const Request& request, const std::atomic<bool>& cancelled) {
-            return RunQuery(request.path, WithLimit(request.sql, kMaxRows), &cancelled);
+            return traces::RunQuery(request.path, WithLimit(request.sql, kMaxRows), &cancelled);
           },
           std::move(wake)) {}
 
@@ -138,7 +138,7 @@ void SqlConsole::DrawResult(const Ui& ui) const {
       ImGui::TableNextRow();
       for (int column = 0; column < columns; ++column) {
         ImGui::TableNextColumn();
-        const QueryValue& value = result_.rows[static_cast<size_t>(i)][static_cast<size_t>(column)];
+        const traces::QueryValue& value = result_.rows[static_cast<size_t>(i)][static_cast<size_t>(column)];
         const std::string text = Shorten(CellText(value), ui.Px(420));
         if (std::holds_alternative<std::string>(value)) {
           ImGui::TextUnformatted(text.c_str());

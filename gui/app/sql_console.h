@@ -22,7 +22,7 @@ class SqlConsole {
   // For tests.
   void SetText(std::string text) { text_ = std::move(text); }
   void Run(const std::string& path);
-  const QueryResult& result() const { return result_; }
+  const traces::QueryResult& result() const { return result_; }
   const std::string& error() const { return error_; }
 
  private:
@@ -34,9 +34,9 @@ class SqlConsole {
 
   std::string text_;
   std::string path_;  // of the trace that is asked
-  QueryResult result_;
+  traces::QueryResult result_;
   std::string error_;
-  LatestWorker<Request, QueryResult> worker_;
+  LatestWorker<Request, traces::QueryResult> worker_;
 };
 
 // A SELECT limited to `rows` rows, so that a careless question does not fill the memory. Other statements

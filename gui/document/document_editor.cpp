@@ -223,7 +223,7 @@ void WhatIfEditor::UpdateView() {
   const WhatIfEdit& start = base_->start;
   view_.note = base_->note;
   // Only a prediction that kept its costs tells of microbenchmarks.
-  const CostTable* costs = base_->predictor->table();
+  const sims::CostTable* costs = base_->predictor->table();
   if (costs != nullptr && !costs->has_interference) view_.note += "; without interference";
   view_.graph_path = base_->workload->path();
   view_.can_undo = position_ > 0;

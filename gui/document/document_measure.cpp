@@ -64,9 +64,9 @@ void MeasureJob::Measure() {
   study::RunCapture capture(options.profile);
   const study::Predictor predictor = PredictorOf(*request_.base, *request_.edit);
   const study::PlacedGraph placed = PlacedEdit(*request_.base, *request_.edit);
-  TraceWriter writer(options.trace_path);
+  traces::TraceWriter writer(options.trace_path);
   const Schedule schedule = CompileStep(placed, predictor.machine());
-  const Prediction prediction =
+  const sims::Prediction prediction =
       predictor.Predict(*placed.workload, schedule, {.draws = 0, .cancelled = &cancellation_.flag()});
   study::RecordPrediction(&writer, placed, schedule, predictor, prediction,
                           {.steps = options.steps, .cancellation = &cancellation_});

@@ -15,7 +15,7 @@ namespace {
 class SimulatedRunBuilder {
  public:
   SimulatedRunBuilder(const Graph& graph, const std::vector<std::string>& signatures, const Machine& machine,
-                      const Schedule& schedule, const Prediction& prediction)
+                      const Schedule& schedule, const sims::Prediction& prediction)
       : graph_(graph),
         signatures_(signatures),
         machine_(machine),
@@ -77,7 +77,7 @@ class SimulatedRunBuilder {
       command.op = from.node;
       command.device = queue.device;
       command.bytes = from.bytes;
-      const CommandTime& time = prediction_.simulation.times[c];
+      const sims::CommandTime& time = prediction_.simulation.times[c];
       const RawSlice slice{time.start_ns, time.end_ns, from.node, static_cast<int32_t>(c), 0};
       if (from.kind == CommandKind::kCopy) {
         command.signature = CopySignature(from);
@@ -123,10 +123,10 @@ class SimulatedRunBuilder {
   void AddMemory() {
     std::vector<std::pair<int64_t, int64_t>> times;
     times.reserve(schedule_.commands.size());
-    for (const CommandTime& time : prediction_.simulation.times)
+    for (const sims::CommandTime& time : prediction_.simulation.times)
       times.emplace_back(time.start_ns, time.end_ns);
     std::map<int, std::vector<std::pair<int64_t, int64_t>>> points;
-    for (const MemoryPoint& point : MemoryUse(schedule_).Timeline(times)) {
+    for (const traces::MemoryPoint& point : traces::MemoryUse(schedule_).Timeline(times)) {
       points[point.device].emplace_back(point.time_ns, point.bytes);
     }
     for (auto& [device, values] : points) {
@@ -140,7 +140,7 @@ class SimulatedRunBuilder {
   const std::vector<std::string>& signatures_;
   const Machine& machine_;
   const Schedule& schedule_;
-  const Prediction& prediction_;
+  const sims::Prediction& prediction_;
   RunData run_;
   std::map<std::tuple<LaneRole, int, int>, RawLane> lanes_;
   std::map<std::string, int> copy_signatures_;
@@ -149,7 +149,7 @@ class SimulatedRunBuilder {
 }  // namespace
 
 RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& signatures,
-                        const Machine& machine, const Schedule& schedule, const Prediction& prediction,
+                        const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
                         std::vector<std::pair<int, int>>* edges) {
   return SimulatedRunBuilder(graph, signatures, machine, schedule, prediction).Build(edges);
 }

@@ -25,20 +25,20 @@ Machine WithoutLimits(Machine machine) {
   return machine;
 }
 
-Placement PlacementOf(const TraceRun& run, const Graph& graph, const Machine& machine) {
+Placement PlacementOf(const traces::TraceRun& run, const Graph& graph, const Machine& machine) {
   Placement placement;
   placement.device.assign(static_cast<size_t>(graph.num_nodes()), -1);
   bool priorities = false;
   std::vector<int> priority(static_cast<size_t>(graph.num_nodes()), 0);
   size_t found = 0;
-  for (const TraceNode& node : run.nodes) {
+  for (const traces::TraceNode& node : run.nodes) {
     const int id = graph.FindNode(node.name);
     if (id < 0 || graph.node(id).op != node.op) {
       Throw(Code::kInvalidArgument,
             "the graph is not the one that was run: it has no node '{}' of op {}; choose the right file",
             node.name, node.op);
     }
-    const TraceDevice* device = run.FindDevice(node.device);
+    const traces::TraceDevice* device = run.FindDevice(node.device);
     const int number = device == nullptr ? -1 : machine.FindDevice(device->name);
     if (number < 0) continue;
     if (placement.device[static_cast<size_t>(id)] < 0) ++found;
@@ -57,7 +57,7 @@ Placement PlacementOf(const TraceRun& run, const Graph& graph, const Machine& ma
 
 struct PredictedEdit {
   Schedule schedule;
-  Prediction prediction;
+  sims::Prediction prediction;
 };
 
 PredictedEdit Predict(const WhatIfBase& base, const WhatIfEdit& edit, const study::PredictOptions& options) {
@@ -151,7 +151,7 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   CheckCancelled(cancelled);
   base->start.machine = ParseMachine(run.machine_json);
   base->start.speed.assign(static_cast<size_t>(base->start.machine.num_devices()), 1.0);
-  TraceReader reader(run.file);
+  traces::TraceReader reader(run.file);
   base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph(), base->start.machine);
   base->groups = ColocationGroups(base->graph());
   base->signatures = SignaturesOf(*base->workload);
@@ -172,7 +172,7 @@ SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bo
 }
 
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled) {
-  const Prediction prediction =
+  const sims::Prediction prediction =
       Predict(*request.of.base, *request.of.edit, {.cancelled = &cancelled}).prediction;
   auto run = std::make_shared<RunData>(*request.run);
   run->step_low_ns = prediction.low_ns;

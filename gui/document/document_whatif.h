@@ -86,7 +86,7 @@ study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit);
 // A schedule with the times of one simulated step, to be finished by FinishRun with `*edges`. `signatures`:
 // OpSignature by node.
 RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& signatures,
-                        const Machine& machine, const Schedule& schedule, const Prediction& prediction,
+                        const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
                         std::vector<std::pair<int, int>>* edges);
 
 // Edits. They return the edit after the change, or throw InvalidArgument with what is wrong. `note` (not

@@ -71,7 +71,7 @@ class LaneJoiner {
     return "copy";
   }
   static void AddSteps(const std::vector<RawLane>& lanes, RunData* run) {
-    StepWindows windows;
+    traces::StepWindows windows;
     for (const RawLane& lane : lanes) {
       for (const RawLane::Piece& piece : lane.pieces) {
         for (const RawSlice& slice : piece.slices) {
@@ -79,7 +79,7 @@ class LaneJoiner {
         }
       }
     }
-    for (const TraceStep& step : windows.Steps())
+    for (const traces::TraceStep& step : windows.Steps())
       run->steps.push_back({step.step, step.start_ns, step.end_ns});
   }
   int32_t RouteOf(int run, const LaneSink::CopyEnds& ends) {
@@ -88,7 +88,7 @@ class LaneJoiner {
         routes_.try_emplace({run, ends}, static_cast<int32_t>(frame.data.routes.size()));
     if (added) {
       frame.data.routes.push_back(
-          {frame.DeviceIndex(ends.src), frame.DeviceIndex(ends.dst), NvprofCopyName(ends.kind)});
+          {frame.DeviceIndex(ends.src), frame.DeviceIndex(ends.dst), traces::NvprofCopyName(ends.kind)});
     }
     return found->second;
   }
@@ -104,7 +104,7 @@ class LaneJoiner {
         entry.op = TextOf(key.brief);
         break;
       case OpKey::Source::kGraph:
-        entry.name = GraphName(key.name);
+        entry.name = traces::GraphName(key.name);
         entry.op = "Graph";
         break;
       case OpKey::Source::kCopy:
@@ -112,7 +112,7 @@ class LaneJoiner {
         entry.op = "Memcpy";
         break;
       case OpKey::Source::kMemset:
-        entry.name = kMemsetName;
+        entry.name = traces::kMemsetName;
         entry.op = "Memset";
         break;
     }
@@ -178,8 +178,8 @@ int RunFrame::DeviceIndex(int number) {
   if (added) {
     RunDevice device;
     device.id = number;
-    device.label = DeviceLabel({}, number);
-    device.is_host = number == kHostDevice;
+    device.label = traces::DeviceLabel({}, number);
+    device.is_host = number == traces::kHostDevice;
     device.kind = device.is_host ? "host" : "cuda";
     device.full_name = device.label;
     data.devices.push_back(std::move(device));
@@ -190,31 +190,32 @@ int RunFrame::DeviceIndex(int number) {
 std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::vector<RunFrame>* frames,
                                                  const std::atomic<bool>* cancelled,
                                                  const ScanProgress& progress) {
-  using tables::kActivity, tables::kKernel, tables::kGraphTrace, tables::kMemcpy, tables::kMemset;
-  const Table* const all[] = {&kKernel, &kGraphTrace, &kMemcpy, &kMemset};
-  ParallelReader reader(path, 2);
+  using traces::tables::kActivity, traces::tables::kKernel, traces::tables::kGraphTrace,
+      traces::tables::kMemcpy, traces::tables::kMemset;
+  const traces::Table* const all[] = {&kKernel, &kGraphTrace, &kMemcpy, &kMemset};
+  traces::ParallelReader reader(path, 2);
   int64_t activities = 0;
-  for (const Table* table : all) activities += reader.EstimateRows(*table);
+  for (const traces::Table* table : all) activities += reader.EstimateRows(*table);
   const auto total = static_cast<double>(activities + reader.EstimateRows(kActivity) + 1);
   double done = 0;
-  const auto watch = [&](const Table& table, const char* doing) {
+  const auto watch = [&](const traces::Table& table, const char* doing) {
     const double before = std::exchange(done, done + static_cast<double>(reader.EstimateRows(table)));
-    return ReadWatch{cancelled, [&, before, share = done - before, doing](double fraction) {
-                       if (progress) progress((before + fraction * share) / total, doing);
-                     }};
+    return traces::ReadWatch{cancelled, [&, before, share = done - before, doing](double fraction) {
+                               if (progress) progress((before + fraction * share) / total, doing);
+                             }};
   };
 
-  std::vector<WantedRun> runs;
-  Origins::Columns of_origins{false, false};
-  ActivityCursor::Columns columns;
+  std::vector<traces::WantedRun> runs;
+  traces::Origins::Columns of_origins{false, false};
+  traces::ActivityCursor::Columns columns;
   const bool ours = std::ranges::all_of(*frames, [](const RunFrame& frame) { return frame.ours; });
   for (const RunFrame& frame : *frames) {
     runs.push_back({frame.data.id, frame.host});
     of_origins.schedules = of_origins.schedules || !frame.commands.empty();
     of_origins.graph_nodes = of_origins.graph_nodes || HasGpus(frame);
   }
-  const RunFilter filter(runs, frames->size() == 1);
-  const Origins origins(
+  const traces::RunFilter filter(runs, frames->size() == 1);
+  const traces::Origins origins(
       &reader, filter,
       [frames](int run, int schedule, int command) {
         return (*frames)[static_cast<size_t>(run)].CommandIndex(schedule, command);
@@ -228,10 +229,10 @@ std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::v
   // left no record, and has kernels of no command.
   columns.names = of_origins.graph_nodes || origins.size() < activities;
 
-  const std::unordered_map<int64_t, std::string> texts = ReadTexts(reader.database());
+  const std::unordered_map<int64_t, std::string> texts = traces::ReadTexts(reader.database());
   LaneJoiner joiner(frames, texts);
   LaneSink sink(*frames, columns.names);
-  ActivityCursor cursor(&reader, runs, filter, ours, origins, columns);
+  traces::ActivityCursor cursor(&reader, runs, filter, ours, origins, columns);
   cursor.ReadKernels(&sink, watch(kKernel, "reading launches"));
   joiner.Take(&sink);
   cursor.ReadGraphs(&sink, watch(kGraphTrace, "reading launches of graphs"));

@@ -24,7 +24,8 @@ struct RunFrame {
   std::unordered_map<int, int> device_index;    // by device number of the trace
   std::map<std::pair<int, int>, int> commands;  // (schedule, id) -> index; empty where numbers are positions
   std::unordered_map<std::string, int> op_of_name;  // of the graph's nodes
-  std::shared_ptr<const RangeSteps> range_steps;    // where the trace records no steps; null: it has none
+  std::shared_ptr<const traces::RangeSteps>
+      range_steps;  // where the trace records no steps; null: it has none
   bool ours = true;
   int host = -1;  // device number of the host in copies
 

@@ -40,7 +40,7 @@ int32_t LaneSink::RouteOf(Part& part, const CopyEnds& ends) {
   return found->second;
 }
 
-RawSlice LaneSink::SliceOf(Part& part, const ActivityRow& row, const OpKey& key) const {
+RawSlice LaneSink::SliceOf(Part& part, const traces::ActivityRow& row, const OpKey& key) const {
   const RunFrame& frame = frames_[static_cast<size_t>(row.run)];
   RawSlice slice;
   slice.start_ns = row.start_ns;
@@ -56,7 +56,7 @@ RawSlice LaneSink::SliceOf(Part& part, const ActivityRow& row, const OpKey& key)
   return slice;
 }
 
-void LaneSink::AddCompute(Part& part, const ActivityRow& row, const OpKey& key) const {
+void LaneSink::AddCompute(Part& part, const traces::ActivityRow& row, const OpKey& key) const {
   const int stream = frames_[static_cast<size_t>(row.run)].ours ? -1 : row.stream;
   PieceOf(part, {row.run, LaneRole::kCompute, row.device, -1, stream})
       .slices.push_back(SliceOf(part, row, key));
@@ -74,16 +74,16 @@ RawLane::Piece& LaneSink::PieceOf(Part& part, const LaneKey& key) {
   return pieces.back();
 }
 
-void LaneSink::Launch(Stretch at, const ActivityRow& row, const LaunchNames& names) {
+void LaneSink::Launch(traces::Stretch at, const traces::ActivityRow& row, const traces::LaunchNames& names) {
   const bool graph = names.full < -1;
   AddCompute(Of(at), row,
-             graph ? OpKey{OpKey::Source::kGraph, GraphOfNameId(names.full)}
+             graph ? OpKey{OpKey::Source::kGraph, traces::GraphOfNameId(names.full)}
                    : OpKey{OpKey::Source::kKernel, names.full, names.brief});
 }
 
-void LaneSink::Copy(Stretch at, const ActivityRow& row, const CopiedBytes& copied) {
+void LaneSink::Copy(traces::Stretch at, const traces::ActivityRow& row, const traces::CopiedBytes& copied) {
   Part& to = Of(at);
-  const CopyRoute& route = copied.route;
+  const traces::CopyRoute& route = copied.route;
   const RawSlice slice = SliceOf(to, row, {OpKey::Source::kCopy, static_cast<int64_t>(route.copy_class)});
   const auto add = [&](const LaneKey& lane) -> RawLane::Piece& {
     RawLane::Piece& piece = PieceOf(to, lane);
@@ -99,10 +99,10 @@ void LaneSink::Copy(Stretch at, const ActivityRow& row, const CopiedBytes& copie
   if (route.src != route.dst) add({row.run, LaneRole::kLink, route.src, route.dst, -1});
 }
 
-void LaneSink::Memset(Stretch at, const ActivityRow& row, int64_t) {
+void LaneSink::Memset(traces::Stretch at, const traces::ActivityRow& row, int64_t) {
   AddCompute(Of(at), row, {OpKey::Source::kMemset});
 }
 
-void LaneSink::Invalid(Stretch at, int run) { ++Of(at).invalid[static_cast<size_t>(run)]; }
+void LaneSink::Invalid(traces::Stretch at, int run) { ++Of(at).invalid[static_cast<size_t>(run)]; }
 
 }  // namespace lanescope::gui

@@ -33,7 +33,7 @@ struct OpKey {
 
 // Collects slices by part and lane. Ops that are not nodes of the graph are numbered -2, -3, ... by part
 // until all parts are there.
-class LaneSink : public ActivityVisitor {
+class LaneSink : public traces::ActivityVisitor {
  public:
   // Where a copy of no command went: devices of the trace, and ENUM_CUDA_MEMCPY_OPER.
   struct CopyEnds {
@@ -58,17 +58,17 @@ class LaneSink : public ActivityVisitor {
   LaneSink(const std::vector<RunFrame>& frames, bool routes) : frames_(frames), routes_(routes) {}
 
   void Begin(int parts) override;
-  void Launch(Stretch at, const ActivityRow& row, const LaunchNames& names) override;
-  void Copy(Stretch at, const ActivityRow& row, const CopiedBytes& copied) override;
-  void Memset(Stretch at, const ActivityRow& row, int64_t bytes) override;
-  void Invalid(Stretch at, int run) override;
+  void Launch(traces::Stretch at, const traces::ActivityRow& row, const traces::LaunchNames& names) override;
+  void Copy(traces::Stretch at, const traces::ActivityRow& row, const traces::CopiedBytes& copied) override;
+  void Memset(traces::Stretch at, const traces::ActivityRow& row, int64_t bytes) override;
+  void Invalid(traces::Stretch at, int run) override;
   std::vector<Part>& parts() { return parts_; }
 
  private:
-  Part& Of(Stretch at) { return parts_[static_cast<size_t>(at.part)]; }
+  Part& Of(traces::Stretch at) { return parts_[static_cast<size_t>(at.part)]; }
   // With the node that the activity's command runs, or what `key` names where none is known.
-  RawSlice SliceOf(Part& part, const ActivityRow& row, const OpKey& key) const;
-  void AddCompute(Part& part, const ActivityRow& row, const OpKey& key) const;
+  RawSlice SliceOf(Part& part, const traces::ActivityRow& row, const OpKey& key) const;
+  void AddCompute(Part& part, const traces::ActivityRow& row, const OpKey& key) const;
   static RawLane::Piece& PieceOf(Part& part, const LaneKey& key);
   // The part's own number for what is no node.
   static int32_t OpOf(Part& part, const OpKey& key);

@@ -8,9 +8,9 @@
 namespace lanescope::gui {
 namespace {
 
-void AddDevices(const TraceRun& run, RunFrame* frame) {
-  frame->host = kHostDevice;
-  for (const TraceDevice& from : run.devices) {
+void AddDevices(const traces::TraceRun& run, RunFrame* frame) {
+  frame->host = traces::kHostDevice;
+  for (const traces::TraceDevice& from : run.devices) {
     RunDevice device;
     device.id = from.id;
     device.label = run.DeviceLabel(from.id);
@@ -20,15 +20,15 @@ void AddDevices(const TraceRun& run, RunFrame* frame) {
     device.memory_limit = from.memory_limit;
     device.peak_bytes = from.planned_peak;
     frame->device_index.emplace(from.id, static_cast<int>(frame->data.devices.size()));
-    if (from.is_host && frame->host == kHostDevice) frame->host = from.id;
+    if (from.is_host && frame->host == traces::kHostDevice) frame->host = from.id;
     frame->data.devices.push_back(std::move(device));
   }
 }
 
 // Index into ops by node id.
-std::map<int, int> AddNodes(const TraceRun& run, RunFrame* frame) {
+std::map<int, int> AddNodes(const traces::TraceRun& run, RunFrame* frame) {
   std::map<int, int> index;
-  for (const TraceNode& node : run.nodes) {
+  for (const traces::TraceNode& node : run.nodes) {
     const auto op = static_cast<int>(frame->data.ops.size());
     index.emplace(node.id, op);
     frame->op_of_name.emplace(node.name, op);
@@ -41,21 +41,21 @@ std::map<int, int> AddNodes(const TraceRun& run, RunFrame* frame) {
   return index;
 }
 
-void AddCommands(const TraceRun& run, const std::map<int, int>& op_of_node, RunFrame* frame) {
+void AddCommands(const traces::TraceRun& run, const std::map<int, int>& op_of_node, RunFrame* frame) {
   const auto device = [&](int number) {
     const auto found = frame->device_index.find(number);
     return found == frame->device_index.end() ? -1 : found->second;
   };
   frame->data.queues_inferred = run.queues_inferred();
   std::map<std::pair<int, int>, int> queues;
-  for (const TraceQueue& queue : run.queues) {
+  for (const traces::TraceQueue& queue : run.queues) {
     queues.emplace(std::pair(queue.schedule, queue.id), static_cast<int>(frame->data.queues.size()));
     frame->data.queues.push_back({queue.in_order});
   }
   std::map<int, int> signatures;  // by text
   bool positions = true;          // numbers are positions in the list
   for (size_t i = 0; i < run.commands.size(); ++i) {
-    const TraceCommand& from = run.commands[i];
+    const traces::TraceCommand& from = run.commands[i];
     positions = positions && from.schedule == 0 && from.id == static_cast<int>(i);
     RunCommand command;
     command.kind = from.kind;
@@ -82,14 +82,14 @@ void AddCommands(const TraceRun& run, const std::map<int, int>& op_of_node, RunF
       frame->commands.emplace(std::pair(run.commands[i].schedule, run.commands[i].id), static_cast<int>(i));
     }
   }
-  for (const TraceDependency& edge : run.dependencies) {
+  for (const traces::TraceDependency& edge : run.dependencies) {
     const int from = frame->CommandIndex(edge.schedule, edge.from);
     const int to = frame->CommandIndex(edge.schedule, edge.to);
     if (from >= 0 && to >= 0) frame->edges.emplace_back(from, to);
   }
 }
 
-std::string TitleOf(const TraceRunInfo& info, bool ours, const std::string& path) {
+std::string TitleOf(const traces::TraceRunInfo& info, bool ours, const std::string& path) {
   if (!ours) return path.substr(path.rfind('/') + 1);
   const std::string graph = info.graph.substr(0, info.graph.rfind('.'));
   std::string title = fmt::format("{}: {}", info.id, graph);
@@ -99,11 +99,11 @@ std::string TitleOf(const TraceRunInfo& info, bool ours, const std::string& path
 
 }  // namespace
 
-RunFrame FrameOf(const TraceRun& run, const std::string& path, bool ours) {
+RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours) {
   RunFrame frame;
   frame.ours = ours;
   RunData& data = frame.data;
-  const TraceRunInfo& info = run.info;
+  const traces::TraceRunInfo& info = run.info;
   data.file = path;
   data.id = info.id;
   data.kind = info.simulated ? RunKind::kSimulated : info.emulated ? RunKind::kEmulated : RunKind::kHardware;
@@ -123,15 +123,16 @@ RunFrame FrameOf(const TraceRun& run, const std::string& path, bool ours) {
   data.invalid_rows = run.invalid_rows;
   AddDevices(run, &frame);
   AddCommands(run, AddNodes(run, &frame), &frame);
-  for (const TraceStep& step : run.steps) data.steps.push_back({step.step, step.start_ns, step.end_ns});
+  for (const traces::TraceStep& step : run.steps)
+    data.steps.push_back({step.step, step.start_ns, step.end_ns});
   if (data.steps.empty() && !run.ranges.empty()) {
-    auto steps = std::make_shared<const RangeSteps>(run);
+    auto steps = std::make_shared<const traces::RangeSteps>(run);
     if (!steps->empty()) frame.range_steps = std::move(steps);
   }
   return frame;
 }
 
-std::vector<RawLane> ThreadLanes(const TraceRun& run, RunFrame* frame) {
+std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
   std::map<int64_t, RawLane> lanes;
   std::map<int, int32_t> op_of_text;
   const auto op = [&](int text, const char* kind) {
@@ -150,18 +151,18 @@ std::vector<RawLane> ThreadLanes(const TraceRun& run, RunFrame* frame) {
     if (lane.pieces.empty()) lane.pieces.emplace_back();
     lane.pieces.front().slices.push_back(slice);
   };
-  for (const TraceRange& range : run.ranges) {
+  for (const traces::TraceRange& range : run.ranges) {
     if (range.end_ns < range.start_ns) continue;
     // A range of the process is in no thread's lane.
-    const int64_t tid = range.process_wide ? GlobalPidOf(range.global_tid) : range.global_tid;
+    const int64_t tid = range.process_wide ? traces::GlobalPidOf(range.global_tid) : range.global_tid;
     add(tid, {range.start_ns, range.end_ns, op(range.text, "range"), -1, -1});
   }
-  for (const TraceApiCall& call : run.api_calls) {
+  for (const traces::TraceApiCall& call : run.api_calls) {
     if (call.end_ns < call.start_ns) continue;
     add(call.global_tid, {call.start_ns, call.end_ns, op(call.name, "call"), -1, call.step});
   }
   std::map<int64_t, std::string> names;
-  for (const TraceThread& thread : run.threads) names[thread.global_tid] = run.Text(thread.name);
+  for (const traces::TraceThread& thread : run.threads) names[thread.global_tid] = run.Text(thread.name);
   std::vector<RawLane> result;
   for (auto& [tid, lane] : lanes) {
     lane.role = LaneRole::kThread;
@@ -174,9 +175,9 @@ std::vector<RawLane> ThreadLanes(const TraceRun& run, RunFrame* frame) {
   return result;
 }
 
-std::vector<Lane> MemoryLanes(const TraceRun& run, const RunFrame& frame) {
+std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame) {
   std::map<int, std::vector<std::pair<int64_t, int64_t>>> points;
-  for (const TraceMemoryPoint& point : run.memory) {
+  for (const traces::TraceMemoryPoint& point : run.memory) {
     const auto device = frame.device_index.find(point.device);
     if (device != frame.device_index.end()) points[device->second].emplace_back(point.time_ns, point.bytes);
   }

@@ -8,9 +8,9 @@
 
 namespace lanescope::gui {
 
-RunFrame FrameOf(const TraceRun& run, const std::string& path, bool ours);
+RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours);
 // Memory counters, and for every thread its ranges with the API calls inside. Adds ops to the frame.
-std::vector<RawLane> ThreadLanes(const TraceRun& run, RunFrame* frame);
-std::vector<Lane> MemoryLanes(const TraceRun& run, const RunFrame& frame);
+std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame);
+std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame);
 
 }  // namespace lanescope::gui

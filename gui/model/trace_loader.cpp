@@ -83,8 +83,8 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
     if (progress) progress(fraction, doing);
   };
   report(0, "opening");
-  TraceReader reader(path);
-  const std::vector<TraceRunInfo> infos = reader.Runs();
+  traces::TraceReader reader(path);
+  const std::vector<traces::TraceRunInfo> infos = reader.Runs();
   std::vector<RunFrame> frames;
   std::vector<std::vector<RawLane>> threads;
   std::vector<std::vector<Lane>> memory;
@@ -92,7 +92,7 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
     CheckCancelled(cancelled);
     report(kAfterFrames * static_cast<double>(i) / static_cast<double>(infos.size()),
            fmt::format("reading run {} of {}", i + 1, infos.size()));
-    const TraceRun outline = reader.ReadOutline(infos[i].id);
+    const traces::TraceRun outline = reader.ReadOutline(infos[i].id);
     frames.push_back(FrameOf(outline, path, reader.is_ours()));
     threads.push_back(ThreadLanes(outline, &frames.back()));
     memory.push_back(MemoryLanes(outline, frames.back()));

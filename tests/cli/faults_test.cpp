@@ -23,7 +23,7 @@ constexpr int kReportedFailures = 5;
 // All that a summary says of a run; empty: it cannot be read.
 std::string Reading(const std::string& trace, int run) {
   try {
-    return SummaryJson(Summarize(trace, run, {}));
+    return traces::SummaryJson(traces::Summarize(trace, run, {}));
   } catch (const Error&) {
     return "";
   }

@@ -67,19 +67,19 @@ TEST(Simulate, SaysFirstThatAMachineFileHasNoRates) {
 TEST(Simulate, SaysFirstThatAStepLiesOutsideOfItsCalibration) {
   const Folder folder;
   const Machine machine = ReadMachine(SampleMachine("k80x2"));
-  CostTable table;
+  sims::CostTable table;
   table.calibrated_on = "three Relus";
   for (int64_t n = 1; n <= 3; ++n) {
-    LaunchCost cost;
+    sims::LaunchCost cost;
     cost.signature = fmt::format("Relu(float[{}])->float[{}]", n, n);
     cost.op = "Relu";
-    cost.device = CostDevice(machine.device(machine.Gpus()[0]));
+    cost.device = sims::CostDevice(machine.device(machine.Gpus()[0]));
     cost.ns = 1000 + n;
     cost.count = 9;
     cost.work = {n, 8 * n};
     table.launches.push_back(std::move(cost));
   }
-  const std::string cost = folder.Write("cost.json", CostTableToJson(table));
+  const std::string cost = folder.Write("cost.json", sims::CostTableToJson(table));
   const Outcome outcome =
       Lanescope({"simulate", Sample("cifar10_single"), "--machine", SampleMachine("k80x2"), "--cost", cost});
   EXPECT_EQ(outcome.status, 0) << outcome.errors;

@@ -10,7 +10,7 @@
 #include "exec/functors/float_math.h"
 #include "exec/functors/unary.h"
 
-namespace lanescope::functors {
+namespace lanescope::exec::functors {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -96,4 +96,4 @@ TEST(Cast, OutOfRangeFollowsX86) {
 }
 
 }  // namespace
-}  // namespace lanescope::functors
+}  // namespace lanescope::exec::functors

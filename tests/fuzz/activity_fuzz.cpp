@@ -13,10 +13,10 @@ namespace lanescope {
 namespace {
 
 // Every text number is one of the batch.
-void Check(const ActivityBatch& batch) {
-  ForEachTable(batch, [&](const auto& rows) {
+void Check(const traces::ActivityBatch& batch) {
+  traces::ForEachTable(batch, [&](const auto& rows) {
     for (const auto& row : rows) {
-      ForEachText(row, [&](TextId text) {
+      traces::ForEachText(row, [&](traces::TextId text) {
         if (text >= batch.texts.size()) std::abort();
       });
     }
@@ -25,18 +25,18 @@ void Check(const ActivityBatch& batch) {
 
 void TryBuffer(const uint8_t* data, size_t size) {
   if (size == 0) return;
-  const uint32_t version = kCuptiVersions[data[size - 1] % std::size(kCuptiVersions)];
+  const uint32_t version = profiler::kCuptiVersions[data[size - 1] % std::size(profiler::kCuptiVersions)];
   std::vector<uint8_t> buffer(data, data + size - 1);
-  ActivityBatch batch;
-  ActivityDecoder(StubLibrary(version)).Decode(buffer.data(), buffer.size(), &batch);
+  traces::ActivityBatch batch;
+  profiler::ActivityDecoder(profiler::StubLibrary(version)).Decode(buffer.data(), buffer.size(), &batch);
   Check(batch);
-  ActivityBatch read;
-  if (!DecodeBatch(EncodeBatch(batch), &read)) std::abort();
+  traces::ActivityBatch read;
+  if (!profiler::DecodeBatch(profiler::EncodeBatch(batch), &read)) std::abort();
 }
 
 void TryBatch(std::string_view bytes) {
-  ActivityBatch batch;
-  if (DecodeBatch(bytes, &batch)) Check(batch);
+  traces::ActivityBatch batch;
+  if (profiler::DecodeBatch(bytes, &batch)) Check(batch);
 }
 
 }  // namespace

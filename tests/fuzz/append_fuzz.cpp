@@ -18,8 +18,8 @@ namespace {
 std::vector<int> ReadableRuns(const std::string& path) {
   std::vector<int> runs;
   Try([&] {
-    TraceReader reader(path);
-    for (const TraceRunInfo& info : reader.Runs()) {
+    traces::TraceReader reader(path);
+    for (const traces::TraceRunInfo& info : reader.Runs()) {
       if (Try([&] { reader.ReadRun(info.id); })) runs.push_back(info.id);
     }
   });
@@ -28,8 +28,10 @@ std::vector<int> ReadableRuns(const std::string& path) {
 
 bool IsOurs(const std::string& path) {
   int64_t application = 0;
-  Try([&] { application = Database(path, OpenMode::kReadOnly).QueryInteger("PRAGMA application_id"); });
-  return application == kTraceApplicationId;
+  Try([&] {
+    application = traces::Database(path, traces::OpenMode::kReadOnly).QueryInteger("PRAGMA application_id");
+  });
+  return application == traces::kTraceApplicationId;
 }
 
 bool Contains(const std::vector<int>& runs, const std::vector<int>& all) {
@@ -37,11 +39,11 @@ bool Contains(const std::vector<int>& runs, const std::vector<int>& all) {
 }
 
 void Append(const std::string& path, const DatabaseFiles& given) {
-  static const SampleRun sample;
+  static const traces::SampleRun sample;
   const bool ours = IsOurs(path);
   const std::vector<int> before = ReadableRuns(path);
   const bool written = Try([&] {
-    TraceWriter writer(path);
+    traces::TraceWriter writer(path);
     sample.WriteTo(&writer, 2);
     writer.Close();
   });

@@ -21,18 +21,18 @@ struct Prepared {
 };
 
 void TryCosts(std::string_view bytes) {
-  CostTable table;
-  if (!Try([&] { table = ParseCostTable(bytes); })) return;
+  sims::CostTable table;
+  if (!Try([&] { table = sims::ParseCostTable(bytes); })) return;
   // Not caught: what was read once must never be refused afterwards.
-  const std::string text = CostTableToJson(table);
-  if (CostTableToJson(ParseCostTable(text)) != text) std::abort();
+  const std::string text = sims::CostTableToJson(table);
+  if (sims::CostTableToJson(sims::ParseCostTable(text)) != text) std::abort();
   static const Prepared prepared;
   Try([&] {
-    const CalibratedCost costs(table);
-    PredictionSettings settings = SettingsOf(costs.table());
+    const sims::CalibratedCost costs(table);
+    sims::PredictionSettings settings = sims::SettingsOf(costs.table());
     settings.draws = 4;
-    const Prediction prediction = Predict(prepared.step.graph, prepared.step.info, prepared.schedule,
-                                          prepared.machine, costs, settings);
+    const sims::Prediction prediction = sims::Predict(prepared.step.graph, prepared.step.info,
+                                                      prepared.schedule, prepared.machine, costs, settings);
     if (prediction.step_ns < 0 || prediction.low_ns > prediction.step_ns ||
         prediction.high_ns < prediction.step_ns)
       std::abort();

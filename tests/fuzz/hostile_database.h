@@ -33,7 +33,7 @@ class HostileDatabase {
     if (changes > 0) {
       const std::string path = Write(files);
       try {
-        Database database(path, OpenMode::kReadWrite);
+        traces::Database database(path, traces::OpenMode::kReadWrite);
         database.Execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY; PRAGMA writable_schema=ON;");
         for (size_t i = 0; i < changes; ++i) ChangeContent(database, tables_[which], bytes);
       } catch (const Error&) {
@@ -62,8 +62,8 @@ class HostileDatabase {
 
   std::vector<Table> TablesOf(const DatabaseFiles& seed) const {
     std::vector<Table> tables;
-    Database database(Write(seed), OpenMode::kReadWrite);
-    Statement names(database, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
+    traces::Database database(Write(seed), traces::OpenMode::kReadWrite);
+    traces::Statement names(database, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
     while (names.Step()) tables.push_back({std::string(names.Text(0)), {}});
     for (Table& table : tables) table.columns = database.Columns(table.name);
     return tables;
@@ -77,7 +77,7 @@ class HostileDatabase {
     return "CAST('" + std::to_string(bytes->Integer()) + "' AS INTEGER)";
   }
 
-  static void ChangeContent(Database& database, const std::vector<Table>& tables, ByteSource* bytes) {
+  static void ChangeContent(traces::Database& database, const std::vector<Table>& tables, ByteSource* bytes) {
     const Table& table = tables[bytes->Below(tables.size())];
     const size_t kind = bytes->Below(16);
     const std::string name = '"' + table.name + '"';

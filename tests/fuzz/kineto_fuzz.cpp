@@ -18,13 +18,13 @@ namespace {
 void TryImport(std::string_view bytes) {
   static const ScratchFolder in, out;
   const std::string trace = in.Write("trace.json", bytes), database = out.File("trace.sqlite");
-  const bool imported = Try([&] { ImportKineto({trace}, database); });
+  const bool imported = Try([&] { traces::ImportKineto({trace}, database); });
   if (imported != std::filesystem::exists(database)) std::abort();
   if (imported) {
     // Not caught: what was written here is no foreign file.
-    TraceReader reader(database);
-    for (const TraceRunInfo& info : reader.Runs()) reader.ReadRun(info.id);
-    if (!reader.Runs().empty()) SummaryText(Summarize(database, 1, {}), false);
+    traces::TraceReader reader(database);
+    for (const traces::TraceRunInfo& info : reader.Runs()) reader.ReadRun(info.id);
+    if (!reader.Runs().empty()) traces::SummaryText(traces::Summarize(database, 1, {}), false);
     std::filesystem::remove(database);
   }
   if (!out.IsEmpty()) std::abort();

@@ -41,9 +41,10 @@ void TryStep(const Machine& machine) {
     Try([&] {
       const Schedule schedule =
           step.CompileOn(machine, PlaceByStrategy(strategy.name, step.Input(machine, costs)));
-      PredictionSettings settings;
+      sims::PredictionSettings settings;
       settings.draws = 2;
-      const Prediction prediction = Predict(step.graph, step.info, schedule, machine, costs, settings);
+      const sims::Prediction prediction =
+          sims::Predict(step.graph, step.info, schedule, machine, costs, settings);
       if (prediction.step_ns < 0 || prediction.low_ns > prediction.step_ns ||
           prediction.high_ns < prediction.step_ns)
         std::abort();

@@ -26,28 +26,28 @@ void CheckSum(const StepParts& parts) {
 
 void ReadEverything(const std::string& path) {
   Try([&] {
-    TraceReader reader(path);
-    for (const TraceRunInfo& info : reader.Runs()) {
-      const TraceRun run = reader.ReadRun(info.id);
-      ComputeStatistics(run);
-      const RunProfile profile = ProfileRun(ViewOfRun(run));
+    traces::TraceReader reader(path);
+    for (const traces::TraceRunInfo& info : reader.Runs()) {
+      const traces::TraceRun run = reader.ReadRun(info.id);
+      traces::ComputeStatistics(run);
+      const RunProfile profile = ProfileRun(traces::ViewOfRun(run));
       const RunDiff diff = DiffRuns(profile, profile, !run.ranges.empty());
       CheckSum(diff.parts_a);
       DiffVerdict(diff);
     }
   });
-  SummaryOptions options[2];
+  traces::SummaryOptions options[2];
   options[1].ranges = options[1].operations = true;
-  for (const SummaryOptions& option : options) {
+  for (const traces::SummaryOptions& option : options) {
     Try([&] {
-      const Summary summary = Summarize(path, 1, option);
-      SummaryText(summary, option.operations);
-      SummaryJson(summary);
+      const traces::Summary summary = traces::Summarize(path, 1, option);
+      traces::SummaryText(summary, option.operations);
+      traces::SummaryJson(summary);
     });
   }
   Try([&] {
-    QueryTable table([](std::string_view) {});
-    RunQuery(path, "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 100", {}, &table);
+    traces::QueryTable table([](std::string_view) {});
+    traces::RunQuery(path, "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 100", {}, &table);
     table.Finish();
   });
   Try([&] { gui::LoadTrace(path, nullptr, nullptr); });

@@ -14,9 +14,9 @@ namespace lanescope {
 inline std::vector<DatabaseFiles> ExportSeeds() {
   const ScratchFolder folder;
   std::vector<DatabaseFiles> seeds;
-  for (const ExportVersion& version : ExportVersions()) {
+  for (const traces::ExportVersion& version : traces::ExportVersions()) {
     const std::string path = folder.File(version.name + ".db");
-    WriteTwoProcesses(path, version);
+    traces::WriteTwoProcesses(path, version);
     seeds.push_back({ReadFile(path), "", ""});
   }
   return seeds;
@@ -34,19 +34,19 @@ inline std::vector<DatabaseFiles> OurSeeds() {
   const ScratchFolder folder;
   const std::string path = folder.File("ours.db");
   std::vector<DatabaseFiles> seeds;
-  const SampleRun sample;
+  const traces::SampleRun sample;
   const auto append = [&](int steps) {
-    TraceWriter writer(path);
+    traces::TraceWriter writer(path);
     sample.WriteTo(&writer, steps);
     writer.Close();
     seeds.push_back(FilesAt(path));
   };
   append(3);
   append(1);
-  TraceWriter writer(path);
+  traces::TraceWriter writer(path);
   const int run = writer.BeginRun(sample.info());
   writer.AddSchedule(run, sample.schedule());
-  writer.Sink(run)->Consume(SampleRun::StepEvents(0, 0));
+  writer.Sink(run)->Consume(traces::SampleRun::StepEvents(0, 0));
   writer.Flush();
   seeds.push_back(FilesAt(path));
   return seeds;

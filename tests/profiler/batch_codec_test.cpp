@@ -4,35 +4,35 @@
 
 #include <random>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
-ActivityBatch SampleBatch() {
-  ActivityBatch batch;
+traces::ActivityBatch SampleBatch() {
+  traces::ActivityBatch batch;
   batch.pid = 77;
   batch.program = batch.AddText("program");
-  KernelRow kernel;
+  traces::KernelRow kernel;
   kernel.start = 10;
   kernel.end = 20;
   kernel.name = batch.AddText("kernel");
   batch.kernels = {kernel, kernel};
-  MemcpyRow copy;
+  traces::MemcpyRow copy;
   copy.bytes = 1 << 20;
   batch.copies.push_back(copy);
-  NvtxRow range;
+  traces::NvtxRow range;
   range.text = batch.AddText("range");
   batch.ranges.push_back(range);
-  NvlinkRow link;
+  traces::NvlinkRow link;
   link.device0 = link.device1 = batch.AddText("GPU-1");
   batch.nvlinks.push_back(link);
-  batch.Count(Loss::kDropped, 5);
+  batch.Count(traces::Loss::kDropped, 5);
   return batch;
 }
 
 TEST(BatchCodecTest, ABatchComesBackAsItWas) {
-  const ActivityBatch batch = SampleBatch();
+  const traces::ActivityBatch batch = SampleBatch();
   const std::string bytes = EncodeBatch(batch);
-  ActivityBatch read;
+  traces::ActivityBatch read;
   ASSERT_TRUE(DecodeBatch(bytes, &read));
   EXPECT_EQ(read.pid, 77u);
   EXPECT_EQ(read.texts, batch.texts);
@@ -46,7 +46,7 @@ TEST(BatchCodecTest, ABatchComesBackAsItWas) {
 
 TEST(BatchCodecTest, EveryPrefixAndEveryExtensionIsRefused) {
   const std::string bytes = EncodeBatch(SampleBatch());
-  ActivityBatch read;
+  traces::ActivityBatch read;
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(DecodeBatch(std::string_view(bytes).substr(0, size), &read)) << size;
   }
@@ -54,9 +54,9 @@ TEST(BatchCodecTest, EveryPrefixAndEveryExtensionIsRefused) {
 }
 
 TEST(BatchCodecTest, TextsThatAreNotThereAreRefused) {
-  ActivityBatch batch = SampleBatch();
-  batch.kernels[0].name = static_cast<TextId>(batch.texts.size());
-  ActivityBatch read;
+  traces::ActivityBatch batch = SampleBatch();
+  batch.kernels[0].name = static_cast<traces::TextId>(batch.texts.size());
+  traces::ActivityBatch read;
   EXPECT_FALSE(DecodeBatch(EncodeBatch(batch), &read));
   batch = SampleBatch();
   batch.program = 1000;
@@ -73,12 +73,12 @@ TEST(BatchCodecTest, ChangedBytesAreSafe) {
   for (int round = 0; round < 20000; ++round) {
     std::string changed = bytes;
     for (int i = 0; i < 3; ++i) changed[random() % changed.size()] = static_cast<char>(random());
-    ActivityBatch read;
+    traces::ActivityBatch read;
     if (!DecodeBatch(changed, &read)) continue;
-    for (const KernelRow& row : read.kernels) ASSERT_LT(row.name, read.texts.size());
-    for (const NvtxRow& row : read.ranges) ASSERT_LT(row.text, read.texts.size());
+    for (const traces::KernelRow& row : read.kernels) ASSERT_LT(row.name, read.texts.size());
+    for (const traces::NvtxRow& row : read.ranges) ASSERT_LT(row.text, read.texts.size());
   }
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 bool AllZero(const uint8_t* data) {
@@ -141,4 +141,4 @@ TEST(BufferPoolTest, ConcurrentCallersNeverShareABuffer) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

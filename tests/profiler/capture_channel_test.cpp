@@ -13,13 +13,13 @@
 #include "profiler/capture_server.h"
 #include "tests/profiler/collecting_sink.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 std::string BatchOf(size_t kernels) {
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   batch.pid = 1;  // a lie: the server knows better
-  KernelRow row;
+  traces::KernelRow row;
   row.name = batch.AddText("kernel");
   batch.kernels.assign(kernels, row);
   return EncodeBatch(batch);
@@ -225,4 +225,4 @@ TEST(CaptureChannelTest, TheSocketIsInAFolderOfThisUserAndGoesWithTheServer) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // The true offset lies within the uncertainty that is reported.
@@ -37,4 +37,4 @@ TEST(ClockAlignmentTest, TheNarrowestBracketDecides) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

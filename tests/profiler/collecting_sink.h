@@ -8,15 +8,15 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
-class CollectingSink : public ActivitySink {
+class CollectingSink : public traces::ActivitySink {
  public:
-  void Consume(ActivityBatch batch) override {
+  void Consume(traces::ActivityBatch batch) override {
     std::lock_guard lock(mutex_);
     batches_.push_back(std::move(batch));
   }
-  std::vector<ActivityBatch> Take() {
+  std::vector<traces::ActivityBatch> Take() {
     std::lock_guard lock(mutex_);
     return std::exchange(batches_, {});
   }
@@ -33,7 +33,7 @@ class CollectingSink : public ActivitySink {
 
  private:
   std::mutex mutex_;
-  std::vector<ActivityBatch> batches_;
+  std::vector<traces::ActivityBatch> batches_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -7,18 +7,20 @@
 #include "tests/profiler/cupti_records.h"
 #include "tests/profiler/stub_library.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 constexpr char kName[] = "_Z9my_kernelPfi";
 
-ActivityBatch Decode(RecordBuffer buffer, uint32_t version = kNewestCupti, int64_t offset = 0) {
-  ActivityBatch batch;
+traces::ActivityBatch Decode(RecordBuffer buffer, uint32_t version = kNewestCupti, int64_t offset = 0) {
+  traces::ActivityBatch batch;
   ActivityDecoder decoder(StubLibrary(version), offset);
   decoder.Decode(buffer.data(), buffer.size(), &batch);
   return batch;
 }
-int64_t Lost(const ActivityBatch& batch, Loss loss) { return batch.losses[static_cast<size_t>(loss)]; }
+int64_t Lost(const traces::ActivityBatch& batch, traces::Loss loss) {
+  return batch.losses[static_cast<size_t>(loss)];
+}
 
 class CuptiVersionTest : public testing::TestWithParam<uint32_t> {
  protected:
@@ -29,25 +31,25 @@ INSTANTIATE_TEST_SUITE_P(Cupti, CuptiVersionTest, testing::ValuesIn(kCuptiVersio
                          [](const auto& version) { return std::to_string(version.param); });
 
 TEST_P(CuptiVersionTest, EveryKindOfRecordBecomesItsRow) {
-  const ActivityBatch batch = Decode(Every(), GetParam());
+  const traces::ActivityBatch batch = Decode(Every(), GetParam());
   for (const int64_t count : batch.losses) EXPECT_EQ(count, 0);
 
   ASSERT_EQ(batch.tags.size(), 1u);
   EXPECT_EQ(batch.tags[0].correlation, 17u);
-  EXPECT_EQ(TagSchedule(batch.tags[0].tag), 1u);
-  EXPECT_EQ(TagStep(batch.tags[0].tag), 2u);
-  EXPECT_EQ(TagCommand(batch.tags[0].tag), 3u);
+  EXPECT_EQ(traces::TagSchedule(batch.tags[0].tag), 1u);
+  EXPECT_EQ(traces::TagStep(batch.tags[0].tag), 2u);
+  EXPECT_EQ(traces::TagCommand(batch.tags[0].tag), 3u);
 
   ASSERT_EQ(batch.calls.size(), 2u);
-  EXPECT_EQ(batch.calls[0].kind, ApiKind::kDriver);
+  EXPECT_EQ(batch.calls[0].kind, traces::ApiKind::kDriver);
   EXPECT_EQ(batch.texts[batch.calls[0].name], "cuLaunchKernel");
-  EXPECT_EQ(batch.calls[1].kind, ApiKind::kRuntime);
+  EXPECT_EQ(batch.calls[1].kind, traces::ApiKind::kRuntime);
   EXPECT_EQ(batch.texts[batch.calls[1].name], "cudaLaunchKernel");
   EXPECT_EQ(batch.calls[1].thread, 4242u);
   EXPECT_EQ(batch.calls[1].launches, 1u);
 
   ASSERT_EQ(batch.kernels.size(), 1u);
-  const KernelRow& kernel = batch.kernels[0];
+  const traces::KernelRow& kernel = batch.kernels[0];
   EXPECT_EQ(batch.texts[kernel.name], kName);
   EXPECT_EQ(kernel.start, 300);
   EXPECT_EQ(kernel.end, 400);
@@ -70,7 +72,7 @@ TEST_P(CuptiVersionTest, EveryKindOfRecordBecomesItsRow) {
   EXPECT_EQ(batch.copies[0].copy_kind, 1);
   EXPECT_EQ(batch.copies[0].src_kind, 1);  // pinned is 2 in CUPTI
   EXPECT_EQ(batch.copies[0].dst_kind, 2);  // device is 3 in CUPTI
-  EXPECT_EQ(batch.copies[0].src_device, kNoId);
+  EXPECT_EQ(batch.copies[0].src_device, traces::kNoId);
   EXPECT_EQ(batch.copies[0].copies, From(kCupti12_8) ? 4u : 1u);
   EXPECT_EQ(batch.copies[1].copy_kind, 10);
   EXPECT_EQ(batch.copies[1].src_device, 1u);
@@ -124,7 +126,7 @@ TEST_P(CuptiVersionTest, CallsThatNoTraceHasAreLeftOut) {
   buffer.Add(CallRecord(cupti::kRuntime, kGetDevice, 1, 2, 3, 4, GetParam()));
   buffer.Add(CallRecord(cupti::kDriver, kDeviceGetOfDriver, 1, 2, 3, 5, GetParam()));
   buffer.Add(CallRecord(cupti::kRuntime, kMalloc, 1, 2, 3, 6, GetParam()));
-  const ActivityBatch batch = Decode(buffer, GetParam());
+  const traces::ActivityBatch batch = Decode(buffer, GetParam());
   ASSERT_EQ(batch.calls.size(), 1u);
   EXPECT_EQ(batch.calls[0].correlation, 6u);
   EXPECT_EQ(batch.texts[batch.calls[0].name], "function 20");
@@ -133,7 +135,7 @@ TEST_P(CuptiVersionTest, CallsThatNoTraceHasAreLeftOut) {
 TEST(CuptiDecoderTest, TheClocksOffsetIsTakenOff) {
   RecordBuffer buffer;
   buffer.Add(KernelRecord(kName, 1000300, 1000400, 1));
-  const ActivityBatch batch = Decode(buffer, kNewestCupti, 1000000);
+  const traces::ActivityBatch batch = Decode(buffer, kNewestCupti, 1000000);
   ASSERT_EQ(batch.kernels.size(), 1u);
   EXPECT_EQ(batch.kernels[0].start, 300);
   // A time of zero says that there is none, whatever the clock.
@@ -150,7 +152,7 @@ TEST(CuptiDecoderTest, EnumerationsThatNobodyKnowsBecomeUnknown) {
                  .Set(MemcpyFields::dst_kind, 99));
   buffer.Add(KernelRecord(kName, 1, 2, 3).Set(KernelFields::launch_type, 3));  // a command list
   buffer.Add(MadeRecord(cupti::kOverhead).Set(OverheadFields::type, static_cast<uint32_t>(-77)));
-  const ActivityBatch batch = Decode(buffer);
+  const traces::ActivityBatch batch = Decode(buffer);
   ASSERT_EQ(batch.copies.size(), 1u);
   EXPECT_EQ(batch.copies[0].copy_kind, 0);
   EXPECT_EQ(batch.copies[0].src_kind, 7);
@@ -167,15 +169,15 @@ TEST_P(CuptiVersionTest, TruncatedBuffersYieldTheirWholeRecords) {
     // Memory of exactly this size, so that a sanitizer sees every byte beyond it.
     std::vector<uint8_t> bytes(whole.bytes().begin(), whole.bytes().begin() + static_cast<ptrdiff_t>(size));
     bytes.shrink_to_fit();
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     ActivityDecoder decoder(StubLibrary(GetParam()));
     decoder.Decode(bytes.data(), bytes.size(), &batch);
-    const size_t rows = NumRows(batch);
+    const size_t rows = traces::NumRows(batch);
     ASSERT_GE(rows, last_rows) << size;
     ASSERT_LE(rows, last_rows + 1) << size;
-    ASSERT_LE(Lost(batch, Loss::kMalformed), 1) << size;
+    ASSERT_LE(Lost(batch, traces::Loss::kMalformed), 1) << size;
     const bool at_end_of_a_record = rows > last_rows;
-    ASSERT_TRUE(!at_end_of_a_record || Lost(batch, Loss::kMalformed) == 0) << size;
+    ASSERT_TRUE(!at_end_of_a_record || Lost(batch, traces::Loss::kMalformed) == 0) << size;
     last_rows = rows;
   }
   EXPECT_EQ(last_rows, 16u);
@@ -194,10 +196,10 @@ TEST(CuptiDecoderTest, ARecordBeyondItsBufferIsCountedAndNotRead) {
   ASSERT_NE(library, nullptr) << reason;  // nothing to measure: the sizes of the version
   const MadeRecord record = KernelRecord(kName, 1, 2, 3);
   std::vector<uint8_t> bytes(record.data(), record.data() + record.size() - 1);
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   ActivityDecoder(*library).Decode(bytes.data(), bytes.size(), &batch);
-  EXPECT_EQ(NumRows(batch), 0u);
-  EXPECT_EQ(Lost(batch, Loss::kMalformed), 1);
+  EXPECT_EQ(traces::NumRows(batch), 0u);
+  EXPECT_EQ(Lost(batch, traces::Loss::kMalformed), 1);
 }
 
 TEST(CuptiDecoderTest, ARecordOfNoKindEndsItsBufferAndIsCounted) {
@@ -207,9 +209,9 @@ TEST(CuptiDecoderTest, ARecordOfNoKindEndsItsBufferAndIsCounted) {
     MadeRecord bad = KernelRecord(kName, 4, 5, 6);
     std::memcpy(bad.data(), &kind, sizeof(kind));
     buffer.Add(bad).Add(KernelRecord(kName, 7, 8, 9));
-    const ActivityBatch batch = Decode(buffer);
+    const traces::ActivityBatch batch = Decode(buffer);
     EXPECT_EQ(batch.kernels.size(), 1u) << kind;
-    EXPECT_EQ(Lost(batch, Loss::kMalformed), 1) << kind;
+    EXPECT_EQ(Lost(batch, traces::Loss::kMalformed), 1) << kind;
   }
 }
 
@@ -219,9 +221,9 @@ TEST(CuptiDecoderTest, KindsThatNobodyAskedForAreSkipped) {
   buffer.bytes().resize(StubRecordBytes(marker, kNewestCupti));
   std::memcpy(buffer.data(), &marker, sizeof(marker));
   buffer.Add(KernelRecord(kName, 1, 2, 3));
-  const ActivityBatch batch = Decode(buffer);
+  const traces::ActivityBatch batch = Decode(buffer);
   EXPECT_EQ(batch.kernels.size(), 1u);
-  EXPECT_EQ(NumRows(batch), 1u);
+  EXPECT_EQ(traces::NumRows(batch), 1u);
   for (const int64_t count : batch.losses) EXPECT_EQ(count, 0);
 }
 
@@ -231,9 +233,9 @@ TEST(CuptiDecoderTest, NamesAtBadAddressesAreCountedAndDoNotCrash) {
   buffer.Add(KernelRecord(reinterpret_cast<const char*>(0xdeadbeefdeadbeef), 1, 2, 4));
   buffer.Add(KernelRecord(nullptr, 1, 2, 5));
   buffer.Add(KernelRecord(kName, 1, 2, 6));
-  const ActivityBatch batch = Decode(buffer);
+  const traces::ActivityBatch batch = Decode(buffer);
   ASSERT_EQ(batch.kernels.size(), 4u);
-  EXPECT_EQ(Lost(batch, Loss::kUnreadableNames), 2);
+  EXPECT_EQ(Lost(batch, traces::Loss::kUnreadableNames), 2);
   EXPECT_EQ(batch.texts[batch.kernels[0].name], "(unreadable)");
   EXPECT_EQ(batch.texts[batch.kernels[2].name], "");
   EXPECT_EQ(batch.texts[batch.kernels[3].name], kName);
@@ -243,7 +245,7 @@ TEST(CuptiDecoderTest, NamesAtBadAddressesAreCountedAndDoNotCrash) {
 TEST(CuptiDecoderTest, NamesAreReadOnceABuffer) {
   std::string name = "first";
   name.resize(40);
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   ActivityDecoder decoder(StubLibrary(kNewestCupti));
   RecordBuffer buffer;
   buffer.Add(KernelRecord(name.data(), 1, 2, 3)).Add(KernelRecord(name.data(), 3, 4, 5));
@@ -265,15 +267,15 @@ TEST_P(CuptiVersionTest, RandomBytesAreSafe) {
     bytes.resize(random() % (bytes.size() + 1));
     for (int i = 0; i < 8 && !bytes.empty(); ++i)
       bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     decoder.Decode(bytes.data(), bytes.size(), &batch);
-    ForEachTable(batch, [&](const auto& rows) {
+    traces::ForEachTable(batch, [&](const auto& rows) {
       for (const auto& row : rows) {
-        ForEachText(row, [&](TextId text) { ASSERT_LT(text, batch.texts.size()); });
+        traces::ForEachText(row, [&](traces::TextId text) { ASSERT_LT(text, batch.texts.size()); });
       }
     });
   }
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -12,7 +12,7 @@
 #include "tests/profiler/cupti_records.h"
 #include "tests/profiler/stub_cupti.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 // The records that this version delivers.
@@ -387,4 +387,4 @@ TEST_F(CuptiAtHandTest, TheStubWalksAsTheLibraryDoes) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

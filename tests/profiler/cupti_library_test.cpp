@@ -5,7 +5,7 @@
 #include "profiler/activity_decoder.h"
 #include "tests/profiler/stub_library.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 std::unique_ptr<CuptiLibrary> Adopt(const cupti::Functions& functions, std::string* reason) {
@@ -84,11 +84,11 @@ TEST(CuptiLibraryTest, LongerRecordsOfALaterVersionAreReadByTheirKnownFields) {
   buffer.bytes().resize(264, 0xff);
   buffer.Add(second);
   buffer.bytes().resize(528, 0xff);
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   ActivityDecoder(*library).Decode(buffer.data(), buffer.size(), &batch);
   ASSERT_EQ(batch.kernels.size(), 2u);
   EXPECT_EQ(batch.texts[batch.kernels[1].name], "second");
-  EXPECT_EQ(batch.losses[static_cast<size_t>(Loss::kMalformed)], 0);
+  EXPECT_EQ(batch.losses[static_cast<size_t>(traces::Loss::kMalformed)], 0);
 }
 
 TEST(CuptiLibraryTest, ShorterRecordsAreOtherRecords) {
@@ -109,9 +109,9 @@ TEST(CuptiLibraryTest, ShorterRecordsAreOtherRecords) {
   buffer.bytes().resize(80);
   std::memcpy(buffer.data(), &link, sizeof(link));
   buffer.Add(MadeRecord(cupti::kStream));
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   ActivityDecoder(*library).Decode(buffer.data(), buffer.size(), &batch);
-  EXPECT_EQ(NumRows(batch), 1u);
+  EXPECT_EQ(traces::NumRows(batch), 1u);
   EXPECT_EQ(batch.streams.size(), 1u);
 }
 
@@ -128,4 +128,4 @@ TEST(CuptiLibraryTest, WhatCannotBeMeasuredIsTakenFromTheVersionOrRefused) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -11,7 +11,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 class Variables {
@@ -42,14 +42,15 @@ class CuptiProgramTest : public testing::TestWithParam<uint32_t> {
     return CaptureProgram(options, file_.path(), ended_by_);
   }
   int64_t Count(const std::string& sql) {
-    return Database(file_.path(), OpenMode::kReadOnly).QueryInteger("SELECT COUNT(*) FROM " + sql);
+    return traces::Database(file_.path(), traces::OpenMode::kReadOnly)
+        .QueryInteger("SELECT COUNT(*) FROM " + sql);
   }
   static std::string LibraryOf(uint32_t version) {
     return version < kCupti12_5 ? LANESCOPE_STUB_CUPTI_12 : LANESCOPE_STUB_CUPTI_13;
   }
 
   Variables variables_;
-  ScratchFile file_;
+  traces::ScratchFile file_;
   std::atomic<int> ended_by_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Cupti, CuptiProgramTest, testing::ValuesIn(kCuptiVersions),
@@ -59,7 +60,7 @@ TEST_P(CuptiProgramTest, RecordsOfAVersionReachTheTrace) {
   const ProgramCaptureResult result = Capture(LibraryOf(GetParam()), GetParam());
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.nothing, "");
-  EXPECT_TRUE(TraceReader(file_.path()).RunInfoOf(1).complete);
+  EXPECT_TRUE(traces::TraceReader(file_.path()).RunInfoOf(1).complete);
   EXPECT_EQ(Count("CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON k.demangledName = s.id "
                   "WHERE s.value = 'stub_kernel' AND k.\"end\" - k.start = 100"),
             1);
@@ -83,7 +84,7 @@ TEST_P(CuptiProgramTest, BuffersAreRefusedOnlyWhereCuptiGoesOn) {
   } else {
     EXPECT_EQ(kernels, 40);
   }
-  EXPECT_EQ(Database(file_.path(), OpenMode::kReadOnly)
+  EXPECT_EQ(traces::Database(file_.path(), traces::OpenMode::kReadOnly)
                 .QueryInteger("SELECT IFNULL(SUM(\"count\"), 0) FROM LANESCOPE_DROPPED"),
             40 - kernels);
 }
@@ -111,4 +112,4 @@ TEST_F(CuptiProgramTest, ALibraryThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

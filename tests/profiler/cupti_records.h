@@ -9,7 +9,7 @@
 #include "profiler/cupti_api.h"
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // The versions whose records or functions differ from those before.
 inline constexpr uint32_t kCuptiVersions[] = {20, 21,     22,     23,     24,     26,     27,
@@ -93,7 +93,7 @@ inline RecordBuffer EveryKind(uint32_t version, const char* kernel_name, const c
   RecordBuffer buffer;
   buffer.Add(MadeRecord(cupti::kExternalCorrelation, version)
                  .Set(ExternalCorrelationFields::kind, 3)
-                 .Set(ExternalCorrelationFields::id, MakeActivityTag(1, 2, 3))
+                 .Set(ExternalCorrelationFields::id, traces::MakeActivityTag(1, 2, 3))
                  .Set(ExternalCorrelationFields::correlation, 17));
   buffer.Add(CallRecord(cupti::kDriver, 307, from + 110, from + 180, 4242, 17, version));
   buffer.Add(CallRecord(cupti::kRuntime, 211, from + 100, from + 200, 4242, 17, version));
@@ -198,4 +198,4 @@ inline RecordBuffer EveryKind(uint32_t version, const char* kernel_name, const c
   return buffer;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

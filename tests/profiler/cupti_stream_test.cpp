@@ -17,17 +17,17 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 TEST(CuptiStreamTest, EveryRecordIsStoredOrCounted) {
   constexpr int kThreads = 2;
   constexpr uint32_t kPerThread = 60000;
-  ScratchFile file;
-  TraceWriter writer(file.path());
+  traces::ScratchFile file;
+  traces::TraceWriter writer(file.path());
   const int run = writer.BeginRun({});
   const auto now = static_cast<uint64_t>(NowNs());
-  ActivitySink* sink = writer.Capture(run);
+  traces::ActivitySink* sink = writer.Capture(run);
 
   // Few buffers, so that some requests are refused.
   BufferPool pool(2, 3);
@@ -68,7 +68,7 @@ TEST(CuptiStreamTest, EveryRecordIsStoredOrCounted) {
   while (true) {
     const bool last = producing == 0;
     for (auto full = pool.Take(); full.data != nullptr; full = pool.Take()) {
-      ActivityBatch batch, received;
+      traces::ActivityBatch batch, received;
       decoder.Decode(full.data, full.bytes, &batch);
       pool.Recycle(full);
       ASSERT_TRUE(DecodeBatch(EncodeBatch(batch), &received));
@@ -79,24 +79,24 @@ TEST(CuptiStreamTest, EveryRecordIsStoredOrCounted) {
     pool.WaitForWork(10);
   }
   for (std::thread& producer : producers) producer.join();
-  ActivityBatch counts;
+  traces::ActivityBatch counts;
   counts.pid = 4711;
-  counts.Count(Loss::kDropped, dropped);
+  counts.Count(traces::Loss::kDropped, dropped);
   sink->Consume(std::move(counts));
   writer.EndRun(run, {});
   writer.Close();
 
   EXPECT_EQ(decoder.records(), given);
   EXPECT_EQ(pool.refused(), dropped);
-  Database database(file.path(), OpenMode::kReadOnly);
+  traces::Database database(file.path(), traces::OpenMode::kReadOnly);
   const int64_t stored = database.QueryInteger("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL");
   const int64_t lost = database.QueryInteger("SELECT IFNULL(SUM(\"count\"), 0) FROM LANESCOPE_DROPPED");
   EXPECT_EQ(stored + lost, int64_t{kThreads} * kPerThread);
-  EXPECT_EQ(TraceReader(file.path()).ReadRun(run).dropped, lost);
+  EXPECT_EQ(traces::TraceReader(file.path()).ReadRun(run).dropped, lost);
   EXPECT_EQ(database.QueryInteger(
                 "SELECT COUNT(*) - COUNT(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
             0);
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -16,7 +16,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 class InjectionProgramTest : public testing::Test {
@@ -33,16 +33,16 @@ class InjectionProgramTest : public testing::Test {
     return CaptureProgram(options, file_.path(), ended_by_);
   }
   std::vector<std::string> Texts(const std::string& sql) {
-    Database database(file_.path(), OpenMode::kReadOnly);
-    Statement statement(database, sql);
+    traces::Database database(file_.path(), traces::OpenMode::kReadOnly);
+    traces::Statement statement(database, sql);
     std::vector<std::string> texts;
     while (statement.Step()) texts.emplace_back(statement.Text(0));
     return texts;
   }
   int64_t Count(const std::string& sql) {
-    return Database(file_.path(), OpenMode::kReadOnly).QueryInteger(sql);
+    return traces::Database(file_.path(), traces::OpenMode::kReadOnly).QueryInteger(sql);
   }
-  TraceRunInfo Info() { return TraceReader(file_.path()).RunInfoOf(1); }
+  traces::TraceRunInfo Info() { return traces::TraceReader(file_.path()).RunInfoOf(1); }
   // Returns when the trace has this many ranges; false: two minutes were not enough.
   bool WaitForRanges(int64_t count) {
     for (int i = 0; i < 12000; ++i) {
@@ -55,7 +55,7 @@ class InjectionProgramTest : public testing::Test {
     return false;
   }
 
-  ScratchFile file_;
+  traces::ScratchFile file_;
   ProgramCaptureOptions options_;
   std::atomic<int> ended_by_{0};
 };
@@ -77,7 +77,7 @@ TEST_F(InjectionProgramTest, ExitStatusAndSignalsArePassedOn) {
   EXPECT_EQ(Run({"exit7"}).status, 7);
   EXPECT_EQ(Run({"abort"}).status, 128 + SIGABRT);
   EXPECT_TRUE(Info().complete);
-  const TraceRunInfo aborted = TraceReader(file_.path()).RunInfoOf(2);
+  const traces::TraceRunInfo aborted = traces::TraceReader(file_.path()).RunInfoOf(2);
   EXPECT_FALSE(aborted.complete);
   EXPECT_THAT(aborted.error, testing::HasSubstr("signal 6"));
 }
@@ -153,7 +153,7 @@ TEST_F(InjectionProgramTest, AKilledProgramLeavesWhatItHandedOver) {
   EXPECT_FALSE(Info().complete);
   EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
   EXPECT_EQ(Count("SELECT \"count\" FROM LANESCOPE_DROPPED WHERE what LIKE 'processes that ended%'"), 1);
-  EXPECT_EQ(TraceReader(file_.path()).ReadRun(1).dropped, 1);
+  EXPECT_EQ(traces::TraceReader(file_.path()).ReadRun(1).dropped, 1);
 }
 
 TEST_F(InjectionProgramTest, AProgramThatLeavesWithoutGoodbyeIsCounted) {
@@ -200,4 +200,4 @@ TEST_F(InjectionProgramTest, InterruptedProgramsAreEndedAndKept) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 NvtxRecorder::Attributes Text(std::string_view text) {
@@ -15,9 +15,9 @@ NvtxRecorder::Attributes Text(std::string_view text) {
   return attributes;
 }
 
-std::vector<std::string> TextsOf(const ActivityBatch& batch) {
+std::vector<std::string> TextsOf(const traces::ActivityBatch& batch) {
   std::vector<std::string> texts;
-  for (const NvtxRow& row : batch.ranges) texts.push_back(batch.texts[row.text]);
+  for (const traces::NvtxRow& row : batch.ranges) texts.push_back(batch.texts[row.text]);
   return texts;
 }
 
@@ -32,7 +32,7 @@ TEST(NvtxRecorderTest, PushesAndPopsNestByDomain) {
   EXPECT_EQ(nvtx.Pop(domain), 0);
   EXPECT_EQ(nvtx.Pop(0), 0);
   EXPECT_EQ(nvtx.Pop(0), -1);
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   nvtx.Take(&batch);
   EXPECT_THAT(TextsOf(batch), testing::ElementsAre("library", "forward", "inside", "step"));
   EXPECT_EQ(batch.ranges[0].type, 75u);
@@ -40,10 +40,10 @@ TEST(NvtxRecorderTest, PushesAndPopsNestByDomain) {
   EXPECT_EQ(batch.ranges[2].domain, 1u);
   EXPECT_LE(batch.ranges[3].start, batch.ranges[1].start);
   EXPECT_GE(batch.ranges[3].end, batch.ranges[1].end);
-  EXPECT_EQ(batch.losses[static_cast<size_t>(Loss::kUnbalancedRanges)], 1);
-  ActivityBatch again;
+  EXPECT_EQ(batch.losses[static_cast<size_t>(traces::Loss::kUnbalancedRanges)], 1);
+  traces::ActivityBatch again;
   nvtx.Take(&again);
-  EXPECT_TRUE(IsEmpty(again));
+  EXPECT_TRUE(traces::IsEmpty(again));
 }
 
 TEST(NvtxRecorderTest, StartedRangesEndOnAnyThread) {
@@ -52,12 +52,12 @@ TEST(NvtxRecorderTest, StartedRangesEndOnAnyThread) {
   EXPECT_GT(range, 0u);
   std::thread([&] { nvtx.End(range); }).join();
   nvtx.End(range);  // once is enough
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   nvtx.Take(&batch);
   ASSERT_THAT(TextsOf(batch), testing::ElementsAre("epoch"));
   EXPECT_EQ(batch.ranges[0].type, 60u);
   EXPECT_NE(batch.ranges[0].thread, batch.ranges[0].end_thread);
-  EXPECT_EQ(batch.losses[static_cast<size_t>(Loss::kUnbalancedRanges)], 1);
+  EXPECT_EQ(batch.losses[static_cast<size_t>(traces::Loss::kUnbalancedRanges)], 1);
 }
 
 TEST(NvtxRecorderTest, OpenRangesAreKeptAtTheEnd) {
@@ -65,10 +65,10 @@ TEST(NvtxRecorderTest, OpenRangesAreKeptAtTheEnd) {
   nvtx.Push(0, Text("open"));
   nvtx.Start(0, Text("started"));
   nvtx.Mark(0, Text("mark"));
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   nvtx.Take(&batch, true);
   EXPECT_THAT(TextsOf(batch), testing::UnorderedElementsAre("open", "started", "mark"));
-  for (const NvtxRow& row : batch.ranges) EXPECT_EQ(row.end, 0);
+  for (const traces::NvtxRow& row : batch.ranges) EXPECT_EQ(row.end, 0);
 }
 
 TEST(NvtxRecorderTest, WhileOffNothingNewIsKept) {
@@ -78,7 +78,7 @@ TEST(NvtxRecorderTest, WhileOffNothingNewIsKept) {
   nvtx.Push(0, Text("off"));
   nvtx.Pop(0);
   nvtx.Pop(0);
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   nvtx.Take(&batch);
   EXPECT_THAT(TextsOf(batch), testing::ElementsAre("before"));
 }
@@ -102,7 +102,7 @@ TEST(NvtxRecorderTest, AWatchedRangeOpensAndClosesTheGate) {
   nvtx.Push(0, Text("after"));
   nvtx.Pop(0);
   EXPECT_THAT(changes, testing::ElementsAre(true, false));
-  ActivityBatch batch;
+  traces::ActivityBatch batch;
   nvtx.Take(&batch);
   EXPECT_THAT(TextsOf(batch), testing::ElementsAre("window", "inside", "window"));
 }
@@ -122,7 +122,7 @@ TEST(NvtxRecorderTest, NoRangeIsLostBetweenThreads) {
   }
   size_t taken = 0;
   const auto take = [&] {
-    ActivityBatch batch;
+    traces::ActivityBatch batch;
     nvtx.Take(&batch);
     taken += batch.ranges.size();
   };
@@ -133,4 +133,4 @@ TEST(NvtxRecorderTest, NoRangeIsLostBetweenThreads) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler

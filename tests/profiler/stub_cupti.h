@@ -6,7 +6,7 @@
 #include "profiler/activity_layout.h"
 #include "profiler/cupti_calls.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // Bytes of a record; also of markers, which nothing here reads.
 inline size_t StubRecordBytes(int32_t kind, uint32_t version) {
@@ -51,4 +51,4 @@ inline cupti::Result StubCallName(cupti::Domain domain, uint32_t number, const c
   return *name == nullptr ? static_cast<cupti::Result>(1) : cupti::kSuccess;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

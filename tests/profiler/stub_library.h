@@ -11,7 +11,7 @@
 #include "tests/profiler/cupti_records.h"
 #include "tests/profiler/stub_cupti.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 
 // What all versions have in common; a test sets GetVersion and GetNextRecord.
 inline cupti::Functions StubFunctions() {
@@ -58,4 +58,4 @@ inline const CuptiLibrary& StubLibrary(uint32_t version) {
   return *libraries.at(version);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::profiler

@@ -9,7 +9,7 @@
 #include "sims/roofline_fit.h"
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // 1 to 21: the median is 11, and 19 of 21 lie at most 9 from it.
@@ -252,4 +252,4 @@ TEST_F(GapEstimate, StepsWithoutNoiseHaveNoCommonSpread) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

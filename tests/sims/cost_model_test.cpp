@@ -7,7 +7,7 @@
 #include "sims/device_speed.h"
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 TensorInfo Float(std::initializer_list<Dim> dims) {
@@ -240,4 +240,4 @@ TEST(CostDevice, TellsWorkersApart) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -5,7 +5,7 @@
 #include "sims/calibrate.h"
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 TEST(FetchCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
@@ -47,4 +47,4 @@ TEST(WithoutFetches, TakesOutWhatFetchingCostButAtMostHalf) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

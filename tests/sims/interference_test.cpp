@@ -5,7 +5,7 @@
 #include "sims/simulator.h"
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 InterferenceMatrix Matrix() {
@@ -114,4 +114,4 @@ TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

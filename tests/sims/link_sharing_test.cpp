@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr double kUnlimited = 1e9;
@@ -180,4 +180,4 @@ TEST(LinkSharing, EqualsTheDefinitionUnderRandomChanges) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

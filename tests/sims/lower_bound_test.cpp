@@ -4,7 +4,7 @@
 
 #include "tests/sims/placement_world.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 LowerBound BoundOf(const test::PlacementWorld& world) {
@@ -150,4 +150,4 @@ TEST(LowerBoundTest, StateBeyondAllMemoryFitsNowhere) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -4,7 +4,7 @@
 
 #include "tests/sims/placement_world.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 constexpr int64_t kNoLimit = PlacementEvaluator::kTooLong - 1;
@@ -129,4 +129,4 @@ TEST(PlacementModelTest, MemoryIsALimit) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

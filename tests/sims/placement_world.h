@@ -41,8 +41,9 @@ struct PlacementWorld {
   StrategyInput input() const { return {random.graph, info, machine, costs, placer, &step}; }
   int64_t StepOf(const Placement& placement) const {
     const Schedule schedule = Compile(random.graph, info, step, placement, machine);
-    return Simulate(schedule, machine,
-                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs, gaps)
+    return sims::Simulate(schedule, machine,
+                          sims::EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs,
+                          gaps)
         .step_ns;
   }
   std::vector<int> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
@@ -58,7 +59,7 @@ struct PlacementWorld {
   GraphInfo info;
   RooflineCost costs;
   PlacerOptions placer;
-  GapModel gaps;
+  sims::GapModel gaps;
 };
 
 }  // namespace lanescope::test

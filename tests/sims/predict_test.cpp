@@ -10,7 +10,7 @@
 #include "sims/sweep.h"
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // Every launch costs `launch_ns`, a copy its time by the machine.
@@ -269,4 +269,4 @@ TEST(PlotSvg, RefusesWhatCannotBeDrawn) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 class Random {
  public:
@@ -51,4 +51,4 @@ inline ScheduleMaker RandomSchedule(const Machine& machine, int most, Random* ra
   return maker;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -8,7 +8,7 @@
 
 #include "core/schedule/schedule.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 
 // Devices are modelled GPUs; the host is device 0 and takes part as the hub of a star.
 inline Machine StarMachine(int gpus, double link_bandwidth, int64_t latency_ns, double bus_bandwidth) {
@@ -138,4 +138,4 @@ inline ScheduleMaker RandomStarSchedule(const Machine& machine, int ops, int win
   return maker;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::sims

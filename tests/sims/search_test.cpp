@@ -5,7 +5,7 @@
 #include "sims/lower_bound.h"
 #include "tests/sims/placement_world.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 std::vector<SearchStart> StartsOf(const StrategyInput& input) {
@@ -94,4 +94,4 @@ TEST(SearchTest, AnInterruptKeepsTheBest) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -11,7 +11,7 @@
 #include "tests/sims/random_schedule.h"
 #include "tests/support/random_graph.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // Six products of their own, [size, size] each, on CPU:0 with so many workers.
@@ -102,4 +102,4 @@ TEST(SharedWorkers, TheRuleHoldsAtEveryStart) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -9,7 +9,7 @@
 #include "sims/simulator.h"
 #include "tests/sims/random_schedule.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // Times are rounded to whole ns at each end.
@@ -37,7 +37,7 @@ class SimulatorLaws : public testing::Test {
       costs_.demands.push_back(random->below(11) / 10.0);
       costs_.cores.push_back(1 + random->below(2));
     }
-    result_ = lanescope::Simulate(schedule_, machine_, costs_, gaps_, &interference_, options_);
+    result_ = sims::Simulate(schedule_, machine_, costs_, gaps_, &interference_, options_);
   }
 
   size_t total() const { return schedule_.commands.size(); }
@@ -249,4 +249,4 @@ TEST_F(SimulatorLaws, LinksPassNoMoreThanTheirBandwidth) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -9,7 +9,7 @@
 #include "sims/simulator.h"
 #include "tests/sims/random_schedule.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 using Real = long double;
@@ -255,4 +255,4 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

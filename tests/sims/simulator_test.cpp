@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "tests/sims/schedule_maker.h"
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // Two GPUs (devices 1 and 2, the host is 0) joined over the host: links of 1 byte per ns.
@@ -343,4 +343,4 @@ TEST_F(SimulatorTest, PublishesStepsBackToBack) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace lanescope {
+namespace lanescope::sims {
 namespace {
 
 // The earliest timer is the first minimum of the array of times, whatever was set before.
@@ -27,4 +27,4 @@ TEST(TimerTree, EqualsASearchThroughAllTimers) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::sims

@@ -21,7 +21,7 @@ TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
   MachineMeasurement measured = SampleMeasurement();
   measured.gpus = {{"GPU:0", {{{2.0, 2.1, 2.2}, {2.3, 2.4, 2.5}, {2.6, 2.7, 2.8}}}},
                    {"GPU:1", {{{9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}}}}};
-  const Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
   EXPECT_DOUBLE_EQ(found.host.slowdown[kMemory][kCopy], 1.5);
   EXPECT_DOUBLE_EQ(found.host.slowdown[kCopy][kCompute], 1);
   EXPECT_EQ(found.host.cores, 4);
@@ -32,7 +32,7 @@ TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
 
 TEST(FitCosts, WithoutGpusTheirMatrixSlowsNothing) {
   const MachineMeasurement measured = SampleMeasurement();
-  const Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
   for (const auto& row : found.gpu.slowdown) {
     for (const double factor : row) EXPECT_DOUBLE_EQ(factor, 1);
   }

@@ -32,15 +32,15 @@ struct TwoOps {
   }
 
   // Every launch takes `ns`, and so much passes before a step.
-  CostTable Table(int64_t ns, int64_t start_ns) const {
-    CostTable table;
+  sims::CostTable Table(int64_t ns, int64_t start_ns) const {
+    sims::CostTable table;
     table.calibrated_on = "run 1";
     for (int id = 0; id < workload->graph().num_nodes(); ++id) {
       const Node& node = workload->graph().node(id);
-      LaunchCost& cost = table.launches.emplace_back();
+      sims::LaunchCost& cost = table.launches.emplace_back();
       cost.op = node.op;
       cost.signature = OpSignature(node, workload->InputInfos(id), workload->info().outputs(id));
-      cost.device = CostDevice(machine.device(machine.Gpus()[0]));
+      cost.device = sims::CostDevice(machine.device(machine.Gpus()[0]));
       cost.ns = ns;
       cost.count = 1;
     }
@@ -62,7 +62,7 @@ TEST(PredictorTest, OwnsItsTable) {
   const TwoOps step;
   std::optional<Predictor> predictor;
   {
-    const CostTable table = step.Table(1000, 7);
+    const sims::CostTable table = step.Table(1000, 7);
     predictor.emplace(step.machine, table);
   }
   const Predictor copy = *predictor;

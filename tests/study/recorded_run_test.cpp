@@ -56,10 +56,10 @@ TEST(RecordedRunTest, TheSeedIsOfOpsAndFeeds) {
 // Input: a run that is cancelled in its third recorded step. Law: the trace holds the steps before it and
 // says what ended the run; no step of the warm-up is in it.
 TEST(RecordedRunTest, TheTraceSaysWhatEndedIt) {
-  const ScratchFile file;
+  const traces::ScratchFile file;
   const auto workload = RandomSum();
   const Machine machine = VirtualMachine(1, 1);
-  TraceWriter writer(file.path());
+  traces::TraceWriter writer(file.path());
   Cancellation cancellation;
   RecordedRunOptions options;
   options.cancellation = &cancellation;
@@ -73,7 +73,7 @@ TEST(RecordedRunTest, TheTraceSaysWhatEndedIt) {
   writer.Close();
   EXPECT_EQ(numbers, (std::vector<int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(run.step_ns().size(), 3u);
-  const std::vector<TraceRunInfo> runs = TraceReader(file.path()).Runs();
+  const std::vector<traces::TraceRunInfo> runs = traces::TraceReader(file.path()).Runs();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].steps, 3);
   EXPECT_EQ(runs[0].error, "Cancelled: it was stopped");

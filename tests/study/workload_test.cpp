@@ -42,7 +42,7 @@ TEST(WorkloadTest, OrItIsTheWholeGraph) {
 
 // Law: what a file of the same tensor feeds is what the step is inferred with.
 TEST(WorkloadTest, FilesReplaceFeeds) {
-  const ScratchFile file("x.npy");
+  const traces::ScratchFile file("x.npy");
   WriteNpy(Tensor::FromValues(Shape{2, 3}, std::vector<float>(6, 1.0f)), file.path());
   RunSpec spec;
   FeedSpec& feed = spec.feeds["x:0"];

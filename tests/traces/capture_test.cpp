@@ -13,7 +13,7 @@
 #include "traces/store/schema.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // A run of a foreign program, without graph and machine.
@@ -269,4 +269,4 @@ TEST(CaptureSchemaTest, FilesOfVersionOneAreBroughtUpToDate) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

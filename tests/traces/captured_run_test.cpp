@@ -10,7 +10,7 @@
 #include "traces/record/launch_audit.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // A run of a graph on two real GPUs: events of commands there come from the capture, those of the host from
@@ -143,4 +143,4 @@ TEST(TagJoinTest, TagsRoundTrip) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

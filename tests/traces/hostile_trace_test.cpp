@@ -14,7 +14,7 @@
 #include "traces/store/query_text.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::string Bytes(const std::string& path) {
@@ -133,4 +133,4 @@ TEST(HostileTraceTest, TotalsDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -19,7 +19,7 @@
 #include "traces/store/query.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -228,4 +228,4 @@ TEST(KilledWritersTest, WithoutItsIndexTheLogIsReadInAFolderThatMayNotBeWrittenT
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

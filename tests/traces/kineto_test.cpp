@@ -10,7 +10,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr const char* kTrace = R"json({"schemaVersion": 1,
@@ -141,4 +141,4 @@ TEST(KinetoTest, TwoRanksOfADlrm) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "traces/store/parallel_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 template <typename Work>
@@ -57,4 +57,4 @@ TEST_F(NoThreadTest, Reading) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::vector<std::string> With(std::vector<std::string> columns, std::initializer_list<std::string> more) {
@@ -220,4 +220,4 @@ void WriteTwoProcesses(const std::string& path, const ExportVersion& version) {
              {"text", "'forward'"}});
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

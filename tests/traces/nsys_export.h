@@ -8,7 +8,7 @@
 
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct ExportVersion {
   std::string name;
@@ -57,4 +57,4 @@ inline constexpr int64_t kPid2 = (int64_t{1} << 48) | (int64_t{200} << 24);
 // by 102, "forward" 0-250 on 201.
 void WriteTwoProcesses(const std::string& path, const ExportVersion& version);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -12,7 +12,7 @@
 #include "traces/read/trace_view.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::map<std::string, RangeRow> RangesOf(const std::string& path) {
@@ -249,4 +249,4 @@ TEST(NsysOdditiesTest, AViewIsRefusedByItsName) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -14,7 +14,7 @@
 #include "traces/report/summary.h"
 #include "traces/store/query.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 class NsysVersionsTest : public testing::TestWithParam<ExportVersion> {
@@ -237,4 +237,4 @@ TEST(NsysFilesTest, HostileTimesAreCounted) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "traces/read/step_ranges.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 TraceRange Range(int64_t start, int64_t end, int64_t tid, bool process_wide = false) {
@@ -199,4 +199,4 @@ TEST_F(NvtxStepsTest, MissingStepsAndRangesAreErrors) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -10,7 +10,7 @@
 #include "traces/store/nsys_tables.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 struct ParallelTable : TableOf<ParallelTable> {
@@ -174,4 +174,4 @@ TEST(ParallelReaderTest, ColumnsHoldWhatTheTableSays) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "tests/traces/sample_run.h"
 #include "traces/store/query_text.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 class QueryTest : public testing::Test {
@@ -185,4 +185,4 @@ TEST_F(QueryTest, EndsSoonAfterItIsCancelled) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 #include "traces/read/trace_view.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 struct Expected {
@@ -92,4 +92,4 @@ TEST(RealTracesTest, PartsOfAForeignRunAddUp) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

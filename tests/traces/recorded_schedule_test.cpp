@@ -8,7 +8,7 @@
 #include "traces/store/schema.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // The sample's schedule on queues of every sort.
@@ -128,4 +128,4 @@ TEST(RecordedScheduleTest, AQueueOfNoKindIsDataLoss) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_view.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 double SumOf(const StepParts& parts) {
@@ -203,4 +203,4 @@ TEST(RunDiffTest, RecordedRun) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

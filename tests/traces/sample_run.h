@@ -13,7 +13,7 @@
 #include "core/record/run_info.h"
 #include "traces/record/trace_writer.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // A path in the test's own folder, removed with what SQLite puts beside it.
 class ScratchFile {
@@ -177,4 +177,4 @@ class SampleRun {
   int host_ = 0, gpu0_ = 0, gpu1_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

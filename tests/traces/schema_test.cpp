@@ -15,7 +15,7 @@
 #include "traces/store/row_inserter.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::string ReadFile(const std::string& path) {
@@ -122,4 +122,4 @@ TEST(SchemaTest, EnumerationsUseTheExportsNumbers) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

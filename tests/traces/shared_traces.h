@@ -9,7 +9,7 @@
 
 #include "tests/support/paths.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Empty when the file is not there.
 inline std::string SharedTrace(const std::string& folder_of_kind, const std::string& name) {
@@ -24,4 +24,4 @@ inline std::string SharedTrace(const std::string& folder_of_kind, const std::str
 
 inline std::string SharedNsysTrace(const std::string& name) { return SharedTrace("nsys", name); }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/copy_class.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // NumPy: percentile([1, 2, 3, 4, 10], [25, 50, 75]) = 2, 3, 4; percentile([1, 2, 3, 4], ..)
@@ -101,4 +101,4 @@ TEST(RunStatisticsTest, BusySharesCopiesAndSteps) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_view.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 struct Piece {
@@ -284,4 +284,4 @@ TEST(StepPathTest, CircularDependenciesEnd) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

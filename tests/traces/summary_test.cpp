@@ -10,7 +10,7 @@
 #include "tests/traces/shared_traces.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 Summary SampleSummary() {
@@ -155,4 +155,4 @@ TEST(RealTraceTest, SummaryOfTwoH100s) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -12,7 +12,7 @@
 #include "traces/report/summary.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 Code CodeOfReading(const std::string& path) {
@@ -133,4 +133,4 @@ TEST(RealTraceTest, UnifiedMemoryCopiesKeepTheirDirection) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

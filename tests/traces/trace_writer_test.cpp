@@ -19,7 +19,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::string Bytes(const std::string& path) {
@@ -439,4 +439,4 @@ TEST(TraceWriterTest, MisuseIsAnError) {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 using Json = nlohmann::json;
@@ -183,4 +183,4 @@ void CheckImportGoesOn(const std::atomic<bool>* cancelled) {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

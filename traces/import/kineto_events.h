@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct KinetoEvent {
   enum class Kind : uint8_t { kKernel, kCopy, kMemset, kApiCall, kRange };
@@ -45,4 +45,4 @@ struct CopyEnds {
 // "Memcpy HtoD (Pinned -> Device)".
 CopyEnds ParseCopyName(std::string_view name);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "traces/store/schema.h"
 #include "traces/store/string_table.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr int kNvtxPushPopRange = 59;
@@ -187,4 +187,4 @@ ImportCounts ImportKineto(const std::vector<std::string>& files, const std::stri
   return counts;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

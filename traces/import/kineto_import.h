@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct ImportCounts {
   int64_t kernels = 0, copies = 0, memsets = 0, api_calls = 0, ranges = 0;
@@ -21,4 +21,4 @@ struct ImportCounts {
 ImportCounts ImportKineto(const std::vector<std::string>& files, const std::string& out,
                           const std::atomic<bool>* cancelled = nullptr);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

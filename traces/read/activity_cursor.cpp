@@ -5,7 +5,7 @@
 #include "traces/read/activity_names.h"
 #include "traces/store/nsys_tables.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 template <typename T>
@@ -124,4 +124,4 @@ void ActivityCursor::ReadMemsets(ActivityVisitor* visitor, const ReadWatch& watc
   });
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

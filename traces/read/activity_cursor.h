@@ -10,7 +10,7 @@
 #include "traces/store/copy_class.h"
 #include "traces/store/parallel_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // What every activity of a device has.
 struct ActivityRow {
@@ -81,4 +81,4 @@ class ActivityCursor {
   std::vector<DeviceNumbers> devices_;  // by worker
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

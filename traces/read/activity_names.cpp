@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 struct CopyKindName {
@@ -42,4 +42,4 @@ std::string_view RangeName(std::string_view text) {
   return text;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 inline constexpr std::string_view kMemsetName = "[CUDA memset]";
 // "[CUDA memcpy HtoD]" and "[CUDA memcpy Host-to-Device]", by ENUM_CUDA_MEMCPY_OPER.
@@ -29,4 +29,4 @@ inline bool IsGraphName(std::string_view name) { return name.starts_with(kGraphN
 inline int64_t GraphNameId(int64_t graph) { return -2 - std::clamp<int64_t>(graph, 0, UINT32_MAX); }
 inline int64_t GraphOfNameId(int64_t id) { return -2 - id; }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

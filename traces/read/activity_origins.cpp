@@ -4,7 +4,7 @@
 
 #include "traces/store/lanescope_tables.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 template <typename Entries, typename Key>
@@ -102,4 +102,4 @@ Origin Origins::Find(std::optional<int64_t> correlation, std::optional<int64_t> 
   return index < dense_.size() ? dense_[index] : Origin();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -10,7 +10,7 @@
 
 #include "traces/store/parallel_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // A run whose activities are wanted.
 struct WantedRun {
@@ -77,4 +77,4 @@ class Origins {
   std::vector<std::pair<GraphNode, Origin>> graphs_;  // sorted
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

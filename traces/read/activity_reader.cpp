@@ -7,7 +7,7 @@
 #include "traces/read/launch_links.h"
 #include "traces/store/string_table.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // -1 for a command that the run does not have.
@@ -123,4 +123,4 @@ void ReadActivities(Database& database, bool ours, int host_device, TextNumbers&
   cursor.ReadMemsets(&activities);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Texts of StringIds, numbered anew from 0 as they are met.
 class TextNumbers {
@@ -37,4 +37,4 @@ class TextNumbers {
 // there already. `ours`: else every activity belongs to the run.
 void ReadActivities(Database& database, bool ours, int host_device, TextNumbers& texts, TraceRun* run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

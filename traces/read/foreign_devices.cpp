@@ -5,7 +5,7 @@
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // False: the table is not there, or its rows do not say which GPU they mean.
@@ -68,4 +68,4 @@ std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activi
   return result;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Processes that see different GPUs (CUDA_VISIBLE_DEVICES) count them from 0 each; TARGET_INFO_CUDA_DEVICE
 // tells which GPU that is. Value type.
@@ -40,4 +40,4 @@ class DeviceNumbers {
 // activities, by number.
 std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activities = true);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 bool StartsBefore(const Interval& a, const Interval& b) { return a.start < b.start; }
@@ -72,4 +72,4 @@ std::vector<Interval> ClipTo(std::span<const Interval> a, Interval window) {
   return inside;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

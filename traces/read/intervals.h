@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct Interval {
   int64_t start = 0;
@@ -45,4 +45,4 @@ std::vector<Interval> UnionOf(std::span<const Interval> a, std::span<const Inter
 // The part of `a` inside a window; takes O(log n) beside what it returns.
 std::vector<Interval> ClipTo(std::span<const Interval> a, Interval window);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

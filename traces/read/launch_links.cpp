@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // The ranges of one thread or process that have started, the latest on top. Times asked for never decrease.
@@ -82,4 +82,4 @@ void LinkApiCallsToRanges(TraceRun* run) {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -7,7 +7,7 @@
 
 #include "traces/read/trace_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Finds API calls by process and correlation id. An activity without a process is found by its correlation id
 // alone. `calls` must outlive it.
@@ -29,4 +29,4 @@ class ApiCallIndex {
 // its thread (push/pop) or in its process (start/end). Needs ranges sorted by start. O(n log n).
 void LinkApiCallsToRanges(TraceRun* run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

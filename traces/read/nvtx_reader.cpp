@@ -5,7 +5,7 @@
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // ENUM_NSYS_EVENT_TYPE.
@@ -83,4 +83,4 @@ void CloseRanges(int64_t end_ns, TraceRun* run) {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,7 +6,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Fills ranges (by start), api_calls (in the order of the file) and threads of `run`.
 void ReadHostActivities(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run);
@@ -14,4 +14,4 @@ void ReadHostActivities(Database& database, const RunFilter& filter, TextNumbers
 // Ranges that were still open end where the trace does: at `end_ns`, or at their start if that is later.
 void CloseRanges(int64_t end_ns, TraceRun* run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

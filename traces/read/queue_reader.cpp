@@ -7,7 +7,7 @@
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 using QueuesByNumber = std::map<std::pair<int, int>, TraceQueue>;
@@ -67,4 +67,4 @@ void ReadQueues(Database& database, int run_id, TraceRun* run) {
   for (auto& [number, queue] : queues) run->queues.push_back(std::move(queue));
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

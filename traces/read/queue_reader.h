@@ -4,11 +4,11 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Fills `run->queues`; its commands are there already. Files of schema version 2 and before tell of a queue
 // only which commands are on it. Then copies are out of its device, unless they all come from elsewhere; it
 // is in order if it holds Record or Wait, which no other queue needs; and it has one worker.
 void ReadQueues(Database& database, int run_id, TraceRun* run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

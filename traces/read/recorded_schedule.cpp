@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // The trace numbers devices in its own way; names tell which is which.
@@ -121,4 +121,4 @@ int NumSchedules(const TraceRun& run) {
   return last + 1;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "core/schedule/schedule.h"
 #include "traces/read/trace_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct RecordedSchedule {
   // Commands, queues, dependencies and the two ends of copies; nothing of memory, shapes and feeds.
@@ -24,4 +24,4 @@ RecordedSchedule ReadSchedule(const TraceRun& run, int number, const Machine& ma
 // How many schedules the run has.
 int NumSchedules(const TraceRun& run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

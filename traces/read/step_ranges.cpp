@@ -9,7 +9,7 @@
 #include "traces/store/string_table.h"
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
@@ -143,4 +143,4 @@ void FindSteps(TraceRun* run) {
   run->steps = windows.Steps();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // The ranges of a run that are its steps, and which of them an activity was launched in: they may lie on
 // another thread than the launches (autograd has its own). Ranges count as steps when their text is one of
@@ -82,4 +82,4 @@ struct StepText {
 };
 std::optional<StepText> ParseStepText(std::string_view text);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

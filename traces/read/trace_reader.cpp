@@ -16,7 +16,7 @@
 #include "traces/store/table_reader.h"
 #include "traces/store/trace_file.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr std::string_view kActivityTables[] = {tables::kKernel.sql_name(), tables::kMemcpy.sql_name(),
@@ -179,7 +179,7 @@ bool TraceRun::queues_inferred() const {
   return std::any_of(queues.begin(), queues.end(), [](const TraceQueue& queue) { return queue.inferred; });
 }
 
-std::string TraceRun::DeviceLabel(int id) const { return lanescope::DeviceLabel(devices, id); }
+std::string TraceRun::DeviceLabel(int id) const { return traces::DeviceLabel(devices, id); }
 
 std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id) {
   if (id == kHostDevice) return "host";
@@ -308,4 +308,4 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
   return out;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

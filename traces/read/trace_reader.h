@@ -9,7 +9,7 @@
 #include "core/schedule/schedule.h"
 #include "traces/store/copy_class.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 class Database;
 
@@ -210,4 +210,4 @@ class TraceReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,7 +6,7 @@
 
 #include "traces/read/activity_names.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 class ViewFiller {
@@ -162,4 +162,4 @@ class ViewFiller {
 
 RunView ViewOfRun(const TraceRun& run) { return ViewFiller(run).Fill(); }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

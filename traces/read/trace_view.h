@@ -4,9 +4,9 @@
 #include "core/runs/run_view.h"
 #include "traces/read/trace_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // `run` must outlive the view.
 RunView ViewOfRun(const TraceRun& run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,9 +6,9 @@
 #include "traces/record/activity_rows.h"
 #include "traces/store/row_inserter.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 inline Cell Known(uint32_t id) { return id == kNoId ? Cell() : Cell(id); }
 inline Cell NonZero(uint64_t id) { return id == 0 ? Cell() : Cell(id); }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

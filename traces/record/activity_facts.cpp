@@ -2,7 +2,7 @@
 #include "traces/record/activity_cells.h"
 #include "traces/record/activity_writer.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 void ActivityWriter::WriteFacts(Process& process, const ActivityBatch& batch) {
   for (const TagRow& row : batch.tags) process.tags.AddTag(row.correlation, row.tag);
@@ -142,4 +142,4 @@ void ActivityWriter::WriteGpu(Process& process, const ActivityBatch& batch, cons
              {to.numa_node, Known(row.numa_node)}});
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -1,6 +1,6 @@
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 std::string_view LossName(Loss loss) {
   switch (loss) {
@@ -30,4 +30,4 @@ std::string_view LossName(Loss loss) {
   return "unknown";
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // A number of ActivityBatch::texts; 0 is the empty text.
 using TextId = uint32_t;
@@ -298,4 +298,4 @@ class ActivitySink {
   virtual void Consume(ActivityBatch batch) = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -4,7 +4,7 @@
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/row_inserter.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // The inserters that all captures of a writer share.
 struct ActivityTables {
@@ -41,4 +41,4 @@ struct ActivityTables {
   RowInserter<tables::Clock> clocks;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

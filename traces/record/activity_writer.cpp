@@ -5,7 +5,7 @@
 #include "traces/record/activity_cells.h"
 #include "traces/record/kernel_name.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // Correlation ids of a process have 32 bits.
@@ -375,4 +375,4 @@ void ActivityWriter::Finish() {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -14,7 +14,7 @@
 #include "traces/record/launch_audit.h"
 #include "traces/record/run_rows.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // What a capture knows of the run that it belongs to.
 struct CaptureTarget {
@@ -97,4 +97,4 @@ class ActivityWriter {
   int64_t last_ns_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // Substitutions can make a short mangled name a huge one; real ones are far below this.
@@ -58,4 +58,4 @@ std::string_view ShortKernelName(std::string_view demangled) {
   return begin < name.size() ? name.substr(begin) : demangled;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // The C++ name that `mangled` stands for; `mangled` itself where it is none.
 std::string DemangledKernelName(const std::string& mangled);
@@ -13,4 +13,4 @@ std::string DemangledKernelName(const std::string& mangled);
 // "void at::native::copy_kernel<4, float>(int, float*)" -> "copy_kernel".
 std::string_view ShortKernelName(std::string_view demangled);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -4,7 +4,7 @@
 
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // A power of two. Correlation ids grow by one a call.
@@ -86,4 +86,4 @@ std::vector<std::pair<TagJoin::Waiting, uint64_t>> TagJoin::TakeReady() {
   return ready;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // The last million correlation ids of a process; calls and activities meet here in whatever order they come.
 // Memory is made with the first record.
@@ -70,4 +70,4 @@ class TagJoin {
   int64_t given_up_ = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -81,4 +81,4 @@ std::vector<MemoryPoint> MemoryUse::Timeline(std::span<const std::pair<int64_t, 
   return points;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 
 #include "core/schedule/schedule.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct MemoryPoint {
   int64_t time_ns = 0;
@@ -37,4 +37,4 @@ class MemoryUse {
   std::vector<int64_t> persistent_;        // by device
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

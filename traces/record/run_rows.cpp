@@ -9,7 +9,7 @@
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/row_inserter.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // Numbers of ENUM_CUDA_MEM_KIND and ENUM_CUPTI_STREAM_TYPE.
@@ -344,4 +344,4 @@ std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings
   return described;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

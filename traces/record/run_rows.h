@@ -8,7 +8,7 @@
 #include "traces/store/sqlite.h"
 #include "traces/store/string_table.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Runs are the top 16 bits of a signed globalPid.
 inline constexpr int kMaxRunId = 32767;
@@ -50,4 +50,4 @@ std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings
                                         const RunInfo& info, const std::vector<int>& devices, int schedule,
                                         const Schedule& compiled);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "core/record/recorder.h"
 #include "traces/record/trace_writer.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr int64_t kCorrelationBlock = 1 << 16;
@@ -244,4 +244,4 @@ void RunWriter::Finish(const RunOutcome& outcome) {
              {{kRun.id, id_}});
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -14,7 +14,7 @@
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/row_inserter.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct RunOutcome;
 
@@ -91,4 +91,4 @@ class RunWriter {
   std::vector<bool> captured_devices_;  // by number of the trace
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -21,7 +21,7 @@
 #include "traces/record/run_writer.h"
 #include "traces/store/trace_file.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -407,4 +407,4 @@ void TraceWriter::Flush() { impl_->Flush(); }
 void TraceWriter::Close() { impl_->Close(); }
 const std::string& TraceWriter::path() const { return impl_->path(); }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "core/record/run_info.h"
 #include "traces/record/activity_rows.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // How a run ended.
 struct RunOutcome {
@@ -65,4 +65,4 @@ class TraceWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

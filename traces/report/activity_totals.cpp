@@ -5,7 +5,7 @@
 #include "core/runs/run_view.h"
 #include "traces/store/saturating.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 void TimeTotals::Merge(const TimeTotals& more) {
   total_ns = AddSaturating(total_ns, more.total_ns);
@@ -155,4 +155,4 @@ std::map<int, ActivityTotals> ComputeTotalsBySteps(const TraceRun& run, bool ful
   return totals;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

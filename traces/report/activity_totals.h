@@ -18,7 +18,7 @@
 #include "traces/store/copy_class.h"
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct TimeTotals {
   int64_t total_ns = 0, calls = 0, min_ns = INT64_MAX, max_ns = 0;
@@ -106,4 +106,4 @@ ActivityTotals ComputeTotals(const TraceRun& run, bool full_names, int step);
 // Of every step; -1: what belongs to none.
 std::map<int, ActivityTotals> ComputeTotalsBySteps(const TraceRun& run, bool full_names);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

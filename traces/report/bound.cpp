@@ -9,7 +9,7 @@
 #include "core/machine/machine.h"
 #include "traces/store/saturating.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr double kDecides = 0.5;
@@ -191,4 +191,4 @@ std::string VerdictOf(const Summary& summary, const std::vector<WorkingDevice>& 
   return summary.bound ? BoundText(summary, devices) : SharesText(summary);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

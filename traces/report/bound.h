@@ -8,7 +8,7 @@
 #include "traces/report/device_usage.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Rates that a device or its links cannot exceed (bytes per second); 0: not known.
 struct Ceilings {
@@ -33,4 +33,4 @@ std::optional<Bound> FindBound(const std::vector<WorkingDevice>& devices, double
 // bound, what the sum of all devices says.
 std::string VerdictOf(const Summary& summary, const std::vector<WorkingDevice>& devices);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

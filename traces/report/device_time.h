@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // All by union of intervals inside the window (ns). A moment counts in the first that applies: compute,
 // communication, copies, memory sets, idle:
@@ -23,4 +23,4 @@ struct DeviceTime {
   int64_t idle_ns = 0;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -1,6 +1,6 @@
 #include "traces/report/device_usage.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::vector<Interval> Copied(std::span<const Interval> intervals) {
@@ -15,7 +15,7 @@ DeviceIntervals IntervalsOf(DeviceActivity* activity) {
   result.communication = Copied(activity->communication.Union());
   result.memsets = Copied(activity->memsets.Union());
   for (DeviceActivity::Copies& copies : activity->copies) {
-    result.copies = lanescope::UnionOf(result.copies, copies.busy.Union());
+    result.copies = traces::UnionOf(result.copies, copies.busy.Union());
   }
   return result;
 }
@@ -52,4 +52,4 @@ DeviceTime TimeWithin(const DeviceIntervals& device, Interval window) {
   return time;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,7 +6,7 @@
 #include "traces/report/activity_totals.h"
 #include "traces/report/device_time.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Sorted, disjoint intervals of one device.
 struct DeviceIntervals {
@@ -18,4 +18,4 @@ DeviceIntervals UnionOf(const std::vector<DeviceIntervals>& devices);
 
 DeviceTime TimeWithin(const DeviceIntervals& device, Interval window);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "traces/read/activity_names.h"
 #include "traces/store/saturating.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 using ValuesByName = std::map<std::string, std::vector<int64_t>>;
@@ -133,4 +133,4 @@ std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step
   return result;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 OperationSum SumOf(std::string name, std::vector<int64_t> values);
 // Fills kernel_sums, memory_time_sums and memory_size_sums with the activities of a step (-1: of all).
@@ -18,4 +18,4 @@ void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* 
 // Activities by the name (RangeName) of the NVTX range around their launch.
 std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -7,7 +7,7 @@
 #include "traces/read/trace_reader.h"
 #include "traces/store/saturating.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // The time that busy shares are fractions of.
@@ -62,4 +62,4 @@ RunStatistics ComputeStatistics(const TraceRun& run) {
   return result;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

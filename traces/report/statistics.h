@@ -10,7 +10,7 @@
 #include "core/base/statistics.h"
 #include "traces/store/copy_class.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 struct TraceRun;
 
@@ -31,4 +31,4 @@ struct RunStatistics {
 };
 RunStatistics ComputeStatistics(const TraceRun& run);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -19,7 +19,7 @@
 #include "traces/store/string_table.h"
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 SummaryRow MakeRow(std::string name, std::string type, const TimeTotals& totals) {
@@ -367,4 +367,4 @@ Summary Summarize(const std::string& path, int run, const SummaryOptions& option
   return Summarize(reader, run, options);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 #include "traces/report/device_time.h"
 #include "traces/store/copy_class.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 class TraceReader;
 
@@ -108,4 +108,4 @@ Summary Summarize(const std::string& path, int run, const SummaryOptions& option
 std::string SummaryText(const Summary& summary, bool nsys = false, int width = 0);
 std::string SummaryJson(const Summary& summary);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -2,7 +2,7 @@
 
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
@@ -147,4 +147,4 @@ std::string SummaryJson(const Summary& summary) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

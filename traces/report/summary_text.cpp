@@ -9,7 +9,7 @@
 #include "core/machine/machine.h"
 #include "traces/report/summary.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::string TimeCell(int64_t ns) { return TimeText(static_cast<double>(ns)); }
@@ -176,4 +176,4 @@ std::string SummaryText(const Summary& summary, bool nsys, int width) {
   return out + "\n" + NotesText(summary) + summary.verdict + "\n";
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

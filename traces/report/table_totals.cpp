@@ -4,7 +4,7 @@
 #include "traces/report/activity_totals.h"
 #include "traces/store/nsys_tables.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // Adds to the totals of the worker that reads.
@@ -72,4 +72,4 @@ ActivityTotals ComputeTotals(Database& database, const TotalsSource& source) {
   return totals;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -1,6 +1,6 @@
 #include "traces/store/copy_class.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // ENUM_CUDA_MEMCPY_OPER by ends.
@@ -67,4 +67,4 @@ int64_t KindOfRoute(const CopyRoute& route, int64_t copy_kind) {
   return between_devices ? CopyKindOf(route.copy_class) : copy_kind;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,7 +6,7 @@
 
 #include "core/machine/copy_class.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // The other end of a peer copy whose record does not name it.
 inline constexpr int kUnknownDevice = -2;
@@ -35,4 +35,4 @@ int64_t CopyKindOf(CopyClass copy_class);
 // peer copy, one between two devices is, and one that stays on a device is not.
 int64_t KindOfRoute(const CopyRoute& route, int64_t copy_kind);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

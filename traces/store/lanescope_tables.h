@@ -3,7 +3,7 @@
 
 #include "traces/store/nsys_tables.h"
 
-namespace lanescope::tables {
+namespace lanescope::traces::tables {
 
 inline constexpr Column kRunId{"runId", Need::kAlways, "Run."};
 inline constexpr Column kOfNode{"nodeId", Need::kAlways, "Node."};
@@ -235,4 +235,4 @@ inline constexpr const Table* kLanescope[] = {
     &kSchema, &kRun,        &kCostModel, &kProcess, &kDevice, &kNode,    &kPlacement, &kCommand,
     &kQueue,  &kDependency, &kActivity,  &kStep,    &kMemory, &kDropped, &kClock,     &kNvlink};
 
-}  // namespace lanescope::tables
+}  // namespace lanescope::traces::tables

@@ -4,7 +4,7 @@
 
 #include "traces/store/table.h"
 
-namespace lanescope::tables {
+namespace lanescope::traces::tables {
 
 // Columns of several tables.
 inline constexpr Column kStart{"start", Need::kAlways, "Start (ns since time zero of the run)."};
@@ -393,4 +393,4 @@ inline constexpr const Table* kNsys[] = {
     &kCudaStream,      &kKernel,       &kMemcpy,      &kMemset,          &kApiCall,
     &kSynchronization, &kCudaEvent,    &kGraphTrace,  &kOverhead,        &kNvtxEvent};
 
-}  // namespace lanescope::tables
+}  // namespace lanescope::traces::tables

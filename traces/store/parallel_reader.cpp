@@ -10,7 +10,7 @@
 #include "core/base/thread.h"
 #include "traces/store/schema.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // So that no thread waits long for one that the system has slowed down.
@@ -127,4 +127,4 @@ void ParallelReader::ReadParts(const Table& table, const ReadWatch& watch,
   progress.Rethrow();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

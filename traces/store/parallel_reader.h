@@ -10,7 +10,7 @@
 
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // A part of a table and who reads it. The parts one after the other are the table in the order of the file; a
 // worker reads its parts from begin to end, one at a time.
@@ -84,4 +84,4 @@ class ParallelReader {
   std::vector<std::unique_ptr<Database>> others_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -10,7 +10,7 @@
 #include "traces/store/sqlite.h"
 #include "traces/store/trace_file.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // Instructions of SQLite's machine between two looks at the cancel flag.
@@ -177,4 +177,4 @@ QueryResult RunQuery(const std::string& path, const std::string& sql, const std:
   return collector.Take();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

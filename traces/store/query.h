@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // A blob is shown in hexadecimal, "x'00ff'".
 using QueryValue = std::variant<std::monostate, int64_t, double, std::string>;
@@ -46,4 +46,4 @@ QueryEnd RunQuery(const std::string& path, const std::string& sql, const QueryLi
 QueryResult RunQuery(const std::string& path, const std::string& sql,
                      const std::atomic<bool>* cancelled = nullptr);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

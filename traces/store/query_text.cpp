@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr size_t kSampledRows = 1000;
@@ -86,4 +86,4 @@ void QueryJson::Finish(QueryEnd end) {
   output_("}");
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "core/base/text_table.h"
 #include "traces/store/query.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 using TextOutput = std::function<void(std::string_view)>;
 
@@ -48,4 +48,4 @@ class QueryJson : public QuerySink {
   bool any_ = false;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

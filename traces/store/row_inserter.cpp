@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "traces/store/schema.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 int Bind(sqlite3_stmt* statement, int parameter, const Cell& cell) {
@@ -96,4 +96,4 @@ void UpdateRows(Database& database, const Table& table, const std::vector<Cell>&
   update.Run();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

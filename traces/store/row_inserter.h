@@ -14,7 +14,7 @@
 #include "traces/store/sqlite.h"
 #include "traces/store/table.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // A value of a row. Text is not copied: it must live until the rows are flushed.
 struct Cell {
@@ -107,4 +107,4 @@ void UpdateRows(Database& database, const T& table, std::initializer_list<Settin
   UpdateRows(database, static_cast<const Table&>(table), cells(values), cells(keys));
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

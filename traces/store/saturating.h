@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 inline int64_t AddSaturating(int64_t a, int64_t b) {
   int64_t sum = 0;
@@ -12,4 +12,4 @@ inline int64_t AddSaturating(int64_t a, int64_t b) {
   return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

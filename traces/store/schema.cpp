@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "traces/store/lanescope_tables.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 std::string_view TypeName(ColumnType type) {
@@ -187,4 +187,4 @@ std::string SchemaMarkdown() {
   return out;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -11,7 +11,7 @@
 
 #include "traces/store/table.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 inline constexpr int kSchemaVersion = 3;
 // In the header of every trace file (PRAGMA application_id): "LnSc".
@@ -55,4 +55,4 @@ std::string CreateAllSql();
 // docs/schema.md.
 std::string SchemaMarkdown();
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

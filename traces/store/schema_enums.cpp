@@ -1,7 +1,7 @@
 // The enumerations of the Nsight Systems SQLite export that the activity tables refer to.
 #include "traces/store/schema.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr EnumValue kCudaMemcpyOper[] = {
@@ -120,4 +120,4 @@ constexpr EnumTable kEnums[] = {
 
 std::span<const EnumTable> NsysEnums() { return kEnums; }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
@@ -330,4 +330,4 @@ std::string_view Statement::Text(int column, std::string_view fallback) const {
 
 bool Statement::IsNull(int column) const { return sqlite3_column_type(handle(), column) == SQLITE_NULL; }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

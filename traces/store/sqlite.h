@@ -12,7 +12,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace lanescope {
+namespace lanescope::traces {
 
 enum class OpenMode { kReadOnly, kReadWrite, kCreate };
 
@@ -99,4 +99,4 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -6,7 +6,7 @@
 #include "traces/store/schema.h"
 #include "traces/store/table_reader.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 StringTable::StringTable(Database& database)
     : database_(&database),
@@ -37,4 +37,4 @@ std::unordered_map<int64_t, std::string> ReadTexts(Database& database) {
   return texts;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -7,7 +7,7 @@
 
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // The texts of a file, by id.
 std::unordered_map<int64_t, std::string> ReadTexts(Database& database);
@@ -30,4 +30,4 @@ class StringTable {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 enum class ColumnType : uint8_t { kInteger, kReal, kText };
 
@@ -97,4 +97,4 @@ class TableOf : public Table {
   using Table::Table;
 };
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

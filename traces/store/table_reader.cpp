@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "traces/store/schema.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 // With fewer rows than this, another thread is not worth its connection.
@@ -159,4 +159,4 @@ std::vector<std::string> RowRanges(Database& database, const Table& table, size_
   return ranges;
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -18,7 +18,7 @@
 struct sqlite3_context;
 struct sqlite3_value;
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Times are ns since the start of a session or, in exports with normalized times, since 1970. Beyond 146
 // years from zero they are none; the difference of any two fits.
@@ -141,4 +141,4 @@ void ReadRunRows(Database& database, const T& table, int run,
 // are appended later are in none of several.
 std::vector<std::string> RowRanges(Database& database, const Table& table, size_t parts);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -9,7 +9,7 @@
 #include "traces/store/schema.h"
 #include "traces/store/trace_kind.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 namespace {
 
 constexpr int kFinishTimeoutMs = 1000;
@@ -118,4 +118,4 @@ void FinishTraceFile(Database& database) {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

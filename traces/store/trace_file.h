@@ -5,7 +5,7 @@
 
 #include "traces/store/sqlite.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Any SQLite file. Throws what Database does, and says of other tools' traces what to do with them.
 Database OpenTraceForReading(const std::string& path);
@@ -18,4 +18,4 @@ Database OpenTraceForWriting(const std::string& path, const std::string& name);
 // program reads the file the last step is left to whoever closes it last.
 void FinishTraceFile(Database& database);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

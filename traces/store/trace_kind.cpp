@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope {
+namespace lanescope::traces {
 
 void RefuseOtherTraces(const std::string& path) {
   std::error_code error;
@@ -28,4 +28,4 @@ void RefuseOtherTraces(const std::string& path) {
   }
 }
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

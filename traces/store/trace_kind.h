@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace lanescope {
+namespace lanescope::traces {
 
 // Throws InvalidArgument for a report of Nsight Systems and for a trace in JSON; does nothing for other
 // files.
 void RefuseOtherTraces(const std::string& path);
 
-}  // namespace lanescope
+}  // namespace lanescope::traces

@@ -48,32 +48,35 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
   const StrategyInput input{sample.graph, sample.info, machine, blind, PlacerOptions()};
   const Placement placement = PlaceByStrategy("@" + placement_path, input);
   const std::atomic<bool> never{false};
-  const CostTable table = study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
-  const PredictionSettings settings = SettingsOf(table);
+  const sims::CostTable table =
+      study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
+  const sims::PredictionSettings settings = sims::SettingsOf(table);
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
-  return Predict(sample.graph, sample.info, schedule, machine, CalibratedCost(table), settings).step_ns;
+  return sims::Predict(sample.graph, sample.info, schedule, machine, sims::CalibratedCost(table), settings)
+      .step_ns;
 }
 
 // Input: a measured run, and a prediction on the same machine that kept its costs. Law: what the run cannot
 // tell (interference, fetches) is the prediction's; what it can tell is not.
 TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
-  CostTable kept;
+  sims::CostTable kept;
   kept.has_interference = true;
   kept.interference.host.slowdown[0][0] = 1.25;
   kept.interference.host.cores = 2;
-  LaunchCost& other = kept.launches.emplace_back();
+  sims::LaunchCost& other = kept.launches.emplace_back();
   other.signature = other.op = "NeverRun";
   other.device = "virtual";
   other.ns = 7;
   other.count = 3;
-  const SampleTrace sample(40, {"alternating"}, 3, CostTableToJson(kept));
+  const SampleTrace sample(40, {"alternating"}, 3, sims::CostTableToJson(kept));
   const std::atomic<bool> never{false};
-  const CostTable table = study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
+  const sims::CostTable table =
+      study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
   EXPECT_EQ(table.calibrated_on, "run 1; interference as in run 2");
   ASSERT_TRUE(table.has_interference);
   EXPECT_EQ(table.interference.host.slowdown[0][0], 1.25);
   EXPECT_FALSE(table.launches.empty());
-  for (const LaunchCost& launch : table.launches) EXPECT_NE(launch.op, "NeverRun");
+  for (const sims::LaunchCost& launch : table.launches) EXPECT_NE(launch.op, "NeverRun");
 }
 
 TEST(DocumentTest, OpensRunsAndClosesThem) {
@@ -89,8 +92,8 @@ TEST(DocumentTest, OpensRunsAndClosesThem) {
   EXPECT_EQ(run.kind, RunKind::kEmulated);
   EXPECT_EQ(run.title, "2: random alternating");
   EXPECT_EQ(run.steps.size(), 3u);
-  TraceReader reader(sample.file.path());
-  const TraceRun whole = reader.ReadRun(2);
+  traces::TraceReader reader(sample.file.path());
+  const traces::TraceRun whole = reader.ReadRun(2);
   EXPECT_EQ(run.num_slices, static_cast<int64_t>(whole.launches.size() + whole.copies.size()));
   const auto change = document.timeline().ChangeAgainstBaseline(document.timeline().runs()[1].key);
   ASSERT_TRUE(change.has_value());
@@ -311,7 +314,7 @@ TEST(DocumentTest, RunsTheEditedPlacement) {
   ASSERT_TRUE(Settle(&document));
   ASSERT_TRUE(PollUntil(&document, [&] { return !document.loading(); }));
   EXPECT_EQ(document.what_if().problem, "");
-  TraceReader reader(sample.file.path());
+  traces::TraceReader reader(sample.file.path());
   const auto runs = reader.Runs();
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_TRUE(runs[1].simulated);

@@ -44,9 +44,9 @@ const std::set<std::string> kOfTheMoment = {"start",         "end",
 // Every row of every table, less the columns above; sorted, since rows stand in the order in which they
 // ended.
 std::vector<std::string> RowsOf(const std::string& path) {
-  Database database(path, OpenMode::kReadOnly);
+  traces::Database database(path, traces::OpenMode::kReadOnly);
   std::vector<std::string> tables, rows;
-  Statement list(database, "SELECT name FROM sqlite_master WHERE type = 'table'");
+  traces::Statement list(database, "SELECT name FROM sqlite_master WHERE type = 'table'");
   while (list.Step()) tables.emplace_back(list.Text(0));
   for (const std::string& table : tables) {
     std::string columns = "''";
@@ -54,7 +54,7 @@ std::vector<std::string> RowsOf(const std::string& path) {
       if (kOfTheMoment.count(column) > 0) continue;
       columns += fmt::format(" || {} || '=' || ifnull(\"{}\", 'NULL') || ' '", "'" + column + "'", column);
     }
-    Statement all(database, fmt::format("SELECT {} FROM \"{}\"", columns, table));
+    traces::Statement all(database, fmt::format("SELECT {} FROM \"{}\"", columns, table));
     while (all.Step()) rows.push_back(table + ": " + std::string(all.Text(0)));
   }
   std::sort(rows.begin(), rows.end());
@@ -88,7 +88,7 @@ struct CrowdedStep {
   }
   std::string File(const std::string& name) const { return (folder.folder() / name).string(); }
 
-  ScratchFile folder;
+  traces::ScratchFile folder;
   const std::string graph = File("crowded.pbtxt"), machine = File("machine.json"), base = File("base.db");
 };
 
@@ -121,7 +121,7 @@ TEST(MeasuredRunTest, EqualsLanescopeRunRowByRow) {
   ASSERT_TRUE(PollUntil(&document, [&] { return !document.what_if().measuring; }));
   ASSERT_EQ(document.what_if().problem, "");
 
-  TraceReader timeline(options.trace_path);
+  traces::TraceReader timeline(options.trace_path);
   const std::string costs = timeline.CostModelOf(1);
   ASSERT_NE(costs, "");
   WriteFile(step.File("cost.json"), costs);

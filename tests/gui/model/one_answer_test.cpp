@@ -83,10 +83,10 @@ void ExpectSameProfile(const RunProfile& a, const RunProfile& b) {
 }
 
 // What the events of the run's schedule tell.
-void ExpectEventsAgree(const TraceRun& run, const RunView& read) {
-  if (run.commands.empty() || NumSchedules(run) != 1) return;
+void ExpectEventsAgree(const traces::TraceRun& run, const RunView& read) {
+  if (run.commands.empty() || traces::NumSchedules(run) != 1) return;
   const Machine machine = ParseMachine(run.info.machine_json);
-  const RecordedSchedule recorded = ReadSchedule(run, 0, machine);
+  const traces::RecordedSchedule recorded = ReadSchedule(run, 0, machine);
   const RunView events = ViewOfEvents(nullptr, machine, recorded.schedule, recorded.events);
   ExpectSameSteps(read, events);
   ExpectSamePaths(read, events);
@@ -98,13 +98,13 @@ void ExpectEventsAgree(const TraceRun& run, const RunView& read) {
 void ExpectOneAnswer(const std::string& path) {
   SCOPED_TRACE(path);
   const auto shown = LoadTrace(path, nullptr, nullptr);
-  TraceReader reader(path);
+  traces::TraceReader reader(path);
   const auto infos = reader.Runs();
   ASSERT_EQ(shown.size(), infos.size());
   for (size_t r = 0; r < infos.size(); ++r) {
     SCOPED_TRACE(infos[r].id);
-    const TraceRun run = reader.ReadRun(infos[r].id);
-    const RunView read = ViewOfRun(run), loaded = ViewOf(*shown[r]);
+    const traces::TraceRun run = reader.ReadRun(infos[r].id);
+    const RunView read = traces::ViewOfRun(run), loaded = ViewOf(*shown[r]);
     ExpectSameSteps(read, loaded);
     if (testing::Test::HasFatalFailure() || read.steps.empty()) continue;
     ExpectSamePaths(read, loaded);
@@ -147,11 +147,11 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
   ASSERT_TRUE(std::any_of(schedule.commands.begin(), schedule.commands.end(),
                           [](const Command& command) { return command.kind == CommandKind::kWait; }));
-  PredictionSettings settings;
+  sims::PredictionSettings settings;
   settings.draws = 0;
   for (auto& row : settings.gaps.gap_ns) row.fill(300);
   for (auto& row : settings.gaps.handoff_ns) row.fill(700);
-  const Prediction prediction =
+  const sims::Prediction prediction =
       Predict(sample.graph, sample.info, schedule, machine, RooflineCost(), settings);
   const auto path_of = [](const RunView& view) {
     const StepPath path = StepPathFinder(view).Find(0);
@@ -168,8 +168,8 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
   const auto shown = FinishRun(std::move(what_if), edges);
   EXPECT_EQ(path_of(ViewOf(*shown)), prediction.critical_path.commands);
 
-  const ScratchFile file;
-  TraceWriter writer(file.path());
+  const traces::ScratchFile file;
+  traces::TraceWriter writer(file.path());
   RunInfo info;
   info.simulated = info.emulated = true;
   info.graph = &sample.graph;
@@ -178,18 +178,18 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
   info.info = &sample.info;
   const int run = writer.BeginRun(info);
   writer.AddSchedule(run, schedule);
-  PublishSteps(schedule, prediction.simulation, 2, 0, writer.Sink(run));
+  sims::PublishSteps(schedule, prediction.simulation, 2, 0, writer.Sink(run));
   writer.EndRun(run, {});
   writer.Close();
-  const TraceRun read = TraceReader(file.path()).ReadRun(run);
-  EXPECT_EQ(path_of(ViewOfRun(read)), prediction.critical_path.commands);
+  const traces::TraceRun read = traces::TraceReader(file.path()).ReadRun(run);
+  EXPECT_EQ(path_of(traces::ViewOfRun(read)), prediction.critical_path.commands);
   ExpectOneAnswer(file.path());
 }
 
 TEST(OneAnswerTest, ExportsOfEveryVersion) {
-  for (const ExportVersion& version : ExportVersions()) {
-    const ScratchFile file;
-    WriteTwoProcesses(file.path(), version);
+  for (const traces::ExportVersion& version : traces::ExportVersions()) {
+    const traces::ScratchFile file;
+    traces::WriteTwoProcesses(file.path(), version);
     ExpectOneAnswer(file.path());
   }
 }
@@ -198,8 +198,8 @@ TEST(OneAnswerTest, ExportsOfEveryVersion) {
 // and a copy 320-400. A step goes from the first to the last activity that was launched in it, wherever its
 // range lies.
 TEST(OneAnswerTest, StepsOfRangesGoFromTheFirstToTheLastActivity) {
-  const ScratchFile file;
-  Database(file.path(), OpenMode::kCreate)
+  const traces::ScratchFile file;
+  traces::Database(file.path(), traces::OpenMode::kCreate)
       .Execute(
           "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
           "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid "
@@ -228,7 +228,7 @@ TEST(OneAnswerTest, ExportsOfNsightSystems) {
   int found = 0;
   for (const char* name :
        {"h100_2gpu_1s.sqlite", "rtx3080_small.sqlite", "t4_unified_memory_schema_3.17.sqlite"}) {
-    const std::string path = SharedNsysTrace(name);
+    const std::string path = traces::SharedNsysTrace(name);
     if (path.empty()) continue;
     ++found;
     ExpectOneAnswer(path);
@@ -242,14 +242,14 @@ TEST(OneAnswerTest, TracesOfPyTorch) {
        {"hta_control.json.gz", "hta_test.json.gz", "hta_event_sync_trace.json.gz",
         "hta_benchmark_result_2869224_1695835535_trace.json.gz",
         "worker0_step_12.1694128201545.pt.trace.json", "worker1_step_12.1694128201556.pt.trace.json"}) {
-    const std::string path = SharedTrace("kineto", name);
+    const std::string path = traces::SharedTrace("kineto", name);
     if (path.empty()) continue;
     ++found;
-    const ScratchFile file;
+    const traces::ScratchFile file;
     const std::string plain = (file.folder() / "trace.json").string();
     const std::string unpack = path.ends_with(".gz") ? "gzip -dc" : "cat";
     ASSERT_EQ(std::system((unpack + " '" + path + "' > '" + plain + "'").c_str()), 0);
-    ImportKineto({plain}, file.path());
+    traces::ImportKineto({plain}, file.path());
     ExpectOneAnswer(file.path());
   }
   if (found == 0) GTEST_SKIP() << "no shared traces here";

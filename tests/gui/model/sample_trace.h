@@ -36,7 +36,7 @@ struct SampleTrace {
     WriteFile((file.folder() / "random.run.json").string(), "{\"fetches\": [" + fetches + "]}");
     request = lanescope::test::RequestFor(graph, random.fetches, {});
     info = InferGraph(graph, {});
-    TraceWriter writer(file.path());
+    traces::TraceWriter writer(file.path());
     for (const std::string& strategy : strategies) AddRun(&writer, strategy, steps, "");
     if (!predicted_with.empty()) AddRun(&writer, strategies.front(), steps, predicted_with);
     writer.Close();
@@ -47,7 +47,7 @@ struct SampleTrace {
     return PlaceByStrategy(strategy, {graph, info, machine, costs, PlacerOptions()});
   }
 
-  ScratchFile file;
+  traces::ScratchFile file;
   Machine machine;
   Graph graph;
   GraphInfo info;
@@ -55,14 +55,14 @@ struct SampleTrace {
   std::string graph_path;
 
  private:
-  void AddRun(TraceWriter* writer, const std::string& strategy, int steps,
+  void AddRun(traces::TraceWriter* writer, const std::string& strategy, int steps,
               const std::string& predicted_with) {
     const Placement placement = PlaceBy(strategy);
     const Schedule schedule = Compile(graph, info, request, placement, machine);
     const RooflineCost costs;
-    PredictionSettings settings;
+    sims::PredictionSettings settings;
     settings.draws = 0;
-    const Prediction prediction = Predict(graph, info, schedule, machine, costs, settings);
+    const sims::Prediction prediction = sims::Predict(graph, info, schedule, machine, costs, settings);
     RunInfo run_info;
     run_info.simulated = !predicted_with.empty();
     run_info.cost_model = predicted_with;
@@ -75,7 +75,7 @@ struct SampleTrace {
     run_info.info = &info;
     const int run = writer->BeginRun(run_info);
     writer->AddSchedule(run, schedule);
-    PublishSteps(schedule, prediction.simulation, steps, NowNs(), writer->Sink(run));
+    sims::PublishSteps(schedule, prediction.simulation, steps, NowNs(), writer->Sink(run));
     writer->EndRun(run, {});
   }
 };

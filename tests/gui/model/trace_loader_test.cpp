@@ -43,17 +43,17 @@ std::vector<std::pair<int64_t, int64_t>> TimesOf(const std::vector<Activity>& ac
 }
 
 TEST(TraceLoaderTest, HoldsWhatTheReaderReads) {
-  ScratchFile file;
-  SampleRun first(true), second(false);
-  TraceWriter writer(file.path());
+  traces::ScratchFile file;
+  traces::SampleRun first(true), second(false);
+  traces::TraceWriter writer(file.path());
   first.WriteTo(&writer, 3);
   second.WriteTo(&writer, 5);
   writer.Close();
   const auto runs = LoadTrace(file.path(), nullptr, nullptr);
   ASSERT_EQ(runs.size(), 2u);
-  TraceReader reader(file.path());
+  traces::TraceReader reader(file.path());
   for (const auto& run : runs) {
-    const TraceRun whole = reader.ReadRun(run->id);
+    const traces::TraceRun whole = reader.ReadRun(run->id);
     EXPECT_EQ(TimesOf(*run, {LaneRole::kCompute}), TimesOf(whole.launches));
     EXPECT_EQ(TimesOf(*run, {LaneRole::kCopyIn, LaneRole::kCopyOut}), TimesOf(whole.copies));
     EXPECT_EQ(TimesOf(*run, {LaneRole::kLink}), TimesOf(whole.copies));
@@ -82,16 +82,16 @@ TEST(TraceLoaderTest, HoldsWhatTheReaderReads) {
 }
 
 TEST(TraceLoaderTest, ReadsExportsOfEveryVersion) {
-  for (const ExportVersion& version : ExportVersions()) {
+  for (const traces::ExportVersion& version : traces::ExportVersions()) {
     SCOPED_TRACE(version.name);
-    ScratchFile file("export.sqlite");
-    WriteTwoProcesses(file.path(), version);
+    traces::ScratchFile file("export.sqlite");
+    traces::WriteTwoProcesses(file.path(), version);
     const auto runs = LoadTrace(file.path(), nullptr, nullptr);
     ASSERT_EQ(runs.size(), 1u);
     const RunData& run = *runs[0];
     EXPECT_TRUE(run.foreign);
-    TraceReader reader(file.path());
-    const TraceRun whole = reader.ReadRun(1);
+    traces::TraceReader reader(file.path());
+    const traces::TraceRun whole = reader.ReadRun(1);
     auto expected = TimesOf(whole.launches);
     const auto memsets = TimesOf(whole.memsets);
     expected.insert(expected.end(), memsets.begin(), memsets.end());
@@ -103,16 +103,18 @@ TEST(TraceLoaderTest, ReadsExportsOfEveryVersion) {
       if (lane.role != LaneRole::kCompute) continue;
       per_device[run.devices[static_cast<size_t>(lane.device)].label] += static_cast<int64_t>(lane.size());
     }
-    for (const TraceLaunch& launch : whole.launches) ++expected_per_device[whole.DeviceLabel(launch.device)];
-    for (const TraceMemset& memset : whole.memsets) ++expected_per_device[whole.DeviceLabel(memset.device)];
+    for (const traces::TraceLaunch& launch : whole.launches)
+      ++expected_per_device[whole.DeviceLabel(launch.device)];
+    for (const traces::TraceMemset& memset : whole.memsets)
+      ++expected_per_device[whole.DeviceLabel(memset.device)];
     EXPECT_EQ(per_device, expected_per_device);
     EXPECT_EQ(TimesOf(run, {LaneRole::kThread}).size(), whole.api_calls.size() + whole.ranges.size());
   }
 }
 
 TEST(TraceLoaderTest, EmptyTracesSaySo) {
-  ScratchFile file;
-  { TraceWriter writer(file.path()); }
+  traces::ScratchFile file;
+  { traces::TraceWriter writer(file.path()); }
   std::vector<std::shared_ptr<const RunData>> runs;
   const LoadState state = StateOf(file.path(), &runs);
   EXPECT_EQ(state.phase, LoadState::Phase::kDone);
@@ -121,12 +123,12 @@ TEST(TraceLoaderTest, EmptyTracesSaySo) {
 }
 
 TEST(TraceLoaderTest, IncompleteRunsLoadAndSaySo) {
-  ScratchFile file;
-  SampleRun sample;
-  TraceWriter writer(file.path());
+  traces::ScratchFile file;
+  traces::SampleRun sample;
+  traces::TraceWriter writer(file.path());
   const int run = writer.BeginRun(sample.info());
   writer.AddSchedule(run, sample.schedule());
-  writer.Sink(run)->Consume(SampleRun::StepEvents(0, 0));
+  writer.Sink(run)->Consume(traces::SampleRun::StepEvents(0, 0));
   writer.Flush();
   std::vector<std::shared_ptr<const RunData>> runs;
   const LoadState state = StateOf(file.path(), &runs);
@@ -138,9 +140,9 @@ TEST(TraceLoaderTest, IncompleteRunsLoadAndSaySo) {
 }
 
 TEST(TraceLoaderTest, BrokenFilesFailWithOneLine) {
-  ScratchFile missing, text, other;
+  traces::ScratchFile missing, text, other;
   std::ofstream(text.path()) << std::string(5000, 'x');
-  Database(other.path(), OpenMode::kCreate).Execute("CREATE TABLE people (name TEXT)");
+  traces::Database(other.path(), traces::OpenMode::kCreate).Execute("CREATE TABLE people (name TEXT)");
   for (const std::string& path : {missing.path(), text.path(), other.path(), missing.folder().string()}) {
     const LoadState state = StateOf(path);
     EXPECT_EQ(state.phase, LoadState::Phase::kFailed) << path;
@@ -151,9 +153,9 @@ TEST(TraceLoaderTest, BrokenFilesFailWithOneLine) {
 
 // Whatever bytes a trace has lost or gained: it loads or fails, and nothing else happens.
 TEST(TraceLoaderTest, DamagedFilesLoadOrFail) {
-  ScratchFile file, damaged("damaged.db");
-  SampleRun sample;
-  TraceWriter writer(file.path());
+  traces::ScratchFile file, damaged("damaged.db");
+  traces::SampleRun sample;
+  traces::TraceWriter writer(file.path());
   sample.WriteTo(&writer, 200);
   writer.Close();
   std::ifstream in(file.path(), std::ios::binary);
@@ -178,8 +180,8 @@ TEST(TraceLoaderTest, DamagedFilesLoadOrFail) {
 }
 
 TEST(TraceLoaderTest, RowsThatMakeNoSenseAreCounted) {
-  ScratchFile file("export.sqlite");
-  Database database(file.path(), OpenMode::kCreate);
+  traces::ScratchFile file("export.sqlite");
+  traces::Database database(file.path(), traces::OpenMode::kCreate);
   database.Execute(
       "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');"
       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, shortName "
@@ -199,8 +201,8 @@ TEST(TraceLoaderTest, RowsThatMakeNoSenseAreCounted) {
 // A launch of a whole graph at a time since 1970, and a peer copy from GPU 0 to GPU 1, which the process
 // calls 1 and 0.
 TEST(TraceLoaderTest, WholeGraphsAndCopiesBetweenDevicesByOtherNumbers) {
-  ScratchFile file("export.sqlite");
-  Database(file.path(), OpenMode::kCreate)
+  traces::ScratchFile file("export.sqlite");
+  traces::Database(file.path(), traces::OpenMode::kCreate)
       .Execute(
           "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
           "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, graphId INTEGER);"
@@ -228,8 +230,8 @@ TEST(TraceLoaderTest, WholeGraphsAndCopiesBetweenDevicesByOtherNumbers) {
 // which slices are collected. Law: lane k holds every slice of its stream, copies their bytes.
 TEST(TraceLoaderTest, LongLanesAreWhole) {
   constexpr int64_t kRows = 300'000;
-  ScratchFile file("export.sqlite");
-  Database(file.path(), OpenMode::kCreate)
+  traces::ScratchFile file("export.sqlite");
+  traces::Database(file.path(), traces::OpenMode::kCreate)
       .Execute(fmt::format(
           "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
           "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId INTEGER);"
@@ -260,9 +262,9 @@ TEST(TraceLoaderTest, LongLanesAreWhole) {
 }
 
 TEST(TraceLoaderTest, CancelEndsTheLoad) {
-  ScratchFile file;
-  SampleRun sample;
-  TraceWriter writer(file.path());
+  traces::ScratchFile file;
+  traces::SampleRun sample;
+  traces::TraceWriter writer(file.path());
   sample.WriteTo(&writer, 20000);
   writer.Close();
   TraceLoad load(file.path(), nullptr);

@@ -10,7 +10,7 @@
 
 #include "tests/profiler/cupti_records.h"
 
-namespace lanescope {
+namespace lanescope::profiler {
 namespace {
 
 uint32_t Version() {
@@ -47,14 +47,14 @@ void Flush() {
 }
 
 }  // namespace
-}  // namespace lanescope
+}  // namespace lanescope::profiler
 
-using lanescope::cupti::kSuccess;
-using lanescope::cupti::Result;
+using lanescope::profiler::cupti::kSuccess;
+using lanescope::profiler::cupti::Result;
 
 extern "C" {
 Result cuptiGetVersion(uint32_t* version) {
-  *version = lanescope::Version();
+  *version = lanescope::profiler::Version();
   return kSuccess;
 }
 Result cuptiGetResultString(Result, const char** text) {
@@ -62,11 +62,11 @@ Result cuptiGetResultString(Result, const char** text) {
   return kSuccess;
 }
 Result cuptiGetTimestamp(uint64_t* now) {
-  *now = lanescope::read_clock();
+  *now = lanescope::profiler::read_clock();
   return kSuccess;
 }
-Result cuptiGetCallbackName(lanescope::cupti::Domain domain, uint32_t call, const char** name) {
-  return lanescope::StubCallName(domain, call, name);
+Result cuptiGetCallbackName(lanescope::profiler::cupti::Domain domain, uint32_t call, const char** name) {
+  return lanescope::profiler::StubCallName(domain, call, name);
 }
 Result cuptiSubscribe(void** subscriber, void*, void*) {
   *subscriber = subscriber;
@@ -75,30 +75,30 @@ Result cuptiSubscribe(void** subscriber, void*, void*) {
 Result cuptiUnsubscribe(void*) { return kSuccess; }
 Result cuptiEnableCallback(uint32_t, void*, int32_t, uint32_t) { return kSuccess; }
 Result cuptiActivityGetNextRecord(uint8_t* buffer, size_t bytes, void** record) {
-  return lanescope::NextStubRecord(buffer, bytes, record, [](int32_t kind) {
-    return lanescope::StubRecordBytes(kind, lanescope::Version());
+  return lanescope::profiler::NextStubRecord(buffer, bytes, record, [](int32_t kind) {
+    return lanescope::profiler::StubRecordBytes(kind, lanescope::profiler::Version());
   });
 }
 Result cuptiActivityEnable(int32_t kind) {
-  if (kind == lanescope::cupti::kConcurrentKernel) lanescope::records_kernels = true;
+  if (kind == lanescope::profiler::cupti::kConcurrentKernel) lanescope::profiler::records_kernels = true;
   return kSuccess;
 }
 Result cuptiActivityDisable(int32_t kind) {
-  if (kind == lanescope::cupti::kConcurrentKernel) lanescope::records_kernels = false;
+  if (kind == lanescope::profiler::cupti::kConcurrentKernel) lanescope::profiler::records_kernels = false;
   return kSuccess;
 }
-Result cuptiActivityRegisterCallbacks(lanescope::cupti::BufferRequested request,
-                                      lanescope::cupti::BufferCompleted complete) {
-  lanescope::request = request;
-  lanescope::complete = complete;
+Result cuptiActivityRegisterCallbacks(lanescope::profiler::cupti::BufferRequested request,
+                                      lanescope::profiler::cupti::BufferCompleted complete) {
+  lanescope::profiler::request = request;
+  lanescope::profiler::complete = complete;
   return kSuccess;
 }
 Result cuptiActivityRegisterTimestampCallback(uint64_t (*clock)()) {
-  lanescope::read_clock = clock;
+  lanescope::profiler::read_clock = clock;
   return kSuccess;
 }
 Result cuptiActivityFlushAll(uint32_t) {
-  lanescope::Flush();
+  lanescope::profiler::Flush();
   return kSuccess;
 }
 Result cuptiActivityGetNumDroppedRecords(void*, uint32_t, size_t* dropped) {
