@@ -10,8 +10,8 @@ Device& CommandRoles::QueueDevice(int command) const {
 }
 
 // Handles have no memory of their own; what they stand for is not looked at here.
-bool CommandRoles::InHostMemory(int value) const {
-  if (value < 0) return true;
+bool CommandRoles::InHostMemory(ValueId value) const {
+  if (!value.exists()) return true;
   const Value& root = schedule_.RootValue(value);
   return root.storage == Storage::kResource || root.device == host_;
 }
@@ -30,7 +30,7 @@ StreamRole CommandRoles::RoleOf(int number) const {
       break;
   }
   if (graph_.node(command.node).op == "NoOp") return StreamRole::kNothing;
-  const auto on_host = [&](int value) { return InHostMemory(value); };
+  const auto on_host = [&](ValueId value) { return InHostMemory(value); };
   const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
   // TensorFlow serves int32 and shapes on GPUs in the same way.
   const bool host = std::all_of(inputs.begin(), inputs.end(), on_host) &&
@@ -54,8 +54,8 @@ StreamCommand CommandRoles::StreamCommandOf(int number, bool replayable, bool dy
       break;
     case StreamRole::kKernel: {
       // What the host reads or writes in the course of issuing: constants never change.
-      const auto live = [&](int value) {
-        if (value < 0 || !InHostMemory(value)) return false;
+      const auto live = [&](ValueId value) {
+        if (!value.exists() || !InHostMemory(value)) return false;
         const Storage storage = schedule_.RootValue(value).storage;
         return storage != Storage::kConstant && storage != Storage::kResource;
       };

@@ -28,7 +28,7 @@ class CommandRoles {
   StreamCommand StreamCommandOf(int command, bool replayable, bool dynamic) const;
 
  private:
-  bool InHostMemory(int value) const;
+  bool InHostMemory(ValueId value) const;
 
   const Graph& graph_;
   const Schedule& schedule_;

@@ -23,7 +23,7 @@ bool IsVariableNode(const Node& node) {
 }
 
 // The new value of a variable that its producer writes in place.
-bool WrittenByACommand(const Schedule& schedule, int value) {
+bool WrittenByACommand(const Schedule& schedule, ValueId value) {
   return std::any_of(schedule.commands.begin(), schedule.commands.end(), [&](const Command& command) {
     const auto outputs = schedule.Outputs(command);
     return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
@@ -56,7 +56,7 @@ class ScheduleLoader {
   }
 
  private:
-  const Value& value(int number) const { return schedule_.values[static_cast<size_t>(number)]; }
+  const Value& value(ValueId id) const { return schedule_.values[id]; }
 
   void RequireKernels() const {
     std::map<std::string, int> missing;
@@ -80,9 +80,10 @@ class ScheduleLoader {
   // What nobody knows the size of has no memory planned.
   void RequireSizes() const {
     std::set<std::pair<int, int>> fed;
-    for (const int feed : schedule_.feeds) fed.emplace(value(feed).source.node, value(feed).source.output);
+    for (const ValueId feed : schedule_.feeds)
+      fed.emplace(value(feed).source.node, value(feed).source.output);
     for (const Value& value : schedule_.values) {
-      if (value.storage != Storage::kPlanned || value.alias_of >= 0 || value.shape.HasBound() ||
+      if (value.storage != Storage::kPlanned || value.alias_of.exists() || value.shape.HasBound() ||
           value.dtype == DataType::kResource || fed.contains({value.source.node, value.source.output}))
         continue;
       Throw(Code::kInvalidArgument,
@@ -131,7 +132,7 @@ class ScheduleLoader {
       if (replaced && i > 0 && WrittenByACommand(schedule_, inputs[i])) continue;
       if (!AcceptsUninitialized(node.op) || (replaced && i > 0)) RequireInitialized(root, loaded);
     }
-    for (const int output : schedule_.Outputs(command)) {
+    for (const ValueId output : schedule_.Outputs(command)) {
       if (!value(output).shape.IsExact()) loaded->dynamic = true;
     }
   }
@@ -140,7 +141,7 @@ class ScheduleLoader {
     loaded->context = LaunchContext(1, 1);
     const int src = schedule_.CopySource(command), dst = schedule_.CopyDestination(command);
     if (src != dst) loaded->route = machine_.RouteBetween(src, dst);
-    const int source = schedule_.Inputs(command)[0];
+    const ValueId source = schedule_.Inputs(command)[0];
     loaded->dynamic = !value(source).shape.IsExact();
     if (VariableOf(schedule_.RootValue(source)) != nullptr)
       RequireInitialized(schedule_.RootValue(source), loaded);
@@ -168,7 +169,7 @@ class ScheduleLoader {
 ConstantMemory::ConstantMemory(const Schedule& schedule, const std::vector<std::unique_ptr<Device>>& devices)
     : addresses_(schedule.values.size(), nullptr) {
   const auto padded = [](int64_t n) { return (n + 255) / 256 * 256; };
-  const auto is_own = [](const Value& v) { return v.storage == Storage::kConstant && v.alias_of < 0; };
+  const auto is_own = [](const Value& v) { return v.storage == Storage::kConstant && !v.alias_of.exists(); };
   std::map<int, int64_t> bytes;
   for (const Value& value : schedule.values) {
     if (is_own(value) && value.dtype != DataType::kString)
@@ -180,7 +181,7 @@ ConstantMemory::ConstantMemory(const Schedule& schedule, const std::vector<std::
     blocks_.emplace_back(owner->Allocate(total), FreeOnDevice{owner});
     next[device] = static_cast<std::byte*>(blocks_.back().get());
   }
-  for (size_t v = 0; v < addresses_.size(); ++v) {
+  for (const ValueId v : addresses_.ids()) {
     const Value& value = schedule.values[v];
     if (!is_own(value)) continue;
     if (value.dtype == DataType::kString) {

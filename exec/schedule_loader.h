@@ -18,14 +18,14 @@ class ConstantMemory {
  public:
   ConstantMemory(const Schedule& schedule, const std::vector<std::unique_ptr<Device>>& devices);
   // Null if the value is no constant of its own.
-  void* At(int value) const { return addresses_[static_cast<size_t>(value)]; }
+  void* At(ValueId value) const { return addresses_[value]; }
 
  private:
   struct FreeOnDevice {
     Device* device;
     void operator()(void* memory) const { device->Free(memory); }
   };
-  std::vector<void*> addresses_;  // by value
+  IdVector<ValueId, void*> addresses_;
   std::vector<std::unique_ptr<void, FreeOnDevice>> blocks_;
 };
 

@@ -110,7 +110,7 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < step.feed_names.size(); ++i) {
     const auto found = feeds.find(step.feed_names[i]);
-    const Value& value = step.schedule->values[static_cast<size_t>(step.schedule->feeds[i])];
+    const Value& value = step.schedule->values[step.schedule->feeds[i]];
     if (found == feeds.end()) Throw(Code::kInvalidArgument, "no value is fed for '{}'", step.feed_names[i]);
     if (found->second.dtype() != value.dtype || !(found->second.shape() == value.shape)) {
       Throw(Code::kInvalidArgument, "'{}' is fed {}{}, but the step was prepared for {}{}",

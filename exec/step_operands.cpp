@@ -19,7 +19,7 @@ StepOperands::StepOperands(const Schedule& schedule, const SessionState& state,
 // A buffer of strings has one value, whose bound it must hold.
 void StepOperands::MakeStrings() {
   for (const Value& value : schedule_.values) {
-    if (value.storage != Storage::kPlanned || value.alias_of >= 0 || value.buffer < 0) continue;
+    if (value.storage != Storage::kPlanned || value.alias_of.exists() || value.buffer < 0) continue;
     if (!schedule_.buffers[static_cast<size_t>(value.buffer)].strings) continue;
     Strings& strings = strings_[static_cast<size_t>(value.buffer)];
     strings.count = std::max<int64_t>(0, value.shape.NumElements());
@@ -27,16 +27,16 @@ void StepOperands::MakeStrings() {
   }
 }
 
-int StepOperands::FeedOf(int value) const {
+int StepOperands::FeedOf(ValueId value) const {
   const auto feed = std::find(schedule_.feeds.begin(), schedule_.feeds.end(), schedule_.Root(value));
   return feed != schedule_.feeds.end() ? static_cast<int>(feed - schedule_.feeds.begin()) : -1;
 }
 
-TensorRef StepOperands::Locate(int number) const {
-  const Value& root = schedule_.RootValue(number);
+TensorRef StepOperands::Locate(ValueId id) const {
+  const Value& root = schedule_.RootValue(id);
   TensorRef tensor;
-  tensor.dtype = value(number).dtype;
-  tensor.shape = value(number).shape.IsExact() ? value(number).shape : Shape::Unknown();
+  tensor.dtype = value(id).dtype;
+  tensor.shape = value(id).shape.IsExact() ? value(id).shape : Shape::Unknown();
   switch (root.storage) {
     case Storage::kPlanned: {
       if (root.buffer < 0) break;
@@ -52,7 +52,7 @@ TensorRef StepOperands::Locate(int number) const {
       break;
     }
     case Storage::kConstant:
-      tensor.data = constants_.At(schedule_.Root(number));
+      tensor.data = constants_.At(schedule_.Root(id));
       tensor.capacity_bytes = root.bytes;
       break;
     case Storage::kVariable: {
@@ -114,14 +114,14 @@ void StepOperands::KeepShapes(int number) {
 }
 
 Tensor StepOperands::Fetch(int index) const {
-  const int number = schedule_.fetches[static_cast<size_t>(index)];
-  const Shape& planned = value(number).shape;
-  if (schedule_.RootValue(number).storage == Storage::kFeed) {
-    const Tensor& fed = feeds_[static_cast<size_t>(FeedOf(number))];
+  const ValueId fetch = schedule_.fetches[static_cast<size_t>(index)];
+  const Shape& planned = value(fetch).shape;
+  if (schedule_.RootValue(fetch).storage == Storage::kFeed) {
+    const Tensor& fed = feeds_[static_cast<size_t>(FeedOf(fetch))];
     return fed.Reshaped(planned.IsExact() ? planned : fed.shape());
   }
-  TensorRef source = Locate(number);
-  if (!planned.IsExact()) source.shape = shapes_[static_cast<size_t>(schedule_.Root(number))];
+  TensorRef source = Locate(fetch);
+  if (!planned.IsExact()) source.shape = shapes_[schedule_.Root(fetch)];
   Tensor result(source.dtype, source.shape);
   if (source.dtype == DataType::kString) {
     std::copy_n(source.as<std::string>(), source.NumElements(), result.data<std::string>());

@@ -43,10 +43,10 @@ class StepOperands {
   };
 
   void MakeStrings();
-  int FeedOf(int value) const;  // -1: none
-  TensorRef Locate(int value) const;
-  const Value& value(int number) const { return schedule_.values[static_cast<size_t>(number)]; }
-  Shape& ActualShape(int value) { return shapes_[static_cast<size_t>(schedule_.Root(value))]; }
+  int FeedOf(ValueId value) const;  // -1: none
+  TensorRef Locate(ValueId value) const;
+  const Value& value(ValueId id) const { return schedule_.values[id]; }
+  Shape& ActualShape(ValueId value) { return shapes_[schedule_.Root(value)]; }
   LaunchContext& context(int command) { return (*commands_)[static_cast<size_t>(command)].context; }
 
   const Schedule& schedule_;
@@ -57,7 +57,7 @@ class StepOperands {
   std::vector<Strings> strings_;  // by buffer
   std::vector<Tensor> feeds_;
   std::vector<FeedUse> feed_uses_;
-  std::vector<Shape> shapes_;  // by root: the actual shape in the current step, for bounded ones
+  IdVector<ValueId, Shape> shapes_;  // by root: the actual shape in the current step, for bounded ones
 };
 
 }  // namespace lanescope::exec

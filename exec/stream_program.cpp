@@ -100,8 +100,8 @@ void StreamProgram::MakeEvents() {
     command.lane->device->MakeCurrent();
     if (observed) command.event = driver_->CreateEvent(false);
     if (command.spec.feed) {
-      const int source = schedule_.Inputs(schedule_.commands[c])[0];
-      const int64_t bytes = schedule_.values[static_cast<size_t>(source)].bytes;
+      const ValueId source = schedule_.Inputs(schedule_.commands[c])[0];
+      const int64_t bytes = schedule_.values[source].bytes;
       command.staging = driver_->AllocateHost(std::max<int64_t>(1, bytes));
     }
   }

@@ -190,7 +190,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     } else if (command.kind == CommandKind::kCopy) {
       const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
       estimate = costs.Copy(machine, src, dst, command.bytes);
-      const Value& copied = schedule.values[static_cast<size_t>(schedule.Inputs(command)[0])];
+      const Value& copied = schedule.values[schedule.Inputs(command)[0]];
       if (!copied.shape.HasBound()) estimate = UnknownCopy(estimate);
       kind = fmt::format("copy {} {}", src, dst);
     }

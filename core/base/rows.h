@@ -2,24 +2,28 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "core/base/id.h"
+
 namespace lanescope {
 
-// Row r is items[first[r] .. first[r + 1]). Value type.
-template <typename Item = int>
+// Row r is items[first[r] .. first[r + 1]). Rows are numbered, or have ids (`Row`). Value type.
+template <typename Item = int, typename Row = int>
 struct Rows {
   std::vector<int> first{0};
   std::vector<Item> items;
 
   size_t size() const { return first.size() - 1; }
-  std::span<const Item> operator[](size_t row) const {
-    const auto begin = static_cast<size_t>(first[row]);
-    return {items.data() + begin, static_cast<size_t>(first[row + 1]) - begin};
+  template <typename Key>
+  requires std::same_as<Key, Row> ||(std::integral<Key>&& std::integral<Row>)std::span<const Item> operator[](
+      Key row) const {
+    const auto begin = static_cast<size_t>(first[IndexOf(row)]);
+    return {items.data() + begin, static_cast<size_t>(first[IndexOf(row) + 1]) - begin};
   }
-  std::span<const Item> operator[](int row) const { return (*this)[static_cast<size_t>(row)]; }
   bool operator==(const Rows&) const = default;
 
   // Rows that are made in order: append the items of one, then end it.
@@ -35,16 +39,16 @@ struct Rows {
 
 // Rows that are made in any order: `for_each(add)` calls add(row, item) for every item, and does the same
 // when it is called a second time. The items of a row keep their order.
-template <typename Item = int, typename ForEach>
-Rows<Item> MakeRows(size_t count, ForEach for_each) {
+template <typename Item = int, typename Row = int, typename ForEach>
+Rows<Item, Row> MakeRows(size_t count, ForEach for_each) {
   // While the rows are filled, first[i + 1] is where row i goes on; in the end that is where it ends.
-  Rows<Item> rows;
+  Rows<Item, Row> rows;
   rows.first.assign(count + 2, 0);
-  for_each([&](int row, const Item&) { ++rows.first[static_cast<size_t>(row) + 2]; });
+  for_each([&](Row row, const Item&) { ++rows.first[IndexOf(row) + 2]; });
   for (size_t i = 2; i < rows.first.size(); ++i) rows.first[i] += rows.first[i - 1];
   rows.items.resize(static_cast<size_t>(rows.first.back()));
-  for_each([&](int row, const Item& item) {
-    int& next = rows.first[static_cast<size_t>(row) + 1];
+  for_each([&](Row row, const Item& item) {
+    int& next = rows.first[IndexOf(row) + 1];
     rows.items[static_cast<size_t>(next++)] = item;
   });
   rows.first.pop_back();
@@ -52,10 +56,11 @@ Rows<Item> MakeRows(size_t count, ForEach for_each) {
 }
 
 // Row i of the result lists the rows that contain i, ascending. All items are in [0, count).
-inline Rows<> Transpose(const Rows<>& rows, size_t count) {
-  return MakeRows(count, [&](const auto& add) {
+template <typename Item, typename Row>
+Rows<Row, Item> Transpose(const Rows<Item, Row>& rows, size_t count) {
+  return MakeRows<Row, Item>(count, [&](const auto& add) {
     for (size_t row = 0; row < rows.size(); ++row) {
-      for (const int item : rows[row]) add(item, static_cast<int>(row));
+      for (const Item item : rows[static_cast<Row>(row)]) add(item, static_cast<Row>(row));
     }
   });
 }

@@ -11,7 +11,7 @@ namespace {
 
 // The bytes between two neighbouring borders of an arena: what they hold, and who has read that.
 struct Piece {
-  int value = -1;   // the root that they belong to
+  ValueId value;    // the root that they belong to
   int writer = -1;  // command
   std::vector<int> readers;
 };
@@ -26,13 +26,14 @@ class MemoryReplay {
     for (Arena& arena : arenas_) arena.Prepare();
     for (size_t c = 0; c < schedule_.commands.size(); ++c) {
       const Command& command = schedule_.commands[c];
-      for (const int input : schedule_.Inputs(command)) {
-        if (input >= 0) Read(static_cast<int>(c), input);
+      for (const ValueId input : schedule_.Inputs(command)) {
+        if (input.exists()) Read(static_cast<int>(c), input);
       }
-      for (const int output : schedule_.Outputs(command)) Write(static_cast<int>(c), output);
+      for (const ValueId output : schedule_.Outputs(command)) Write(static_cast<int>(c), output);
     }
     // The caller takes them when all is done.
-    for (const int fetch : schedule_.fetches) ForPieces(fetch, [&](Piece* piece) { Holds(*piece, fetch); });
+    for (const ValueId fetch : schedule_.fetches)
+      ForPieces(fetch, [&](Piece* piece) { Holds(*piece, fetch); });
   }
 
  private:
@@ -49,9 +50,9 @@ class MemoryReplay {
     }
   };
 
-  const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
+  const Value& value(ValueId v) const { return schedule_.values[v]; }
   const Buffer& BufferOf(const Value& v) const { return schedule_.buffers[static_cast<size_t>(v.buffer)]; }
-  bool InArena(int v) const {
+  bool InArena(ValueId v) const {
     return schedule_.RootValue(v).storage == Storage::kPlanned && !BufferOf(value(v)).strings;
   }
   [[noreturn]] void Broken(const std::string& law, const Value& v) const {
@@ -61,10 +62,10 @@ class MemoryReplay {
   // Every value lies inside its memory, an alias in that of its root; strings share with nobody.
   void CheckExtents() {
     std::vector<char> taken(schedule_.buffers.size(), 0);
-    for (size_t i = 0; i < schedule_.values.size(); ++i) {
-      const Value& v = schedule_.values[i];
-      const Value& root = schedule_.RootValue(static_cast<int>(i));
-      if (root.alias_of >= 0) Broken("an alias of an alias", v);
+    for (const ValueId id : schedule_.values.ids()) {
+      const Value& v = schedule_.values[id];
+      const Value& root = schedule_.RootValue(id);
+      if (root.alias_of.exists()) Broken("an alias of an alias", v);
       if (v.buffer != root.buffer || v.device != root.device)
         Broken("an alias outside the memory of what it shares", v);
       if (root.storage != Storage::kPlanned) continue;
@@ -74,7 +75,7 @@ class MemoryReplay {
       if (buffer.device != v.device || buffer.bytes < v.bytes || buffer.offset < 0)
         Broken("its memory is too small or elsewhere", v);
       if (buffer.strings) {
-        if (v.alias_of < 0 && std::exchange(taken[static_cast<size_t>(v.buffer)], 1))
+        if (!v.alias_of.exists() && std::exchange(taken[static_cast<size_t>(v.buffer)], 1))
           Broken("strings share their memory", v);
         continue;
       }
@@ -86,7 +87,7 @@ class MemoryReplay {
   }
 
   template <typename Visit>
-  void ForPieces(int v, Visit visit) {
+  void ForPieces(ValueId v, Visit visit) {
     const Value& accessed = value(v);
     if (!InArena(v) || accessed.bytes == 0) return;
     const int64_t begin = BufferOf(accessed).offset;
@@ -95,8 +96,8 @@ class MemoryReplay {
     for (size_t i = arena.IndexOf(begin); i < end; ++i) visit(&arena.pieces[i]);
   }
 
-  void Holds(const Piece& piece, int v) const {
-    if (piece.value < 0) Broken("a value is read that nothing writes", value(v));
+  void Holds(const Piece& piece, ValueId v) const {
+    if (!piece.value.exists()) Broken("a value is read that nothing writes", value(v));
     if (piece.value != schedule_.Root(v)) {
       Broken(fmt::format("memory is reused by '{}' while it is in use",
                          graph_.TensorName(value(piece.value).source)),
@@ -104,7 +105,7 @@ class MemoryReplay {
     }
   }
 
-  void Read(int command, int v) {
+  void Read(int command, ValueId v) {
     ForPieces(v, [&](Piece* piece) {
       Holds(*piece, v);
       claims_.Claim(piece->writer, command, "memory is read while it is written");
@@ -112,7 +113,7 @@ class MemoryReplay {
     });
   }
 
-  void Write(int command, int v) {
+  void Write(int command, ValueId v) {
     const Storage storage = schedule_.RootValue(v).storage;
     if (storage == Storage::kConstant || storage == Storage::kFeed)
       Broken("a constant or fed value is written", value(v));
@@ -129,15 +130,15 @@ class MemoryReplay {
   }
 
   // An element-wise op may write its first output to an input of the same type and shape: element by element.
-  bool MayOverwrite(int number, int root, int output) const {
+  bool MayOverwrite(int number, ValueId root, ValueId output) const {
     const Command& command = schedule_.commands[static_cast<size_t>(number)];
     if (command.kind != CommandKind::kLaunch || schedule_.Outputs(command)[0] != output) return false;
     const OpDef* def = OpRegistry::Global().Find(graph_.node(command.node).op);
     if (def == nullptr || !def->in_place) return false;
     const Value& written = value(output);
     const auto inputs = schedule_.Inputs(command);
-    return std::all_of(inputs.begin(), inputs.end(), [&](int input) {
-      if (input < 0 || schedule_.Root(input) != root) return true;
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      if (!input.exists() || schedule_.Root(input) != root) return true;
       const Value& read = value(input);
       return BufferOf(read).offset == BufferOf(written).offset && read.dtype == written.dtype &&
              read.shape == written.shape && written.shape.IsExact();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/id.h"
 #include "core/base/rows.h"
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
@@ -26,6 +27,9 @@ enum class Storage : uint8_t {
   kResource,  // a handle: no memory
 };
 
+struct Value;
+using ValueId = Id<Value>;
+
 // One tensor at one place.
 struct Value {
   Endpoint source;  // the node output whose content this is
@@ -35,7 +39,7 @@ struct Value {
   Storage storage = Storage::kPlanned;
   int buffer = -1;    // kPlanned: index into buffers. Aliases share it.
   int variable = -1;  // kVariable, kResource: node id of the variable or table
-  int alias_of = -1;  // the value whose memory this one shares under another shape; -1: its own
+  ValueId alias_of;   // the value whose memory this one shares under another shape; none: its own
   std::shared_ptr<const Tensor> constant;  // kConstant
   int64_t bytes = 0;                       // by the bound
 };
@@ -59,7 +63,7 @@ struct Command {
   int queue = 0;
   int node = -1;                   // kLaunch: the op that runs. kCopy: the op whose output is copied
   int partner = -1;                // kRecord: none. kWait: the Record command that it waits for
-  int inputs = 0, num_inputs = 0;  // into Schedule::operands: value numbers (-1: no data, a missing control)
+  int inputs = 0, num_inputs = 0;  // into Schedule::operands (none: no data, a missing control)
   int outputs = 0, num_outputs = 0;
   int rank = 0;       // dispatch order: smaller first (from priorities, then graph order)
   int workers = 1;    // of its device that it keeps busy
@@ -84,40 +88,40 @@ struct Queue {
 
 struct Schedule {
   std::vector<Command> commands;  // in an order that respects every dependency
-  std::vector<int> operands;      // value numbers, see Command
-  std::vector<Value> values;
+  std::vector<ValueId> operands;  // see Command
+  IdVector<ValueId, Value> values;
   std::vector<Buffer> buffers;
   std::vector<Queue> queues;
   // By command: the commands that wait for it. Order inside an in-order queue is not listed.
   Rows<> successors;
   std::vector<int> num_predecessors;
 
-  std::vector<int> feeds;    // value numbers, in the order of CompileRequest::feeds
-  std::vector<int> fetches;  // value numbers in host memory, in the order of CompileRequest::fetches
+  std::vector<ValueId> feeds;                  // in the order of CompileRequest::feeds
+  std::vector<ValueId> fetches;                // in host memory, in the order of CompileRequest::fetches
   std::vector<std::pair<int, int>> variables;  // (node id, device number) of each variable touched
   std::vector<int64_t> arena_bytes;            // by device: planned arena
   std::vector<int64_t> persistent_bytes;       // by device: variables and constants
   std::vector<int64_t> peak_bytes;             // by device: arena_bytes + persistent_bytes
 
-  std::span<const int> Inputs(const Command& command) const {
+  std::span<const ValueId> Inputs(const Command& command) const {
     return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
   }
-  std::span<const int> Outputs(const Command& command) const {
+  std::span<const ValueId> Outputs(const Command& command) const {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
   std::span<const int> Successors(int command) const { return successors[command]; }
   // The value whose memory this one lies in: itself, or what it is an alias of.
-  int Root(int value) const {
-    const int alias = values[static_cast<size_t>(value)].alias_of;
-    return alias >= 0 ? alias : value;
+  ValueId Root(ValueId value) const {
+    const ValueId alias = values[value].alias_of;
+    return alias.exists() ? alias : value;
   }
-  const Value& RootValue(int value) const { return values[static_cast<size_t>(Root(value))]; }
+  const Value& RootValue(ValueId value) const { return values[Root(value)]; }
   // For a copy.
   int CopySource(const Command& command) const {
-    return values[static_cast<size_t>(operands[static_cast<size_t>(command.inputs)])].device;
+    return values[operands[static_cast<size_t>(command.inputs)]].device;
   }
   int CopyDestination(const Command& command) const {
-    return values[static_cast<size_t>(operands[static_cast<size_t>(command.outputs)])].device;
+    return values[operands[static_cast<size_t>(command.outputs)]].device;
   }
 };
 

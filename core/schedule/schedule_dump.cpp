@@ -6,8 +6,8 @@
 namespace lanescope {
 namespace {
 
-std::string ValueText(const Graph& graph, const Machine& machine, const Schedule& schedule, int number) {
-  const Value& value = schedule.values[static_cast<size_t>(number)];
+std::string ValueText(const Graph& graph, const Machine& machine, const Schedule& schedule, ValueId number) {
+  const Value& value = schedule.values[number];
   std::string place;
   switch (value.storage) {
     case Storage::kPlanned:
@@ -52,8 +52,7 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
         break;
       case CommandKind::kCopy:
         text += fmt::format(
-            "copy   {} {} -> {} {}",
-            graph.TensorName(schedule.values[static_cast<size_t>(schedule.Inputs(command)[0])].source),
+            "copy   {} {} -> {} {}", graph.TensorName(schedule.values[schedule.Inputs(command)[0]].source),
             machine.device(schedule.CopySource(command)).local_name(),
             machine.device(schedule.CopyDestination(command)).local_name(), FormatBytes(command.bytes));
         break;
@@ -68,10 +67,10 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
       text += "  after";
       for (const int before : predecessors[c]) text += fmt::format(" #{}", before);
     }
-    for (const int input : schedule.Inputs(command)) {
-      if (input >= 0) text += "\n         in  " + ValueText(graph, machine, schedule, input);
+    for (const ValueId input : schedule.Inputs(command)) {
+      if (input.exists()) text += "\n         in  " + ValueText(graph, machine, schedule, input);
     }
-    for (const int output : schedule.Outputs(command))
+    for (const ValueId output : schedule.Outputs(command))
       text += "\n         out " + ValueText(graph, machine, schedule, output);
     text += '\n';
   }

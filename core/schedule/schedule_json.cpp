@@ -23,8 +23,8 @@ const char* MemoryName(const Schedule& schedule, const Value& root) {
   return "";
 }
 
-ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedule& schedule, int number) {
-  const Value& value = schedule.values[static_cast<size_t>(number)];
+ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedule& schedule, ValueId number) {
+  const Value& value = schedule.values[number];
   const Value& root = schedule.RootValue(number);
   ScheduleJson json = {{"tensor", graph.TensorName(value.source)},
                        {"device", machine.device(value.device).local_name()},
@@ -33,7 +33,7 @@ ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedul
                        {"bytes", value.bytes},
                        {"memory", MemoryName(schedule, root)},
                        {"alias_of", nullptr}};
-  if (value.alias_of >= 0) json["alias_of"] = value.alias_of;
+  if (value.alias_of.exists()) json["alias_of"] = value.alias_of;
   if (root.storage == Storage::kPlanned) {
     json["offset"] = schedule.buffers[static_cast<size_t>(value.buffer)].offset;
     json["buffer"] = value.buffer;
@@ -85,8 +85,7 @@ std::string ScheduleToJson(const Graph& graph, const Machine& machine, const Sch
   }
   for (size_t c = 0; c < schedule.commands.size(); ++c)
     commands.push_back(CommandJson(graph, schedule, static_cast<int>(c), predecessors[c]));
-  for (size_t v = 0; v < schedule.values.size(); ++v)
-    values.push_back(ValueJson(graph, machine, schedule, static_cast<int>(v)));
+  for (const ValueId v : schedule.values.ids()) values.push_back(ValueJson(graph, machine, schedule, v));
   const ScheduleJson json = {{"devices", devices}, {"queues", queues},        {"commands", commands},
                              {"values", values},   {"feeds", schedule.feeds}, {"fetches", schedule.fetches}};
   return json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace) + "\n";

@@ -32,7 +32,7 @@ class Verifier {
   }
 
  private:
-  const Value& value(int v) const { return schedule_.values[static_cast<size_t>(v)]; }
+  const Value& value(ValueId v) const { return schedule_.values[v]; }
   std::string Describe(int c) const {
     const Command& command = schedule_.commands[static_cast<size_t>(c)];
     return fmt::format("#{} {} '{}'", c, CommandKindName(command.kind),
@@ -76,8 +76,8 @@ class Verifier {
     producer_.assign(schedule_.values.size(), -1);
     for (int c = 0; c < num_commands(); ++c) {
       const Command& command = schedule_.commands[static_cast<size_t>(c)];
-      for (const int output : schedule_.Outputs(command)) {
-        auto& producer = producer_[static_cast<size_t>(output)];
+      for (const ValueId output : schedule_.Outputs(command)) {
+        auto& producer = producer_[output];
         if (producer >= 0)
           Broken(fmt::format("{} and {} write the same value", Describe(producer), Describe(c)));
         producer = c;
@@ -118,12 +118,12 @@ class Verifier {
     }
     for (const Value& v : schedule_.values) {
       if (v.storage == Storage::kFeed) fed_.insert({v.source.node, v.source.output});
-      if (v.alias_of >= 0 || v.storage == Storage::kVariable) value_nodes_.insert(v.source.node);
+      if (v.alias_of.exists() || v.storage == Storage::kVariable) value_nodes_.insert(v.source.node);
     }
     for (int c = 0; c < num_commands(); ++c) {
       const Command& command = schedule_.commands[static_cast<size_t>(c)];
-      for (const int input : schedule_.Inputs(command)) {
-        const int producer = producer_[static_cast<size_t>(schedule_.Root(input))];
+      for (const ValueId input : schedule_.Inputs(command)) {
+        const int producer = producer_[schedule_.Root(input)];
         const bool own_output = producer == c;
         if (producer >= 0 && !own_output) Expect(producer, c, "a value is read before it is written");
         if (value(input).storage == Storage::kPlanned && producer < 0)
@@ -170,14 +170,14 @@ class Verifier {
                              : nullptr;
       const auto inputs = schedule_.Inputs(command);
       for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i] < 0 || schedule_.RootValue(inputs[i]).variable < 0) continue;
+        if (!inputs[i].exists() || schedule_.RootValue(inputs[i]).variable < 0) continue;
         const bool update = def != nullptr && std::find(def->updates.begin(), def->updates.end(),
                                                         static_cast<int>(i)) != def->updates.end();
         auto& lists = accesses[schedule_.RootValue(inputs[i]).variable];
         (update ? lists.second : lists.first).push_back(c);
       }
-      for (const int output : schedule_.Outputs(command)) {
-        if (value(output).storage == Storage::kVariable && value(output).alias_of < 0)
+      for (const ValueId output : schedule_.Outputs(command)) {
+        if (value(output).storage == Storage::kVariable && !value(output).alias_of.exists())
           accesses[value(output).variable].second.push_back(c);
       }
     }
@@ -199,8 +199,8 @@ class Verifier {
   const Graph& graph_;
   const Schedule& schedule_;
   std::vector<std::vector<int>> predecessors_;  // with the order of in-order queues
-  std::vector<int> producer_;                   // by value
-  std::map<int, int> launch_of_;                // by node
+  IdVector<ValueId, int> producer_;
+  std::map<int, int> launch_of_;  // by node
   std::set<std::pair<int, int>> fed_;
   std::set<int> value_nodes_;  // nodes without a command whose output shares memory
   std::map<int, std::set<int>> done_;

@@ -45,40 +45,39 @@ class TensorFinder {
  public:
   explicit TensorFinder(const Schedule& schedule) : schedule_(schedule), writer_(schedule.values.size(), -1) {
     for (size_t c = 0; c < schedule.commands.size(); ++c) {
-      for (const int value : schedule.Outputs(schedule.commands[c]))
-        writer_[static_cast<size_t>(value)] = static_cast<int>(c);
+      for (const ValueId value : schedule.Outputs(schedule.commands[c])) writer_[value] = static_cast<int>(c);
     }
   }
   // The value that a copy was made of, or the value itself.
-  int Original(int value) const {
+  ValueId Original(ValueId value) const {
     while (IsCopied(value)) value = SourceOf(value);
     return value;
   }
   // Where the memory behind a value comes from: a launch's output, or state.
-  int Origin(int value) const {
+  ValueId Origin(ValueId value) const {
     while (true) {
       if (IsCopied(value)) {
         value = SourceOf(value);
-      } else if (Writer(value) >= 0 || schedule_.values[static_cast<size_t>(value)].alias_of < 0) {
+      } else if (Writer(value) >= 0 || !schedule_.values[value].alias_of.exists()) {
         return value;
       } else {
-        value = schedule_.values[static_cast<size_t>(value)].alias_of;
+        value = schedule_.values[value].alias_of;
       }
     }
   }
-  int Writer(int value) const { return writer_[static_cast<size_t>(value)]; }
+  int Writer(ValueId value) const { return writer_[value]; }
 
  private:
-  bool IsCopied(int value) const {
+  bool IsCopied(ValueId value) const {
     return Writer(value) >= 0 &&
            schedule_.commands[static_cast<size_t>(Writer(value))].kind == CommandKind::kCopy;
   }
-  int SourceOf(int value) const {
+  ValueId SourceOf(ValueId value) const {
     return schedule_.Inputs(schedule_.commands[static_cast<size_t>(Writer(value))])[0];
   }
 
   const Schedule& schedule_;
-  std::vector<int> writer_;  // by value
+  IdVector<ValueId, int> writer_;
 };
 
 // By command: the launches that it waits for, through copies.
@@ -161,14 +160,14 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     return group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(node)])];
   };
   std::vector<int> task_of(schedule.commands.size(), -1);
-  std::vector<int> tensor_of(schedule.values.size(), -1);
+  IdVector<ValueId, int> tensor_of(schedule.values.size(), -1);
   // -1: costs no copy anywhere.
-  const auto tensor_at = [&](int operand) {
-    const int original = finder.Original(operand);
-    int& known = tensor_of[static_cast<size_t>(original)];
+  const auto tensor_at = [&](ValueId operand) {
+    const ValueId original = finder.Original(operand);
+    int& known = tensor_of[original];
     if (known >= 0) return known;
-    const Value& value = schedule.values[static_cast<size_t>(original)];
-    const Value& origin = schedule.values[static_cast<size_t>(finder.Origin(original))];
+    const Value& value = schedule.values[original];
+    const Value& origin = schedule.values[finder.Origin(original)];
     const bool replicated = origin.storage == Storage::kConstant && compile::IsReplicated(value.dtype);
     if (value.storage == Storage::kResource || replicated) return -1;
     TaskTensor tensor;
@@ -199,20 +198,15 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     task.group = group_at(command.node);
     task.moves_only = op.op_class == compile::OpClass::kAssign || op.op_class == compile::OpClass::kNoOp;
     task.updates = op.IsUpdate();
-    for (const int output : schedule.Outputs(command)) {
-      int root = output;
-      while (schedule.values[static_cast<size_t>(root)].alias_of >= 0)
-        root = schedule.values[static_cast<size_t>(root)].alias_of;
-      task.updates |= schedule.values[static_cast<size_t>(root)].storage == Storage::kVariable;
-    }
+    for (const ValueId output : schedule.Outputs(command))
+      task.updates |= schedule.RootValue(output).storage == Storage::kVariable;
     const std::vector<bool> on_host = KernelTable::Global().HostInputs(node, "GPU");
     const auto inputs = schedule.Inputs(command);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] < 0) continue;
+      if (!inputs[i].exists()) continue;
       const int tensor = tensor_at(inputs[i]);
       if (tensor < 0) continue;
-      const bool host =
-          Flag(on_host, i) || compile::LivesOnHost(schedule.values[static_cast<size_t>(inputs[i])].dtype);
+      const bool host = Flag(on_host, i) || compile::LivesOnHost(schedule.values[inputs[i]].dtype);
       const auto same = [&](const TaskRead& read) { return read.tensor == tensor && read.on_host == host; };
       if (std::none_of(task.reads.begin(), task.reads.end(), same)) task.reads.push_back({tensor, host});
     }
@@ -235,7 +229,7 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
   }
   FindHandedOn(schedule);
   for (const Value& value : schedule.values) {
-    const bool constant = value.storage == Storage::kConstant && value.alias_of < 0 &&
+    const bool constant = value.storage == Storage::kConstant && !value.alias_of.exists() &&
                           graph_.node(value.source.node).op == "Const";
     if (constant) groups_[static_cast<size_t>(group_at(value.source.node))].persistent_bytes += value.bytes;
   }

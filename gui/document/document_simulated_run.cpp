@@ -96,8 +96,7 @@ class SimulatedRunBuilder {
 
   // Equal for equal dtypes and shapes, as in traces.
   int CopySignature(const Command& command) {
-    const Value& value =
-        schedule_.values[static_cast<size_t>(schedule_.operands[static_cast<size_t>(command.inputs)])];
+    const Value& value = schedule_.values[schedule_.operands[static_cast<size_t>(command.inputs)]];
     const auto [found, added] = copy_signatures_.try_emplace(
         lanescope::CopySignature(value.dtype, value.shape), static_cast<int>(run_.signatures.size()));
     if (added) run_.signatures.push_back(found->first);

@@ -87,12 +87,11 @@ class ScheduleMaker {
     after_.push_back(after);
     return number;
   }
-  int ValueOn(int device) {
+  ValueId ValueOn(int device) {
     while (value_of_device_.size() <= static_cast<size_t>(device)) {
       Value value;
       value.device = static_cast<int>(value_of_device_.size());
-      value_of_device_.push_back(static_cast<int>(schedule_.values.size()));
-      schedule_.values.push_back(value);
+      value_of_device_.push_back(schedule_.values.Add(value));
     }
     return value_of_device_[static_cast<size_t>(device)];
   }
@@ -100,7 +99,7 @@ class ScheduleMaker {
   Schedule schedule_;
   std::vector<int64_t> ns_;
   std::vector<std::vector<int>> after_;
-  std::vector<int> value_of_device_;
+  std::vector<ValueId> value_of_device_;
 };
 
 // `ops` launches on the GPUs of a star, each after one random earlier launch on another GPU (among the last

@@ -112,7 +112,7 @@ class SampleRun {
   }
 
  private:
-  int AddValue(int node, int device, int64_t bytes) {
+  ValueId AddValue(int node, int device, int64_t bytes) {
     Buffer buffer;
     buffer.device = device;
     buffer.bytes = bytes;
@@ -123,11 +123,10 @@ class SampleRun {
     value.shape = Shape({bytes / 4});
     value.bytes = bytes;
     value.buffer = static_cast<int>(schedule_.buffers.size()) - 1;
-    schedule_.values.push_back(value);
-    return static_cast<int>(schedule_.values.size()) - 1;
+    return schedule_.values.Add(value);
   }
-  void AddCommand(CommandKind kind, int queue, int node, std::vector<int> inputs, std::vector<int> outputs,
-                  int64_t bytes = 0) {
+  void AddCommand(CommandKind kind, int queue, int node, std::vector<ValueId> inputs,
+                  std::vector<ValueId> outputs, int64_t bytes = 0) {
     lanescope::Command command;
     command.kind = kind;
     command.queue = queue;
@@ -149,8 +148,8 @@ class SampleRun {
                         {gpu1_, QueueKind::kCompute, false, "GPU:1 compute"},
                         {gpu1_, QueueKind::kCopyIn, false, "GPU:1 copy in"},
                         {gpu1_, QueueKind::kCopyOut, false, "GPU:1 copy out"}};
-    const int x = AddValue(0, host_, 64), x0 = AddValue(0, gpu0_, 64), a = AddValue(1, gpu0_, 32);
-    const int a1 = AddValue(1, gpu1_, 32), b = AddValue(2, gpu1_, 16), b_host = AddValue(2, host_, 16);
+    const ValueId x = AddValue(0, host_, 64), x0 = AddValue(0, gpu0_, 64), a = AddValue(1, gpu0_, 32);
+    const ValueId a1 = AddValue(1, gpu1_, 32), b = AddValue(2, gpu1_, 16), b_host = AddValue(2, host_, 16);
     AddCommand(CommandKind::kLaunch, 0, 0, {}, {x});
     AddCommand(CommandKind::kCopy, 2, 0, {x}, {x0}, 64);
     AddCommand(CommandKind::kLaunch, 1, 1, {x0}, {a});

@@ -30,8 +30,7 @@ class DenseDevices {
 int AddEnd(int device, Schedule* schedule) {
   Value value;
   value.device = device;
-  schedule->values.push_back(std::move(value));
-  schedule->operands.push_back(static_cast<int>(schedule->values.size()) - 1);
+  schedule->operands.push_back(schedule->values.Add(std::move(value)));
   return static_cast<int>(schedule->operands.size()) - 1;
 }
 

@@ -21,17 +21,17 @@ MemoryUse::MemoryUse(const Schedule& schedule) : persistent_(schedule.persistent
   for (const Buffer& buffer : schedule.buffers) buffers_.push_back({buffer.device, buffer.bytes});
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
-    const auto use = [&](int value) {
-      if (value < 0) return;
-      const int buffer = schedule.values[static_cast<size_t>(value)].buffer;
+    const auto use = [&](ValueId value) {
+      if (!value.exists()) return;
+      const int buffer = schedule.values[value].buffer;
       if (buffer >= 0) uses_.emplace_back(static_cast<int>(c), buffer);
     };
-    for (const int value : schedule.Inputs(command)) use(value);
-    for (const int value : schedule.Outputs(command)) use(value);
+    for (const ValueId value : schedule.Inputs(command)) use(value);
+    for (const ValueId value : schedule.Outputs(command)) use(value);
   }
-  for (const int value : schedule.fetches) {
-    if (value < 0) continue;
-    const int buffer = schedule.values[static_cast<size_t>(value)].buffer;
+  for (const ValueId value : schedule.fetches) {
+    if (!value.exists()) continue;
+    const int buffer = schedule.values[value].buffer;
     if (buffer >= 0) fetched_.push_back(buffer);
   }
 }

@@ -17,14 +17,14 @@ constexpr int64_t kPageable = 0, kDeviceMemory = 2;
 constexpr int64_t kNonBlocking = 2;
 
 // What the compiler knows of a tensor, with the shape that this schedule gives it.
-TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoint, int value) {
+TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoint, ValueId value) {
   TensorInfo result;
   if (info.info != nullptr && endpoint.node >= 0 && endpoint.output >= 0 &&
       static_cast<size_t>(endpoint.output) < info.info->outputs(endpoint.node).size()) {
     result = info.info->of(endpoint);
   }
-  if (value < 0) return result;
-  const Value& known = compiled.values[static_cast<size_t>(value)];
+  if (!value.exists()) return result;
+  const Value& known = compiled.values[value];
   if (result.dtype == DataType::kInvalid) result.dtype = known.dtype;
   if (!(result.shape == known.shape)) {
     result.shape = known.shape;
@@ -42,10 +42,10 @@ struct LaunchDescription {
 
 LaunchDescription DescribeLaunch(const RunInfo& info, const Schedule& compiled, const Command& command) {
   const Node& node = info.graph->node(command.node);
-  const std::span<const int> in = compiled.Inputs(command), out = compiled.Outputs(command);
+  const std::span<const ValueId> in = compiled.Inputs(command), out = compiled.Outputs(command);
   std::vector<TensorInfo> inputs, outputs;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    inputs.push_back(InfoOf(info, compiled, node.inputs[i], i < in.size() ? in[i] : -1));
+    inputs.push_back(InfoOf(info, compiled, node.inputs[i], i < in.size() ? in[i] : ValueId()));
   }
   for (size_t i = 0; i < out.size(); ++i) {
     outputs.push_back(InfoOf(info, compiled, {command.node, static_cast<int>(i)}, out[i]));
@@ -144,7 +144,7 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
     Cell signature;
     OpWork work;
     if (copy) {
-      const Value& copied = compiled.values[static_cast<size_t>(compiled.Inputs(command)[0])];
+      const Value& copied = compiled.values[compiled.Inputs(command)[0]];
       signature = strings.Intern(CopySignature(copied.dtype, copied.shape));
     }
     if (command.kind == CommandKind::kLaunch && command.node >= 0 && info.graph != nullptr) {

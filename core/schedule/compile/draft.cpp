@@ -17,7 +17,7 @@ bool Draft::IsFolded(int id) const {
   return op(id).op_class != OpClass::kConst && op(id).def != nullptr && !op(id).def->stateful;
 }
 
-int Draft::AddLaunch(int node_id, std::span<const int> inputs, int num_outputs) {
+int Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs) {
   Command& command = commands.emplace_back();
   command.node = node_id;
   command.inputs = static_cast<int>(operands.size());
@@ -29,13 +29,13 @@ int Draft::AddLaunch(int node_id, std::span<const int> inputs, int num_outputs) 
   return num_commands() - 1;
 }
 
-int Draft::AddCopy(int from, int to, int node_id, int version) {
+int Draft::AddCopy(ValueId from, ValueId to, int node_id, int version) {
   const int number = AddLaunch(node_id, {&from, 1}, 1);
   operands.push_back(to);
   command(number).kind = CommandKind::kCopy;
   command(number).bytes = value(to).bytes;
   if (version > 0) copied_versions[number] = version;
-  producer[static_cast<size_t>(to)] = number;
+  producer[to] = number;
   return number;
 }
 

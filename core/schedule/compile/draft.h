@@ -20,7 +20,7 @@ namespace lanescope::compile {
 
 // A read of a resource variable that shares the variable's memory instead of copying it.
 struct VariableRead {
-  int value = -1;
+  ValueId value;
   std::vector<int> after;  // commands before the read
 };
 
@@ -39,15 +39,16 @@ struct Draft {
   std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
   std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
   std::vector<Command> commands;                // queue and rank come with the later passes
-  std::vector<int> operands;                    // of a command its inputs, then its outputs
+  std::vector<ValueId> operands;                // of a command its inputs, then its outputs
   std::map<int, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
   LinkedLists dependencies;            // of the commands, until OrderCommands
   Rows<> after;                        // the same from OrderCommands on, without repeats
-  std::vector<Value> values;
-  std::vector<int> producer;  // by value: the command that writes it, -1 for constants, variables, feeds
+  IdVector<ValueId, Value> values;
+  IdVector<ValueId, int>
+      producer;  // by value: the command that writes it, -1 for constants, variables, feeds
   std::vector<VariableRead> reads;
-  std::vector<int> feeds;
-  std::vector<int> fetches;
+  std::vector<ValueId> feeds;
+  std::vector<ValueId> fetches;
   std::vector<std::pair<int, int>> variables;
   std::vector<Queue> queues;
   std::vector<Buffer> buffers;
@@ -67,16 +68,16 @@ struct Draft {
   bool IsNeeded(int node_id) const { return ops[static_cast<size_t>(node_id)] != nullptr; }
   const OpTraits& op(int node_id) const { return *ops[static_cast<size_t>(node_id)]; }
   int device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
-  Value& value(int id) { return values[static_cast<size_t>(id)]; }
-  const Value& value(int id) const { return values[static_cast<size_t>(id)]; }
+  Value& value(ValueId id) { return values[id]; }
+  const Value& value(ValueId id) const { return values[id]; }
   Command& command(int id) { return commands[static_cast<size_t>(id)]; }
   const Command& command(int id) const { return commands[static_cast<size_t>(id)]; }
   int num_commands() const { return static_cast<int>(commands.size()); }
   // Valid until operands are added.
-  std::span<const int> Inputs(const Command& command) const {
+  std::span<const ValueId> Inputs(const Command& command) const {
     return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
   }
-  std::span<const int> Outputs(const Command& command) const {
+  std::span<const ValueId> Outputs(const Command& command) const {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
   // Where a launch runs, where a copy writes.
@@ -89,9 +90,9 @@ struct Draft {
     return found == copied_versions.end() ? 0 : found->second;
   }
   // Appends a launch without dependencies; its outputs are to be added to the operands right after it.
-  int AddLaunch(int node_id, std::span<const int> inputs, int num_outputs);
+  int AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs);
   // Appends a copy of one value to another place; it writes `to`.
-  int AddCopy(int from, int to, int node_id, int version);
+  int AddCopy(ValueId from, ValueId to, int node_id, int version);
   // What a launch of the node runs; null for other commands and unknown ops.
   const OpDef* LaunchedOp(const Command& command) const {
     return command.kind == CommandKind::kLaunch ? op(command.node).def : nullptr;
@@ -102,8 +103,8 @@ struct Draft {
     return BytesOf(info_of_node.handle != nullptr ? *info_of_node.handle : info_of_node);
   }
   // The value whose memory `id` shares (itself if none).
-  int Root(int id) const {
-    while (value(id).alias_of >= 0) id = value(id).alias_of;
+  ValueId Root(ValueId id) const {
+    while (value(id).alias_of.exists()) id = value(id).alias_of;
     return id;
   }
 };

@@ -37,7 +37,7 @@ class Planner {
       AllocateOutputs(c);
       Release(c);
     }
-    for (const int alias : aliases_) draft_.value(alias).buffer = draft_.value(draft_.Root(alias)).buffer;
+    for (const ValueId alias : aliases_) draft_.value(alias).buffer = draft_.value(draft_.Root(alias)).buffer;
     for (const Arena& arena : arenas_) draft_.arena_bytes.push_back(arena.end());
   }
 
@@ -73,27 +73,27 @@ class Planner {
   // All that this pass and the final schedule want of every value, in one go: together they are large.
   void ReadValues() {
     planned_root_.reserve(draft_.values.size());
-    for (int v = 0; v < static_cast<int>(draft_.values.size()); ++v) {
+    for (const ValueId v : draft_.values.ids()) {
       Value& value = draft_.value(v);
-      if (value.alias_of >= 0) {
+      if (value.alias_of.exists()) {
         value.alias_of = draft_.Root(v);
         aliases_.push_back(v);
       } else if (value.storage == Storage::kConstant) {
         CountPersistent(value.device, value.bytes);
       }
-      const int root = draft_.Root(v);
-      planned_root_.push_back(draft_.value(root).storage == Storage::kPlanned ? root : -1);
+      const ValueId root = draft_.Root(v);
+      planned_root_.Add(draft_.value(root).storage == Storage::kPlanned ? root : ValueId());
     }
   }
-  int PlannedRoot(int value) const { return planned_root_[static_cast<size_t>(value)]; }
+  ValueId PlannedRoot(ValueId value) const { return planned_root_[value]; }
 
   void CollectUsers() {
     touched_.items.reserve(draft_.operands.size());
     touched_.first.reserve(draft_.commands.size() + 1);
     for (const Command& command : draft_.commands) {
       for (const auto& operands : {draft_.Inputs(command), draft_.Outputs(command)}) {
-        for (const int value : operands) {
-          if (PlannedRoot(value) >= 0) touched_.Append(PlannedRoot(value));
+        for (const ValueId value : operands) {
+          if (PlannedRoot(value).exists()) touched_.Append(PlannedRoot(value));
         }
       }
       touched_.SortOpenRow();
@@ -101,16 +101,16 @@ class Planner {
     }
     users_ = Transpose(touched_, draft_.values.size());
     uses_left_.reserve(users_.size());
-    for (size_t v = 0; v < users_.size(); ++v) uses_left_.push_back(static_cast<int>(users_[v].size()));
+    for (const ValueId v : draft_.values.ids()) uses_left_.Add(static_cast<int>(users_[v].size()));
     // What is fetched is read after the step: one use that never comes.
-    for (const int fetch : draft_.fetches) ++UsesLeft(draft_.Root(fetch));
+    for (const ValueId fetch : draft_.fetches) ++UsesLeft(draft_.Root(fetch));
     roots_.resize(draft_.values.size());
   }
-  int& UsesLeft(int value) { return uses_left_[static_cast<size_t>(value)]; }
-  Root& RootOf(int value) { return roots_[static_cast<size_t>(value)]; }
+  int& UsesLeft(ValueId value) { return uses_left_[value]; }
+  Root& RootOf(ValueId value) { return roots_[value]; }
 
   void AllocateOutputs(int number) {
-    for (const int output : draft_.Outputs(draft_.command(number))) {
+    for (const ValueId output : draft_.Outputs(draft_.command(number))) {
       if (PlannedRoot(output) != output) continue;
       Value& value = draft_.value(output);
       Root& root = RootOf(output);
@@ -136,13 +136,13 @@ class Planner {
 
   // An input whose memory an element-wise op may write its output to: of the same size, with all its other
   // users complete. Null if there is none.
-  Root* OverwritableInput(int number, int output) {
+  Root* OverwritableInput(int number, ValueId output) {
     const Command& command = draft_.command(number);
     const OpDef* def = draft_.LaunchedOp(command);
     if (def == nullptr || !def->in_place || draft_.Outputs(command)[0] != output) return nullptr;
     const Value& value = draft_.value(output);
-    for (const int input : draft_.Inputs(command)) {
-      if (PlannedRoot(input) < 0 || UsesLeft(PlannedRoot(input)) != 1) continue;
+    for (const ValueId input : draft_.Inputs(command)) {
+      if (!PlannedRoot(input).exists() || UsesLeft(PlannedRoot(input)) != 1) continue;
       Root& root = RootOf(PlannedRoot(input));
       if (root.device != value.device || root.buffer < 0) continue;
       const auto users = users_[PlannedRoot(input)];
@@ -157,7 +157,7 @@ class Planner {
 
   // Frees what the command was the last one to use.
   void Release(int number) {
-    for (const int id : touched_[number]) {
+    for (const ValueId id : touched_[number]) {
       if (--UsesLeft(id) > 0) continue;
       Root& root = RootOf(id);
       root.live = false;
@@ -171,7 +171,7 @@ class Planner {
   // The users of a value that no other user follows for sure, in last_, with their places in last_places_.
   // None when one of them is not known to be before anything: the range is never free then. At most one of a
   // chain is among them, so the list is short.
-  void FindLastUsers(int root) {
+  void FindLastUsers(ValueId root) {
     last_places_.clear();
     last_.clear();
     auto users = users_[root];
@@ -192,7 +192,7 @@ class Planner {
   }
 
   // A block of the device's arena; throws when the device has no room for it.
-  int Take(int device, int64_t bytes, int number, int output) {
+  int Take(int device, int64_t bytes, int number, ValueId output) {
     Arena& arena = arenas_[static_cast<size_t>(device)];
     const int block = arena.Take(bytes, number);
     const int64_t limit = draft_.machine.device(device).memory_bytes;
@@ -201,7 +201,7 @@ class Planner {
     return block;
   }
 
-  [[noreturn]] void Exhausted(int device, int64_t bytes, int number, int output) const {
+  [[noreturn]] void Exhausted(int device, int64_t bytes, int number, ValueId output) const {
     const DeviceSpec& spec = draft_.machine.device(device);
     const int64_t used =
         arenas_[static_cast<size_t>(device)].end() - bytes + held_[static_cast<size_t>(device)];
@@ -209,7 +209,7 @@ class Planner {
     const std::string tensor = draft_.graph.TensorName(draft_.value(output).source);
     const std::string shape = draft_.value(output).shape.ToString();
     std::vector<std::pair<int64_t, std::string>> holders;
-    for (size_t v = 0; v < roots_.size(); ++v) {
+    for (const ValueId v : roots_.ids()) {
       const Value& value = draft_.values[v];
       if (roots_[v].live && value.device == device)
         holders.emplace_back(value.bytes, draft_.graph.TensorName(value.source));
@@ -235,14 +235,15 @@ class Planner {
   Draft& draft_;
   std::vector<int> queue_number_;
   HappensBefore order_;
-  std::vector<Arena> arenas_;      // by device
-  std::vector<int64_t> held_;      // by device: variables and constants, with the gaps between them
-  std::vector<int> aliases_;       // values that share the memory of another one
-  std::vector<int> planned_root_;  // by value: its root if that is planned, else -1
-  Rows<> touched_;                 // by command: the planned roots that it reads or writes, ascending
-  Rows<> users_;                   // by planned root: the commands that touch it, ascending
-  std::vector<int> uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
-  std::vector<Root> roots_;     // by value
+  std::vector<Arena> arenas_;                // by device
+  std::vector<int64_t> held_;                // by device: variables and constants, with the gaps between them
+  std::vector<ValueId> aliases_;             // values that share the memory of another one
+  IdVector<ValueId, ValueId> planned_root_;  // its root if that is planned
+  Rows<ValueId> touched_;     // by command: the planned roots that it reads or writes, ascending
+  Rows<int, ValueId> users_;  // by planned root: the commands that touch it, ascending
+  IdVector<ValueId, int>
+      uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
+  IdVector<ValueId, Root> roots_;
   // Of the current value, kept for their memory: its last users, and their places.
   std::vector<int> last_;
   std::vector<HappensBefore::Place> last_places_;

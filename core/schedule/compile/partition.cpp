@@ -98,7 +98,7 @@ class Partitioner {
   void FindInputs(int id, int device) {
     inputs_.clear();
     for (const Endpoint& input : draft_.node(id).inputs) {
-      const int base = places_.Base(input);
+      const ValueId base = places_.Base(input);
       const Value& value = draft_.value(base);
       if (value.storage == Storage::kResource) {
         if (value.variable >= 0 && draft_.op(value.variable).IsVariable()) places_.On(input, device, id);
@@ -115,8 +115,8 @@ class Partitioner {
   void FindDependencies(const Node& node) {
     after_.clear();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const int value = i < inputs_.size() ? inputs_[i] : -1;
-      const int producer = value >= 0 ? draft_.producer[static_cast<size_t>(value)] : -1;
+      const ValueId value = i < inputs_.size() ? inputs_[i] : ValueId();
+      const int producer = value.exists() ? draft_.producer[value] : -1;
       if (producer >= 0 && draft_.command(producer).kind == CommandKind::kCopy) {
         after_.push_back(producer);
       } else if (!draft_.IsFed(node.inputs[i])) {
@@ -146,7 +146,7 @@ class Partitioner {
   void AddState(int id, bool variable, int device) {
     const TensorInfo& info = draft_.info.of({id, 0});
     const bool handle = RemoveRef(info.dtype) == DataType::kResource || !variable;
-    const int value =
+    const ValueId value =
         places_.NewValue({id, 0}, device, info, handle ? Storage::kResource : Storage::kVariable);
     draft_.value(value).variable = id;
     if (variable) draft_.variables.emplace_back(id, device);
@@ -186,9 +186,10 @@ class Partitioner {
 
   void AddAlias(int id, int device) {
     const TensorInfo& info = draft_.info.of({id, 0});
-    const int from = inputs_[0];
+    const ValueId from = inputs_[0];
     const bool read = draft_.value(from).storage == Storage::kResource;
-    const int number = places_.NewValue({id, 0}, draft_.value(from).device, info, draft_.value(from).storage);
+    const ValueId number =
+        places_.NewValue({id, 0}, draft_.value(from).device, info, draft_.value(from).storage);
     Value& alias = draft_.value(number);
     const Value& source = draft_.value(from);
     if (read) {
@@ -219,10 +220,10 @@ class Partitioner {
       const Endpoint endpoint{id, static_cast<int>(k)};
       const bool fed = draft_.IsFed(endpoint);
       const bool updated = !fed && op.IsUpdate() && IsRefType(types[k]) && ReadsVariable();
-      const int value = updated ? NewUpdatedVariable(endpoint, outputs[k])
-                                : places_.NewValue(endpoint, OutputDevice(k, outputs[k].dtype, device),
-                                                   outputs[k], Storage::kPlanned);
-      draft_.producer[static_cast<size_t>(value)] = number;
+      const ValueId value = updated ? NewUpdatedVariable(endpoint, outputs[k])
+                                    : places_.NewValue(endpoint, OutputDevice(k, outputs[k].dtype, device),
+                                                       outputs[k], Storage::kPlanned);
+      draft_.producer[value] = number;
       // What the step feeds instead is computed, but nobody reads it.
       if (!fed) places_.SetBase(endpoint, value);
       draft_.operands.push_back(value);
@@ -235,9 +236,9 @@ class Partitioner {
   }
 
   // The reference that an update returns: the variable itself, under the update's name.
-  int NewUpdatedVariable(Endpoint endpoint, const TensorInfo& info) {
+  ValueId NewUpdatedVariable(Endpoint endpoint, const TensorInfo& info) {
     const Value& variable = draft_.value(inputs_[0]);
-    const int number = places_.NewValue(endpoint, variable.device, info, Storage::kVariable);
+    const ValueId number = places_.NewValue(endpoint, variable.device, info, Storage::kVariable);
     draft_.value(number).variable = draft_.value(inputs_[0]).variable;
     draft_.value(number).alias_of = inputs_[0];
     return number;
@@ -249,7 +250,7 @@ class Partitioner {
   TensorPlaces places_;
   HostArgumentsTable host_table_;
   // Of the current node; kept for their memory.
-  std::vector<int> inputs_;
+  std::vector<ValueId> inputs_;
   std::vector<int> after_;
   std::vector<DataType> types_;
   const HostArguments* host_arguments_ = &kNoHostArguments;

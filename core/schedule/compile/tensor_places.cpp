@@ -16,7 +16,7 @@ TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
     total += static_cast<int>(draft_.info.outputs(id).size());
   }
   first_.push_back(total);
-  base_.assign(static_cast<size_t>(total), -1);
+  base_.assign(static_cast<size_t>(total), ValueId());
   const auto devices = static_cast<size_t>(draft_.machine.num_devices());
   known_route_.assign(devices * devices, 0);
   // Mostly one output a node, and a copy of it at most.
@@ -26,72 +26,72 @@ TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
   next_place_.reserve(expected);
 }
 
-int TensorPlaces::NewValue(Endpoint source, int device, const TensorInfo& info, Storage storage) {
-  Value& value = draft_.values.emplace_back();
+ValueId TensorPlaces::NewValue(Endpoint source, int device, const TensorInfo& info, Storage storage) {
+  Value value;
   value.source = source;
   value.device = device;
   value.dtype = RemoveRef(info.dtype);
   value.shape = info.shape;
   value.storage = storage;
   value.bytes = storage == Storage::kResource ? 0 : BytesOf(info);
-  draft_.producer.push_back(-1);
-  next_place_.push_back(-1);
-  return static_cast<int>(draft_.values.size()) - 1;
+  draft_.producer.Add(-1);
+  next_place_.Add(ValueId());
+  return draft_.values.Add(std::move(value));
 }
 
-int TensorPlaces::NewConstant(Endpoint source, int device, const TensorInfo& info) {
-  const int value = NewValue(source, device, info, Storage::kConstant);
+ValueId TensorPlaces::NewConstant(Endpoint source, int device, const TensorInfo& info) {
+  const ValueId value = NewValue(source, device, info, Storage::kConstant);
   draft_.value(value).constant = info.value;
   return value;
 }
 
-int TensorPlaces::Base(Endpoint endpoint) {
-  const int base = base_[IndexOf(endpoint)];
-  if (base >= 0) return base;
+ValueId TensorPlaces::Base(Endpoint endpoint) {
+  const ValueId base = base_[IndexOf(endpoint)];
+  if (base.exists()) return base;
   const TensorInfo& info = draft_.info.of(endpoint);
   LANESCOPE_CHECK(info.value != nullptr);
   return base_[IndexOf(endpoint)] = NewConstant(endpoint, host_, info);
 }
 
 DataType TensorPlaces::TypeOf(Endpoint endpoint) const {
-  const int base = base_[IndexOf(endpoint)];
-  return base >= 0 ? draft_.value(base).dtype : draft_.info.of(endpoint).dtype;
+  const ValueId base = base_[IndexOf(endpoint)];
+  return base.exists() ? draft_.value(base).dtype : draft_.info.of(endpoint).dtype;
 }
 
 // Of a variable's memory the version that `reader` reads, 0 for everything else.
-int TensorPlaces::Version(int value, int reader) const {
+int TensorPlaces::Version(ValueId value, int reader) const {
   const Value& root = draft_.value(draft_.Root(value));
   if (root.storage != Storage::kVariable) return 0;
   const bool read_op = root.source.node != root.variable;  // takes the value once, for all its users
   return draft_.VersionAt(read_op ? root.source.node : reader, root.variable);
 }
 
-int TensorPlaces::VersionOfPlace(int value) const {
-  const int producer = draft_.producer[static_cast<size_t>(value)];
+int TensorPlaces::VersionOfPlace(ValueId value) const {
+  const int producer = draft_.producer[value];
   return producer < 0 ? 0 : draft_.CopiedVersion(producer);
 }
 
-int TensorPlaces::On(Endpoint endpoint, int device, int reader) {
-  const int base = Base(endpoint);
+ValueId TensorPlaces::On(Endpoint endpoint, int device, int reader) {
+  const ValueId base = Base(endpoint);
   if (draft_.value(base).device == device) return base;
   const int version = Version(base, reader);
-  int last = base;
-  while (next_place_[static_cast<size_t>(last)] >= 0) {
-    last = next_place_[static_cast<size_t>(last)];
+  ValueId last = base;
+  while (next_place_[last].exists()) {
+    last = next_place_[last];
     if (draft_.value(last).device == device && VersionOfPlace(last) == version) return last;
   }
-  int value;
+  ValueId value;
   if (draft_.value(base).storage == Storage::kConstant && IsReplicated(draft_.value(base).dtype)) {
     value = NewConstant(endpoint, device, draft_.info.of(endpoint));
     draft_.value(value).constant = draft_.value(base).constant;
   } else {
     value = AddCopy(endpoint, base, device, version);
   }
-  next_place_[static_cast<size_t>(last)] = value;
+  next_place_[last] = value;
   return value;
 }
 
-void TensorPlaces::RequireMovable(Endpoint endpoint, int from, int device) {
+void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, int device) {
   const Value& source = draft_.value(from);
   if (LivesOnHost(source.dtype) && device != host_) {
     Throw(Code::kInvalidArgument,
@@ -113,12 +113,12 @@ void TensorPlaces::RequireRoute(int src, int dst) {
   known = 1;
 }
 
-int TensorPlaces::AddCopy(Endpoint endpoint, int from, int device, int version) {
+ValueId TensorPlaces::AddCopy(Endpoint endpoint, ValueId from, int device, int version) {
   RequireMovable(endpoint, from, device);
   TensorInfo info;
   info.dtype = draft_.value(from).dtype;
   info.shape = draft_.value(from).shape;
-  const int value = NewValue(endpoint, device, info, Storage::kPlanned);
+  const ValueId value = NewValue(endpoint, device, info, Storage::kPlanned);
   const int copy = draft_.AddCopy(from, value, endpoint.node, version);
   if (!draft_.IsFed(endpoint)) {
     for (const int before : completion_.Of(endpoint.node)) draft_.dependencies.Add(copy, before);
@@ -126,8 +126,8 @@ int TensorPlaces::AddCopy(Endpoint endpoint, int from, int device, int version) 
   return value;
 }
 
-int TensorPlaces::Fetched(Endpoint fetch) {
-  const int base = Base(fetch);
+ValueId TensorPlaces::Fetched(Endpoint fetch) {
+  const ValueId base = Base(fetch);
   const Storage storage = draft_.value(draft_.Root(base)).storage;
   if (storage == Storage::kResource) {
     Throw(Code::kInvalidArgument, "'{}' is a resource handle and cannot be fetched",
@@ -138,7 +138,7 @@ int TensorPlaces::Fetched(Endpoint fetch) {
 }
 
 // An update's own result is the version that it makes.
-int TensorPlaces::FetchedVersion(Endpoint fetch, int base) const {
+int TensorPlaces::FetchedVersion(Endpoint fetch, ValueId base) const {
   const auto updates = draft_.updates.find(draft_.value(draft_.Root(base)).variable);
   if (updates != draft_.updates.end()) {
     const auto found = std::find(updates->second.begin(), updates->second.end(), fetch.node);

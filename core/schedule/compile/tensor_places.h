@@ -25,36 +25,36 @@ class TensorPlaces {
   TensorPlaces(Draft* draft, const Completion* completion);
 
   // A new value without a producer. It belongs to no endpoint until SetBase.
-  int NewValue(Endpoint source, int device, const TensorInfo& info, Storage storage);
-  int NewConstant(Endpoint source, int device, const TensorInfo& info);
-  void SetBase(Endpoint endpoint, int value) { base_[IndexOf(endpoint)] = value; }
+  ValueId NewValue(Endpoint source, int device, const TensorInfo& info, Storage storage);
+  ValueId NewConstant(Endpoint source, int device, const TensorInfo& info);
+  void SetBase(Endpoint endpoint, ValueId value) { base_[IndexOf(endpoint)] = value; }
   // The base; of a folded endpoint it is made at the first use.
-  int Base(Endpoint endpoint);
+  ValueId Base(Endpoint endpoint);
   DataType TypeOf(Endpoint endpoint) const;
   // The tensor in the memory of `device`, as the node `reader` sees it; adds the one Copy that brings it
   // there. Throws InvalidArgument for what cannot be moved.
-  int On(Endpoint endpoint, int device, int reader);
+  ValueId On(Endpoint endpoint, int device, int reader);
   // The value that a fetch returns. Of a variable, which may change after the fetch, it is a copy.
-  int Fetched(Endpoint fetch);
+  ValueId Fetched(Endpoint fetch);
 
  private:
   size_t IndexOf(Endpoint endpoint) const {
     return static_cast<size_t>(first_[static_cast<size_t>(endpoint.node)] + endpoint.output);
   }
-  int Version(int value, int reader) const;
-  int FetchedVersion(Endpoint fetch, int base) const;
-  int VersionOfPlace(int value) const;
-  int AddCopy(Endpoint endpoint, int from, int device, int version);
-  void RequireMovable(Endpoint endpoint, int from, int device);
+  int Version(ValueId value, int reader) const;
+  int FetchedVersion(Endpoint fetch, ValueId base) const;
+  int VersionOfPlace(ValueId value) const;
+  ValueId AddCopy(Endpoint endpoint, ValueId from, int device, int version);
+  void RequireMovable(Endpoint endpoint, ValueId from, int device);
   void RequireRoute(int src, int dst);
 
   Draft& draft_;
   const Completion& completion_;
   const int host_;
-  std::vector<int> first_;         // by node: its first output in base_
-  std::vector<int> base_;          // by output: the value where it was made, -1 none
-  std::vector<int> next_place_;    // by value: the same tensor elsewhere, -1 none
-  std::vector<char> known_route_;  // by (source, destination) device
+  std::vector<int> first_;                 // by node: its first output in base_
+  std::vector<ValueId> base_;              // by output: the value where it was made
+  IdVector<ValueId, ValueId> next_place_;  // by value: the same tensor elsewhere
+  std::vector<char> known_route_;          // by (source, destination) device
 };
 
 }  // namespace lanescope::compile

@@ -42,15 +42,15 @@ class VariableOrder {
     int version = 0;
   };
 
-  int Variable(int value) const { return draft_.value(draft_.Root(value)).variable; }
-  bool IsRead(int root) const { return draft_.value(root).source.node != draft_.value(root).variable; }
+  int Variable(ValueId value) const { return draft_.value(draft_.Root(value)).variable; }
+  bool IsRead(ValueId root) const { return draft_.value(root).source.node != draft_.value(root).variable; }
 
   void FindAccesses(int number) {
     const Command& command = draft_.command(number);
     const bool launch = command.kind == CommandKind::kLaunch;
     const auto inputs = draft_.Inputs(command);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const int root = draft_.Root(inputs[i]);
+      const ValueId root = draft_.Root(inputs[i]);
       const int variable = draft_.value(root).variable;
       if (variable < 0 || IsRead(root)) continue;
       const auto updates = updates_.find(variable);
@@ -66,7 +66,7 @@ class VariableOrder {
   }
 
   void FindUses(int number) {
-    for (const int input : draft_.Inputs(draft_.command(number))) {
+    for (const ValueId input : draft_.Inputs(draft_.command(number))) {
       const auto users = users_.find(draft_.Root(input));
       if (users == users_.end()) continue;
       if (users->second.empty() || users->second.back() != number) users->second.push_back(number);
@@ -158,10 +158,9 @@ class VariableOrder {
 
   // Turns the read into a copy inside the device and lets its users wait for that.
   int Snapshot(const VariableRead& read, const std::vector<int>& users) {
-    const int original = static_cast<int>(draft_.values.size());
     const Value variable = draft_.value(read.value);
-    draft_.values.push_back(variable);
-    draft_.producer.push_back(-1);
+    const ValueId original = draft_.values.Add(variable);
+    draft_.producer.Add(-1);
     draft_.value(read.value).storage = Storage::kPlanned;
     draft_.value(read.value).variable = -1;
     const int number = draft_.AddCopy(original, read.value, variable.source.node, 0);
@@ -173,10 +172,10 @@ class VariableOrder {
 
   Draft& draft_;
   Reachability reach_;
-  std::map<int, std::vector<int>> updates_;          // by variable: the commands of Draft::updates
-  std::map<std::pair<int, int>, size_t> places_;     // by (variable, node): its place among the updates
-  std::vector<Access> accesses_;                     // reads of the variable's memory by commands
-  std::unordered_map<int, std::vector<int>> users_;  // by value of a read: the commands that use it
+  std::map<int, std::vector<int>> updates_;              // by variable: the commands of Draft::updates
+  std::map<std::pair<int, int>, size_t> places_;         // by (variable, node): its place among the updates
+  std::vector<Access> accesses_;                         // reads of the variable's memory by commands
+  std::unordered_map<ValueId, std::vector<int>> users_;  // by value of a read: the commands that use it
 };
 
 }  // namespace

@@ -16,14 +16,13 @@ class WriteThroughPass {
  public:
   explicit WriteThroughPass(Draft* draft)
       : draft_(*draft), reach_(*draft), users_(draft->values.size()), is_fetched_(draft->values.size(), 0) {
-    for (const int fetch : draft_.fetches) is_fetched_[static_cast<size_t>(draft_.Root(fetch))] = 1;
+    for (const ValueId fetch : draft_.fetches) is_fetched_[draft_.Root(fetch)] = 1;
     for (int c = 0; c < draft_.num_commands(); ++c) {
-      for (const int input : draft_.Inputs(draft_.command(c)))
-        users_[static_cast<size_t>(draft_.Root(input))].push_back(c);
+      for (const ValueId input : draft_.Inputs(draft_.command(c))) users_[draft_.Root(input)].push_back(c);
     }
     // Readers and writers of a variable, whichever of its values they name.
-    for (size_t v = 0; v < draft_.values.size(); ++v) {
-      if (draft_.values[v].alias_of < 0 && draft_.values[v].variable >= 0) {
+    for (const ValueId v : draft_.values.ids()) {
+      if (!draft_.values[v].alias_of.exists() && draft_.values[v].variable >= 0) {
         auto& accesses = accesses_[draft_.values[v].variable];
         accesses.insert(accesses.end(), users_[v].begin(), users_[v].end());
       }
@@ -43,15 +42,14 @@ class WriteThroughPass {
   bool MayWriteThrough(int assign) {
     const Command& command = draft_.command(assign);
     const auto inputs = draft_.Inputs(command);
-    const int value = inputs[1];
+    const ValueId value = inputs[1];
     const Value& written = draft_.value(value);
     const int variable = draft_.value(draft_.Root(inputs[0])).variable;
-    const int producer = draft_.producer[static_cast<size_t>(value)];
-    if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of >= 0 ||
+    const int producer = draft_.producer[value];
+    if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of.exists() ||
         !written.shape.IsExact())
       return false;
-    if (users_[static_cast<size_t>(value)].size() != 1 || is_fetched_[static_cast<size_t>(value)])
-      return false;
+    if (users_[value].size() != 1 || is_fetched_[value]) return false;
     const Command& source = draft_.command(producer);
     const int device = draft_.DeviceOf(command);
     const OpDef* def = draft_.LaunchedOp(source);
@@ -71,7 +69,7 @@ class WriteThroughPass {
   // What the producer reads of the variable has the place of what it writes.
   bool ReadsElementwise(const Command& source, const Value& written, int variable) const {
     const auto inputs = draft_.Inputs(source);
-    return std::all_of(inputs.begin(), inputs.end(), [&](int input) {
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
       return draft_.value(draft_.Root(input)).variable != variable ||
              draft_.value(input).shape == written.shape;
     });
@@ -109,7 +107,7 @@ class WriteThroughPass {
     Value& value = draft_.value(inputs[1]);
     value.storage = Storage::kVariable;
     value.variable = draft_.value(draft_.Root(inputs[0])).variable;
-    const int producer = draft_.producer[static_cast<size_t>(inputs[1])];
+    const int producer = draft_.producer[inputs[1]];
     draft_.dependencies.ForEach(assign, [&](int before) {
       if (before == producer) return;
       draft_.dependencies.Add(producer, before);
@@ -120,9 +118,9 @@ class WriteThroughPass {
 
   Draft& draft_;
   Reachability reach_;
-  std::vector<std::vector<int>> users_;       // by root value: the commands that read it
-  std::vector<char> is_fetched_;              // by root value
-  std::map<int, std::vector<int>> accesses_;  // by variable
+  IdVector<ValueId, std::vector<int>> users_;  // by root value: the commands that read it
+  IdVector<ValueId, char> is_fetched_;         // by root value
+  std::map<int, std::vector<int>> accesses_;   // by variable
 };
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(Compile, FoldsShapeArithmetic) {
   request.feeds.push_back({x, Floats(Shape{4, 6})});
   const Schedule schedule = CompileChecked(graph, request, Everywhere(graph, TwoGpus().host()), TwoGpus());
   ASSERT_EQ(schedule.commands.size(), 1u);
-  EXPECT_EQ(schedule.values[static_cast<size_t>(schedule.fetches[0])].shape, (Shape{24}));
+  EXPECT_EQ(schedule.values[schedule.fetches[0]].shape, (Shape{24}));
 }
 
 // Law: readers of a variable's old value come before its update; readers that depend on the update come after
