@@ -46,7 +46,7 @@ class EmptyStep {
     for (size_t c = 0; c < predecessors.size(); ++c) {
       Command command;
       command.node = 0;
-      command.queue = queue_of(static_cast<int>(c));
+      command.queue = QueueId(queue_of(static_cast<int>(c)));
       command.rank = static_cast<int>(c);
       schedule->commands.push_back(command);
       schedule->num_predecessors.push_back(static_cast<int>(predecessors[c].size()));

@@ -122,8 +122,7 @@ void BenchEvents(int64_t events) {
   Placement placement;
   Schedule schedule;
   const int gpus[] = {machine.Gpus()[0], machine.Gpus()[1]};
-  for (int queue = 0; queue < 2; ++queue)
-    schedule.queues.push_back({gpus[queue], QueueKind::kCompute, false, ""});
+  for (int queue = 0; queue < 2; ++queue) schedule.queues.Add({gpus[queue], QueueKind::kCompute, false, ""});
   constexpr int kCommands = 1000;
   for (int i = 0; i < kCommands; ++i) {
     Node node;
@@ -132,7 +131,7 @@ void BenchEvents(int64_t events) {
     graph.AddNode(std::move(node));
     placement.device.push_back(gpus[i % 2]);
     Command command;
-    command.queue = i % 2;
+    command.queue = QueueId(i % 2);
     command.node = i;
     schedule.commands.push_back(command);
   }

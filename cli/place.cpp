@@ -90,8 +90,7 @@ void PrintTable(const study::Workload& workload, const Machine& machine, const s
     int nodes = 0, launches = 0;
     for (const int device : placed.placement.device) nodes += device == d;
     for (const Command& command : schedule.commands) {
-      launches += command.kind == CommandKind::kLaunch &&
-                  schedule.queues[static_cast<size_t>(command.queue)].device == d;
+      launches += command.kind == CommandKind::kLaunch && schedule.queues[command.queue].device == d;
     }
     devices.Row({machine.device(d).local_name(), std::to_string(nodes), std::to_string(launches),
                  FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)])});

@@ -5,8 +5,8 @@
 namespace lanescope::exec {
 
 Device& CommandRoles::QueueDevice(int command) const {
-  const int queue = schedule_.commands[static_cast<size_t>(command)].queue;
-  return *devices_[static_cast<size_t>(schedule_.queues[static_cast<size_t>(queue)].device)];
+  const QueueId queue = schedule_.commands[static_cast<size_t>(command)].queue;
+  return *devices_[static_cast<size_t>(schedule_.queues[queue].device)];
 }
 
 // Handles have no memory of their own; what they stand for is not looked at here.

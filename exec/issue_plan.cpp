@@ -15,14 +15,14 @@ size_t At(int index) { return static_cast<size_t>(index); }
 std::vector<std::pair<int, int>> AllEdges(const Schedule& schedule) {
   std::vector<std::pair<int, int>> edges;
   edges.reserve(schedule.successors.items.size() + schedule.commands.size());
-  std::vector<int> last(schedule.queues.size(), -1);
+  IdVector<QueueId, int> last(schedule.queues.size(), -1);
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const int command = static_cast<int>(c);
     for (const int next : schedule.Successors(command)) edges.emplace_back(command, next);
-    const int queue = schedule.commands[c].queue;
-    if (!schedule.queues[At(queue)].in_order) continue;
-    if (last[At(queue)] >= 0) edges.emplace_back(last[At(queue)], command);
-    last[At(queue)] = command;
+    const QueueId queue = schedule.commands[c].queue;
+    if (!schedule.queues[queue].in_order) continue;
+    if (last[queue] >= 0) edges.emplace_back(last[queue], command);
+    last[queue] = command;
   }
   return edges;
 }
@@ -69,22 +69,22 @@ void MakeSegments(const Schedule& schedule, const std::vector<std::pair<int, int
 IssuePlan PlanByQueue(const Schedule& schedule) {
   IssuePlan plan;
   auto orders = QueueOrders(schedule);
-  for (size_t q = 0; q < schedule.queues.size(); ++q)
+  for (const QueueId q : schedule.queues.ids())
     plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
-  for (const Command& command : schedule.commands) plan.lane_of.push_back(command.queue);
+  for (const Command& command : schedule.commands) plan.lane_of.push_back(command.queue.number());
   plan.successors = schedule.successors;
   plan.num_predecessors = schedule.num_predecessors;
   return plan;
 }
 
-IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& stream_group,
+IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
                          const std::vector<char>& recordable, int min_segment) {
   IssuePlan plan;
-  std::vector<int> lane_of_queue(schedule.queues.size(), -1);
+  IdVector<QueueId, int> lane_of_queue(schedule.queues.size(), -1);
   const int groups = 1 + *std::max_element(stream_group.begin(), stream_group.end());
   plan.lanes.resize(At(groups));
   auto orders = QueueOrders(schedule);
-  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+  for (const QueueId q : schedule.queues.ids()) {
     lane_of_queue[q] = stream_group[q];
     if (stream_group[q] >= 0) continue;
     lane_of_queue[q] = static_cast<int>(plan.lanes.size());
@@ -100,13 +100,13 @@ IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& strea
   };
   for (size_t c = 0; c < count; ++c) {
     const int command = static_cast<int>(c);
-    plan.lane_of.push_back(unit(command) == command ? lane_of_queue[At(schedule.commands[c].queue)] : -1);
+    plan.lane_of.push_back(unit(command) == command ? lane_of_queue[schedule.commands[c].queue] : -1);
   }
   std::vector<std::pair<int, int>> between;
   for (const auto& [before, after] : edges) {
     // The order of a host lane is kept by the lane itself.
-    const int queue = schedule.commands[At(before)].queue;
-    const bool implied = stream_group[At(queue)] < 0 && schedule.queues[At(queue)].in_order &&
+    const QueueId queue = schedule.commands[At(before)].queue;
+    const bool implied = stream_group[queue] < 0 && schedule.queues[queue].in_order &&
                          queue == schedule.commands[At(after)].queue;
     if (!implied && unit(before) != unit(after)) between.emplace_back(unit(before), unit(after));
   }

@@ -40,7 +40,7 @@ IssuePlan PlanByQueue(const Schedule& schedule);
 // issue all queues of a device as commands become ready. `recordable`: by command, whether it may be part of
 // a segment. A segment is a maximal set of recordable commands between the same others; one of fewer than
 // `min_segment` launches and copies is left as single commands.
-IssuePlan PlanForStreams(const Schedule& schedule, const std::vector<int>& stream_group,
+IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
                          const std::vector<char>& recordable, int min_segment);
 
 }  // namespace lanescope::exec

@@ -11,15 +11,15 @@ namespace lanescope::exec {
 namespace {
 
 // By queue: its device's rank among the devices with streams, -1 for others.
-std::vector<int> StreamGroups(const Schedule& schedule, const std::vector<StreamDevice*>& devices) {
+IdVector<QueueId, int> StreamGroups(const Schedule& schedule, const std::vector<StreamDevice*>& devices) {
   std::vector<int> rank(devices.size(), -1);
   int next = 0;
   for (const Queue& queue : schedule.queues) {
     const auto d = static_cast<size_t>(queue.device);
     if (devices[d] != nullptr && rank[d] < 0) rank[d] = next++;
   }
-  std::vector<int> groups;
-  for (const Queue& queue : schedule.queues) groups.push_back(rank[static_cast<size_t>(queue.device)]);
+  IdVector<QueueId, int> groups;
+  for (const Queue& queue : schedule.queues) groups.Add(rank[static_cast<size_t>(queue.device)]);
   return groups;
 }
 
@@ -77,7 +77,7 @@ StreamProgram::Lane* StreamProgram::LaneOf(StreamDevice* device, QueueKind kind)
 void StreamProgram::MakeLanes(const std::vector<StreamDevice*>& devices) {
   for (size_t c = 0; c < commands_.size(); ++c) {
     if (commands_[c].spec.role == StreamRole::kNone) continue;
-    const Queue& queue = schedule_.queues[static_cast<size_t>(schedule_.commands[c].queue)];
+    const Queue& queue = schedule_.queues[schedule_.commands[c].queue];
     StreamDevice* device = devices[static_cast<size_t>(queue.device)];
     commands_[c].lane = LaneOf(device, queue.kind);
     if (origin_ == nullptr) origin_ = LaneOf(device, QueueKind::kCompute);

@@ -231,7 +231,8 @@ void Fill(const NvtxExportTableCallbacks* callbacks, NvtxCallbackModule module,
 // The driver calls it inside cuInit. What goes wrong here is no concern of the program.
 LANESCOPE_EXPORT int InitializeInjection() {
   try {
-    if (lanescope::profiler::Injection* injection = lanescope::profiler::Injection::Get()) injection->StartCuda();
+    if (lanescope::profiler::Injection* injection = lanescope::profiler::Injection::Get())
+      injection->StartCuda();
   } catch (...) {
   }
   return 1;

@@ -62,7 +62,8 @@ class GapSampler {
 
   void AddIssues(const MeasuredStep& step) {
     std::vector<Start> starts = StartsOf(step);
-    int queue = -1, number = 0;
+    QueueId queue;
+    int number = 0;
     for (const Start& start : starts) {
       const Command& command = schedule_.commands[static_cast<size_t>(start.command)];
       number = command.queue == queue ? number + 1 : 1;
@@ -83,10 +84,10 @@ class GapSampler {
     struct Woken {
       int64_t at = INT64_MAX, begin = INT64_MAX, usual = kWakeNs;
     };
-    std::vector<Woken> queues(schedule_.queues.size());
+    IdVector<QueueId, Woken> queues(schedule_.queues.size());
     for (const Start& start : StartsOf(step)) {
       const Command& command = schedule_.commands[static_cast<size_t>(start.command)];
-      Woken& woken = queues[static_cast<size_t>(command.queue)];
+      Woken& woken = queues[command.queue];
       woken.begin = std::min(woken.begin, Begin(step, start.command));
       int64_t handoff = 0;
       if (start.released >= 0 && &QueueOf(start.released) != &QueueOf(start.command))
@@ -96,7 +97,7 @@ class GapSampler {
       woken.at = at;
       woken.usual = std::max(kWakeNs, (kInTime - 1) * handoff);
     }
-    for (size_t q = 0; q < queues.size(); ++q) {
+    for (const QueueId q : queues.ids()) {
       const Woken& woken = queues[q];
       if (woken.at == INT64_MAX) continue;
       const Queue& queue = schedule_.queues[q];
@@ -179,18 +180,18 @@ class GapSampler {
     return step.command_end_ns[static_cast<size_t>(command)];
   }
   const Queue& QueueOf(int command) const {
-    return schedule_.queues[static_cast<size_t>(schedule_.commands[static_cast<size_t>(command)].queue)];
+    return schedule_.queues[schedule_.commands[static_cast<size_t>(command)].queue];
   }
   static int64_t Ready(const MeasuredStep& step, const Start& start) {
     return start.released < 0 ? step.start_ns : End(step, start.released);
   }
 
   std::vector<Start> StartsOf(const MeasuredStep& step) const {
-    std::vector<std::vector<int>> ran(schedule_.queues.size());
+    IdVector<QueueId, std::vector<int>> ran(schedule_.queues.size());
     for (size_t c = 0; c < schedule_.commands.size(); ++c) {
       const Command& command = schedule_.commands[c];
       if (!command.is_work()) continue;
-      ran[static_cast<size_t>(command.queue)].push_back(static_cast<int>(c));
+      ran[command.queue].push_back(static_cast<int>(c));
     }
     std::vector<Start> starts;
     for (std::vector<int>& commands : ran) {

@@ -26,7 +26,7 @@ std::vector<int64_t> FetchedBytes(const Schedule& schedule, const Machine& machi
     for (const int next : schedule.Successors(static_cast<int>(c))) {
       const Command& launch = schedule.commands[static_cast<size_t>(next)];
       if (launch.kind != CommandKind::kLaunch) continue;
-      const int device = schedule.queues[static_cast<size_t>(launch.queue)].device;
+      const int device = schedule.queues[launch.queue].device;
       const DeviceKind kind = machine.device(device).kind;
       if (kind != DeviceKind::kHost && kind != DeviceKind::kVirtual) continue;
       if (reader < 0 || launch.rank < schedule.commands[static_cast<size_t>(reader)].rank) reader = next;

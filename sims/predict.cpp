@@ -89,15 +89,15 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
 }
 
 // By queue: the time in which at least one of its commands ran.
-std::vector<int64_t> BusyOfQueues(const Schedule& schedule, const SimulationResult& result) {
-  std::vector<int64_t> busy = result.queue_busy_ns;
-  std::vector<std::vector<std::pair<int64_t, int64_t>>> runs(busy.size());
+IdVector<QueueId, int64_t> BusyOfQueues(const Schedule& schedule, const SimulationResult& result) {
+  IdVector<QueueId, int64_t> busy = result.queue_busy_ns;
+  IdVector<QueueId, std::vector<std::pair<int64_t, int64_t>>> runs(busy.size());
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    const auto queue = static_cast<size_t>(schedule.commands[c].queue);
+    const QueueId queue = schedule.commands[c].queue;
     if (schedule.queues[queue].workers > 1)
       runs[queue].emplace_back(result.times[c].start_ns, result.times[c].end_ns);
   }
-  for (size_t q = 0; q < runs.size(); ++q) {
+  for (const QueueId q : runs.ids()) {
     if (schedule.queues[q].workers == 1) continue;
     std::sort(runs[q].begin(), runs[q].end());
     int64_t until = busy[q] = 0;
@@ -114,8 +114,8 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
   prediction->peak_bytes = schedule.peak_bytes;
   prediction->busy.assign(static_cast<size_t>(machine.num_devices()), 0);
   const auto step = static_cast<double>(std::max<int64_t>(prediction->step_ns, 1));
-  const std::vector<int64_t> busy = BusyOfQueues(schedule, prediction->simulation);
-  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+  const IdVector<QueueId, int64_t> busy = BusyOfQueues(schedule, prediction->simulation);
+  for (const QueueId q : schedule.queues.ids()) {
     if (schedule.queues[q].kind != QueueKind::kCompute) continue;
     prediction->busy[static_cast<size_t>(schedule.queues[q].device)] += static_cast<double>(busy[q]) / step;
   }
@@ -171,7 +171,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     std::string kind;
     if (command.kind == CommandKind::kLaunch) {
       const Node& node = graph.node(command.node);
-      const int number = schedule.queues[static_cast<size_t>(command.queue)].device;
+      const int number = schedule.queues[command.queue].device;
       const DeviceSpec& device = machine.device(number);
       inputs.clear();
       for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));

@@ -32,7 +32,7 @@ class SimulationLoop {
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.lanes.size()),
                  plan.max_hops),
         domains_(plan, costs),
-        queues_(plan.first_lane.size() - 1) {
+        queues_(plan.lanes_of.size()) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
     touched_.reserve(queues_.size());
   }
@@ -76,8 +76,8 @@ class SimulationLoop {
     }
   }
 
-  void Touch(int queue) {
-    bool& touched = queues_[static_cast<size_t>(queue)].touched;
+  void Touch(QueueId queue) {
+    bool& touched = queues_[queue].touched;
     if (touched) return;
     touched = true;
     touched_.push_back(queue);
@@ -85,7 +85,7 @@ class SimulationLoop {
 
   void MakeReady(int command) {
     const Task& t = task(command);
-    ready_[static_cast<size_t>(t.queue)].Push(t.rank, command);
+    ready_[t.queue.index()].Push(t.rank, command);
     if (IdleLane(t.queue) >= 0) {
       Touch(t.queue);
     } else if (asleep_ > 0) {
@@ -94,9 +94,9 @@ class SimulationLoop {
   }
 
   // A ready command wakes one driver of its queue that still sleeps.
-  void WakeLane(int queue) {
-    const int end = plan_.first_lane[static_cast<size_t>(queue) + 1];
-    for (int l = plan_.first_lane[static_cast<size_t>(queue)]; l < end; ++l) {
+  void WakeLane(QueueId queue) {
+    const auto [first, end] = plan_.lanes_of[queue];
+    for (int l = first; l < end; ++l) {
       LaneState& at = state(l);
       if (at.running != LaneState::kAsleep || at.phase == Phase::kWaking) continue;
       --asleep_;
@@ -107,10 +107,10 @@ class SimulationLoop {
   }
 
   // The idle lane of a queue that is free first; -1: none is idle.
-  int IdleLane(int queue) {
+  int IdleLane(QueueId queue) {
     int idle = -1;
-    const int end = plan_.first_lane[static_cast<size_t>(queue) + 1];
-    for (int l = plan_.first_lane[static_cast<size_t>(queue)]; l < end; ++l) {
+    const auto [first, end] = plan_.lanes_of[queue];
+    for (int l = first; l < end; ++l) {
       if (state(l).running < 0 && (idle < 0 || state(l).free_at < state(idle).free_at)) idle = l;
     }
     return idle;
@@ -138,10 +138,10 @@ class SimulationLoop {
           plan_.tasks.size() - finished_, plan_.tasks.size(), first);
   }
 
-  void Dispatch(int queue) {
-    queues_[static_cast<size_t>(queue)].touched = false;
+  void Dispatch(QueueId queue) {
+    queues_[queue].touched = false;
     for (int idle = IdleLane(queue); idle >= 0; idle = IdleLane(queue)) {
-      const int command = ready_[static_cast<size_t>(queue)].Pop();
+      const int command = ready_[queue.index()].Pop();
       if (command < 0) return;
       Start(idle, command);
     }
@@ -158,7 +158,7 @@ class SimulationLoop {
     }
     CommandTime& time = times_[command];
     time.start_ns = NsOf(start);
-    time.previous = queues_[static_cast<size_t>(t.queue)].previous;
+    time.previous = queues_[t.queue].previous;
     time.released = t.released;
     at.running = command;
     at.started = start;
@@ -257,11 +257,11 @@ class SimulationLoop {
     const int command = at.running;
     const int64_t end_ns = NsOf(now_);
     times_[command].end_ns = end_ns;
-    const int queue = lane(number).queue;
-    busy_[queue] += end_ns - NsOf(at.started);
+    const QueueId queue = lane(number).queue;
+    busy_[queue.index()] += end_ns - NsOf(at.started);
     at.running = LaneState::kIdle;
-    ready_[static_cast<size_t>(queue)].Done(command);
-    queues_[static_cast<size_t>(queue)].previous = command;
+    ready_[queue.index()].Done(command);
+    queues_[queue].previous = command;
     if (!IsSync(command)) at.free_at = now_ + lane(number).gap;
     ++finished_;
     Touch(queue);
@@ -270,10 +270,10 @@ class SimulationLoop {
     for (int i = t.first_successor; i < t.end_successor; ++i) Release(plan_.successors[i], command, queue);
   }
 
-  LaneKind KindOf(int queue) const { return lane(plan_.first_lane[static_cast<size_t>(queue)]).kind; }
+  LaneKind KindOf(QueueId queue) const { return lane(plan_.lanes_of[queue].first).kind; }
 
   // One dependency of `command` is satisfied by the end of `by`, which ran on `queue`.
-  void Release(int command, int by, int queue) {
+  void Release(int command, int by, QueueId queue) {
     Task& t = task(command);
     --t.pending;
     if (!plan_.any_handoff) {
@@ -334,12 +334,12 @@ class SimulationLoop {
   int asleep_ = 0;  // lanes whose driver nothing has woken yet
   TimerTree timers_;
   std::vector<LaneState> lanes_;
-  std::vector<int> touched_;
+  std::vector<QueueId> touched_;
   HandoffHeap handoffs_;
   std::vector<Ticks> ready_at_;
   LinkSharing sharing_;
   DomainLoads domains_;
-  std::vector<QueueState> queues_;
+  IdVector<QueueId, QueueState> queues_;
 };
 
 }  // namespace lanescope::sims

@@ -17,7 +17,7 @@ namespace lanescope::sims {
 struct alignas(32) Task {
   int pending = 0;  // dependencies not yet satisfied
   int rank = 0;
-  int queue = 0;
+  QueueId queue;
   int released = -1;
   Ticks duration = 0;
   int first_successor = 0;
@@ -48,7 +48,7 @@ inline Flow FlowAlone(const LinkPath& route, int64_t bytes, Ticks duration) {
 
 // A place where one command runs at a time: a queue, or one of the workers that a queue's commands share.
 struct Lane {
-  int queue = 0;
+  QueueId queue;
   Ticks gap = 0;
   Ticks issue = 0;  // in-order queues whose driver issues ahead
   Ticks wake = 0;   // from its queue's first ready command until its driver is awake
@@ -57,13 +57,18 @@ struct Lane {
   double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say
 };
 
+// The lanes of a queue.
+struct LaneRange {
+  int first = 0, end = 0;
+};
+
 struct SimulationPlan {
   std::vector<Task> tasks;
   std::vector<char> sync;  // Record or Wait: no gap around it. Empty: there are none
   const int* successors = nullptr;
   std::vector<Lane> lanes;
-  std::vector<int> first_lane;           // of queue q: lanes first_lane[q] .. first_lane[q + 1]
-  std::vector<std::vector<int>> orders;  // of in-order queues
+  IdVector<QueueId, LaneRange> lanes_of;
+  IdVector<QueueId, std::vector<int>> orders;  // of in-order queues
   Ticks handoff[kNumLaneKinds][kNumLaneKinds] = {};
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;
@@ -82,7 +87,7 @@ struct SimulationPlan {
 // What is kept from run to run only to save allocation.
 struct SimulationScratch {
   std::vector<Task> tasks;
-  std::vector<ReadyQueue> ready;
+  IdVector<QueueId, ReadyQueue> ready;
 };
 
 }  // namespace lanescope::sims

@@ -35,11 +35,11 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
 
 void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
                const SimulationOptions& options, SimulationPlan* plan) {
-  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+  for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
     const DeviceSpec& device = machine.device(queue.device);
     Lane lane;
-    lane.queue = static_cast<int>(q);
+    lane.queue = q;
     lane.kind = LaneOf(queue.kind);
     lane.cores = queue.workers > 1 ? 1 : device.workers;
     if (options.gaps) {
@@ -47,10 +47,10 @@ void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel&
       if (queue.in_order) lane.issue = TicksOf(gaps.issue(device.kind));
     }
     if (options.step_overhead) lane.wake = TicksOf(gaps.wake(device.kind, lane.kind));
-    plan->first_lane.push_back(static_cast<int>(plan->lanes.size()));
+    const auto first = static_cast<int>(plan->lanes.size());
     plan->lanes.insert(plan->lanes.end(), static_cast<size_t>(std::max(1, queue.workers)), lane);
+    plan->lanes_of.Add({first, static_cast<int>(plan->lanes.size())});
   }
-  plan->first_lane.push_back(static_cast<int>(plan->lanes.size()));
   plan->orders = QueueOrders(schedule);
   for (size_t from = 0; options.handoffs && from < kNumLaneKinds; ++from) {
     for (size_t to = 0; to < kNumLaneKinds; ++to) {
@@ -111,7 +111,7 @@ void PlanInterference(const Schedule& schedule, const Machine& machine, const In
                       SimulationPlan* plan) {
   std::map<int, int> numbers;
   for (size_t l = 0; l < plan->lanes.size(); ++l) {
-    const Queue& queue = schedule.queues[static_cast<size_t>(plan->lanes[l].queue)];
+    const Queue& queue = schedule.queues[plan->lanes[l].queue];
     const int domain = InterferenceDomain(machine.device(queue.device));
     if (domain < 0) continue;
     const auto [found, added] = numbers.try_emplace(domain, static_cast<int>(plan->domains.size()));
@@ -152,10 +152,10 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   if (options.interference && interference != nullptr) {
     PlanInterference(schedule, machine, *interference, plan);
   }
-  for (size_t q = 0; q < schedule.queues.size(); ++q) {
+  for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
-    prepared_->scratch.ready.emplace_back(queue.in_order ? &plan->orders[q] : nullptr,
-                                          std::max(1, queue.workers), schedule.commands.data());
+    prepared_->scratch.ready.Add(ReadyQueue(queue.in_order ? &plan->orders[q] : nullptr,
+                                            std::max(1, queue.workers), schedule.commands.data()));
   }
 }
 
@@ -176,7 +176,7 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   }
   for (ReadyQueue& ready : scratch->ready) ready.Reset();
   result->times.resize(plan.tasks.size());
-  result->queue_busy_ns.assign(plan.first_lane.size() - 1, 0);
+  result->queue_busy_ns.assign(plan.lanes_of.size(), 0);
   const bool shared = !plan.routes.empty();
   const bool interfere = !plan.domains.empty();
   if (shared) {

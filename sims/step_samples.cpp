@@ -17,7 +17,7 @@ CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork>
     const int64_t ns = event.end_ns - event.start_ns;
     if (command.kind == CommandKind::kLaunch) {
       if (work[c].signature.empty()) continue;
-      const DeviceSpec& device = machine.device(schedule.queues[static_cast<size_t>(command.queue)].device);
+      const DeviceSpec& device = machine.device(schedule.queues[command.queue].device);
       input.ops.push_back(
           {work[c].signature, work[c].op, CostDevice(device), work[c].work, ns, event.step, fetched[c]});
     } else if (command.kind == CommandKind::kCopy) {

@@ -19,7 +19,7 @@ double MeasureArithmetic(const PlacedGraph& placed, const Machine& machine,
   for (const Event& event : probe.events()) {
     if (event.kind != EventKind::kCommand) continue;
     const Command& command = schedule.commands[static_cast<size_t>(event.command)];
-    const int device = schedule.queues[static_cast<size_t>(command.queue)].device;
+    const int device = schedule.queues[command.queue].device;
     if (command.kind == CommandKind::kLaunch && machine.device(device).is_gpu())
       busy += static_cast<double>(event.end_ns - event.start_ns);
   }

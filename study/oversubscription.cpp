@@ -18,7 +18,7 @@ constexpr double kTolerated = 0.01;
 // were measured to use.
 double CoresAskedFor(const Schedule& schedule, const Machine& machine, const Command& command,
                      double copy_cores) {
-  const DeviceSpec& device = machine.device(schedule.queues[static_cast<size_t>(command.queue)].device);
+  const DeviceSpec& device = machine.device(schedule.queues[command.queue].device);
   if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) return 0;
   if (command.kind == CommandKind::kCopy) return copy_cores;
   return command.kind == CommandKind::kLaunch ? command.workers : 0;

@@ -13,13 +13,13 @@
 
 namespace {
 
-using lanescope::megatron::MeasuredRow;
-using lanescope::megatron::MegatronRules;
+using lanescope::sims::megatron::MeasuredRow;
+using lanescope::sims::megatron::MegatronRules;
 
 void PrintErrors(const std::vector<MeasuredRow>& rows, const MegatronRules& rules) {
   double sum = 0, worst = 0;
   for (const MeasuredRow& row : rows) {
-    const lanescope::megatron::GptLayout& layout = row.layout;
+    const lanescope::sims::megatron::GptLayout& layout = row.layout;
     const auto step = EstimateGptStep(row.model, layout, rules);
     const double error = lanescope::bench::ErrorOf(row, rules);
     sum += std::abs(error);
@@ -47,8 +47,10 @@ int main(int argc, char** argv) {
   }
   try {
     MegatronRules rules;
-    const std::vector<MeasuredRow> rows = lanescope::megatron::ReadMeasuredRows(argv[argc - 1], rules.gpu);
-    if (fit) rules = lanescope::bench::FitMegatron(lanescope::megatron::ReadMeasuredRows(argv[2], rules.gpu));
+    const std::vector<MeasuredRow> rows =
+        lanescope::sims::megatron::ReadMeasuredRows(argv[argc - 1], rules.gpu);
+    if (fit)
+      rules = lanescope::bench::FitMegatron(lanescope::sims::megatron::ReadMeasuredRows(argv[2], rules.gpu));
     PrintErrors(rows, rules);
     return 0;
   } catch (const lanescope::Error& error) {

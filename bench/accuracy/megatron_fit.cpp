@@ -7,8 +7,8 @@
 namespace lanescope::bench {
 namespace {
 
-using megatron::MeasuredRow;
-using megatron::MegatronRules;
+using sims::megatron::MeasuredRow;
+using sims::megatron::MegatronRules;
 
 struct Constant {
   const char* name;

@@ -8,10 +8,10 @@
 namespace lanescope::bench {
 
 // Predicted over measured, less one.
-double ErrorOf(const megatron::MeasuredRow& row, const megatron::MegatronRules& rules);
+double ErrorOf(const sims::megatron::MeasuredRow& row, const sims::megatron::MegatronRules& rules);
 
 // The rules that make the sum of absolute errors smallest, drawn weakly towards values that the literature
 // gives. The same for the same rows. Prints the constants.
-megatron::MegatronRules FitMegatron(const std::vector<megatron::MeasuredRow>& rows);
+sims::megatron::MegatronRules FitMegatron(const std::vector<sims::megatron::MeasuredRow>& rows);
 
 }  // namespace lanescope::bench

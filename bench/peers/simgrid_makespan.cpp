@@ -68,7 +68,7 @@ double SimGridMakespan(sg::Engine* engine, const Machine& machine, const Schedul
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const auto& command = schedule.commands[c];
     if (command.kind == CommandKind::kLaunch) {
-      const int device = schedule.queues[static_cast<size_t>(command.queue)].device;
+      const int device = schedule.queues[command.queue].device;
       activities.push_back(sg::Exec::init()
                                ->set_flops_amount(static_cast<double>(ns[c]))
                                ->set_host(hosts[static_cast<size_t>(device)]));
@@ -79,9 +79,9 @@ double SimGridMakespan(sg::Engine* engine, const Machine& machine, const Schedul
               ->set_payload_size(static_cast<uint64_t>(command.bytes)));
     }
   }
-  std::vector<int> last(schedule.queues.size(), -1);
+  lanescope::IdVector<lanescope::QueueId, int> last(schedule.queues.size(), -1);
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    int& previous = last[static_cast<size_t>(schedule.commands[c].queue)];
+    int& previous = last[schedule.commands[c].queue];
     bool listed = false;
     if (previous >= 0) {
       for (const int s : schedule.Successors(previous)) listed |= s == static_cast<int>(c);

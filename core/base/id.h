@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,7 @@ class IdVector {
  public:
   IdVector() = default;
   explicit IdVector(size_t count, const T& item = T()) : items_(count, item) {}
+  IdVector(std::initializer_list<T> items) : items_(items) {}
 
   size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }

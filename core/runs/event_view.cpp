@@ -16,7 +16,7 @@ void AddTables(const Graph* graph, const Machine& machine, const Schedule& sched
   }
   for (const Queue& queue : schedule.queues) view->queues.push_back({queue.in_order});
   for (const Command& from : schedule.commands) {
-    RunView::Command command{from.kind, from.queue};
+    RunView::Command command{from.kind, from.queue.number()};
     if (graph != nullptr) command.op = from.node;
     if (from.kind == CommandKind::kCopy) {
       command.src = schedule.CopySource(from);
@@ -40,10 +40,10 @@ RunView ViewOfEvents(const Graph* graph, const Machine& machine, const Schedule&
     }
     LANESCOPE_CHECK(event.command >= 0 && static_cast<size_t>(event.command) < schedule.commands.size());
     const RunView::Command& command = view.commands[static_cast<size_t>(event.command)];
+    const QueueId queue = schedule.commands[static_cast<size_t>(event.command)].queue;
     const bool copy = command.kind == CommandKind::kCopy;
-    SliceColumns*& lane = lanes[2 * static_cast<size_t>(command.queue) + (copy ? 1 : 0)];
-    if (lane == nullptr)
-      lane = view.AddLane(schedule.queues[static_cast<size_t>(command.queue)].device, copy);
+    SliceColumns*& lane = lanes[2 * queue.index() + (copy ? 1 : 0)];
+    if (lane == nullptr) lane = view.AddLane(schedule.queues[queue].device, copy);
     lane->start_ns.push_back(event.start_ns);
     lane->end_ns.push_back(event.end_ns);
     lane->op.push_back(command.op);

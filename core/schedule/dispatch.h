@@ -73,6 +73,6 @@ class ReadyQueue {
 };
 
 // The commands of every in-order queue by rank; an empty list for ready-first queues.
-std::vector<std::vector<int>> QueueOrders(const Schedule& schedule);
+IdVector<QueueId, std::vector<int>> QueueOrders(const Schedule& schedule);
 
 }  // namespace lanescope

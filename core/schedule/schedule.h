@@ -27,7 +27,9 @@ enum class Storage : uint8_t {
   kResource,  // a handle: no memory
 };
 
+struct Queue;
 struct Value;
+using QueueId = Id<Queue>;
 using ValueId = Id<Value>;
 
 // One tensor at one place.
@@ -60,7 +62,7 @@ constexpr bool IsWork(CommandKind kind) { return kind == CommandKind::kLaunch ||
 
 struct Command {
   CommandKind kind = CommandKind::kLaunch;
-  int queue = 0;
+  QueueId queue{0};
   int node = -1;                   // kLaunch: the op that runs. kCopy: the op whose output is copied
   int partner = -1;                // kRecord: none. kWait: the Record command that it waits for
   int inputs = 0, num_inputs = 0;  // into Schedule::operands (none: no data, a missing control)
@@ -75,7 +77,7 @@ struct Command {
 enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
 std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-out"
 
-// A lane of a device. It runs one command at a time, or where its device has several workers that commands
+// A queue of a device. It runs one command at a time, or where its device has several workers that commands
 // can share, as many as these suffice for (core/schedule/dispatch.h). Only `in_order` and dependencies order
 // its commands.
 struct Queue {
@@ -91,7 +93,7 @@ struct Schedule {
   std::vector<ValueId> operands;  // see Command
   IdVector<ValueId, Value> values;
   std::vector<Buffer> buffers;
-  std::vector<Queue> queues;
+  IdVector<QueueId, Queue> queues;
   // By command: the commands that wait for it. Order inside an in-order queue is not listed.
   Rows<> successors;
   std::vector<int> num_predecessors;

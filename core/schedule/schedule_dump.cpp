@@ -44,7 +44,7 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
   std::string text;
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
-    const std::string& queue = schedule.queues[static_cast<size_t>(command.queue)].name;
+    const std::string& queue = schedule.queues[command.queue].name;
     text += fmt::format("#{:<5} {:<16} ", c, queue);
     switch (command.kind) {
       case CommandKind::kLaunch:

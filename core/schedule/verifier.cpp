@@ -56,11 +56,10 @@ class Verifier {
       }
     }
     if (count != schedule_.num_predecessors) Broken("the predecessor counts do not match the dependencies");
-    std::map<int, int> last_in_queue;
-    std::map<int, int> rank_in_queue;
+    std::map<QueueId, int> last_in_queue;
     for (int c = 0; c < num_commands(); ++c) {
       const Command& command = schedule_.commands[static_cast<size_t>(c)];
-      if (!schedule_.queues[static_cast<size_t>(command.queue)].in_order) continue;
+      if (!schedule_.queues[command.queue].in_order) continue;
       const auto [last, first] = last_in_queue.try_emplace(command.queue, c);
       if (!first) {
         if (schedule_.commands[static_cast<size_t>(last->second)].rank >= command.rank)

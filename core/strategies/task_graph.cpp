@@ -247,7 +247,7 @@ void TaskGraph::FindHandedOn(const Schedule& schedule) {
   std::vector<bool> hands_on(task_of.size(), false);
   for (const Value& value : schedule.values) {
     const bool read = value.storage == Storage::kVariable && value.source.node != value.variable;
-    if (value.alias_of >= 0 || read) hands_on[static_cast<size_t>(value.source.node)] = true;
+    if (value.alias_of.exists() || read) hands_on[static_cast<size_t>(value.source.node)] = true;
   }
   compile::OpTraitsTable traits;
   std::vector<std::vector<int>> waited(task_of.size());

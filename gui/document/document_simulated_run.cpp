@@ -69,11 +69,11 @@ class SimulatedRunBuilder {
     run_.commands.reserve(schedule_.commands.size());
     for (size_t c = 0; c < schedule_.commands.size(); ++c) {
       const Command& from = schedule_.commands[c];
-      const Queue& queue = schedule_.queues[static_cast<size_t>(from.queue)];
+      const Queue& queue = schedule_.queues[from.queue];
       RunCommand command;
       command.kind = from.kind;
       command.id = static_cast<int>(c);
-      command.queue = from.queue;
+      command.queue = from.queue.number();
       command.op = from.node;
       command.device = queue.device;
       command.bytes = from.bytes;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 namespace {
 
 double InNode(const Cluster& c, double bytes, double size) {
@@ -28,4 +28,4 @@ double MessageSeconds(const Cluster& c, double bytes, bool across_nodes) {
   return c.network_s + bytes * c.gpus_per_node / (c.network_bytes_per_s * c.network_share);
 }
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

@@ -1,7 +1,7 @@
 // How long collectives and messages take between the GPUs of nodes that a network joins.
 #pragma once
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 
 // Nodes as a DGX A100: GPUs on NVSwitch, four HDR InfiniBand ports of 200 Gb/s a node. Within a node a ring
 // reaches what NCCL's tests show for 2, 4 and 8 GPUs.
@@ -33,4 +33,4 @@ double AllReduceSeconds(const Cluster& cluster, double bytes, const Ring& ring);
 // From a GPU to its neighbour; across nodes all GPUs of a node send at once.
 double MessageSeconds(const Cluster& cluster, double bytes, bool across_nodes);
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 namespace {
 
 constexpr double kHalfBytes = 2;
@@ -195,4 +195,4 @@ GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const Me
   return step;
 }
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

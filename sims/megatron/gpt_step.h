@@ -5,7 +5,7 @@
 #include "sims/megatron/cluster.h"
 #include "sims/megatron/gpu.h"
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 
 struct GptModel {
   double layers = 0, hidden = 0, heads = 0, sequence = 0;
@@ -72,4 +72,4 @@ bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, cons
 // Clusters Using Megatron-LM", 2021). Throws InvalidArgument where the layout does not divide the model.
 GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const MegatronRules& rules = {});
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

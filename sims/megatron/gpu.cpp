@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 
 double ProductSeconds(const Gpu& gpu, double m, double n, double k, double batch) {
   struct Tile {
@@ -23,4 +23,4 @@ double ProductSeconds(const Gpu& gpu, double m, double n, double k, double batch
   return std::max(fastest, bytes / gpu.memory_bytes_per_s) + gpu.product_s;
 }
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

@@ -1,7 +1,7 @@
 // How long one GPU takes for a kernel, by its shape alone.
 #pragma once
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 
 // Facts of an A100 of 80 GB (NVIDIA, "A100 Tensor Core GPU Architecture", 2020), and what bench/accuracy
 // fitted for mixed precision. Shares are of the fact above them.
@@ -22,4 +22,4 @@ struct Gpu {
 // best of three tile sizes, or the time of reading and writing the matrices if that is longer.
 double ProductSeconds(const Gpu& gpu, double m, double n, double k, double batch = 1);
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 namespace {
 
 std::vector<std::string> SplitLine(std::string line) {
@@ -91,4 +91,4 @@ std::vector<MeasuredRow> ReadMeasuredRows(const std::string& path, const Gpu& gp
   return rows;
 }
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

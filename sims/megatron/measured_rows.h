@@ -6,7 +6,7 @@
 
 #include "sims/megatron/gpt_step.h"
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 
 struct MeasuredRow {
   GptModel model;
@@ -21,4 +21,4 @@ struct MeasuredRow {
 // InvalidArgument for what is no such file, with the line.
 std::vector<MeasuredRow> ReadMeasuredRows(const std::string& path, const Gpu& gpu);
 
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

@@ -235,10 +235,10 @@ constexpr int64_t kClockNs = 1000;
 // depends on is complete.
 void ExpectOrdered(const Schedule& schedule, const std::vector<const Event*>& events) {
   std::vector<int64_t> ready(schedule.commands.size(), 0);
-  std::vector<int64_t> queue_end(schedule.queues.size(), 0);
+  IdVector<QueueId, int64_t> queue_end(schedule.queues.size(), 0);
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
-    const auto queue = static_cast<size_t>(command.queue);
+    const QueueId queue = command.queue;
     int64_t end = ready[c];
     if (schedule.queues[queue].in_order) end = std::max(end, queue_end[queue]);
     if (command.kind == CommandKind::kLaunch || command.kind == CommandKind::kCopy) {

@@ -14,7 +14,7 @@ Schedule MakeSchedule(const std::vector<int>& queue_of, const std::vector<bool>&
                       const std::vector<std::pair<int, int>>& edges) {
   Schedule schedule;
   for (size_t q = 0; q < in_order.size(); ++q)
-    schedule.queues.push_back({static_cast<int>(q), QueueKind::kCompute, in_order[q], "q"});
+    schedule.queues.Add({static_cast<int>(q), QueueKind::kCompute, in_order[q], "q"});
   std::vector<std::set<int>> successors(queue_of.size());
   schedule.num_predecessors.assign(queue_of.size(), 0);
   for (const auto& [before, after] : edges) {
@@ -23,7 +23,7 @@ Schedule MakeSchedule(const std::vector<int>& queue_of, const std::vector<bool>&
   }
   for (size_t c = 0; c < queue_of.size(); ++c) {
     Command command;
-    command.queue = queue_of[c];
+    command.queue = QueueId(queue_of[c]);
     command.rank = static_cast<int>(c);
     schedule.commands.push_back(command);
     for (const int after : successors[c]) schedule.successors.Append(after);
@@ -94,13 +94,13 @@ TEST(IssuePlan, RandomSchedulesRunCompletelyAndInOrder) {
   for (int round = 0; round < 300; ++round) {
     const int count = 2 + static_cast<int>(random() % 40);
     const std::vector<bool> in_order{true, true, random() % 2 == 0, false};
-    const std::vector<int> groups{0, random() % 2 == 0 ? 0 : 1, -1, -1};
+    const IdVector<QueueId, int> groups{0, random() % 2 == 0 ? 0 : 1, -1, -1};
     std::vector<int> queue_of;
     std::vector<char> recordable;
     std::vector<std::pair<int, int>> edges;
     for (int c = 0; c < count; ++c) {
       queue_of.push_back(static_cast<int>(random() % 4));
-      const bool stream = groups[static_cast<size_t>(queue_of.back())] >= 0;
+      const bool stream = groups[QueueId(queue_of.back())] >= 0;
       recordable.push_back(stream && random() % 4 != 0);
       for (int k = 0; c > 0 && k < 2; ++k) {
         if (random() % 2 == 0) edges.emplace_back(static_cast<int>(random() % static_cast<unsigned>(c)), c);

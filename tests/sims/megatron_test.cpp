@@ -12,7 +12,7 @@
 #include "sims/megatron/measured_rows.h"
 #include "tests/support/paths.h"
 
-namespace lanescope::megatron {
+namespace lanescope::sims::megatron {
 namespace {
 
 std::string InvalidArgumentOf(const std::function<void()>& run) {
@@ -172,4 +172,4 @@ TEST(MegatronTest, RowsAreReadByTheNamesOfTheirColumns) {
 }
 
 }  // namespace
-}  // namespace lanescope::megatron
+}  // namespace lanescope::sims::megatron

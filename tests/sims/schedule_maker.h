@@ -35,25 +35,25 @@ inline Machine StarMachine(int gpus, double link_bandwidth, int64_t latency_ns, 
 class ScheduleMaker {
  public:
   int Queue(int device, QueueKind kind = QueueKind::kCompute, bool in_order = false) {
-    schedule_.queues.push_back({device, kind, in_order, "queue " + std::to_string(schedule_.queues.size())});
+    schedule_.queues.Add({device, kind, in_order, "queue " + std::to_string(schedule_.queues.size())});
     return static_cast<int>(schedule_.queues.size()) - 1;
   }
   int Launch(int queue, int64_t ns, const std::vector<int>& after = {}, int rank = -1) {
     Command command;
-    command.queue = queue;
+    command.queue = QueueId(queue);
     return Add(command, ns, after, rank);
   }
   int Sync(CommandKind kind, int queue, const std::vector<int>& after = {}) {
     Command command;
     command.kind = kind;
-    command.queue = queue;
+    command.queue = QueueId(queue);
     return Add(command, 0, after, -1);
   }
   int Copy(int queue, int src, int dst, int64_t bytes, int64_t ns, const std::vector<int>& after = {},
            int rank = -1) {
     Command command;
     command.kind = CommandKind::kCopy;
-    command.queue = queue;
+    command.queue = QueueId(queue);
     command.bytes = bytes;
     command.inputs = static_cast<int>(schedule_.operands.size());
     command.num_inputs = command.num_outputs = 1;

@@ -74,7 +74,7 @@ TEST(SharedWorkers, TheRuleHoldsAtEveryStart) {
       maker.Launch(queue, 1 + random.below(1000), after);
     }
     Schedule schedule = maker.Build();
-    schedule.queues[0].workers = workers;
+    schedule.queues[QueueId(0)].workers = workers;
     for (Command& command : schedule.commands) command.workers = 1 + random.below(workers);
     const SimulationResult result = Simulate(schedule, VirtualMachine(1, 1), {.ns = maker.ns()});
     const auto& times = result.times;

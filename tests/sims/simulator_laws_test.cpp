@@ -43,7 +43,7 @@ class SimulatorLaws : public testing::Test {
   size_t total() const { return schedule_.commands.size(); }
   const CommandTime& time(int c) const { return result_.times[static_cast<size_t>(c)]; }
   const Command& command(int c) const { return schedule_.commands[static_cast<size_t>(c)]; }
-  const Queue& queue_of(int c) const { return schedule_.queues[static_cast<size_t>(command(c).queue)]; }
+  const Queue& queue_of(int c) const { return schedule_.queues[command(c).queue]; }
   DeviceKind kind_of(int c) const { return machine_.device(queue_of(c).device).kind; }
   LaneKind lane_of(int c) const { return LaneOf(queue_of(c).kind); }
   int64_t alone(int c) const { return costs_.ns[static_cast<size_t>(c)]; }
@@ -78,7 +78,7 @@ class SimulatorLaws : public testing::Test {
   }
 
   // The commands of a queue as they ran, by what each says came before it.
-  std::vector<int> Ran(int queue) const {
+  std::vector<int> Ran(QueueId queue) const {
     std::vector<int> next(total(), -1);
     int first = -1;
     for (int c = 0; c < static_cast<int>(total()); ++c) {
@@ -128,7 +128,7 @@ TEST_F(SimulatorLaws, CommandsStartWhenTheyCanAndNotBefore) {
   Random random(17);
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
-    for (int queue = 0; queue < static_cast<int>(schedule_.queues.size()); ++queue) {
+    for (const QueueId queue : schedule_.queues.ids()) {
       int64_t issued = 0;
       int previous = -1;
       const std::vector<int> ran = Ran(queue);
@@ -155,12 +155,12 @@ TEST_F(SimulatorLaws, NobodyOvertakesInAQueue) {
   Random random(18);
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
-    for (int queue = 0; queue < static_cast<int>(schedule_.queues.size()); ++queue) {
+    for (const QueueId queue : schedule_.queues.ids()) {
       const std::vector<int> ran = Ran(queue);
       for (size_t i = 0; i < ran.size(); ++i) {
         for (size_t j = i + 1; j < ran.size(); ++j) {
           if (command(ran[j]).rank > command(ran[i]).rank) continue;
-          ASSERT_FALSE(schedule_.queues[static_cast<size_t>(queue)].in_order) << "trial " << trial;
+          ASSERT_FALSE(schedule_.queues[queue].in_order) << "trial " << trial;
           ASSERT_GE(Ready(ran[j]) + MayWait() + kRounding, Pick(ran[i]))
               << "trial " << trial << ": " << ran[i] << " before " << ran[j];
         }
@@ -174,7 +174,7 @@ TEST_F(SimulatorLaws, NoCommandIsFasterThanAlone) {
   Random random(19);
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
-    std::vector<int64_t> busy(schedule_.queues.size(), 0);
+    IdVector<QueueId, int64_t> busy(schedule_.queues.size(), 0);
     int64_t last = options_.step_overhead ? gaps_.step_start_ns : 0;
     for (int c = 0; c < static_cast<int>(total()); ++c) {
       const int64_t ns = time(c).end_ns - time(c).start_ns;
@@ -182,7 +182,7 @@ TEST_F(SimulatorLaws, NoCommandIsFasterThanAlone) {
       if (!options_.share_links && !options_.interference) {
         ASSERT_EQ(ns, alone(c)) << trial;
       }
-      busy[static_cast<size_t>(command(c).queue)] += ns;
+      busy[command(c).queue] += ns;
       last = std::max(last, time(c).end_ns);
     }
     EXPECT_EQ(result_.queue_busy_ns, busy);

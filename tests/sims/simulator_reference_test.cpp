@@ -56,7 +56,7 @@ class PlainSimulator {
   };
 
   const Command& command(size_t c) const { return schedule_.commands[c]; }
-  const Queue& queue_of(size_t c) const { return schedule_.queues[static_cast<size_t>(command(c).queue)]; }
+  const Queue& queue_of(size_t c) const { return schedule_.queues[command(c).queue]; }
   bool Flows(size_t c) const {
     if (command(c).kind != CommandKind::kCopy || command(c).bytes == 0) return false;
     return items_[c].alone > RouteOf(c).latency_ns;
@@ -80,11 +80,11 @@ class PlainSimulator {
   }
 
   void Dispatch() {
-    for (size_t q = 0; q < running_.size(); ++q) {
+    for (const QueueId q : running_.ids()) {
       if (running_[q] >= 0) continue;
       int best = -1;
       for (size_t c = 0; c < items_.size(); ++c) {
-        if (items_[c].dispatched || command(c).queue != static_cast<int>(q)) continue;
+        if (items_[c].dispatched || command(c).queue != q) continue;
         const bool ready = ReadyTime(c) <= now_ + kSame;
         if (!ready && !schedule_.queues[q].in_order) continue;
         if (best < 0 || command(c).rank < command(static_cast<size_t>(best)).rank) best = static_cast<int>(c);
@@ -196,7 +196,7 @@ class PlainSimulator {
       if (item.dispatched && item.end < 0) item.remaining -= item.rate * (next - now_);
     }
     now_ = next;
-    for (size_t q = 0; q < running_.size(); ++q) {
+    for (const QueueId q : running_.ids()) {
       if (running_[q] < 0) continue;
       Item& item = items_[static_cast<size_t>(running_[q])];
       if (item.begin > now_ + kSame || item.remaining > item.rate * kSame) continue;
@@ -213,8 +213,8 @@ class PlainSimulator {
   const GapModel& gaps_;
   const Interference* interference_;
   std::vector<Item> items_;
-  std::vector<Real> free_at_, previous_end_;
-  std::vector<int> running_;
+  IdVector<QueueId, Real> free_at_, previous_end_;
+  IdVector<QueueId, int> running_;
   Real now_ = 0;
 };
 

@@ -43,7 +43,7 @@ TEST_F(SimulatorTest, AChainTakesTheSumOfItsParts) {
   EXPECT_EQ(result.times[1].start_ns, 10);
   EXPECT_EQ(result.times[2].released, 1);
   EXPECT_EQ(result.times[2].previous, 0);
-  EXPECT_EQ(result.queue_busy_ns, (std::vector<int64_t>{40, 20}));
+  EXPECT_EQ(result.queue_busy_ns, (IdVector<QueueId, int64_t>{40, 20}));
 }
 
 TEST_F(SimulatorTest, AForkJoinTakesTheLongestBranch) {

@@ -14,8 +14,8 @@ namespace {
 // The sample's schedule on queues of every sort.
 Schedule ScheduleOfAllSorts(const SampleRun& sample) {
   Schedule schedule = sample.schedule();
-  schedule.queues[0].workers = 4;
-  schedule.queues[1].in_order = schedule.queues[3].in_order = true;
+  schedule.queues[QueueId(0)].workers = 4;
+  schedule.queues[QueueId(1)].in_order = schedule.queues[QueueId(3)].in_order = true;
   return schedule;
 }
 
@@ -50,13 +50,13 @@ TEST(RecordedScheduleTest, QueuesAreReadBackAsTheyWere) {
   EXPECT_FALSE(AreInferred(file.path(), 1));
   const Schedule expected = ScheduleOfAllSorts(sample);
   ASSERT_EQ(recorded.schedule.queues.size(), expected.queues.size());
-  for (size_t q = 0; q < expected.queues.size(); ++q) {
+  for (const QueueId q : expected.queues.ids()) {
     const Queue &found = recorded.schedule.queues[q], &wanted = expected.queues[q];
-    EXPECT_EQ(found.device, wanted.device) << q;
-    EXPECT_EQ(found.kind, wanted.kind) << q;
-    EXPECT_EQ(found.in_order, wanted.in_order) << q;
-    EXPECT_EQ(found.workers, wanted.workers) << q;
-    EXPECT_EQ(found.name, wanted.name) << q;
+    EXPECT_EQ(found.device, wanted.device) << q.number();
+    EXPECT_EQ(found.kind, wanted.kind) << q.number();
+    EXPECT_EQ(found.in_order, wanted.in_order) << q.number();
+    EXPECT_EQ(found.workers, wanted.workers) << q.number();
+    EXPECT_EQ(found.name, wanted.name) << q.number();
   }
   for (size_t c = 0; c < expected.commands.size(); ++c)
     EXPECT_EQ(recorded.schedule.commands[c].queue, expected.commands[c].queue) << c;
@@ -89,7 +89,7 @@ TEST(RecordedScheduleTest, RunsAppendedToVersionTwoHaveQueuesAndOlderOnesDoNot) 
   Write(file.path(), sample);
   EXPECT_TRUE(AreInferred(file.path(), 1));
   EXPECT_FALSE(AreInferred(file.path(), 2));
-  EXPECT_TRUE(Read(file.path(), 2).schedule.queues[1].in_order);
+  EXPECT_TRUE(Read(file.path(), 2).schedule.queues[QueueId(1)].in_order);
   EXPECT_EQ(Database(file.path(), OpenMode::kReadOnly).QueryInteger("PRAGMA user_version"), kSchemaVersion);
 }
 
@@ -104,9 +104,9 @@ TEST(RecordedScheduleTest, RecordsTellAnInOrderQueueOfVersionTwo) {
           "INSERT INTO LANESCOPE_COMMAND (runId, schedule, commandId, kind, queue, rank, deviceId) "
           "VALUES (1, 0, 6, 'record', 3, 6, 1)");
   const RecordedSchedule recorded = Read(file.path(), 1);
-  EXPECT_TRUE(recorded.schedule.queues[3].in_order);
-  EXPECT_EQ(recorded.schedule.queues[3].kind, QueueKind::kCompute);
-  EXPECT_FALSE(recorded.schedule.queues[1].in_order);
+  EXPECT_TRUE(recorded.schedule.queues[QueueId(3)].in_order);
+  EXPECT_EQ(recorded.schedule.queues[QueueId(3)].kind, QueueKind::kCompute);
+  EXPECT_FALSE(recorded.schedule.queues[QueueId(1)].in_order);
 }
 
 TEST(RecordedScheduleTest, TheCommittedTraceOfVersionTwoOpens) {

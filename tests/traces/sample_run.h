@@ -129,7 +129,7 @@ class SampleRun {
                   std::vector<ValueId> outputs, int64_t bytes = 0) {
     lanescope::Command command;
     command.kind = kind;
-    command.queue = queue;
+    command.queue = QueueId(queue);
     command.node = node;
     command.bytes = bytes;
     command.rank = static_cast<int>(schedule_.commands.size());

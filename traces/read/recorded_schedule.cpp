@@ -39,12 +39,12 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
   std::map<int, std::string> op_of_node;
   for (const TraceNode& node : run.nodes) op_of_node.emplace(node.id, node.op);
   Schedule& schedule = recorded->schedule;
-  std::map<int, int> queues;  // the trace's queue number -> its place here
+  std::map<int, QueueId> queues;  // the trace's queue number -> its place here
   for (const TraceQueue& from : run.queues) {
     if (from.schedule != number) continue;
-    queues.emplace(from.id, static_cast<int>(schedule.queues.size()));
-    schedule.queues.push_back(
+    const QueueId queue = schedule.queues.Add(
         {devices.Of("queue", from.id, from.device), from.kind, from.in_order, from.name, from.workers});
+    queues.emplace(from.id, queue);
   }
   for (const TraceCommand& from : run.commands) {
     if (from.schedule != number) continue;

@@ -57,8 +57,8 @@ CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices
                             const Command& command, StringTable& strings) {
   CommandInfo result;
   result.kind = command.kind;
-  result.stream = command.queue;
-  result.device = devices[static_cast<size_t>(compiled.queues[static_cast<size_t>(command.queue)].device)];
+  result.stream = command.queue.number();
+  result.device = devices[static_cast<size_t>(compiled.queues[command.queue].device)];
   if (command.is_work() && command.node >= 0 && info.graph != nullptr) {
     result.name = strings.Intern(info.graph->node(command.node).name);
     result.op = strings.Intern(info.graph->node(command.node).op);
@@ -157,7 +157,7 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
               {kCommand.id, c},
               {kCommand.kind, CommandKindName(command.kind)},
               {kCommand.node, command.node < 0 ? Cell() : Cell(command.node)},
-              {kCommand.queue, command.queue},
+              {kCommand.queue, command.queue.number()},
               {kCommand.rank, command.rank},
               {kCommand.device, known.device},
               {kCommand.src, copy ? Cell(known.src) : Cell()},
@@ -173,11 +173,11 @@ void InsertQueues(Database& database, int run, int schedule, const std::vector<i
                   const Schedule& compiled) {
   using tables::kQueue;
   RowInserter rows(database, kQueue);
-  for (size_t q = 0; q < compiled.queues.size(); ++q) {
+  for (const QueueId q : compiled.queues.ids()) {
     const Queue& queue = compiled.queues[q];
     rows.Add({{kQueue.run, run},
               {kQueue.schedule, schedule},
-              {kQueue.number, q},
+              {kQueue.number, q.number()},
               {kQueue.device, devices[static_cast<size_t>(queue.device)]},
               {kQueue.kind, QueueKindName(queue.kind)},
               {kQueue.in_order, queue.in_order},
@@ -206,9 +206,9 @@ void InsertStreams(Database& database, int run, int64_t pid, const std::vector<i
                    const Schedule& compiled) {
   using tables::kCudaStream;
   RowInserter rows(database, kCudaStream);
-  for (size_t q = 0; q < compiled.queues.size(); ++q) {
+  for (const QueueId q : compiled.queues.ids()) {
     const int device = devices[static_cast<size_t>(compiled.queues[q].device)];
-    rows.Add({{kCudaStream.stream, q},
+    rows.Add({{kCudaStream.stream, q.number()},
               {kCudaStream.hw, device},
               {kCudaStream.vm, run},
               {kCudaStream.process, pid},

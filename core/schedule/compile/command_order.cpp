@@ -70,9 +70,9 @@ std::vector<int> InheritedPriorities(const Draft& draft, const Rows<>& successor
 class QueueMaker {
  public:
   explicit QueueMaker(Draft* draft)
-      : draft_(*draft), queues_(kKinds * static_cast<size_t>(draft->machine.num_devices()), -1) {}
+      : draft_(*draft), queues_(kKinds * static_cast<size_t>(draft->machine.num_devices())) {}
 
-  int For(const Command& command) {
+  QueueId For(const Command& command) {
     const int dst = draft_.DeviceOf(command);
     if (command.kind == CommandKind::kLaunch) return Find(dst, QueueKind::kCompute);
     const int src = draft_.value(draft_.Inputs(command)[0]).device;
@@ -86,15 +86,14 @@ class QueueMaker {
  private:
   static constexpr size_t kKinds = 3;
 
-  int Find(int device, QueueKind kind) {
+  QueueId Find(int device, QueueKind kind) {
     const DeviceSpec& spec = draft_.machine.device(device);
     if (kind == QueueKind::kCopyOut && spec.copy_engines < 2) kind = QueueKind::kCopyIn;
-    int& queue = queues_[static_cast<size_t>(device) * kKinds + static_cast<size_t>(kind)];
-    if (queue < 0) {
-      queue = static_cast<int>(draft_.queues.size());
-      draft_.queues.push_back({device, kind, spec.in_order,
-                               fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)),
-                               kind == QueueKind::kCompute && !spec.in_order ? LaunchWorkers(spec) : 1});
+    QueueId& queue = queues_[static_cast<size_t>(device) * kKinds + static_cast<size_t>(kind)];
+    if (!queue.exists()) {
+      queue = draft_.queues.Add({device, kind, spec.in_order,
+                                 fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)),
+                                 kind == QueueKind::kCompute && !spec.in_order ? LaunchWorkers(spec) : 1});
     }
     return queue;
   }
@@ -106,7 +105,7 @@ class QueueMaker {
   }
 
   Draft& draft_;
-  std::vector<int> queues_;  // by (device, kind)
+  std::vector<QueueId> queues_;  // by (device, kind)
 };
 
 // Of a launch: how many workers of its device it keeps busy.

@@ -50,7 +50,7 @@ struct Draft {
   std::vector<ValueId> feeds;
   std::vector<ValueId> fetches;
   std::vector<std::pair<int, int>> variables;
-  std::vector<Queue> queues;
+  IdVector<QueueId, Queue> queues;
   std::vector<Buffer> buffers;
   std::vector<int64_t> arena_bytes;  // by device, as in Schedule
   std::vector<int64_t> persistent_bytes;

@@ -33,8 +33,8 @@ class EventInserter {
   }
 
  private:
-  bool IsInOrder(int queue) const { return draft_.queues[static_cast<size_t>(queue)].in_order; }
-  bool NeedsEvent(int queue, int source) const {
+  bool IsInOrder(QueueId queue) const { return draft_.queues[queue].in_order; }
+  bool NeedsEvent(QueueId queue, QueueId source) const {
     return queue != source && IsInOrder(queue) && IsInOrder(source);
   }
 
@@ -52,14 +52,13 @@ class EventInserter {
 
   // Turns one dependency into a Wait, or keeps it, or drops it where the queues imply it.
   void Await(const Command& command, int before) {
-    const int source = draft_.command(before).queue;
+    const QueueId source = draft_.command(before).queue;
     if (source == command.queue && IsInOrder(source)) return;
     if (!NeedsEvent(command.queue, source)) {
       kept_.push_back(number_[static_cast<size_t>(before)]);
       return;
     }
-    int& last =
-        waited_[static_cast<size_t>(command.queue) * draft_.queues.size() + static_cast<size_t>(source)];
+    int& last = waited_[command.queue.index() * draft_.queues.size() + source.index()];
     if (last >= before) return;
     last = before;
     Command wait = Event(CommandKind::kWait, command);

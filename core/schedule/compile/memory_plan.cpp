@@ -54,12 +54,12 @@ class Planner {
   int CountInOrderQueues() {
     queue_number_.assign(draft_.queues.size(), -1);
     int count = 0;
-    for (size_t q = 0; q < draft_.queues.size(); ++q) {
+    for (const QueueId q : draft_.queues.ids()) {
       if (draft_.queues[q].in_order) queue_number_[q] = count++;
     }
     return count;
   }
-  int InOrderQueue(int queue) const { return queue_number_[static_cast<size_t>(queue)]; }
+  int InOrderQueue(QueueId queue) const { return queue_number_[queue]; }
 
   void CountPersistent(int device, int64_t bytes) {
     draft_.persistent_bytes[static_cast<size_t>(device)] += bytes;
@@ -233,7 +233,7 @@ class Planner {
   }
 
   Draft& draft_;
-  std::vector<int> queue_number_;
+  IdVector<QueueId, int> queue_number_;  // among the in-order ones, -1: not in order
   HappensBefore order_;
   std::vector<Arena> arenas_;                // by device
   std::vector<int64_t> held_;                // by device: variables and constants, with the gaps between them

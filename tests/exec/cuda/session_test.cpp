@@ -331,7 +331,7 @@ TEST(CudaTimes, AnObserverSeesCommandsAndNodes) {
                           [&](const Event& event) {
                             if (event.kind != EventKind::kCommand) return false;
                             const Command& c = step.schedule->commands[static_cast<size_t>(event.command)];
-                            return step.schedule->queues[static_cast<size_t>(c.queue)].device != 0;
+                            return step.schedule->queues[c.queue].device != 0;
                           }),
             0);
   run.session().Observe(nullptr);

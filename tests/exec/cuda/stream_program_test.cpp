@@ -44,7 +44,7 @@ TEST(StreamProgram, AHostKernelThatWaitsHoldsNobodyUp) {
                      {Gpu(machine, 1), QueueKind::kCompute, true, "waited for"}};
   schedule.commands.resize(4);
   for (size_t c = 0; c < 4; ++c) {
-    schedule.commands[c].queue = c == 0 ? 0 : 1;
+    schedule.commands[c].queue = QueueId(c == 0 ? 0 : 1);
     schedule.commands[c].rank = static_cast<int>(c);
   }
   schedule.successors.first.assign(5, 0);
