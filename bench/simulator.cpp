@@ -56,8 +56,8 @@ void BM_AllEffects(benchmark::State& state) {
     if (device.kind == DeviceKind::kModelled) device.kind = DeviceKind::kVirtual;
   }
   sims::GapModel gaps;
-  for (auto& lanes : gaps.gap_ns) lanes.fill(300);
-  for (auto& lanes : gaps.handoff_ns) lanes.fill(2000);
+  for (auto& classes : gaps.gap_ns) classes.fill(300);
+  for (auto& classes : gaps.handoff_ns) classes.fill(2000);
   sims::Interference interference;
   interference.host = {
       .slowdown = {{{1.1, 1.2, 1.3}, {1.2, 1.5, 1.6}, {1.0, 1.1, 1.2}}}, .cores = 4, .copy_cores = 0.3};

@@ -33,62 +33,62 @@ void HandoverLog::Reset() {
 }
 
 StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()), plan_(loaded.plan()) {
-  const size_t count = plan_.lane_of.size();
+  const size_t count = plan_.queue_of.size();
   units_ = std::make_unique<UnitState[]>(count);
-  for (const IssuePlan::Lane& lane : plan_.lanes) {
-    lanes_.push_back(std::make_unique<LaneState>());
-    lanes_.back()->workers = std::max(1, lane.workers);
-    lanes_.back()->ready =
-        ReadyQueue(lane.in_order ? &lane.order : nullptr, lanes_.back()->workers, schedule_.commands.data());
-    lane_of_driver_.insert(lane_of_driver_.end(), static_cast<size_t>(lanes_.back()->workers),
-                           lanes_.size() - 1);
+  for (const IssuePlan::IssueQueue& queue : plan_.queues) {
+    queues_.push_back(std::make_unique<QueueState>());
+    queues_.back()->workers = std::max(1, queue.workers);
+    queues_.back()->ready = ReadyQueue(queue.in_order ? &queue.order : nullptr, queues_.back()->workers,
+                                       schedule_.commands.data());
+    queue_of_driver_.insert(queue_of_driver_.end(), static_cast<size_t>(queues_.back()->workers),
+                            queues_.size() - 1);
   }
   for (size_t c = 0; c < count; ++c) {
-    const int lane = plan_.lane_of[c];
-    if (lane < 0) continue;
-    units_[c].lane = lane;
+    const int queue = plan_.queue_of[c];
+    if (queue < 0) continue;
+    units_[c].queue = queue;
     units_[c].single = plan_.num_predecessors[c] == 1;
-    ++lanes_[static_cast<size_t>(lane)]->units;
+    ++queues_[static_cast<size_t>(queue)]->units;
     if (plan_.num_predecessors[c] == 0) sources_.push_back(static_cast<int>(c));
   }
   MakeLogs();
 }
 
-// A unit comes from another lane at most once, and only from one that holds a predecessor.
+// A unit comes from another queue at most once, and only from one that holds a predecessor.
 void StepState::MakeLogs() {
-  const size_t lanes = lanes_.size();
-  std::vector<size_t> capacity(lanes * lanes, 0);
-  for (size_t c = 0; c < plan_.lane_of.size(); ++c) {
-    if (plan_.lane_of[c] < 0) continue;
-    const auto from = static_cast<size_t>(plan_.lane_of[c]);
+  const size_t queues = queues_.size();
+  std::vector<size_t> capacity(queues * queues, 0);
+  for (size_t c = 0; c < plan_.queue_of.size(); ++c) {
+    if (plan_.queue_of[c] < 0) continue;
+    const auto from = static_cast<size_t>(plan_.queue_of[c]);
     for (const int next : plan_.successors[c]) {
-      const auto to = static_cast<size_t>(plan_.lane_of[static_cast<size_t>(next)]);
-      if (to != from) ++capacity[from * lanes + to];
+      const auto to = static_cast<size_t>(plan_.queue_of[static_cast<size_t>(next)]);
+      if (to != from) ++capacity[from * queues + to];
     }
   }
-  for (size_t from = 0; from < lanes; ++from) {
-    lanes_[from]->to.resize(lanes);
-    for (size_t to = 0; to < lanes; ++to) {
-      if (capacity[from * lanes + to] == 0) continue;
-      logs_.push_back(std::make_unique<HandoverLog>(capacity[from * lanes + to]));
-      lanes_[from]->to[to] = logs_.back().get();
-      lanes_[to]->from.push_back(logs_.back().get());
+  for (size_t from = 0; from < queues; ++from) {
+    queues_[from]->to.resize(queues);
+    for (size_t to = 0; to < queues; ++to) {
+      if (capacity[from * queues + to] == 0) continue;
+      logs_.push_back(std::make_unique<HandoverLog>(capacity[from * queues + to]));
+      queues_[from]->to[to] = logs_.back().get();
+      queues_[to]->from.push_back(logs_.back().get());
     }
   }
 }
 
 void StepState::Reset() {
-  for (size_t c = 0; c < plan_.lane_of.size(); ++c) {
+  for (size_t c = 0; c < plan_.queue_of.size(); ++c) {
     units_[c].waiting.store(plan_.num_predecessors[c], std::memory_order_relaxed);
   }
   for (auto& log : logs_) log->Reset();
-  for (auto& lane : lanes_) {
-    lane->asleep.store(0, std::memory_order_relaxed);
-    lane->ready.Reset();
-    lane->remaining = lane->units;
+  for (auto& queue : queues_) {
+    queue->asleep.store(0, std::memory_order_relaxed);
+    queue->ready.Reset();
+    queue->remaining = queue->units;
   }
   for (const int c : sources_) {
-    lanes_[static_cast<size_t>(units_[static_cast<size_t>(c)].lane)]->ready.Push(
+    queues_[static_cast<size_t>(units_[static_cast<size_t>(c)].queue)]->ready.Push(
         schedule_.commands[static_cast<size_t>(c)].rank, c);
   }
 }
@@ -126,7 +126,7 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
 
 StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace) {
   StepTimes times;
-  const size_t drivers = state->lane_of_driver_.size();
+  const size_t drivers = state->queue_of_driver_.size();
   state->Reset();
   MakeDrivers(drivers, trace.recorder);
   if (loaded->program() != nullptr)
@@ -143,7 +143,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   end_ns_.store(times.start_ns, std::memory_order_relaxed);
   running_drivers_.store(static_cast<int>(drivers), std::memory_order_relaxed);
   for (size_t i = 0; i < drivers; ++i) {
-    drivers_[i]->lane = state->lane_of_driver_[i];
+    drivers_[i]->queue = state->queue_of_driver_[i];
     drivers_[i]->steps.fetch_add(1, std::memory_order_release);  // publishes everything above
     drivers_[i]->steps.notify_one();
   }
@@ -169,7 +169,7 @@ int64_t Executor::FinishStreams(EventRing* ring) {
     Fail();
   }
   const int64_t end_ns = NowNs();
-  // The lanes' drivers are done, so their rings may be used here.
+  // The queues' drivers are done, so their rings may be used here.
   if (ring != nullptr && !error_) loaded_->program()->Publish(ring);
   return end_ns;
 }
@@ -194,7 +194,7 @@ void Executor::DriverLoop(Driver* driver) {
     }
     driver->steps.wait(seen, std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
-    Drive(driver->lane, trace_.recorder != nullptr ? driver->ring : nullptr);
+    Drive(driver->queue, trace_.recorder != nullptr ? driver->ring : nullptr);
     if (running_drivers_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       const std::lock_guard<std::mutex> lock(mutex_);
       done_.notify_one();
@@ -203,7 +203,7 @@ void Executor::DriverLoop(Driver* driver) {
 }
 
 void Executor::Drive(size_t index, EventRing* ring) {
-  if (state_->lanes_[index]->workers == 1) {
+  if (state_->queues_[index]->workers == 1) {
     DriveAlone(index, ring);
   } else {
     DriveTogether(index, ring);
@@ -215,77 +215,77 @@ void Executor::Drive(size_t index, EventRing* ring) {
 }
 
 void Executor::DriveAlone(size_t index, EventRing* ring) {
-  StepState::LaneState* lane = state_->lanes_[index].get();
-  while (lane->remaining > 0) {
-    const int unit = TakeReady(lane);
+  StepState::QueueState* queue = state_->queues_[index].get();
+  while (queue->remaining > 0) {
+    const int unit = TakeReady(queue);
     if (unit < 0) {
-      WaitForWork(lane);
+      WaitForWork(queue);
       continue;
     }
     RunOne(unit, ring);
-    --lane->remaining;
-    lane->ready.Done(unit);
+    --queue->remaining;
+    queue->ready.Done(unit);
     Complete(unit, index);
   }
 }
 
-// Of a lane with several drivers: one of those that sleep may have something to do, or none has any more.
-void Executor::Wake(StepState::LaneState* lane, bool all) {
-  lane->news.fetch_add(1, std::memory_order_seq_cst);
-  all ? lane->news.notify_all() : lane->news.notify_one();
+// Of a queue with several drivers: one of those that sleep may have something to do, or none has any more.
+void Executor::Wake(StepState::QueueState* queue, bool all) {
+  queue->news.fetch_add(1, std::memory_order_seq_cst);
+  all ? queue->news.notify_all() : queue->news.notify_one();
 }
 
-// One of several drivers of a lane. They take units one at a time, and run them side by side.
+// One of several drivers of a queue. They take units one at a time, and run them side by side.
 void Executor::DriveTogether(size_t index, EventRing* ring) {
-  StepState::LaneState* lane = state_->lanes_[index].get();
-  std::unique_lock<std::mutex> lock(lane->mutex);
-  while (lane->remaining > 0) {
-    const uint32_t seen = lane->news.load(std::memory_order_seq_cst);
-    const int unit = TakeReady(lane);
-    if (unit >= 0 && lane->ready.CanPop()) Wake(lane, false);
+  StepState::QueueState* queue = state_->queues_[index].get();
+  std::unique_lock<std::mutex> lock(queue->mutex);
+  while (queue->remaining > 0) {
+    const uint32_t seen = queue->news.load(std::memory_order_seq_cst);
+    const int unit = TakeReady(queue);
+    if (unit >= 0 && queue->ready.CanPop()) Wake(queue, false);
     lock.unlock();
     if (unit < 0) {
-      for (int spin = 0; spin < kSpins && lane->news.load(std::memory_order_relaxed) == seen; ++spin)
+      for (int spin = 0; spin < kSpins && queue->news.load(std::memory_order_relaxed) == seen; ++spin)
         Relax(spin);
-      lane->news.wait(seen, std::memory_order_seq_cst);
+      queue->news.wait(seen, std::memory_order_seq_cst);
     } else {
       RunOne(unit, ring);
     }
     lock.lock();
     if (unit < 0) continue;
-    --lane->remaining;
-    lane->ready.Done(unit);
+    --queue->remaining;
+    queue->ready.Done(unit);
     Complete(unit, index);
-    if (lane->remaining == 0) Wake(lane, true);
+    if (queue->remaining == 0) Wake(queue, true);
   }
 }
 
-int Executor::TakeReady(StepState::LaneState* lane) {
-  for (HandoverLog* log : lane->from) {
+int Executor::TakeReady(StepState::QueueState* queue) {
+  for (HandoverLog* log : queue->from) {
     for (int c = log->Receive(); c >= 0; c = log->Receive()) {
-      lane->ready.Push(loaded_->schedule().commands[static_cast<size_t>(c)].rank, c);
+      queue->ready.Push(loaded_->schedule().commands[static_cast<size_t>(c)].rank, c);
     }
   }
-  return lane->ready.Pop();
+  return queue->ready.Pop();
 }
 
-void Executor::WaitForWork(StepState::LaneState* lane) {
-  const auto has_work = [lane] {
-    return std::any_of(lane->from.begin(), lane->from.end(),
+void Executor::WaitForWork(StepState::QueueState* queue) {
+  const auto has_work = [queue] {
+    return std::any_of(queue->from.begin(), queue->from.end(),
                        [](const HandoverLog* log) { return log->HasMore(); });
   };
   for (int spin = 0; spin < kSpins; ++spin) {
     if (has_work()) return;
     Relax(spin);
   }
-  lane->asleep.store(1, std::memory_order_seq_cst);
-  if (!has_work()) lane->asleep.wait(1, std::memory_order_relaxed);
-  lane->asleep.store(0, std::memory_order_relaxed);
+  queue->asleep.store(1, std::memory_order_seq_cst);
+  if (!has_work()) queue->asleep.wait(1, std::memory_order_relaxed);
+  queue->asleep.store(0, std::memory_order_relaxed);
 }
 
 void Executor::HandOver(int unit, size_t from, int to) {
-  state_->lanes_[from]->to[static_cast<size_t>(to)]->Send(unit);
-  StepState::LaneState* receiver = state_->lanes_[static_cast<size_t>(to)].get();
+  state_->queues_[from]->to[static_cast<size_t>(to)]->Send(unit);
+  StepState::QueueState* receiver = state_->queues_[static_cast<size_t>(to)].get();
   if (receiver->workers > 1) return Wake(receiver, false);
   // Waking costs a system call, so only a sleeper is woken.
   if (receiver->asleep.load(std::memory_order_seq_cst) != 0 && receiver->asleep.exchange(0) != 0) {
@@ -296,7 +296,7 @@ void Executor::HandOver(int unit, size_t from, int to) {
 void Executor::RunOne(int number, EventRing* ring) {
   if (cancelled_.load(std::memory_order_relaxed)) return;
   const bool event_command = !loaded_->schedule().commands[static_cast<size_t>(number)].is_work();
-  // Between host lanes the dependencies say it all.
+  // Between host queues the dependencies say it all.
   if (event_command && loaded_->program() == nullptr) return;
   try {
     if (ring == nullptr) {
@@ -329,16 +329,16 @@ void Executor::Fail() {
   cancelled_.store(true, std::memory_order_relaxed);
 }
 
-void Executor::Complete(int number, size_t own_lane) {
+void Executor::Complete(int number, size_t own_queue) {
   for (const int next : plan_->successors[number]) {
     StepState::UnitState& state = state_->units_[static_cast<size_t>(next)];
     // Acquire and release: the last predecessor has seen what all the others wrote, and passes it on.
     if (!state.single && state.waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-    if (static_cast<size_t>(state.lane) == own_lane) {
-      state_->lanes_[own_lane]->ready.Push(loaded_->schedule().commands[static_cast<size_t>(next)].rank,
-                                           next);
+    if (static_cast<size_t>(state.queue) == own_queue) {
+      state_->queues_[own_queue]->ready.Push(loaded_->schedule().commands[static_cast<size_t>(next)].rank,
+                                             next);
     } else {
-      HandOver(next, own_lane, state.lane);
+      HandOver(next, own_queue, state.queue);
     }
   }
 }

@@ -1,4 +1,5 @@
-// Runs loaded schedules in real time: a driver thread for every worker of every lane (exec/issue_plan.h).
+// Runs loaded schedules in real time: a driver thread for every worker of every issue queue
+// (exec/issue_plan.h).
 #pragma once
 
 #include <atomic>
@@ -47,8 +48,8 @@ class HandoverLog {
 };
 
 // A step's bookkeeping: how many dependencies each unit of the plan still waits for, and the units that
-// became ready for another lane. Invariants: waiting is decremented once per predecessor; whoever brings it
-// to zero hands the unit to its lane; a lane's ready heap, remaining count and ends of logs belong to its
+// became ready for another queue. Invariants: waiting is decremented once per predecessor; whoever brings it
+// to zero hands the unit to its queue; a queue's ready heap, remaining count and ends of logs belong to its
 // driver, or where it has several to the one that holds its mutex. Refers to the loaded schedule's plan.
 class StepState {
  public:
@@ -57,15 +58,15 @@ class StepState {
 
  private:
   friend class Executor;
-  struct alignas(64) LaneState {
+  struct alignas(64) QueueState {
     ReadyQueue ready;
     int units = 0;  // in all
     int remaining = 0;
-    std::vector<HandoverLog*> from;  // those that bring units to this lane
-    std::vector<HandoverLog*> to;    // by receiving lane; null where no unit depends on this lane
+    std::vector<HandoverLog*> from;  // those that bring units to this queue
+    std::vector<HandoverLog*> to;    // by receiving queue; null where no unit depends on this queue
     int workers = 1;
-    std::mutex mutex;  // of a lane with several drivers
-    // Of such a lane: grows when there may be something to do. A driver reads it before it looks, and sleeps
+    std::mutex mutex;  // of a queue with several drivers
+    // Of such a queue: grows when there may be something to do. A driver reads it before it looks, and sleeps
     // only as long as it has not grown since.
     alignas(64) std::atomic<uint32_t> news{0};
     // Set by a driver that found nothing to do before it looks at its logs a last time; a sender looks here
@@ -80,12 +81,12 @@ class StepState {
   // What completing a predecessor needs of a unit, together in one place. By command.
   struct UnitState {
     std::atomic<int> waiting{0};  // for so many predecessors; left alone where there is only one
-    int lane : 31 = 0;
+    int queue : 31 = 0;
     unsigned single : 1 = 0;  // has one predecessor
   };
   std::unique_ptr<UnitState[]> units_;
-  std::vector<std::unique_ptr<LaneState>> lanes_;
-  std::vector<size_t> lane_of_driver_;
+  std::vector<std::unique_ptr<QueueState>> queues_;
+  std::vector<size_t> queue_of_driver_;
   std::vector<std::unique_ptr<HandoverLog>> logs_;
 };
 
@@ -114,21 +115,21 @@ class Executor {
  private:
   struct Driver {
     std::atomic<uint32_t> steps{0};  // begun so far; the driver sleeps until it grows
-    size_t lane = 0;                 // of the step in progress
+    size_t queue = 0;                // of the step in progress
     std::thread thread;
     EventRing* ring = nullptr;
   };
 
   void DriverLoop(Driver* driver);
   void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired);
-  void Drive(size_t lane, EventRing* ring);
-  void DriveAlone(size_t lane, EventRing* ring);
-  void DriveTogether(size_t lane, EventRing* ring);
-  void Wake(StepState::LaneState* lane, bool all);
+  void Drive(size_t queue, EventRing* ring);
+  void DriveAlone(size_t queue, EventRing* ring);
+  void DriveTogether(size_t queue, EventRing* ring);
+  void Wake(StepState::QueueState* queue, bool all);
   void RunOne(int unit, EventRing* ring);
-  void Complete(int unit, size_t lane);
-  int TakeReady(StepState::LaneState* lane);
-  void WaitForWork(StepState::LaneState* lane);
+  void Complete(int unit, size_t queue);
+  int TakeReady(StepState::QueueState* queue);
+  void WaitForWork(StepState::QueueState* queue);
   void HandOver(int unit, size_t from, int to);
   int64_t FinishStreams(EventRing* ring);
   void Fail();  // with the exception in flight

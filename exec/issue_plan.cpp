@@ -70,8 +70,8 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
   IssuePlan plan;
   auto orders = QueueOrders(schedule);
   for (const QueueId q : schedule.queues.ids())
-    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
-  for (const Command& command : schedule.commands) plan.lane_of.push_back(command.queue.number());
+    plan.queues.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
+  for (const Command& command : schedule.commands) plan.queue_of.push_back(command.queue.number());
   plan.successors = schedule.successors;
   plan.num_predecessors = schedule.num_predecessors;
   return plan;
@@ -80,15 +80,15 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
                          const std::vector<char>& recordable, int min_segment) {
   IssuePlan plan;
-  IdVector<QueueId, int> lane_of_queue(schedule.queues.size(), -1);
+  IdVector<QueueId, int> issue_queue_of(schedule.queues.size(), -1);
   const int groups = 1 + *std::max_element(stream_group.begin(), stream_group.end());
-  plan.lanes.resize(At(groups));
+  plan.queues.resize(At(groups));
   auto orders = QueueOrders(schedule);
   for (const QueueId q : schedule.queues.ids()) {
-    lane_of_queue[q] = stream_group[q];
+    issue_queue_of[q] = stream_group[q];
     if (stream_group[q] >= 0) continue;
-    lane_of_queue[q] = static_cast<int>(plan.lanes.size());
-    plan.lanes.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
+    issue_queue_of[q] = static_cast<int>(plan.queues.size());
+    plan.queues.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
   }
   const auto edges = AllEdges(schedule);
   MakeSegments(schedule, edges, recordable, min_segment, &plan);
@@ -100,11 +100,11 @@ IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>&
   };
   for (size_t c = 0; c < count; ++c) {
     const int command = static_cast<int>(c);
-    plan.lane_of.push_back(unit(command) == command ? lane_of_queue[schedule.commands[c].queue] : -1);
+    plan.queue_of.push_back(unit(command) == command ? issue_queue_of[schedule.commands[c].queue] : -1);
   }
   std::vector<std::pair<int, int>> between;
   for (const auto& [before, after] : edges) {
-    // The order of a host lane is kept by the lane itself.
+    // The order of a host queue is kept by the queue itself.
     const QueueId queue = schedule.commands[At(before)].queue;
     const bool implied = stream_group[queue] < 0 && schedule.queues[queue].in_order &&
                          queue == schedule.commands[At(after)].queue;

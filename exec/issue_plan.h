@@ -8,19 +8,19 @@
 
 namespace lanescope::exec {
 
-// A lane is what a thread drives, or several where its queue has workers to share: a queue of a host memory
-// device, or all queues of a device with streams.
-// A unit is what a lane hands out: a command, or a segment of commands that are issued together; a segment
-// goes by its first command, all others have no unit. Refers to the schedule, which must outlive it.
+// An issue queue is what a thread drives, or several where its queue has workers to share: a queue of a host
+// memory device, or all queues of a device with streams.
+// A unit is what an issue queue hands out: a command, or a segment of commands that are issued together; a
+// segment goes by its first command, all others have no unit. Refers to the schedule, which must outlive it.
 // Immutable.
 struct IssuePlan {
-  struct Lane {
+  struct IssueQueue {
     bool in_order = false;
     std::vector<int> order;  // in_order: the units by rank
     int workers = 1;         // of its queue, each with a thread of its own
   };
-  std::vector<Lane> lanes;
-  std::vector<int> lane_of;  // by command; -1: no unit
+  std::vector<IssueQueue> queues;
+  std::vector<int> queue_of;  // by command; -1: no unit
   // Dependencies between units, as in Schedule.
   Rows<> successors;
   std::vector<int> num_predecessors;
@@ -32,7 +32,7 @@ struct IssuePlan {
   }
 };
 
-// Every command by itself, every queue a lane: for schedules of host memory devices alone.
+// Every command by itself, every queue an issue queue: for schedules of host memory devices alone.
 IssuePlan PlanByQueue(const Schedule& schedule);
 
 // `stream_group`: by queue, the number (from 0) of the device whose streams it is one of, -1 for queues of

@@ -38,7 +38,7 @@ class LoadedSchedule : private CommandRunner {
 
   // Points the feed operands at the tensors of the next step, in the order of the schedule's feeds.
   void SetFeeds(const std::vector<Tensor>& feeds) { operands_.SetFeeds(feeds); }
-  // Runs a command of a host lane, or issues a unit to streams. Bytes moved by a copy, or 0; kNotTimed where
+  // Runs a command of a host queue, or issues a unit to streams. Bytes moved by a copy, or 0; kNotTimed where
   // what was called did no work by itself. Throws what the kernel throws, with the node named.
   static constexpr int64_t kNotTimed = -1;
   int64_t RunCommand(int command, class Pacer* pacer, const std::atomic<bool>& cancelled);

@@ -4,12 +4,12 @@
 //
 // What is to come, and where it fits:
 // * A command that ends later than its kernel returns (a dequeue, a receive, a collective). On a stream every
-//   command is one: what follows it waits for an event, on the device or on the host. On a host lane the unit
-//   stays open, its lane's thread goes on, and whoever ends it hands its successors to their lanes, by
+//   command is one: what follows it waits for an event, on the device or on the host. On a host queue the
+//   unit stays open, its queue's thread goes on, and whoever ends it hands its successors to their queues, by
 //   HandoverLogs of its own. So nobody here holds a lock while a host kernel runs, and cancelling a step ends
 //   such commands too.
-// * A device of another process. It has no Device here. Commands of its queues are units of no lane
-//   (IssuePlan::lane_of), and a copy to or from it is a command that ends later, given to a transport. What
+// * A device of another process. It has no Device here. Commands of its queues are units of no queue
+//   (IssuePlan::queue_of), and a copy to or from it is a command that ends later, given to a transport. What
 //   Device::Allocate gives is an address for that device alone: nothing but its own kernels and copies,
 //   Upload and Download looks behind it.
 #pragma once

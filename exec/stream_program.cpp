@@ -39,7 +39,7 @@ StreamProgram::StreamProgram(const Schedule& schedule, const std::vector<StreamD
     recordable.push_back(capture_ != nullptr && commands[c].recordable);
   }
   plan_ = PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment);
-  MakeLanes(devices);
+  MakeStreams(devices);
   MakeEvents();
   MakeSegments();
 }
@@ -53,34 +53,34 @@ StreamProgram::~StreamProgram() {
     if (command.staging != nullptr) driver_->FreeHost(command.staging);
   }
   for (const Segment& segment : segments_) driver_->DestroyEvent(segment.done);
-  for (const auto& lane : lanes_) driver_->DestroyEvent(lane->join);
+  for (const auto& stream : streams_) driver_->DestroyEvent(stream->join);
   for (const DeviceClock& clock : clocks_) driver_->DestroyEvent(clock.base);
 }
 
-StreamProgram::Lane* StreamProgram::LaneOf(StreamDevice* device, QueueKind kind) {
-  const StreamHandle stream = device->stream(kind);
-  for (const auto& lane : lanes_) {
-    if (lane->stream == stream) return lane.get();
+StreamProgram::Stream* StreamProgram::StreamOf(StreamDevice* device, QueueKind kind) {
+  const StreamHandle handle = device->stream(kind);
+  for (const auto& stream : streams_) {
+    if (stream->handle == handle) return stream.get();
   }
   device->MakeCurrent();
-  auto lane = std::make_unique<Lane>();
-  lane->stream = stream;
-  lane->device = device;
-  lane->join = driver_->CreateEvent(false);
-  lanes_.push_back(std::move(lane));
+  auto stream = std::make_unique<Stream>();
+  stream->handle = handle;
+  stream->device = device;
+  stream->join = driver_->CreateEvent(false);
+  streams_.push_back(std::move(stream));
   if (std::none_of(clocks_.begin(), clocks_.end(),
                    [&](const DeviceClock& clock) { return clock.device == device; }))
     clocks_.push_back({device, driver_->CreateEvent(true), 0});
-  return lanes_.back().get();
+  return streams_.back().get();
 }
 
-void StreamProgram::MakeLanes(const std::vector<StreamDevice*>& devices) {
+void StreamProgram::MakeStreams(const std::vector<StreamDevice*>& devices) {
   for (size_t c = 0; c < commands_.size(); ++c) {
     if (commands_[c].spec.role == StreamRole::kNone) continue;
     const Queue& queue = schedule_.queues[schedule_.commands[c].queue];
     StreamDevice* device = devices[static_cast<size_t>(queue.device)];
-    commands_[c].lane = LaneOf(device, queue.kind);
-    if (origin_ == nullptr) origin_ = LaneOf(device, QueueKind::kCompute);
+    commands_[c].stream = StreamOf(device, queue.kind);
+    if (origin_ == nullptr) origin_ = StreamOf(device, QueueKind::kCompute);
   }
   LANESCOPE_CHECK(origin_ != nullptr);
 }
@@ -97,7 +97,7 @@ void StreamProgram::MakeEvents() {
       awaited_[static_cast<size_t>(next)].push_back(static_cast<int>(c));
       observed = true;
     }
-    command.lane->device->MakeCurrent();
+    command.stream->device->MakeCurrent();
     if (observed) command.event = driver_->CreateEvent(false);
     if (command.spec.feed) {
       const ValueId source = schedule_.Inputs(schedule_.commands[c])[0];
@@ -110,7 +110,7 @@ void StreamProgram::MakeEvents() {
 void StreamProgram::BeginStep(const StepIdentity& identity, bool timed) {
   identity_ = identity;
   timed_ = timed && observer_ == nullptr;
-  for (const auto& lane : lanes_) lane->dirty.store(false, std::memory_order_relaxed);
+  for (const auto& stream : streams_) stream->dirty.store(false, std::memory_order_relaxed);
   for (Command& command : commands_) command.issued = false;
   if (!timed_) return;
   for (DeviceClock& clock : clocks_) {
@@ -152,9 +152,9 @@ void StreamProgram::RunSingle(int number) {
 void StreamProgram::RunOnHost(int number) {
   {
     const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
-    At(number).lane->device->MakeCurrent();
+    At(number).stream->device->MakeCurrent();
     Await(number);
-    driver_->Synchronize(At(number).lane->stream);
+    driver_->Synchronize(At(number).stream->handle);
   }
   // It may take long, or wait for what others have yet to issue.
   runner_->Compute(number);
@@ -163,11 +163,11 @@ void StreamProgram::RunOnHost(int number) {
 void StreamProgram::IssueSingle(int number) {
   Command& command = At(number);
   const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
-  command.lane->device->MakeCurrent();
-  if (command.spec.settle_first) driver_->Synchronize(command.lane->stream);
+  command.stream->device->MakeCurrent();
+  if (command.spec.settle_first) driver_->Synchronize(command.stream->handle);
   if (command.spec.feed) StageFeed(number);
   Issue(number, false);
-  command.lane->dirty.store(true, std::memory_order_relaxed);
+  command.stream->dirty.store(true, std::memory_order_relaxed);
 }
 
 void StreamProgram::Issue(int number, bool capture) {
@@ -188,14 +188,14 @@ void StreamProgram::Issue(int number, bool capture) {
       const int partner = schedule_.commands[static_cast<size_t>(number)].partner;
       const bool together = plan_.Segment(partner) == plan_.Segment(number);
       if (together && At(partner).spec.role == StreamRole::kRecord)
-        driver_->Wait(command.lane->stream, At(partner).event);
+        driver_->Wait(command.stream->handle, At(partner).event);
       break;
     }
   }
   // The events of a segment are of use inside it alone; the host waits for its end.
   const bool inside = plan_.Segment(number) >= 0;
   if (command.event != nullptr && (!inside || command.spec.role == StreamRole::kRecord))
-    driver_->Record(command.event, command.lane->stream);
+    driver_->Record(command.event, command.stream->handle);
 }
 
 void StreamProgram::IssueWork(int number, bool capture) {
@@ -211,7 +211,7 @@ void StreamProgram::IssueWork(int number, bool capture) {
       if (command.staging != nullptr) copy.from = command.staging;
       const auto& planned = schedule_.commands[static_cast<size_t>(number)];
       if (copy.bytes > 0) {
-        driver_->Copy(command.lane->stream, copy.to, Ordinal(schedule_.CopyDestination(planned)), copy.from,
+        driver_->Copy(command.stream->handle, copy.to, Ordinal(schedule_.CopyDestination(planned)), copy.from,
                       Ordinal(schedule_.CopySource(planned)), copy.bytes);
       }
     }
@@ -239,9 +239,9 @@ void StreamProgram::MarkTime(int number, EventHandle Command::*event, bool captu
   Command& command = At(number);
   if (command.*event == nullptr) command.*event = driver_->CreateEvent(true);
   if (capture) {
-    capture_->RecordInGraph(command.*event, command.lane->stream);
+    capture_->RecordInGraph(command.*event, command.stream->handle);
   } else {
-    driver_->Record(command.*event, command.lane->stream);
+    driver_->Record(command.*event, command.stream->handle);
   }
 }
 
@@ -255,15 +255,15 @@ void StreamProgram::Rethrow(int command) const {
 
 void StreamProgram::Drain() {
   std::optional<Error> problem;
-  for (const auto& lane : lanes_) {
+  for (const auto& stream : streams_) {
     try {
-      lane->device->MakeCurrent();
-      driver_->Synchronize(lane->stream);
+      stream->device->MakeCurrent();
+      driver_->Synchronize(stream->handle);
     } catch (const Error& error) {
       if (problem.has_value()) continue;
-      const std::string advice = lane->device->advice();
+      const std::string advice = stream->device->advice();
       problem = Error(error.code(), fmt::format("{} failed while it ran the step: {}{}{}",
-                                                lane->device->spec().local_name(), error.message(),
+                                                stream->device->spec().local_name(), error.message(),
                                                 advice.empty() ? "" : "; ", advice));
     }
   }
@@ -276,7 +276,7 @@ void StreamProgram::Publish(EventRing* ring) const {
     const Command& command = commands_[c];
     if (!command.issued || command.start == nullptr) continue;
     const auto clock = std::find_if(clocks_.begin(), clocks_.end(), [&](const DeviceClock& candidate) {
-      return candidate.device == command.lane->device;
+      return candidate.device == command.stream->device;
     });
     Event event;
     event.command = static_cast<int32_t>(c);

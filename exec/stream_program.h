@@ -4,7 +4,7 @@
 // Invariants. A command is issued after all its host predecessors are complete and all its stream
 // predecessors are issued; the streams and their events order it behind the latter. A command that reads or
 // writes host memory itself (StreamCommand::settle_first, role kOnHost) waits until its stream is empty; a
-// command of a host lane waits for the events of its stream predecessors. Segments begin after everything
+// command of a host queue waits for the events of its stream predecessors. Segments begin after everything
 // issued before them, on any stream, and everything issued after them begins after their end; so a Wait
 // works only between two single commands or inside one segment, and is nothing otherwise. While a segment is
 // captured no other thread issues anything (issue_mutex_); while a host kernel runs nobody holds that mutex.
@@ -27,7 +27,7 @@
 namespace lanescope::exec {
 
 enum class StreamRole : uint8_t {
-  kNone,     // a command of a host lane
+  kNone,     // a command of a host queue
   kOnHost,   // on a stream's queue, but all operands are in host memory: a host kernel runs it
   kKernel,   // a kernel of the device
   kCopy,     // an asynchronous copy
@@ -66,8 +66,8 @@ struct StepIdentity {
   int step = 0;
 };
 
-// Run and Await are called by the lanes' threads, the rest by the thread that runs the step, while no lane
-// runs.
+// Run and Await are called by the drivers of issue queues, the rest by the thread that runs the step, while
+// no driver runs.
 class StreamProgram {
  public:
   static constexpr int kMinSegment = 3;
@@ -104,15 +104,15 @@ class StreamProgram {
   const std::vector<std::pair<const void*, int>>& graph_nodes() const { return graph_nodes_; }
 
  private:
-  struct Lane {  // a stream that the schedule uses
-    StreamHandle stream = nullptr;
+  struct Stream {  // a stream that the schedule uses
+    StreamHandle handle = nullptr;
     StreamDevice* device = nullptr;
     EventHandle join = nullptr;
     std::atomic<bool> dirty{false};  // something was issued that no segment waits for yet
   };
   struct Command {
     StreamCommand spec;
-    Lane* lane = nullptr;
+    Stream* stream = nullptr;
     EventHandle event = nullptr;  // kRecord: its own; others: for host successors, where they have any
     EventHandle start = nullptr, end = nullptr;  // timed; made when first needed
     void* staging = nullptr;                     // of a feed, pinned
@@ -123,7 +123,7 @@ class StreamProgram {
     EventHandle done = nullptr;
     GraphHandle graphs[2] = {};  // without and with the events that time commands
     bool ran = false;
-    std::vector<Lane*> lanes;
+    std::vector<Stream*> streams;
   };
   struct DeviceClock {
     StreamDevice* device = nullptr;
@@ -133,8 +133,8 @@ class StreamProgram {
 
   Command& At(int command) { return commands_[static_cast<size_t>(command)]; }
   const Command& At(int command) const { return commands_[static_cast<size_t>(command)]; }
-  Lane* LaneOf(StreamDevice* device, QueueKind kind);
-  void MakeLanes(const std::vector<StreamDevice*>& devices);
+  Stream* StreamOf(StreamDevice* device, QueueKind kind);
+  void MakeStreams(const std::vector<StreamDevice*>& devices);
   void MakeEvents();
   void MakeSegments();
   void RunSingle(int command);
@@ -158,8 +158,8 @@ class StreamProgram {
   GraphCapture* capture_ = nullptr;  // null: nothing is recorded
   IssuePlan plan_;
   std::vector<Command> commands_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  Lane* origin_ = nullptr;  // where segments begin and end
+  std::vector<std::unique_ptr<Stream>> streams_;
+  Stream* origin_ = nullptr;  // where segments begin and end
   std::vector<Segment> segments_;
   std::vector<std::vector<int>> awaited_;  // by command: stream predecessors that the host waits for
   std::vector<DeviceClock> clocks_;

@@ -13,10 +13,10 @@ void StreamProgram::MakeSegments() {
     origin_->device->MakeCurrent();
     segment.done = driver_->CreateEvent(false);
     for (const int c : commands) {
-      Lane* lane = At(c).lane;
-      if (lane != origin_ &&
-          std::find(segment.lanes.begin(), segment.lanes.end(), lane) == segment.lanes.end())
-        segment.lanes.push_back(lane);
+      Stream* stream = At(c).stream;
+      if (stream != origin_ &&
+          std::find(segment.streams.begin(), segment.streams.end(), stream) == segment.streams.end())
+        segment.streams.push_back(stream);
     }
     segments_.push_back(std::move(segment));
   }
@@ -29,11 +29,11 @@ void StreamProgram::RunSegment(int number) {
   for (const int c : commands) {
     if (At(c).spec.feed) StageFeed(c);
   }
-  for (const auto& lane : lanes_) {
-    if (lane.get() == origin_ || !lane->dirty.exchange(false, std::memory_order_relaxed)) continue;
-    lane->device->MakeCurrent();
-    driver_->Record(lane->join, lane->stream);
-    driver_->Wait(origin_->stream, lane->join);
+  for (const auto& stream : streams_) {
+    if (stream.get() == origin_ || !stream->dirty.exchange(false, std::memory_order_relaxed)) continue;
+    stream->device->MakeCurrent();
+    driver_->Record(stream->join, stream->handle);
+    driver_->Wait(origin_->handle, stream->join);
   }
   const bool wanted = capture_ != nullptr && graph_problem_.empty() && segment.ran;
   GraphHandle& graph = segment.graphs[timed_ ? 1 : 0];
@@ -42,7 +42,7 @@ void StreamProgram::RunSegment(int number) {
     origin_->device->MakeCurrent();
     if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, commands.front());
     try {
-      capture_->LaunchGraph(graph, origin_->stream);
+      capture_->LaunchGraph(graph, origin_->handle);
     } catch (...) {
       if (observer_ != nullptr) observer_->End();
       Rethrow(commands.front());
@@ -54,11 +54,11 @@ void StreamProgram::RunSegment(int number) {
     segment.ran = true;
   }
   origin_->device->MakeCurrent();
-  driver_->Record(segment.done, origin_->stream);
-  for (const auto& lane : lanes_) {
-    if (lane.get() == origin_) continue;
-    lane->device->MakeCurrent();
-    driver_->Wait(lane->stream, segment.done);
+  driver_->Record(segment.done, origin_->handle);
+  for (const auto& stream : streams_) {
+    if (stream.get() == origin_) continue;
+    stream->device->MakeCurrent();
+    driver_->Wait(stream->handle, segment.done);
   }
 }
 
@@ -66,25 +66,25 @@ void StreamProgram::RunSegment(int number) {
 void StreamProgram::IssueSegment(int number, bool capture) {
   const Segment& segment = segments_[static_cast<size_t>(number)];
   origin_->device->MakeCurrent();
-  if (!segment.lanes.empty()) driver_->Record(origin_->join, origin_->stream);
-  for (const Lane* lane : segment.lanes) {
-    lane->device->MakeCurrent();
-    driver_->Wait(lane->stream, origin_->join);
+  if (!segment.streams.empty()) driver_->Record(origin_->join, origin_->handle);
+  for (const Stream* stream : segment.streams) {
+    stream->device->MakeCurrent();
+    driver_->Wait(stream->handle, origin_->join);
   }
   size_t known = 0;
   for (const int c : plan_.segments[static_cast<size_t>(number)]) {
     try {
-      At(c).lane->device->MakeCurrent();
+      At(c).stream->device->MakeCurrent();
       Issue(c, capture);
       if (capture) NoteNodes(c, &known);
     } catch (...) {
       Rethrow(c);
     }
   }
-  for (const Lane* lane : segment.lanes) {
-    lane->device->MakeCurrent();
-    driver_->Record(lane->join, lane->stream);
-    driver_->Wait(origin_->stream, lane->join);
+  for (const Stream* stream : segment.streams) {
+    stream->device->MakeCurrent();
+    driver_->Record(stream->join, stream->handle);
+    driver_->Wait(origin_->handle, stream->join);
   }
 }
 
@@ -96,14 +96,14 @@ GraphHandle StreamProgram::RecordSegment(int number) {
   bool capturing = false;
   try {
     origin_->device->MakeCurrent();
-    capture_->BeginCapture(origin_->stream);
+    capture_->BeginCapture(origin_->handle);
     capturing = true;
     IssueSegment(number, true);
     origin_->device->MakeCurrent();
     capturing = false;
-    graph = capture_->EndCapture(origin_->stream);
+    graph = capture_->EndCapture(origin_->handle);
   } catch (const Error& error) {
-    if (capturing) capture_->AbandonCapture(origin_->stream);
+    if (capturing) capture_->AbandonCapture(origin_->handle);
     graph_nodes_.resize(nodes_before);
     graph_problem_ = error.message();
     return nullptr;
@@ -113,7 +113,7 @@ GraphHandle StreamProgram::RecordSegment(int number) {
 }
 
 void StreamProgram::NoteNodes(int command, size_t* known) {
-  const auto nodes = capture_->CapturedNodes(origin_->stream);
+  const auto nodes = capture_->CapturedNodes(origin_->handle);
   if (nodes.size() == *known) return;
   for (const GraphNode node : nodes) {
     if (seen_nodes_.insert(node).second) graph_nodes_.emplace_back(node, command);

@@ -18,7 +18,7 @@ constexpr int64_t kVersion = 1;
 constexpr int64_t kMaxCount = int64_t{1} << 53;  // integers that every JSON reader keeps
 constexpr std::array<DeviceKind, kNumDeviceKinds> kKinds = {
     DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
-constexpr std::array<const char*, kNumLaneKinds> kLaneNames = {"compute", "copy"};
+constexpr std::array<const char*, kNumQueueClasses> kQueueClassNames = {"compute", "copy"};
 constexpr std::array<const char*, kNumWorkClasses> kClassNames = {"compute", "memory", "copy"};
 
 DeviceKind ParseKind(JsonObject* object, const std::string& key) {
@@ -103,10 +103,10 @@ GapModel ParseGaps(const json& value) {
     device.Finish();
   }
   JsonObject handoff(object.Require("handoff_ns"), "gaps.handoff_ns");
-  for (size_t from = 0; from < kNumLaneKinds; ++from) {
-    for (size_t to = 0; to < kNumLaneKinds; ++to) {
+  for (size_t from = 0; from < kNumQueueClasses; ++from) {
+    for (size_t to = 0; to < kNumQueueClasses; ++to) {
       gaps.handoff_ns[from][to] =
-          Nanoseconds(&handoff, fmt::format("{}_to_{}", kLaneNames[from], kLaneNames[to]));
+          Nanoseconds(&handoff, fmt::format("{}_to_{}", kQueueClassNames[from], kQueueClassNames[to]));
     }
   }
   handoff.Finish();
@@ -173,16 +173,17 @@ json GapsJson(const GapModel& gaps) {
   json devices = json::array();
   for (const DeviceKind kind : kKinds) {
     devices.push_back({{"kind", DeviceKindName(kind)},
-                       {"compute_gap_ns", gaps.gap(kind, LaneKind::kCompute)},
-                       {"copy_gap_ns", gaps.gap(kind, LaneKind::kCopy)},
+                       {"compute_gap_ns", gaps.gap(kind, QueueClass::kCompute)},
+                       {"copy_gap_ns", gaps.gap(kind, QueueClass::kCopy)},
                        {"issue_ns", gaps.issue(kind)},
-                       {"compute_wake_ns", gaps.wake(kind, LaneKind::kCompute)},
-                       {"copy_wake_ns", gaps.wake(kind, LaneKind::kCopy)}});
+                       {"compute_wake_ns", gaps.wake(kind, QueueClass::kCompute)},
+                       {"copy_wake_ns", gaps.wake(kind, QueueClass::kCopy)}});
   }
   json handoff = json::object();
-  for (size_t from = 0; from < kNumLaneKinds; ++from) {
-    for (size_t to = 0; to < kNumLaneKinds; ++to) {
-      handoff[fmt::format("{}_to_{}", kLaneNames[from], kLaneNames[to])] = gaps.handoff_ns[from][to];
+  for (size_t from = 0; from < kNumQueueClasses; ++from) {
+    for (size_t to = 0; to < kNumQueueClasses; ++to) {
+      handoff[fmt::format("{}_to_{}", kQueueClassNames[from], kQueueClassNames[to])] =
+          gaps.handoff_ns[from][to];
     }
   }
   return {{"step_start_ns", gaps.step_start_ns},

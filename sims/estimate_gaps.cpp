@@ -39,9 +39,10 @@ class GapSampler {
     for (const Start& start : StartsOf(step)) {
       if (start.previous < 0 || Ready(step, start) > End(step, start.previous)) continue;
       const Queue& queue = QueueOf(start.command);
-      if (queue.in_order && LaneOf(queue.kind) == LaneKind::kCompute) continue;
-      gaps_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(LaneOf(queue.kind))]
-          .push_back(static_cast<double>(Begin(step, start.command) - End(step, start.previous)));
+      if (queue.in_order && QueueClassOf(queue.kind) == QueueClass::kCompute) continue;
+      gaps_[static_cast<size_t>(machine_.device(queue.device).kind)]
+           [static_cast<size_t>(QueueClassOf(queue.kind))]
+               .push_back(static_cast<double>(Begin(step, start.command) - End(step, start.previous)));
     }
   }
 
@@ -53,10 +54,10 @@ class GapSampler {
       const Queue& to = QueueOf(start.command);
       if (&from == &to) continue;
       const int64_t ready = Ready(step, start);
-      const int64_t gap = gaps.gap(machine_.device(to.device).kind, LaneOf(to.kind));
+      const int64_t gap = gaps.gap(machine_.device(to.device).kind, QueueClassOf(to.kind));
       if (ready < End(step, start.previous) + gap) continue;
-      handoffs_[static_cast<size_t>(LaneOf(from.kind))][static_cast<size_t>(LaneOf(to.kind))].push_back(
-          static_cast<double>(Begin(step, start.command) - ready));
+      handoffs_[static_cast<size_t>(QueueClassOf(from.kind))][static_cast<size_t>(QueueClassOf(to.kind))]
+          .push_back(static_cast<double>(Begin(step, start.command) - ready));
     }
   }
 
@@ -69,7 +70,7 @@ class GapSampler {
       number = command.queue == queue ? number + 1 : 1;
       queue = command.queue;
       const Queue& on = QueueOf(start.command);
-      if (!on.in_order || LaneOf(on.kind) != LaneKind::kCompute) continue;
+      if (!on.in_order || QueueClassOf(on.kind) != QueueClass::kCompute) continue;
       issues_[static_cast<size_t>(machine_.device(on.device).kind)].push_back(
           {.number = number,
            .start_ns = Begin(step, start.command) - step.start_ns,
@@ -91,7 +92,8 @@ class GapSampler {
       woken.begin = std::min(woken.begin, Begin(step, start.command));
       int64_t handoff = 0;
       if (start.released >= 0 && &QueueOf(start.released) != &QueueOf(start.command))
-        handoff = gaps.handoff(LaneOf(QueueOf(start.released).kind), LaneOf(QueueOf(start.command).kind));
+        handoff = gaps.handoff(QueueClassOf(QueueOf(start.released).kind),
+                               QueueClassOf(QueueOf(start.command).kind));
       const int64_t at = Ready(step, start) + (start.released < 0 ? gaps.step_start_ns : handoff);
       if (at >= woken.at) continue;
       woken.at = at;
@@ -104,7 +106,7 @@ class GapSampler {
       const int64_t delay = woken.begin - woken.at;
       auto& samples = delay > woken.usual ? late_ : in_time_;
       samples[static_cast<size_t>(machine_.device(queue.device).kind)]
-             [static_cast<size_t>(LaneOf(queue.kind))]
+             [static_cast<size_t>(QueueClassOf(queue.kind))]
                  .push_back(static_cast<double>(delay));
     }
   }
@@ -116,29 +118,29 @@ class GapSampler {
     step_start_.push_back(static_cast<double>(*first - step.start_ns));
     const Queue& queue = QueueOf(static_cast<int>(first - step.command_start_ns.begin()));
     ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)]
-               [static_cast<size_t>(LaneOf(queue.kind))];
+               [static_cast<size_t>(QueueClassOf(queue.kind))];
     step_finish_.push_back(static_cast<double>(step.end_ns - *last));
   }
 
   void FinishGaps(GapModel* gaps) const {
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
-      for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
-        gaps->gap_ns[kind][lane] = TrimmedMeanNs(gaps_[kind][lane]);
+      for (size_t queue_class = 0; queue_class < kNumQueueClasses; ++queue_class) {
+        gaps->gap_ns[kind][queue_class] = TrimmedMeanNs(gaps_[kind][queue_class]);
       }
     }
   }
   void FinishHandoffs(GapModel* gaps) const {
     int64_t sum = 0, kinds = 0;
-    for (size_t from = 0; from < kNumLaneKinds; ++from) {
-      for (size_t to = 0; to < kNumLaneKinds; ++to) {
+    for (size_t from = 0; from < kNumQueueClasses; ++from) {
+      for (size_t to = 0; to < kNumQueueClasses; ++to) {
         gaps->handoff_ns[from][to] = MedianNs(handoffs_[from][to]);
         if (handoffs_[from][to].empty()) continue;
         sum += gaps->handoff_ns[from][to];
         ++kinds;
       }
     }
-    for (size_t from = 0; kinds > 0 && from < kNumLaneKinds; ++from) {
-      for (size_t to = 0; to < kNumLaneKinds; ++to) {
+    for (size_t from = 0; kinds > 0 && from < kNumQueueClasses; ++from) {
+      for (size_t to = 0; to < kNumQueueClasses; ++to) {
         if (handoffs_[from][to].empty()) gaps->handoff_ns[from][to] = sum / kinds;
       }
     }
@@ -147,7 +149,7 @@ class GapSampler {
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
       if (issues_[kind].empty()) continue;
       const IssueFit fit = FitIssue(issues_[kind]);
-      gaps->gap_ns[kind][static_cast<size_t>(LaneKind::kCompute)] = fit.gap_ns;
+      gaps->gap_ns[kind][static_cast<size_t>(QueueClass::kCompute)] = fit.gap_ns;
       gaps->issue_ns[kind] = fit.issue_ns;
     }
   }
@@ -161,12 +163,13 @@ class GapSampler {
     int most = 0;
     int64_t of_first = 0;
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
-      for (size_t lane = 0; lane < kNumLaneKinds; ++lane) {
-        const Samples& late = late_[kind][lane];
-        if (late.size() > in_time_[kind][lane].size()) gaps->wake_ns[kind][lane] = MedianNs(late);
-        if (first_on_[kind][lane] <= most) continue;
-        most = first_on_[kind][lane];
-        of_first = gaps->wake_ns[kind][lane];
+      for (size_t queue_class = 0; queue_class < kNumQueueClasses; ++queue_class) {
+        const Samples& late = late_[kind][queue_class];
+        if (late.size() > in_time_[kind][queue_class].size())
+          gaps->wake_ns[kind][queue_class] = MedianNs(late);
+        if (first_on_[kind][queue_class] <= most) continue;
+        most = first_on_[kind][queue_class];
+        of_first = gaps->wake_ns[kind][queue_class];
       }
     }
     gaps->step_start_ns = std::max<int64_t>(0, gaps->step_start_ns - of_first);
@@ -220,10 +223,10 @@ class GapSampler {
   const Schedule& schedule_;
   const Machine& machine_;
   const Rows<> predecessors_;
-  Samples gaps_[kNumDeviceKinds][kNumLaneKinds];
-  Samples handoffs_[kNumLaneKinds][kNumLaneKinds];
-  Samples late_[kNumDeviceKinds][kNumLaneKinds], in_time_[kNumDeviceKinds][kNumLaneKinds];
-  int first_on_[kNumDeviceKinds][kNumLaneKinds] = {};  // steps whose first command ran there
+  Samples gaps_[kNumDeviceKinds][kNumQueueClasses];
+  Samples handoffs_[kNumQueueClasses][kNumQueueClasses];
+  Samples late_[kNumDeviceKinds][kNumQueueClasses], in_time_[kNumDeviceKinds][kNumQueueClasses];
+  int first_on_[kNumDeviceKinds][kNumQueueClasses] = {};  // steps whose first command ran there
   std::vector<IssueSample> issues_[kNumDeviceKinds];
   Samples step_start_, step_finish_;
 };

@@ -10,18 +10,18 @@
 
 namespace lanescope::sims {
 
-// The two kinds of lane that gaps tell apart.
-enum class LaneKind : uint8_t { kCompute, kCopy };
-inline constexpr int kNumLaneKinds = 2;
+// The two classes of queues that gaps tell apart.
+enum class QueueClass : uint8_t { kCompute, kCopy };
+inline constexpr int kNumQueueClasses = 2;
 inline constexpr int kNumDeviceKinds = 5;
 
-inline LaneKind LaneOf(QueueKind kind) {
-  return kind == QueueKind::kCompute ? LaneKind::kCompute : LaneKind::kCopy;
+inline QueueClass QueueClassOf(QueueKind kind) {
+  return kind == QueueKind::kCompute ? QueueClass::kCompute : QueueClass::kCopy;
 }
 
 // All in ns. A command starts at the later of
-//   end of the queue's previous command + gap(device kind, lane), and
-//   for each dependency on another queue: its end + handoff(its lane, this lane);
+//   end of the queue's previous command + gap(device kind, class of queue), and
+//   for each dependency on another queue: its end + handoff(its queue's class, this one's);
 // on an in-order queue whose driver issues ahead, the k-th command (from 1) also not before k * issue after
 // the step's beginning. The step begins `step_start` before its first commands may start, and ends
 // `step_finish` after its last command. Drivers sleep between steps: one that is woken by its queue's first
@@ -29,18 +29,18 @@ inline LaneKind LaneOf(QueueKind kind) {
 struct GapModel {
   int64_t step_start_ns = 0;
   int64_t step_finish_ns = 0;
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> gap_ns{};    // [DeviceKind][lane]
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumLaneKinds> handoff_ns{};  // [from lane][to lane]
-  std::array<int64_t, kNumDeviceKinds> issue_ns{};                             // [DeviceKind]
-  std::array<std::array<int64_t, kNumLaneKinds>, kNumDeviceKinds> wake_ns{};   // [DeviceKind][lane]
+  std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> gap_ns{};       // [DeviceKind][class]
+  std::array<std::array<int64_t, kNumQueueClasses>, kNumQueueClasses> handoff_ns{};  // [from class][to class]
+  std::array<int64_t, kNumDeviceKinds> issue_ns{};                                   // [DeviceKind]
+  std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> wake_ns{};      // [DeviceKind][class]
 
-  int64_t gap(DeviceKind device, LaneKind lane) const {
-    return gap_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];
+  int64_t gap(DeviceKind device, QueueClass of) const {
+    return gap_ns[static_cast<size_t>(device)][static_cast<size_t>(of)];
   }
-  int64_t wake(DeviceKind device, LaneKind lane) const {
-    return wake_ns[static_cast<size_t>(device)][static_cast<size_t>(lane)];
+  int64_t wake(DeviceKind device, QueueClass of) const {
+    return wake_ns[static_cast<size_t>(device)][static_cast<size_t>(of)];
   }
-  int64_t handoff(LaneKind from, LaneKind to) const {
+  int64_t handoff(QueueClass from, QueueClass to) const {
     return handoff_ns[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
   int64_t issue(DeviceKind device) const { return issue_ns[static_cast<size_t>(device)]; }

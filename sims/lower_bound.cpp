@@ -90,7 +90,7 @@ class BoundFinder {
         devices_(At(tasks.num_devices())) {
     work_.assign(At(groups_.count()) * devices_, 0);
     for (int id = 0; id < tasks.num_tasks(); ++id) {
-      for (int d = 0; d < tasks.num_devices(); ++d) Work(groups_.of_task(id), d) += LaneNs(id, d);
+      for (int d = 0; d < tasks.num_devices(); ++d) Work(groups_.of_task(id), d) += ServerNs(id, d);
     }
   }
 
@@ -198,12 +198,12 @@ class BoundFinder {
   double& Work(int group, int device) { return work_[At(group) * devices_ + At(device)]; }
   double Work(int group, int device) const { return work_[At(group) * devices_ + At(device)]; }
   // How long a launch keeps its device, whose workers others may share meanwhile.
-  double LaneNs(int task, int device) const {
+  double ServerNs(int task, int device) const {
     if (tasks_.task(task).moves_only) return 0;
     const DeviceSpec& spec = machine_.device(device);
-    const int lanes = spec.in_order ? 1 : LaunchWorkers(spec);
-    const int busy = std::min(lanes, tasks_.Workers(task, device));
-    return static_cast<double>(tasks_.LaunchNs(task, device)) * busy / lanes;
+    const int servers = spec.in_order ? 1 : LaunchWorkers(spec);
+    const int busy = std::min(servers, tasks_.Workers(task, device));
+    return static_cast<double>(tasks_.LaunchNs(task, device)) * busy / servers;
   }
 
   // When a tensor can be in the memory of `place` at best.

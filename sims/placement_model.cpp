@@ -27,23 +27,23 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
   for (const auto& from : gaps.handoff_ns) {
     for (const int64_t ns : from) any_handoff_ |= ns > 0;
   }
-  const auto add_queue = [&](int device, LaneKind kind) {
+  const auto add_queue = [&](int device, QueueClass kind) {
     const DeviceSpec& spec = machine.device(device);
-    Lanes lanes{.in_order = spec.in_order,
-                .kind = kind,
-                .gap = gaps.gap(spec.kind, kind),
-                .wake = gaps.wake(spec.kind, kind)};
-    if (spec.in_order) lanes.issue = gaps.issue(spec.kind);
-    if (kind == LaneKind::kCompute && !spec.in_order) lanes.lanes = LaunchWorkers(spec);
-    queues_.push_back(lanes);
+    QueueSpec queue_spec{.in_order = spec.in_order,
+                         .kind = kind,
+                         .gap = gaps.gap(spec.kind, kind),
+                         .wake = gaps.wake(spec.kind, kind)};
+    if (spec.in_order) queue_spec.issue = gaps.issue(spec.kind);
+    if (kind == QueueClass::kCompute && !spec.in_order) queue_spec.servers = LaunchWorkers(spec);
+    queues_.push_back(queue_spec);
     return static_cast<int>(queues_.size()) - 1;
   };
-  for (int d = 0; d < devices_; ++d) add_queue(d, LaneKind::kCompute);
+  for (int d = 0; d < devices_; ++d) add_queue(d, QueueClass::kCompute);
   std::vector<int> in(At(devices_), -1), out(At(devices_), -1);
   for (int d = 0; d < devices_; ++d) {
     if (!machine.device(d).is_gpu()) continue;
-    in[At(d)] = add_queue(d, LaneKind::kCopy);
-    out[At(d)] = machine.device(d).copy_engines < 2 ? in[At(d)] : add_queue(d, LaneKind::kCopy);
+    in[At(d)] = add_queue(d, QueueClass::kCopy);
+    out[At(d)] = machine.device(d).copy_engines < 2 ? in[At(d)] : add_queue(d, QueueClass::kCopy);
   }
   std::vector<double> capacity;
   for (int r = 0; r < machine.num_resources(); ++r) capacity.push_back(machine.ResourceBandwidth(r));
@@ -127,7 +127,7 @@ PlacementEvaluator::PlacementEvaluator(const PlacementModel& model)
   unread_.resize(tensors);
   held_.resize(At(model.devices_));
   room_.resize(At(model.devices_));
-  for (size_t q = 0; q < queues_.size(); ++q) queues_[q].lanes.resize(At(model.queues_[q].lanes));
+  for (size_t q = 0; q < queues_.size(); ++q) queues_[q].servers.resize(At(model.queues_[q].servers));
 }
 
 int PlacementEvaluator::DeviceOf(int task) const { return state_->device[At(m_.tasks_.task(task).group)]; }
@@ -203,10 +203,10 @@ void PlacementEvaluator::Reset() {
     queue.ready.clear();
     queue.order.clear();
     queue.next = 0;
-    queue.idle = m_.queues_[q].lanes;
+    queue.idle = m_.queues_[q].servers;
     queue.touched = false;
-    const auto phase = m_.queues_[q].wake > 0 ? Lane::Phase::kAsleep : Lane::Phase::kIdle;
-    for (Lane& lane : queue.lanes) lane = {.phase = phase, .issued = -m_.gaps_.step_start_ns};
+    const auto phase = m_.queues_[q].wake > 0 ? Server::Phase::kAsleep : Server::Phase::kIdle;
+    for (Server& server : queue.servers) server = {.phase = phase, .issued = -m_.gaps_.step_start_ns};
   }
 }
 
@@ -253,8 +253,8 @@ bool PlacementEvaluator::Hold(int device, int64_t bytes) {
   return !out_of_memory_;
 }
 
-void PlacementEvaluator::Expect(int64_t time, int item, int queue, int lane) {
-  endings_.push_back({time, item, queue, lane});
+void PlacementEvaluator::Expect(int64_t time, int item, int queue, int server) {
+  endings_.push_back({time, item, queue, server});
   std::push_heap(endings_.begin(), endings_.end(), std::greater<>());
 }
 
@@ -265,12 +265,13 @@ void PlacementEvaluator::Touch(int queue) {
   touched_.push_back(queue);
 }
 
-// The idle lane that is free first; -1: none is idle.
-int PlacementEvaluator::IdleLane(const QueueState& queue) {
+// The idle server that is free first; -1: none is idle.
+int PlacementEvaluator::IdleServer(const QueueState& queue) {
   int idle = -1;
-  for (size_t l = 0; l < queue.lanes.size(); ++l) {
-    const Lane& lane = queue.lanes[l];
-    if (lane.phase == Lane::Phase::kIdle && (idle < 0 || lane.free_at < queue.lanes[At(idle)].free_at))
+  for (size_t l = 0; l < queue.servers.size(); ++l) {
+    const Server& server = queue.servers[l];
+    if (server.phase == Server::Phase::kIdle &&
+        (idle < 0 || server.free_at < queue.servers[At(idle)].free_at))
       idle = static_cast<int>(l);
   }
   return idle;
@@ -283,10 +284,10 @@ void PlacementEvaluator::MakeReady(int item) {
                     static_cast<uint32_t>(item));
   if (q.ready.size() > 1) std::push_heap(q.ready.begin(), q.ready.end(), std::greater<>());
   if (q.touched) return;
-  if (IdleLane(q) >= 0) return Touch(queue);
-  for (size_t l = 0; l < q.lanes.size(); ++l) {
-    if (q.lanes[l].phase != Lane::Phase::kAsleep) continue;
-    q.lanes[l].phase = Lane::Phase::kWaking;
+  if (IdleServer(q) >= 0) return Touch(queue);
+  for (size_t l = 0; l < q.servers.size(); ++l) {
+    if (q.servers[l].phase != Server::Phase::kAsleep) continue;
+    q.servers[l].phase = Server::Phase::kWaking;
     return Expect(now_ + m_.queues_[At(queue)].wake, -1, queue, static_cast<int>(l));
   }
 }
@@ -314,24 +315,24 @@ bool PlacementEvaluator::HoldOutputs(int task) {
 // Starts what may start; false: the step is sure to take longer than the limit, or memory is out.
 bool PlacementEvaluator::Dispatch(int queue, int64_t limit) {
   QueueState& q = queues_[At(queue)];
-  const PlacementModel::Lanes& lanes = m_.queues_[At(queue)];
+  const PlacementModel::QueueSpec& queue_spec = m_.queues_[At(queue)];
   const int num_tasks = m_.tasks_.num_tasks();
   q.touched = false;
   while (!q.ready.empty()) {
     const int item = static_cast<int>(q.ready.front() & 0xFFFFFFFFu);
-    if (lanes.in_order && q.order[q.next] != item) return true;
+    if (queue_spec.in_order && q.order[q.next] != item) return true;
     const bool launch = item < num_tasks;
     const int needs = NeedsOf(item, queue);
-    const int idle = IdleLane(q);
+    const int idle = IdleServer(q);
     if (needs > q.idle || idle < 0) return true;
     if (q.ready.size() > 1) std::pop_heap(q.ready.begin(), q.ready.end(), std::greater<>());
     q.ready.pop_back();
     ++q.next;
     q.idle -= needs;
-    Lane& lane = q.lanes[At(idle)];
-    lane.phase = Lane::Phase::kBusy;
-    int64_t start = std::max(now_, lane.free_at);
-    if (lanes.issue > 0) start = std::max(start, lane.issued += lanes.issue);
+    Server& server = q.servers[At(idle)];
+    server.phase = Server::Phase::kBusy;
+    int64_t start = std::max(now_, server.free_at);
+    if (queue_spec.issue > 0) start = std::max(start, server.issued += queue_spec.issue);
     if (launch) {
       if (start + m_.tail_[At(item)] > limit || !HoldOutputs(item)) return false;
       Expect(start + m_.tasks_.LaunchNs(item, queue), item, queue, idle);
@@ -346,8 +347,8 @@ bool PlacementEvaluator::Dispatch(int queue, int64_t limit) {
 }
 
 int PlacementEvaluator::NeedsOf(int item, int queue) const {
-  const int lanes = m_.queues_[At(queue)].lanes;
-  return lanes == 1 ? 1 : std::min(lanes, m_.tasks_.Workers(item, queue));
+  const int servers = m_.queues_[At(queue)].servers;
+  return servers == 1 ? 1 : std::min(servers, m_.tasks_.Workers(item, queue));
 }
 
 // Something that `item` waited for has ended on a queue; `last`: it waits for nothing more.
@@ -416,13 +417,13 @@ void PlacementEvaluator::FinishCopy(int number, int queue) {
 void PlacementEvaluator::Finish(const Ending& ending) {
   if (ending.queue < 0) return MakeReady(ending.item);
   QueueState& q = queues_[At(ending.queue)];
-  Lane& lane = q.lanes[At(ending.lane)];
-  lane.phase = Lane::Phase::kIdle;
+  Server& server = q.servers[At(ending.server)];
+  server.phase = Server::Phase::kIdle;
   if (!q.ready.empty()) Touch(ending.queue);
   if (ending.item < 0) return;
   ++ended_;
   last_end_ = now_;
-  lane.free_at = now_ + m_.queues_[At(ending.queue)].gap;
+  server.free_at = now_ + m_.queues_[At(ending.queue)].gap;
   q.idle += NeedsOf(ending.item, ending.queue);
   const int num_tasks = m_.tasks_.num_tasks();
   if (ending.item < num_tasks) return FinishLaunch(ending.item, ending.queue);

@@ -28,10 +28,10 @@ class PlacementModel {
   friend class PlacementEvaluator;
 
   // A queue as compiling makes it: where launches run, or an engine that drives copies.
-  struct Lanes {
-    int lanes = 1;
+  struct QueueSpec {
+    int servers = 1;
     bool in_order = false;
-    LaneKind kind = LaneKind::kCompute;
+    QueueClass kind = QueueClass::kCompute;
     int64_t gap = 0, issue = 0, wake = 0;
   };
   struct Use {
@@ -59,10 +59,10 @@ class PlacementModel {
   const GapModel gaps_;
   bool any_handoff_ = false;
   bool memory_can_run_out_ = false;
-  std::vector<Lanes> queues_;     // launches of device d on queue d, copies on the others
-  std::vector<int> copy_queue_;   // by (source, destination)
-  std::vector<int64_t> copy_ns_;  // by (tensor, source, destination)
-  std::vector<Route> routes_;     // by (source, destination)
+  std::vector<QueueSpec> queues_;  // launches of device d on queue d, copies on the others
+  std::vector<int> copy_queue_;    // by (source, destination)
+  std::vector<int64_t> copy_ns_;   // by (tensor, source, destination)
+  std::vector<Route> routes_;      // by (source, destination)
   std::vector<Passed> passed_;
   int num_resources_ = 0;
   std::vector<int64_t> tail_;  // by task: the shortest way from its start to the end, wherever tasks run
@@ -94,7 +94,7 @@ class PlacementEvaluator {
     int64_t ns = 0;
   };
   // A driver of a queue.
-  struct Lane {
+  struct Server {
     enum class Phase : uint8_t { kAsleep, kWaking, kIdle, kBusy };
     Phase phase = Phase::kIdle;
     int64_t free_at = 0, issued = 0;
@@ -102,16 +102,16 @@ class PlacementEvaluator {
   struct QueueState {
     std::vector<uint64_t> ready;  // heap of (rank, item)
     std::vector<int> order;       // in-order queues: items by rank
-    std::vector<Lane> lanes;
+    std::vector<Server> servers;
     size_t next = 0;
     int idle = 0;  // workers
     bool touched = false;
   };
   struct Ending {
     int64_t time = 0;
-    int item = -1;   // a task, or num_tasks + a copy; -1: the lane is awake
+    int item = -1;   // a task, or num_tasks + a copy; -1: the server is awake
     int queue = -1;  // -1: the item becomes ready
-    int lane = 0;
+    int server = 0;
     bool operator>(const Ending& other) const { return time > other.time; }
   };
 
@@ -123,9 +123,9 @@ class PlacementEvaluator {
   int DeviceOf(int task) const;
   int QueueOf(int item) const;
   int PlaceOf(const PlacementModel::Use& use) const;
-  static int IdleLane(const QueueState& queue);
+  static int IdleServer(const QueueState& queue);
   int NeedsOf(int item, int queue) const;
-  void Expect(int64_t time, int item, int queue, int lane);
+  void Expect(int64_t time, int item, int queue, int server);
   void Arrived(int item, int from_queue, bool last);
   void MakeReady(int item);
   void Touch(int queue);

@@ -7,8 +7,8 @@
 #include "core/base/error.h"
 #include "sims/domain_loads.h"
 #include "sims/handoff_heap.h"
-#include "sims/lane_state.h"
 #include "sims/link_sharing.h"
+#include "sims/server_state.h"
 #include "sims/simulation_plan.h"
 #include "sims/simulator.h"
 #include "sims/ticks.h"
@@ -27,12 +27,12 @@ class SimulationLoop {
         ready_(scratch->ready.data()),
         times_(result->times.data()),
         busy_(result->queue_busy_ns.data()),
-        timers_(plan.lanes.size()),
-        lanes_(plan.lanes.size()),
-        sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.lanes.size()),
+        timers_(plan.servers.size()),
+        servers_(plan.servers.size()),
+        sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
                  plan.max_hops),
         domains_(plan, costs),
-        queues_(plan.lanes_of.size()) {
+        queues_(plan.servers_of.size()) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
     touched_.reserve(queues_.size());
   }
@@ -53,10 +53,10 @@ class SimulationLoop {
 
  private:
   static constexpr int kFinished = -1;  // of Task::pending
-  using Phase = LaneState::Phase;
+  using Phase = ServerState::Phase;
   Task& task(int command) { return tasks_[static_cast<size_t>(command)]; }
-  LaneState& state(int lane) { return lanes_[static_cast<size_t>(lane)]; }
-  const Lane& lane(int number) const { return plan_.lanes[static_cast<size_t>(number)]; }
+  ServerState& state(int server) { return servers_[static_cast<size_t>(server)]; }
+  const Server& server(int number) const { return plan_.servers[static_cast<size_t>(number)]; }
   bool IsSync(int command) const { return !plan_.sync.empty() && plan_.sync[static_cast<size_t>(command)]; }
 
   struct QueueState {
@@ -66,9 +66,9 @@ class SimulationLoop {
 
   void ReleaseRoots() {
     now_ = plan_.step_start;
-    for (size_t l = 0; l < lanes_.size(); ++l) {
-      if (plan_.lanes[l].wake == 0) continue;
-      lanes_[l].running = LaneState::kAsleep;
+    for (size_t l = 0; l < servers_.size(); ++l) {
+      if (plan_.servers[l].wake == 0) continue;
+      servers_[l].running = ServerState::kAsleep;
       ++asleep_;
     }
     for (size_t c = 0; c < plan_.tasks.size(); ++c) {
@@ -86,30 +86,30 @@ class SimulationLoop {
   void MakeReady(int command) {
     const Task& t = task(command);
     ready_[t.queue.index()].Push(t.rank, command);
-    if (IdleLane(t.queue) >= 0) {
+    if (IdleServer(t.queue) >= 0) {
       Touch(t.queue);
     } else if (asleep_ > 0) {
-      WakeLane(t.queue);
+      WakeServer(t.queue);
     }
   }
 
   // A ready command wakes one driver of its queue that still sleeps.
-  void WakeLane(QueueId queue) {
-    const auto [first, end] = plan_.lanes_of[queue];
+  void WakeServer(QueueId queue) {
+    const auto [first, end] = plan_.servers_of[queue];
     for (int l = first; l < end; ++l) {
-      LaneState& at = state(l);
-      if (at.running != LaneState::kAsleep || at.phase == Phase::kWaking) continue;
+      ServerState& at = state(l);
+      if (at.running != ServerState::kAsleep || at.phase == Phase::kWaking) continue;
       --asleep_;
       at.phase = Phase::kWaking;
-      timers_.Set(l, now_ + lane(l).wake);
+      timers_.Set(l, now_ + server(l).wake);
       return;
     }
   }
 
-  // The idle lane of a queue that is free first; -1: none is idle.
-  int IdleLane(QueueId queue) {
+  // The idle server of a queue that is free first; -1: none is idle.
+  int IdleServer(QueueId queue) {
     int idle = -1;
-    const auto [first, end] = plan_.lanes_of[queue];
+    const auto [first, end] = plan_.servers_of[queue];
     for (int l = first; l < end; ++l) {
       if (state(l).running < 0 && (idle < 0 || state(l).free_at < state(idle).free_at)) idle = l;
     }
@@ -140,7 +140,7 @@ class SimulationLoop {
 
   void Dispatch(QueueId queue) {
     queues_[queue].touched = false;
-    for (int idle = IdleLane(queue); idle >= 0; idle = IdleLane(queue)) {
+    for (int idle = IdleServer(queue); idle >= 0; idle = IdleServer(queue)) {
       const int command = ready_[queue.index()].Pop();
       if (command < 0) return;
       Start(idle, command);
@@ -148,12 +148,12 @@ class SimulationLoop {
   }
 
   void Start(int number, int command) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     const Task& t = task(command);
     Ticks start = now_;
     if (!IsSync(command)) {
       start = std::max(start, at.free_at);
-      const Ticks issue = lane(number).issue;
+      const Ticks issue = server(number).issue;
       if (issue > 0) start = std::max(start, at.issued += issue);
     }
     CommandTime& time = times_[command];
@@ -178,7 +178,7 @@ class SimulationLoop {
   }
 
   void Begin(int number, int command, Ticks start) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     const Ticks duration = task(command).duration;
     at.phase = Phase::kFixed;
     Ticks moves_at = start;
@@ -192,7 +192,7 @@ class SimulationLoop {
       }
     }
     bool interferes = false;
-    if constexpr (kInterfere) interferes = lane(number).domain >= 0;
+    if constexpr (kInterfere) interferes = server(number).domain >= 0;
     if (duration == 0 || (!flows && !interferes)) {
       timers_.Set(number, start + duration);
     } else if (moves_at > now_) {
@@ -205,7 +205,7 @@ class SimulationLoop {
 
   // The running command starts to use links or silicon that others use too.
   void BeginMoving(int number) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     const int command = at.running;
     const Ticks duration = task(command).duration;
     bool flows = false;
@@ -222,7 +222,7 @@ class SimulationLoop {
       at.updated = now_;
       timers_.Set(number, now_ + duration);
     }
-    if constexpr (kInterfere) domains_.Enter(lane(number), command, &at);
+    if constexpr (kInterfere) domains_.Enter(server(number), command, &at);
   }
 
   void BeginFlow(int number, int command, const LinkPath& route) {
@@ -234,35 +234,35 @@ class SimulationLoop {
   }
 
   void Expire(int number) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     timers_.Set(number, kNever);
     if (at.phase == Phase::kWaiting) return BeginMoving(number);
     if (at.phase == Phase::kWaking) return Awake(number);
     if constexpr (kShared) {
       if (at.phase == Phase::kFlowing) sharing_.End(number);
     }
-    if constexpr (kInterfere) domains_.Leave(lane(number), &at);
+    if constexpr (kInterfere) domains_.Leave(server(number), &at);
     Finish(number);
   }
 
   void Awake(int number) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     at.phase = Phase::kFixed;
-    at.running = LaneState::kIdle;
-    Touch(lane(number).queue);
+    at.running = ServerState::kIdle;
+    Touch(server(number).queue);
   }
 
   void Finish(int number) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     const int command = at.running;
     const int64_t end_ns = NsOf(now_);
     times_[command].end_ns = end_ns;
-    const QueueId queue = lane(number).queue;
+    const QueueId queue = server(number).queue;
     busy_[queue.index()] += end_ns - NsOf(at.started);
-    at.running = LaneState::kIdle;
+    at.running = ServerState::kIdle;
     ready_[queue.index()].Done(command);
     queues_[queue].previous = command;
-    if (!IsSync(command)) at.free_at = now_ + lane(number).gap;
+    if (!IsSync(command)) at.free_at = now_ + server(number).gap;
     ++finished_;
     Touch(queue);
     Task& t = task(command);
@@ -270,7 +270,7 @@ class SimulationLoop {
     for (int i = t.first_successor; i < t.end_successor; ++i) Release(plan_.successors[i], command, queue);
   }
 
-  LaneKind KindOf(QueueId queue) const { return lane(plan_.lanes_of[queue].first).kind; }
+  QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
 
   // One dependency of `command` is satisfied by the end of `by`, which ran on `queue`.
   void Release(int command, int by, QueueId queue) {
@@ -292,8 +292,8 @@ class SimulationLoop {
     }
     if (t.pending > 0) return;
     if constexpr (kInterfere) {
-      const int idle = t.queue != queue ? IdleLane(t.queue) : -1;
-      if (idle >= 0) ready_at += domains_.CoreWait(idle, lanes_, timers_, now_);
+      const int idle = t.queue != queue ? IdleServer(t.queue) : -1;
+      if (idle >= 0) ready_at += domains_.CoreWait(idle, servers_, timers_, now_);
     }
     if (ready_at <= now_) return MakeReady(command);
     handoffs_.Push(ready_at, command);
@@ -302,7 +302,7 @@ class SimulationLoop {
   // Rates after all that changed at this instant.
   void Settle() {
     if constexpr (kInterfere)
-      domains_.Settle(lanes_, [this](int number, double by) { SlowDown(number, by); });
+      domains_.Settle(servers_, [this](int number, double by) { SlowDown(number, by); });
     if constexpr (kShared) {
       if (!sharing_.dirty()) return;
       for (const int number : sharing_.Solve(now_)) timers_.Set(number, sharing_.finish(number));
@@ -310,7 +310,7 @@ class SimulationLoop {
   }
 
   void SlowDown(int number, double slowdown) {
-    LaneState& at = state(number);
+    ServerState& at = state(number);
     if (at.phase == Phase::kFlowing) {
       sharing_.SetSlowdown(number, slowdown);
     } else if (slowdown != at.slowdown) {
@@ -331,9 +331,9 @@ class SimulationLoop {
   Ticks now_ = 0;
   size_t finished_ = 0;
   int fetching_ = -1;
-  int asleep_ = 0;  // lanes whose driver nothing has woken yet
+  int asleep_ = 0;  // servers whose driver nothing has woken yet
   TimerTree timers_;
-  std::vector<LaneState> lanes_;
+  std::vector<ServerState> servers_;
   std::vector<QueueId> touched_;
   HandoffHeap handoffs_;
   std::vector<Ticks> ready_at_;

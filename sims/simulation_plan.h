@@ -47,18 +47,18 @@ inline Flow FlowAlone(const LinkPath& route, int64_t bytes, Ticks duration) {
 }
 
 // A place where one command runs at a time: a queue, or one of the workers that a queue's commands share.
-struct Lane {
+struct Server {
   QueueId queue;
   Ticks gap = 0;
   Ticks issue = 0;  // in-order queues whose driver issues ahead
   Ticks wake = 0;   // from its queue's first ready command until its driver is awake
-  LaneKind kind = LaneKind::kCompute;
+  QueueClass kind = QueueClass::kCompute;
   int domain = -1;   // of shared silicon
   double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say
 };
 
-// The lanes of a queue.
-struct LaneRange {
+// The servers of a queue.
+struct ServerRange {
   int first = 0, end = 0;
 };
 
@@ -66,10 +66,10 @@ struct SimulationPlan {
   std::vector<Task> tasks;
   std::vector<char> sync;  // Record or Wait: no gap around it. Empty: there are none
   const int* successors = nullptr;
-  std::vector<Lane> lanes;
-  IdVector<QueueId, LaneRange> lanes_of;
+  std::vector<Server> servers;
+  IdVector<QueueId, ServerRange> servers_of;
   IdVector<QueueId, std::vector<int>> orders;  // of in-order queues
-  Ticks handoff[kNumLaneKinds][kNumLaneKinds] = {};
+  Ticks handoff[kNumQueueClasses][kNumQueueClasses] = {};
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;
   // Copies over links; empty without sharing.
@@ -81,7 +81,7 @@ struct SimulationPlan {
   int max_hops = 0;
   // Interference; empty without.
   std::vector<InterferenceMatrix> domains;
-  std::vector<std::vector<int>> domain_lanes;
+  std::vector<std::vector<int>> domain_servers;
 };
 
 // What is kept from run to run only to save allocation.

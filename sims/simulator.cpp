@@ -33,27 +33,27 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
   }
 }
 
-void PlanLanes(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
-               const SimulationOptions& options, SimulationPlan* plan) {
+void PlanServers(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+                 const SimulationOptions& options, SimulationPlan* plan) {
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
     const DeviceSpec& device = machine.device(queue.device);
-    Lane lane;
-    lane.queue = q;
-    lane.kind = LaneOf(queue.kind);
-    lane.cores = queue.workers > 1 ? 1 : device.workers;
+    Server server;
+    server.queue = q;
+    server.kind = QueueClassOf(queue.kind);
+    server.cores = queue.workers > 1 ? 1 : device.workers;
     if (options.gaps) {
-      lane.gap = TicksOf(gaps.gap(device.kind, lane.kind));
-      if (queue.in_order) lane.issue = TicksOf(gaps.issue(device.kind));
+      server.gap = TicksOf(gaps.gap(device.kind, server.kind));
+      if (queue.in_order) server.issue = TicksOf(gaps.issue(device.kind));
     }
-    if (options.step_overhead) lane.wake = TicksOf(gaps.wake(device.kind, lane.kind));
-    const auto first = static_cast<int>(plan->lanes.size());
-    plan->lanes.insert(plan->lanes.end(), static_cast<size_t>(std::max(1, queue.workers)), lane);
-    plan->lanes_of.Add({first, static_cast<int>(plan->lanes.size())});
+    if (options.step_overhead) server.wake = TicksOf(gaps.wake(device.kind, server.kind));
+    const auto first = static_cast<int>(plan->servers.size());
+    plan->servers.insert(plan->servers.end(), static_cast<size_t>(std::max(1, queue.workers)), server);
+    plan->servers_of.Add({first, static_cast<int>(plan->servers.size())});
   }
   plan->orders = QueueOrders(schedule);
-  for (size_t from = 0; options.handoffs && from < kNumLaneKinds; ++from) {
-    for (size_t to = 0; to < kNumLaneKinds; ++to) {
+  for (size_t from = 0; options.handoffs && from < kNumQueueClasses; ++from) {
+    for (size_t to = 0; to < kNumQueueClasses; ++to) {
       plan->handoff[from][to] = TicksOf(gaps.handoff_ns[from][to]);
       plan->any_handoff |= plan->handoff[from][to] > 0;
     }
@@ -110,17 +110,17 @@ void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan
 void PlanInterference(const Schedule& schedule, const Machine& machine, const Interference& interference,
                       SimulationPlan* plan) {
   std::map<int, int> numbers;
-  for (size_t l = 0; l < plan->lanes.size(); ++l) {
-    const Queue& queue = schedule.queues[plan->lanes[l].queue];
+  for (size_t l = 0; l < plan->servers.size(); ++l) {
+    const Queue& queue = schedule.queues[plan->servers[l].queue];
     const int domain = InterferenceDomain(machine.device(queue.device));
     if (domain < 0) continue;
     const auto [found, added] = numbers.try_emplace(domain, static_cast<int>(plan->domains.size()));
     if (added) {
       plan->domains.push_back(domain == 0 ? interference.host : interference.gpu);
-      plan->domain_lanes.emplace_back();
+      plan->domain_servers.emplace_back();
     }
-    plan->lanes[l].domain = found->second;
-    plan->domain_lanes[static_cast<size_t>(found->second)].push_back(static_cast<int>(l));
+    plan->servers[l].domain = found->second;
+    plan->domain_servers[static_cast<size_t>(found->second)].push_back(static_cast<int>(l));
   }
 }
 
@@ -147,7 +147,7 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   prepared_->schedule = &schedule;
   SimulationPlan* plan = &prepared_->plan;
   PlanTasks(schedule, plan);
-  PlanLanes(schedule, machine, gaps, options, plan);
+  PlanServers(schedule, machine, gaps, options, plan);
   if (options.share_links) PlanCopies(schedule, machine, plan);
   if (options.interference && interference != nullptr) {
     PlanInterference(schedule, machine, *interference, plan);
@@ -176,7 +176,7 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   }
   for (ReadyQueue& ready : scratch->ready) ready.Reset();
   result->times.resize(plan.tasks.size());
-  result->queue_busy_ns.assign(plan.lanes_of.size(), 0);
+  result->queue_busy_ns.assign(plan.servers_of.size(), 0);
   const bool shared = !plan.routes.empty();
   const bool interfere = !plan.domains.empty();
   if (shared) {

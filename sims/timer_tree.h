@@ -1,4 +1,4 @@
-// One timer per lane and the earliest of them at hand.
+// One timer per server and the earliest of them at hand.
 #pragma once
 
 #include <bit>

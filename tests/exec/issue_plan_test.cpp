@@ -32,21 +32,21 @@ Schedule MakeSchedule(const std::vector<int>& queue_of, const std::vector<bool>&
   return schedule;
 }
 
-// Executes the plan, lanes in their order, as far as it goes; the commands in the order of execution.
+// Executes the plan, queues in their order, as far as it goes; the commands in the order of execution.
 std::vector<int> Execute(const IssuePlan& plan) {
-  const size_t count = plan.lane_of.size();
+  const size_t count = plan.queue_of.size();
   std::vector<int> waiting(plan.num_predecessors.begin(), plan.num_predecessors.end());
-  std::vector<size_t> next(plan.lanes.size(), 0);
+  std::vector<size_t> next(plan.queues.size(), 0);
   std::vector<char> done(count, 0);
   std::vector<int> order;
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t c = 0; c < count; ++c) {
-      const int lane = plan.lane_of[c];
-      if (lane < 0 || done[c] || waiting[c] > 0) continue;
-      const IssuePlan::Lane& of = plan.lanes[static_cast<size_t>(lane)];
-      if (of.in_order && of.order[next[static_cast<size_t>(lane)]] != static_cast<int>(c)) continue;
-      ++next[static_cast<size_t>(lane)];
+      const int queue = plan.queue_of[c];
+      if (queue < 0 || done[c] || waiting[c] > 0) continue;
+      const IssuePlan::IssueQueue& of = plan.queues[static_cast<size_t>(queue)];
+      if (of.in_order && of.order[next[static_cast<size_t>(queue)]] != static_cast<int>(c)) continue;
+      ++next[static_cast<size_t>(queue)];
       done[c] = 1;
       progress = true;
       const int segment = plan.Segment(static_cast<int>(c));
@@ -68,7 +68,7 @@ TEST(IssuePlan, TheHostSeparatesSegments) {
   ASSERT_EQ(plan.segments.size(), 2u);
   EXPECT_EQ(plan.segments[0], (std::vector<int>{0, 1}));
   EXPECT_EQ(plan.segments[1], (std::vector<int>{3, 4}));
-  EXPECT_EQ(plan.lane_of, (std::vector<int>{0, -1, 1, 0, -1}));
+  EXPECT_EQ(plan.queue_of, (std::vector<int>{0, -1, 1, 0, -1}));
   EXPECT_EQ(Execute(plan), (std::vector<int>{0, 1, 2, 3, 4}));
 }
 

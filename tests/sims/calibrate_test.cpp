@@ -138,7 +138,7 @@ struct SyntheticRun : EventSink {
 class GapEstimate : public testing::Test {
  protected:
   GapEstimate() {
-    for (auto& lanes : gaps_.gap_ns) lanes = {400, 900};
+    for (auto& classes : gaps_.gap_ns) classes = {400, 900};
     gaps_.handoff_ns = {{{3000, 2500}, {1700, 2100}}};
     gaps_.step_start_ns = 5000;
     gaps_.step_finish_ns = 2000;
@@ -159,10 +159,10 @@ TEST_F(GapEstimate, RecoversTheGapsOfASyntheticRun) {
   const GapModel found = EstimateGaps(schedule_, machine_, steps);
   EXPECT_EQ(found.step_start_ns, 5000);
   EXPECT_EQ(found.step_finish_ns, 2000);
-  EXPECT_EQ(found.gap(DeviceKind::kModelled, LaneKind::kCompute), 400);
-  EXPECT_EQ(found.gap(DeviceKind::kModelled, LaneKind::kCopy), 900);
-  EXPECT_EQ(found.handoff(LaneKind::kCompute, LaneKind::kCopy), 2500);
-  EXPECT_EQ(found.handoff(LaneKind::kCopy, LaneKind::kCompute), 1700);
+  EXPECT_EQ(found.gap(DeviceKind::kModelled, QueueClass::kCompute), 400);
+  EXPECT_EQ(found.gap(DeviceKind::kModelled, QueueClass::kCopy), 900);
+  EXPECT_EQ(found.handoff(QueueClass::kCompute, QueueClass::kCopy), 2500);
+  EXPECT_EQ(found.handoff(QueueClass::kCopy, QueueClass::kCompute), 1700);
 }
 
 TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
@@ -170,15 +170,15 @@ TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
   gaps_.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;
   const SyntheticRun run(schedule_, machine_, ns_, gaps_, 6);
   const GapModel found = EstimateGaps(schedule_, machine_, GroupSteps(schedule_, run.events, 0));
-  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCompute), 400'000);
-  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCopy), 0);
-  EXPECT_EQ(found.handoff(LaneKind::kCopy, LaneKind::kCompute), 1700);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCompute), 400'000);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCopy), 0);
+  EXPECT_EQ(found.handoff(QueueClass::kCopy, QueueClass::kCompute), 1700);
   EXPECT_EQ(found.step_start_ns, 5000);
 }
 
-// Law: a wake-up is a delay after readiness. A lane whose only command comes at the end of a step of 40 ms,
-// and begins 150 us late, has a wake-up of 150 us, not of 40 ms.
-TEST(GapEstimateOfLateLanes, ALateLastCommandIsNotAStepLate) {
+// Law: a wake-up is a delay after readiness. A queue whose only command comes at the end of a step of
+// 40 ms, and begins 150 us late, has a wake-up of 150 us, not of 40 ms.
+TEST(GapEstimateOfLateQueues, ALateLastCommandIsNotAStepLate) {
   const Machine machine = StarMachine(2, 1e9, 0, 0);
   const int gpu = machine.Gpus()[0];
   ScheduleMaker maker;
@@ -193,8 +193,8 @@ TEST(GapEstimateOfLateLanes, ALateLastCommandIsNotAStepLate) {
     step.end_ns = 40'190'000;
   }
   const GapModel found = EstimateGaps(schedule, machine, steps);
-  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCopy), 150'000);
-  EXPECT_EQ(found.wake(DeviceKind::kModelled, LaneKind::kCompute), 0);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCopy), 150'000);
+  EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCompute), 0);
   EXPECT_EQ(found.step_start_ns, 20'000);
 }
 
@@ -217,7 +217,7 @@ TEST(IssueEstimate, RecoversWhatADriverTakesPerCommand) {
     const SyntheticRun run(schedule, machine, ns, gaps, 5);
     const GapModel found = EstimateGaps(schedule, machine, GroupSteps(schedule, run.events, 0));
     EXPECT_NEAR(static_cast<double>(found.issue(DeviceKind::kModelled)), static_cast<double>(issue), 90);
-    EXPECT_NEAR(static_cast<double>(found.gap(DeviceKind::kModelled, LaneKind::kCompute)), 1200, 30);
+    EXPECT_NEAR(static_cast<double>(found.gap(DeviceKind::kModelled, QueueClass::kCompute)), 1200, 30);
   }
 }
 

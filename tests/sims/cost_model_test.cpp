@@ -71,7 +71,7 @@ CostTable SampleTable() {
                           .count = 9,
                           .min_bytes = 1000,
                           .max_bytes = 100'000});
-  for (auto& lanes : table.gaps.gap_ns) lanes = {1, 2};
+  for (auto& classes : table.gaps.gap_ns) classes = {1, 2};
   table.gaps.handoff_ns = {{{3, 4}, {5, 6}}};
   table.gaps.issue_ns.fill(7);
   table.gaps.step_start_ns = 8;
@@ -88,7 +88,7 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   const std::string text = CostTableToJson(SampleTable());
   const CostTable table = ParseCostTable(text);
   EXPECT_EQ(CostTableToJson(table), text);
-  EXPECT_EQ(table.gaps.handoff(LaneKind::kCopy, LaneKind::kCompute), 5);
+  EXPECT_EQ(table.gaps.handoff(QueueClass::kCopy, QueueClass::kCompute), 5);
   EXPECT_DOUBLE_EQ(table.interference.host.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
   EXPECT_EQ(table.gaps.wake_ns[0][1], 11);

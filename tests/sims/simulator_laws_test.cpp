@@ -45,13 +45,13 @@ class SimulatorLaws : public testing::Test {
   const Command& command(int c) const { return schedule_.commands[static_cast<size_t>(c)]; }
   const Queue& queue_of(int c) const { return schedule_.queues[command(c).queue]; }
   DeviceKind kind_of(int c) const { return machine_.device(queue_of(c).device).kind; }
-  LaneKind lane_of(int c) const { return LaneOf(queue_of(c).kind); }
+  QueueClass class_of(int c) const { return QueueClassOf(queue_of(c).kind); }
   int64_t alone(int c) const { return costs_.ns[static_cast<size_t>(c)]; }
 
-  int64_t Gap(int c) const { return options_.gaps ? gaps_.gap(kind_of(c), lane_of(c)) : 0; }
+  int64_t Gap(int c) const { return options_.gaps ? gaps_.gap(kind_of(c), class_of(c)) : 0; }
   int64_t Arrival(int from, int to) const {
     const bool crosses = options_.handoffs && command(from).queue != command(to).queue;
-    return time(from).end_ns + (crosses ? gaps_.handoff(lane_of(from), lane_of(to)) : 0);
+    return time(from).end_ns + (crosses ? gaps_.handoff(class_of(from), class_of(to)) : 0);
   }
   // When the driver of the command's queue is awake: the first of its commands that is ready wakes it.
   int64_t Awake(int c) const {
@@ -60,7 +60,7 @@ class SimulatorLaws : public testing::Test {
     for (int other = 0; other < static_cast<int>(total()); ++other) {
       if (command(other).queue == command(c).queue) first = std::min(first, Ready(other));
     }
-    return first + gaps_.wake(kind_of(c), lane_of(c));
+    return first + gaps_.wake(kind_of(c), class_of(c));
   }
   // When the last dependency arrives, and when the queue picks the command, but for waiting for a core.
   int64_t Ready(int c) const {
@@ -102,9 +102,9 @@ class SimulatorLaws : public testing::Test {
  private:
   void DrawGaps(Random* random) {
     gaps_ = {};
-    for (auto& lanes : gaps_.gap_ns) lanes = {random->below(100'000), random->below(100'000)};
-    for (auto& lanes : gaps_.handoff_ns) lanes = {1 + random->below(100'000), 1 + random->below(100'000)};
-    for (auto& lanes : gaps_.wake_ns) lanes = {random->below(5'000'000), random->below(5'000'000)};
+    for (auto& classes : gaps_.gap_ns) classes = {random->below(100'000), random->below(100'000)};
+    for (auto& classes : gaps_.handoff_ns) classes = {1 + random->below(100'000), 1 + random->below(100'000)};
+    for (auto& classes : gaps_.wake_ns) classes = {random->below(5'000'000), random->below(5'000'000)};
     for (auto& ns : gaps_.issue_ns) ns = random->below(2) == 0 ? 0 : random->below(30'000'000);
     gaps_.step_start_ns = random->below(100'000);
     gaps_.step_finish_ns = random->below(100'000);

@@ -72,7 +72,8 @@ class PlainSimulator {
       if (item.end < 0) return kInfinity;
       Real at = item.end;
       if (command(static_cast<size_t>(p)).queue != command(c).queue) {
-        at += gaps_.handoff(LaneOf(queue_of(static_cast<size_t>(p)).kind), LaneOf(queue_of(c).kind));
+        at += gaps_.handoff(QueueClassOf(queue_of(static_cast<size_t>(p)).kind),
+                            QueueClassOf(queue_of(c).kind));
       }
       ready = std::max(ready, at);
     }
@@ -111,7 +112,9 @@ class PlainSimulator {
 
   Real SlowdownOf(size_t c) const {
     if (interference_ == nullptr || InterferenceDomain(machine_.device(queue_of(c).device)) != 0) return 1;
-    const auto class_of = [&](size_t x) { return LaneOf(queue_of(x).kind) == LaneKind::kCopy ? 2u : 1u; };
+    const auto class_of = [&](size_t x) {
+      return QueueClassOf(queue_of(x).kind) == QueueClass::kCopy ? 2u : 1u;
+    };
     const InterferenceMatrix& host = interference_->host;
     Real factor = 1, cores = 0, copies = 0;
     for (size_t x = 0; x < items_.size(); ++x) {
@@ -203,7 +206,7 @@ class PlainSimulator {
       item.end = now_;
       running_[q] = -1;
       const Queue& queue = schedule_.queues[q];
-      free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind, LaneOf(queue.kind));
+      free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind, QueueClassOf(queue.kind));
     }
   }
 
@@ -225,8 +228,8 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
                                   random.below(2) == 0 ? 0 : 1.7e9);
     GapModel gaps;
     if (random.below(2) == 0) {
-      for (auto& lanes : gaps.gap_ns) lanes = {random.below(100'000), random.below(100'000)};
-      for (auto& lanes : gaps.handoff_ns) lanes = {random.below(100'000), random.below(100'000)};
+      for (auto& classes : gaps.gap_ns) classes = {random.below(100'000), random.below(100'000)};
+      for (auto& classes : gaps.handoff_ns) classes = {random.below(100'000), random.below(100'000)};
       gaps.step_start_ns = random.below(1000);
     }
     Interference interference;

@@ -255,7 +255,7 @@ TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
   // Woken by what is ready at 0 and awake at 50, the queue picks the smaller rank, which became ready at 30.
   // The other one's driver is woken at 60 only: a wake-up is a delay after readiness, wherever in the step.
   GapModel gaps;
-  gaps.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(LaneKind::kCompute)] = 50;
+  gaps.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(QueueClass::kCompute)] = 50;
   ScheduleMaker maker;
   const int host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
   const int first = maker.Launch(host, 30, {}, 0);

@@ -1,4 +1,4 @@
-// What a lane is doing at a moment of virtual time. Included by the simulator's loop alone.
+// What a server is doing at a moment of virtual time. Included by the simulator's loop alone.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lanescope::sims {
 
-struct LaneState {
+struct ServerState {
   // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
   // its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake yet.
   enum class Phase : uint8_t { kFixed, kWaking, kWaiting, kWorking, kFlowing };
