@@ -246,7 +246,7 @@ TEST_F(SessionTest, MemoryLimit) {
     return session.Run({{{"x", Floats(Shape{size}, 3)}}, {"y"}, {}}).fetches[0];
   };
   EXPECT_TRUE(BitwiseEqual(run(100), Floats(Shape{100}, -9)));
-  ExpectError(Code::kResourceExhausted, {"GPU:0", "1MiB"}, [&] { run(1 << 20); });
+  ExpectError(Code::kResourceExhausted, {"GPU:0", "1 MiB"}, [&] { run(1 << 20); });
   EXPECT_TRUE(BitwiseEqual(run(100), Floats(Shape{100}, -9)));
   EXPECT_TRUE(BitwiseEqual(run(100000), Floats(Shape{100000}, -9)));
   // The step alone would fit, beside the arena that the session holds already it does not.
