@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <map>
 #include <set>
@@ -16,13 +17,14 @@ using OpKey = std::pair<WorkKind, std::string>;
 using OpsByKey = std::map<OpKey, std::vector<const OpProfile*>>;
 
 int IdOf(const RunProfile& profile, const OpProfile& op) {
-  return profile.devices[static_cast<size_t>(op.instances.front().device)].id;
+  return op.instances.empty() ? INT_MAX
+                              : profile.devices[static_cast<size_t>(op.instances.front().device)].id;
 }
 
 // Kernels have one profile a device, nodes one.
 OpsByKey OpsOf(const RunProfile& profile) {
   OpsByKey ops;
-  for (const OpProfile& op : profile.ops) ops[{op.kind, op.name}].push_back(&op);
+  for (const OpProfile& op : profile.ops) ops[{op.kind, op.match}].push_back(&op);
   for (auto& [key, of_key] : ops) {
     std::stable_sort(of_key.begin(), of_key.end(), [&](const OpProfile* x, const OpProfile* y) {
       return IdOf(profile, *x) < IdOf(profile, *y);
@@ -85,6 +87,37 @@ void SplitContention(const RunProfile& a, const OpsByKey& ops_a, const RunProfil
   }
 }
 
+// In a mean step.
+double LaunchesOf(const RunProfile& profile) {
+  double launches = 0;
+  for (const OpProfile& op : profile.ops) {
+    if (op.kind == WorkKind::kCopy) continue;
+    for (const OpInstance& instance : op.instances) launches += PerStep(profile, instance, 1);
+  }
+  return launches;
+}
+
+// Of the kernels of both runs those that took the most time, one launch beside one launch.
+std::string PerLaunchText(const RunDiff& diff) {
+  constexpr size_t kShown = 3;
+  std::vector<const OpDiff*> both;
+  for (const OpDiff& op : diff.ops) {
+    if (op.kind == WorkKind::kLaunch && op.LengthChange()) both.push_back(&op);
+  }
+  if (both.empty()) return "; no kernel ran in both";
+  std::stable_sort(both.begin(), both.end(),
+                   [](const OpDiff* x, const OpDiff* y) { return x->a.ns + x->b.ns > y->a.ns + y->b.ns; });
+  std::string text = "; one launch of ";
+  for (size_t i = 0; i < std::min(kShown, both.size()); ++i) {
+    const double change = *both[i]->LengthChange();
+    text += fmt::format("{}{} takes {:.0f}% {}", i == 0 ? "" : ", of ", both[i]->name, 100 * std::abs(change),
+                        change >= 0 ? "longer" : "less");
+  }
+  return text;
+}
+
+constexpr std::string_view kOutside = "(outside all ranges)";
+
 // Rows of the table, by op or by range.
 class DiffRows {
  public:
@@ -97,6 +130,7 @@ class DiffRows {
         const OpKey key = KeyOf(profile, op, instance);
         OpDiff& row = rows_[key];
         if (!by_ranges_) row.op = op.op;
+        if (row.name.empty()) row.name = by_ranges_ ? key.second : op.name;
         OpDiff::Side& into = row.*side;
         into.count += PerStep(profile, instance, 1);
         into.ns += PerStep(profile, instance, instance.ns);
@@ -104,6 +138,12 @@ class DiffRows {
         into.wait_ns += PerStep(profile, instance, instance.wait_ns);
         devices[key].insert(profile.devices[static_cast<size_t>(instance.device)].label);
       }
+      if (op.carried_path_ns + op.carried_wait_ns == 0) continue;
+      OpDiff& row = rows_[KeyOf(profile, op, {})];
+      if (!by_ranges_) row.op = op.op;
+      if (row.name.empty()) row.name = by_ranges_ ? std::string(kOutside) : op.name;
+      (row.*side).path_ns += op.carried_path_ns;
+      (row.*side).wait_ns += op.carried_wait_ns;
     }
     for (const auto& [key, labels] : devices) {
       std::string& text = (rows_[key].*side).devices;
@@ -115,7 +155,6 @@ class DiffRows {
     std::vector<OpDiff> result;
     for (auto& [key, row] : rows_) {
       row.kind = key.first;
-      row.name = key.second;
       row.change = row.a.count == 0                 ? OpDiff::Change::kOnlyB
                    : row.b.count == 0               ? OpDiff::Change::kOnlyA
                    : row.a.devices != row.b.devices ? OpDiff::Change::kMoved
@@ -132,9 +171,9 @@ class DiffRows {
 
  private:
   OpKey KeyOf(const RunProfile& profile, const OpProfile& op, const OpInstance& instance) const {
-    if (!by_ranges_) return {op.kind, op.name};
+    if (!by_ranges_) return {op.kind, op.match};
     return {WorkKind::kLaunch,
-            instance.range < 0 ? "(outside all ranges)" : std::string(TextOf(profile, instance.range))};
+            instance.range < 0 ? std::string(kOutside) : std::string(TextOf(profile, instance.range))};
   }
 
   bool by_ranges_;
@@ -173,6 +212,9 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   diff.parts_b = PartsOf(b);
   SplitContention(a, OpsOf(a), b, OpsOf(b), &diff);
   diff.by_ranges = by_ranges;
+  diff.whole = a.whole || b.whole;
+  diff.launches_a = LaunchesOf(a);
+  diff.launches_b = LaunchesOf(b);
   DiffRows rows(by_ranges);
   rows.Add(a, &OpDiff::a);
   rows.Add(b, &OpDiff::b);
@@ -182,6 +224,13 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
 
 std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::string_view name_b) {
   const double change = diff.parts_b.step_ns - diff.parts_a.step_ns;
+  if (diff.whole && diff.launches_a != diff.launches_b) {
+    return fmt::format(
+        "Without steps the lengths of {} ({}) and {} ({}) do not compare, as they are not of the same "
+        "work: {:.0f} launches against {:.0f}{}.",
+        name_a, TimeText(diff.parts_a.step_ns), name_b, TimeText(diff.parts_b.step_ns), diff.launches_a,
+        diff.launches_b, PerLaunchText(diff));
+  }
   if (change == 0) return fmt::format("{} and {} take equally long.", name_a, name_b);
   const std::pair<std::string_view, double> parts[] = {
       {"compute", diff.parts_b.compute_ns - diff.parts_a.compute_ns},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -51,14 +52,19 @@ class Contended {
   std::vector<Span> spans_;
 };
 
+constexpr size_t kCarried = SIZE_MAX;  // the occurrence of a carried item
+
 class Profiler {
  public:
   explicit Profiler(const RunView& view) : view_(view) {
     profile_.by_node = view.by_node;
+    profile_.whole = view.whole;
     profile_.devices = view.devices;
     profile_.all_steps = static_cast<int64_t>(view.steps.size());
     name_of_op_.reserve(view.ops.size());
     for (const RunView::Op& op : view.ops) name_of_op_.push_back(NameNumber(op.name));
+    for (const RunView::Lane& lane : view.lanes) working_.insert(lane.device);
+    for (const RunView::Route& route : view.routes) working_.insert({route.src, route.dst});
   }
 
   RunProfile Profile(int step, const std::atomic<bool>* cancelled, size_t max_items) {
@@ -78,6 +84,8 @@ class Profiler {
     profile_.step_ns /= count;
     profile_.end_wait_ns /= count;
     for (OpProfile& op : profile_.ops) {
+      op.carried_path_ns /= count;
+      op.carried_wait_ns /= count;
       for (OpInstance& instance : op.instances) {
         const auto seen = static_cast<double>(std::max<int64_t>(1, instance.seen));
         for (double* mean : {&instance.ns, &instance.path_ns, &instance.shared_ns, &instance.wait_ns}) {
@@ -150,11 +158,23 @@ class Profiler {
     OpProfile op;
     op.kind = key.kind;
     op.op = key.name < 0 ? "no name" : names_[static_cast<size_t>(key.name)];
-    op.name = op.op;
+    op.name = op.match = op.op;
     if (key.kind != WorkKind::kCopy) return op;
     op.name += fmt::format(" {} -> {}", view_.devices[static_cast<size_t>(key.src)].label,
                            view_.devices[static_cast<size_t>(key.dst)].label);
+    op.match =
+        view_.by_node ? op.name : fmt::format("{} {} -> {}", op.op, PlaceOf(key.src), PlaceOf(key.dst));
     return op;
+  }
+  // Of a device among those that did something, by number.
+  std::string PlaceOf(int device) const {
+    const int id = view_.devices[static_cast<size_t>(device)].id;
+    if (id < 0) return "host";
+    const auto before = std::count_if(working_.begin(), working_.end(), [&](int other_device) {
+      const int other = view_.devices[static_cast<size_t>(other_device)].id;
+      return other >= 0 && other < id;
+    });
+    return fmt::format("device {}", before);
   }
   size_t OpOf(const WorkItem& item) {
     const Key key = KeyOf(item);
@@ -176,9 +196,11 @@ class Profiler {
     places.reserve(path.items.size());
     for (const WorkItem& item : path.items) {
       const size_t op = OpOf(item);
-      const size_t occurrence = occurrence_[op]++;
-      places.emplace_back(op, occurrence);
       auto& instances = profile_.ops[op].instances;
+      // The step that launched it counts it; here only its time on the path matters.
+      const size_t occurrence = item.carried ? kCarried : occurrence_[op]++;
+      places.emplace_back(op, occurrence);
+      if (item.carried) continue;
       if (occurrence == instances.size()) instances.push_back(Describe(item));
       OpInstance& instance = instances[occurrence];
       ++instance.seen;
@@ -193,6 +215,11 @@ class Profiler {
         continue;
       }
       const auto [op, occurrence] = places[static_cast<size_t>(segment.item)];
+      if (occurrence == kCarried) {
+        OpProfile& carried = profile_.ops[op];
+        (segment.waiting ? carried.carried_wait_ns : carried.carried_path_ns) += ns;
+        continue;
+      }
       OpInstance& instance = profile_.ops[op].instances[occurrence];
       (segment.waiting ? instance.wait_ns : instance.path_ns) += ns;
     }
@@ -219,6 +246,7 @@ class Profiler {
 
   const RunView& view_;
   RunProfile profile_;
+  std::set<int> working_;  // indexes of devices
   std::vector<int> name_of_op_;
   std::vector<std::string_view> names_;
   std::unordered_map<std::string_view, int> name_numbers_, text_numbers_;
@@ -231,6 +259,7 @@ class Profiler {
 PathSums PathSumsOf(const RunProfile& profile) {
   PathSums sums;
   for (const OpProfile& op : profile.ops) {
+    (op.kind == WorkKind::kLaunch ? sums.launch_ns : sums.transfer_ns) += op.carried_path_ns;
     for (const OpInstance& instance : op.instances) {
       const double per_step = static_cast<double>(instance.seen) / static_cast<double>(profile.steps);
       (op.kind == WorkKind::kLaunch ? sums.launch_ns : sums.transfer_ns) += instance.path_ns * per_step;

@@ -28,7 +28,12 @@ struct OpProfile {
   WorkKind kind = WorkKind::kLaunch;
   std::string name;  // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
   std::string op;    // the same without the ends of a copy
+  // What it is called in every run of the same work. Ranks of a job see other devices: the ends of their
+  // copies count by their place among the run's devices.
+  std::string match;
   std::vector<OpInstance> instances;
+  // On the path of a mean step, and waiting before it, but launched in another step (WorkItem::carried).
+  double carried_path_ns = 0, carried_wait_ns = 0;
 };
 
 // Value type: it outlives the run.
@@ -36,6 +41,7 @@ struct RunProfile {
   bool by_node = false;  // names are nodes of a graph; else kernels, whose instances count by device
   int64_t steps = 0;     // that the means are taken over
   int64_t all_steps = 0;
+  bool whole = false;  // nobody recorded steps: the only one is the whole run
   double step_ns = 0;
   double end_wait_ns = 0;  // waiting on the path after the last op
   std::vector<OpProfile> ops;

@@ -237,6 +237,16 @@ StepPathFinder::StepPathFinder(const RunView& view, std::span<const size_t> chos
   GroupSlices(wanted);
 }
 
+// The steps in whose windows, which do not overlap, some of [start, end) lies.
+template <typename Visit>
+void StepPathFinder::ForEachWindow(int64_t start_ns, int64_t end_ns, const Visit& visit) const {
+  const auto ends_later = [](int64_t time, const RunView::Step& step) { return time < step.end_ns; };
+  auto step = std::upper_bound(view_.steps.begin(), view_.steps.end(), start_ns, ends_later);
+  for (; step != view_.steps.end() && step->start_ns < end_ns; ++step) {
+    visit(static_cast<size_t>(step - view_.steps.begin()));
+  }
+}
+
 // Counted, then placed.
 void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
   std::unordered_map<int, size_t> position;
@@ -244,9 +254,11 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
     if (chosen[s]) position.emplace(view_.steps[s].number, s);
   }
   first_.assign(view_.steps.size() + 1, 0);
+  const bool only_times = !view_.knows_dependencies() && !view_.whole;
   const auto for_each = [&](const auto& visit) {
     for (size_t l = 0; l < view_.lanes.size(); ++l) {
-      const std::vector<int32_t>& steps = view_.lanes[l].slices->step;
+      const SliceColumns& slices = *view_.lanes[l].slices;
+      const std::vector<int32_t>& steps = slices.step;
       int32_t known = 0;
       auto found = position.end();
       bool first = true;
@@ -257,7 +269,13 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
         }
         if (first || steps[i] != known) found = position.find(known = steps[i]);
         first = false;
-        if (found != position.end()) visit(found->second, l, i);
+        const size_t own = found != position.end() ? found->second : view_.steps.size();
+        if (own < view_.steps.size()) visit(own, l, i);
+        if (only_times) {
+          ForEachWindow(slices.start_ns[i], slices.end_ns[i], [&](size_t step) {
+            if (step != own && chosen[step]) visit(step, l, i);
+          });
+        }
       }
     }
   };
@@ -285,7 +303,8 @@ std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
                      : communication ? WorkKind::kCommunication
                                      : WorkKind::kLaunch,
                      static_cast<int>(refs_[r].lane), slice, lane.slices->start_ns[slice],
-                     lane.slices->end_ns[slice]});
+                     lane.slices->end_ns[slice],
+                     !view_.whole && lane.slices->step[slice] != view_.steps[step].number});
   }
   const auto identity = [this](const WorkItem& item) {
     const RunView::Lane& lane = view_.lanes[static_cast<size_t>(item.lane)];

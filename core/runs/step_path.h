@@ -20,6 +20,7 @@ struct WorkItem {
   int lane = 0;        // index into RunView::lanes
   uint32_t slice = 0;  // of that lane
   int64_t start_ns = 0, end_ns = 0;
+  bool carried = false;  // it was launched in another step and runs in this one's time; no dependencies known
 };
 
 struct PathSegment {
@@ -50,7 +51,8 @@ struct StepPath {
 //   began, since others may run beside it. Record and Wait are looked through. A file may claim that an item
 //   waits for what began no earlier; that is passed over, so the walk always goes back.
 //   Where they are not known a moment belongs to a launch if one runs, else to a kernel of NCCL, else to a
-//   copy, of several to the one that began first; moments in which none runs are waiting.
+//   copy, of several to the one that began first, whichever step launched it; moments in which none runs are
+//   waiting.
 class StepPathFinder {
  public:
   // Of all steps of the view, or of those at the indexes `chosen` alone.
@@ -61,13 +63,15 @@ class StepPathFinder {
   // By item of the path's step: how much later it could have ended without making the step longer, everything
   // else taking as long as it did. Empty where nobody says what waits for what.
   std::vector<int64_t> SlackOf(const StepPath& path) const;
-  // Pieces of work that the step has.
+  // Pieces of work that the step has, those carried into it included.
   size_t NumItems(size_t step) const { return first_[step + 1] - first_[step]; }
 
  private:
   struct Ref {
     uint32_t lane = 0, slice = 0;
   };
+  template <typename Visit>
+  void ForEachWindow(int64_t start_ns, int64_t end_ns, const Visit& visit) const;
   void GroupSlices(const std::vector<char>& chosen);
   std::vector<WorkItem> ItemsOf(size_t step) const;
 

@@ -75,7 +75,7 @@ class LaneJoiner {
     for (const RawLane& lane : lanes) {
       for (const RawLane::Piece& piece : lane.pieces) {
         for (const RawSlice& slice : piece.slices) {
-          if (slice.step >= 0) windows.Add(slice.step, slice.start_ns, slice.end_ns);
+          windows.Add(slice.step, slice.start_ns, slice.end_ns);
         }
       }
     }

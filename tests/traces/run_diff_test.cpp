@@ -69,6 +69,51 @@ const OpDiff& Find(const RunDiff& diff, const std::string& name) {
   throw std::runtime_error(name);
 }
 
+// Traces without steps, of kernels: A ran node0 twice for 100 each, B once for 114. One launch of it takes
+// 14% longer; that B is shorter says nothing.
+TEST(RunDiffTest, WithoutStepsDifferentWorkComparesByLaunch) {
+  RunMaker a, b;
+  for (RunMaker* maker : {&a, &b}) maker->run.nodes.clear();
+  const auto launch = [](RunMaker* maker, int64_t start, int64_t end) {
+    maker->Launch(0, 0, 0, start, end);
+    maker->run.launches.back().node = -1;
+  };
+  launch(&a, 0, 100);
+  launch(&a, 100, 200);
+  launch(&b, 0, 114);
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
+  EXPECT_EQ(diff.launches_a, 2);
+  EXPECT_EQ(diff.launches_b, 1);
+  const std::string verdict = DiffVerdict(diff);
+  EXPECT_NE(verdict.find("do not compare"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find("one launch of node0 takes 14% longer"), std::string::npos) << verdict;
+  EXPECT_EQ(verdict.find("faster"), std::string::npos) << verdict;
+}
+
+// Two ranks of a job, which see GPU 1 and GPU 3 of eight: their copies are the same op.
+TEST(RunDiffTest, CopiesOfRanksMatchByTheirPlace) {
+  const auto rank = [](int gpu) {
+    RunMaker maker;
+    maker.run.nodes.clear();
+    maker.run.devices.clear();
+    for (int d = 0; d < 8; ++d) {
+      TraceDevice device;
+      device.id = d;
+      device.kind = "GPU";
+      maker.run.devices.push_back(device);
+    }
+    maker.run.steps = {{0, 0, 100}};
+    maker.Copy(0, -1, kHostDevice, gpu, 0, 100);
+    maker.run.copies.back().device = gpu;
+    return maker.run;
+  };
+  const TraceRun one = rank(1), three = rank(3);
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(one)), ProfileRun(ViewOfRun(three)));
+  ASSERT_EQ(diff.ops.size(), 1u);
+  EXPECT_EQ(diff.ops[0].a.count, 1);
+  EXPECT_EQ(diff.ops[0].b.count, 1);
+}
+
 // A: node0 0-100, node1 100-200, step 0-200. B: node0 0-100, copy 110-150, node1 on the other GPU 150-260,
 // step 0-280. Compute +10 (node1 alone on its device, longer for no reason), transfer +40, waiting 10 + 20.
 TEST(RunDiffTest, PartsOfTheDifference) {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "traces/import/gzip_stream.h"
 
 namespace lanescope::traces {
 namespace {
@@ -54,16 +55,20 @@ class Reader {
 
   KinetoTrace Read() {
     RefuseEndlessFile(path_);
-    std::ifstream file(path_, std::ios::binary);
-    if (!file) Throw(Code::kNotFound, "no such file: {}", path_);
+    GzipBuffer buffer(path_);
+    std::istream file(&buffer);
     Json rest;
     try {
       rest = Json::parse(file, [this](int depth, Json::parse_event_t event, Json& parsed) {
         return Keep(depth, event, parsed);
       });
     } catch (const Json::exception& error) {
+      if (const std::string problem = buffer.problem(); !problem.empty())
+        Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
       Throw(Code::kDataLoss, "{} is no JSON, or damaged: {}", path_, error.what());
     }
+    if (const std::string problem = buffer.problem(); !problem.empty())
+      Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
     if (!has_events_) Throw(Code::kInvalidArgument, "{} is no Chrome trace: it has no traceEvents", path_);
     if (rest.is_object() && rest.contains("deviceProperties")) ReadDevices(rest["deviceProperties"]);
     return std::move(trace_);

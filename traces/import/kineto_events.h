@@ -32,8 +32,8 @@ struct KinetoTrace {
   int64_t skipped = 0;
 };
 
-// Throws NotFound, InvalidArgument (no Chrome trace), DataLoss (damaged), Cancelled. Reads events one by one,
-// so that the text of a large file is not held as a tree.
+// Of a JSON file, compressed by gzip or not. Throws NotFound, InvalidArgument (no Chrome trace), DataLoss
+// (damaged), Cancelled. Reads events one by one, so that the text of a large file is not held as a tree.
 KinetoTrace ReadKineto(const std::string& path, const std::atomic<bool>* cancelled = nullptr);
 // Throws Cancelled once `*cancelled` is true; null: never.
 void CheckImportGoesOn(const std::atomic<bool>* cancelled);

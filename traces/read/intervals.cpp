@@ -62,12 +62,14 @@ std::vector<Interval> UnionOf(std::span<const Interval> a, std::span<const Inter
   return merged;
 }
 
-std::vector<Interval> ClipTo(std::span<const Interval> a, Interval window) {
-  auto next = std::lower_bound(a.begin(), a.end(), window.start,
-                               [](const Interval& interval, int64_t time) { return interval.end < time; });
+std::vector<Interval> ClipTo(std::span<const Interval> a, std::span<const Interval> windows) {
   std::vector<Interval> inside;
-  for (; next != a.end() && next->start < window.end; ++next) {
-    inside.push_back({std::max(next->start, window.start), std::min(next->end, window.end)});
+  for (const Interval& window : windows) {
+    auto next = std::lower_bound(a.begin(), a.end(), window.start,
+                                 [](const Interval& interval, int64_t time) { return interval.end < time; });
+    for (; next != a.end() && next->start < window.end; ++next) {
+      inside.push_back({std::max(next->start, window.start), std::min(next->end, window.end)});
+    }
   }
   return inside;
 }

@@ -42,7 +42,8 @@ class IntervalSet {
 int64_t TotalLength(std::span<const Interval> intervals);
 int64_t IntersectionLength(std::span<const Interval> a, std::span<const Interval> b);
 std::vector<Interval> UnionOf(std::span<const Interval> a, std::span<const Interval> b);
-// The part of `a` inside a window; takes O(log n) beside what it returns.
-std::vector<Interval> ClipTo(std::span<const Interval> a, Interval window);
+// The parts of `a` inside windows, which are sorted and disjoint; for each window takes O(log n) beside what
+// it returns.
+std::vector<Interval> ClipTo(std::span<const Interval> a, std::span<const Interval> windows);
 
 }  // namespace lanescope::traces

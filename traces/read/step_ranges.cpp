@@ -123,6 +123,29 @@ int RangeSteps::OfLaunch(int api_call, int64_t global_pid, int64_t start_ns) con
   return calls_.empty() ? At(global_pid, start_ns) : -1;
 }
 
+void StepWindows::Add(int step, int64_t start_ns, int64_t end_ns) {
+  if (step < 0) return outside_.push_back(start_ns);
+  const auto [entry, is_new] = activities_.try_emplace(step, TraceStep{step, start_ns, end_ns});
+  TraceStep& window = entry->second;
+  window.start_ns = std::min(window.start_ns, start_ns);
+  window.end_ns = std::max(window.end_ns, end_ns);
+}
+
+std::vector<TraceStep> StepWindows::Steps() const {
+  std::vector<TraceStep> steps;
+  for (const auto& [number, activities] : activities_) steps.push_back(activities);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const TraceStep& a, const TraceStep& b) { return a.start_ns < b.start_ns; });
+  std::vector<int64_t> outside = outside_;
+  std::sort(outside.begin(), outside.end());
+  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+    const int64_t next = steps[i + 1].start_ns;
+    const auto other = std::lower_bound(outside.begin(), outside.end(), steps[i].end_ns);
+    if (steps[i].end_ns >= next || other == outside.end() || *other >= next) steps[i].end_ns = next;
+  }
+  return steps;
+}
+
 void FindSteps(TraceRun* run) {
   if (!run->steps.empty() || run->ranges.empty()) return;
   const RangeSteps steps(*run);
@@ -134,7 +157,7 @@ void FindSteps(TraceRun* run) {
   const auto assign = [&](auto& activities) {
     for (auto& activity : activities) {
       activity.step = steps.OfLaunch(activity.api, activity.global_pid, activity.start_ns);
-      if (activity.step >= 0) windows.Add(activity.step, activity.start_ns, activity.end_ns);
+      windows.Add(activity.step, activity.start_ns, activity.end_ns);
     }
   };
   assign(run->launches);

@@ -48,24 +48,21 @@ class RangeSteps {
   ApiCallIndex index_;
 };
 
-// Steps from the first to the last activity in each.
+// Where steps begin and end. A host may run ahead and issue a step while the devices still run the one
+// before, so what was launched in two steps may overlap; their windows do not: a step lasts from the first
+// activity that was launched in it to the first of the next one. Where work of no step begins between its
+// last activity and the next step, it ends with its last activity. Ranks' steps of one number are one step of
+// the job.
 class StepWindows {
  public:
-  void Add(int step, int64_t start_ns, int64_t end_ns) {
-    const auto [entry, is_new] = windows_.try_emplace(step, TraceStep{step, start_ns, end_ns});
-    if (is_new) return;
-    TraceStep& window = entry->second;
-    if (start_ns < window.start_ns) window.start_ns = start_ns;
-    if (end_ns > window.end_ns) window.end_ns = end_ns;
-  }
-  std::vector<TraceStep> Steps() const {
-    std::vector<TraceStep> steps;
-    for (const auto& [number, window] : windows_) steps.push_back(window);
-    return steps;
-  }
+  // An activity that was launched in `step`; -1: in none.
+  void Add(int step, int64_t start_ns, int64_t end_ns);
+  // By start; they do not overlap.
+  std::vector<TraceStep> Steps() const;
 
  private:
-  std::map<int, TraceStep> windows_;  // by number
+  std::map<int, TraceStep> activities_;  // by number: from the first start to the last end
+  std::vector<int64_t> outside_;         // starts of what belongs to no step
 };
 
 // Sets the step of every activity and API call and fills `run->steps`. Does nothing where no range looks like

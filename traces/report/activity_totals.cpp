@@ -149,10 +149,4 @@ ActivityTotals ComputeTotals(const TraceRun& run, bool full_names, int step) {
   return totals;
 }
 
-std::map<int, ActivityTotals> ComputeTotalsBySteps(const TraceRun& run, bool full_names) {
-  std::map<int, ActivityTotals> totals;
-  AddActivities(run, full_names, [&](int step) { return &totals[step]; });
-  return totals;
-}
-
 }  // namespace lanescope::traces

@@ -103,7 +103,5 @@ ActivityTotals ComputeTotals(Database& database, const TotalsSource& source);
 // Of a run in memory: of one step, or of everything for step -1. Names are numbers of its texts: full names
 // or short ones. API calls count in the step in which they were made.
 ActivityTotals ComputeTotals(const TraceRun& run, bool full_names, int step);
-// Of every step; -1: what belongs to none.
-std::map<int, ActivityTotals> ComputeTotalsBySteps(const TraceRun& run, bool full_names);
 
 }  // namespace lanescope::traces

@@ -7,6 +7,7 @@
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/machine/machine.h"
+#include "core/runs/run_view.h"
 #include "traces/store/saturating.h"
 
 namespace lanescope::traces {
@@ -23,10 +24,11 @@ struct Resource {
 
 void AddCopies(const WorkingDevice& device, CopyClass copy_class, double ceiling, Resource* resource) {
   DeviceActivity::Copies& copies = device.activity->copies[static_cast<size_t>(copy_class)];
-  const auto busy = static_cast<double>(TotalLength(copies.busy.Union()));
-  resource->covered += busy / static_cast<double>(device.time.window_ns);
+  const std::span<const Interval> busy = copies.busy.Union();
+  resource->covered += static_cast<double>(TotalLength(ClipTo(busy, device.windows))) /
+                       static_cast<double>(device.time.window_ns);
   resource->bytes += static_cast<double>(copies.totals.bytes);
-  resource->busy_ns += busy;
+  resource->busy_ns += static_cast<double>(TotalLength(busy));
   resource->ceiling = std::max(resource->ceiling, ceiling);
 }
 
@@ -59,12 +61,21 @@ double MeanShare(const std::vector<WorkingDevice>& devices, int64_t DeviceTime::
   return devices.empty() ? 0 : sum / static_cast<double>(devices.size());
 }
 
-// Of kernels and whole CUDA graphs.
-const SummaryRow* LongestLaunch(const Summary& summary) {
+// Of kernels that compute and whole CUDA graphs, and its fraction of their time together.
+struct LongestLaunch {
+  const SummaryRow* row = nullptr;
+  double share = 0;
+};
+LongestLaunch LongestLaunchOf(const Summary& summary) {
+  LongestLaunch longest;
+  double all = 0;
   for (const SummaryRow& row : summary.gpu_activities) {
-    if (row.type == "kernel" || row.type == "graph") return &row;
+    if ((row.type != "kernel" && row.type != "graph") || IsCommunication(row.name)) continue;
+    if (longest.row == nullptr) longest.row = &row;
+    all += static_cast<double>(row.total_ns);
   }
-  return nullptr;
+  if (all > 0) longest.share = static_cast<double>(longest.row->total_ns) / all;
+  return longest;
 }
 
 // A kernel's name without what would make a sentence unreadable.
@@ -99,9 +110,9 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
   }
   if (bound.name != "compute") {
     text += fmt::format(", kernels {}", RoughPercent(MeanShare(devices, &DeviceTime::compute_ns)));
-  } else if (const SummaryRow* row = LongestLaunch(summary)) {
-    text += fmt::format(", most of it {} ({})", ShortName(row->name),
-                        TimeText(static_cast<double>(row->total_ns)));
+  } else if (const LongestLaunch longest = LongestLaunchOf(summary); longest.row != nullptr) {
+    text += fmt::format(", the longest, {}, {} of their time", ShortName(longest.row->name),
+                        RoughPercent(longest.share));
   }
   const double communication = MeanShare(devices, &DeviceTime::communication_ns);
   if (bound.name != "communication" && communication > 0) {
@@ -141,8 +152,8 @@ std::string SharesText(const Summary& summary) {
   }
   if (c.idle_ns > c.compute_ns && c.idle_ns > c.exposed_ns) kind = "Waiting decides";
   std::string text = fmt::format("{}: of {}, ops run {:.1f}%, {} that nothing hides {:.1f}%, nothing {:.1f}%",
-                                 kind, TimeText(static_cast<double>(span)), percent(c.compute_ns), what,
-                                 percent(c.exposed_ns), percent(c.idle_ns));
+                                 kind, TimeText(static_cast<double>(span) / std::max(1, c.devices)),
+                                 percent(c.compute_ns), what, percent(c.exposed_ns), percent(c.idle_ns));
   const int64_t copies = c.exposed_ns + c.overlapped_ns;
   if (copies > 0) {
     text += fmt::format("; {:.0f}% of the {} is hidden by compute",
@@ -158,9 +169,9 @@ std::string SharesText(const Summary& summary) {
   if (count > 0) {
     text += fmt::format("; {} copies with {} go from device to device", count, FormatBytes(bytes));
   }
-  if (const SummaryRow* row = LongestLaunch(summary)) {
-    text += fmt::format("; {} takes the most time of all ops ({})", ShortName(row->name),
-                        TimeText(static_cast<double>(row->total_ns)));
+  if (const LongestLaunch longest = LongestLaunchOf(summary); longest.row != nullptr) {
+    text += fmt::format("; of what computes {} takes the most time ({})", ShortName(longest.row->name),
+                        RoughPercent(longest.share));
   }
   return text + ".";
 }

@@ -1,6 +1,7 @@
 // What a run is bound by, and the sentence that says so. Private to traces/.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct WorkingDevice {
   DeviceActivity* activity = nullptr;
   DeviceTime time;  // over the window
   Ceilings ceilings;
+  std::span<const Interval> windows{};  // sorted and disjoint
 };
 
 // The rule: of compute, NCCL kernels, copies by direction and idle time, the one whose union of intervals

@@ -14,30 +14,21 @@ DeviceIntervals IntervalsOf(DeviceActivity* activity) {
   result.compute = Copied(activity->compute.Union());
   result.communication = Copied(activity->communication.Union());
   result.memsets = Copied(activity->memsets.Union());
-  for (DeviceActivity::Copies& copies : activity->copies) {
-    result.copies = traces::UnionOf(result.copies, copies.busy.Union());
+  for (size_t i = 0; i < activity->copies.size(); ++i) {
+    auto& copies =
+        static_cast<CopyClass>(i) == CopyClass::kWithinDevice ? result.local_copies : result.copies;
+    copies = UnionOf(copies, activity->copies[i].busy.Union());
   }
   return result;
 }
 
-DeviceIntervals UnionOf(const std::vector<DeviceIntervals>& devices) {
-  DeviceIntervals result;
-  for (const DeviceIntervals& device : devices) {
-    result.compute = UnionOf(result.compute, device.compute);
-    result.communication = UnionOf(result.communication, device.communication);
-    result.copies = UnionOf(result.copies, device.copies);
-    result.memsets = UnionOf(result.memsets, device.memsets);
-  }
-  return result;
-}
-
-DeviceTime TimeWithin(const DeviceIntervals& device, Interval window) {
-  const auto compute = ClipTo(device.compute, window);
-  const auto communication = ClipTo(device.communication, window);
-  const auto copies = ClipTo(device.copies, window);
-  const auto memsets = ClipTo(device.memsets, window);
+DeviceTime TimeWithin(const DeviceIntervals& device, std::span<const Interval> windows) {
+  const auto compute = ClipTo(device.compute, windows);
+  const auto communication = ClipTo(device.communication, windows);
+  const auto copies = ClipTo(UnionOf(device.copies, device.local_copies), windows);
+  const auto memsets = ClipTo(device.memsets, windows);
   DeviceTime time;
-  time.window_ns = window.end - window.start;
+  time.window_ns = TotalLength(windows);
   time.compute_ns = TotalLength(compute);
   time.communication_ns = TotalLength(communication);
   time.overlapped_ns = IntersectionLength(compute, communication);
@@ -50,6 +41,29 @@ DeviceTime TimeWithin(const DeviceIntervals& device, Interval window) {
   time.exposed_memsets_ns = TotalLength(memsets) - IntersectionLength(busy, memsets);
   time.idle_ns = time.window_ns - TotalLength(busy) - time.exposed_memsets_ns;
   return time;
+}
+
+Communication CommunicationWithin(const DeviceIntervals& device, std::span<const Interval> windows) {
+  const auto work = ClipTo(UnionOf(device.compute, device.local_copies), windows);
+  const auto moving = ClipTo(UnionOf(device.communication, device.copies), windows);
+  Communication result;
+  result.devices = 1;
+  result.compute_ns = TotalLength(work);
+  result.overlapped_ns = IntersectionLength(work, moving);
+  result.exposed_ns = TotalLength(moving) - result.overlapped_ns;
+  result.idle_ns = TotalLength(windows) - result.compute_ns - result.exposed_ns;
+  result.nccl_ns = TotalLength(ClipTo(device.communication, windows));
+  result.copies_ns = TotalLength(ClipTo(device.copies, windows));
+  return result;
+}
+
+int64_t IdleWithin(const std::vector<DeviceIntervals>& devices, std::span<const Interval> windows) {
+  std::vector<Interval> busy;
+  for (const DeviceIntervals& device : devices) {
+    for (const auto* part : {&device.compute, &device.communication, &device.copies, &device.local_copies})
+      busy = UnionOf(busy, *part);
+  }
+  return TotalLength(windows) - TotalLength(ClipTo(busy, windows));
 }
 
 }  // namespace lanescope::traces

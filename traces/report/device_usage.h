@@ -1,21 +1,26 @@
 // From the intervals of activities to times by device and to what covers the time most. Private to traces/.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "traces/report/activity_totals.h"
 #include "traces/report/device_time.h"
+#include "traces/report/summary.h"
 
 namespace lanescope::traces {
 
 // Sorted, disjoint intervals of one device.
 struct DeviceIntervals {
-  std::vector<Interval> compute, communication, copies, memsets;
+  std::vector<Interval> compute, communication, memsets;
+  std::vector<Interval> copies;        // to and from other devices
+  std::vector<Interval> local_copies;  // within the device
 };
 DeviceIntervals IntervalsOf(DeviceActivity* activity);
-// Of all devices together: a moment counts when it does on any of them.
-DeviceIntervals UnionOf(const std::vector<DeviceIntervals>& devices);
-
-DeviceTime TimeWithin(const DeviceIntervals& device, Interval window);
+// Within windows, which are sorted and disjoint.
+DeviceTime TimeWithin(const DeviceIntervals& device, std::span<const Interval> windows);
+Communication CommunicationWithin(const DeviceIntervals& device, std::span<const Interval> windows);
+// How long none of the devices does anything.
+int64_t IdleWithin(const std::vector<DeviceIntervals>& devices, std::span<const Interval> windows);
 
 }  // namespace lanescope::traces

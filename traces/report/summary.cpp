@@ -150,19 +150,6 @@ void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* 
   }
 }
 
-Communication CommunicationOf(const DeviceIntervals& all, Interval window) {
-  const auto compute = ClipTo(all.compute, window);
-  const auto moving = ClipTo(UnionOf(all.communication, all.copies), window);
-  Communication result;
-  result.compute_ns = TotalLength(compute);
-  result.overlapped_ns = IntersectionLength(compute, moving);
-  result.exposed_ns = TotalLength(moving) - result.overlapped_ns;
-  result.idle_ns = window.end - window.start - result.compute_ns - result.exposed_ns;
-  result.nccl_ns = TotalLength(ClipTo(all.communication, window));
-  result.copies_ns = TotalLength(ClipTo(all.copies, window));
-  return result;
-}
-
 // What links and memory of a device can carry, from the machine of the run or the description of the GPU.
 Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* device) {
   Ceilings ceilings;
@@ -194,71 +181,80 @@ std::optional<Machine> MachineOf(const Context& context) {
   }
 }
 
-// Everything that the totals of the run, or of a step of it, tell.
-void FillFromTotals(const Context& context, ActivityTotals* totals, const Names& names,
-                    std::optional<Interval> step_window, Summary* summary) {
-  FillActivities(context, *totals, names, summary);
-  FillTraffic(context, *totals, summary);
-  summary->invalid_rows = totals->invalid_rows;
-  if (!step_window && totals->last_ns < totals->first_ns) {
-    summary->verdict = VerdictOf(*summary, {});
-    return;
+// The step asked for, or of a run of ours all of them: in a trace of `compare` rounds of other runs lie
+// between them. Else from the first to the last activity.
+std::vector<Interval> WindowsOf(const Context& context, const std::vector<TraceStep>& steps, int step,
+                                const ActivityTotals& totals) {
+  std::vector<Interval> windows;
+  for (const TraceStep& each : steps) {
+    if ((step < 0 ? context.reader.is_ours() : each.step == step) && each.end_ns > each.start_ns)
+      windows.push_back({each.start_ns, each.end_ns});
   }
-  const Interval window = step_window.value_or(Interval{totals->first_ns, totals->last_ns});
+  if (step < 0 && windows.empty() && totals.first_ns <= totals.last_ns)
+    windows.push_back({totals.first_ns, totals.last_ns});
+  return windows;
+}
+
+Communication SumOf(const Context& context, const std::vector<std::pair<int, DeviceIntervals>>& devices,
+                    std::span<const Interval> windows) {
+  Communication gpus, hosts;
+  for (const auto& [id, intervals] : devices) {
+    Communication& sum = context.IsHost(id) || id < 0 ? hosts : gpus;
+    const Communication more = CommunicationWithin(intervals, windows);
+    sum.devices += more.devices;
+    for (const auto part :
+         {&Communication::compute_ns, &Communication::overlapped_ns, &Communication::exposed_ns,
+          &Communication::idle_ns, &Communication::nccl_ns, &Communication::copies_ns}) {
+      sum.*part = AddSaturating(sum.*part, more.*part);
+    }
+  }
+  return gpus.devices > 0 ? gpus : hosts;
+}
+
+// When devices were busy: a moment is one of the step in whose window it lies, whichever launched the work.
+void FillDevices(const Context& context, ActivityTotals* totals, const std::vector<TraceStep>& steps,
+                 int step, Summary* summary) {
+  const std::vector<Interval> windows = WindowsOf(context, steps, step, *totals);
+  summary->over_steps = step < 0 && context.reader.is_ours() && !steps.empty();
   const std::optional<Machine> machine = MachineOf(context);
+  std::vector<std::pair<int, DeviceIntervals>> devices;
   std::vector<DeviceIntervals> intervals;
   std::vector<WorkingDevice> working;
   for (auto& [id, activity] : totals->devices) {
-    intervals.push_back(IntervalsOf(&activity));
-    DeviceTime time = TimeWithin(intervals.back(), window);
-    time.device = DeviceLabel(context.devices, static_cast<int>(id));
+    const int number = static_cast<int>(id);
+    devices.emplace_back(number, IntervalsOf(&activity));
+    intervals.push_back(devices.back().second);
+    if (windows.empty()) continue;
+    DeviceTime time = TimeWithin(intervals.back(), windows);
+    time.device = DeviceLabel(context.devices, number);
     summary->devices.push_back(time);
     if (context.IsHost(id) || id < 0 || time.window_ns <= 0) continue;
-    working.push_back({static_cast<int>(id), &activity, time, CeilingsOf(machine, context.Find(id))});
+    working.push_back({number, &activity, time, CeilingsOf(machine, context.Find(id)), windows});
   }
-  summary->communication = CommunicationOf(UnionOf(intervals), window);
-  const int64_t span = window.end - window.start;
+  summary->communication = SumOf(context, devices, windows);
+  const int64_t span = TotalLength(windows);
   const double idle =
-      span <= 0 ? 0 : static_cast<double>(summary->communication.idle_ns) / static_cast<double>(span);
-  summary->bound = FindBound(working, idle);
+      span <= 0 ? 0 : static_cast<double>(IdleWithin(intervals, windows)) / static_cast<double>(span);
+  if (!windows.empty()) summary->bound = FindBound(working, idle);
   summary->verdict = VerdictOf(*summary, working);
-}
-
-StepUsage UsageOf(const Context& context, const TraceStep& step,
-                  const std::vector<std::pair<int, DeviceIntervals>>& devices) {
-  StepUsage usage{step.step, step.start_ns, step.end_ns, {}};
-  for (const auto& [id, intervals] : devices) {
-    DeviceTime time = TimeWithin(intervals, {step.start_ns, step.end_ns});
-    time.device = DeviceLabel(context.devices, id);
-    usage.devices.push_back(std::move(time));
-  }
-  return usage;
-}
-
-std::vector<std::pair<int, DeviceIntervals>> AllIntervals(ActivityTotals* totals) {
-  std::vector<std::pair<int, DeviceIntervals>> all;
-  for (auto& [id, activity] : totals->devices) all.emplace_back(static_cast<int>(id), IntervalsOf(&activity));
-  return all;
-}
-
-// Recorded steps do not overlap: the activities inside the window of one are its own.
-void FillRecordedSteps(const Context& context, ActivityTotals* totals, Summary* summary) {
-  if (!context.reader.is_ours()) return;
-  const auto devices = AllIntervals(totals);
-  for (const TraceStep& step : context.reader.Steps(context.run)) {
-    summary->steps.push_back(UsageOf(context, step, devices));
-  }
-}
-
-// Steps made of NVTX ranges may overlap on the devices: activities count where they were launched.
-void FillStepsOf(const Context& context, const TraceRun& run, Summary* summary) {
-  std::map<int, ActivityTotals> by_step = ComputeTotalsBySteps(run, context.full_names);
-  for (const TraceStep& step : run.steps) {
-    const auto found = by_step.find(step.step);
-    if (found != by_step.end()) {
-      summary->steps.push_back(UsageOf(context, step, AllIntervals(&found->second)));
+  if (step >= 0) return;
+  for (const TraceStep& each : steps) {
+    StepUsage usage{each.step, each.start_ns, each.end_ns, {}};
+    const Interval window{each.start_ns, each.end_ns};
+    for (const auto& [id, of_device] : devices) {
+      DeviceTime time = TimeWithin(of_device, {&window, 1});
+      time.device = DeviceLabel(context.devices, id);
+      usage.devices.push_back(std::move(time));
     }
+    summary->steps.push_back(std::move(usage));
   }
+}
+
+// What ran, how often and how long.
+void FillTables(const Context& context, const ActivityTotals& totals, const Names& names, Summary* summary) {
+  FillActivities(context, totals, names, summary);
+  FillTraffic(context, totals, summary);
+  summary->invalid_rows = totals.invalid_rows;
 }
 
 void FillCapture(const Context& context, Summary* summary) {
@@ -300,9 +296,9 @@ void FillCapture(const Context& context, Summary* summary) {
   for (auto& [time, note] : clock_notes) summary->notes.push_back(std::move(note));
 }
 
-TraceStep FindStep(const TraceRun& run, int number) {
+void CheckStep(const TraceRun& run, int number) {
   for (const TraceStep& step : run.steps) {
-    if (step.step == number) return step;
+    if (step.step == number) return;
   }
   if (run.steps.empty()) {
     Throw(Code::kFailedPrecondition,
@@ -318,17 +314,13 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
   Summary summary;
   summary.run = context.run;
   summary.step = options.step;
-  std::optional<Interval> window;
-  if (options.step >= 0) {
-    const TraceStep step = FindStep(run, options.step);
-    window = Interval{step.start_ns, step.end_ns};
-  }
+  if (options.step >= 0) CheckStep(run, options.step);
   if (options.ranges && run.ranges.empty()) {
     Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
   }
-  ActivityTotals totals = ComputeTotals(run, context.full_names, options.step);
-  FillFromTotals(context, &totals, Names(run.texts), window, &summary);
-  FillStepsOf(context, run, &summary);
+  FillTables(context, ComputeTotals(run, context.full_names, options.step), Names(run.texts), &summary);
+  ActivityTotals whole = ComputeTotals(run, context.full_names, -1);
+  FillDevices(context, &whole, run.steps, options.step, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
   if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
   return summary;
@@ -342,8 +334,10 @@ Summary SummarizeStreaming(const Context& context) {
   ActivityTotals totals = ComputeTotals(database, source);
   Summary summary;
   summary.run = context.run;
-  FillFromTotals(context, &totals, names, std::nullopt, &summary);
-  FillRecordedSteps(context, &totals, &summary);
+  FillTables(context, totals, names, &summary);
+  const std::vector<TraceStep> steps =
+      context.reader.is_ours() ? context.reader.Steps(context.run) : std::vector<TraceStep>();
+  FillDevices(context, &totals, steps, -1, &summary);
   return summary;
 }
 

@@ -28,15 +28,18 @@ struct TrafficRow {
   CopyClass copy_class = CopyClass::kDeviceToDevice;
 };
 
-// Of the time from the first to the last activity of the run, on all devices together. Copies and NCCL's
-// kernels are communication: compute_ns + exposed_ns + idle_ns is that time.
+// Of the time of all steps (of a foreign trace, or without steps, from the first to the last activity),
+// summed over the GPUs, or over the hosts where no GPU did anything: what runs on one device hides nothing on
+// another. NCCL's kernels and copies are communication, but for copies within a device, which are work of it:
+// compute_ns + exposed_ns + idle_ns is that time as often as there are devices.
 struct Communication {
-  int64_t compute_ns = 0;     // at least one launch that is no communication runs, on any device
-  int64_t overlapped_ns = 0;  // communication beside such a launch
-  int64_t exposed_ns = 0;     // communication, and no such launch
+  int devices = 0;
+  int64_t compute_ns = 0;  // at least one launch that is no communication runs, or a copy within the device
+  int64_t overlapped_ns = 0;  // communication beside such work
+  int64_t exposed_ns = 0;     // communication, and no such work
   int64_t idle_ns = 0;        // neither
-  int64_t nccl_ns = 0;        // at least one kernel of NCCL runs, on any device
-  int64_t copies_ns = 0;      // at least one copy runs
+  int64_t nccl_ns = 0;        // at least one kernel of NCCL runs
+  int64_t copies_ns = 0;      // at least one copy to or from another device runs
 };
 
 struct StepUsage {
@@ -85,7 +88,8 @@ struct Summary {
   std::vector<SummaryRow> api_calls;
   std::vector<TrafficRow> traffic;
   Communication communication;
-  std::vector<DeviceTime> devices;  // over the window, from the first to the last activity
+  bool over_steps = false;          // `communication` and `devices` are of the steps alone
+  std::vector<DeviceTime> devices;  // over the time of `communication`
   std::vector<StepUsage> steps;
   std::vector<OperationSum> kernel_sums, memory_time_sums, memory_size_sums;
   std::vector<RangeRow> ranges;

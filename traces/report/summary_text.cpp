@@ -76,7 +76,10 @@ void AppendDevices(const Summary& summary, int width, std::string* out) {
       "exposed");
   table.Group("Copies").Number("hidden").Number("exposed").Group("").Number("Idle");
   const bool one_step = summary.step >= 0;
-  AddDeviceRows(one_step ? fmt::format("step {}", summary.step) : "run", summary.devices, &table);
+  AddDeviceRows(one_step             ? fmt::format("step {}", summary.step)
+                : summary.over_steps ? "steps"
+                                     : "run",
+                summary.devices, &table);
   if (one_step || summary.steps.size() < 2) {
     *out += "\n" + table.Take(width);
     return;

@@ -1,0 +1,38 @@
+#include "traces/import/gzip_stream.h"
+
+#include <zlib.h>
+
+#include "core/base/error.h"
+
+namespace lanescope::traces {
+
+struct GzipBuffer::File {
+  gzFile handle = nullptr;
+  ~File() {
+    if (handle != nullptr) gzclose(handle);
+  }
+};
+
+GzipBuffer::GzipBuffer(const std::string& path) : file_(std::make_unique<File>()) {
+  file_->handle = gzopen(path.c_str(), "rb");
+  if (file_->handle == nullptr) Throw(Code::kNotFound, "no such file: {}", path);
+}
+
+GzipBuffer::~GzipBuffer() = default;
+
+std::string GzipBuffer::problem() const {
+  int status = Z_OK;
+  const char* text = gzerror(file_->handle, &status);
+  if (status == Z_OK || status == Z_STREAM_END) return "";
+  if (status == Z_BUF_ERROR) return "its compressed data end early";
+  return text;
+}
+
+GzipBuffer::int_type GzipBuffer::underflow() {
+  const int count = gzread(file_->handle, buffer_.data(), static_cast<unsigned>(buffer_.size()));
+  if (count <= 0) return traits_type::eof();
+  setg(buffer_.data(), buffer_.data(), buffer_.data() + count);
+  return traits_type::to_int_type(buffer_[0]);
+}
+
+}  // namespace lanescope::traces

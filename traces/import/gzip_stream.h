@@ -1,0 +1,29 @@
+// A file to read from, inflated where it is a gzip file. Private to traces/.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <streambuf>
+#include <string>
+
+namespace lanescope::traces {
+
+// Reads a piece at a time. Not thread-safe.
+class GzipBuffer : public std::streambuf {
+ public:
+  // Throws NotFound.
+  explicit GzipBuffer(const std::string& path);
+  ~GzipBuffer() override;
+  // What is wrong with the compressed data that were read; empty: nothing. A file that ends early is wrong.
+  std::string problem() const;
+
+ protected:
+  int_type underflow() override;
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+  std::array<char, size_t{1} << 16> buffer_{};
+};
+
+}  // namespace lanescope::traces
