@@ -31,8 +31,8 @@ void ImportTrace(const ImportOptions& options) {
 }  // namespace
 
 void AddImport(CLI::App* app) {
-  auto* command =
-      app->add_subcommand("import", "Make a SQLite trace of PyTorch profiler traces (Kineto: .json, .json.gz)");
+  auto* command = app->add_subcommand(
+      "import", "Make a SQLite trace of PyTorch profiler traces (Kineto: .json, .json.gz)");
   auto options = std::make_shared<ImportOptions>();
   command->add_option("files", options->files, "Traces in JSON; several ranks of one job make one trace")
       ->required()
