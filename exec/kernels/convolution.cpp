@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kConvolutionTasks = 16;
 
-struct ConvolvedPositions;
 struct ForwardPanels;
 
 void ConvolveForward(KernelContext& context, const ConvPlan& plan) {
@@ -45,26 +44,18 @@ void Convolve(WorkerTeam& team, const ImageWindows& geometry, const T* images, c
               const PositionedOutput<T>& out) {
   const ConvLoops<T>& loops = HostLoops().conv<T>();
   const PatchSource<T> source(geometry, images);
-  const PatchRuns runs = source.runs();
   const int64_t k = geometry.patch_elements();
   const ColumnGroups groups(n, loops.panel, source.num_blocks());
   team.ParallelFor(source.num_blocks() * groups.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const auto block = source.block(task / groups.count);
-      const int64_t positions = source.num_positions(block);
-      const T* const* patches = source.Patches(block);
-      T** to = ThreadScratch<ConvolvedPositions, T*>(positions);
-      for (int64_t p = 0; p < positions;) {
-        const int64_t row = (source.first_position(block) + p) / geometry.columns.out;  // of all images
-        int64_t column = (source.first_position(block) + p) % geometry.columns.out;
-        T* at = out.data + row / geometry.rows.out * out.image_step + row % geometry.rows.out * out.row_step +
-                column * out.column_step;
-        for (; column < geometry.columns.out && p < positions; ++column, at += out.column_step) to[p++] = at;
-      }
+      const auto positions = source.Groups(source.block(task / groups.count), out);
       const int64_t last = groups.first(task % groups.count + 1);
       for (int64_t first = groups.first(task % groups.count); first < last; first += loops.panel) {
-        loops.forward(runs, positions, patches, panels + first * k, std::min(loops.panel, n - first), to,
-                      first);
+        for (const auto& group : positions) {
+          loops.forward(group.taps, group.count, group.patches,
+                        panels + first * k + group.element * loops.panel, std::min(loops.panel, n - first),
+                        group.out, first);
+        }
       }
     }
   });

@@ -25,14 +25,6 @@ struct ColumnGroups {
   int64_t columns_, panel_, panels_;
 };
 
-// Where the results of positions go: position (image, row, column) at data + image * image_step + row *
-// row_step + column * column_step.
-template <typename T>
-struct PositionedOutput {
-  T* data;
-  int64_t image_step, row_step, column_step;
-};
-
 // out[position][0, n) = patch * filter for every position, the filter in panels.
 template <typename T>
 void Convolve(WorkerTeam& team, const ImageWindows& geometry, const T* images, const T* panels, int64_t n,

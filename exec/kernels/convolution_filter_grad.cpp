@@ -43,7 +43,12 @@ void SumFilterGradient(WorkerTeam& team, const ImageWindows& geometry, const T* 
         T* packed = ThreadScratch<PackedGradients, T>(PanelElements(positions, columns, loops.panel));
         loops.pack(positions, columns, gradient + source.first_position(block) * filters + first, filters,
                    packed);
-        loops.filter_grad(source.runs(), positions, source.Patches(block), packed, columns, own);
+        for (int64_t run = 0; run < source.num_runs(); ++run) {
+          const auto runs = source.RunsOf(block, run);
+          loops.filter_grad(source.run_length(), runs.count, runs.from, runs.position, columns, packed,
+                            positions * loops.panel, own + run * source.run_length() * loops.panel,
+                            k * loops.panel);
+        }
       }
     }
   });

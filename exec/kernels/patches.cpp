@@ -1,7 +1,6 @@
 #include "exec/kernels/patches.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "exec/kernels/scratch.h"
 
@@ -11,48 +10,55 @@ namespace {
 // Elements that the patches of a block are made of: well within a second-level cache, together with a panel
 // of the filter.
 constexpr int64_t kBlockElements = 160 * 1024;
-constexpr double kLargestSlab = 1e9;  // one row of a hostile window must not ask for all memory
 // Positions of a block over which reading the whole filter once more is spread.
 constexpr int64_t kBlockPositions = 384;
-
-bool StaysInside(const WindowDim& dim) {
-  return dim.before == 0 && (dim.out - 1) * dim.stride + dim.reach() <= dim.in;
-}
-
-bool OneCell(const WindowDim& dim) {
-  return dim.size == 1 && dim.stride == 1 && dim.before == 0 && dim.out == dim.in;
-}
+// A tap of few channels is taken together with its neighbours: alone it would leave registers unused.
+constexpr int64_t kFewChannels = 12;
+constexpr int64_t kMostTaps = 64;  // that are taken together
 
 int64_t RoundUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Where a window is one cell, images do not matter: every cell is a row of its own.
-ImageWindows Flattened(const ImageWindows& geometry) {
-  if (!OneCell(geometry.rows) || !OneCell(geometry.columns)) return geometry;
-  ImageWindows flat;
-  flat.batch = 1;
-  flat.channels = geometry.channels;
-  flat.rows.in = flat.rows.out = geometry.positions();
-  flat.columns.in = flat.columns.out = 1;
-  return flat;
-}
-
-struct SlabMemory;
-struct PatchPointers;
+struct GroupPatches;
+struct GroupOutputs;
+struct RunStarts;
+struct RunPositions;
+struct RunCopies;
 
 }  // namespace
 
 template <typename T>
+std::vector<typename PatchSource<T>::TapSpan> PatchSource<T>::SpansOf(const WindowDim& dim) {
+  if (dim.before == 0 && (dim.out - 1) * dim.stride + dim.reach() <= dim.in)
+    return {{0, dim.out, 0, dim.size}};
+  std::vector<TapSpan> spans;
+  for (int64_t out = 0; out < dim.out; ++out) {
+    const int64_t start = out * dim.stride - dim.before;
+    const int64_t first = std::min(dim.size, start >= 0 ? 0 : RoundUp(-start, dim.dilation));
+    const int64_t last =
+        start >= dim.in ? first : std::min(dim.size, (dim.in - 1 - start) / dim.dilation + 1);
+    if (!spans.empty() && spans.back().first_tap == first && spans.back().last_tap == std::max(first, last)) {
+      spans.back().last = out + 1;
+    } else {
+      spans.push_back({out, out + 1, first, std::max(first, last)});
+    }
+  }
+  return spans;
+}
+
+template <typename T>
 PatchSource<T>::PatchSource(const ImageWindows& geometry, const T* images)
-    : geometry_(Flattened(geometry)), images_(images) {
+    : geometry_(geometry),
+      images_(images),
+      row_spans_(SpansOf(geometry.rows)),
+      column_spans_(SpansOf(geometry.columns)) {
   const WindowDim& rows = geometry_.rows;
   const WindowDim& columns = geometry_.columns;
-  in_place_ = StaysInside(rows) && StaysInside(columns);
-  width_ = in_place_ ? columns.in : (columns.out - 1) * columns.stride + columns.reach();
-  const int64_t row_elements = std::max<int64_t>(1, width_ * geometry_.channels);
-  if (!in_place_ && static_cast<double>(row_elements) * static_cast<double>(rows.reach()) > kLargestSlab) {
-    Throw(Code::kResourceExhausted, "a window over {} x {} cells of {} channels is too large to be copied",
-          rows.reach(), width_, geometry_.channels);
-  }
+  const bool together =
+      columns.dilation == 1 && geometry_.channels < kFewChannels && columns.size <= kMostTaps;
+  run_taps_ = together ? columns.size : 1;
+  runs_per_row_ = together ? 1 : columns.size;
+
+  const int64_t row_elements = std::max<int64_t>(1, geometry_.in_row());
   const int64_t fitting = (kBlockElements / row_elements - rows.reach()) / rows.stride + 1;
   const int64_t wanted = RoundUp(kBlockPositions, std::max<int64_t>(1, columns.out));
   const int64_t all_rows = std::max<int64_t>(1, rows.out);
@@ -61,20 +67,11 @@ PatchSource<T>::PatchSource(const ImageWindows& geometry, const T* images)
   // Blocks of an image are of equal height, as far as that goes.
   rows_per_block_ = RoundUp(all_rows, blocks_per_image_);
   if (blocks_per_image_ == 1) {
-    const int64_t fitting_images = kBlockElements / std::max<int64_t>(1, SlabRows(all_rows) * row_elements);
+    const int64_t fitting_images = kBlockElements / std::max<int64_t>(1, rows.in * row_elements);
     images_per_block_ = std::clamp<int64_t>(std::min(fitting_images, RoundUp(wanted, all_rows)), 1,
                                             std::max<int64_t>(1, geometry_.batch));
   }
   num_blocks_ = RoundUp(geometry_.batch, images_per_block_) * blocks_per_image_;
-
-  const int64_t channels = geometry_.channels;
-  const bool whole_rows = columns.dilation == 1;  // the taps of one filter row are neighbours
-  run_length_ = whole_rows ? columns.size * channels : channels;
-  for (int64_t r = 0; r < rows.size; ++r) {
-    for (int64_t c = 0; c < (whole_rows ? 1 : columns.size); ++c) {
-      run_offsets_.push_back((r * rows.dilation * width_ + c * columns.dilation) * channels);
-    }
-  }
 }
 
 template <typename T>
@@ -86,59 +83,101 @@ typename PatchSource<T>::Block PatchSource<T>::block(int64_t index) const {
 }
 
 template <typename T>
-PatchRuns PatchSource<T>::runs() const {
-  return {run_offsets_.data(), static_cast<int64_t>(run_offsets_.size()), run_length_};
-}
-
-template <typename T>
-const T* const* PatchSource<T>::Patches(const Block& block) const {
-  const WindowDim& rows = geometry_.rows;
-  const WindowDim& columns = geometry_.columns;
-  const int64_t row_elements = width_ * geometry_.channels;
-  // From one image's first row to the next one's.
-  const int64_t image_elements = (in_place_ ? rows.in : SlabRows(block.rows)) * row_elements;
-  const T* base;
-  if (in_place_) {
-    base = images_ + (block.image * rows.in + block.row * rows.stride) * row_elements;
-  } else {
-    T* slab = ThreadScratch<SlabMemory, T>(block.images * image_elements);
-    for (int64_t i = 0; i < block.images; ++i)
-      FillSlab(block.image + i, block.row, SlabRows(block.rows), slab + i * image_elements);
-    base = slab;
-  }
-  const T** patches = ThreadScratch<PatchPointers, const T*>(num_positions(block));
-  const T** next = patches;
-  for (int64_t i = 0; i < block.images; ++i) {
-    for (int64_t r = 0; r < block.rows; ++r) {
-      const T* patch = base + i * image_elements + r * rows.stride * row_elements;
-      for (int64_t c = 0; c < columns.out; ++c, patch += columns.stride * geometry_.channels) *next++ = patch;
-    }
-  }
-  return patches;
-}
-
-template <typename T>
-void PatchSource<T>::FillSlab(int64_t image, int64_t row, int64_t slab_rows, T* slab) const {
+std::span<const typename PatchSource<T>::Group> PatchSource<T>::Groups(const Block& block,
+                                                                       const PositionedOutput<T>& out) const {
   const WindowDim& rows = geometry_.rows;
   const WindowDim& columns = geometry_.columns;
   const int64_t channels = geometry_.channels;
-  // Stored columns [first, last) land in the slab from cell `at` on.
-  const int64_t first = std::max<int64_t>(0, -columns.before);
-  const int64_t at = first + columns.before;
-  const int64_t last = std::min(columns.in, first + std::max<int64_t>(0, width_ - at));
-  for (int64_t r = 0; r < slab_rows; ++r) {
-    T* to = slab + r * width_ * channels;
-    const int64_t stored = row * rows.stride + r - rows.before;
-    if (stored < 0 || stored >= rows.in || last <= first) {
-      std::fill_n(to, width_ * channels, T(0));
-      continue;
+  thread_local std::vector<Group> groups;
+  groups.clear();
+  const T** patches = ThreadScratch<GroupPatches, const T*>(num_positions(block));
+  T** results = ThreadScratch<GroupOutputs, T*>(num_positions(block));
+  for (const TapSpan& y : row_spans_) {
+    const int64_t first_row = std::max(y.first, block.row);
+    const int64_t last_row = std::min(y.last, block.row + block.rows);
+    if (first_row >= last_row) continue;
+    for (const TapSpan& x : column_spans_) {
+      const int64_t width = x.last_tap - x.first_tap;
+      const bool whole_rows = columns.dilation == 1;  // the taps of one filter row are neighbours
+      const bool empty = width == 0 || y.first_tap == y.last_tap;
+      const PatchTaps taps{empty ? 0 : y.last_tap - y.first_tap,
+                           rows.dilation * geometry_.in_row(),
+                           columns.size * channels,
+                           whole_rows ? 1 : width,
+                           columns.dilation * channels,
+                           whole_rows ? width * channels : channels};
+      const int64_t count = block.images * (last_row - first_row) * (x.last - x.first);
+      groups.push_back(
+          {count, patches, results, (y.first_tap * columns.size + x.first_tap) * channels, taps});
+      for (int64_t image = block.image; image < block.image + block.images; ++image) {
+        for (int64_t row = first_row; row < last_row; ++row) {
+          const T* patch = images_;
+          if (!empty) {
+            patch = Row(image, row * rows.stride - rows.before + y.first_tap * rows.dilation) +
+                    (x.first * columns.stride - columns.before + x.first_tap * columns.dilation) * channels;
+          }
+          T* to = out.data + image * out.image_step + row * out.row_step + x.first * out.column_step;
+          for (int64_t column = x.first; column < x.last; ++column) {
+            *patches++ = patch;
+            *results++ = to;
+            if (!empty) patch += columns.stride * channels;
+            to += out.column_step;
+          }
+        }
+      }
     }
-    const T* from = images_ + ((image * rows.in + stored) * columns.in + first) * channels;
-    std::fill_n(to, at * channels, T(0));
-    std::memcpy(to + at * channels, from, static_cast<size_t>((last - first) * channels) * sizeof(T));
-    const int64_t end = at + last - first;
-    std::fill_n(to + end * channels, (width_ - end) * channels, T(0));
   }
+  return groups;
+}
+
+template <typename T>
+typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t run) const {
+  const WindowDim& rows = geometry_.rows;
+  const WindowDim& columns = geometry_.columns;
+  const int64_t channels = geometry_.channels;
+  const T** from = ThreadScratch<RunStarts, const T*>(num_positions(block));
+  int64_t* positions = ThreadScratch<RunPositions, int64_t>(num_positions(block));
+  int64_t count = 0;
+  // Output columns [whole, beyond) have all taps of the run inside the image.
+  const int64_t shift = run % runs_per_row_ * columns.dilation - columns.before;
+  const int64_t room = columns.in - shift - run_taps_;
+  const int64_t whole = std::min(columns.out, shift >= 0 ? 0 : RoundUp(-shift, columns.stride));
+  const int64_t beyond = std::max(whole, room < 0 ? 0 : std::min(columns.out, room / columns.stride + 1));
+  T* copy = run_taps_ == 1 ? nullptr
+                           : ThreadScratch<RunCopies, T>(block.images * block.rows * run_length() *
+                                                         (columns.out - beyond + whole));
+  const T* image_row = nullptr;
+  const auto add_in_part = [&](int64_t column, int64_t position) {
+    const int64_t start = column * columns.stride + shift;
+    const int64_t first = std::max<int64_t>(0, -start) * channels;
+    const int64_t last = std::min(run_taps_, columns.in - start) * channels;
+    if (first >= last) return;
+    std::fill_n(copy, first, T(0));
+    std::copy(image_row + start * channels + first, image_row + start * channels + last, copy + first);
+    std::fill(copy + last, copy + run_length(), T(0));
+    from[count] = copy;
+    positions[count++] = position;
+    copy += run_length();
+  };
+  int64_t position = 0;  // of the row's first column
+  for (int64_t image = block.image; image < block.image + block.images; ++image) {
+    for (int64_t row = block.row; row < block.row + block.rows; ++row, position += columns.out) {
+      const int64_t stored = row * rows.stride - rows.before + run / runs_per_row_ * rows.dilation;
+      if (stored < 0 || stored >= rows.in) continue;
+      image_row = Row(image, stored);
+      if (run_taps_ > 1) {
+        for (int64_t column = 0; column < whole; ++column) add_in_part(column, position + column);
+      }
+      for (int64_t column = whole; column < beyond; ++column) {
+        from[count] = image_row + (column * columns.stride + shift) * channels;
+        positions[count++] = position + column;
+      }
+      if (run_taps_ > 1) {
+        for (int64_t column = beyond; column < columns.out; ++column) add_in_part(column, position + column);
+      }
+    }
+  }
+  return {count, from, positions};
 }
 
 template class PatchSource<float>;

@@ -47,135 +47,170 @@ void PackTurned(int64_t k, int64_t n, const T* from, T* panels, int64_t panel_st
   }
 }
 
-// out[row][first, first + valid) of kRows positions, kVectors vectors of filters.
+template <typename T>
+void StoreSome(T* to, Vector<T> value, int64_t valid) {
+  T lanes[kVectorLanes<T>];
+  Store(lanes, value);
+  for (int64_t i = 0; i < valid; ++i) to[i] = lanes[i];
+}
+
+// out[row][first, first + valid) of kRows positions, kVectors vectors of filters. Whatever touches the totals
+// is unrolled, or they would live in memory.
 template <typename T, int kRows, int kVectors>
-void ForwardTile(const PatchRuns& patch, const T* const* patches, const T* panel, int64_t valid,
-                 T* const* out, int64_t first) {
-  Vector<T> totals[kRows][kVectors] = {};
-  for (int64_t run = 0; run < patch.runs; ++run) {
-    const T* rows[kRows];
-    for (int r = 0; r < kRows; ++r) rows[r] = patches[r] + patch.run_offsets[run];
-    for (int64_t i = 0; i < patch.run_length; ++i) {
-      Vector<T> filter[kVectors];
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) filter[v] = Load(panel + v * kVectorLanes<T>);
+void ForwardTile(const PatchTaps& taps, const T* const* patches, const T* panel, int64_t valid, T* const* out,
+                 int64_t first) {
+  Vector<T> totals[kRows][kVectors];
 #pragma GCC unroll 12
-      for (int r = 0; r < kRows; ++r) {
-        const T x = rows[r][i];
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) totals[r][v] += x * filter[v];
+    for (int v = 0; v < kVectors; ++v) totals[r][v] = Vector<T>{};
+  }
+  for (int64_t tap_row = 0; tap_row < taps.rows; ++tap_row) {
+    const T* filters = panel + tap_row * taps.row_elements * kPanel<T>;
+    for (int64_t run = 0; run < taps.runs; ++run) {
+      const int64_t step = tap_row * taps.row_step + run * taps.run_step;
+      const T* rows[kRows];
+      for (int r = 0; r < kRows; ++r) rows[r] = patches[r] + step;
+      for (int64_t i = 0; i < taps.run_length; ++i) {
+        Vector<T> filter[kVectors];
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) filter[v] = Load(filters + v * kVectorLanes<T>);
+#pragma GCC unroll 12
+        for (int r = 0; r < kRows; ++r) {
+          const T x = rows[r][i];
+#pragma GCC unroll 2
+          for (int v = 0; v < kVectors; ++v) totals[r][v] += x * filter[v];
+        }
+        filters += kPanel<T>;
       }
-      panel += kPanel<T>;
     }
   }
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
     T* to = out[r] + first;
+#pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       const int64_t left = valid - v * kVectorLanes<T>;
       if (left >= kVectorLanes<T>) {
         Store(to + v * kVectorLanes<T>, totals[r][v]);
       } else {
-        for (int64_t i = 0; i < left; ++i) to[v * kVectorLanes<T> + i] = totals[r][v][i];
+        StoreSome(to + v * kVectorLanes<T>, totals[r][v], left);
       }
     }
   }
 }
 
 template <typename T, int kRows>
-void ForwardRows(int64_t count, const PatchRuns& patch, const T* const* patches, const T* panel,
-                 int64_t valid, T* const* out, int64_t first) {
+void ForwardRows(int64_t count, const PatchTaps& taps, const T* const* patches, const T* panel, int64_t valid,
+                 T* const* out, int64_t first) {
   if (count == kRows) {
     if (valid > kVectorLanes<T>) {
-      ForwardTile<T, kRows, 2>(patch, patches, panel, valid, out, first);
+      ForwardTile<T, kRows, 2>(taps, patches, panel, valid, out, first);
     } else {
-      ForwardTile<T, kRows, 1>(patch, patches, panel, valid, out, first);
+      ForwardTile<T, kRows, 1>(taps, patches, panel, valid, out, first);
     }
   } else if constexpr (kRows > 1) {
-    ForwardRows<T, kRows - 1>(count, patch, patches, panel, valid, out, first);
+    ForwardRows<T, kRows - 1>(count, taps, patches, panel, valid, out, first);
   }
 }
 
 template <typename T>
-void Forward(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* panel,
-             int64_t valid, T* const* out, int64_t first) {
+void Forward(const PatchTaps& taps, int64_t positions, const T* const* patches, const T* panel, int64_t valid,
+             T* const* out, int64_t first) {
   EvenTiles(positions, [&](int64_t begin, int64_t count) {
-    ForwardRows<T, kTileRows>(count, patch, patches + begin, panel, valid, out + begin, first);
+    ForwardRows<T, kTileRows>(count, taps, patches + begin, panel, valid, out + begin, first);
   });
 }
 
 // Positions that the tiles of a filter sum up at a time: their patches' elements and gradients stay in the
 // first-level cache.
 constexpr int kSummed = 128;
+// From so many panels on, it pays to copy a tile's elements of the patches side by side: where they lie, they
+// often share few sets of the cache.
+constexpr int kCopiedPanels = 4;
 
-// panel[row] += sum over positions of x[position][row] * grad[position], kRows rows.
+// Parts of `positions` positions: their elements and the rows of their gradients.
+template <typename T>
+struct Summands {
+  int64_t positions;
+  const T* const* x;
+  const int64_t* rows;
+};
+
+// panel[r] += sum over positions of x[position][first + r] * grads[row of the position], kRows rows.
 template <typename T, int kRows, int kVectors>
-void FilterTile(const T* x, int64_t positions, const T* grad, T* panel) {
+void FilterTile(const Summands<T>& of, int64_t first, const T* grads, T* panel) {
   Vector<T> totals[kRows][kVectors];
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) totals[r][v] = Load(panel + r * kPanel<T> + v * kVectorLanes<T>);
   }
-  for (int64_t p = 0; p < positions; ++p) {
+  for (int64_t p = 0; p < of.positions; ++p) {
+    const T* x = of.x[p] + first;
+    const T* grad = grads + of.rows[p] * kPanel<T>;
     Vector<T> dy[kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) dy[v] = Load(grad + p * kPanel<T> + v * kVectorLanes<T>);
+    for (int v = 0; v < kVectors; ++v) dy[v] = Load(grad + v * kVectorLanes<T>);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) totals[r][v] += x[r] * dy[v];
     }
-    x += kRows;
   }
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) Store(panel + r * kPanel<T> + v * kVectorLanes<T>, totals[r][v]);
   }
 }
 
-// A product's panels beside each other: of `n` columns in all, each `step` elements after the one before.
+// A product's panels beside each other, each `step` elements after the one before.
 template <typename T>
 struct Panels {
   T* data;
   int64_t step;
 };
 
-// All panels of kRows rows of the filter, from element `offset` of the patches on.
+// All panels of kRows rows of the filter, from element `first` of the patches' parts on.
 template <typename T, int kRows>
-void FilterRows(int64_t count, const T* const* patches, int64_t positions, int64_t offset, int64_t n,
-                Panels<const T> grads, Panels<T> sums) {
+void FilterRows(int64_t count, Summands<T> of, int64_t first, int64_t n, Panels<const T> grads,
+                Panels<T> sums) {
   if (count == kRows) {
-    alignas(64) T x[kSummed * kRows];
-    for (int64_t p = 0; p < positions; ++p) {
-      const T* from = patches[p] + offset;
-      for (int r = 0; r < kRows; ++r) x[p * kRows + r] = from[r];
+    T copies[kSummed * kRows];
+    const T* copied[kSummed];
+    if (n > (kCopiedPanels - 1) * kPanel<T>) {
+      for (int64_t p = 0; p < of.positions; ++p) {
+        const T* from = of.x[p] + first;
+        for (int r = 0; r < kRows; ++r) copies[p * kRows + r] = from[r];
+        copied[p] = copies + p * kRows;
+      }
+      of.x = copied;
+      first = 0;
     }
     for (; n > 0; n -= kPanel<T>) {
       if (n > kVectorLanes<T>) {
-        FilterTile<T, kRows, 2>(x, positions, grads.data, sums.data);
+        FilterTile<T, kRows, 2>(of, first, grads.data, sums.data);
       } else {
-        FilterTile<T, kRows, 1>(x, positions, grads.data, sums.data);
+        FilterTile<T, kRows, 1>(of, first, grads.data, sums.data);
       }
       grads.data += grads.step;
       sums.data += sums.step;
     }
   } else if constexpr (kRows > 1) {
-    FilterRows<T, kRows - 1>(count, patches, positions, offset, n, grads, sums);
+    FilterRows<T, kRows - 1>(count, of, first, n, grads, sums);
   }
 }
 
 template <typename T>
-void FilterGrad(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* grads, int64_t n,
-                T* sums) {
-  const int64_t sum_step = patch.runs * patch.run_length * kPanel<T>;
+void FilterGrad(int64_t length, int64_t positions, const T* const* x, const int64_t* rows, int64_t n,
+                const T* grads, int64_t grad_step, T* sums, int64_t sum_step) {
   for (int64_t done = 0; done < positions; done += kSummed) {
     const int64_t count = positions - done < kSummed ? positions - done : kSummed;
-    T* rows = sums;
-    for (int64_t run = 0; run < patch.runs; ++run) {
-      EvenTiles(patch.run_length, [&](int64_t begin, int64_t height) {
-        FilterRows<T, kTileRows>(height, patches + done, count, patch.run_offsets[run] + begin, n,
-                                 {grads + done * kPanel<T>, positions * kPanel<T>},
-                                 {rows + begin * kPanel<T>, sum_step});
-      });
-      rows += patch.run_length * kPanel<T>;
-    }
+    EvenTiles(length, [&](int64_t first, int64_t height) {
+      FilterRows<T, kTileRows>(height, {count, x + done, rows + done}, first, n, {grads, grad_step},
+                               {sums + first * kPanel<T>, sum_step});
+    });
   }
 }
 

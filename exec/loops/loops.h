@@ -126,11 +126,12 @@ using ReduceLoop = void (*)(int64_t n, const void* x, void* result);
 // result[i] = op(result[i], x[i]), i < n, for `rows` rows of x that lie `row` elements apart.
 using ReduceRowsLoop = void (*)(int64_t rows, int64_t row, int64_t n, const void* x, void* result);
 
-// The patches of a convolution, its padding written out: each is `runs` runs of `run_length` contiguous
-// elements, which start at the patch's first element + run_offsets[j].
-struct PatchRuns {
-  const int64_t* run_offsets;
-  int64_t runs;
+// The part of a patch that lies inside the image: `rows` rows of `runs` runs of `run_length` contiguous
+// elements. Rows and runs lie so far apart in the image; in a patch runs follow each other.
+struct PatchTaps {
+  int64_t rows, row_step;
+  int64_t row_elements;  // from one row to the next in a patch
+  int64_t runs, run_step;
   int64_t run_length;
 };
 
@@ -145,11 +146,12 @@ struct ConvLoops {
   // Of a matrix stored as [n][k], into panels that are `panel_step` elements apart.
   void (*pack_turned)(int64_t k, int64_t n, const T* from, T* panels, int64_t panel_step);
   // out[p][first + c] = sum over k of patches[p][k] * panel[k][c], for c < valid.
-  void (*forward)(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* panel,
+  void (*forward)(const PatchTaps& taps, int64_t positions, const T* const* patches, const T* panel,
                   int64_t valid, T* const* out, int64_t first);
-  // sums[k][c] += sum over p of patches[p][k] * grads[p][c]; both in panels of n columns.
-  void (*filter_grad)(const PatchRuns& patch, int64_t positions, const T* const* patches, const T* grads,
-                      int64_t n, T* sums);
+  // sums[k][c] += sum over p of x[p][k] * grads[rows[p]][c], for k < length; both in panels of n columns,
+  // which are grad_step and sum_step elements apart.
+  void (*filter_grad)(int64_t length, int64_t positions, const T* const* x, const int64_t* rows, int64_t n,
+                      const T* grads, int64_t grad_step, T* sums, int64_t sum_step);
 };
 
 // Windows over rows of `n` contiguous elements (channels, or a whole row where windows are one step apart).

@@ -120,8 +120,10 @@ TEST(Loops, ConvolutionAgrees) {
   const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);
   const std::vector<float> filter = RandomFloats(30 * 37, 9);
   const int64_t offsets[] = {0, 31 * 5};
-  const PatchRuns runs{offsets, 2, 15};
+  const PatchTaps taps{2, 31 * 5, 15, 1, 0, 15};
   std::vector<const float*> patches;
+  std::vector<int64_t> rows_of_grads;
+  for (size_t p = 0; p < 3 * 29; ++p) rows_of_grads.push_back(static_cast<int64_t>(p));
   for (size_t p = 0; p < 3 * 29; ++p) patches.push_back(x.data() + p / 29 * 155 + p % 29 * 5);
   for (const Loops& loops : AvailableLoops()) {
     const ConvLoops<float>& conv = loops.conv_float;
@@ -138,7 +140,7 @@ TEST(Loops, ConvolutionAgrees) {
     std::vector<float*> rows;
     for (size_t p = 0; p < patches.size(); ++p) rows.push_back(y.data() + p * 37);
     for (int64_t first = 0; first < 37; first += conv.panel) {
-      conv.forward(runs, static_cast<int64_t>(patches.size()), patches.data(), packed.data() + first * 30,
+      conv.forward(taps, static_cast<int64_t>(patches.size()), patches.data(), packed.data() + first * 30,
                    std::min(conv.panel, 37 - first), rows.data(), first);
     }
     for (size_t p = 0; p < patches.size(); ++p) {
@@ -154,8 +156,13 @@ TEST(Loops, ConvolutionAgrees) {
     std::vector<float> grads(patches.size() * panels / 30);
     std::vector<float> grad(30 * 37);
     conv.pack(static_cast<int64_t>(patches.size()), 37, y.data(), 37, grads.data());
-    conv.filter_grad(runs, static_cast<int64_t>(patches.size()), patches.data(), grads.data(), 37,
-                     sums.data());
+    const auto positions = static_cast<int64_t>(patches.size());
+    for (int64_t run = 0; run < 2; ++run) {
+      std::vector<const float*> from;
+      for (const float* patch : patches) from.push_back(patch + offsets[run]);
+      conv.filter_grad(15, positions, from.data(), rows_of_grads.data(), 37, grads.data(),
+                       positions * conv.panel, sums.data() + run * 15 * conv.panel, 30 * conv.panel);
+    }
     conv.unpack(30, 37, sums.data(), grad.data(), 37);
     for (size_t k = 0; k < 30; ++k) {
       for (size_t f = 0; f < 37; ++f) {
