@@ -32,7 +32,7 @@ void ConvolveForward(KernelContext& context, const ConvPlan& plan) {
 ColumnGroups::ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks)
     : columns_(columns), panel_(panel), panels_((columns + panel - 1) / panel) {
   const int64_t wanted = (kConvolutionTasks + other_tasks - 1) / std::max<int64_t>(1, other_tasks);
-  count = std::clamp<int64_t>(std::min(wanted, panels_ / 2), 1, kConvolutionTasks);
+  count = std::clamp<int64_t>(std::min(wanted, panels_ / 3), 1, kConvolutionTasks);
 }
 
 int64_t ColumnGroups::first(int64_t group) const {

@@ -15,7 +15,7 @@ inline int64_t PanelElements(int64_t k, int64_t n, int64_t panel) {
 }
 
 // `columns` of a product, in whole panels, as `count` tasks of almost equal size: enough for the workers of
-// any device, none of fewer than two panels.
+// any device, none of fewer than three panels.
 struct ColumnGroups {
   ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks);
   int64_t first(int64_t group) const;  // column; first(count) is `columns`

@@ -10,7 +10,7 @@ namespace lanescope::exec {
 namespace {
 
 constexpr int64_t kMaxParts = 16;
-constexpr int64_t kPartsBytes = int64_t{4} << 20;  // of all partial sums together
+constexpr int64_t kPartsBytes = int64_t{8} << 20;  // of all partial sums together
 
 struct PartialSums;
 struct PackedGradients;

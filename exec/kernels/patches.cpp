@@ -152,9 +152,9 @@ typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t
     const int64_t first = std::max<int64_t>(0, -start) * channels;
     const int64_t last = std::min(run_taps_, columns.in - start) * channels;
     if (first >= last) return;
-    std::fill_n(copy, first, T(0));
-    std::copy(image_row + start * channels + first, image_row + start * channels + last, copy + first);
-    std::fill(copy + last, copy + run_length(), T(0));
+    for (int64_t i = 0; i < run_length(); ++i) {
+      copy[i] = i >= first && i < last ? image_row[start * channels + i] : T(0);
+    }
     from[count] = copy;
     positions[count++] = position;
     copy += run_length();
@@ -168,10 +168,13 @@ typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t
       if (run_taps_ > 1) {
         for (int64_t column = 0; column < whole; ++column) add_in_part(column, position + column);
       }
-      for (int64_t column = whole; column < beyond; ++column) {
-        from[count] = image_row + (column * columns.stride + shift) * channels;
-        positions[count++] = position + column;
+      const T* first = image_row + (whole * columns.stride + shift) * channels;
+      const int64_t step = columns.stride * channels;
+      for (int64_t i = 0; i < beyond - whole; ++i) {
+        from[count + i] = first + i * step;
+        positions[count + i] = position + whole + i;
       }
+      count += beyond - whole;
       if (run_taps_ > 1) {
         for (int64_t column = beyond; column < columns.out; ++column) add_in_part(column, position + column);
       }

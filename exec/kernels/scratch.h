@@ -7,16 +7,20 @@
 
 namespace lanescope::exec {
 
-// At least `elements` elements of the calling thread, valid until the thread asks again with the same Purpose
-// and type; what they hold is unspecified. Kept from call to call: fresh memory costs more than most kernels.
+// At least `elements` elements of the calling thread, on a cache line of their own, valid until the thread
+// asks again with the same Purpose and type; what they hold is unspecified. Kept from call to call: fresh
+// memory costs more than most kernels.
 template <typename Purpose, typename T>
 T* ThreadScratch(int64_t elements) {
+  constexpr size_t kLine = 64;
   thread_local std::vector<T> memory;
-  if (memory.size() < static_cast<size_t>(elements)) {
+  const size_t wanted = static_cast<size_t>(elements) + kLine / sizeof(T);
+  if (memory.size() < wanted) {
     memory = {};  // nothing of the old is needed, so both need not exist at once
-    memory.resize(static_cast<size_t>(elements));
+    memory.resize(wanted);
   }
-  return memory.data();
+  const size_t past = reinterpret_cast<uintptr_t>(memory.data()) % kLine;
+  return memory.data() + (kLine - past) % kLine / sizeof(T);
 }
 
 }  // namespace lanescope::exec

@@ -127,7 +127,7 @@ void Forward(const PatchTaps& taps, int64_t positions, const T* const* patches, 
 constexpr int kSummed = 128;
 // From so many panels on, it pays to copy a tile's elements of the patches side by side: where they lie, they
 // often share few sets of the cache.
-constexpr int kCopiedPanels = 4;
+constexpr int kCopiedPanels = 3;
 
 // Parts of `positions` positions: their elements and the rows of their gradients.
 template <typename T>
@@ -148,6 +148,7 @@ void FilterTile(const Summands<T>& of, int64_t first, const T* grads, T* panel) 
   }
   for (int64_t p = 0; p < of.positions; ++p) {
     const T* x = of.x[p] + first;
+    asm("" : "+r"(x));  // one address: the compiler would keep one register a row
     const T* grad = grads + of.rows[p] * kPanel<T>;
     Vector<T> dy[kVectors];
 #pragma GCC unroll 2
@@ -181,9 +182,8 @@ void FilterRows(int64_t count, Summands<T> of, int64_t first, int64_t n, Panels<
     const T* copied[kSummed];
     if (n > (kCopiedPanels - 1) * kPanel<T>) {
       for (int64_t p = 0; p < of.positions; ++p) {
-        const T* from = of.x[p] + first;
-        for (int r = 0; r < kRows; ++r) copies[p * kRows + r] = from[r];
         copied[p] = copies + p * kRows;
+        __builtin_memcpy(copies + p * kRows, of.x[p] + first, kRows * sizeof(T));
       }
       of.x = copied;
       first = 0;
@@ -205,8 +205,10 @@ void FilterRows(int64_t count, Summands<T> of, int64_t first, int64_t n, Panels<
 template <typename T>
 void FilterGrad(int64_t length, int64_t positions, const T* const* x, const int64_t* rows, int64_t n,
                 const T* grads, int64_t grad_step, T* sums, int64_t sum_step) {
-  for (int64_t done = 0; done < positions; done += kSummed) {
-    const int64_t count = positions - done < kSummed ? positions - done : kSummed;
+  const int64_t chunks = (positions + kSummed - 1) / kSummed;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const int64_t done = positions * chunk / chunks;
+    const int64_t count = positions * (chunk + 1) / chunks - done;
     EvenTiles(length, [&](int64_t first, int64_t height) {
       FilterRows<T, kTileRows>(height, {count, x + done, rows + done}, first, n, {grads, grad_step},
                                {sums + first * kPanel<T>, sum_step});
