@@ -63,20 +63,20 @@ template <typename T>
 void MaxGradImage(const ImageWindows& geometry, const T* x, const T* y, const T* dy, T* dx) {
   const PoolLoops<T>& loops = HostLoops().pool<T>();
   const int64_t channels = geometry.channels;
-  thread_local std::vector<T> left;  // windows whose gradient still has no taker
+  thread_local std::vector<int64_t> taps;  // of one window
   std::fill_n(dx, geometry.rows.in * geometry.in_row(), T(0));
   for (int64_t row = 0; row < geometry.rows.out; ++row) {
-    left.assign(static_cast<size_t>(geometry.out_row()), T(1));
-    const Taps taps = TapsInside(geometry.rows, row);
-    for (int64_t in_row = taps.first; in_row < taps.last; ++in_row) {
-      for (int64_t tap = 0; tap < geometry.columns.size; ++tap) {
-        ForEachStretch(geometry.columns, tap, [&](int64_t in, int64_t out, int64_t cells) {
-          const int64_t from = in_row * geometry.in_row() + in * channels;
-          const int64_t to = row * geometry.out_row() + out * channels;
-          loops.max_grad(cells * channels, x + from, y + to, dy + to, left.data() + out * channels,
-                         dx + from);
-        });
+    const Taps rows = TapsInside(geometry.rows, row);
+    for (int64_t column = 0; column < geometry.columns.out; ++column) {
+      const Taps columns = TapsInside(geometry.columns, column);
+      taps.clear();
+      for (int64_t r = rows.first; r < rows.last; ++r) {
+        for (int64_t c = columns.first; c < columns.last; ++c) {
+          taps.push_back((r * geometry.columns.in + c) * channels);
+        }
       }
+      const int64_t at = row * geometry.out_row() + column * channels;
+      loops.max_grad(channels, static_cast<int64_t>(taps.size()), taps.data(), x, y + at, dy + at, dx);
     }
   }
 }

@@ -158,8 +158,10 @@ struct ConvLoops {
 template <typename T>
 struct PoolLoops {
   void (*max)(int64_t n, const T* x, T* y);  // y = x > y ? x : y: NaN never wins
-  // Where x == y and left != 0: dx += dy and left = 0. (The first maximum of a window takes its gradient.)
-  void (*max_grad)(int64_t n, const T* x, const T* y, const T* dy, T* left, T* dx);
+  // Of one window, n channels whose taps lie at taps[t] in x and dx: the first tap where x == y takes dx +=
+  // dy.
+  void (*max_grad)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, const T* y, const T* dy,
+                   T* dx);
   void (*add)(int64_t n, const T* x, T* y);                  // y += x
   void (*add_scaled)(int64_t n, T scale, const T* x, T* y);  // y += scale * x
   void (*scale)(int64_t n, T scale, T* y);                   // y *= scale

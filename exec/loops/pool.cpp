@@ -1,4 +1,5 @@
 #include "exec/loops/fill.h"
+#include "exec/loops/vectors.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
@@ -9,14 +10,25 @@ void Max(int64_t n, const T* x, T* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] > y[i] ? x[i] : y[i];
 }
 
-// The flag has the width of an element, so that both fill vectors alike.
+// Vectors of channels, so that what is still without a taker stays in a register from tap to tap.
 template <typename T>
-void MaxGrad(int64_t n, const T* x, const T* y, const T* dy, T* left, T* dx) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const bool hit = x[i] == y[i] && left[i] != T(0);
-    dx[i] += hit ? dy[i] : T(0);
-    left[i] = hit ? T(0) : left[i];
+void MaxGrad(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, const T* y, const T* dy, T* dx) {
+  int64_t c = 0;
+  for (; c + kVectorLanes<T> <= n; c += kVectorLanes<T>) {
+    const Vector<T> most = Load(y + c);
+    Vector<T> left = Load(dy + c);
+    for (int64_t t = 0; t < num_taps; ++t) {
+      const int64_t at = taps[t] + c;
+      const auto hit = Load(x + at) == most;
+      const Vector<T> none = {};
+      Store(dx + at, Load(dx + at) + (hit ? left : none));
+      left = hit ? none : left;
+    }
+  }
+  for (; c < n; ++c) {
+    int64_t t = 0;
+    while (t < num_taps && !(x[taps[t] + c] == y[c])) ++t;
+    if (t < num_taps) dx[taps[t] + c] += dy[c];
   }
 }
 
