@@ -1,5 +1,6 @@
 #include "exec/kernels/reductions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -33,13 +34,14 @@ void MeanOfInt32(KernelContext& context, const ReductionPlan& plan) {
 }
 
 template <typename T>
-T Finished(T total, const ReduceSpec& spec) {
+void FinishReduction(T* values, int64_t n, const ReduceSpec& spec) {
   const auto divisor = static_cast<T>(spec.divisor);
-  if (spec.finish == Finish::kSquareRoot) return static_cast<T>(std::sqrt(total));
-  if constexpr (std::is_integral_v<T>) {
-    return divisor == 0 ? T(0) : total / divisor;
-  } else {
-    return total / divisor;
+  if (spec.finish == Finish::kSquareRoot) {
+    for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(std::sqrt(values[i]));
+  } else if (std::is_integral_v<T> && divisor == T(0)) {
+    std::fill_n(values, n, T(0));
+  } else if (divisor != T(1)) {
+    for (int64_t i = 0; i < n; ++i) values[i] /= divisor;
   }
 }
 
@@ -51,9 +53,8 @@ void Reduce(KernelContext& context, const ReductionPlan& plan) {
   ReduceTensor(context.team(), plan.spec.op, LoopTypeOf("a reduction", x.dtype),
                static_cast<int64_t>(ElementSize(x.dtype)), x.shape, plan.gone, x.data, y.data);
   if (plan.spec.finish == Finish::kNone) return;
-  DispatchNumber("a reduction", y.dtype, [&]<typename T>(T) {
-    for (int64_t i = 0; i < y.NumElements(); ++i) y.as<T>()[i] = Finished(y.as<T>()[i], plan.spec);
-  });
+  DispatchNumber("a reduction", y.dtype,
+                 [&]<typename T>(T) { FinishReduction(y.as<T>(), y.NumElements(), plan.spec); });
 }
 
 }  // namespace
