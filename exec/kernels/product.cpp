@@ -16,8 +16,10 @@ constexpr int64_t kMaxTasks = 16;
 constexpr int64_t kTaskFlops = 2'000'000;
 // What a task of a very large product does between two looks at whether it has to end: a tenth of a second.
 constexpr double kPieceFlops = 1e10;
-// Borders between tasks lie on whole tiles of the library's kernels.
+// Borders between tasks lie on whole tiles of the library's kernels, and tasks are wide: for each of them the
+// library copies the other factor anew (48 columns a task cost a quarter of the speed).
 constexpr int64_t kProductTile = 48;
+constexpr int64_t kNarrowestTask = 192;
 
 void Gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, MatrixView<float> a,
           MatrixView<float> b, float* c, blasint c_stride) {
@@ -57,7 +59,8 @@ MatrixView<T> From(MatrixView<T> x, int64_t row, int64_t column) {
 template <typename Fn>
 void ForParts(WorkerTeam* team, int64_t side, double flops, Fn&& fn) {
   const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(flops / kTaskFlops), 1, kMaxTasks);
-  const int64_t part = (side / tasks + kProductTile - 1) / kProductTile * kProductTile;
+  const int64_t part =
+      std::max(kNarrowestTask, (side / tasks + kProductTile - 1) / kProductTile * kProductTile);
   if (team != nullptr && tasks > 1) {
     team->ParallelFor(side, part, [&](int64_t begin, int64_t end) { fn(begin, end - begin); });
     return;
