@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/element_wise_plan.h"
@@ -22,7 +21,7 @@ class AddNKernel final : public Kernel {
   }
 
  private:
-  // Sums go through a small buffer, because the output may be the memory of any input.
+  // All sums but the last go to a small buffer, because the output may be the memory of any input.
   void AddBlock(KernelContext& context, int64_t begin, int64_t end) const {
     constexpr int64_t kBufferBytes = 16384;
     alignas(64) char buffer[kBufferBytes];
@@ -31,9 +30,11 @@ class AddNKernel final : public Kernel {
     for (int64_t first = begin; first < end; first += step) {
       const int64_t n = std::min(step, end - first);
       const auto operand = [&](int i) { return Operand{context.input(i).as<char>() + first * size, 0, 1}; };
-      add_(1, n, operand(0), operand(1), buffer);
-      for (int i = 2; i < context.num_inputs(); ++i) add_(1, n, {buffer, 0, 1}, operand(i), buffer);
-      std::memcpy(context.output().as<char>() + first * size, buffer, static_cast<size_t>(n * size));
+      const int last = context.num_inputs() - 1;
+      for (int i = 1; i <= last; ++i) {
+        add_(1, n, i == 1 ? operand(0) : Operand{buffer, 0, 1}, operand(i),
+             i == last ? context.output().as<char>() + first * size : buffer);
+      }
     }
   }
 
