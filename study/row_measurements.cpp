@@ -63,7 +63,7 @@ void RowMeasurements::RunRounds(int rounds, int steps) {
   int64_t told_ns = NowNs() - kNsBetweenNotes;
   for (int round = 0; round < rounds || (round < 2 * rounds && !quiet()); ++round) {
     if (round == rounds) Tell(note_, "other programs disturbed some rounds: up to as many again are run");
-    if (NowNs() - told_ns >= kNsBetweenNotes) {
+    if (round == rounds || NowNs() - told_ns >= kNsBetweenNotes) {
       told_ns = NowNs();
       Tell(note_, fmt::format("round {} of {}: {} steps of each of {} rows", round + 1,
                               round < rounds ? rounds : 2 * rounds, steps, runs_.size()));
