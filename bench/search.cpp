@@ -12,8 +12,8 @@ namespace lanescope {
 namespace {
 
 // 150 pairs of ops.
-const test::PlacementWorld& World() {
-  static const test::PlacementWorld world(1, 150, 10);
+const sims::PlacementWorld& World() {
+  static const sims::PlacementWorld world(1, 150, 10);
   return world;
 }
 

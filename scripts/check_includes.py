@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Enforces who may include whom (docs/architecture.md, "Folders"), from the #include lines alone.
+"""Enforces who may include whom (docs/architecture.md, "Folders"), from the #include lines alone, and that names live in
+the namespace of their folder.
 
 Usage: check_includes.py [ROOT]. Prints one line a violation; exit status 1 if there are any.
 """
@@ -83,6 +84,9 @@ THIRD_PARTY = (
 # What a header that programs see must not bring in.
 NOT_IN_PUBLIC = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|CLI/)")
 
+# Folders whose names are in lanescope::FOLDER; those of core are in lanescope itself.
+NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli"})
+NAMESPACE = re.compile(r"^namespace (lanescope[\w:]*) \{", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<([^>]+)>|"([^"]+)")', re.MULTILINE)
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
 
@@ -153,8 +157,19 @@ def check_public(path, header, is_project_header, private):
         yield f"a public header may not include the private header {header}"
 
 
+def check_namespace(path, text):
+    """A file that declares something declares it in its folder's namespace (and may name what others define)."""
+    parts = path.split("/")
+    folder = parts[1] if parts[0] == "tests" and len(parts) > 2 else parts[0]
+    opened = NAMESPACE.findall(text)
+    own = f"lanescope::{folder}"
+    if folder in NAMESPACES and opened and not any(f"{name}::".startswith(f"{own}::") for name in opened):
+        yield f"{path}: declares names in {opened[0]}; those of its folder live in {own}"
+
+
 def check_file(path, text, private, backends):
     """Yields one message for each violation of one file; `path` is relative to the root, with slashes."""
+    yield from check_namespace(path, text)
     for line, header, in_quotes in includes_of(text):
         is_project_header = header.split("/")[0] in FOLDERS and "/" in header
         messages = []

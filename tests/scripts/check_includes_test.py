@@ -93,6 +93,20 @@ class ThirdPartyRules(unittest.TestCase):
         self.expect("gtest/gtest.h", "tests/core/a_test.cpp", "core/base/a.cpp")
 
 
+class Namespaces(unittest.TestCase):
+    def test_a_folder_declares_its_names_in_its_own_namespace(self):
+        for path, namespace, legal in (("sims/a.h", "lanescope::sims", True), ("sims/a.h", "lanescope", False),
+                                       ("sims/a.h", "lanescope::simsalabim", False), ("core/graph/a.h", "lanescope", True),
+                                       ("exec/cuda/a.h", "lanescope::exec::cuda", True), ("tests/sims/a.h", "lanescope", False),
+                                       ("tests/support/a.h", "lanescope::test", True)):
+            found = one(path, f"namespace {namespace} {{")
+            self.assertEqual(len(found), 0 if legal else 1, found)
+
+    def test_what_others_define_may_be_named_beside_that(self):
+        text = "namespace lanescope::exec {\nclass Session;\n}\nnamespace lanescope::study {\n}\n"
+        self.assertEqual(violations({"study/a.h": text}), [])
+
+
 class RoomRules(unittest.TestCase):
     def test_a_room_sees_only_what_the_table_lists(self):
         for folder, rooms in check_includes.ROOMS.items():

@@ -7,15 +7,15 @@
 namespace lanescope::sims {
 namespace {
 
-LowerBound BoundOf(const test::PlacementWorld& world) {
+LowerBound BoundOf(const PlacementWorld& world) {
   const StrategyInput input = world.input();
   return FindLowerBound(input, TaskGraph(input), {});
 }
 
-int GroupsOf(const test::PlacementWorld& world) { return TaskGraph(world.input()).num_groups(); }
+int GroupsOf(const PlacementWorld& world) { return TaskGraph(world.input()).num_groups(); }
 
 // Every placement of every group.
-int64_t FastestOfAll(const test::PlacementWorld& world) {
+int64_t FastestOfAll(const PlacementWorld& world) {
   const StrategyInput input = world.input();
   const TaskGraph tasks(input);
   std::vector<size_t> choice(tasks.groups().size(), 0);
@@ -34,7 +34,7 @@ TEST(LowerBoundTest, NoPlacementOfHostAndGpuIsFaster) {
   int graphs = 0;
   for (unsigned seed = 1; seed <= 40 && graphs < 12; ++seed) {
     for (const int variables : {0, 1}) {
-      const test::PlacementWorld world(seed, 3, variables, 1);
+      const PlacementWorld world(seed, 3, variables, 1);
       if (GroupsOf(world) > 12) continue;
       ++graphs;
       const LowerBound bound = BoundOf(world);
@@ -49,7 +49,7 @@ TEST(LowerBoundTest, NoPlacementOfHostAndGpuIsFaster) {
 TEST(LowerBoundTest, NoPlacementOfHostAndTwoGpusIsFaster) {
   int graphs = 0;
   for (unsigned seed = 1; seed <= 40 && graphs < 4; ++seed) {
-    const test::PlacementWorld world(seed, 2, seed % 2 == 0 ? 1 : 0, 2);
+    const PlacementWorld world(seed, 2, seed % 2 == 0 ? 1 : 0, 2);
     if (GroupsOf(world) > 8) continue;
     ++graphs;
     EXPECT_LE(BoundOf(world).step_ns, FastestOfAll(world)) << seed;
@@ -58,8 +58,8 @@ TEST(LowerBoundTest, NoPlacementOfHostAndTwoGpusIsFaster) {
 }
 
 // `count` ops that read one constant each, all alike, and a sum of them.
-test::PlacementWorld Alike(int count, int gpus, int64_t gpu_ns, int64_t cpu_ns) {
-  test::PlacementWorld world(1, 1, 0, gpus);
+PlacementWorld Alike(int count, int gpus, int64_t gpu_ns, int64_t cpu_ns) {
+  PlacementWorld world(1, 1, 0, gpus);
   GraphBuilder builder;
   const Tensor value = Tensor::FromValues(Shape{16}, std::vector<float>(16, 1.0f));
   std::vector<Endpoint> ends;
@@ -81,7 +81,7 @@ test::PlacementWorld Alike(int count, int gpus, int64_t gpu_ns, int64_t cpu_ns) 
 // 4 ops of 100 us on two GPUs; the host takes 400 us for one: 2 * 1.78 of them on the GPUs and 0.44 on the
 // host take 178 us.
 TEST(LowerBoundTest, WorkIsSharedOutOverAllDevices) {
-  const test::PlacementWorld world = Alike(4, 2, 100'000, 400'000);
+  const PlacementWorld world = Alike(4, 2, 100'000, 400'000);
   const LowerBound bound = BoundOf(world);
   EXPECT_EQ(bound.reason, "work");
   EXPECT_NEAR(static_cast<double>(bound.step_ns), 4.0 / (2.0 / 100'000 + 1.0 / 400'000), 4000);
@@ -89,7 +89,7 @@ TEST(LowerBoundTest, WorkIsSharedOutOverAllDevices) {
 }
 
 TEST(LowerBoundTest, OneOpIsItsOwnPath) {
-  const test::PlacementWorld world = Alike(1, 2, 100'000, 400'000);
+  const PlacementWorld world = Alike(1, 2, 100'000, 400'000);
   const LowerBound bound = BoundOf(world);
   EXPECT_EQ(bound.step_ns, 100'000);
   EXPECT_EQ(bound.step_ns, FastestOfAll(world));
@@ -98,7 +98,7 @@ TEST(LowerBoundTest, OneOpIsItsOwnPath) {
 // What is fed is on the host, what is fetched must come back, and a GPU alone is fast enough to be worth two
 // copies of 20 us each.
 TEST(LowerBoundTest, CopiesThatNoChoiceAvoidsCount) {
-  test::PlacementWorld world = Alike(1, 1, 1'000, 1'000'000);
+  PlacementWorld world = Alike(1, 1, 1'000, 1'000'000);
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{16});
   const Endpoint y = builder.Op("Neg", "y").Input(x).Build();
@@ -117,7 +117,7 @@ TEST(LowerBoundTest, CopiesThatNoChoiceAvoidsCount) {
 // Ten ops that only the host is fast at and ten that only the GPU is fast at, each reading one of the other:
 // ten copies through one engine take longer than the work.
 TEST(LowerBoundTest, WhatCrossesPassesTheEngines) {
-  test::PlacementWorld world = Alike(1, 1, 1'000, 1'000);
+  PlacementWorld world = Alike(1, 1, 1'000, 1'000);
   GraphBuilder builder;
   std::vector<Endpoint> ends;
   for (int i = 0; i < 10; ++i) {
@@ -142,7 +142,7 @@ TEST(LowerBoundTest, WhatCrossesPassesTheEngines) {
 }
 
 TEST(LowerBoundTest, StateBeyondAllMemoryFitsNowhere) {
-  test::PlacementWorld world = Alike(4, 1, 1'000, 1'000);
+  PlacementWorld world = Alike(4, 1, 1'000, 1'000);
   for (DeviceSpec& device : world.machine.devices) device.memory_bytes = 4 * 64 / 2;
   EXPECT_TRUE(BoundOf(world).fits);
   for (DeviceSpec& device : world.machine.devices) device.memory_bytes = 4 * 64 / 2 - 1;

@@ -11,7 +11,7 @@ constexpr int64_t kNoLimit = PlacementEvaluator::kTooLong - 1;
 
 // With links that nobody shares and without variables, of which every version is copied by itself, the model
 // leaves nothing out.
-void ExpectEqual(const test::PlacementWorld& world, bool priorities, unsigned seed) {
+void ExpectEqual(const PlacementWorld& world, bool priorities, unsigned seed) {
   const StrategyInput input = world.input();
   const TaskGraph tasks(input);
   const PlacementModel model(tasks, world.gaps);
@@ -36,16 +36,16 @@ GapModel Gaps() {
 }
 
 TEST(PlacementModelTest, EqualsTheSimulator) {
-  for (unsigned seed = 1; seed <= 6; ++seed) ExpectEqual(test::PlacementWorld(seed, 40, 0), false, seed);
+  for (unsigned seed = 1; seed <= 6; ++seed) ExpectEqual(PlacementWorld(seed, 40, 0), false, seed);
 }
 
 TEST(PlacementModelTest, EqualsTheSimulatorWithPriorities) {
-  for (unsigned seed = 1; seed <= 6; ++seed) ExpectEqual(test::PlacementWorld(seed, 40, 0), true, seed);
+  for (unsigned seed = 1; seed <= 6; ++seed) ExpectEqual(PlacementWorld(seed, 40, 0), true, seed);
 }
 
 TEST(PlacementModelTest, EqualsTheSimulatorWithGaps) {
   for (unsigned seed = 1; seed <= 3; ++seed) {
-    test::PlacementWorld world(seed, 40, 0);
+    PlacementWorld world(seed, 40, 0);
     world.gaps = Gaps();
     for (auto& kind : world.gaps.wake_ns) kind = {6'000, 2'000};
     ExpectEqual(world, true, seed);
@@ -54,7 +54,7 @@ TEST(PlacementModelTest, EqualsTheSimulatorWithGaps) {
 
 TEST(PlacementModelTest, EqualsTheSimulatorOfStreams) {
   for (const bool priorities : {false, true}) {
-    test::PlacementWorld world(3, 40, 0);
+    PlacementWorld world(3, 40, 0);
     for (DeviceSpec& device : world.machine.devices) device.in_order = true;
     ExpectEqual(world, priorities, 1);
     world.gaps = Gaps();
@@ -64,7 +64,7 @@ TEST(PlacementModelTest, EqualsTheSimulatorOfStreams) {
 
 // Devices of several workers run several small launches at once.
 TEST(PlacementModelTest, EqualsTheSimulatorOfWorkers) {
-  test::PlacementWorld world(4, 40, 0);
+  PlacementWorld world(4, 40, 0);
   for (DeviceSpec& device : world.machine.devices) {
     if (device.is_gpu()) device.kind = DeviceKind::kVirtual;
     device.workers = 3;
@@ -79,7 +79,7 @@ TEST(PlacementModelTest, IsNearTheSimulatorWithVariablesAndPriorities) {
   double error = 0;
   int count = 0;
   for (unsigned seed = 1; seed <= 6; ++seed) {
-    const test::PlacementWorld world(seed, 40, 3);
+    const PlacementWorld world(seed, 40, 3);
     const StrategyInput input = world.input();
     const TaskGraph tasks(input);
     const PlacementModel model(tasks, {});
@@ -99,7 +99,7 @@ TEST(PlacementModelTest, IsNearTheSimulatorWithVariablesAndPriorities) {
 
 // An evaluation ends early only when it would have exceeded the limit.
 TEST(PlacementModelTest, LimitsCutNothingThatKeepsThem) {
-  const test::PlacementWorld world(5, 40, 2);
+  const PlacementWorld world(5, 40, 2);
   const StrategyInput input = world.input();
   const TaskGraph tasks(input);
   const PlacementModel model(tasks, {.step_start_ns = 700, .step_finish_ns = 300});
@@ -115,7 +115,7 @@ TEST(PlacementModelTest, LimitsCutNothingThatKeepsThem) {
 
 // A state of 64 bytes each: a device with room for less than all of it is out of memory.
 TEST(PlacementModelTest, MemoryIsALimit) {
-  test::PlacementWorld world(2, 10, 4);
+  PlacementWorld world(2, 10, 4);
   const int gpu = world.machine.Gpus().front();
   world.machine.devices[static_cast<size_t>(gpu)].memory_bytes = 4 * 64 - 1;
   const StrategyInput input = world.input();

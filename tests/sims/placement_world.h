@@ -11,14 +11,14 @@
 #include "sims/simulator.h"
 #include "tests/support/random_graph.h"
 
-namespace lanescope::test {
+namespace lanescope::sims {
 
 // Launches take 1 to 100 us, on the host three times as long; links are so wide that a copy takes 20 us
 // whatever its size.
 struct PlacementWorld {
   PlacementWorld(unsigned seed, int ops, int variables, int gpus = 2)
-      : random(MakeRandomGraph(seed, ops, variables)),
-        step(RequestFor(random.graph, random.fetches, random.targets)),
+      : random(test::MakeRandomGraph(seed, ops, variables)),
+        step(test::RequestFor(random.graph, random.fetches, random.targets)),
         machine(VirtualMachine(gpus, 1)) {
     std::mt19937 rng(seed);
     for (int id = 0; id < random.graph.num_nodes(); ++id) {
@@ -41,9 +41,8 @@ struct PlacementWorld {
   StrategyInput input() const { return {random.graph, info, machine, costs, placer, &step}; }
   int64_t StepOf(const Placement& placement) const {
     const Schedule schedule = Compile(random.graph, info, step, placement, machine);
-    return sims::Simulate(schedule, machine,
-                          sims::EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs,
-                          gaps)
+    return Simulate(schedule, machine,
+                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs, gaps)
         .step_ns;
   }
   std::vector<int> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
@@ -53,13 +52,13 @@ struct PlacementWorld {
     return devices;
   }
 
-  RandomGraph random;
+  test::RandomGraph random;
   CompileRequest step;
   Machine machine;
   GraphInfo info;
   RooflineCost costs;
   PlacerOptions placer;
-  sims::GapModel gaps;
+  GapModel gaps;
 };
 
-}  // namespace lanescope::test
+}  // namespace lanescope::sims

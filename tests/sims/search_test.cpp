@@ -17,7 +17,7 @@ std::vector<SearchStart> StartsOf(const StrategyInput& input) {
 
 TEST(SearchTest, IsNeverWorseThanItsStartsNorBetterThanTheBound) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
-    const test::PlacementWorld world(seed, 30, 2);
+    const PlacementWorld world(seed, 30, 2);
     const StrategyInput input = world.input();
     const SearchResult result = SearchPlacements(input, {}, StartsOf(input), {.rounds = 2});
     ASSERT_FALSE(result.best.empty());
@@ -30,7 +30,7 @@ TEST(SearchTest, IsNeverWorseThanItsStartsNorBetterThanTheBound) {
 }
 
 TEST(SearchTest, ThreadsDoNotChangeTheAnswer) {
-  const test::PlacementWorld world(7, 30, 2);
+  const PlacementWorld world(7, 30, 2);
   const StrategyInput input = world.input();
   const auto search = [&](int threads, uint64_t seed) {
     return SearchPlacements(input, {}, StartsOf(input), {.seed = seed, .threads = threads, .rounds = 2});
@@ -47,7 +47,7 @@ TEST(SearchTest, ThreadsDoNotChangeTheAnswer) {
 
 // The optimum of all placements of nine groups on three devices, or better by other priorities.
 TEST(SearchTest, FindsTheOptimumOfASmallGraph) {
-  const test::PlacementWorld world(3, 2, 0);
+  const PlacementWorld world(3, 2, 0);
   const StrategyInput input = world.input();
   const TaskGraph tasks(input);
   std::vector<size_t> choice(tasks.groups().size(), 0);
@@ -66,7 +66,7 @@ TEST(SearchTest, FindsTheOptimumOfASmallGraph) {
 
 // A start that does not fit is reported; what is found fits.
 TEST(SearchTest, MemoryLimitsAreHard) {
-  test::PlacementWorld world(4, 30, 8);
+  PlacementWorld world(4, 30, 8);
   for (const int gpu : world.machine.Gpus())
     world.machine.devices[static_cast<size_t>(gpu)].memory_bytes = 1024;
   const StrategyInput input = world.input();
@@ -84,7 +84,7 @@ TEST(SearchTest, MemoryLimitsAreHard) {
 }
 
 TEST(SearchTest, AnInterruptKeepsTheBest) {
-  const test::PlacementWorld world(2, 30, 2);
+  const PlacementWorld world(2, 30, 2);
   const StrategyInput input = world.input();
   const std::atomic<bool> interrupted = true;
   const SearchResult result = SearchPlacements(input, {}, StartsOf(input), {.interrupted = &interrupted});
