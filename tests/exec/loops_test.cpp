@@ -115,6 +115,25 @@ TEST(Loops, RowAndTrainingLoopsAgree) {
   }
 }
 
+// Law: of several cells that hold a window's maximum the first takes the gradient, and adds it to what it
+// has.
+TEST(Loops, TheFirstMaximumTakesTheGradient) {
+  constexpr int64_t kChannels = 37, kCells = 4;
+  const int64_t taps[] = {kChannels, 2 * kChannels, 3 * kChannels};  // the first cell is of another window
+  std::vector<float> x(kCells * kChannels), y(kChannels, 2), dy(kChannels), expected(x.size(), 1);
+  for (int64_t c = 0; c < kChannels; ++c) {
+    const int64_t most = 1 + c % 3;
+    for (int64_t cell = most; cell < kCells; ++cell) x[static_cast<size_t>(cell * kChannels + c)] = 2;
+    dy[static_cast<size_t>(c)] = static_cast<float>(c + 1);
+    expected[static_cast<size_t>(most * kChannels + c)] += static_cast<float>(c + 1);
+  }
+  for (const Loops& loops : AvailableLoops()) {
+    std::vector<float> dx(x.size(), 1);
+    loops.pool_float.max_grad(kChannels, 3, taps, x.data(), y.data(), dy.data(), dx.data());
+    EXPECT_EQ(dx, expected) << loops.isa;
+  }
+}
+
 TEST(Loops, ConvolutionAgrees) {
   // 3 output rows of 29 positions, patches of 2 runs of 3 cells of 5 channels, 37 filters.
   const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);
