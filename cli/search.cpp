@@ -214,6 +214,7 @@ void Search(const SearchCommand& command) {
   if (command.as_json) {
     PrintJson(JsonText(ResultJson(workload, predictor.machine(), result, bound, verified)));
   } else {
+    Print("{} on {}; predictions {}\n\n", workload.name(), predictor.machine().name, predictor.origin());
     PrintResult(result, bound, verified);
     if (!command.output.empty()) Print("placement: {}\n", command.output);
   }

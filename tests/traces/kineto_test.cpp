@@ -185,6 +185,10 @@ TEST(KinetoTest, TwoVersionsOfOneJob) {
 
 TEST(KinetoTest, WhatIsNoTraceIsRefused) {
   EXPECT_EQ(CodeOfImport("{\"a\": 1}"), Code::kInvalidArgument);
+  // A timeline of TensorFlow is a Chrome trace, too.
+  EXPECT_EQ(
+      CodeOfImport(R"({"traceEvents": [{"ph": "X", "cat": "Op", "name": "MatMul", "ts": 1, "dur": 2}]})"),
+      Code::kInvalidArgument);
   EXPECT_EQ(CodeOfImport("{\"traceEvents\": [{\"ph\": "), Code::kDataLoss);
   EXPECT_EQ(CodeOfImport("not json"), Code::kDataLoss);
   EXPECT_EQ(CodeOfImport(""), Code::kDataLoss);

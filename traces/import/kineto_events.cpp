@@ -70,6 +70,12 @@ class Reader {
     if (const std::string problem = buffer.problem(); !problem.empty())
       Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
     if (!has_events_) Throw(Code::kInvalidArgument, "{} is no Chrome trace: it has no traceEvents", path_);
+    if (trace_.events.empty() && trace_.skipped == 0) {
+      Throw(Code::kInvalidArgument,
+            "{} holds nothing that PyTorch's profiler records: no kernels, copies, calls, operators or "
+            "annotations",
+            path_);
+    }
     if (rest.is_object() && rest.contains("deviceProperties")) ReadDevices(rest["deviceProperties"]);
     return std::move(trace_);
   }
