@@ -154,11 +154,11 @@ class Partitioner {
   }
 
   // A node without work: whoever waits for it waits for what it waits for. A barrier of many on both sides is
-  // worth a command.
+  // worth a command, if it was written as one.
   void AddBarrier(int id) {
     inputs_.clear();
     FindDependencies(draft_.node(id));
-    if (after_.size() > 8) {
+    if (after_.size() > 8 && draft_.node(id).op == "NoOp") {
       NewLaunch(id, 0);
     } else {
       completion_.Set(id, after_);

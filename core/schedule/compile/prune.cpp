@@ -5,44 +5,72 @@
 namespace lanescope::compile {
 namespace {
 
+// Marks nodes backwards from the fetches. A node that computes and changes nothing runs only where its value
+// is read or where the step asks for it: fetched, or grouped by a NoOp that is. (Gradients group all
+// gradients of an op, those that nobody reads too; TensorFlow drops these as well.) Otherwise whoever waits
+// for it waits for its inputs.
 class Marker {
  public:
-  explicit Marker(Draft* draft) : draft_(*draft) {
+  explicit Marker(Draft* draft) : draft_(*draft), no_op_(draft->op_table.Of(NoOpName())) {
     const auto nodes = static_cast<size_t>(draft_.graph.num_nodes());
     draft_.ops.assign(nodes, nullptr);
     draft_.has_fed_output.assign(nodes, 0);
+    asked_.assign(nodes, 0);
     for (const auto& [endpoint, info] : draft_.request.feeds)
       draft_.has_fed_output[static_cast<size_t>(endpoint.node)] = 1;
   }
 
-  void Need(Endpoint endpoint) {
-    if (draft_.IsNeeded(endpoint.node) || (endpoint.output >= 0 && draft_.IsFed(endpoint))) return;
-    draft_.ops[static_cast<size_t>(endpoint.node)] = &draft_.op_table.Of(draft_.node(endpoint.node).op);
-  }
+  void Ask(Endpoint endpoint) { Need(endpoint, true); }
 
   void NeedSources(int id) {
     if (draft_.IsFolded(id)) return;
     const Node& node = draft_.node(id);
+    const bool asked = asked_[static_cast<size_t>(id)] != 0;
+    const bool runs = asked || !IsPure(draft_.op(id));
+    if (!runs) draft_.ops[static_cast<size_t>(id)] = &no_op_;
     for (const Endpoint& input : node.inputs) {
-      if (draft_.IsNeeded(input.node)) continue;
       const TensorInfo& info = draft_.info.of(input);
       // A constant is materialised where it is used; its producer need not run. Float constants live where
       // they were placed.
-      if (info.value != nullptr && draft_.node(input.node).op != "Const") continue;
-      Need(input);
+      if (info.value != nullptr && draft_.node(input.node).op != "Const" && !draft_.IsNeeded(input.node))
+        continue;
+      Need(input, runs);
     }
-    for (const int control : node.control_inputs) Need({control, -1});
+    const bool group = asked && draft_.op(id).op_class == OpClass::kNoOp;
+    for (const int control : node.control_inputs) Need({control, -1}, group);
   }
 
  private:
+  // The table keeps the name.
+  static const std::string& NoOpName() {
+    static const std::string name = "NoOp";
+    return name;
+  }
+
+  static bool IsPure(const OpTraits& op) {
+    return op.op_class == OpClass::kNoOp || op.op_class == OpClass::kConst ||
+           (op.op_class == OpClass::kOther && op.def != nullptr && !op.def->stateful &&
+            op.def->role == StateRole::kNone);
+  }
+
+  void Need(Endpoint endpoint, bool asked) {
+    if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
+    const auto node = static_cast<size_t>(endpoint.node);
+    if (asked) asked_[node] = 1;
+    if (!draft_.IsNeeded(endpoint.node))
+      draft_.ops[node] = &draft_.op_table.Of(draft_.node(endpoint.node).op);
+  }
+
   Draft& draft_;
+  const OpTraits& no_op_;
+  std::vector<char> asked_;  // by node
 };
 
 }  // namespace
 
 void Prune(Draft* draft) {
   Marker marker(draft);
-  for (const Endpoint& fetch : draft->request.fetches) marker.Need(fetch);
+  for (const Endpoint& fetch : draft->request.fetches) marker.Ask(fetch);
   draft->order = draft->graph.TopologicalOrder();
   // All users of a node have been seen when its own turn comes.
   for (auto id = draft->order.rbegin(); id != draft->order.rend(); ++id) {

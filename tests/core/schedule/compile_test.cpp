@@ -108,6 +108,35 @@ TEST(Compile, PrunesToFetchesAndCutsAtFeeds) {
   EXPECT_EQ(graph.node(schedule.commands[0].node).name, "b");
 }
 
+// Law: what nobody reads does not run because something is ordered after it (all gradients of an op are
+// grouped before any of them is used); it runs where the step asks for it or for a group of it, and where it
+// is stateful. Who waited for it waits for its inputs.
+TEST(Compile, WhatIsOnlyWaitedForDoesNotRun) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{8});
+  const Endpoint size = builder.Const("size", Tensor::FromValues<int32_t>(Shape{1}, {8}));
+  const Endpoint noise =
+      builder.Op("RandomUniform", "noise").Input(size).Attr("dtype", DataType::kFloat).Build();
+  const Endpoint unread = builder.Op("Neg", "unread").Input(noise).Build();
+  const Endpoint used = builder.Op("Exp", "used").Input(x).Build();
+  const int group =
+      builder.Op("NoOp", "group").ControlInput(unread.node).ControlInput(used.node).Build().node;
+  builder.Op("Square", "y").Input(used).ControlInput(group).Build();
+  const Graph& graph = builder.graph();
+  const auto compile = [&](const std::vector<std::string>& targets) {
+    CompileRequest request = RequestFor(graph, {"y"}, targets);
+    request.feeds.push_back({x, Floats(Shape{8})});
+    return CompileChecked(graph, request, Everywhere(graph, TwoGpus().host()), TwoGpus());
+  };
+  const Schedule step = compile({});
+  EXPECT_EQ(LaunchOf(graph, step, "unread"), -1);
+  EXPECT_TRUE(Precedes(step, LaunchOf(graph, step, "noise"), LaunchOf(graph, step, "y")));
+  EXPECT_EQ(step.commands.size(), 3u);
+  for (const char* asked : {"unread", "group"}) {
+    EXPECT_GE(LaunchOf(graph, compile({asked}), "unread"), 0) << asked;
+  }
+}
+
 TEST(Compile, AnUnfedPlaceholderIsNamed) {
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{8});
