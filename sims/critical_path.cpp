@@ -4,25 +4,9 @@
 #include "core/runs/step_path.h"
 
 namespace lanescope::sims {
-namespace {
-
-// Keeps what it gets.
-class EventList : public EventSink {
- public:
-  void Consume(std::span<const Event> more) override {
-    events.insert(events.end(), more.begin(), more.end());
-  }
-  void CountDropped(int64_t) override {}
-  std::vector<Event> events;
-};
-
-}  // namespace
-
 CriticalPath FindCriticalPath(const Schedule& schedule, const Machine& machine,
                               const SimulationResult& result) {
-  EventList list;
-  PublishSteps(schedule, result, 1, 0, &list);
-  const RunView view = ViewOfEvents(nullptr, machine, schedule, list.events);
+  const RunView view = ViewOfEvents(nullptr, machine, schedule, EventsOfStep(schedule, result));
   const StepPath found = StepPathFinder(view).Find(0);
   CriticalPath path;
   path.launch_ns_by_device.assign(static_cast<size_t>(machine.num_devices()), 0);

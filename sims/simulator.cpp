@@ -196,31 +196,28 @@ SimulationResult Simulate(const Schedule& schedule, const Machine& machine, cons
   return result;
 }
 
+std::vector<Event> EventsOfStep(const Schedule& schedule, const SimulationResult& result, int step,
+                                int64_t begin_ns) {
+  std::vector<Event> events;
+  events.reserve(schedule.commands.size() + 1);
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    const Command& command = schedule.commands[c];
+    if (!command.is_work()) continue;
+    events.push_back({.start_ns = begin_ns + result.times[c].start_ns,
+                      .end_ns = begin_ns + result.times[c].end_ns,
+                      .bytes = command.kind == CommandKind::kCopy ? command.bytes : 0,
+                      .command = static_cast<int32_t>(c),
+                      .step = step});
+  }
+  events.push_back(
+      {.start_ns = begin_ns, .end_ns = begin_ns + result.step_ns, .step = step, .kind = EventKind::kStep});
+  return events;
+}
+
 void PublishSteps(const Schedule& schedule, const SimulationResult& result, int steps, int64_t origin_ns,
                   EventSink* sink) {
-  constexpr size_t kBatch = 4096;
-  std::vector<Event> batch;
-  batch.reserve(kBatch + 1);
-  const auto flush = [&] {
-    sink->Consume(batch);
-    batch.clear();
-  };
-  for (int step = 0; step < steps; ++step) {
-    const int64_t begin = origin_ns + step * result.step_ns;
-    for (size_t c = 0; c < schedule.commands.size(); ++c) {
-      const Command& command = schedule.commands[c];
-      if (!command.is_work()) continue;
-      batch.push_back({.start_ns = begin + result.times[c].start_ns,
-                       .end_ns = begin + result.times[c].end_ns,
-                       .bytes = command.kind == CommandKind::kCopy ? command.bytes : 0,
-                       .command = static_cast<int32_t>(c),
-                       .step = step});
-      if (batch.size() >= kBatch) flush();
-    }
-    batch.push_back(
-        {.start_ns = begin, .end_ns = begin + result.step_ns, .step = step, .kind = EventKind::kStep});
-  }
-  if (!batch.empty()) flush();
+  for (int step = 0; step < steps; ++step)
+    sink->Consume(EventsOfStep(schedule, result, step, origin_ns + step * result.step_ns));
 }
 
 }  // namespace lanescope::sims

@@ -81,7 +81,10 @@ SimulationResult Simulate(const Schedule& schedule, const Machine& machine, cons
                           const GapModel& gaps = {}, const Interference* interference = nullptr,
                           const SimulationOptions& options = {});
 
-// Sends the launches, copies and the step itself to `sink`, `steps` times back to back from time
+// The launches, the copies and the step itself, as step `step` that begins at `begin_ns`.
+std::vector<Event> EventsOfStep(const Schedule& schedule, const SimulationResult& result, int step = 0,
+                                int64_t begin_ns = 0);
+// Sends these to `sink`, `steps` times back to back from time
 // `origin_ns`. Steps do not overlap, so that they are all alike.
 void PublishSteps(const Schedule& schedule, const SimulationResult& result, int steps, int64_t origin_ns,
                   EventSink* sink);

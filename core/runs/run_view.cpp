@@ -60,14 +60,9 @@ void RunView::Settle(std::span<const std::pair<int, int>> dependencies) {
     if (from >= 0 && from < count && to >= 0 && to < count && from != to) edges.emplace_back(from, to);
   }
   AddQueueOrder(*this, &edges);
-  first_holder.assign(commands.size() + 1, 0);
-  holders.resize(edges.size());
-  for (const auto& edge : edges) ++first_holder[static_cast<size_t>(edge.second) + 1];
-  for (size_t c = 1; c < first_holder.size(); ++c) first_holder[c] += first_holder[c - 1];
-  std::vector<uint32_t> next(first_holder.begin(), first_holder.end() - 1);
-  for (const auto& [from, to] : edges) {
-    holders[next[static_cast<size_t>(to)]++] = static_cast<uint32_t>(from);
-  }
+  holders = MakeRows(commands.size(), [&](const auto& add) {
+    for (const auto& [from, to] : edges) add(to, from);
+  });
   if (steps.empty()) return AddWholeRun(this);
   std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
     return std::tie(a.start_ns, a.number) < std::tie(b.start_ns, b.number);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/rows.h"
 #include "core/schedule/schedule.h"
 
 namespace lanescope {
@@ -87,13 +88,9 @@ struct RunView {
   std::vector<Lane> lanes;
   std::vector<std::unique_ptr<const SliceColumns>> owned;
 
-  // Commands that hold a command up: its dependencies, and where Record or Wait stand on its in-order queue
-  // the one before it there. In compressed rows.
-  std::vector<uint32_t> first_holder, holders;
-  std::span<const uint32_t> HoldersOf(int command) const {
-    const auto c = static_cast<size_t>(command);
-    return {holders.data() + first_holder[c], first_holder[c + 1] - first_holder[c]};
-  }
+  // By command, those that hold it up: its dependencies, and where Record or Wait stand on its in-order queue
+  // the one before it there.
+  Rows<> holders;
   // Whether anybody says what waits for what: else (other tools' traces) only times tell.
   bool knows_dependencies() const { return !commands.empty(); }
 

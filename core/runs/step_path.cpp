@@ -100,12 +100,13 @@ class Holders {
     while (!open_.empty()) {
       const int command = open_.back();
       open_.pop_back();
-      for (const uint32_t other : view_.HoldersOf(command)) {
+      for (const int holder : view_.holders[command]) {
+        const auto other = static_cast<size_t>(holder);
         if (seen_for_[other] == visit_) continue;
         seen_for_[other] = visit_;
         const int dependency = item_of_[other];
         if (dependency < 0) {
-          open_.push_back(static_cast<int>(other));
+          open_.push_back(holder);
         } else if (dependency < item) {
           found->push_back(dependency);
         }
@@ -247,15 +248,17 @@ void StepPathFinder::ForEachWindow(int64_t start_ns, int64_t end_ns, const Visit
   }
 }
 
-// Counted, then placed.
 void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
   std::unordered_map<int, size_t> position;
   for (size_t s = 0; s < view_.steps.size(); ++s) {
     if (chosen[s]) position.emplace(view_.steps[s].number, s);
   }
-  first_.assign(view_.steps.size() + 1, 0);
+  if (view_.steps.empty()) return;
   const bool only_times = !view_.knows_dependencies() && !view_.whole;
-  const auto for_each = [&](const auto& visit) {
+  refs_ = MakeRows<Ref>(view_.steps.size(), [&](const auto& add) {
+    const auto visit = [&add](size_t step, size_t lane, size_t slice) {
+      add(static_cast<int>(step), {static_cast<uint32_t>(lane), static_cast<uint32_t>(slice)});
+    };
     for (size_t l = 0; l < view_.lanes.size(); ++l) {
       const SliceColumns& slices = *view_.lanes[l].slices;
       const std::vector<int32_t>& steps = slices.step;
@@ -278,14 +281,6 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
         }
       }
     }
-  };
-  if (view_.steps.empty()) return;
-  for_each([&](size_t step, size_t, size_t) { ++first_[step + 1]; });
-  for (size_t s = 1; s < first_.size(); ++s) first_[s] += first_[s - 1];
-  refs_.resize(first_.back());
-  std::vector<size_t> next(first_.begin(), first_.end() - 1);
-  for_each([&](size_t step, size_t lane, size_t slice) {
-    refs_[next[step]++] = {static_cast<uint32_t>(lane), static_cast<uint32_t>(slice)};
   });
 }
 
@@ -294,15 +289,14 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
 std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
   Items items;
   items.reserve(NumItems(step));
-  for (size_t r = first_[step]; r < first_[step + 1]; ++r) {
-    const RunView::Lane& lane = view_.lanes[refs_[r].lane];
-    const uint32_t slice = refs_[r].slice;
+  for (const auto& [number, slice] : refs_[step]) {
+    const RunView::Lane& lane = view_.lanes[number];
     const int32_t op = lane.slices->op[slice];
     const bool communication = op >= 0 && view_.ops[static_cast<size_t>(op)].communication;
     items.push_back({lane.copies     ? WorkKind::kCopy
                      : communication ? WorkKind::kCommunication
                                      : WorkKind::kLaunch,
-                     static_cast<int>(refs_[r].lane), slice, lane.slices->start_ns[slice],
+                     static_cast<int>(number), slice, lane.slices->start_ns[slice],
                      lane.slices->end_ns[slice],
                      !view_.whole && lane.slices->step[slice] != view_.steps[step].number});
   }

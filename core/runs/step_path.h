@@ -64,7 +64,7 @@ class StepPathFinder {
   // else taking as long as it did. Empty where nobody says what waits for what.
   std::vector<int64_t> SlackOf(const StepPath& path) const;
   // Pieces of work that the step has, those carried into it included.
-  size_t NumItems(size_t step) const { return first_[step + 1] - first_[step]; }
+  size_t NumItems(size_t step) const { return refs_[step].size(); }
 
  private:
   struct Ref {
@@ -76,8 +76,7 @@ class StepPathFinder {
   std::vector<WorkItem> ItemsOf(size_t step) const;
 
   const RunView& view_;
-  std::vector<size_t> first_;  // refs of step s: refs_[first_[s] .. first_[s + 1])
-  std::vector<Ref> refs_;
+  Rows<Ref> refs_;  // by step
 };
 
 }  // namespace lanescope

@@ -43,7 +43,7 @@ int StepInView(const RunData& run, const RunAxis& axis, const ViewTransform& vie
   if (run.steps.empty() || span > kManySteps * static_cast<double>(run.step_ns) * axis.scale) return -1;
   const int64_t middle = axis.ToTime((view.begin() + view.end()) / 2);
   const auto after = std::partition_point(run.steps.begin(), run.steps.end(),
-                                          [&](const RunStep& step) { return step.start_ns <= middle; });
+                                          [&](const RunView::Step& step) { return step.start_ns <= middle; });
   return static_cast<int>(std::max<ptrdiff_t>(after - run.steps.begin() - 1, 0));
 }
 

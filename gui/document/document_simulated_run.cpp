@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/graph/signature.h"
+#include "core/runs/event_view.h"
 #include "gui/document/document_whatif.h"
 #include "gui/model/run_builder.h"
 #include "traces/record/memory_timeline.h"
@@ -23,22 +24,23 @@ class SimulatedRunBuilder {
         prediction_(prediction) {}
 
   RunData Build(std::vector<std::pair<int, int>>* edges) {
+    const RunView view =
+        ViewOfEvents(&graph_, machine_, schedule_, sims::EventsOfStep(schedule_, prediction_.simulation));
+    run_ = BeginRun(view);
     run_.kind = RunKind::kWhatIf;
     run_.machine_json = MachineToJson(machine_);
     run_.step_ns = prediction_.step_ns;
     run_.step_low_ns = prediction_.low_ns;
     run_.step_high_ns = prediction_.high_ns;
-    run_.steps = {{0, 0, prediction_.step_ns}};
-    AddDevices();
-    run_.ops.resize(static_cast<size_t>(graph_.num_nodes()));
+    run_.signatures = signatures_;
+    DescribeDevices();
     for (int id = 0; id < graph_.num_nodes(); ++id) {
       OpEntry& op = run_.ops[static_cast<size_t>(id)];
-      op.name = graph_.node(id).name;
       op.op = graph_.node(id).op;
       op.node = id;
     }
-    run_.signatures = signatures_;
-    AddCommands();
+    DescribeCommands();
+    for (const RunView::Lane& lane : view.lanes) AddSlices(*lane.slices);
     int64_t left_out = 0;
     for (auto& [key, raw] : lanes_) run_.lanes.push_back(BuildLane(&raw, &left_out));
     AddMemory();
@@ -49,48 +51,40 @@ class SimulatedRunBuilder {
   }
 
  private:
-  void AddDevices() {
-    for (int d = 0; d < machine_.num_devices(); ++d) {
-      const DeviceSpec& from = machine_.device(d);
-      RunDevice device;
-      device.id = d;
-      device.label = from.local_name();
+  void DescribeDevices() {
+    for (size_t d = 0; d < run_.devices.size(); ++d) {
+      const DeviceSpec& from = machine_.devices[d];
+      RunDevice& device = run_.devices[d];
       device.full_name = from.name;
-      device.kind = std::string(DeviceKindName(from.kind));
       device.is_host = !from.is_gpu();
       device.memory_limit = from.memory_bytes;
-      device.peak_bytes = schedule_.peak_bytes[static_cast<size_t>(d)];
-      run_.devices.push_back(std::move(device));
+      device.peak_bytes = schedule_.peak_bytes[d];
     }
   }
 
-  void AddCommands() {
-    for (const Queue& queue : schedule_.queues) run_.queues.push_back({queue.in_order});
-    run_.commands.reserve(schedule_.commands.size());
-    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+  void DescribeCommands() {
+    for (size_t c = 0; c < run_.commands.size(); ++c) {
       const Command& from = schedule_.commands[c];
-      const Queue& queue = schedule_.queues[from.queue];
-      RunCommand command;
-      command.kind = from.kind;
+      RunCommand& command = run_.commands[c];
       command.id = static_cast<int>(c);
-      command.queue = from.queue.number();
-      command.op = from.node;
-      command.device = queue.device;
+      command.device = schedule_.queues[from.queue].device;
       command.bytes = from.bytes;
-      const sims::CommandTime& time = prediction_.simulation.times[c];
-      const RawSlice slice{time.start_ns, time.end_ns, from.node, static_cast<int32_t>(c), 0};
-      if (from.kind == CommandKind::kCopy) {
-        command.signature = CopySignature(from);
-        command.src = schedule_.CopySource(from);
-        command.dst = schedule_.CopyDestination(from);
-        const bool in = command.dst == queue.device && command.src != queue.device;
-        Add(in ? LaneRole::kCopyIn : LaneRole::kCopyOut, queue.device, -1, slice, from.bytes);
-        if (command.src != command.dst) Add(LaneRole::kLink, command.src, command.dst, slice, from.bytes);
-      } else if (from.kind == CommandKind::kLaunch) {
-        command.signature = from.node;
-        Add(LaneRole::kCompute, queue.device, -1, slice, -1);
+      if (from.kind == CommandKind::kCopy) command.signature = CopySignature(from);
+      if (from.kind == CommandKind::kLaunch) command.signature = from.node;
+    }
+  }
+
+  void AddSlices(const SliceColumns& slices) {
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const RawSlice slice{slices.start_ns[i], slices.end_ns[i], slices.op[i], slices.command[i],
+                           slices.step[i]};
+      const RunCommand& command = run_.commands[static_cast<size_t>(slice.command)];
+      if (command.kind == CommandKind::kLaunch) {
+        Add(LaneRole::kCompute, command.device, -1, slice, -1);
+        continue;
       }
-      run_.commands.push_back(command);
+      Add(CopyRole(command.device, command.src, command.dst), command.device, -1, slice, command.bytes);
+      if (command.src != command.dst) Add(LaneRole::kLink, command.src, command.dst, slice, command.bytes);
     }
   }
 

@@ -166,24 +166,18 @@ bool HasGpus(const RunFrame& frame) {
 
 }  // namespace
 
-int RunFrame::CommandIndex(int schedule, int id) const {
-  if (id < 0) return -1;
-  if (commands.empty()) return schedule == 0 && static_cast<size_t>(id) < data.commands.size() ? id : -1;
-  const auto found = commands.find({schedule, id});
-  return found == commands.end() ? -1 : found->second;
+RunDevice UnannouncedDevice(int number) {
+  RunDevice device;
+  device.id = number;
+  device.label = device.full_name = traces::DeviceLabel({}, number);
+  device.is_host = number == traces::kHostDevice;
+  device.kind = device.is_host ? "host" : "cuda";
+  return device;
 }
 
 int RunFrame::DeviceIndex(int number) {
-  const auto [found, added] = device_index.try_emplace(number, static_cast<int>(data.devices.size()));
-  if (added) {
-    RunDevice device;
-    device.id = number;
-    device.label = traces::DeviceLabel({}, number);
-    device.is_host = number == traces::kHostDevice;
-    device.kind = device.is_host ? "host" : "cuda";
-    device.full_name = device.label;
-    data.devices.push_back(std::move(device));
-  }
+  const auto [found, added] = numbers.devices.try_emplace(number, static_cast<int>(data.devices.size()));
+  if (added) data.devices.push_back(UnannouncedDevice(number));
   return found->second;
 }
 
@@ -211,14 +205,14 @@ std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::v
   const bool ours = std::ranges::all_of(*frames, [](const RunFrame& frame) { return frame.ours; });
   for (const RunFrame& frame : *frames) {
     runs.push_back({frame.data.id, frame.host});
-    of_origins.schedules = of_origins.schedules || !frame.commands.empty();
+    of_origins.schedules = of_origins.schedules || !frame.numbers.commands.empty();
     of_origins.graph_nodes = of_origins.graph_nodes || HasGpus(frame);
   }
   const traces::RunFilter filter(runs, frames->size() == 1);
   const traces::Origins origins(
       &reader, filter,
       [frames](int run, int schedule, int command) {
-        return (*frames)[static_cast<size_t>(run)].CommandIndex(schedule, command);
+        return (*frames)[static_cast<size_t>(run)].numbers.CommandIndex(schedule, command);
       },
       of_origins, watch(kActivity, "reading commands"));
   columns.processes = columns.correlations =

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 
 #include "gui/model/run_builder.h"
 #include "gui/model/run_data.h"
+#include "traces/read/run_tables.h"
 #include "traces/read/step_ranges.h"
 
 namespace lanescope::gui {
@@ -21,19 +21,19 @@ namespace lanescope::gui {
 struct RunFrame {
   RunData data;  // devices, ops of the graph's nodes and commands are there
   std::vector<std::pair<int, int>> edges;
-  std::unordered_map<int, int> device_index;    // by device number of the trace
-  std::map<std::pair<int, int>, int> commands;  // (schedule, id) -> index; empty where numbers are positions
+  traces::RunNumbers numbers;
   std::unordered_map<std::string, int> op_of_name;  // of the graph's nodes
   std::shared_ptr<const traces::RangeSteps>
       range_steps;  // where the trace records no steps; null: it has none
   bool ours = true;
   int host = -1;  // device number of the host in copies
 
-  // -1: unknown.
-  int CommandIndex(int schedule, int id) const;
   // Index into data.devices; a number that the trace did not announce gets a device of its own.
   int DeviceIndex(int number);
 };
+
+// What is known of a device that a trace does not announce.
+RunDevice UnannouncedDevice(int number);
 
 using ScanProgress = std::function<void(double fraction, const std::string& doing)>;
 

@@ -91,8 +91,7 @@ void LaneSink::Copy(traces::Stretch at, const traces::ActivityRow& row, const tr
     piece.bytes.push_back(copied.bytes);
     return piece;
   };
-  const bool in = route.dst == row.device && route.src != row.device;
-  RawLane::Piece& piece = add({row.run, in ? LaneRole::kCopyIn : LaneRole::kCopyOut, row.device, -1, -1});
+  RawLane::Piece& piece = add({row.run, CopyRole(row.device, route.src, route.dst), row.device, -1, -1});
   if (routes_) {
     piece.routes.push_back(slice.op >= 0 ? -1 : RouteOf(to, {route.src, route.dst, copied.kind}));
   }

@@ -69,13 +69,13 @@ void DrawSteps(const RunData& run, const LaidRun& laid, const PixelScale& scale,
   constexpr double kMinStepPx = 4;
   const int64_t from = scale.TimeAt(0), to = scale.TimeAt(scale.width());
   const auto first = std::partition_point(run.steps.begin(), run.steps.end(),
-                                          [&](const RunStep& step) { return step.end_ns <= from; });
+                                          [&](const RunView::Step& step) { return step.end_ns <= from; });
   for (auto step = first; step != run.steps.end() && step->start_ns < to; ++step) {
     const double x0 = scale.ToPixel(step->start_ns), x1 = scale.ToPixel(step->end_ns);
     if (x1 - x0 < kMinStepPx) continue;
     part->steps.push_back({static_cast<float>(std::max(0.0, x0)),
                            static_cast<float>(std::min(scale.width(), x1)), laid.header_bottom - scroll,
-                           laid.bottom - scroll, step->step, step->step % 2 != 0});
+                           laid.bottom - scroll, step->number, step->number % 2 != 0});
   }
 }
 

@@ -6,7 +6,7 @@ RunView ViewOf(const RunData& run) {
   RunView view;
   view.run = run.id;
   view.emulated = run.emulated;
-  for (const RunDevice& device : run.devices) view.devices.push_back({device.id, device.label, device.kind});
+  view.devices.assign(run.devices.begin(), run.devices.end());
   for (const OpEntry& op : run.ops) {
     view.by_node |= op.node >= 0;
     view.ops.push_back({op.name.empty() ? std::string_view("no name") : op.name, IsCommunication(op.op)});
@@ -14,11 +14,8 @@ RunView ViewOf(const RunData& run) {
   view.routes = run.routes;
   for (const std::string& signature : run.signatures) view.signatures.push_back(signature);
   view.queues = run.queues;
-  for (const RunCommand& command : run.commands) {
-    view.commands.push_back(
-        {command.kind, command.queue, command.op, command.signature, command.src, command.dst});
-  }
-  for (const RunStep& step : run.steps) view.steps.push_back({step.step, step.start_ns, step.end_ns});
+  view.commands.assign(run.commands.begin(), run.commands.end());
+  view.steps = run.steps;
   for (size_t l = 0; l < run.lanes.size(); ++l) {
     const Lane& lane = run.lanes[l];
     const bool copies = lane.role == LaneRole::kCopyIn || lane.role == LaneRole::kCopyOut;

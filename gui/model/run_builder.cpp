@@ -196,7 +196,7 @@ void CountSlices(RunData* run) {
       if (op >= 0 && static_cast<size_t>(op) < run->ops.size()) ++run->ops[static_cast<size_t>(op)].slices;
     }
   }
-  for (const RunStep& step : run->steps) extend(step.start_ns, step.end_ns);
+  for (const RunView::Step& step : run->steps) extend(step.start_ns, step.end_ns);
 }
 
 void FillPeaks(RunData* run) {
@@ -209,8 +209,8 @@ void FillPeaks(RunData* run) {
 }
 
 void FillStepTimes(RunData* run) {
-  std::sort(run->steps.begin(), run->steps.end(), [](const RunStep& a, const RunStep& b) {
-    return std::tie(a.start_ns, a.step) < std::tie(b.start_ns, b.step);
+  std::sort(run->steps.begin(), run->steps.end(), [](const RunView::Step& a, const RunView::Step& b) {
+    return std::tie(a.start_ns, a.number) < std::tie(b.start_ns, b.number);
   });
   if (run->step_ns > 0) return;
   if (run->steps.empty()) {
@@ -218,7 +218,7 @@ void FillStepTimes(RunData* run) {
     return;
   }
   std::vector<int64_t> lengths;
-  for (const RunStep& step : run->steps) lengths.push_back(step.end_ns - step.start_ns);
+  for (const RunView::Step& step : run->steps) lengths.push_back(step.end_ns - step.start_ns);
   const Spread spread = *SpreadOf(lengths);
   run->step_ns = std::llround(spread.median);
   if (run->kind == RunKind::kSimulated || run->kind == RunKind::kWhatIf) return;
@@ -270,6 +270,17 @@ Lane BuildCounterLane(int device, std::vector<std::pair<int64_t, int64_t>> point
   }
   lane.counter = CounterPyramid(lane.counter_value);
   return lane;
+}
+
+RunData BeginRun(const RunView& tables) {
+  RunData run;
+  for (const RunView::Device& device : tables.devices) run.devices.push_back({device});
+  for (const RunView::Op& op : tables.ops) run.ops.push_back({std::string(op.name)});
+  run.queues = tables.queues;
+  for (const RunView::Command& command : tables.commands) run.commands.push_back({command});
+  run.signatures.assign(tables.signatures.begin(), tables.signatures.end());
+  run.steps = tables.steps;
+  return run;
 }
 
 std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int, int>> edges) {

@@ -37,6 +37,10 @@ Lane BuildLane(RawLane* raw, int64_t* left_out);
 // A lane that shows a counter; points in any order.
 Lane BuildCounterLane(int device, std::vector<std::pair<int64_t, int64_t>> points);
 
+// A run with the tables of a view. What more is known of devices, ops and commands, which stand where they do
+// in the view, and the lanes are for the caller to add.
+RunData BeginRun(const RunView& tables);
+
 // Everything that follows from devices, ops, lanes, steps, commands and dependencies: sorts lanes and steps,
 // lanes of commands, the indexes, peaks, begin and end, median step, title. `edges`:
 // dependencies by index into commands; those out of range are left out.

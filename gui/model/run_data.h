@@ -24,12 +24,16 @@ std::string_view RunKindName(RunKind kind);  // "hardware", "emulated", "simulat
 
 enum class LaneRole : uint8_t { kCompute, kCopyIn, kCopyOut, kMemory, kLink, kThread };
 std::string_view LaneRoleName(LaneRole role);
+// Of a copy that `device` carries out.
+constexpr LaneRole CopyRole(int device, int src, int dst) {
+  return dst == device && src != device ? LaneRole::kCopyIn : LaneRole::kCopyOut;
+}
 
 // What slices are of: a node of the graph, or a kernel, copy or call of a foreign trace. The name identifies
 // the op in every run.
 struct OpEntry {
   std::string name;    // node, or full name of a foreign kernel
-  std::string op;      // op type, or short name
+  std::string op{};    // op type, or short name
   int node = -1;       // of the graph; -1: foreign
   uint32_t color = 0;  // hash of `op`: equal ops, equal colours
   int64_t slices = 0;  // in lanes other than links
@@ -63,32 +67,19 @@ struct Lane : SliceColumns {
   int RowOf(uint32_t slice) const;
 };
 
-struct RunDevice {
-  int id = 0;             // of the trace
-  std::string label;      // "GPU:0"
-  std::string full_name;  // as in the machine file
-  std::string kind;       // "host", "virtual", "cuda", "logical", "modelled"
+struct RunDevice : RunView::Device {
+  std::string full_name{};  // as in the machine file
   bool is_host = false;
   int64_t memory_limit = 0;  // bytes; 0: unknown
   int64_t peak_bytes = 0;    // planned, or the largest of the counter; 0: unknown
 };
 
-struct RunStep {
-  int step = 0;
-  int64_t start_ns = 0, end_ns = 0;
-};
-
-// A command of a compiled step.
-struct RunCommand {
-  CommandKind kind = CommandKind::kLaunch;
+// A command of a compiled step; indexes are into the run's own tables.
+struct RunCommand : RunView::Command {
   int schedule = 0, id = 0;
-  int queue = -1;          // index into RunData::queues; -1: unknown
-  int op = -1;             // index into RunData::ops
-  int lane = -1;           // in which its slices lie; -1: it never ran
-  int device = -1;         // index into RunData::devices
-  int src = -1, dst = -1;  // copies: indexes into RunData::devices
+  int lane = -1;    // in which its slices lie; -1: it never ran
+  int device = -1;  // index into RunData::devices
   int64_t bytes = 0;
-  int signature = -1;  // index into RunData::signatures: op, dtypes, shapes; -1: unknown
 };
 
 // Immutable once built, shared between threads as shared_ptr<const RunData>.
@@ -111,7 +102,7 @@ struct RunData {
   std::vector<RunDevice> devices;
   std::vector<Lane> lanes;  // by device: compute, copy-in, copy-out, memory; then links; then threads
   std::vector<OpEntry> ops;
-  std::vector<RunStep> steps;        // ascending
+  std::vector<RunView::Step> steps;  // ascending
   std::vector<RunCommand> commands;  // by (schedule, id)
   std::vector<RunView::Queue> queues;
   bool queues_inferred = false;        // the file does not tell what they are (TraceQueue)

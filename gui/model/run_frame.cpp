@@ -8,84 +8,41 @@
 namespace lanescope::gui {
 namespace {
 
-void AddDevices(const traces::TraceRun& run, RunFrame* frame) {
+void DescribeDevices(const traces::TraceRun& run, RunFrame* frame) {
   frame->host = traces::kHostDevice;
-  for (const traces::TraceDevice& from : run.devices) {
-    RunDevice device;
-    device.id = from.id;
-    device.label = run.DeviceLabel(from.id);
-    device.full_name = from.name;
-    device.kind = from.kind;
-    device.is_host = from.is_host;
-    device.memory_limit = from.memory_limit;
-    device.peak_bytes = from.planned_peak;
-    frame->device_index.emplace(from.id, static_cast<int>(frame->data.devices.size()));
-    if (from.is_host && frame->host == traces::kHostDevice) frame->host = from.id;
-    frame->data.devices.push_back(std::move(device));
+  for (RunDevice& device : frame->data.devices) {
+    const traces::TraceDevice* from = run.FindDevice(device.id);
+    if (from == nullptr) {
+      device = UnannouncedDevice(device.id);
+      continue;
+    }
+    device.full_name = from->name;
+    device.is_host = from->is_host;
+    device.memory_limit = from->memory_limit;
+    device.peak_bytes = from->planned_peak;
+    if (from->is_host && frame->host == traces::kHostDevice) frame->host = from->id;
   }
 }
 
-// Index into ops by node id.
-std::map<int, int> AddNodes(const traces::TraceRun& run, RunFrame* frame) {
-  std::map<int, int> index;
-  for (const traces::TraceNode& node : run.nodes) {
-    const auto op = static_cast<int>(frame->data.ops.size());
-    index.emplace(node.id, op);
-    frame->op_of_name.emplace(node.name, op);
-    OpEntry entry;
-    entry.name = node.name;
-    entry.op = node.op;
-    entry.node = node.id;
-    frame->data.ops.push_back(std::move(entry));
+void DescribeNodes(const traces::TraceRun& run, RunFrame* frame) {
+  for (size_t i = 0; i < run.nodes.size(); ++i) {
+    OpEntry& entry = frame->data.ops[i];
+    entry.op = run.nodes[i].op;
+    entry.node = run.nodes[i].id;
+    frame->op_of_name.emplace(entry.name, static_cast<int>(i));
   }
-  return index;
 }
 
-void AddCommands(const traces::TraceRun& run, const std::map<int, int>& op_of_node, RunFrame* frame) {
-  const auto device = [&](int number) {
-    const auto found = frame->device_index.find(number);
-    return found == frame->device_index.end() ? -1 : found->second;
-  };
+void DescribeCommands(const traces::TraceRun& run, RunFrame* frame) {
   frame->data.queues_inferred = run.queues_inferred();
-  std::map<std::pair<int, int>, int> queues;
-  for (const traces::TraceQueue& queue : run.queues) {
-    queues.emplace(std::pair(queue.schedule, queue.id), static_cast<int>(frame->data.queues.size()));
-    frame->data.queues.push_back({queue.in_order});
-  }
-  std::map<int, int> signatures;  // by text
-  bool positions = true;          // numbers are positions in the list
   for (size_t i = 0; i < run.commands.size(); ++i) {
     const traces::TraceCommand& from = run.commands[i];
-    positions = positions && from.schedule == 0 && from.id == static_cast<int>(i);
-    RunCommand command;
-    command.kind = from.kind;
-    const auto queue = queues.find({from.schedule, from.queue});
-    if (queue != queues.end()) command.queue = queue->second;
+    RunCommand& command = frame->data.commands[i];
     command.schedule = from.schedule;
     command.id = from.id;
-    const auto op = op_of_node.find(from.node);
-    if (op != op_of_node.end()) command.op = op->second;
-    command.device = device(from.device);
-    command.src = device(from.src);
-    command.dst = device(from.dst);
     command.bytes = from.bytes;
-    if (from.signature >= 0) {
-      const auto [found, added] =
-          signatures.try_emplace(from.signature, static_cast<int>(frame->data.signatures.size()));
-      if (added) frame->data.signatures.push_back(run.Text(from.signature));
-      command.signature = found->second;
-    }
-    frame->data.commands.push_back(command);
-  }
-  if (!positions) {
-    for (size_t i = 0; i < run.commands.size(); ++i) {
-      frame->commands.emplace(std::pair(run.commands[i].schedule, run.commands[i].id), static_cast<int>(i));
-    }
-  }
-  for (const traces::TraceDependency& edge : run.dependencies) {
-    const int from = frame->CommandIndex(edge.schedule, edge.from);
-    const int to = frame->CommandIndex(edge.schedule, edge.to);
-    if (from >= 0 && to >= 0) frame->edges.emplace_back(from, to);
+    const auto device = frame->numbers.devices.find(from.device);
+    if (device != frame->numbers.devices.end()) command.device = device->second;
   }
 }
 
@@ -102,6 +59,10 @@ std::string TitleOf(const traces::TraceRunInfo& info, bool ours, const std::stri
 RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours) {
   RunFrame frame;
   frame.ours = ours;
+  traces::RunTables tables = traces::TablesOf(run);
+  frame.data = BeginRun(tables.view);
+  frame.numbers = std::move(tables.numbers);
+  frame.edges = std::move(tables.dependencies);
   RunData& data = frame.data;
   const traces::TraceRunInfo& info = run.info;
   data.file = path;
@@ -121,10 +82,9 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   data.machine_json = info.machine_json;
   data.dropped = run.dropped;
   data.invalid_rows = run.invalid_rows;
-  AddDevices(run, &frame);
-  AddCommands(run, AddNodes(run, &frame), &frame);
-  for (const traces::TraceStep& step : run.steps)
-    data.steps.push_back({step.step, step.start_ns, step.end_ns});
+  DescribeDevices(run, &frame);
+  DescribeNodes(run, &frame);
+  DescribeCommands(run, &frame);
   if (data.steps.empty() && !run.ranges.empty()) {
     auto steps = std::make_shared<const traces::RangeSteps>(run);
     if (!steps->empty()) frame.range_steps = std::move(steps);
@@ -178,8 +138,9 @@ std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame) {
   std::map<int, std::vector<std::pair<int64_t, int64_t>>> points;
   for (const traces::TraceMemoryPoint& point : run.memory) {
-    const auto device = frame.device_index.find(point.device);
-    if (device != frame.device_index.end()) points[device->second].emplace_back(point.time_ns, point.bytes);
+    const auto device = frame.numbers.devices.find(point.device);
+    if (device != frame.numbers.devices.end())
+      points[device->second].emplace_back(point.time_ns, point.bytes);
   }
   std::vector<Lane> lanes;
   for (auto& [device, values] : points) {

@@ -16,7 +16,7 @@ int64_t StartOf(const RunData& run) { return run.steps.empty() ? run.begin_ns : 
 // one).
 bool OpStart(const RunData& run, int op, int64_t* start) {
   const int median = run.MedianStep();
-  const int number = median < 0 ? -1 : run.steps[static_cast<size_t>(median)].step;
+  const int number = median < 0 ? -1 : run.steps[static_cast<size_t>(median)].number;
   bool found = false, found_in_step = false;
   for (const Lane& lane : run.lanes) {
     if (lane.role == LaneRole::kLink) continue;

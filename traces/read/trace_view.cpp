@@ -2,81 +2,35 @@
 
 #include <map>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 #include "traces/read/activity_names.h"
+#include "traces/read/run_tables.h"
 
 namespace lanescope::traces {
 namespace {
 
 class ViewFiller {
  public:
-  explicit ViewFiller(const TraceRun& run) : run_(run) {}
+  explicit ViewFiller(const TraceRun& run)
+      : run_(run), tables_(TablesOf(run)), view_(std::move(tables_.view)) {}
 
   RunView Fill() {
-    view_.run = run_.info.id;
-    view_.emulated = run_.info.emulated;
-    view_.by_node = !run_.nodes.empty();
-    for (const TraceDevice& device : run_.devices) DeviceIndex(device.id);
-    for (const TraceNode& node : run_.nodes) {
-      op_of_node_.emplace(node.id, static_cast<int>(view_.ops.size()));
-      view_.ops.push_back({node.name, IsCommunication(node.op)});
-    }
-    for (const std::string& text : run_.texts) view_.signatures.push_back(text);
     for (const TraceRange& range : run_.ranges) view_.ranges.push_back(RangeName(run_.Text(range.text)));
-    AddCommands();
     for (const TraceLaunch& launch : run_.launches) AddLaunch(launch);
     for (const TraceMemset& memset : run_.memsets) AddMemset(memset);
     for (const TraceCopy& copy : run_.copies) AddCopy(copy);
-    for (const TraceStep& step : run_.steps) view_.steps.push_back({step.step, step.start_ns, step.end_ns});
-    view_.Settle(Dependencies());
+    view_.Settle(tables_.dependencies);
     return std::move(view_);
   }
 
  private:
+  // One that only activities name is added.
   int DeviceIndex(int id) {
-    const auto [entry, is_new] = devices_.try_emplace(id, static_cast<int>(view_.devices.size()));
-    if (is_new) {
-      const TraceDevice* device = run_.FindDevice(id);
-      view_.devices.push_back({id, run_.DeviceLabel(id), device == nullptr ? "" : device->kind});
-    }
+    const auto [entry, is_new] =
+        tables_.numbers.devices.try_emplace(id, static_cast<int>(view_.devices.size()));
+    if (is_new) view_.devices.push_back({id, run_.DeviceLabel(id)});
     return entry->second;
-  }
-
-  void AddCommands() {
-    std::map<std::pair<int, int>, int> queues;
-    for (const TraceQueue& queue : run_.queues) {
-      queues.emplace(std::pair(queue.schedule, queue.id), static_cast<int>(view_.queues.size()));
-      view_.queues.push_back({queue.in_order});
-    }
-    for (const TraceCommand& from : run_.commands) {
-      commands_.emplace(KeyOf(from.schedule, from.id), static_cast<int>(view_.commands.size()));
-      RunView::Command command;
-      command.kind = from.kind;
-      const auto queue = queues.find({from.schedule, from.queue});
-      if (queue != queues.end()) command.queue = queue->second;
-      const auto op = op_of_node_.find(from.node);
-      if (op != op_of_node_.end()) command.op = op->second;
-      command.signature = from.signature;
-      if (from.kind == CommandKind::kCopy) {
-        command.src = DeviceIndex(from.src);
-        command.dst = DeviceIndex(from.dst);
-      }
-      view_.commands.push_back(command);
-    }
-  }
-  static int64_t KeyOf(int schedule, int id) {
-    return (int64_t{schedule} << 32) | static_cast<int64_t>(static_cast<uint32_t>(id));
-  }
-  int CommandIndex(int schedule, int id) const {
-    const auto found = commands_.find(KeyOf(schedule, id));
-    return found == commands_.end() ? -1 : found->second;
-  }
-  std::vector<std::pair<int, int>> Dependencies() const {
-    std::vector<std::pair<int, int>> edges;
-    for (const TraceDependency& edge : run_.dependencies)
-      edges.emplace_back(CommandIndex(edge.schedule, edge.from), CommandIndex(edge.schedule, edge.to));
-    return edges;
   }
 
   // What a lane holds; commands bring their own queues.
@@ -110,18 +64,18 @@ class ViewFiller {
     return command < 0 ? -1 : view_.commands[static_cast<size_t>(command)].op;
   }
   int OpOfNode(int node) const {
-    const auto found = op_of_node_.find(node);
-    return found == op_of_node_.end() ? -1 : found->second;
+    const auto found = tables_.numbers.ops.find(node);
+    return found == tables_.numbers.ops.end() ? -1 : found->second;
   }
 
   void AddLaunch(const TraceLaunch& launch) {
-    const int command = CommandIndex(launch.schedule, launch.command);
+    const int command = tables_.numbers.CommandIndex(launch.schedule, launch.command);
     int op = OpOfCommand(command);
     if (op < 0) op = OpOfNode(launch.node);
     Add(launch, kLaunches, op >= 0 ? op : OpOfTexts(launch.name, launch.op), command);
   }
   void AddMemset(const TraceMemset& memset) {
-    const int command = CommandIndex(memset.schedule, memset.command);
+    const int command = tables_.numbers.CommandIndex(memset.schedule, memset.command);
     int op = OpOfCommand(command);
     if (op < 0) {
       if (memset_op_ < 0) {
@@ -133,7 +87,7 @@ class ViewFiller {
     Add(memset, kLaunches, op, command);
   }
   void AddCopy(const TraceCopy& copy) {
-    const int command = CommandIndex(copy.schedule, copy.command);
+    const int command = tables_.numbers.CommandIndex(copy.schedule, copy.command);
     int op = OpOfCommand(command);
     if (op < 0) op = OpOfNode(copy.node);
     SliceColumns* slices = Add(copy, kCopies, op, command);
@@ -148,10 +102,8 @@ class ViewFiller {
   }
 
   const TraceRun& run_;
+  RunTables tables_;  // without its view
   RunView view_;
-  std::map<int, int> devices_;
-  std::unordered_map<int, int> op_of_node_;
-  std::unordered_map<int64_t, int> commands_;
   std::map<std::tuple<int, int, Sort>, SliceColumns*> lanes_;
   std::map<std::pair<int, int>, int> op_of_texts_;
   std::map<std::tuple<int, int, std::string>, int> routes_;

@@ -16,9 +16,9 @@ const std::atomic<bool> kNeverCancelled{false};
 std::shared_ptr<const RunData> Stretched(int64_t by) {
   RunData run = *test::TwoDeviceRun();
   for (OpEntry& op : run.ops) op.slices = 0;
-  for (RunStep& step : run.steps) {
-    step.start_ns += step.step * by;
-    step.end_ns += (step.step + 1) * by;
+  for (RunView::Step& step : run.steps) {
+    step.start_ns += step.number * by;
+    step.end_ns += (step.number + 1) * by;
   }
   for (RunCommand& command : run.commands) command.lane = -1;
   std::vector<std::pair<int, int>> edges = {{0, 1}, {1, 2}, {0, 3}, {2, 4}, {3, 4}};

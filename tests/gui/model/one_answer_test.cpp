@@ -219,7 +219,8 @@ TEST(OneAnswerTest, StepsOfRangesGoFromTheFirstToTheLastActivity) {
   const auto shown = LoadTrace(file.path(), nullptr, nullptr);
   ASSERT_EQ(shown.size(), 1u);
   std::vector<std::tuple<int, int64_t, int64_t>> steps;
-  for (const RunStep& step : shown[0]->steps) steps.emplace_back(step.step, step.start_ns, step.end_ns);
+  for (const RunView::Step& step : shown[0]->steps)
+    steps.emplace_back(step.number, step.start_ns, step.end_ns);
   EXPECT_EQ(steps, (std::vector<std::tuple<int, int64_t, int64_t>>{{0, 50, 300}, {1, 300, 400}}));
   ExpectOneAnswer(file.path());
 }
