@@ -189,7 +189,6 @@ void LinkSharing::Retime(int slot, Ticks now) {
 
 std::span<const int> LinkSharing::Solve(Ticks now) {
   changed_.clear();
-  ++solutions_;
   CollectComponent();
   Fill();
   for (const int slot : component_) Retime(slot, now);

@@ -42,7 +42,6 @@ class LinkSharing {
   Ticks finish(int slot) const { return flows_[static_cast<size_t>(slot)].finish; }
   // Bytes per tick, after the slowdown.
   double rate(int slot) const { return flows_[static_cast<size_t>(slot)].rate; }
-  int64_t solutions() const { return solutions_; }
 
  private:
   struct Flow {
@@ -85,7 +84,6 @@ class LinkSharing {
   std::vector<int> positions_;  // [slot * max_hops + hop]: index in the resource's members
   int max_hops_;
   uint32_t stamp_ = 0;
-  int64_t solutions_ = 0;
   std::vector<int> dirty_resources_;
   std::vector<int> dirty_slots_;
   std::vector<int> component_;  // slots

@@ -49,7 +49,6 @@ class SimulationLoop {
       Advance();
     }
   }
-  int64_t solutions() const { return sharing_.solutions(); }
 
  private:
   static constexpr int kFinished = -1;  // of Task::pending

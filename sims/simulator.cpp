@@ -136,7 +136,6 @@ void RunLoop(const SimulationPlan& plan, SimulationScratch* scratch, const Comma
              SimulationResult* result) {
   SimulationLoop<kShared, kInterfere> loop(plan, scratch, costs, result);
   result->step_ns = NsOf(loop.Run() + plan.step_finish);
-  result->shared_solutions = loop.solutions();
 }
 
 }  // namespace

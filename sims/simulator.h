@@ -45,7 +45,6 @@ struct SimulationResult {
   int64_t step_ns = 0;  // with the overheads of the step
   std::vector<CommandTime> times;
   IdVector<QueueId, int64_t> queue_busy_ns;  // lengths of the queue's commands, added up
-  int64_t shared_solutions = 0;              // how often link rates were recomputed
 };
 
 // The semantics. A queue picks commands by core's ReadyQueue, which says how many may run at once, at the

@@ -12,9 +12,6 @@ std::optional<Spread> SpreadOf(std::span<const int64_t> values) {
   spread.median = QuantileOfSorted(sorted, 0.5);
   spread.p25 = QuantileOfSorted(sorted, 0.25);
   spread.p75 = QuantileOfSorted(sorted, 0.75);
-  std::vector<double> distances;
-  for (const double value : sorted) distances.push_back(std::abs(value - spread.median));
-  spread.mad = Median(std::move(distances));
   spread.min = *std::min_element(values.begin(), values.end());
   spread.max = *std::max_element(values.begin(), values.end());
   spread.count = static_cast<int64_t>(values.size());

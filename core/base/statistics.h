@@ -47,9 +47,8 @@ double TrimmedMean(std::vector<T> samples, size_t one_in) {
   return sum / static_cast<double>(samples.end() - samples.begin() - 2 * cut);
 }
 
-// `mad`: median of the absolute differences from the median.
 struct Spread {
-  double median = 0, p25 = 0, p75 = 0, mad = 0;
+  double median = 0, p25 = 0, p75 = 0;
   int64_t min = 0, max = 0;
   int64_t count = 0;
 };

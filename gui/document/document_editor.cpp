@@ -180,14 +180,13 @@ void WhatIfEditor::Simulate() {
     return;
   }
   view_.simulating = true;
-  simulator_.Submit({base_, edits_[position_], view_.edit, std::chrono::steady_clock::now()});
+  simulator_.Submit({base_, edits_[position_], view_.edit});
 }
 
 void WhatIfEditor::TakeResult(SimulateResult result) {
   if (base_ == nullptr || result.number != view_.edit) return;
   view_.simulating = false;
   view_.simulated_edit = result.number;
-  view_.last_simulation_ms = result.took_ms;
   view_.step_ns = result.run->step_ns;
   ShowRun(result.run);
   RequestInterval(std::move(result.run));
@@ -196,7 +195,7 @@ void WhatIfEditor::TakeResult(SimulateResult result) {
 void WhatIfEditor::RequestInterval(std::shared_ptr<const RunData> run) {
   interval_of_ = view_.result;
   interval_.Submit(
-      {{base_, edits_[position_], view_.edit, std::chrono::steady_clock::now()}, std::move(run)});
+      {{base_, edits_[position_], view_.edit}, std::move(run)});
 }
 
 void WhatIfEditor::TakeInterval(SimulateResult result) {

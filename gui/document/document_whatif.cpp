@@ -166,8 +166,6 @@ SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bo
   result.run = SimulatedRun(*request.base, *request.edit, cancelled);
   result.edit = request.edit;
   result.number = request.number;
-  const auto took = std::chrono::steady_clock::now() - request.asked;
-  result.took_ms = std::chrono::duration<double, std::milli>(took).count();
   return result;
 }
 
@@ -177,7 +175,7 @@ SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<boo
   auto run = std::make_shared<RunData>(*request.run);
   run->step_low_ns = prediction.low_ns;
   run->step_high_ns = prediction.high_ns;
-  return {std::move(run), request.of.edit, request.of.number, 0};
+  return {std::move(run), request.of.edit, request.of.number};
 }
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,

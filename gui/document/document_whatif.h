@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,13 +56,11 @@ struct SimulateRequest {
   std::shared_ptr<const WhatIfBase> base;
   std::shared_ptr<const WhatIfEdit> edit;
   uint64_t number = 0;
-  std::chrono::steady_clock::time_point asked;
 };
 struct SimulateResult {
   std::shared_ptr<const RunData> run;
   std::shared_ptr<const WhatIfEdit> edit;
   uint64_t number = 0;
-  double took_ms = 0;
 };
 // The same prediction as `simulate` with these costs gives. Memory limits do not end it: the run then is
 // out_of_memory(). Throws Cancelled, and what Compile throws.
