@@ -97,9 +97,7 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
 bool HasFigures(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
 
 // Half of the middle half, as a share of the median.
-std::string SpreadText(const Spread& step) {
-  return fmt::format("{:.1f}%", 50 * (step.p75 - step.p25) / step.median);
-}
+std::string SpreadText(const Spread& step) { return PercentText(0.5 * (step.p75 - step.p25) / step.median); }
 
 int64_t CriticalPathNs(const ComparisonRow& row) {
   if (row.measured) return row.measured->critical_path_ns;
@@ -128,14 +126,13 @@ void PrintTimes(const Comparison& comparison) {
     }
     if (row.predicted) {
       const sims::Prediction& p = row.predicted->prediction;
-      for (const int64_t ns : {p.step_ns, p.low_ns, p.high_ns})
-        cells.push_back(TimeText(static_cast<double>(ns)));
+      for (const int64_t ns : {p.step_ns, p.low_ns, p.high_ns}) cells.push_back(TimeText(ns));
     } else {
       cells.insert(cells.end(), {"-", "-", "-"});
     }
     const double time = row.step_ns();
     cells.push_back(time > 0 && first > 0 ? fmt::format("{:.3f}x", first / time) : "-");
-    cells.push_back(TimeText(static_cast<double>(CriticalPathNs(row))));
+    cells.push_back(TimeText(CriticalPathNs(row)));
     cells.push_back(row.measured && row.measured->oversubscribed ? "oversubscribed" : "");
     table.Row(std::move(cells));
   }
@@ -172,11 +169,10 @@ void PrintErrors(const Comparison& comparison) {
   table.Number("Noise").Number("Disturbed");
   for (const ComparisonRow& row : comparison.rows) {
     if (!HasFigures(row) || !row.measured) continue;
-    std::vector<std::string> cells = {row.label(),
-                                      row.error() ? fmt::format("{:+.1f}%", 100 * *row.error()) : "-",
+    std::vector<std::string> cells = {row.label(), row.error() ? SignedPercentText(*row.error()) : "-",
                                       row.predicted && row.predicted->in_sample ? "*" : ""};
     for (size_t r = 0; r < repeats; ++r)
-      cells.push_back(r < row.repeats.size() ? fmt::format("{:+.1f}%", 100 * row.repeats[r].error()) : "-");
+      cells.push_back(r < row.repeats.size() ? SignedPercentText(row.repeats[r].error()) : "-");
     cells.push_back(PercentText(row.measured->noise));
     cells.push_back(fmt::format("{} of {}", row.measured->disturbed_steps, row.measured->steps));
     table.Row(std::move(cells));
@@ -215,9 +211,9 @@ void PrintCopies(const Comparison& comparison) {
     const sims::CopyTraffic& between = copies[static_cast<size_t>(CopyClass::kDeviceToDevice)];
     const sims::CopyTraffic& in = copies[static_cast<size_t>(CopyClass::kHostToDevice)];
     const sims::CopyTraffic& out = copies[static_cast<size_t>(CopyClass::kDeviceToHost)];
-    table.Row({row.label(), std::to_string(between.count), FormatBytes(between.bytes),
-               TimeText(static_cast<double>(between.ns)), std::to_string(in.count + out.count),
-               FormatBytes(in.bytes + out.bytes), TimeText(static_cast<double>(in.ns + out.ns))});
+    table.Row({row.label(), std::to_string(between.count), FormatBytes(between.bytes), TimeText(between.ns),
+               std::to_string(in.count + out.count), FormatBytes(in.bytes + out.bytes),
+               TimeText(in.ns + out.ns)});
   }
   if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
 }
@@ -267,9 +263,8 @@ void PrintDominating(const Comparison& comparison) {
     const auto& activities = row.measured->summary.gpu_activities;
     for (size_t i = 0; i < std::min(kRowsShown, activities.size()); ++i) {
       const traces::SummaryRow& a = activities[i];
-      table.Row({i == 0 ? row.label() : "", fmt::format("{:.2f}%", a.time_percent),
-                 TimeText(static_cast<double>(a.total_ns)), std::to_string(a.calls),
-                 TimeText(static_cast<double>(a.avg_ns)), a.name});
+      table.Row({i == 0 ? row.label() : "", PercentText(a.time_percent / 100, 2), TimeText(a.total_ns),
+                 std::to_string(a.calls), TimeText(a.avg_ns), a.name});
     }
   }
   if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));

@@ -49,11 +49,10 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
                      const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin) {
   const std::string caveat = CaveatOf(prediction, machine);
   Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
-        caveat.empty() ? "" : caveat + "; so taken, ", TimeText(static_cast<double>(prediction.step_ns)),
-        TimeText(static_cast<double>(prediction.low_ns)), TimeText(static_cast<double>(prediction.high_ns)),
-        origin);
+        caveat.empty() ? "" : caveat + "; so taken, ", TimeText(prediction.step_ns),
+        TimeText(prediction.low_ns), TimeText(prediction.high_ns), origin);
   if (prediction.uncalibrated_share() > 0 && origin != "uncalibrated") {
-    Print("  {:.0f}% of the commands' time is not calibrated\n", 100 * prediction.uncalibrated_share());
+    Print("  {} of the commands' time is not calibrated\n", PercentText(prediction.uncalibrated_share(), 0));
   }
   TextTable devices;
   devices.Text("Device").Number("Busy").Number("Peak memory");
@@ -68,14 +67,14 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
     const sims::CopyTraffic& traffic = prediction.copies[static_cast<size_t>(c)];
     if (traffic.count == 0) continue;
     copies.Row({std::string(CopyClassName(static_cast<CopyClass>(c))), std::to_string(traffic.count),
-                FormatBytes(traffic.bytes), TimeText(static_cast<double>(traffic.ns))});
+                FormatBytes(traffic.bytes), TimeText(traffic.ns)});
   }
   PrintText("\n" + devices.Take(LineWidth()));
   if (!copies.empty()) PrintText("\n" + copies.Take(LineWidth()));
   const sims::CriticalPath& path = prediction.critical_path;
   Print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
-        TimeText(static_cast<double>(path.launch_ns)), TimeText(static_cast<double>(path.copy_ns)),
-        TimeText(static_cast<double>(path.overhead_ns)), schedule.commands.size());
+        TimeText(path.launch_ns), TimeText(path.copy_ns), TimeText(path.overhead_ns),
+        schedule.commands.size());
 }
 
 namespace {

@@ -47,7 +47,7 @@ sims::SweepRange ParseSweep(std::string_view text, const Machine& machine) {
 namespace {
 
 std::string BoundText(const sims::SweepCurve& curve) {
-  return fmt::format("{} ({:.0f}%)", curve.bound_by, 100 * curve.bound_share);
+  return fmt::format("{} ({})", curve.bound_by, PercentText(curve.bound_share, 0));
 }
 
 // Columns of bandwidths that a line has room for: the ends of the range and what lies evenly between.
@@ -67,11 +67,10 @@ void PrintSweepTable(const sims::Sweep& sweep) {
   table.Name("Row").Group("Step time by bandwidth of the links between GPUs, simulated");
   for (const size_t point : points) table.Number(FormatBandwidth(sweep.bandwidth[point]));
   table.Number("infinite").Group("").Name("Bound by");
-  const auto time = [](int64_t ns) { return TimeText(static_cast<double>(ns)); };
   for (const sims::SweepCurve& curve : sweep.curves) {
     std::vector<std::string> row = {curve.name};
-    for (const size_t point : points) row.push_back(time(curve.step_ns[point]));
-    row.push_back(time(curve.asymptote_ns));
+    for (const size_t point : points) row.push_back(TimeText(curve.step_ns[point]));
+    row.push_back(TimeText(curve.asymptote_ns));
     row.push_back(BoundText(curve));
     table.Row(std::move(row));
   }
@@ -103,7 +102,7 @@ void PrintSweep(const sims::Sweep& sweep) {
   const sims::SweepCurve& first = sweep.curves.front();
   for (size_t c = 1; c < sweep.curves.size(); ++c) {
     const sims::SweepCurve& curve = sweep.curves[c];
-    const std::string limit = TimeText(static_cast<double>(curve.asymptote_ns));
+    const std::string limit = TimeText(curve.asymptote_ns);
     switch (sims::StandingOf(sweep, static_cast<int>(c), 0)) {
       case sims::SweepStanding::kWins:
         Print("{} beats {} at every bandwidth of the range\n", curve.name, first.name);

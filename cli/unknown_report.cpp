@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/print.h"
+#include "core/base/units.h"
 #include "core/schedule/cost.h"
 
 namespace lanescope::cli {
@@ -34,20 +35,19 @@ std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine)
   if (assumed >= kNotable) {
     const std::string devices = DevicesWithoutRates(machine);
     return fmt::format(
-        "nothing to go by for {:.0f}% of the commands' time: the machine file gives no rates{}{}; 10 GFLOP/s "
-        "and "
+        "nothing to go by for {} of the commands' time: the machine file gives no rates{}{}; 10 GFLOP/s and "
         "10 GB/s are assumed",
-        100 * assumed, devices.empty() ? "" : " for ", devices);
+        PercentText(assumed, 0), devices.empty() ? "" : " for ", devices);
   }
   if (unknown >= kNotable) {
-    return fmt::format("nothing to go by for {:.0f}% of the commands' time: {} unknown work", 100 * unknown,
-                       prediction.unknown_commands == 1
-                           ? "1 command has"
-                           : fmt::format("{} commands have", prediction.unknown_commands));
+    return fmt::format(
+        "nothing to go by for {} of the commands' time: {} unknown work", PercentText(unknown, 0),
+        prediction.unknown_commands == 1 ? "1 command has"
+                                         : fmt::format("{} commands have", prediction.unknown_commands));
   }
   const bool calibrated = prediction.share(CostBasis::kExtrapolated) > 0 || measured > 0;
   if (calibrated && outside >= kNotable)
-    return fmt::format("outside what was calibrated for {:.0f}% of the commands' time", 100 * outside);
+    return fmt::format("outside what was calibrated for {} of the commands' time", PercentText(outside, 0));
   return "";
 }
 

@@ -24,15 +24,15 @@ std::string CopyClause(const ComparisonRow& row) {
     ns = row.predicted->prediction.copies[device_to_device].ns;
   }
   if (count == 0) return "it makes no copies between devices";
-  std::string clause = fmt::format("its {} device-to-device copies take {:.0f}% of the step", count,
-                                   100 * static_cast<double>(ns) / row.step_ns());
+  std::string clause = fmt::format("its {} device-to-device copies take {} of the step", count,
+                                   PercentText(static_cast<double>(ns) / row.step_ns(), 0));
   if (row.measured) {
     const traces::Communication& communication = row.measured->summary.communication;
     const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
     const double hidden = copying > 0 ? static_cast<double>(communication.overlapped_ns) / copying : 0;
     clause += hidden < 0.1
                   ? " and nothing hides them"
-                  : fmt::format(" and {:.0f}% of the copying is hidden by computation", 100 * hidden);
+                  : fmt::format(" and {} of the copying is hidden by computation", PercentText(hidden, 0));
   }
   return clause;
 }
@@ -58,8 +58,7 @@ std::string CrossingClause(const Comparison& comparison, int row, int against) {
       return fmt::format("; {} wins below {}", name, FormatBandwidth(crossing.bandwidth));
     }
   }
-  const std::string limit =
-      TimeText(static_cast<double>(comparison.sweep->curves[static_cast<size_t>(a)].asymptote_ns));
+  const std::string limit = TimeText(comparison.sweep->curves[static_cast<size_t>(a)].asymptote_ns);
   const std::string& bound = comparison.sweep->curves[static_cast<size_t>(a)].bound_by;
   switch (sims::StandingOf(*comparison.sweep, a, b)) {
     case sims::SweepStanding::kWins:
@@ -98,8 +97,8 @@ std::string Verdict(const Comparison& comparison) {
       std::max(fast.measured ? fast.measured->noise : 0.0, slow.measured ? slow.measured->noise : 0.0);
   if (loss <= noise) {
     return fmt::format(
-        "no difference beyond the noise: all rows lie within {:.1f}%, the rounds differ by up to {:.1f}%.",
-        100 * loss, 100 * noise);
+        "no difference beyond the noise: all rows lie within {}, the rounds differ by up to {}.",
+        PercentText(loss), PercentText(noise));
   }
   // The first row is the reference; when it wins, what matters is what its closest rival would need.
   int rival = worst;
@@ -108,7 +107,7 @@ std::string Verdict(const Comparison& comparison) {
     if (number == best || !HasTime(comparison.rows[i])) continue;
     if (comparison.rows[i].step_ns() < comparison.rows[static_cast<size_t>(rival)].step_ns()) rival = number;
   }
-  return fmt::format("{} loses {:.0f}% against {}: {}{}.", slow.label(), 100 * loss, fast.label(),
+  return fmt::format("{} loses {} against {}: {}{}.", slow.label(), PercentText(loss, 0), fast.label(),
                      CopyClause(slow), CrossingClause(comparison, rival, best));
 }
 

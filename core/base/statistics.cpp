@@ -1,7 +1,5 @@
 #include "core/base/statistics.h"
 
-#include <cmath>
-
 namespace lanescope {
 
 std::optional<Spread> SpreadOf(std::span<const int64_t> values) {

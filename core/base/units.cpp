@@ -140,8 +140,8 @@ std::string SignedTimeText(double ns) {
   return (ns > 0 ? "+" : "") + TimeText(ns);
 }
 
-std::string PercentText(double fraction) {
-  return std::isfinite(fraction) ? fmt::format("{:.1f}%", 100 * fraction) : "-";
+std::string PercentText(double fraction, int digits) {
+  return std::isfinite(fraction) ? fmt::format("{:.{}f}%", 100 * fraction, digits) : "-";
 }
 
 std::string SignedPercentText(double fraction) { return (fraction > 0 ? "+" : "") + PercentText(fraction); }

@@ -2,6 +2,7 @@
 // number.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,10 +23,11 @@ std::string FormatDuration(int64_t ns);
 
 // A time in four significant digits and a fitting unit: "12.43 ms", "999 ns".
 std::string TimeText(double ns);
+std::string TimeText(std::integral auto ns) { return TimeText(static_cast<double>(ns)); }
 // The same with its sign: "+40 ns", "-1.2 ms"; "0 ns" for what rounds to it.
 std::string SignedTimeText(double ns);
-// "12.3%" for 0.123; "-" for what is no number.
-std::string PercentText(double fraction);
+// "12.3%" for 0.123; "-" for what is no number. `digits` after the point.
+std::string PercentText(double fraction, int digits = 1);
 // The same with its sign: "+12.3%".
 std::string SignedPercentText(double fraction);
 

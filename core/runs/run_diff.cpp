@@ -238,9 +238,9 @@ std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::strin
       {"waiting", diff.parts_b.waiting_ns - diff.parts_a.waiting_ns},
       {"contention", diff.parts_b.contention_ns - diff.parts_a.contention_ns}};
   std::string text = fmt::format(
-      "{} takes {} a step, {} {}: {} {} ({:.0f}%)", name_b, TimeText(diff.parts_b.step_ns), name_a,
+      "{} takes {} a step, {} {}: {} {} ({})", name_b, TimeText(diff.parts_b.step_ns), name_a,
       TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
-      diff.parts_a.step_ns == 0 ? 0 : 100 * std::abs(change) / diff.parts_a.step_ns);
+      PercentText(diff.parts_a.step_ns == 0 ? 0 : std::abs(change) / diff.parts_a.step_ns, 0));
   std::vector<std::pair<std::string_view, double>> ranked(std::begin(parts), std::end(parts));
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& x, const auto& y) { return std::abs(x.second) > std::abs(y.second); });

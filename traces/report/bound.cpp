@@ -88,9 +88,7 @@ std::string ShortName(const std::string& name) {
 }
 
 // In sentences whole percents say enough, but of small shares.
-std::string RoughPercent(double fraction) {
-  return fmt::format("{:.{}f}%", 100 * fraction, fraction >= 0.0995 ? 0 : 1);
-}
+std::string RoughPercent(double fraction) { return PercentText(fraction, fraction >= 0.0995 ? 0 : 1); }
 
 std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& devices) {
   const Bound& bound = *summary.bound;
@@ -105,8 +103,8 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
   }
   if (bound.bytes_per_second > 0) text += fmt::format(" at {}", FormatBandwidth(bound.bytes_per_second));
   if (bound.bytes_per_second > 0 && bound.ceiling_per_second > 0) {
-    text += fmt::format(" of {} ({:.0f}%)", FormatBandwidth(bound.ceiling_per_second),
-                        100 * bound.bytes_per_second / bound.ceiling_per_second);
+    text += fmt::format(" of {} ({})", FormatBandwidth(bound.ceiling_per_second),
+                        PercentText(bound.bytes_per_second / bound.ceiling_per_second, 0));
   }
   if (bound.name != "compute") {
     text += fmt::format(", kernels {}", RoughPercent(MeanShare(devices, &DeviceTime::compute_ns)));
@@ -131,8 +129,7 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
   }
   if (!summary.api_calls.empty()) {
     const SummaryRow& row = summary.api_calls.front();
-    text += fmt::format("; of the API calls {} takes the most time ({})", row.name,
-                        TimeText(static_cast<double>(row.total_ns)));
+    text += fmt::format("; of the API calls {} takes the most time ({})", row.name, TimeText(row.total_ns));
   }
   return text + ".";
 }
@@ -142,7 +139,7 @@ std::string SharesText(const Summary& summary) {
   const Communication& c = summary.communication;
   const int64_t span = c.compute_ns + c.exposed_ns + c.idle_ns;
   const auto percent = [&](int64_t ns) {
-    return 100.0 * static_cast<double>(ns) / static_cast<double>(span);
+    return PercentText(static_cast<double>(ns) / static_cast<double>(span));
   };
   const std::string_view what = c.nccl_ns > 0 ? "communication" : "copies";
   const bool one = c.nccl_ns > 0;
@@ -151,13 +148,13 @@ std::string SharesText(const Summary& summary) {
     kind = one ? "Communication decides" : "Copies decide";
   }
   if (c.idle_ns > c.compute_ns && c.idle_ns > c.exposed_ns) kind = "Waiting decides";
-  std::string text = fmt::format("{}: of {}, ops run {:.1f}%, {} that nothing hides {:.1f}%, nothing {:.1f}%",
-                                 kind, TimeText(static_cast<double>(span) / std::max(1, c.devices)),
+  std::string text = fmt::format("{}: of {}, ops run {}, {} that nothing hides {}, nothing {}", kind,
+                                 TimeText(static_cast<double>(span) / std::max(1, c.devices)),
                                  percent(c.compute_ns), what, percent(c.exposed_ns), percent(c.idle_ns));
   const int64_t copies = c.exposed_ns + c.overlapped_ns;
   if (copies > 0) {
-    text += fmt::format("; {:.0f}% of the {} is hidden by compute",
-                        100.0 * static_cast<double>(c.overlapped_ns) / static_cast<double>(copies),
+    text += fmt::format("; {} of the {} is hidden by compute",
+                        PercentText(static_cast<double>(c.overlapped_ns) / static_cast<double>(copies), 0),
                         one ? "communication" : "copying");
   }
   int64_t count = 0, bytes = 0;

@@ -285,7 +285,7 @@ void FillCapture(const Context& context, Summary* summary) {
         const int64_t violations = row[kClock.violations].value_or(0);
         if (row[kClock.clock] == "gpu" && violations > 0) {
           clock_notes.emplace(time, fmt::format("{} kernels seem to start before their launch, by up to {}",
-                                                violations, TimeText(static_cast<double>(offset))));
+                                                violations, TimeText(offset)));
         } else if (row[kClock.clock] == "capture" && row[kClock.corrected].value_or(0) == 0) {
           clock_notes.emplace(
               time,

@@ -12,7 +12,6 @@
 namespace lanescope::traces {
 namespace {
 
-std::string TimeCell(int64_t ns) { return TimeText(static_cast<double>(ns)); }
 std::string CountCell(int64_t count) { return std::to_string(count); }
 
 // The columns of nvprof.
@@ -24,8 +23,8 @@ void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, in
   for (const SummaryRow& row : rows) {
     const double average =
         row.calls == 0 ? 0 : static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
-    table.Row({fmt::format("{:.2f}%", row.time_percent), TimeCell(row.total_ns), CountCell(row.calls),
-               TimeText(average), TimeCell(row.min_ns), TimeCell(row.max_ns), row.name});
+    table.Row({PercentText(row.time_percent / 100, 2), TimeText(row.total_ns), CountCell(row.calls),
+               TimeText(average), TimeText(row.min_ns), TimeText(row.max_ns), row.name});
   }
   *out += fmt::format("{}{}:\n{}", out->empty() ? "" : "\n", title, table.Take(width));
 }
@@ -61,7 +60,7 @@ void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices, Te
       return PercentText(time.window_ns == 0 ? 0
                                              : static_cast<double>(ns) / static_cast<double>(time.window_ns));
     };
-    table->Row({label, time.device, TimeCell(time.window_ns), share(time.compute_ns),
+    table->Row({label, time.device, TimeText(time.window_ns), share(time.compute_ns),
                 share(time.overlapped_ns), share(time.exposed_ns), share(time.hidden_copies_ns),
                 share(time.exposed_copies_ns), share(time.idle_ns)});
     label.clear();
@@ -104,7 +103,7 @@ void AppendRanges(const std::vector<RangeRow>& rows, int width, std::string* out
   table.Number("Kernels").Number("Launches").Number("Copies").Number("Count").Number("Bytes");
   table.Name("NVTX range").Name("Kernel that takes most of it");
   for (const RangeRow& row : rows) {
-    table.Row({TimeCell(row.kernel_ns), CountCell(row.kernels), TimeCell(row.copy_ns), CountCell(row.copies),
+    table.Row({TimeText(row.kernel_ns), CountCell(row.kernels), TimeText(row.copy_ns), CountCell(row.copies),
                FormatBytes(row.copy_bytes), row.name, row.top_kernel});
   }
   *out += "\n" + table.Take(width);
