@@ -46,6 +46,12 @@ struct Value {
   int64_t bytes = 0;                       // by the bound
 };
 
+// The value whose memory this one lies in: itself, or what it is an alias of.
+inline ValueId RootOf(const IdVector<ValueId, Value>& values, ValueId value) {
+  while (values[value].alias_of.exists()) value = values[value].alias_of;
+  return value;
+}
+
 // A range of a device's arena, held from the command that first writes it to the last one that reads it.
 struct Buffer {
   int device = 0;
@@ -112,11 +118,7 @@ struct Schedule {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
   std::span<const int> Successors(int command) const { return successors[command]; }
-  // The value whose memory this one lies in: itself, or what it is an alias of.
-  ValueId Root(ValueId value) const {
-    const ValueId alias = values[value].alias_of;
-    return alias.exists() ? alias : value;
-  }
+  ValueId Root(ValueId value) const { return RootOf(values, value); }
   const Value& RootValue(ValueId value) const { return values[Root(value)]; }
   // For a copy.
   int CopySource(const Command& command) const {

@@ -1,12 +1,11 @@
 // Optimizer steps on host memory.
+#include "core/schedule/dispatch.h"
 #include "exec/kernels/optimizer_plan.h"
 #include "exec/kernels/row_access.h"
 #include "exec/kernels/state_kernels.h"
 
 namespace lanescope::exec {
 namespace {
-
-constexpr int64_t kStepGrain = 1 << 14;
 
 // Steps n elements: at[0] the variable's, at[1], ... the slots'.
 template <typename Step, typename T>
@@ -84,7 +83,7 @@ void RunOptimizer(KernelContext& context, const OptimizerPlan& plan) {
     WithStep<T>(plan.rule.optimizer, [&]<typename Step>() {
       const Step step = Step::From(numbers);
       if (plan.indices != nullptr) return StepRows<T>(context, plan, step);
-      context.team().ParallelFor(plan.elements, kStepGrain, [&](int64_t begin, int64_t end) {
+      context.team().ParallelFor(plan.elements, kPieceElements, [&](int64_t begin, int64_t end) {
         StepElements(step, end - begin, plan.grad->as<T>() + begin, MemoryOf<T>(plan, begin).data());
       });
     });

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/base/error.h"
+#include "core/schedule/dispatch.h"
 #include "exec/kernels/blas.h"
 
 namespace lanescope::exec {
@@ -133,7 +134,7 @@ void MultiplyIntegers(WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixV
     }
   };
   if (team != nullptr) {
-    team->ParallelFor(m, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n * k)), rows);
+    team->ParallelFor(m, std::max<int64_t>(1, kPieceElements / std::max<int64_t>(1, n * k)), rows);
   } else {
     rows(0, m);
   }

@@ -103,10 +103,7 @@ struct Draft {
     return BytesOf(info_of_node.handle != nullptr ? *info_of_node.handle : info_of_node);
   }
   // The value whose memory `id` shares (itself if none).
-  ValueId Root(ValueId id) const {
-    while (value(id).alias_of.exists()) id = value(id).alias_of;
-    return id;
-  }
+  ValueId Root(ValueId id) const { return RootOf(values, id); }
 };
 
 // The passes, in the order in which Compile calls them.
