@@ -31,10 +31,9 @@ struct RunOptions {
   MachineOptions machine;
   StepOptions step;
   PlaceOptions place;
-  study::RunSettings settings;
-  int steps = 10, warmup = 2;
+  study::RunRequest run;
   int64_t timeout_ms = 0;
-  std::string profile = "off";
+  std::string profile{study::kProfileNames.front()};
   bool log = false, as_json = false;
 };
 
@@ -100,22 +99,23 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
 }
 
 study::Profile ProfileOf(const RunOptions& options) {
-  if (options.profile == "off") return study::Profile::kOff;
-  if (options.trace.empty()) {
+  const auto name = std::ranges::find(study::kProfileNames, options.profile);
+  const auto profile = static_cast<study::Profile>(name - study::kProfileNames.begin());
+  if (profile != study::Profile::kOff && options.trace.empty()) {
     Throw(Code::kInvalidArgument, "--profile {} needs --trace: what is captured goes into the trace",
           options.profile);
   }
-  return options.profile == "full" ? study::Profile::kFull : study::Profile::kKernels;
+  return profile;
 }
 
 // What a signal ends says how far it came.
 void RunToEnd(const RunOptions& options, study::RecordedRun* run) {
   try {
-    run->RunToEnd(options.warmup, options.steps);
+    run->RunToEnd(options.run.warmup, options.run.steps);
   } catch (const Error& error) {
     if (!Interruption().cancelled()) throw;
     Throw(Code::kCancelled, "{} after {} of {} steps{}", Interruption().Reason(), run->step_ns().size(),
-          options.steps,
+          options.run.steps,
           options.trace.empty() ? "" : fmt::format("; they are run {} of {}", run->run_id(), options.trace));
   }
 }
@@ -134,19 +134,21 @@ void RunGraph(const RunOptions& options) {
   }
   std::optional<FetchFiles> files;
   if (!options.save_fetches.empty())
-    files.emplace(options.save_fetches, workload.spec().fetches, options.warmup + options.steps - 1);
+    files.emplace(options.save_fetches, workload.spec().fetches, options.run.warmup + options.run.steps - 1);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;
   if (!options.trace.empty()) writer = std::make_unique<traces::TraceWriter>(options.trace);
-  study::RecordedRun run(
-      placed, machine, writer.get(),
-      {.settings = options.settings, .capture = &capture, .cancellation = &Interruption(), .note = NoteLine});
+  study::RecordedRun run(placed, machine, writer.get(),
+                         {.settings = options.run.settings,
+                          .capture = &capture,
+                          .cancellation = &Interruption(),
+                          .note = NoteLine});
   {
-    Progress progress("step", options.steps);
+    Progress progress("step", options.run.steps);
     run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
-      if (number < options.warmup) return;
+      if (number < options.run.warmup) return;
       if (files.has_value()) files->Save(number, fetches);
-      progress.Update(number - options.warmup + 1);
+      progress.Update(number - options.run.warmup + 1);
     };
     RunToEnd(options, &run);
   }
@@ -167,12 +169,12 @@ void AddRun(CLI::App* app) {
   auto options = std::make_shared<RunOptions>();
   command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
-  command->add_option("--steps", options->steps, "Recorded steps")
+  command->add_option("--steps", options->run.steps, "Recorded steps")
       ->capture_default_str()
-      ->check(CLI::Range(1, 100000000));
-  command->add_option("--warmup", options->warmup, "Steps before that")
+      ->check(CLI::Range(1, study::kMaxSteps));
+  command->add_option("--warmup", options->run.warmup, "Steps before that")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1000000));
+      ->check(CLI::Range(0, study::kMaxWarmup));
   command->add_option("--trace", options->trace, "Trace file (SQLite); runs are appended");
   command
       ->add_option(
@@ -180,13 +182,14 @@ void AddRun(CLI::App* app) {
           "What of the GPUs the trace holds: off: commands; kernels: kernels, copies, memory sets; full: API "
           "calls, synchronizations and overheads too")
       ->capture_default_str()
-      ->check(CLI::IsMember({"off", "kernels", "full"}));
+      ->check(
+          CLI::IsMember(std::vector<std::string>(study::kProfileNames.begin(), study::kProfileNames.end())));
   command->add_option("--save-fetches", options->save_fetches,
                       "Folder for the fetches of every step as .npy files");
   command->add_option("--timeout", options->timeout_ms, "Milliseconds that one step may take")
-      ->check(CLI::Range(int64_t{0}, int64_t{86400000}));
+      ->check(CLI::Range(int64_t{0}, study::kMaxTimeoutMs));
   command
-      ->add_option("--seed", options->settings.seed,
+      ->add_option("--seed", options->run.settings.seed,
                    "Seed of random ops and generated feeds that have none of their own")
       ->check([](const std::string& text) {
         return text.find_first_not_of("0123456789") == std::string::npos ? ""
@@ -194,7 +197,7 @@ void AddRun(CLI::App* app) {
       });
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kRefuse);
-  AddGpuOptions(command, &options->settings.devices);
+  AddGpuOptions(command, &options->run.settings.devices);
   options->place.Add(command);
   command->add_flag(
       "--log-device-placement", options->log,
@@ -202,7 +205,7 @@ void AddRun(CLI::App* app) {
   command->add_flag("--json", options->as_json, "Print JSON");
   AddExample(command, "lanescope run samples/graphs/polynomial.pbtxt --steps 20 --trace t.db");
   command->callback([options] {
-    options->settings.timeout_ns = options->timeout_ms * 1000000;
+    options->run.settings.timeout_ns = options->timeout_ms * 1000000;
     RunGraph(*options);
   });
 }

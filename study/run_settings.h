@@ -1,8 +1,10 @@
 // How steps of a run are made and what of them is recorded, as `lanescope run` and the timeline ask for it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "exec/device_options.h"
 
@@ -20,5 +22,17 @@ enum class Profile {
   kKernels,  // kernels, copies and memory sets
   kFull,     // and API calls, synchronizations, overheads
 };
+inline constexpr std::array<std::string_view, 3> kProfileNames = {"off", "kernels", "full"};
+
+// A run of its own, from warm-up to end.
+struct RunRequest {
+  RunSettings settings;
+  int warmup = 2;  // steps that are not recorded
+  int steps = 10;
+  Profile profile = Profile::kOff;
+};
+inline constexpr int kMaxWarmup = 1'000'000;
+inline constexpr int kMaxSteps = 100'000'000;
+inline constexpr int64_t kMaxTimeoutMs = 86'400'000;
 
 }  // namespace lanescope::study

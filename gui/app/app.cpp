@@ -226,6 +226,7 @@ void App::Frame(const std::vector<KeyPress>& presses) {
   DrawHelpPage(ui);
   open_dialog_.Draw(ui);
   save_dialog_.Draw(ui);
+  run_dialog_.Draw(ui);
 }
 
 }  // namespace lanescope::gui

@@ -63,6 +63,7 @@ class App {
   Fonts fonts_;
   OpenDialog open_dialog_;
   SaveDialog save_dialog_;
+  RunDialog run_dialog_;
   DrawPlan plan_;
   float scale_ = 1;
   bool sized_ = false;  // the panels got their first sizes

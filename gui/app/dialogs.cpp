@@ -4,6 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <utility>
 
@@ -177,6 +178,63 @@ void SaveDialog::Draw(const Ui& ui) {
   ImGui::SameLine();
   if (ImGui::Button("Cancel")) ui.state.show_save = false;
   if (!ui.state.show_save) ImGui::CloseCurrentPopup();
+  ImGui::EndPopup();
+}
+
+void RunDialog::Draw(const Ui& ui) {
+  if (!ui.state.show_run) return;
+  if (!BeginDialog(ui, "Run the placement", ImVec2(420, 0), &ui.state.show_run)) return;
+  MeasureOptions& options = ui.state.run_options;
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  ImGui::SetNextItemWidth(ui.Px(140));
+  const bool entered = ImGui::InputTextWithHint(
+      "seed", "none", &seed_, ImGuiInputTextFlags_CharsDecimal | ImGuiInputTextFlags_EnterReturnsTrue);
+  Tooltip("of random ops and generated feeds that have none of their own");
+  uint64_t seed = 0;
+  const char* end = seed_.data() + seed_.size();
+  const auto [stop, error] = std::from_chars(seed_.data(), end, seed);
+  const bool is_seed = error == std::errc() && stop == end;
+  options.settings.seed = is_seed ? std::optional(seed) : std::nullopt;
+  const auto number = [&](const char* title, int* value, int least, int most) {
+    ImGui::SetNextItemWidth(ui.Px(140));
+    ImGui::InputInt(title, value);
+    *value = std::clamp(*value, least, most);
+  };
+  number("steps", &options.steps, 1, study::kMaxSteps);
+  number("steps before that, to warm up", &options.warmup, 0, study::kMaxWarmup);
+  auto timeout_ms = static_cast<int>(options.settings.timeout_ns / 1'000'000);
+  number("milliseconds a step may take; 0: any", &timeout_ms, 0, static_cast<int>(study::kMaxTimeoutMs));
+  options.settings.timeout_ns = int64_t{timeout_ms} * 1'000'000;
+  ImGui::Spacing();
+  DimText(ui.theme, "On GPUs");
+  ImGui::SetNextItemWidth(ui.Px(140));
+  if (ImGui::BeginCombo("recorded beside commands",
+                        std::string(study::kProfileNames[static_cast<size_t>(options.profile)]).c_str())) {
+    for (size_t p = 0; p < study::kProfileNames.size(); ++p) {
+      const auto profile = static_cast<study::Profile>(p);
+      if (ImGui::Selectable(std::string(study::kProfileNames[p]).c_str(), options.profile == profile))
+        options.profile = profile;
+    }
+    ImGui::EndCombo();
+  }
+  Tooltip("kernels: kernels, copies, memory sets; full: API calls, synchronizations and overheads too");
+  ImGui::Checkbox("replay what stays the same as one CUDA graph", &options.settings.devices.graphs);
+  ImGui::Checkbox("round the factors of float32 products to TF32", &options.settings.devices.allow_tf32);
+  ImGui::Checkbox("take memory as it is needed", &options.settings.devices.memory_growth);
+  ImGui::Spacing();
+  const bool typed_badly = !seed_.empty() && !is_seed;
+  if (typed_badly) DrawProblem(ui, "The seed must be a whole number from 0 on.");
+  const bool ready = !typed_badly && !ui.document.what_if().measuring;
+  ImGui::BeginDisabled(!ready);
+  if (ImGui::Button("Run") || (entered && ready)) {
+    ui.document.RunIt(options);
+    ui.state.show_run = false;
+  }
+  ImGui::EndDisabled();
+  ImGui::SameLine();
+  if (ImGui::Button("Close")) ui.state.show_run = false;
+  Tooltip("what is chosen here also holds for `Run it on this machine`");
+  if (!ui.state.show_run) ImGui::CloseCurrentPopup();
   ImGui::EndPopup();
 }
 

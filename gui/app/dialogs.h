@@ -1,4 +1,4 @@
-// Windows over the window: opening a trace, saving a placement.
+// Windows over the window: opening a trace, saving a placement, running one.
 #pragma once
 
 #include <string>
@@ -40,6 +40,15 @@ class SaveDialog {
   std::string problem_;
   bool focus_ = false;    // the first field gets the keyboard
   std::string replaced_;  // files that exist and that the next Save replaces; empty: not asked
+};
+
+// How the edited placement is run: what `lanescope run` takes beside graph, machine and strategy.
+class RunDialog {
+ public:
+  void Draw(const Ui& ui);
+
+ private:
+  std::string seed_;  // as typed; empty: none
 };
 
 }  // namespace lanescope::gui

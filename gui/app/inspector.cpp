@@ -207,15 +207,22 @@ void DrawMeasuring(const Ui& ui, const WhatIfView& what_if) {
   }
   ImGui::BeginDisabled(what_if.preparing || what_if.graph_path.empty());
   ImGui::PushStyleColor(ImGuiCol_Button, Mix(ui.theme.panel, ui.theme.accent, 0.6f));
-  if (ImGui::Button("Run it on this machine", ImVec2(-1, 0))) ui.document.RunIt({});
+  if (ImGui::Button("Run it on this machine", ImVec2(-ui.Px(34), 0))) ui.document.RunIt(ui.state.run_options);
   ImGui::PopStyleColor();
-  ImGui::EndDisabled();
   Tooltip("executes this placement and puts the measurement beside the prediction");
+  ImGui::SameLine();
+  if (ImGui::Button("…##run", ImVec2(-1, 0))) ui.state.show_run = true;
+  Tooltip("how: steps, seed, what of the GPUs is recorded");
+  ImGui::EndDisabled();
   if (const ShownRun* measured = ui.timeline().Find(what_if.measured)) {
     ColouredText(KindColour(ui.theme, measured->data->kind),
                  Shorten("measured " + TimeText(measured->data->step_ns) + ": " + measured->title,
                          ImGui::GetContentRegionAvail().x));
     Tooltip("the newest run from here; it stands below the prediction");
+  }
+  if (!what_if.measure_note.empty()) {
+    DimText(ui.theme, Shorten(what_if.measure_note, ImGui::GetContentRegionAvail().x));
+    Tooltip(what_if.measure_note);
   }
 }
 

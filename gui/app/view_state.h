@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gui/app/theme.h"
+#include "gui/document/document.h"
 #include "gui/model/draw_plan.h"
 #include "gui/model/layout.h"
 #include "gui/model/picking.h"
@@ -62,6 +63,8 @@ struct ViewState {
   bool show_help = false;
   bool show_open = false;
   bool show_save = false;
+  bool show_run = false;
+  MeasureOptions run_options;  // of the next run from here
   bool quit = false;
 
   bool fit_requested = true;                      // show everything once there is something

@@ -40,6 +40,7 @@ struct WhatIfView {
   bool simulating = false;
   bool measuring = false;
   double measure_progress = 0;  // 0..1
+  std::string measure_note;     // what the newest run from here has to say: "note: ..."
   std::string problem;          // why there is no what-if or why the last edit was refused; one line
   std::string note;             // "calibrated on run 1; without interference", "uncalibrated: ..."
   std::string graph_path;
@@ -56,17 +57,11 @@ struct WhatIfView {
   double change() const {
     return base_step_ns > 0 ? static_cast<double>(step_ns) / static_cast<double>(base_step_ns) - 1 : 0;
   }
-  double last_simulation_ms = 0;  // from the edit to its result
-  uint64_t edit = 0;              // number of edits and undos so far
-  uint64_t simulated_edit = 0;    // that `result` shows
+  uint64_t edit = 0;            // number of edits and undos so far
+  uint64_t simulated_edit = 0;  // that `result` shows
 };
 
-// As `lanescope run` takes them.
-struct MeasureOptions {
-  int warmup = 3;  // at least 0
-  int steps = 10;  // at least 1
-  study::RunSettings settings;
-  study::Profile profile = study::Profile::kOff;
+struct MeasureOptions : study::RunRequest {
   std::string trace_path;  // appended to; empty: the file that the base run is in
 };
 

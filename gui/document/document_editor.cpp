@@ -99,6 +99,7 @@ bool WhatIfEditor::Poll() {
     if (measurement_->done()) {
       view_.measuring = false;
       view_.problem = measurement_->problem();
+      view_.measure_note = measurement_->note();
       measured_trace_ = measurement_->trace_path();
       measurement_.reset();
       changed = true;
@@ -194,8 +195,7 @@ void WhatIfEditor::TakeResult(SimulateResult result) {
 
 void WhatIfEditor::RequestInterval(std::shared_ptr<const RunData> run) {
   interval_of_ = view_.result;
-  interval_.Submit(
-      {{base_, edits_[position_], view_.edit}, std::move(run)});
+  interval_.Submit({{base_, edits_[position_], view_.edit}, std::move(run)});
 }
 
 void WhatIfEditor::TakeInterval(SimulateResult result) {

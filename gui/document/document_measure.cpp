@@ -41,6 +41,11 @@ std::string MeasureJob::problem() const {
   return problem_;
 }
 
+std::string MeasureJob::note() const {
+  std::lock_guard lock(mutex_);
+  return note_;
+}
+
 void MeasureJob::Run() {
   std::string problem;
   try {
@@ -70,9 +75,13 @@ void MeasureJob::Measure() {
       predictor.Predict(*placed.workload, schedule, {.draws = 0, .cancelled = &cancellation_.flag()});
   study::RecordPrediction(&writer, placed, schedule, predictor, prediction,
                           {.steps = options.steps, .cancellation = &cancellation_});
+  const auto note = [this](const std::string& text) {
+    std::lock_guard lock(mutex_);
+    note_ += (note_.empty() ? "" : "; ") + text;
+  };
   study::RecordedRun run(
       placed, predictor.machine(), &writer,
-      {.settings = options.settings, .capture = &capture, .cancellation = &cancellation_, .note = {}});
+      {.settings = options.settings, .capture = &capture, .cancellation = &cancellation_, .note = note});
   run.on_step = [&](int64_t number, const std::vector<Tensor>&) {
     progress_.store(static_cast<double>(number + 1) / (options.warmup + options.steps),
                     std::memory_order_relaxed);

@@ -35,6 +35,8 @@ class MeasureJob {
   double progress() const { return progress_.load(std::memory_order_relaxed); }
   // Why it failed; empty: it did not. Once done.
   std::string problem() const;
+  // What the run said meanwhile. Once done.
+  std::string note() const;
   // Ends the step in progress.
   void Cancel() { cancellation_.Cancel(); }
 
@@ -48,7 +50,7 @@ class MeasureJob {
   std::atomic<bool> done_{false};  // released after problem_ is written
   std::atomic<double> progress_{0};
   mutable std::mutex mutex_;
-  std::string problem_;  // guarded by mutex_
+  std::string problem_, note_;  // guarded by mutex_
   std::thread thread_;
 };
 

@@ -9,6 +9,7 @@
 #include "gui/app/commands.h"
 #include "tests/gui/app/sample_trace.h"
 #include "tests/support/paths.h"
+#include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {
 namespace {
@@ -356,6 +357,36 @@ TEST_F(RobotTest, SavingAsksBeforeItReplacesAFile) {
   robot_.Frames(3);
   EXPECT_FALSE(State().show_save);
   EXPECT_EQ(ReadFile(placement), "mine");
+}
+
+// A number that is none is not run; then a seed and Enter. Law: the run of the edit, in the trace, with what
+// was chosen.
+TEST_F(RobotTest, RunsWithWhatTheDialogSays) {
+  robot_.document().BeginWhatIf(robot_.timeline().runs()[0].key);
+  ASSERT_TRUE(robot_.Until([&] { return !robot_.document().what_if().preparing; }));
+  ASSERT_TRUE(robot_.Settle());
+  State().run_options.steps = 2;
+  State().run_options.warmup = 0;
+  State().run_options.trace_path = folder_ / "run.db";
+  State().show_run = true;
+  robot_.Frames(3);
+  robot_.TypeAtOnce("7-");
+  robot_.Key(GLFW_KEY_ENTER);
+  robot_.Frames(3);
+  EXPECT_TRUE(State().show_run);
+  EXPECT_FALSE(State().run_options.settings.seed.has_value());
+  robot_.Key(GLFW_KEY_BACKSPACE);
+  robot_.Key(GLFW_KEY_ENTER);
+  robot_.Frames(3);
+  EXPECT_FALSE(State().show_run);
+  EXPECT_EQ(State().run_options.settings.seed, 7u);
+  ASSERT_TRUE(robot_.Until([&] { return !robot_.document().what_if().measuring; }));
+  EXPECT_EQ(robot_.document().what_if().problem, "");
+  traces::TraceReader trace(State().run_options.trace_path);
+  const std::vector<traces::TraceRunInfo> runs = trace.Runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_FALSE(runs[1].simulated);
+  EXPECT_EQ(trace.Steps(runs[1].id).size(), 2u);
 }
 
 TEST(EmptyRobotTest, StartPageDrawsAndOpensTheDialog) {

@@ -116,6 +116,7 @@ TEST(MeasuredRunTest, EqualsLanescopeRunRowByRow) {
   MeasureOptions options;
   options.warmup = 1;
   options.steps = 3;
+  options.settings.seed = 7;
   options.trace_path = step.File("timeline.db");
   document.RunIt(options);
   ASSERT_TRUE(PollUntil(&document, [&] { return !document.what_if().measuring; }));
@@ -128,7 +129,7 @@ TEST(MeasuredRunTest, EqualsLanescopeRunRowByRow) {
   const std::string program = step.File("program.db");
   ExpectSuccess(
       command({"simulate"}, {"--steps", "3", "--cost", step.File("cost.json"), "--trace", program}));
-  ExpectSuccess(command({"run"}, {"--steps", "3", "--warmup", "1", "--trace", program}));
+  ExpectSuccess(command({"run"}, {"--steps", "3", "--warmup", "1", "--seed", "7", "--trace", program}));
   EXPECT_THAT(Differences(options.trace_path, program), testing::IsEmpty());
   EXPECT_GT(RowsOf(program).size(), 100u);
   EXPECT_TRUE(timeline.Runs()[1].oversubscribed);
