@@ -5,6 +5,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "core/base/split_mix.h"
+
 namespace lanescope {
 namespace {
 
@@ -17,14 +19,6 @@ constexpr double kMostOfGraph = 0.5;
 constexpr double kGoodCoverage = 0.8;
 constexpr double kMinCoverage = 0.5;
 
-uint64_t MixHash(uint64_t x) {
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdULL;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
-
 // Equal for nodes whose ancestries look alike: same ops on same types and shapes. The order of inputs does
 // not count (gradients of a*b swap it), nor do values of constants or which output of an input is read.
 std::vector<uint64_t> StructuralHashes(const Graph& graph, const GraphInfo& info,
@@ -34,12 +28,12 @@ std::vector<uint64_t> StructuralHashes(const Graph& graph, const GraphInfo& info
     const Node& node = graph.node(id);
     uint64_t hash = std::hash<std::string_view>()(node.op);
     for (const TensorInfo& output : info.outputs(id)) {
-      hash = MixHash(hash ^ static_cast<uint64_t>(output.dtype));
-      for (const Dim dim : output.shape.dims()) hash = MixHash(hash ^ static_cast<uint64_t>(dim));
+      hash = SplitMix(hash ^ static_cast<uint64_t>(output.dtype));
+      for (const Dim dim : output.shape.dims()) hash = SplitMix(hash ^ static_cast<uint64_t>(dim));
     }
     uint64_t inputs = 0;
-    for (const Endpoint& input : node.inputs) inputs += MixHash(hashes[static_cast<size_t>(input.node)]);
-    hashes[static_cast<size_t>(id)] = MixHash(hash + inputs);
+    for (const Endpoint& input : node.inputs) inputs += SplitMix(hashes[static_cast<size_t>(input.node)]);
+    hashes[static_cast<size_t>(id)] = SplitMix(hash + inputs);
   }
   return hashes;
 }
