@@ -1,33 +1,7 @@
 #include "exec/kernels/copy_plan.h"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
-
 namespace lanescope::exec {
 namespace {
-
-std::vector<int64_t> ReadPermutation(const TensorRef& perm, int rank) {
-  const std::vector<int64_t> read = ReadInts(perm);
-  if (perm.shape.rank() != 1 || read.size() != static_cast<size_t>(rank)) {
-    Throw(Code::kInvalidArgument,
-          "transpose expects a vector of size {}. But input(1) is a vector of size {}", rank, read.size());
-  }
-  std::vector<int64_t> axes = read;
-  std::vector<bool> used(axes.size(), false);
-  for (int64_t& axis : axes) {
-    if (axis < -rank || axis >= rank) {
-      Throw(Code::kInvalidArgument, "{} is out of range [0 .. {})", axis, rank);
-    }
-    if (axis < 0) axis += rank;
-    used[static_cast<size_t>(axis)] = true;
-  }
-  const auto missing = std::find(used.begin(), used.end(), false);
-  if (missing != used.end()) {
-    Throw(Code::kInvalidArgument, "{} is missing from {{{}}}.", missing - used.begin(), fmt::join(read, ","));
-  }
-  return axes;
-}
 
 ops::StridedSlicePlan SliceOf(const KernelContext& context, const Shape& shape,
                               const ops::StridedSliceMasks& masks) {
@@ -40,12 +14,9 @@ ops::StridedSlicePlan SliceOf(const KernelContext& context, const Shape& shape,
           "instead.",
           begin.ToString(), end.ToString(), strides.ToString());
   }
-  const auto elements = [&](int input) {
-    ops::Elements numbers;
-    for (const int64_t number : ReadInts(context.input(input))) numbers.push_back(ops::Exactly(number));
-    return numbers;
-  };
-  return ops::PlanStridedSlice(shape, masks, {begin[0], elements(1), elements(2), elements(3)});
+  return ops::PlanStridedSlice(shape, masks,
+                               {begin[0], ReadElements(context.input(1)), ReadElements(context.input(2)),
+                                ReadElements(context.input(3))});
 }
 
 // Calls add(count, dense stride, stride in the whole tensor) for every dimension of a slice of `whole`, and
@@ -68,9 +39,11 @@ int64_t WalkSlice(const ops::StridedSlicePlan& slice, const Shape& whole, const 
 
 CopyPlan PlanTranspose(KernelContext& context) {
   const Shape& x = context.input(0).shape;
-  const std::vector<int64_t> axes = ReadPermutation(context.input(1), x.rank());
+  if (const Shape& perm = context.input(1).shape; perm.rank() != 1)
+    Throw(Code::kInvalidArgument, "perm must be rank 1, got shape {}", perm.ToString());
+  const std::vector<int> axes = ops::Permutation(ReadInts(context.input(1)), x.rank());
   Shape shape;
-  for (const int64_t axis : axes) shape.Append(x[static_cast<int>(axis)]);
+  for (const int axis : axes) shape.Append(x[axis]);
   ShapeOutput(context, 0, shape);
   const auto from = StridesOf(x);
   const auto to = StridesOf(shape);
@@ -88,23 +61,13 @@ ConjugateTransposeOp::ConjugateTransposeOp(const Node& node) {
 
 CopyPlan PlanTile(KernelContext& context) {
   const Shape& x = context.input(0).shape;
-  const int rank = x.rank();
   const std::vector<int64_t> multiples = ReadInts(context.input(1));
-  if (multiples.size() != static_cast<size_t>(rank)) {
-    Throw(Code::kInvalidArgument, "Expected multiples argument to be a vector of length {} but got length {}",
-          rank, multiples.size());
-  }
-  Shape shape;
-  for (int d = 0; d < rank; ++d) {
-    const int64_t times = multiples[static_cast<size_t>(d)];
-    if (times < 0) Throw(Code::kInvalidArgument, "Expected multiples[{}] >= 0, but got {}", d, times);
-    shape.Append(MulDims(x[d], times));
-  }
+  const Shape shape = ops::TiledShape(x, ReadElements(context.input(1)));
   ShapeOutput(context, 0, shape);
   const auto from = StridesOf(x);
   const auto to = StridesOf(shape);
   CopyPlan plan;
-  for (int d = 0; d < rank; ++d) {
+  for (int d = 0; d < x.rank(); ++d) {
     const auto at = static_cast<size_t>(d);
     plan.dims.push_back({multiples[at], x[d] * to[at], 0});
     plan.dims.push_back({x[d], to[at], from[at]});
@@ -115,19 +78,13 @@ CopyPlan PlanTile(KernelContext& context) {
 CopyPlan PlanBroadcastTo(KernelContext& context) {
   const Shape& x = context.input(0).shape;
   const Shape shape = ReadShape(context.input(1));
+  ops::CheckBroadcast(x, shape);
   const int added = shape.rank() - x.rank();
-  if (added < 0) {
-    Throw(Code::kInvalidArgument, "Rank of input ({}) must be no greater than rank of output shape ({}).",
-          x.rank(), shape.rank());
-  }
   const auto from = StridesOf(x);
   const auto to = StridesOf(shape);
   CopyPlan plan;
   for (int d = 0; d < shape.rank(); ++d) {
     const bool repeated = d < added || x[d - added] == 1;
-    if (!repeated && x[d - added] != shape[d]) {
-      Throw(Code::kInvalidArgument, "Incompatible shapes: {} vs. {}", x.ToString(), shape.ToString());
-    }
     plan.dims.push_back(
         {shape[d], to[static_cast<size_t>(d)], repeated ? 0 : from[static_cast<size_t>(d - added)]});
   }
@@ -161,34 +118,16 @@ CopyPlan PlanReverse(KernelContext& context) {
 
 CopyPlan PlanSlice(KernelContext& context) {
   const Shape& x = context.input(0).shape;
-  const int rank = x.rank();
   const std::vector<int64_t> begin = ReadInts(context.input(1));
-  std::vector<int64_t> size = ReadInts(context.input(2));
-  if (begin.size() != static_cast<size_t>(rank) || size.size() != static_cast<size_t>(rank)) {
-    Throw(Code::kInvalidArgument,
-          "Expected begin and size arguments to be 1-D tensors of size {}, but got shapes {} and {} instead.",
-          rank, context.input(1).shape.ToString(), context.input(2).shape.ToString());
-  }
-  const auto from = StridesOf(x);
-  CopyPlan plan;
-  for (int d = 0; d < rank; ++d) {
-    const auto at = static_cast<size_t>(d);
-    if (begin[at] < 0 || begin[at] > x[d]) {
-      Throw(Code::kInvalidArgument, "Expected begin[{}] in [0, {}], but got {}", d, x[d], begin[at]);
-    }
-    const int64_t rest = x[d] - begin[at];
-    if (size[at] == -1) size[at] = rest;
-    if (size[at] < 0 || size[at] > rest) {
-      Throw(Code::kInvalidArgument, "Expected size[{}] in [0, {}], but got {}", d, rest, size[at]);
-    }
-    plan.from += begin[at] * from[at];
-  }
-  const Shape shape{std::span<const Dim>(size)};
+  const Shape shape = ops::SlicedShape(x, ReadElements(context.input(1)), ReadElements(context.input(2)));
   ShapeOutput(context, 0, shape);
+  const auto from = StridesOf(x);
   const auto to = StridesOf(shape);
-  for (int d = 0; d < rank; ++d) {
+  CopyPlan plan;
+  for (int d = 0; d < x.rank(); ++d) {
     const auto at = static_cast<size_t>(d);
-    plan.dims.push_back({size[at], to[at], from[at]});
+    plan.from += begin[at] * from[at];
+    plan.dims.push_back({shape[d], to[at], from[at]});
   }
   return plan;
 }

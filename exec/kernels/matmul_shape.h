@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
+#include "core/graph/ops/shape_rules.h"
 #include "core/graph/shape.h"
 
 namespace lanescope::exec {
@@ -19,11 +20,7 @@ class MatMulShape {
     Shape result;
   };
 
-  explicit MatMulShape(const Node& node)
-      : batches_(node.op != "MatMul"),
-        broadcasts_(node.op != "BatchMatMul"),
-        turn_a_(node.BoolAttr(batches_ ? "adj_x" : "transpose_a", false)),
-        turn_b_(node.BoolAttr(batches_ ? "adj_y" : "transpose_b", false)) {
+  explicit MatMulShape(const Node& node) : rule_(node) {
     if (node.op != "BatchMatMulV3") return;
     const DataType type = node.TypeAttr("Tout");
     for (const char* operand : {"Ta", "Tb"}) {
@@ -34,34 +31,18 @@ class MatMulShape {
     }
   }
 
-  bool turn_a() const { return turn_a_; }
-  bool turn_b() const { return turn_b_; }
+  bool turn_a() const { return rule_.turn_a; }
+  bool turn_b() const { return rule_.turn_b; }
 
-  // Throws InvalidArgument with TensorFlow's texts.
+  // Throws InvalidArgument where they do not fit.
   Product Check(const Shape& a, const Shape& b) const {
-    const bool fits = batches_ ? a.rank() >= 2 && b.rank() >= 2 : a.rank() == 2 && b.rank() == 2;
-    if (!fits) {
-      Throw(Code::kInvalidArgument, "In[0] and In[1] have to be matrices{}, but they have shapes {} and {}",
-            batches_ ? " or batches of them" : "", a.ToString(), b.ToString());
-    }
-    if (batches_ && !broadcasts_ && !(BatchOf(a) == BatchOf(b))) {
-      Throw(Code::kInvalidArgument, "In[0] and In[1] must have compatible batch dimensions: {} vs. {}",
-            a.ToString(), b.ToString());
-    }
-    const int ra = a.rank() - 2;
-    const int rb = b.rank() - 2;
     Product product;
-    product.m = a[ra + (turn_a_ ? 1 : 0)];
-    product.k = a[ra + (turn_a_ ? 0 : 1)];
-    product.n = b[rb + (turn_b_ ? 0 : 1)];
-    if (b[rb + (turn_b_ ? 1 : 0)] != product.k) {
-      Throw(Code::kInvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", a.ToString(),
-            b.ToString());
-    }
-    product.batch = BroadcastShapes(BatchOf(a), BatchOf(b));
-    product.result = product.batch;
-    product.result.Append(product.m);
-    product.result.Append(product.n);
+    product.result = rule_.ResultOf(a, b);
+    const int batches = product.result.rank() - 2;
+    product.m = product.result[batches];
+    product.k = a[a.rank() - (turn_a() ? 2 : 1)];
+    product.n = product.result[batches + 1];
+    product.batch = BatchOf(product.result);
     return product;
   }
 
@@ -86,10 +67,7 @@ class MatMulShape {
   }
 
  private:
-  bool batches_;
-  bool broadcasts_;
-  bool turn_a_;
-  bool turn_b_;
+  ops::MatMulRule rule_;
 };
 
 }  // namespace lanescope::exec

@@ -1,54 +1,26 @@
 #include "exec/kernels/pad_plan.h"
 
-#include <algorithm>
-
 namespace lanescope::exec {
 namespace {
 
 std::vector<PadPlan::Border> ReadBorders(const TensorRef& x, const TensorRef& paddings) {
-  const auto rank = static_cast<size_t>(x.shape.rank());
   const std::vector<int64_t> values = ReadInts(paddings);
-  if (values.size() != 2 * rank || (paddings.shape.rank() != 2 && rank != 0)) {
-    Throw(Code::kInvalidArgument,
-          "The first dimension of paddings must be the rank of inputs {}, but paddings are of shape {}",
-          x.shape.ToString(), paddings.shape.ToString());
+  if (paddings.shape.rank() != 2 && x.shape.rank() != 0) {
+    Throw(Code::kInvalidArgument, "paddings must be a matrix with 2 columns: {}", paddings.shape.ToString());
   }
-  std::vector<PadPlan::Border> borders(rank);
-  for (size_t d = 0; d < rank; ++d) {
-    borders[d] = {values[2 * d], values[2 * d + 1]};
-    if (borders[d].before < 0 || borders[d].after < 0) {
-      Throw(Code::kInvalidArgument, "Paddings must be non-negative: {} {}", borders[d].before,
-            borders[d].after);
-    }
-  }
+  std::vector<PadPlan::Border> borders;
+  for (size_t i = 0; i + 1 < values.size(); i += 2) borders.push_back({values[i], values[i + 1]});
   return borders;
 }
 
 }  // namespace
-
-PadOp::PadOp(const Node& node) {
-  if (node.op != "MirrorPad") return;
-  mode_ = node.StringAttr("mode") == "REFLECT" ? PadMode::kReflect : PadMode::kSymmetric;
-}
 
 PadPlan PadOp::Plan(KernelContext& context) const {
   const TensorRef& x = context.input(0);
   PadPlan plan;
   plan.mode = mode_;
   plan.borders = ReadBorders(x, context.input(1));
-  const bool reflect = mode_ == PadMode::kReflect;
-  Shape shape;
-  for (int d = 0; d < x.shape.rank(); ++d) {
-    const auto [before, after] = plan.borders[static_cast<size_t>(d)];
-    const int64_t limit = reflect ? std::max<int64_t>(0, x.shape[d] - 1) : x.shape[d];
-    if (mode_ != PadMode::kConstant && (before > limit || after > limit)) {
-      Throw(Code::kInvalidArgument, "paddings must be {} the dimension size: {}, {} {} {}",
-            reflect ? "less than" : "no greater than", before, after,
-            reflect ? "not less than" : "greater than", x.shape[d]);
-    }
-    shape.Append(AddDims(AddDims(before, x.shape[d]), after));
-  }
-  ShapeOutput(context, 0, shape);
+  ShapeOutput(context, 0, ops::PaddedShape(x.shape, ReadElements(context.input(1)), mode_));
   if (context.num_inputs() < 3) return plan;
   const TensorRef& fill = context.input(2);
   if (fill.NumElements() != 1) {
@@ -64,23 +36,11 @@ MirrorPadGradMap MirrorPadGradOp::Plan(KernelContext& context) const {
   const auto strides = StridesOf(grad.shape);
   MirrorPadGradMap map;
   map.rank = grad.shape.rank();
-  map.skip = reflect_ ? 1 : 0;
-  Shape shape;
+  map.skip = mode_ == PadMode::kReflect ? 1 : 0;
+  const Shape shape = ops::UnpaddedShape(grad.shape, ReadElements(context.input(1)), mode_);
   for (int d = 0; d < map.rank; ++d) {
     const auto& [before, after] = borders[static_cast<size_t>(d)];
-    const int64_t size = grad.shape[d] - before - after;
-    if (size < 0) {
-      Throw(Code::kInvalidArgument,
-            "Total paddings must be less than the input dimension size: {} was not less than {}",
-            before + after, grad.shape[d]);
-    }
-    if (std::max(before, after) > std::max<int64_t>(0, size - map.skip)) {
-      Throw(Code::kInvalidArgument, "paddings must be {} the output dimension size: {}, {} {} {}",
-            reflect_ ? "less than" : "no greater than", before, after,
-            reflect_ ? "not less than" : "greater than", size);
-    }
-    map.axes[d] = {size, before, after, strides[static_cast<size_t>(d)]};
-    shape.Append(size);
+    map.axes[d] = {shape[d], before, after, strides[static_cast<size_t>(d)]};
   }
   ShapeOutput(context, 0, shape);
   return map;

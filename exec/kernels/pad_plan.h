@@ -8,7 +8,7 @@
 
 namespace lanescope::exec {
 
-enum class PadMode : int { kConstant, kReflect, kSymmetric };
+using ops::PadMode;
 
 struct PadPlan {
   struct Border {
@@ -22,20 +22,20 @@ struct PadPlan {
 // Pad, PadV2 and MirrorPad.
 class PadOp {
  public:
-  explicit PadOp(const Node& node);
+  explicit PadOp(const Node& node) : mode_(ops::PadModeOf(node)) {}
   PadPlan Plan(KernelContext& context) const;
 
  private:
-  PadMode mode_ = PadMode::kConstant;
+  PadMode mode_;
 };
 
 class MirrorPadGradOp {
  public:
-  explicit MirrorPadGradOp(const Node& node) : reflect_(node.StringAttr("mode") == "REFLECT") {}
+  explicit MirrorPadGradOp(const Node& node) : mode_(ops::PadModeOf(node)) {}
   MirrorPadGradMap Plan(KernelContext& context) const;
 
  private:
-  bool reflect_;
+  PadMode mode_;
 };
 
 template <void (*pad)(KernelContext&, const PadPlan&), void (*grad)(KernelContext&, const MirrorPadGradMap&)>

@@ -8,7 +8,7 @@
 namespace lanescope::exec {
 
 // Which dimensions go away.
-using ReducedDims = std::array<bool, Shape::kMaxRank>;
+using ReducedDims = ops::DimSet;
 
 // What becomes of a total.
 enum class Finish : int {

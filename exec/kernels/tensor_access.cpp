@@ -25,6 +25,12 @@ std::vector<int64_t> ReadInts(const TensorRef& tensor) {
   return values;
 }
 
+ops::Elements ReadElements(const TensorRef& tensor) {
+  ops::Elements elements;
+  for (const int64_t number : ReadInts(tensor)) elements.push_back(ops::Exactly(number));
+  return elements;
+}
+
 int64_t ReadInt(const TensorRef& tensor, std::string_view what) {
   RequireScalar(what, tensor);
   return IntAt(tensor, 0);

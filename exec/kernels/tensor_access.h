@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/ops/common.h"
+#include "core/graph/ops/shape_rules.h"
 #include "exec/kernel.h"
 #include "exec/loops/loops.h"
 
@@ -32,6 +33,8 @@ std::unique_ptr<Kernel> MakeFunctionKernel(const Node&) {
 // does not hold exactly one element.
 std::vector<int64_t> ReadInts(const TensorRef& tensor);
 int64_t ReadInt(const TensorRef& tensor, std::string_view what);
+// As the rules of core/graph/ops/shape_rules.h take it.
+ops::Elements ReadElements(const TensorRef& tensor);
 // Writes a list into an int32 or int64 output of shape [values.size()]; throws InvalidArgument when a value
 // does not fit.
 void WriteInts(KernelContext& context, int output, const std::vector<int64_t>& values);

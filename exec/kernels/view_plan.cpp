@@ -18,75 +18,22 @@ WholeCopy PlanReshape(KernelContext& context) {
   if (sizes.rank() != 1) {
     Throw(Code::kInvalidArgument, "sizes input must be 1-D, not {}", sizes.ToString());
   }
-  std::vector<int64_t> dims = ReadInts(context.input(1));
-  int unknown = -1;
-  int64_t known = 1;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == -1) {
-      if (unknown >= 0) {
-        Throw(Code::kInvalidArgument, "Only one input size may be -1, not both {} and {}", unknown, i);
-      }
-      unknown = static_cast<int>(i);
-    } else if (dims[i] < 0) {
-      Throw(Code::kInvalidArgument, "Size {} must be non-negative, not {}", i, dims[i]);
-    } else {
-      known = MulDims(known, dims[i]);
-    }
-  }
-  const int64_t count = context.input(0).NumElements();
-  if (unknown >= 0) {
-    if (known == 0 ? count != 0 : count % known != 0) {
-      Throw(Code::kInvalidArgument,
-            "Input to reshape is a tensor with {} values, but the requested shape requires a multiple of {}",
-            count, known);
-    }
-    dims[static_cast<size_t>(unknown)] = known == 0 ? 0 : count / known;
-  } else if (known != count) {
-    Throw(Code::kInvalidArgument,
-          "Input to reshape is a tensor with {} values, but the requested shape has {}", count, known);
-  }
-  ShapeOutput(context, 0, Shape(std::span<const Dim>(dims)));
+  ShapeOutput(context, 0, ops::ReshapedShape(context.input(0).shape, ReadElements(context.input(1))));
   return {&context.input(0)};
 }
 
 WholeCopy PlanExpandDims(KernelContext& context) {
   const int64_t axis = ReadInt(context.input(1), "the axis of ExpandDims");
-  Shape shape = context.input(0).shape;
-  const int rank = shape.rank();
-  if (axis < -1 - rank || axis > rank) {
-    Throw(Code::kInvalidArgument, "Tried to expand dim index {} for tensor with {} dimensions.", axis, rank);
-  }
-  shape.Insert(static_cast<int>(axis < 0 ? axis + rank + 1 : axis), 1);
-  ShapeOutput(context, 0, shape);
+  ShapeOutput(context, 0, ops::ExpandedShape(context.input(0).shape, axis));
   return {&context.input(0)};
 }
 
 SqueezeOp::SqueezeOp(const Node& node) {
-  for (const char* attr : {"squeeze_dims", "axis"}) {
-    if (node.FindAttr(attr) != nullptr) axes_ = node.IntListAttr(attr);
-  }
+  if (node.FindAttr("squeeze_dims") != nullptr) axes_ = node.IntListAttr("squeeze_dims");
 }
 
 WholeCopy SqueezeOp::Plan(KernelContext& context) const {
-  const Shape& x = context.input(0).shape;
-  const int rank = x.rank();
-  std::vector<bool> chosen(static_cast<size_t>(rank), false);
-  for (const int64_t axis : axes_) {
-    if (axis < -rank || axis >= rank) {
-      Throw(Code::kInvalidArgument, "Tried to squeeze dim index {} for tensor with {} dimensions.", axis,
-            rank);
-    }
-    chosen[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
-  }
-  Shape shape;
-  for (int d = 0; d < rank; ++d) {
-    const bool squeezed = axes_.empty() ? x[d] == 1 : chosen[static_cast<size_t>(d)];
-    if (squeezed && x[d] != 1) {
-      Throw(Code::kInvalidArgument, "Can not squeeze dim[{}], expected a dimension of 1, got {}", d, x[d]);
-    }
-    if (!squeezed) shape.Append(x[d]);
-  }
-  ShapeOutput(context, 0, shape);
+  ShapeOutput(context, 0, ops::SqueezedShape(context.input(0).shape, axes_));
   return {&context.input(0)};
 }
 

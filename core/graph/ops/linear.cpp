@@ -2,62 +2,31 @@
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/shape_rules.h"
 #include "core/graph/ops/window.h"
 
 namespace lanescope::ops {
 namespace {
 
-struct Transposed {
-  bool a, b;
-};
-
-Transposed TransposedOf(const Node& node) {
-  if (node.op == "MatMul") return {node.BoolAttr("transpose_a", false), node.BoolAttr("transpose_b", false)};
-  return {node.BoolAttr("adj_x", false), node.BoolAttr("adj_y", false)};
-}
-
-// [m, k] x [k, n] of the last two dimensions; throws InvalidArgument where the inner dimensions differ.
-Shape ProductShape(const Shape& a, const Shape& b, Transposed transposed) {
-  const Dim m = a[a.rank() - (transposed.a ? 1 : 2)];
-  const Dim inner_a = a[a.rank() - (transposed.a ? 2 : 1)];
-  const Dim inner_b = b[b.rank() - (transposed.b ? 1 : 2)];
-  const Dim n = b[b.rank() - (transposed.b ? 2 : 1)];
-  if (IsExact(inner_a) && IsExact(inner_b) && inner_a != inner_b) {
-    Throw(Code::kInvalidArgument, "inner dimensions {} and {} of {} x {} differ", inner_a, inner_b,
-          a.ToString(), b.ToString());
-  }
-  return {m, n};
-}
-
 void InferMatMul(InferenceContext& context) {
-  context.RequireRank(0, 2);
-  context.RequireRank(1, 2);
   const Shape& a = context.shape(0);
   const Shape& b = context.shape(1);
-  context.SetShape(0, ProductShape(a.known_rank() ? a : UnknownOfRank(2),
-                                   b.known_rank() ? b : UnknownOfRank(2), TransposedOf(context.node())));
+  context.SetShape(
+      0, MatMulRule(context.node())
+             .ResultOf(a.known_rank() ? a : UnknownOfRank(2), b.known_rank() ? b : UnknownOfRank(2)));
 }
 
 void InferBatchMatMul(InferenceContext& context) {
   const Shape& a = context.shape(0);
   const Shape& b = context.shape(1);
-  if (!a.known_rank() || !b.known_rank()) return;
-  if (a.rank() < 2 || b.rank() < 2) {
-    Throw(Code::kInvalidArgument, "operands {} and {} need two dimensions at least", a.ToString(),
-          b.ToString());
-  }
-  const Shape batch_a = SubShape(a, 0, a.rank() - 2);
-  const Shape batch_b = SubShape(b, 0, b.rank() - 2);
-  const Shape batch =
-      context.node().op == "BatchMatMul" ? MergeShapes(batch_a, batch_b) : BroadcastShapes(batch_a, batch_b);
-  context.SetShape(0, ConcatShapes(batch, ProductShape(a, b, TransposedOf(context.node()))));
+  if (a.known_rank() && b.known_rank()) context.SetShape(0, MatMulRule(context.node()).ResultOf(a, b));
 }
 
 // Two operations for each of the inner dimension's products.
 OpWork MatMulCost(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
   const Shape& a = inputs[0].shape;
   const Dim inner =
-      a.known_rank() && a.rank() >= 2 ? a[a.rank() - (TransposedOf(node).a ? 2 : 1)] : kUnknownDim;
+      a.known_rank() && a.rank() >= 2 ? a[a.rank() - (MatMulRule(node).turn_a ? 2 : 1)] : kUnknownDim;
   const int64_t depth = HasBound(inner) ? BoundOf(inner) : 0;
   return {SaturatingMul(SaturatingMul(2, depth), CountOf(outputs[0])), TotalBytes(inputs, outputs)};
 }
@@ -130,6 +99,37 @@ OpWork Conv2DBackpropFilterCost(const Node&, std::span<const TensorInfo> inputs,
 }
 
 }  // namespace
+
+MatMulRule::MatMulRule(const Node& node)
+    : batches(node.op != "MatMul"),
+      broadcasts(node.op != "BatchMatMul"),
+      turn_a(node.BoolAttr(batches ? "adj_x" : "transpose_a", false)),
+      turn_b(node.BoolAttr(batches ? "adj_y" : "transpose_b", false)) {}
+
+Shape MatMulRule::ResultOf(const Shape& a, const Shape& b) const {
+  const int ra = a.rank() - 2, rb = b.rank() - 2;
+  if (batches ? ra < 0 || rb < 0 : ra != 0 || rb != 0) {
+    Throw(Code::kInvalidArgument, "In[0] and In[1] have to be matrices{}, but they have shapes {} and {}",
+          batches ? " or batches of them" : "", a.ToString(), b.ToString());
+  }
+  const Shape batch_a = SubShape(a, 0, ra), batch_b = SubShape(b, 0, rb);
+  bool compatible = broadcasts || ra == rb;
+  for (int d = 0; !broadcasts && compatible && d < ra; ++d)
+    compatible = !IsExact(a[d]) || !IsExact(b[d]) || a[d] == b[d];
+  if (!compatible) {
+    Throw(Code::kInvalidArgument, "In[0] and In[1] must have compatible batch dimensions: {} vs. {}",
+          a.ToString(), b.ToString());
+  }
+  const Dim inner_a = a[ra + (turn_a ? 0 : 1)], inner_b = b[rb + (turn_b ? 1 : 0)];
+  if (IsExact(inner_a) && IsExact(inner_b) && inner_a != inner_b) {
+    Throw(Code::kInvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", a.ToString(),
+          b.ToString());
+  }
+  Shape result = broadcasts ? BroadcastShapes(batch_a, batch_b) : MergeShapes(batch_a, batch_b);
+  result.Append(a[ra + (turn_a ? 1 : 0)]);
+  result.Append(b[rb + (turn_b ? 0 : 1)]);
+  return result;
+}
 
 void RegisterLinearOps(OpRegistry& registry) {
   const OpLister op(registry);

@@ -5,6 +5,7 @@
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/int_functions.h"
 #include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/shape_rules.h"
 
 namespace lanescope::ops {
 namespace {
@@ -12,25 +13,11 @@ namespace {
 inline constexpr IntBinary SumInt = AddInt;
 inline constexpr IntBinary ProdInt = MulInt;
 
-// Which axes of a tensor of `rank` go; empty where the axes are not constant.
-std::optional<std::vector<bool>> ReducedAxes(const InferenceContext& context, int rank) {
+// Empty where the axes are not constant.
+std::optional<DimSet> ReducedDims(const InferenceContext& context, int rank) {
   const std::optional<std::vector<int64_t>> axes = context.IntValues(1);
   if (!axes) return std::nullopt;
-  std::vector<bool> reduced(static_cast<size_t>(rank), false);
-  for (const int64_t axis : *axes) reduced[static_cast<size_t>(NormalizeAxis(axis, rank))] = true;
-  return reduced;
-}
-
-Shape ReducedShape(const Shape& shape, const std::vector<bool>& reduced, bool keep) {
-  Shape result;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (!reduced[static_cast<size_t>(i)]) {
-      result.Append(shape[i]);
-    } else if (keep) {
-      result.Append(1);
-    }
-  }
-  return result;
+  return ReducedDims(*axes, rank);
 }
 
 // Without the axes: every dimension stays or becomes 1.
@@ -51,7 +38,7 @@ void InferReduction(InferenceContext& context) {
   const Shape& shape = context.shape(0);
   const bool keep = context.node().BoolAttr("keep_dims", false);
   if (!shape.known_rank()) return;
-  const std::optional<std::vector<bool>> reduced = ReducedAxes(context, shape.rank());
+  const std::optional<DimSet> reduced = ReducedDims(context, shape.rank());
   if (reduced) {
     context.SetShape(0, ReducedShape(shape, *reduced, keep));
   } else if (context.shape(1) == Shape{0}) {
@@ -73,8 +60,7 @@ void Reduction(InferenceContext& context) {
   if (!AnyKnown(context) || !context.output().shape.IsExact()) return;
   const std::optional<Elements> elements = GetElements(context, 0);
   const Shape& shape = context.shape(0);
-  const std::optional<std::vector<bool>> reduced =
-      ReducedAxes(context, shape.known_rank() ? shape.rank() : 0);
+  const std::optional<DimSet> reduced = ReducedDims(context, shape.known_rank() ? shape.rank() : 0);
   if (!elements || !reduced) return;
   const std::vector<int64_t> in = DenseStrides(shape);
   const std::vector<int64_t> out = DenseStrides(ReducedShape(shape, *reduced, true));
@@ -103,16 +89,22 @@ void InferArgMax(InferenceContext& context) {
     return;
   }
   Shape result = shape;
-  result.Erase(NormalizeAxis(*axis, shape.rank()));
+  result.Erase(ArgDim(shape, *axis));
   context.SetShape(0, result);
 }
 
+void InferScan(InferenceContext& context) {
+  const std::optional<int64_t> axis = context.IntScalar(1);
+  if (axis && context.shape(0).known_rank()) ScanDim(context.shape(0).rank(), *axis);
+  SameShape(context);
+}
+
 void InferTopK(InferenceContext& context) {
-  Shape shape = context.shape(0);
-  if (!shape.known_rank()) return;
-  if (shape.rank() == 0) Throw(Code::kInvalidArgument, "top-k of a scalar; it needs a vector at least");
-  const Dim k = context.num_inputs() > 1 ? DimFromInput(context, 1) : context.node().IntAttr("k");
-  shape.set_dim(shape.rank() - 1, k);
+  if (!context.shape(0).known_rank()) return;
+  const std::optional<int64_t> given =
+      context.num_inputs() > 1 ? context.IntScalar(1) : context.node().IntAttr("k");
+  if (given) CheckK(*given);
+  const Shape shape = TopKShape(context.shape(0), given ? *given : DimFromInput(context, 1));
   context.SetShape(0, shape);
   context.SetShape(1, shape);
 }
@@ -131,6 +123,73 @@ OpWork EuclideanCost(const Node&, std::span<const TensorInfo> inputs, std::span<
 }
 
 }  // namespace
+
+DimSet ReducedDims(std::span<const int64_t> axes, int rank) {
+  DimSet reduced{};
+  for (int64_t axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      Throw(Code::kInvalidArgument, "Invalid reduction dimension ({} for input with {} dimension(s))", axis,
+            rank);
+    }
+    if (axis < 0) axis += rank;
+    bool& at = reduced[static_cast<size_t>(axis)];
+    if (at) {
+      Throw(Code::kInvalidArgument, "Invalid reduction arguments: Axes contains duplicate dimension: {}",
+            axis);
+    }
+    at = true;
+  }
+  return reduced;
+}
+
+Shape ReducedShape(const Shape& input, const DimSet& reduced, bool keep) {
+  Shape left;
+  for (int d = 0; d < input.rank(); ++d) {
+    if (!reduced[static_cast<size_t>(d)]) {
+      left.Append(input[d]);
+    } else if (keep) {
+      left.Append(1);
+    }
+  }
+  return left;
+}
+
+int ArgDim(const Shape& input, int64_t dimension) {
+  const int rank = input.rank();
+  if (dimension < -rank || dimension >= rank) {
+    Throw(Code::kInvalidArgument, "Expected dimension in the range [{}, {}), but got {}", -rank, rank,
+          dimension);
+  }
+  const auto d = static_cast<int>(dimension < 0 ? dimension + rank : dimension);
+  if (input[d] == 0) {
+    Throw(Code::kInvalidArgument, "Reduction axis {} is empty in shape {}", d, input.ToString());
+  }
+  return d;
+}
+
+int ScanDim(int rank, int64_t axis) {
+  if (axis < -rank || axis >= rank) {
+    Throw(Code::kInvalidArgument, "ScanOp: Expected scan axis in the range [{}, {}), but got {}", -rank, rank,
+          axis);
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Shape TopKShape(const Shape& input, Dim k) {
+  if (input.rank() == 0)
+    Throw(Code::kInvalidArgument, "input must be >= 1-D, got shape {}", input.ToString());
+  const int last = input.rank() - 1;
+  if (IsExact(k) && IsExact(input[last]) && input[last] < k) {
+    Throw(Code::kInvalidArgument, "input must have at least k columns. Had {}, needed {}", input[last], k);
+  }
+  Shape top = input;
+  top.set_dim(last, k);
+  return top;
+}
+
+void CheckK(int64_t k) {
+  if (k < 0) Throw(Code::kInvalidArgument, "Need k >= 0, got {}", k);
+}
 
 void RegisterReductionOps(OpRegistry& registry) {
   const OpLister op(registry);
@@ -178,11 +237,11 @@ void RegisterReductionOps(OpRegistry& registry) {
       .Work(ReductionCost);
   op("Cumsum(x: T, axis: Tidx) -> (out: T)",
      "exclusive: bool = false; reverse: bool = false; T: number; Tidx: index = int32")
-      .Infer(SameShape)
+      .Infer(InferScan)
       .Work(ReductionCost);
   op("Cumprod(x: T, axis: Tidx) -> (out: T)",
      "exclusive: bool = false; reverse: bool = false; T: number; Tidx: index = int32")
-      .Infer(SameShape)
+      .Infer(InferScan)
       .Work(ReductionCost);
   op("L2Loss(t: T) -> (output: T)", "T: floating").Infer(ScalarOutput).Work(EuclideanCost);
   op("TopKV2(input: T, k: Tk) -> (values: T, indices: index_type)",

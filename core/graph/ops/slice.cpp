@@ -1,9 +1,11 @@
 // Parts of tensors and tensors made of parts: slices, concatenation, splits, stacks.
 #include <algorithm>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/shape_rules.h"
 #include "core/graph/ops/strided_slice.h"
 
 namespace lanescope::ops {
@@ -27,22 +29,20 @@ void ForEachInBlock(const Shape& whole, const Shape& part, int axis, int64_t off
 }
 
 // size -1: all that follows `begin`.
-Dim SlicedDim(Dim dim, ValueRange begin, ValueRange size) {
-  if (begin.exact() && begin.low < 0) Throw(Code::kInvalidArgument, "a slice that begins at {}", begin.low);
-  if (size.exact() && size.low < -1) Throw(Code::kInvalidArgument, "a slice of size {}", size.low);
+Dim SlicedDim(int d, Dim dim, ValueRange begin, ValueRange size) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  const int64_t whole = IsExact(dim) ? dim : kAny;
+  if (begin.exact() && (begin.low < 0 || begin.low > whole)) {
+    Throw(Code::kInvalidArgument, "Expected begin[{}] in [0, {}], but got {}", d, whole, begin.low);
+  }
   if (size.exact() && size.low == -1) {
     if (!begin.exact()) return Loosen(dim);
-    if (IsExact(dim) && begin.low > dim) {
-      Throw(Code::kInvalidArgument, "a slice that begins at {} of {}", begin.low, dim);
-    }
     return MapDim(dim, [&](int64_t n) { return std::max<int64_t>(0, n - begin.low); });
   }
   if (size.exact()) {
-    if (IsExact(dim) && begin.exact() && (begin.low > dim || size.low > dim - begin.low)) {
-      Throw(Code::kInvalidArgument, "a slice of {} at {} reaches beyond a dimension of {}", size.low,
-            begin.low, dim);
-    }
-    return size.low;
+    const int64_t rest = begin.exact() && IsExact(dim) ? dim - begin.low : kAny;
+    if (size.low >= 0 && size.low <= rest) return size.low;
+    Throw(Code::kInvalidArgument, "Expected size[{}] in [0, {}], but got {}", d, rest, size.low);
   }
   const Dim bound = size.low >= 0 ? DimOfRange(size) : kUnknownDim;
   if (!HasBound(bound)) return Loosen(dim);
@@ -84,17 +84,8 @@ void InferSlice(InferenceContext& context) {
   const std::optional<Elements> begin = GetElements(context, 1);
   const std::optional<Elements> size = GetElements(context, 2);
   if (!shape.known_rank()) return context.SetShape(0, SizesAsShape(size));
-  const auto rank = static_cast<size_t>(shape.rank());
   if (!begin || !size) return context.SetShape(0, UnknownOfRank(shape.rank()));
-  if (begin->size() != rank || size->size() != rank) {
-    Throw(Code::kInvalidArgument, "{} begins and {} sizes for shape {}", begin->size(), size->size(),
-          shape.ToString());
-  }
-  Shape result;
-  for (size_t i = 0; i < rank; ++i) {
-    result.Append(SlicedDim(shape[static_cast<int>(i)], (*begin)[i], (*size)[i]));
-  }
-  context.SetShape(0, result);
+  context.SetShape(0, SlicedShape(shape, *begin, *size));
   if (AnyKnown(context)) FoldSlice(context, *begin);
 }
 
@@ -272,6 +263,22 @@ void InferUnpack(InferenceContext& context) {
 }
 
 }  // namespace
+
+Shape SlicedShape(const Shape& input, const Elements& begin, const Elements& size) {
+  const auto rank = static_cast<size_t>(input.rank());
+  if (begin.size() != rank || size.size() != rank) {
+    Throw(Code::kInvalidArgument,
+          "Expected begin and size arguments to be 1-D tensors of size {}, but got {} and {} numbers "
+          "instead.",
+          rank, begin.size(), size.size());
+  }
+  Shape sliced;
+  for (int d = 0; d < input.rank(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    sliced.Append(SlicedDim(d, input[d], begin[i], size[i]));
+  }
+  return sliced;
+}
 
 void RegisterSliceOps(OpRegistry& registry) {
   const OpLister op(registry);

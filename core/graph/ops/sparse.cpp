@@ -4,17 +4,10 @@
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/shape_rules.h"
 
 namespace lanescope::ops {
 namespace {
-
-// params[:axis] + indices[batch:] + params[axis + 1:]
-Shape GatheredShape(const Shape& params, const Shape& indices, int axis, int batch) {
-  Shape result = SubShape(params, 0, axis);
-  for (int i = 0; i < batch; ++i) result.set_dim(i, MergeDim(params[i], indices[i]));
-  return ConcatShapes(ConcatShapes(result, SubShape(indices, batch, indices.rank())),
-                      SubShape(params, axis + 1, params.rank()));
-}
 
 void FoldGather(InferenceContext& context, int axis) {
   const Shape& result = context.output().shape;
@@ -42,23 +35,17 @@ void FoldGather(InferenceContext& context, int axis) {
   SetElements(context, 0, result, gathered);
 }
 
-void InferGatherAt(InferenceContext& context, std::optional<int64_t> axis_value, int64_t batch_dims) {
+void InferGatherAt(InferenceContext& context, std::optional<int64_t> axis, int64_t batch_dims) {
   const Shape& params = context.shape(0);
   const Shape& indices = context.shape(1);
   if (!params.known_rank() || !indices.known_rank()) return;
-  if (params.rank() == 0) Throw(Code::kInvalidArgument, "a gather from a scalar");
-  const int64_t batch = batch_dims < 0 ? batch_dims + indices.rank() : batch_dims;
-  if (batch < 0 || batch > indices.rank() || batch >= params.rank()) {
-    Throw(Code::kInvalidArgument, "batch_dims {} for shapes {} and {}", batch_dims, params.ToString(),
-          indices.ToString());
+  if (!axis) {
+    const int batch = GatherBatch(params.rank() - 1, indices.rank(), batch_dims);
+    return context.SetShape(0, UnknownOfRank(params.rank() - 1 + indices.rank() - batch));
   }
-  if (!axis_value) {
-    return context.SetShape(0, UnknownOfRank(params.rank() - 1 + indices.rank() - static_cast<int>(batch)));
-  }
-  const int axis = NormalizeAxis(*axis_value, params.rank());
-  if (axis < batch) Throw(Code::kInvalidArgument, "axis {} is one of the {} batch dimensions", axis, batch);
-  context.SetShape(0, GatheredShape(params, indices, axis, static_cast<int>(batch)));
-  if (batch == 0) FoldGather(context, axis);
+  const GatherRule rule = GatherAlong(params, indices, *axis, batch_dims);
+  context.SetShape(0, rule.result);
+  if (rule.batch == 0) FoldGather(context, rule.axis);
 }
 
 void InferGather(InferenceContext& context) { InferGatherAt(context, 0, 0); }
@@ -72,12 +59,9 @@ void InferGatherNd(InferenceContext& context) {
   const Shape& params = context.shape(0);
   const Shape& indices = context.shape(1);
   if (!params.known_rank() || !indices.known_rank()) return;
-  if (indices.rank() == 0) Throw(Code::kInvalidArgument, "indices need one dimension at least");
+  CheckPicks("indices", indices, params);
   const Dim depth = indices[indices.rank() - 1];
   if (!IsExact(depth)) return;
-  if (depth > params.rank()) {
-    Throw(Code::kInvalidArgument, "indices of {} into a tensor of rank {}", depth, params.rank());
-  }
   context.SetShape(0, ConcatShapes(SubShape(indices, 0, indices.rank() - 1),
                                    SubShape(params, static_cast<int>(depth), params.rank())));
 }
@@ -246,6 +230,46 @@ void InferDynamicStitch(InferenceContext& context) {
 }
 
 }  // namespace
+
+int GatherBatch(int last_axis, int rank, int64_t batch_dims) {
+  if (last_axis < 0) Throw(Code::kInvalidArgument, "params must be at least 1 dimensional");
+  if (batch_dims < -rank || batch_dims > rank) {
+    Throw(Code::kInvalidArgument, "Expected batch_dims in the range [{}, {}], but got {}", -rank, rank,
+          batch_dims);
+  }
+  const auto batch = static_cast<int>(batch_dims < 0 ? batch_dims + rank : batch_dims);
+  if (batch > last_axis) {
+    Throw(Code::kInvalidArgument, "batch_dims ({}) must be less than or equal to axis ({}).", batch,
+          last_axis);
+  }
+  return batch;
+}
+
+GatherRule GatherAlong(const Shape& params, const Shape& indices, int64_t axis, int64_t batch_dims) {
+  GatherRule rule;
+  if (params.rank() > 0) rule.axis = NormalizeAxis(axis, params.rank());
+  rule.batch = GatherBatch(params.rank() == 0 ? -1 : rule.axis, indices.rank(), batch_dims);
+  rule.result = SubShape(params, 0, rule.axis);
+  for (int d = 0; d < rule.batch; ++d) {
+    if (IsExact(params[d]) && IsExact(indices[d]) && params[d] != indices[d]) {
+      Throw(Code::kInvalidArgument, "params.shape[{}]: {} should be equal to indices.shape[{}]: {}", d,
+            params[d], d, indices[d]);
+    }
+    rule.result.set_dim(d, MergeDim(params[d], indices[d]));
+  }
+  rule.result = ConcatShapes(ConcatShapes(rule.result, SubShape(indices, rule.batch, indices.rank())),
+                             SubShape(params, rule.axis + 1, params.rank()));
+  return rule;
+}
+
+void CheckPicks(std::string_view name, const Shape& indices, const Shape& params) {
+  if (indices.rank() == 0) Throw(Code::kInvalidArgument, "{} must be at least a vector", name);
+  const Dim depth = indices[indices.rank() - 1];
+  if (IsExact(depth) && depth > params.rank()) {
+    Throw(Code::kInvalidArgument, "index innermost dimension length must be <= params rank; saw: {} vs. {}",
+          depth, params.rank());
+  }
+}
 
 void RegisterSparseOps(OpRegistry& registry) {
   const OpLister op(registry);

@@ -77,7 +77,8 @@ TEST(InferGraph, ErrorsNameTheNode) {
     InferGraph(builder.graph(), {});
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "node 'product': MatMul: inner dimensions 3 and 2 of [2,3] x [2,3] differ");
+    EXPECT_EQ(error.message(),
+              "node 'product': MatMul: Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]");
   }
 }
 

@@ -93,7 +93,10 @@ TEST(OpMath, ReductionsDropOrKeepAxes) {
       {"L2Loss", {Float("[2,3]")}, {}, {"[]"}},
       {"TopKV2", {Float("[2,9]"), Scalar(3)}, {}, {"[2,3]", "[2,3]"}},
   });
-  CheckErrors({{"Sum", {Float("[2,3]"), Ints({2})}, {}, {"Expected axis in the range [-2, 2), but got 2"}}});
+  CheckErrors({{"Sum",
+                {Float("[2,3]"), Ints({2})},
+                {},
+                {"Invalid reduction dimension (2 for input with 2 dimension(s))"}}});
 }
 
 }  // namespace

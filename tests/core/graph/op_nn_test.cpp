@@ -128,7 +128,10 @@ TEST(OpNn, MatrixProducts) {
       {"BatchMatMulV2", {Float("[5,3,2]"), Float("[5,3,4]")}, {{"adj_x", true}}, {"[5,2,4]"}},
   });
   CheckErrors({
-      {"MatMul", {Float("[2,3]"), Float("[4,5]")}, {}, {"inner dimensions 3 and 4"}},
+      {"MatMul",
+       {Float("[2,3]"), Float("[4,5]")},
+       {},
+       {"Matrix size-incompatible: In[0]: [2,3], In[1]: [4,5]"}},
       {"MatMul", {Float("[2]"), Float("[4,5]")}, {}, {"input 0 has shape [2], expected rank 2"}},
   });
 }

@@ -1,0 +1,67 @@
+// Shapes of outputs by the rules that inference and kernels share. Dimensions may be open and numbers ranges;
+// a kernel knows all of them, and gets an exact shape. All throw InvalidArgument, in TensorFlow's words, for
+// what does not fit. Others: strided_slice.h, window.h, JoinedShape.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/ops/fold.h"
+
+namespace lanescope::ops {
+
+// By dimension.
+using DimSet = std::array<bool, Shape::kMaxRank>;
+
+// One size of -1 takes what the others leave. Where a size of 0 is asked for, dimensions of 0 do not count.
+Shape ReshapedShape(const Shape& input, const Elements& sizes);
+Shape ExpandedShape(const Shape& input, int64_t axis);
+// Without axes every dimension of 1 goes; then of unknown rank where a dimension may be 1.
+Shape SqueezedShape(const Shape& input, std::span<const int64_t> axes);
+// Every axis of the rank once.
+std::vector<int> Permutation(std::span<const int64_t> perm, int rank);
+Shape TiledShape(const Shape& input, const Elements& multiples);
+void CheckBroadcast(const Shape& input, const Shape& to);
+// `paddings`: before and after, dimension by dimension. Mirrored ones take from the tensor itself, with its
+// edge or without.
+enum class PadMode : int { kConstant, kReflect, kSymmetric };
+PadMode PadModeOf(const Node& node);
+Shape PaddedShape(const Shape& input, const Elements& paddings, PadMode mode);
+// Of the gradient of mirrored paddings: without them.
+Shape UnpaddedShape(const Shape& gradient, const Elements& paddings, PadMode mode);
+// A size of -1: all that follows.
+Shape SlicedShape(const Shape& input, const Elements& begin, const Elements& size);
+
+// What a reduction over `axes` takes away, and leaves.
+DimSet ReducedDims(std::span<const int64_t> axes, int rank);
+Shape ReducedShape(const Shape& input, const DimSet& reduced, bool keep);
+// The dimension in which the largest element is looked for; it must have one.
+int ArgDim(const Shape& input, int64_t dimension);
+int ScanDim(int rank, int64_t axis);
+void CheckK(int64_t k);
+Shape TopKShape(const Shape& input, Dim k);
+
+// MatMul and BatchMatMul of operands of known rank: leading dimensions are batches; those of V2 and V3
+// broadcast.
+struct MatMulRule {
+  explicit MatMulRule(const Node& node);
+  Shape ResultOf(const Shape& a, const Shape& b) const;
+
+  bool batches, broadcasts, turn_a, turn_b;
+};
+
+// params[:axis] + indices[batch:] + params[axis + 1:]
+struct GatherRule {
+  int axis = 0, batch = 0;
+  Shape result;
+};
+GatherRule GatherAlong(const Shape& params, const Shape& indices, int64_t axis, int64_t batch_dims);
+// The batch dimensions of indices of `rank` dimensions; the axis is not beyond `last_axis`.
+int GatherBatch(int last_axis, int rank, int64_t batch_dims);
+// Indices [..., k] that pick params[i0, .., ik-1, ...] have no more coordinates than there are dimensions.
+void CheckPicks(std::string_view name, const Shape& indices, const Shape& params);
+
+}  // namespace lanescope::ops
