@@ -2,105 +2,20 @@
 // and by a session: compiled, with planned memory, where the placer puts them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/graph/graph_io.h"
 #include "core/place/placer.h"
 #include "exec/session.h"
+#include "tests/exec/golden_cases.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/exec/session_harness.h"
-#include "tests/support/paths.h"
 
 namespace lanescope::exec::test {
 namespace {
 
 using Json = nlohmann::json;
-
-std::filesystem::path GoldenDirectory() {
-  return std::filesystem::path(lanescope::test::SourceDir()) / "tests" / "golden" / "ops";
-}
-
-std::vector<std::string> GoldenFiles() {
-  std::vector<std::string> names;
-  if (!std::filesystem::exists(GoldenDirectory())) return names;
-  for (const auto& entry : std::filesystem::directory_iterator(GoldenDirectory())) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-double NumberOf(const Json& value) {
-  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
-  if (!value.is_string()) return value.get<double>();
-  const std::string text = value.get<std::string>();
-  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  return text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-}
-
-// Calls fn(T*) with the tensor's elements; strings are the caller's business.
-template <typename Fn>
-void VisitNumbers(Tensor& tensor, Fn&& fn) {
-  switch (tensor.dtype()) {
-    case DataType::kFloat:
-      return fn(static_cast<float*>(tensor.raw_data()));
-    case DataType::kDouble:
-      return fn(static_cast<double*>(tensor.raw_data()));
-    case DataType::kInt8:
-      return fn(static_cast<int8_t*>(tensor.raw_data()));
-    case DataType::kInt16:
-      return fn(static_cast<int16_t*>(tensor.raw_data()));
-    case DataType::kInt32:
-      return fn(static_cast<int32_t*>(tensor.raw_data()));
-    case DataType::kInt64:
-      return fn(static_cast<int64_t*>(tensor.raw_data()));
-    case DataType::kUint8:
-      return fn(static_cast<uint8_t*>(tensor.raw_data()));
-    case DataType::kUint16:
-      return fn(static_cast<uint16_t*>(tensor.raw_data()));
-    case DataType::kUint32:
-      return fn(static_cast<uint32_t*>(tensor.raw_data()));
-    case DataType::kUint64:
-      return fn(static_cast<uint64_t*>(tensor.raw_data()));
-    case DataType::kBool:
-      return fn(static_cast<bool*>(tensor.raw_data()));
-    default:
-      Throw(Code::kUnimplemented, "golden values of {}", DataTypeName(tensor.dtype()));
-  }
-}
-
-Shape ShapeOf(const Json& json) {
-  const auto dims = json.get<std::vector<Dim>>();
-  return Shape(std::span<const Dim>(dims));
-}
-
-Tensor TensorOf(const Json& json) {
-  Tensor tensor(ParseDataType(json.at("dtype").get<std::string>()), ShapeOf(json.at("shape")));
-  const Json& values = json.at("values");
-  if (tensor.dtype() == DataType::kString) {
-    for (size_t i = 0; i < values.size(); ++i) tensor.data<std::string>()[i] = values[i].get<std::string>();
-    return tensor;
-  }
-  VisitNumbers(tensor, [&](auto* out) {
-    using T = std::remove_pointer_t<decltype(out)>;
-    for (size_t i = 0; i < values.size(); ++i) {
-      // Integers beyond 2^53 do not survive a double.
-      out[i] = values[i].is_number_integer() ? static_cast<T>(values[i].get<int64_t>())
-                                             : static_cast<T>(NumberOf(values[i]));
-    }
-  });
-  return tensor;
-}
-
-std::map<std::string, Tensor> TensorsOf(const Json& json) {
-  std::map<std::string, Tensor> tensors;
-  for (const auto& [name, value] : json.items()) tensors[name] = TensorOf(value);
-  return tensors;
-}
 
 struct Tolerance {
   double relative = 0;
@@ -115,7 +30,7 @@ struct Tolerance {
 // Fails at the first element that differs. A large tensor is given by some of its elements and their sum.
 void ExpectEqual(const std::string& name, Tensor actual, const Json& expected, const Tolerance& tolerance) {
   ASSERT_EQ(NumpyName(actual.dtype()), expected.at("dtype").get<std::string>()) << name;
-  ASSERT_EQ(actual.shape(), ShapeOf(expected.at("shape"))) << name << " " << actual.shape().ToString();
+  ASSERT_EQ(actual.shape(), GoldenShape(expected.at("shape"))) << name << " " << actual.shape().ToString();
   const Json& values = expected.at("values");
   if (actual.dtype() == DataType::kString) {
     for (size_t i = 0; i < values.size(); ++i) {
@@ -130,7 +45,7 @@ void ExpectEqual(const std::string& name, Tensor actual, const Json& expected, c
         ASSERT_EQ(static_cast<int64_t>(elements[at]), values[i].get<int64_t>()) << name << " element " << at;
       } else {
         // The text of a float says as many digits as tell it from its neighbours, not its value in double.
-        const auto wanted = static_cast<std::remove_pointer_t<decltype(elements)>>(NumberOf(values[i]));
+        const auto wanted = static_cast<std::remove_pointer_t<decltype(elements)>>(GoldenNumber(values[i]));
         ASSERT_TRUE(tolerance.Allows(static_cast<double>(elements[at]), static_cast<double>(wanted)))
             << name << " element " << at << ": " << +elements[at] << " instead of " << values[i];
       }
@@ -144,7 +59,7 @@ void ExpectEqual(const std::string& name, Tensor actual, const Json& expected, c
     }
     const double slack = std::max(tolerance.relative, 1e-12) * magnitude +
                          tolerance.absolute * static_cast<double>(actual.NumElements());
-    ASSERT_NEAR(sum, NumberOf(expected.at("sum")), slack) << name << " sum";
+    ASSERT_NEAR(sum, GoldenNumber(expected.at("sum")), slack) << name << " sum";
   });
 }
 
@@ -178,7 +93,7 @@ void RunCase(const Json& test) {
     std::vector<std::string> fetches;
     for (const auto& [name, value] : step.at("fetches").items()) fetches.push_back(name);
     const std::vector<Tensor> results =
-        session.Run(TensorsOf(step.at("feeds")), fetches, NamesOf(step.at("targets")));
+        session.Run(GoldenTensors(step.at("feeds")), fetches, NamesOf(step.at("targets")));
     for (size_t i = 0; i < fetches.size(); ++i) {
       ExpectEqual(fetches[i], results[i], step.at("fetches").at(fetches[i]), tolerance);
     }
@@ -207,7 +122,7 @@ bool RefusedByInference(const Graph& graph, const std::map<std::string, Tensor>&
 
 void RunErrorCase(const Json& test) {
   const Graph graph = ParseGraphText(test.at("graph").get<std::string>());
-  const std::map<std::string, Tensor> feeds = TensorsOf(test.at("feeds"));
+  const std::map<std::string, Tensor> feeds = GoldenTensors(test.at("feeds"));
   const std::string code = test.at("error_code").get<std::string>();
   if (RefusedByInference(graph, feeds, code)) return;
   try {
@@ -223,23 +138,8 @@ void RunErrorCase(const Json& test) {
 
 class GoldenOps : public ::testing::TestWithParam<std::string> {};
 
-// Calls run(case) for every case of a file.
-template <typename Run>
-void ForEachCase(const std::string& name, Run run) {
-  std::ifstream file(GoldenDirectory() / (name + ".json"));
-  const Json cases = Json::parse(file).at("cases");
-  for (const Json& test : cases) {
-    SCOPED_TRACE(test.at("name").get<std::string>());
-    try {
-      run(test);
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
-  }
-}
-
 TEST_P(GoldenOps, MatchTensorFlow) {
-  ForEachCase(GetParam(), [](const Json& test) {
+  ForEachGoldenCase(GetParam(), [](const Json& test) {
     if (test.contains("error_code")) {
       RunErrorCase(test);
     } else {
@@ -256,7 +156,7 @@ bool MayBeRefused(const std::string& op, const Error& error) {
 }
 
 TEST_P(GoldenOps, MatchTensorFlowInASession) {
-  ForEachCase(GetParam(), [](const Json& test) {
+  ForEachGoldenCase(GetParam(), [](const Json& test) {
     if (test.contains("error_code")) return;
     const std::string name = test.at("name").get<std::string>();
     try {
