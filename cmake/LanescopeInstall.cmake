@@ -4,18 +4,19 @@ include(CMakePackageConfigHelpers)
 set(lanescope_libraries core graphs exec sims traces study)
 set(lanescope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lanescope)
 
-# Public are the headers directly in a library's folder or in its rooms, less those that need a dependency's own headers.
-# scripts/check_includes.py holds them to that.
-file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/private_headers.txt private_headers)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/private_headers.txt)
+# Public are the headers directly in a library's folder or in its rooms, less those that say "Internal to ..."; scripts/check_includes.py
+# holds them to bringing in no dependency's own headers.
 foreach(library IN LISTS lanescope_libraries)
   get_target_property(rooms lanescope_${library} LANESCOPE_ROOMS)
   list(TRANSFORM rooms PREPEND ${library}/)
   foreach(folder IN LISTS library rooms)
     file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${folder}/*.h)
-    list(REMOVE_ITEM headers ${private_headers})
-    list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
-    install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/${folder})
+    foreach(header IN LISTS headers)
+      file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^//.*Internal to " LIMIT_COUNT 1)
+      if(NOT internal)
+        install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/${folder})
+      endif()
+    endforeach()
   endforeach()
   set_target_properties(lanescope_${library} PROPERTIES EXPORT_NAME ${library})
   add_library(lanescope::${library} ALIAS lanescope_${library})

@@ -87,6 +87,7 @@ NOT_IN_PUBLIC = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|
 # Folders whose names are in lanescope::FOLDER; those of core are in lanescope itself.
 NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli"})
 NAMESPACE = re.compile(r"^namespace (lanescope[\w:]*) \{", re.MULTILINE)
+INTERNAL = re.compile(r"^//.*\bInternal to ", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<([^>]+)>|"([^"]+)")', re.MULTILINE)
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
 
@@ -98,9 +99,11 @@ def includes_of(text):
         yield line, match.group(2) or match.group(3), match.group(3) is not None
 
 
-def read_private_headers(root):
-    listing = root / "cmake" / "private_headers.txt"
-    return frozenset(listing.read_text().split()) if listing.exists() else frozenset()
+def private_headers(root):
+    """Headers that say of themselves "Internal to ..." before anything else; cmake/LanescopeInstall.cmake goes by the same."""
+    headers = (file for folder in MAY_INCLUDE["samples"] for file in (root / folder).rglob("*.h"))
+    return frozenset(file.relative_to(root).as_posix() for file in headers
+                     if INTERNAL.search(file.read_text(encoding="utf-8").split("#pragma once")[0]))
 
 
 def room_of(path):
@@ -152,7 +155,7 @@ def check_public(path, header, is_project_header, private):
     if not is_public(path, private):
         return
     if NOT_IN_PUBLIC.match(header):
-        yield f"a public header may not include {header}; move it to the .cpp or list {path} in cmake/private_headers.txt"
+        yield f'a public header may not include {header}; move it to the .cpp or say in its first comment: "Internal to ..."'
     elif is_project_header and not is_public(header, private):
         yield f"a public header may not include the private header {header}"
 
@@ -188,7 +191,7 @@ def check_file(path, text, private, backends):
 
 def check_tree(root):
     """All violations of a tree, and the number of files read."""
-    private = read_private_headers(root)
+    private = private_headers(root)
     backends = [f"exec/{file.parent.name}/" for file in sorted(root.glob(f"exec/*/{BACKEND_MARK}"))]
     violations, files = [], 0
     for folder in FOLDERS:
@@ -202,8 +205,6 @@ def check_tree(root):
     violations += [f"{folder}/{room.name}/ is not among the rooms of {folder}; say in scripts/check_includes.py what it may include"
                    for folder, rooms in ROOMS.items() for room in sorted((root / folder).glob("*"))
                    if room.is_dir() and room.name not in rooms]
-    violations += [f"cmake/private_headers.txt: {header} does not exist"
-                   for header in sorted(private) if not (root / header).is_file()]
     return violations, files
 
 

@@ -1,4 +1,4 @@
-// One chain of the search: simulated annealing from one placement.
+// One chain of the search: simulated annealing from one placement. Internal to sims.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Who uses which shared silicon at a moment of virtual time. Included by the simulator's loop alone.
+// Internal to sims.
 #pragma once
 
 #include <algorithm>

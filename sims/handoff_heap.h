@@ -1,4 +1,4 @@
-// Commands on their way from the queue that released them to the queue that will run them.
+// Commands on their way from the queue that released them to the queue that will run them. Internal to sims.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How concurrent copies share links and buses: max-min fairness.
+// How concurrent copies share links and buses: max-min fairness. Internal to sims.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Minimum cuts of directed graphs.
+// Minimum cuts of directed graphs. Internal to sims.
 #pragma once
 
 #include <algorithm>

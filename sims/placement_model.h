@@ -1,5 +1,5 @@
 // What a placement takes by a quick simulation that needs no compiled schedule: the search asks it millions
-// of times, and the simulator only of the best.
+// of times, and the simulator only of the best. Internal to sims.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // What a server is doing at a moment of virtual time. Included by the simulator's loop alone.
+// Internal to sims.
 #pragma once
 
 #include <cstdint>

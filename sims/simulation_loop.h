@@ -1,4 +1,4 @@
-// The simulator's event loop. Included by simulator.cpp alone.
+// The simulator's event loop. Included by simulator.cpp alone. Internal to sims.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp
-// and the loop alone.
+// and the loop alone. Internal to sims.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The order that compiling gives the commands of a placement, from its task graph alone.
+// The order that compiling gives the commands of a placement, from its task graph alone. Internal to sims.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // The simulator's clock. Virtual time is an integer count of 1/1024 ns: launches last whole ns and stay
 // exact, and the end of a copy on a shared link, which falls anywhere, is rounded by half a picosecond
-// instead of half a nanosecond, so that chains of copies do not drift.
+// instead of half a nanosecond, so that chains of copies do not drift. Internal to sims.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One timer per server and the earliest of them at hand.
+// One timer per server and the earliest of them at hand. Internal to sims.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A program run to its end with a text on its standard input.
+// A program run to its end with a text on its standard input. Internal to study.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Strategies that are programs of their own: `exec:PROGRAM`.
+// Strategies that are programs of their own: `exec:PROGRAM`. Internal to study.
 #pragma once
 
 #include <string>

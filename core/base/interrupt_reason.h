@@ -1,4 +1,4 @@
-// How it is said that a signal ended something.
+// How it is said that a signal ended something. Internal to core.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The output types of all nodes of a graph.
+// The output types of all nodes of a graph. Internal to core.
 #pragma once
 
 #include <vector>

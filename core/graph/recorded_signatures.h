@@ -1,5 +1,5 @@
 // Signatures of the ops that TensorFlow knows, recorded from its registry (data/signatures.tsv, embedded at
-// build time): what placing a node takes of an op that has no definition here.
+// build time): what placing a node takes of an op that has no definition here. Internal to core.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // Groups of nodes that must share a device, with what their members ask for: a union-find whose roots carry
-// the merged constraints. TensorFlow's rules (V1 placer), with its error texts.
+// the merged constraints. TensorFlow's rules (V1 placer), with its error texts. Internal to core.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // The devices of a machine as the placer sees them: device types, and the order in which equal choices are
-// taken.
+// taken. Internal to core.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Pieces of the placer's error texts.
+// Pieces of the placer's error texts. Internal to core.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How groups of nodes agree on device types.
+// How groups of nodes agree on device types. Internal to core.
 #pragma once
 
 #include "core/place/device_table.h"

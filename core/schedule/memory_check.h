@@ -1,4 +1,4 @@
-// Checks where a schedule's commands read and write, as a part of VerifySchedule.
+// Checks where a schedule's commands read and write, as a part of VerifySchedule. Internal to core.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Claims of the form "this command is complete before that one starts", checked all at once by exact
-// reachability.
+// reachability. Internal to core.
 #pragma once
 
 #include <functional>

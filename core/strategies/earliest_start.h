@@ -1,5 +1,5 @@
 // The loop that m-etf and m-sct share: of all ready tasks and devices with room, the pair that can start
-// first.
+// first. Internal to core.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Events of a Chrome trace of Kineto, one at a time. Private to traces/.
+// Events of a Chrome trace of Kineto, one at a time. Internal to traces.
 #pragma once
 
 #include <atomic>

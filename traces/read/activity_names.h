@@ -1,4 +1,5 @@
 // What activities are called that have no name of their own: copies, memory sets, whole CUDA graphs.
+// Internal to traces.
 #pragma once
 
 #include <algorithm>

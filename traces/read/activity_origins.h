@@ -1,4 +1,4 @@
-// Which command of which run an activity executed. Private to traces/.
+// Which command of which run an activity executed. Internal to traces.
 #pragma once
 
 #include <cstdint>

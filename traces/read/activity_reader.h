@@ -1,5 +1,5 @@
 // Kernels, copies and memory sets of one run, joined with the commands and the API calls that caused them.
-// Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

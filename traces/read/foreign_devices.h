@@ -1,4 +1,5 @@
 // The GPUs of another tool's trace, and which of them a process means by a device number. Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

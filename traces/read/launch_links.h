@@ -1,5 +1,5 @@
 // From an activity to the API call that launched it, and from there to the NVTX range around that call.
-// Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// NVTX ranges, API calls and thread names of a trace. Private to traces/.
+// NVTX ranges, API calls and thread names of a trace. Internal to traces.
 #pragma once
 
 #include "traces/read/activity_origins.h"

@@ -1,4 +1,4 @@
-// The queues of a run's schedules, as recorded or inferred. Private to traces/.
+// The queues of a run's schedules, as recorded or inferred. Internal to traces.
 #pragma once
 
 #include "traces/read/trace_reader.h"

@@ -1,4 +1,5 @@
 // What a run that was read from SQLite says beside its activities, as tables of a RunView.
+// Internal to traces.
 #pragma once
 
 #include <map>

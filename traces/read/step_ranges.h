@@ -1,4 +1,5 @@
 // Steps of a trace that records none: NVTX ranges that look like steps. Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Numbers of captured rows as cells: what is unknown or absent becomes NULL. Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

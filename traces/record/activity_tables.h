@@ -1,4 +1,4 @@
-// The tables that captures fill. Private to traces/.
+// The tables that captures fill. Internal to traces.
 #pragma once
 
 #include "traces/store/lanescope_tables.h"

@@ -1,4 +1,4 @@
-// Turns captured activities into rows. Private to traces/; owned by the writing thread.
+// Turns captured activities into rows. Private to traces/; owned by the writing thread. Internal to traces.
 #pragma once
 
 #include <cstdint>

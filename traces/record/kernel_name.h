@@ -1,4 +1,4 @@
-// Names of kernels as people read them. Private to traces/.
+// Names of kernels as people read them. Internal to traces.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // What joins the records of one captured process: which command a correlation id belongs to, and whether
 // calls that launch kernels and the kernels themselves fit together. Private to traces/; owned by the writing
-// thread.
+// thread. Internal to traces.
 #pragma once
 
 #include <cstdint>

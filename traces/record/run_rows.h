@@ -1,4 +1,5 @@
 // The rows that describe a run: everything but its events. Private to traces/; owned by the writing thread.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Turns the events of one run into rows. Private to traces/; owned by the writing thread.
+// Turns the events of one run into rows. Private to traces/; owned by the writing thread. Internal to traces.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // The aggregates behind the summary: of a file in one pass over each activity table, or of a run in memory.
-// Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <array>

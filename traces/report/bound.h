@@ -1,4 +1,4 @@
-// What a run is bound by, and the sentence that says so. Private to traces/.
+// What a run is bound by, and the sentence that says so. Internal to traces.
 #pragma once
 
 #include <span>

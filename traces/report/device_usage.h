@@ -1,4 +1,5 @@
 // From the intervals of activities to times by device and to what covers the time most. Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <span>

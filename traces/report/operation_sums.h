@@ -1,5 +1,5 @@
 // The tables of Nsight Systems: sums of kernels, of memory operations by time and by size. Private to
-// traces/.
+// traces/. Internal to traces.
 #pragma once
 
 #include <span>

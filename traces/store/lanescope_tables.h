@@ -1,4 +1,5 @@
 // What the activity tables cannot say: runs, nodes, placement, schedules, memory. Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include "traces/store/nsys_tables.h"

@@ -1,5 +1,5 @@
 // The tables of the Nsight Systems SQLite export that a trace uses: names, columns, order and nullability are
-// that format's. Private to traces/.
+// that format's. Internal to traces.
 #pragma once
 
 #include "traces/store/table.h"

@@ -1,4 +1,4 @@
-// Reads large tables on several threads. Private to traces/.
+// Reads large tables on several threads. Internal to traces.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Sums of what files say, which may be anything. Private to traces/.
+// Sums of what files say, which may be anything. Internal to traces.
 #pragma once
 
 #include <cstdint>

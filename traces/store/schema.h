@@ -1,7 +1,7 @@
 // The whole schema of a trace file: CREATE TABLE, INSERT and docs/schema.md, made of the tables in
 // nsys_tables.h and lanescope_tables.h. The activity tables carry the names, columns, units and enumerations
 // of the Nsight Systems SQLite export; what those cannot say stands in tables with the prefix LANESCOPE_.
-// Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SQLite with exceptions: a connection, a snapshot and a prepared statement that close themselves, and typed
 // access that trusts no file. Private to traces/. Thread-compatible: a connection and its statements belong
-// to one thread at a time.
+// to one thread at a time. Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Reading tables whose columns may be missing, be in another order, or hold anything: a pass over a table
-// that hands every row to C++. Private to traces/.
+// that hands every row to C++. Internal to traces.
 #pragma once
 
 #include <array>

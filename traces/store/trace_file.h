@@ -1,4 +1,4 @@
-// Opening and closing a trace file. Private to traces/.
+// Opening and closing a trace file. Internal to traces.
 #pragma once
 
 #include <string>

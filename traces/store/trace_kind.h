@@ -1,4 +1,5 @@
 // What a file is that is no database, so that the error can say what to do. Private to traces/.
+// Internal to traces.
 #pragma once
 
 #include <string>
