@@ -7,28 +7,23 @@
 #include <set>
 #include <string>
 
+#include "core/base/split_mix.h"
+
 namespace lanescope::sims {
 namespace {
 
 // Temperatures as shares of the start's step time.
 constexpr double kHot = 0.02, kCold = 0.0002;
 
-// SplitMix64 (Steele, Lea and Flood 2014).
 class MoveStream {
  public:
-  explicit MoveStream(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  size_t Below(size_t n) { return static_cast<size_t>(Next() % n); }
+  explicit MoveStream(uint64_t seed) : numbers_(seed) {}
+  size_t Below(size_t n) { return static_cast<size_t>(numbers_.Next() % n); }
   // In (0, 1].
-  double Uniform() { return static_cast<double>((Next() >> 11) + 1) * 0x1p-53; }
+  double Uniform() { return static_cast<double>((numbers_.Next() >> 11) + 1) * 0x1p-53; }
 
  private:
-  uint64_t state_;
+  SplitMixStream numbers_;
 };
 
 // A chain's state, and how to take its last move back.

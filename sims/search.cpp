@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/split_mix.h"
 #include "core/base/thread.h"
 #include "core/record/recorder.h"
 #include "core/strategies/task_graph.h"
@@ -162,8 +163,7 @@ class PlacementSearch {
     ChainOutcome outcome;
     const Elite& start = elites_[static_cast<size_t>(chain) % elites_.size()];
     ChainOptions options;
-    options.seed =
-        options_.seed * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(result_.rounds * kChains + chain);
+    options.seed = options_.seed * kSplitMixStep + static_cast<uint64_t>(result_.rounds * kChains + chain);
     options.evaluations = std::clamp(kEvaluationsPerGroup * static_cast<int64_t>(space_.movable().size()),
                                      kFewestEvaluations, kMostEvaluations);
     options.memory_share = memory_share_;
