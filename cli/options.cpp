@@ -6,6 +6,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 
 namespace lanescope::cli {
@@ -61,6 +62,7 @@ void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices) {
 std::string StrategyNames() {
   std::string names = "Strategy: ";
   for (const Strategy& strategy : Strategies()) names += std::string(strategy.name) + ", ";
+  for (const GraphStrategy& strategy : GraphStrategies()) names += std::string(strategy.name) + ", ";
   return names + "@placement.json, or exec:PROGRAM";
 }
 
@@ -72,7 +74,9 @@ void PlaceOptions::Add(CLI::App* command) {
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   std::string footer = "Strategies\n";
   for (const Strategy& strategy : Strategies())
-    footer += fmt::format("  {:<18} {}\n", strategy.name, strategy.summary);
+    footer += fmt::format("  {:<22} {}\n", strategy.name, strategy.summary);
+  for (const GraphStrategy& strategy : GraphStrategies())
+    footer += fmt::format("  {:<22} {}\n", strategy.name, strategy.summary);
   footer += fmt::format("  {:<18} {}\n", "@placement.json",
                         "a file as written by `place -o`; nodes it does not name go as in annotated");
   footer +=

@@ -129,13 +129,14 @@ std::string CheckOutput(const std::string& path) {
 }
 
 void PlaceAndReport(const PlaceCommandOptions& options) {
-  const study::Workload workload(options.graph, options.step);
+  const study::Workload read(options.graph, options.step);
   const Machine machine = options.machine.Load();
   const RooflineCost costs;
   std::vector<int> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
-  const study::PlacedGraph placed = study::Place(workload, options.strategy, machine, costs, place);
+  const study::PlacedGraph placed = study::Place(read, options.strategy, machine, costs, place);
+  const study::Workload& workload = *placed.workload;
   const Graph& graph = workload.graph();
   const bool only_log = options.log && !options.as_json && !options.dump;
   if (options.log) {
@@ -143,6 +144,8 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
     only_log ? PrintText(lines) : PrintNotes(lines);
   }
   if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
+  if (placed.written && !options.output.empty() && !options.output.ends_with(".json"))
+    study::SaveRunConfiguration(read, workload.spec(), options.output);
   if (only_log) return;
   const Schedule schedule = CompileStep(placed, machine);
   if (options.dump) {

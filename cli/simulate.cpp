@@ -120,9 +120,10 @@ void SimulateGraph(const SimulateOptions& options) {
   const int64_t start = NowNs();
   const std::vector<Candidate> candidates = Prepare(options, workload, predictor);
   const Candidate& step = candidates.front();
-  const sims::Prediction prediction = predictor.Predict(workload, step.schedule);
+  const sims::Prediction prediction = predictor.Predict(*step.placed.workload, step.schedule);
   const int64_t wall_ns = NowNs() - start;
-  const auto unknown = FindUnknownWork(workload.graph(), workload.info(), step.schedule);
+  const auto unknown =
+      FindUnknownWork(step.placed.workload->graph(), step.placed.workload->info(), step.schedule);
   if (!options.trace.empty()) WriteTrace(options, step, predictor, prediction);
   std::optional<sims::Sweep> sweep;
   if (!options.sweep.empty()) sweep = SweepCandidates(options, predictor, candidates);

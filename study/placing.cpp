@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
+#include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 #include "study/external_strategy.h"
 
@@ -15,6 +17,17 @@ constexpr std::string_view kProgramPrefix = "exec:";
 
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options) {
+  if (const GraphStrategy* rewriting = FindGraphStrategy(strategy)) {
+    StepGraph step = rewriting->rewrite(workload.graph(), workload.spec(), workload.info(), machine);
+    WorkloadOptions same;
+    same.soft_placement = workload.placer().soft_placement;
+    const auto written =
+        std::make_shared<const Workload>(workload.name(), std::move(step.graph), std::move(step.spec), same);
+    PlacedGraph placed = Place(*written, "annotated", machine, costs, options);
+    placed.strategy = strategy;
+    placed.written = written;
+    return placed;
+  }
   PlacerOptions placer = workload.placer();
   std::vector<int> order;
   if (options.order != nullptr) placer.log = [&](int node, int) { order.push_back(node); };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,15 +21,16 @@ struct PlaceOptions {
   Cancellation* cancellation = nullptr;  // of programs
 };
 
-// What `compare` calls a row. The workload must outlive it.
+// What `compare` calls a row. The workload must outlive it, unless the strategy wrote another one.
 struct PlacedGraph {
   const Workload* workload = nullptr;
   std::string strategy;
   Placement placement;
+  std::shared_ptr<const Workload> written = nullptr;  // what `workload` then is
 };
 
-// `strategy` is a name, @placement.json or exec:PROGRAM. Throws what PlaceByStrategy and PlaceByProgram
-// throw.
+// `strategy` is a name, @placement.json or exec:PROGRAM. Throws what PlaceByStrategy, GraphStrategy::rewrite
+// and PlaceByProgram throw.
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options = {});
 

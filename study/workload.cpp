@@ -1,10 +1,12 @@
 #include "study/workload.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/graph/graph_io.h"
 #include "core/inputs/step_request.h"
 
@@ -85,6 +87,22 @@ std::vector<TensorInfo> Workload::InputInfos(int node) const {
   std::vector<TensorInfo> inputs;
   for (const Endpoint& input : graph_.node(node).inputs) inputs.push_back(info_.of(input));
   return inputs;
+}
+
+void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const std::string& graph_path) {
+  const auto beside = [](const std::string& graph) {
+    return std::filesystem::path(graph).replace_extension(".run.json").string();
+  };
+  std::error_code ignored;
+  const std::string from = beside(original.path());
+  nlohmann::json json = nlohmann::json::object();
+  if (!original.path().empty() && std::filesystem::exists(from, ignored))
+    json = nlohmann::json::parse(ReadFile(from));
+  json["fetches"] = spec.fetches;
+  json["targets"] = spec.targets;
+  if (!spec.loss.empty()) json["loss"] = spec.loss;
+  json.erase("batch_axis");  // is used up
+  WriteFile(beside(graph_path), json.dump(2) + "\n");
 }
 
 }  // namespace lanescope::study

@@ -64,4 +64,8 @@ class Workload {
   PlacerOptions placer_;
 };
 
+// Beside a graph that was written from `original`: its run configuration with the fetches, targets and loss
+// of `spec`. Files that it names must lie beside the new one too.
+void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const std::string& graph_path);
+
 }  // namespace lanescope::study

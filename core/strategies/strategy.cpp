@@ -3,17 +3,23 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/strategies/graph_strategy.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::array<Strategy, 9> kStrategies{{
+constexpr std::array<Strategy, 12> kStrategies{{
     {"alternating", "op by op over the GPUs in turn, to show what copies cost", &PlaceAlternating},
     {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated},
     {"greedy", "runs the graph in thought; each op goes where it ends soonest", &PlaceGreedy},
     {"heft", "the op with the longest way to the end first, where it ends soonest", &PlaceHeft},
     {"m-etf", "whatever can start soonest where memory allows it", &PlaceMEtf},
     {"m-sct", "the same, but an op's favourite successor stays with it", &PlaceMSct},
+    {"parameter-server", "variables in host memory, the rest as tower-split", &PlaceParameterServer},
+    {"parameter-server-bytes", "variables on the GPU that holds the fewest bytes, the rest as tower-split",
+     &PlaceParameterServersByBytes},
+    {"parameter-server-turn", "variables over the GPUs in turn, the rest as tower-split",
+     &PlaceParameterServersInTurn},
     {"round-robin", "variable by variable over the GPUs in turn, ops where their variables are",
      &PlaceRoundRobin},
     {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle},
@@ -50,6 +56,13 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
   for (const Strategy& strategy : kStrategies) {
     if (strategy.name == name) return strategy.place(input);
     known.append(strategy.name).append(", ");
+  }
+  if (FindGraphStrategy(name) != nullptr) {
+    Throw(
+        Code::kInvalidArgument,
+        "{} writes another graph, and this needs a placement of the one that is there; write it with `place "
+        "--strategy {} -o FILE.pb` and take that",
+        name, name);
   }
   Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
 }

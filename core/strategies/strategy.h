@@ -54,5 +54,8 @@ Placement PlaceGreedy(const StrategyInput& input);
 Placement PlaceHeft(const StrategyInput& input);
 Placement PlaceMEtf(const StrategyInput& input);
 Placement PlaceMSct(const StrategyInput& input);
+Placement PlaceParameterServer(const StrategyInput& input);
+Placement PlaceParameterServersInTurn(const StrategyInput& input);
+Placement PlaceParameterServersByBytes(const StrategyInput& input);
 
 }  // namespace lanescope

@@ -159,9 +159,9 @@ TEST(Usage, AnUnknownStrategyListsTheOthers) {
   for (const std::string command : {"place", "run", "simulate"}) {
     const Outcome outcome = Lanescope({command, Sample("polynomial"), "--strategy", "alternatig"});
     ExpectError(outcome, 1, "NotFound", "alternatig");
-    EXPECT_THAT(
-        outcome.errors,
-        HasSubstr("alternating, annotated, greedy, heft, m-etf, m-sct, round-robin, single, tower-split"));
+    EXPECT_THAT(outcome.errors,
+                HasSubstr("alternating, annotated, greedy, heft, m-etf, m-sct, parameter-server, "
+                          "parameter-server-bytes, parameter-server-turn, round-robin, single, tower-split"));
   }
 }
 

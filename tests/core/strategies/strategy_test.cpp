@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/graph/graph_builder.h"
 #include "core/graph/graph_io.h"
 #include "core/inputs/run_spec.h"
 #include "core/inputs/step_request.h"
@@ -168,6 +169,30 @@ TEST(StrategyTest, AllPlaceTheSamplesWhereTheyCompile) {
       EXPECT_EQ(strategy.place(input).priority, placement.priority) << name << " " << strategy.name;
     }
   }
+}
+
+// A variable and its update are in host memory, or on the GPUs in turn; bytes: the second and the third
+// variable, small ones, share the GPU that the first, a large one, is not on.
+TEST(StrategyTest, ParameterServersHoldVariables) {
+  GraphBuilder builder;
+  for (const auto& [name, size] :
+       {std::pair<const char*, int>{"large", 100}, {"small", 10}, {"smaller", 5}}) {
+    const Endpoint v =
+        builder.Op("VariableV2", name).Attr("dtype", DataType::kFloat).Attr("shape", Shape{size}).Build();
+    const Endpoint read = builder.Op("Neg", std::string(name) + "/use").Input(v).Build();
+    builder.Op("AssignAdd", std::string(name) + "/add").Input(v).Input(read).Build();
+  }
+  Setting setting(builder.Take());
+  setting.Place("parameter-server");
+  EXPECT_EQ(setting.DevicesOf("VariableV2"), std::set<std::string>{"CPU:0"});
+  EXPECT_EQ(setting.DevicesOf("AssignAdd"), std::set<std::string>{"CPU:0"});
+  EXPECT_EQ(setting.DevicesOf("Neg"), std::set<std::string>{"GPU:0"});
+  setting.Place("parameter-server-turn");
+  EXPECT_NE(setting.On("large"), setting.On("small"));
+  EXPECT_EQ(setting.On("large"), setting.On("smaller"));
+  setting.Place("parameter-server-bytes");
+  EXPECT_NE(setting.On("large"), setting.On("small"));
+  EXPECT_EQ(setting.On("small"), setting.On("smaller"));
 }
 
 // Towers of equal work and no bytes to speak of: whoever looks at times uses both GPUs.

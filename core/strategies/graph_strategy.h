@@ -1,0 +1,36 @@
+// Strategies that write another graph: what is placed, run and saved is theirs.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/inputs/run_spec.h"
+#include "core/machine/machine.h"
+
+namespace lanescope {
+
+struct StepGraph {
+  Graph graph;   // device fields say where its nodes go
+  RunSpec spec;  // the same step
+};
+
+struct GraphStrategy {
+  std::string_view name;
+  std::string_view summary;  // one line for --help
+  // `info`: of the graph with the step's feeds. Throws InvalidArgument for a graph that it cannot rewrite,
+  // with the node that stands in the way.
+  StepGraph (*rewrite)(const Graph& graph, const RunSpec& spec, const GraphInfo& info,
+                       const Machine& machine);
+};
+
+std::span<const GraphStrategy> GraphStrategies();
+// Null for any other name.
+const GraphStrategy* FindGraphStrategy(std::string_view name);
+
+// core/strategies/
+StepGraph ReplicateOverBatch(const Graph& graph, const RunSpec& spec, const GraphInfo& info,
+                             const Machine& machine);
+
+}  // namespace lanescope

@@ -1,0 +1,66 @@
+// Variables and what updates them stay in host memory, where workers fetch them and bring gradients
+// (tf.train.replica_device_setter with one parameter server; Li et al., "Scaling Distributed Machine Learning
+// with the Parameter Server", 2014); all else goes where tower-split puts it. On several servers variables go
+// round the GPUs in turn (RoundRobinStrategy), or to the one that holds the fewest bytes
+// (GreedyLoadBalancingStrategy with byte_size_load_fn of TensorFlow 1.x).
+#include <algorithm>
+
+#include "core/strategies/strategy.h"
+
+namespace lanescope {
+namespace {
+
+enum class Servers { kHost, kInTurn, kByBytes };
+
+// By group: what its variables hold, or -1 if it has none.
+std::vector<int64_t> VariableBytes(const StrategyInput& input, const std::vector<int>& groups) {
+  std::vector<int64_t> bytes(groups.size(), -1);
+  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+    const OpDef* def = OpRegistry::Global().Find(input.graph.node(id).op);
+    if (def == nullptr || def->role != StateRole::kVariable) continue;
+    const TensorInfo& info = input.info.of({id, 0});
+    int64_t& held = bytes[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    held = std::max<int64_t>(0, held) + BytesOf(info.handle != nullptr ? *info.handle : info);
+  }
+  return bytes;
+}
+
+Placement PlaceOnServers(const StrategyInput& input, Servers servers) {
+  const std::vector<int> gpus = input.machine.Gpus();
+  const Placement towers = PlaceTowerSplit(input);
+  const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
+  const std::vector<int64_t> bytes = VariableBytes(input, groups);
+  std::vector<int64_t> held(gpus.size(), 0);
+  std::vector<int> device(towers.device.begin(), towers.device.end());
+  std::vector<int> server(groups.size(), -1);
+  size_t turn = 0;
+  for (const int id : input.graph.TopologicalOrder()) {
+    const auto group = static_cast<size_t>(groups[static_cast<size_t>(id)]);
+    if (bytes[group] < 0) continue;
+    if (server[group] < 0) {
+      size_t next = turn++ % std::max<size_t>(1, gpus.size());
+      if (servers == Servers::kByBytes)
+        next = static_cast<size_t>(std::min_element(held.begin(), held.end()) - held.begin());
+      if (servers == Servers::kHost || gpus.empty()) {
+        server[group] = input.machine.host();
+      } else {
+        server[group] = gpus[next];
+        held[next] += bytes[group];
+      }
+    }
+    device[static_cast<size_t>(id)] = server[group];
+  }
+  return PlaceWithWishes(input, device);
+}
+
+}  // namespace
+
+Placement PlaceParameterServer(const StrategyInput& input) { return PlaceOnServers(input, Servers::kHost); }
+Placement PlaceParameterServersInTurn(const StrategyInput& input) {
+  return PlaceOnServers(input, Servers::kInTurn);
+}
+Placement PlaceParameterServersByBytes(const StrategyInput& input) {
+  return PlaceOnServers(input, Servers::kByBytes);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,123 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/strategies/graph_strategy.h"
+#include "core/strategies/strategy.h"
+#include "study/placing.h"
+#include "study/recorded_run.h"
+#include "tests/support/paths.h"
+
+namespace lanescope::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Sample(const std::string& name) {
+  return test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
+}
+
+// The first fetch after some steps.
+float LossAfter(const Workload& workload, const std::string& strategy, const Machine& machine, int steps) {
+  RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, {});
+  run.RunToEnd(0, steps);
+  return run.last_fetches().front().data<float>()[0];
+}
+
+StepGraph Written(const Workload& workload, int gpus) {
+  return ReplicateOverBatch(workload.graph(), workload.spec(), workload.info(), VirtualMachine(gpus, 1));
+}
+
+std::string RefusalOf(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidArgument);
+    return error.message();
+  }
+  return "";
+}
+
+// Law: the mean of the replicas' gradients is the gradient of the whole batch, so that training goes the same
+// way, up to rounding.
+TEST(DataParallelTest, ReplicasTrainLikeOneModel) {
+  for (const auto& [name, steps] : {std::pair<const char*, int>{"polynomial", 4}, {"deepconn_single", 2}}) {
+    const Workload workload{Sample(name)};
+    const Machine machine = VirtualMachine(2, 1);
+    const float one = LossAfter(workload, "single", machine, steps);
+    const float replicas = LossAfter(workload, "data-parallel", machine, steps);
+    EXPECT_NEAR(replicas / one, 1, 1e-3) << name;
+  }
+}
+
+// y = x w, loss = mean(y^2), w -= dloss/dw by hand: every GPU has a replica on half of the batch, the
+// variable stands once, and what is fetched is the mean.
+TEST(DataParallelTest, EachGpuHasAReplicaAndVariablesStandOnce) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
+  const Endpoint w =
+      builder.Op("VariableV2", "w").Attr("dtype", DataType::kFloat).Attr("shape", Shape{4, 1}).Build();
+  const Endpoint y = builder.Op("MatMul", "y").Input(x).Input(w).Build();
+  const Endpoint gradient =
+      builder.Op("MatMul", "gradient").Input(x).Input(y).Attr("transpose_a", true).Build();
+  const Endpoint rate = builder.Scalar("rate", 0.5f);
+  builder.Op("ApplyGradientDescent", "train/update_w/Apply").Input(w).Input(rate).Input(gradient).Build();
+  RunSpec spec;
+  FeedSpec feed;
+  feed.shape = Shape{6, 4};
+  feed.generator = "uniform";
+  spec.feeds["x"] = feed;
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"gradient", "y"};
+  spec.targets = {"train/update_w/Apply"};
+  const Workload workload("by-hand", builder.Take(), spec);
+  const StepGraph written = Written(workload, 2);
+  const Graph& graph = written.graph;
+  for (const char* node : {"replica_0/y", "replica_1/y", "replica_0/gradient", "replica_1/gradient", "w"})
+    EXPECT_GE(graph.FindNode(node), 0) << node;
+  EXPECT_EQ(graph.FindNode("y"), -1);
+  EXPECT_THAT(graph.node(graph.FindNode("replica_1/y")).device, HasSubstr("GPU:1"));
+  const Workload again("again", graph, written.spec);
+  EXPECT_EQ(again.info().of(graph.FindEndpoint("replica_1/y")).shape, (Shape{3, 1}));
+  EXPECT_EQ(again.info().of(graph.FindEndpoint(written.spec.fetches[1])).shape, (Shape{6, 1})) << "all rows";
+  const Node& update = graph.node(graph.FindNode("train/update_w/Apply"));
+  EXPECT_EQ(graph.node(update.inputs[2].node).op, "Mul") << "the mean";
+  const Machine machine = VirtualMachine(2, 1);
+  const Schedule schedule = CompileStep(Place(workload, "data-parallel", machine, RooflineCost()), machine);
+  EXPECT_NO_THROW(VerifySchedule(graph, schedule));
+}
+
+TEST(DataParallelTest, RefusesWhatItCannotSplit) {
+  const Workload polynomial{Sample("polynomial")};
+  EXPECT_THAT(RefusalOf([&] { Written(polynomial, 1); }), HasSubstr("fewer than two GPUs"));
+  EXPECT_THAT(RefusalOf([&] { Written(polynomial, 3); }), HasSubstr("batch of 100"));
+  EXPECT_THAT(RefusalOf([&] { Written(Workload{Sample("two_towers_matmul")}, 2); }),
+              HasSubstr("no batch_axis"));
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
+  const Endpoint shape = builder.Const("shape", Tensor::FromValues(Shape{2}, std::vector<int32_t>{6, 4}));
+  builder.Op("Reshape", "y").Input(x).Input(shape).Build();
+  RunSpec spec;
+  spec.feeds["x"].shape = Shape{6, 4};
+  spec.feeds["x"].generator = "uniform";
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"y"};
+  const Workload fixed("fixed", builder.Take(), spec);
+  EXPECT_THAT(RefusalOf([&] { Written(fixed, 2); }), HasSubstr("fixes the size of its batch"));
+}
+
+// Law: no name of a placement means a strategy that writes another graph.
+TEST(DataParallelTest, IsNoPlacement) {
+  const Workload workload{Sample("polynomial")};
+  const Machine machine = VirtualMachine(2, 1);
+  const RooflineCost costs;
+  const StrategyInput input{workload.graph(), workload.info(), machine, costs, workload.placer(), nullptr};
+  EXPECT_THAT(RefusalOf([&] { PlaceByStrategy("data-parallel", input); }), HasSubstr("writes another graph"));
+}
+
+}  // namespace
+}  // namespace lanescope::study
