@@ -12,6 +12,7 @@ void AddPlace(CLI::App* app);
 void AddRun(CLI::App* app);
 void AddSimulate(CLI::App* app);
 void AddSearch(CLI::App* app);
+void AddMake(CLI::App* app);
 void AddCompare(CLI::App* app);
 void AddCalibrate(CLI::App* app);
 void AddSummary(CLI::App* app);

@@ -72,6 +72,7 @@ int Main(int argc, char** argv) {
   AddRun(&app);
   AddSimulate(&app);
   AddSearch(&app);
+  AddMake(&app);
   AddCompare(&app);
   AddCalibrate(&app);
   AddSummary(&app);

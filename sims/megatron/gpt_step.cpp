@@ -1,7 +1,9 @@
 #include "sims/megatron/gpt_step.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/error.h"
 
@@ -39,12 +41,26 @@ class StepParts {
 
   // Forward and backward, with the all-reduces inside: two each way, two more where the forward pass repeats.
   double Layer() const {
-    const double repeats = layout_.recompute ? 1 : 0;
-    const double forward = LinearForward() + AttentionForward() + LayerPasses() / 3;
-    const double backward = LinearBackward() + AttentionBackward() + LayerPasses() * 2 / 3;
     const double launches = rules_.host.layer_s + (SoftmaxIsFused() ? 0 : rules_.host.unfused_softmax_s);
-    return Longer(launches * (1 + repeats / 3),
-                  forward * (1 + repeats) + backward + (4 + 2 * repeats) * TensorReduce() + 4 * Arrival());
+    return Longer(launches * (1 + Repeats() / 3), LayerKernels());
+  }
+
+  // Its parts, stretched where launching them takes longer.
+  GptTimes Parts() const {
+    const double stretch = Layer() / LayerKernels();
+    GptTimes times;
+    const std::array<double, 5> forward = Forward(), backward = Backward();
+    for (size_t i = 0; i < forward.size(); ++i) {
+      times.forward[i] = stretch * forward[i];
+      times.backward[i] = stretch * backward[i];
+    }
+    times.all_reduce = stretch * Collectives() / (4 + 2 * Repeats());
+    times.embedding = Embedding();
+    times.head = Head();
+    times.replicas = ReplicaReduce();
+    times.tied = TiedReduce();
+    times.update = Update();
+    return times;
   }
 
   // Output layer and loss.
@@ -70,14 +86,7 @@ class StepParts {
     return 2 * MessageSeconds(rules_.cluster, activation_bytes_ / layout_.tensor, SpansNodes());
   }
 
-  double Gradients() const {
-    const double node = rules_.cluster.gpus_per_node;
-    const Ring replicas{layout_.data, std::max(1.0, node / layout_.tensor), std::min(layout_.tensor, node)};
-    const double reduced = AllReduceSeconds(rules_.cluster, kHalfBytes * Parameters(), replicas);
-    if (layout_.pipeline == 1) return reduced;
-    const Ring ends{2, SpansNodes() ? 1.0 : 2.0, std::min(node, layout_.gpus())};
-    return reduced + AllReduceSeconds(rules_.cluster, kHalfBytes * SplitVocabulary() * model_.hidden, ends);
-  }
+  double Gradients() const { return ReplicaReduce() + TiedReduce(); }
 
   double Update() const {
     return Parameters() * rules_.passes.update_bytes / rules_.gpu.memory_bytes_per_s +
@@ -96,19 +105,34 @@ class StepParts {
     return passes * kHalfBytes * elements / rules_.gpu.memory_bytes_per_s;
   }
 
-  // The four products of a layer: rows in, columns out; the group splits one of them.
-  template <typename Visit>
-  double OverProducts(const Visit& visit) const {
+  double Repeats() const { return layout_.recompute ? 1 : 0; }
+  static double Sum(const std::array<double, 5>& parts) {
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+  }
+  double LayerKernels() const { return Sum(Forward()) * (1 + Repeats()) + Sum(Backward()) + Collectives(); }
+  double Collectives() const { return (4 + 2 * Repeats()) * TensorReduce() + 4 * Arrival(); }
+
+  // A third of the passes is forward. Normalisations stand before the products that the group splits by
+  // columns, residuals after the others, and the activation between the last two.
+  std::array<double, 5> Forward() const {
+    const auto product = [&](double in, double out) { return ProductSeconds(rules_.gpu, tokens_, out, in); };
     const double h = model_.hidden, t = layout_.tensor;
-    return visit(h, 3 * h / t) + visit(h / t, h) + visit(h, 4 * h / t) + visit(4 * h / t, h);
+    return {product(h, 3 * h / t) + WholePasses() / 12,
+            Scores() + Context() + SplitPasses() / 6 + ScorePasses() / 3,
+            product(h / t, h) + WholePasses() / 12,
+            product(h, 4 * h / t) + WholePasses() / 12 + SplitPasses() / 6,
+            product(4 * h / t, h) + WholePasses() / 12};
   }
-  double LinearForward() const {
-    return OverProducts([&](double in, double out) { return ProductSeconds(rules_.gpu, tokens_, out, in); });
-  }
-  double LinearBackward() const {
-    return OverProducts([&](double in, double out) {
+  std::array<double, 5> Backward() const {
+    const auto products = [&](double in, double out) {
       return ProductSeconds(rules_.gpu, tokens_, in, out) + ProductSeconds(rules_.gpu, out, in, tokens_);
-    });
+    };
+    const double h = model_.hidden, t = layout_.tensor;
+    return {products(h, 3 * h / t) + WholePasses() / 6,
+            3 * Context() + Scores() + SplitPasses() / 3 + ScorePasses() * 2 / 3,
+            products(h / t, h) + WholePasses() / 6,
+            products(h, 4 * h / t) + WholePasses() / 6 + SplitPasses() / 3,
+            products(4 * h / t, h) + WholePasses() / 6};
   }
 
   double HeadsHere() const { return layout_.micro_batch * model_.heads / layout_.tensor; }
@@ -120,20 +144,26 @@ class StepParts {
     const double s = model_.sequence;
     return ProductSeconds(rules_.gpu, s, model_.hidden / model_.heads, s, HeadsHere());
   }
-  double AttentionForward() const { return Scores() + Context(); }
-  double AttentionBackward() const { return 3 * Context() + Scores(); }
-
   // Megatron's fused kernel takes four attention matrices at a time.
   bool SoftmaxIsFused() const { return std::fmod(HeadsHere(), 4) == 0; }
 
-  double LayerPasses() const {
-    const GptPasses& passes = rules_.passes;
-    const double values = tokens_ * model_.hidden;
-    return Passes(passes.whole, values) + Passes(passes.split, values / layout_.tensor) +
-           Passes(passes.scores + (SoftmaxIsFused() ? 0 : passes.unfused),
+  double WholePasses() const { return Passes(rules_.passes.whole, tokens_ * model_.hidden); }
+  double SplitPasses() const { return Passes(rules_.passes.split, tokens_ * model_.hidden / layout_.tensor); }
+  double ScorePasses() const {
+    return Passes(rules_.passes.scores + (SoftmaxIsFused() ? 0 : rules_.passes.unfused),
                   HeadsHere() * model_.sequence * model_.sequence);
   }
 
+  double ReplicaReduce() const {
+    const double node = rules_.cluster.gpus_per_node;
+    const Ring replicas{layout_.data, std::max(1.0, node / layout_.tensor), std::min(layout_.tensor, node)};
+    return AllReduceSeconds(rules_.cluster, kHalfBytes * Parameters(), replicas);
+  }
+  double TiedReduce() const {
+    if (layout_.pipeline == 1) return 0;
+    const Ring ends{2, SpansNodes() ? 1.0 : 2.0, std::min(rules_.cluster.gpus_per_node, layout_.gpus())};
+    return AllReduceSeconds(rules_.cluster, kHalfBytes * SplitVocabulary() * model_.hidden, ends);
+  }
   double TensorReduce() const {
     return AllReduceSeconds(rules_.cluster, activation_bytes_,
                             {layout_.tensor, rules_.cluster.gpus_per_node, 1});
@@ -162,6 +192,11 @@ class StepParts {
 };
 
 }  // namespace
+
+GptTimes TimesOf(const GptModel& model, const GptLayout& layout, const MegatronRules& rules) {
+  CheckLayout(model, layout);
+  return StepParts(model, layout, rules).Parts();
+}
 
 bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu) {
   // Half-precision value and gradient, and three single-precision numbers of Adam and two of mixed precision.

@@ -2,6 +2,8 @@
 // rules.
 #pragma once
 
+#include <array>
+
 #include "sims/megatron/cluster.h"
 #include "sims/megatron/gpu.h"
 
@@ -62,6 +64,17 @@ struct GptStep {
   double gradients = 0;  // all-reduces over replicas and of the tied embedding
   double update = 0;
 };
+
+// The parts of a step on one GPU, in seconds; of a layer for one micro-batch the products with the passes
+// between them: to queries, keys and values; attention; their projection; the feed-forward network's two.
+struct GptTimes {
+  std::array<double, 5> forward{}, backward{};
+  double all_reduce = 0;  // of a tensor group: two forward, two backward
+  double embedding = 0, head = 0;
+  double replicas = 0, tied = 0;  // all-reduces of gradients
+  double update = 0;
+};
+GptTimes TimesOf(const GptModel& model, const GptLayout& layout, const MegatronRules& rules = {});
 
 // Whether a GPU's memory holds parameters, gradients, optimizer state and all activations of the
 // micro-batches in flight (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
