@@ -1,10 +1,8 @@
 #include "sims/task_order.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <queue>
-#include <tuple>
 
 #include "core/base/error.h"
 
@@ -82,15 +80,20 @@ int TaskOrder::PositionOf(const CopyOrder& copy) const {
 }
 
 void TaskOrder::Merge(const std::vector<CopyOrder>& copies, std::vector<int>* rank, std::vector<int>* items) {
-  sorted_.clear();
-  for (size_t c = 0; c < copies.size(); ++c) sorted_.emplace_back(PositionOf(copies[c]), static_cast<int>(c));
-  const auto made = [&](int c) {
-    const CopyOrder& copy = copies[static_cast<size_t>(c)];
-    return std::tuple(-int64_t{copy.priority}, copy.first_reader, copy.number, c);
+  const auto before = [&](int a, int b) {
+    const CopyOrder &x = copies[static_cast<size_t>(a)], &y = copies[static_cast<size_t>(b)];
+    if (x.priority != y.priority) return x.priority > y.priority;
+    return x.first_reader != y.first_reader ? x.first_reader < y.first_reader : x.number < y.number;
   };
-  std::sort(sorted_.begin(), sorted_.end(), [&](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : made(a.second) < made(b.second);
-  });
+  // A sorted list of copies for each position; hardly ever more than a few.
+  copy_at_.assign(order_.size() + 1, -1);
+  next_copy_.resize(copies.size());
+  for (int c = 0; c < static_cast<int>(copies.size()); ++c) {
+    int* at = &copy_at_[static_cast<size_t>(PositionOf(copies[static_cast<size_t>(c)]))];
+    while (*at >= 0 && !before(c, *at)) at = &next_copy_[static_cast<size_t>(*at)];
+    next_copy_[static_cast<size_t>(c)] = *at;
+    *at = c;
+  }
   const int tasks = tasks_.num_tasks();
   rank->resize(static_cast<size_t>(tasks) + copies.size());
   items->clear();
@@ -98,10 +101,9 @@ void TaskOrder::Merge(const std::vector<CopyOrder>& copies, std::vector<int>* ra
     (*rank)[static_cast<size_t>(item)] = static_cast<int>(items->size());
     items->push_back(item);
   };
-  size_t next = 0;
   for (int position = 0; position <= tasks; ++position) {
-    for (; next < sorted_.size() && sorted_[next].first == position; ++next)
-      add(tasks + sorted_[next].second);
+    for (int c = copy_at_[static_cast<size_t>(position)]; c >= 0; c = next_copy_[static_cast<size_t>(c)])
+      add(tasks + c);
     if (position < tasks) add(order_[static_cast<size_t>(position)]);
   }
 }

@@ -1,7 +1,6 @@
 // The order that compiling gives the commands of a placement, from its task graph alone. Internal to sims.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "core/base/rows.h"
@@ -43,7 +42,7 @@ class TaskOrder {
   std::vector<int> ranked_for_;
   bool ranked_ = false;
   bool all_equal_ = false;
-  std::vector<std::pair<int, int>> sorted_;  // of Merge: (position, copy)
+  std::vector<int> copy_at_, next_copy_;  // of Merge: by position the first copy; by copy the one after it
 };
 
 }  // namespace lanescope::sims
