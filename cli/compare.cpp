@@ -152,6 +152,8 @@ void AddCompare(CLI::App* app) {
                    "link.bandwidth=LOW..HIGH: simulate over this range and print where rows cross")
       ->check(CheckSweep);
   command->add_option("--plot", options->plot, "Write the sweep as FILE.svg")->check(CheckPlotPath);
+  command->add_flag("--ablate", options->request.ablate,
+                    "Print how each effect of the model changes each prediction");
   command->add_flag("--no-run", options->no_run, "Simulate only");
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kRefuse);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/ablation_report.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -82,6 +83,8 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   result["predicted"] =
       row.predicted ? PredictionJson(comparison.machine, row.predicted->prediction) : json(nullptr);
   if (row.predicted) result["predicted"]["steps"] = row.predicted->steps;
+  if (row.predicted && !row.predicted->without_ns.empty())
+    result["predicted"]["without"] = AblationJson(row.predicted->without_ns);
   result["error"] = row.error() ? json(*row.error()) : json(nullptr);
   result["repeats"] = json::array();
   for (const study::RepeatedRow& repeat : row.repeats)
@@ -91,6 +94,8 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   result["noise"] = row.measured ? json(row.measured->noise) : json(nullptr);
   result["uncalibrated_share"] =
       row.predicted ? json(row.predicted->prediction.uncalibrated_share()) : json(nullptr);
+  result["extrapolated_share"] =
+      row.predicted ? json(row.predicted->prediction.extrapolated_share()) : json(nullptr);
   return result;
 }
 
@@ -166,7 +171,11 @@ void PrintErrors(const Comparison& comparison) {
   if (repeats > 0) table.Group("in repeats");
   for (size_t r = 0; r < repeats; ++r) table.Number(std::to_string(r + 1));
   if (repeats > 0) table.Group("");
-  table.Number("Noise").Number("Disturbed");
+  table.Number("Noise")
+      .Number("Disturbed")
+      .Group("Time of commands")
+      .Number("uncalibrated")
+      .Number("extrapolated");
   for (const ComparisonRow& row : comparison.rows) {
     if (!HasFigures(row) || !row.measured) continue;
     std::vector<std::string> cells = {row.label(), row.error() ? SignedPercentText(*row.error()) : "-",
@@ -175,6 +184,8 @@ void PrintErrors(const Comparison& comparison) {
       cells.push_back(r < row.repeats.size() ? SignedPercentText(row.repeats[r].error()) : "-");
     cells.push_back(PercentText(row.measured->noise));
     cells.push_back(fmt::format("{} of {}", row.measured->disturbed_steps, row.measured->steps));
+    cells.push_back(row.predicted ? PercentText(row.predicted->prediction.uncalibrated_share()) : "-");
+    cells.push_back(row.predicted ? PercentText(row.predicted->prediction.extrapolated_share()) : "-");
     table.Row(std::move(cells));
   }
   if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
@@ -195,6 +206,15 @@ void PrintDisturbance(const Comparison& comparison) {
       "\nDo not rely on these figures: no quiet stretch came. Other programs took up to {:.2f} processors, a "
       "hypervisor {:.2f}; end what runs beside and compare again\n",
       others, stolen);
+}
+
+void PrintEffects(const Comparison& comparison) {
+  std::vector<Ablated> rows;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.predicted)
+      rows.push_back({row.strategy, row.predicted->prediction.step_ns, row.predicted->without_ns});
+  }
+  PrintAblation(rows);
 }
 
 std::array<sims::CopyTraffic, kNumCopyClasses> CopiesOf(const ComparisonRow& row) {
@@ -286,6 +306,7 @@ void PrintComparison(const study::Comparison& comparison) {
   PrintTimes(comparison);
   PrintErrors(comparison);
   PrintDisturbance(comparison);
+  PrintEffects(comparison);
   PrintCopies(comparison);
   PrintDevices(comparison);
   PrintDominating(comparison);

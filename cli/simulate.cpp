@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/ablation_report.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
@@ -32,7 +33,7 @@ struct SimulateOptions {
   PlaceOptions place;
   std::vector<std::string> set;
   int steps = 1;
-  bool as_json = false, batch = false;
+  bool as_json = false, batch = false, ablate = false;
 };
 
 // Costs of the file, or the machine's rates, with what --set changes.
@@ -125,17 +126,21 @@ void SimulateGraph(const SimulateOptions& options) {
   const auto unknown =
       FindUnknownWork(step.placed.workload->graph(), step.placed.workload->info(), step.schedule);
   if (!options.trace.empty()) WriteTrace(options, step, predictor, prediction);
+  std::vector<int64_t> without_ns;
+  if (options.ablate) without_ns = predictor.Ablate(workload, step.schedule);
   std::optional<sims::Sweep> sweep;
   if (!options.sweep.empty()) sweep = SweepCandidates(options, predictor, candidates);
   if (options.as_json) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);
     result["unknown"] = UnknownWorkJson(unknown);
+    if (options.ablate) result["without"] = AblationJson(without_ns);
     if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
     PrintJson(JsonText(result));
   } else {
     PrintPrediction(workload.name(), step.placed.strategy, machine, step.schedule, prediction,
                     predictor.origin());
     PrintUnknownWork(unknown);
+    PrintAblation({{"Step", prediction.step_ns, without_ns}});
     if (sweep.has_value()) PrintSweep(*sweep);
   }
   if (options.plot.empty()) return;
@@ -180,9 +185,10 @@ void AddSimulate(CLI::App* app) {
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
+  command->add_flag("--ablate", options->ablate, "Print how each effect of the model changes the prediction");
   auto* batch = command->add_flag("--batch", options->batch,
                                   "Read placements as JSON lines from stdin, print one JSON line for each");
-  batch->excludes("--sweep")->excludes("--trace");
+  batch->excludes("--sweep")->excludes("--trace")->excludes("--ablate");
   command->add_flag("--json", options->as_json, "Print JSON");
   AddFullNames(command);
   AddExample(command, "lanescope simulate samples/graphs/deepconn_dual.pbtxt --set link.latency=9us");

@@ -21,7 +21,7 @@ cmake --build --preset release
 
 rm -f "$results"/*.json
 for program in build/release/bin/bench_*; do
-  [[ -x $program ]] || continue
+  [[ -x $program && $program != */bench_accuracy* ]] || continue  # those print tables of their own
   name=$(basename "$program")
   echo "running $name" >&2
   "$program" --benchmark_repetitions="$repetitions" --benchmark_enable_random_interleaving=true \

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "core/base/statistics.h"
@@ -14,9 +15,11 @@ namespace {
 
 constexpr int kMinCopySizes = 3;
 
-// A step is a sum of launches, so what a launch adds to it is its mean, whatever modes it has; without the
-// lowest and highest tenth, which keeps single preemptions out.
-int64_t LaunchNs(const std::vector<int64_t>& samples) { return std::llround(TrimmedMean(samples, 10)); }
+// A step is a sum of launches, so what a launch adds to it is its mean, whatever modes it has.
+int64_t MeanNs(const std::vector<int64_t>& samples) {
+  return std::llround(std::accumulate(samples.begin(), samples.end(), 0.0) /
+                      static_cast<double>(samples.size()));
+}
 
 std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int warmup_steps) {
   struct Group {
@@ -40,7 +43,7 @@ std::vector<LaunchCost> CalibrateLaunches(std::span<const OpSample> samples, int
     launches.push_back({.signature = group.first->signature,
                         .op = group.first->op,
                         .device = group.first->device,
-                        .ns = LaunchNs(used),
+                        .ns = MeanNs(used),
                         .spread_ns = summary.spread_ns,
                         .count = summary.count,
                         .work = group.first->work});

@@ -40,37 +40,50 @@ CalibratedCost::CalibratedCost(CostTable table) : table_(std::move(table)) {
   for (const auto& [key, points] : by_device) device_fits_[key] = FitRoofline(points);
 }
 
+std::optional<CostEstimate> CalibratedCost::Measured(const std::string& device,
+                                                     const std::string& signature) const {
+  const auto entry = entries_.find(Key(device, signature));
+  if (entry == entries_.end()) return std::nullopt;
+  const LaunchCost& cost = table_.launches[entry->second];
+  return CostEstimate{cost.ns, cost.spread_ns, CostBasis::kMeasured};
+}
+
+std::optional<CostEstimate> CalibratedCost::Fitted(const std::string& device, const std::string& op,
+                                                   const OpWork& work) const {
+  const auto usable = [](const auto& fits, const std::string& key) {
+    const auto found = fits.find(key);
+    return found == fits.end() || found->second.points < kMinFitPoints ? nullptr : &found->second;
+  };
+  const RooflineFit* fit = usable(op_fits_, Key(device, op));
+  const bool same_op = fit != nullptr;
+  if (!same_op) fit = usable(device_fits_, device);
+  if (fit == nullptr) return std::nullopt;
+  const auto flops = static_cast<double>(work.flops), bytes = static_cast<double>(work.bytes);
+  const double ns = fit->Predict(flops, bytes);
+  const bool near = flops <= kRangeSlack * fit->max_flops && bytes <= kRangeSlack * fit->max_bytes;
+  return CostEstimate{RoundNs(ns), RoundNs(ns * fit->spread),
+                      same_op && near ? CostBasis::kFitted : CostBasis::kExtrapolated};
+}
+
 CostEstimate CalibratedCost::Launch(const Machine& machine, int device_number, const Node& node,
                                     std::span<const TensorInfo> inputs,
                                     std::span<const TensorInfo> outputs) const {
   const DeviceSpec& device = machine.device(device_number);
-  const std::string device_key = CostDevice(device);
-  const auto entry = entries_.find(Key(device_key, OpSignature(node, inputs, outputs)));
-  if (entry != entries_.end()) {
-    const LaunchCost& cost = table_.launches[entry->second];
-    return {cost.ns, cost.spread_ns, CostBasis::kMeasured};
+  const std::string key = CostDevice(device);
+  if (const auto measured = Measured(key, OpSignature(node, inputs, outputs))) return *measured;
+  if (!AttributedNs(node, device.parsed.type) && AreSizesKnown(inputs) && AreSizesKnown(outputs)) {
+    if (const auto fitted = Fitted(key, node.op, WorkOf(node, inputs, outputs))) return *fitted;
   }
-  const bool attributed = AttributedNs(node, device.parsed.type).has_value();
-  const RooflineFit* fit = nullptr;
-  bool same_op = true;
-  if (const auto found = op_fits_.find(Key(device_key, node.op)); found != op_fits_.end()) {
-    fit = &found->second;
+  return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));
+}
+
+CostEstimate CalibratedCost::Launch(const DeviceSpec& device, const SignedWork& work) const {
+  const std::string key = CostDevice(device);
+  if (const auto measured = Measured(key, work.signature)) return *measured;
+  if (!work.op.empty()) {
+    if (const auto fitted = Fitted(key, work.op, work.work)) return *fitted;
   }
-  if (fit == nullptr || fit->points < kMinFitPoints) {
-    const auto found = device_fits_.find(device_key);
-    fit = found == device_fits_.end() ? nullptr : &found->second;
-    same_op = false;
-  }
-  const bool told = !attributed && AreSizesKnown(inputs) && AreSizesKnown(outputs);
-  if (!told || fit == nullptr || fit->points < kMinFitPoints) {
-    return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));
-  }
-  const OpWork work = WorkOf(node, inputs, outputs);
-  const double ns = fit->Predict(static_cast<double>(work.flops), static_cast<double>(work.bytes));
-  const bool near = static_cast<double>(work.flops) <= kRangeSlack * fit->max_flops &&
-                    static_cast<double>(work.bytes) <= kRangeSlack * fit->max_bytes;
-  return {RoundNs(ns), RoundNs(ns * fit->spread),
-          same_op && near ? CostBasis::kFitted : CostBasis::kExtrapolated};
+  return {kUnknownNs, static_cast<int64_t>(kUnknownSpread * kUnknownNs), CostBasis::kNothing};
 }
 
 CostEstimate CalibratedCost::Copy(const Machine& machine, int src, int dst, int64_t bytes) const {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/graph/signature.h"
 #include "core/schedule/cost.h"
 #include "sims/cost_table.h"
 #include "sims/roofline_fit.h"
@@ -31,11 +33,17 @@ class CalibratedCost : public CostModel {
 
   CostEstimate Launch(const Machine& machine, int device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
+  // The same by 1, 3 and 4 for a launch whose graph is not there; where none applies it costs kUnknownNs.
+  CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
   CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override;
 
   const CostTable& table() const { return table_; }
 
  private:
+  std::optional<CostEstimate> Measured(const std::string& device, const std::string& signature) const;
+  std::optional<CostEstimate> Fitted(const std::string& device, const std::string& op,
+                                     const OpWork& work) const;
+
   CostTable table_;
   std::unordered_map<std::string, size_t> entries_;  // device and signature
   std::map<std::string, RooflineFit> op_fits_;       // device and op

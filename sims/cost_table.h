@@ -14,14 +14,13 @@
 
 namespace lanescope::sims {
 
-// One op signature on one kind of device. `ns` is what a launch adds to a step: the mean of all executions
-// but the lowest and highest tenth. Spread and count are of the mode that holds most executions; a second
-// mode (page faults, a neighbour's work, another place in the graph) is told beside it.
+// One op signature on one kind of device. `ns` is what a launch adds to a step: the mean of its
+// executions.
 struct LaunchCost {
   std::string signature;  // OpSignature
   std::string op;
   std::string device;     // CostDevice
-  int64_t ns = 0;         // trimmed mean
+  int64_t ns = 0;         // mean
   int64_t spread_ns = 0;  // half width of the interval of nine in ten
   int64_t count = 0;      // executions
   OpWork work;

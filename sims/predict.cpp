@@ -145,22 +145,18 @@ CostEstimate UnknownCopy(CostEstimate of_nothing) {
   return {ns, static_cast<int64_t>(kUnknownSpread * static_cast<double>(ns)), CostBasis::kNothing};
 }
 
-}  // namespace
+struct LaunchEstimate {
+  CostEstimate cost;
+  OpWork work;
+  std::string_view op;
+};
 
-double Prediction::uncalibrated_share() const {
-  double sum = 0;
-  for (size_t b = 0; b < basis_share.size(); ++b) {
-    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis_share[b];
-  }
-  return sum;
-}
-
-CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
-                                  const Machine& machine, const CostModel& costs,
-                                  const PredictionSettings& settings) {
+// `launch(command, device)`: what a launch costs and does.
+template <typename Launch>
+CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, const CostModel& costs,
+                             const PredictionSettings& settings, Launch launch) {
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
-  std::vector<TensorInfo> inputs;
   const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
   for (size_t c = 0; c < schedule.commands.size(); ++c) {
     const Command& command = schedule.commands[c];
@@ -170,23 +166,18 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     int cores = 1;
     std::string kind;
     if (command.kind == CommandKind::kLaunch) {
-      const Node& node = graph.node(command.node);
       const int number = schedule.queues[command.queue].device;
-      const DeviceSpec& device = machine.device(number);
-      inputs.clear();
-      for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
-      const auto outputs = info.outputs(command.node);
-      estimate = costs.Launch(machine, number, node, inputs, outputs);
-      const OpWork work = WorkOf(node, inputs, outputs);
-      command_class = ClassOf(work);
+      const LaunchEstimate found = launch(c, number);
+      estimate = found.cost;
+      command_class = ClassOf(found.work);
       if (settings.interference.has_value()) {
-        const bool host = InterferenceDomain(device) == 0;
-        demand = DemandOf(command_class, work, estimate.ns,
+        const bool host = InterferenceDomain(machine.device(number)) == 0;
+        demand = DemandOf(command_class, found.work, estimate.ns,
                           host ? settings.interference->host : settings.interference->gpu);
       }
       cores = command.workers;
       if (!settings.fetches.empty() && fetched[c] > 0) estimate.ns += settings.fetches.Ns(fetched[c]);
-      kind = fmt::format("{} {}", node.op, number);
+      kind = fmt::format("{} {}", found.op, number);
     } else if (command.kind == CommandKind::kCopy) {
       const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
       estimate = costs.Copy(machine, src, dst, command.bytes);
@@ -203,6 +194,43 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
     estimates.kind.push_back(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
   }
   return estimates;
+}
+
+}  // namespace
+
+double Prediction::uncalibrated_share() const {
+  double sum = 0;
+  for (size_t b = 0; b < basis_share.size(); ++b) {
+    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis_share[b];
+  }
+  return sum;
+}
+
+double Prediction::extrapolated_share() const {
+  return share(CostBasis::kExtrapolated) + share(CostBasis::kAssumed) + share(CostBasis::kNothing);
+}
+
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings) {
+  std::vector<TensorInfo> inputs;
+  return EstimateAll(schedule, machine, costs, settings, [&](size_t c, int device) {
+    const int number = schedule.commands[c].node;
+    const Node& node = graph.node(number);
+    inputs.clear();
+    for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
+    const auto outputs = info.outputs(number);
+    return LaunchEstimate{costs.Launch(machine, device, node, inputs, outputs), WorkOf(node, inputs, outputs),
+                          node.op};
+  });
+}
+
+CommandEstimates EstimateCommands(const Schedule& schedule, std::span<const SignedWork> work,
+                                  const Machine& machine, const CalibratedCost& costs,
+                                  const PredictionSettings& settings) {
+  return EstimateAll(schedule, machine, costs, settings, [&](size_t c, int device) {
+    return LaunchEstimate{costs.Launch(machine.device(device), work[c]), work[c].work, work[c].op};
+  });
 }
 
 PredictionSettings SettingsOf(const CostTable& table) {

@@ -6,14 +6,17 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
+#include "core/graph/signature.h"
 #include "core/machine/copy_class.h"
 #include "core/machine/machine.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
+#include "sims/cost_model.h"
 #include "sims/cost_table.h"
 #include "sims/critical_path.h"
 #include "sims/fetch_cost.h"
@@ -49,6 +52,8 @@ struct Prediction {
 
   double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }
   double uncalibrated_share() const;
+  // Of what goes by other ops, by sizes far from those that were measured, or by nothing.
+  double extrapolated_share() const;
 };
 
 // What is known beside the commands themselves, and how to predict.
@@ -67,6 +72,11 @@ PredictionSettings SettingsOf(const CostTable& table);
 
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                                   const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings);
+
+// Of a schedule whose graph is not there (ReadSchedule): `work` by command.
+CommandEstimates EstimateCommands(const Schedule& schedule, std::span<const SignedWork> work,
+                                  const Machine& machine, const CalibratedCost& costs,
                                   const PredictionSettings& settings);
 
 // The value is a simulation with every command at its cost. The interval is the middle nine tenths of

@@ -1,17 +1,34 @@
 #include "sims/step_samples.h"
 
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/statistics.h"
 #include "sims/fetch_cost.h"
 #include "sims/measured_steps.h"
 
 namespace lanescope::sims {
+namespace {
+
+// Those of the middle half by length: the mean of what ran in them is the mean of a step that is like the
+// median, and so what the prediction is compared with.
+std::vector<MeasuredStep> TypicalSteps(std::vector<MeasuredStep> steps) {
+  return MiddleHalf(std::move(steps), [](const MeasuredStep& step) { return step.end_ns - step.start_ns; });
+}
+
+}  // namespace
 
 CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps) {
-  const auto steps = GroupSteps(schedule, events, warmup_steps);
-  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
+  std::vector<MeasuredStep> steps = GroupSteps(schedule, events, warmup_steps);
   CalibrationInput input;
+  input.common_spread = EstimateCommonSpread(steps);
+  steps = TypicalSteps(std::move(steps));
+  std::unordered_set<int> typical;
+  for (const MeasuredStep& step : steps) typical.insert(step.step);
+  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
   for (const Event& event : events) {
-    if (event.kind != EventKind::kCommand || event.step < warmup_steps) continue;
+    if (event.kind != EventKind::kCommand || typical.count(event.step) == 0) continue;
     const auto c = static_cast<size_t>(event.command);
     const Command& command = schedule.commands[c];
     const int64_t ns = event.end_ns - event.start_ns;
@@ -26,7 +43,6 @@ CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork>
     }
   }
   input.gaps = EstimateGaps(schedule, machine, steps);
-  input.common_spread = EstimateCommonSpread(steps);
   return input;
 }
 

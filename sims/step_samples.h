@@ -20,8 +20,9 @@ struct CalibrationInput {
   double common_spread = 0;
 };
 
-// Samples of every launch and copy among the events, from step `warmup_steps` on, and the gaps between them.
-// `work`: by command; launches of unknown work are no samples. Throws what GroupSteps throws.
+// Samples of every launch and copy in the middle half, by length, of the complete steps from `warmup_steps`
+// on, and the gaps between them: their mean is a step like the median one. `work`: by command; launches of
+// unknown work are no samples. Throws what GroupSteps throws.
 CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps = 0);
 

@@ -25,6 +25,11 @@ sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& mac
 sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasurement* measured,
                          const Machine& machine, const std::string& calibrated_on);
 
+// Costs of one measured run of a file, and, from the first prediction on its machine that kept its costs,
+// what takes microbenchmarks: interference, fetches, hand-offs and copies. Throws what TraceReader and
+// ReadSchedule throw.
+sims::CostTable CalibrateOnRun(traces::TraceReader* reader, int run);
+
 struct TraceCalibration {
   sims::CostTable table;    // empty when not calibrated
   bool calibrated = false;  // false: the trace has no measured run of the graph

@@ -15,20 +15,6 @@
 #include "traces/read/trace_view.h"
 
 namespace lanescope::study {
-namespace {
-
-// Forgets the other steps of a run, with what ran in them.
-void KeepSteps(const std::vector<char>& counts, traces::TraceRun* run) {
-  const auto dropped = [&](int step) {
-    return step < 0 || static_cast<size_t>(step) >= counts.size() || counts[static_cast<size_t>(step)] == 0;
-  };
-  std::erase_if(run->steps, [&](const traces::TraceStep& step) { return dropped(step.step); });
-  std::erase_if(run->launches, [&](const traces::TraceLaunch& launch) { return dropped(launch.step); });
-  std::erase_if(run->copies, [&](const traces::TraceCopy& copy) { return dropped(copy.step); });
-}
-
-}  // namespace
-
 Comparer::Comparer(ComparisonRequest request)
     : request_(std::move(request)), measurements_(&comparison_.rows, comparison_.machine) {
   comparison_.machine = request_.machine;
@@ -162,6 +148,11 @@ void Comparer::Predict() {
     PredictedRow predicted;
     predicted.steps = request_.steps;
     predicted.prediction = predictor_->Predict(*row.placed.workload, *row.schedule);
+    if (request_.ablate) {
+      predicted.without_ns =
+          predictor_->Ablate(*row.placed.workload, *row.schedule,
+                             request_.cancellation != nullptr ? &request_.cancellation->flag() : nullptr);
+    }
     predicted.in_sample = static_cast<int>(i) == in_sample_row_;
     predicted.run =
         RecordPrediction(writer_.get(), row.placed, *row.schedule, *predictor_, predicted.prediction,
@@ -213,11 +204,10 @@ void Comparer::ReadBack() {
     if (recorded == nullptr || measurements_.complete_rounds(i) == 0) continue;
     MeasuredRow measured;
     measured.run = recorded->run_id();
-    traces::TraceRun run = reader.ReadRun(measured.run);
+    const traces::TraceRun run = reader.ReadRun(measured.run);
     const PathSums path = PathSumsOf(ProfileRun(traces::ViewOfRun(run)));
     measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
     measurements_.Describe(i, &measured);
-    KeepSteps(measurements_.CountedSteps(i), &run);
     measured.statistics = traces::ComputeStatistics(run);
     for (const traces::TraceDevice& device : run.devices) {
       const int number = comparison_.machine.FindDevice(device.name);

@@ -40,6 +40,7 @@ struct ComparisonRequest {
   // experiment of its own; steps of a row before that.
   int steps = 10, rounds = 6, repeats = 3, warmup = 3;
   bool run = true;                       // false: only simulate
+  bool ablate = false;                   // predict without each effect too
   std::string trace;                     // that all runs are appended to; empty: none is kept
   std::optional<sims::CostTable> costs;  // to predict with, instead of what the first row is calibrated to
   // GPU time of a step of the first row on the machine that the links are of: links are slowed to match. 0:

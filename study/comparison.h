@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/record/disturbance.h"
 #include "core/schedule/schedule.h"
 #include "sims/lower_bound.h"
 #include "sims/predict.h"
 #include "sims/sweep.h"
-#include "study/disturbance.h"
 #include "study/placing.h"
 #include "traces/report/statistics.h"
 #include "traces/report/summary.h"
@@ -42,6 +42,7 @@ struct PredictedRow {
   int steps = 0;  // of that run
   sims::Prediction prediction;
   bool in_sample = false;
+  std::vector<int64_t> without_ns;  // Predictor::Ablate, where that was asked for
 };
 
 // One repeat of the experiment: what was measured in it, and what its own calibration predicts.

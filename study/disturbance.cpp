@@ -1,6 +1,7 @@
 #include "study/disturbance.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,16 +45,13 @@ std::array<int64_t, kCount> ReadNumbers(int file, size_t skip) {
   return numbers;
 }
 
-}  // namespace
-
-Disturbance& Disturbance::operator+=(const Disturbance& other) {
-  wall_ns += other.wall_ns;
-  others_ns += other.others_ns;
-  stolen_ns += other.stolen_ns;
-  waited_ns += other.waited_ns;
-  preempted += other.preempted;
-  return *this;
+// Others then run only on processors that this program leaves idle.
+bool IsRealTime() {
+  const int policy = sched_getscheduler(0);
+  return policy == SCHED_FIFO || policy == SCHED_RR;
 }
+
+}  // namespace
 
 DisturbanceMeter::DisturbanceMeter(std::string proc)
     : proc_(std::move(proc)), stat_(OpenToRead(proc_ + "/stat")) {
@@ -111,8 +109,9 @@ Disturbance DisturbanceMeter::Take() {
   const int64_t waited = TakeWaited();
   const Counters before = std::exchange(last_, Read());
   const int64_t busy = last_.busy_ns - before.busy_ns, own = last_.own_ns - before.own_ns;
+  const int64_t others = std::max<int64_t>(0, busy - own);
   return {.wall_ns = last_.wall_ns - before.wall_ns,
-          .others_ns = std::max<int64_t>(0, busy - own),
+          .others_ns = IsRealTime() ? std::min(waited, others) : others,
           .stolen_ns = std::max<int64_t>(0, last_.stolen_ns - before.stolen_ns),
           .waited_ns = waited,
           .preempted = last_.preempted - before.preempted};

@@ -6,18 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/record/disturbance.h"
+
 namespace lanescope::study {
-
-// Over a stretch of time. What the system does not tell is 0.
-struct Disturbance {
-  int64_t wall_ns = 0;
-  int64_t others_ns = 0;  // processor time of other processes, in steps of a clock tick (10 ms)
-  int64_t stolen_ns = 0;  // that a hypervisor gave to other machines, in steps of a clock tick
-  int64_t waited_ns = 0;  // that threads of ours were ready to run and had no processor, added up
-  int64_t preempted = 0;  // switches away from threads of ours that wanted to go on
-
-  Disturbance& operator+=(const Disturbance& other);
-};
 
 // Reads the system's counters: /proc/stat, /proc/self/task/*/schedstat and getrusage. Threads that end
 // between two readings take what they waited with them. Not thread-safe.

@@ -91,7 +91,16 @@ sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& sc
   sims::PredictionSettings settings = this->settings();
   settings.draws = options.draws;
   settings.cancelled = options.cancelled;
+  if (options.without != nullptr) options.without->leave_out(&settings);
   return lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+}
+
+std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule& schedule,
+                                       const std::atomic<bool>* cancelled) const {
+  std::vector<int64_t> step_ns;
+  for (const sims::Effect* effect : sims::AllEffects())
+    step_ns.push_back(Predict(workload, schedule, {0, cancelled, effect}).step_ns);
+  return step_ns;
 }
 
 sims::LowerBound Predictor::BoundOf(const Workload& workload) const {

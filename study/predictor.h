@@ -11,6 +11,7 @@
 #include "core/schedule/schedule.h"
 #include "sims/cost_model.h"
 #include "sims/cost_table.h"
+#include "sims/effect.h"
 #include "sims/lower_bound.h"
 #include "sims/predict.h"
 #include "sims/sweep.h"
@@ -21,6 +22,7 @@ namespace lanescope::study {
 struct PredictOptions {
   int draws = 200;  // of the interval; 0: none, the interval is the value
   const std::atomic<bool>* cancelled = nullptr;
+  const sims::Effect* without = nullptr;  // an effect that is left out; null: none is
 };
 
 // A step to sweep; workload and schedule must outlive the sweep.
@@ -58,6 +60,9 @@ class Predictor {
   // `schedule`: of the workload's step, compiled for the machine. Same input, same bits. Throws Cancelled.
   sims::Prediction Predict(const Workload& workload, const Schedule& schedule,
                            const PredictOptions& options = {}) const;
+  // Step time without each of AllEffects, one at a time (ns). Throws Cancelled.
+  std::vector<int64_t> Ablate(const Workload& workload, const Schedule& schedule,
+                              const std::atomic<bool>* cancelled = nullptr) const;
   // How fast any placement of the step could be by these costs. Throws what TaskGraph throws.
   sims::LowerBound BoundOf(const Workload& workload) const;
   // Throws InvalidArgument for an empty or unusable range.

@@ -37,6 +37,8 @@ int RecordPrediction(traces::TraceWriter* writer, const PlacedGraph& placed, con
   info.prediction_of = predictor.origin();
   if (predictor.table() != nullptr) info.cost_model = sims::CostTableToJson(*predictor.table());
   info.in_sample = options.in_sample;
+  info.uncalibrated_share = prediction.uncalibrated_share();
+  info.extrapolated_share = prediction.extrapolated_share();
   info.graph = &placed.workload->graph();
   info.machine = &predictor.machine();
   info.placement = &placed.placement;

@@ -7,6 +7,7 @@
 #include "exec/gpu_machine.h"
 #include "study/oversubscription.h"
 #include "study/this_machine.h"
+#include "study/undisturbed.h"
 
 namespace lanescope::study {
 namespace {
@@ -107,6 +108,7 @@ void RecordedRun::RunSteps(int steps) {
     const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
     session_->Record(recorder_.get(), step_, number);
   }
+  if (steps_per_round_ == 0) steps_per_round_ = steps;
   if (options_.watch_others && !meter_.has_value()) meter_.emplace();
   if (meter_.has_value()) meter_->Take();  // what came between
   for (int i = 0; i < steps; ++i) {
@@ -117,6 +119,22 @@ void RecordedRun::RunSteps(int steps) {
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
   }
+}
+
+std::vector<char> RecordedRun::Undisturbed() const {
+  std::vector<char> undisturbed = UndisturbedSteps(disturbances_, steps_per_round_);
+  undisturbed.resize(step_ns_.size(), 1);
+  return undisturbed;
+}
+
+std::vector<StepDisturbance> RecordedRun::StepDisturbances() const {
+  const std::vector<char> undisturbed = Undisturbed();
+  std::vector<StepDisturbance> steps;
+  for (size_t i = 0; i < disturbances_.size(); ++i) {
+    const int step = static_cast<int>(i);
+    steps.push_back({step, step / steps_per_round_, disturbances_[i], undisturbed[i] == 0});
+  }
+  return steps;
 }
 
 void RecordedRun::RunToEnd(int warmup_steps, int steps) {
@@ -150,7 +168,7 @@ void RecordedRun::Finish(const std::string& error) {
   session_->Record(nullptr, nullptr, 0);
   recorder_.reset();
   if (writer_ == nullptr) return;
-  writer_->EndRun(run_id_, {oversubscribed_, error});
+  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances()});
   trace_sink_ = nullptr;
 }
 

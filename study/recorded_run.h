@@ -57,8 +57,10 @@ class RecordedRun : private EventSink {
   const std::shared_ptr<const Schedule>& schedule() const { return step_->schedule; }
   const GraphInfo& info() const { return *step_->info; }
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
-  // By recorded step, where options.watch_others; else empty.
+  // By recorded step, where options.watch_others; else empty. A call of RunSteps is a round.
   const std::vector<Disturbance>& disturbances() const { return disturbances_; }
+  // By recorded step (UndisturbedSteps); those that were not watched are.
+  std::vector<char> Undisturbed() const;
   const std::vector<Event>& events() const { return events_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
   bool oversubscribed() const { return oversubscribed_; }  // once finished
@@ -70,6 +72,7 @@ class RecordedRun : private EventSink {
   void CountDropped(int64_t records) override;
   void BeginTrace();
   int64_t RunOne();
+  std::vector<StepDisturbance> StepDisturbances() const;
 
   PlacedGraph placed_;
   const Machine& machine_;
@@ -87,6 +90,7 @@ class RecordedRun : private EventSink {
   std::vector<int64_t> step_ns_;
   std::optional<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
+  int steps_per_round_ = 0;
   std::vector<Event> events_;
   std::vector<Tensor> last_fetches_;
 };

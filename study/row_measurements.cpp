@@ -43,7 +43,7 @@ void RowMeasurements::RunRound(int steps) {
       row.run->WarmUp(1);
       row.run->RunSteps(steps);
     });
-    const std::vector<char> counts = UndisturbedSteps(row.run->disturbances(), steps);
+    const std::vector<char> counts = row.run->Undisturbed();
     row.quiet_rounds = 0;
     for (int round = 0; round < complete_rounds(i); ++round) {
       const auto first = counts.begin() + static_cast<std::ptrdiff_t>(round) * steps;
@@ -85,7 +85,7 @@ int RowMeasurements::complete_rounds(size_t row) const {
 }
 
 std::vector<char> RowMeasurements::CountedSteps(size_t row, RoundRange rounds) const {
-  std::vector<char> counts = UndisturbedSteps(runs_[row].run->disturbances(), steps_);
+  std::vector<char> counts = runs_[row].run->Undisturbed();
   const auto at = [&](int round) {
     return counts.begin() + static_cast<std::ptrdiff_t>(std::min(round, complete_rounds(row))) * steps_;
   };
@@ -120,7 +120,7 @@ double RowMeasurements::Noise(size_t row, double median) const {
 void RowMeasurements::Describe(size_t row, MeasuredRow* measured) const {
   const std::vector<Disturbance>& steps = runs_[row].run->disturbances();
   for (const Disturbance& step : steps) measured->disturbance += step;
-  const std::vector<char> counts = UndisturbedSteps(steps, steps_);
+  const std::vector<char> counts = runs_[row].run->Undisturbed();
   measured->steps = static_cast<int>(steps.size());
   measured->disturbed_steps = static_cast<int>(std::count(counts.begin(), counts.end(), 0));
   measured->quiet = runs_[row].quiet_rounds >= wanted_rounds_;

@@ -75,7 +75,7 @@ KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_
   return {};
 }
 
-// What takes microbenchmarks.
+// What takes microbenchmarks; copies where there are none of the same kind.
 void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
   if (kept.run == 0) return;
   table->has_interference = true;
@@ -96,6 +96,17 @@ sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& mac
   std::optional<sims::CalibrationInput> input;
   AddRun(run, machine, warmup_steps, nullptr, &input);
   return std::move(input).value_or(sims::CalibrationInput());
+}
+
+sims::CostTable CalibrateOnRun(traces::TraceReader* reader, int run) {
+  const traces::TraceRun trace = reader->ReadRun(run);
+  const Machine machine = ParseMachine(trace.info.machine_json);
+  KeptCosts kept = FindKeptCosts(reader, trace.info.machine_json);
+  sims::CostTable table = lanescope::sims::FitCosts(SamplesOf(trace, machine), kept.table.fetches, machine,
+                                                    fmt::format("run {}", run));
+  if (!kept.table.copies.empty()) table.copies.clear();
+  TakeMeasured(kept, &table);
+  return table;
 }
 
 TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& graph, int preferred,

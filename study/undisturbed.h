@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "study/disturbance.h"
+#include "core/record/disturbance.h"
 
 namespace lanescope::study {
 

@@ -38,6 +38,17 @@ double Quantile(const std::vector<T>& samples, double p) {
   return QuantileOfSorted(sorted, p);
 }
 
+// The samples without the quarter that is smallest and the one that is largest by `key`: what is typical of
+// them. At least one of those that there are.
+template <typename T, typename Key>
+std::vector<T> MiddleHalf(std::vector<T> samples, Key key) {
+  std::stable_sort(samples.begin(), samples.end(), [&](const T& a, const T& b) { return key(a) < key(b); });
+  const auto quarter = static_cast<std::ptrdiff_t>(samples.size() / 4);
+  samples.erase(samples.end() - quarter, samples.end());
+  samples.erase(samples.begin(), samples.begin() + quarter);
+  return samples;
+}
+
 // Mean without the lowest and the highest sample of every `one_in`. Not of an empty vector.
 template <typename T>
 double TrimmedMean(std::vector<T> samples, size_t one_in) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 
 namespace lanescope {
 namespace {
@@ -102,17 +103,13 @@ class Profiler {
     if (steps.empty()) Throw(Code::kFailedPrecondition, "run {} has no activity to compare", view_.run);
     std::vector<size_t> chosen;
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (step < 0 || steps[i].number == step) chosen.push_back(i);
+      if (step < 0 ? steps[i].counts : steps[i].number == step) chosen.push_back(i);
     }
     if (chosen.empty()) {
       Throw(Code::kNotFound, "run {} has no step {}; it has {} to {}", view_.run, step, steps.front().number,
             steps.back().number);
     }
-    const auto length = [&](size_t i) { return steps[i].end_ns - steps[i].start_ns; };
-    std::stable_sort(chosen.begin(), chosen.end(), [&](size_t a, size_t b) { return length(a) < length(b); });
-    const size_t quarter = chosen.size() / 4;
-    return {chosen.begin() + static_cast<std::ptrdiff_t>(quarter),
-            chosen.end() - static_cast<std::ptrdiff_t>(quarter)};
+    return MiddleHalf(std::move(chosen), [&](size_t i) { return steps[i].end_ns - steps[i].start_ns; });
   }
 
   const RunView::Lane& LaneOf(const WorkItem& item) const {

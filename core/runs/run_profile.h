@@ -56,11 +56,12 @@ struct PathSums {
 };
 PathSums PathSumsOf(const RunProfile& profile);
 
-// Means are taken over the middle half of the steps by length, so that a few outliers do not decide. `step`:
-// over the step of this number alone. A launch competes with what runs on its device, a copy with other
-// copies; on emulated devices, which share the host's processors, everything competes with everything. Throws
-// NotFound for a step that is not there, FailedPrecondition for a run without activities, ResourceExhausted
-// for a step of more than `max_items` pieces of work, Cancelled soon after `*cancelled` (may be null) is set.
+// Means are taken over the middle half, by length, of the steps that count, so that a few outliers do not
+// decide. `step`: over the step of this number alone. A launch competes with what runs on its device, a copy
+// with other copies; on emulated devices, which share the host's processors, everything competes with
+// everything. Throws NotFound for a step that is not there, FailedPrecondition for a run without activities,
+// ResourceExhausted for a step of more than `max_items` pieces of work, Cancelled soon after `*cancelled`
+// (may be null) is set.
 RunProfile ProfileRun(const RunView& view, int step = -1, const std::atomic<bool>* cancelled = nullptr,
                       size_t max_items = SIZE_MAX);
 

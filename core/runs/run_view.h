@@ -62,6 +62,7 @@ struct RunView {
   struct Step {
     int number = 0;
     int64_t start_ns = 0, end_ns = 0;
+    bool counts = true;  // false: others disturbed it
   };
   struct Lane {
     const SliceColumns* slices = nullptr;

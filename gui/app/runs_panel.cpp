@@ -1,6 +1,9 @@
 // Left: the runs, what they are, and how they compare.
 #include <imgui.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/units.h"
 #include "gui/app/format.h"
 #include "gui/app/ui.h"
@@ -85,8 +88,21 @@ void DrawRemarks(const Ui& ui, const RunData& run) {
   };
   add(!run.complete, "incomplete");
   add(run.oversubscribed, "oversubscribed");
+  const auto disturbed =
+      std::count_if(run.steps.begin(), run.steps.end(), [](const RunStep& step) { return !step.counts; });
+  const std::string disturbed_share =
+      std::to_string(disturbed) + " of " + std::to_string(run.steps.size()) + " steps disturbed";
+  add(disturbed > 0, disturbed_share.c_str());
   add(run.in_sample, "in sample");
   add(run.uncalibrated, "uncalibrated");
+  const auto of_time = [](double share, const char* what) {
+    return std::to_string(std::lround(100 * share)) + "% " + what;
+  };
+  constexpr double kWorthSaying = 0.005;
+  add(!run.uncalibrated && run.uncalibrated_share >= kWorthSaying,
+      of_time(run.uncalibrated_share, "uncalibrated").c_str());
+  add(!run.uncalibrated && run.extrapolated_share >= kWorthSaying,
+      of_time(run.extrapolated_share, "extrapolated").c_str());
   add(run.dropped > 0, "records lost");
   add(run.invalid_rows > 0, "invalid rows");
   if (!text.empty()) ColouredText(ui.theme.bad, Shorten(text, ImGui::GetContentRegionAvail().x));

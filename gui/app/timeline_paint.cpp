@@ -164,6 +164,7 @@ void PaintSteps(ImDrawList* list, ImVec2 origin, const DrawPlan::Part& part, con
   for (const DrawStep& step : part.steps) {
     const ImVec2 from(origin.x + step.x0, origin.y + step.y0), to(origin.x + step.x1, origin.y + step.y1);
     if (step.odd) list->AddRectFilled(from, to, WithAlpha(style.theme->text, 0.035f));
+    if (!step.counts) list->AddRectFilled(from, to, WithAlpha(style.theme->bad, 0.1f));
     list->AddRectFilled(from, ImVec2(from.x + 1, to.y), WithAlpha(style.theme->text, 0.22f));
   }
 }

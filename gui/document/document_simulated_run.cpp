@@ -30,6 +30,8 @@ class SimulatedRunBuilder {
     run_.kind = RunKind::kWhatIf;
     run_.machine_json = MachineToJson(machine_);
     run_.step_ns = prediction_.step_ns;
+    run_.uncalibrated_share = prediction_.uncalibrated_share();
+    run_.extrapolated_share = prediction_.extrapolated_share();
     run_.step_low_ns = prediction_.low_ns;
     run_.step_high_ns = prediction_.high_ns;
     run_.signatures = signatures_;

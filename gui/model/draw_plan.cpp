@@ -75,7 +75,7 @@ void DrawSteps(const RunData& run, const LaidRun& laid, const PixelScale& scale,
     if (x1 - x0 < kMinStepPx) continue;
     part->steps.push_back({static_cast<float>(std::max(0.0, x0)),
                            static_cast<float>(std::min(scale.width(), x1)), laid.header_bottom - scroll,
-                           laid.bottom - scroll, step->number, step->number % 2 != 0});
+                           laid.bottom - scroll, step->number, step->number % 2 != 0, step->counts});
   }
 }
 

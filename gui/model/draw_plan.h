@@ -100,6 +100,7 @@ struct DrawStep {
   float x0 = 0, x1 = 0, y0 = 0, y1 = 0;
   int step = 0;
   bool odd = false;
+  bool counts = true;  // false: others disturbed it
 };
 // Position of a search hit, mark or critical stretch on the minimap and in the ruler: at most one a pixel.
 struct DrawTick {

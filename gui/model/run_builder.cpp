@@ -218,7 +218,9 @@ void FillStepTimes(RunData* run) {
     return;
   }
   std::vector<int64_t> lengths;
-  for (const RunView::Step& step : run->steps) lengths.push_back(step.end_ns - step.start_ns);
+  for (const RunView::Step& step : run->steps) {
+    if (step.counts) lengths.push_back(step.end_ns - step.start_ns);
+  }
   const Spread spread = *SpreadOf(lengths);
   run->step_ns = std::llround(spread.median);
   if (run->kind == RunKind::kSimulated || run->kind == RunKind::kWhatIf) return;

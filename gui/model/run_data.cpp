@@ -81,9 +81,11 @@ int RunData::FindOp(std::string_view name) const {
 }
 
 int RunData::MedianStep() const {
-  if (steps.empty()) return -1;
-  std::vector<int> order(steps.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  std::vector<int> order;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].counts) order.push_back(static_cast<int>(i));
+  }
+  if (order.empty()) return -1;
   const auto length = [&](int i) {
     return steps[static_cast<size_t>(i)].end_ns - steps[static_cast<size_t>(i)].start_ns;
   };

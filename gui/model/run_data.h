@@ -93,7 +93,9 @@ struct RunData {
   bool in_sample = false;  // prediction of the run that calibrated it
   bool oversubscribed = false;
   bool uncalibrated = false;  // prediction from the machine's rates alone
-  std::string title;          // "3: deepconn_dual tower-split"
+  // Of predictions (RunInfo).
+  double uncalibrated_share = 0, extrapolated_share = 0;
+  std::string title;  // "3: deepconn_dual tower-split"
   std::string graph, strategy, prediction_of, error;
   std::string machine_json;
   int64_t dropped = 0;       // records lost while recording
@@ -114,7 +116,7 @@ struct RunData {
   Rows<uint32_t> slices_of_command;
 
   int64_t begin_ns = 0, end_ns = 0;  // of everything; begin == end: empty
-  // Median step, or the whole run where there are no steps; 0: empty.
+  // Median of the steps that count, or the whole run where there are no steps; 0: empty.
   int64_t step_ns = 0;
   int64_t step_low_ns = 0, step_high_ns = 0;  // predicted: interval; measured: quartiles; 0: unknown
   int64_t num_slices = 0;                     // in lanes other than links
@@ -129,7 +131,7 @@ struct RunData {
   int64_t FindSlice(int command, int step) const;
   // Index into ops by name; -1: none. The first of equal names.
   int FindOp(std::string_view name) const;
-  // Index into steps of the step of median length; -1: no steps.
+  // Index into steps of the step of median length among those that count; -1: no steps.
   int MedianStep() const;
   size_t MemoryBytes() const;
 

@@ -74,6 +74,8 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   data.in_sample = info.in_sample;
   data.oversubscribed = info.oversubscribed;
   data.uncalibrated = info.simulated && info.prediction_of == "uncalibrated";
+  data.uncalibrated_share = info.uncalibrated_share;
+  data.extrapolated_share = info.extrapolated_share;
   data.title = TitleOf(info, ours, path);
   data.graph = info.graph;
   data.strategy = info.strategy;

@@ -40,6 +40,19 @@ void ExpectOnePath(const std::string& trace, int run, int64_t critical_path_ns) 
       << run;
 }
 
+// Links that are shared by nobody explain nothing; every effect has its prediction.
+TEST(Compare, AblationHasEveryEffect) {
+  const json result = LanescopeJson(
+      {"compare", Sample("polynomial") + ":single,alternating", "--no-run", "--ablate", "--json"});
+  for (const json& row : result["rows"]) {
+    const json& without = row["predicted"]["without"];
+    for (const char* effect : {"step", "hand-off", "memory bus", "issue", "link sharing"})
+      EXPECT_TRUE(without[effect].is_number_integer()) << effect;
+    EXPECT_EQ(without["issue"], row["predicted"]["step_ns"]["value"]);
+    EXPECT_TRUE(row["extrapolated_share"].is_number());
+  }
+}
+
 TEST(Compare, JsonHasTheKeysOfTheContract) {
   const Folder folder;
   const std::string trace = folder.File("t.db");

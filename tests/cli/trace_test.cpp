@@ -127,6 +127,33 @@ TEST_F(TraceTest, ACalibratedModelPredictsWithIt) {
               "InvalidArgument", "bad.json");
 }
 
+// Law: what is missing for another graph is said, and measured where it can run by itself.
+TEST_F(TraceTest, SaysAndMeasuresWhatAnotherGraphLacks) {
+  const std::string costs = folder_.File("cost.json"), more = folder_.File("more.json");
+  const std::string graph = Sample("random_add");
+  const Outcome lacks = Lanescope({"calibrate", trace_, "--no-microbenchmarks", "--for", graph, "-o", costs});
+  ASSERT_EQ(lacks.status, 0) << lacks.errors;
+  EXPECT_THAT(lacks.errors, HasSubstr("random_add.pbtxt: not calibrated, a step"));
+  const Outcome measured =
+      Lanescope({"calibrate", trace_, "--no-microbenchmarks", "--for", graph, "--microbench", "-o", more});
+  ASSERT_EQ(measured.status, 0) << measured.errors;
+  const double before = LanescopeJson({"simulate", graph, "--cost", costs, "--json"})["uncalibrated_share"];
+  const double after = LanescopeJson({"simulate", graph, "--cost", more, "--json"})["uncalibrated_share"];
+  EXPECT_GT(before, 0);
+  EXPECT_LT(after, before);
+}
+
+// The same trace twice: the same means, twice the executions.
+TEST_F(TraceTest, SeveralTracesAreCalibratedTogether) {
+  const json one = LanescopeJson({"calibrate", trace_, "--no-microbenchmarks"});
+  const json two = LanescopeJson({"calibrate", trace_, trace_, "--no-microbenchmarks"});
+  ASSERT_EQ(one["launches"].size(), two["launches"].size());
+  for (size_t i = 0; i < one["launches"].size(); ++i) {
+    EXPECT_EQ(two["launches"][i]["ns"], one["launches"][i]["ns"]);
+    EXPECT_EQ(two["launches"][i]["count"], 2 * one["launches"][i]["count"].get<int64_t>());
+  }
+}
+
 TEST_F(TraceTest, WithoutAFileACostModelIsPrinted) {
   const std::string costs = folder_.File("cost.json");
   ASSERT_EQ(Lanescope({"calibrate", trace_, "--no-microbenchmarks", "-o", costs}).status, 0);

@@ -5,8 +5,11 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "sims/predict.h"
 #include "sims/replay.h"
 #include "sims/roofline_fit.h"
+#include "sims/step_samples.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -134,6 +137,39 @@ struct SyntheticRun : EventSink {
   int step_ = 0;
   int64_t origin_ = 1'000'000;
 };
+
+// Twelve steps of three ops, 10, 20 and 30 us; in three of them the second takes 40 us. Law: what is
+// predicted of the run that calibrated it is its median step, not the mean that the slow ones draw up.
+TEST(SamplesOfSteps, TheCalibratedRunPredictsItsMedian) {
+  const Machine machine = StarMachine(1, 1e9, 0, 0);
+  ScheduleMaker maker;
+  const int queue = maker.Queue(machine.Gpus()[0]);
+  int before = maker.Launch(queue, 0);
+  for (int i = 0; i < 2; ++i) before = maker.Launch(queue, 0, {before});
+  const Schedule schedule = maker.Build();
+  const std::vector<SignedWork> work = {{"A", "A", {}}, {"B", "B", {}}, {"C", "C", {}}};
+  std::vector<Event> events;
+  std::vector<int64_t> lengths;
+  int64_t at = 0;
+  for (int step = 0; step < 12; ++step) {
+    const int64_t start = at;
+    const int64_t ns[] = {10'000 + 10 * step, step % 4 == 2 ? 40'000 : 20'000, 30'000};
+    for (int c = 0; c < 3; ++c) {
+      events.push_back({.start_ns = at, .end_ns = at + ns[c], .command = c, .step = step});
+      at += ns[c];
+    }
+    events.push_back({.start_ns = start, .end_ns = at, .step = step, .kind = EventKind::kStep});
+    lengths.push_back(at - start);
+  }
+  const CalibrationInput input = SamplesOf(schedule, work, events, machine);
+  EXPECT_EQ(input.ops.size(), 18u);  // of six steps
+  const CalibratedCost costs(FitCosts(input, {}, machine, "run 1"));
+  PredictionSettings settings = SettingsOf(costs.table());
+  settings.draws = 0;
+  const Prediction prediction =
+      Predict(schedule, machine, EstimateCommands(schedule, work, machine, costs, settings), settings);
+  EXPECT_NEAR(static_cast<double>(prediction.step_ns), static_cast<double>(Median(lengths)), 50);
+}
 
 class GapEstimate : public testing::Test {
  protected:

@@ -115,5 +115,21 @@ TEST(PredictorTest, RememberedLaunchesCostTheSame) {
   }
 }
 
+// Law: an effect that is left out takes its time with it, and only its own.
+TEST(PredictorTest, AblationNamesWhatTakesTime) {
+  const TwoOps two;
+  sims::CostTable table = two.Table(10'000, 3'000);
+  table.gaps.gap_ns[static_cast<size_t>(DeviceKind::kVirtual)] = {500, 0};
+  const Predictor predictor(two.machine, table);
+  const int64_t step = two.StepBy(predictor);
+  const std::vector<int64_t> without = predictor.Ablate(*two.workload, two.schedule);
+  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  ASSERT_EQ(without.size(), effects.size());
+  for (size_t e = 0; e < effects.size(); ++e) {
+    const int64_t expected = effects[e]->name == "step" ? 3'000 : effects[e]->name == "dispatch" ? 500 : 0;
+    EXPECT_EQ(step - without[e], expected) << effects[e]->name;
+  }
+}
+
 }  // namespace
 }  // namespace lanescope::study

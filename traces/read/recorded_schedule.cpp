@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/schedule/dispatch.h"
 
 namespace lanescope::traces {
 namespace {
@@ -27,9 +29,13 @@ class DenseDevices {
   std::map<int, int> numbers_;
 };
 
-int AddEnd(int device, Schedule* schedule) {
+// A tensor of so many bytes.
+int AddEnd(int device, int64_t bytes, Schedule* schedule) {
   Value value;
   value.device = device;
+  value.dtype = DataType::kUint8;
+  value.shape = Shape({bytes});
+  value.bytes = bytes;
   schedule->operands.push_back(schedule->values.Add(std::move(value)));
   return static_cast<int>(schedule->operands.size()) - 1;
 }
@@ -60,12 +66,14 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
     command.bytes = from.bytes;
     SignedWork work;
     if (from.kind == CommandKind::kCopy) {
-      command.inputs = AddEnd(devices.Of("command", from.id, from.src), &schedule);
-      command.outputs = AddEnd(devices.Of("command", from.id, from.dst), &schedule);
+      command.inputs = AddEnd(devices.Of("command", from.id, from.src), from.bytes, &schedule);
+      command.outputs = AddEnd(devices.Of("command", from.id, from.dst), from.bytes, &schedule);
       command.num_inputs = command.num_outputs = 1;
     } else if (from.kind == CommandKind::kLaunch && from.signature >= 0) {
       const auto op = op_of_node.find(from.node);
       work = {run.Text(from.signature), op == op_of_node.end() ? "" : op->second, {from.flops, from.bytes}};
+      command.workers =
+          WorkersFor(work.work, LaunchWorkers(machine.device(schedule.queues[command.queue].device)));
     }
     schedule.commands.push_back(command);
     recorded->work.push_back(std::move(work));
@@ -90,8 +98,12 @@ void AddDependencies(const TraceRun& run, int number, Schedule* schedule) {
 
 std::vector<Event> EventsOf(const TraceRun& run, int number, size_t commands) {
   std::vector<Event> events;
+  std::unordered_set<int> left_out;
+  for (const TraceStep& step : run.steps) {
+    if (!step.counts) left_out.insert(step.step);
+  }
   const auto add = [&](const auto& activity, int64_t bytes) {
-    if (activity.schedule != number || activity.command < 0) return;
+    if (activity.schedule != number || activity.command < 0 || left_out.count(activity.step) > 0) return;
     if (static_cast<size_t>(activity.command) >= commands)
       Throw(Code::kDataLoss, "an activity of the run names a command that it lacks");
     events.push_back({activity.start_ns, activity.end_ns, bytes, activity.command, activity.step, number,
@@ -99,8 +111,10 @@ std::vector<Event> EventsOf(const TraceRun& run, int number, size_t commands) {
   };
   for (const TraceLaunch& launch : run.launches) add(launch, 0);
   for (const TraceCopy& copy : run.copies) add(copy, copy.bytes);
-  for (const TraceStep& step : run.steps)
-    events.push_back({step.start_ns, step.end_ns, 0, -1, step.step, number, EventKind::kStep});
+  for (const TraceStep& step : run.steps) {
+    if (step.counts)
+      events.push_back({step.start_ns, step.end_ns, 0, -1, step.step, number, EventKind::kStep});
+  }
   return events;
 }
 

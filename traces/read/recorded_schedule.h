@@ -15,7 +15,7 @@ struct RecordedSchedule {
   // Commands, queues, dependencies and the two ends of copies; nothing of memory, shapes and feeds.
   Schedule schedule;
   std::vector<SignedWork> work;  // by command; only launches have any
-  std::vector<Event> events;     // of these commands, and the run's steps
+  std::vector<Event> events;     // of these commands, and the run's steps: of those that count
 };
 
 // Schedule `number` of the run, on the devices of `machine`. Throws DataLoss for a command or queue on a

@@ -96,6 +96,29 @@ void ReadCommands(Database& database, int run, TextNumbers& texts, TraceRun* out
       });
 }
 
+// Which of the steps count.
+void ReadDisturbances(Database& database, int run, TraceRun* out) {
+  using tables::kDisturbance;
+  struct Row {
+    int round = 0;
+    bool disturbed = false;
+  };
+  std::unordered_map<int, Row> rows;  // by step
+  ReadRunRows(database, kDisturbance, run, {kDisturbance.step, kDisturbance.round, kDisturbance.disturbed},
+              [&](const auto& row) {
+                rows[row[kDisturbance.step]] = {row[kDisturbance.round], row[kDisturbance.disturbed]};
+              });
+  const auto counts = [&](const TraceStep& step) {
+    const auto row = rows.find(step.step);
+    return row == rows.end() || !row->second.disturbed;
+  };
+  out->all_disturbed = !out->steps.empty() && std::none_of(out->steps.begin(), out->steps.end(), counts);
+  for (TraceStep& step : out->steps) {
+    step.counts = out->all_disturbed || counts(step);
+    if (const auto row = rows.find(step.step); row != rows.end()) step.round = row->second.round;
+  }
+}
+
 void ReadSteps(Database& database, int run, TraceRun* out) {
   using tables::kStep;
   ReadRunRows(database, kStep, run, {kStep.number, kStep.start, kStep.end}, [&](const auto& row) {
@@ -106,6 +129,7 @@ void ReadSteps(Database& database, int run, TraceRun* out) {
       out->steps.push_back({row[kStep.number], *start, *end});
     }
   });
+  ReadDisturbances(database, run, out);
 }
 
 void ReadMemory(Database& database, int run, TraceRun* out) {
@@ -227,6 +251,17 @@ std::vector<TraceRunInfo> TraceReader::Runs() {
            });
   std::stable_sort(runs.begin(), runs.end(),
                    [](const TraceRunInfo& a, const TraceRunInfo& b) { return a.id < b.id; });
+  using tables::kPrediction;
+  ReadRows(impl_->database, kPrediction,
+           {kPrediction.run, kPrediction.uncalibrated, kPrediction.extrapolated}, [&](const auto& row) {
+             const int id = row[kPrediction.run];
+             const auto run = std::find_if(runs.begin(), runs.end(),
+                                           [&](const TraceRunInfo& info) { return info.id == id; });
+             if (run == runs.end()) return;
+             const auto share = [](int64_t ppm) { return std::min(1.0, 1e-6 * static_cast<double>(ppm)); };
+             run->uncalibrated_share = share(row[kPrediction.uncalibrated]);
+             run->extrapolated_share = share(row[kPrediction.extrapolated]);
+           });
   return runs;
 }
 

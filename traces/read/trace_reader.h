@@ -25,6 +25,7 @@ struct TraceRunInfo {
   bool oversubscribed = false;
   bool complete = true;
   std::string strategy, graph, machine_json, prediction_of, error;
+  double uncalibrated_share = 0, extrapolated_share = 0;  // RunInfo's
   int64_t steps = 0;
   int64_t clock_origin_ns = 0;
   int64_t utc_ns = 0;
@@ -115,6 +116,8 @@ inline int64_t GlobalPidOf(int64_t global_tid) { return global_tid & ~int64_t{0x
 struct TraceStep {
   int step = 0;
   int64_t start_ns = 0, end_ns = 0;
+  bool counts = true;  // false: others disturbed it, and there are steps that nobody did
+  int round = 0;       // of a measurement in rounds
 };
 
 struct TraceMemoryPoint {
@@ -172,6 +175,8 @@ struct TraceRun {
   const std::string& Text(int number) const;
   // Null when absent.
   const TraceDevice* FindDevice(int id) const;
+  // Every step was watched, and others disturbed them all.
+  bool all_disturbed = false;
   // Of some queue (TraceQueue::inferred).
   bool queues_inferred() const;
   std::string DeviceLabel(int id) const;

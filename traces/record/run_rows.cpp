@@ -1,6 +1,7 @@
 #include "traces/record/run_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "core/base/error.h"
@@ -293,7 +294,7 @@ std::vector<int> TraceDeviceIds(const Machine& machine) {
 }
 
 int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, int64_t pid) {
-  using tables::kCostModel, tables::kProcess, tables::kProcesses, tables::kRun;
+  using tables::kCostModel, tables::kPrediction, tables::kProcess, tables::kProcesses, tables::kRun;
   const int64_t run = database.QueryInteger(
       fmt::format("SELECT IFNULL(MAX({}), 0) + 1 FROM {}", kRun[kRun.id].name, kRun.sql_name()));
   if (run < 1 || run > kMaxRunId) {
@@ -315,6 +316,13 @@ int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, in
              {kRun.utc_epoch, clock.utc_ns}});
   if (!info.cost_model.empty()) {
     InsertRow(database, kCostModel, {{kCostModel.run, id}, {kCostModel.costs, info.cost_model}});
+  }
+  if (info.simulated) {
+    const auto ppm = [](double share) { return std::llround(1e6 * share); };
+    InsertRow(database, kPrediction,
+              {{kPrediction.run, id},
+               {kPrediction.uncalibrated, ppm(info.uncalibrated_share)},
+               {kPrediction.extrapolated, ppm(info.extrapolated_share)}});
   }
   InsertRow(database, kProcess, {{kProcess.run, id}, {kProcess.global_pid, GlobalPid(id, pid)}});
   InsertRow(

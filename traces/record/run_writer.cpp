@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "core/base/statistics.h"
 #include "core/record/recorder.h"
@@ -74,7 +75,7 @@ void RunWriter::WriteStep(const Event& event) {
   const int64_t start = event.start_ns - clock_.origin_ns, end = event.end_ns - clock_.origin_ns;
   constexpr const auto& to = tables::kStep;
   tables_.steps.Add({{to.run, id_}, {to.number, event.step}, {to.start, start}, {to.end, end}});
-  step_ns_.push_back(end - start);
+  step_ns_.emplace_back(event.step, end - start);
   last_ns_ = std::max(last_ns_, end);
 }
 
@@ -214,6 +215,35 @@ void RunWriter::WriteMemory() {
   rows.Flush();
 }
 
+void RunWriter::WriteDisturbances(std::span<const StepDisturbance> disturbances) {
+  using tables::kDisturbance;
+  RowInserter rows(database_, kDisturbance);
+  for (const StepDisturbance& step : disturbances) {
+    rows.Add({{kDisturbance.run, id_},
+              {kDisturbance.step, step.step},
+              {kDisturbance.round, step.round},
+              {kDisturbance.disturbed, step.disturbed},
+              {kDisturbance.others, step.taken.others_ns},
+              {kDisturbance.stolen, step.taken.stolen_ns},
+              {kDisturbance.waited, step.taken.waited_ns},
+              {kDisturbance.preempted, step.taken.preempted}});
+  }
+  rows.Flush();
+}
+
+std::vector<int64_t> RunWriter::CountedSteps(std::span<const StepDisturbance> disturbances) const {
+  std::set<int> disturbed;
+  for (const StepDisturbance& step : disturbances) {
+    if (step.disturbed) disturbed.insert(step.step);
+  }
+  std::vector<int64_t> counted, all;
+  for (const auto& [number, ns] : step_ns_) {
+    all.push_back(ns);
+    if (disturbed.count(number) == 0) counted.push_back(ns);
+  }
+  return counted.empty() ? all : counted;
+}
+
 void RunWriter::Finish(const RunOutcome& outcome) {
   tables_.Flush();
   if (capture_) {
@@ -221,6 +251,7 @@ void RunWriter::Finish(const RunOutcome& outcome) {
     last_ns_ = std::max(last_ns_, capture_->last_ns());
   }
   WriteMemory();
+  WriteDisturbances(outcome.disturbances);
   InsertDropped(database_, id_, "events", dropped_);
   InsertDropped(database_, id_, "events of unknown commands", malformed_);
   using tables::kAnalysisDetails, tables::kRun;
@@ -229,7 +260,7 @@ void RunWriter::Finish(const RunOutcome& outcome) {
              {kAnalysisDetails.duration, last_ns_},
              {kAnalysisDetails.start_time, clock_.origin_ns},
              {kAnalysisDetails.stop_time, clock_.origin_ns + last_ns_}});
-  const std::optional<Spread> spread = SpreadOf(step_ns_);
+  const std::optional<Spread> spread = SpreadOf(CountedSteps(outcome.disturbances));
   const auto of_steps = [&](auto Spread::*value) { return spread ? Cell((*spread).*value) : Cell(); };
   UpdateRows(database_, kRun,
              {{kRun.complete, !outcome.incomplete},

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/record/disturbance.h"
 #include "core/record/event.h"
 #include "core/record/run_info.h"
 #include "traces/record/activity_writer.h"
@@ -74,6 +75,9 @@ class RunWriter {
   bool IsCaptured(const CommandInfo& command) const;
   void WriteStep(const Event& event);
   void WriteMemory();
+  void WriteDisturbances(std::span<const StepDisturbance> disturbances);
+  // Lengths of the steps that count.
+  std::vector<int64_t> CountedSteps(std::span<const StepDisturbance> disturbances) const;
 
   Database& database_;
   StringTable& strings_;
@@ -84,7 +88,7 @@ class RunWriter {
   int id_ = 0;
   std::vector<int> devices_;
   std::vector<ScheduleState> schedules_;
-  std::vector<int64_t> step_ns_;
+  std::vector<std::pair<int, int64_t>> step_ns_;  // number and length
   int64_t first_ns_ = 0, last_ns_ = 0;
   int64_t dropped_ = 0, malformed_ = 0;
   std::optional<ActivityWriter> capture_;

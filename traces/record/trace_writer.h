@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "core/record/disturbance.h"
 #include "core/record/event.h"
 #include "core/record/run_info.h"
 #include "traces/record/activity_rows.h"
@@ -16,6 +18,7 @@ struct RunOutcome {
   bool oversubscribed = false;
   std::string error;        // empty: it ended well. Else "CODE: message" of what cut it short.
   bool incomplete = false;  // the end is missing: what was recorded stays marked incomplete
+  std::vector<StepDisturbance> disturbances = {};  // of the steps that were watched
 };
 
 // When a new trace appears under its name: with its first run, to be read while it grows, or whole, by Close.

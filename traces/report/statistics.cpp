@@ -1,6 +1,8 @@
 #include "traces/report/statistics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "core/base/statistics.h"
 #include "traces/read/intervals.h"
@@ -13,7 +15,9 @@ namespace {
 // The time that busy shares are fractions of.
 std::vector<Interval> WindowsOf(const TraceRun& run) {
   IntervalSet windows;
-  for (const TraceStep& step : run.steps) windows.Add(step.start_ns, step.end_ns);
+  for (const TraceStep& step : run.steps) {
+    if (step.counts) windows.Add(step.start_ns, step.end_ns);
+  }
   if (run.steps.empty() && !(run.launches.empty() && run.copies.empty())) {
     int64_t start = INT64_MAX, end = INT64_MIN;
     const auto widen = [&](const auto& activity) {
@@ -33,9 +37,16 @@ std::vector<Interval> WindowsOf(const TraceRun& run) {
 RunStatistics ComputeStatistics(const TraceRun& run) {
   RunStatistics result;
   std::vector<int64_t> lengths;
-  for (const TraceStep& step : run.steps) lengths.push_back(step.end_ns - step.start_ns);
+  std::set<int> left_out;  // steps
+  for (const TraceStep& step : run.steps) {
+    if (step.counts) {
+      lengths.push_back(step.end_ns - step.start_ns);
+    } else {
+      left_out.insert(step.step);
+    }
+  }
   result.step_ns = SpreadOf(lengths);
-  result.steps = static_cast<int64_t>(run.steps.size());
+  result.steps = static_cast<int64_t>(lengths.size());
 
   const std::vector<Interval> windows = WindowsOf(run);
   const int64_t total = TotalLength(windows);
@@ -49,6 +60,7 @@ RunStatistics ComputeStatistics(const TraceRun& run) {
   }
 
   for (const TraceCopy& copy : run.copies) {
+    if (left_out.count(copy.step) > 0) continue;
     CopyTotals& totals = result.copies[static_cast<size_t>(copy.copy_class)];
     ++totals.count;
     totals.bytes = AddSaturating(totals.bytes, copy.bytes);

@@ -18,6 +18,7 @@ struct CopyTotals {
   int64_t count = 0, bytes = 0, ns = 0;
 };
 
+// Of the steps that count (TraceStep::counts).
 struct RunStatistics {
   std::optional<Spread> step_ns;
   int64_t steps = 0;

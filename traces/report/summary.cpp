@@ -181,13 +181,14 @@ std::optional<Machine> MachineOf(const Context& context) {
   }
 }
 
-// The step asked for, or of a run of ours all of them: in a trace of `compare` rounds of other runs lie
+// The step asked for, or of a run of ours all that count: in a trace of `compare` rounds of other runs lie
 // between them. Else from the first to the last activity.
 std::vector<Interval> WindowsOf(const Context& context, const std::vector<TraceStep>& steps, int step,
                                 const ActivityTotals& totals) {
   std::vector<Interval> windows;
   for (const TraceStep& each : steps) {
-    if ((step < 0 ? context.reader.is_ours() : each.step == step) && each.end_ns > each.start_ns)
+    if ((step < 0 ? context.reader.is_ours() && each.counts : each.step == step) &&
+        each.end_ns > each.start_ns)
       windows.push_back({each.start_ns, each.end_ns});
   }
   if (step < 0 && windows.empty() && totals.first_ns <= totals.last_ns)
@@ -239,7 +240,7 @@ void FillDevices(const Context& context, ActivityTotals* totals, const std::vect
   summary->verdict = VerdictOf(*summary, working);
   if (step >= 0) return;
   for (const TraceStep& each : steps) {
-    StepUsage usage{each.step, each.start_ns, each.end_ns, {}};
+    StepUsage usage{each.step, each.start_ns, each.end_ns, {}, each.counts};
     const Interval window{each.start_ns, each.end_ns};
     for (const auto& [id, of_device] : devices) {
       DeviceTime time = TimeWithin(of_device, {&window, 1});

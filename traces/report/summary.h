@@ -46,6 +46,7 @@ struct StepUsage {
   int step = 0;
   int64_t start_ns = 0, end_ns = 0;
   std::vector<DeviceTime> devices;
+  bool counts = true;  // false: others disturbed it
 };
 
 // Order statistics of one kind of activity, as Nsight Systems prints them. `stddev`: of the sample (n - 1).

@@ -59,6 +59,7 @@ OrderedJson StepsJson(const std::vector<StepUsage>& steps) {
     list.push_back({{"step", step.step},
                     {"start_ns", step.start_ns},
                     {"end_ns", step.end_ns},
+                    {"disturbed", !step.counts},
                     {"devices", DevicesJson(step.devices)}});
   }
   return list;

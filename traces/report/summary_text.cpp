@@ -67,7 +67,7 @@ void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices, Te
   }
 }
 
-// The run, and of its steps the fastest, the median one and the slowest; of one step, that one.
+// The run, and of its steps that count the fastest, the median one and the slowest; of one step, that one.
 void AppendDevices(const Summary& summary, int width, std::string* out) {
   if (summary.devices.empty()) return;
   TextTable table;
@@ -84,7 +84,9 @@ void AppendDevices(const Summary& summary, int width, std::string* out) {
     return;
   }
   std::vector<const StepUsage*> by_length;
-  for (const StepUsage& step : summary.steps) by_length.push_back(&step);
+  for (const StepUsage& step : summary.steps) {
+    if (step.counts) by_length.push_back(&step);
+  }
   std::stable_sort(by_length.begin(), by_length.end(), [](const StepUsage* a, const StepUsage* b) {
     return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
   });
@@ -93,8 +95,10 @@ void AppendDevices(const Summary& summary, int width, std::string* out) {
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
   for (const StepUsage* step : shown)
     AddDeviceRows(fmt::format("step {}", step->step), step->devices, &table);
-  *out += fmt::format("\n{}(of {} steps the shortest, the median and the longest; --step N shows one)\n",
-                      table.Take(width), summary.steps.size());
+  const size_t disturbed = summary.steps.size() - by_length.size();
+  *out += fmt::format("\n{}(of {} steps the shortest, the median and the longest{}; --step N shows one)\n",
+                      table.Take(width), by_length.size(),
+                      disturbed > 0 ? fmt::format("; others disturbed {} more", disturbed) : "");
 }
 
 void AppendRanges(const std::vector<RangeRow>& rows, int width, std::string* out) {

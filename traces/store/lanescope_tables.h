@@ -47,7 +47,7 @@ struct Run : TableOf<Run> {
       this,
       {"clockOriginNs", Need::kNotNull, "Time zero of the run on CLOCK_MONOTONIC (ns); 0 for virtual time."}};
   Integer utc_epoch{this, {kUtcEpochNs.name, Need::kNotNull, "When the run began, ns since 1970 (UTC)."}};
-  Real step_median{this, {"stepMedianNs", Need::kOptional, "Median length of a step (ns)."}};
+  Real step_median{this, {"stepMedianNs", Need::kOptional, "Median length of the steps that count (ns)."}};
   Real step_p25{this, {"stepP25Ns", Need::kOptional, "First quartile (ns)."}};
   Real step_p75{this, {"stepP75Ns", Need::kOptional, "Third quartile (ns)."}};
   Integer step_min{this, {"stepMinNs", Need::kOptional, "Shortest step (ns)."}};
@@ -69,6 +69,20 @@ struct CostModelTable : OfRun<CostModelTable> {
   Text costs{this, {"costs", Need::kAlways, "What it was predicted with, as a cost file (JSON)."}};
 };
 inline constexpr CostModelTable kCostModel;
+
+struct PredictionTable : OfRun<PredictionTable> {
+  constexpr PredictionTable()
+      : OfRun("LANESCOPE_PREDICTION", "What the commands' times of predictions go by.", "Simulated run.") {}
+  Size uncalibrated{
+      this,
+      {"uncalibratedPpm", Need::kNotNull,
+       "Parts in a million of the commands' time that go by no measurement of the op in its size."}};
+  Size extrapolated{
+      this,
+      {"extrapolatedPpm", Need::kNotNull,
+       "Parts in a million that go by other ops, by sizes far from those measured, or by nothing."}};
+};
+inline constexpr PredictionTable kPrediction;
 
 struct Process : OfRun<Process> {
   constexpr Process() : OfRun("LANESCOPE_PROCESS", "Processes of a run.") {}
@@ -182,6 +196,26 @@ struct Step : OfRun<Step> {
 };
 inline constexpr Step kStep;
 
+struct DisturbanceTable : OfRun<DisturbanceTable> {
+  constexpr DisturbanceTable()
+      : OfRun(
+            "LANESCOPE_DISTURBANCE",
+            "What others took from measured steps. Steps without a row were not watched, and count; files of "
+            "version 3 and before have no rows.") {}
+  Number step{this, kOfStep};
+  Number round{this, {"round", Need::kNotNull, "Steps of a round ran one right after the other."}};
+  Flag disturbed{
+      this,
+      {"disturbed", Need::kAlways, "1: the step does not count, unless every step of the run is disturbed."}};
+  Size others{this, {"othersNs", Need::kNotNull, "Processor time of other processes meanwhile (ns)."}};
+  Size stolen{this, {"stolenNs", Need::kNotNull, "Time that a hypervisor gave to other machines (ns)."}};
+  Size waited{this,
+              {"waitedNs", Need::kNotNull,
+               "Time in which the run's threads were ready and had no processor, added up (ns)."}};
+  Size preempted{this, {"preempted", Need::kNotNull, "Switches away from threads that wanted to go on."}};
+};
+inline constexpr DisturbanceTable kDisturbance;
+
 struct Memory : OfRun<Memory> {
   constexpr Memory()
       : OfRun("LANESCOPE_MEMORY", "Memory over time, of the first recorded step of each schedule.") {}
@@ -232,8 +266,9 @@ struct Nvlink : OfRun<Nvlink> {
 };
 inline constexpr Nvlink kNvlink;
 
-inline constexpr const Table* kLanescope[] = {
-    &kSchema, &kRun,        &kCostModel, &kProcess, &kDevice, &kNode,    &kPlacement, &kCommand,
-    &kQueue,  &kDependency, &kActivity,  &kStep,    &kMemory, &kDropped, &kClock,     &kNvlink};
+inline constexpr const Table* kLanescope[] = {&kSchema,     &kRun,      &kCostModel, &kPrediction,  &kProcess,
+                                              &kDevice,     &kNode,     &kPlacement, &kCommand,     &kQueue,
+                                              &kDependency, &kActivity, &kStep,      &kDisturbance, &kMemory,
+                                              &kDropped,    &kClock,    &kNvlink};
 
 }  // namespace lanescope::traces::tables

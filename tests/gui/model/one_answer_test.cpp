@@ -18,12 +18,15 @@
 #include "tests/gui/model/sample_trace.h"
 #include "tests/support/paths.h"
 #include "tests/traces/nsys_export.h"
+#include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
 #include "traces/import/kineto_import.h"
 #include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
 #include "traces/record/trace_writer.h"
+#include "traces/report/statistics.h"
+#include "traces/report/summary.h"
 #include "traces/store/sqlite.h"
 
 namespace lanescope::gui {
@@ -51,6 +54,7 @@ void ExpectSameSteps(const RunView& a, const RunView& b) {
     EXPECT_EQ(a.steps[s].number, b.steps[s].number);
     EXPECT_EQ(a.steps[s].start_ns, b.steps[s].start_ns) << a.steps[s].number;
     EXPECT_EQ(a.steps[s].end_ns, b.steps[s].end_ns) << a.steps[s].number;
+    EXPECT_EQ(a.steps[s].counts, b.steps[s].counts) << a.steps[s].number;
   }
 }
 
@@ -85,6 +89,10 @@ void ExpectSameProfile(const RunProfile& a, const RunProfile& b) {
 // What the events of the run's schedule tell.
 void ExpectEventsAgree(const traces::TraceRun& run, const RunView& read) {
   if (run.commands.empty() || traces::NumSchedules(run) != 1) return;
+  // Of steps that do not count there are no events.
+  if (!std::all_of(run.steps.begin(), run.steps.end(),
+                   [](const traces::TraceStep& step) { return step.counts; }))
+    return;
   const Machine machine = ParseMachine(run.info.machine_json);
   const traces::RecordedSchedule recorded = ReadSchedule(run, 0, machine);
   const RunView events = ViewOfEvents(nullptr, machine, recorded.schedule, recorded.events);
@@ -130,6 +138,96 @@ TEST(OneAnswerTest, TracesOfTheRepository) {
     ExpectOneAnswer(entry.path().string());
   }
   EXPECT_GT(found, 0);
+}
+
+// A run of eight steps of 1000 ns, of which 1, 4 and 6 begin 2000 ns late; `disturbed` says which are marked.
+int WriteDisturbed(const std::string& path, const std::vector<int>& disturbed) {
+  const traces::SampleRun sample(false);
+  traces::TraceWriter writer(path);
+  const int run = writer.BeginRun(sample.info());
+  writer.AddSchedule(run, sample.schedule());
+  traces::RunOutcome outcome;
+  for (int step = 0; step < 8; ++step) {
+    const bool late = step == 1 || step == 4 || step == 6;
+    const int64_t at = NowNs() + 10'000 * step;
+    std::vector<Event> events = traces::SampleRun::StepEvents(step, at);
+    for (Event& event : events) {
+      if (late && event.kind == EventKind::kCommand) event.start_ns += 2000;
+      if (late) event.end_ns += 2000;
+    }
+    writer.Sink(run)->Consume(events);
+    StepDisturbance watched{.step = step, .round = step / 4, .taken = {}, .disturbed = false};
+    watched.disturbed = std::find(disturbed.begin(), disturbed.end(), step) != disturbed.end();
+    watched.taken.waited_ns = watched.disturbed ? 2000 : 0;
+    outcome.disturbances.push_back(watched);
+  }
+  writer.EndRun(run, outcome);
+  writer.Close();
+  return run;
+}
+
+// What everybody says of the file's only run.
+void ExpectSteps(const std::string& path, int64_t counted, double median_ns) {
+  ExpectOneAnswer(path);
+  traces::TraceReader reader(path);
+  const traces::TraceRun run = reader.ReadRun(1);
+  const traces::RunStatistics statistics = traces::ComputeStatistics(run);
+  EXPECT_EQ(statistics.steps, counted);
+  EXPECT_EQ(statistics.step_ns->median, median_ns);
+  EXPECT_EQ(statistics.Copies(CopyClass::kDeviceToDevice).count, counted);
+  const traces::RecordedSchedule calibrated = ReadSchedule(run, 0, ParseMachine(run.info.machine_json));
+  EXPECT_EQ(std::count_if(calibrated.events.begin(), calibrated.events.end(),
+                          [](const Event& event) { return event.kind == EventKind::kStep; }),
+            counted);
+  EXPECT_EQ(calibrated.events.size(), static_cast<size_t>(7 * counted));
+  const RunProfile profile = ProfileRun(traces::ViewOfRun(run));
+  EXPECT_EQ(profile.steps, counted - counted / 4 * 2);
+  const auto shown = LoadTrace(path, nullptr, nullptr);
+  EXPECT_EQ(static_cast<double>(shown[0]->step_ns), median_ns);
+  const RunStep& median = shown[0]->steps[static_cast<size_t>(shown[0]->MedianStep())];
+  EXPECT_EQ(static_cast<double>(median.end_ns - median.start_ns), median_ns);
+  const traces::Summary summary = traces::Summarize(path, 1);
+  EXPECT_EQ(std::count_if(summary.steps.begin(), summary.steps.end(),
+                          [](const traces::StepUsage& step) { return step.counts; }),
+            counted);
+  EXPECT_EQ(traces::Database(path, traces::OpenMode::kReadOnly)
+                .QueryInteger("SELECT stepMedianNs FROM LANESCOPE_RUN"),
+            static_cast<int64_t>(median_ns));
+}
+
+// Law: statistics, calibration, profiles (of diff, explain and compare), summary and timeline leave out the
+// same steps.
+TEST(OneAnswerTest, StepsThatOthersDisturbedCountForNobody) {
+  const traces::ScratchFile file;
+  WriteDisturbed(file.path(), {1, 4, 6});
+  ExpectSteps(file.path(), 5, 1000);
+  EXPECT_EQ(ProfileRun(traces::ViewOfRun(traces::TraceReader(file.path()).ReadRun(1))).step_ns, 1000);
+  EXPECT_NE(traces::SummaryText(traces::Summarize(file.path(), 1)).find("others disturbed 3 more"),
+            std::string::npos);
+}
+
+TEST(OneAnswerTest, WhereAllStepsAreDisturbedAllCount) {
+  const traces::ScratchFile file;
+  WriteDisturbed(file.path(), {0, 1, 2, 3, 4, 5, 6, 7});
+  ExpectSteps(file.path(), 8, 1000);
+}
+
+// A file of version 3 opens, its steps count, and runs that are appended are of today's version.
+TEST(OneAnswerTest, StepsOfEarlierFilesCount) {
+  const traces::ScratchFile file;
+  WriteDisturbed(file.path(), {0, 2, 3});
+  ExpectSteps(file.path(), 5, 3000);
+  traces::Database(file.path(), traces::OpenMode::kReadWrite)
+      .Execute(
+          "DROP TABLE LANESCOPE_DISTURBANCE; UPDATE LANESCOPE_SCHEMA SET version = 3; "
+          "PRAGMA user_version=3; UPDATE LANESCOPE_RUN SET stepMedianNs = 1000");
+  ExpectSteps(file.path(), 8, 1000);
+  WriteDisturbed(file.path(), {1, 4, 6});
+  const std::vector<traces::TraceStep> steps = traces::TraceReader(file.path()).Steps(2);
+  ASSERT_EQ(steps.size(), 8u);
+  EXPECT_FALSE(steps[4].counts);
+  EXPECT_TRUE(steps[5].counts);
+  EXPECT_EQ(steps[5].round, 1);
 }
 
 TEST(OneAnswerTest, RunsOfToday) {

@@ -1,0 +1,161 @@
+// The scoreboard of predictions: networks, strategies, machines; each measured, calibrated on one run and
+// predicted. Not a Google Benchmark.
+//
+//   bench_accuracy FOLDER            records what is missing in FOLDER (some ten minutes in all), then prints
+//   bench_accuracy FOLDER NAME...    only experiments whose names begin so
+//   bench_accuracy FOLDER G.pbtxt... other graphs instead (docs/accuracy.md names those that are held out)
+//   bench_accuracy --print FOLDER    prints what is there
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/accuracy/networks.h"
+#include "bench/accuracy/scores.h"
+#include "core/base/error.h"
+#include "core/machine/machine.h"
+#include "study/comparer.h"
+#include "study/trace_accuracy.h"
+
+namespace lanescope::accuracy {
+namespace {
+
+struct MachineKind {
+  const char* name;
+  int gpus, workers;
+  double bandwidth;  // of links, bytes per second
+  int64_t latency_ns;
+};
+constexpr MachineKind kMachines[] = {{"2x1", 2, 1, 8e9, 60'000},
+                                     {"2x1-slow", 2, 1, 1e9, 200'000},
+                                     {"3x1-fast", 3, 1, 10e9, 8'000},
+                                     {"4x1", 4, 1, 8e9, 60'000},
+                                     {"2x2", 2, 2, 8e9, 60'000}};
+
+// Every network on the first machine, and each on two of the others in turn.
+struct Plan {
+  std::string name, graph;
+  const MachineKind* machine;
+};
+
+Machine MachineOf(const MachineKind& kind) {
+  Machine machine = VirtualMachine(kind.gpus, kind.workers);
+  for (LinkSpec& link : machine.links) {
+    link.bandwidth = kind.bandwidth;
+    link.latency_ns = kind.latency_ns;
+  }
+  return machine;
+}
+
+std::vector<Plan> PlanAll(const std::string& folder, const std::vector<std::string>& others) {
+  const std::string samples = LANESCOPE_SOURCE_DIR "/samples/graphs/";
+  std::vector<std::pair<std::string, std::string>> graphs;
+  for (const std::string& path : others) graphs.emplace_back(std::filesystem::path(path).stem(), path);
+  if (others.empty()) {
+    for (const char* sample : {"deepconn_single", "cifar10_single", "polynomial"})
+      graphs.emplace_back(sample, samples + sample + ".pbtxt");
+    for (const std::string& name : NetworkNames()) graphs.emplace_back(name, WriteNetwork(name, folder));
+  }
+  std::vector<Plan> plans;
+  for (size_t g = 0; g < graphs.size(); ++g) {
+    const size_t more = std::size(kMachines) - 1;
+    for (const size_t m : {size_t{0}, 1 + g % more, 1 + (g + 2) % more}) {
+      const MachineKind& machine = kMachines[m];
+      plans.push_back({fmt::format("{}-{}", graphs[g].first, machine.name), graphs[g].second, &machine});
+    }
+  }
+  return plans;
+}
+
+// A trace under its name is whole: until then it is called otherwise.
+void Record(const Plan& plan, const std::string& trace) {
+  const std::string unfinished = trace + ".part";
+  std::filesystem::remove(unfinished);
+  study::ComparisonRequest request;
+  request.machine = MachineOf(*plan.machine);
+  request.graphs = {{plan.graph,
+                     {"single", "tower-split", "alternating", "round-robin", "heft", "m-etf",
+                      "exec:python3 " LANESCOPE_SOURCE_DIR "/bench/accuracy/halves.py"}}};
+  request.steps = 8;
+  request.rounds = 5;
+  request.repeats = 1;
+  request.trace = unfinished;
+  study::Comparer comparer(std::move(request));
+  const study::Comparison comparison = comparer.Run();
+  for (const study::ComparisonRow& row : comparison.rows) {
+    if (row.failed) fmt::print(stderr, "  {}: {}\n", row.label(), row.failed->message);
+  }
+  std::filesystem::rename(unfinished, trace);
+}
+
+bool IsWanted(const std::string& name, const std::vector<std::string>& prefixes) {
+  if (prefixes.empty()) return true;
+  for (const std::string& prefix : prefixes) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+void RecordAll(const std::string& folder, const std::vector<std::string>& graphs,
+               const std::vector<std::string>& prefixes) {
+  std::filesystem::create_directories(folder);
+  const std::vector<Plan> plans = PlanAll(folder, graphs);
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const std::string trace = fmt::format("{}/{}.db", folder, plans[i].name);
+    if (!IsWanted(plans[i].name, prefixes) || std::filesystem::exists(trace)) continue;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    fmt::print(stderr, "[{:.0f} s] {} of {}: {}\n", passed.count(), i + 1, plans.size(), plans[i].name);
+    Record(plans[i], trace);
+  }
+}
+
+std::vector<Experiment> ReadAll(const std::string& folder, const std::vector<std::string>& prefixes) {
+  std::vector<std::filesystem::path> traces;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".db" && IsWanted(entry.path().stem(), prefixes))
+      traces.push_back(entry.path());
+  }
+  std::sort(traces.begin(), traces.end());
+  std::vector<Experiment> experiments;
+  for (const std::filesystem::path& trace : traces)
+    experiments.push_back({trace.stem(), study::PredictRuns(trace, {.ablate = true})});
+  return experiments;
+}
+
+int Main(std::vector<std::string> arguments) {
+  const bool record = !(arguments.size() > 1 && arguments.front() == "--print");
+  if (!record) arguments.erase(arguments.begin());
+  if (arguments.empty() || arguments.front().starts_with("-")) {
+    fmt::print(stderr, "usage: bench_accuracy [--print] FOLDER [NAME...]\n");
+    return 2;
+  }
+  const std::string folder = arguments.front();
+  arguments.erase(arguments.begin());
+  const auto names = std::stable_partition(arguments.begin(), arguments.end(),
+                                           [](const std::string& text) { return text.ends_with(".pbtxt"); });
+  const std::vector<std::string> graphs(arguments.begin(), names);
+  arguments.erase(arguments.begin(), names);
+  if (record) RecordAll(folder, graphs, arguments);
+  PrintScores(ReadAll(folder, arguments), stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace lanescope::accuracy
+
+int main(int argc, char** argv) {
+  try {
+    return lanescope::accuracy::Main({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}

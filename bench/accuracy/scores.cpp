@@ -1,0 +1,138 @@
+#include "bench/accuracy/scores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/base/statistics.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
+#include "sims/effect.h"
+
+namespace lanescope::accuracy {
+namespace {
+
+using study::RunAccuracy;
+
+struct Held {
+  const Experiment* experiment = nullptr;
+  const RunAccuracy* run = nullptr;
+};
+
+bool IsMember(const RunAccuracy& run, bool oversubscribed) {
+  return !run.disturbed && run.oversubscribed == oversubscribed;
+}
+
+// Pairs of runs of an experiment whose times differ by more than the noise of both: which the predictions
+// order as the measurements do.
+struct Orders {
+  int right = 0, wrong = 0;
+};
+Orders OrdersOf(const std::vector<Experiment>& experiments, bool oversubscribed) {
+  Orders orders;
+  for (const Experiment& experiment : experiments) {
+    for (const RunAccuracy& a : experiment.runs) {
+      for (const RunAccuracy& b : experiment.runs) {
+        if (a.measured_ns >= b.measured_ns || a.disturbed || b.disturbed) continue;
+        if ((a.oversubscribed || b.oversubscribed) != oversubscribed) continue;
+        if (a.measured_ns * (1 + a.noise) >= b.measured_ns * (1 - b.noise)) continue;
+        ++(a.predicted_ns < b.predicted_ns ? orders.right : orders.wrong);
+      }
+    }
+  }
+  return orders;
+}
+
+double MeanOf(const std::vector<Held>& held, const std::function<double(const RunAccuracy&)>& value) {
+  double sum = 0;
+  for (const Held& one : held) sum += value(*one.run);
+  return held.empty() ? 0 : sum / static_cast<double>(held.size());
+}
+
+void AddScore(const std::string& label, const std::vector<Experiment>& experiments, bool oversubscribed,
+              const std::vector<Held>& held, TextTable* table) {
+  if (held.empty()) return;
+  std::vector<double> errors;
+  const Held* worst = &held.front();
+  for (const Held& one : held) {
+    errors.push_back(std::abs(one.run->Error()));
+    if (errors.back() > std::abs(worst->run->Error())) worst = &one;
+  }
+  const double covered = MeanOf(held, [](const RunAccuracy& run) {
+    const auto low = static_cast<double>(run.low_ns), high = static_cast<double>(run.high_ns);
+    return low <= run.measured_ns && run.measured_ns <= high ? 1.0 : 0.0;
+  });
+  const Orders orders = OrdersOf(experiments, oversubscribed);
+  table->Row({label, std::to_string(held.size()),
+              PercentText(MeanOf(held, [](const RunAccuracy& run) { return std::abs(run.Error()); })),
+              PercentText(Quantile(errors, 0.9)), fmt::format("{:+.1f}%", 100 * worst->run->Error()),
+              PercentText(MeanOf(held, [](const RunAccuracy& run) { return run.noise; })),
+              fmt::format("{} of {}", orders.right, orders.right + orders.wrong), PercentText(covered),
+              worst->experiment->name + " " + worst->run->strategy});
+}
+
+void PrintEffects(const std::vector<Held>& fitting, const std::vector<Held>& oversubscribed, std::FILE* out) {
+  TextTable table;
+  table.Name("Mean error without").Text("Of").Number("fits the cores").Number("oversubscribed");
+  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  const auto cell = [](const std::vector<Held>& held, size_t effect) {
+    const double with = MeanOf(held, [](const RunAccuracy& run) { return std::abs(run.Error()); });
+    const double without =
+        MeanOf(held, [&](const RunAccuracy& run) { return std::abs(run.ErrorOf(run.without_ns[effect])); });
+    return fmt::format("{:+.2f}", 100 * (without - with));
+  };
+  for (size_t e = 0; e < effects.size(); ++e) {
+    table.Row({std::string(effects[e]->name), std::string(effects[e]->of), cell(fitting, e),
+               cell(oversubscribed, e)});
+  }
+  fmt::print(out, "\nPoints by which the mean error changes without an effect\n{}", table.Take(0));
+}
+
+void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
+  TextTable table;
+  table.Name("Experiment").Name("Strategy").Number("Measured").Number("Predicted").Number("Error");
+  table.Number("Noise").Number("Low").Number("High").Text("");
+  for (const Experiment& experiment : experiments) {
+    for (const RunAccuracy& run : experiment.runs) {
+      std::string remark = run.in_sample ? "in sample" : "";
+      if (run.oversubscribed) remark += remark.empty() ? "oversubscribed" : ", oversubscribed";
+      if (run.disturbed) remark += remark.empty() ? "disturbed" : ", disturbed";
+      table.Row({experiment.name, run.strategy, TimeText(run.measured_ns),
+                 TimeText(static_cast<double>(run.predicted_ns)), fmt::format("{:+.1f}%", 100 * run.Error()),
+                 PercentText(run.noise), TimeText(static_cast<double>(run.low_ns)),
+                 TimeText(static_cast<double>(run.high_ns)), remark});
+    }
+  }
+  fmt::print(out, "\n{}", table.Take(0));
+}
+
+}  // namespace
+
+void PrintScores(const std::vector<Experiment>& experiments, std::FILE* out) {
+  PrintRuns(experiments, out);
+  std::vector<Held> held[2], in_sample[2];
+  int disturbed = 0;
+  for (const Experiment& experiment : experiments) {
+    for (const RunAccuracy& run : experiment.runs) {
+      disturbed += run.disturbed;
+      for (const bool over : {false, true}) {
+        if (IsMember(run, over)) (run.in_sample ? in_sample : held)[over].push_back({&experiment, &run});
+      }
+    }
+  }
+  TextTable table;
+  table.Name("Runs").Number("Count").Number("Mean").Number("p90").Number("Worst").Number("Noise");
+  table.Number("Order").Number("Coverage").Name("The worst");
+  for (const bool over : {false, true}) {
+    const std::string label = over ? "oversubscribed" : "fit the cores";
+    AddScore("held out, " + label, experiments, over, held[over], &table);
+    AddScore("in sample, " + label, experiments, over, in_sample[over], &table);
+  }
+  fmt::print(out, "\n{}", table.Take(0));
+  if (disturbed > 0) fmt::print(out, "{} more runs had no step that others left alone\n", disturbed);
+  PrintEffects(held[0], held[1], out);
+}
+
+}  // namespace lanescope::accuracy

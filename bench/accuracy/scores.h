@@ -1,0 +1,22 @@
+// What the scoreboard says of the predicted runs of many traces.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "study/trace_accuracy.h"
+
+namespace lanescope::accuracy {
+
+// The runs of one trace: one network on one machine.
+struct Experiment {
+  std::string name;
+  std::vector<study::RunAccuracy> runs;
+};
+
+// Prints, for runs that fit the cores and for oversubscribed ones, how far held-out predictions lie from what
+// was measured; what each effect explains; and every run. Disturbed runs are counted and otherwise left out.
+void PrintScores(const std::vector<Experiment>& experiments, std::FILE* out);
+
+}  // namespace lanescope::accuracy

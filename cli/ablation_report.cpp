@@ -1,0 +1,47 @@
+#include "cli/ablation_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/line_width.h"
+#include "cli/print.h"
+#include "core/base/text_table.h"
+#include "sims/effect.h"
+
+namespace lanescope::cli {
+
+void PrintAblation(const std::vector<Ablated>& predictions) {
+  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  std::vector<Ablated> shown = predictions;
+  std::erase_if(shown, [&](const Ablated& one) { return one.without_ns.size() != effects.size(); });
+  if (shown.empty()) return;
+  TextTable table;
+  table.Name("Without").Text("Of");
+  for (const Ablated& one : shown) table.Number(one.label);
+  table.Name("What takes time there");
+  for (size_t e = 0; e < effects.size(); ++e) {
+    if (std::all_of(shown.begin(), shown.end(),
+                    [&](const Ablated& one) { return one.without_ns[e] == one.step_ns; }))
+      continue;
+    std::vector<std::string> cells = {std::string(effects[e]->name), std::string(effects[e]->of)};
+    for (const Ablated& one : shown) {
+      const auto with = static_cast<double>(std::max<int64_t>(1, one.step_ns));
+      cells.push_back(
+          fmt::format("{:+.1f}%", 100 * (static_cast<double>(one.without_ns[e] - one.step_ns) / with)));
+    }
+    cells.emplace_back(effects[e]->about);
+    table.Row(std::move(cells));
+  }
+  if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
+}
+
+nlohmann::json AblationJson(const std::vector<int64_t>& without_ns) {
+  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  nlohmann::json result = nlohmann::json::object();
+  for (size_t e = 0; e < without_ns.size(); ++e) result[std::string(effects[e]->name)] = without_ns[e];
+  return result;
+}
+
+}  // namespace lanescope::cli

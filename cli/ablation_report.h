@@ -1,0 +1,23 @@
+// What each effect of the model changes in predictions, as a table and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace lanescope::cli {
+
+// A prediction, and the same without each of AllEffects.
+struct Ablated {
+  std::string label;
+  int64_t step_ns = 0;
+  std::vector<int64_t> without_ns;
+};
+
+// One row an effect that changes any of them; nothing where none was ablated.
+void PrintAblation(const std::vector<Ablated>& predictions);
+// {"hand-off": ns, ...}
+nlohmann::json AblationJson(const std::vector<int64_t>& without_ns);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,37 @@
+// What other programs, or other machines on the same hardware, took from a program that was measured.
+#pragma once
+
+#include <cstdint>
+
+namespace lanescope {
+
+// Over a stretch of time. What the system does not tell is 0.
+struct Disturbance {
+  int64_t wall_ns = 0;
+  // Processor time of other processes, in steps of a clock tick (10 ms); of a program of real-time priority
+  // no more than it waited.
+  int64_t others_ns = 0;
+  int64_t stolen_ns = 0;  // that a hypervisor gave to other machines, in steps of a clock tick
+  int64_t waited_ns = 0;  // that threads of the program were ready to run and had no processor, added up
+  int64_t preempted = 0;  // switches away from threads of the program that wanted to go on
+
+  Disturbance& operator+=(const Disturbance& other) {
+    wall_ns += other.wall_ns;
+    others_ns += other.others_ns;
+    stolen_ns += other.stolen_ns;
+    waited_ns += other.waited_ns;
+    preempted += other.preempted;
+    return *this;
+  }
+};
+
+// Of one measured step. The steps of a round ran one right after the other. Disturbed steps do not count,
+// unless all of a run are.
+struct StepDisturbance {
+  int step = 0;
+  int round = 0;
+  Disturbance taken;
+  bool disturbed = false;
+};
+
+}  // namespace lanescope

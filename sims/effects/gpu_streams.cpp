@@ -1,0 +1,26 @@
+// GPUs: streams that a driver feeds ahead of time, and logical devices that share one chip.
+#include "sims/effect.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr DeviceKind kStreams[] = {DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
+
+constexpr Effect kGpuStreamEffects[] = {
+    {"gap", "GPU streams", "a stream begins its next command",
+     [](PredictionSettings* s) {
+       for (const DeviceKind kind : kStreams) s->gaps.gap_ns[static_cast<size_t>(kind)] = {};
+     }},
+    {"issue", "GPU streams", "the launching thread issues commands one by one",
+     [](PredictionSettings* s) { s->gaps.issue_ns = {}; }},
+    {"shared GPU", "GPU streams", "logical devices of one GPU slow each other down",
+     [](PredictionSettings* s) {
+       if (s->interference.has_value()) s->interference->gpu.slowdown = InterferenceMatrix().slowdown;
+     }},
+};
+
+}  // namespace
+
+std::span<const Effect> GpuStreamEffects() { return kGpuStreamEffects; }
+
+}  // namespace lanescope::sims

@@ -1,0 +1,48 @@
+// Devices that are made of host threads: drivers that sleep and wake, cores and a memory bus that all share.
+#include "sims/effect.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr DeviceKind kThreads[] = {DeviceKind::kHost, DeviceKind::kVirtual};
+
+InterferenceMatrix* HostOf(PredictionSettings* settings) {
+  return settings->interference.has_value() ? &settings->interference->host : nullptr;
+}
+
+constexpr Effect kHostThreadEffects[] = {
+    {"step", "host threads", "the step begins and ends",
+     [](PredictionSettings* s) { s->gaps.step_start_ns = s->gaps.step_finish_ns = 0; }},
+    {"dispatch", "host threads", "a driver takes its next command",
+     [](PredictionSettings* s) {
+       for (const DeviceKind kind : kThreads) s->gaps.gap_ns[static_cast<size_t>(kind)] = {};
+     }},
+    {"hand-off", "host threads", "a driver notices what it waited for",
+     [](PredictionSettings* s) { s->gaps.handoff_ns = {}; }},
+    {"wake-up", "host threads", "a driver that slept since the last step wakes",
+     [](PredictionSettings* s) { s->gaps.wake_ns = {}; }},
+    {"core wait", "host threads", "a woken driver waits for a core",
+     [](PredictionSettings* s) {
+       if (InterferenceMatrix* host = HostOf(s)) host->slice_ns = 0;
+     }},
+    {"copies' cores", "host threads", "copies take part of a core",
+     [](PredictionSettings* s) {
+       if (InterferenceMatrix* host = HostOf(s)) host->copy_cores = 0;
+     }},
+    {"cores", "host threads", "commands ask for more cores than there are",
+     [](PredictionSettings* s) {
+       if (InterferenceMatrix* host = HostOf(s)) host->cores = 0;
+     }},
+    {"memory bus", "host threads", "commands share caches and the memory bus",
+     [](PredictionSettings* s) {
+       if (InterferenceMatrix* host = HostOf(s)) host->slowdown = InterferenceMatrix().slowdown;
+     }},
+    {"fetches", "host threads", "what another core wrote is fetched from there",
+     [](PredictionSettings* s) { s->fetches = FetchCurve(); }},
+};
+
+}  // namespace
+
+std::span<const Effect> HostThreadEffects() { return kHostThreadEffects; }
+
+}  // namespace lanescope::sims

@@ -1,0 +1,16 @@
+// Links between devices.
+#include "sims/effect.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr Effect kLinkEffects[] = {
+    {"link sharing", "links", "copies at the same time share links and buses",
+     [](PredictionSettings* s) { s->simulation.share_links = false; }},
+};
+
+}  // namespace
+
+std::span<const Effect> LinkEffects() { return kLinkEffects; }
+
+}  // namespace lanescope::sims

@@ -1,0 +1,50 @@
+// Predictions of recorded runs from one of them: a change of the model that makes them worse fails here. The
+// traces are in tests/golden/accuracy; docs/accuracy.md says how they were recorded.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "study/trace_accuracy.h"
+
+namespace lanescope::study {
+namespace {
+
+// What the mean and the worst error of the runs held out may be, as fractions: a little above what they are.
+struct Bound {
+  const char* trace;
+  double mean, worst;
+};
+
+class AccuracyTest : public testing::TestWithParam<Bound> {};
+
+TEST_P(AccuracyTest, HeldOutRunsArePredicted) {
+  const Bound& bound = GetParam();
+  const std::string path = std::string(LANESCOPE_ACCURACY_TRACES) + "/" + bound.trace + ".db";
+  double sum = 0;
+  int held_out = 0;
+  for (const RunAccuracy& run : PredictRuns(path, {.draws = 0})) {
+    SCOPED_TRACE(run.graph + " " + run.strategy);
+    const double error = std::abs(run.Error());
+    RecordProperty(run.strategy, std::to_string(run.Error()));
+    if (run.in_sample) {
+      // Its own mean step, less what the model does not know.
+      EXPECT_LE(error, std::max(run.noise, 0.02));
+      continue;
+    }
+    sum += error;
+    ++held_out;
+    EXPECT_LE(error, bound.worst);
+  }
+  ASSERT_GE(held_out, 3);
+  EXPECT_LE(sum / held_out, bound.mean);
+}
+
+INSTANTIATE_TEST_SUITE_P(RecordedTraces, AccuracyTest,
+                         testing::Values(Bound{"deepconn", 0.06, 0.12}, Bound{"cifar10", 0.06, 0.12},
+                                         Bound{"branches", 0.06, 0.12}, Bound{"transformer", 0.06, 0.12}),
+                         [](const auto& of) { return std::string(of.param.trace); });
+
+}  // namespace
+}  // namespace lanescope::study
