@@ -133,6 +133,12 @@ ScopeGuard Scope::ReuseVariables(bool reuse) {
   return Open("variable", std::move(next));
 }
 
+ScopeGuard Scope::Replica(int replica) {
+  State next = state_;
+  next.variables.replica = replica;
+  return Open("replica", std::move(next));
+}
+
 ScopeGuard Scope::ColocateWith(Endpoint op, bool ignore_existing) {
   State next = state_;
   next.devices.clear();

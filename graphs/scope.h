@@ -94,6 +94,8 @@ class Scope {
   ScopeGuard VariableScope(std::string_view name, Reuse reuse = Reuse::kInherit);
   // The variable scope that is open, with `reuse`.
   ScopeGuard ReuseVariables(bool reuse = true);
+  // Variables are copies of those of replica 0: called "NAME/replica_i", with the first value of NAME.
+  ScopeGuard Replica(int replica);
 
   // Adds a node. `arguments` in the order of the op's definition, one list each; attributes that follow from
   // the inputs, or have defaults, need not be given. Numbers become constants named after the argument below
@@ -102,6 +104,10 @@ class Scope {
   // nothing but such constants is added then.
   Endpoint Add(std::string_view op, std::string_view name, std::vector<InputList> arguments,
                std::vector<std::pair<std::string_view, AttrValue>> attrs = {});
+
+  // The first seed of random ops that have a seed of their own, which is their second.
+  void SetRandomSeed(int64_t seed) { random_seed_ = seed; }
+  int64_t random_seed() const { return random_seed_; }
 
   // A constant called `name` (made unique).
   Endpoint Constant(const Tensor& value, std::string_view name = "Const");
@@ -161,6 +167,7 @@ class Scope {
   struct Variables {
     std::string name;  // with a '/' behind, or empty
     Reuse reuse = Reuse::kInherit;
+    int replica = 0;
   };
   struct State {
     std::vector<DeviceScope> devices;
@@ -190,6 +197,8 @@ class Scope {
                                                  const std::vector<InputList>& arguments,
                                                  const AttrMap& attrs);
   Endpoint FirstValue(const std::string& name, const lanescope::Shape& shape, const VariableOptions& options);
+  const Variable& MakeShared(const std::string& full_name, const lanescope::Shape& shape,
+                             const VariableOptions& options);
   const Variable& AddVariable(const std::string& name, Endpoint initial_value, bool in_own_group,
                               bool trainable);
   void MarkUsed(std::string_view name);
@@ -200,6 +209,7 @@ class Scope {
   State state_;
   std::vector<Frame> frames_;
   int next_id_ = 0;
+  int64_t random_seed_ = 87654321;  // TensorFlow's where a graph has none
   std::string nesting_problem_;
   std::map<std::string, int, std::less<>> names_in_use_;  // in lower case; with how many more were made of it
   std::vector<std::unique_ptr<Variable>> variables_;

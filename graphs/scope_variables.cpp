@@ -26,6 +26,7 @@ const Variable& Scope::AddVariable(const std::string& name, Endpoint initial_val
   variable.name = name;
   variable.initial_value = initial_value;
   variable.trainable = trainable;
+  variable.replica = state_.variables.replica;
   variable.dtype = TypeOf(initial_value);
   variable.shape = ShapeOf(initial_value);
   {
@@ -45,7 +46,8 @@ const Variable& Scope::AddVariable(const std::string& name, Endpoint initial_val
 
 const Variable& Scope::GetVariable(std::string_view name, const lanescope::Shape& shape,
                                    const VariableOptions& options) {
-  const std::string full_name = state_.variables.name + std::string(name);
+  std::string full_name = state_.variables.name + std::string(name);
+  if (state_.variables.replica > 0) full_name += "/replica_" + std::to_string(state_.variables.replica);
   const auto known = shared_variables_.find(full_name);
   const Reuse reuse = state_.variables.reuse;
   if (known == shared_variables_.end()) {
@@ -59,7 +61,7 @@ const Variable& Scope::GetVariable(std::string_view name, const lanescope::Shape
       Throw(Code::kInvalidArgument, "Shape of a new variable ({}) must be fully defined, but instead was {}.",
             full_name, shape.ToString());
     }
-    return *(shared_variables_[full_name] = &NewVariable(full_name, shape, options));
+    return *(shared_variables_[full_name] = &MakeShared(full_name, shape, options));
   }
   const Variable& variable = *known->second;
   if (reuse == Reuse::kInherit) {
@@ -81,8 +83,23 @@ const Variable& Scope::GetVariable(std::string_view name, const lanescope::Shape
   return variable;
 }
 
+const Variable& Scope::MakeShared(const std::string& full_name, const lanescope::Shape& shape,
+                                  const VariableOptions& options) {
+  if (state_.variables.replica == 0) return NewVariable(full_name, shape, options);
+  const std::string original = full_name.substr(0, full_name.rfind('/'));
+  const auto known = shared_variables_.find(original);
+  if (known == shared_variables_.end() || known->second->shape != shape ||
+      known->second->dtype != options.dtype) {
+    Throw(Code::kNotFound, "Variable {} is a copy of {}, but replica 0 made none of shape {} and type {}.",
+          full_name, original, shape.ToString(), DataTypeName(options.dtype));
+  }
+  const auto root = Name("");
+  return NewVariable(known->second->initial_value, {.name = full_name, .trainable = options.trainable});
+}
+
 const Variable& Scope::NewVariable(std::string_view name, const lanescope::Shape& shape,
                                    const VariableOptions& options) {
+  const auto at_once = NoControlDependencies();
   const auto root = Name("");
   const auto names = Name(name);
   const std::string node = state_.names.substr(0, state_.names.size() - 1);
@@ -91,6 +108,7 @@ const Variable& Scope::NewVariable(std::string_view name, const lanescope::Shape
 }
 
 const Variable& Scope::NewVariable(const Input& initial_value, const NewVariableOptions& options) {
+  const auto at_once = NoControlDependencies();
   const auto names = Name(options.name);
   const std::string node = state_.names.substr(0, state_.names.size() - 1);
   Endpoint first;

@@ -11,10 +11,8 @@
 namespace lanescope::graphs {
 namespace {
 
-// What TensorFlow takes for the first of a random op's two seeds where only the second is given.
-constexpr int64_t kGraphSeed = 87654321;
-std::vector<std::pair<std::string_view, AttrValue>> Seeds(int64_t seed, DataType dtype) {
-  return {{"seed", seed == 0 ? int64_t{0} : kGraphSeed}, {"seed2", seed}, {"dtype", dtype}};
+std::vector<std::pair<std::string_view, AttrValue>> Seeds(const Scope& scope, int64_t seed, DataType dtype) {
+  return {{"seed", seed == 0 ? int64_t{0} : scope.random_seed()}, {"seed2", seed}, {"dtype", dtype}};
 }
 
 Endpoint RandomTensor(Scope& scope, double low, double high, int64_t seed, const lanescope::Shape& shape,
@@ -24,7 +22,7 @@ Endpoint RandomTensor(Scope& scope, double low, double high, int64_t seed, const
   const Endpoint dims = scope.Constant(DimsTensor(shape, DataType::kInt32), "shape");
   const Endpoint least = scope.Constant(UniformTensor(low, {}, dtype), "min");
   const Endpoint most = scope.Constant(UniformTensor(high, {}, dtype), "max");
-  const Endpoint random = scope.Add("RandomUniform", "RandomUniform", {dims}, Seeds(seed, dtype));
+  const Endpoint random = scope.Add("RandomUniform", "RandomUniform", {dims}, Seeds(scope, seed, dtype));
   const Endpoint width = scope.Add("Sub", "sub", {most, least});
   return scope.Add("AddV2", full, {scope.Add("Mul", "mul", {random, width}), least});
 }
@@ -62,7 +60,8 @@ Initializer TruncatedNormal(double mean, double standard_deviation, int64_t seed
     const Endpoint dims = scope.Constant(DimsTensor(shape, DataType::kInt32), "shape");
     const Endpoint middle = scope.Constant(UniformTensor(mean, {}, dtype), "mean");
     const Endpoint width = scope.Constant(UniformTensor(standard_deviation, {}, dtype), "stddev");
-    const Endpoint random = scope.Add("TruncatedNormal", "TruncatedNormal", {dims}, Seeds(seed, dtype));
+    const Endpoint random =
+        scope.Add("TruncatedNormal", "TruncatedNormal", {dims}, Seeds(scope, seed, dtype));
     return scope.Add("AddV2", full, {scope.Add("Mul", "mul", {random, width}), middle});
   };
 }

@@ -23,6 +23,7 @@ struct Variable {
   Endpoint initial_value;  // what it begins with
   Endpoint initializer;    // the Assign that says so
   bool trainable = true;
+  int replica = 0;  // of the scope that made it
 
   operator Endpoint() const { return value; }  // NOLINT: implicit by design
 };
