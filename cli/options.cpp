@@ -32,6 +32,11 @@ void MachineOptions::Add(CLI::App* command) {
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--memory-limit", memory_limit,
                       "Memory of each physical GPU that tensors may take, e.g. 4GiB");
+  command->add_option("--visible-devices", visible_devices,
+                      "GPUs of the machine that are seen, in this order, e.g. 1,0");
+  command->add_option(
+      "--logical-devices", logical_devices,
+      "Cut GPUs into parts with so many MiB: 1024,2048;4096 is two of the first GPU, one of the second");
 }
 
 Machine MachineOptions::Load() const { return study::LoadMachine(*this, NoteLine); }

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/device_config.h"
 #include "exec/gpu_machine.h"
 
 namespace lanescope::study {
@@ -15,6 +16,15 @@ namespace {
 int UsableCores() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+// The GPUs of it that were chosen.
+Machine Chosen(const Machine& machine, const MachineChoice& choice) {
+  if (choice.visible_devices.empty() && choice.logical_devices.empty()) return machine;
+  DeviceConfig config;
+  config.visible_device_list = choice.visible_devices;
+  if (!choice.logical_devices.empty()) config.logical_devices = ParseLogicalDevices(choice.logical_devices);
+  return ConfigureDevices(machine, config);
 }
 
 }  // namespace
@@ -28,7 +38,7 @@ Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note) {
   for (const std::string& each : notes) Tell(note, "note: " + each);
   if (machine.Gpus().empty())
     Throw(Code::kFailedPrecondition, "no physical GPU can be used: all are left out");
-  return machine;
+  return Chosen(machine, choice);
 }
 
 Machine LoadMachine(const MachineChoice& choice, const Notes& note) {
@@ -40,8 +50,8 @@ Machine LoadMachine(const MachineChoice& choice, const Notes& note) {
     Throw(Code::kInvalidArgument,
           "a memory fraction or limit is for the GPUs found here; a machine file says each device's memory");
   }
-  if (!choice.file.empty()) return ReadMachine(choice.file);
-  return VirtualMachine(2, std::max(1, UsableCores() / 2));
+  if (!choice.file.empty()) return Chosen(ReadMachine(choice.file), choice);
+  return Chosen(VirtualMachine(2, std::max(1, UsableCores() / 2)), choice);
 }
 
 bool IsEmulated(const Machine& machine) {

@@ -13,6 +13,9 @@ struct MachineChoice {
   std::string file;  // or kPhysical, or empty
   double memory_fraction = 0;
   std::string memory_limit;
+  // Which GPUs of it are seen, and as which parts (core/device_config.h).
+  std::string visible_devices;
+  std::string logical_devices;
   // The GPUs found here, however few.
   static constexpr std::string_view kPhysical = "physical";
 };
