@@ -1,9 +1,10 @@
-// A sum of random vectors on the CPU, on a GPU, and cut in two halves on two GPUs.
+// A sum of random vectors on the CPU, on a GPU, and cut in two halves on two GPUs, by MakeParallel.
 #include <graph_run.h>
 
 #include <cmath>
 
 #include "graphs/ops.h"
+#include "graphs/parallel.h"
 
 namespace op = lanescope::graphs::op;
 using lanescope::DataType;
@@ -27,13 +28,12 @@ void AddOn(const DeviceSpec& device) {
 void AddHalves() {
   Scope s;
   const Endpoint a = Random(s), b = Random(s);
-  const auto split_a = op::Split(s, 0, a, 2), split_b = op::Split(s, 0, b, 2);
   std::vector<Endpoint> split_c;
-  for (int i = 0; i < 2; ++i) {
-    const auto on = s.Device(DeviceSpec{.type = "GPU", .index = i});
-    split_c.push_back(op::AddV2(s, split_a[static_cast<size_t>(i)], split_b[static_cast<size_t>(i)]));
-  }
-  const Endpoint c = op::ConcatV2(s, split_c, 0);
+  const auto add = [&](Scope& scope, Endpoint x, Endpoint y) {
+    split_c.push_back(op::AddV2(scope, x, y));
+    return split_c.back();
+  };
+  const Endpoint c = MakeParallel(s, add, 2, a, b);
   samples::GraphRun run(s);
   const auto result = run({a, b, c});
   float worst = 0;

@@ -15,9 +15,10 @@
 namespace samples {
 
 struct RunOptions {
-  int gpus = 2;
+  lanescope::Machine machine = lanescope::VirtualMachine(2, 1);
   bool soft_placement = true;
   bool log_placement = false;  // one line a node, as TensorFlow's log_device_placement
+  lanescope::exec::SessionOptions session = {};
 };
 
 // Owns machine, placement and session of one graph. The scope must outlive it and be finished.
@@ -25,26 +26,53 @@ class GraphRun {
  public:
   explicit GraphRun(const lanescope::graphs::Scope& scope, const RunOptions& options = {})
       : graph_(scope.graph()),
-        machine_(lanescope::VirtualMachine(options.gpus, 1)),
+        machine_(options.machine),
         placement_(Place(options)),
-        session_(graph_, placement_, machine_) {}
+        session_(graph_, placement_, machine_, options.session) {}
 
   // Values of `fetches`, after `targets` have run too.
   std::vector<lanescope::Tensor> operator()(const std::vector<lanescope::Endpoint>& fetches,
                                             const std::map<std::string, lanescope::Tensor>& feeds = {},
                                             const std::vector<lanescope::Endpoint>& targets = {}) {
-    lanescope::exec::RunRequest request;
-    request.feeds = feeds;
-    for (const auto& fetch : fetches) request.fetches.push_back(graph_.TensorName(fetch));
-    for (const auto& target : targets) request.targets.push_back(graph_.node(target.node).name);
-    return session_.Run(request).fetches;
+    auto& step = session_.Prepare(Request(fetches, feeds, targets));
+    copies_ = CopiesBetweenGpus(*step.schedule);
+    return session_.Run(step, feeds).fetches;
   }
+
+  // What the last step copied from GPU to GPU.
+  struct Copies {
+    int count = 0;
+    int64_t bytes = 0;
+  };
+  const Copies& copies() const { return copies_; }
 
   std::string DeviceOf(lanescope::Endpoint node) const {
     return machine_.device(placement_.device[static_cast<size_t>(node.node)]).local_name();
   }
 
  private:
+  lanescope::exec::RunRequest Request(const std::vector<lanescope::Endpoint>& fetches,
+                                      const std::map<std::string, lanescope::Tensor>& feeds,
+                                      const std::vector<lanescope::Endpoint>& targets) const {
+    lanescope::exec::RunRequest request;
+    request.feeds = feeds;
+    for (const auto& fetch : fetches) request.fetches.push_back(graph_.TensorName(fetch));
+    for (const auto& target : targets) request.targets.push_back(graph_.node(target.node).name);
+    return request;
+  }
+
+  Copies CopiesBetweenGpus(const lanescope::Schedule& schedule) const {
+    Copies copies;
+    for (const lanescope::Command& command : schedule.commands) {
+      if (command.kind != lanescope::CommandKind::kCopy) continue;
+      if (!machine_.device(schedule.CopySource(command)).is_gpu()) continue;
+      if (!machine_.device(schedule.CopyDestination(command)).is_gpu()) continue;
+      ++copies.count;
+      copies.bytes += command.bytes;
+    }
+    return copies;
+  }
+
   lanescope::Placement Place(const RunOptions& options) const {
     lanescope::PlacerOptions placer;
     placer.soft_placement = options.soft_placement;
@@ -60,6 +88,7 @@ class GraphRun {
   const lanescope::Machine machine_;
   const lanescope::Placement placement_;
   lanescope::exec::Session session_;
+  Copies copies_;
 };
 
 inline void Print(const char* name, const lanescope::Tensor& tensor) {

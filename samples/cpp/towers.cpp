@@ -18,7 +18,7 @@ int main() {
     }
     const auto cpu = s.Device("/cpu:0");
     const auto sum = op::AddN(s, products);
-    samples::GraphRun run(s, {.gpus = 4, .log_placement = true});
+    samples::GraphRun run(s, {.machine = lanescope::VirtualMachine(4, 1), .log_placement = true});
     samples::Print("sum", run({sum})[0]);
   });
 }

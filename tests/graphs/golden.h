@@ -95,6 +95,9 @@ inline std::string TextOf(const Graph& graph, const Node& node) {
     if (const auto* flag = std::get_if<bool>(&value); flag != nullptr && !name.starts_with("_")) {
       text += " " + name + "=" + (*flag ? "true" : "false");
     }
+    if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && !name.starts_with("_")) {
+      text += " " + name + "=" + std::to_string(*number);
+    }
     if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
       for (const std::string& entry : *list) text += " " + entry;
     }

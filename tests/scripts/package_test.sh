@@ -23,9 +23,12 @@ cmake -S "$source_dir/samples/cpp" -B "$work/samples" -G Ninja -DCMAKE_BUILD_TYP
   -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" > /dev/null
 cmake --build "$work/samples"
 "$work/samples/build_graph"
-for program in matrices towers add_on_devices fit_polynomial pinned_variables; do
+for program in matrices towers add_on_devices fit_polynomial pinned_variables memory_options logical_devices; do
   "$work/samples/$program"
 done
+"$work/samples/deepconn" "$source_dir/samples/graphs/deepconn_single.pbtxt" 1
+"$work/samples/cifar10" 1
+"$work/samples/write_graphs" "$work"
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
 "$prefix/bin/lanescope" --help > /dev/null
