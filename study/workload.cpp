@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/graph/graph_io.h"
 #include "core/inputs/step_request.h"
+#include "core/functions.h"
 
 namespace lanescope::study {
 namespace {
@@ -62,7 +63,7 @@ void Configure(const Graph& graph, const std::string& title, const WorkloadOptio
 Workload::Workload(const std::string& path, const WorkloadOptions& options)
     : path_(path),
       name_(std::filesystem::path(path).filename().string()),
-      graph_(ReadGraph(path)),
+      graph_(InlineFunctions(ReadGraph(path))),
       spec_(ReadRunSpecBeside(path)) {
   Prepare(path, options);
 }

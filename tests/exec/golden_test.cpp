@@ -7,6 +7,7 @@
 
 #include "core/graph/graph_io.h"
 #include "core/place/placer.h"
+#include "core/functions.h"
 #include "exec/session.h"
 #include "tests/exec/golden_cases.h"
 #include "tests/exec/reference_interpreter.h"
@@ -84,7 +85,7 @@ class SessionRunner {
 
 template <typename Runner>
 void RunCase(const Json& test) {
-  const Graph graph = ParseGraphText(test.at("graph").get<std::string>());
+  const Graph graph = InlineFunctions(ParseGraphText(test.at("graph").get<std::string>()));
   Runner session(graph);
   const Json& within = test.at("tolerance");
   const Tolerance tolerance{within.at("rtol").get<double>(), within.at("atol").get<double>()};
