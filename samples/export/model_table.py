@@ -1,0 +1,79 @@
+"""Places, simulates and runs exported models, and writes which of them do: docs/exported-models.md.
+
+Usage: model_table.py FOLDER LANESCOPE [OUTPUT.md]
+
+FOLDER is what export_models.py has written. Where TensorFlow is installed, the results of a run are compared with its.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import sample_graphs
+
+HEAD = """# Models as TensorFlow exports them
+
+Models of TensorFlow 2.15 (Keras layers, its own initializers, Adam or plain descent) as `samples/export/export_models.py`
+writes them: a forward pass or a training step, as the nodes of a graph or as a call of a `tf.function`. Made by
+`samples/export/model_table.py`: each is placed and simulated on two virtual GPUs and run for two steps; "agrees" says that
+forward passes, or losses, are TensorFlow's within 1e-3. Where something is in the way, its first mention.
+
+| model | step | form | nodes | placed | simulated | run | in the way |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def _call(program, *arguments):
+  done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+  error = [line for line in done.stderr.splitlines() if line.startswith('error:')]
+  return done.returncode == 0, (error[0][7:] if error else '')
+
+
+def _ours(program, path):
+  with tempfile.TemporaryDirectory() as folder:
+    ok, error = _call(program, 'run', path, '--steps', 2, '--warmup', 0, '--save-fetches', folder, '--trace',
+                      f'{folder}/t.db')
+    values = [np.load(f) for f in sorted(pathlib.Path(folder).rglob('*.npy'))]
+  return ok, error, values
+
+
+def _theirs(path):
+  run = sample_graphs.load_run(path)
+  graph = sample_graphs.import_graph(path)
+  with sample_graphs.plain_session(graph) as session:
+    sample_graphs.initialise(session, run)
+    return [sample_graphs.run_step(session, run, sample_graphs.step_feeds(run, i))[run['fetches'][0]] for i in range(2)]
+
+
+def _row(program, path):
+  name, step, form = path.stem.rsplit('_', 2)
+  nodes = path.read_text().count('\nnode {') + 1
+  placed, place_error = _call(program, 'place', path)
+  simulated, simulate_error = _call(program, 'simulate', path)
+  ran, run_error, values = _ours(program, path)
+  verdict = 'no'
+  if ran:
+    expected = _theirs(path)
+    close = len(values) == 2 and all(np.allclose(a, b, 1e-3, 1e-3) for a, b in zip(values, expected))
+    # A layer that drops units draws them anew in every session.
+    verdict = 'agrees' if close else 'other numbers'
+  error = next((e for e in (place_error, simulate_error, run_error) if e), '').replace('|', '/')
+  yes = lambda ok: 'yes' if ok else 'no'
+  print(path.stem, placed, simulated, verdict, error, flush=True)
+  return (verdict, f'| {name} | {step} | {form} | {nodes} | {yes(placed)} | {yes(simulated)} | {verdict} | {error[:160]} |')
+
+
+def main():
+  folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+  output = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else sample_graphs.REPOSITORY / 'docs' / 'exported-models.md'
+  rows = [_row(program, path) for path in sorted(folder.glob('*.pbtxt'))]
+  agree = sum(verdict == 'agrees' for verdict, _ in rows)
+  output.write_text(HEAD + '\n'.join(row for _, row in rows) + f'\n\n{agree} of {len(rows)} run and agree.\n')
+
+
+if __name__ == '__main__':
+  main()
