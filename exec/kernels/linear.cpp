@@ -1,10 +1,14 @@
 #include "exec/kernels/linear.h"
 
+#include "exec/kernels/depthwise.h"
+
 namespace lanescope::exec {
 
 void RegisterLinearKernels(KernelRegistry& registry) {
   RegisterMatMulKernels(registry);
   RegisterConvolutionKernels(registry);
+  RegisterDepthwiseKernels(registry);
+  RegisterEinsumKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -2,7 +2,7 @@
 // group of outputs has its own place in the stream, so that work can be split anywhere.
 #include <algorithm>
 
-#include "exec/kernels/random_plan.h"
+#include "exec/kernels/random_fill.h"
 
 namespace lanescope::exec {
 namespace {
@@ -31,6 +31,8 @@ void FillFromBlocks(const Philox& start, T* out, int64_t size, WorkerTeam& team,
   });
 }
 
+}  // namespace
+
 void FillRandom(KernelContext& context, const RandomPlan& plan) {
   const TensorRef& out = context.output();
   const int64_t size = out.NumElements();
@@ -57,6 +59,8 @@ void FillIntegers(KernelContext& context, const RandomIntegersPlan& plan) {
         [&](const Philox::Block& block) { return IntegerGroup(block, plan.low, plan.range, T{}); });
   });
 }
+
+namespace {
 
 // Rows in random order (Fisher and Yates, from the front).
 class RandomShuffleKernel : public Kernel {
@@ -94,6 +98,7 @@ class RandomShuffleKernel : public Kernel {
 
 void RegisterRandomKernels(KernelRegistry& registry) {
   RegisterRandomOps<FillRandom, FillIntegers>(registry);
+  RegisterStatelessRandomKernels(registry);
   registry.Register("RandomShuffle", MakeKernel<RandomShuffleKernel>);
 }
 

@@ -30,16 +30,21 @@ RandomPlan RandomOp::Plan(KernelContext& context) const {
   return {distribution_, stream_.Reserve(context, size * kReservedBlocks)};
 }
 
-RandomIntegersPlan RandomIntegersOp::Plan(KernelContext& context) const {
-  ShapeOutput(context, 0, ReadShape(context.input(0)));
-  const int64_t low = ReadInt(context.input(1), "minval");
-  const int64_t high = ReadInt(context.input(2), "maxval");
-  const auto size = static_cast<uint64_t>(context.output().NumElements());
-  if (size > 0 && low >= high) {
+IntegerRange RangeOf(KernelContext& context, int first) {
+  const int64_t low = ReadInt(context.input(first), "minval");
+  const int64_t high = ReadInt(context.input(first + 1), "maxval");
+  const bool empty = context.output().NumElements() == 0;
+  if (!empty && low >= high) {
     Throw(Code::kInvalidArgument, "Need minval < maxval, got {} >= {}", low, high);
   }
-  const uint64_t range = size == 0 ? 0 : static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-  return {stream_.Reserve(context, size * kReservedBlocks), low, range};
+  return {low, empty ? 0 : static_cast<uint64_t>(high) - static_cast<uint64_t>(low)};
+}
+
+RandomIntegersPlan RandomIntegersOp::Plan(KernelContext& context) const {
+  ShapeOutput(context, 0, ReadShape(context.input(0)));
+  const IntegerRange range = RangeOf(context, 1);
+  const auto size = static_cast<uint64_t>(context.output().NumElements());
+  return {stream_.Reserve(context, size * kReservedBlocks), range.low, range.size};
 }
 
 }  // namespace lanescope::exec

@@ -36,6 +36,15 @@ class RandomOp {
   Distribution distribution_;
 };
 
+// Integers in [low, low + size).
+struct IntegerRange {
+  int64_t low;
+  uint64_t size;
+};
+// From minval and maxval, inputs `first` and the next one. Nothing to draw from is an error where the output,
+// which has its shape, has elements.
+IntegerRange RangeOf(KernelContext& context, int first);
+
 // Integers in [low, low + range); there are none where range is 0.
 struct RandomIntegersPlan {
   Philox start;

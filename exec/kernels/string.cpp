@@ -204,6 +204,7 @@ void RegisterStringKernels(KernelRegistry& registry) {
   RegisterTextKernels(registry);
   RegisterTableKernels(registry);
   RegisterHashKernels(registry);
+  RegisterSummaryKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -5,8 +5,9 @@
 
 namespace lanescope::exec {
 
-void RegisterTextKernels(KernelRegistry& registry);   // AsString, StringToNumber, StringJoin
-void RegisterTableKernels(KernelRegistry& registry);  // HashTable, LookupTable*
-void RegisterHashKernels(KernelRegistry& registry);   // StringToHashBucketFast
+void RegisterTextKernels(KernelRegistry& registry);     // AsString, StringToNumber, StringJoin
+void RegisterTableKernels(KernelRegistry& registry);    // HashTable, LookupTable*
+void RegisterHashKernels(KernelRegistry& registry);     // StringToHashBucketFast
+void RegisterSummaryKernels(KernelRegistry& registry);  // ScalarSummary, MergeSummary
 
 }  // namespace lanescope::exec

@@ -80,6 +80,22 @@ struct ConvAttrs {
                                      .dilations = dilations});
   }
 
+  Endpoint DepthwiseForward(Scope& s, Endpoint input, Endpoint filter) const {
+    return op::DepthwiseConv2dNative(
+        s, input, filter, strides, padding,
+        {.explicit_paddings = explicit_paddings, .data_format = format, .dilations = dilations});
+  }
+  Endpoint OfDepthwiseInput(Scope& s, Endpoint sizes, Endpoint filter, Endpoint grad) const {
+    return op::DepthwiseConv2dNativeBackpropInput(
+        s, sizes, filter, grad, strides, padding,
+        {.explicit_paddings = explicit_paddings, .data_format = format, .dilations = dilations});
+  }
+  Endpoint OfDepthwiseFilter(Scope& s, Endpoint input, Endpoint sizes, Endpoint grad) const {
+    return op::DepthwiseConv2dNativeBackpropFilter(
+        s, input, sizes, grad, strides, padding,
+        {.explicit_paddings = explicit_paddings, .data_format = format, .dilations = dilations});
+  }
+
   std::vector<int64_t> strides;
   std::string padding;
   bool use_cudnn;
@@ -107,6 +123,24 @@ std::vector<Gradient> Conv2DBackpropFilterGradient(const OpGradient& g) {
   return {of_input, Gradient(), conv.Forward(g.s, g.in(0), g.grad())};
 }
 
+std::vector<Gradient> DepthwiseGradient(const OpGradient& g) {
+  const ConvAttrs conv(g.node());
+  const Endpoint of_input = conv.OfDepthwiseInput(g.s, ShapeTensor(g.s, g.in(0)), g.in(1), g.grad());
+  return {of_input, conv.OfDepthwiseFilter(g.s, g.in(0), ShapeTensor(g.s, g.in(1)), g.grad())};
+}
+
+std::vector<Gradient> DepthwiseBackpropInputGradient(const OpGradient& g) {
+  const ConvAttrs conv(g.node());
+  const Endpoint of_filter = conv.OfDepthwiseFilter(g.s, g.grad(), ShapeTensor(g.s, g.in(1)), g.in(2));
+  return {Gradient(), of_filter, conv.DepthwiseForward(g.s, g.grad(), g.in(1))};
+}
+
+std::vector<Gradient> DepthwiseBackpropFilterGradient(const OpGradient& g) {
+  const ConvAttrs conv(g.node());
+  const Endpoint of_input = conv.OfDepthwiseInput(g.s, ShapeTensor(g.s, g.in(0)), g.grad(), g.in(2));
+  return {of_input, Gradient(), conv.DepthwiseForward(g.s, g.in(0), g.grad())};
+}
+
 }  // namespace
 
 void AddLinearGradients(GradientTable& table) {
@@ -114,6 +148,9 @@ void AddLinearGradients(GradientTable& table) {
   table.Add("BatchMatMul", BatchMatMulGradient);
   table.Add("BatchMatMulV2", BatchMatMulGradient);
   table.Add("BatchMatMulV3", BatchMatMulGradient);
+  table.Add("DepthwiseConv2dNative", DepthwiseGradient);
+  table.Add("DepthwiseConv2dNativeBackpropInput", DepthwiseBackpropInputGradient);
+  table.Add("DepthwiseConv2dNativeBackpropFilter", DepthwiseBackpropFilterGradient);
   table.Add("Conv2D", Conv2DGradient);
   table.Add("Conv2DBackpropInput", Conv2DBackpropInputGradient);
   table.Add("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);

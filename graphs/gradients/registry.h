@@ -67,5 +67,6 @@ void AddSliceGradients(GradientTable& table);
 void AddGatherGradients(GradientTable& table);
 void AddSegmentGradients(GradientTable& table);
 void AddSecondGradients(GradientTable& table);  // of the ops that first gradients are made of
+void AddSecondNetworkGradients(GradientTable& table);
 
 }  // namespace lanescope::graphs

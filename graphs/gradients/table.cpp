@@ -47,6 +47,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "LookupTableInsertV2",
                                             "LookupTableSize",
                                             "LookupTableSizeV2",
+                                            "MergeSummary",
                                             "MutableHashTable",
                                             "MutableHashTableV2",
                                             "NotEqual",
@@ -60,6 +61,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "RightShift",
                                             "Rint",
                                             "Round",
+                                            "ScalarSummary",
                                             "ScatterAdd",
                                             "ScatterDiv",
                                             "ScatterMul",
@@ -70,10 +72,17 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "Shape",
                                             "ShapeN",
                                             "Size",
+                                            "StatelessRandomGetAlg",
+                                            "StatelessRandomGetKeyCounter",
+                                            "StatelessRandomGetKeyCounterAlg",
                                             "StatelessRandomNormal",
+                                            "StatelessRandomNormalV2",
                                             "StatelessRandomUniform",
                                             "StatelessRandomUniformInt",
+                                            "StatelessRandomUniformIntV2",
+                                            "StatelessRandomUniformV2",
                                             "StatelessTruncatedNormal",
+                                            "StatelessTruncatedNormalV2",
                                             "StopGradient",
                                             "StringJoin",
                                             "StringToHashBucket",
@@ -99,6 +108,7 @@ class Table : public GradientTable {
     AddGatherGradients(*this);
     AddSegmentGradients(*this);
     AddSecondGradients(*this);
+    AddSecondNetworkGradients(*this);
   }
 
   void Add(std::string_view op, GradientFunction function) override {

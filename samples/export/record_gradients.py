@@ -111,6 +111,8 @@ class Family:
       result = getattr(tf.raw_ops, op_type)(**arguments)
       if output == 'all':
         return list(result)
+      if output == 'first3':
+        return list(result)[:3]
       return result[output] if isinstance(result, (list, tuple)) else result
 
     self.case(name, build, feeds, xs, colocate, unknown, within)

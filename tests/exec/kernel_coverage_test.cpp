@@ -14,11 +14,9 @@ namespace {
 
 // Placed and simulated, not run: what they need has no part in training steps, or no library has their hash.
 const std::set<std::string_view> kWithoutKernel = {
-    "CheckNumericsV2",        "LookupTableExport",         "LookupTableExportV2",
-    "LookupTableInsert",      "LookupTableInsertV2",       "MutableHashTable",
-    "MutableHashTableV2",     "ResourceGatherNd",          "StatelessRandomNormal",
-    "StatelessRandomUniform", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
-    "StringToHashBucket"};
+    "CheckNumericsV2",    "LookupTableExport",   "LookupTableExportV2",
+    "LookupTableInsert",  "LookupTableInsertV2", "MutableHashTable",
+    "MutableHashTableV2", "ResourceGatherNd",    "StringToHashBucket"};
 // TensorFlow rewrites it before it places it.
 constexpr std::string_view kWithoutDevice = "AccumulateNV2";
 

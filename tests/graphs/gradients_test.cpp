@@ -179,8 +179,9 @@ class GoldenGradients : public testing::TestWithParam<std::string> {
 
 TEST_P(GoldenGradients, AreTensorFlowsNodeForNode) {
   ForEachCase([](GradientCase& gradient, const std::string& name) {
-    // TensorFlow adds the rows up once for every use of their sum.
-    if (name != "GatherV2/of_product") gradient.ExpectSameNodes();
+    // TensorFlow adds the rows up once for every use of their sum, and writes the second derivative of batch
+    // normalisation by a tape, under names of its own.
+    if (name != "GatherV2/of_product" && !name.starts_with("FusedBatchNormGrad")) gradient.ExpectSameNodes();
   });
 }
 
@@ -192,7 +193,9 @@ TEST_P(GoldenGradients, AreWhatDifferencesSay) {
   // Not what they are said to be: the gradient stops on purpose, or a step is differentiated through.
   const auto is_exception = [](const std::string& name) {
     return name == "StopGradient" || name.starts_with("Cast/int") || name.starts_with("FloorMod") ||
-           name.starts_with("Round") || name.starts_with("Floor");
+           name.starts_with("Round") || name.starts_with("Floor") ||
+           // Mean and variance are arguments, but taken for those of x.
+           (name.starts_with("FusedBatchNormGrad") && name.ends_with("True"));
   };
   ForEachCase([&](GradientCase& gradient, const std::string& name) {
     if (!is_exception(name)) gradient.ExpectDifferences();
@@ -212,9 +215,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, GoldenGradients, testing::ValuesIn(Families()
 
 // What TensorFlow differentiates and this does not: their gradients want ops that have no kernel here.
 TEST(Gradients, EveryOpThatHasOneInTensorFlowHasOneHere) {
-  const std::set<std::string_view> without = {
-      "CheckNumericsV2",      "DebugGradientIdentity", "Digamma",     "FusedBatchNormGrad",
-      "FusedBatchNormGradV2", "FusedBatchNormGradV3",  "MaxPoolGrad", "ResourceGatherNd"};
+  const std::set<std::string_view> without = {"CheckNumericsV2", "DebugGradientIdentity", "Digamma", "Einsum",
+                                              "ResourceGatherNd"};
   for (const std::string_view op : without) EXPECT_FALSE(IsDifferentiable(op)) << op;
   std::ifstream file(Golden("gradients.txt"));
   std::string op;

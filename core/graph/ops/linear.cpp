@@ -4,6 +4,7 @@
 #include "core/graph/ops/op_spec.h"
 #include "core/graph/ops/shape_rules.h"
 #include "core/graph/ops/window.h"
+#include "core/graph/ops/einsum.h"
 
 namespace lanescope::ops {
 namespace {
@@ -32,13 +33,18 @@ OpWork MatMulCost(const Node& node, std::span<const TensorInfo> inputs, std::spa
 }
 
 // Shape of the output of a convolution of `image` with an HWIO `filter`.
-Shape ConvolvedShape(const Node& node, const Shape& image, const Shape& filter) {
+// Depthwise, every channel has filter[3] filters of its own.
+Shape ConvolvedShape(const Node& node, const Shape& image, const Shape& filter, bool depthwise = false) {
   const ImageAxes axes = AxesOf(node);
   Shape result = UnknownOfRank(4);
-  if (filter.known_rank()) result.set_dim(axes.channel, filter[3]);
+  if (filter.known_rank() && !depthwise) result.set_dim(axes.channel, filter[3]);
+  if (filter.known_rank() && depthwise && IsExact(filter[2]) && IsExact(filter[3])) {
+    result.set_dim(axes.channel, SaturatingMul(filter[2], filter[3]));
+  }
   if (!image.known_rank()) return result;
   result.set_dim(axes.batch, image[axes.batch]);
   if (!filter.known_rank()) return result;
+  if (depthwise) MergeDim(image[axes.channel], filter[2]);
   if (IsExact(image[axes.channel]) && IsExact(filter[2]) &&
       (filter[2] == 0 || image[axes.channel] % filter[2] != 0)) {
     Throw(Code::kInvalidArgument, "{} channels of the input {} are no multiple of {} of the filter {}",
@@ -51,13 +57,15 @@ Shape ConvolvedShape(const Node& node, const Shape& image, const Shape& filter) 
   return result;
 }
 
+template <bool depthwise>
 void InferConv2D(InferenceContext& context) {
   context.RequireRank(0, 4);
   context.RequireRank(1, 4);
-  context.SetShape(0, ConvolvedShape(context.node(), context.shape(0), context.shape(1)));
+  context.SetShape(0, ConvolvedShape(context.node(), context.shape(0), context.shape(1), depthwise));
 }
 
 // The batch of the gradient is the input's. Checks the gradient against what the forward op gave.
+template <bool depthwise>
 void InferConv2DBackpropInput(InferenceContext& context) {
   context.RequireRank(1, 4);
   context.RequireRank(2, 4);
@@ -65,15 +73,16 @@ void InferConv2DBackpropInput(InferenceContext& context) {
   Shape image = MergeShapes(ShapeFromInput(context, 0), UnknownOfRank(4));
   const int batch = AxesOf(context.node()).batch;
   if (gradient.known_rank()) image.set_dim(batch, MergeDim(image[batch], gradient[batch]));
-  MergeShapes(gradient, ConvolvedShape(context.node(), image, context.shape(1)));
+  MergeShapes(gradient, ConvolvedShape(context.node(), image, context.shape(1), depthwise));
   context.SetShape(0, image);
 }
 
+template <bool depthwise>
 void InferConv2DBackpropFilter(InferenceContext& context) {
   context.RequireRank(0, 4);
   context.RequireRank(2, 4);
   const Shape filter = MergeShapes(ShapeFromInput(context, 1), UnknownOfRank(4));
-  MergeShapes(context.shape(2), ConvolvedShape(context.node(), context.shape(0), filter));
+  MergeShapes(context.shape(2), ConvolvedShape(context.node(), context.shape(0), filter, depthwise));
   context.SetShape(0, filter);
 }
 
@@ -96,6 +105,47 @@ OpWork Conv2DBackpropInputCost(const Node&, std::span<const TensorInfo> inputs,
 OpWork Conv2DBackpropFilterCost(const Node&, std::span<const TensorInfo> inputs,
                                 std::span<const TensorInfo> outputs) {
   return ConvolutionWork(inputs[2], outputs[0].shape, inputs, outputs);
+}
+
+// Every output takes a product and a sum with each tap of its filter.
+OpWork DepthwiseWork(const TensorInfo& convolved, const Shape& filter, std::span<const TensorInfo> inputs,
+                     std::span<const TensorInfo> outputs) {
+  int64_t taps = 0;
+  if (filter.HasBound() && filter.rank() == 4) taps = SubShape(filter, 0, 2).NumElements();
+  return {SaturatingMul(SaturatingMul(2, taps), CountOf(convolved)), TotalBytes(inputs, outputs)};
+}
+OpWork DepthwiseCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  return DepthwiseWork(outputs[0], inputs[1].shape, inputs, outputs);
+}
+OpWork DepthwiseBackpropInputCost(const Node&, std::span<const TensorInfo> inputs,
+                                  std::span<const TensorInfo> outputs) {
+  return DepthwiseWork(inputs[2], inputs[1].shape, inputs, outputs);
+}
+OpWork DepthwiseBackpropFilterCost(const Node&, std::span<const TensorInfo> inputs,
+                                   std::span<const TensorInfo> outputs) {
+  return DepthwiseWork(inputs[2], outputs[0].shape, inputs, outputs);
+}
+
+EinsumEquation EquationOf(const Node& node) {
+  return ParseEinsum(node.StringAttr("equation"), static_cast<int>(node.inputs.size()));
+}
+
+void InferEinsum(InferenceContext& context) {
+  const EinsumEquation equation = EquationOf(context.node());
+  std::vector<Shape> shapes;
+  for (int i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.shape(i));
+  context.SetShape(0, EinsumShape(equation.output, EinsumSizes(equation, shapes)));
+}
+
+// A product and a sum for every combination of all letters.
+OpWork EinsumCost(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  std::vector<Shape> shapes;
+  for (const TensorInfo& input : inputs) shapes.push_back(input.shape);
+  int64_t flops = inputs.size() > 1 ? 2 : 1;
+  for (const auto& [label, size] : EinsumSizes(EquationOf(node), shapes)) {
+    flops = SaturatingMul(flops, HasBound(size) ? BoundOf(size) : 0);
+  }
+  return {flops, TotalBytes(inputs, outputs)};
 }
 
 }  // namespace
@@ -157,20 +207,38 @@ void RegisterLinearOps(OpRegistry& registry) {
      "T: {floating, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
      "list(int) = [1, 1, 1, 1]")
-      .Infer(InferConv2D)
+      .Infer(InferConv2D<false>)
       .Work(Conv2DCost);
   op("Conv2DBackpropInput(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)",
      "T: {floating, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
      "list(int) = [1, 1, 1, 1]")
-      .Infer(InferConv2DBackpropInput)
+      .Infer(InferConv2DBackpropInput<false>)
       .Work(Conv2DBackpropInputCost);
   op("Conv2DBackpropFilter(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
      "T: floating; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
      "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: "
      "list(int) = [1, 1, 1, 1]")
-      .Infer(InferConv2DBackpropFilter)
+      .Infer(InferConv2DBackpropFilter<false>)
       .Work(Conv2DBackpropFilterCost);
+  op("DepthwiseConv2dNative(input: T, filter: T) -> (output: T)",
+     "T: floating; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) "
+     "= []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+      .Infer(InferConv2D<true>)
+      .Work(DepthwiseCost);
+  op("DepthwiseConv2dNativeBackpropInput(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)",
+     "T: floating; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) "
+     "= []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+      .Infer(InferConv2DBackpropInput<true>)
+      .Work(DepthwiseBackpropInputCost);
+  op("DepthwiseConv2dNativeBackpropFilter(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
+     "T: floating; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) "
+     "= []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+      .Infer(InferConv2DBackpropFilter<true>)
+      .Work(DepthwiseBackpropFilterCost);
+  op("Einsum(inputs: N * T) -> (output: T)", "equation: string; N: int >= 1; T: type")
+      .Infer(InferEinsum)
+      .Work(EinsumCost);
 }
 
 }  // namespace lanescope::ops

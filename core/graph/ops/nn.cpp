@@ -37,6 +37,11 @@ void InferPool(InferenceContext& context) {
 }
 
 // Inputs: the pooled image, its pool, the pool's gradient.
+void InferMaxPoolGradGrad(InferenceContext& context) {
+  for (int i = 0; i < 3; ++i) context.RequireRank(i, 4);
+  context.SetShape(0, MergeShapes(context.shape(1), PooledShape(context.node(), context.shape(0))));
+}
+
 void InferMaxPoolGrad(InferenceContext& context) {
   for (int i = 0; i < 3; ++i) context.RequireRank(i, 4);
   const Shape& image = context.shape(0);
@@ -203,6 +208,11 @@ void RegisterNnOps(OpRegistry& registry) {
      "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; "
      "explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
       .Infer(InferMaxPoolGrad)
+      .Work(PoolGradCost);
+  op("MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> (output: T)",
+     "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', "
+     "'NCHW'} = 'NHWC'; T: real")
+      .Infer(InferMaxPoolGradGrad)
       .Work(PoolGradCost);
   op("AvgPoolGrad(orig_input_shape: int32, grad: T) -> (output: T)",
      "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', "

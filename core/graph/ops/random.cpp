@@ -4,6 +4,15 @@
 #include "core/graph/ops/op_spec.h"
 
 namespace lanescope::ops {
+namespace {
+
+void InferKeyAndCounter(InferenceContext& context) {
+  context.SetShape(0, {1});
+  context.SetShape(1, {2});
+  if (context.num_outputs() > 2) context.SetShape(2, Shape{});
+}
+
+}  // namespace
 
 void RegisterRandomOps(OpRegistry& registry) {
   const OpLister op(registry);
@@ -34,18 +43,41 @@ void RegisterRandomOps(OpRegistry& registry) {
      "dtype: floating = float; T: index = int32; Tseed: index = int64")
       .Infer(ShapeOfInput<0>)
       .Work(random);
+  op("StatelessRandomUniformV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> (output: dtype)",
+     "dtype: floating = float; Tshape: index = int32")
+      .Infer(ShapeOfInput<0>)
+      .Work(random);
   op("StatelessRandomNormal(shape: T, seed: Tseed) -> (output: dtype)",
      "dtype: floating = float; T: index = int32; Tseed: index = int64")
+      .Infer(ShapeOfInput<0>)
+      .Work(random);
+  op("StatelessRandomNormalV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> (output: dtype)",
+     "dtype: floating = float; Tshape: index = int32")
       .Infer(ShapeOfInput<0>)
       .Work(random);
   op("StatelessTruncatedNormal(shape: T, seed: Tseed) -> (output: dtype)",
      "dtype: floating = float; T: index = int32; Tseed: index = int64")
       .Infer(ShapeOfInput<0>)
       .Work(random);
+  op("StatelessTruncatedNormalV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> (output: dtype)",
+     "dtype: floating = float; Tshape: index = int32")
+      .Infer(ShapeOfInput<0>)
+      .Work(random);
   op("StatelessRandomUniformInt(shape: T, seed: Tseed, minval: dtype, maxval: dtype) -> (output: dtype)",
      "dtype: index; T: index; Tseed: index = int64")
       .Infer(ShapeOfInput<0>)
       .Work(random);
+  op("StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, "
+     "maxval: dtype) -> (output: dtype)",
+     "dtype: index; Tshape: index = int32")
+      .Infer(ShapeOfInput<0>)
+      .Work(random);
+  op("StatelessRandomGetKeyCounter(seed: Tseed) -> (key: uint64, counter: uint64)", "Tseed: index = int64")
+      .Infer(InferKeyAndCounter);
+  op("StatelessRandomGetKeyCounterAlg(seed: Tseed) -> (key: uint64, counter: uint64, alg: int32)",
+     "Tseed: index = int64")
+      .Infer(InferKeyAndCounter);
+  op("StatelessRandomGetAlg() -> (alg: int32)").Infer(ScalarOutput);
 }
 
 }  // namespace lanescope::ops

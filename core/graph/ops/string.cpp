@@ -43,6 +43,8 @@ void RegisterStringOps(OpRegistry& registry) {
   op("StringJoin(inputs: N * string) -> (output: string)", "N: int >= 0; separator: string = ''")
       .Infer(InferStringJoin)
       .HostOnly();
+  op("ScalarSummary(tags: string, values: T) -> (summary: string)", "T: real").Infer(ScalarOutput).HostOnly();
+  op("MergeSummary(inputs: N * string) -> (summary: string)", "N: int >= 1").Infer(ScalarOutput).HostOnly();
   op("StringToHashBucketFast(input: string) -> (output: int64)", "num_buckets: int >= 1")
       .Infer(SameShape)
       .HostOnly();

@@ -3,6 +3,7 @@
 import numpy as np
 
 import golden
+import sample_graphs
 import tensorflow.compat.v1 as tf
 from golden import random_array
 
@@ -110,6 +111,23 @@ def linear(family):
                     input=input, filter_sizes=tf.constant([2, 3, 2, 2]), out_backprop=out_backprop,
                     strides=[1, 1, 1, 1], padding=padding),
                 {'input': _x('i', [1, 4, 5, 2]), 'out_backprop': _x('o', [1, 4, 5, 2] if padding == 'SAME' else [1, 3, 3, 2])})
+
+
+def depthwise(family):
+  for padding in ('SAME', 'VALID'):
+    family.op(f'DepthwiseConv2dNative/{padding}', 'DepthwiseConv2dNative',
+              {'input': _x('i', [1, 4, 5, 2]), 'filter': _x('f', [2, 3, 2, 2])}, strides=[1, 1, 1, 1], padding=padding)
+    out = [1, 4, 5, 4] if padding == 'SAME' else [1, 3, 3, 4]
+    family.case(f'DepthwiseConv2dNativeBackpropInput/{padding}',
+                lambda filter, out_backprop, padding=padding: tf.raw_ops.DepthwiseConv2dNativeBackpropInput(
+                    input_sizes=tf.constant([1, 4, 5, 2]), filter=filter, out_backprop=out_backprop,
+                    strides=[1, 1, 1, 1], padding=padding),
+                {'filter': _x('f', [2, 3, 2, 2]), 'out_backprop': _x('o', out)})
+    family.case(f'DepthwiseConv2dNativeBackpropFilter/{padding}',
+                lambda input, out_backprop, padding=padding: tf.raw_ops.DepthwiseConv2dNativeBackpropFilter(
+                    input=input, filter_sizes=tf.constant([2, 3, 2, 2]), out_backprop=out_backprop,
+                    strides=[1, 1, 1, 1], padding=padding),
+                {'input': _x('i', [1, 4, 5, 2]), 'out_backprop': _x('o', out)})
 
 
 def network(family):
@@ -242,6 +260,26 @@ def second(family):
   family.case('AvgPoolGrad', lambda grad: tf.raw_ops.AvgPoolGrad(
       orig_input_shape=[1, 4, 4, 1], grad=grad, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding='VALID'),
               {'grad': _x('g', [1, 2, 2, 1])})
+  for padding in ('SAME', 'VALID'):
+    x = _x('pool', [1, 4, 5, 2])
+    y = tf.nn.max_pool(tf.constant(x), [1, 2, 3, 1], [1, 2, 1, 1], padding)
+    with sample_graphs.plain_session(y.graph) as session:
+      y = session.run(y)
+    family.op(f'MaxPoolGrad/{padding}', 'MaxPoolGrad', {'grad': _x('g', y.shape), 'orig_input': x, 'orig_output': y},
+              xs=['grad'], ksize=[1, 2, 3, 1], strides=[1, 2, 1, 1], padding=padding)
+    family.op(f'MaxPoolGradGrad/{padding}', 'MaxPoolGradGrad',
+              {'grad': _x('gg', x.shape), 'orig_input': x, 'orig_output': y},
+              xs=['grad'], ksize=[1, 2, 3, 1], strides=[1, 2, 1, 1], padding=padding)
+  rows = {'y_backprop': [2, 3, 2, 4], 'x': [2, 3, 2, 4], 'scale': [4]}
+  for version in ('', 'V2', 'V3'):
+    for training in (True, False):
+      feeds = {n: _x(n, shape, 0.5, 2.0, 'float32') for n, shape in rows.items()}
+      mean, variance = feeds['x'].mean((0, 1, 2)), feeds['x'].var((0, 1, 2))
+      extra = {'reserve_space_3': np.zeros([0], np.float32)} if version == 'V3' else {}
+      feeds.update(reserve_space_1=mean, reserve_space_2=variance, **extra)
+      family.op(f'FusedBatchNormGrad{version}/{training}', f'FusedBatchNormGrad{version}', feeds, output='first3',
+                xs=['y_backprop', 'x', 'scale'], epsilon=0.01, is_training=training,
+                within={'rtol': 2e-3, 'atol': 2e-3})
   family.case('StridedSliceGrad', lambda dy: tf.raw_ops.StridedSliceGrad(
       shape=[4], begin=[1], end=[4], strides=[2], dy=dy), {'dy': _x('dy', [2])})
 
@@ -279,6 +317,7 @@ FAMILIES = {
     'binary': binary,
     'reductions': reductions,
     'linear': linear,
+    'depthwise': depthwise,
     'network': network,
     'array': array,
     'slices': slices,

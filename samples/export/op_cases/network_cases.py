@@ -299,7 +299,40 @@ def edge_gradients(family):
       family.op(f'{op}/{dtype}', op, **{first: pairs[0].ravel(), second: pairs[1].ravel()})
 
 
+def depthwise(family):
+  """Every channel has filters of its own."""
+  for dtype in (np.float32, np.float64):
+    for padding in ('SAME', 'VALID'):
+      for stride in (1, 2):
+        x = random_array('dx', [2, 7, 6, 3], dtype)
+        f = random_array('df', [3, 2, 3, 2], dtype)
+        steps = {'strides': [1, stride, stride, 1], 'padding': padding}
+        within = golden.FLOAT32_SUM if dtype == np.float32 else golden.FLOAT64
+        label = f'{np.dtype(dtype).name}_{padding}_{stride}'
+        family.op(f'DepthwiseConv2dNative/{label}', 'DepthwiseConv2dNative', within, input=x, filter=f, **steps)
+        rows = (7 + stride - 1) // stride if padding == 'SAME' else (7 - 3) // stride + 1
+        columns = (6 + stride - 1) // stride if padding == 'SAME' else (6 - 2) // stride + 1
+        dy = random_array('ddy', [2, rows, columns, 6], dtype)
+        family.op(f'DepthwiseConv2dNativeBackpropInput/{label}', 'DepthwiseConv2dNativeBackpropInput', within,
+                  input_sizes=Constant([2, 7, 6, 3]), filter=f, out_backprop=dy, **steps)
+        family.op(f'DepthwiseConv2dNativeBackpropFilter/{label}', 'DepthwiseConv2dNativeBackpropFilter', within, input=x,
+                  filter_sizes=Constant([3, 2, 3, 2]), out_backprop=dy, **steps)
+
+
+def einsum(family):
+  shapes = {'a': 2, 'b': 3, 'c': 4, 'd': 5, 'e': 2}
+  for dtype in (np.float32, np.float64):
+    for equation in ('ab,bc->ac', 'abc,cde->abde', 'aecd,abcd->acbe', 'acbe,aecd->abcd', 'abcd,cde->abe', 'ab,ab->ab',
+                     'ab,cd->adbc', 'abc->cab', 'a,a->'):
+      inputs = [random_array(equation + labels, [shapes[c] for c in labels], dtype)
+                for labels in equation.split('->')[0].split(',')]
+      within = golden.FLOAT32_SUM if dtype == np.float32 else golden.FLOAT64
+      family.op(f'{equation}/{np.dtype(dtype).name}', 'Einsum', within, inputs=inputs, equation=equation)
+
+
 FAMILIES = {
+    'depthwise': depthwise,
+    'einsum': einsum,
     'conv': conv,
     'pooling': pooling,
     'lrn': lrn,

@@ -83,4 +83,32 @@ def _integers_and_shuffles(family):
             seed2=6)
 
 
-FAMILIES = {'random': random}
+def stateless(family):
+  """What follows from a seed alone."""
+  for seed in ((1, 2), (-3, 2**40 + 7), (0, 0)):
+    family.op(f'GetKeyCounter/{seed[0]}_{seed[1]}', 'StatelessRandomGetKeyCounter', seed=np.array(seed, np.int64))
+  family.op('GetKeyCounter/int32', 'StatelessRandomGetKeyCounter', seed=np.array([-5, 9], np.int32))
+  family.op('GetKeyCounterAlg', 'StatelessRandomGetKeyCounterAlg', seed=np.array([4, 5], np.int64))
+  family.op('GetAlg', 'StatelessRandomGetAlg')
+  key, counter = np.array([2**63 + 12345], np.uint64), np.array([3, 2**62 + 1], np.uint64)
+  for name in ('StatelessRandomUniform', 'StatelessRandomNormal', 'StatelessTruncatedNormal'):
+    for dtype in (tf.float32, tf.float64):
+      within = golden.EXACT if name.endswith('Uniform') else golden.FLOAT32 if dtype == tf.float32 else golden.FLOAT64
+      for shape in ([], [7], [3, 5]):
+        label = f'{dtype.name}_{len(shape)}'
+        family.op(f'{name}/{label}', name, within, shape=Constant(shape), seed=np.array([7, 8], np.int64), dtype=dtype)
+        family.op(f'{name}V2/{label}', name + 'V2', within, shape=Constant(shape), key=key, counter=counter,
+                  alg=Constant(1), dtype=dtype)
+    family.op(f'{name}V2/large', name + 'V2',
+              golden.EXACT if name.endswith('Uniform') else golden.FLOAT32, sampled=True, shape=Constant([90001]),
+              key=key, counter=counter, alg=Constant(3), dtype=tf.float32)
+  for dtype in (np.int32, np.int64):
+    limits = {'minval': Constant(-3, dtype), 'maxval': Constant(1000, dtype)}
+    label = np.dtype(dtype).name
+    family.op(f'StatelessRandomUniformInt/{label}', 'StatelessRandomUniformInt', shape=Constant([3, 5]),
+              seed=np.array([7, 8], np.int64), **limits)
+    family.op(f'StatelessRandomUniformIntV2/{label}', 'StatelessRandomUniformIntV2', shape=Constant([3, 5]), key=key,
+              counter=counter, alg=Constant(1), **limits)
+
+
+FAMILIES = {'random': random, 'stateless': stateless}

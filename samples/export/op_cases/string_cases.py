@@ -88,4 +88,18 @@ def _tables(family):
                    }, ['find:0', 'size:0'], [])])
 
 
-FAMILIES = {'strings': strings}
+def summaries(family):
+  """Values whose bytes are text, since that is how strings are recorded."""
+  tags = np.array([b'loss', b'rate'], object)
+  family.op('ScalarSummary', 'ScalarSummary', tags=tags, values=np.array([2.0, 0.5], np.float32))
+  family.op('ScalarSummary/one', 'ScalarSummary', tags=np.array(b'x', object), values=np.array(8.0))
+  family.op('ScalarSummary/int', 'ScalarSummary', tags=np.array([], object), values=np.array([], np.int64))
+
+  def merged():
+    x = tf.placeholder(tf.float32, [], name='x')
+    tf.raw_ops.MergeSummary(inputs=[tf.summary.scalar('a', x), tf.summary.scalar('b', x * 4.0)], name='merged')
+
+  family.graph('MergeSummary', merged, [({'x': np.array(2.0, np.float32)}, ['merged:0'], [])])
+
+
+FAMILIES = {'strings': strings, 'summaries': summaries}

@@ -1,0 +1,142 @@
+// Summaries: serialized messages of named numbers (TensorFlow's Summary), and several of them joined.
+#include <fmt/format.h>
+
+#include <bit>
+#include <set>
+
+#include "exec/kernels/string_kernels.h"
+#include "exec/kernels/tensor_access.h"
+
+namespace lanescope::exec {
+namespace {
+
+// Fields and wire types of Summary and Summary.Value.
+constexpr char kValueField = 1 << 3 | 2, kTagField = 1 << 3 | 2, kSimpleValueField = 2 << 3 | 5;
+
+void AppendVarint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+void AppendText(std::string& out, char field, std::string_view text) {
+  out += field;
+  AppendVarint(out, text.size());
+  out += text;
+}
+
+// Takes a varint from the front; nothing where there is none.
+bool TakeVarint(std::string_view& bytes, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    *value |= uint64_t{byte & 0x7Fu} << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+// Takes one field from the front: its number, and its bytes if it has a length.
+bool TakeField(std::string_view& bytes, uint64_t* number, std::string_view* content) {
+  uint64_t key = 0, size = 0;
+  if (!TakeVarint(bytes, &key)) return false;
+  *number = key >> 3;
+  *content = {};
+  switch (key & 7) {
+    case 0:
+      return TakeVarint(bytes, &size);
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      if (!TakeVarint(bytes, &size)) return false;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return false;
+  }
+  if (size > bytes.size()) return false;
+  *content = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return true;
+}
+
+[[noreturn]] void ThrowNoSummary() {
+  Throw(Code::kInvalidArgument, "Could not parse one of the summary inputs");
+}
+
+// The tags of a summary's values.
+std::vector<std::string> TagsOf(std::string_view summary) {
+  std::vector<std::string> tags;
+  uint64_t number = 0;
+  std::string_view content;
+  while (!summary.empty()) {
+    if (!TakeField(summary, &number, &content)) ThrowNoSummary();
+    if (number != 1) continue;
+    std::string tag;
+    for (std::string_view value = content; !value.empty();) {
+      if (!TakeField(value, &number, &content)) ThrowNoSummary();
+      if (number == 1) tag = content;
+    }
+    tags.push_back(std::move(tag));
+  }
+  return tags;
+}
+
+float FloatAt(const TensorRef& values, int64_t i) {
+  float value = 0;
+  DispatchNumber("ScalarSummary", values.dtype,
+                 [&]<typename T>(T) { value = static_cast<float>(values.as<T>()[i]); });
+  return value;
+}
+
+void ScalarSummary(KernelContext& context) {
+  const TensorRef &tags = context.input(0), &values = context.input(1);
+  const bool one = tags.NumElements() == 1 && values.NumElements() == 1;
+  if (tags.shape != values.shape && !one) {
+    Throw(Code::kInvalidArgument, "tags and values are not the same shape: {} != {}{}", tags.shape.ToString(),
+          values.shape.ToString(),
+          tags.NumElements() == 1 ? fmt::format(" (tag '{}')", *tags.as<std::string>()) : std::string());
+  }
+  std::string summary;
+  for (int64_t i = 0; i < tags.NumElements(); ++i) {
+    std::string value;
+    AppendText(value, kTagField, tags.as<std::string>()[i]);
+    value += kSimpleValueField;
+    const auto bits = std::bit_cast<uint32_t>(FloatAt(values, i));
+    for (int shift = 0; shift < 32; shift += 8) value += static_cast<char>(bits >> shift & 0xFF);
+    AppendText(summary, kValueField, value);
+  }
+  ShapeOutput(context, 0, {});
+  *context.output().as<std::string>() = std::move(summary);
+}
+
+void MergeSummary(KernelContext& context) {
+  std::string merged;
+  std::set<std::string> tags;
+  for (int input = 0; input < context.num_inputs(); ++input) {
+    const TensorRef& summaries = context.input(input);
+    for (int64_t i = 0; i < summaries.NumElements(); ++i) {
+      const std::string& summary = summaries.as<std::string>()[i];
+      for (const std::string& tag : TagsOf(summary)) {
+        if (!tag.empty() && !tags.insert(tag).second) {
+          Throw(Code::kInvalidArgument, "Duplicate tag {} found in summary inputs", tag);
+        }
+      }
+      merged += summary;
+    }
+  }
+  ShapeOutput(context, 0, {});
+  *context.output().as<std::string>() = std::move(merged);
+}
+
+}  // namespace
+
+void RegisterSummaryKernels(KernelRegistry& registry) {
+  registry.Register("ScalarSummary", MakeFunctionKernel<ScalarSummary>);
+  registry.Register("MergeSummary", MakeFunctionKernel<MergeSummary>);
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,113 @@
+// Second derivatives of pooling and batch normalisation.
+#include "graphs/gradients/arithmetic.h"
+#include "graphs/gradients/registry.h"
+
+namespace lanescope::graphs {
+namespace {
+
+// Zeros of a tensor's shape, as array_ops.zeros writes them.
+Endpoint ZerosOf(Scope& s, Endpoint x) {
+  const Endpoint shape = ShapeTensor(s, x);
+  const auto names = s.Name("zeros");
+  const std::string full = s.CurrentNames();
+  return op::Fill(s, shape, ScalarOf(s, 0, s.TypeOf(x)), {.name = full});
+}
+
+std::vector<Gradient> MaxPoolGradGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  const Endpoint of_x = ZerosOf(g.s, g.in(0)), of_y = ZerosOf(g.s, g.in(1));
+  return {of_x, of_y,
+          op::MaxPoolGradGrad(g.s, g.in(0), g.in(1), g.grad(), node.IntListAttr("ksize"),
+                              node.IntListAttr("strides"), node.StringAttr("padding"),
+                              {.data_format = node.StringAttr("data_format", "NHWC")})};
+}
+
+std::vector<Gradient> MaxPoolGradGradGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  const Endpoint of_x = ZerosOf(g.s, g.in(0)), of_y = ZerosOf(g.s, g.in(1));
+  return {
+      of_x, of_y,
+      op::MaxPoolGrad(g.s, g.in(0), g.in(1), g.grad(), node.IntListAttr("ksize"), node.IntListAttr("strides"),
+                      node.StringAttr("padding"), {.data_format = node.StringAttr("data_format", "NHWC")})};
+}
+
+// FusedBatchNormGrad, written out: its own gradient is that of these nodes.
+class WrittenOut {
+ public:
+  explicit WrittenOut(const OpGradient& g) : g_(g), s_(g.s) {
+    const Node& node = g.node();
+    channels_first_ = node.StringAttr("data_format", "NHWC") == "NCHW";
+    epsilon_ = static_cast<double>(node.FloatAttr("epsilon", 1e-4f));
+    dy_ = g.in(0), x_ = g.in(1);
+    scale_ = ByChannel(g.in(2));
+    if (node.BoolAttr("is_training", true)) {
+      OfBatch();
+    } else {
+      OfPopulation(ByChannel(g.in(3)), ByChannel(g.in(4)));
+    }
+  }
+
+  std::vector<Gradient> Gradients() const {
+    GradientOptions options;
+    std::vector<Endpoint> ys;
+    for (int i = 0; i < 3; ++i) {
+      if (g_.is_zero(i)) continue;
+      ys.push_back(outputs_[i]);
+      options.grad_ys.push_back(g_.raw_grad(i));
+    }
+    return graphs::Gradients(s_, ys, {g_.in(0), g_.in(1), g_.in(2)}, options);
+  }
+
+ private:
+  // As it broadcasts over the images.
+  Endpoint ByChannel(Endpoint vector) {
+    if (!channels_first_) return vector;
+    return op::Reshape(s_, vector, {1, -1, 1, 1});
+  }
+  Input Axes() const { return channels_first_ ? Input({0, 2, 3}) : Input({0, 1, 2}); }
+  Endpoint MeanOf(Endpoint x) { return op::Mean(s_, x, Axes(), {.keep_dims = channels_first_}); }
+  Endpoint SumOf(Endpoint x) { return op::Sum(s_, x, Axes()); }
+  Endpoint RootOf(Endpoint variance) { return op::Rsqrt(s_, Add(s_, variance, epsilon_)); }
+
+  void OfBatch() {
+    const Endpoint mean_dy = MeanOf(dy_), mean_x = MeanOf(x_);
+    const Endpoint variance = MeanOf(op::SquaredDifference(s_, x_, op::StopGradient(s_, mean_x)));
+    const Endpoint dy_offset = Sub(s_, dy_, mean_dy), x_offset = Sub(s_, x_, mean_x);
+    const Endpoint product = Mul(s_, dy_, x_offset);
+    const Endpoint mean = MeanOf(product);
+    const Endpoint root = RootOf(variance);
+    const Endpoint inverse = op::Reciprocal(s_, Add(s_, variance, epsilon_));
+    const Endpoint pulled = Mul(s_, Mul(s_, inverse, mean), x_offset);
+    outputs_[0] = Mul(s_, Mul(s_, scale_, root), Sub(s_, dy_offset, pulled));
+    outputs_[1] = SumOf(Mul(s_, root, product));
+    outputs_[2] = SumOf(dy_);
+  }
+
+  void OfPopulation(Endpoint mean, Endpoint variance) {
+    const Endpoint root = RootOf(variance);
+    outputs_[2] = SumOf(dy_);
+    outputs_[1] = SumOf(Mul(s_, Mul(s_, dy_, Sub(s_, x_, mean)), root));
+    outputs_[0] = Mul(s_, Mul(s_, dy_, scale_), root);
+  }
+
+  const OpGradient& g_;
+  Scope& s_;
+  bool channels_first_ = false;
+  double epsilon_ = 0;
+  Endpoint dy_, x_, scale_;
+  Endpoint outputs_[3];  // by x, scale and offset
+};
+
+std::vector<Gradient> BatchNormGradGradient(const OpGradient& g) { return WrittenOut(g).Gradients(); }
+
+}  // namespace
+
+void AddSecondNetworkGradients(GradientTable& table) {
+  table.Add("MaxPoolGrad", MaxPoolGradGradient);
+  table.Add("MaxPoolGradGrad", MaxPoolGradGradGradient);
+  table.Add("FusedBatchNormGrad", BatchNormGradGradient);
+  table.Add("FusedBatchNormGradV2", BatchNormGradGradient);
+  table.Add("FusedBatchNormGradV3", BatchNormGradGradient);
+}
+
+}  // namespace lanescope::graphs
