@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "graphs/gradients/arithmetic.h"
 
 namespace lanescope::graphs {

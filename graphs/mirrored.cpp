@@ -1,6 +1,6 @@
 #include "graphs/mirrored.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "graphs/gradients/arithmetic.h"
 
 namespace lanescope::graphs {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "graphs/md5.h"
 
 namespace lanescope::graphs {

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
-#include "core/device_config.h"
+#include "core/machine/device_config.h"
 #include "exec/gpu_machine.h"
 
 namespace lanescope::study {

@@ -13,7 +13,7 @@ struct MachineChoice {
   std::string file;  // or kPhysical, or empty
   double memory_fraction = 0;
   std::string memory_limit;
-  // Which GPUs of it are seen, and as which parts (core/device_config.h).
+  // Which GPUs of it are seen, and as which parts (core/machine/device_config.h).
   std::string visible_devices;
   std::string logical_devices;
   // The GPUs found here, however few.

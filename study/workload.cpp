@@ -9,7 +9,7 @@
 #include "core/base/file.h"
 #include "core/graph/graph_io.h"
 #include "core/inputs/step_request.h"
-#include "core/functions.h"
+#include "core/place/functions.h"
 
 namespace lanescope::study {
 namespace {

@@ -1,6 +1,6 @@
 // Einsum of one or two operands: both are turned so that a batch of matrix products is left, and the result
 // is turned as the equation says.
-#include "core/ops/einsum.h"
+#include "core/graph/ops/einsum.h"
 
 #include <algorithm>
 

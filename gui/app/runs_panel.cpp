@@ -88,8 +88,8 @@ void DrawRemarks(const Ui& ui, const RunData& run) {
   };
   add(!run.complete, "incomplete");
   add(run.oversubscribed, "oversubscribed");
-  const auto disturbed =
-      std::count_if(run.steps.begin(), run.steps.end(), [](const RunStep& step) { return !step.counts; });
+  const auto disturbed = std::count_if(run.steps.begin(), run.steps.end(),
+                                       [](const RunView::Step& step) { return !step.counts; });
   const std::string disturbed_share =
       std::to_string(disturbed) + " of " + std::to_string(run.steps.size()) + " steps disturbed";
   add(disturbed > 0, disturbed_share.c_str());

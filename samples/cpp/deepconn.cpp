@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "core/run_spec.h"
+#include "core/inputs/run_spec.h"
 
 namespace {
 

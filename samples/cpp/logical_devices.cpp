@@ -2,7 +2,8 @@
 // mirrored variables on them, and towers placed by hand.
 #include <graph_run.h>
 
-#include "core/device_config.h"
+#include "core/base/units.h"
+#include "core/machine/device_config.h"
 #include "graphs/mirrored.h"
 #include "graphs/ops.h"
 

@@ -2,7 +2,8 @@
 // what is said where it does not suffice.
 #include <graph_run.h>
 
-#include "core/device_config.h"
+#include "core/base/units.h"
+#include "core/machine/device_config.h"
 #include "graphs/ops.h"
 
 namespace op = lanescope::graphs::op;

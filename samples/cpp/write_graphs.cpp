@@ -6,7 +6,7 @@
 #include <graph_run.h>
 #include <polynomial_model.h>
 
-#include "core/graph_io.h"
+#include "core/graph/graph_io.h"
 
 namespace {
 

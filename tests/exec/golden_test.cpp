@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/graph/graph_io.h"
+#include "core/place/functions.h"
 #include "core/place/placer.h"
-#include "core/functions.h"
 #include "exec/session.h"
 #include "tests/exec/golden_cases.h"
 #include "tests/exec/reference_interpreter.h"

@@ -14,6 +14,7 @@
 
 #include "core/base/split_mix.h"
 #include "core/graph/graph_io.h"
+#include "core/graph/infer_node.h"
 #include "tests/exec/golden_cases.h"
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <set>
 
-#include "core/machine.h"
-#include "core/placer.h"
-#include "core/schedule.h"
+#include "core/machine/machine.h"
+#include "core/place/placer.h"
+#include "core/schedule/schedule.h"
 #include "exec/session.h"
 #include "graphs/mirrored.h"
 #include "graphs/ops.h"
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/graphs/golden.h"
 #include "tests/graphs/nodes.h"

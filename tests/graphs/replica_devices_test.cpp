@@ -6,7 +6,7 @@
 
 #include "graphs/md5.h"
 #include "graphs/ops.h"
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/graphs/nodes.h"
 
 namespace lanescope::graphs {

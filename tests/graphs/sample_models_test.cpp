@@ -4,11 +4,11 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/graph_io.h"
-#include "core/machine.h"
-#include "core/placer.h"
-#include "core/run_spec.h"
-#include "core/schedule.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
+#include "core/machine/machine.h"
+#include "core/place/placer.h"
+#include "core/schedule/schedule.h"
 #include "exec/session.h"
 #include "samples/cpp/cifar10_model.h"
 #include "samples/cpp/deepconn_model.h"

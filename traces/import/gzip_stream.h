@@ -1,4 +1,4 @@
-// A file to read from, inflated where it is a gzip file. Private to traces/.
+// A file to read from, inflated where it is a gzip file. Internal to traces.
 #pragma once
 
 #include <array>

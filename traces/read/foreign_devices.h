@@ -1,4 +1,4 @@
-// The GPUs of another tool's trace, and which of them a process means by a device number. Private to traces/.
+// The GPUs of another tool's trace, and which of them a process means by a device number. Internal to traces.
 // Internal to traces.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Numbers of captured rows as cells: what is unknown or absent becomes NULL. Private to traces/.
+// Numbers of captured rows as cells: what is unknown or absent becomes NULL. Internal to traces.
 // Internal to traces.
 #pragma once
 

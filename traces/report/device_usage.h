@@ -1,4 +1,4 @@
-// From the intervals of activities to times by device and to what covers the time most. Private to traces/.
+// From the intervals of activities to times by device and to what covers the time most. Internal to traces.
 // Internal to traces.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the activity tables cannot say: runs, nodes, placement, schedules, memory. Private to traces/.
+// What the activity tables cannot say: runs, nodes, placement, schedules, memory. Internal to traces.
 // Internal to traces.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SQLite with exceptions: a connection, a snapshot and a prepared statement that close themselves, and typed
-// access that trusts no file. Private to traces/. Thread-compatible: a connection and its statements belong
+// access that trusts no file. Internal to traces. Thread-compatible: a connection and its statements belong
 // to one thread at a time. Internal to traces.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a file is that is no database, so that the error can say what to do. Private to traces/.
+// What a file is that is no database, so that the error can say what to do. Internal to traces.
 // Internal to traces.
 #pragma once
 

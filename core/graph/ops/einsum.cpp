@@ -1,10 +1,10 @@
-#include "core/ops/einsum.h"
+#include "core/graph/ops/einsum.h"
 
 #include <algorithm>
 #include <cctype>
 
-#include "core/error.h"
-#include "core/ops/common.h"
+#include "core/base/error.h"
+#include "core/graph/ops/common.h"
 
 namespace lanescope::ops {
 namespace {

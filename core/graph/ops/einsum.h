@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 
 namespace lanescope::ops {
 

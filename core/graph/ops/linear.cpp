@@ -1,10 +1,10 @@
 // Matrix products, convolution and its gradients.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"
+#include "core/graph/ops/einsum.h"
 #include "core/graph/ops/op_spec.h"
 #include "core/graph/ops/shape_rules.h"
 #include "core/graph/ops/window.h"
-#include "core/graph/ops/einsum.h"
 
 namespace lanescope::ops {
 namespace {

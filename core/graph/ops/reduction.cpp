@@ -14,7 +14,7 @@ inline constexpr IntBinary SumInt = AddInt;
 inline constexpr IntBinary ProdInt = MulInt;
 
 // Empty where the axes are not constant.
-std::optional<DimSet> ReducedDims(const InferenceContext& context, int rank) {
+std::optional<DimSet> ConstantAxes(const InferenceContext& context, int rank) {
   const std::optional<std::vector<int64_t>> axes = context.IntValues(1);
   if (!axes) return std::nullopt;
   return ReducedDims(*axes, rank);
@@ -38,7 +38,7 @@ void InferReduction(InferenceContext& context) {
   const Shape& shape = context.shape(0);
   const bool keep = context.node().BoolAttr("keep_dims", false);
   if (!shape.known_rank()) return;
-  const std::optional<DimSet> reduced = ReducedDims(context, shape.rank());
+  const std::optional<DimSet> reduced = ConstantAxes(context, shape.rank());
   if (reduced) {
     context.SetShape(0, ReducedShape(shape, *reduced, keep));
   } else if (context.shape(1) == Shape{0}) {
@@ -60,7 +60,7 @@ void Reduction(InferenceContext& context) {
   if (!AnyKnown(context) || !context.output().shape.IsExact()) return;
   const std::optional<Elements> elements = GetElements(context, 0);
   const Shape& shape = context.shape(0);
-  const std::optional<DimSet> reduced = ReducedDims(context, shape.known_rank() ? shape.rank() : 0);
+  const std::optional<DimSet> reduced = ConstantAxes(context, shape.known_rank() ? shape.rank() : 0);
   if (!elements || !reduced) return;
   const std::vector<int64_t> in = DenseStrides(shape);
   const std::vector<int64_t> out = DenseStrides(ReducedShape(shape, *reduced, true));

@@ -184,7 +184,7 @@ void ExpectSteps(const std::string& path, int64_t counted, double median_ns) {
   EXPECT_EQ(profile.steps, counted - counted / 4 * 2);
   const auto shown = LoadTrace(path, nullptr, nullptr);
   EXPECT_EQ(static_cast<double>(shown[0]->step_ns), median_ns);
-  const RunStep& median = shown[0]->steps[static_cast<size_t>(shown[0]->MedianStep())];
+  const RunView::Step& median = shown[0]->steps[static_cast<size_t>(shown[0]->MedianStep())];
   EXPECT_EQ(static_cast<double>(median.end_ns - median.start_ns), median_ns);
   const traces::Summary summary = traces::Summarize(path, 1);
   EXPECT_EQ(std::count_if(summary.steps.begin(), summary.steps.end(),

@@ -1,4 +1,4 @@
-#include "core/functions.h"
+#include "core/place/functions.h"
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/stubs/logging.h>
@@ -13,12 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/device_name.h"
-#include "core/error.h"
-#include "core/graph_proto.h"
-#include "core/op.h"
-#include "core/recorded_signatures.h"
-#include "core/validate.h"
+#include "core/base/error.h"
+#include "core/graph/graph_proto.h"
+#include "core/graph/op.h"
+#include "core/graph/recorded_signatures.h"
+#include "core/graph/validate.h"
+#include "core/machine/device_name.h"
 
 namespace lanescope {
 namespace {

@@ -1,7 +1,7 @@
 // Calls of functions, replaced by what the functions do: nothing after this knows functions.
 #pragma once
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace lanescope {
 

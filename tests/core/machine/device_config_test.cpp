@@ -1,10 +1,10 @@
 // Cases H01 to H15 and G03 to G05 of devices as TensorFlow configures them.
-#include "core/device_config.h"
+#include "core/machine/device_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/core/expect_error.h"
+#include "tests/core/base/expect_error.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/device_config.h"
+#include "core/machine/device_config.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,8 @@
 #include <set>
 #include <string_view>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
 
 namespace lanescope {
 namespace {

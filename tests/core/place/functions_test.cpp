@@ -1,10 +1,10 @@
-#include "core/functions.h"
+#include "core/place/functions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/graph_io.h"
-#include "tests/core/expect_error.h"
+#include "core/graph/graph_io.h"
+#include "tests/core/base/expect_error.h"
 
 namespace lanescope {
 namespace {
