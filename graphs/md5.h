@@ -1,4 +1,5 @@
-// MD5 (RFC 1321): the digest by which TensorFlow spreads variables over servers. Not for secrets. Internal to graphs.
+// MD5 (RFC 1321): the digest by which TensorFlow spreads variables over servers. Not for secrets. Internal to
+// graphs.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ namespace {
 
 void Product(const lanescope::DeviceConfig& config, bool growth) {
   lanescope::graphs::Scope s;
-  const auto x = op::Fill(s, {2048, 2048}, 0.5);
+  const auto x = op::Fill(s, {1024, 1024}, 0.5);
   const auto sum = op::Sum(s, op::MatMul(s, op::MatMul(s, x, x), x), {0, 1});
   samples::RunOptions options;
   options.machine = ConfigureDevices(options.machine, config);
@@ -30,7 +30,7 @@ int main() {
     Product({.memory_fraction = 0.4}, false);
     Product({.memory_fraction = 0.4}, true);
     try {
-      Product({.memory_fraction = 0.01}, true);
+      Product({.memory_fraction = 0.005}, true);
     } catch (const lanescope::Error& error) {
       std::printf("\n%s\n", error.what());
     }
