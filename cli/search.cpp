@@ -60,9 +60,13 @@ std::vector<sims::SearchStart> PlaceStarts(const SearchCommand& command, const s
   std::optional<Error> first;
   for (const std::string& name : StartNames(command)) {
     try {
-      starts.push_back(
-          {name,
-           study::Place(workload, name, predictor.machine(), predictor.costs(), command.place).placement});
+      study::PlacedGraph placed =
+          study::Place(workload, name, predictor.machine(), predictor.costs(), command.place);
+      if (placed.written) {
+        Throw(Code::kInvalidArgument,
+              "it writes another graph; save that with `place --strategy {} -o FILE.pb` and search it", name);
+      }
+      starts.push_back({name, std::move(placed.placement)});
     } catch (const Error& error) {
       if (error.code() == Code::kCancelled || error.code() == Code::kNotFound) throw;
       PrintNote("note: {} places nothing here: {}\n", name, OneLine(error.message()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -162,13 +163,14 @@ void Comparer::Predict() {
 }
 
 void Comparer::FindBounds() {
-  const Workload* last = nullptr;
+  std::set<const Workload*> bounded;
   for (const ComparisonRow& row : comparison_.rows) {
-    if (!row.predicted || row.placed.workload == last) continue;
+    if (!row.predicted || !bounded.insert(row.placed.workload).second) continue;
     CheckCancelled();
-    last = row.placed.workload;
     try {
-      comparison_.bounds.push_back({row.graph, predictor_->BoundOf(*last)});
+      const std::string name =
+          row.placed.written ? row.graph + " as " + row.strategy + " writes it" : row.graph;
+      comparison_.bounds.push_back({name, predictor_->BoundOf(*row.placed.workload)});
     } catch (const Error& error) {
       Tell(request_.note, fmt::format("{} has no lower bound: {}", row.graph, error.message()));
     }

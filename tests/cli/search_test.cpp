@@ -55,6 +55,8 @@ TEST(Search, RunsTheBestOnTheDevices) {
 TEST(Search, UnknownStartsAreErrors) {
   ExpectError(Lanescope({"search", Sample("polynomial"), "--start", "best"}), 1, "NotFound", "best");
   EXPECT_EQ(Lanescope({"search", Sample("polynomial"), "--budget", "soon"}).status, 2);
+  ExpectError(Lanescope({"search", Sample("polynomial"), "--start", "data-parallel"}), 1, "InvalidArgument",
+              "writes another graph");
 }
 
 }  // namespace
