@@ -134,7 +134,8 @@ void RunGraph(const RunOptions& options) {
   }
   std::optional<FetchFiles> files;
   if (!options.save_fetches.empty())
-    files.emplace(options.save_fetches, placed.workload->spec().fetches, options.run.warmup + options.run.steps - 1);
+    files.emplace(options.save_fetches, placed.workload->spec().fetches,
+                  options.run.warmup + options.run.steps - 1);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;
   if (!options.trace.empty()) writer = std::make_unique<traces::TraceWriter>(options.trace);

@@ -57,7 +57,8 @@ std::vector<std::string> StartNames(const SearchCommand& command) {
 std::vector<sims::SearchStart> PlaceStarts(const SearchCommand& command, const study::Workload& workload,
                                            const study::Predictor& predictor) {
   std::vector<sims::SearchStart> starts;
-  std::optional<Error> first;
+  std::vector<std::string> refusals;
+  std::optional<Code> code;
   for (const std::string& name : StartNames(command)) {
     try {
       study::PlacedGraph placed =
@@ -69,11 +70,12 @@ std::vector<sims::SearchStart> PlaceStarts(const SearchCommand& command, const s
       starts.push_back({name, std::move(placed.placement)});
     } catch (const Error& error) {
       if (error.code() == Code::kCancelled || error.code() == Code::kNotFound) throw;
-      PrintNote("note: {} places nothing here: {}\n", name, OneLine(error.message()));
-      if (!first) first = error;
+      refusals.push_back(fmt::format("{} places nothing here: {}", name, OneLine(error.message())));
+      if (!code) code = error.code();
     }
   }
-  if (starts.empty() && first) throw *first;
+  if (starts.empty() && code) Throw(*code, "{}", refusals.front());
+  for (const std::string& refusal : refusals) PrintNote("note: {}\n", refusal);
   return starts;
 }
 

@@ -185,7 +185,7 @@ void RunDialog::Draw(const Ui& ui) {
   if (!ui.state.show_run) return;
   if (!BeginDialog(ui, "Run the placement", ImVec2(420, 0), &ui.state.show_run)) return;
   MeasureOptions& options = ui.state.run_options;
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  if (ImGui::IsWindowAppearing() || std::exchange(focus_, false)) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(ui.Px(140));
   const bool entered = ImGui::InputTextWithHint(
       "seed", "none", &seed_, ImGuiInputTextFlags_CharsDecimal | ImGuiInputTextFlags_EnterReturnsTrue);
@@ -224,6 +224,7 @@ void RunDialog::Draw(const Ui& ui) {
   ImGui::Spacing();
   const bool typed_badly = !seed_.empty() && !is_seed;
   if (typed_badly) DrawProblem(ui, "The seed must be a whole number from 0 on.");
+  if (typed_badly && entered) focus_ = true;
   const bool ready = !typed_badly && !ui.document.what_if().measuring;
   ImGui::BeginDisabled(!ready);
   if (ImGui::Button("Run") || (entered && ready)) {

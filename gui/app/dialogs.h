@@ -49,6 +49,7 @@ class RunDialog {
 
  private:
   std::string seed_;  // as typed; empty: none
+  bool focus_ = false;
 };
 
 }  // namespace lanescope::gui

@@ -100,7 +100,10 @@ class Reader {
 
   void AddEvent(const Json& event) {
     CheckImportGoesOn(cancelled_);
-    if (!event.is_object() || event.value("ph", Json()) != "X") return;
+    if (!event.is_object()) return;
+    // Not compared as Json with "X": that allocates in a function that must not throw.
+    const auto phase = event.find("ph");
+    if (phase == event.end() || !phase->is_string() || phase->get_ref<const std::string&>() != "X") return;
     const auto category = event.find("cat");
     if (category == event.end() || !category->is_string()) return;
     const auto kind = KindOf(category->get<std::string>());

@@ -28,7 +28,8 @@ class TableFiller {
       const int to = tables_.numbers.CommandIndex(edge.schedule, edge.to);
       if (from >= 0 && to >= 0) tables_.dependencies.emplace_back(from, to);
     }
-    for (const TraceStep& step : run_.steps) view.steps.push_back({step.step, step.start_ns, step.end_ns, step.counts});
+    for (const TraceStep& step : run_.steps)
+      view.steps.push_back({step.step, step.start_ns, step.end_ns, step.counts});
     return std::move(tables_);
   }
 

@@ -24,7 +24,10 @@ TEST(OpSparse, Gathers) {
   CheckErrors({
       {"GatherV2", {Ints({10, 20, 30}), Ints({3}), Scalar(0)}, {}, {"index 3 is outside"}},
       {"GatherV2", {Float("[]"), Int("[3]"), Scalar(0)}, {}, {"params must be at least 1 dimensional"}},
-      {"GatherNd", {Float("[4,5]"), Int("[7,3]")}, {}, {"indices of 3 into a tensor of rank 2"}},
+      {"GatherNd",
+       {Float("[4,5]"), Int("[7,3]")},
+       {},
+       {"index innermost dimension length must be <= params rank; saw: 3 vs. 2"}},
   });
 }
 

@@ -53,9 +53,10 @@ TEST(RecordedSignatures, DefinitionsAgree) {
 }
 
 TEST(RecordedSignatures, GiveOutputsToOpsWithoutADefinition) {
-  Node node = RecordedNode("key", "StatelessRandomGetKeyCounter", {{0, 0}});
-  node.attrs["Tseed"] = DataType::kInt32;
-  EXPECT_EQ(OutputTypes(node), (std::vector<DataType>{DataType::kUint64, DataType::kUint64}));
+  Node node = RecordedNode("trees", "BoostedTreesGetEnsembleStates", {{0, 0}});
+  std::vector<DataType> expected(5, DataType::kInt32);
+  expected[0] = DataType::kInt64;
+  EXPECT_EQ(OutputTypes(node), expected);
   // Attributes or inputs that do not fit: nothing is known, and nothing is thrown.
   node.inputs.clear();
   EXPECT_EQ(OutputTypes(node).size(), 1u);

@@ -191,7 +191,7 @@ void ExpectSteps(const std::string& path, int64_t counted, double median_ns) {
                           [](const traces::StepUsage& step) { return step.counts; }),
             counted);
   EXPECT_EQ(traces::Database(path, traces::OpenMode::kReadOnly)
-                .QueryInteger("SELECT stepMedianNs FROM LANESCOPE_RUN"),
+                .QueryInteger("SELECT CAST(stepMedianNs AS INTEGER) FROM LANESCOPE_RUN"),
             static_cast<int64_t>(median_ns));
 }
 

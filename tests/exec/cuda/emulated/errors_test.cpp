@@ -63,7 +63,7 @@ TEST(CudaErrors, AreThoseOfTheHost) {
        {x, Ints({3})},
        "Rank of input (2) must be no greater than rank of output shape (1)."},
       {MakeNode("Slice"), {x, Ints({3, 0}), Ints({-1, 1})}, "Expected begin[0] in [0, 2], but got 3"},
-      {MakeNode("Pad"), {x, Ints({1, 1})}, "The first dimension of paddings must be the rank of inputs"},
+      {MakeNode("Pad"), {x, Ints({1, 1})}, "paddings must be a matrix with 2 columns: [2]"},
       {MakeNode("GatherV2", {{"batch_dims", IntAttr(3)}}),
        {x, Ints({0}), Ints({0})},
        "Expected batch_dims in the range [-1, 1], but got 3"},
