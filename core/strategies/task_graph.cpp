@@ -227,7 +227,7 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     int& fetch = tensors_[static_cast<size_t>(tensor)].fetch;
     if (fetch < 0) fetch = static_cast<int>(f);
   }
-  FindHandedOn(schedule);
+  FindHandedOn(info, schedule);
   for (const Value& value : schedule.values) {
     const bool constant = value.storage == Storage::kConstant && !value.alias_of.exists() &&
                           graph_.node(value.source.node).op == "Const";
@@ -240,8 +240,9 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
   }
 }
 
-// Nodes that need no launch, identities and barriers of few, complete when all that they waited for has.
-void TaskGraph::FindHandedOn(const Schedule& schedule) {
+// Nodes that need no launch complete when all that they waited for has: identities, barriers of few, and what
+// is only waited for.
+void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
   std::vector<int> task_of(static_cast<size_t>(graph_.num_nodes()), -1);
   for (int id = 0; id < num_tasks(); ++id) task_of[static_cast<size_t>(task(id).node)] = id;
   std::vector<bool> hands_on(task_of.size(), false);
@@ -249,7 +250,15 @@ void TaskGraph::FindHandedOn(const Schedule& schedule) {
     const bool read = value.storage == Storage::kVariable && value.source.node != value.variable;
     if (value.alias_of.exists() || read) hands_on[static_cast<size_t>(value.source.node)] = true;
   }
+  const auto is_fed = [&](Endpoint endpoint) {
+    return std::any_of(schedule.feeds.begin(), schedule.feeds.end(),
+                       [&](ValueId feed) { return schedule.values[feed].source == endpoint; });
+  };
   compile::OpTraitsTable traits;
+  const auto is_dropped = [&](int id) {
+    const compile::OpTraits& op = traits.Of(graph_.node(id).op);
+    return op.IsPure() && op.op_class != compile::OpClass::kConst && !IsFolded(op, info.outputs(id));
+  };
   std::vector<std::vector<int>> waited(task_of.size());
   for (const int id : graph_.TopologicalOrder()) {
     const Node& node = graph_.node(id);
@@ -258,13 +267,14 @@ void TaskGraph::FindHandedOn(const Schedule& schedule) {
       mine.push_back(task);
       continue;
     }
-    if (!hands_on[static_cast<size_t>(id)] && traits.Of(node.op).op_class != compile::OpClass::kNoOp)
-      continue;
+    if (!hands_on[static_cast<size_t>(id)] && !is_dropped(id)) continue;
     const auto take = [&](int other) {
       const std::vector<int>& theirs = waited[static_cast<size_t>(other)];
       mine.insert(mine.end(), theirs.begin(), theirs.end());
     };
-    for (const Endpoint& input : node.inputs) take(input.node);
+    for (const Endpoint& input : node.inputs) {
+      if (!is_fed(input)) take(input.node);
+    }
     for (const int control : node.control_inputs) take(control);
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());

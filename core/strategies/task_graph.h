@@ -98,7 +98,7 @@ class TaskGraph {
   }
   void FindGroups(const StrategyInput& input, const Schedule& schedule);
   void ReadSchedule(const GraphInfo& info, const Schedule& schedule);
-  void FindHandedOn(const Schedule& schedule);
+  void FindHandedOn(const GraphInfo& info, const Schedule& schedule);
   void EstimateLaunches(const StrategyInput& input);
 
   const Graph& graph_;

@@ -10,12 +10,7 @@ bool Draft::IsFed(Endpoint endpoint) const {
                      [&](const auto& feed) { return feed.first == endpoint; });
 }
 
-bool Draft::IsFolded(int id) const {
-  const auto outputs = info.outputs(id);
-  const auto constant = [](const TensorInfo& output) { return output.value != nullptr; };
-  if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), constant)) return false;
-  return op(id).op_class != OpClass::kConst && op(id).def != nullptr && !op(id).def->stateful;
-}
+bool Draft::IsFolded(int id) const { return compile::IsFolded(op(id), info.outputs(id)); }
 
 int Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs) {
   Command& command = commands.emplace_back();

@@ -57,7 +57,6 @@ struct Draft {
   OpTraitsTable op_table;
 
   bool IsFed(Endpoint endpoint) const;
-  // A node all of whose data outputs are constant: it runs nowhere and needs none of its inputs.
   bool IsFolded(int node_id) const;
   // The version of the variable that a node reads.
   int VersionAt(int node_id, int variable) const {

@@ -55,6 +55,17 @@ bool OpTraits::Updates(size_t input) const {
          std::find(def->updates.begin(), def->updates.end(), static_cast<int>(input)) != def->updates.end();
 }
 
+bool OpTraits::IsPure() const {
+  return op_class == OpClass::kNoOp || op_class == OpClass::kConst ||
+         (op_class == OpClass::kOther && def != nullptr && !def->stateful && def->role == StateRole::kNone);
+}
+
+bool IsFolded(const OpTraits& op, std::span<const TensorInfo> outputs) {
+  const auto constant = [](const TensorInfo& output) { return output.value != nullptr; };
+  if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), constant)) return false;
+  return op.op_class != OpClass::kConst && op.def != nullptr && !op.def->stateful;
+}
+
 const OpTraits& OpTraitsTable::Of(const std::string& op) {
   const auto [found, added] = traits_.try_emplace(op);
   if (added) {

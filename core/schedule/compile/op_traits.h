@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,7 +25,12 @@ struct OpTraits {
   bool IsVariable() const { return def != nullptr && def->role == StateRole::kVariable; }
   bool IsUpdate() const { return def != nullptr && def->role == StateRole::kUpdate; }
   bool Updates(size_t input) const;
+  // Computes and changes nothing: it runs only where its value is read or asked for.
+  bool IsPure() const;
 };
+
+// Of a node with these outputs: all of them are constant, so that it runs nowhere and needs no inputs.
+bool IsFolded(const OpTraits& op, std::span<const TensorInfo> outputs);
 
 // Refers to the names that it is asked for: they must outlive it. Not thread-safe.
 class OpTraitsTable {

@@ -26,7 +26,7 @@ class Marker {
     if (draft_.IsFolded(id)) return;
     const Node& node = draft_.node(id);
     const bool asked = asked_[static_cast<size_t>(id)] != 0;
-    const bool runs = asked || !IsPure(draft_.op(id));
+    const bool runs = asked || !draft_.op(id).IsPure();
     if (!runs) draft_.ops[static_cast<size_t>(id)] = &no_op_;
     for (const Endpoint& input : node.inputs) {
       const TensorInfo& info = draft_.info.of(input);
@@ -45,12 +45,6 @@ class Marker {
   static const std::string& NoOpName() {
     static const std::string name = "NoOp";
     return name;
-  }
-
-  static bool IsPure(const OpTraits& op) {
-    return op.op_class == OpClass::kNoOp || op.op_class == OpClass::kConst ||
-           (op.op_class == OpClass::kOther && op.def != nullptr && !op.def->stateful &&
-            op.def->role == StateRole::kNone);
   }
 
   void Need(Endpoint endpoint, bool asked) {
