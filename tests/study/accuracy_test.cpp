@@ -42,8 +42,8 @@ TEST_P(AccuracyTest, HeldOutRunsArePredicted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RecordedTraces, AccuracyTest,
-                         testing::Values(Bound{"deepconn", 0.06, 0.12}, Bound{"cifar10", 0.06, 0.12},
-                                         Bound{"branches", 0.06, 0.12}, Bound{"transformer", 0.06, 0.12}),
+                         testing::Values(Bound{"deepconn", 0.025, 0.045}, Bound{"cifar10", 0.035, 0.055},
+                                         Bound{"branches", 0.032, 0.048}, Bound{"transformer", 0.025, 0.045}),
                          [](const auto& of) { return std::string(of.param.trace); });
 
 }  // namespace
