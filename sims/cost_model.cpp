@@ -1,9 +1,11 @@
 #include "sims/cost_model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "core/graph/signature.h"
+#include "core/schedule/dispatch.h"
 #include "sims/ticks.h"
 
 namespace lanescope::sims {
@@ -16,6 +18,19 @@ std::string Key(const std::string& device, const std::string& what) { return dev
 
 int64_t RoundNs(double ns) {
   return static_cast<int64_t>(std::clamp(ns, 0.0, static_cast<double>(kMaxSimulatedNs)) + 0.5);
+}
+
+// Workers of a device that is nothing but threads of the host; 0 of others.
+int ThreadsOf(std::string_view device) {
+  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kVirtual}) {
+    const std::string_view name = DeviceKindName(kind);
+    if (!device.starts_with(name) || device.size() <= name.size()) continue;
+    const char* const begin = device.data() + name.size() + 1;
+    int workers = 0;
+    const auto [end, error] = std::from_chars(begin, device.data() + device.size(), workers);
+    if (error == std::errc() && std::string_view(end).starts_with(" worker")) return workers;
+  }
+  return 0;
 }
 
 CostEstimate Blind(CostEstimate estimate) {
@@ -40,48 +55,76 @@ CalibratedCost::CalibratedCost(CostTable table) : table_(std::move(table)) {
   for (const auto& [key, points] : by_device) device_fits_[key] = FitRoofline(points);
 }
 
-std::optional<CostEstimate> CalibratedCost::Measured(const std::string& device,
-                                                     const std::string& signature) const {
-  const auto entry = entries_.find(Key(device, signature));
-  if (entry == entries_.end()) return std::nullopt;
-  const LaunchCost& cost = table_.launches[entry->second];
-  return CostEstimate{cost.ns, cost.spread_ns, CostBasis::kMeasured};
+std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& device) const {
+  std::vector<Source> sources = {{CostDevice(device), 0, 0}};
+  const int workers = ThreadsOf(sources.front().device);
+  for (const auto& [known, fit] : device_fits_) {
+    if (workers > 0 && known != sources.front().device && ThreadsOf(known) > 0)
+      sources.push_back({known, ThreadsOf(known), workers});
+  }
+  std::stable_sort(sources.begin() + 1, sources.end(), [&](const Source& a, const Source& b) {
+    return std::abs(a.workers - workers) < std::abs(b.workers - workers);
+  });
+  return sources;
 }
 
-std::optional<CostEstimate> CalibratedCost::Fitted(const std::string& device, const std::string& op,
+double CalibratedCost::Source::Factor(const OpWork& work) const {
+  if (workers == wanted) return 1;
+  return static_cast<double>(WorkersFor(work, workers)) / WorkersFor(work, wanted);
+}
+
+std::optional<CostEstimate> CalibratedCost::Measured(const std::vector<Source>& sources,
+                                                     const std::string& signature) const {
+  for (const Source& source : sources) {
+    const auto entry = entries_.find(Key(source.device, signature));
+    if (entry == entries_.end()) continue;
+    const LaunchCost& cost = table_.launches[entry->second];
+    const double factor = source.Factor(cost.work);
+    return CostEstimate{RoundNs(factor * static_cast<double>(cost.ns)),
+                        RoundNs(factor * static_cast<double>(cost.spread_ns)),
+                        source.workers == 0 ? CostBasis::kMeasured : CostBasis::kFitted};
+  }
+  return std::nullopt;
+}
+
+std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& sources, const std::string& op,
                                                    const OpWork& work) const {
   const auto usable = [](const auto& fits, const std::string& key) {
     const auto found = fits.find(key);
     return found == fits.end() || found->second.points < kMinFitPoints ? nullptr : &found->second;
   };
-  const RooflineFit* fit = usable(op_fits_, Key(device, op));
-  const bool same_op = fit != nullptr;
-  if (!same_op) fit = usable(device_fits_, device);
-  if (fit == nullptr) return std::nullopt;
   const auto flops = static_cast<double>(work.flops), bytes = static_cast<double>(work.bytes);
-  const double ns = fit->Predict(flops, bytes);
-  const bool near = flops <= kRangeSlack * fit->max_flops && bytes <= kRangeSlack * fit->max_bytes;
-  return CostEstimate{RoundNs(ns), RoundNs(ns * fit->spread),
-                      same_op && near ? CostBasis::kFitted : CostBasis::kExtrapolated};
+  for (const bool same_op : {true, false}) {
+    for (const Source& source : sources) {
+      const RooflineFit* const fit =
+          same_op ? usable(op_fits_, Key(source.device, op)) : usable(device_fits_, source.device);
+      if (fit == nullptr) continue;
+      const double ns = source.Factor(work) * fit->Predict(flops, bytes);
+      const bool near = flops <= kRangeSlack * fit->max_flops && bytes <= kRangeSlack * fit->max_bytes;
+      return CostEstimate{RoundNs(ns), RoundNs(ns * fit->spread),
+                          same_op && near ? CostBasis::kFitted : CostBasis::kExtrapolated};
+    }
+  }
+  return std::nullopt;
 }
 
 CostEstimate CalibratedCost::Launch(const Machine& machine, int device_number, const Node& node,
                                     std::span<const TensorInfo> inputs,
                                     std::span<const TensorInfo> outputs) const {
   const DeviceSpec& device = machine.device(device_number);
-  const std::string key = CostDevice(device);
-  if (const auto measured = Measured(key, OpSignature(node, inputs, outputs))) return *measured;
+  const std::vector<Source> sources = SourcesOf(device);
+  if (const auto measured = Measured(sources, OpSignature(node, inputs, outputs))) return *measured;
   if (!AttributedNs(node, device.parsed.type) && AreSizesKnown(inputs) && AreSizesKnown(outputs)) {
-    if (const auto fitted = Fitted(key, node.op, WorkOf(node, inputs, outputs))) return *fitted;
+    if (const auto fitted = Fitted(sources, node.op, WorkOf(node, inputs, outputs))) return *fitted;
   }
   return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));
 }
 
 CostEstimate CalibratedCost::Launch(const DeviceSpec& device, const SignedWork& work) const {
-  const std::string key = CostDevice(device);
-  if (const auto measured = Measured(key, work.signature)) return *measured;
+  const std::vector<Source> sources = SourcesOf(device);
+  if (const auto measured = Measured(sources, work.signature)) return *measured;
   if (!work.op.empty()) {
-    if (const auto fitted = Fitted(key, work.op, work.work)) return *fitted;
+    if (const auto fitted = Fitted(sources, work.op, work.work)) return *fitted;
   }
   return {kUnknownNs, static_cast<int64_t>(kUnknownSpread * kUnknownNs), CostBasis::kNothing};
 }

@@ -19,12 +19,14 @@ namespace lanescope::sims {
 //
 // A launch costs, by the first that applies:
 //   1. its entry in the table: calibrated;
-//   2. the node's `_lanescope_cost` in ns;
-//   3. the roofline fit over the table's entries of the same op on the same device;
-//   4. the fit over all ops on the same device;
-//   5. RooflineCost from the machine's rates.
-// 2 to 5 are not calibrated: 3 is kFitted up to four times the largest work that was measured, kExtrapolated
-// beyond it, as 4 is. A fit needs three entries; none applies to tensors of unknown size. A copy costs its
+//   2. the entry of another device of the host's threads, in proportion to the workers that the op's work can
+//      be split over (they run the same kernels on the same cores): kFitted;
+//   3. the node's `_lanescope_cost` in ns;
+//   4. the roofline fit over the table's entries of the same op on the same device, then on those of 2;
+//   5. the fit over all ops on the same device, then on those of 2;
+//   6. RooflineCost from the machine's rates.
+// 2 to 6 are not calibrated: 4 is kFitted up to four times the largest work that was measured, kExtrapolated
+// beyond it, as 5 is. A fit needs three entries; none applies to tensors of unknown size. A copy costs its
 // CopyFit over the machine file's time, calibrated when its size lies within a factor of 4 of what was
 // measured; without one, the machine file's time.
 class CalibratedCost : public CostModel {
@@ -33,15 +35,26 @@ class CalibratedCost : public CostModel {
 
   CostEstimate Launch(const Machine& machine, int device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
-  // The same by 1, 3 and 4 for a launch whose graph is not there; where none applies it costs kUnknownNs.
+  // The same by 1, 2, 4 and 5 for a launch whose graph is not there; where none applies it costs kUnknownNs.
   CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
   CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override;
 
   const CostTable& table() const { return table_; }
 
  private:
-  std::optional<CostEstimate> Measured(const std::string& device, const std::string& signature) const;
-  std::optional<CostEstimate> Fitted(const std::string& device, const std::string& op,
+  // A device whose entries stand for another's.
+  struct Source {
+    std::string device;
+    int workers = 0, wanted = 0;  // of both; 0: it is the device itself
+
+    // How much longer the other takes.
+    double Factor(const OpWork& work) const;
+  };
+  // The device itself first, then devices of the host's threads by how near their workers are to its own.
+  std::vector<Source> SourcesOf(const DeviceSpec& device) const;
+  std::optional<CostEstimate> Measured(const std::vector<Source>& sources,
+                                       const std::string& signature) const;
+  std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const std::string& op,
                                      const OpWork& work) const;
 
   CostTable table_;

@@ -79,8 +79,8 @@ CostTable SampleTable() {
   table.gaps.wake_ns[0] = {10, 11};
   table.fetches = FetchCurve({{64, 12}, {128, 13}});
   table.has_interference = true;
-  table.interference.host = {
-      .slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}}, .cores = 2, .copy_cores = 0.25};
+  table.interference.host = {.cores = 2, .copy_cores = 0.25};
+  table.interference.gpu.slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}};
   return table;
 }
 
@@ -89,7 +89,7 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   const CostTable table = ParseCostTable(text);
   EXPECT_EQ(CostTableToJson(table), text);
   EXPECT_EQ(table.gaps.handoff(QueueClass::kCopy, QueueClass::kCompute), 5);
-  EXPECT_DOUBLE_EQ(table.interference.host.slowdown[2][1], 1.7);
+  EXPECT_DOUBLE_EQ(table.interference.gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
   EXPECT_EQ(table.gaps.wake_ns[0][1], 11);
   EXPECT_EQ(table.fetches.Ns(128), 13);
@@ -153,6 +153,26 @@ TEST_F(CalibratedCostTest, AMeasuredSignatureIsCalibrated) {
   EXPECT_EQ(estimate.ns, 120);
   EXPECT_EQ(estimate.spread_ns, 2);
   EXPECT_TRUE(estimate.calibrated());
+}
+
+// Law: what was measured on a device of the host's threads stands for another one, in proportion to the
+// workers that the work can be split over: two of four million operations, one of a small op.
+TEST(CalibratedCostOfThreads, DevicesOfThreadsRunTheSameKernels) {
+  CostTable table;
+  table.launches.push_back({"large", "A", "virtual 2 workers", 700, 7, 9, {4'000'000, 100}});
+  table.launches.push_back({"small", "A", "virtual 2 workers", 30, 3, 9, {100, 100}});
+  const CalibratedCost costs(table);
+  const Machine machine = VirtualMachine(1, 2);
+  DeviceSpec host = machine.device(machine.host());
+  const SignedWork large{"large", "A", {4'000'000, 100}}, small{"small", "A", {100, 100}};
+  EXPECT_EQ(costs.Launch(machine.device(machine.Gpus()[0]), large).basis, CostBasis::kMeasured);
+  EXPECT_EQ(costs.Launch(host, large).ns, 1400);
+  EXPECT_EQ(costs.Launch(host, large).basis, CostBasis::kFitted);
+  EXPECT_EQ(costs.Launch(host, small).ns, 30);
+  host.workers = 2;
+  EXPECT_EQ(costs.Launch(host, large).ns, 700);
+  host.kind = DeviceKind::kCuda;
+  EXPECT_EQ(costs.Launch(host, large).basis, CostBasis::kNothing);
 }
 
 TEST_F(CalibratedCostTest, AnotherShapeTakesTheFitOfItsOp) {
