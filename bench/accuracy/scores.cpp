@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
@@ -23,6 +25,11 @@ struct Held {
 
 bool IsMember(const RunAccuracy& run, bool oversubscribed) {
   return !run.disturbed && run.oversubscribed == oversubscribed;
+}
+
+// A program without its path.
+std::string StrategyOf(const RunAccuracy& run) {
+  return run.strategy.starts_with("exec:") ? run.strategy.substr(run.strategy.rfind('/') + 1) : run.strategy;
 }
 
 // Pairs of runs of an experiment whose times differ by more than the noise of both: which the predictions
@@ -70,24 +77,37 @@ void AddScore(const std::string& label, const std::vector<Experiment>& experimen
               PercentText(Quantile(errors, 0.9)), fmt::format("{:+.1f}%", 100 * worst->run->Error()),
               PercentText(MeanOf(held, [](const RunAccuracy& run) { return run.noise; })),
               fmt::format("{} of {}", orders.right, orders.right + orders.wrong), PercentText(covered),
-              worst->experiment->name + " " + worst->run->strategy});
+              worst->experiment->name + " " + StrategyOf(*worst->run)});
 }
 
-void PrintEffects(const std::vector<Held>& fitting, const std::vector<Held>& oversubscribed, std::FILE* out) {
+// "branches-2x1" was recorded on the machine "2x1".
+std::string MachineOf(const Experiment& experiment) {
+  return experiment.name.substr(experiment.name.find('-') + 1);
+}
+
+void PrintEffects(const std::vector<Held> (&held)[2], std::FILE* out) {
+  std::map<std::string, std::vector<Held>> by_machine;
+  for (const std::vector<Held>& part : held) {
+    for (const Held& one : part) by_machine[MachineOf(*one.experiment)].push_back(one);
+  }
   TextTable table;
   table.Name("Mean error without").Text("Of").Number("fits the cores").Number("oversubscribed");
+  for (const auto& [machine, runs] : by_machine) table.Number(machine);
   const std::vector<const sims::Effect*> effects = sims::AllEffects();
-  const auto cell = [](const std::vector<Held>& held, size_t effect) {
-    const double with = MeanOf(held, [](const RunAccuracy& run) { return std::abs(run.Error()); });
+  const auto cell = [](const std::vector<Held>& runs, size_t effect) {
+    const double with = MeanOf(runs, [](const RunAccuracy& run) { return std::abs(run.Error()); });
     const double without =
-        MeanOf(held, [&](const RunAccuracy& run) { return std::abs(run.ErrorOf(run.without_ns[effect])); });
+        MeanOf(runs, [&](const RunAccuracy& run) { return std::abs(run.ErrorOf(run.without_ns[effect])); });
     return fmt::format("{:+.2f}", 100 * (without - with));
   };
   for (size_t e = 0; e < effects.size(); ++e) {
-    table.Row({std::string(effects[e]->name), std::string(effects[e]->of), cell(fitting, e),
-               cell(oversubscribed, e)});
+    std::vector<std::string> cells = {std::string(effects[e]->name), std::string(effects[e]->of),
+                                      cell(held[0], e), cell(held[1], e)};
+    for (const auto& [machine, runs] : by_machine) cells.push_back(cell(runs, e));
+    table.Row(std::move(cells));
   }
-  fmt::print(out, "\nPoints by which the mean error changes without an effect\n{}", table.Take(0));
+  fmt::print(out, "\nPoints by which the mean error changes without an effect; by machine, all runs\n{}",
+             table.Take(0));
 }
 
 void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
@@ -99,7 +119,7 @@ void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
       std::string remark = run.in_sample ? "in sample" : "";
       if (run.oversubscribed) remark += remark.empty() ? "oversubscribed" : ", oversubscribed";
       if (run.disturbed) remark += remark.empty() ? "disturbed" : ", disturbed";
-      table.Row({experiment.name, run.strategy, TimeText(run.measured_ns),
+      table.Row({experiment.name, StrategyOf(run), TimeText(run.measured_ns),
                  TimeText(static_cast<double>(run.predicted_ns)), fmt::format("{:+.1f}%", 100 * run.Error()),
                  PercentText(run.noise), TimeText(static_cast<double>(run.low_ns)),
                  TimeText(static_cast<double>(run.high_ns)), remark});
@@ -132,7 +152,7 @@ void PrintScores(const std::vector<Experiment>& experiments, std::FILE* out) {
   }
   fmt::print(out, "\n{}", table.Take(0));
   if (disturbed > 0) fmt::print(out, "{} more runs had no step that others left alone\n", disturbed);
-  PrintEffects(held[0], held[1], out);
+  PrintEffects(held, out);
 }
 
 }  // namespace lanescope::accuracy
