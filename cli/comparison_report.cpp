@@ -100,6 +100,10 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
 }
 
 bool HasFigures(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
+bool AnyMeasured(const Comparison& comparison) {
+  return std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                     [](const ComparisonRow& row) { return HasFigures(row) && row.measured.has_value(); });
+}
 
 // Half of the middle half, as a share of the median.
 std::string SpreadText(const Spread& step) { return PercentText(0.5 * (step.p75 - step.p25) / step.median); }
@@ -111,9 +115,7 @@ int64_t CriticalPathNs(const ComparisonRow& row) {
 }
 
 void PrintTimes(const Comparison& comparison) {
-  const bool any_measured =
-      std::any_of(comparison.rows.begin(), comparison.rows.end(),
-                  [](const ComparisonRow& row) { return HasFigures(row) && row.measured.has_value(); });
+  const bool any_measured = AnyMeasured(comparison);
   TextTable table;
   table.Name("Row");
   if (any_measured) table.Group("Measured").Number("step").Number("+-");
@@ -162,28 +164,35 @@ void PrintTimes(const Comparison& comparison) {
   }
 }
 
+// How far predictions are from measurements, and what stands behind them.
 void PrintErrors(const Comparison& comparison) {
   size_t repeats = 0;
   for (const ComparisonRow& row : comparison.rows) repeats = std::max(repeats, row.repeats.size());
   if (repeats <= 1) repeats = 0;
+  const bool any_measured = AnyMeasured(comparison);
   TextTable table;
-  table.Name("Row").Number("Error").Text("");
+  table.Name("Row");
+  if (any_measured) table.Number("Error").Text("");
   if (repeats > 0) table.Group("in repeats");
   for (size_t r = 0; r < repeats; ++r) table.Number(std::to_string(r + 1));
   if (repeats > 0) table.Group("");
-  table.Number("Noise")
-      .Number("Disturbed")
-      .Group("Time of commands")
-      .Number("uncalibrated")
-      .Number("extrapolated");
+  if (any_measured) table.Number("Noise").Number("Disturbed");
+  table.Group("Time of commands").Number("uncalibrated").Number("extrapolated");
   for (const ComparisonRow& row : comparison.rows) {
-    if (!HasFigures(row) || !row.measured) continue;
-    std::vector<std::string> cells = {row.label(), row.error() ? SignedPercentText(*row.error()) : "-",
-                                      row.predicted && row.predicted->in_sample ? "*" : ""};
+    if (!HasFigures(row)) continue;
+    std::vector<std::string> cells = {row.label()};
+    if (any_measured) {
+      cells.insert(cells.end(), {row.error() ? SignedPercentText(*row.error()) : "-",
+                                 row.predicted && row.predicted->in_sample ? "*" : ""});
+    }
     for (size_t r = 0; r < repeats; ++r)
       cells.push_back(r < row.repeats.size() ? SignedPercentText(row.repeats[r].error()) : "-");
-    cells.push_back(PercentText(row.measured->noise));
-    cells.push_back(fmt::format("{} of {}", row.measured->disturbed_steps, row.measured->steps));
+    if (row.measured) {
+      cells.push_back(PercentText(row.measured->noise));
+      cells.push_back(fmt::format("{} of {}", row.measured->disturbed_steps, row.measured->steps));
+    } else if (any_measured) {
+      cells.insert(cells.end(), {"-", "-"});
+    }
     cells.push_back(row.predicted ? PercentText(row.predicted->prediction.uncalibrated_share()) : "-");
     cells.push_back(row.predicted ? PercentText(row.predicted->prediction.extrapolated_share()) : "-");
     table.Row(std::move(cells));

@@ -46,11 +46,20 @@ TEST(Compare, AblationHasEveryEffect) {
       {"compare", Sample("polynomial") + ":single,alternating", "--no-run", "--ablate", "--json"});
   for (const json& row : result["rows"]) {
     const json& without = row["predicted"]["without"];
-    for (const char* effect : {"step", "hand-off", "memory bus", "issue", "link sharing"})
+    for (const char* effect : {"step", "hand-off", "fetches", "issue", "link sharing"})
       EXPECT_TRUE(without[effect].is_number_integer()) << effect;
     EXPECT_EQ(without["issue"], row["predicted"]["step_ns"]["value"]);
     EXPECT_TRUE(row["extrapolated_share"].is_number());
   }
+}
+
+// Law: every row says what its prediction goes by, whether or not it is measured.
+TEST(Compare, PredictionsAloneSayWhatTheyGoBy) {
+  const Outcome outcome = Lanescope({"compare", Sample("polynomial") + ":single,alternating", "--no-run"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("uncalibrated"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("polynomial alternating +100\\.0%"));
+  EXPECT_THAT(outcome.output, testing::Not(HasSubstr("Disturbed")));
 }
 
 TEST(Compare, JsonHasTheKeysOfTheContract) {
