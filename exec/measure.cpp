@@ -32,6 +32,7 @@ int UsableCores() {
 }
 
 int64_t TimeSliceNs() {
+  if (sched_getscheduler(0) == SCHED_FIFO) return INT32_MAX;
   timespec slice{};
   if (sched_rr_get_interval(0, &slice) != 0) return 0;
   return int64_t{1000000000} * slice.tv_sec + slice.tv_nsec;

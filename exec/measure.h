@@ -17,8 +17,9 @@ struct HostMeasurement {
   double flops_per_second = 0;  // float32 matrix product, one worker
   double bytes_per_second = 0;  // read plus written, streaming over arrays beyond the caches, one worker
   SlowdownMatrix slowdown{};    // medians of interleaved repetitions
-  int64_t slice_ns = 0;         // that the system lets a thread keep its core while others wait
-  double copy_cores = 0;        // share of a core that one copy between GPUs keeps busy; median
+  int64_t slice_ns =
+      0;  // that the system lets a thread keep its core while others wait; 0: unknown; INT32_MAX: for ever
+  double copy_cores = 0;  // share of a core that one copy between GPUs keeps busy; median
 };
 
 struct LinkTime {

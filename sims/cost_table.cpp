@@ -133,8 +133,8 @@ InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
   matrix.cores = static_cast<int>(object.Integer("cores", 0, 1 << 20));
   matrix.copy_cores = NumberIn(&object, "copy_cores", 0, 1 << 20);
   if (object.Has("slice_ns")) matrix.slice_ns = Nanoseconds(&object, "slice_ns");
-  if (object.Has("bytes_per_second"))
-    matrix.bytes_per_second = NumberIn(&object, "bytes_per_second", 0, 1e18);
+  // Of earlier files; nothing is predicted with it.
+  if (object.Has("bytes_per_second")) NumberIn(&object, "bytes_per_second", 0, 1e18);
   JsonObject slowdown(object.Require("slowdown"), where + ".slowdown");
   for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
     JsonObject row(slowdown.Require(kClassNames[victim]), where + ".slowdown." + kClassNames[victim]);
@@ -158,7 +158,6 @@ json MatrixJson(const InterferenceMatrix& matrix) {
   return {{"cores", matrix.cores},
           {"copy_cores", matrix.copy_cores},
           {"slice_ns", matrix.slice_ns},
-          {"bytes_per_second", matrix.bytes_per_second},
           {"slowdown", slowdown}};
 }
 
@@ -228,6 +227,8 @@ CostTable ParseCostTable(std::string_view text) {
     JsonObject both(*interference, "interference");
     table.has_interference = true;
     table.interference.host = ParseMatrix(both.Require("host"), "interference.host");
+    // Files of before say what commands do to each other on the host too: no prediction got better by it.
+    table.interference.host.slowdown = InterferenceMatrix().slowdown;
     table.interference.gpu = ParseMatrix(both.Require("gpu"), "interference.gpu");
     both.Finish();
   }

@@ -27,7 +27,6 @@ class DomainLoads {
     state->load_class = copy                     ? WorkClass::kCopy
                         : costs_.classes.empty() ? WorkClass::kMemory
                                                  : costs_.classes[c];
-    state->demand = copy || costs_.demands.empty() ? 1 : costs_.demands[c];
     state->cores = copy                   ? plan_.domains[static_cast<size_t>(server.domain)].copy_cores
                    : costs_.cores.empty() ? server.cores
                                           : costs_.cores[c];
@@ -40,7 +39,9 @@ class DomainLoads {
   }
 
   // How long the sleeping driver of a server, woken now, waits for a core. It wakes on each core with the
-  // same probability; where a launch runs, it waits for its end or for the end of its time slice.
+  // same probability; where a launch runs (on as many cores as it asks for), it waits for its end or for the
+  // end of its time slice. Threads whose slices do not end are given a free core at once, and wait for the
+  // first launch to end where there is none.
   Ticks CoreWait(int server, const std::vector<ServerState>& servers, const TimerTree& timers,
                  Ticks now) const {
     const int domain = plan_.servers[static_cast<size_t>(server)].domain;
@@ -48,13 +49,18 @@ class DomainLoads {
     const InterferenceMatrix& matrix = plan_.domains[static_cast<size_t>(domain)];
     if (matrix.slice_ns <= 0 || matrix.cores <= 0) return 0;
     const Ticks slice = TicksOf(matrix.slice_ns);
-    Ticks sum = 0;
+    double sum = 0, busy = 0;
+    Ticks least = slice;
     for (const int other : plan_.domain_servers[static_cast<size_t>(domain)]) {
       const ServerState& state = servers[static_cast<size_t>(other)];
       if (!state.active || state.load_class == WorkClass::kCopy) continue;
-      sum += std::min(slice, timers.TimeOf(other) - now);
+      const Ticks left = std::min(slice, timers.TimeOf(other) - now);
+      busy += state.cores;
+      least = std::min(least, left);
+      sum += state.cores * static_cast<double>(left);
     }
-    return std::min(slice, sum / matrix.cores);
+    if (matrix.slice_ns >= kEndlessSliceNs) return busy >= matrix.cores ? least : 0;
+    return std::min(slice, static_cast<Ticks>(sum / matrix.cores));
   }
 
   // Calls slow(server, slowdown) for every active server of the domains that changed.
@@ -69,7 +75,7 @@ class DomainLoads {
       for (const int server : plan_.domain_servers[domain]) {
         const ServerState& state = servers[static_cast<size_t>(server)];
         if (!state.active) continue;
-        slow(server, slowdown.Of(state.load_class, state.demand));
+        slow(server, slowdown.Of(state.load_class));
       }
     }
   }
@@ -77,7 +83,7 @@ class DomainLoads {
  private:
   void Add(int domain, const ServerState& state, int sign) {
     DomainLoad& load = loads_[static_cast<size_t>(domain)];
-    load.demand[static_cast<size_t>(state.load_class)] += sign * state.demand;
+    load.active[static_cast<size_t>(state.load_class)] += sign;
     load.cores += sign * state.cores;
     dirty_[static_cast<size_t>(domain)] = 1;
     any_dirty_ = true;

@@ -13,8 +13,9 @@ namespace lanescope::sims {
 // Constant data. One file in sims/effects/ a part of the machine.
 struct Effect {
   std::string_view name;
-  std::string_view of;     // "host threads", "GPU streams", "links"
-  std::string_view about;  // what takes time, in a clause
+  std::string_view of;      // "host threads", "GPU streams", "links"
+  std::string_view about;   // what takes time, in a clause
+  std::string_view source;  // where its constants in a cost table come from, in a clause
   // Leaves the effect out of a prediction, as if the machine did not have it; nothing where it is not there.
   void (*leave_out)(PredictionSettings* settings);
 };

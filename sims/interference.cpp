@@ -24,28 +24,18 @@ WorkClass ClassOf(const OpWork& work) {
                                                                         : WorkClass::kMemory;
 }
 
-double DemandOf(WorkClass command_class, const OpWork& work, int64_t alone_ns,
-                const InterferenceMatrix& matrix) {
-  if (command_class != WorkClass::kMemory || matrix.bytes_per_second <= 0) return 1;
-  if (alone_ns <= 0 || work.bytes <= 0) return 0;
-  const double rate = 1e9 * static_cast<double>(work.bytes) / static_cast<double>(alone_ns);
-  return std::min(1.0, rate / matrix.bytes_per_second);
-}
-
 DomainSlowdown::DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load) {
+  const double asked = matrix.cores > 0 ? load.cores / matrix.cores : 0;
+  const double met =
+      matrix.cores > 0 ? load.active[static_cast<size_t>(WorkClass::kCopy)] * matrix.copy_cores / matrix.cores
+                       : 0;
   for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
-    own_[victim] = matrix.slowdown[victim][victim] - 1;
+    double excess = 1 - matrix.slowdown[victim][victim];  // the victim itself counts in the load
     for (size_t beside = 0; beside < kNumWorkClasses; ++beside)
-      excess_[victim] += load.demand[beside] * (matrix.slowdown[victim][beside] - 1);
+      excess += load.active[beside] * (matrix.slowdown[victim][beside] - 1);
+    const bool copy = static_cast<WorkClass>(victim) == WorkClass::kCopy;
+    slowdown_[victim] = (1 + std::max(0.0, excess)) * std::max({1.0, asked, copy ? 0 : 1 + met});
   }
-  if (matrix.cores <= 0) return;
-  copy_share_ = std::max(1.0, load.cores / matrix.cores);
-  const double copies = load.demand[static_cast<size_t>(WorkClass::kCopy)];
-  launch_share_ = std::max(copy_share_, 1 + copies * matrix.copy_cores / matrix.cores);
-}
-
-double Slowdown(const InterferenceMatrix& matrix, const DomainLoad& load, WorkClass victim, double demand) {
-  return DomainSlowdown(matrix, load).Of(victim, demand);
 }
 
 }  // namespace lanescope::sims

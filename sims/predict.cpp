@@ -162,7 +162,6 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
     WorkClass command_class = WorkClass::kCopy;
-    double demand = 1;
     int cores = 1;
     std::string kind;
     if (command.kind == CommandKind::kLaunch) {
@@ -170,11 +169,6 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
       const LaunchEstimate found = launch(c, number);
       estimate = found.cost;
       command_class = ClassOf(found.work);
-      if (settings.interference.has_value()) {
-        const bool host = InterferenceDomain(machine.device(number)) == 0;
-        demand = DemandOf(command_class, found.work, estimate.ns,
-                          host ? settings.interference->host : settings.interference->gpu);
-      }
       cores = command.workers;
       if (!settings.fetches.empty() && fetched[c] > 0) estimate.ns += settings.fetches.Ns(fetched[c]);
       kind = fmt::format("{} {}", found.op, number);
@@ -187,7 +181,6 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
     }
     estimates.costs.ns.push_back(estimate.ns);
     estimates.costs.classes.push_back(command_class);
-    estimates.costs.demands.push_back(demand);
     estimates.costs.cores.push_back(cores);
     estimates.spread_ns.push_back(estimate.spread_ns);
     estimates.basis.push_back(estimate.basis);

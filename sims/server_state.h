@@ -27,9 +27,7 @@ struct ServerState {
   double remaining = 0;
   double slowdown = 1;
   Ticks updated = 0;
-  // What the running command asks of its domain, while active.
-  double demand = 0;
-  double cores = 0;
+  double cores = 0;  // that the running command asks for, while active
 };
 
 }  // namespace lanescope::sims

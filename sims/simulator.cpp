@@ -126,7 +126,7 @@ void PlanInterference(const Schedule& schedule, const Machine& machine, const In
 
 void CheckCosts(const CommandCosts& costs, size_t commands) {
   const auto fits = [&](const auto& list) { return list.empty() || list.size() == commands; };
-  if (costs.ns.size() != commands || !fits(costs.classes) || !fits(costs.demands) || !fits(costs.cores)) {
+  if (costs.ns.size() != commands || !fits(costs.classes) || !fits(costs.cores)) {
     Throw(Code::kInvalidArgument, "{} costs for {} commands; give one each", costs.ns.size(), commands);
   }
 }

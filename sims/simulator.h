@@ -17,10 +17,9 @@ namespace lanescope::sims {
 struct CommandCosts {
   // ns that the command takes alone on the machine. For a copy this includes the latency of its route.
   std::vector<int64_t> ns;
-  // Used with interference only. Empty: every launch is kMemory, of full demand (DemandOf), on all workers of
-  // its device, or on one where its queue has workers to share. Copies are always kCopy of full demand.
+  // Used with interference only. Empty: every launch is kMemory, on all workers of its device, or on one
+  // where its queue has workers to share. Copies are always kCopy.
   std::vector<WorkClass> classes = {};
-  std::vector<double> demands = {};
   std::vector<int> cores = {};
 };
 

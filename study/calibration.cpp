@@ -23,11 +23,9 @@ void TakeSlowdown(const SlowdownMatrix& measured, sims::InterferenceMatrix* matr
 // As the simulator takes it. One matrix stands for all GPUs: the first one's.
 sims::Interference InterferenceOf(const MachineMeasurement& measured) {
   sims::Interference interference;
-  TakeSlowdown(measured.host.slowdown, &interference.host);
   interference.host.cores = measured.host.cores;
   interference.host.copy_cores = measured.host.copy_cores;
   interference.host.slice_ns = measured.host.slice_ns;
-  interference.host.bytes_per_second = measured.host.bytes_per_second;
   if (!measured.gpus.empty()) TakeSlowdown(measured.gpus.front().slowdown, &interference.gpu);
   return interference;
 }

@@ -1,4 +1,4 @@
-// Devices that are made of host threads: drivers that sleep and wake, cores and a memory bus that all share.
+// Devices that are made of host threads: drivers that sleep and wake, cores that all share.
 #include "sims/effect.h"
 
 namespace lanescope::sims {
@@ -11,34 +11,31 @@ InterferenceMatrix* HostOf(PredictionSettings* settings) {
 }
 
 constexpr Effect kHostThreadEffects[] = {
-    {"step", "host threads", "the step begins and ends",
+    {"step", "host threads", "the step begins and ends", "the calibrated run",
      [](PredictionSettings* s) { s->gaps.step_start_ns = s->gaps.step_finish_ns = 0; }},
-    {"dispatch", "host threads", "a driver takes its next command",
+    {"dispatch", "host threads", "a driver takes its next command", "the calibrated run",
      [](PredictionSettings* s) {
        for (const DeviceKind kind : kThreads) s->gaps.gap_ns[static_cast<size_t>(kind)] = {};
      }},
     {"hand-off", "host threads", "a driver notices what it waited for",
+     "a chain of commands made for it, else the calibrated run",
      [](PredictionSettings* s) { s->gaps.handoff_ns = {}; }},
-    {"wake-up", "host threads", "a driver that slept since the last step wakes",
+    {"wake-up", "host threads", "a driver that slept since the last step wakes", "the calibrated run",
      [](PredictionSettings* s) { s->gaps.wake_ns = {}; }},
-    {"core wait", "host threads", "a woken driver waits for a core",
+    {"core wait", "host threads", "a woken driver waits for a core", "the system's time slice",
      [](PredictionSettings* s) {
        if (InterferenceMatrix* host = HostOf(s)) host->slice_ns = 0;
      }},
-    {"copies' cores", "host threads", "copies take part of a core",
+    {"copies' cores", "host threads", "copies take part of a core", "a paced copy, measured",
      [](PredictionSettings* s) {
        if (InterferenceMatrix* host = HostOf(s)) host->copy_cores = 0;
      }},
-    {"cores", "host threads", "commands ask for more cores than there are",
+    {"cores", "host threads", "commands ask for more cores than there are", "the system",
      [](PredictionSettings* s) {
        if (InterferenceMatrix* host = HostOf(s)) host->cores = 0;
      }},
-    {"memory bus", "host threads", "commands share caches and the memory bus",
-     [](PredictionSettings* s) {
-       if (InterferenceMatrix* host = HostOf(s)) host->slowdown = InterferenceMatrix().slowdown;
-     }},
     {"fetches", "host threads", "what another core wrote is fetched from there",
-     [](PredictionSettings* s) { s->fetches = FetchCurve(); }},
+     "two threads that hand bytes over, measured", [](PredictionSettings* s) { s->fetches = FetchCurve(); }},
 };
 
 }  // namespace

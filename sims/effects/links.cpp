@@ -5,7 +5,7 @@ namespace lanescope::sims {
 namespace {
 
 constexpr Effect kLinkEffects[] = {
-    {"link sharing", "links", "copies at the same time share links and buses",
+    {"link sharing", "links", "copies at the same time share links and buses", "the machine file",
      [](PredictionSettings* s) { s->simulation.share_links = false; }},
 };
 

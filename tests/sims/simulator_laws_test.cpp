@@ -34,7 +34,6 @@ class SimulatorLaws : public testing::Test {
     costs_ = {.ns = maker.ns()};
     for (size_t c = 0; c < costs_.ns.size(); ++c) {
       costs_.classes.push_back(random->below(2) == 0 ? WorkClass::kCompute : WorkClass::kMemory);
-      costs_.demands.push_back(random->below(11) / 10.0);
       costs_.cores.push_back(1 + random->below(2));
     }
     result_ = sims::Simulate(schedule_, machine_, costs_, gaps_, &interference_, options_);

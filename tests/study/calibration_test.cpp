@@ -15,16 +15,17 @@ MachineMeasurement SampleMeasurement() {
   return measured;
 }
 
-// Law: what a GPU's commands do to each other is the GPU's matrix, what the host's do is the host's; a factor
-// below 1 is noise.
+// Law: what a GPU's commands do to each other is the GPU's matrix, where a factor below 1 is noise; the
+// host's commands share its cores and nothing else.
 TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
   MachineMeasurement measured = SampleMeasurement();
-  measured.gpus = {{"GPU:0", {{{2.0, 2.1, 2.2}, {2.3, 2.4, 2.5}, {2.6, 2.7, 2.8}}}},
+  measured.gpus = {{"GPU:0", {{{2.0, 2.1, 2.2}, {2.3, 2.4, 2.5}, {0.9, 2.7, 2.8}}}},
                    {"GPU:1", {{{9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}}}}};
   const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
-  EXPECT_DOUBLE_EQ(found.host.slowdown[kMemory][kCopy], 1.5);
-  EXPECT_DOUBLE_EQ(found.host.slowdown[kCopy][kCompute], 1);
+  EXPECT_DOUBLE_EQ(found.host.slowdown[kMemory][kCopy], 1);
   EXPECT_EQ(found.host.cores, 4);
+  EXPECT_DOUBLE_EQ(found.host.copy_cores, 0.25);
+  EXPECT_DOUBLE_EQ(found.gpu.slowdown[kCopy][kCompute], 1);
   EXPECT_DOUBLE_EQ(found.gpu.slowdown[kMemory][kCopy], 2.5);
   EXPECT_DOUBLE_EQ(found.gpu.slowdown[kCompute][kCompute], 2);
   EXPECT_EQ(found.gpu.cores, 0);

@@ -61,7 +61,7 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
 TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
   sims::CostTable kept;
   kept.has_interference = true;
-  kept.interference.host.slowdown[0][0] = 1.25;
+  kept.interference.gpu.slowdown[0][0] = 1.25;
   kept.interference.host.cores = 2;
   sims::LaunchCost& other = kept.launches.emplace_back();
   other.signature = other.op = "NeverRun";
@@ -74,7 +74,7 @@ TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
       study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
   EXPECT_EQ(table.calibrated_on, "run 1; interference as in run 2");
   ASSERT_TRUE(table.has_interference);
-  EXPECT_EQ(table.interference.host.slowdown[0][0], 1.25);
+  EXPECT_EQ(table.interference.gpu.slowdown[0][0], 1.25);
   EXPECT_FALSE(table.launches.empty());
   for (const sims::LaunchCost& launch : table.launches) EXPECT_NE(launch.op, "NeverRun");
 }

@@ -1,0 +1,200 @@
+// Every effect: a step that it makes longer, by how much, and that nothing is left of it when it is left out.
+#include "sims/effect.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "tests/sims/schedule_maker.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr auto kVirtual = static_cast<size_t>(DeviceKind::kVirtual);
+constexpr auto kCuda = static_cast<size_t>(DeviceKind::kCuda);
+
+// Two GPUs, links of a byte a ns. Constants that a case does not set are zero.
+struct World {
+  Machine machine = StarMachine(2, 1e9, 0, 0);
+  ScheduleMaker maker;
+  PredictionSettings settings;
+
+  explicit World(DeviceKind kind) {
+    for (const int gpu : machine.Gpus()) {
+      DeviceSpec& device = machine.devices[static_cast<size_t>(gpu)];
+      device.kind = kind;
+      if (kind == DeviceKind::kLogical) device.physical = 0;
+    }
+    settings.draws = 0;
+    settings.interference.emplace();
+  }
+  int gpu(int i) const { return machine.Gpus()[static_cast<size_t>(i)]; }
+  int64_t StepNs() {
+    const Schedule schedule = maker.Build();
+    CommandEstimates estimates;
+    estimates.costs.ns = maker.ns();
+    estimates.basis.assign(maker.ns().size(), CostBasis::kMeasured);
+    return Predict(schedule, machine, estimates, settings).step_ns;
+  }
+};
+
+struct Case {
+  DeviceKind kind;
+  std::function<void(World*)> make;  // fills the maker and sets the effect's constants
+  int64_t with_ns, without_ns;
+};
+
+const std::map<std::string, Case>& Cases() {
+  static const std::map<std::string, Case> cases = {
+      {"step",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
+          w->settings.gaps.step_start_ns = 7;
+          w->settings.gaps.step_finish_ns = 3;
+        },
+        1010, 1000}},
+      {"dispatch",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          const int queue = w->maker.Queue(w->gpu(0));
+          for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
+          w->settings.gaps.gap_ns[kVirtual] = {5, 0};
+        },
+        3010, 3000}},
+      {"hand-off",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          const int first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
+          w->maker.Launch(w->maker.Queue(w->gpu(1)), 1000, {first});
+          w->settings.gaps.handoff_ns[0][0] = 10;
+        },
+        2010, 2000}},
+      {"wake-up",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
+          w->settings.gaps.wake_ns[kVirtual] = {100, 0};
+        },
+        1100, 1000}},
+      // The third launch is ready at 100, when its driver sleeps and a launch of 600 has one of two cores.
+      {"core wait",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          w->machine.devices.push_back(w->machine.device(w->gpu(1)));
+          const int first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 100);
+          w->maker.Launch(w->maker.Queue(w->gpu(1)), 700);
+          w->maker.Launch(w->maker.Queue(w->machine.num_devices() - 1), 1000, {first});
+          w->settings.gaps.handoff_ns[0][0] = 10;
+          w->settings.interference->host = {.cores = 2, .slice_ns = 400};
+        },
+        1310, 1110}},
+      // While the copy moves for 400 ns, the launch gets 1 / 1.25 of its core and does 320 of its 1000.
+      {"copies' cores",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
+          w->maker.Copy(w->maker.Queue(w->gpu(0), QueueKind::kCopyOut), w->gpu(0), w->gpu(1), 400, 400);
+          w->settings.interference->host = {.cores = 2, .copy_cores = 0.5};
+        },
+        1080, 1000}},
+      {"cores",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          for (int i = 0; i < 2; ++i) w->maker.Launch(w->maker.Queue(w->gpu(i)), 1000);
+          w->settings.interference->host.cores = 1;
+        },
+        2000, 1000}},
+      {"gap",
+       {DeviceKind::kCuda,
+        [](World* w) {
+          const int queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
+          for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
+          w->settings.gaps.gap_ns[kCuda] = {5, 0};
+        },
+        3010, 3000}},
+      // The third is not issued before three times the time of one.
+      {"issue",
+       {DeviceKind::kCuda,
+        [](World* w) {
+          const int queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
+          for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 10);
+          w->settings.gaps.issue_ns[kCuda] = 300;
+        },
+        910, 30}},
+      {"shared GPU",
+       {DeviceKind::kLogical,
+        [](World* w) {
+          for (int i = 0; i < 2; ++i) w->maker.Launch(w->maker.Queue(w->gpu(i)), 1000);
+          w->settings.interference->gpu.slowdown[1][1] = 1.5;
+        },
+        1500, 1000}},
+      {"link sharing",
+       {DeviceKind::kCuda,
+        [](World* w) {
+          for (int i = 0; i < 2; ++i)
+            w->maker.Copy(w->maker.Queue(w->gpu(0), QueueKind::kCopyOut), w->gpu(0), w->gpu(1), 400, 400);
+        },
+        800, 400}},
+  };
+  return cases;
+}
+
+TEST(Effects, TakeTheTimeThatTheirConstantsSayAndNoneWhenLeftOut) {
+  for (const Effect* effect : AllEffects()) {
+    SCOPED_TRACE(effect->name);
+    EXPECT_FALSE(effect->source.empty());
+    if (effect->name == "fetches") continue;  // of what a launch costs: below
+    const auto found = Cases().find(std::string(effect->name));
+    ASSERT_NE(found, Cases().end()) << "an effect without a test";
+    World world(found->second.kind);
+    found->second.make(&world);
+    EXPECT_EQ(world.StepNs(), found->second.with_ns);
+    effect->leave_out(&world.settings);
+    EXPECT_EQ(world.StepNs(), found->second.without_ns);
+  }
+}
+
+// Law: what is left out is that effect and no other.
+TEST(Effects, LeaveEachOtherAlone) {
+  for (const auto& [name, of] : Cases()) {
+    World world(of.kind);
+    of.make(&world);
+    for (const Effect* effect : AllEffects()) {
+      // Without cores nobody waits for one, and copies take none; without hand-offs no driver sleeps.
+      const bool needed = effect->name == "cores" || (name == "core wait" && effect->name == "hand-off");
+      if (effect->name == name || ((name == "copies' cores" || name == "core wait") && needed)) continue;
+      effect->leave_out(&world.settings);
+    }
+    EXPECT_EQ(world.StepNs(), of.with_ns) << name;
+  }
+}
+
+// A launch pays for what a copy brought, once.
+TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
+  World world(DeviceKind::kVirtual);
+  const int on = world.maker.Queue(world.gpu(1));
+  const int copy = world.maker.Copy(world.maker.Queue(world.gpu(1), QueueKind::kCopyIn), world.gpu(0),
+                                    world.gpu(1), 400, 400);
+  world.maker.Launch(on, 0, {copy});
+  world.maker.Launch(on, 0, {copy});
+  world.settings.fetches = FetchCurve({{800, 60}});
+  CostTable table;
+  table.launches.push_back({"A", "A", CostDevice(world.machine.device(world.gpu(1))), 1000, 0, 1, {}});
+  const Schedule schedule = world.maker.Build();
+  const std::vector<SignedWork> work = {{}, {"A", "A", {}}, {"A", "A", {}}};
+  const auto launches = [&] {
+    return EstimateCommands(schedule, work, world.machine, CalibratedCost(table), world.settings).costs.ns;
+  };
+  EXPECT_EQ(launches()[1], 1030);
+  EXPECT_EQ(launches()[2], 1000);
+  for (const Effect* effect : AllEffects()) {
+    if (effect->name == "fetches") effect->leave_out(&world.settings);
+  }
+  EXPECT_EQ(launches()[1], 1000);
+}
+
+}  // namespace
+}  // namespace lanescope::sims
