@@ -46,18 +46,21 @@ void* MemoryPool::TakeFrom(Chunks::iterator chunk, int64_t bytes) {
 void MemoryPool::Extend(int64_t bytes) {
   const bool everything = !options_.growth && options_.limit > 0 && regions_.empty();
   const int64_t room = options_.limit > 0 ? std::max<int64_t>(0, options_.limit - reserved_) : INT64_MAX;
-  int64_t size = std::max(bytes, everything ? options_.limit : std::min(next_region_, room));
-  void* region;
-  try {
-    region = take_(size);
-  } catch (const Error&) {
-    if (size == bytes) throw;
-    size = bytes;
-    region = take_(size);
+  int64_t wanted = next_region_;
+  while (wanted < bytes) wanted *= 2;
+  int64_t size = std::max(bytes, everything ? options_.limit : std::min(wanted, room));
+  void* region = nullptr;
+  while (region == nullptr) {
+    try {
+      region = take_(size);
+    } catch (const Error&) {
+      if (size == bytes) throw;
+      size = std::max(bytes, size / 10 * 9 / kAlignment * kAlignment);
+    }
   }
   regions_.push_back(region);
   reserved_ += size;
-  if (size >= next_region_) next_region_ = std::min(2 * next_region_, kAlwaysSplit);
+  next_region_ = std::min(wanted == next_region_ ? 2 * wanted : wanted, std::max(next_region_, kAlwaysSplit));
   char* begin = static_cast<char*>(region);
   chunks_.emplace(begin, Chunk{size, true, true});
   free_.insert({size, begin});
