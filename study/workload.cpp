@@ -63,7 +63,7 @@ void Configure(const Graph& graph, const std::string& title, const WorkloadOptio
 Workload::Workload(const std::string& path, const WorkloadOptions& options)
     : path_(path),
       name_(std::filesystem::path(path).filename().string()),
-      graph_(InlineFunctions(ReadGraph(path))),
+      graph_(ReadGraph(path)),
       spec_(ReadRunSpecBeside(path)) {
   Prepare(path, options);
 }
@@ -73,11 +73,33 @@ Workload::Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOp
   Prepare(name_, options);
 }
 
+// Loops and branches that cannot be expanded stay: such a graph can be placed and simulated.
+void Workload::Inline(const WorkloadOptions& options) {
+  InlineOptions known;
+  known.trips = spec_.trips;
+  if (!spec_.fetches.empty() || !spec_.targets.empty()) {
+    for (const auto* names : {&spec_.init, &spec_.fetches, &spec_.targets})
+      known.needed.insert(known.needed.end(), names->begin(), names->end());
+  }
+  for (const auto& [name, feed] : spec_.feeds) {
+    known.feeds[name].dtype = feed.dtype;
+    known.feeds[name].shape = feed.shape;
+  }
+  try {
+    graph_ = InlineFunctions(graph_, known);
+  } catch (const Error& error) {
+    if (error.code() != Code::kUnimplemented) throw;
+    Tell(options.note, "note: loops and branches stay as they are, and cannot be run: " + error.message());
+    graph_ = InlineCalls(graph_);
+  }
+}
+
 void Workload::Prepare(const std::string& title, const WorkloadOptions& options) {
   for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
   CheckPolynomials(spec_);
   if (!options.fetches.empty()) spec_.fetches = options.fetches;
   if (!options.targets.empty()) spec_.targets = options.targets;
+  Inline(options);
   Configure(graph_, title, options, &spec_);
   request_ = StepRequestOf(graph_, spec_);
   info_ = InferGraph(graph_, request_.feeds);

@@ -54,6 +54,7 @@ class Workload {
 
  private:
   // `title`: how messages call it.
+  void Inline(const WorkloadOptions& options);
   void Prepare(const std::string& title, const WorkloadOptions& options);
 
   std::string path_, name_;

@@ -38,6 +38,15 @@ void CheckPolynomials(const std::map<std::string, FeedSpec>& feeds) {
   }
 }
 
+std::map<std::string, int64_t> ReadTrips(JsonObject* object) {
+  std::map<std::string, int64_t> trips;
+  const nlohmann::json* json = object->Find("trips");
+  if (json == nullptr) return trips;
+  JsonObject entries(*json, "trips");
+  for (const auto& [name, times] : json->items()) trips[name] = entries.Integer(name, 0, 1 << 19);
+  return trips;
+}
+
 }  // namespace
 
 RunSpec ParseRunSpec(std::string_view json, const std::string& directory) {
@@ -54,6 +63,7 @@ RunSpec ParseRunSpec(std::string_view json, const std::string& directory) {
   }
   CheckPolynomials(spec.feeds);
   spec.batch_axis = ReadBatchAxes(&object, spec.feeds);
+  spec.trips = ReadTrips(&object);
   object.Finish();
   return spec;
 }

@@ -34,6 +34,7 @@ struct RunSpec {
   std::vector<std::string> targets;
   std::map<std::string, int> batch_axis;
   std::string loss;
+  std::map<std::string, int64_t> trips;  // by loop: how often its body runs at most
 };
 
 // Throws InvalidArgument naming the key. `directory`: where relative files lie; files outside it are refused.

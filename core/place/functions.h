@@ -1,17 +1,42 @@
-// Calls of functions, replaced by what the functions do: nothing after this knows functions.
+// Calls of a graph's functions, loops and branches, replaced by what they do: nothing after this knows them.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "core/graph/graph.h"
+#include "core/graph/op.h"
 
 namespace lanescope {
 
+// What is known of a step before its graph is expanded.
+struct InlineOptions {
+  std::map<std::string, TensorInfo> feeds = {};  // by tensor: dtype and shape of what is fed
+  std::map<std::string, int64_t> trips = {};     // by loop: how often its body runs at most
+  // Tensors and nodes that a step asks for: loops and branches that none of them needs stay. Empty: all.
+  std::vector<std::string> needed = {};
+};
+
 // The graph without calls (PartitionedCall, StatefulPartitionedCall, and ops named as a function of the
-// graph's library), however deep they are nested. The nodes of a call's function are called "CALL/NODE" and
-// are on the call's device where they ask for none; users of the call's outputs take them from the nodes that
-// make them. A node with the call's name stays: its outputs are those of the call, and it runs after all that
-// the function does for its effect. A StatelessIf becomes both of its branches and a Select of their outputs.
+// graph's library), loops (While), branches (If; Switch and Merge) and lists of tensors (TensorList*),
+// however deep they are nested. The nodes of a call's function are called "CALL/NODE" and are on the call's
+// device where they ask for none; users of the call's outputs take them from the nodes that make them. A node
+// with the call's name stays: it runs after all that the function does for its effect.
+//
+// A loop is unrolled: the nodes of its trip k are called "LOOP/k/NODE". Where the condition follows from
+// shapes, that says how often. Where it does not, the loop is unrolled as often as `trips` says, or until its
+// condition says no whatever the data, and the results are those of the trip where the condition said no; a
+// loop that wants to go on then fails. A branch whose condition is known is the branch taken; of others both
+// sides run and the results are chosen. What is chosen from must have no effects.
+// A list of tensors is its elements: no list is left.
+//
 // Throws InvalidArgument for a function that is not there, that calls itself, or that does not fit its call,
-// or for more than half a million nodes.
-Graph InlineFunctions(const Graph& graph);
+// and for more than half a million nodes; Unimplemented for a loop without an end in sight, effects that
+// depend on data, and lists of unknown length.
+Graph InlineFunctions(const Graph& graph, const InlineOptions& options = {});
+// The same of calls alone: loops and branches stay.
+Graph InlineCalls(const Graph& graph);
 
 }  // namespace lanescope

@@ -86,7 +86,7 @@ class _RawCells(tf.Module):
   """A recurrence written by hand, as many steps as there are words."""
 
   def __init__(self):
-    super().__init__()
+    super().__init__(name='cells')
     self.embedding, self.cell, self.out = layers.Embedding(100, 8), layers.LSTMCell(16), layers.Dense(10)
 
   @property

@@ -7,6 +7,7 @@ import sys
 
 import golden
 from op_cases import array_cases
+from op_cases import control_flow_cases
 from op_cases import corner_cases
 from op_cases import corner_row_cases
 from op_cases import error_cases
@@ -24,7 +25,7 @@ from op_cases import training_cases
 
 _MODULES = (math_cases, reduction_cases, network_cases, array_cases, selection_cases, state_cases,
             optimizer_cases, string_cases, random_cases, error_cases, corner_cases, corner_row_cases,
-            row_optimizer_cases, training_cases, function_cases)
+            row_optimizer_cases, training_cases, function_cases, control_flow_cases)
 
 
 def main():

@@ -8,6 +8,7 @@
 
 #include "core/graph/graph_io.h"
 #include "core/inputs/run_spec.h"
+#include "core/place/functions.h"
 #include "tests/fuzz/hostile.h"
 
 namespace lanescope {
@@ -24,7 +25,9 @@ void CheckRoundTrip(const Graph& graph) {
 template <typename Parse>
 void TryGraph(Parse parse) {
   Graph graph;
-  if (Try([&] { graph = parse(); })) CheckRoundTrip(graph);
+  if (!Try([&] { graph = parse(); })) return;
+  CheckRoundTrip(graph);
+  Try([&] { InlineFunctions(graph); });  // calls, loops and branches are expanded or refused
 }
 
 void TryEverything(std::string_view bytes) {

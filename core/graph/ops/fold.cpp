@@ -73,8 +73,9 @@ std::optional<Elements> GetElements(const InferenceContext& context, int input) 
   const int64_t size = info.shape.NumElements();
   if (info.ranges != nullptr && static_cast<int64_t>(info.ranges->size()) == size) return *info.ranges;
   if (size > kMaxRanges) return std::nullopt;
-  return Elements(static_cast<size_t>(size),
-                  info.ranges != nullptr && info.ranges->size() == 1 ? info.ranges->front() : ValueRange{});
+  if (info.ranges != nullptr && info.ranges->size() == 1)
+    return Elements(static_cast<size_t>(size), info.ranges->front());
+  return Elements(static_cast<size_t>(size), info.dtype == DataType::kBool ? ValueRange{0, 1} : ValueRange{});
 }
 
 std::optional<ValueRange> RangeOfAll(const InferenceContext& context, int input) {

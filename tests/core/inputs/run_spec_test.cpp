@@ -32,12 +32,14 @@ std::vector<T> Values(const Tensor& tensor) {
 
 TEST(RunSpec, ReadsEveryKey) {
   const RunSpec spec = Parse(R"({"init": ["i"], "fetches": ["f:0"], "targets": ["t"], "loss": "f:0",
-      "feeds": {"x": {"dtype": "int32", "values": [[1, 2], [3, 4]]}}, "batch_axis": {"x": 1}})");
+      "feeds": {"x": {"dtype": "int32", "values": [[1, 2], [3, 4]]}}, "batch_axis": {"x": 1},
+      "trips": {"while": 7}})");
   EXPECT_THAT(spec.init, ElementsAre("i"));
   EXPECT_THAT(spec.fetches, ElementsAre("f:0"));
   EXPECT_THAT(spec.targets, ElementsAre("t"));
   EXPECT_EQ(spec.loss, "f:0");
   EXPECT_EQ(spec.batch_axis.at("x"), 1);
+  EXPECT_EQ(spec.trips.at("while"), 7);
   EXPECT_EQ(spec.feeds.at("x").shape, (Shape{2, 2}));
   EXPECT_THAT(Values<int32_t>(spec.feeds.at("x").values), ElementsAre(1, 2, 3, 4));
   EXPECT_TRUE(Parse("{}").fetches.empty());
@@ -52,6 +54,7 @@ TEST(RunSpec, ErrorsNameTheKey) {
   EXPECT_THAT(ParseError(R"({"loss": 1})"), HasSubstr("'loss'"));
   EXPECT_THAT(ParseError(R"({"feeds": []})"), HasSubstr("feeds"));
   EXPECT_THAT(ParseError(R"({"batch_axis": {"x": 0}})"), HasSubstr("'x'"));
+  EXPECT_THAT(ParseError(R"({"trips": {"while": -1}})"), HasSubstr("'while'"));
   EXPECT_THAT(ParseError(R"({"feeds": {"x": {"values": [1]}}, "batch_axis": {"x": 1}})"),
               HasSubstr("from 0 to 0"));
   EXPECT_THAT(ParseError(R"({"feeds": {"x": {"values": 1}}, "batch_axis": {"x": 0}})"),

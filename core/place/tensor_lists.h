@@ -1,0 +1,55 @@
+// Lists of tensors (TensorList*), replaced by their elements. Internal to core/place.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/place/growing_graph.h"
+
+namespace lanescope {
+
+// EmptyTensorList, TensorListReserve, TensorListSetItem ...
+bool IsListOp(std::string_view op);
+// Whether some of the values are lists.
+bool HasLists(const ExpandedValues& values);
+
+// What a node of the graph before yields that makes or takes lists: an op on lists, or AddN, ZerosLike and
+// the like of lists. Nodes that it needs are called "NAME/...", and the one that has the node's output NAME.
+// Throws Unimplemented for other ops and for lists whose length or index depends on data, InvalidArgument for
+// what the lists do not have.
+class ListExpander {
+ public:
+  explicit ListExpander(GrowingGraph* graph) : graph_(*graph) {}
+  ExpandedValues Expand(const Node& node, const std::string& name, const ExpandedValues& inputs);
+  // Of two values of one variable, the one that the condition says.
+  ExpandedValue Choose(Endpoint condition, const ExpandedValue& yes, const ExpandedValue& no,
+                       const std::string& name, const std::string& device);
+
+ private:
+  struct Call;
+  ExpandedValue Reserve(const Call& call);
+  ExpandedValue FromTensor(const Call& call);
+  ExpandedValue Stack(const Call& call);
+  ExpandedValue Concat(const Call& call, ExpandedValue* lengths);
+  ExpandedValue Gather(const Call& call);
+  ExpandedValue GetItem(const Call& call);
+  ExpandedValue SetItem(const Call& call);
+  ExpandedValue PushBack(const Call& call);
+  ExpandedValues PopBack(const Call& call);
+  ExpandedValue Resize(const Call& call);
+  ExpandedValue Sum(const Call& call);
+  ExpandedValue Select(const Call& call);
+
+  // The element, zeros where nobody has set it.
+  Endpoint Element(const Call& call, const TensorList& list, size_t index, const Shape& shape);
+  Endpoint Pack(const Call& call, const std::vector<Endpoint>& elements, const TensorList& list,
+                const Shape& shape);
+  ExpandedValue Named(const Call& call, Endpoint tensor);
+  ExpandedValue Made(TensorList list);
+  Shape ShapeOf(const Call& call, size_t input) const;
+
+  GrowingGraph& graph_;
+  size_t copied_ = 0;  // elements of lists so far
+};
+
+}  // namespace lanescope

@@ -1,0 +1,196 @@
+"""Loops and branches, as TensorFlow writes them with control flow of version 2, and lists of tensors."""
+
+import golden
+import numpy as np
+
+import tensorflow.compat.v1 as tf
+from golden import random_array
+from tensorflow.python.ops import list_ops
+
+
+def _x(name, shape=(2, 3)):
+  return random_array(name, list(shape), np.float32)
+
+
+def _counted():
+  """As many trips as the shape says, and a value that grows."""
+  x = tf.placeholder(tf.float32, [4, 3], name='x')
+  loop = tf.while_loop(lambda i, s: i < tf.shape(x)[0], lambda i, s: [i + 1, s * 0.5 + x[i]], [0, tf.zeros([3])])
+  tf.identity(loop[0], name='count')
+  tf.identity(loop[1], name='y')
+
+
+def _nested():
+  x = tf.placeholder(tf.float32, [2, 3], name='x')
+
+  def outer(i, s):
+    inner = tf.while_loop(lambda j, t: j < i, lambda j, t: [j + 1, t * 2.0], [0, s])
+    return [i + 1, inner[1] + x]
+
+  tf.identity(tf.while_loop(lambda i, s: i < 3, outer, [0, x])[1], name='y')
+
+
+def _never():
+  x = tf.placeholder(tf.float32, [2, 3], name='x')
+  tf.identity(tf.while_loop(lambda i, s: i < 0, lambda i, s: [i + 1, s * 2.0], [0, x])[1], name='y')
+
+
+def _until_data_say():
+  """Data say how often, a constant how often at most."""
+  x = tf.placeholder(tf.float32, [3], name='x')
+  loop = tf.while_loop(lambda i, s: tf.logical_and(i < 6, tf.reduce_sum(s) < 20.0), lambda i, s: [i + 1, s + x],
+                       [0, x])
+  tf.identity(loop[0], name='count')
+  tf.identity(loop[1], name='y')
+
+
+def _gradient_of_loop():
+  x = tf.placeholder(tf.float32, [3, 2], name='x')
+  w = tf.placeholder(tf.float32, [2, 2], name='w')
+
+  def body(i, s):
+    return [i + 1, tf.tanh(tf.matmul(s, w))]
+
+  loop = tf.while_loop(lambda i, s: i < 4, body, [0, x])
+  for i, gradient in enumerate(tf.gradients(tf.reduce_sum(loop[1]), [x, w])):
+    tf.identity(gradient, name=f'g{i}')
+
+
+def _array():
+  """Elements written in a loop, some of them never."""
+  x = tf.placeholder(tf.float32, [3, 2], name='x')
+  written = tf.TensorArray(tf.float32, 5, element_shape=[2])
+  read = tf.TensorArray(tf.float32, 3).unstack(x)
+  _, written = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a.write(i + 1, read.read(i) * 3.0)), (0, written))
+  tf.identity(written.stack(), name='y')
+  tf.identity(written.gather([2, 0]), name='z')
+
+
+def _updates():
+  v = tf.get_variable('v', [2], initializer=tf.ones_initializer(), use_resource=True)
+  x = tf.placeholder(tf.float32, [2], name='x')
+
+  @tf.function
+  def step(x):
+    for _ in tf.range(3):
+      v.assign(v * 2.0 + x)
+    return v.read_value()
+
+  tf.identity(step(x), name='y')
+  return [v.initializer]
+
+
+def _branches_of_data():
+  x = tf.placeholder(tf.float32, [2, 3], name='x')
+  flag = tf.placeholder(tf.bool, [], name='flag')
+  y, z = tf.cond(flag, lambda: (x * 2.0, tf.constant(1)), lambda: (tf.exp(x), tf.constant(7)))
+  tf.identity(y, name='y')
+  tf.identity(z, name='z')
+  g, = tf.gradients(tf.reduce_sum(y), [x])
+  tf.identity(g, name='g')
+
+
+def _nested_branches():
+  x = tf.placeholder(tf.float32, [2, 3], name='x')
+  a = tf.placeholder(tf.bool, [], name='a')
+  b = tf.placeholder(tf.bool, [], name='b')
+  tf.identity(tf.cond(a, lambda: tf.cond(b, lambda: x * 2.0, lambda: -x), lambda: x + 1.0), name='y')
+
+
+def _known_switch():
+  v = tf.get_variable('v', [2], initializer=tf.ones_initializer(), use_resource=True)
+  x = tf.placeholder(tf.float32, [2], name='x')
+  updated = tf.cond(tf.equal(tf.size(x), 2), lambda: v.assign_add(x), lambda: v.assign_sub(x))
+  tf.identity(updated, name='y')
+  return [v.initializer]
+
+
+def _branch_of_constants():
+  v = tf.get_variable('v', [2], initializer=tf.ones_initializer(), use_resource=True)
+  x = tf.placeholder(tf.float32, [2], name='x')
+
+  @tf.function
+  def step(x, training):
+    if training:
+      v.assign_add(x)
+    return v.read_value()
+
+  tf.identity(step(x, tf.equal(tf.shape(x)[0], 2)), name='y')
+  return [v.initializer]
+
+
+def _lists():
+  x = tf.placeholder(tf.float32, [3, 2], name='x')
+  handle = list_ops.tensor_list_from_tensor(x, element_shape=[2])
+  handle = list_ops.tensor_list_push_back(handle, x[0] * 2.0)
+  handle, last = list_ops.tensor_list_pop_back(handle, tf.float32)
+  handle = list_ops.tensor_list_set_item(handle, 1, last)
+  tf.identity(list_ops.tensor_list_stack(handle, tf.float32), name='y')
+  tf.identity(list_ops.tensor_list_length(handle), name='n')
+  tf.identity(list_ops.tensor_list_element_shape(handle, tf.int32), name='shape')
+  index = tf.placeholder(tf.int32, [], name='index')
+  tf.identity(list_ops.tensor_list_get_item(handle, index, tf.float32), name='item')
+  tf.identity(list_ops.tensor_list_concat(handle, tf.float32, [2]), name='joined')
+
+
+def _version_2(build):
+  """The same graph with loops and branches that call functions."""
+
+  def built():
+    tf.enable_control_flow_v2()
+    try:
+      return build()
+    finally:
+      tf.disable_control_flow_v2()
+
+  return built
+
+
+def control_flow(family):
+
+  def record(case, build, steps):
+    family.graph(case, _version_2(build), [(feeds, [f'{n}:0' for n in names], []) for feeds, names in steps])
+
+  record('counted', _counted, [({'x': _x('counted', (4, 3))}, ['count', 'y'])])
+  record('nested', _nested, [({'x': _x('nested')}, ['y'])])
+  record('never', _never, [({'x': _x('never')}, ['y'])])
+  record('until data say', _until_data_say,
+         [({'x': np.array(x, np.float32)}, ['count', 'y']) for x in ([1, 2, 3], [9, 9, 9], [0, 0, 0])])
+  feeds = {'x': _x('gradient x', (3, 2)), 'w': _x('gradient w', (2, 2))}
+  record('gradient', _gradient_of_loop, [(feeds, ['g0', 'g1'])])
+  record('array', _array, [({'x': _x('array', (3, 2))}, ['y', 'z'])])
+  record('updates', _updates, [({'x': _x('updates', (2,))}, ['y'])])
+  record('branches', _branches_of_data,
+         [({'x': _x('flags'), 'flag': np.array(flag)}, ['y', 'z', 'g']) for flag in (True, False)])
+  record('known branch', _branch_of_constants, [({'x': _x('known', (2,))}, ['y'])])
+  record('lists', _lists, [({'x': _x('lists', (3, 2)), 'index': np.array(i, np.int32)},
+                            ['y', 'n', 'shape', 'item', 'joined']) for i in (0, 2)])
+
+
+def branches_of_switches(family):
+  """Branches as TensorFlow 1 writes them."""
+
+  def record(case, build, steps):
+    family.graph(case, build, [(feeds, [f'{n}:0' for n in names], []) for feeds, names in steps])
+
+  record('branches', _branches_of_data,
+         [({'x': _x('flags'), 'flag': np.array(flag)}, ['y', 'z', 'g']) for flag in (True, False)])
+  record('nested', _nested_branches, [({'x': _x('nested'), 'a': np.array(a), 'b': np.array(b)}, ['y'])
+                                      for a in (True, False) for b in (True, False)])
+  record('known', _known_switch, [({'x': _x('known', (2,))}, ['y'])])
+
+
+def matrix_factors(family):
+  for shape in ([4, 3], [3, 4], [3, 3], [2, 5, 2], [1, 3], [3, 1]):
+    for full in (False, True):
+      name = f'{shape} {"full" if full else "thin"}'
+      family.op(name, 'Qr', golden.FLOAT32_SUM, input=random_array(name, shape, np.float32), full_matrices=full)
+  family.op('double', 'Qr', input=random_array('double', [5, 4], np.float64), full_matrices=False)
+  family.op('zeros', 'Qr', input=np.zeros([3, 2], np.float32), full_matrices=False)
+
+
+FAMILIES = {
+    'control_flow': control_flow,
+    'branches_of_switches': branches_of_switches,
+    'matrix_factors': matrix_factors,
+}
