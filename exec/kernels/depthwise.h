@@ -1,4 +1,4 @@
-// The linear family's files for depthwise convolution and Einsum.
+// The linear family's files for depthwise convolution, Einsum and Qr.
 #pragma once
 
 #include "exec/kernel.h"
@@ -7,5 +7,6 @@ namespace lanescope::exec {
 
 void RegisterDepthwiseKernels(KernelRegistry& registry);
 void RegisterEinsumKernels(KernelRegistry& registry);
+void RegisterQrKernels(KernelRegistry& registry);
 
 }  // namespace lanescope::exec

@@ -9,6 +9,7 @@ void RegisterLinearKernels(KernelRegistry& registry) {
   RegisterConvolutionKernels(registry);
   RegisterDepthwiseKernels(registry);
   RegisterEinsumKernels(registry);
+  RegisterQrKernels(registry);
 }
 
 }  // namespace lanescope::exec

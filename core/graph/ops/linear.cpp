@@ -3,6 +3,7 @@
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/einsum.h"
 #include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/qr.h"
 #include "core/graph/ops/shape_rules.h"
 #include "core/graph/ops/window.h"
 
@@ -126,6 +127,24 @@ OpWork DepthwiseBackpropFilterCost(const Node&, std::span<const TensorInfo> inpu
   return DepthwiseWork(inputs[2], outputs[0].shape, inputs, outputs);
 }
 
+// The factors of the last two dimensions.
+void InferQr(InferenceContext& context) {
+  const auto [q, r] = QrShapes(context.shape(0), context.node().BoolAttr("full_matrices", false));
+  context.SetShape(0, q);
+  context.SetShape(1, r);
+}
+
+// Of Householder reflections: 2 mn^2 - 2/3 n^3 for r, as much again for q.
+OpWork QrCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
+  const Shape shape = inputs[0].shape.Bound();
+  if (shape.NumElements() <= 0 || shape.rank() < 2) return {0, TotalBytes(inputs, outputs)};
+  const auto rows = static_cast<double>(shape[shape.rank() - 2]);
+  const auto columns = static_cast<double>(shape[shape.rank() - 1]);
+  const double n = std::min(rows, columns), m = std::max(rows, columns);
+  const double matrices = static_cast<double>(shape.NumElements()) / (rows * columns);
+  return {static_cast<int64_t>(matrices * 4 * n * n * (m - n / 3)), TotalBytes(inputs, outputs)};
+}
+
 EinsumEquation EquationOf(const Node& node) {
   return ParseEinsum(node.StringAttr("equation"), static_cast<int>(node.inputs.size()));
 }
@@ -236,6 +255,9 @@ void RegisterLinearOps(OpRegistry& registry) {
      "= []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
       .Infer(InferConv2DBackpropFilter<true>)
       .Work(DepthwiseBackpropFilterCost);
+  op("Qr(input: T) -> (q: T, r: T)", "full_matrices: bool = false; T: {floating, complex}")
+      .Infer(InferQr)
+      .Work(QrCost);
   op("Einsum(inputs: N * T) -> (output: T)", "equation: string; N: int >= 1; T: type")
       .Infer(InferEinsum)
       .Work(EinsumCost);
