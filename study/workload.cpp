@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/graph/graph_io.h"
+#include "core/inputs/saved_model.h"
 #include "core/inputs/step_request.h"
 #include "core/place/functions.h"
 
@@ -61,10 +62,16 @@ void Configure(const Graph& graph, const std::string& title, const WorkloadOptio
 }  // namespace
 
 Workload::Workload(const std::string& path, const WorkloadOptions& options)
-    : path_(path),
-      name_(std::filesystem::path(path).filename().string()),
-      graph_(ReadGraph(path)),
-      spec_(ReadRunSpecBeside(path)) {
+    : path_(path), name_(std::filesystem::path(path).filename().string()), spec_(ReadRunSpecBeside(path)) {
+  if (IsSavedModel(path)) {
+    SavedModel model = ReadSavedModel(path);
+    graph_ = std::move(model.graph);
+    if (spec_.init.empty()) spec_.init = std::move(model.spec.init);
+    if (spec_.feeds.empty()) spec_.feeds = std::move(model.spec.feeds);
+    if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
+  } else {
+    graph_ = ReadGraph(path);
+  }
   Prepare(path, options);
 }
 

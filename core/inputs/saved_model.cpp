@@ -1,0 +1,193 @@
+#include "core/inputs/saved_model.h"
+
+#include <fmt/ranges.h>
+#include <google/protobuf/arena.h>
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/graph/graph_proto.h"
+#include "core/graph/tensor_proto.h"
+#include "core/graph/validate.h"
+#include "core/inputs/tensor_bundle.h"
+#include "core/place/functions.h"
+#include "lanescope_saved_model.pb.h"
+
+namespace lanescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string NodeNameOf(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
+
+tf::MetaGraph* ServingGraph(tf::SavedModelProto* model) {
+  for (tf::MetaGraph& graph : *model->mutable_meta_graphs()) {
+    if (std::ranges::count(graph.meta_info_def().tags(), "serve") > 0) return &graph;
+  }
+  if (model->meta_graphs_size() == 1) return model->mutable_meta_graphs(0);
+  Throw(Code::kNotFound, "has {} graphs, and none has the tag 'serve'", model->meta_graphs_size());
+}
+
+const tf::SignatureDef& SignatureIn(const tf::MetaGraph& graph, const std::string& name) {
+  const auto& all = graph.signature_def();
+  if (const auto found = all.find(name.empty() ? "serving_default" : name); found != all.end()) {
+    return found->second;
+  }
+  std::vector<std::string> names;
+  for (const auto& [key, signature] : all) {
+    if (!key.starts_with("__")) names.push_back(key);
+  }
+  std::ranges::sort(names);
+  if (name.empty() && names.size() == 1) return all.at(names[0]);
+  Throw(Code::kNotFound, "has no signature '{}'; it has {}", name.empty() ? "serving_default" : name,
+        fmt::join(names, ", "));
+}
+
+FeedSpec SignatureFeed(const std::string& name, const tf::SignatureTensor& tensor) {
+  FeedSpec feed;
+  feed.dtype = static_cast<DataType>(tensor.dtype());
+  const Shape open = ShapeFromProto(tensor.tensor_shape());
+  for (const Dim size : open.dims()) feed.shape.Append(IsExact(size) ? size : 1);
+  feed.has_seed = true;
+  switch (feed.dtype) {
+    case DataType::kFloat:
+    case DataType::kDouble:
+      feed.generator = "uniform";
+      return feed;
+    case DataType::kInt32:
+    case DataType::kInt64:
+    case DataType::kUint8:
+    case DataType::kBool:
+      feed.generator = "integers";
+      feed.high = 2;
+      return feed;
+    case DataType::kString:
+      feed.values = Tensor(feed.dtype, feed.shape);
+      return feed;
+    default:
+      Throw(Code::kUnimplemented, "takes '{}' of type {}", name, DataTypeName(feed.dtype));
+  }
+}
+
+// The texts of a constant.
+const Tensor& TextsOf(const Graph& graph, const Node& user, size_t input) {
+  if (user.inputs.size() <= input) Throw(Code::kInvalidArgument, "node '{}' lacks an input", user.name);
+  const Node& source = graph.node(user.inputs[input].node);
+  if (source.op != "Const") {
+    Throw(Code::kUnimplemented, "node '{}' restores tensors whose names are no constants", user.name);
+  }
+  const Tensor& texts = source.GetTensorAttr("value");
+  if (texts.dtype() != DataType::kString) {
+    Throw(Code::kInvalidArgument, "node '{}' restores tensors whose names are no texts", user.name);
+  }
+  return texts;
+}
+
+Node RestoredConstant(const std::string& name, const std::string& device, Tensor value) {
+  Node node;
+  node.name = name;
+  node.op = "Const";
+  node.device = device;
+  node.attrs["dtype"] = value.dtype();
+  node.attrs["value"] = std::make_shared<const TensorAttr>(TensorAttr{std::move(value), ""});
+  return node;
+}
+
+// What RestoreV2 nodes yield to others becomes constants.
+void RestoreConstants(const TensorBundle& bundle, Graph* graph) {
+  const int nodes = graph->num_nodes();
+  std::map<std::pair<int, int>, int> restored;
+  for (int user = 0; user < nodes; ++user) {
+    for (size_t i = 0; i < graph->node(user).inputs.size(); ++i) {
+      const Endpoint input = graph->node(user).inputs[i];
+      const Node& restore = graph->node(input.node);
+      if (restore.op != "RestoreV2") continue;
+      const auto [known, first] = restored.try_emplace({input.node, input.output}, graph->num_nodes());
+      if (first) {
+        const Tensor& names = TextsOf(*graph, restore, 1);
+        const Tensor& slices = TextsOf(*graph, restore, 2);
+        if (input.output < 0 || input.output >= names.NumElements() || input.output >= slices.NumElements()) {
+          Throw(Code::kInvalidArgument, "node '{}' restores no tensor {}", restore.name, input.output);
+        }
+        if (!slices.data<std::string>()[input.output].empty()) {
+          Throw(Code::kUnimplemented, "node '{}' restores slices of tensors", restore.name);
+        }
+        const std::string name = fmt::format("{}/tensor_{}", restore.name, input.output);
+        graph->AddNode(
+            RestoredConstant(name, restore.device, bundle.Read(names.data<std::string>()[input.output])));
+      }
+      graph->node(user).inputs[i] = {known->second, 0};
+    }
+  }
+}
+
+// The node that runs after the variables are there: tables are filled by it.
+std::string InitOp(const tf::MetaGraph& meta) {
+  for (const char* collection : {"saved_model_main_op", "legacy_init_op"}) {
+    const auto found = meta.collection_def().find(collection);
+    if (found != meta.collection_def().end() && found->second.node_list().value_size() > 0) {
+      return NodeNameOf(found->second.node_list().value(0));
+    }
+  }
+  const auto found = meta.signature_def().find("__saved_model_init_op");
+  if (found == meta.signature_def().end() || found->second.outputs().empty()) return "";
+  return NodeNameOf(found->second.outputs().begin()->second.name());
+}
+
+SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::string& signature_name) {
+  const tf::SignatureDef& signature = SignatureIn(*meta, signature_name);
+  SavedModel model;
+  for (const auto& [key, tensor] : signature.inputs())
+    model.spec.feeds[tensor.name()] = SignatureFeed(key, tensor);
+  std::map<std::string, std::string> outputs;
+  for (const auto& [key, tensor] : signature.outputs()) outputs[key] = tensor.name();
+  for (const auto& [key, tensor] : outputs) model.spec.fetches.push_back(tensor);
+  const std::string init = InitOp(*meta);
+  const tf::SaverDef saver = meta->saver_def();
+  Graph graph = GraphFromProto(meta->mutable_graph_def());
+  NoteProblems(&graph);
+  graph = InlineCalls(graph);
+  const std::string prefix = (fs::path(path) / "variables" / "variables").string();
+  std::error_code ignored;
+  if (!saver.restore_op_name().empty() && fs::exists(prefix + ".index", ignored)) {
+    const int file = graph.FindNode(NodeNameOf(saver.filename_tensor_name()));
+    if (file >= 0) {
+      Tensor name(DataType::kString, Shape{});
+      name.data<std::string>()[0] = prefix;
+      graph.node(file) = RestoredConstant(graph.node(file).name, graph.node(file).device, std::move(name));
+    }
+    RestoreConstants(TensorBundle(prefix), &graph);
+    model.spec.init.push_back(NodeNameOf(saver.restore_op_name()));
+    graph.problems.clear();
+    NoteProblems(&graph);
+  }
+  if (!init.empty() && graph.FindNode(init) >= 0) model.spec.init.push_back(init);
+  model.graph = std::move(graph);
+  return model;
+}
+
+}  // namespace
+
+bool IsSavedModel(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) && fs::exists(fs::path(path) / "saved_model.pb", ignored);
+}
+
+SavedModel ReadSavedModel(const std::string& path, const std::string& signature) {
+  const google::protobuf::LogSilencer silencer;
+  google::protobuf::Arena arena;
+  auto* model = google::protobuf::Arena::CreateMessage<tf::SavedModelProto>(&arena);
+  try {
+    if (!model->ParseFromString(ReadFile((fs::path(path) / "saved_model.pb").string()))) {
+      Throw(Code::kInvalidArgument, "holds no SavedModel, or a damaged one");
+    }
+    return Convert(path, ServingGraph(model), signature);
+  } catch (const Error& error) {
+    Throw(error.code(), "'{}': {}", path, error.message());
+  }
+}
+
+}  // namespace lanescope
