@@ -3,84 +3,11 @@
 
 #include <algorithm>
 
+#include "exec/kernels/depthwise_plan.h"
 #include "exec/kernels/element_wise.h"
-#include "exec/kernels/op_kernel.h"
-#include "exec/kernels/window.h"
 
 namespace lanescope::exec {
 namespace {
-
-// Images under windows, and how many filters each channel has.
-struct DepthwisePlan {
-  ImageWindows windows;
-  int64_t multiplier;
-
-  int64_t filters() const { return windows.channels * multiplier; }
-};
-
-class DepthwiseOp {
- public:
-  explicit DepthwiseOp(const Node& node) : attrs_(node), name_(node.op) {}
-
- protected:
-  DepthwisePlan PlanFor(const Shape& images, const Shape& filter) const {
-    if (images.rank() != 4 || filter.rank() != 4) {
-      Throw(Code::kInvalidArgument, "{}: input and filter must be 4-dimensional: {} and {}", name_,
-            images.ToString(), filter.ToString());
-    }
-    if (images[3] != filter[2]) {
-      Throw(Code::kInvalidArgument, "input and filter must have the same depth: {} vs {}", images[3],
-            filter[2]);
-    }
-    return {{images[0], images[3], attrs_.Resolve(1, images[1], filter[0]),
-             attrs_.Resolve(2, images[2], filter[1])},
-            filter[3]};
-  }
-  void CheckGradient(const DepthwisePlan& plan, const Shape& gradient) const {
-    const Shape expected = plan.windows.OutputShape(plan.filters());
-    if (gradient == expected) return;
-    Throw(Code::kInvalidArgument, "{}: out_backprop has shape {}, but the convolution's output has {}", name_,
-          gradient.ToString(), expected.ToString());
-  }
-
- private:
-  WindowAttrs attrs_;
-  std::string name_;
-};
-
-class ForwardOp : public DepthwiseOp {
- public:
-  using DepthwiseOp::DepthwiseOp;
-  DepthwisePlan Plan(KernelContext& context) const {
-    const DepthwisePlan plan = PlanFor(context.input(0).shape, context.input(1).shape);
-    context.SetOutputShape(0, plan.windows.OutputShape(plan.filters()));
-    return plan;
-  }
-};
-
-class InputGradOp : public DepthwiseOp {
- public:
-  using DepthwiseOp::DepthwiseOp;
-  DepthwisePlan Plan(KernelContext& context) const {
-    const Shape images = ReadShape(context.input(0));
-    const DepthwisePlan plan = PlanFor(images, context.input(1).shape);
-    CheckGradient(plan, context.input(2).shape);
-    context.SetOutputShape(0, images);
-    return plan;
-  }
-};
-
-class FilterGradOp : public DepthwiseOp {
- public:
-  using DepthwiseOp::DepthwiseOp;
-  DepthwisePlan Plan(KernelContext& context) const {
-    const Shape filter = ReadShape(context.input(1));
-    const DepthwisePlan plan = PlanFor(context.input(0).shape, filter);
-    CheckGradient(plan, context.input(2).shape);
-    context.SetOutputShape(0, filter);
-    return plan;
-  }
-};
 
 // Calls fn(offset in the image, offset in the filter, offset in the results) for the taps of windows of image
 // rows [first, last) of results, of channel 0; taps outside of the image are left out.
@@ -178,9 +105,7 @@ void DepthwiseFilterGrad(KernelContext& context, const DepthwisePlan& plan) {
 }  // namespace
 
 void RegisterDepthwiseKernels(KernelRegistry& registry) {
-  RegisterOp<ForwardOp, DepthwiseForward>(registry, "DepthwiseConv2dNative");
-  RegisterOp<InputGradOp, DepthwiseInputGrad>(registry, "DepthwiseConv2dNativeBackpropInput");
-  RegisterOp<FilterGradOp, DepthwiseFilterGrad>(registry, "DepthwiseConv2dNativeBackpropFilter");
+  RegisterDepthwiseOps<DepthwiseForward, DepthwiseInputGrad, DepthwiseFilterGrad>(registry);
 }
 
 }  // namespace lanescope::exec

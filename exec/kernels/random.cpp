@@ -2,7 +2,8 @@
 // group of outputs has its own place in the stream, so that work can be split anywhere.
 #include <algorithm>
 
-#include "exec/kernels/random_fill.h"
+#include "exec/kernels/random_plan.h"
+#include "exec/kernels/stateless_random.h"
 
 namespace lanescope::exec {
 namespace {
@@ -31,21 +32,20 @@ void FillFromBlocks(const Philox& start, T* out, int64_t size, WorkerTeam& team,
   });
 }
 
-}  // namespace
-
 void FillRandom(KernelContext& context, const RandomPlan& plan) {
   const TensorRef& out = context.output();
   const int64_t size = out.NumElements();
+  const Philox start = plan.start.At();
   DispatchReal("a random op", out.dtype, [&]<typename T>(T) {
     if (plan.distribution == Distribution::kTruncatedNormal) {
       FillGroups<T>(out.as<T>(), size, context.team(), [&](int64_t begin, int64_t end, const auto& store) {
-        for (int64_t group = begin; group < end; ++group) store(group, TruncatedGroup<T>(plan.start, group));
+        for (int64_t group = begin; group < end; ++group) store(group, TruncatedGroup<T>(start, group));
       });
     } else if (plan.distribution == Distribution::kUniform) {
-      FillFromBlocks<T>(plan.start, out.as<T>(), size, context.team(),
+      FillFromBlocks<T>(start, out.as<T>(), size, context.team(),
                         [](const Philox::Block& block) { return UniformGroup(block, T{}); });
     } else {
-      FillFromBlocks<T>(plan.start, out.as<T>(), size, context.team(),
+      FillFromBlocks<T>(start, out.as<T>(), size, context.team(),
                         [](const Philox::Block& block) { return NormalGroup(block, T{}); });
     }
   });
@@ -55,12 +55,10 @@ void FillIntegers(KernelContext& context, const RandomIntegersPlan& plan) {
   const TensorRef& out = context.output();
   DispatchIndex("RandomUniformInt", out.dtype, [&]<typename T>(T) {
     FillFromBlocks<T>(
-        plan.start, out.as<T>(), out.NumElements(), context.team(),
+        plan.start.At(), out.as<T>(), out.NumElements(), context.team(),
         [&](const Philox::Block& block) { return IntegerGroup(block, plan.low, plan.range, T{}); });
   });
 }
-
-namespace {
 
 // Rows in random order (Fisher and Yates, from the front).
 class RandomShuffleKernel : public Kernel {

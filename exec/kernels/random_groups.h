@@ -10,6 +10,25 @@ namespace lanescope::exec {
 
 enum class Distribution : int { kUniform, kNormal, kTruncatedNormal };
 
+// Where a launch's numbers begin in a stream.
+struct StreamStart {
+  StreamStart(const Philox& begin) : philox(begin) {}
+  // The stream that a key and a counter say, in the memory of the device.
+  StreamStart(const uint64_t* key_at, const uint64_t* counter_at)
+      : philox(0, 0), key(key_at), counter(counter_at) {}
+
+  LANESCOPE_HOST_DEVICE Philox At() const {
+    if (key == nullptr) return philox;
+    Philox begin(key[0], counter[1]);
+    begin.Skip(counter[0]);
+    return begin;
+  }
+
+  Philox philox;
+  const uint64_t* key = nullptr;
+  const uint64_t* counter = nullptr;
+};
+
 // Blocks of the stream that a launch reserves for each element, whatever it uses.
 inline constexpr uint64_t kReservedBlocks = 256;
 

@@ -23,7 +23,7 @@ class NodeStream {
 // RandomUniform, RandomStandardNormal, TruncatedNormal.
 struct RandomPlan {
   Distribution distribution;
-  Philox start;
+  StreamStart start;
 };
 class RandomOp {
  public:
@@ -47,7 +47,7 @@ IntegerRange RangeOf(KernelContext& context, int first);
 
 // Integers in [low, low + range); there are none where range is 0.
 struct RandomIntegersPlan {
-  Philox start;
+  StreamStart start;
   int64_t low;
   uint64_t range;
 };
@@ -61,6 +61,25 @@ class RandomIntegersOp {
   NodeStream stream_;
 };
 
+// Random tensors that follow from a seed alone, or from a key, a counter and an algorithm.
+class StatelessOp {
+ public:
+  explicit StatelessOp(const Node& node);
+  RandomPlan Plan(KernelContext& context) const;
+
+ private:
+  Distribution distribution_;
+  bool has_key_;
+};
+class StatelessIntegersOp {
+ public:
+  explicit StatelessIntegersOp(const Node& node) : has_key_(node.op.ends_with("V2")) {}
+  RandomIntegersPlan Plan(KernelContext& context) const;
+
+ private:
+  bool has_key_;
+};
+
 template <void (*reals)(KernelContext&, const RandomPlan&),
           void (*integers)(KernelContext&, const RandomIntegersPlan&)>
 void RegisterRandomOps(KernelRegistry& registry) {
@@ -68,6 +87,14 @@ void RegisterRandomOps(KernelRegistry& registry) {
     RegisterOp<RandomOp, reals>(registry, op);
   }
   RegisterOp<RandomIntegersOp, integers>(registry, "RandomUniformInt");
+  for (const char* op :
+       {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal",
+        "StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}) {
+    RegisterOp<StatelessOp, reals>(registry, op);
+  }
+  for (const char* op : {"StatelessRandomUniformInt", "StatelessRandomUniformIntV2"}) {
+    RegisterOp<StatelessIntegersOp, integers>(registry, op);
+  }
 }
 
 }  // namespace lanescope::exec

@@ -1,5 +1,6 @@
 // Random tensors that follow from a seed alone, number by number those of TensorFlow's CPU kernels.
-#include "exec/kernels/random_fill.h"
+#include "exec/kernels/stateless_random.h"
+
 #include "exec/kernels/random_plan.h"
 
 namespace lanescope::exec {
@@ -11,12 +12,12 @@ uint64_t SeedAt(const TensorRef& seed, int64_t i) {
 }
 
 // Key and upper half of the counter.
-struct StreamStart {
+struct SeedKey {
   uint64_t key, counter;
 };
 
 // Any two numbers make a good key: they are the counter of a stream whose first block is that.
-StreamStart StartOf(const TensorRef& seed) {
+SeedKey KeyOf(const TensorRef& seed) {
   if (seed.shape != Shape{2}) {
     Throw(Code::kInvalidArgument, "seed must have shape [2], not {}", seed.shape.ToString());
   }
@@ -28,8 +29,8 @@ StreamStart StartOf(const TensorRef& seed) {
 
 constexpr int32_t kPhilox = 1, kAutomatic = 3;
 
-// The stream of inputs 1 to 3: key, counter and algorithm.
-Philox StreamOf(const TensorRef& key, const TensorRef& counter, const TensorRef& algorithm) {
+// The stream of inputs 1 to 3: key, counter and algorithm. The first two are read where the numbers are made.
+StreamStart StreamOf(const TensorRef& key, const TensorRef& counter, const TensorRef& algorithm) {
   const auto which = ScalarOf<int32_t>(algorithm, "alg");
   if (which != kPhilox && which != kAutomatic) {
     Throw(Code::kUnimplemented, "random algorithm {}: only Philox (1) is known here", which);
@@ -41,53 +42,18 @@ Philox StreamOf(const TensorRef& key, const TensorRef& counter, const TensorRef&
     Throw(Code::kInvalidArgument, "counter must be a vector with length at least 2, not {}",
           counter.shape.ToString());
   }
-  Philox stream(key.as<uint64_t>()[0], counter.as<uint64_t>()[1]);
-  stream.Skip(counter.as<uint64_t>()[0]);
-  return stream;
+  return {key.as<uint64_t>(), counter.as<uint64_t>()};
 }
 
 // Inputs: shape and seed; or shape, key, counter and algorithm.
-Philox StreamIn(KernelContext& context, bool has_key) {
+StreamStart StreamIn(KernelContext& context, bool has_key) {
   if (has_key) return StreamOf(context.input(1), context.input(2), context.input(3));
-  const StreamStart start = StartOf(context.input(1));
-  return {start.key, start.counter};
+  const SeedKey start = KeyOf(context.input(1));
+  return Philox(start.key, start.counter);
 }
 
-class StatelessKernel : public Kernel {
- public:
-  explicit StatelessKernel(const Node& node)
-      : distribution_(node.op.starts_with("StatelessRandomUniform")  ? Distribution::kUniform
-                      : node.op.starts_with("StatelessRandomNormal") ? Distribution::kNormal
-                                                                     : Distribution::kTruncatedNormal),
-        has_key_(node.op.ends_with("V2")) {}
-
-  void Compute(KernelContext& context) override {
-    ShapeOutput(context, 0, ReadShape(context.input(0)));
-    FillRandom(context, {distribution_, StreamIn(context, has_key_)});
-  }
-
- private:
-  const Distribution distribution_;
-  const bool has_key_;
-};
-
-class StatelessIntegersKernel : public Kernel {
- public:
-  explicit StatelessIntegersKernel(const Node& node) : has_key_(node.op.ends_with("V2")) {}
-
-  void Compute(KernelContext& context) override {
-    ShapeOutput(context, 0, ReadShape(context.input(0)));
-    const int first = has_key_ ? 4 : 2;
-    const IntegerRange range = RangeOf(context, first);
-    FillIntegers(context, {StreamIn(context, has_key_), range.low, range.size});
-  }
-
- private:
-  const bool has_key_;
-};
-
 void KeyAndCounter(KernelContext& context) {
-  const StreamStart start = StartOf(context.input(0));
+  const SeedKey start = KeyOf(context.input(0));
   ShapeOutput(context, 0, {1});
   ShapeOutput(context, 1, {2});
   context.output(0).as<uint64_t>()[0] = start.key;
@@ -109,15 +75,24 @@ void AlgorithmAlone(KernelContext& context) { Algorithm(context, 0); }
 
 }  // namespace
 
+StatelessOp::StatelessOp(const Node& node)
+    : distribution_(node.op.starts_with("StatelessRandomUniform")  ? Distribution::kUniform
+                    : node.op.starts_with("StatelessRandomNormal") ? Distribution::kNormal
+                                                                   : Distribution::kTruncatedNormal),
+      has_key_(node.op.ends_with("V2")) {}
+
+RandomPlan StatelessOp::Plan(KernelContext& context) const {
+  ShapeOutput(context, 0, ReadShape(context.input(0)));
+  return {distribution_, StreamIn(context, has_key_)};
+}
+
+RandomIntegersPlan StatelessIntegersOp::Plan(KernelContext& context) const {
+  ShapeOutput(context, 0, ReadShape(context.input(0)));
+  const IntegerRange range = RangeOf(context, has_key_ ? 4 : 2);
+  return {StreamIn(context, has_key_), range.low, range.size};
+}
+
 void RegisterStatelessRandomKernels(KernelRegistry& registry) {
-  for (const char* op :
-       {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal",
-        "StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}) {
-    registry.Register(op, MakeKernel<StatelessKernel>);
-  }
-  for (const char* op : {"StatelessRandomUniformInt", "StatelessRandomUniformIntV2"}) {
-    registry.Register(op, MakeKernel<StatelessIntegersKernel>);
-  }
   registry.Register("StatelessRandomGetKeyCounter", MakeFunctionKernel<KeyAndCounter>);
   registry.Register("StatelessRandomGetKeyCounterAlg", MakeFunctionKernel<KeyCounterAndAlgorithm>);
   registry.Register("StatelessRandomGetAlg", MakeFunctionKernel<AlgorithmAlone>);

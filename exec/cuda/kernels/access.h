@@ -17,6 +17,8 @@ class Launch;
 Launch& LaunchOf(const KernelContext& context);
 // Pinned host memory of this command; see Launch::Staging.
 void* StagingOf(const KernelContext& context, int64_t bytes);
+// Device memory for this launch alone; see Launch::Scratch.
+void* ScratchOf(const KernelContext& context, int64_t bytes);
 
 // Indices in device memory; throws Unimplemented for anything but int32 and int64.
 IndexReader ReaderOf(std::string_view op, const TensorRef& indices);
@@ -43,6 +45,7 @@ class UnrecordedKernel : public Kernel {
 void RegisterElementWiseOps(KernelRegistry& registry);
 void RegisterReductionOps(KernelRegistry& registry);
 void RegisterLinearOps(KernelRegistry& registry);
+void RegisterProductOps(KernelRegistry& registry);
 void RegisterNnOps(KernelRegistry& registry);
 void RegisterBatchNormOps(KernelRegistry& registry);
 void RegisterArrayOps(KernelRegistry& registry);   // identities, constants, fills, gathers

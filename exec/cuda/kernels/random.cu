@@ -24,24 +24,25 @@ struct TruncatedNormal {
 };
 
 template <typename Numbers, typename T>
-__global__ void RandomKernel(Philox start, int64_t groups, int64_t n, T* out) {
+__global__ void RandomKernel(StreamStart start, int64_t groups, int64_t n, T* out) {
+  const Philox begin = start.At();
   for (int64_t group = ThreadIndex(); group < groups; group += ThreadCount()) {
-    StoreGroup<T>(GroupOf<T>(Numbers::kKind, start, group), group, n, out);
+    StoreGroup<T>(GroupOf<T>(Numbers::kKind, begin, group), group, n, out);
   }
 }
 
 template <typename T>
-__global__ void RandomIntegersKernel(Philox start, int64_t low, uint64_t range, int64_t groups, int64_t n,
-                                     T* out) {
+__global__ void RandomIntegersKernel(StreamStart start, int64_t low, uint64_t range, int64_t groups,
+                                     int64_t n, T* out) {
   for (int64_t group = ThreadIndex(); group < groups; group += ThreadCount()) {
-    Philox philox = start;
+    Philox philox = start.At();
     philox.Skip(static_cast<uint64_t>(group));
     StoreGroup<T>(IntegerGroup(philox.Next(), low, range, T{}), group, n, out);
   }
 }
 
 template <typename Numbers, typename T>
-void LaunchRandom(Launch& launch, const Philox& start, int64_t groups, int64_t n, T* out) {
+void LaunchRandom(Launch& launch, const StreamStart& start, int64_t groups, int64_t n, T* out) {
   RandomKernel<Numbers, T><<<BlocksFor(groups), kThreads, 0, launch.stream()>>>(start, groups, n, out);
 }
 
@@ -53,7 +54,7 @@ int64_t GroupsFor(int64_t n) {
 }  // namespace
 
 template <typename T>
-void RunRandom(Launch& launch, Distribution distribution, const Philox& start, int64_t n, T* out) {
+void RunRandom(Launch& launch, Distribution distribution, const StreamStart& start, int64_t n, T* out) {
   if (n == 0) return;
   const int64_t groups = GroupsFor<T>(n);
   switch (distribution) {
@@ -70,7 +71,8 @@ void RunRandom(Launch& launch, Distribution distribution, const Philox& start, i
 }
 
 template <typename T>
-void RunRandomIntegers(Launch& launch, const Philox& start, int64_t low, uint64_t range, int64_t n, T* out) {
+void RunRandomIntegers(Launch& launch, const StreamStart& start, int64_t low, uint64_t range, int64_t n,
+                       T* out) {
   if (n == 0) return;
   const int64_t groups = GroupsFor<T>(n);
   RandomIntegersKernel<T>
@@ -78,9 +80,9 @@ void RunRandomIntegers(Launch& launch, const Philox& start, int64_t low, uint64_
   CheckLaunch("random integers");
 }
 
-template void RunRandom<float>(Launch&, Distribution, const Philox&, int64_t, float*);
-template void RunRandom<double>(Launch&, Distribution, const Philox&, int64_t, double*);
-template void RunRandomIntegers<int32_t>(Launch&, const Philox&, int64_t, uint64_t, int64_t, int32_t*);
-template void RunRandomIntegers<int64_t>(Launch&, const Philox&, int64_t, uint64_t, int64_t, int64_t*);
+template void RunRandom<float>(Launch&, Distribution, const StreamStart&, int64_t, float*);
+template void RunRandom<double>(Launch&, Distribution, const StreamStart&, int64_t, double*);
+template void RunRandomIntegers<int32_t>(Launch&, const StreamStart&, int64_t, uint64_t, int64_t, int32_t*);
+template void RunRandomIntegers<int64_t>(Launch&, const StreamStart&, int64_t, uint64_t, int64_t, int64_t*);
 
 }  // namespace lanescope::exec::cuda

@@ -11,9 +11,10 @@ class Launch;
 
 // T: float or double. `start` is the place of the launch in its stream.
 template <typename T>
-void RunRandom(Launch& launch, Distribution distribution, const Philox& start, int64_t n, T* out);
+void RunRandom(Launch& launch, Distribution distribution, const StreamStart& start, int64_t n, T* out);
 // Integers in [low, low + range); T: int32 or int64.
 template <typename T>
-void RunRandomIntegers(Launch& launch, const Philox& start, int64_t low, uint64_t range, int64_t n, T* out);
+void RunRandomIntegers(Launch& launch, const StreamStart& start, int64_t low, uint64_t range, int64_t n,
+                       T* out);
 
 }  // namespace lanescope::exec::cuda

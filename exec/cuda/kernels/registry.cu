@@ -9,10 +9,13 @@ void* StagingOf(const KernelContext& context, int64_t bytes) {
   return Launch::Of(context).Staging(context, bytes);
 }
 
+void* ScratchOf(const KernelContext& context, int64_t bytes) { return Launch::Of(context).Scratch(bytes); }
+
 void RegisterCudaKernels(KernelRegistry& registry) {
   RegisterElementWiseOps(registry);
   RegisterReductionOps(registry);
   RegisterLinearOps(registry);
+  RegisterProductOps(registry);
   RegisterNnOps(registry);
   RegisterBatchNormOps(registry);
   RegisterArrayOps(registry);

@@ -19,7 +19,7 @@ struct ConvCases {
   OpCase forward, input_grad, filter_grad;
 };
 
-inline ConvCases CasesOf(const ConvSizes& s, DataType t) {
+inline ConvCases CasesOf(const ConvSizes& s, DataType t, const std::string& op) {
   AttrMap more = {{"strides", IntsAttr({1, s.stride, s.stride, 1})},
                   {"dilations", IntsAttr({1, s.dilation, s.dilation, 1})},
                   {"padding", StringAttr(s.padding)}};
@@ -31,10 +31,15 @@ inline ConvCases CasesOf(const ConvSizes& s, DataType t) {
   };
   const Tensor images = Random(t, s.images);
   const Tensor filter = Random(t, s.filter, 2);
-  const OpCase forward = Case("Conv2D", With(t, more), {images, filter});
+  const OpCase forward = Case(op, With(t, more), {images, filter});
   const Tensor dy = Random(t, PlansOf(forward)[0].shape, 3);
-  return {forward, Case("Conv2DBackpropInput", With(t, more), {sizes(s.images), filter, dy}),
-          Case("Conv2DBackpropFilter", With(t, more), {images, sizes(s.filter), dy})};
+  return {forward, Case(op + "BackpropInput", With(t, more), {sizes(s.images), filter, dy}),
+          Case(op + "BackpropFilter", With(t, more), {images, sizes(s.filter), dy})};
+}
+
+inline ConvCases CasesOf(const ConvSizes& s, DataType t) { return CasesOf(s, t, "Conv2D"); }
+inline ConvCases DepthwiseCasesOf(const ConvSizes& s, DataType t) {
+  return CasesOf(s, t, "DepthwiseConv2dNative");
 }
 
 inline void CheckConvolution(const ConvSizes& s, DataType t) {
