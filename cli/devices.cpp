@@ -21,7 +21,7 @@ namespace {
 
 struct DevicesOptions {
   MachineOptions machine;
-  std::string output;
+  std::string make, output;
   bool json = false;
   bool measure = false;
 };
@@ -48,10 +48,31 @@ void AddStaged(const Machine& machine, TextTable* table) {
   }
 }
 
+// One line for all GPUs, and the kinds of links between them.
+void AddCluster(const Machine& machine, TextTable* devices, TextTable* links) {
+  const Cluster& cluster = *machine.cluster;
+  const DeviceSpec& gpu = machine.device(machine.first_clustered);
+  devices->Row({fmt::format("GPU:0 to GPU:{}", cluster.num_gpus() - 1), std::string(DeviceKindName(gpu.kind)),
+                gpu.model, FormatBytes(gpu.memory_bytes), std::to_string(gpu.workers),
+                std::to_string(gpu.copy_engines)});
+  links->Row({fmt::format("each GPU <-> switch of its node ({} GPUs)", cluster.gpus_per_node),
+              FormatBandwidth(cluster.switch_bandwidth), FormatDuration(cluster.switch_latency_ns), ""});
+  links->Row({fmt::format("each of {} ports of {} nodes <-> {}", cluster.nics_per_node, cluster.nodes,
+                          NetworkKindName(cluster.network)),
+              FormatBandwidth(cluster.nic_bandwidth), FormatDuration(cluster.nic_latency_ns),
+              fmt::format("and {} a switch; {}", FormatDuration(cluster.hop_latency_ns),
+                          cluster.oversubscription > 1
+                              ? fmt::format("leaf switches {:g}:1 oversubscribed", cluster.oversubscription)
+                              : "full bisection")});
+  links->Row({"each GPU <-> CPU:0", FormatBandwidth(cluster.host_bandwidth),
+              FormatDuration(cluster.host_latency_ns), ""});
+}
+
 void PrintTable(const Machine& machine) {
   TextTable devices;
   devices.Text("Device").Text("Kind").Name("Model").Number("Memory").Number("Workers").Number("Copy engines");
   for (const DeviceSpec& device : machine.devices) {
+    if (machine.cluster && device.is_gpu()) continue;
     devices.Row({device.local_name(), std::string(DeviceKindName(device.kind)), device.model,
                  device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
                  std::to_string(device.workers),
@@ -70,7 +91,7 @@ void PrintTable(const Machine& machine) {
                    machine.device(link.b).local_name(),
                FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note});
   }
-  AddStaged(machine, &links);
+  machine.cluster ? AddCluster(machine, &devices, &links) : AddStaged(machine, &links);
   PrintText(devices.Take(LineWidth()));
   if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));
 }
@@ -131,7 +152,7 @@ Machine FindMachine(const MachineOptions& options, std::string* reason) {
 }
 
 void ExplainMachine(const DevicesOptions& options, const Machine& machine, const std::string& reason) {
-  if (!options.machine.file.empty()) return;
+  if (!options.machine.file.empty() || !options.make.empty()) return;
   if (!exec::HasPhysicalGpus(machine)) {
     Print("\nNo physical GPU: {}. Virtual GPUs are host threads with memory of their own.\n", reason);
   } else if (machine.Gpus().size() == 1) {
@@ -143,7 +164,7 @@ void ExplainMachine(const DevicesOptions& options, const Machine& machine, const
 
 void ShowDevices(const DevicesOptions& options) {
   std::string reason;
-  Machine machine = FindMachine(options.machine, &reason);
+  Machine machine = options.make.empty() ? FindMachine(options.machine, &reason) : MakeCluster(options.make);
   study::MeasuredRates measured;
   if (options.measure) measured = study::MeasureRates(&machine);
   if (!options.output.empty()) WriteFile(options.output, MachineToJson(machine));
@@ -163,7 +184,11 @@ void AddDevices(CLI::App* app) {
       app->add_subcommand("devices", "List devices and links of this machine or of a machine file");
   auto options = std::make_shared<DevicesOptions>();
   options->machine.Add(command);
-  command->add_flag("--measure", options->measure, "Measure rates, links and interference");
+  auto* make = command->add_option(
+      "--make", options->make,
+      "Make a machine of many nodes, e.g. dgx-a100:64,fat-tree,400Gb/s; nodes: " + ClusterNodeKinds());
+  make->excludes("--machine");
+  command->add_flag("--measure", options->measure, "Measure rates, links and interference")->excludes(make);
   command->add_flag("--json", options->json, "Print a machine file");
   command->add_option("-o,--output", options->output, "Write a machine file");
   AddFullNames(command);

@@ -28,9 +28,19 @@ json CopiesJson(const std::array<sims::CopyTraffic, kNumCopyClasses>& copies) {
   return result;
 }
 
+// All, or of a cluster those that do something.
+static std::vector<int> ShownDevices(const Machine& machine, const sims::Prediction& prediction) {
+  std::vector<int> shown;
+  for (int d = 0; d < machine.num_devices(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    if (!machine.cluster || prediction.busy[i] > 0 || prediction.peak_bytes[i] > 0) shown.push_back(d);
+  }
+  return shown;
+}
+
 json PredictionJson(const Machine& machine, const sims::Prediction& prediction) {
   json busy, peak;
-  for (int d = 0; d < machine.num_devices(); ++d) {
+  for (const int d : ShownDevices(machine, prediction)) {
     busy[machine.device(d).local_name()] = prediction.busy[static_cast<size_t>(d)];
     peak[machine.device(d).local_name()] = prediction.peak_bytes[static_cast<size_t>(d)];
   }
@@ -56,7 +66,7 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   }
   TextTable devices;
   devices.Text("Device").Number("Busy").Number("Peak memory");
-  for (int d = 0; d < machine.num_devices(); ++d) {
+  for (const int d : ShownDevices(machine, prediction)) {
     const auto i = static_cast<size_t>(d);
     devices.Row({machine.device(d).local_name(), PercentText(prediction.busy[i]),
                  FormatBytes(prediction.peak_bytes[i])});
@@ -99,12 +109,24 @@ int ParseWorkers(std::string_view text) {
 }
 
 void ChangeLink(std::string_view key, std::string_view value, bool between_gpus, Machine* machine) {
+  const auto bandwidth = [&] {
+    const double given = ParseBandwidth(value);
+    if (!(given > 0)) Throw(Code::kInvalidArgument, "a link of {} moves nothing", value);
+    return given;
+  };
+  if (machine->cluster) {
+    Cluster& cluster = *machine->cluster;
+    if (key == "bandwidth") {
+      (between_gpus ? cluster.nic_bandwidth : cluster.host_bandwidth) = bandwidth();
+    } else {
+      (between_gpus ? cluster.nic_latency_ns : cluster.host_latency_ns) = ParseDuration(value);
+    }
+  }
   for (LinkSpec& link : machine->links) {
     if ((machine->device(link.a).is_gpu() && machine->device(link.b).is_gpu()) != between_gpus) continue;
     link.table.clear();
     if (key == "bandwidth") {
-      link.bandwidth = ParseBandwidth(value);
-      if (!(link.bandwidth > 0)) Throw(Code::kInvalidArgument, "a link of {} moves nothing", value);
+      link.bandwidth = bandwidth();
     } else {
       link.latency_ns = ParseDuration(value);
     }

@@ -114,7 +114,8 @@ CostEstimate CalibratedCost::Launch(const Machine& machine, int device_number, c
   const DeviceSpec& device = machine.device(device_number);
   const std::vector<Source> sources = SourcesOf(device);
   if (const auto measured = Measured(sources, OpSignature(node, inputs, outputs))) return *measured;
-  if (!AttributedNs(node, device.parsed.type) && AreSizesKnown(inputs) && AreSizesKnown(outputs)) {
+  if (!AttributedNs(node, device.parsed.type) && !CollectiveOf(node) && AreSizesKnown(inputs) &&
+      AreSizesKnown(outputs)) {
     if (const auto fitted = Fitted(sources, node.op, WorkOf(node, inputs, outputs))) return *fitted;
   }
   return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));

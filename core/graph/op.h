@@ -3,6 +3,7 @@
 // a table (core/place/kernel_table.h).
 #pragma once
 
+#include <array>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -187,6 +188,15 @@ GraphInfo InferGraph(const Graph& graph, const std::vector<std::pair<Endpoint, T
 OpWork WorkOf(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs);
 // Nanoseconds from `_lanescope_cost` ({"ns": {"GPU": n, "CPU": n}}) for a device type, if the node has them.
 std::optional<int64_t> AttributedNs(const Node& node, std::string_view device_type);
+// A collective that the node is this device's part of, by its attribute `_lanescope_cost`: where the machine
+// is a cluster, that says how long it takes.
+struct AttributedCollective {
+  std::string kind, algorithm;  // as core/machine/collective.h names them; no algorithm: NCCL's choice
+  int64_t bytes = 0;
+  int64_t wait_ns = 0;        // before it begins
+  std::array<int, 3> gpus{};  // first, count, stride
+};
+std::optional<AttributedCollective> CollectiveOf(const Node& node);
 // Bytes of one tensor by its bound; 0 for handles, 0 where unknown, 2^56 at most. Strings count 32 bytes an
 // element.
 int64_t BytesOf(const TensorInfo& info);

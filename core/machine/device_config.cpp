@@ -154,6 +154,10 @@ std::vector<NewGpu> MakeGpus(const Machine& machine, const DeviceConfig& config)
 }  // namespace
 
 Machine ConfigureDevices(const Machine& machine, const DeviceConfig& config) {
+  if (machine.cluster) {
+    Throw(Code::kUnimplemented,
+          "the GPUs of a cluster are seen whole and in their order; list devices instead");
+  }
   if (!(config.memory_fraction >= 0) || config.memory_fraction > 1) {
     Throw(Code::kInvalidArgument, "a memory fraction of {}: ask for 0 to 1", config.memory_fraction);
   }

@@ -40,6 +40,16 @@ void AddHop(const Machine& machine, int link_number, int from, Route* route) {
   route->latency_ns += link.latency_ns;
 }
 
+// The way between two devices of the cluster, or between one and the host.
+std::optional<Cluster::Way> WayInCluster(const Machine& machine, int src, int dst) {
+  if (!machine.cluster) return std::nullopt;
+  const int from = src - machine.first_clustered, to = dst - machine.first_clustered;
+  if (from >= 0 && to >= 0) return machine.cluster->Between(from, to);
+  if (from >= 0 && dst == machine.host()) return machine.cluster->ToHost(from);
+  if (to >= 0 && src == machine.host()) return machine.cluster->FromHost(to);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view DeviceKindName(DeviceKind kind) {
@@ -86,13 +96,15 @@ std::vector<int> Machine::Gpus() const {
 
 double Machine::ResourceBandwidth(int resource) const {
   LANESCOPE_CHECK(resource >= 0 && resource < num_resources());
-  const auto index = static_cast<size_t>(resource);
+  const auto index = static_cast<size_t>(resource), listed = 2 * links.size() + buses.size();
+  if (index >= listed) return cluster->ResourceBandwidth(static_cast<int>(index - listed));
   return index < 2 * links.size() ? links[index / 2].bandwidth : buses[index - 2 * links.size()].bandwidth;
 }
 
 std::string Machine::ResourceName(int resource) const {
   LANESCOPE_CHECK(resource >= 0 && resource < num_resources());
-  const auto index = static_cast<size_t>(resource);
+  const auto index = static_cast<size_t>(resource), listed = 2 * links.size() + buses.size();
+  if (index >= listed) return cluster->ResourceName(static_cast<int>(index - listed));
   if (index >= 2 * links.size()) return buses[index - 2 * links.size()].name;
   const LinkSpec& link = links[index / 2];
   const bool backwards = index % 2 == 1;
@@ -107,7 +119,11 @@ Route Machine::RouteBetween(int src, int dst) const {
     route.bandwidth = device(src).memory_bandwidth;
     return route;
   }
-  if (const int direct = FindLink(*this, src, dst); direct >= 0) {
+  if (const auto way = WayInCluster(*this, src, dst)) {
+    const auto listed = static_cast<int>(2 * links.size() + buses.size());
+    for (const int resource : way->resources) route.resources.push_back(listed + resource);
+    route.latency_ns = way->latency_ns;
+  } else if (const int direct = FindLink(*this, src, dst); direct >= 0) {
     AddHop(*this, direct, src, &route);
     route.link = direct;
   } else {

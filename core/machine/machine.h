@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/dtype.h"
+#include "core/machine/cluster.h"
 #include "core/machine/device_name.h"
 
 namespace lanescope {
@@ -62,7 +64,7 @@ struct BusSpec {
 };
 
 // What a copy from one device to another passes. Resources are numbered 0..num_resources()-1: two per link (a
-// to b, b to a; the same one twice when not duplex), then the buses.
+// to b, b to a; the same one twice when not duplex), then the buses, then those of the cluster.
 struct Route {
   std::vector<int> resources;
   int64_t latency_ns = 0;
@@ -78,6 +80,9 @@ class Machine {
       devices;  // CPU:0 is always there; TensorFlow's order is by name, this is file order
   std::vector<LinkSpec> links;
   std::vector<BusSpec> buses;
+  // Joins GPU:0, GPU:1, ..., which are the devices from `first_clustered` on.
+  std::optional<Cluster> cluster;
+  int first_clustered = 0;
 
   int num_devices() const { return static_cast<int>(devices.size()); }
   const DeviceSpec& device(int i) const { return devices[static_cast<size_t>(i)]; }
@@ -87,7 +92,9 @@ class Machine {
   int FindDevice(std::string_view name) const;
   // GPUs in order of id.
   std::vector<int> Gpus() const;
-  int num_resources() const { return static_cast<int>(2 * links.size() + buses.size()); }
+  int num_resources() const {
+    return static_cast<int>(2 * links.size() + buses.size()) + (cluster ? cluster->num_resources() : 0);
+  }
   double ResourceBandwidth(int resource) const;
   std::string ResourceName(int resource) const;
   // Throws NotFound when no path exists.
@@ -99,6 +106,14 @@ class Machine {
 Machine ParseMachine(std::string_view json);
 Machine ReadMachine(const std::string& path);
 std::string MachineToJson(const Machine& machine);
+// A machine from a text such as "dgx-a100:64,fat-tree,400Gb/s": a kind of node and how many of them, then in
+// any order the network ("fat-tree", "rails"), the bandwidth of each port, nics=N, radix=N,
+// oversubscription=X. Throws InvalidArgument naming the part.
+Machine MakeCluster(std::string_view text);
+// Kinds of nodes that MakeCluster knows.
+std::string ClusterNodeKinds();
+// Appends GPU:0, GPU:1, ... of this kind, as many as `machine->cluster` has.
+void AddClusterGpus(DeviceSpec gpu, Machine* machine);
 // CPU:0 and `gpus` virtual GPUs with `workers` threads each, linked all to all and to the host.
 Machine VirtualMachine(int gpus, int workers);
 

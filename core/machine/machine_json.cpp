@@ -1,118 +1,13 @@
 // Machine files to Machine. Every value is checked, and every error names the field it is in.
-#include <algorithm>
-#include <cmath>
-#include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
-#include "core/base/units.h"
-#include "core/machine/machine.h"
+#include "core/machine/machine_field.h"
 
 namespace lanescope {
+namespace machine_file {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// More than any machine has; keeps a hostile file from costing memory.
-constexpr size_t kMaxMachineBytes = size_t{16} << 20;
-constexpr size_t kMaxDevices = 1024;
-constexpr size_t kMaxLinks = 65536;
-constexpr size_t kMaxBuses = 4096;
-constexpr size_t kMaxTableRows = 4096;
-constexpr int64_t kMaxMemory = int64_t{1} << 50;     // 1 PiB
-constexpr double kMaxBandwidth = 1e15;               // 1 PB/s
-constexpr double kMaxFlops = 1e18;                   // 1 EFLOP/s
-constexpr int64_t kMaxDuration = 1'000'000'000'000;  // 1000 s
-constexpr int64_t kDefaultHostMemory = int64_t{16} << 30;
-
-// A JSON value and the path that leads to it.
-class Field {
- public:
-  Field(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
-
-  const std::string& path() const { return path_; }
-
-  template <typename... Args>
-  [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) const {
-    Throw(Code::kInvalidArgument, "{}: {}", path_, fmt::format(format, std::forward<Args>(args)...));
-  }
-
-  void RequireObject(std::initializer_list<std::string_view> keys) const {
-    if (!json_.is_object()) Fail("must be an object");
-    for (const auto& item : json_.items()) {
-      if (std::find(keys.begin(), keys.end(), item.key()) != keys.end()) continue;
-      Throw(Code::kInvalidArgument, "{}.{}: unknown key; known are {}", path_, item.key(),
-            fmt::join(keys, ", "));
-    }
-  }
-  bool Has(std::string_view key) const { return json_.contains(key); }
-  Field operator[](std::string_view key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) Throw(Code::kInvalidArgument, "{}.{}: missing", path_, key);
-    return Field(*found, fmt::format("{}.{}", path_, key));
-  }
-  // Elements of an array of at most `limit` values.
-  std::vector<Field> Elements(size_t limit) const {
-    if (!json_.is_array()) Fail("must be an array");
-    if (json_.size() > limit) Fail("has {} entries; at most {} are accepted", json_.size(), limit);
-    std::vector<Field> elements;
-    for (size_t i = 0; i < json_.size(); ++i)
-      elements.emplace_back(json_[i], fmt::format("{}[{}]", path_, i));
-    return elements;
-  }
-  std::vector<std::pair<std::string, Field>> Members() const {
-    if (!json_.is_object()) Fail("must be an object");
-    std::vector<std::pair<std::string, Field>> members;
-    for (const auto& item : json_.items()) {
-      members.emplace_back(item.key(), Field(item.value(), fmt::format("{}.{}", path_, item.key())));
-    }
-    return members;
-  }
-
-  std::string String() const {
-    if (!json_.is_string()) Fail("must be a string");
-    return json_.get<std::string>();
-  }
-  bool Bool() const {
-    if (!json_.is_boolean()) Fail("must be true or false");
-    return json_.get<bool>();
-  }
-  int64_t Integer(int64_t low, int64_t high) const {
-    const bool fits =
-        json_.is_number_integer() &&
-        !(json_.is_number_unsigned() && json_.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
-    if (!fits || json_.get<int64_t>() < low || json_.get<int64_t>() > high) {
-      Fail("must be an integer from {} to {}", low, high);
-    }
-    return json_.get<int64_t>();
-  }
-  double Fraction() const {
-    if (!json_.is_number()) Fail("must be a number from 0 to 1");
-    const double value = json_.get<double>();
-    if (!(value >= 0 && value <= 1)) Fail("must be a number from 0 to 1");
-    return value;
-  }
-  // A quantity with its unit, in (0, high], or from 0 where `zero_allowed`.
-  template <typename T>
-  T Quantity(T (*parse)(std::string_view), T high, bool zero_allowed) const {
-    const std::string text = String();
-    T value = 0;
-    try {
-      value = parse(text);
-    } catch (const Error& error) {
-      Fail("{}", error.message());
-    }
-    if (value > high || (value <= 0 && !zero_allowed)) Fail("'{}' is out of range", text);
-    return value;
-  }
-
- private:
-  const Json& json_;
-  std::string path_;
-};
 
 // JSON keeps the last of two equal keys silently; here they are an error.
 Json ParseWithoutDuplicates(std::string_view text) {
@@ -206,7 +101,7 @@ void ReadHardware(const Field& field, DeviceSpec* device) {
   }
   if (field.Has("sm_share")) {
     if (device->kind != DeviceKind::kLogical) field["sm_share"].Fail("only a logical device has a share");
-    device->sm_share = field["sm_share"].Fraction();
+    device->sm_share = field["sm_share"].Number(0, 1);
   }
 }
 
@@ -215,24 +110,7 @@ DeviceSpec ReadDevice(const Field& field) {
                        "memory_bandwidth", "launch", "physical", "sm_share"});
   DeviceSpec device;
   ReadName(field["name"], &device);
-  const bool is_cpu = device.parsed.type == "CPU";
-  device.kind = is_cpu ? DeviceKind::kHost : DeviceKind::kVirtual;
-  if (field.Has("kind")) device.kind = ReadKind(field["kind"], is_cpu);
-  if (field.Has("model")) device.model = field["model"].String();
-  if (is_cpu && !field.Has("memory")) {
-    device.memory_bytes = kDefaultHostMemory;
-  } else {
-    device.memory_bytes = field["memory"].Quantity(&ParseBytes, kMaxMemory, false);
-  }
-  if (field.Has("workers")) device.workers = static_cast<int>(field["workers"].Integer(1, 1024));
-  if (field.Has("copy_engines")) device.copy_engines = static_cast<int>(field["copy_engines"].Integer(1, 2));
-  ReadQueueOrder(field, &device);
-  if (field.Has("peak")) ReadPeak(field["peak"], &device);
-  if (field.Has("memory_bandwidth")) {
-    device.memory_bandwidth = field["memory_bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
-  }
-  if (field.Has("launch")) device.launch_ns = field["launch"].Quantity(&ParseDuration, kMaxDuration, true);
-  ReadHardware(field, &device);
+  ReadDeviceBody(field, &device);
   return device;
 }
 
@@ -295,21 +173,6 @@ int ReadBusReference(const Field& field, const Machine& machine) {
   field.Fail("no bus '{}' in machine.buses", name);
 }
 
-std::vector<std::pair<int64_t, int64_t>> ReadTable(const Field& field) {
-  std::vector<std::pair<int64_t, int64_t>> table;
-  for (const Field& row : field.Elements(kMaxTableRows)) {
-    const std::vector<Field> cells = row.Elements(2);
-    if (cells.size() != 2) row.Fail("must be a size and a duration");
-    const int64_t bytes = cells[0].Quantity(&ParseBytes, kMaxMemory, true);
-    const int64_t ns = cells[1].Quantity(&ParseDuration, kMaxDuration, true);
-    if (!table.empty() && (bytes <= table.back().first || ns < table.back().second)) {
-      row.Fail("sizes must ascend, and durations must not descend");
-    }
-    table.emplace_back(bytes, ns);
-  }
-  return table;
-}
-
 int ReadEnd(const Field& field, const Machine& machine) {
   const std::string name = field.String();
   const int device = machine.FindDevice(name);
@@ -346,21 +209,61 @@ void ReadLinks(const Field& field, Machine* machine) {
 
 }  // namespace
 
+std::vector<std::pair<int64_t, int64_t>> ReadTable(const Field& field) {
+  std::vector<std::pair<int64_t, int64_t>> table;
+  for (const Field& row : field.Elements(kMaxTableRows)) {
+    const std::vector<Field> cells = row.Elements(2);
+    if (cells.size() != 2) row.Fail("must be a size and a duration");
+    const int64_t bytes = cells[0].Quantity(&ParseBytes, kMaxMemory, true);
+    const int64_t ns = cells[1].Quantity(&ParseDuration, kMaxDuration, true);
+    if (!table.empty() && (bytes <= table.back().first || ns < table.back().second)) {
+      row.Fail("sizes must ascend, and durations must not descend");
+    }
+    table.emplace_back(bytes, ns);
+  }
+  return table;
+}
+
+void ReadDeviceBody(const Field& field, DeviceSpec* device) {
+  const bool is_cpu = device->parsed.type == "CPU";
+  device->kind = is_cpu ? DeviceKind::kHost : DeviceKind::kVirtual;
+  if (field.Has("kind")) device->kind = ReadKind(field["kind"], is_cpu);
+  if (field.Has("model")) device->model = field["model"].String();
+  if (is_cpu && !field.Has("memory")) {
+    device->memory_bytes = kDefaultHostMemory;
+  } else {
+    device->memory_bytes = field["memory"].Quantity(&ParseBytes, kMaxMemory, false);
+  }
+  if (field.Has("workers")) device->workers = static_cast<int>(field["workers"].Integer(1, 1024));
+  if (field.Has("copy_engines")) device->copy_engines = static_cast<int>(field["copy_engines"].Integer(1, 2));
+  ReadQueueOrder(field, device);
+  if (field.Has("peak")) ReadPeak(field["peak"], device);
+  if (field.Has("memory_bandwidth")) {
+    device->memory_bandwidth = field["memory_bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
+  }
+  if (field.Has("launch")) device->launch_ns = field["launch"].Quantity(&ParseDuration, kMaxDuration, true);
+  ReadHardware(field, device);
+}
+
+}  // namespace machine_file
+
 Machine ParseMachine(std::string_view text) {
+  using namespace machine_file;
   const Json json = ParseWithoutDuplicates(text);
   const Field root(json, "machine");
-  root.RequireObject({"name", "devices", "links", "buses"});
+  root.RequireObject({"name", "devices", "links", "buses", "cluster"});
   Machine machine;
   if (root.Has("name")) machine.name = root["name"].String();
-  ReadDevices(root["devices"], &machine);
+  if (root.Has("devices") || !root.Has("cluster")) ReadDevices(root["devices"], &machine);
   EnsureHost(&machine);
+  if (root.Has("cluster")) ReadCluster(root["cluster"], &machine);
   if (root.Has("buses")) ReadBuses(root["buses"], &machine);
   if (root.Has("links")) ReadLinks(root["links"], &machine);
   return machine;
 }
 
 Machine ReadMachine(const std::string& path) {
-  const std::string text = ReadFile(path, kMaxMachineBytes);
+  const std::string text = ReadFile(path, machine_file::kMaxMachineBytes);
   try {
     return ParseMachine(text);
   } catch (const Error& error) {

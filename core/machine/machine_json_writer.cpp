@@ -1,23 +1,11 @@
 // Machine to a machine file.
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
-#include "core/base/units.h"
-#include "core/machine/machine.h"
+#include "core/machine/machine_field.h"
 
 namespace lanescope {
-namespace {
+namespace machine_file {
 
-using Json = nlohmann::ordered_json;
-
-// The short name where it is enough to read the same device back.
-std::string NameForFile(const DeviceSpec& device) {
-  return device.name.starts_with(kLocalTask) ? device.local_name() : device.name;
-}
-
-Json DeviceToJson(const DeviceSpec& device) {
-  Json json = {{"name", NameForFile(device)}, {"kind", DeviceKindName(device.kind)}};
+Json DeviceBodyToJson(const DeviceSpec& device) {
+  Json json = {{"kind", DeviceKindName(device.kind)}};
   if (!device.model.empty()) json["model"] = device.model;
   json["memory"] = ExactBytes(device.memory_bytes);
   json["workers"] = device.workers;
@@ -28,6 +16,23 @@ Json DeviceToJson(const DeviceSpec& device) {
   json["launch"] = ExactDuration(device.launch_ns);
   if (device.physical >= 0) json["physical"] = device.physical;
   if (device.kind == DeviceKind::kLogical) json["sm_share"] = device.sm_share;
+  return json;
+}
+
+}  // namespace machine_file
+
+namespace {
+
+using machine_file::Json;
+
+// The short name where it is enough to read the same device back.
+std::string NameForFile(const DeviceSpec& device) {
+  return device.name.starts_with(kLocalTask) ? device.local_name() : device.name;
+}
+
+Json DeviceToJson(const DeviceSpec& device) {
+  Json json = {{"name", NameForFile(device)}};
+  json.update(machine_file::DeviceBodyToJson(device));
   return json;
 }
 
@@ -45,11 +50,13 @@ Json LinkToJson(const Machine& machine, const LinkSpec& link) {
 
 std::string MachineToJson(const Machine& machine) {
   Json json = {{"name", machine.name}, {"devices", Json::array()}, {"links", Json::array()}};
-  for (const DeviceSpec& device : machine.devices) json["devices"].push_back(DeviceToJson(device));
+  const auto listed = static_cast<size_t>(machine.cluster ? machine.first_clustered : machine.num_devices());
+  for (size_t d = 0; d < listed; ++d) json["devices"].push_back(DeviceToJson(machine.devices[d]));
   for (const LinkSpec& link : machine.links) json["links"].push_back(LinkToJson(machine, link));
   for (const BusSpec& bus : machine.buses) {
     json["buses"].push_back({{"name", bus.name}, {"bandwidth", ExactBandwidth(bus.bandwidth)}});
   }
+  if (machine.cluster) json["cluster"] = machine_file::ClusterToJson(machine);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/error.h"
+#include "core/base/size_table.h"
+#include "core/machine/collective.h"
+
 namespace lanescope {
 namespace {
 
 constexpr double kLongestNs = 0x1p60;
+constexpr int64_t kLongestWaitNs = 1'000'000'000'000;  // 1000 s
 
 int64_t RoundNs(double ns) { return static_cast<int64_t>(std::llround(std::clamp(ns, 0.0, kLongestNs))); }
 
@@ -32,22 +37,22 @@ double PeakFlops(const DeviceSpec& device, std::span<const TensorInfo> outputs) 
   return device.peak_flops.begin()->second;
 }
 
-// Straight lines between the rows (bytes, ns); the first row's time below them, the last slope above them.
-double InterpolateNs(const std::vector<std::pair<int64_t, int64_t>>& table, double bandwidth, int64_t bytes) {
-  if (bytes <= table.front().first) return static_cast<double>(table.front().second);
-  const auto above = std::lower_bound(table.begin(), table.end(), bytes,
-                                      [](const auto& row, int64_t wanted) { return row.first < wanted; });
-  double ns_per_byte = 1e9 / BandwidthOr(bandwidth);
-  const auto& below = *std::prev(above);
-  if (above != table.end()) {
-    ns_per_byte =
-        static_cast<double>(above->second - below.second) / static_cast<double>(above->first - below.first);
-  } else if (table.size() > 1) {
-    const auto& previous = *std::prev(above, 2);
-    ns_per_byte = static_cast<double>(below.second - previous.second) /
-                  static_cast<double>(below.first - previous.first);
+// Of a collective on the machine's cluster.
+std::optional<int64_t> ClusterNs(const Machine& machine, const Node& node) {
+  if (!machine.cluster) return std::nullopt;
+  const std::optional<AttributedCollective> given = CollectiveOf(node);
+  if (!given) return std::nullopt;
+  const auto kind = ParseCollectiveKind(given->kind);
+  const auto algorithm = ParseCollectiveAlgorithm(given->algorithm.empty() ? "nccl" : given->algorithm);
+  if (!kind || !algorithm) {
+    Throw(Code::kInvalidArgument,
+          "node '{}': no collective is a '{}' by '{}'; kinds are all-reduce, all-gather, reduce-scatter and "
+          "broadcast, algorithms nccl, ring, tree and hierarchical",
+          node.name, given->kind, given->algorithm);
   }
-  return static_cast<double>(below.second) + ns_per_byte * static_cast<double>(bytes - below.first);
+  const auto& [first, count, stride] = given->gpus;
+  return std::min(given->wait_ns, kLongestWaitNs) +
+         CollectiveNs(*machine.cluster, {*kind, *algorithm, given->bytes, {first, count, stride}});
 }
 
 }  // namespace
@@ -65,6 +70,10 @@ CostEstimate RooflineCost::Launch(const Machine& machine, int device_number, con
                                   std::span<const TensorInfo> outputs) const {
   const DeviceSpec& device = machine.device(device_number);
   CostEstimate estimate;
+  if (const std::optional<int64_t> given = ClusterNs(machine, node)) {
+    estimate.ns = *given;
+    return estimate;
+  }
   if (const std::optional<int64_t> given = AttributedNs(node, device.parsed.type)) {
     estimate.ns = *given;
     return estimate;
@@ -98,7 +107,8 @@ CostEstimate RooflineCost::Copy(const Machine& machine, int src, int dst, int64_
 int64_t CopyNs(const Machine& machine, const Route& route, int64_t bytes) {
   if (route.link >= 0) {
     const LinkSpec& link = machine.links[static_cast<size_t>(route.link)];
-    if (!link.table.empty()) return RoundNs(InterpolateNs(link.table, route.bandwidth, bytes));
+    if (!link.table.empty())
+      return RoundNs(InterpolateNs(link.table, 1e9 / BandwidthOr(route.bandwidth), bytes));
   }
   return route.latency_ns + RoundNs(static_cast<double>(bytes) * 1e9 / BandwidthOr(route.bandwidth));
 }

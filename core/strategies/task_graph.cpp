@@ -11,6 +11,7 @@
 namespace lanescope {
 namespace {
 
+constexpr size_t kMostEstimates = 50'000'000;
 constexpr int64_t kNoMemoryLimit = int64_t{1} << 56;
 
 // Nodes that nobody reads run for their effect; placeholders are fed.
@@ -288,6 +289,13 @@ void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
 }
 
 void TaskGraph::EstimateLaunches(const StrategyInput& input) {
+  if (tasks_.size() * machine_.devices.size() > kMostEstimates) {
+    Throw(Code::kResourceExhausted,
+          "{} ops on {} devices are more than strategies, searches and bounds look at; take a smaller "
+          "machine, or "
+          "a placement that the graph or a file gives",
+          tasks_.size(), machine_.devices.size());
+  }
   std::vector<TensorInfo> inputs;
   for (const GraphTask& task : tasks_) {
     const Node& node = graph_.node(task.node);

@@ -81,6 +81,29 @@ std::optional<int64_t> AttributedNs(const Node& node, std::string_view device_ty
   return Count(node, ns, device_type);
 }
 
+std::optional<AttributedCollective> CollectiveOf(const Node& node) {
+  const nlohmann::json cost = CostOf(node);
+  if (cost.is_null() || !cost.contains("collective")) return std::nullopt;
+  const nlohmann::json& given = cost["collective"];
+  const auto text = [&](std::string_view key) {
+    const auto it = given.find(key);
+    return it == given.end() || !it->is_string() ? std::string() : it->get<std::string>();
+  };
+  if (!given.is_object()) ThrowCost(node, "has a 'collective' that is no object");
+  AttributedCollective collective{text("kind"), text("algorithm"), 0, 0, {}};
+  collective.bytes = Count(node, given, "bytes").value_or(0);
+  collective.wait_ns = Count(node, given, "wait_ns").value_or(0);
+  const auto gpus = given.find("gpus");
+  if (gpus == given.end() || !gpus->is_array() || gpus->size() != collective.gpus.size())
+    ThrowCost(node, "has a 'collective' without 'gpus', which is [first, count, stride]");
+  for (size_t i = 0; i < collective.gpus.size(); ++i) {
+    if (!(*gpus)[i].is_number_unsigned() || (*gpus)[i].get<uint64_t>() > INT32_MAX)
+      ThrowCost(node, "has 'gpus' that are no whole numbers");
+    collective.gpus[i] = (*gpus)[i].get<int>();
+  }
+  return collective;
+}
+
 int64_t BytesOf(const TensorInfo& info) {
   const int64_t elements = info.shape.NumElements();
   if (elements <= 0) return 0;

@@ -17,8 +17,7 @@ TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
   }
   first_.push_back(total);
   base_.assign(static_cast<size_t>(total), ValueId());
-  const auto devices = static_cast<size_t>(draft_.machine.num_devices());
-  known_route_.assign(devices * devices, 0);
+  known_route_.resize(static_cast<size_t>(draft_.machine.num_devices()));
   // Mostly one output a node, and a copy of it at most.
   const size_t expected = 2 * draft_.order.size() + draft_.request.feeds.size();
   draft_.values.reserve(expected);
@@ -108,9 +107,10 @@ void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, int device) {
 }
 
 void TensorPlaces::RequireRoute(int src, int dst) {
-  char& known = known_route_[static_cast<size_t>(src * draft_.machine.num_devices() + dst)];
-  if (!known) draft_.machine.RouteBetween(src, dst);
-  known = 1;
+  std::vector<char>& known = known_route_[static_cast<size_t>(src)];
+  known.resize(static_cast<size_t>(draft_.machine.num_devices()));
+  if (!known[static_cast<size_t>(dst)]) draft_.machine.RouteBetween(src, dst);
+  known[static_cast<size_t>(dst)] = 1;
 }
 
 ValueId TensorPlaces::AddCopy(Endpoint endpoint, ValueId from, int device, int version) {

@@ -51,10 +51,10 @@ class TensorPlaces {
   Draft& draft_;
   const Completion& completion_;
   const int host_;
-  std::vector<int> first_;                 // by node: its first output in base_
-  std::vector<ValueId> base_;              // by output: the value where it was made
-  IdVector<ValueId, ValueId> next_place_;  // by value: the same tensor elsewhere
-  std::vector<char> known_route_;          // by (source, destination) device
+  std::vector<int> first_;                      // by node: its first output in base_
+  std::vector<ValueId> base_;                   // by output: the value where it was made
+  IdVector<ValueId, ValueId> next_place_;       // by value: the same tensor elsewhere
+  std::vector<std::vector<char>> known_route_;  // by source, where it has one, by destination
 };
 
 }  // namespace lanescope::compile

@@ -1,0 +1,155 @@
+#include "core/machine/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/machine/collective.h"
+#include "core/machine/machine.h"
+
+namespace lanescope {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string RefusalOf(const std::string& text) {
+  try {
+    MakeCluster(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidArgument);
+    return error.message();
+  }
+  return "";
+}
+
+int64_t AllReduce(const Machine& machine, int64_t bytes, const RankGroup& ranks,
+                  CollectiveAlgorithm algorithm = CollectiveAlgorithm::kNccl) {
+  return CollectiveNs(*machine.cluster, {CollectiveKind::kAllReduce, algorithm, bytes, ranks});
+}
+
+TEST(ClusterTest, IsMadeOfOneLine) {
+  const Machine machine = MakeCluster("dgx-a100:64,fat-tree,400Gb/s");
+  EXPECT_EQ(machine.num_devices(), 1 + 512);
+  EXPECT_EQ(machine.device(machine.first_clustered + 511).local_name(), "GPU:511");
+  EXPECT_EQ(machine.cluster->nic_bandwidth, 50e9) << "of each of 8 ports";
+  EXPECT_TRUE(machine.cluster->IsNonBlocking());
+  EXPECT_FALSE(MakeCluster("dgx-h100:4,rails,oversubscription=2,nics=4").cluster->IsNonBlocking());
+  EXPECT_EQ(MakeCluster("gb200-nvl72:2").num_devices(), 1 + 144);
+}
+
+TEST(ClusterTest, RefusesWhatIsNoMachine) {
+  EXPECT_THAT(RefusalOf(""), HasSubstr("no such kind of node"));
+  EXPECT_THAT(RefusalOf("dgx-1"), HasSubstr("dgx-a100, dgx-h100"));
+  EXPECT_THAT(RefusalOf("dgx-a100:0"), HasSubstr("whole number from 1"));
+  EXPECT_THAT(RefusalOf("dgx-a100:99999999"), HasSubstr("whole number from 1"));
+  EXPECT_THAT(RefusalOf("dgx-a100:2,torus"), HasSubstr("'torus': is neither"));
+  EXPECT_THAT(RefusalOf("dgx-a100:2,-4Gb/s"), HasSubstr("out of range"));
+  EXPECT_THAT(RefusalOf("dgx-a100:2,radix=1"), HasSubstr("from 2 to 4096"));
+  EXPECT_THAT(RefusalOf("dgx-a100:2,colour=red"), HasSubstr("no such setting"));
+  EXPECT_THAT(RefusalOf("dgx-a100:2,"), HasSubstr("is neither"));
+}
+
+// Law: a machine file reads back as it was written, and is short however many GPUs there are.
+TEST(ClusterTest, FileIsCompactAndReadsBack) {
+  Machine machine = MakeCluster("dgx-a100:2048,rails,200Gb/s,oversubscription=2,radix=64");
+  machine.cluster->collectives.push_back({"all-reduce", 8, {{1 << 20, 92'000}, {1 << 30, 8'200'000}}});
+  const std::string text = MachineToJson(machine);
+  EXPECT_LT(text.size(), 3000u);
+  const Machine again = ParseMachine(text);
+  EXPECT_EQ(again.num_devices(), 1 + 16384);
+  EXPECT_EQ(MachineToJson(again), text);
+  EXPECT_EQ(again.device(16384).memory_bytes, int64_t{80} << 30);
+}
+
+TEST(ClusterTest, FilesAreChecked) {
+  const auto refusal = [](const std::string& cluster) {
+    try {
+      ParseMachine("{\"cluster\": " + cluster + "}");
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  const std::string gpu = R"("gpu": {"memory": "80GiB"})";
+  EXPECT_EQ(refusal("{\"nodes\": 2, \"gpus_per_node\": 8, " + gpu + "}"), "");
+  EXPECT_THAT(refusal("{\"nodes\": 0, \"gpus_per_node\": 8, " + gpu + "}"),
+              HasSubstr("machine.cluster.nodes"));
+  EXPECT_THAT(refusal("{\"nodes\": 9999, \"gpus_per_node\": 1024, " + gpu + "}"), HasSubstr("more than"));
+  EXPECT_THAT(refusal("{\"nodes\": 2, \"gpus_per_node\": 8}"), HasSubstr("machine.cluster.gpu: missing"));
+  EXPECT_THAT(
+      refusal("{\"nodes\": 2, \"gpus_per_node\": 8, \"gpu\": {\"memory\": \"1GiB\", \"kind\": \"cuda\"}}"),
+      HasSubstr("machine.cluster.gpu"));
+  EXPECT_THAT(refusal("{\"nodes\": 2, \"gpus_per_node\": 8, \"network\": {\"kind\": \"ring\"}, " + gpu + "}"),
+              HasSubstr("neither fat-tree nor rails"));
+  EXPECT_THAT(refusal("{\"nodes\": 2, \"gpus_per_node\": 8, \"colour\": 1, " + gpu + "}"),
+              HasSubstr("unknown key"));
+  EXPECT_THROW(ParseMachine("{\"cluster\": {\"nodes\": 2, \"gpus_per_node\": 8, " + gpu +
+                            "}, \"devices\": [{\"name\": \"GPU:0\", \"memory\": \"1GiB\"}]}"),
+               Error);
+}
+
+// GPU 0 and 1 share a node; 0 and 8 are neighbours of one leaf switch; 0 and 8 * 100 are not.
+TEST(ClusterTest, RoutesFollowTheTopology) {
+  const Machine machine = MakeCluster("dgx-a100:128,rails,200Gb/s,radix=40,oversubscription=4");
+  const int gpu = machine.first_clustered;
+  const Route near = machine.RouteBetween(gpu, gpu + 1);
+  EXPECT_EQ(near.bandwidth, 300e9);
+  EXPECT_EQ(near.resources.size(), 2u);
+  const Route leaf = machine.RouteBetween(gpu, gpu + 8);
+  EXPECT_EQ(leaf.bandwidth, 25e9);
+  EXPECT_EQ(leaf.resources.size(), 2u) << "two ports of one switch";
+  const Route far = machine.RouteBetween(gpu, gpu + 800);
+  EXPECT_EQ(far.resources.size(), 4u) << "and up and down the leaf switches";
+  EXPECT_GT(far.latency_ns, leaf.latency_ns);
+  EXPECT_EQ(machine.ResourceBandwidth(far.resources[2]), 20 * 25e9 / 4) << "20 nodes a leaf switch";
+  EXPECT_EQ(machine.ResourceName(near.resources[0]), "GPU:0 to its switch");
+  EXPECT_EQ(machine.RouteBetween(gpu, machine.host()).bandwidth, 25e9);
+  for (const Route& route : {near, leaf, far}) {
+    for (const int resource : route.resources) EXPECT_LT(resource, machine.num_resources());
+  }
+}
+
+// A large all-reduce of n ranks passes 2 (n - 1) / n of its bytes through the narrowest link: 235 GB/s within
+// a node, 24 GB/s of each port beyond.
+TEST(CollectiveTest, LargeOnesAreBoundByTheNarrowestLink) {
+  const Machine machine = MakeCluster("dgx-a100:16,fat-tree,200Gb/s");
+  const int64_t bytes = int64_t{1} << 32;
+  const auto b = static_cast<double>(bytes);
+  EXPECT_NEAR(static_cast<double>(AllReduce(machine, bytes, {0, 8, 1})) / (b * 2 * 7 / 8 / 235), 1, 0.01);
+  EXPECT_NEAR(static_cast<double>(AllReduce(machine, bytes, {0, 16, 8})) / (b * 2 * 15 / 16 / 24), 1, 0.01);
+  EXPECT_NEAR(static_cast<double>(AllReduce(machine, bytes, {0, 128, 1})) / (b * 2 * 127 / 128 / (8 * 24)), 1,
+              0.03)
+      << "and 254 steps";
+  EXPECT_EQ(AllReduce(machine, bytes, {3, 1, 1}), 0);
+}
+
+// Law: NCCL's choice is the better of ring and tree; trees win small sizes over many nodes, rings large ones.
+TEST(CollectiveTest, NcclTakesTheBest) {
+  const Machine machine = MakeCluster("dgx-a100:64,fat-tree,200Gb/s");
+  const RankGroup all{0, 512, 1};
+  for (const int64_t bytes : {int64_t{4096}, int64_t{1} << 20, int64_t{1} << 32}) {
+    const int64_t ring = AllReduce(machine, bytes, all, CollectiveAlgorithm::kRing);
+    const int64_t tree = AllReduce(machine, bytes, all, CollectiveAlgorithm::kTree);
+    EXPECT_EQ(AllReduce(machine, bytes, all), std::min(ring, tree));
+    EXPECT_EQ(tree < ring, bytes < (int64_t{1} << 32)) << bytes;
+  }
+  const int64_t bytes = int64_t{1} << 26;
+  EXPECT_LT(AllReduce(machine, bytes, all, CollectiveAlgorithm::kHierarchical),
+            AllReduce(machine, bytes, all, CollectiveAlgorithm::kRing));
+  EXPECT_THROW(
+      CollectiveNs(*machine.cluster, {CollectiveKind::kAllGather, CollectiveAlgorithm::kTree, bytes, all}),
+      Error);
+  EXPECT_THROW(AllReduce(machine, bytes, {0, 513, 1}), Error);
+  EXPECT_THROW(AllReduce(machine, bytes, {-1, 2, 1}), Error);
+}
+
+TEST(CollectiveTest, MeasuredTablesDecide) {
+  Machine machine = MakeCluster("dgx-a100:2");
+  machine.cluster->collectives.push_back({"all-reduce", 8, {{1000, 5000}, {2000, 7000}}});
+  EXPECT_EQ(AllReduce(machine, 1500, {8, 8, 1}), 6000);
+  EXPECT_NE(AllReduce(machine, 1500, {0, 4, 1}), 6000) << "another number of GPUs";
+  EXPECT_NE(AllReduce(machine, 1500, {4, 8, 1}), 6000) << "two nodes";
+}
+
+}  // namespace
+}  // namespace lanescope
