@@ -18,7 +18,7 @@ constexpr std::string_view kProgramPrefix = "exec:";
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options) {
   if (const GraphStrategy* rewriting = FindGraphStrategy(strategy)) {
-    StepGraph step = rewriting->rewrite(workload.graph(), workload.spec(), workload.info(), machine);
+    StepGraph step = rewriting->rewrite({workload.graph(), workload.spec(), workload.info(), machine, costs});
     WorkloadOptions same;
     same.soft_placement = workload.placer().soft_placement;
     const auto written =

@@ -5,9 +5,12 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 1> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 3> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
+    {"pipeline", "cuts the graph into a stage for each GPU and the batch into micro-batches: 1F1B",
+     &WritePipeline1F1B},
+    {"pipeline-gpipe", "the same, but all micro-batches forward before any backward", &WritePipelineGPipe},
 }};
 
 }  // namespace

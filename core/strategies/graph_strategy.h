@@ -8,6 +8,7 @@
 #include "core/graph/op.h"
 #include "core/inputs/run_spec.h"
 #include "core/machine/machine.h"
+#include "core/schedule/cost.h"
 
 namespace lanescope {
 
@@ -16,13 +17,19 @@ struct StepGraph {
   RunSpec spec;  // the same step
 };
 
+struct RewriteInput {
+  const Graph& graph;
+  const RunSpec& spec;
+  const GraphInfo& info;  // with the step's feeds
+  const Machine& machine;
+  const CostModel& costs;
+};
+
 struct GraphStrategy {
   std::string_view name;
   std::string_view summary;  // one line for --help
-  // `info`: of the graph with the step's feeds. Throws InvalidArgument for a graph that it cannot rewrite,
-  // with the node that stands in the way.
-  StepGraph (*rewrite)(const Graph& graph, const RunSpec& spec, const GraphInfo& info,
-                       const Machine& machine);
+  // Throws InvalidArgument for a graph that it cannot rewrite, with the node that stands in the way.
+  StepGraph (*rewrite)(const RewriteInput& input);
 };
 
 std::span<const GraphStrategy> GraphStrategies();
@@ -30,7 +37,8 @@ std::span<const GraphStrategy> GraphStrategies();
 const GraphStrategy* FindGraphStrategy(std::string_view name);
 
 // core/strategies/
-StepGraph ReplicateOverBatch(const Graph& graph, const RunSpec& spec, const GraphInfo& info,
-                             const Machine& machine);
+StepGraph ReplicateOverBatch(const RewriteInput& input);
+StepGraph WritePipeline1F1B(const RewriteInput& input);
+StepGraph WritePipelineGPipe(const RewriteInput& input);
 
 }  // namespace lanescope

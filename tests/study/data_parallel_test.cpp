@@ -29,7 +29,9 @@ float LossAfter(const Workload& workload, const std::string& strategy, const Mac
 }
 
 StepGraph Written(const Workload& workload, int gpus) {
-  return ReplicateOverBatch(workload.graph(), workload.spec(), workload.info(), VirtualMachine(gpus, 1));
+  const RooflineCost costs;
+  const Machine machine = VirtualMachine(gpus, 1);
+  return ReplicateOverBatch({workload.graph(), workload.spec(), workload.info(), machine, costs});
 }
 
 std::string RefusalOf(const std::function<void()>& run) {

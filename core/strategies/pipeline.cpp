@@ -1,0 +1,370 @@
+// The graph is cut into stages, one for each GPU, and the batch into micro-batches that pass through them:
+// GPipe (Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism", 2019)
+// and one forward, one backward (Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN
+// Training", 2019, in the synchronous form of "Memory-Efficient Pipeline-Parallel DNN Training", 2021).
+// Variables are where they are read first; gradients add up over the micro-batches, and one update ends the
+// step, so that it computes what the graph computes.
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/place/placer.h"
+#include "core/strategies/replicator.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int kPerStage = 4;  // micro-batches, as GPipe's authors find enough
+
+enum class PipelineOrder { kGPipe, kOneForwardOneBackward };
+
+template <typename... Args>
+[[noreturn]] void RefusePipeline(fmt::format_string<Args...> text, Args&&... args) {
+  Throw(Code::kInvalidArgument, "pipeline: {}", fmt::format(text, std::forward<Args>(args)...));
+}
+
+// Places in the order of the forward pass. Whatever else there is belongs to one of them: gradients to that
+// of what they read, variables to that of their first reader, updates to that of their variable.
+class ForwardOrder {
+ public:
+  ForwardOrder(const RewriteInput& input, const std::vector<ReplicaRole>& roles)
+      : input_(input),
+        roles_(roles),
+        order_(input.graph.TopologicalOrder()),
+        groups_(ColocationGroups(input.graph)),
+        place_(roles.size(), -1),
+        forward_(roles.size(), false) {
+    FindForward();
+    PlaceShared();
+    KeepGroups();
+    PlaceBackward();
+    PlaceUpdates();
+  }
+
+  int num_places() const { return num_places_; }
+  // Of a node; -1: it belongs nowhere.
+  int place(int id) const { return place_[At(id)]; }
+  // Before the loss; other nodes that depend on the batch go backward.
+  bool is_forward(int id) const { return forward_[At(id)]; }
+
+ private:
+  static size_t At(int i) { return static_cast<size_t>(i); }
+  const Node& node(int id) const { return input_.graph.node(id); }
+  bool IsReplicated(int id) const { return roles_[At(id)] == ReplicaRole::kReplicated; }
+  bool IsUpdating(int id) const { return roles_[At(id)] == ReplicaRole::kUpdating; }
+
+  template <typename Visit>
+  void ForEachBefore(int id, const Visit& visit) const {
+    for (const Endpoint& endpoint : node(id).inputs) visit(endpoint.node);
+    for (const int control : node(id).control_inputs) visit(control);
+  }
+
+  // What the loss depends on; without an update everything.
+  void FindForward() {
+    const bool trains = std::any_of(order_.begin(), order_.end(), [&](int id) { return IsUpdating(id); });
+    std::string loss = input_.spec.loss;
+    if (loss.empty() && !input_.spec.fetches.empty()) loss = input_.spec.fetches.front();
+    if (trains && loss.empty()) RefusePipeline("the run configuration names no loss, so what goes backward?");
+    std::vector<bool> before(roles_.size(), !trains);
+    if (trains) before[At(input_.graph.FindEndpoint(loss).node)] = true;
+    for (size_t i = order_.size(); i-- > 0;) {
+      if (before[At(order_[i])]) ForEachBefore(order_[i], [&](int other) { before[At(other)] = true; });
+    }
+    for (const int id : order_) {
+      if (!IsReplicated(id) || !before[At(id)]) continue;
+      forward_[At(id)] = true;
+      place_[At(id)] = num_places_++;
+    }
+    if (num_places_ == 0) RefusePipeline("no node depends on the batch");
+  }
+
+  // Where they are read first, by whatever is forward.
+  void PlaceShared() {
+    for (size_t i = order_.size(); i-- > 0;) {
+      const int mine = place_[At(order_[i])];
+      if (mine < 0) continue;
+      ForEachBefore(order_[i], [&](int before) {
+        if (roles_[At(before)] != ReplicaRole::kShared) return;
+        int& place = place_[At(before)];
+        place = place < 0 ? mine : std::min(place, mine);
+      });
+    }
+  }
+
+  void KeepGroups() {
+    of_group_.assign(roles_.size(), -1);
+    for (int id = 0; id < input_.graph.num_nodes(); ++id) {
+      if (place_[At(id)] < 0 || IsReplicated(id)) continue;
+      int& group = of_group_[At(groups_[At(id)])];
+      group = group < 0 ? place_[At(id)] : std::min(group, place_[At(id)]);
+    }
+    for (int id = 0; id < input_.graph.num_nodes(); ++id) {
+      if (const int group = of_group_[At(groups_[At(id)])]; group >= 0) place_[At(id)] = group;
+    }
+  }
+
+  // The gradient of an op reads what the op read or made, and gradients of later ops: it belongs to the last
+  // op that its inputs allow and that does not come after those.
+  void PlaceBackward() {
+    const Fanout fanout = ComputeFanout(input_.graph);
+    for (const int id : order_) {
+      if (!IsReplicated(id) || forward_[At(id)] || of_group_[At(groups_[At(id)])] >= 0) continue;
+      int first_gradient = num_places_ - 1;
+      ForEachBefore(id, [&](int before) {
+        if (IsReplicated(before) && !forward_[At(before)])
+          first_gradient = std::min(first_gradient, place_[At(before)]);
+      });
+      int place = -1;
+      const auto allow = [&](int other) {
+        if (place_[At(other)] <= first_gradient) place = std::max(place, place_[At(other)]);
+      };
+      for (const Endpoint& input : node(id).inputs) {
+        if (IsReplicated(input.node) && !forward_[At(input.node)]) continue;
+        allow(input.node);
+        if (!forward_[At(input.node)]) continue;
+        for (const NodeUse& use : fanout[input.node]) {
+          if (forward_[At(use.node)]) allow(use.node);
+        }
+      }
+      place_[At(id)] = place < 0 ? first_gradient : place;
+    }
+  }
+
+  void PlaceUpdates() {
+    for (const int id : order_) {
+      if (!IsUpdating(id) || place_[At(id)] >= 0) continue;
+      ForEachBefore(id, [&](int before) { place_[At(id)] = std::max(place_[At(id)], place_[At(before)]); });
+    }
+    // What only the update or a gradient reads.
+    for (size_t i = order_.size(); i-- > 0;) {
+      const int mine = place_[At(order_[i])];
+      if (mine < 0) continue;
+      ForEachBefore(order_[i], [&](int before) {
+        if (roles_[At(before)] != ReplicaRole::kFeed && place_[At(before)] < 0) place_[At(before)] = mine;
+      });
+    }
+  }
+
+  const RewriteInput& input_;
+  const std::vector<ReplicaRole>& roles_;
+  const std::vector<int> order_;
+  const std::vector<int> groups_;
+  std::vector<int> place_;
+  std::vector<bool> forward_;
+  std::vector<int> of_group_;  // by group: the place of its state
+  int num_places_ = 0;
+};
+
+// What a place costs the GPU that it is on.
+struct PlaceLoad {
+  double ns = 0;          // forward and backward
+  double state = 0;       // bytes of variables, of what updates them, and of their gradients
+  double activation = 0;  // bytes that wait for the backward pass, of the whole batch
+};
+
+std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const std::vector<ReplicaRole>& roles,
+                               const ForwardOrder& order, int gpu) {
+  std::vector<PlaceLoad> loads(static_cast<size_t>(order.num_places()));
+  std::vector<TensorInfo> inputs;
+  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+    if (order.place(id) < 0) continue;
+    PlaceLoad& load = loads[static_cast<size_t>(order.place(id))];
+    const Node& node = input.graph.node(id);
+    const auto outputs = input.info.outputs(id);
+    const OpDef* def = OpRegistry::Global().Find(node.op);
+    if (def != nullptr && def->role == StateRole::kVariable) {
+      const TensorInfo& info = input.info.of({id, 0});
+      load.state += 2.0 * static_cast<double>(BytesOf(info.handle != nullptr ? *info.handle : info));
+    }
+    if (roles[static_cast<size_t>(id)] != ReplicaRole::kReplicated) continue;
+    inputs.clear();
+    for (const Endpoint& endpoint : node.inputs) inputs.push_back(input.info.of(endpoint));
+    load.ns += static_cast<double>(input.costs.Launch(input.machine, gpu, node, inputs, outputs).ns);
+    if (!order.is_forward(id)) continue;
+    for (const TensorInfo& output : outputs) load.activation += static_cast<double>(BytesOf(output));
+  }
+  return loads;
+}
+
+// The last place of every stage such that the longest stage is as short as contiguous stages can be whose
+// memory suffices.
+class StageCut {
+ public:
+  StageCut(const Machine& machine, const std::vector<int>& gpus, const std::vector<PlaceLoad>& loads,
+           PipelineOrder order, int micro_batches)
+      : machine_(machine), gpus_(gpus), loads_(loads), order_(order), micro_batches_(micro_batches) {}
+
+  std::vector<int> Run() const {
+    double low = 0, high = 0;
+    for (const PlaceLoad& load : loads_) {
+      low = std::max(low, load.ns);
+      high += load.ns;
+    }
+    std::vector<int> best = Pack(high);
+    if (best.empty()) {
+      RefusePipeline("no cut into {} stages fits the GPUs' memory with {} micro-batches", gpus_.size(),
+                     micro_batches_);
+    }
+    for (int i = 0; i < 50 && low < high; ++i) {
+      const double middle = (low + high) / 2;
+      std::vector<int> ends = Pack(middle);
+      if (ends.empty()) {
+        low = middle;
+      } else {
+        best = std::move(ends);
+        high = middle;
+      }
+    }
+    return best;
+  }
+
+ private:
+  // Fills one stage after the other; empty: that takes more stages than there are.
+  std::vector<int> Pack(double most_ns) const {
+    std::vector<int> ends;
+    PlaceLoad stage;
+    for (size_t place = 0; place < loads_.size(); ++place) {
+      const PlaceLoad& load = loads_[place];
+      const bool room = ends.size() < gpus_.size() && Fits(Sum(stage, load), ends.size());
+      if (room && stage.ns + load.ns <= most_ns * (1 + 1e-12)) {
+        stage = Sum(stage, load);
+        continue;
+      }
+      ends.push_back(static_cast<int>(place) - 1);
+      stage = load;
+      if (ends.size() >= gpus_.size() || !Fits(stage, ends.size())) return {};
+    }
+    ends.push_back(static_cast<int>(loads_.size()) - 1);
+    return ends;
+  }
+  static PlaceLoad Sum(const PlaceLoad& a, const PlaceLoad& b) {
+    return {a.ns + b.ns, a.state + b.state, a.activation + b.activation};
+  }
+  bool Fits(const PlaceLoad& load, size_t stage) const {
+    const int64_t limit = machine_.device(gpus_[stage]).memory_bytes;
+    const int ahead = order_ == PipelineOrder::kGPipe
+                          ? micro_batches_
+                          : std::min(micro_batches_, static_cast<int>(gpus_.size() - stage));
+    return limit <= 0 || load.state + load.activation * ahead / micro_batches_ <= static_cast<double>(limit);
+  }
+
+  const Machine& machine_;
+  const std::vector<int>& gpus_;
+  const std::vector<PlaceLoad>& loads_;
+  const PipelineOrder order_;
+  const int micro_batches_;
+};
+
+// The most micro-batches that divide every fed batch, up to four a stage.
+int MicroBatchesOf(const RunSpec& spec, size_t stages) {
+  int64_t common = 0;
+  for (const auto& [name, axis] : spec.batch_axis)
+    common = std::gcd(common, spec.feeds.at(name).shape.dim(axis));
+  for (int count = kPerStage * static_cast<int>(stages); count > 1; --count) {
+    if (common % count == 0) return count;
+  }
+  RefusePipeline("a batch of {} cannot be cut into up to {} micro-batches", common, kPerStage * stages);
+}
+
+struct Pass {
+  bool backward = false;
+  int micro_batch = 0;
+};
+
+std::vector<Pass> PassesOf(PipelineOrder order, size_t stage, size_t stages, int micro_batches) {
+  const int ahead = order == PipelineOrder::kGPipe
+                        ? micro_batches
+                        : std::min(micro_batches, static_cast<int>(stages - stage));
+  std::vector<Pass> passes;
+  for (int m = 0; m < ahead; ++m) passes.push_back({false, m});
+  for (int m = 0; m < micro_batches; ++m) {
+    passes.push_back({true, m});
+    if (m + ahead < micro_batches) passes.push_back({false, m + ahead});
+  }
+  return passes;
+}
+
+// A stage's passes run one after the other: each begins when all of the last one has ended.
+void OrderPasses(const std::vector<int>& forward, const std::vector<int>& backward, size_t stage,
+                 const std::vector<Pass>& passes, const ReplicatedGraph& replicated, Graph* graph) {
+  int barrier = -1;
+  for (size_t p = 0; p < passes.size(); ++p) {
+    const std::vector<int>& nodes = passes[p].backward ? backward : forward;
+    if (nodes.empty()) continue;
+    std::vector<bool> mine(static_cast<size_t>(graph->num_nodes()), false), read = mine;
+    std::vector<int> ids;
+    for (const int id : nodes) {
+      ids.push_back(replicated.first[static_cast<size_t>(id)] + passes[p].micro_batch);
+      mine[static_cast<size_t>(ids.back())] = true;
+    }
+    for (const int id : ids) {
+      bool inside = false;
+      const auto visit = [&](int before) {
+        if (!mine[static_cast<size_t>(before)]) return;
+        read[static_cast<size_t>(before)] = true;
+        inside = true;
+      };
+      for (const Endpoint& endpoint : graph->node(id).inputs) visit(endpoint.node);
+      for (const int control : graph->node(id).control_inputs) visit(control);
+      if (!inside && barrier >= 0) graph->node(id).control_inputs.push_back(barrier);
+    }
+    Node next;
+    next.name = fmt::format("pipeline/stage_{}/{}_{}", stage, passes[p].backward ? "backward" : "forward",
+                            passes[p].micro_batch);
+    next.op = "NoOp";
+    next.device = graph->node(ids.front()).device;
+    for (const int id : ids) {
+      if (!read[static_cast<size_t>(id)]) next.control_inputs.push_back(id);
+    }
+    barrier = graph->AddNode(std::move(next));
+  }
+}
+
+StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
+  const std::vector<int> gpus = input.machine.Gpus();
+  if (gpus.size() < 2) RefusePipeline("the machine has fewer than two GPUs");
+  if (input.spec.batch_axis.empty()) RefusePipeline("the run configuration has no batch_axis");
+  const std::vector<ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
+  const ForwardOrder places(input, roles);
+  const int micro_batches = MicroBatchesOf(input.spec, gpus.size());
+  const std::vector<PlaceLoad> loads = LoadsOf(input, roles, places, gpus.front());
+  const std::vector<int> ends = StageCut(input.machine, gpus, loads, order, micro_batches).Run();
+  const auto stage_of = [&](int id) {
+    const int place = places.place(id);
+    return place < 0 ? -1
+                     : static_cast<int>(std::lower_bound(ends.begin(), ends.end(), place) - ends.begin());
+  };
+  const ReplicaPlan plan{.strategy = "pipeline",
+                         .scope = "micro_",
+                         .replicas = micro_batches,
+                         .device =
+                             [&](int id, int) {
+                               const int stage = stage_of(id);
+                               return stage < 0 ? std::string()
+                                                : input.machine.device(gpus[static_cast<size_t>(stage)]).name;
+                             },
+                         .accumulate = true};
+  ReplicatedGraph replicated = Replicate(input, plan, roles);
+  std::vector<std::vector<int>> forward(ends.size()), backward(ends.size());
+  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+    if (roles[static_cast<size_t>(id)] != ReplicaRole::kReplicated) continue;
+    (places.is_forward(id) ? forward : backward)[static_cast<size_t>(stage_of(id))].push_back(id);
+  }
+  for (size_t stage = 0; stage < ends.size(); ++stage) {
+    OrderPasses(forward[stage], backward[stage], stage, PassesOf(order, stage, ends.size(), micro_batches),
+                replicated, &replicated.step.graph);
+  }
+  return std::move(replicated.step);
+}
+
+}  // namespace
+
+StepGraph WritePipeline1F1B(const RewriteInput& input) {
+  return WritePipeline(input, PipelineOrder::kOneForwardOneBackward);
+}
+StepGraph WritePipelineGPipe(const RewriteInput& input) {
+  return WritePipeline(input, PipelineOrder::kGPipe);
+}
+
+}  // namespace lanescope

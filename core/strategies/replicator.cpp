@@ -1,0 +1,362 @@
+#include "core/strategies/replicator.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/inputs/step_request.h"
+#include "core/schedule/compile/op_traits.h"
+
+namespace lanescope {
+namespace {
+
+class Replicator {
+ public:
+  Replicator(const RewriteInput& input, const ReplicaPlan& plan, const std::vector<ReplicaRole>& roles)
+      : graph_(input.graph),
+        spec_(input.spec),
+        info_(input.info),
+        plan_(plan),
+        role_(roles),
+        scope_(fmt::format("{}/", plan.strategy)),
+        first_(role_.size(), -1) {}
+
+  ReplicatedGraph Run() {
+    FindSparse();
+    for (const auto& [name, axis] : spec_.batch_axis) CheckFeed(name, axis);
+    NumberNodes();
+    AddSplits();
+    for (int id = 0; id < graph_.num_nodes(); ++id) AddCopiesOf(id);
+    result_.spec = spec_;
+    RenameStep();
+    for (Node& node : added_) result_.graph.AddNode(std::move(node));
+    result_.graph.extra = graph_.extra;
+    CheckShapes();
+    return {std::move(result_), first_};
+  }
+
+ private:
+  using Role = ReplicaRole;
+
+  template <typename... Args>
+  [[noreturn]] void Refuse(fmt::format_string<Args...> text, Args&&... args) const {
+    Throw(Code::kInvalidArgument, "{}: {}", plan_.strategy, fmt::format(text, std::forward<Args>(args)...));
+  }
+  int replicas() const { return plan_.replicas; }
+  Role role(int id) const { return role_[static_cast<size_t>(id)]; }
+
+  void CheckFeed(const std::string& name, int axis) const {
+    const Endpoint fed = graph_.FindEndpoint(name);
+    const Shape& shape = spec_.feeds.at(name).shape;
+    if (shape.dim(axis) % replicas() != 0) {
+      Refuse("the batch of {} in '{}' cannot be shared out evenly over {} {}", shape.dim(axis), name,
+             replicas(), plan_.accumulate ? "micro-batches" : "GPUs");
+    }
+    if (fed.output != 0 || graph_.node(fed.node).op != "Placeholder") Refuse("'{}' is no placeholder", name);
+  }
+
+  // Nodes of the old graph come first, replicas of one node after the other; then what is added.
+  void NumberNodes() {
+    int next = 0;
+    for (size_t id = 0; id < first_.size(); ++id) {
+      first_[id] = next;
+      next += role_[id] == Role::kReplicated ? replicas() : 1;
+    }
+    num_copied_ = next;
+  }
+
+  static Node MakeNode(std::string name, std::string op) {
+    Node node;
+    node.name = std::move(name);
+    node.op = std::move(op);
+    return node;
+  }
+  int Add(Node node) {
+    added_.push_back(std::move(node));
+    return num_copied_ + static_cast<int>(added_.size()) - 1;
+  }
+  int AddConstant(const std::string& name, const Tensor& value) {
+    Node node = MakeNode(name, "Const");
+    node.attrs["dtype"] = value.dtype();
+    node.attrs["value"] = std::make_shared<const TensorAttr>(TensorAttr{value, ""});
+    return Add(std::move(node));
+  }
+
+  void AddSplits() {
+    for (const auto& [name, axis] : spec_.batch_axis) {
+      const int fed = graph_.FindEndpoint(name).node;
+      const std::string scope = fmt::format("{}{}/", scope_, graph_.node(fed).name);
+      const int dimension = AddConstant(scope + "axis", Tensor::Scalar<int32_t>(axis));
+      Node split = MakeNode(scope + "split", "Split");
+      split.device = "/device:CPU:0";
+      split.attrs["T"] = RemoveRef(info_.of({fed, 0}).dtype);
+      split.attrs["num_split"] = static_cast<int64_t>(replicas());
+      split.inputs = {{dimension, 0}, {first_[static_cast<size_t>(fed)], 0}};
+      splits_[fed] = Add(std::move(split));
+    }
+  }
+
+  void AddCopiesOf(int id) {
+    const bool replicated = role(id) == Role::kReplicated;
+    for (int r = 0; r < (replicated ? replicas() : 1); ++r) {
+      Node node = graph_.node(id);
+      if (replicated) node.name = ReplicaName(id, r);
+      SetDevice(id, replicated ? r : -1, &node);
+      RenameColocation(id, r, &node);
+      for (Endpoint& input : node.inputs) input = replicated ? InReplica(input, r) : Joined(id, input);
+      std::vector<int> controls;
+      for (const int control : node.control_inputs) {
+        const int first = first_[static_cast<size_t>(control)];
+        if (role(control) != Role::kReplicated) {
+          controls.push_back(first);
+        } else if (replicated) {
+          controls.push_back(first + r);
+        } else {
+          for (int other = 0; other < replicas(); ++other) controls.push_back(first + other);
+        }
+      }
+      node.control_inputs = std::move(controls);
+      result_.graph.AddNode(std::move(node));
+    }
+  }
+
+  // What the graph puts on the CPU stays there.
+  void SetDevice(int id, int replica, Node* node) const {
+    if (node->device.find("CPU") != std::string::npos || node->device.find("cpu") != std::string::npos)
+      return;
+    if (std::string device = plan_.device(id, replica); !device.empty()) node->device = std::move(device);
+  }
+
+  std::string ReplicaName(int id, int r) const {
+    return fmt::format("{}{}/{}", plan_.scope, r, graph_.node(id).name);
+  }
+
+  // A replica stays with replicas of its own, never with a shared variable, and nobody else with one replica.
+  void RenameColocation(int id, int r, Node* node) const {
+    constexpr std::string_view kPrefix = "loc:@";
+    const auto found = node->attrs.find("_class");
+    if (found == node->attrs.end()) return;
+    const auto* listed = std::get_if<std::vector<std::string>>(&found->second);
+    if (listed == nullptr) return;
+    std::vector<std::string> kept;
+    for (const std::string& text : *listed) {
+      const int with = text.starts_with(kPrefix) ? graph_.FindNode(text.substr(kPrefix.size())) : -1;
+      const bool of_replicas = with >= 0 && role(with) == Role::kReplicated;
+      if (of_replicas != (role(id) == Role::kReplicated)) continue;
+      kept.push_back(of_replicas ? std::string(kPrefix) + ReplicaName(with, r) : text);
+    }
+    kept.empty() ? static_cast<void>(node->attrs.erase("_class")) : static_cast<void>(found->second = kept);
+  }
+
+  Endpoint InReplica(Endpoint of, int r) const {
+    if (const auto split = splits_.find(of.node); split != splits_.end()) return {split->second, r};
+    const int first = first_[static_cast<size_t>(of.node)];
+    return {role(of.node) == Role::kReplicated ? first + r : first, of.output};
+  }
+
+  // What a node that is no replica reads of the replicas.
+  Endpoint Joined(int reader, Endpoint of) {
+    if (role(of.node) != Role::kReplicated) return {first_[static_cast<size_t>(of.node)], of.output};
+    return Join(of, sparse_.contains(ScopeOf(graph_.node(reader).name)));
+  }
+
+  // The update's name scope, or the node itself where it has none.
+  static std::string ScopeOf(const std::string& name) {
+    const size_t slash = name.rfind('/');
+    return slash == std::string::npos ? name : name.substr(0, slash + 1);
+  }
+
+  // Updates by rows and their numbers, as those of embeddings: they read integers of a replica.
+  void FindSparse() {
+    for (int id = 0; id < graph_.num_nodes(); ++id) {
+      if (role(id) != Role::kUpdating) continue;
+      for (const Endpoint& input : graph_.node(id).inputs) {
+        if (role(input.node) == Role::kReplicated && IsInteger(info_.of(input).dtype))
+          sparse_.insert(ScopeOf(graph_.node(id).name));
+      }
+    }
+  }
+  static bool IsInteger(DataType type) { return type == DataType::kInt32 || type == DataType::kInt64; }
+
+  Endpoint Rows(int node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
+    Node join = MakeNode(scope + "concat", "ConcatV2");
+    SetDevice(node, -1, &join);
+    join.attrs["T"] = type;
+    join.attrs["N"] = static_cast<int64_t>(replicas());
+    join.attrs["Tidx"] = DataType::kInt32;
+    join.inputs = std::move(parts);
+    join.inputs.push_back({AddConstant(scope + "axis", Tensor::Scalar<int32_t>(0)), 0});
+    return {Add(std::move(join)), 0};
+  }
+  Endpoint Sum(int node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
+    Node join = MakeNode(scope + "sum", "AddN");
+    SetDevice(node, -1, &join);
+    join.attrs["T"] = type;
+    join.attrs["N"] = static_cast<int64_t>(replicas());
+    join.inputs = std::move(parts);
+    return {Add(std::move(join)), 0};
+  }
+  Endpoint GrowingSum(int node, const std::string& scope, DataType type, const std::vector<Endpoint>& parts) {
+    Endpoint sum = parts[0];
+    for (size_t r = 1; r < parts.size(); ++r) {
+      Node add = MakeNode(fmt::format("{}sum_{}", scope, r), "Add");
+      SetDevice(node, -1, &add);
+      add.attrs["T"] = type;
+      add.inputs = {sum, parts[r]};
+      sum = {Add(std::move(add)), 0};
+    }
+    return sum;
+  }
+
+  // One tensor of the replicas' ones: their mean, or all their rows.
+  Endpoint Join(Endpoint of, bool rows) {
+    const std::pair key{of.node, of.output};
+    if (const auto known = joins_.find(key); known != joins_.end()) return known->second;
+    const DataType type = RemoveRef(info_.of(of).dtype);
+    const std::string scope = fmt::format("{}{}_{}/", scope_, graph_.node(of.node).name, of.output);
+    std::vector<Endpoint> parts;
+    for (int r = 0; r < replicas(); ++r) parts.push_back(InReplica(of, r));
+    Endpoint joined = rows               ? Rows(of.node, scope, type, std::move(parts))
+                      : plan_.accumulate ? GrowingSum(of.node, scope, type, parts)
+                                         : Sum(of.node, scope, type, std::move(parts));
+    if (!IsInteger(type)) {
+      if (type != DataType::kFloat) Refuse("'{}' is no float", graph_.TensorName(of));
+      Node mean = MakeNode(scope + "mean", "Mul");
+      SetDevice(of.node, -1, &mean);
+      mean.attrs["T"] = type;
+      mean.inputs = {
+          joined, {AddConstant(scope + "share", Tensor::Scalar(1.0f / static_cast<float>(replicas()))), 0}};
+      joined = {Add(std::move(mean)), 0};
+    }
+    return joins_[key] = joined;
+  }
+
+  // Fetches of replicas are joined; a target stands for all its replicas.
+  void RenameStep() {
+    const auto fetched = [&](const std::string& name) {
+      const Endpoint of = graph_.FindEndpoint(name);
+      if (role(of.node) != Role::kReplicated) return name;
+      const bool scalar = info_.of(of).shape.rank() == 0;
+      return added_[static_cast<size_t>(Join(of, !scalar).node - num_copied_)].name;
+    };
+    for (std::string& name : result_.spec.fetches) name = fetched(name);
+    if (!spec_.loss.empty()) result_.spec.loss = fetched(spec_.loss);
+    std::vector<std::string> targets;
+    for (const std::string& name : spec_.targets) {
+      const int id = graph_.FindEndpoint(name).node;
+      if (role(id) != Role::kReplicated) {
+        targets.push_back(name);
+        continue;
+      }
+      for (int r = 0; r < replicas(); ++r) targets.push_back(ReplicaName(id, r));
+    }
+    result_.spec.targets = std::move(targets);
+  }
+
+  // Every output of a replica has the shape it had, with a part of the batch in place of the batch.
+  void CheckShapes() const {
+    try {
+      const GraphInfo rewritten = InferGraph(result_.graph, StepRequestOf(result_.graph, result_.spec).feeds);
+      for (int id = 0; id < graph_.num_nodes(); ++id) {
+        if (role(id) != Role::kReplicated) continue;
+        const auto before = info_.outputs(id), after = rewritten.outputs(first_[static_cast<size_t>(id)]);
+        for (size_t k = 0; k < before.size(); ++k) {
+          if (!IsPart(before[k].shape, after[k].shape)) {
+            Refuse("'{}' has the shape {} in a replica and {} before: the graph fixes the size of its batch",
+                   graph_.node(id).name, after[k].shape.ToString(), before[k].shape.ToString());
+          }
+        }
+      }
+    } catch (const Error& error) {
+      if (error.message().starts_with(plan_.strategy)) throw;
+      Refuse("the graph fixes the size of its batch: {}", error.message());
+    }
+  }
+  bool IsPart(const Shape& before, const Shape& after) const {
+    if (!before.IsExact() || !after.IsExact()) return true;
+    if (before.rank() != after.rank()) return false;
+    for (int d = 0; d < before.rank(); ++d) {
+      if (before.dim(d) != after.dim(d) && before.dim(d) != replicas() * after.dim(d)) return false;
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  const RunSpec& spec_;
+  const GraphInfo& info_;
+  const ReplicaPlan& plan_;
+  const std::vector<Role>& role_;                  // by node
+  const std::string scope_;                        // of what is added
+  std::vector<int> first_;                         // by node: itself in the new graph, or its first replica
+  std::map<int, int> splits_;                      // by fed node
+  std::map<std::pair<int, int>, Endpoint> joins_;  // by output
+  std::set<std::string> sparse_;                   // scopes
+  std::vector<Node> added_;
+  int num_copied_ = 0;  // nodes of the new graph that are of the old one
+  StepGraph result_;
+};
+
+// Whether the name is in one of the sorted scopes.
+bool IsUnder(const std::vector<std::string>& scopes, const std::string& name) {
+  for (size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    if (std::binary_search(scopes.begin(), scopes.end(), name.substr(0, slash + 1))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spec) {
+  using Role = ReplicaRole;
+  const std::vector<int> order = graph.TopologicalOrder();
+  std::vector<Role> roles(static_cast<size_t>(graph.num_nodes()), Role::kShared);
+  const auto role = [&](int id) { return roles[static_cast<size_t>(id)]; };
+  compile::OpTraitsTable traits;
+  std::vector<std::string> scopes;
+  for (int id = 0; id < graph.num_nodes(); ++id) {
+    const Node& node = graph.node(id);
+    if (!traits.Of(node.op).IsUpdate()) continue;
+    roles[static_cast<size_t>(id)] = Role::kUpdating;
+    if (const size_t slash = node.name.rfind('/'); slash != std::string::npos)
+      scopes.push_back(node.name.substr(0, slash + 1));
+  }
+  std::sort(scopes.begin(), scopes.end());
+  const Fanout fanout = ComputeFanout(graph);
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto users = fanout[order[i]];
+    const bool only_updates =
+        !users.empty() && std::all_of(users.begin(), users.end(),
+                                      [&](const NodeUse& use) { return role(use.node) == Role::kUpdating; });
+    if (only_updates && IsUnder(scopes, graph.node(order[i]).name))
+      roles[static_cast<size_t>(order[i])] = Role::kUpdating;
+  }
+  for (const int id : order) {
+    const Node& node = graph.node(id);
+    const auto follows = [&](int before) { return role(before) == Role::kUpdating; };
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) { return follows(e.node); }) ||
+        std::any_of(node.control_inputs.begin(), node.control_inputs.end(), follows))
+      roles[static_cast<size_t>(id)] = Role::kUpdating;
+  }
+  for (const auto& [name, axis] : spec.batch_axis)
+    roles[static_cast<size_t>(graph.FindEndpoint(name).node)] = Role::kFeed;
+  for (const int id : order) {
+    Role& mine = roles[static_cast<size_t>(id)];
+    if (mine != Role::kShared) continue;
+    const Node& node = graph.node(id);
+    const auto depends = [&](int before) {
+      return role(before) == Role::kReplicated || role(before) == Role::kFeed;
+    };
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) { return depends(e.node); }) ||
+        std::any_of(node.control_inputs.begin(), node.control_inputs.end(), depends))
+      mine = Role::kReplicated;
+  }
+  return roles;
+}
+
+ReplicatedGraph Replicate(const RewriteInput& input, const ReplicaPlan& plan,
+                          const std::vector<ReplicaRole>& roles) {
+  return Replicator(input, plan, roles).Run();
+}
+
+}  // namespace lanescope

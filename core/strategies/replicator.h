@@ -1,0 +1,42 @@
+// A step's graph with everything that depends on the batch written once for each of several parts of it.
+// Internal to core.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/strategies/graph_strategy.h"
+
+namespace lanescope {
+
+// What of a graph is written once, and what once for each part of the batch.
+enum class ReplicaRole : uint8_t {
+  kShared,      // depends on no batch: variables, constants
+  kFeed,        // a placeholder that holds the batch
+  kReplicated,  // depends on the batch and comes before the update
+  kUpdating,    // writes variables, serves such nodes alone in the name scope of one, or follows one
+};
+std::vector<ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spec);
+
+struct ReplicaPlan {
+  std::string_view strategy;  // for messages and for the scope of what is added
+  std::string_view scope;     // of replica r: this and r
+  int replicas = 2;           // parts of the batch
+  // Of a node's replica, and with -1 of a node that is written once; empty: as the node says.
+  std::function<std::string(int node, int replica)> device;
+  bool accumulate = false;  // sums of the replicas grow one by one, so that none waits for the others
+};
+
+struct ReplicatedGraph {
+  StepGraph step;
+  std::vector<int> first;  // by node of the old graph: itself in the new one, or its first replica
+};
+
+// Variables are shared; what other nodes read of the replicas is their mean, or all their rows. Throws
+// InvalidArgument where the batch cannot be shared out, naming the node in the way.
+ReplicatedGraph Replicate(const RewriteInput& input, const ReplicaPlan& plan,
+                          const std::vector<ReplicaRole>& roles);
+
+}  // namespace lanescope

@@ -1,0 +1,180 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/strategies/graph_strategy.h"
+#include "study/placing.h"
+#include "study/predictor.h"
+#include "study/recorded_run.h"
+#include "tests/support/paths.h"
+
+namespace lanescope::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A batch of 12 through `layers` equal products, then loss = mean of the last, and its gradients by hand.
+Workload Chain(int layers) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 64});
+  std::vector<Endpoint> weights, values{x};
+  for (int i = 0; i < layers; ++i) {
+    weights.push_back(builder.Op("VariableV2", "w" + std::to_string(i))
+                          .Attr("dtype", DataType::kFloat)
+                          .Attr("shape", Shape{64, 64})
+                          .Build());
+    values.push_back(
+        builder.Op("MatMul", "y" + std::to_string(i)).Input(values.back()).Input(weights.back()).Build());
+  }
+  const Endpoint axes = builder.Const("axes", Tensor::FromValues(Shape{2}, std::vector<int32_t>{0, 1}));
+  builder.Op("Mean", "loss").Input(values.back()).Input(axes).Build();
+  const Endpoint rate = builder.Scalar("rate", 0.5f);
+  Endpoint gradient = values.back();
+  for (int i = layers - 1; i >= 0; --i) {
+    const auto number = static_cast<size_t>(i);
+    const std::string name = std::to_string(i);
+    const Endpoint of_weight = builder.Op("MatMul", "gradients/w" + name)
+                                   .Input(values[number])
+                                   .Input(gradient)
+                                   .Attr("transpose_a", true)
+                                   .Build();
+    gradient = builder.Op("MatMul", "gradients/y" + name)
+                   .Input(gradient)
+                   .Input(weights[number])
+                   .Attr("transpose_b", true)
+                   .Build();
+    builder.Op("ApplyGradientDescent", "train/w" + name)
+        .Input(weights[number])
+        .Input(rate)
+        .Input(of_weight)
+        .Build();
+  }
+  RunSpec spec;
+  spec.feeds["x"].shape = Shape{12, 64};
+  spec.feeds["x"].generator = "uniform";
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"loss"};
+  spec.loss = "loss";
+  for (int i = 0; i < layers; ++i) spec.targets.push_back("train/w" + std::to_string(i));
+  return Workload("chain", builder.Take(), spec);
+}
+
+Machine ModelledGpus(int gpus) {
+  Machine machine = VirtualMachine(gpus, 1);
+  for (DeviceSpec& device : machine.devices) {
+    if (device.is_gpu()) device.kind = DeviceKind::kModelled;
+  }
+  return machine;
+}
+
+StepGraph Written(const Workload& workload, const Machine& machine, bool gpipe) {
+  const RooflineCost costs;
+  const RewriteInput input{workload.graph(), workload.spec(), workload.info(), machine, costs};
+  return gpipe ? WritePipelineGPipe(input) : WritePipeline1F1B(input);
+}
+
+float LossAfter(const Workload& workload, const std::string& strategy, const Machine& machine, int steps) {
+  RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, {});
+  run.RunToEnd(0, steps);
+  return run.last_fetches().front().data<float>()[0];
+}
+
+std::string DeviceOf(const Graph& graph, const std::string& node) {
+  const int id = graph.FindNode(node);
+  EXPECT_GE(id, 0) << node;
+  return id < 0 ? "" : graph.node(id).device;
+}
+
+std::string RefusalOf(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+// Law: the mean of the micro-batches' gradients is the gradient of the whole batch, so that training goes the
+// same way, up to rounding.
+TEST(PipelineTest, TrainsLikeOneModel) {
+  const Machine machine = VirtualMachine(2, 1);
+  for (const auto& [name, steps] : {std::pair<const char*, int>{"polynomial", 4}, {"deepconn_single", 2}}) {
+    const Workload workload{test::SourceDir() + "/samples/graphs/" + name + ".pbtxt"};
+    const float one = LossAfter(workload, "single", machine, steps);
+    EXPECT_NEAR(LossAfter(workload, "pipeline", machine, steps) / one, 1, 1e-3) << name;
+    EXPECT_NEAR(LossAfter(workload, "pipeline-gpipe", machine, steps) / one, 1, 1e-3) << name;
+  }
+}
+
+// Eight equal layers over two GPUs: four each, gradients beside their layers, variables too.
+TEST(PipelineTest, CutsIntoStagesOfEqualTime) {
+  const Workload workload = Chain(8);
+  const StepGraph written = Written(workload, ModelledGpus(2), false);
+  const auto of = [&](const std::string& name) { return DeviceOf(written.graph, name); };
+  EXPECT_THAT(of("micro_0/y3"), HasSubstr("GPU:0"));
+  EXPECT_THAT(of("micro_0/y4"), HasSubstr("GPU:1"));
+  EXPECT_THAT(of("micro_2/gradients/w3"), HasSubstr("GPU:0"));
+  EXPECT_THAT(of("micro_2/gradients/w4"), HasSubstr("GPU:1"));
+  EXPECT_THAT(of("w3"), HasSubstr("GPU:0"));
+  EXPECT_THAT(of("w4"), HasSubstr("GPU:1"));
+  EXPECT_THAT(of("train/w4"), HasSubstr("GPU:1"));
+}
+
+// Law: of 6 micro-batches the first of two stages has at most two in flight by 1F1B, and all six by GPipe.
+TEST(PipelineTest, OneForwardOneBackwardHoldsFewerMicroBatches) {
+  const Workload workload = Chain(8);
+  const auto held = [&](bool gpipe) {
+    const StepGraph written = Written(workload, ModelledGpus(2), gpipe);
+    std::vector<std::string> passes;
+    for (const Node& node : written.graph.nodes()) {
+      if (node.name.starts_with("pipeline/stage_0/")) passes.push_back(node.name.substr(17));
+    }
+    int most = 0, now = 0;
+    for (const std::string& pass : passes) most = std::max(most, now += pass.starts_with("forward") ? 1 : -1);
+    return std::pair(passes.size(), most);
+  };
+  EXPECT_EQ(held(false), (std::pair<size_t, int>{12, 2}));
+  EXPECT_EQ(held(true), (std::pair<size_t, int>{12, 6}));
+}
+
+// Law: with S equal stages and M micro-batches a step takes (M + S - 1) / (M S) of what one GPU takes, here 7
+// / 12, and what the messages add.
+TEST(PipelineTest, TakesAsLongAsTheBubbleSays) {
+  const Workload workload = Chain(8);
+  Machine machine = ModelledGpus(2);
+  for (LinkSpec& link : machine.links) {
+    link.bandwidth = 1e15;
+    link.latency_ns = 0;
+  }
+  const Predictor predictor(machine);
+  const auto step = [&](const std::string& strategy) {
+    const PlacedGraph placed = Place(workload, strategy, machine, predictor.costs());
+    const Schedule schedule = CompileStep(placed, machine);
+    VerifySchedule(placed.workload->graph(), schedule);
+    return static_cast<double>(predictor.Predict(*placed.workload, schedule, {0}).step_ns);
+  };
+  StepGraph one_stage = Written(workload, machine, false);
+  for (int id = 0; id < one_stage.graph.num_nodes(); ++id) one_stage.graph.node(id).device = "";
+  const Workload alone("alone", one_stage.graph, one_stage.spec);
+  const PlacedGraph placed = Place(alone, "single", machine, predictor.costs());
+  const double one = static_cast<double>(predictor.Predict(alone, CompileStep(placed, machine), {0}).step_ns);
+  EXPECT_NEAR(step("pipeline") / one, 7.0 / 12, 0.1);
+  EXPECT_NEAR(step("pipeline-gpipe") / one, 7.0 / 12, 0.1);
+}
+
+TEST(PipelineTest, RefusesWhatItCannotCut) {
+  const Workload chain = Chain(4);
+  EXPECT_THAT(RefusalOf([&] { Written(chain, ModelledGpus(1), false); }), HasSubstr("fewer than two GPUs"));
+  Machine small = ModelledGpus(2);
+  for (DeviceSpec& device : small.devices) device.memory_bytes = 20'000;
+  EXPECT_THAT(RefusalOf([&] { Written(chain, small, false); }), HasSubstr("fits the GPUs' memory"));
+  const Workload towers{test::SourceDir() + "/samples/graphs/two_towers_matmul.pbtxt"};
+  EXPECT_THAT(RefusalOf([&] { Written(towers, ModelledGpus(2), false); }), HasSubstr("no batch_axis"));
+}
+
+}  // namespace
+}  // namespace lanescope::study
