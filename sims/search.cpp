@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -69,7 +70,7 @@ class PlacementSearch {
            !space_.movable().empty()) {
       const int64_t before = BestNs();
       RunRound();
-      if (IsOver()) {
+      if (over_) {
         result_.settled = false;
         break;
       }
@@ -114,15 +115,16 @@ class PlacementSearch {
   }
 
   void RunRound() {
-    std::vector<ChainOutcome> outcomes(kChains);
+    const int mine = kChains * options_.restarts, first = mine * options_.ranks.rank;
+    std::vector<ChainOutcome> outcomes(static_cast<size_t>(mine));
     std::atomic<int> next{0};
     std::atomic<bool> stop{false};
     std::mutex mutex;
     std::optional<Error> failure;
     const auto work = [&] {
       try {
-        for (int chain = next++; chain < kChains && !stop; chain = next++)
-          outcomes[static_cast<size_t>(chain)] = RunChain(chain, stop);
+        for (int chain = next++; chain < mine && !stop; chain = next++)
+          outcomes[static_cast<size_t>(chain)] = RunChain(first + chain, stop);
       } catch (const Error& error) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = error;
@@ -132,7 +134,7 @@ class PlacementSearch {
     std::vector<std::thread> threads;
     std::atomic<int> running{0};
     try {
-      for (int t = 0; t < std::clamp(options_.threads, 1, kChains); ++t) {
+      for (int t = 0; t < std::clamp(options_.threads, 1, mine); ++t) {
         ++running;
         threads.push_back(StartThread("searching", [&] {
           work();
@@ -148,8 +150,10 @@ class PlacementSearch {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     for (std::thread& thread : threads) thread.join();
-    if (failure) throw *failure;
+    if (failure && options_.ranks.size == 1) throw *failure;
     ++result_.rounds;
+    over_ = IsOver();
+    if (options_.ranks.size > 1) outcomes = ShareOutcomes(outcomes, failure);
     for (ChainOutcome& outcome : outcomes) {
       result_.evaluations += outcome.evaluations;
       result_.simulations += outcome.simulations;
@@ -163,7 +167,9 @@ class PlacementSearch {
     ChainOutcome outcome;
     const Elite& start = elites_[static_cast<size_t>(chain) % elites_.size()];
     ChainOptions options;
-    options.seed = options_.seed * kSplitMixStep + static_cast<uint64_t>(result_.rounds * kChains + chain);
+    options.seed =
+        options_.seed * kSplitMixStep +
+        static_cast<uint64_t>(result_.rounds * kChains * options_.restarts * options_.ranks.size + chain);
     options.evaluations = std::clamp(kEvaluationsPerGroup * static_cast<int64_t>(space_.movable().size()),
                                      kFewestEvaluations, kMostEvaluations);
     options.memory_share = memory_share_;
@@ -186,6 +192,40 @@ class PlacementSearch {
     return outcome;
   }
 
+  // Of all ranks in the order of their chains. The search is over for all when it is for one.
+  std::vector<ChainOutcome> ShareOutcomes(const std::vector<ChainOutcome>& mine,
+                                          const std::optional<Error>& failure) {
+    nlohmann::json json = {{"over", over_}, {"outcomes", nlohmann::json::array()}};
+    if (failure) json["failure"] = {static_cast<int>(failure->code()), failure->message()};
+    for (const ChainOutcome& outcome : mine) {
+      nlohmann::json elites = nlohmann::json::array();
+      for (const Elite& elite : outcome.elites)
+        elites.push_back({elite.found.origin, elite.found.step_ns, elite.state.device, elite.state.priority});
+      json["outcomes"].push_back(
+          {outcome.evaluations, outcome.simulations, outcome.out_of_memory, std::move(elites)});
+    }
+    std::vector<ChainOutcome> all;
+    for (const std::string& text : options_.ranks.Share(json.dump())) {
+      const nlohmann::json of_rank = nlohmann::json::parse(text);
+      over_ |= of_rank["over"].get<bool>();
+      if (of_rank.contains("failure"))
+        throw Error(static_cast<Code>(of_rank["failure"][0].get<int>()),
+                    of_rank["failure"][1].get<std::string>());
+      for (const nlohmann::json& given : of_rank["outcomes"]) {
+        ChainOutcome outcome{{}, given[0], given[1], given[2]};
+        for (const nlohmann::json& elite : given[3]) {
+          PlacementState state{elite[2].get<std::vector<int>>(), elite[3].get<std::vector<int>>()};
+          Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
+          outcome.elites.push_back(
+              {{elite[0].get<std::string>(), std::move(placement), elite[1].get<int64_t>()},
+               std::move(state)});
+        }
+        all.push_back(std::move(outcome));
+      }
+    }
+    return all;
+  }
+
   void Report() const {
     if (!options_.progress) return;
     options_.progress({NowNs() - begin_ns_, result_.evaluations, BestNs(), elites_.front().found.origin});
@@ -199,6 +239,7 @@ class PlacementSearch {
   const PlacementModel model_;
   const MoveSpace space_;
   double memory_share_ = 1;
+  bool over_ = false;          // by budget or interrupt, on any rank
   std::vector<Elite> elites_;  // best first, of different step times
   SearchResult result_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/ranks.h"
 #include "core/place/placement.h"
 #include "core/strategies/strategy.h"
 #include "sims/predict.h"
@@ -28,6 +29,8 @@ struct SearchProgress {
 struct SearchOptions {
   uint64_t seed = 1;
   int threads = 1;
+  int restarts = 1;  // times the chains of a round, of every rank
+  Ranks ranks = {};  // that share the search: the same answer as of one with `size` times the restarts
   int64_t budget_ns = 60'000'000'000;
   int rounds = 40;                                 // at most
   int patience = 4;                                // rounds without a better placement that end the search
@@ -57,8 +60,9 @@ struct SearchResult {
 // Local search with restarts: rounds of simulated annealing chains over devices of colocation groups, of name
 // scopes, and priorities. Chains judge by PlacementModel and start from the best that is known; the best few
 // of each are compiled and simulated, which alone decides. A round's chains are the same however many threads
-// run them, so that the result depends on the seed, and on time only where the budget ends it. `input.step`
-// is needed; devices' memory limits hold. Throws what Compile throws for the first start if no start fits.
+// and ranks run them, so that the result depends on the seed, and on time only where the budget ends it;
+// every rank has it. `input.step` is needed; devices' memory limits hold. Throws what Compile throws for the
+// first start if no start fits.
 SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
                               const std::vector<SearchStart>& starts, const SearchOptions& options);
 

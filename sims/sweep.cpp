@@ -1,7 +1,10 @@
 #include "sims/sweep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "core/base/error.h"
 
@@ -69,6 +72,20 @@ class SweptCandidate {
   const SweepRange& range_;
   CommandEstimates estimates_;
 };
+
+// Each rank takes every so many-th point.
+std::vector<int64_t> StepsAt(const std::vector<double>& bandwidth, const Ranks& ranks,
+                             SweptCandidate* candidate) {
+  const auto step = static_cast<size_t>(ranks.size);
+  std::string mine;
+  for (size_t i = static_cast<size_t>(ranks.rank); i < bandwidth.size(); i += step)
+    mine += fmt::format("{} ", candidate->StepAt(bandwidth[i]));
+  std::vector<std::istringstream> shared;
+  for (const std::string& text : ranks.Share(mine)) shared.emplace_back(text);
+  std::vector<int64_t> steps(bandwidth.size());
+  for (size_t i = 0; i < steps.size(); ++i) shared[i % step] >> steps[i];
+  return steps;
+}
 
 // The largest part of the critical path in words.
 void NameBound(const Machine& machine, const Prediction& prediction, SweepCurve* curve) {
@@ -188,7 +205,7 @@ Machine WithBandwidth(const Machine& machine, const SweepRange& range, double ba
 }
 
 Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionSettings& settings,
-               const std::vector<SweepCandidate>& candidates, const SweepRange& range) {
+               const std::vector<SweepCandidate>& candidates, const SweepRange& range, const Ranks& ranks) {
   CheckRange(machine, range);
   Sweep sweep;
   const double ratio = std::log(range.high / range.low) / (range.points - 1);
@@ -199,7 +216,7 @@ Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionS
     swept.emplace_back(machine, costs, settings, candidate, range);
     SweepCurve curve;
     curve.name = candidate.name;
-    for (const double bandwidth : sweep.bandwidth) curve.step_ns.push_back(swept.back().StepAt(bandwidth));
+    curve.step_ns = StepsAt(sweep.bandwidth, ranks, &swept.back());
     const Prediction infinite = swept.back().At(kInfiniteBandwidth);
     curve.asymptote_ns = infinite.step_ns;
     NameBound(machine, infinite, &curve);

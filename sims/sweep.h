@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/ranks.h"
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
 #include "sims/predict.h"
@@ -75,8 +76,10 @@ std::vector<int> LinksBetweenGpus(const Machine& machine);
 Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth);
 
 // Throws InvalidArgument for an empty or unusable range. Crossings are looked for between neighbouring points
-// and narrowed by bisection.
+// and narrowed by bisection. Ranks
+// take the points in turn; each has the whole sweep.
 Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionSettings& settings,
-               const std::vector<SweepCandidate>& candidates, const SweepRange& range);
+               const std::vector<SweepCandidate>& candidates, const SweepRange& range,
+               const Ranks& ranks = {});
 
 }  // namespace lanescope::sims

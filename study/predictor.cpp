@@ -109,11 +109,12 @@ sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
   return sims::FindLowerBound(input, TaskGraph(input), settings().gaps);
 }
 
-sims::Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range) const {
+sims::Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,
+                                  const Ranks& ranks) const {
   std::vector<sims::SweepCandidate> candidates;
   for (const SweptStep& step : steps)
     candidates.push_back({step.name, &step.workload->graph(), &step.workload->info(), step.schedule});
-  return sims::RunSweep(machine_, *costs_, settings(), candidates, range);
+  return sims::RunSweep(machine_, *costs_, settings(), candidates, range, ranks);
 }
 
 }  // namespace lanescope::study

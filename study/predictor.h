@@ -66,7 +66,8 @@ class Predictor {
   // How fast any placement of the step could be by these costs. Throws what TaskGraph throws.
   sims::LowerBound BoundOf(const Workload& workload) const;
   // Throws InvalidArgument for an empty or unusable range.
-  sims::Sweep SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range) const;
+  sims::Sweep SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,
+                         const Ranks& ranks = {}) const;
 
  private:
   Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated);

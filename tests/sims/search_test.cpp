@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "sims/lower_bound.h"
 #include "tests/sims/placement_world.h"
 
@@ -42,6 +46,58 @@ TEST(SearchTest, ThreadsDoNotChangeTheAnswer) {
     EXPECT_EQ(one.best[i].step_ns, four.best[i].step_ns);
     EXPECT_EQ(one.best[i].placement.device, four.best[i].placement.device);
     EXPECT_EQ(one.best[i].placement.priority, four.best[i].placement.priority);
+  }
+}
+
+// Ranks as threads: each hands in a text and gets all of them when the last has.
+class ThreadRanks {
+ public:
+  explicit ThreadRanks(int size) : texts_(static_cast<size_t>(size)) {}
+  Ranks Of(int rank) {
+    return {rank, static_cast<int>(texts_.size()), [this, rank](const std::string& mine) {
+              std::unique_lock lock(mutex_);
+              texts_[static_cast<size_t>(rank)] = mine;
+              const int turn = turn_;
+              if (++arrived_ == static_cast<int>(texts_.size())) {
+                arrived_ = 0;
+                all_ = texts_;
+                ++turn_;
+                all_arrived_.notify_all();
+              }
+              all_arrived_.wait(lock, [&] { return turn_ != turn; });
+              return all_;
+            }};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_arrived_;
+  std::vector<std::string> texts_, all_;
+  int arrived_ = 0, turn_ = 0;
+};
+
+// Law: N ranks find what one process with N times the restarts finds, and all of them know it.
+TEST(SearchTest, RanksFindWhatMoreRestartsFind) {
+  const PlacementWorld world(7, 30, 2);
+  const StrategyInput input = world.input();
+  const SearchResult one = SearchPlacements(input, {}, StartsOf(input), {.restarts = 3, .rounds = 2});
+  ThreadRanks ranks(3);
+  std::vector<SearchResult> results(3);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < 3; ++r) {
+    threads.emplace_back([&, r] {
+      results[static_cast<size_t>(r)] =
+          SearchPlacements(input, {}, StartsOf(input), {.ranks = ranks.Of(r), .rounds = 2});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const SearchResult& result : results) {
+    EXPECT_EQ(result.evaluations, one.evaluations);
+    ASSERT_EQ(result.best.size(), one.best.size());
+    for (size_t i = 0; i < one.best.size(); ++i) {
+      EXPECT_EQ(result.best[i].step_ns, one.best[i].step_ns);
+      EXPECT_EQ(result.best[i].placement.device, one.best[i].placement.device);
+    }
   }
 }
 
