@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/gpt_file.h"
 #include "cli/print.h"
-#include "core/base/file.h"
 #include "core/base/units.h"
-#include "core/graph/graph_io.h"
-#include "sims/megatron/gpt_graph.h"
 
 namespace lanescope::cli {
 namespace {
@@ -16,14 +13,8 @@ namespace {
 struct MakeGptOptions {
   sims::megatron::GptModel model{.layers = 24, .hidden = 1024, .heads = 16, .sequence = 1024};
   sims::megatron::GptLayout layout{.batch = 32, .micro_batch = 4};
-  std::string schedule = "1f1b", recompute = "auto", output;
+  std::string schedule = "1f1b", recompute = "auto", fold = "auto", output;
 };
-
-std::string CheckGraphFile(const std::string& path) {
-  return path.ends_with(".pb") || path.ends_with(".pbtxt")
-             ? ""
-             : fmt::format("'{}' ends in neither .pb nor .pbtxt, which say what to write", path);
-}
 
 void MakeGpt(const MakeGptOptions& options) {
   sims::megatron::GptLayout layout = options.layout;
@@ -32,16 +23,12 @@ void MakeGpt(const MakeGptOptions& options) {
       options.recompute == "full" ||
       (options.recompute == "auto" && !FitsWithoutRecomputing(options.model, layout, rules.gpu));
   const sims::megatron::GptStep step = EstimateGptStep(options.model, layout, rules);
-  const StepGraph written =
-      WriteGptStep(options.model, layout,
-                   options.schedule == "gpipe" ? sims::megatron::PipelineSchedule::kGPipe
-                                               : sims::megatron::PipelineSchedule::k1F1B,
-                   rules);
-  WriteGraph(written.graph, options.output);
-  const std::string configuration = options.output.substr(0, options.output.rfind('.')) + ".run.json";
-  WriteFile(configuration, nlohmann::json{{"targets", written.spec.targets}}.dump(2) + "\n");
-  Print("{}: {} nodes for GPU:0 to GPU:{:.0f}{}\n", options.output, written.graph.num_nodes(),
-        layout.gpus() - 1, layout.recompute ? "; activations are recomputed" : "");
+  const int nodes = WriteGptFile({options.model, layout,
+                                  options.schedule == "gpipe" ? sims::megatron::PipelineSchedule::kGPipe
+                                                              : sims::megatron::PipelineSchedule::k1F1B},
+                                 options.fold, options.output);
+  Print("{}: {} nodes for GPU:0 to GPU:{:.0f}{}\n", options.output, nodes, layout.gpus() - 1,
+        layout.recompute ? "; activations are recomputed" : "");
   Print("A step on A100s, by rules: {}\n", TimeText(step.seconds * 1e9));
   const std::pair<const char*, double> parts[] = {{"layers", step.layers},
                                                   {"embedding and output", step.ends},
@@ -77,6 +64,11 @@ void AddGpt(CLI::App* make) {
                    "Whether activations are made again for gradients; auto: if memory asks for it")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "full", "none"}));
+  command
+      ->add_option("--fold", options->fold,
+                   "Whether one GPU of a stage is written for all that do the same; auto: in large graphs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "all", "none"}));
   command
       ->add_option("-o,--output", options->output,
                    "Graph to write (.pb, .pbtxt); its run configuration lies beside it")

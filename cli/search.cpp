@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/layout_search.h"
 #include "cli/line_width.h"
 #include "cli/options.h"
 #include "cli/print.h"
@@ -18,6 +19,7 @@
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
+#include "study/mpi.h"
 #include "study/predictor.h"
 #include "study/recorded_run.h"
 
@@ -33,7 +35,7 @@ struct SearchCommand {
   PlaceOptions place;
   exec::DeviceOptions devices;
   uint64_t seed = 1;
-  int threads = 0, verify = 0, rounds = 40, steps = 20;
+  int threads = 0, verify = 0, rounds = 40, restarts = 1, steps = 20;
   bool as_json = false;
 };
 
@@ -44,6 +46,7 @@ struct Verified {
   double error() const { return (static_cast<double>(found->step_ns) - measured_ns) / measured_ns; }
 };
 
+// Threads for each of the processes on this computer.
 int CoresHere() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 std::vector<std::string> StartNames(const SearchCommand& command) {
@@ -188,6 +191,12 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
 
 void Search(const SearchCommand& command) {
   const study::Workload workload(command.graph, command.step);
+  if (const auto origin = sims::megatron::OriginOf(workload.graph())) {
+    const std::optional<Machine> machine =
+        command.machine.file.empty() ? std::nullopt : std::optional(command.machine.Load());
+    return SearchGptLayouts(workload.name(), *origin, machine ? &*machine : nullptr, command.output,
+                            command.as_json);
+  }
   const Machine machine = command.machine.Load();
   const study::Predictor predictor = command.cost.empty()
                                          ? study::Predictor(machine)
@@ -206,8 +215,11 @@ void Search(const SearchCommand& command) {
   options.keep = std::max(3, command.verify);
   options.enough_ns = bound.step_ns;
   options.interrupted = &Interruption().flag();
-  options.progress = SearchReporter();
+  options.restarts = command.restarts;
+  options.ranks = study::WorldRanks();
+  if (options.ranks.is_first()) options.progress = SearchReporter();
   const sims::SearchResult result = sims::SearchPlacements(input, settings, starts, options);
+  if (!options.ranks.is_first()) return;
   const Placement& best = result.best.front().placement;
   if (!command.output.empty()) {
     OutputFile file(command.output);
@@ -249,6 +261,11 @@ void AddSearch(CLI::App* app) {
   command->add_option("--rounds", options->rounds, "Rounds to search for at most")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
+  command
+      ->add_option("--restarts", options->restarts,
+                   "Times the chains of a round; under mpirun every process has as many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
   command->add_option("--seed", options->seed, "Same seed, same answer, where the budget ends nothing")
       ->capture_default_str();
   command->add_option("--start", options->starts,
@@ -261,7 +278,8 @@ void AddSearch(CLI::App* app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("-o,--output", options->output,
-                      "Write the best as FILE.json, for --strategy @FILE.json");
+                      "Write the best as FILE.json, for --strategy @FILE.json; of a graph of `make gpt` as "
+                      "FILE.pb");
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);

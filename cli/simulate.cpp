@@ -16,6 +16,8 @@
 #include "core/base/error.h"
 #include "core/record/recorder.h"
 #include "core/schedule/unknown_work.h"
+#include "sims/megatron/gpt_graph.h"
+#include "study/mpi.h"
 #include "study/placing.h"
 #include "study/predictor.h"
 #include "study/recorded_prediction.h"
@@ -47,6 +49,28 @@ study::Predictor PredictorOf(const SimulateOptions& options) {
   return predictor.At(std::move(machine), speed);
 }
 
+// Of a graph in which one GPU stands for others: for how many, and whether the machine makes that exact.
+struct Folding {
+  int64_t stands_for = 1;
+  bool exact = true;
+};
+
+Folding FoldingOf(const Graph& graph, const Machine& machine) {
+  return {sims::megatron::StandsFor(graph), machine.cluster && machine.cluster->IsNonBlocking()};
+}
+
+json FoldingJson(const Folding& folding) {
+  return {{"stands_for", folding.stands_for}, {"exact", folding.exact}};
+}
+
+void PrintFolding(const Folding& folding) {
+  if (folding.stands_for <= 1) return;
+  Print("Symmetry is folded: each GPU stands for {} that do the same at the same time; {}\n",
+        folding.stands_for,
+        folding.exact ? "exact, as no two of them share a link of this machine"
+                      : "not exact where they share links of this machine");
+}
+
 json ResultJson(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
                 int64_t wall_ns) {
   json result = PredictionJson(machine, prediction);
@@ -56,23 +80,50 @@ json ResultJson(const Machine& machine, const Schedule& schedule, const sims::Pr
   return result;
 }
 
-// JSON lines in, each a placement on top of the graph's own; JSON lines out.
-void RunBatch(const study::Workload& workload, const study::Predictor& predictor) {
+// What a line, a placement on top of `base`, takes: as a line.
+std::string SimulateLine(const std::string& line, const study::Workload& workload,
+                         const study::Predictor& predictor, const Placement& base) {
   const Machine& machine = predictor.machine();
-  const study::PlacedGraph base = study::Place(workload, "annotated", machine, predictor.costs());
+  const int64_t start = NowNs();
+  try {
+    const study::PlacedGraph placed{&workload, "batch",
+                                    ParsePlacement(line, workload.graph(), machine, base)};
+    const Schedule schedule = CompileStep(placed, machine);
+    const sims::Prediction prediction = predictor.Predict(workload, schedule);
+    return JsonText(ResultJson(machine, schedule, prediction, NowNs() - start));
+  } catch (const Error& error) {
+    return JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}});
+  }
+}
+
+// The first rank alone is given lines and prints; the ranks take them in turn.
+void RunSharedBatch(const study::Workload& workload, const study::Predictor& predictor, const Placement& base,
+                    const Ranks& ranks) {
+  json lines = json::array(), mine = json::array();
+  std::string line;
+  while (ranks.is_first() && std::getline(std::cin, line)) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  lines = json::parse(ranks.Share(lines.dump(-1, ' ', false, json::error_handler_t::replace)).front());
+  const auto step = static_cast<size_t>(ranks.size);
+  for (size_t i = static_cast<size_t>(ranks.rank); i < lines.size(); i += step)
+    mine.push_back(SimulateLine(lines[i], workload, predictor, base));
+  std::vector<json> answers;
+  for (const std::string& text : ranks.Share(mine.dump())) answers.push_back(json::parse(text));
+  for (size_t i = 0; ranks.is_first() && i < lines.size(); ++i)
+    PrintJson(answers[i % step][i / step].get<std::string>());
+}
+
+// JSON lines in, each a placement; JSON lines out.
+void RunBatch(const study::Workload& workload, const study::Predictor& predictor) {
+  const Placement base =
+      study::Place(workload, "annotated", predictor.machine(), predictor.costs()).placement;
+  const Ranks& ranks = study::WorldRanks();
+  if (ranks.size > 1) return RunSharedBatch(workload, predictor, base, ranks);
   std::string line;
   while (std::getline(std::cin, line)) {
     if (line.empty()) continue;
-    const int64_t start = NowNs();
-    try {
-      const study::PlacedGraph placed{&workload, "batch",
-                                      ParsePlacement(line, workload.graph(), machine, base.placement)};
-      const Schedule schedule = CompileStep(placed, machine);
-      const sims::Prediction prediction = predictor.Predict(workload, schedule);
-      PrintJson(JsonText(ResultJson(machine, schedule, prediction, NowNs() - start)));
-    } catch (const Error& error) {
-      PrintJson(JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}}));
-    }
+    PrintJson(SimulateLine(line, workload, predictor, base));
     std::fflush(stdout);  // whoever sends the next line may first want this answer
   }
 }
@@ -101,7 +152,7 @@ sims::Sweep SweepCandidates(const SimulateOptions& options, const study::Predict
   std::vector<study::SweptStep> steps;
   for (const Candidate& candidate : candidates)
     steps.push_back({candidate.placed.strategy, candidate.placed.workload, &candidate.schedule});
-  return predictor.SweepLinks(steps, ParseSweep(options.sweep, predictor.machine()));
+  return predictor.SweepLinks(steps, ParseSweep(options.sweep, predictor.machine()), study::WorldRanks());
 }
 
 void WriteTrace(const SimulateOptions& options, const Candidate& step, const study::Predictor& predictor,
@@ -125,20 +176,26 @@ void SimulateGraph(const SimulateOptions& options) {
   const int64_t wall_ns = NowNs() - start;
   const auto unknown =
       FindUnknownWork(step.placed.workload->graph(), step.placed.workload->info(), step.schedule);
+  const Folding folding = FoldingOf(step.placed.workload->graph(), machine);
+  std::optional<sims::Sweep> sweep;
+  if (!options.sweep.empty()) {
+    sweep = SweepCandidates(options, predictor, candidates);
+    if (!study::WorldRanks().is_first()) return;
+  }
   if (!options.trace.empty()) WriteTrace(options, step, predictor, prediction);
   std::vector<int64_t> without_ns;
   if (options.ablate) without_ns = predictor.Ablate(workload, step.schedule);
-  std::optional<sims::Sweep> sweep;
-  if (!options.sweep.empty()) sweep = SweepCandidates(options, predictor, candidates);
   if (options.as_json) {
     json result = ResultJson(machine, step.schedule, prediction, wall_ns);
     result["unknown"] = UnknownWorkJson(unknown);
+    if (folding.stands_for > 1) result["folded"] = FoldingJson(folding);
     if (options.ablate) result["without"] = AblationJson(without_ns);
     if (sweep.has_value()) result["sweep"] = SweepJson(*sweep);
     PrintJson(JsonText(result));
   } else {
     PrintPrediction(workload.name(), step.placed.strategy, machine, step.schedule, prediction,
                     predictor.origin());
+    PrintFolding(folding);
     PrintUnknownWork(unknown);
     PrintAblation({{"Step", prediction.step_ns, without_ns}});
     if (sweep.has_value()) PrintSweep(*sweep);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/base/error.h"
@@ -11,6 +12,32 @@ namespace lanescope::sims::megatron {
 namespace {
 
 constexpr double kMostNodes = 1e6;
+constexpr std::string_view kStandsFor = "_lanescope_stands_for";
+constexpr std::string_view kMadeAs = "_lanescope_gpt";  // of the node that a step runs
+
+// The numbers of a model and its layout by name, for both ways.
+std::vector<std::pair<const char*, double*>> NumbersOf(GptOrigin* origin) {
+  GptModel& model = origin->model;
+  GptLayout& layout = origin->layout;
+  return {{"layers", &model.layers},
+          {"hidden", &model.hidden},
+          {"heads", &model.heads},
+          {"sequence", &model.sequence},
+          {"vocabulary", &model.vocabulary},
+          {"batch", &layout.batch},
+          {"micro_batch", &layout.micro_batch},
+          {"tensor", &layout.tensor},
+          {"data", &layout.data},
+          {"pipeline", &layout.pipeline}};
+}
+
+std::string TextOf(GptOrigin origin) {
+  nlohmann::ordered_json json;
+  for (const auto& [name, number] : NumbersOf(&origin)) json[name] = static_cast<int64_t>(*number);
+  json["recompute"] = origin.layout.recompute;
+  json["schedule"] = origin.schedule == PipelineSchedule::kGPipe ? "gpipe" : "1f1b";
+  return json.dump();
+}
 constexpr int kParts = 5;  // of a layer
 constexpr std::array<const char*, kParts> kPartNames = {"qkv", "attention", "projection", "expand",
                                                         "contract"};
@@ -21,32 +48,41 @@ constexpr std::array<const char*, kParts> kPartOps = {"ColumnParallelLinear", "C
 constexpr bool SumsForward(int part) { return part == 2 || part == 4; }
 constexpr bool SumsBackward(int part) { return part == 0 || part == 3; }
 
+// GPUs that sum `bytes` of each, and how long the last of them lets the others wait. None: no collective.
+struct Reducing {
+  double bytes = 0, wait = 0;
+  int first = 0, count = 0, stride = 1;
+};
+
 class GptWriter {
  public:
   GptWriter(const GptModel& model, const GptLayout& layout, PipelineSchedule schedule,
-            const MegatronRules& rules)
+            const MegatronRules& rules, bool folded)
       : times_(TimesOf(model, layout, rules)),
+        origin_(TextOf({model, layout, schedule})),
         schedule_(schedule),
         tensor_(static_cast<int>(layout.tensor)),
         data_(static_cast<int>(layout.data)),
         stages_(static_cast<int>(layout.pipeline)),
+        ranks_(folded ? 1 : tensor_),
+        replicas_(folded ? 1 : data_),
         layers_(static_cast<int>(model.layers / layout.pipeline)),
         micro_batches_(static_cast<int>(layout.micro_batches())),
         recompute_(layout.recompute),
         columns_(model.hidden),
         rows_(layout.micro_batch * model.sequence) {
-    const double nodes = layout.gpus() * layout.micro_batches() * layers_ * 2 * (kParts + 2);
+    const double nodes = NodesOfGptStep(model, layout, folded);
     if (nodes > kMostNodes) {
       Throw(Code::kInvalidArgument,
             "the step would have {:.0f} nodes; a million is the most, so take fewer GPUs, layers or "
-            "micro-batches",
-            nodes);
+            "micro-batches{}",
+            nodes, folded ? "" : ", or fold GPUs that do the same");
     }
   }
 
   StepGraph Run() {
-    last_.assign(static_cast<size_t>(tensor_ * data_ * stages_), -1);
-    forward_.assign(static_cast<size_t>(data_ * stages_ * micro_batches_ * tensor_), -1);
+    last_.assign(static_cast<size_t>(ranks_ * replicas_ * stages_), -1);
+    forward_.assign(static_cast<size_t>(replicas_ * stages_ * micro_batches_ * ranks_), -1);
     backward_ = forward_;
     // Any order does in which a pass comes after those that it waits for: turn by turn over the stages.
     std::vector<std::vector<Pass>> passes;
@@ -58,7 +94,7 @@ class GptWriter {
         size_t& at = next[static_cast<size_t>(stage)];
         while (at < passes[static_cast<size_t>(stage)].size() &&
                IsReady(stage, passes[static_cast<size_t>(stage)][at])) {
-          for (int replica = 0; replica < data_; ++replica)
+          for (int replica = 0; replica < replicas_; ++replica)
             AddPass(stage, replica, passes[static_cast<size_t>(stage)][at]);
           ++at;
           more = true;
@@ -98,7 +134,7 @@ class GptWriter {
   }
 
   size_t Slot(int stage, int replica, int micro_batch) const {
-    return static_cast<size_t>(((stage * data_ + replica) * micro_batches_ + micro_batch) * tensor_);
+    return static_cast<size_t>(((stage * replicas_ + replica) * micro_batches_ + micro_batch) * ranks_);
   }
   bool IsReady(int stage, const Pass& pass) const {
     const int from = pass.backward ? stage + 1 : stage - 1;
@@ -107,33 +143,49 @@ class GptWriter {
   }
   Group Ends(const std::vector<int>& of, int stage, int replica, int micro_batch) const {
     const auto begin = of.begin() + static_cast<ptrdiff_t>(Slot(stage, replica, micro_batch));
-    return Group(begin, begin + tensor_);
+    return Group(begin, begin + ranks_);
   }
 
   int Gpu(int stage, int replica, int rank) const { return (stage * data_ + replica) * tensor_ + rank; }
+  // Where last_ has it.
+  size_t Shown(int stage, int replica, int rank) const {
+    return static_cast<size_t>((stage * replicas_ + replica) * ranks_ + rank);
+  }
 
-  int Add(const std::string& name, const char* op, int gpu, double seconds, double columns) {
+  static std::string CostText(double seconds, const Reducing& group) {
+    const std::string ns = fmt::format(R"("ns": {{"GPU": {:.0f}}})", seconds * 1e9);
+    if (group.count == 0) return "{" + ns + "}";
+    return fmt::format(
+        R"({{{}, "collective": {{"kind": "all-reduce", "bytes": {:.0f}, "wait_ns": {:.0f}, "gpus": [{}, {}, {}]}}}})",
+        ns, group.bytes, group.wait * 1e9, group.first, group.count, group.stride);
+  }
+  std::vector<ShapeAttr> ShapeOf(double columns) const {
+    return {{Shape{static_cast<int64_t>(rows_), static_cast<int64_t>(columns)}, ""}};
+  }
+
+  int Add(const std::string& name, const char* op, int gpu, double seconds, double columns,
+          const Reducing& group = {}) {
     Node node;
     node.name = fmt::format("gpu_{}/{}", gpu, name);
     node.op = op;
     node.device = fmt::format("/device:GPU:{}", gpu);
     node.attrs["T"] = DataType::kHalf;
-    node.attrs["_output_shapes"] =
-        std::vector<ShapeAttr>{{Shape{static_cast<int64_t>(rows_), static_cast<int64_t>(columns)}, ""}};
-    node.attrs["_lanescope_cost"] = fmt::format(R"({{"ns": {{"GPU": {:.0f}}}}})", seconds * 1e9);
+    node.attrs["_output_shapes"] = ShapeOf(columns);
+    node.attrs["_lanescope_cost"] = CostText(seconds, group);
+    if (ranks_ * replicas_ < tensor_ * data_)
+      node.attrs[std::string(kStandsFor)] = static_cast<int64_t>(tensor_ * data_);
     return step_.graph.AddNode(std::move(node));
   }
   // A node on each GPU of a group, after what ran there before.
   Group AddGroup(int stage, int replica, const std::string& name, const char* op, double seconds,
-                 double columns, const Group& inputs) {
+                 double columns, const Group& inputs, const Reducing& reducing = {}) {
     Group group;
-    for (int rank = 0; rank < tensor_; ++rank) {
-      const int gpu = Gpu(stage, replica, rank);
-      const int id = Add(name, op, gpu, seconds, columns);
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const int id = Add(name, op, Gpu(stage, replica, rank), seconds, columns, reducing);
       Node& node = step_.graph.node(id);
       const int input = inputs.empty() ? -1 : inputs[static_cast<size_t>(rank)];
       if (input >= 0) node.inputs.push_back({input, 0});
-      int& last = last_[static_cast<size_t>(gpu)];
+      int& last = last_[Shown(stage, replica, rank)];
       if (last >= 0 && last != input) node.control_inputs.push_back(last);
       last = id;
       group.push_back(id);
@@ -143,9 +195,10 @@ class GptWriter {
   Group AllReduce(int stage, int replica, const std::string& name, const Group& inputs) {
     if (tensor_ == 1) return inputs;
     const Group group =
-        AddGroup(stage, replica, name + "/all_reduce", "AllReduce", times_.all_reduce, columns_, inputs);
-    for (int rank = 0; rank < tensor_; ++rank) {
-      for (int other = 0; other < tensor_; ++other) {
+        AddGroup(stage, replica, name + "/all_reduce", "AllReduce", times_.all_reduce, columns_, inputs,
+                 {times_.all_reduce_bytes, times_.arrival, Gpu(stage, replica, 0), tensor_, 1});
+    for (int rank = 0; rank < ranks_; ++rank) {
+      for (int other = 0; other < ranks_; ++other) {
         if (other != rank)
           step_.graph.node(group[static_cast<size_t>(rank)])
               .control_inputs.push_back(inputs[static_cast<size_t>(other)]);
@@ -179,6 +232,12 @@ class GptWriter {
     return values;
   }
 
+  // What goes to another stage: a part from each GPU of the tensor group.
+  void SendParts(const Group& values) {
+    for (const int id : values)
+      step_.graph.node(id).attrs["_output_shapes"] = ShapeOf(std::max(1.0, columns_ / tensor_));
+  }
+
   void AddPass(int stage, int replica, const Pass& pass) {
     const int m = pass.micro_batch;
     const auto layer_name = [&](int layer, const char* kind) {
@@ -197,6 +256,7 @@ class GptWriter {
         values = AddGroup(stage, replica, fmt::format("micro_{}/head", m), "VocabParallelHead", times_.head,
                           columns_, values);
       }
+      if (stage < stages_ - 1) SendParts(values);
       std::copy(values.begin(), values.end(),
                 forward_.begin() + static_cast<ptrdiff_t>(Slot(stage, replica, m)));
       return;
@@ -210,48 +270,59 @@ class GptWriter {
       }
       values = AddLayerBackward(stage, replica, layer_name(layer, ""), values);
     }
+    if (stage > 0) SendParts(values);
     std::copy(values.begin(), values.end(),
               backward_.begin() + static_cast<ptrdiff_t>(Slot(stage, replica, m)));
   }
 
   // Gradients over replicas, those of the tied embedding over both ends, and the optimizer.
   void AddUpdates() {
-    const std::vector<int> done = last_;
-    std::vector<int> reduced = done;
-    for (int gpu = 0; gpu < static_cast<int>(done.size()); ++gpu) {
-      if (data_ == 1) break;
-      const int id = Add("gradients/all_reduce", "AllReduce", gpu, times_.replicas, columns_);
-      for (int replica = 0; replica < data_; ++replica) {
-        const int other = Gpu(gpu / (tensor_ * data_), replica, gpu % tensor_);
-        step_.graph.node(id).control_inputs.push_back(done[static_cast<size_t>(other)]);
+    std::vector<int> reduced = last_;
+    const auto for_each_gpu = [&](const auto& visit) {
+      for (int stage = 0; stage < stages_; ++stage) {
+        for (int replica = 0; replica < replicas_; ++replica) {
+          for (int rank = 0; rank < ranks_; ++rank) visit(stage, replica, rank);
+        }
       }
-      reduced[static_cast<size_t>(gpu)] = id;
-    }
-    const int per_stage = tensor_ * data_;
+    };
+    for_each_gpu([&](int stage, int replica, int rank) {
+      if (data_ == 1) return;
+      const int id = Add("gradients/all_reduce", "AllReduce", Gpu(stage, replica, rank), times_.replicas,
+                         columns_, {times_.replica_bytes, 0, Gpu(stage, 0, rank), data_, tensor_});
+      for (int other = 0; other < replicas_; ++other)
+        step_.graph.node(id).control_inputs.push_back(last_[Shown(stage, other, rank)]);
+      reduced[Shown(stage, replica, rank)] = id;
+    });
     const std::vector<int> own = reduced;
-    for (int gpu = 0; gpu < static_cast<int>(done.size()); ++gpu) {
-      const int stage = gpu / per_stage;
-      if (stages_ == 1 || (stage != 0 && stage != stages_ - 1)) continue;
-      const int other = (stage == 0 ? stages_ - 1 : 0) * per_stage + gpu % per_stage;
-      const int id = Add("gradients/embedding/all_reduce", "AllReduce", gpu, times_.tied, columns_);
-      step_.graph.node(id).control_inputs = {own[static_cast<size_t>(gpu)], own[static_cast<size_t>(other)]};
-      reduced[static_cast<size_t>(gpu)] = id;
-    }
+    for_each_gpu([&](int stage, int replica, int rank) {
+      if (stages_ == 1 || (stage != 0 && stage != stages_ - 1)) return;
+      const int other = stage == 0 ? stages_ - 1 : 0;
+      const int distance = (stages_ - 1) * data_ * tensor_;
+      const int id = Add("gradients/embedding/all_reduce", "AllReduce", Gpu(stage, replica, rank),
+                         times_.tied, columns_, {times_.tied_bytes, 0, Gpu(0, replica, rank), 2, distance});
+      step_.graph.node(id).control_inputs = {own[Shown(stage, replica, rank)],
+                                             own[Shown(other, replica, rank)]};
+      reduced[Shown(stage, replica, rank)] = id;
+    });
     Node train;
     train.name = "train";
     train.op = "NoOp";
-    for (int gpu = 0; gpu < static_cast<int>(done.size()); ++gpu) {
-      const int id = Add("adam", "FusedAdam", gpu, times_.update, columns_);
-      step_.graph.node(id).control_inputs.push_back(reduced[static_cast<size_t>(gpu)]);
+    for_each_gpu([&](int stage, int replica, int rank) {
+      const int id = Add("adam", "FusedAdam", Gpu(stage, replica, rank), times_.update, columns_);
+      step_.graph.node(id).control_inputs.push_back(reduced[Shown(stage, replica, rank)]);
       train.control_inputs.push_back(id);
-    }
+    });
+    train.attrs[std::string(kMadeAs)] = origin_;
     step_.graph.AddNode(std::move(train));
     step_.spec.targets = {"train"};
   }
 
   const GptTimes times_;
+  const std::string origin_;
   const PipelineSchedule schedule_;
-  const int tensor_, data_, stages_, layers_, micro_batches_;
+  const int tensor_, data_, stages_;
+  const int ranks_, replicas_;  // that are written, of tensor_ and data_
+  const int layers_, micro_batches_;
   const bool recompute_;
   const double columns_, rows_;
   std::vector<int> last_;                // by GPU: the node that it runs last
@@ -262,8 +333,44 @@ class GptWriter {
 }  // namespace
 
 StepGraph WriteGptStep(const GptModel& model, const GptLayout& layout, PipelineSchedule schedule,
-                       const MegatronRules& rules) {
-  return GptWriter(model, layout, schedule, rules).Run();
+                       const MegatronRules& rules, bool folded) {
+  return GptWriter(model, layout, schedule, rules, folded).Run();
+}
+
+std::optional<GptOrigin> OriginOf(const Graph& graph) {
+  const int train = graph.FindNode("train");
+  const AttrValue* attr = train < 0 ? nullptr : graph.node(train).FindAttr(kMadeAs);
+  const auto* text = attr == nullptr ? nullptr : std::get_if<std::string>(attr);
+  if (text == nullptr) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+  GptOrigin origin;
+  for (const auto& [name, number] : NumbersOf(&origin)) {
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    if (found == json.end() || !found->is_number()) {
+      Throw(Code::kInvalidArgument,
+            "node 'train': attribute '{}' has no number '{}'; it is written by make gpt", kMadeAs, name);
+    }
+    *number = found->get<double>();
+  }
+  origin.layout.recompute = json.value("recompute", nlohmann::json()) == true;
+  const bool gpipe = json.value("schedule", nlohmann::json()) == "gpipe";
+  origin.schedule = gpipe ? PipelineSchedule::kGPipe : PipelineSchedule::k1F1B;
+  return origin;
+}
+
+int64_t StandsFor(const Graph& graph) {
+  int64_t most = 1;
+  for (const Node& node : graph.nodes()) {
+    const AttrValue* attr = node.FindAttr(kStandsFor);
+    const auto* count = attr == nullptr ? nullptr : std::get_if<int64_t>(attr);
+    if (count != nullptr) most = std::max(most, *count);
+  }
+  return most;
+}
+
+double NodesOfGptStep(const GptModel& model, const GptLayout& layout, bool folded) {
+  const double per_stage = folded ? 1 : layout.tensor * layout.data;
+  return per_stage * layout.micro_batches() * model.layers * 2 * (kParts + 2);
 }
 
 }  // namespace lanescope::sims::megatron

@@ -12,13 +12,17 @@ namespace {
 
 constexpr double kHalfBytes = 2;
 
-void CheckLayout(const GptModel& model, const GptLayout& layout) {
+void CheckNumbers(const GptModel& model, const GptLayout& layout) {
   for (const double number :
        {model.layers, model.hidden, model.heads, model.sequence, model.vocabulary, layout.batch,
         layout.micro_batch, layout.tensor, layout.data, layout.pipeline}) {
     if (!(number >= 1 && number <= 1e9 && number == std::floor(number)))
       Throw(Code::kInvalidArgument, "a model and its layout are whole numbers from 1 on, not {}", number);
   }
+}
+
+void CheckLayout(const GptModel& model, const GptLayout& layout) {
+  CheckNumbers(model, layout);
   const auto divides = [](double whole, double part, const char* what, const char* by) {
     if (std::fmod(whole, part) != 0)
       Throw(Code::kInvalidArgument, "{} {} are no multiple of {} {}", whole, what, part, by);
@@ -55,6 +59,10 @@ class StepParts {
       times.backward[i] = stretch * backward[i];
     }
     times.all_reduce = stretch * Collectives() / (4 + 2 * Repeats());
+    times.arrival = Arrival() * 4 / (4 + 2 * Repeats());
+    times.all_reduce_bytes = activation_bytes_;
+    times.replica_bytes = kHalfBytes * Parameters();
+    times.tied_bytes = kHalfBytes * SplitVocabulary() * model_.hidden;
     times.embedding = Embedding();
     times.head = Head();
     times.replicas = ReplicaReduce();
@@ -93,7 +101,7 @@ class StepParts {
            rules_.host.update_layer_s * StageLayers() + rules_.host.step_s;
   }
 
-  double StageLayers() const { return model_.layers / layout_.pipeline; }
+  double StageLayers() const { return std::ceil(model_.layers / layout_.pipeline); }
 
  private:
   double Longer(double host, double kernels) const {
@@ -198,7 +206,7 @@ GptTimes TimesOf(const GptModel& model, const GptLayout& layout, const MegatronR
   return StepParts(model, layout, rules).Parts();
 }
 
-bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu) {
+double GptMemoryBytes(const GptModel& model, const GptLayout& layout) {
   // Half-precision value and gradient, and three single-precision numbers of Adam and two of mixed precision.
   constexpr double kStateBytes = 18;
   const double t = layout.tensor, h = model.hidden, stage = model.layers / layout.pipeline;
@@ -207,15 +215,23 @@ bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, cons
   const double in_flight = std::min(layout.pipeline, layout.micro_batches());
   const double logits = tokens * model.vocabulary / t * 8;
   const double parameters = (stage * 12 * h * h + model.vocabulary * h) / t;
-  return kStateBytes * parameters + layer * stage * in_flight + logits <= gpu.memory_bytes;
+  const double activations =
+      layout.recompute ? kHalfBytes * tokens * h * stage * in_flight + layer : layer * stage * in_flight;
+  return kStateBytes * parameters + activations + logits;
+}
+
+bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu) {
+  GptLayout whole = layout;
+  whole.recompute = false;
+  return GptMemoryBytes(model, whole) <= gpu.memory_bytes;
 }
 
 GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const MegatronRules& rules) {
-  CheckLayout(model, layout);
+  CheckNumbers(model, layout);
   const StepParts parts(model, layout, rules);
   const double layers = parts.StageLayers() * parts.Layer();
   const double head = parts.Head(), embedding = parts.Embedding(), messages = parts.Messages();
-  const double p = layout.pipeline, n = layout.micro_batches();
+  const double p = layout.pipeline, n = std::ceil(layout.micro_batches());
   // Of one micro-batch: the embedding is in the first stage, the output layer in the last.
   const double ends = p == 1 ? embedding + head : std::max(embedding, head);
   const double all_stages = p * layers + embedding + head + messages * (p - 1);

@@ -70,19 +70,25 @@ struct GptStep {
 struct GptTimes {
   std::array<double, 5> forward{}, backward{};
   double all_reduce = 0;  // of a tensor group: two forward, two backward
+  double arrival = 0;     // of that, what passes before the last GPU arrives
   double embedding = 0, head = 0;
   double replicas = 0, tied = 0;  // all-reduces of gradients
+  double all_reduce_bytes = 0, replica_bytes = 0, tied_bytes = 0;
   double update = 0;
 };
+// Throws InvalidArgument where the layout does not divide the model.
 GptTimes TimesOf(const GptModel& model, const GptLayout& layout, const MegatronRules& rules = {});
 
-// Whether a GPU's memory holds parameters, gradients, optimizer state and all activations of the
-// micro-batches in flight (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
-// Models", 2022).
+// What a GPU holds: parameters, gradients, optimizer state and the activations of the micro-batches in
+// flight, all of them or, where they are made again, those between layers and of one layer (Korthikanti et
+// al., "Reducing Activation Recomputation in Large Transformer Models", 2022).
+double GptMemoryBytes(const GptModel& model, const GptLayout& layout);
+// Whether a GPU's memory holds all activations.
 bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu);
 
 // One forward, one backward schedule (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
-// Clusters Using Megatron-LM", 2021). Throws InvalidArgument where the layout does not divide the model.
+// Clusters Using Megatron-LM", 2021). Where the layout does not divide the model, the largest part of it
+// counts. Throws InvalidArgument for what are no whole numbers from 1 to a billion.
 GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const MegatronRules& rules = {});
 
 }  // namespace lanescope::sims::megatron

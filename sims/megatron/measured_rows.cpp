@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -13,11 +14,31 @@
 namespace lanescope::sims::megatron {
 namespace {
 
-std::vector<std::string> SplitLine(std::string line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  std::vector<std::string> cells;
-  std::istringstream in(line);
-  for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n\v\f";
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+// Cells without blanks around them and without quotes; none in a line that says nothing.
+std::vector<std::string> SplitLine(const std::string& line) {
+  std::vector<std::string> cells{""};
+  bool quoted = false, any = false;
+  for (const char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  for (std::string& cell : cells) {
+    cell = std::string(Trimmed(cell));
+    any |= !cell.empty();
+  }
+  if (!any) cells.clear();
   return cells;
 }
 
@@ -42,6 +63,11 @@ class RowReader {
                   .pipeline = Number("pipeline parallelism")};
     row.measured_ms = Number("iteration time (ms)");
     if (row.layout.gpus() != Number("# GPUs")) Fail("the three parallelisms do not make up \"# GPUs\"");
+    try {
+      EstimateGptStep(row.model, row.layout);
+    } catch (const Error& error) {
+      Fail(error.message());
+    }
     return row;
   }
 
@@ -70,14 +96,21 @@ class RowReader {
 }  // namespace
 
 std::vector<MeasuredRow> ReadMeasuredRows(const std::string& path, const Gpu& gpu) {
-  std::istringstream in(ReadFile(path));
-  std::string line;
-  std::getline(in, line);
-  RowReader reader(path, SplitLine(line));
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string text = ReadFile(path);
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  std::istringstream in(text);
+  std::optional<RowReader> reader;
   std::vector<MeasuredRow> rows;
-  for (int number = 2; std::getline(in, line); ++number) {
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
     const std::vector<std::string> cells = SplitLine(line);
-    if (!cells.empty()) rows.push_back(reader.Read(cells, number));
+    if (cells.empty()) continue;
+    if (reader) {
+      rows.push_back(reader->Read(cells, number));
+    } else {
+      reader.emplace(path, cells);
+    }
   }
   if (rows.empty()) Throw(Code::kInvalidArgument, "{} holds no rows", path);
   const auto model_of = [](const MeasuredRow& row) {

@@ -16,9 +16,9 @@ struct MeasuredRow {
 
 // Comma-separated, with a line of column names: "# GPUs", "global batch", "micro batch", "hidden size",
 // "attention heads", "# layers", "sequence length", "tensor parallelism", "data parallelism", "pipeline
-// parallelism", "iteration time (ms)", in any order and beside others. One program trained all layouts of a
-// model: activations are recomputed in all of them if one of them would not fit otherwise. Throws
-// InvalidArgument for what is no such file, with the line.
+// parallelism", "iteration time (ms)", in any order and beside others; blank lines and blanks around cells
+// say nothing. One program trained all layouts of a model: activations are recomputed in all of them if one
+// of them would not fit otherwise. Throws InvalidArgument for what is no such file, with the line.
 std::vector<MeasuredRow> ReadMeasuredRows(const std::string& path, const Gpu& gpu);
 
 }  // namespace lanescope::sims::megatron

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "tests/cli/program.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::cli {
 namespace {
@@ -50,6 +54,50 @@ TEST(Search, RunsTheBestOnTheDevices) {
   ASSERT_GE(result["verified"].size(), 1u);
   EXPECT_EQ(result["verified"][0]["predicted_ns"], result["best"]["step_ns"]);
   EXPECT_GT(result["verified"][0]["measured_ns"], 0);
+}
+
+// Of a graph of `make gpt` the layout is looked for, and the best is written as a graph again.
+TEST(Search, GptGraphsAreSearchedOverLayouts) {
+  const Folder folder;
+  const std::string graph = folder.File("gpt.pb"), best = folder.File("best.pb");
+  ASSERT_EQ(Lanescope({"make", "gpt", "--layers", "4", "--batch", "16", "--micro-batch", "1", "--tensor", "4",
+                       "--pipeline", "2", "-o", graph})
+                .status,
+            0);
+  const json result =
+      LanescopeJson({"search", graph, "--json", "--machine", SampleMachine("dgx-h100"), "-o", best});
+  EXPECT_LE(result["lower_bound_ns"], result["best"]["step_ns"]);
+  EXPECT_GT(result["evaluations"], 10);
+  bool own = false;
+  for (const json& layout : result["layouts"])
+    own |= layout["tensor"] == 4 && layout["pipeline"] == 2 && layout["micro_batch"] == 1;
+  EXPECT_TRUE(own) << "beside the layout that the graph has";
+  const json simulated = LanescopeJson({"simulate", best, "--json", "--machine", SampleMachine("dgx-h100")});
+  EXPECT_EQ(simulated["step_ns"]["value"], result["best"]["step_ns"]);
+}
+
+// What the ranks of `mpirun -n 2` print together, with the program's arguments behind it.
+json UnderMpirun(const Folder& folder, const std::string& arguments) {
+  const std::string output = folder.File("ranks.json");
+  const int status =
+      std::system(fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
+                              "--oversubscribe -n 2 '{}' {} > '{}' 2> /dev/null",
+                              test::ProgramPath(), arguments, output)
+                      .c_str());
+  EXPECT_EQ(status, 0);
+  return json::parse(ReadText(output));
+}
+
+// Law: two processes find what one with twice the restarts finds, and say it once.
+TEST(Search, MpirunSharesTheRestarts) {
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed";
+  const Folder folder;
+  const json one = Search({"--restarts", "2", "--start", "single,heft"});
+  const json two =
+      UnderMpirun(folder, fmt::format("search {} --json --machine {} --rounds 1 --start single,heft",
+                                      Sample("deepconn_dual"), SampleMachine("k80x2")));
+  EXPECT_EQ(two["best"], one["best"]);
+  EXPECT_EQ(two["evaluations"], one["evaluations"]);
 }
 
 TEST(Search, UnknownStartsAreErrors) {

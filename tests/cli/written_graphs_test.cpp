@@ -50,5 +50,23 @@ TEST(WrittenGraphs, GptStepsSimulate) {
   EXPECT_EQ(Lanescope({"make"}).status, 2);
 }
 
+// Law: a step of 16,384 GPUs is written folded, and simulates on a machine file that is short.
+TEST(WrittenGraphs, ThousandsOfGpusAreFolded) {
+  const Folder folder;
+  const std::string machine = folder.File("M.json"), graph = folder.File("G.pb");
+  ASSERT_EQ(Lanescope({"devices", "--make", "dgx-a100:2048,fat-tree,200Gb/s", "-o", machine}).status, 0);
+  EXPECT_LT(ReadText(machine).size(), 3000u);
+  ASSERT_EQ(Lanescope({"make", "gpt", "--layers", "16", "--hidden", "2048", "--batch", "512", "--micro-batch",
+                       "1", "--tensor", "8", "--data", "128", "--pipeline", "16", "-o", graph})
+                .status,
+            0);
+  const json simulated = LanescopeJson({"simulate", graph, "--json", "--machine", machine});
+  EXPECT_EQ(simulated["folded"]["stands_for"], 1024);
+  EXPECT_EQ(simulated["folded"]["exact"], true);
+  EXPECT_EQ(simulated["busy"].size(), 16u) << "a GPU of each stage";
+  EXPECT_GT(simulated["copies"]["device_to_device"]["count"], 0);
+  ExpectError(Lanescope({"devices", "--make", "dgx-a100:2,torus"}), 1, "InvalidArgument", "torus");
+}
+
 }  // namespace
 }  // namespace lanescope::cli

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
 #include "core/strategies/strategy.h"
+#include "sims/megatron/layout_search.h"
 #include "sims/predict.h"
 #include "sims/simulator.h"
 
@@ -71,6 +72,68 @@ TEST(GptGraphTest, AllReducesWaitForTheirGroup) {
   int count = 0;
   for (const Node& node : graph.nodes()) count += node.op == "AllReduce";
   EXPECT_EQ(count, 4 * 8 * 4);
+}
+
+// The step on a cluster, with its messages and collectives by topology.
+int64_t OnCluster(const StepGraph& step, const Machine& machine) {
+  const CompileRequest request = StepRequestOf(step.graph, step.spec);
+  const GraphInfo info = InferGraph(step.graph, request.feeds);
+  const RooflineCost costs;
+  const PlacerOptions placer;
+  const Placement placement = PlaceAnnotated({step.graph, info, machine, costs, placer, &request});
+  const Schedule schedule = Compile(step.graph, info, request, placement, machine);
+  return Simulate(schedule, machine, EstimateCommands(step.graph, info, schedule, machine, costs, {}).costs)
+      .step_ns;
+}
+
+// Law: one GPU of a stage that stands for all that do the same takes what all of them take, to the last ns,
+// where no two share a link.
+TEST(GptGraphTest, FoldedTakesExactlyAsLong) {
+  const Machine machine = MakeCluster("dgx-a100:8,fat-tree,200Gb/s");
+  for (const GptLayout& layout :
+       {GptLayout{.batch = 32, .micro_batch = 1, .tensor = 8, .data = 4, .pipeline = 2},
+        GptLayout{.batch = 16, .micro_batch = 2, .tensor = 2, .data = 2, .pipeline = 4},
+        GptLayout{.batch = 16, .micro_batch = 1, .data = 4, .pipeline = 4, .recompute = true}}) {
+    const StepGraph whole = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B);
+    const StepGraph folded = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B, {}, true);
+    EXPECT_EQ(OnCluster(folded, machine), OnCluster(whole, machine))
+        << layout.tensor << " " << layout.pipeline;
+    EXPECT_LT(folded.graph.num_nodes() * 2, whole.graph.num_nodes());
+    EXPECT_EQ(StandsFor(folded.graph), static_cast<int64_t>(layout.tensor * layout.data));
+    EXPECT_EQ(StandsFor(whole.graph), 1);
+  }
+}
+
+// A graph says how it was made.
+TEST(GptGraphTest, KnowsItsOrigin) {
+  const GptLayout layout{
+      .batch = 16, .micro_batch = 2, .tensor = 2, .data = 2, .pipeline = 4, .recompute = true};
+  Graph graph = WriteGptStep(kModel, layout, PipelineSchedule::kGPipe).graph;
+  const std::optional<GptOrigin> origin = OriginOf(graph);
+  ASSERT_TRUE(origin.has_value());
+  EXPECT_EQ(origin->model.hidden, 1024);
+  EXPECT_EQ(origin->layout.pipeline, 4);
+  EXPECT_TRUE(origin->layout.recompute);
+  EXPECT_EQ(origin->schedule, PipelineSchedule::kGPipe);
+  EXPECT_EQ(OriginOf(Graph()), std::nullopt);
+  graph.node(graph.FindNode("train")).attrs["_lanescope_gpt"] = std::string("{\"layers\": []}");
+  EXPECT_THROW(OriginOf(graph), Error);
+}
+
+// Law: no layout of the list is faster than its first, all use all GPUs and fit, and the one that the rules
+// were asked for is among them.
+TEST(GptGraphTest, LayoutsAreRanked) {
+  const std::vector<FoundLayout> found = SearchLayouts(kModel, 64, 16);
+  ASSERT_GT(found.size(), 10u);
+  bool asked = false;
+  for (const FoundLayout& layout : found) {
+    EXPECT_GE(layout.step.seconds, found.front().step.seconds);
+    EXPECT_EQ(layout.layout.gpus(), 16);
+    EXPECT_LE(layout.memory_bytes, 80e9);
+    asked |= layout.layout.tensor == 2 && layout.layout.pipeline == 2 && layout.layout.micro_batch == 4;
+  }
+  EXPECT_TRUE(asked);
+  EXPECT_THROW(SearchLayouts({.layers = 96, .hidden = 12288, .heads = 96, .sequence = 2048}, 64, 2), Error);
 }
 
 TEST(GptGraphTest, RefusesWhatNobodyCouldRead) {
