@@ -101,7 +101,18 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
       for (const int before : tasks.tensors()[t].copied_after) add(before, static_cast<int>(t));
     }
   });
-  for (const GraphTask& task : tasks.tasks()) waits_.push_back(static_cast<int>(task.after.size()));
+  for (const GraphTask& task : tasks.tasks()) {
+    waits_.push_back(static_cast<int>(task.after.size()));
+    group_.push_back(task.group);
+  }
+  for (int id = 0; id < tasks.num_tasks(); ++id) {
+    for (int device = 0; device < devices_; ++device) launch_ns_.push_back(tasks.LaunchNs(id, device));
+  }
+  for (const TaskTensor& tensor : tasks.tensors()) {
+    tensor_.push_back({tensor.bytes, tensor.producer, tensor.group, tensor.fetch,
+                       (tensor.producer >= 0) + static_cast<int>(tensor.copied_after.size()),
+                       tensor.on_host});
+  }
   tail_.assign(num_tasks, 0);
   for (int id = tasks.num_tasks() - 1; id >= 0; --id) {
     const std::vector<int>& devices = tasks.group(tasks.task(id).group).devices;
@@ -122,6 +133,7 @@ PlacementEvaluator::PlacementEvaluator(const PlacementModel& model)
       queues_(model.queues_.size()),
       resource_free_(At(model.num_resources_), 0) {
   const size_t tensors = model.tasks_.tensors().size();
+  device_.resize(model.group_.size());
   first_copy_.resize(tensors);
   home_.resize(tensors);
   unread_.resize(tensors);
@@ -130,16 +142,9 @@ PlacementEvaluator::PlacementEvaluator(const PlacementModel& model)
   for (size_t q = 0; q < queues_.size(); ++q) queues_[q].servers.resize(At(model.queues_[q].servers));
 }
 
-int PlacementEvaluator::DeviceOf(int task) const { return state_->device[At(m_.tasks_.task(task).group)]; }
-
-int PlacementEvaluator::HomeOf(const TaskTensor& tensor) const {
-  if (tensor.producer >= 0) return m_.tasks_.PlaceOf(tensor, DeviceOf(tensor.producer));
+int PlacementEvaluator::HomeOf(const PlacementModel::Tensor& tensor) const {
+  if (tensor.producer >= 0) return tensor.on_host ? m_.host_ : DeviceOf(tensor.producer);
   return tensor.group < 0 ? m_.host_ : state_->device[At(tensor.group)];
-}
-
-int PlacementEvaluator::QueueOf(int item) const {
-  const int tasks = m_.tasks_.num_tasks();
-  return item < tasks ? DeviceOf(item) : copies_[At(item - tasks)].queue;
 }
 
 int PlacementEvaluator::PlaceOf(const PlacementModel::Use& use) const {
@@ -147,9 +152,8 @@ int PlacementEvaluator::PlaceOf(const PlacementModel::Use& use) const {
 }
 
 void PlacementEvaluator::AddCopies(int tensor) {
-  const TaskTensor& moved = m_.tasks_.tensor(tensor);
+  const PlacementModel::Tensor& moved = m_.tensor(tensor);
   const int home = home_[At(tensor)];
-  const int pending = (moved.producer >= 0) + static_cast<int>(moved.copied_after.size());
   const auto copy_to = [&](int place) {
     int& first = first_copy_[At(tensor)];
     for (int c = first; c >= 0; c = copies_[At(c)].next) {
@@ -160,7 +164,7 @@ void PlacementEvaluator::AddCopies(int tensor) {
                        .dst = place,
                        .queue = m_.CopyQueue(home, place),
                        .next = first,
-                       .pending = pending,
+                       .pending = moved.waits,
                        .ns = m_.CopyNs(tensor, home, place)});
     copy_order_.push_back({.number = moved.fetch});
     return first = static_cast<int>(copies_.size()) - 1;
@@ -179,7 +183,8 @@ void PlacementEvaluator::AddCopies(int tensor) {
     if (order.first_reader < 0) {
       order = {use.task, use.number, order_.urgency(use.task), -1};
       if (moved.producer >= 0) order.after = order_.rank(moved.producer);
-      for (const int before : moved.copied_after) order.after = std::max(order.after, order_.rank(before));
+      for (const int before : m_.tasks_.tensor(tensor).copied_after)
+        order.after = std::max(order.after, order_.rank(before));
     }
     order.priority = std::max(order.priority, order_.urgency(use.task));
   }
@@ -226,17 +231,20 @@ bool PlacementEvaluator::HoldState(double memory_share) {
 
 bool PlacementEvaluator::Prepare(const PlacementState& state, double memory_share) {
   state_ = &state;
+  for (size_t task = 0; task < device_.size(); ++task) device_[task] = state.device[At(m_.group_[task])];
   order_.Prioritise(state.priority);
   Reset();
   if (m_.memory_can_run_out_ && !HoldState(memory_share)) return false;
   for (size_t t = 0; t < home_.size(); ++t) {
-    home_[t] = HomeOf(m_.tasks_.tensors()[t]);
+    home_[t] = HomeOf(m_.tensor_[t]);
     first_copy_[t] = -1;
     AddCopies(static_cast<int>(t));
   }
   order_.Merge(copy_order_, &rank_, &items_);
   if (m_.any_handoff_) ready_at_.assign(items_.size(), 0);
   const int num_tasks = m_.tasks_.num_tasks();
+  queue_ = device_;  // launches of device d run on queue d
+  for (const Copy& copy : copies_) queue_.push_back(copy.queue);
   for (const int item : items_) {
     const int queue = QueueOf(item);
     if (m_.queues_[At(queue)].in_order) queues_[At(queue)].order.push_back(item);
@@ -267,6 +275,7 @@ void PlacementEvaluator::Touch(int queue) {
 
 // The idle server that is free first; -1: none is idle.
 int PlacementEvaluator::IdleServer(const QueueState& queue) {
+  if (queue.servers.size() == 1) return queue.servers[0].phase == Server::Phase::kIdle ? 0 : -1;
   int idle = -1;
   for (size_t l = 0; l < queue.servers.size(); ++l) {
     const Server& server = queue.servers[l];
@@ -295,7 +304,7 @@ void PlacementEvaluator::MakeReady(int item) {
 // Copies that pass one link go one after the other.
 int64_t PlacementEvaluator::StartOfCopy(const Copy& copy, int64_t start) {
   const PlacementModel::Route& route = m_.routes_[m_.Pair(copy.src, copy.dst)];
-  const auto bytes = static_cast<double>(m_.tasks_.tensor(copy.tensor).bytes);
+  const auto bytes = static_cast<double>(m_.tensor(copy.tensor).bytes);
   const auto passed = std::span(m_.passed_).subspan(At(route.first), At(route.count));
   for (const PlacementModel::Passed& link : passed)
     start = std::max(start, resource_free_[At(link.resource)]);
@@ -307,7 +316,7 @@ int64_t PlacementEvaluator::StartOfCopy(const Copy& copy, int64_t start) {
 bool PlacementEvaluator::HoldOutputs(int task) {
   if (!m_.memory_can_run_out_) return true;
   for (const int tensor : m_.outputs_[task]) {
-    if (unread_[At(tensor)] > 0 && !Hold(home_[At(tensor)], m_.tasks_.tensor(tensor).bytes)) return false;
+    if (unread_[At(tensor)] > 0 && !Hold(home_[At(tensor)], m_.tensor(tensor).bytes)) return false;
   }
   return true;
 }
@@ -335,11 +344,11 @@ bool PlacementEvaluator::Dispatch(int queue, int64_t limit) {
     if (queue_spec.issue > 0) start = std::max(start, server.issued += queue_spec.issue);
     if (launch) {
       if (start + m_.tail_[At(item)] > limit || !HoldOutputs(item)) return false;
-      Expect(start + m_.tasks_.LaunchNs(item, queue), item, queue, idle);
+      Expect(start + m_.LaunchNs(item, queue), item, queue, idle);
     } else {
       const Copy& copy = copies_[At(item - num_tasks)];
       const int64_t end = StartOfCopy(copy, start) + copy.ns;
-      if (end > limit || !Hold(copy.dst, m_.tasks_.tensor(copy.tensor).bytes)) return false;
+      if (end > limit || !Hold(copy.dst, m_.tensor(copy.tensor).bytes)) return false;
       Expect(end, item, queue, idle);
     }
   }
@@ -370,13 +379,13 @@ void PlacementEvaluator::Arrived(int item, int from_queue, bool last) {
 // Bytes of a tensor, or of a copy of it, that nobody reads any more.
 void PlacementEvaluator::Release(int tensor, int place) {
   if (place == home_[At(tensor)]) {
-    if (--unread_[At(tensor)] == 0 && m_.tasks_.tensor(tensor).producer >= 0)
-      held_[At(place)] -= m_.tasks_.tensor(tensor).bytes;
+    if (--unread_[At(tensor)] == 0 && m_.tensor(tensor).producer >= 0)
+      held_[At(place)] -= m_.tensor(tensor).bytes;
     return;
   }
   for (int c = first_copy_[At(tensor)]; c >= 0; c = copies_[At(c)].next) {
     if (copies_[At(c)].dst != place) continue;
-    if (--copies_[At(c)].unread == 0) held_[At(place)] -= m_.tasks_.tensor(tensor).bytes;
+    if (--copies_[At(c)].unread == 0) held_[At(place)] -= m_.tensor(tensor).bytes;
     return;
   }
 }
@@ -410,7 +419,7 @@ void PlacementEvaluator::FinishCopy(int number, int queue) {
     if (PlaceOf(use) == copy.dst) ArrivedAtTask(use.task, queue);
   }
   if (!m_.memory_can_run_out_) return;
-  if (copy.unread == 0) held_[At(copy.dst)] -= m_.tasks_.tensor(copy.tensor).bytes;
+  if (copy.unread == 0) held_[At(copy.dst)] -= m_.tensor(copy.tensor).bytes;
   Release(copy.tensor, home_[At(copy.tensor)]);
 }
 

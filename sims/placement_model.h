@@ -39,6 +39,12 @@ class PlacementModel {
     int number = 0;  // among the task's reads
     bool on_host = false;
   };
+  struct Tensor {
+    int64_t bytes = 0;
+    int producer = -1, group = -1, fetch = -1;
+    int waits = 0;  // of a copy of it: for its producer and for other tasks
+    bool on_host = false;
+  };
   struct Route {
     int first = 0, count = 0;  // into resources_
   };
@@ -47,6 +53,10 @@ class PlacementModel {
     double ns_per_byte = 0;
   };
 
+  const Tensor& tensor(int id) const { return tensor_[static_cast<size_t>(id)]; }
+  int64_t LaunchNs(int task, int device) const {
+    return launch_ns_[static_cast<size_t>(task * devices_ + device)];
+  }
   size_t Pair(int src, int dst) const { return static_cast<size_t>(src * devices_ + dst); }
   int CopyQueue(int src, int dst) const { return copy_queue_[Pair(src, dst)]; }
   int64_t CopyNs(int tensor, int src, int dst) const {
@@ -71,6 +81,10 @@ class PlacementModel {
   Rows<> outputs_;             // by task: the tensors that it makes
   Rows<> handed_on_;           // by task: tensors whose copies wait for it though it does not make them
   std::vector<int> waits_;     // by task: how many tasks it waits for beside its reads
+  // What the tasks and tensors say, side by side: an evaluation reads nothing else of them.
+  std::vector<int> group_;  // by task
+  std::vector<Tensor> tensor_;
+  std::vector<int64_t> launch_ns_;  // by (task, device)
 };
 
 // Evaluates one placement after the other, reusing its memory. One a thread.
@@ -119,9 +133,9 @@ class PlacementEvaluator {
   void Reset();
   bool HoldState(double memory_share);
   void AddCopies(int tensor);
-  int HomeOf(const TaskTensor& tensor) const;
-  int DeviceOf(int task) const;
-  int QueueOf(int item) const;
+  int HomeOf(const PlacementModel::Tensor& tensor) const;
+  int DeviceOf(int task) const { return device_[static_cast<size_t>(task)]; }
+  int QueueOf(int item) const { return queue_[static_cast<size_t>(item)]; }
   int PlaceOf(const PlacementModel::Use& use) const;
   static int IdleServer(const QueueState& queue);
   int NeedsOf(int item, int queue) const;
@@ -143,6 +157,8 @@ class PlacementEvaluator {
   const PlacementModel& m_;
   const PlacementState* state_ = nullptr;
   TaskOrder order_;
+  std::vector<int> device_;            // by task
+  std::vector<int> queue_;             // by item
   std::vector<int> rank_, items_;      // by item; by rank
   std::vector<CopyOrder> copy_order_;  // by copy
   std::vector<int> pending_;           // by task
