@@ -1,12 +1,13 @@
-"""Networks of images: MNIST's, AlexNet, ResNet-50 and Inception V3, as training steps."""
+"""Networks of images: MNIST's, AlexNet, VGG16, ResNet-50 and Inception V3, as training steps."""
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from network_layers import conv, conv_norm, dense, finish, inputs, max_pool, variable
 
 
 def _flat(x):
-  return tf.reshape(x, [int(x.shape[0]), -1])
+  return tf.reshape(x, [-1, int(np.prod(x.shape[1:]))] if x.shape[0].value is None else [int(x.shape[0]), -1])
 
 
 def mnist(batch=64):
@@ -32,6 +33,32 @@ def alexnet(batch=16):
   return finish(dense(x, 'fc8', 1000), labels, feeds)
 
 
+def alexnet_one_tower(batch=16):
+  """As TensorFlow's benchmarks have it (Krizhevsky, "One weird trick for parallelizing convolutional neural networks")."""
+  images, labels, feeds = inputs(batch, [227, 227, 3], 1000)
+  x = max_pool(tf.nn.relu(conv(images, 'conv1', 11, 64, 4, 'VALID', bias=True)), 3, 2, 'VALID')
+  x = max_pool(tf.nn.relu(conv(x, 'conv2', 5, 192, bias=True)), 3, 2, 'VALID')
+  for name, filters in (('conv3', 384), ('conv4', 384), ('conv5', 256)):
+    x = tf.nn.relu(conv(x, name, 3, filters, bias=True))
+  x = _flat(max_pool(x, 3, 2, 'VALID'))
+  for name in ('fc6', 'fc7'):
+    x = tf.nn.relu(dense(x, name, 4096))
+  return finish(dense(x, 'fc8', 1000), labels, feeds)
+
+
+def vgg16(batch=4):
+  images, labels, feeds = inputs(batch, [224, 224, 3], 1000)
+  x = images
+  for stage, (filters, layers) in enumerate(((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))):
+    for layer in range(layers):
+      x = tf.nn.relu(conv(x, f'conv{stage}_{layer}', 3, filters, bias=True))
+    x = max_pool(x, 2, 2)
+  x = _flat(x)
+  for name in ('fc6', 'fc7'):
+    x = tf.nn.relu(dense(x, name, 4096))
+  return finish(dense(x, 'fc8', 1000), labels, feeds)
+
+
 def _bottleneck(x, name, filters, stride):
   with tf.variable_scope(name):
     shortcut = x
@@ -43,11 +70,15 @@ def _bottleneck(x, name, filters, stride):
     return tf.nn.relu(y + shortcut)
 
 
-def resnet50(batch=8, size=224):
+def resnet152(batch=8):
+  return resnet50(batch, blocks=(3, 8, 36, 3))
+
+
+def resnet50(batch=8, size=224, blocks=(3, 4, 6, 3)):
   images, labels, feeds = inputs(batch, [size, size, 3], 1000)
   x = max_pool(conv_norm(images, 'conv1', 7, 64, 2), 3, 2)
-  for stage, (filters, blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3))):
-    for block in range(blocks):
+  for stage, (filters, count) in enumerate(zip((64, 128, 256, 512), blocks)):
+    for block in range(count):
       x = _bottleneck(x, f'stage{stage}_{block}', filters, 2 if stage > 0 and block == 0 else 1)
   return finish(dense(tf.reduce_mean(x, [1, 2]), 'logits', 1000, stddev=0.01), labels, feeds)
 

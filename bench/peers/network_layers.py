@@ -3,6 +3,8 @@
 import tensorflow.compat.v1 as tf
 
 BATCH_NORM_DECAY = 0.9
+# Whether the size of the batch is left open and images are made where they are used, of one number each.
+SYNTHETIC = False
 
 
 def variable(name, shape, stddev=None, value=0.0, trainable=True):
@@ -51,10 +53,15 @@ def dense(x, name, units, stddev=None):
 
 def inputs(batch, shape, classes):
   """Placeholders of images or vectors and their labels, and the feeds of a run configuration."""
-  images = tf.placeholder(tf.float32, [batch, *shape], name='images')
-  labels = tf.placeholder(tf.int32, [batch], name='labels')
+  labels = tf.placeholder(tf.int32, [None if SYNTHETIC else batch], name='labels')
+  if SYNTHETIC:
+    seed = tf.placeholder(tf.float32, [None], name='images')
+    images = tf.tile(tf.reshape(seed, [-1] + [1] * len(shape)), [1, *shape])
+  else:
+    images = tf.placeholder(tf.float32, [batch, *shape], name='images')
+  fed = [batch] if SYNTHETIC else [batch, *shape]
   feeds = {
-      'images': {'dtype': 'float32', 'shape': [batch, *shape], 'generator': 'uniform', 'low': -1.0, 'high': 1.0, 'seed': 1},
+      'images': {'dtype': 'float32', 'shape': fed, 'generator': 'uniform', 'low': -1.0, 'high': 1.0, 'seed': 1},
       'labels': {'dtype': 'int32', 'shape': [batch], 'generator': 'integers', 'low': 0, 'high': classes, 'seed': 2},
   }
   return images, labels, feeds
