@@ -41,9 +41,11 @@ void LinkSharing::Start(int slot, Ticks now, std::span<const int> route, double 
     Resource& resource = resources_[static_cast<size_t>(route[static_cast<size_t>(hop)])];
     flow.bound = std::min(flow.bound, resource.capacity);
     positions_[static_cast<size_t>(slot * max_hops_ + hop)] = static_cast<int>(resource.members.size());
-    resource.members.push_back({slot, hop});
+    resource.members.push_back({slot, hop, 0});
     MarkDirty(route[static_cast<size_t>(hop)]);
   }
+  for (const int resource : route)
+    resources_[static_cast<size_t>(resource)].members.back().bound = flow.bound;
   LANESCOPE_CHECK(std::isfinite(flow.bound));
   dirty_slots_.push_back(slot);
 }
@@ -68,7 +70,7 @@ void LinkSharing::SetSlowdown(int slot, double slowdown) {
   Flow& flow = flows_[static_cast<size_t>(slot)];
   if (flow.slowdown == slowdown) return;
   flow.slowdown = slowdown;
-  dirty_slots_.push_back(slot);
+  slowed_slots_.push_back(slot);
 }
 
 void LinkSharing::AddSlot(int slot) {
@@ -78,9 +80,11 @@ void LinkSharing::AddSlot(int slot) {
   component_.push_back(slot);
 }
 
-bool LinkSharing::CanBind(const Resource& resource) const {
+// One flow alone is bound by the resource already.
+bool LinkSharing::CanBind(const Resource& resource) {
+  if (resource.members.size() < 2) return false;
   double demand = 0;
-  for (const Member& member : resource.members) demand += flows_[static_cast<size_t>(member.slot)].bound;
+  for (const Member& member : resource.members) demand += member.bound;
   return demand > resource.capacity;
 }
 
@@ -192,6 +196,11 @@ std::span<const int> LinkSharing::Solve(Ticks now) {
   CollectComponent();
   Fill();
   for (const int slot : component_) Retime(slot, now);
+  for (const int slot : slowed_slots_) {
+    const Flow& flow = flows_[static_cast<size_t>(slot)];
+    if (flow.active && flow.stamp != stamp_) Retime(slot, now);
+  }
+  slowed_slots_.clear();
   return changed_;
 }
 

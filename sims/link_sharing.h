@@ -33,7 +33,7 @@ class LinkSharing {
   // not handed to others: the slow party holds the link.
   void SetSlowdown(int slot, double slowdown);
 
-  bool dirty() const { return !dirty_resources_.empty() || !dirty_slots_.empty(); }
+  bool dirty() const { return !dirty_resources_.empty() || !dirty_slots_.empty() || !slowed_slots_.empty(); }
   // Applies the changes since the last call at time `now`; returns the slots whose finish() changed, valid
   // until the next call.
   std::span<const int> Solve(Ticks now);
@@ -61,6 +61,7 @@ class LinkSharing {
   struct Member {
     int slot;
     int hop;
+    double bound;  // of the flow
   };
   struct Resource {
     double capacity = 0;
@@ -74,7 +75,7 @@ class LinkSharing {
   void MarkDirty(int resource);
   void AddSlot(int slot);
   void CollectComponent();
-  bool CanBind(const Resource& resource) const;
+  static bool CanBind(const Resource& resource);
   void Fill();
   void Fix(Flow* flow, double rate);
   void Retime(int slot, Ticks now);
@@ -86,9 +87,10 @@ class LinkSharing {
   uint32_t stamp_ = 0;
   std::vector<int> dirty_resources_;
   std::vector<int> dirty_slots_;
-  std::vector<int> component_;  // slots
-  std::vector<int> unfixed_;    // slots, while filling
-  std::vector<int> binding_;    // resources that can bind
+  std::vector<int> slowed_slots_;  // whose fair rate stays
+  std::vector<int> component_;     // slots
+  std::vector<int> unfixed_;       // slots, while filling
+  std::vector<int> binding_;       // resources that can bind
   std::vector<int> changed_;
 };
 
