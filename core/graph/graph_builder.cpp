@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/op.h"
+#include "core/graph/validate.h"
 
 namespace lanescope {
 namespace {
@@ -127,6 +128,7 @@ Node NodeBuilder::Finish() {
   if (const OpDef* def = OpRegistry::Global().Find(node_.op)) {
     InputMatcher(*def, SourceTypes(*graph_, node_), &node_).Run();
     FillDefaults(*def, &node_);
+    CheckAttrValues(node_, *def);
   }
   return node_;
 }

@@ -129,14 +129,11 @@ void CheckAttrValue(const Node& node, const AttrDef& def, const AttrValue& value
 }
 
 void CheckAttrs(const Node& node, const OpDef& def) {
+  CheckAttrValues(node, def);
   for (const AttrDef& attr : def.attrs) {
-    const AttrValue* value = node.FindAttr(attr.name);
-    if (value != nullptr) {
-      CheckAttrValue(node, attr, *value);
-    } else if (!attr.fallback) {
-      Throw(Code::kInvalidArgument, "node '{}': {} lacks attribute '{}' ({})", node.name, node.op, attr.name,
-            attr.type);
-    }
+    if (node.FindAttr(attr.name) != nullptr || attr.fallback) continue;
+    Throw(Code::kInvalidArgument, "node '{}': {} lacks attribute '{}' ({})", node.name, node.op, attr.name,
+          attr.type);
   }
 }
 
@@ -211,6 +208,13 @@ void NoteForEachNode(Graph* graph, Check check) {
 }
 
 }  // namespace
+
+void CheckAttrValues(const Node& node, const OpDef& def) {
+  for (const AttrDef& attr : def.attrs) {
+    const AttrValue* value = node.FindAttr(attr.name);
+    if (value != nullptr) CheckAttrValue(node, attr, *value);
+  }
+}
 
 void NoteProblems(Graph* graph) {
   CheckNoLoops(*graph);

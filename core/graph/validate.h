@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graph/graph.h"
+#include "core/graph/op.h"
 
 namespace lanescope {
 
@@ -13,5 +14,9 @@ void NoteProblems(Graph* graph);
 
 // Throws what NoteProblems throws, and the problem of the first node that has one.
 void ValidateGraph(const Graph& graph);
+
+// Throws InvalidArgument for an attribute of the node that is not of the kind, or not one of the values, that
+// the op's definition allows. Says nothing of those that are missing.
+void CheckAttrValues(const Node& node, const OpDef& def);
 
 }  // namespace lanescope

@@ -106,6 +106,13 @@ TEST(GraphBuilder, WrongNodesAreRefusedNamingThem) {
   EXPECT_THAT(ErrorOf([&] { builder.Op("MatMul", "m").Input(f).Input({99, 0}).Build(); }), HasSubstr("99"));
   EXPECT_THAT(ErrorOf([&] { builder.Op("Placeholder", "p").Build(); }),
               AllOf(HasSubstr("'p'"), HasSubstr("'dtype'")));
+  const Endpoint text = builder.Placeholder("text", DataType::kString, Shape{2});
+  const auto hash = [&](int64_t buckets) {
+    return ErrorOf(
+        [&] { builder.Op("StringToHashBucketFast", "h").Input(text).Attr("num_buckets", buckets).Build(); });
+  };
+  EXPECT_THAT(hash(0), AllOf(HasSubstr("'h'"), HasSubstr("'num_buckets'"), HasSubstr("at least 1")));
+  EXPECT_EQ(hash(1), "");
   EXPECT_THAT(ErrorOf([&] { builder.Op("NoOp", "bad name").Build(); }), HasSubstr("legal"));
   EXPECT_THAT(ErrorOf([&] { builder.Op("NoOp", "f").Build(); }), HasSubstr("AlreadyExists"));
   EXPECT_THAT(ErrorOf([&] {
