@@ -20,6 +20,7 @@ void ComputeOnesLike(KernelContext& context) {
 }
 
 void ComputeLinSpace(KernelContext& context) {
+  RequireScalar("num", context.input(2));
   const int64_t count = ReadInt(context.input(2), "num");
   if (count <= 0) Throw(Code::kInvalidArgument, "Requires num > 0: {}", count);
   DispatchReal("LinSpace", context.input(0).dtype, [&](auto tag) {

@@ -43,6 +43,19 @@ std::string ListText(const std::vector<int64_t>& values, char separator = ',') {
   return text;
 }
 
+// The dimensions that a vector holds.
+std::vector<int64_t> ReadDims(const TensorRef& tensor) {
+  if (tensor.shape.rank() != 1) {
+    Throw(Code::kInvalidArgument, "a shape must be a vector, not a tensor of shape {}",
+          tensor.shape.ToString());
+  }
+  std::vector<int64_t> dims = ReadInts(tensor);
+  for (const int64_t dim : dims) {
+    if (dim < 0) Throw(Code::kInvalidArgument, "{} is not a dimension", dim);
+  }
+  return dims;
+}
+
 // Dimension `d` of a shape that is padded in front with ones to `rank` dimensions.
 int64_t PaddedDim(const std::vector<int64_t>& shape, size_t rank, size_t d) {
   return d < rank - shape.size() ? 1 : shape[d - (rank - shape.size())];
@@ -63,14 +76,14 @@ std::vector<int64_t> Broadcast(const std::vector<int64_t>& a, const std::vector<
 }
 
 void ComputeBroadcastArgs(KernelContext& context) {
-  WriteInts(context, 0, Broadcast(ReadInts(context.input(0)), ReadInts(context.input(1))));
+  WriteInts(context, 0, Broadcast(ReadDims(context.input(0)), ReadDims(context.input(1))));
 }
 
 // The dimensions to sum a gradient over, for each operand. As in TensorFlow a dimension of one on both sides
 // is listed for both, unless the shapes are equal altogether.
 void ComputeBroadcastGradientArgs(KernelContext& context) {
-  const std::vector<int64_t> a = ReadInts(context.input(0));
-  const std::vector<int64_t> b = ReadInts(context.input(1));
+  const std::vector<int64_t> a = ReadDims(context.input(0));
+  const std::vector<int64_t> b = ReadDims(context.input(1));
   const size_t rank = Broadcast(a, b).size();
   if (rank > Shape::kMaxRank) {
     Throw(Code::kUnimplemented, "shapes of {} dimensions; at most {} are supported", rank, Shape::kMaxRank);
@@ -89,11 +102,11 @@ void ComputeBroadcastGradientArgs(KernelContext& context) {
 
 void ComputeConcatOffset(KernelContext& context) {
   const int64_t requested = ReadInt(context.input(0), "concat_dim");
-  const std::vector<int64_t> first = ReadInts(context.input(1));
+  const std::vector<int64_t> first = ReadDims(context.input(1));
   const auto axis = static_cast<size_t>(NormalizeAxis(requested, static_cast<int>(first.size())));
   int64_t offset = 0;
   for (int i = 1; i < context.num_inputs(); ++i) {
-    const std::vector<int64_t> shape = ReadInts(context.input(i));
+    const std::vector<int64_t> shape = ReadDims(context.input(i));
     if (shape.size() != first.size()) {
       Throw(Code::kInvalidArgument, "input {} should contain {} elements, but got {}", i, first.size(),
             shape.size());

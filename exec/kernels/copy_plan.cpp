@@ -118,6 +118,11 @@ CopyPlan PlanReverse(KernelContext& context) {
 
 CopyPlan PlanSlice(KernelContext& context) {
   const Shape& x = context.input(0).shape;
+  if (context.input(1).shape.rank() != 1 || context.input(2).shape.rank() != 1) {
+    Throw(Code::kInvalidArgument,
+          "Expected begin and size arguments to be 1-D tensors, but got shapes {} and {}",
+          context.input(1).shape.ToString(), context.input(2).shape.ToString());
+  }
   const std::vector<int64_t> begin = ReadInts(context.input(1));
   const Shape shape = ops::SlicedShape(x, ReadElements(context.input(1)), ReadElements(context.input(2)));
   ShapeOutput(context, 0, shape);

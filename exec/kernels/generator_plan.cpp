@@ -34,6 +34,8 @@ int64_t RangeSize(T start, T limit, T delta) {
 const TensorRef& PlanFill(KernelContext& context) {
   const TensorRef& value = context.input(1);
   RequireScalar("value", value);
+  const Shape& dims = context.input(0).shape;
+  if (dims.rank() != 1) Throw(Code::kInvalidArgument, "dims must be a vector, not shape {}", dims.ToString());
   ShapeOutput(context, 0, ReadShape(context.input(0)));
   return value;
 }
@@ -79,7 +81,7 @@ int64_t PlanDiag(KernelContext& context) {
 int64_t PlanDiagPart(KernelContext& context) {
   const Shape& x = context.input(0).shape;
   const int half = x.rank() / 2;
-  if (x.rank() != 2 * half) {
+  if (half == 0 || x.rank() != 2 * half) {
     Throw(Code::kInvalidArgument, "The rank of the tensor should be even and positive, got shape {}",
           x.ToString());
   }

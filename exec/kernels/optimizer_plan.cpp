@@ -181,7 +181,7 @@ OptimizerPlan OptimizerOp::Plan(KernelContext& context) const {
     if (number.input == 0) continue;
     plan.numbers[i] = &context.input(number.input + (sparse_ && number.input > rule_->gradient ? 1 : 0));
     CheckType(plan, number.name, *plan.numbers[i]);
-    if (plan.numbers[i]->NumElements() != 1) ThrowWrongNumber(plan, number, *plan.numbers[i]);
+    if (plan.numbers[i]->shape.rank() != 0) ThrowWrongNumber(plan, number, *plan.numbers[i]);
   }
   return plan;
 }

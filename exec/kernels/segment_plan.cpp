@@ -38,6 +38,7 @@ UnsortedSegmentOp::UnsortedSegmentOp(const Node& node) : how_(CombineOf(node.op)
 UnsortedSegments UnsortedSegmentOp::Plan(KernelContext& context) const {
   const Shape& data = context.input(0).shape;
   const Shape& ids = context.input(1).shape;
+  RequireScalar("num_segments", context.input(2));
   const int64_t segments = ReadInt(context.input(2), "num_segments");
   if (segments < 0) {
     Throw(Code::kInvalidArgument, "Input num_segments == {} must not be negative.", segments);
@@ -62,11 +63,15 @@ SortedSegments SegmentOp::Plan(KernelContext& context,
   RequireRows(data);
   SortedSegments plan{how_, scaling_, numbers.NumElements(), data.shape[0]};
   const bool given = context.num_inputs() == 4;
-  if (given) plan.segments = ReadInt(context.input(3), "num_segments");
+  if (given) {
+    RequireScalar("num_segments", context.input(3));
+    plan.segments = ReadInt(context.input(3), "num_segments");
+  }
   if (plan.segments < 0) {
     Throw(Code::kInvalidArgument, "num_segments must be >= 0, got {}", plan.segments);
   }
   RequireNumbers("segment_ids", numbers);
+  if (indexed_) RequireNumbers("indices", context.input(1));
   if (indexed_ && context.input(1).NumElements() != plan.rows) {
     Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");
   }

@@ -53,7 +53,7 @@ class CountUpToKernel : public Kernel {
   // Yields the old value and adds one; OutOfRange once the limit is reached.
   void Compute(KernelContext& context) override {
     const TensorRef& variable = context.variable(0).tensor;
-    if (variable.NumElements() != 1) {
+    if (variable.shape.rank() != 0) {
       Throw(Code::kInvalidArgument, "input is not a scalar: {}", variable.shape.ToString());
     }
     DispatchIndex("CountUpTo", variable.dtype, [&](auto tag) {

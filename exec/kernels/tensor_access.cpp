@@ -17,6 +17,10 @@ int64_t IntAt(const TensorRef& tensor, int64_t i) {
   Throw(Code::kInvalidArgument, "expected an int32 or int64 tensor, not {}", DataTypeName(tensor.dtype));
 }
 
+[[noreturn]] void ThrowNoScalar(std::string_view what, const TensorRef& tensor) {
+  Throw(Code::kInvalidArgument, "{} must be a scalar, not shape {}", what, tensor.shape.ToString());
+}
+
 }  // namespace
 
 std::vector<int64_t> ReadInts(const TensorRef& tensor) {
@@ -32,7 +36,7 @@ ops::Elements ReadElements(const TensorRef& tensor) {
 }
 
 int64_t ReadInt(const TensorRef& tensor, std::string_view what) {
-  RequireScalar(what, tensor);
+  if (tensor.NumElements() != 1) ThrowNoScalar(what, tensor);
   return IntAt(tensor, 0);
 }
 
@@ -67,8 +71,7 @@ Shape ReadShape(const TensorRef& tensor) {
 }
 
 void RequireScalar(std::string_view what, const TensorRef& tensor) {
-  if (tensor.NumElements() == 1) return;
-  Throw(Code::kInvalidArgument, "{} must be a scalar, not shape {}", what, tensor.shape.ToString());
+  if (tensor.shape.rank() != 0) ThrowNoScalar(what, tensor);
 }
 
 void RequireSameShape(std::string_view what, const Shape& a, const Shape& b) {

@@ -42,7 +42,7 @@ void WriteInts(KernelContext& context, int output, const std::vector<int64_t>& v
 // A shape from an integer tensor; InvalidArgument for a negative dimension, Unimplemented for too many.
 Shape ReadShape(const TensorRef& tensor);
 
-// Throws InvalidArgument unless the tensor has one element.
+// Throws InvalidArgument unless the tensor has no dimension.
 void RequireScalar(std::string_view what, const TensorRef& tensor);
 template <typename T>
 T ScalarOf(const TensorRef& tensor, std::string_view what) {

@@ -13,7 +13,7 @@ constexpr int64_t kOpenLow = std::numeric_limits<int64_t>::min();
 
 __int128 Widen(int64_t bound) {
   if (bound == kOpen) return kInfinity;
-  return bound == kOpenLow ? -kInfinity : bound;
+  return bound == kOpenLow ? -kInfinity - 1 : bound;
 }
 
 // Two's complement, as the kernels compute.

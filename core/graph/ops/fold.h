@@ -44,7 +44,8 @@ Shape ShapeFromInput(const InferenceContext& context, int input);
 // The dimension that an integer scalar describes.
 Dim DimFromInput(const InferenceContext& context, int input);
 
-// Infinity of the arithmetic below: a range that is open on a side.
+// Infinity of the arithmetic below: a range that is open on a side. The negative one lies below -kInfinity,
+// which is a number of 64 bits.
 inline constexpr __int128 kInfinity = static_cast<__int128>(1) << 63;
 
 // A function of one or two integers. `corners`: over a range its extremes are at the ends of the arguments.

@@ -29,7 +29,7 @@ inline constexpr IntBinary NotEqualInt = {[](Wide a, Wide b, Wide* r) { return *
 // since the quotient then jumps between the ends.
 inline bool FloorDivide(Wide a, Wide b, Wide* r) {
   if (b == 0) return false;
-  if (a >= kInfinity || a <= -kInfinity) return *r = b > 0 ? a : -a, true;
+  if (a >= kInfinity || a < -kInfinity) return *r = b > 0 ? a : -a, true;
   *r = a / b;
   if (a % b != 0 && (a < 0) != (b < 0)) --*r;
   return true;

@@ -65,13 +65,25 @@ void InferConv2D(InferenceContext& context) {
   context.SetShape(0, ConvolvedShape(context.node(), context.shape(0), context.shape(1), depthwise));
 }
 
+// Height and width alone leave the channels to the filter and the batch to the gradient.
+Shape GivenImage(const InferenceContext& context, bool depthwise) {
+  const Shape given = ShapeFromInput(context, 0);
+  if (depthwise || !given.known_rank() || given.rank() != 2) return MergeShapes(given, UnknownOfRank(4));
+  const ImageAxes axes = AxesOf(context.node());
+  Shape image = UnknownOfRank(4);
+  image.set_dim(axes.height, given[0]);
+  image.set_dim(axes.width, given[1]);
+  if (context.shape(1).known_rank()) image.set_dim(axes.channel, context.shape(1)[2]);
+  return image;
+}
+
 // The batch of the gradient is the input's. Checks the gradient against what the forward op gave.
 template <bool depthwise>
 void InferConv2DBackpropInput(InferenceContext& context) {
   context.RequireRank(1, 4);
   context.RequireRank(2, 4);
   const Shape& gradient = context.shape(2);
-  Shape image = MergeShapes(ShapeFromInput(context, 0), UnknownOfRank(4));
+  Shape image = GivenImage(context, depthwise);
   const int batch = AxesOf(context.node()).batch;
   if (gradient.known_rank()) image.set_dim(batch, MergeDim(image[batch], gradient[batch]));
   MergeShapes(gradient, ConvolvedShape(context.node(), image, context.shape(1), depthwise));
