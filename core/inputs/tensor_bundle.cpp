@@ -116,8 +116,7 @@ std::map<std::string, std::string> ParseIndexTable(std::string_view bytes) {
   }
   const std::string_view table = bytes.substr(0, bytes.size() - kFooter);
   std::string_view footer = bytes.substr(bytes.size() - kFooter, kFooter - 8);
-  TakeVarint(&footer);  // of what describes the table, which is empty
-  TakeVarint(&footer);
+  BlockAt(table, &footer);  // what describes the table, which is empty
   std::map<std::string, std::string> entries;
   ForEachEntry(BlockAt(table, &footer), [&](const std::string&, std::string_view handle) {
     ForEachEntry(BlockAt(table, &handle),

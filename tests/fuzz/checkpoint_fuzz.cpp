@@ -40,7 +40,7 @@ std::string TableOf(const std::string& entries) {
   std::string table = Block(entries, 0, &data_handle);
   table += Block(std::string("\0\1", 2) + Varint(data_handle.size()) + "z" + data_handle, table.size(),
                  &index_handle);
-  std::string footer = std::string("\0\0", 2) + index_handle;
+  std::string footer = data_handle + index_handle;
   footer.resize(40);
   return table + footer + LittleEndian(0xDB4775248B80FB57, 8);
 }
