@@ -49,26 +49,27 @@ study::Predictor PredictorOf(const SimulateOptions& options) {
   return predictor.At(std::move(machine), speed);
 }
 
-// Of a graph in which one GPU stands for others: for how many, and whether the machine makes that exact.
+// Of a graph in which one GPU stands for others: for how many, and whether two of them share a link of the
+// machine.
 struct Folding {
   int64_t stands_for = 1;
-  bool exact = true;
+  bool shares_links = false;
 };
 
 Folding FoldingOf(const Graph& graph, const Machine& machine) {
-  return {sims::megatron::StandsFor(graph), machine.cluster && machine.cluster->IsNonBlocking()};
+  return {sims::megatron::StandsFor(graph), !(machine.cluster && machine.cluster->IsNonBlocking())};
 }
 
 json FoldingJson(const Folding& folding) {
-  return {{"stands_for", folding.stands_for}, {"exact", folding.exact}};
+  return {{"stands_for", folding.stands_for}, {"shares_links", folding.shares_links}};
 }
 
 void PrintFolding(const Folding& folding) {
   if (folding.stands_for <= 1) return;
   Print("Symmetry is folded: each GPU stands for {} that do the same at the same time; {}\n",
         folding.stands_for,
-        folding.exact ? "exact, as no two of them share a link of this machine"
-                      : "not exact where they share links of this machine");
+        folding.shares_links ? "too short where they share links of this machine"
+                             : "no two of them share a link of this machine, so little is lost");
 }
 
 json ResultJson(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,

@@ -36,20 +36,6 @@ AttrMap KnownTypes(const OpDef& def, const std::vector<InputList>& arguments, co
   return types;
 }
 
-void CheckTypes(const OpDef& def, const Node& node) {
-  for (const AttrDef& attr : def.attrs) {
-    const DataType* type = TypeIn(node.attrs, attr.name);
-    if (type == nullptr || attr.allowed_types.empty()) continue;
-    if (std::ranges::find(attr.allowed_types, *type) != attr.allowed_types.end()) continue;
-    std::string allowed;
-    for (const DataType one : attr.allowed_types)
-      allowed += (allowed.empty() ? "" : ", ") + DataTypeName(one);
-    Throw(Code::kInvalidArgument,
-          "node '{}': attribute '{}' of {} is {}, which is not in the list of allowed values: {}", node.name,
-          attr.name, node.op, DataTypeName(*type), allowed);
-  }
-}
-
 }  // namespace
 
 std::vector<std::vector<Endpoint>> Scope::ToEndpoints(const OpDef& def, const std::string& full_name,
@@ -119,9 +105,7 @@ Endpoint Scope::Add(std::string_view op, std::string_view name, std::vector<Inpu
   NodeBuilder builder(&graph_, op, full_name);
   for (const auto& argument : inputs) builder.Inputs(argument);
   for (const auto& [attr, value] : given) builder.Attr(attr, value);
-  Node node = builder.Finish();
-  CheckTypes(*def, node);
-  return AddComplete(std::move(node));
+  return AddComplete(builder.Finish());
 }
 
 Endpoint Scope::AddComplete(Node node) {

@@ -13,8 +13,9 @@ void CheckRank4(std::string_view what, const Shape& shape) {
 ConvPlan ConvOp::PlanFor(const Shape& images, const Shape& filter) const {
   CheckRank4("convolution input", images);
   CheckRank4("convolution filter", filter);
+  if (filter[2] == 0) Throw(Code::kInvalidArgument, "filter depth must be greater than zero");
   if (filter[2] != images[3]) {
-    const bool grouped = filter[2] > 0 && images[3] % filter[2] == 0;
+    const bool grouped = images[3] % filter[2] == 0;
     if (grouped) {
       Throw(Code::kUnimplemented,
             "input depth {} and filter depth {} differ; grouped convolution has no kernel", images[3],

@@ -8,25 +8,6 @@
 namespace lanescope::exec {
 namespace {
 
-// Inputs: x, y, and the gradient of what is shaped like x.
-class MaxPoolGradGradOp : public PoolOp {
- public:
-  using PoolOp::PoolOp;
-
-  ImageWindows Plan(KernelContext& context) const {
-    const Shape& images = context.input(0).shape;
-    const ImageWindows windows = WindowsOver(images);
-    const Shape pooled = windows.OutputShape(windows.channels);
-    if (context.input(1).shape != pooled || context.input(2).shape != images) {
-      Throw(Code::kInvalidArgument,
-            "Expected orig_output shape to be {} and grad shape {}, but got {} and {}", pooled.ToString(),
-            images.ToString(), context.input(1).shape.ToString(), context.input(2).shape.ToString());
-    }
-    context.SetOutputShape(0, pooled);
-    return windows;
-  }
-};
-
 // The first cell of the window in which x is its maximum, as an offset in the image; none for a maximum that
 // is not there (not a number).
 int64_t FirstMaximum(const ImageWindows& windows, int64_t row, int64_t column, const auto* image,
@@ -63,6 +44,19 @@ void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
 }
 
 }  // namespace
+
+ImageWindows MaxPoolGradGradOp::Plan(KernelContext& context) const {
+  const Shape& images = context.input(0).shape;
+  const ImageWindows windows = WindowsOver(images);
+  const Shape pooled = windows.OutputShape(windows.channels);
+  if (context.input(1).shape != pooled || context.input(2).shape != images) {
+    Throw(Code::kInvalidArgument, "Expected orig_output shape to be {} and grad shape {}, but got {} and {}",
+          pooled.ToString(), images.ToString(), context.input(1).shape.ToString(),
+          context.input(2).shape.ToString());
+  }
+  context.SetOutputShape(0, pooled);
+  return windows;
+}
 
 void RegisterMaxPoolSecond(KernelRegistry& registry) {
   RegisterOp<MaxPoolGradGradOp, MaxPoolGradGrad>(registry, "MaxPoolGradGrad");

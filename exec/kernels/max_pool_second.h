@@ -5,6 +5,13 @@
 
 namespace lanescope::exec {
 
+// The gradient of a maximum's gradient. Inputs: x, y, and the gradient of what is shaped like x.
+class MaxPoolGradGradOp : public PoolOp {
+ public:
+  using PoolOp::PoolOp;
+  ImageWindows Plan(KernelContext& context) const;
+};
+
 void RegisterMaxPoolSecond(KernelRegistry& registry);  // MaxPoolGradGrad
 
 }  // namespace lanescope::exec

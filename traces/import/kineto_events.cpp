@@ -88,7 +88,7 @@ class Reader {
       events_depth_ = 1;
     }
     if (event == Json::parse_event_t::key && depth == 1 && events_depth_ != 1) {
-      in_events_ = parsed == "traceEvents";
+      in_events_ = parsed.get_ref<const std::string&>() == "traceEvents";
       has_events_ = has_events_ || in_events_;
     }
     if (event == Json::parse_event_t::object_end && in_events_ && depth == events_depth_) {

@@ -158,7 +158,7 @@ OpWork QrCost(const Node&, std::span<const TensorInfo> inputs, std::span<const T
 }
 
 EinsumEquation EquationOf(const Node& node) {
-  return ParseEinsum(node.StringAttr("equation"), static_cast<int>(node.inputs.size()));
+  return ParseEinsum(node.StringAttr("equation"), static_cast<int>(node.IntAttr("N")));
 }
 
 void InferEinsum(InferenceContext& context) {

@@ -41,6 +41,11 @@ void RunMaxPool(Launch& launch, const PoolMap& map, const T* x, T* y);
 // The gradient of each window goes to its first element that equals y. Takes scratch memory.
 template <typename T>
 void RunMaxPoolGrad(Launch& launch, const PoolMap& map, const T* x, const T* y, const T* dy, T* dx);
+// Each window takes the gradient, which is shaped like x, at its first element that equals y; 0 without one.
+// Takes scratch memory.
+template <typename T>
+void RunMaxPoolGradGrad(Launch& launch, const PoolMap& map, const T* x, const T* y, const T* gradient,
+                        T* out);
 // The mean of the cells of a window that lie inside the image.
 template <typename T>
 void RunAvgPool(Launch& launch, const PoolMap& map, const T* x, T* y);

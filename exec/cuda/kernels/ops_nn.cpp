@@ -3,6 +3,7 @@
 #include "exec/cuda/kernels/element_wise.h"
 #include "exec/cuda/kernels/nn.h"
 #include "exec/cuda/kernels/reduce.h"
+#include "exec/kernels/max_pool_second.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -99,8 +100,20 @@ struct CudaLayers {
   }
 };
 
+void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
+  const TensorRef& x = context.input(0);
+  if (context.output().NumElements() == 0) return;
+  DispatchReal("MaxPoolGradGrad", x.dtype, [&]<typename T>(T) {
+    RunMaxPoolGradGrad<T>(LaunchOf(context), PoolMapOf(windows), x.as<T>(), context.input(1).as<T>(),
+                          context.input(2).as<T>(), context.output().as<T>());
+  });
+}
+
 }  // namespace
 
-void RegisterNnOps(KernelRegistry& registry) { RegisterLayerOps<CudaLayers>(registry); }
+void RegisterNnOps(KernelRegistry& registry) {
+  RegisterLayerOps<CudaLayers>(registry);
+  RegisterOp<MaxPoolGradGradOp, MaxPoolGradGrad>(registry, "MaxPoolGradGrad");
+}
 
 }  // namespace lanescope::exec::cuda

@@ -101,6 +101,12 @@ __global__ void ChosenKernel(PoolMap map, int64_t outputs, int lanes, const T* x
   }
 }
 
+template <typename T>
+__global__ void TakeChosenKernel(int64_t outputs, const int64_t* chosen, const T* from, T* out) {
+  for (int64_t output = ThreadIndex(); output < outputs; output += ThreadCount())
+    out[output] = chosen[output] == kNoCell ? T(0) : from[chosen[output]];
+}
+
 // Every cell collects from the windows that see it, in order.
 template <typename T, typename Share>
 __global__ void CollectKernel(PoolMap map, int64_t inputs, Share share, T* dx) {
@@ -154,6 +160,19 @@ void Pool(Launch& launch, const PoolMap& map, const T* x, T* y) {
   CheckLaunch("pooling");
 }
 
+// In scratch memory: see ChosenKernel. Null without outputs.
+template <typename T>
+const int64_t* Choose(Launch& launch, const PoolMap& map, const T* x, const T* y) {
+  const int64_t outputs = map.outputs();
+  if (outputs == 0) return nullptr;
+  auto* chosen = static_cast<int64_t*>(launch.Scratch(outputs * static_cast<int64_t>(sizeof(int64_t))));
+  const int lanes = LanesFor(map);
+  ChosenKernel<T>
+      <<<Blocks(outputs, lanes), kThreads, 0, launch.stream()>>>(map, outputs, lanes, x, y, chosen);
+  CheckLaunch("the maxima of pooling windows");
+  return chosen;
+}
+
 template <typename T, typename Share>
 void Collect(Launch& launch, const PoolMap& map, Share share, T* dx) {
   const int64_t inputs = map.inputs();
@@ -171,16 +190,17 @@ void RunMaxPool(Launch& launch, const PoolMap& map, const T* x, T* y) {
 
 template <typename T>
 void RunMaxPoolGrad(Launch& launch, const PoolMap& map, const T* x, const T* y, const T* dy, T* dx) {
+  Collect(launch, map, MaxShare<T>{Choose(launch, map, x, y), dy}, dx);
+}
+
+template <typename T>
+void RunMaxPoolGradGrad(Launch& launch, const PoolMap& map, const T* x, const T* y, const T* gradient,
+                        T* out) {
   const int64_t outputs = map.outputs();
-  int64_t* chosen = nullptr;
-  if (outputs > 0) {
-    chosen = static_cast<int64_t*>(launch.Scratch(outputs * static_cast<int64_t>(sizeof(int64_t))));
-    const int lanes = LanesFor(map);
-    ChosenKernel<T>
-        <<<Blocks(outputs, lanes), kThreads, 0, launch.stream()>>>(map, outputs, lanes, x, y, chosen);
-    CheckLaunch("the maxima of pooling windows");
-  }
-  Collect(launch, map, MaxShare<T>{chosen, dy}, dx);
+  if (outputs == 0) return;
+  TakeChosenKernel<T><<<BlocksFor(outputs), kThreads, 0, launch.stream()>>>(
+      outputs, Choose(launch, map, x, y), gradient, out);
+  CheckLaunch("the gradient of a maximum's gradient");
 }
 
 template <typename T>
@@ -193,10 +213,11 @@ void RunAvgPoolGrad(Launch& launch, const PoolMap& map, const T* dy, T* dx) {
   Collect(launch, map, MeanShare<T>{dy}, dx);
 }
 
-#define LANESCOPE_POOLING_FOR(T)                                                              \
-  template void RunMaxPool<T>(Launch&, const PoolMap&, const T*, T*);                         \
-  template void RunMaxPoolGrad<T>(Launch&, const PoolMap&, const T*, const T*, const T*, T*); \
-  template void RunAvgPool<T>(Launch&, const PoolMap&, const T*, T*);                         \
+#define LANESCOPE_POOLING_FOR(T)                                                                  \
+  template void RunMaxPool<T>(Launch&, const PoolMap&, const T*, T*);                             \
+  template void RunMaxPoolGrad<T>(Launch&, const PoolMap&, const T*, const T*, const T*, T*);     \
+  template void RunMaxPoolGradGrad<T>(Launch&, const PoolMap&, const T*, const T*, const T*, T*); \
+  template void RunAvgPool<T>(Launch&, const PoolMap&, const T*, T*);                             \
   template void RunAvgPoolGrad<T>(Launch&, const PoolMap&, const T*, T*);
 LANESCOPE_POOLING_FOR(float)
 LANESCOPE_POOLING_FOR(double)

@@ -95,7 +95,7 @@ TEST(CudaErrors, AreThoseOfTheHost) {
        {x, Counting({1}), Counting({1})},
        "must be either of the same shape as input, or a scalar"},
       {MakeNode("UnsortedSegmentSum"),
-       {x, Ints({0, 1}), Ints({-1})},
+       {x, Ints({0, 1}), Tensor::Scalar<int32_t>(-1)},
        "Input num_segments == -1 must not be negative."},
       {MakeNode("SegmentSum"),
        {x, Ints({0})},

@@ -78,6 +78,7 @@ TEST(GpuOps, Pooling) {
     const Tensor y = RunOnHost(pool)[0];
     const Tensor dy = Random(kFloat, y.shape(), 3);
     CheckOp(Case("MaxPoolGrad", With(kFloat, more), {x, y, dy}));
+    CheckOp(Case("MaxPoolGradGrad", With(kFloat, more), {x, y, Random(kFloat, s.images, 4)}));
     std::vector<int32_t> shape;
     for (const Dim dim : s.images.dims()) shape.push_back(static_cast<int32_t>(dim));
     CheckOp(Case("AvgPoolGrad", With(kFloat, more), {Ints(shape), dy}));
