@@ -9,7 +9,8 @@
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/run_pair.h"
-#include "core/base/error.h"
+#include "core/base/csv.h"
+#include "core/base/printable.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/runs/run_diff.h"
@@ -24,7 +25,7 @@ struct DiffOptions {
   std::string by = "op";
   int step = -1;
   int top = 20;
-  bool as_json = false;
+  bool as_json = false, as_csv = false;
 };
 
 int64_t Rounded(double ns) { return std::llround(ns); }
@@ -81,6 +82,20 @@ void PrintDiffJson(const RunPair& pair, const ProfiledRun& run_a, const Profiled
   PrintJson(result.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
+void PrintDiffCsv(const RunDiff& diff, size_t shown) {
+  PrintText(CsvLine({"name", "kind", "change", "devices_a", "devices_b", "count_a", "count_b", "ns_a", "ns_b",
+                     "path_ns_a", "path_ns_b", "wait_ns_a", "wait_ns_b"}));
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  const auto time = [](double ns) { return fmt::format("{}", Rounded(ns)); };
+  for (size_t i = 0; i < shown; ++i) {
+    const OpDiff& op = diff.ops[i];
+    PrintText(CsvLine({Printable(op.name), std::string(WorkKindName(op.kind)),
+                       std::string(ChangeName(op.change)), Printable(op.a.devices), Printable(op.b.devices),
+                       number(op.a.count), number(op.b.count), time(op.a.ns), time(op.b.ns),
+                       time(op.a.path_ns), time(op.b.path_ns), time(op.a.wait_ns), time(op.b.wait_ns)}));
+  }
+}
+
 void PrintParts(const RunDiff& diff) {
   const StepParts &a = diff.parts_a, &b = diff.parts_b;
   TextTable table;
@@ -119,9 +134,13 @@ std::string CountsOf(const OpDiff& op) {
   return a == b ? a : a + " / " + b;
 }
 
+size_t ShownOps(const RunDiff& diff, int top) {
+  return top > 0 ? std::min(diff.ops.size(), static_cast<size_t>(top)) : diff.ops.size();
+}
+
 void PrintOps(const RunDiff& diff, int top) {
   TextTable table;
-  const size_t shown = top > 0 ? std::min(diff.ops.size(), static_cast<size_t>(top)) : diff.ops.size();
+  const size_t shown = ShownOps(diff, top);
   const bool counts = std::any_of(diff.ops.begin(), diff.ops.begin() + static_cast<ptrdiff_t>(shown),
                                   [](const OpDiff& op) { return CountsOf(op) != "1"; });
   table.Group("On the path").Number("B - A").Number("B").Group("Time").Number("A").Number("B").Group("");
@@ -145,6 +164,7 @@ void ShowDiff(const DiffOptions& options) {
   const ProfiledRun a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
   const RunDiff diff = DiffRuns(a.profile, b.profile, options.by == "nvtx");
   if (options.as_json) return PrintDiffJson(pair, a, b, diff);
+  if (options.as_csv) return PrintDiffCsv(diff, ShownOps(diff, options.top));
   const auto print_run = [](char name, const RunReference& reference, const ProfiledRun& run) {
     Print("{}: {} ({} of {} steps)\n", name, Describe(reference, run.info), run.profile.steps,
           run.profile.all_steps);
@@ -173,8 +193,9 @@ void AddDiff(CLI::App* app) {
   command->add_option("--top", options->top, "Rows to print; 0: all")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  command->add_flag("--json", options->as_json, "Print JSON, with all rows");
-  AddFullNames(command);
+  auto* json = command->add_flag("--json", options->as_json, "Print JSON, with all rows");
+  command->add_flag("--csv", options->as_csv, "Print the rows as comma-separated values")->excludes(json);
+  AddLineWidth(command);
   AddExample(command, "lanescope diff t.db 1 2 --top 10");
   command->callback([options] { ShowDiff(*options); });
 }

@@ -168,7 +168,7 @@ void AddExplain(CLI::App* app) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Print JSON, with all reasons");
-  AddFullNames(command);
+  AddLineWidth(command);
   AddExample(command, "lanescope explain t.db 1 2");
   command->callback([options] { ExplainRuns(*options); });
 }

@@ -14,6 +14,7 @@ namespace {
 constexpr int kDefaultWidth = 120, kLeastWidth = 40, kMostWidth = 100000;
 
 bool full_names = false;
+int given_width = 0;
 
 int TerminalColumns() {
   winsize size = {};
@@ -34,8 +35,15 @@ void AddFullNames(CLI::App* command) {
   command->add_flag("--full-names", full_names, "Do not shorten names to the width of the terminal");
 }
 
+void AddLineWidth(CLI::App* command) {
+  AddFullNames(command);
+  command->add_option("--width", given_width, "Columns of a line; default: as many as the terminal has")
+      ->check(CLI::Range(kLeastWidth, kMostWidth));
+}
+
 int LineWidth() {
   if (full_names) return 0;
+  if (given_width > 0) return given_width;
   for (const int columns : {TerminalColumns(), GivenColumns()}) {
     if (columns > 0 && columns <= kMostWidth) return std::max(columns, kLeastWidth);
   }

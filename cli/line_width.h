@@ -7,9 +7,11 @@ namespace lanescope::cli {
 
 // The flag --full-names.
 void AddFullNames(CLI::App* command);
+// The same and the option --width.
+void AddLineWidth(CLI::App* command);
 
-// Columns of the terminal; where there is none those that COLUMNS names, or 120. 0 with --full-names: names
-// are not shortened.
+// The columns of --width, or of the terminal; where there is none those that COLUMNS names, or 120. 0 with
+// --full-names: names are not shortened.
 int LineWidth();
 
 }  // namespace lanescope::cli

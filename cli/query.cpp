@@ -15,7 +15,7 @@ struct QueryOptions {
   std::string trace, sql;
   int64_t limit = 100'000;
   double timeout_s = 60;
-  bool as_json = false;
+  bool as_json = false, as_csv = false;
 };
 
 traces::QueryEnd PrintAnswer(const QueryOptions& options) {
@@ -26,6 +26,10 @@ traces::QueryEnd PrintAnswer(const QueryOptions& options) {
     answer.Finish(end);
     PrintText("\n");
     return end;
+  }
+  if (options.as_csv) {
+    traces::QueryCsv answer(PrintText);
+    return traces::RunQuery(options.trace, options.sql, limits, &answer);
   }
   traces::QueryTable table(PrintText, LineWidth());
   const traces::QueryEnd end = traces::RunQuery(options.trace, options.sql, limits, &table);
@@ -55,14 +59,15 @@ void AddQuery(CLI::App* app) {
   auto options = std::make_shared<QueryOptions>();
   command->add_option("trace", options->trace, "Trace file")->required();
   command->add_option("sql", options->sql, "One SELECT statement")->required();
-  command->add_option("--limit", options->limit, "Rows to print at most; 0: all")
+  command->add_option("--limit,--top", options->limit, "Rows to print at most; 0: all")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{0}, INT64_MAX));
   command->add_option("--timeout", options->timeout_s, "Seconds that the query may take; 0: any time")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
-  command->add_flag("--json", options->as_json, "Print {\"columns\": [..], \"rows\": [[..]]}");
-  AddFullNames(command);
+  auto* json = command->add_flag("--json", options->as_json, "Print {\"columns\": [..], \"rows\": [[..]]}");
+  command->add_flag("--csv", options->as_csv, "Print comma-separated values")->excludes(json);
+  AddLineWidth(command);
   AddExample(command, "lanescope query t.db \"SELECT runId, graph, strategy FROM LANESCOPE_RUN\"");
   command->callback([options] { PrintQuery(*options); });
 }

@@ -16,7 +16,8 @@ struct SummaryArguments {
   int run = 0;
   int step = -1;
   std::string by = "kernel", format = "nvprof";
-  bool as_json = false;
+  int top = 0;
+  bool as_json = false, as_csv = false;
 };
 
 // Without --run: every run of the file, or for JSON the last one.
@@ -33,15 +34,20 @@ void PrintSummary(const SummaryArguments& options) {
     PrintJson(traces::SummaryJson(traces::Summarize(reader, runs.back().id, what)));
     return;
   }
+  const traces::SummaryLayout layout{what.operations, LineWidth(), options.top};
   for (const traces::TraceRunInfo& run : runs) {
     const traces::Summary summary = traces::Summarize(reader, run.id, what);
+    if (options.as_csv) {
+      PrintText(traces::SummaryCsv(summary, layout, run.id == runs.front().id));
+      continue;
+    }
     Print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
           run.strategy.empty() ? "" : " " + run.strategy,
           run.simulated  ? ", simulated"
           : run.emulated ? ", measured on emulated devices"
                          : ", measured",
           run.complete ? "" : ", incomplete");
-    PrintText(traces::SummaryText(summary, what.operations, LineWidth()) + "\n");
+    PrintText(traces::SummaryText(summary, layout) + "\n");
   }
 }
 
@@ -61,8 +67,14 @@ void AddSummary(CLI::App* app) {
   command->add_option("--format", options->format, "Tables of nvprof or of nsys")
       ->check(CLI::IsMember({"nvprof", "nsys"}))
       ->capture_default_str();
-  command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
-  AddFullNames(command);
+  command->add_option("--top", options->top, "Rows of each table of activities; 0: all")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  auto* json = command->add_flag("--json", options->as_json, "Print JSON (of --run, or of the last run)");
+  command
+      ->add_flag("--csv", options->as_csv, "Print the activities, sums or ranges as comma-separated values")
+      ->excludes(json);
+  AddLineWidth(command);
   AddExample(command, "lanescope summary t.db --run 1");
   command->callback([options] { PrintSummary(*options); });
 }

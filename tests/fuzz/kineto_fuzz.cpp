@@ -24,7 +24,7 @@ void TryImport(std::string_view bytes) {
     // Not caught: what was written here is no foreign file.
     traces::TraceReader reader(database);
     for (const traces::TraceRunInfo& info : reader.Runs()) reader.ReadRun(info.id);
-    if (!reader.Runs().empty()) traces::SummaryText(traces::Summarize(database, 1, {}), false);
+    if (!reader.Runs().empty()) traces::SummaryText(traces::Summarize(database, 1, {}));
     std::filesystem::remove(database);
   }
   if (!out.IsEmpty()) std::abort();

@@ -41,7 +41,8 @@ void ReadEverything(const std::string& path) {
   for (const traces::SummaryOptions& option : options) {
     Try([&] {
       const traces::Summary summary = traces::Summarize(path, 1, option);
-      traces::SummaryText(summary, option.operations);
+      traces::SummaryText(summary, {.nsys = option.operations});
+      traces::SummaryCsv(summary, {.nsys = option.operations}, true);
       traces::SummaryJson(summary);
     });
   }

@@ -90,7 +90,7 @@ TEST(SummaryTest, TextHasTheColumnsOfNvprof) {
 TEST(SummaryTest, TextFitsTheWidth) {
   Summary summary = SampleSummary();
   summary.gpu_activities[0].name = "void " + std::string(200, 'k') + "(float*)";
-  const std::string text = SummaryText(summary, false, 80);
+  const std::string text = SummaryText(summary, {.width = 80});
   std::istringstream lines(text.substr(0, text.find("\n\n")));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   EXPECT_THAT(SummaryText(summary), testing::HasSubstr(summary.gpu_activities[0].name));

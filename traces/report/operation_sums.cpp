@@ -1,5 +1,7 @@
 #include "traces/report/operation_sums.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,6 +25,30 @@ std::vector<OperationSum> Rank(ValuesByName values) {
   for (const OperationSum& sum : sums) total += static_cast<double>(sum.total);
   for (OperationSum& sum : sums) {
     sum.percent = total == 0 ? 0 : 100 * static_cast<double>(sum.total) / total;
+  }
+  return sums;
+}
+
+// Whether a moment lies in the step; -1: always.
+bool InStep(const TraceRun& run, int step, int64_t time) {
+  return step < 0 || std::ranges::any_of(run.steps, [&](const TraceStep& each) {
+           return each.step == step && each.start_ns <= time && time < each.end_ns;
+         });
+}
+
+std::vector<OperationSum> SumsOfRanges(const TraceRun& run, int step) {
+  constexpr std::string_view kPushPop = "PushPop", kStartEnd = "StartEnd";
+  ValuesByName values;  // the style stands before the text
+  for (const TraceRange& range : run.ranges) {
+    if (range.open || !InStep(run, step, range.start_ns)) continue;
+    values[fmt::format("{} {}", range.process_wide ? kStartEnd : kPushPop, run.Text(range.text))].push_back(
+        range.end_ns - range.start_ns);
+  }
+  std::vector<OperationSum> sums = Rank(std::move(values));
+  for (OperationSum& sum : sums) {
+    const size_t blank = sum.name.find(' ');
+    sum.style = sum.name.substr(0, blank);
+    sum.name = sum.name.substr(blank + 1);
   }
   return sums;
 }
@@ -54,7 +80,7 @@ OperationSum SumOf(std::string name, std::vector<int64_t> values) {
 void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary) {
   const auto wanted = [step](const auto& activity) { return step < 0 || activity.step == step; };
   std::vector<std::vector<int64_t>> kernels(run.texts.size() + 1);  // the last: without a name
-  ValuesByName times, sizes;
+  ValuesByName times, sizes, calls;
   for (const TraceLaunch& launch : run.launches) {
     const TraceDevice* device = run.FindDevice(launch.device);
     if (!wanted(launch) || (device != nullptr && device->is_host)) continue;
@@ -81,6 +107,12 @@ void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* 
   summary->kernel_sums = Rank(std::move(by_name));
   summary->memory_time_sums = Rank(std::move(times));
   summary->memory_size_sums = Rank(std::move(sizes));
+  for (const TraceApiCall& call : run.api_calls) {
+    if (wanted(call))
+      calls[std::string(ApiCallName(run.Text(call.name)))].push_back(call.end_ns - call.start_ns);
+  }
+  summary->api_sums = Rank(std::move(calls));
+  summary->nvtx_sums = SumsOfRanges(run, step);
 }
 
 std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step) {

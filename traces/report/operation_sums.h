@@ -12,7 +12,8 @@
 namespace lanescope::traces {
 
 OperationSum SumOf(std::string name, std::vector<int64_t> values);
-// Fills kernel_sums, memory_time_sums and memory_size_sums with the activities of a step (-1: of all).
+// Fills kernel_sums, memory_time_sums, memory_size_sums, api_sums and nvtx_sums with the activities of a step
+// (-1: of all); of ranges with those that begin in its time. Ranges that did not end are left out.
 void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary);
 
 // Activities by the name (RangeName) of the NVTX range around their launch.

@@ -1,7 +1,6 @@
 #include "traces/report/summary.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/base/error.h"
 #include "core/base/units.h"
@@ -75,15 +74,6 @@ class Names {
   std::unordered_map<int64_t, std::string> names_;
 };
 
-// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel".
-std::string WithoutVersion(std::string name) {
-  const size_t at = name.rfind("_v");
-  if (at == std::string::npos || at + 2 == name.size()) return name;
-  const bool digits = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 2, name.end(),
-                                  [](unsigned char c) { return std::isdigit(c) != 0; });
-  return digits ? name.substr(0, at) : name;
-}
-
 // What is the same for every part of a summary.
 struct Context {
   TraceReader& reader;
@@ -134,7 +124,8 @@ void FillActivities(const Context& context, const ActivityTotals& totals, const 
     summary->host_activities.push_back(MakeRow(names.Of(name), "kernel", time));
   }
   std::map<std::string, TimeTotals> calls;
-  for (const auto& [name, time] : totals.api_calls.Used()) calls[WithoutVersion(names.Of(name))].Merge(time);
+  for (const auto& [name, time] : totals.api_calls.Used())
+    calls[std::string(ApiCallName(names.Of(name)))].Merge(time);
   for (const auto& [name, time] : calls) summary->api_calls.push_back(MakeRow(name, "api", time));
   for (auto* rows : {&summary->gpu_activities, &summary->host_activities, &summary->api_calls}) Rank(rows);
 }

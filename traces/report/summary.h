@@ -52,6 +52,7 @@ struct StepUsage {
 // Order statistics of one kind of activity, as Nsight Systems prints them. `stddev`: of the sample (n - 1).
 struct OperationSum {
   std::string name;
+  std::string style;  // of NVTX ranges: "PushPop" or "StartEnd"
   double percent = 0;
   int64_t total = 0, count = 0, min = 0, max = 0;
   double average = 0, median = 0, stddev = 0;
@@ -92,7 +93,7 @@ struct Summary {
   bool over_steps = false;          // `communication` and `devices` are of the steps alone
   std::vector<DeviceTime> devices;  // over the time of `communication`
   std::vector<StepUsage> steps;
-  std::vector<OperationSum> kernel_sums, memory_time_sums, memory_size_sums;
+  std::vector<OperationSum> kernel_sums, memory_time_sums, memory_size_sums, api_sums, nvtx_sums;
   std::vector<RangeRow> ranges;
   int64_t dropped = 0;                                      // records lost while recording
   std::vector<std::pair<std::string, int64_t>> dropped_by;  // the same by kind of record
@@ -108,9 +109,15 @@ struct Summary {
 Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options = {});
 Summary Summarize(const std::string& path, int run, const SummaryOptions& options = {});
 
-// Tables with nvprof's columns, or with those of `nsys stats`. `width`: the columns that a line may have,
-// which names give way for; 0: none has to.
-std::string SummaryText(const Summary& summary, bool nsys = false, int width = 0);
+struct SummaryLayout {
+  bool nsys = false;  // tables as `nsys stats` has them, else as nvprof
+  int width = 0;      // columns that a line may have, which names give way for; 0: none has to
+  int top = 0;        // rows of a table of activities; 0: all
+};
+std::string SummaryText(const Summary& summary, const SummaryLayout& layout = {});
+// A line for each activity (RFC 4180), or of the sums of Nsight Systems or of the NVTX ranges where the
+// summary has those; `heading`: with the names of the columns before them.
+std::string SummaryCsv(const Summary& summary, const SummaryLayout& layout, bool heading);
 std::string SummaryJson(const Summary& summary);
 
 }  // namespace lanescope::traces

@@ -77,6 +77,7 @@ OrderedJson SumsJson(const std::vector<OperationSum>& sums) {
                     {"min", sum.min},
                     {"max", sum.max},
                     {"stddev", sum.stddev}});
+    if (!sum.style.empty()) list.back()["style"] = sum.style;
   }
   return list;
 }
@@ -113,6 +114,11 @@ OrderedJson DroppedJson(const std::vector<std::pair<std::string, int64_t>>& drop
   return object;
 }
 
+bool HasSums(const Summary& summary) {
+  return !summary.kernel_sums.empty() || !summary.memory_time_sums.empty() || !summary.api_sums.empty() ||
+         !summary.nvtx_sums.empty();
+}
+
 }  // namespace
 
 std::string SummaryJson(const Summary& summary) {
@@ -140,10 +146,12 @@ std::string SummaryJson(const Summary& summary) {
                       {"verdict", summary.verdict}};
   if (summary.step >= 0) json["step"] = summary.step;
   if (!summary.ranges.empty()) json["nvtx"] = RangesJson(summary.ranges);
-  if (!summary.kernel_sums.empty() || !summary.memory_time_sums.empty()) {
+  if (HasSums(summary)) {
     json["kernel_sum"] = SumsJson(summary.kernel_sums);
     json["memory_time_sum"] = SumsJson(summary.memory_time_sums);
     json["memory_size_sum"] = SumsJson(summary.memory_size_sums);
+    json["api_sum"] = SumsJson(summary.api_sums);
+    json["nvtx_sum"] = SumsJson(summary.nvtx_sums);
   }
   // Names come from files: what is no UTF-8 is replaced.
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -14,19 +15,34 @@ namespace {
 
 std::string CountCell(int64_t count) { return std::to_string(count); }
 
+// The first rows of a table, as many as the layout wants.
+template <typename Row>
+std::span<const Row> Top(const std::vector<Row>& rows, const SummaryLayout& layout) {
+  const size_t wanted = layout.top > 0 ? static_cast<size_t>(layout.top) : rows.size();
+  return std::span(rows).first(std::min(rows.size(), wanted));
+}
+
+// The table, and how many rows it leaves out.
+template <typename Row>
+std::string Taken(TextTable* table, const std::vector<Row>& rows, const SummaryLayout& layout) {
+  const size_t left = rows.size() - Top(rows, layout).size();
+  return table->Take(layout.width) + (left > 0 ? fmt::format("{} more; --top 0 shows all\n", left) : "");
+}
+
 // The columns of nvprof.
-void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, int width, std::string* out) {
+void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, const SummaryLayout& layout,
+                 std::string* out) {
   if (rows.empty()) return;
   TextTable table;
   table.Number("Time(%)").Number("Time").Number("Calls").Number("Avg").Number("Min").Number("Max").Name(
       "Name");
-  for (const SummaryRow& row : rows) {
+  for (const SummaryRow& row : Top(rows, layout)) {
     const double average =
         row.calls == 0 ? 0 : static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
     table.Row({PercentText(row.time_percent / 100, 2), TimeText(row.total_ns), CountCell(row.calls),
                TimeText(average), TimeText(row.min_ns), TimeText(row.max_ns), row.name});
   }
-  *out += fmt::format("{}{}:\n{}", out->empty() ? "" : "\n", title, table.Take(width));
+  *out += fmt::format("{}{}:\n{}", out->empty() ? "" : "\n", title, Taken(&table, rows, layout));
 }
 
 void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::string* out) {
@@ -101,46 +117,53 @@ void AppendDevices(const Summary& summary, int width, std::string* out) {
                       disturbed > 0 ? fmt::format("; others disturbed {} more", disturbed) : "");
 }
 
-void AppendRanges(const std::vector<RangeRow>& rows, int width, std::string* out) {
+void AppendRanges(const std::vector<RangeRow>& rows, const SummaryLayout& layout, std::string* out) {
   if (rows.empty()) return;
   TextTable table;
   table.Number("Kernels").Number("Launches").Number("Copies").Number("Count").Number("Bytes");
   table.Name("NVTX range").Name("Kernel that takes most of it");
-  for (const RangeRow& row : rows) {
+  for (const RangeRow& row : Top(rows, layout)) {
     table.Row({TimeText(row.kernel_ns), CountCell(row.kernels), TimeText(row.copy_ns), CountCell(row.copies),
                FormatBytes(row.copy_bytes), row.name, row.top_kernel});
   }
-  *out += "\n" + table.Take(width);
+  *out += "\n" + Taken(&table, rows, layout);
 }
 
 // The columns of "nsys stats".
 void AppendSums(std::string_view title, std::string count, std::string name,
-                const std::vector<OperationSum>& sums, int width, std::string* out) {
+                const std::vector<OperationSum>& sums, const SummaryLayout& layout, std::string* out) {
   if (sums.empty()) return;
   TextTable table;
   table.Number("Time (%)").Number("Total Time (ns)").Number(std::move(count)).Number("Avg (ns)");
-  table.Number("Med (ns)").Number("Min (ns)").Number("Max (ns)").Number("StdDev (ns)").Name(std::move(name));
+  table.Number("Med (ns)").Number("Min (ns)").Number("Max (ns)").Number("StdDev (ns)");
+  const bool styled = !sums.front().style.empty();
+  if (styled) table.Text("Style");
+  table.Name(std::move(name));
   const auto rounded = [](double value) { return fmt::format("{:.1f}", value); };
-  for (const OperationSum& sum : sums) {
-    table.Row({rounded(sum.percent), CountCell(sum.total), CountCell(sum.count), rounded(sum.average),
-               rounded(sum.median), CountCell(sum.min), CountCell(sum.max), rounded(sum.stddev), sum.name});
+  for (const OperationSum& sum : Top(sums, layout)) {
+    std::vector<std::string> cells = {rounded(sum.percent), CountCell(sum.total), CountCell(sum.count),
+                                      rounded(sum.average), rounded(sum.median),  CountCell(sum.min),
+                                      CountCell(sum.max),   rounded(sum.stddev)};
+    if (styled) cells.push_back(sum.style);
+    cells.push_back(sum.name);
+    table.Row(std::move(cells));
   }
-  *out += fmt::format("{}{}:\n\n{}", out->empty() ? "" : "\n", title, table.Take(width));
+  *out += fmt::format("{}{}:\n\n{}", out->empty() ? "" : "\n", title, Taken(&table, sums, layout));
 }
 
-void AppendSizes(const std::vector<OperationSum>& sums, int width, std::string* out) {
+void AppendSizes(const std::vector<OperationSum>& sums, const SummaryLayout& layout, std::string* out) {
   if (sums.empty()) return;
   TextTable table;
   table.Number("Total (MB)").Number("Count").Number("Avg (MB)").Number("Med (MB)").Number("Min (MB)");
   table.Number("Max (MB)").Number("StdDev (MB)").Name("Operation");
   const auto megabytes = [](double bytes) { return fmt::format("{:.3f}", bytes / 1e6); };
-  for (const OperationSum& sum : sums) {
+  for (const OperationSum& sum : Top(sums, layout)) {
     table.Row({megabytes(static_cast<double>(sum.total)), CountCell(sum.count), megabytes(sum.average),
                megabytes(sum.median), megabytes(static_cast<double>(sum.min)),
                megabytes(static_cast<double>(sum.max)), megabytes(sum.stddev), sum.name});
   }
   *out += fmt::format("{}CUDA Memory Operation Summary (by Size):\n\n{}", out->empty() ? "" : "\n",
-                      table.Take(width));
+                      Taken(&table, sums, layout));
 }
 
 std::string NotesText(const Summary& summary) {
@@ -161,24 +184,26 @@ std::string NotesText(const Summary& summary) {
 
 }  // namespace
 
-std::string SummaryText(const Summary& summary, bool nsys, int width) {
+std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
   std::string out;
   const bool empty =
       summary.gpu_activities.empty() && summary.host_activities.empty() && summary.api_calls.empty();
   if (empty) return NotesText(summary) + summary.verdict + "\n";
-  if (nsys) {
-    AppendSums("CUDA Kernel Summary", "Instances", "Name", summary.kernel_sums, width, &out);
+  if (layout.nsys) {
+    AppendSums("NVTX Range Summary", "Instances", "Range", summary.nvtx_sums, layout, &out);
+    AppendSums("CUDA API Summary", "Num Calls", "Name", summary.api_sums, layout, &out);
+    AppendSums("CUDA Kernel Summary", "Instances", "Name", summary.kernel_sums, layout, &out);
     AppendSums("CUDA Memory Operation Summary (by Time)", "Count", "Operation", summary.memory_time_sums,
-               width, &out);
-    AppendSizes(summary.memory_size_sums, width, &out);
+               layout, &out);
+    AppendSizes(summary.memory_size_sums, layout, &out);
   } else {
-    AppendBlock("GPU activities", summary.gpu_activities, width, &out);
-    AppendBlock("Host activities", summary.host_activities, width, &out);
-    AppendBlock("API calls", summary.api_calls, width, &out);
+    AppendBlock("GPU activities", summary.gpu_activities, layout, &out);
+    AppendBlock("Host activities", summary.host_activities, layout, &out);
+    AppendBlock("API calls", summary.api_calls, layout, &out);
   }
-  AppendRanges(summary.ranges, width, &out);
-  AppendTraffic(summary.traffic, width, &out);
-  AppendDevices(summary, width, &out);
+  AppendRanges(summary.ranges, layout, &out);
+  AppendTraffic(summary.traffic, layout.width, &out);
+  AppendDevices(summary, layout.width, &out);
   return out + "\n" + NotesText(summary) + summary.verdict + "\n";
 }
 

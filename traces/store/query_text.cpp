@@ -6,6 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/base/csv.h"
+#include "core/base/printable.h"
+
 namespace lanescope::traces {
 namespace {
 
@@ -67,6 +70,18 @@ void QueryTable::PrintSample() {
   for (const QueryRow& row : sample_) table_.Row(CellsOf(row));
   sample_ = {};
   output_(table_.Take(width_));
+}
+
+void QueryCsv::Begin(const std::vector<std::string>& columns) {
+  std::vector<std::string> names;
+  for (const std::string& column : columns) names.push_back(Printable(column));
+  output_(CsvLine(names));
+}
+
+void QueryCsv::Add(QueryRow row) {
+  std::vector<std::string> cells = CellsOf(row);
+  for (std::string& cell : cells) cell = Printable(cell);
+  output_(CsvLine(cells));
 }
 
 void QueryJson::Begin(const std::vector<std::string>& columns) {

@@ -34,6 +34,17 @@ class QueryTable : public QuerySink {
   TextTable table_;
 };
 
+// A line of column names, then one for each row (RFC 4180). Texts are printable, in one line.
+class QueryCsv : public QuerySink {
+ public:
+  explicit QueryCsv(TextOutput output) : output_(std::move(output)) {}
+  void Begin(const std::vector<std::string>& columns) override;
+  void Add(QueryRow row) override;
+
+ private:
+  TextOutput output_;
+};
+
 // {"columns": [..], "rows": [[..]]}; infinities become null. An answer that a limit has cut also has "cut":
 // "rows" or "time".
 class QueryJson : public QuerySink {

@@ -1,0 +1,109 @@
+// export, report, and what tables leave out: the program's other ways out.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Two steps of a training on two streams, as PyTorch's profiler writes them.
+constexpr const char* kForeign = R"json({"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 50},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 1, "tid": 1, "ts": 50, "dur": 50},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 4,
+ "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 60, "dur": 6,
+ "args": {"correlation": 2}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 1, "tid": 1, "ts": 70, "dur": 2,
+ "args": {"correlation": 3}},
+{"ph": "X", "cat": "kernel", "name": "gemm, fast", "pid": 0, "tid": 7, "ts": 20, "dur": 30,
+ "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "softmax", "pid": 0, "tid": 7, "ts": 70, "dur": 10,
+ "args": {"device": 0, "stream": 7, "correlation": 2}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7, "ts": 80, "dur": 5,
+ "args": {"device": 0, "stream": 7, "correlation": 3, "bytes": 64}}]})json";
+
+class ExportCommand : public testing::Test {
+ protected:
+  std::string Foreign() {
+    const std::string trace = folder_.File("foreign.sqlite");
+    const Outcome outcome = Lanescope({"import", folder_.Write("foreign.json", kForeign), "-o", trace});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    return trace;
+  }
+  std::string Ours() {
+    const std::string trace = folder_.File("ours.db");
+    for (const char* strategy : {"single", "alternating"}) {
+      const Outcome outcome = Lanescope({"simulate", Sample("deepconn_dual"), "--machine",
+                                         SampleMachine("k80x2"), "--strategy", strategy, "--trace", trace});
+      EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    }
+    return trace;
+  }
+  Folder folder_;
+};
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(ExportCommand, TablesAsCsv) {
+  const std::string foreign = Foreign();
+  EXPECT_EQ(Lanescope({"summary", foreign, "--csv"}).output,
+            "run,table,type,name,time_percent,total_ns,calls,avg_ns,min_ns,max_ns\n"
+            "1,gpu,kernel,\"gemm, fast\",66.66666666666667,30000,1,30000,30000,30000\n"
+            "1,gpu,kernel,softmax,22.22222222222222,10000,1,10000,10000,10000\n"
+            "1,gpu,memcpy,[CUDA memcpy HtoD],11.11111111111111,5000,1,5000,5000,5000\n"
+            "1,api,api,cudaLaunchKernel,83.33333333333333,10000,2,5000,4000,6000\n"
+            "1,api,api,cudaMemcpyAsync,16.666666666666668,2000,1,2000,2000,2000\n");
+  EXPECT_THAT(Lanescope({"summary", foreign, "--csv", "--by", "nvtx"}).output,
+              HasSubstr("\n1,ProfilerStep#1,1,30000,0,0,0,\"gemm, fast\"\n"));
+  EXPECT_EQ(Lanescope({"query", foreign, "SELECT 1 AS a, 'x,y' AS b", "--csv"}).output, "a,b\n1,\"x,y\"\n");
+  const std::string ours = Ours();
+  const std::vector<std::string> diff =
+      LinesOf(Lanescope({"diff", ours, "1", "2", "--csv", "--top", "3"}).output);
+  ASSERT_EQ(diff.size(), 4u);
+  EXPECT_THAT(diff[0], testing::StartsWith("name,kind,change,"));
+  EXPECT_EQ(Lanescope({"summary", foreign, "--csv", "--json"}).status, 2);
+}
+
+// API calls of 4, 6 and 2 us; ranges of 50 us each.
+TEST_F(ExportCommand, SumsOfNsysHaveApiAndRanges) {
+  const std::string foreign = Foreign();
+  const std::string csv = Lanescope({"summary", foreign, "--format", "nsys", "--csv"}).output;
+  EXPECT_THAT(csv,
+              HasSubstr("\n1,api,cudaLaunchKernel,,83.33333333333333,10000,2,5000,5000,4000,6000,1414.21"));
+  EXPECT_THAT(csv, HasSubstr("\n1,nvtx,ProfilerStep#1,PushPop,50,50000,1,50000,50000,50000,50000,0\n"));
+  const std::string text = Lanescope({"summary", foreign, "--format", "nsys"}).output;
+  EXPECT_THAT(text, HasSubstr("NVTX Range Summary:"));
+  EXPECT_THAT(text, HasSubstr("CUDA API Summary:"));
+  // Of one step: what was launched in it, and ranges that begin in its time.
+  const json step = LanescopeJson({"summary", foreign, "--format", "nsys", "--step", "2", "--json"});
+  ASSERT_EQ(step["api_sum"].size(), 2u);
+  EXPECT_EQ(step["api_sum"][0]["total"], 6000);
+}
+
+TEST_F(ExportCommand, TopAndWidthBoundTables) {
+  const std::string ours = Ours();
+  const std::string text = Lanescope({"summary", ours, "--run", "1", "--top", "2", "--width", "60"}).output;
+  EXPECT_THAT(text, HasSubstr(" more; --top 0 shows all\n"));
+  const std::string table = text.substr(text.find('\n') + 1, text.find("more;") - text.find('\n'));
+  const std::vector<std::string> lines = LinesOf(table);
+  ASSERT_EQ(lines.size(), 5u);  // title, columns, two rows, how many more
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 60u) << line;
+  EXPECT_EQ(Lanescope({"summary", ours, "--width", "3"}).status, 2);
+  const std::string one = Lanescope({"query", ours, "SELECT runId FROM LANESCOPE_RUN", "--top", "1"}).output;
+  EXPECT_EQ(one, "runId\n-----\n    1\n");
+}
+
+}  // namespace
+}  // namespace lanescope::cli
