@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/trace_files.h"
 #include "core/base/error.h"
 
 namespace lanescope::cli {
@@ -35,8 +36,9 @@ void AddGui(CLI::App* app) {
   auto* command =
       app->add_subcommand("gui", "Show traces on a timeline: compare, explain, and change placements");
   auto options = std::make_shared<GuiOptions>();
-  command->add_option("trace", options->gui.files,
-                      "Traces of lanescope and SQLite exports of Nsight Systems; none: the start page");
+  command->add_option(
+      "trace", options->gui.files,
+      "Traces of lanescope, of Nsight Systems (SQLite) or of PyTorch's profiler; none: the start page");
   command->add_option("--screenshot", options->gui.screenshot, "Write a PNG instead of opening a window");
   command->add_option("--size", options->size, "Size in pixels, WIDTHxHEIGHT (default 1600x900)");
   command->add_option(
@@ -52,6 +54,7 @@ void AddGui(CLI::App* app) {
   command->callback([options] {
     if (!options->size.empty()) ParseSize(options->size, &options->gui);
     const study::Cancellation::Watch in_order(&Interruption());
+    for (std::string& file : options->gui.files) file = AsTrace(file);
     options->gui.interrupted = &Interruption().flag();
     gui::RunGui(options->gui);
   });

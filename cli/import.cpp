@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "cli/trace_files.h"
 #include "traces/import/kineto_import.h"
 
 namespace lanescope::cli {
@@ -21,11 +22,7 @@ void ImportTrace(const ImportOptions& options) {
                               : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
   const traces::ImportCounts counts = traces::ImportKineto(options.files, out, &Interruption().flag());
-  Print("{}: {} kernels, {} copies, {} memory sets, {} API calls, {} ranges\n", out, counts.kernels,
-        counts.copies, counts.memsets, counts.api_calls, counts.ranges);
-  if (counts.skipped > 0) {
-    PrintNote("{} events lack a time or a name and were left out\n", counts.skipped);
-  }
+  Print("{}: {}\n", out, CountsText(counts));
 }
 
 }  // namespace

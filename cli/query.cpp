@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
+#include "cli/trace_files.h"
 #include "core/base/error.h"
 #include "traces/store/query_text.h"
 
@@ -19,20 +21,22 @@ struct QueryOptions {
 };
 
 traces::QueryEnd PrintAnswer(const QueryOptions& options) {
+  const std::string trace = AsTrace(options.trace);
   const traces::QueryLimits limits{options.limit, static_cast<int64_t>(options.timeout_s * 1e9)};
   if (options.as_json) {
     traces::QueryJson answer([](std::string_view part) { PrintText(PrintableJson(part)); });
-    const traces::QueryEnd end = traces::RunQuery(options.trace, options.sql, limits, &answer);
+    const traces::QueryEnd end =
+        traces::RunQuery(trace, options.sql, limits, &answer, &Interruption().flag());
     answer.Finish(end);
     PrintText("\n");
     return end;
   }
   if (options.as_csv) {
     traces::QueryCsv answer(PrintText);
-    return traces::RunQuery(options.trace, options.sql, limits, &answer);
+    return traces::RunQuery(trace, options.sql, limits, &answer, &Interruption().flag());
   }
   traces::QueryTable table(PrintText, LineWidth());
-  const traces::QueryEnd end = traces::RunQuery(options.trace, options.sql, limits, &table);
+  const traces::QueryEnd end = traces::RunQuery(trace, options.sql, limits, &table, &Interruption().flag());
   table.Finish();
   return end;
 }

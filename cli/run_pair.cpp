@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/print.h"
+#include "cli/trace_files.h"
 #include "core/base/error.h"
 #include "traces/read/trace_view.h"
 
@@ -20,7 +21,7 @@ int ParseRun(std::string_view text) {
 }
 
 int OnlyRunOf(const std::string& path) {
-  const std::vector<traces::TraceRunInfo> runs = traces::TraceReader(path).Runs();
+  const std::vector<traces::TraceRunInfo> runs = traces::TraceReader(AsTrace(path)).Runs();
   if (runs.size() == 1) return runs.front().id;
   if (runs.empty()) Throw(Code::kNotFound, "{} holds no run", path);
   std::string known;
@@ -30,7 +31,9 @@ int OnlyRunOf(const std::string& path) {
         runs.back().id);
 }
 
-RunReference ParseReference(const std::string& text) {
+}  // namespace
+
+RunReference ParseRunReference(const std::string& text) {
   const size_t colon = text.rfind(':');
   std::error_code error;
   if (colon != std::string::npos && !std::filesystem::exists(text, error)) {
@@ -40,10 +43,8 @@ RunReference ParseReference(const std::string& text) {
   return {text, OnlyRunOf(text)};
 }
 
-}  // namespace
-
 RunPair ParseRunPair(const std::vector<std::string>& arguments) {
-  if (arguments.size() == 2) return {ParseReference(arguments[0]), ParseReference(arguments[1])};
+  if (arguments.size() == 2) return {ParseRunReference(arguments[0]), ParseRunReference(arguments[1])};
   const int a = ParseRun(arguments.at(1)), b = ParseRun(arguments.at(2));
   if (a < 0 || b < 0) {
     Throw(Code::kInvalidArgument, "'{}' is no run number; give FILE A B, or FILE:A FILE:B",
@@ -53,7 +54,7 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
 }
 
 ProfiledRun ReadProfile(const RunReference& reference, int step) {
-  const traces::TraceRun run = traces::TraceReader(reference.path).ReadRun(reference.run);
+  const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
   NoteInferredQueues(run);
   return {run.info, ProfileRun(traces::ViewOfRun(run), step)};
 }

@@ -22,6 +22,9 @@ struct RunPair {
 // for a file with several, naming them, and for arguments that fit neither form.
 RunPair ParseRunPair(const std::vector<std::string>& arguments);
 
+// FILE[:RUN].
+RunReference ParseRunReference(const std::string& text);
+
 struct ProfiledRun {
   traces::TraceRunInfo info;
   RunProfile profile;

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
+#include "cli/trace_files.h"
 #include "core/base/error.h"
 #include "traces/read/trace_reader.h"
 
@@ -22,7 +23,7 @@ struct SummaryArguments {
 
 // Without --run: every run of the file, or for JSON the last one.
 void PrintSummary(const SummaryArguments& options) {
-  traces::TraceReader reader(options.trace);
+  traces::TraceReader reader(AsTrace(options.trace));
   const std::vector<traces::TraceRunInfo> runs =
       options.run > 0 ? std::vector<traces::TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
   if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", options.trace);
@@ -30,6 +31,7 @@ void PrintSummary(const SummaryArguments& options) {
   what.step = options.step;
   what.ranges = options.by == "nvtx";
   what.operations = options.format == "nsys";
+  what.waits = options.by == "rank";
   if (options.as_json) {
     PrintJson(traces::SummaryJson(traces::Summarize(reader, runs.back().id, what)));
     return;
@@ -56,13 +58,17 @@ void PrintSummary(const SummaryArguments& options) {
 void AddSummary(CLI::App* app) {
   auto* command = app->add_subcommand("summary", "Show what the runs of a trace spent their time on");
   auto options = std::make_shared<SummaryArguments>();
-  command->add_option("trace", options->trace, "Trace of lanescope, or SQLite export of Nsight Systems")
+  command
+      ->add_option("trace", options->trace,
+                   "Trace of lanescope or Nsight Systems (SQLite), or of PyTorch's profiler")
       ->required();
   command->add_option("--run", options->run, "Only this run")->check(CLI::Range(1, 65535));
   command->add_option("--step", options->step, "Only this step; of other tools' traces by NVTX ranges")
       ->check(CLI::Range(0, 1'000'000'000));
-  command->add_option("--by", options->by, "nvtx: also what was launched in which NVTX range")
-      ->check(CLI::IsMember({"kernel", "nvtx"}))
+  command
+      ->add_option("--by", options->by,
+                   "nvtx: also what was launched in which NVTX range; rank: also what GPUs wait for")
+      ->check(CLI::IsMember({"kernel", "nvtx", "rank"}))
       ->capture_default_str();
   command->add_option("--format", options->format, "Tables of nvprof or of nsys")
       ->check(CLI::IsMember({"nvprof", "nsys"}))

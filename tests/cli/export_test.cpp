@@ -105,5 +105,22 @@ TEST_F(ExportCommand, TopAndWidthBoundTables) {
   EXPECT_EQ(one, "runId\n-----\n    1\n");
 }
 
+// Files and folders of PyTorch's profiler are read as they are, and nothing stays behind.
+TEST_F(ExportCommand, ProfilersTracesAreOpenedDirectly) {
+  const std::string file = folder_.Write("rank0.json", kForeign);
+  const Outcome summary = Lanescope({"summary", file, "--csv"});
+  EXPECT_EQ(summary.status, 0);
+  EXPECT_EQ(summary.output, Lanescope({"summary", Foreign(), "--csv"}).output);
+  EXPECT_EQ(summary.errors, file + ": 2 kernels, 1 copies, 0 memory sets, 3 API calls, 2 ranges\n");
+  Folder ranks;
+  ranks.Write("a.json", kForeign);
+  ranks.Write("b.json", kForeign);
+  const json both = LanescopeJson({"summary", ranks.File(""), "--by", "rank", "--json"});
+  EXPECT_EQ(both["devices"].size(), 2u);
+  EXPECT_EQ(both["waits"]["devices"][1]["model"], "file 2");
+  Folder empty;
+  ExpectError(Lanescope({"summary", empty.File("")}), 1, "NotFound", "holds no trace");
+}
+
 }  // namespace
 }  // namespace lanescope::cli

@@ -76,6 +76,77 @@ TEST(KinetoTest, EventsBecomeAnExport) {
   EXPECT_EQ(run.devices.at(0).model, "Card");
 }
 
+// One rank with a kernel on what it calls device 0.
+std::string OneRank(int rank) {
+  return fmt::format(R"json({{"distributedInfo": {{"rank": {}}},
+"deviceProperties": [{{"id": 0, "name": "Card"}}, {{"id": 1, "name": "Card"}}],
+"traceEvents": [
+{{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": {}, "dur": 2, "args": {{"device": 0}}}}]}})json",
+                     rank, 5 + rank);
+}
+
+// Law: two ranks that both see device 0 are two GPUs.
+TEST(KinetoTest, RanksAreDevicesOfTheirOwn) {
+  ScratchFile first("a.json"), second("b.json"), out("out.db");
+  Write(first.path(), OneRank(3));
+  Write(second.path(), OneRank(5));
+  ImportKineto({first.path(), second.path()}, out.path());
+  const TraceRun run = TraceReader(out.path()).ReadRun(1);
+  ASSERT_EQ(run.launches.size(), 2u);
+  EXPECT_NE(run.launches[0].device, run.launches[1].device);
+  ASSERT_EQ(run.devices.size(), 2u);
+  EXPECT_EQ(run.devices[0].model, "Card, rank 3");
+  EXPECT_EQ(run.devices[1].model, "Card, rank 5");
+  EXPECT_EQ(Summarize(out.path(), 1).communication.devices, 2);
+}
+
+TEST(KinetoTest, ARankThatIsNamedTwiceIsRefused) {
+  ScratchFile first("a.json"), second("b.json"), out("out.db");
+  Write(first.path(), OneRank(3));
+  Write(second.path(), OneRank(3));
+  const auto message = [&](const std::string& other) -> std::string {
+    try {
+      ImportKineto({first.path(), other}, out.path());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kInvalidArgument);
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_NE(message(first.path()).find("is named twice"), std::string::npos);
+  EXPECT_NE(message(first.folder().string() + "/./a.json").find("is named twice"), std::string::npos);
+  EXPECT_NE(message(second.path()).find("both of rank 3"), std::string::npos);
+}
+
+// Law: what has no place in the export is counted by category; threads keep their names.
+TEST(KinetoTest, WhatIsLeftOutIsCounted) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), R"json([
+{"ph": "M", "name": "thread_name", "pid": 9, "tid": 8, "args": {"name": "autograd"}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}},
+{"ph": "X", "cat": "cuda_sync", "name": "Event Sync", "ts": 5, "dur": 2},
+{"ph": "X", "cat": "cuda_sync", "name": "Event Sync", "ts": 8, "dur": 2},
+{"ph": "i", "name": "[memory]", "ts": 8},
+{"ph": "s", "cat": "ac2g", "id": 1, "ts": 8}])json");
+  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"cuda_sync", 2}, {"[memory]", 1}}));
+  const TraceRun run = TraceReader(out.path()).ReadRun(1);
+  ASSERT_EQ(run.threads.size(), 1u);
+  EXPECT_EQ(run.Text(run.threads[0].name), "autograd");
+}
+
+// However many categories a file makes up.
+TEST(KinetoTest, CategoriesThatAreLeftOutAreBounded) {
+  std::string text = R"([{"ph": "X", "cat": "kernel", "name": "k", "ts": 5, "dur": 2})";
+  for (int i = 0; i < 1000; ++i)
+    text += fmt::format(R"(,{{"ph": "X", "cat": "c{}", "name": "x", "ts": 1, "dur": 1}})", i);
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), text + "]");
+  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  EXPECT_EQ(counts.left_out.size(), 21u);
+  EXPECT_EQ(counts.left_out.at("others"), 980);
+}
+
 TEST(KinetoTest, ABareListIsATraceToo) {
   ScratchFile in("in.json"), out("out.db");
   Write(in.path(),

@@ -77,6 +77,8 @@ class Reader {
             path_);
     }
     if (rest.is_object() && rest.contains("deviceProperties")) ReadDevices(rest["deviceProperties"]);
+    if (rest.is_object() && rest.contains("distributedInfo") && rest["distributedInfo"].is_object())
+      trace_.rank = Integer(rest["distributedInfo"], "rank");
     return std::move(trace_);
   }
 
@@ -103,13 +105,19 @@ class Reader {
     if (!event.is_object()) return;
     // Not compared as Json with "X": that allocates in a function that must not throw.
     const auto phase = event.find("ph");
-    if (phase == event.end() || !phase->is_string() || phase->get_ref<const std::string&>() != "X") return;
+    if (phase == event.end() || !phase->is_string()) return;
+    const auto& of_phase = phase->get_ref<const std::string&>();
+    if (of_phase == "M") return AddThread(event);
+    // Arrows say what correlation ids say.
+    if (of_phase == "s" || of_phase == "t" || of_phase == "f") return;
     const auto category = event.find("cat");
-    if (category == event.end() || !category->is_string()) return;
-    const auto kind = KindOf(category->get<std::string>());
-    if (!kind) return;
-    const auto start = Nanoseconds(event, "ts"), length = Nanoseconds(event, "dur");
     const auto name = event.find("name");
+    const auto text = [&](const auto& field) {
+      return field != event.end() && field->is_string() ? field->template get<std::string>() : std::string();
+    };
+    const auto kind = of_phase == "X" ? KindOf(text(category)) : std::nullopt;
+    if (!kind) return LeaveOut(!text(category).empty() ? text(category) : text(name));
+    const auto start = Nanoseconds(event, "ts"), length = Nanoseconds(event, "dur");
     if (!start || !length || *length < 0 || name == event.end() || !name->is_string()) {
       ++trace_.skipped;
       return;
@@ -130,6 +138,23 @@ class Reader {
       result.bytes = std::max<int64_t>(0, Integer(*args, "bytes").value_or(0));
     }
     trace_.events.push_back(result);
+  }
+
+  void AddThread(const Json& event) {
+    const auto what = event.find("name"), args = event.find("args");
+    if (what == event.end() || !what->is_string() || args == event.end() || !args->is_object()) return;
+    if (what->get_ref<const std::string&>() != "thread_name") return;
+    const auto pid = Integer(event, "pid"), tid = Integer(event, "tid");
+    const auto name = args->find("name");
+    if (!pid || !tid || name == args->end() || !name->is_string()) return;
+    trace_.threads.push_back({*pid, *tid, Intern(name->get<std::string>())});
+  }
+
+  void LeaveOut(const std::string& category) {
+    constexpr size_t kMostCategories = 20;
+    const bool known = trace_.left_out.contains(category);
+    ++trace_.left_out[category.empty() || (!known && trace_.left_out.size() >= kMostCategories) ? "others"
+                                                                                                : category];
   }
 
   int Intern(const std::string& text) {

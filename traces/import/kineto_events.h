@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,12 +26,21 @@ struct KinetoDevice {
   std::string name;
 };
 
+struct KinetoThread {
+  int64_t pid = 0, tid = 0;
+  int name = 0;
+};
+
 // One file in memory, names interned.
 struct KinetoTrace {
   std::vector<KinetoEvent> events;
   std::vector<KinetoDevice> devices;
+  std::vector<KinetoThread> threads;  // that have names
   std::vector<std::string> names;
+  std::optional<int64_t> rank;  // of the job that the file is of
   int64_t skipped = 0;
+  // Events of kinds that an export has no place for, by category; beyond twenty of those "others".
+  std::map<std::string, int64_t> left_out;
 };
 
 // Of a JSON file, compressed by gzip or not. Throws NotFound, InvalidArgument (no Chrome trace), DataLoss

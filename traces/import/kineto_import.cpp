@@ -1,7 +1,11 @@
 #include "traces/import/kineto_import.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
@@ -27,10 +31,13 @@ class ExportWriter {
         memsets_(database, tables::kMemset),
         calls_(database, tables::kApiCall),
         ranges_(database, tables::kNvtxEvent),
+        threads_(database, tables::kThreadNames),
         gpus_(database, tables::kGpu) {}
 
-  void Add(const KinetoTrace& trace, int file, int64_t time_zero, const std::atomic<bool>* cancelled,
-           ImportCounts* counts) {
+  // `whose`: what tells the file's GPUs from those of others; empty: there are no others.
+  void Add(const KinetoTrace& trace, int file, const std::string& whose, int64_t time_zero,
+           const std::atomic<bool>* cancelled, ImportCounts* counts) {
+    gpus_of_file_.clear();
     // What runs on a device does not name its process: the call that launched it does.
     std::map<int64_t, int64_t> process_of;
     int64_t some_pid = 0;
@@ -47,27 +54,46 @@ class ExportWriter {
       const int64_t pid = launched == process_of.end() ? some_pid : launched->second;
       AddEvent(event, trace, ids[static_cast<size_t>(event.name)], file, pid, time_zero, counts);
     }
-    for (const KinetoDevice& device : trace.devices) {
-      if (!known_gpus_.emplace(device.id, true).second) continue;
+    for (const auto& [ordinal, gpu] : gpus_of_file_) {
+      const auto described = std::ranges::find(trace.devices, ordinal, &KinetoDevice::id);
+      const KinetoDevice device = described == trace.devices.end() ? KinetoDevice() : *described;
+      const bool both = !device.name.empty() && !whose.empty();
+      const std::string name = device.name + (both ? ", " : "") + whose;
       constexpr const auto& to = tables::kGpu;
       gpus_.Add({{to.vm, int64_t{file} << 48},
-                 {to.id, device.id},
-                 {to.name, device.name},
+                 {to.id, gpu},
+                 {to.name, name},
                  {to.memory_bytes, device.memory},
                  {to.processors, device.multiprocessors}});
       gpus_.Flush();
     }
+    constexpr const auto& to = tables::kThreadNames;
+    for (const KinetoThread& thread : trace.threads) {
+      threads_.Add({{to.name, ids[static_cast<size_t>(thread.name)]},
+                    {to.global_tid, GlobalPidOfFile(file, thread.pid) | (thread.tid & 0xffffff)}});
+    }
     counts->skipped += trace.skipped;
+    for (const auto& [category, count] : trace.left_out) counts->left_out[category] += count;
   }
 
   void Flush() {
     for (PendingRows* rows :
-         std::initializer_list<PendingRows*>{&kernels_, &copies_, &memsets_, &calls_, &ranges_}) {
+         std::initializer_list<PendingRows*>{&kernels_, &copies_, &memsets_, &calls_, &ranges_, &threads_}) {
       rows->Flush();
     }
   }
 
  private:
+  // The number of a file's device among the GPUs of all files.
+  int64_t GpuOf(int64_t ordinal) {
+    const auto [entry, is_new] = gpus_of_file_.try_emplace(ordinal, ordinal);
+    if (is_new && !known_gpus_.insert(ordinal).second) {
+      while (!known_gpus_.insert(next_gpu_).second) ++next_gpu_;
+      entry->second = next_gpu_;
+    }
+    return entry->second;
+  }
+
   void AddEvent(const KinetoEvent& event, const KinetoTrace& trace, int64_t name, int file,
                 int64_t launched_by, int64_t time_zero, ImportCounts* counts) {
     const int64_t start = event.start_ns - time_zero, end = event.end_ns - time_zero;
@@ -79,7 +105,7 @@ class ExportWriter {
         constexpr const auto& to = tables::kKernel;
         return kernels_.Add({{to.start, start},
                              {to.end, end},
-                             {to.device, event.device},
+                             {to.device, GpuOf(event.device)},
                              {to.context, event.context},
                              {to.stream, event.stream},
                              {to.correlation, event.correlation},
@@ -93,7 +119,7 @@ class ExportWriter {
         const CopyEnds ends = ParseCopyName(trace.names[static_cast<size_t>(event.name)]);
         return copies_.Add({{to.start, start},
                             {to.end, end},
-                            {to.device, event.device},
+                            {to.device, GpuOf(event.device)},
                             {to.context, event.context},
                             {to.stream, event.stream},
                             {to.correlation, event.correlation},
@@ -108,7 +134,7 @@ class ExportWriter {
         constexpr const auto& to = tables::kMemset;
         return memsets_.Add({{to.start, start},
                              {to.end, end},
-                             {to.device, event.device},
+                             {to.device, GpuOf(event.device)},
                              {to.context, event.context},
                              {to.stream, event.stream},
                              {to.correlation, event.correlation},
@@ -144,8 +170,11 @@ class ExportWriter {
   RowInserter<tables::Memset> memsets_;
   RowInserter<tables::ApiCall> calls_;
   RowInserter<tables::NvtxEvent> ranges_;
+  RowInserter<tables::ThreadNames> threads_;
   RowInserter<tables::Gpu> gpus_;
-  std::map<int64_t, bool> known_gpus_;
+  std::map<int64_t, int64_t> gpus_of_file_;  // by ordinal
+  std::set<int64_t> known_gpus_;
+  int64_t next_gpu_ = 0;
 };
 
 void CreateTables(Database& database) {
@@ -166,13 +195,37 @@ ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::stri
   {
     ExportWriter writer(database);
     int file = 0;
-    for (const KinetoTrace& trace : traces) writer.Add(trace, ++file, time_zero, cancelled, &counts);
+    for (const KinetoTrace& trace : traces) {
+      ++file;
+      const std::string whose = traces.size() == 1 ? ""
+                                : trace.rank       ? fmt::format("rank {}", *trace.rank)
+                                                   : fmt::format("file {}", file);
+      writer.Add(trace, file, whose, time_zero, cancelled, &counts);
+    }
     writer.Flush();
   }
   constexpr const auto& to = tables::kExportMetaData;
   InsertRow(database, to, {{to.name, "EXPORT_PRODUCT_NAME"}, {to.value, "Lanescope import of Kineto"}});
   database.Execute("COMMIT");
   return counts;
+}
+
+// A rank counted twice would look like two that do the same.
+void RefuseTwice(const std::vector<std::string>& files, const std::vector<KinetoTrace>& traces) {
+  std::map<std::string, std::string> by_file;
+  std::map<int64_t, std::string> by_rank;
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::error_code error;
+    std::filesystem::path file = std::filesystem::canonical(files[i], error);
+    if (!by_file.emplace(error ? files[i] : file.string(), files[i]).second)
+      Throw(Code::kInvalidArgument, "{} is named twice; name every rank's file once", files[i]);
+    if (!traces[i].rank) continue;
+    const auto [other, is_new] = by_rank.emplace(*traces[i].rank, files[i]);
+    if (!is_new) {
+      Throw(Code::kInvalidArgument, "{} and {} are both of rank {}; import traces of different jobs apart",
+            other->second, files[i], *traces[i].rank);
+    }
+  }
 }
 
 }  // namespace
@@ -182,6 +235,7 @@ ImportCounts ImportKineto(const std::vector<std::string>& files, const std::stri
   OutputFile file(out, Existing::kRefuse);
   std::vector<KinetoTrace> traces;
   for (const std::string& each : files) traces.push_back(ReadKineto(each, cancelled));
+  RefuseTwice(files, traces);
   const ImportCounts counts = WriteExport(traces, file.temporary_path(), out, cancelled);
   file.Commit();
   return counts;

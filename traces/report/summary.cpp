@@ -315,6 +315,7 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
   FillDevices(context, &whole, run.steps, options.step, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
   if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
+  if (options.waits) summary.waits = FindWaits(run);
   return summary;
 }
 
@@ -341,7 +342,7 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
   Context context{reader, database, run, reader.RunInfoOf(run), reader.Devices(run), false};
   // Ops by type in our runs; foreign kernels by their full names, as nvprof shows them.
   context.full_names = !reader.is_ours();
-  const bool in_memory = options.step >= 0 || options.ranges || options.operations ||
+  const bool in_memory = options.step >= 0 || options.ranges || options.operations || options.waits ||
                          (reader.Steps(run).empty() && HasStepRanges(database));
   Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context);
   FillCapture(context, &summary);

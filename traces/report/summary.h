@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/report/device_time.h"
+#include "traces/report/waits.h"
 #include "traces/store/copy_class.h"
 
 namespace lanescope::traces {
@@ -79,6 +80,7 @@ struct SummaryOptions {
   int step = -1;            // only this one; -1: the whole run
   bool ranges = false;      // fill `ranges`
   bool operations = false;  // fill the sums of Nsight Systems
+  bool waits = false;       // fill `waits`
 };
 
 struct Summary {
@@ -99,6 +101,7 @@ struct Summary {
   std::vector<std::pair<std::string, int64_t>> dropped_by;  // the same by kind of record
   int64_t invalid_rows = 0;                                 // activities without usable times: left out
   std::vector<std::string> notes;                           // on the capture: clocks, an incomplete trace
+  std::optional<Waits> waits;
   std::optional<Bound> bound;
   std::string verdict;
 };

@@ -114,6 +114,50 @@ OrderedJson DroppedJson(const std::vector<std::pair<std::string, int64_t>>& drop
   return object;
 }
 
+void AddWaits(const Waits& waits, OrderedJson* json) {
+  OrderedJson devices = OrderedJson::array(), streams = OrderedJson::array(),
+              stragglers = OrderedJson::array();
+  for (const DeviceWaits& device : waits.devices) {
+    devices.push_back({{"device", device.label},
+                       {"model", device.model},
+                       {"window_ns", device.window_ns},
+                       {"compute_ns", device.compute_ns},
+                       {"exposed_ns", device.exposed_ns},
+                       {"hidden_ns", device.hidden_ns},
+                       {"idle_ns", device.idle_ns},
+                       {"idle_in_calls_ns", device.in_calls_ns},
+                       {"idle_host_ns", device.host_ns},
+                       {"idle_queued_ns", device.queued_ns},
+                       {"idle_edges_ns", device.edges_ns},
+                       {"collectives", device.collectives},
+                       {"transfer_ns", device.transfer_ns},
+                       {"waiting_ns", device.waiting_ns},
+                       {"last", device.last}});
+  }
+  for (const StreamWaits& stream : waits.streams) {
+    streams.push_back({{"device", stream.label},
+                       {"stream", stream.stream},
+                       {"operations", stream.operations},
+                       {"busy_ns", stream.busy_ns},
+                       {"host_wait_ns", stream.host_ns},
+                       {"kernel_wait_ns", stream.kernel_ns},
+                       {"other_wait_ns", stream.other_ns},
+                       {"launched", stream.launched},
+                       {"mean_delay_ns", stream.mean_delay_ns},
+                       {"max_delay_ns", stream.max_delay_ns},
+                       {"max_queue", stream.max_queue}});
+  }
+  for (const Straggler& straggler : waits.stragglers) {
+    stragglers.push_back({{"step", straggler.step},
+                          {"device", straggler.label},
+                          {"collectives", straggler.collectives},
+                          {"of", straggler.of},
+                          {"others_waited_ns", straggler.others_waited_ns}});
+  }
+  (*json)["waits"] = {
+      {"devices", devices}, {"streams", streams}, {"stragglers", stragglers}, {"verdict", waits.verdict}};
+}
+
 bool HasSums(const Summary& summary) {
   return !summary.kernel_sums.empty() || !summary.memory_time_sums.empty() || !summary.api_sums.empty() ||
          !summary.nvtx_sums.empty();
@@ -145,6 +189,7 @@ std::string SummaryJson(const Summary& summary) {
                       {"bound", BoundJson(summary.bound)},
                       {"verdict", summary.verdict}};
   if (summary.step >= 0) json["step"] = summary.step;
+  if (summary.waits) AddWaits(*summary.waits, &json);
   if (!summary.ranges.empty()) json["nvtx"] = RangesJson(summary.ranges);
   if (HasSums(summary)) {
     json["kernel_sum"] = SumsJson(summary.kernel_sums);

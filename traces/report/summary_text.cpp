@@ -204,6 +204,7 @@ std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
   AppendRanges(summary.ranges, layout, &out);
   AppendTraffic(summary.traffic, layout.width, &out);
   AppendDevices(summary, layout.width, &out);
+  if (summary.waits) out += WaitsText(*summary.waits, layout.width);
   return out + "\n" + NotesText(summary) + summary.verdict + "\n";
 }
 

@@ -1,0 +1,79 @@
+#include "cli/trace_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "cli/interrupt.h"
+#include "cli/print.h"
+#include "core/base/error.h"
+#include "study/temporary_folder.h"
+
+namespace lanescope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsKineto(const std::string& name) { return name.ends_with(".json") || name.ends_with(".json.gz"); }
+
+// By name.
+std::vector<std::string> RanksIn(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (IsKineto(entry->path().filename().string())) files.push_back(entry->path().string());
+  }
+  if (files.empty()) {
+    Throw(Code::kNotFound, "the folder '{}' holds no trace of PyTorch's profiler (.json, .json.gz)", folder);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+class ImportedTraces {
+ public:
+  const std::string& Import(const std::string& path, const std::vector<std::string>& files) {
+    const auto [entry, is_new] = imported_.try_emplace(path);
+    if (!is_new) return entry->second;
+    // Each in a folder of its own: the name is what a timeline shows.
+    const fs::path folder = fs::path(folder_.path()) / std::to_string(imported_.size());
+    fs::create_directory(folder);
+    fs::path name = fs::path(path).filename();
+    if (name.empty()) name = "ranks";
+    const std::string out = (folder / (name.string() + ".sqlite")).string();
+    const traces::ImportCounts counts = traces::ImportKineto(files, out, &Interruption().flag());
+    PrintNote("{}: {}\n", path, CountsText(counts));
+    return entry->second = out;
+  }
+
+ private:
+  const study::Cancellation::Watch in_order_{&Interruption()};  // a signal leaves nothing behind
+  study::TemporaryFolder folder_;
+  std::map<std::string, std::string> imported_;
+};
+
+}  // namespace
+
+std::string AsTrace(const std::string& path) {
+  std::error_code error;
+  const bool folder = fs::is_directory(path, error);
+  if (!folder && !IsKineto(path)) return path;
+  const std::vector<std::string> files = folder ? RanksIn(path) : std::vector<std::string>{path};
+  static ImportedTraces imported;
+  return imported.Import(path, files);
+}
+
+std::string CountsText(const traces::ImportCounts& counts) {
+  std::string text =
+      fmt::format("{} kernels, {} copies, {} memory sets, {} API calls, {} ranges", counts.kernels,
+                  counts.copies, counts.memsets, counts.api_calls, counts.ranges);
+  std::string left_out;
+  if (counts.skipped > 0) left_out = fmt::format("{} without a time or a name", counts.skipped);
+  for (const auto& [category, count] : counts.left_out)
+    left_out += fmt::format("{}{} {}", left_out.empty() ? "" : ", ", count, category);
+  return left_out.empty() ? text : text + "; left out: " + left_out;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,148 @@
+// What devices wait for, in made traces whose truth stands beside them.
+#include "traces/report/waits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/traces/sample_run.h"
+#include "tests/traces/shared_traces.h"
+#include "traces/import/kineto_import.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::traces {
+namespace {
+
+class MadeTrace {
+ public:
+  MadeTrace() { run_.texts = {"gemm", "ncclDevKernel_AllReduce", "cudaLaunchKernel"}; }
+  // A kernel and the call that launched it.
+  void Launched(int stream, int64_t call_start, int64_t call_end, int64_t start, int64_t end) {
+    TraceApiCall call;
+    call.start_ns = call_start;
+    call.end_ns = call_end;
+    call.global_tid = 7;
+    call.name = 2;
+    run_.api_calls.push_back(call);
+    Kernel(0, stream, 0, start, end);
+    run_.launches.back().api = static_cast<int>(run_.api_calls.size()) - 1;
+  }
+  void Kernel(int device, int stream, int name, int64_t start, int64_t end) {
+    TraceLaunch launch;
+    launch.device = device;
+    launch.stream = stream;
+    launch.name = name;
+    launch.start_ns = start;
+    launch.end_ns = end;
+    run_.launches.push_back(launch);
+  }
+  const TraceRun& run() const { return run_; }
+
+ private:
+  TraceRun run_;
+};
+
+// Busy 10-100, 120-200, 260-300 on stream 7 and 320-400 on stream 8; launched at 0, 20, 210 and 290.
+// Idle 100-120: launched already. 200-260: the call 210-230, else the host. 300-320: launched already.
+TEST(WaitsTest, IdleTimeIsSplitByWhatEndedIt) {
+  MadeTrace trace;
+  trace.Launched(7, 0, 10, 10, 100);
+  trace.Launched(7, 20, 30, 120, 200);
+  trace.Launched(7, 210, 230, 260, 300);
+  trace.Launched(8, 290, 310, 320, 400);
+  const Waits waits = FindWaits(trace.run());
+  ASSERT_EQ(waits.devices.size(), 1u);
+  const DeviceWaits& device = waits.devices[0];
+  EXPECT_EQ(device.window_ns, 390);
+  EXPECT_EQ(device.compute_ns, 290);
+  EXPECT_EQ(device.idle_ns, 100);
+  EXPECT_EQ(device.queued_ns, 40);
+  EXPECT_EQ(device.in_calls_ns, 20);
+  EXPECT_EQ(device.host_ns, 40);
+  EXPECT_EQ(device.edges_ns, 0);
+  EXPECT_EQ(waits.verdict, "host-bound: GPU:0 waits for 60% of its idle time for the host");
+  ASSERT_EQ(waits.streams.size(), 2u);
+  const StreamWaits& stream = waits.streams[0];
+  EXPECT_EQ(stream.operations, 3);
+  EXPECT_EQ(stream.busy_ns, 210);
+  EXPECT_EQ(stream.host_ns, 60);
+  EXPECT_EQ(stream.kernel_ns, 20);
+  EXPECT_EQ(stream.other_ns, 0);
+  EXPECT_EQ(stream.mean_delay_ns, (0 + 90 + 30) / 3);
+  EXPECT_EQ(stream.max_delay_ns, 90);
+  EXPECT_EQ(stream.max_queue, 1);
+}
+
+// A gap of a stream above 30 us whose operation was launched before it is neither the host's nor the
+// kernel's.
+TEST(WaitsTest, AGapOfAStreamThatNobodyExplains) {
+  MadeTrace trace;
+  trace.Launched(7, 0, 10, 10, 100);
+  trace.Launched(7, 20, 30, 100'100, 100'200);
+  EXPECT_EQ(FindWaits(trace.run()).streams.at(0).other_ns, 100'000);
+}
+
+// AllReduce 100-400 and 1000-1200 on GPU 0, 250-400 and 1050-1200 on GPU 1: transfers of 150 each; GPU 0
+// waits for 150 and 50 for GPU 1, which comes last to both.
+TEST(WaitsTest, WaitingInCollectivesIsNoTransfer) {
+  MadeTrace trace;
+  trace.Kernel(0, 1, 1, 100, 400);
+  trace.Kernel(0, 1, 1, 1000, 1200);
+  trace.Kernel(1, 1, 1, 250, 400);
+  trace.Kernel(1, 1, 1, 1050, 1200);
+  const Waits waits = FindWaits(trace.run());
+  ASSERT_EQ(waits.devices.size(), 2u);
+  EXPECT_EQ(waits.devices[0].transfer_ns, 300);
+  EXPECT_EQ(waits.devices[0].waiting_ns, 200);
+  EXPECT_EQ(waits.devices[0].last, 0);
+  EXPECT_EQ(waits.devices[1].transfer_ns, 300);
+  EXPECT_EQ(waits.devices[1].waiting_ns, 0);
+  EXPECT_EQ(waits.devices[1].last, 2);
+  ASSERT_EQ(waits.stragglers.size(), 1u);
+  EXPECT_EQ(waits.stragglers[0].label, "GPU:1");
+  EXPECT_EQ(waits.stragglers[0].collectives, 2);
+  EXPECT_EQ(waits.stragglers[0].others_waited_ns, 200);
+  EXPECT_THAT(WaitsText(waits, 0),
+              testing::HasSubstr("GPU:1 came last to 2 of 2 collectives; the others waited 200 ns in all\n"));
+}
+
+// What one GPU has more often than another cannot be told apart.
+TEST(WaitsTest, CollectivesThatDoNotMatchAreLeftAlone) {
+  MadeTrace trace;
+  trace.Kernel(0, 1, 1, 100, 400);
+  trace.Kernel(0, 1, 1, 500, 600);
+  trace.Kernel(1, 1, 1, 250, 400);
+  const Waits waits = FindWaits(trace.run());
+  EXPECT_EQ(waits.devices.at(0).collectives, 0);
+  EXPECT_TRUE(waits.stragglers.empty());
+}
+
+// The figures of HolisticTraceAnalysis 0.5.0: get_temporal_breakdown, get_idle_time_breakdown and
+// get_queue_length_summary.
+TEST(WaitsTest, AsHolisticTraceAnalysisHasThem) {
+  const std::string file = SharedTrace("kineto", "worker0_step_12.1694128201545.pt.trace.json");
+  if (file.empty()) GTEST_SKIP() << "no shared traces here";
+  ScratchFile out("out.db");
+  ImportKineto({file}, out.path());
+  TraceRun run = TraceReader(out.path()).ReadRun(1);
+  run.steps.clear();  // over the whole trace
+  const Waits waits = FindWaits(run);
+  ASSERT_EQ(waits.devices.size(), 1u);
+  EXPECT_EQ(waits.devices[0].idle_ns, 6'419'000);
+  EXPECT_EQ(waits.devices[0].window_ns, 13'009'000);
+  struct Expected {
+    int stream;
+    int64_t host_us, kernel_us, other_us, max_queue;
+  };
+  for (const Expected& expected :
+       {Expected{7, 11448, 123, 0, 25}, {22, 145, 0, 0, 1}, {24, 5906, 18, 0, 1}, {84, 4740, 3, 0, 1}}) {
+    const auto stream = std::ranges::find(waits.streams, expected.stream, &StreamWaits::stream);
+    ASSERT_NE(stream, waits.streams.end()) << expected.stream;
+    EXPECT_EQ(stream->host_ns, expected.host_us * 1000) << expected.stream;
+    EXPECT_EQ(stream->kernel_ns, expected.kernel_us * 1000) << expected.stream;
+    EXPECT_EQ(stream->other_ns, expected.other_us * 1000) << expected.stream;
+    EXPECT_EQ(stream->max_queue, expected.max_queue) << expected.stream;
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::traces

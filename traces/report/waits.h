@@ -1,0 +1,61 @@
+// What devices and streams wait for: the host, each other, other ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lanescope::traces {
+
+struct TraceRun;
+
+// Of one GPU, over the steps, or without steps from its first to its last activity:
+//   window = compute + exposed + idle, idle = in_calls + host + queued + edges.
+struct DeviceWaits {
+  int device = 0;
+  std::string label, model;
+  int64_t window_ns = 0, compute_ns = 0, exposed_ns = 0, hidden_ns = 0, idle_ns = 0;
+  // Idle until something started whose call began after the device had become idle: while that thread was in
+  // API calls (the launches themselves take too long), and while it was not (the host does other things).
+  int64_t in_calls_ns = 0, host_ns = 0;
+  int64_t queued_ns = 0;  // idle though the next was launched already
+  int64_t edges_ns = 0;   // before the first and after the last activity of the window
+  // Of NCCL's kernels that all GPUs have (the nth of a name on each): the shortest is taken for the transfer,
+  // what one lasts longer for waiting until the last has come.
+  int64_t collectives = 0, transfer_ns = 0, waiting_ns = 0;
+  int64_t last = 0;  // how many of them this GPU was the last to start
+};
+
+// Of one stream. The gap before an operation counts as HolisticTraceAnalysis has it: for the host where its
+// call began after the operation before it had ended, else for the kernel where it is below 30 us, else for
+// others.
+struct StreamWaits {
+  int device = 0;
+  std::string label;
+  int stream = 0;
+  int64_t operations = 0, busy_ns = 0;
+  int64_t host_ns = 0, kernel_ns = 0, other_ns = 0;
+  // From the end of the call to the start of what it launched; of those whose call is recorded.
+  int64_t launched = 0, mean_delay_ns = 0, max_delay_ns = 0;
+  // Operations that were launched and had not begun.
+  int64_t max_queue = 0;
+};
+
+struct Straggler {
+  int step = -1;
+  std::string label;  // the GPU that came last to most of the step's collectives
+  int64_t collectives = 0, of = 0, others_waited_ns = 0;
+};
+
+struct Waits {
+  std::vector<DeviceWaits> devices;
+  std::vector<StreamWaits> streams;
+  std::vector<Straggler> stragglers;  // by step; none where the GPUs have no collectives in common
+  std::string verdict;                // "launch-bound: GPU:0 waits for 69% of its idle time for the host"
+};
+
+Waits FindWaits(const TraceRun& run);
+// `width`: the columns of a line; 0: any.
+std::string WaitsText(const Waits& waits, int width);
+
+}  // namespace lanescope::traces
