@@ -21,6 +21,8 @@ void AddGui(CLI::App* app);
 void AddDiff(CLI::App* app);
 void AddExplain(CLI::App* app);
 void AddImport(CLI::App* app);
+void AddExport(CLI::App* app);
+void AddReport(CLI::App* app);
 void AddProfile(CLI::App* app);
 
 // The end of the command's help, after what it ends with so far. `example` works at the root of the sources.

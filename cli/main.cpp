@@ -81,6 +81,8 @@ int Main(int argc, char** argv) {
   AddDiff(&app);
   AddExplain(&app);
   AddImport(&app);
+  AddExport(&app);
+  AddReport(&app);
   AddProfile(&app);
   // Last: subcommands begin with the footer that the program has when they are added.
   AddExample(&app, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");

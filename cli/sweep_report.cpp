@@ -77,23 +77,23 @@ void PrintSweepTable(const sims::Sweep& sweep) {
   PrintText(table.Take(LineWidth()));
 }
 
-void PrintLeaders(const sims::Sweep& sweep) {
+}  // namespace
+
+std::string LeadersText(const sims::Sweep& sweep) {
   const std::vector<sims::SweepLeader> leaders = sims::LeadersOf(sweep);
   std::string text = "fastest: ";
   for (const sims::SweepLeader& leader : leaders) {
     if (&leader != &leaders.front()) text += fmt::format("; from {} on ", FormatBandwidth(leader.bandwidth));
     text += sweep.curves[static_cast<size_t>(leader.curve)].name;
   }
-  Print("{}\n", text);
+  return text;
 }
-
-}  // namespace
 
 void PrintSweep(const sims::Sweep& sweep) {
   Print("\n");
   PrintSweepTable(sweep);
   Print("\n");
-  if (sweep.curves.size() > 1) PrintLeaders(sweep);
+  if (sweep.curves.size() > 1) Print("{}\n", LeadersText(sweep));
   for (const sims::SweepCrossing& crossing : sweep.crossings) {
     if (crossing.below != 0 && crossing.above != 0) continue;  // JSON has all pairs
     Print("{} wins over {} above {}\n", sweep.curves[static_cast<size_t>(crossing.above)].name,
@@ -145,7 +145,7 @@ std::string CheckPlotPath(const std::string& path) {
                                 : fmt::format("'{}' does not end in .svg; sweeps are drawn as SVG", path);
 }
 
-void WritePlot(const std::string& file, const sims::Sweep& sweep, const std::string& title) {
+std::string PlotOf(const sims::Sweep& sweep, const std::string& title) {
   sims::PlotSpec plot;
   plot.title = title;
   plot.x_label = "bandwidth of the links between GPUs";
@@ -161,7 +161,11 @@ void WritePlot(const std::string& file, const sims::Sweep& sweep, const std::str
     plot.marks.push_back({crossing.bandwidth, FormatBandwidth(crossing.bandwidth)});
   plot.x_text = [](double x) { return FormatBandwidth(x); };
   plot.y_text = [](double y) { return TimeText(y); };
-  WriteFile(file, sims::PlotSvg(plot));
+  return sims::PlotSvg(plot);
+}
+
+void WritePlot(const std::string& file, const sims::Sweep& sweep, const std::string& title) {
+  WriteFile(file, PlotOf(sweep, title));
 }
 
 }  // namespace lanescope::cli

@@ -18,8 +18,12 @@ sims::SweepRange ParseSweep(std::string_view text, const Machine& machine);
 
 // The bandwidths at which rows cross and what binds them at an infinitely fast link.
 void PrintSweep(const sims::Sweep& sweep);
+// "fastest: A; from 4.2GB/s on B".
+std::string LeadersText(const sims::Sweep& sweep);
 // {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
 nlohmann::json SweepJson(const sims::Sweep& sweep);
+// An SVG document.
+std::string PlotOf(const sims::Sweep& sweep, const std::string& title);
 // Writes the sweep as FILE.svg. After everything else is printed: a disk that is full takes nothing else
 // away.
 void WritePlot(const std::string& file, const sims::Sweep& sweep, const std::string& title);

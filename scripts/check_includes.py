@@ -56,6 +56,7 @@ ROOMS = {
         "read": frozenset({"store"}),
         "report": frozenset({"store", "read"}),
         "import": frozenset({"store"}),
+        "export": frozenset({"store", "read"}),
     },
     "gui": {
         "model": frozenset(),

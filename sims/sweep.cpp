@@ -45,8 +45,10 @@ class SweptCandidate {
         settings_(settings),
         candidate_(candidate),
         range_(range),
-        estimates_(EstimateCommands(*candidate.graph, *candidate.info, *candidate.schedule, machine, costs,
-                                    settings)) {
+        estimates_(candidate.estimates != nullptr
+                       ? *candidate.estimates
+                       : EstimateCommands(*candidate.graph, *candidate.info, *candidate.schedule, machine,
+                                          costs, settings)) {
     settings_.draws = 0;
   }
 

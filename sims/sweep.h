@@ -19,6 +19,8 @@ struct SweepCandidate {
   const Graph* graph = nullptr;
   const GraphInfo* info = nullptr;
   const Schedule* schedule = nullptr;
+  // Of a schedule whose graph is not there; else null.
+  const CommandEstimates* estimates = nullptr;
 };
 
 struct SweepRange {

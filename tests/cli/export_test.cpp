@@ -56,6 +56,47 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
+TEST_F(ExportCommand, WritesEveryFormat) {
+  const std::string trace = Ours();
+  for (const std::string format : {"perfetto", "chrome", "csv", "graphviz"}) {
+    const std::string out = folder_.File("out." + format);
+    const Outcome outcome = Lanescope({"export", trace + ":2", "--to", format, "-o", out});
+    ASSERT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.errors, out + "\n");
+    EXPECT_THAT(ReadText(out), HasSubstr("GPU:1"));
+  }
+  const json chrome = json::parse(ReadText(folder_.File("out.chrome")));
+  int slices = 0;
+  for (const json& event : chrome["traceEvents"]) slices += event["ph"] == "X" ? 1 : 0;
+  const json rows =
+      LanescopeJson({"query", trace,
+                     "SELECT (SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 48 = 2) + "
+                     "(SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE globalPid >> 48 = 2)",
+                     "--json"});
+  EXPECT_EQ(slices, rows["rows"][0][0].get<int>() + 1);  // and the step
+}
+
+TEST_F(ExportCommand, SaysWhatItCannotWrite) {
+  const std::string trace = Ours(), out = folder_.File("out");
+  ExpectError(Lanescope({"export", trace, "--to", "csv", "-o", out}), 1, "InvalidArgument", "ours.db:2");
+  ExpectError(Lanescope({"export", trace + ":1", "--to", "chrome", "--table", "StringIds", "-o", out}), 1,
+              "InvalidArgument", "--table");
+  ExpectError(Lanescope({"export", trace, "--to", "csv", "--table", "nowhere\"; --", "-o", out}), 1,
+              "InvalidArgument", "nowhere");
+  ExpectError(Lanescope({"export", Foreign(), "--to", "graphviz", "-o", out}), 1, "FailedPrecondition",
+              "dependencies");
+  EXPECT_EQ(Lanescope({"export", trace, "--to", "nothing"}).status, 2);
+}
+
+TEST_F(ExportCommand, TablesOfATraceAreCsv) {
+  const std::string out = folder_.File("runs.csv");
+  const Outcome outcome = Lanescope({"export", Ours(), "--to", "csv", "--table", "LANESCOPE_RUN", "-o", out});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  const std::vector<std::string> lines = LinesOf(ReadText(out));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("runId"));
+}
+
 TEST_F(ExportCommand, TablesAsCsv) {
   const std::string foreign = Foreign();
   EXPECT_EQ(Lanescope({"summary", foreign, "--csv"}).output,
@@ -120,6 +161,34 @@ TEST_F(ExportCommand, ProfilersTracesAreOpenedDirectly) {
   EXPECT_EQ(both["waits"]["devices"][1]["model"], "file 2");
   Folder empty;
   ExpectError(Lanescope({"summary", empty.File("")}), 1, "NotFound", "holds no trace");
+}
+
+// The page draws by itself, in a browser without a display and without a network.
+TEST_F(ExportCommand, AReportDrawsInABrowser) {
+  const std::string page = folder_.File("report.html"), ours = folder_.File("measured.db");
+  for (const char* strategy : {"single", "alternating"}) {
+    ASSERT_EQ(
+        Lanescope({"run", Sample("polynomial"), "--strategy", strategy, "--steps", "5", "--trace", ours})
+            .status,
+        0);
+  }
+  const Outcome outcome = Lanescope({"report", ours, Foreign(), "-o", page});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  const std::string text = ReadText(page);
+  for (const char* part : {"Crossover", "What to do next", "class=\"verdict\"", "The first run (A)",
+                           "cudaLaunchKernel", "polynomial.pbtxt alternating"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_LT(text.size(), size_t{4} << 20);
+  if (std::system("command -v chromium > /dev/null") != 0) GTEST_SKIP() << "there is no Chromium";
+  const std::string dom = folder_.File("dom.html");
+  const std::string command =
+      "chromium --headless --no-sandbox --disable-gpu --user-data-dir=" + folder_.File("profile") +
+      " --virtual-time-budget=2000 --dump-dom file://" + page + " > " + dom + " 2> /dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string drawn = ReadText(dom);
+  const size_t at = drawn.find("data-drawn=\"");
+  ASSERT_NE(at, std::string::npos) << "the script did not run";
+  EXPECT_GT(std::atoi(drawn.c_str() + at + 12), 100);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "gui/model/trace_loader.h"
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/trace_seeds.h"
+#include "traces/export/export.h"
+#include "traces/export/report_page.h"
 #include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_view.h"
 #include "traces/report/statistics.h"
@@ -34,6 +36,11 @@ void ReadEverything(const std::string& path) {
       const RunDiff diff = DiffRuns(profile, profile, !run.ranges.empty());
       CheckSum(diff.parts_a);
       DiffVerdict(diff);
+      for (const auto write : {traces::WritePerfetto, traces::WriteChrome, traces::WriteCsv})
+        write(run, [](std::string_view) {});
+      if (!run.commands.empty()) traces::WriteGraphviz(run, [](std::string_view) {});
+      traces::TimelineData(run, 100);
+      traces::WaitsText(traces::FindWaits(run), 80);
     }
   });
   traces::SummaryOptions options[2];

@@ -8,9 +8,12 @@
 #include "core/base/error.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
+#include "traces/export/export.h"
+#include "traces/export/report_page.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/statistics.h"
 #include "traces/report/summary.h"
+#include "traces/report/waits.h"
 #include "traces/store/query_text.h"
 #include "traces/store/sqlite.h"
 
@@ -51,6 +54,16 @@ bool ReadsWithoutError(const std::string& path) {
     const Summary summary = Summarize(path, 1);
     SummaryText(summary);
     SummaryJson(summary);
+  });
+  attempt([&] {
+    TraceReader reader(path);
+    for (const TraceRunInfo& info : reader.Runs()) {
+      const TraceRun run = reader.ReadRun(info.id);
+      for (const auto write : {WritePerfetto, WriteChrome, WriteCsv}) write(run, [](std::string_view) {});
+      if (!run.commands.empty()) WriteGraphviz(run, [](std::string_view) {});
+      TimelineData(run, 100);
+      WaitsText(FindWaits(run), 80);
+    }
   });
   attempt([&] {
     QueryJson json([](std::string_view) {});

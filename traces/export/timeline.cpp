@@ -1,0 +1,291 @@
+#include "traces/export/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "core/base/printable.h"
+#include "core/runs/run_view.h"
+#include "traces/export/track_rows.h"
+#include "traces/export/work_order.h"
+#include "traces/read/activity_names.h"
+#include "traces/read/run_tables.h"
+
+namespace lanescope::traces {
+namespace {
+
+// Which row of whom: processes and tracks come in the order of their keys.
+struct TrackKey {
+  enum class Group { kSteps, kDevice, kHost } group = Group::kDevice;
+  int64_t process = 0;  // device, or global process
+  int64_t track = 0;    // stream, or thread; -1: the ranges of a whole process
+  auto operator<=>(const TrackKey&) const = default;
+};
+
+class TimelineBuilder {
+ public:
+  explicit TimelineBuilder(const TraceRun& run) : run_(run) {
+    for (const std::string& text : run.texts) Text(Printable(text));
+    for (const TraceNode& node : run.nodes) nodes_.emplace(node.id, &node);
+    for (const TraceThread& thread : run.threads) threads_.emplace(thread.global_tid, thread.name);
+    for (const TraceQueue& queue : run.queues) queues_.emplace(queue.id, &queue);
+  }
+
+  Timeline Build() {
+    AddSteps();
+    AddHosts();
+    AddLaunches();
+    AddCopies();
+    AddMemsets();
+    AddTracks();
+    AddMemory();
+    AddDependencies();
+    MoveToZero();
+    return std::move(timeline_);
+  }
+
+ private:
+  int Text(std::string text) {
+    timeline_.texts.push_back(std::move(text));
+    return static_cast<int>(timeline_.texts.size()) - 1;
+  }
+  // A text that repeats.
+  int Shared(const std::string& text) {
+    const auto [entry, is_new] = shared_.try_emplace(text, 0);
+    if (is_new) entry->second = Text(Printable(text));
+    return entry->second;
+  }
+  int NameOr(int text, const char* none) { return text >= 0 ? text : Shared(none); }
+
+  int Add(const TrackKey& key, const Timeline::Slice& slice) {
+    const int number = static_cast<int>(timeline_.slices.size());
+    timeline_.slices.push_back(slice);
+    rows_[key].push_back({slice.start_ns, slice.end_ns, number});
+    return number;
+  }
+
+  void AddSteps() {
+    for (const TraceStep& step : run_.steps) {
+      Timeline::Slice slice{SliceKind::kStep, step.start_ns, step.end_ns};
+      slice.name = Text(fmt::format("step {}{}", step.step, step.counts ? "" : " (disturbed)"));
+      slice.step = step.step;
+      Add({TrackKey::Group::kSteps, 0, 0}, slice);
+    }
+  }
+
+  void AddHosts() {
+    for (const TraceRange& range : run_.ranges) {
+      Timeline::Slice slice{SliceKind::kRange, range.start_ns, range.end_ns};
+      slice.name = NameOr(range.text, "no text");
+      Add({TrackKey::Group::kHost, GlobalPidOf(range.global_tid), range.process_wide ? -1 : range.global_tid},
+          slice);
+    }
+    for (const TraceApiCall& call : run_.api_calls) {
+      Timeline::Slice slice{SliceKind::kApiCall, call.start_ns, call.end_ns};
+      slice.name = NameOr(call.name, "no name");
+      slice.step = call.step;
+      slice.range = RangeText(call.range);
+      calls_.push_back(Add({TrackKey::Group::kHost, GlobalPidOf(call.global_tid), call.global_tid}, slice));
+    }
+  }
+
+  template <typename Activity>
+  void AddActivity(const Activity& activity, Timeline::Slice slice) {
+    slice.start_ns = activity.start_ns;
+    slice.end_ns = activity.end_ns;
+    slice.step = activity.step;
+    slice.signature = activity.signature;
+    slice.range = RangeText(activity.range);
+    const int number = Add({TrackKey::Group::kDevice, activity.device, activity.stream}, slice);
+    if (activity.api >= 0) timeline_.arrows.push_back({calls_[static_cast<size_t>(activity.api)], number});
+    if (activity.command < 0 || activity.step < 0) return;
+    works_.push_back({activity.step, activity.schedule, activity.command, number});
+  }
+
+  void AddLaunches() {
+    for (const TraceLaunch& launch : run_.launches) {
+      Timeline::Slice slice;
+      slice.name = NameOr(launch.name, "no name");
+      const bool communication = IsCommunication(timeline_.texts[static_cast<size_t>(slice.name)]) ||
+                                 IsCommunication(run_.Text(launch.op));
+      if (communication) slice.kind = SliceKind::kCommunication;
+      if (launch.op != launch.name) slice.op = launch.op;
+      bool& only = only_communication_.try_emplace({launch.device, launch.stream}, true).first->second;
+      only = only && communication;
+      AddActivity(launch, slice);
+    }
+  }
+
+  void AddCopies() {
+    for (const TraceCopy& copy : run_.copies) {
+      only_communication_[{copy.device, copy.stream}] = false;
+      Timeline::Slice slice{SliceKind::kCopy};
+      const auto node = nodes_.find(copy.node);
+      slice.name = Shared(fmt::format("{} {} -> {}",
+                                      node == nodes_.end() ? NvprofCopyName(copy.kind) : node->second->name,
+                                      run_.DeviceLabel(copy.src), run_.DeviceLabel(copy.dst)));
+      slice.bytes = copy.bytes;
+      AddActivity(copy, slice);
+    }
+  }
+
+  void AddMemsets() {
+    for (const TraceMemset& memset : run_.memsets) {
+      only_communication_[{memset.device, memset.stream}] = false;
+      Timeline::Slice slice{SliceKind::kMemset};
+      slice.name = Shared(std::string(kMemsetName));
+      slice.bytes = memset.bytes;
+      AddActivity(memset, slice);
+    }
+  }
+
+  int RangeText(int range) const { return range < 0 ? -1 : run_.ranges[static_cast<size_t>(range)].text; }
+
+  std::string ProcessName(const TrackKey& key) const {
+    if (key.group == TrackKey::Group::kSteps) return "steps";
+    if (key.group == TrackKey::Group::kHost) return fmt::format("process {}", (key.process >> 24) & 0xffffff);
+    const TraceDevice* device = run_.FindDevice(static_cast<int>(key.process));
+    const std::string label = run_.DeviceLabel(static_cast<int>(key.process));
+    return device == nullptr || device->model.empty() ? label : fmt::format("{} ({})", label, device->model);
+  }
+  std::string TrackName(const TrackKey& key) const {
+    if (key.group == TrackKey::Group::kSteps) return "steps";
+    if (key.group == TrackKey::Group::kHost) {
+      if (key.track < 0) return "ranges of the process";
+      const auto name = threads_.find(key.track);
+      const std::string number = fmt::format("thread {}", key.track & 0xffffff);
+      return name == threads_.end() || name->second < 0
+                 ? number
+                 : fmt::format("{} ({})", number, run_.Text(name->second));
+    }
+    const auto queue = queues_.find(static_cast<int>(key.track));
+    if (queue != queues_.end()) {
+      // The name stands below the device's.
+      const std::string device = run_.DeviceLabel(static_cast<int>(key.process)) + " ";
+      const std::string& name = queue->second->name;
+      if (name.empty()) return fmt::format("queue {}", key.track);
+      return name.starts_with(device) ? name.substr(device.size()) : name;
+    }
+    const auto only = only_communication_.find({key.process, key.track});
+    return fmt::format("stream {}{}", key.track,
+                       only != only_communication_.end() && only->second ? " (NCCL)" : "");
+  }
+
+  int ProcessOf(const TrackKey& key) {
+    const auto [entry, is_new] =
+        processes_.try_emplace({key.group, key.process}, static_cast<int>(timeline_.processes.size()));
+    if (is_new) timeline_.processes.push_back({Printable(ProcessName(key))});
+    return entry->second;
+  }
+
+  void AddTracks() {
+    for (auto& [key, slices] : rows_) {
+      const int process = ProcessOf(key);
+      const std::string name = Printable(TrackName(key));
+      int row = 0;
+      for (std::vector<int>& of_row : NestInRows(std::move(slices))) {
+        const int track = static_cast<int>(timeline_.tracks.size());
+        for (const int slice : of_row) timeline_.slices[static_cast<size_t>(slice)].track = track;
+        timeline_.tracks.push_back(
+            {process, ++row == 1 ? name : fmt::format("{} [{}]", name, row), std::move(of_row)});
+      }
+    }
+  }
+
+  void AddMemory() {
+    std::map<int, std::vector<std::pair<int64_t, int64_t>>> points;
+    for (const TraceMemoryPoint& point : run_.memory)
+      points[point.device].emplace_back(point.time_ns, point.bytes);
+    for (auto& [device, of_device] : points) {
+      std::stable_sort(of_device.begin(), of_device.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      const int process = ProcessOf({TrackKey::Group::kDevice, device, 0});
+      timeline_.counters.push_back({process, "memory (bytes)", std::move(of_device)});
+    }
+  }
+
+  // A run without API calls says by its schedule what waited for what.
+  void AddDependencies() {
+    if (!timeline_.arrows.empty() || works_.empty()) return;
+    RunTables tables = TablesOf(run_);
+    const RunNumbers numbers = tables.numbers;
+    const Rows<> before = WorkBefore(std::move(tables));
+    std::map<std::pair<int, int>, int> ran;  // by step and command
+    const auto command_of = [&](const Work& work) {
+      return numbers.CommandIndex(work.schedule, work.command);
+    };
+    for (const Work& work : works_) ran.emplace(std::pair(work.step, command_of(work)), work.slice);
+    for (const Work& work : works_) {
+      const int command = command_of(work);
+      if (command < 0) continue;
+      for (const int earlier : before[command]) {
+        const auto found = ran.find({work.step, earlier});
+        if (found != ran.end()) timeline_.arrows.push_back({found->second, work.slice});
+      }
+    }
+  }
+
+  // Viewers know no time before zero.
+  void MoveToZero() {
+    int64_t first = 0;
+    for (const Timeline::Slice& slice : timeline_.slices) first = std::min(first, slice.start_ns);
+    for (const Timeline::Counter& counter : timeline_.counters) {
+      if (!counter.points.empty()) first = std::min(first, counter.points.front().first);
+    }
+    if (first == 0) return;
+    const auto move = [first](int64_t* time) {
+      if (__builtin_sub_overflow(*time, first, time)) *time = INT64_MAX;
+    };
+    for (Timeline::Slice& slice : timeline_.slices) {
+      move(&slice.start_ns);
+      move(&slice.end_ns);
+    }
+    for (Timeline::Counter& counter : timeline_.counters) {
+      for (auto& [time, value] : counter.points) move(&time);
+    }
+  }
+
+  struct Work {
+    int step = 0, schedule = 0, command = 0, slice = 0;
+  };
+
+  const TraceRun& run_;
+  Timeline timeline_;
+  std::unordered_map<std::string, int> shared_;
+  std::unordered_map<int, const TraceNode*> nodes_;
+  std::unordered_map<int64_t, int> threads_;
+  std::map<int, const TraceQueue*> queues_;
+  std::map<TrackKey, std::vector<RowSlice>> rows_;
+  std::map<std::pair<TrackKey::Group, int64_t>, int> processes_;
+  std::map<std::pair<int64_t, int64_t>, bool> only_communication_;  // by device and stream
+  std::vector<int> calls_;                                          // slice by API call
+  std::vector<Work> works_;
+};
+
+}  // namespace
+
+std::string_view SliceKindName(SliceKind kind) {
+  switch (kind) {
+    case SliceKind::kStep:
+      return "step";
+    case SliceKind::kKernel:
+      return "kernel";
+    case SliceKind::kCommunication:
+      return "communication";
+    case SliceKind::kCopy:
+      return "memcpy";
+    case SliceKind::kMemset:
+      return "memset";
+    case SliceKind::kApiCall:
+      return "api";
+    case SliceKind::kRange:
+      return "range";
+  }
+  return "";
+}
+
+Timeline MakeTimeline(const TraceRun& run) { return TimelineBuilder(run).Build(); }
+
+}  // namespace lanescope::traces

@@ -1,0 +1,58 @@
+// A run as every viewer of timelines has it: tracks of slices that nest, arrows from what causes to what is
+// caused, counters. What each format writes. Internal to traces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::traces {
+
+enum class SliceKind : uint8_t { kStep, kKernel, kCommunication, kCopy, kMemset, kApiCall, kRange };
+std::string_view SliceKindName(SliceKind kind);  // "kernel"
+
+// Owns its texts, which are printable (core/base/printable.h). Value type.
+struct Timeline {
+  struct Process {
+    std::string name;  // "GPU:0 (NVIDIA H100)", "process 100": devices and what ran on hosts
+  };
+  // What stands in one row: two of its slices overlap only where one holds the other.
+  struct Track {
+    int process = 0;
+    std::string name;         // "stream 7 (NCCL)", "thread 101"
+    std::vector<int> slices;  // by start, a slice before those that it holds
+  };
+  struct Slice {
+    SliceKind kind = SliceKind::kKernel;
+    int64_t start_ns = 0, end_ns = 0;  // from 0 on
+    int track = 0, name = 0;
+    int step = -1;                            // number; -1: nobody says
+    int op = -1, signature = -1, range = -1;  // texts; -1: none
+    int64_t bytes = -1;                       // copies and memory sets; -1: nobody says
+  };
+  struct Arrow {
+    int from = 0, to = 0;  // slices
+  };
+  struct Counter {
+    int process = 0;
+    std::string name;
+    std::vector<std::pair<int64_t, int64_t>> points;  // time and value, by time
+  };
+
+  std::vector<Process> processes;
+  std::vector<Track> tracks;
+  std::vector<Slice> slices;
+  std::vector<Arrow> arrows;  // from API calls to what they launched; without those, along dependencies
+  std::vector<Counter> counters;
+  std::vector<std::string> texts;
+
+  const std::string& Name(const Slice& slice) const { return texts[static_cast<size_t>(slice.name)]; }
+};
+
+Timeline MakeTimeline(const TraceRun& run);
+
+}  // namespace lanescope::traces

@@ -1,0 +1,107 @@
+#include "traces/report/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/runs/run_view.h"
+
+namespace lanescope::traces {
+namespace {
+
+constexpr double kWorthSaying = 0.05;
+
+struct Advice {
+  double saves = 0;  // at most, as a fraction of the time
+  std::string text;
+};
+
+// Means over the devices of the summary's communication.
+struct Shares {
+  double compute = 0, exposed = 0, idle = 0, nccl = 0;
+};
+Shares SharesOf(const Communication& c) {
+  const double span =
+      static_cast<double>(c.compute_ns) + static_cast<double>(c.exposed_ns) + static_cast<double>(c.idle_ns);
+  if (span <= 0) return {};
+  return {static_cast<double>(c.compute_ns) / span, static_cast<double>(c.exposed_ns) / span,
+          static_cast<double>(c.idle_ns) / span, static_cast<double>(c.nccl_ns) / span};
+}
+
+bool Waits(const std::string& call) { return call.find("Synchronize") != std::string::npos; }
+
+std::string IdleText(const Summary& summary, double idle) {
+  std::string text = fmt::format("Nothing runs for {} of the time.", PercentText(idle, 0));
+  if (summary.api_calls.empty()) return text + " The trace does not say what the host did meanwhile.";
+  int64_t launches = 0;
+  for (const SummaryRow& row : summary.gpu_activities) launches += row.type == "kernel" ? row.calls : 0;
+  const SummaryRow& most = summary.api_calls.front();
+  text += fmt::format(" Of the API calls {} takes the most ({}).", most.name, TimeText(most.total_ns));
+  if (Waits(most.name)) {
+    return text + " The host waits for the devices there: ask for results later, or less often.";
+  }
+  return text + fmt::format(
+                    " {} kernels were launched one by one: CUDA graphs, fused kernels or larger batches "
+                    "leave fewer launches.",
+                    launches);
+}
+
+// The device that computes most and the one that computes least, where there are several.
+void AddImbalance(const Summary& summary, std::vector<Advice>* found) {
+  const DeviceTime *most = nullptr, *least = nullptr;
+  for (const DeviceTime& device : summary.devices) {
+    if (!device.device.starts_with("GPU") || device.window_ns <= 0) continue;
+    if (most == nullptr || device.compute_ns > most->compute_ns) most = &device;
+    if (least == nullptr || device.compute_ns < least->compute_ns) least = &device;
+  }
+  if (most == least) return;
+  const auto share = [](const DeviceTime& time) {
+    return static_cast<double>(time.compute_ns) / static_cast<double>(time.window_ns);
+  };
+  found->push_back(
+      {(share(*most) - share(*least)) / 2,
+       fmt::format(
+           "{} computes for {} of the time, {} for {}: work that moves from one to the other could run "
+           "beside the rest.",
+           most->device, PercentText(share(*most), 0), least->device, PercentText(share(*least), 0))});
+}
+
+}  // namespace
+
+std::vector<std::string> AdviceOf(const Summary& summary) {
+  const Shares shares = SharesOf(summary.communication);
+  std::vector<Advice> found;
+  found.push_back({shares.idle, IdleText(summary, shares.idle)});
+  found.push_back(
+      {shares.exposed,
+       fmt::format("{} for {} of the time while nothing computes: {}",
+                   shares.nccl > 0 ? "Communication runs" : "Copies run", PercentText(shares.exposed, 0),
+                   shares.nccl > 0
+                       ? "start it as soon as its data is there, in pieces, on a stream of its own."
+                       : "start them earlier, from pinned memory, on a stream of their own, or place "
+                         "what needs the data where it is.")});
+  AddImbalance(summary, &found);
+  double kernels = 0;
+  const SummaryRow* longest = nullptr;
+  for (const SummaryRow& row : summary.gpu_activities) {
+    if (row.type != "kernel" || IsCommunication(row.name)) continue;
+    kernels += static_cast<double>(row.total_ns);
+    if (longest == nullptr) longest = &row;
+  }
+  if (longest != nullptr && kernels > 0) {
+    const double share = static_cast<double>(longest->total_ns) / kernels;
+    found.push_back({share * shares.compute / 2,
+                     fmt::format("{} takes {} of the kernels' time in {} launches: made twice as fast",
+                                 longest->name, PercentText(share, 0), longest->calls)});
+  }
+  std::erase_if(found, [](const Advice& advice) { return advice.saves < kWorthSaying; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Advice& a, const Advice& b) { return a.saves > b.saves; });
+  std::vector<std::string> texts;
+  for (const Advice& advice : found)
+    texts.push_back(fmt::format("{} (at most {} of the time)", advice.text, PercentText(advice.saves, 0)));
+  return texts;
+}
+
+}  // namespace lanescope::traces
