@@ -79,7 +79,7 @@ void ConvolvePhase(WorkerTeam& team, const InputGradient<T>& of, const StridePha
   for (int64_t r = 0; r < rows.window.size; ++r) {
     for (int64_t c = 0; c < columns.window.size; ++c, done += of.filters) {
       const int64_t tap = rows.tap(r) * of.forward.columns.size + columns.tap(c);
-      loops.pack_turned(of.filters, channels, of.filter + tap * channels * of.filters,
+      loops.pack_turned(of.filters, channels, of.filter + tap * channels * of.filters, of.filters,
                         panels + done * loops.panel, k * loops.panel);
     }
   }

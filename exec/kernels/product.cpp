@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/schedule/dispatch.h"
 #include "exec/kernels/blas.h"
+#include "exec/kernels/scratch.h"
 
 namespace lanescope::exec {
 namespace {
@@ -17,21 +18,48 @@ constexpr int64_t kMaxTasks = 16;
 constexpr int64_t kTaskFlops = 2'000'000;
 // What a task of a very large product does between two looks at whether it has to end: a tenth of a second.
 constexpr double kPieceFlops = 1e10;
-// Borders between tasks lie on whole tiles of the library's kernels, and tasks are wide: for each of them the
-// library copies the other factor anew (48 columns a task cost a quarter of the speed).
+// Borders between tasks lie on whole tiles of the loops, and tasks are wide: for each of them one factor is
+// copied anew.
 constexpr int64_t kProductTile = 48;
 constexpr int64_t kNarrowestTask = 192;
+// Results of so few columns leave half of the loops' tiles empty; OpenBLAS is faster at them.
+constexpr int64_t kNarrowest = 16;
 
-void Gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, MatrixView<float> a,
-          MatrixView<float> b, float* c, blasint c_stride) {
+void LibraryGemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, MatrixView<float> a,
+                 MatrixView<float> b, float* c, blasint c_stride) {
   HostBlas().sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a.data, static_cast<blasint>(a.stride), b.data,
                    static_cast<blasint>(b.stride), 0, c, c_stride);
 }
 
-void Gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, MatrixView<double> a,
-          MatrixView<double> b, double* c, blasint c_stride) {
+void LibraryGemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
+                 MatrixView<double> a, MatrixView<double> b, double* c, blasint c_stride) {
   HostBlas().dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a.data, static_cast<blasint>(a.stride), b.data,
                    static_cast<blasint>(b.stride), 0, c, c_stride);
+}
+
+template <typename T>
+CBLAS_TRANSPOSE Turned(MatrixView<T> x) {
+  return x.transposed ? CblasTrans : CblasNoTrans;
+}
+
+struct ProductPanels;
+struct TurnedProduct;
+
+template <typename T>
+void Gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t c_stride) {
+  if (n <= kNarrowest) {
+    return LibraryGemm(Turned(a), Turned(b), static_cast<blasint>(m), static_cast<blasint>(n),
+                       static_cast<blasint>(k), a, b, c, static_cast<blasint>(c_stride));
+  }
+  const ProductLoops<T>& loops = HostLoops().product<T>();
+  T* panels = ThreadScratch<ProductPanels, T>(loops.panel_elements);
+  // The right factor is copied to panels: where that means to turn a large one round, the product is turned.
+  if (!a.transposed && b.transposed && n * k > m * (n + k)) {
+    T* turned = ThreadScratch<TurnedProduct, T>(m * n);
+    loops.multiply(n, m, k, {b.data, b.stride, false}, {a.data, a.stride, true}, turned, m, panels);
+    return loops.transpose(n, m, turned, m, c, c_stride);
+  }
+  loops.multiply(m, n, k, a, b, c, c_stride, panels);
 }
 
 // `rows` and `columns` of the matrix as it is stored.
@@ -42,11 +70,6 @@ void Gemv(CBLAS_TRANSPOSE t, blasint rows, blasint columns, MatrixView<float> a,
 void Gemv(CBLAS_TRANSPOSE t, blasint rows, blasint columns, MatrixView<double> a, const double* x,
           double* y) {
   HostBlas().dgemv(CblasRowMajor, t, rows, columns, 1, a.data, static_cast<blasint>(a.stride), x, 1, 0, y, 1);
-}
-
-template <typename T>
-CBLAS_TRANSPOSE Turned(MatrixView<T> x) {
-  return x.transposed ? CblasTrans : CblasNoTrans;
 }
 
 // The factor from (row, column) on.
@@ -92,9 +115,7 @@ void MultiplyPieces(const WorkerTeam* team, int64_t m, int64_t n, int64_t k, Mat
     const int64_t row = m >= n ? first : 0, column = m >= n ? 0 : first;
     const int64_t rows = std::min(m >= n ? piece : m, m - row);
     const int64_t columns = std::min(m >= n ? n : piece, n - column);
-    Gemm(Turned(a), Turned(b), static_cast<blasint>(rows), static_cast<blasint>(columns),
-         static_cast<blasint>(k), From(a, row, 0), From(b, 0, column), c + row * c_stride + column,
-         static_cast<blasint>(c_stride));
+    Gemm(rows, columns, k, From(a, row, 0), From(b, 0, column), c + row * c_stride + column, c_stride);
   }
 }
 

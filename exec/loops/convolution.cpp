@@ -1,21 +1,14 @@
 // Convolution as a matrix product that reads its patches where they lie: the innermost loop keeps a tile of
 // positions times filters in registers, broadcasts elements of the patches and streams a panel of the filter.
 #include "exec/loops/fill.h"
-#include "exec/loops/vectors.h"
+#include "exec/loops/panels.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
 
 template <typename T>
 void Pack(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels) {
-  for (int64_t first = 0; first < n; first += kPanel<T>) {
-    const int64_t valid = n - first < kPanel<T> ? n - first : kPanel<T>;
-    for (int64_t row = 0; row < k; ++row) {
-      for (int64_t i = 0; i < valid; ++i) panels[i] = from[row * from_step + first + i];
-      for (int64_t i = valid; i < kPanel<T>; ++i) panels[i] = T(0);
-      panels += kPanel<T>;
-    }
-  }
+  PackPanels(k, n, from, from_step, panels, k * kPanel<T>);
 }
 
 template <typename T>
@@ -27,31 +20,6 @@ void Unpack(int64_t k, int64_t n, const T* panels, T* to, int64_t to_step) {
       panels += kPanel<T>;
     }
   }
-}
-
-// Panels of a matrix that is stored the other way round: `from` holds n rows of k.
-template <typename T>
-void PackTurned(int64_t k, int64_t n, const T* from, T* panels, int64_t panel_step) {
-  for (int64_t first = 0; first < n; first += kPanel<T>) {
-    const int64_t valid = n - first < kPanel<T> ? n - first : kPanel<T>;
-    // Few rows at a time, so that the lines they come from stay in the first-level cache.
-    for (int64_t begin = 0; begin < k; begin += kVectorLanes<T>) {
-      const int64_t end = begin + kVectorLanes<T> < k ? begin + kVectorLanes<T> : k;
-      for (int64_t row = begin; row < end; ++row) {
-        T* to = panels + row * kPanel<T>;
-        for (int64_t i = 0; i < valid; ++i) to[i] = from[(first + i) * k + row];
-        for (int64_t i = valid; i < kPanel<T>; ++i) to[i] = T(0);
-      }
-    }
-    panels += panel_step;
-  }
-}
-
-template <typename T>
-void StoreSome(T* to, Vector<T> value, int64_t valid) {
-  T lanes[kVectorLanes<T>];
-  Store(lanes, value);
-  for (int64_t i = 0; i < valid; ++i) to[i] = lanes[i];
 }
 
 // out[row][first, first + valid) of kRows positions, kVectors vectors of filters. Whatever touches the totals
@@ -90,12 +58,7 @@ void ForwardTile(const PatchTaps& taps, const T* const* patches, const T* panel,
     T* to = out[r] + first;
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      const int64_t left = valid - v * kVectorLanes<T>;
-      if (left >= kVectorLanes<T>) {
-        Store(to + v * kVectorLanes<T>, totals[r][v]);
-      } else {
-        StoreSome(to + v * kVectorLanes<T>, totals[r][v], left);
-      }
+      StoreSome(to + v * kVectorLanes<T>, totals[r][v], valid - v * kVectorLanes<T>);
     }
   }
 }
@@ -218,7 +181,7 @@ void FilterGrad(int64_t length, int64_t positions, const T* const* x, const int6
 
 template <typename T>
 ConvLoops<T> Make() {
-  return {kPanel<T>, Pack<T>, Unpack<T>, PackTurned<T>, Forward<T>, FilterGrad<T>};
+  return {kPanel<T>, Pack<T>, Unpack<T>, PackTurnedPanels<T>, Forward<T>, FilterGrad<T>};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
     isa_##name::FillCompare(loops);     \
     isa_##name::FillCast(loops);        \
     isa_##name::FillReduce(loops);      \
+    isa_##name::FillProduct(loops);     \
     isa_##name::FillConvolution(loops); \
     isa_##name::FillPool(loops);        \
     isa_##name::FillNorm(loops);        \

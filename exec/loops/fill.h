@@ -11,6 +11,7 @@
   void FillCompare(Loops& loops);     \
   void FillCast(Loops& loops);        \
   void FillReduce(Loops& loops);      \
+  void FillProduct(Loops& loops);     \
   void FillConvolution(Loops& loops); \
   void FillPool(Loops& loops);        \
   void FillNorm(Loops& loops);        \

@@ -135,6 +135,25 @@ struct PatchTaps {
   int64_t run_length;
 };
 
+// Row-major, rows `stride` elements apart; the factor of a product is what is stored or its transpose.
+template <typename T>
+struct MatrixView {
+  const T* data;
+  int64_t stride;
+  bool transposed;
+};
+
+template <typename T>
+struct ProductLoops {
+  int64_t panel_elements;  // that `multiply` works with
+  // c[m][n] = a[m][k] * b[k][n], k > 0; rows of c are c_step elements apart. An element's sum depends on k
+  // alone, whatever part of the product is asked for.
+  void (*multiply)(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t c_step,
+                   T* panels);
+  // to[n][rows] = from[rows][n], with rows so many elements apart.
+  void (*transpose)(int64_t rows, int64_t n, const T* from, int64_t from_step, T* to, int64_t to_step);
+};
+
 // Convolution as a product of patches [positions][k] and filters [k][n]; k counts the elements of a patch.
 // Columns of a matrix lie in panels of `panel`, [ceil(n / panel)][k][panel], the last one zero-filled.
 template <typename T>
@@ -143,8 +162,8 @@ struct ConvLoops {
   // Between panels and a matrix whose rows are `step` elements apart.
   void (*pack)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels);
   void (*unpack)(int64_t k, int64_t n, const T* panels, T* to, int64_t to_step);
-  // Of a matrix stored as [n][k], into panels that are `panel_step` elements apart.
-  void (*pack_turned)(int64_t k, int64_t n, const T* from, T* panels, int64_t panel_step);
+  // Of a matrix stored as [n][k], rows from_step apart, into panels that are `panel_step` elements apart.
+  void (*pack_turned)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels, int64_t panel_step);
   // out[p][first + c] = sum over k of patches[p][k] * panel[k][c], for c < valid.
   void (*forward)(const PatchTaps& taps, int64_t positions, const T* const* patches, const T* panel,
                   int64_t valid, T* const* out, int64_t first);
@@ -237,6 +256,8 @@ struct Loops {
   UnaryLoop logical_not = nullptr;
   ReduceLoop reduce[static_cast<size_t>(ReduceOp::kCount)][kLoopTypes] = {};
   ReduceRowsLoop reduce_rows[static_cast<size_t>(ReduceOp::kCount)][kLoopTypes] = {};
+  ProductLoops<float> product_float = {};
+  ProductLoops<double> product_double = {};
   ConvLoops<float> conv_float = {};
   ConvLoops<double> conv_double = {};
   PoolLoops<float> pool_float = {};
@@ -247,6 +268,8 @@ struct Loops {
   TrainLoops<float> train_float = {};
   TrainLoops<double> train_double = {};
 
+  template <typename T>
+  const ProductLoops<T>& product() const;
   template <typename T>
   const ConvLoops<T>& conv() const;
   template <typename T>
@@ -262,6 +285,8 @@ struct Loops {
   inline const Kind<T>& Loops::part<T>() const { \
     return part##_##T;                           \
   }
+LANESCOPE_LOOPS_OF(float, ProductLoops, product)
+LANESCOPE_LOOPS_OF(double, ProductLoops, product)
 LANESCOPE_LOOPS_OF(float, ConvLoops, conv)
 LANESCOPE_LOOPS_OF(double, ConvLoops, conv)
 LANESCOPE_LOOPS_OF(float, PoolLoops, pool)

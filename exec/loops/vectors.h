@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "exec/loops/isa.h"
 
@@ -38,6 +39,55 @@ inline Vector<T> Load(const T* from) {
 template <typename T>
 inline void Store(T* to, Vector<T> value) {
   *reinterpret_cast<Vector<T>*>(to) = value;
+}
+
+// The first `valid` lanes, of which there may be more than a vector has, or none; the others are 0. A loop of
+// fixed length becomes one masked instruction where there are such.
+template <typename T>
+inline Vector<T> LoadSome(const T* from, int64_t valid) {
+  if (valid >= kVectorLanes<T>) return Load(from);
+  T lanes[kVectorLanes<T>];
+  for (int i = 0; i < kVectorLanes<T>; ++i) lanes[i] = i < valid ? from[i] : T(0);
+  return Load(lanes);
+}
+template <typename T>
+inline void StoreSome(T* to, Vector<T> value, int64_t valid) {
+  if (valid >= kVectorLanes<T>) return Store(to, value);
+  T lanes[kVectorLanes<T>];
+  Store(lanes, value);
+  for (int i = 0; i < kVectorLanes<T>; ++i) {
+    if (i < valid) to[i] = lanes[i];
+  }
+}
+
+// Lanes of a and b in turn: those of the lower halves, or of the upper ones.
+template <typename T, bool kUpper, int... kLane>
+inline Vector<T> Interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, kLane...>) {
+  constexpr int kLanes = kVectorLanes<T>;
+  return __builtin_shufflevector(a, b, (kLane / 2 + kLane % 2 * kLanes + (kUpper ? kLanes / 2 : 0))...);
+}
+
+// to[i][j] = from[j][i] of a square of as many rows as a vector has lanes. Interleaving row i with the one
+// that is half the rows away, as often as halving leaves anything, turns the square.
+template <typename T>
+inline void TransposeTile(const T* from, int64_t from_step, T* to, int64_t to_step) {
+  constexpr int kLanes = kVectorLanes<T>;
+  constexpr std::make_integer_sequence<int, kLanes> lanes;
+  Vector<T> rows[kLanes], next[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) rows[i] = Load(from + i * from_step);
+#pragma GCC unroll 4
+  for (int left = kLanes; left > 1; left /= 2) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes / 2; ++i) {
+      next[2 * i] = Interleave<T, false>(rows[i], rows[i + kLanes / 2], lanes);
+      next[2 * i + 1] = Interleave<T, true>(rows[i], rows[i + kLanes / 2], lanes);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) rows[i] = next[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) Store(to + i * to_step, rows[i]);
 }
 
 // Tiles of almost equal height rather than full ones and a rest, since short tiles wait for their own sums.

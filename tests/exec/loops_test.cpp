@@ -134,6 +134,47 @@ TEST(Loops, TheFirstMaximumTakesTheGradient) {
   }
 }
 
+TEST(Loops, ProductsAgree) {
+  struct Sides {
+    int64_t m, n, k;
+  };
+  // Less and more than tiles, panels and vectors of every set; sums in one slice and in three.
+  for (const Sides& s : {Sides{1, 1, 1}, {5, 3, 2}, {25, 37, 30}, {13, 600, 40}, {30, 64, 700}}) {
+    const auto a = RandomFloats(static_cast<size_t>(s.m * s.k), 21),
+               b = RandomFloats(static_cast<size_t>(s.k * s.n), 22);
+    std::vector<float> expected(static_cast<size_t>(s.m * s.n));
+    for (int64_t i = 0; i < s.m; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < s.k; ++l)
+          sum +=
+              static_cast<double>(a[static_cast<size_t>(i * s.k + l)]) * b[static_cast<size_t>(l * s.n + j)];
+        expected[static_cast<size_t>(i * s.n + j)] = static_cast<float>(sum);
+      }
+    }
+    std::vector<float> a_turned(a.size()), b_turned(b.size());
+    for (const Loops& loops : AvailableLoops()) {
+      const ProductLoops<float>& product = loops.product_float;
+      product.transpose(s.m, s.k, a.data(), s.k, a_turned.data(), s.m);
+      product.transpose(s.k, s.n, b.data(), s.n, b_turned.data(), s.k);
+      EXPECT_EQ(a_turned[static_cast<size_t>((s.k - 1) * s.m)], a[static_cast<size_t>(s.k - 1)]);
+      std::vector<float> panels(static_cast<size_t>(product.panel_elements));
+      for (const bool turn_a : {false, true}) {
+        for (const bool turn_b : {false, true}) {
+          const MatrixView<float> left{turn_a ? a_turned.data() : a.data(), turn_a ? s.m : s.k, turn_a};
+          const MatrixView<float> right{turn_b ? b_turned.data() : b.data(), turn_b ? s.k : s.n, turn_b};
+          std::vector<float> c(expected.size() + 1, 7.0f);
+          product.multiply(s.m, s.n, s.k, left, right, c.data(), s.n, panels.data());
+          for (size_t i = 0; i < expected.size(); ++i)
+            ASSERT_NEAR(c[i], expected[i], 1e-4 * (1 + std::abs(expected[i])))
+                << loops.isa << " " << i << " of " << s.m << " x " << s.n;
+          EXPECT_EQ(c.back(), 7.0f);
+        }
+      }
+    }
+  }
+}
+
 TEST(Loops, ConvolutionAgrees) {
   // 3 output rows of 29 positions, patches of 2 runs of 3 cells of 5 channels, 37 filters.
   const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);
@@ -153,7 +194,7 @@ TEST(Loops, ConvolutionAgrees) {
     for (size_t k = 0; k < 30; ++k) {
       for (size_t f = 0; f < 37; ++f) turned[f * 30 + k] = filter[k * 37 + f];
     }
-    conv.pack_turned(30, 37, turned.data(), turned_packed.data(), 30 * conv.panel);
+    conv.pack_turned(30, 37, turned.data(), 30, turned_packed.data(), 30 * conv.panel);
     ASSERT_EQ(turned_packed, packed) << loops.isa;
     std::vector<float> y(patches.size() * 37);
     std::vector<float*> rows;
