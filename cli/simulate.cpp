@@ -66,10 +66,12 @@ json FoldingJson(const Folding& folding) {
 
 void PrintFolding(const Folding& folding) {
   if (folding.stands_for <= 1) return;
-  Print("Symmetry is folded: each GPU stands for {} that do the same at the same time; {}\n",
-        folding.stands_for,
-        folding.shares_links ? "too short where they share links of this machine"
-                             : "no two of them share a link of this machine, so little is lost");
+  Print(
+      "Symmetry is folded: each GPU stands for {} that do the same at the same time; {}\n",
+      folding.stands_for,
+      folding.shares_links
+          ? "too short where they share links of this machine"
+          : "no two of them share a link of this machine, so only the launch that joins their ends is lost");
 }
 
 json ResultJson(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,

@@ -9,7 +9,7 @@ packages=(
   libcli11-dev nlohmann-json3-dev libfmt-dev
   libopenblas-dev libfarmhash-dev
   libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev fonts-dejavu-core
-  libgtest-dev libgmock-dev libbenchmark-dev xvfb xdotool
+  libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin xvfb xdotool
 )
 
 fail() {

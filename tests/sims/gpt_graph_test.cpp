@@ -86,8 +86,9 @@ int64_t OnCluster(const StepGraph& step, const Machine& machine) {
       .step_ns;
 }
 
-// Law: one GPU of a stage that stands for all that do the same takes what all of them take, but for the
-// latency of the network once, where no two share a link.
+// Law: one GPU of a stage that stands for all that do the same takes what all of them take, to the last ns,
+// where no two share a link. More than eight ends of a step are joined by a launch, which the folded step
+// saves.
 TEST(GptGraphTest, FoldedTakesAsLong) {
   const Machine machine = MakeCluster("dgx-a100:8,fat-tree,200Gb/s");
   for (const GptLayout& layout :
@@ -96,8 +97,8 @@ TEST(GptGraphTest, FoldedTakesAsLong) {
         GptLayout{.batch = 16, .micro_batch = 1, .data = 4, .pipeline = 4, .recompute = true}}) {
     const StepGraph whole = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B);
     const StepGraph folded = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B, {}, true);
-    EXPECT_NEAR(static_cast<double>(OnCluster(folded, machine)),
-                static_cast<double>(OnCluster(whole, machine)), 3'000)
+    EXPECT_EQ(OnCluster(folded, machine) + machine.device(machine.Gpus().front()).launch_ns,
+              OnCluster(whole, machine))
         << layout.tensor << " " << layout.pipeline;
     EXPECT_LT(folded.graph.num_nodes() * 2, whole.graph.num_nodes());
     EXPECT_EQ(StandsFor(folded.graph), static_cast<int64_t>(layout.tensor * layout.data));

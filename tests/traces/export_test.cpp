@@ -28,7 +28,7 @@ using testing::HasSubstr;
 TraceRun TwoProcesses() {
   ScratchFile file("export.sqlite");
   const std::vector<ExportVersion> versions = ExportVersions();
-  WriteTwoProcesses(file.path(), *std::ranges::find(versions, "3.25", &ExportVersion::name));
+  WriteTwoProcesses(file.path(), *std::ranges::find(versions, "3.28", &ExportVersion::name));
   return TraceReader(file.path()).ReadRun(1);
 }
 
