@@ -40,7 +40,6 @@ rm -f "$trace"
 # With the CUDA module and the capture, where a toolkit is found.
 ./scripts/build.sh release lanescope lanescope_cuda lanescope_inject
 
-show devices --machine $machine
 show compare "${rows[@]}" --machine $machine --reference-step $reference_step --trace "$trace" --sweep $sweep --plot "$output/sweep.svg"
 cat << 'END'
 
@@ -49,7 +48,11 @@ What to look at:
 * Copies in a step, and the last sentence: what makes the losers lose, and from which link bandwidth on they would not.
 * "infinite" among the bandwidths: the step when copies cost nothing, which no faster link gets below.
 END
-printf '\nThe same programs on a modelled machine of two K80 (published differences a step: dual +2.48 ms, alternating +3.11 ms):\n'
-show compare $graphs/deepconn_single.pbtxt:single $graphs/deepconn_dual.pbtxt $graphs/deepconn_alternating.pbtxt \
-  --machine samples/machines/k80x2.json --no-run
-printf '\nEvery run above is in %s, an SQLite file: try\n  build/release/bin/lanescope summary %s --run 1\n' "$trace" "$trace"
+cat << END
+
+Every run above is in $trace, an SQLite file. Try
+  build/release/bin/lanescope gui $trace                 # measured beside predicted, on a timeline
+  build/release/bin/lanescope summary $trace --run 1     # what took the time
+and on two modelled K80 (published differences a step: dual +2.48 ms, alternating +3.11 ms)
+  build/release/bin/lanescope compare $graphs/deepconn_single.pbtxt:single $graphs/deepconn_{dual,alternating}.pbtxt --machine samples/machines/k80x2.json --no-run
+END
