@@ -37,8 +37,8 @@ class EmptyStep {
   EmptyStep(const std::vector<std::vector<int>>& predecessors, const std::function<int(int)>& queue_of)
       : machine_(VirtualMachine(2, 1)) {
     auto schedule = std::make_shared<Schedule>();
-    schedule->queues = {{1, QueueKind::kCompute, false, "GPU:0 compute"},
-                        {2, QueueKind::kCompute, false, "GPU:1 compute"}};
+    schedule->queues = {{DeviceId(1), QueueKind::kCompute, false, "GPU:0 compute"},
+                        {DeviceId(2), QueueKind::kCompute, false, "GPU:1 compute"}};
     Node node;
     node.name = "nothing";
     node.op = "NoOp";
@@ -48,19 +48,18 @@ class EmptyStep {
       command.node = 0;
       command.queue = QueueId(queue_of(static_cast<int>(c)));
       command.rank = static_cast<int>(c);
-      schedule->commands.push_back(command);
-      schedule->num_predecessors.push_back(static_cast<int>(predecessors[c].size()));
+      schedule->commands.Add(command);
+      schedule->num_predecessors.Add(static_cast<int>(predecessors[c].size()));
     }
-    schedule->successors = MakeRows(predecessors.size(), [&](const auto& add) {
+    schedule->successors = MakeRows<CommandId, CommandId>(predecessors.size(), [&](const auto& add) {
       for (size_t c = 0; c < predecessors.size(); ++c) {
-        for (const int before : predecessors[c]) add(before, static_cast<int>(c));
+        for (const int before : predecessors[c]) add(CommandId(before), CommandId(c));
       }
     });
     devices_.resize(machine_.devices.size());
-    for (size_t d = 0; d < devices_.size(); ++d)
-      devices_[d] = std::make_unique<HostDevice>(machine_.devices[d]);
+    for (const DeviceId d : devices_.ids()) devices_[d] = std::make_unique<HostDevice>(machine_.devices[d]);
     loaded_ = std::make_unique<LoadedSchedule>(graph_, machine_, schedule, devices_, &state_);
-    loaded_->Bind(std::vector<std::byte*>(devices_.size(), nullptr));
+    loaded_->Bind(IdVector<DeviceId, std::byte*>(devices_.size(), nullptr));
     step_ = std::make_unique<StepState>(*loaded_);
     executor_ = std::make_unique<Executor>(machine_);
   }
@@ -75,7 +74,7 @@ class EmptyStep {
  private:
   Machine machine_;
   Graph graph_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  IdVector<DeviceId, std::unique_ptr<Device>> devices_;
   SessionState state_;
   std::unique_ptr<LoadedSchedule> loaded_;
   std::unique_ptr<StepState> step_;

@@ -33,7 +33,7 @@ void BM_Push(benchmark::State& state) {
   Event event;
   while (state.KeepRunningBatch(kBatch)) {
     for (int i = 0; i < kBatch; ++i) {
-      event.command = i;
+      event.command = Id<Command>(i);
       benchmark::DoNotOptimize(ring.Push(event));
     }
     state.PauseTiming();

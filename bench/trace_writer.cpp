@@ -121,7 +121,7 @@ void BenchEvents(int64_t events) {
   Graph graph;
   Placement placement;
   Schedule schedule;
-  const int gpus[] = {machine.Gpus()[0], machine.Gpus()[1]};
+  const DeviceId gpus[] = {machine.Gpus()[0], machine.Gpus()[1]};
   for (int queue = 0; queue < 2; ++queue) schedule.queues.Add({gpus[queue], QueueKind::kCompute, false, ""});
   constexpr int kCommands = 1000;
   for (int i = 0; i < kCommands; ++i) {
@@ -133,7 +133,7 @@ void BenchEvents(int64_t events) {
     Command command;
     command.queue = QueueId(i % 2);
     command.node = i;
-    schedule.commands.push_back(command);
+    schedule.commands.Add(command);
   }
   schedule.successors.first.assign(kCommands + 1, 0);
   RunInfo info;
@@ -150,7 +150,7 @@ void BenchEvents(int64_t events) {
   std::vector<Event> batch;
   for (int64_t i = 0; i < events; ++i) {
     Event event;
-    event.command = static_cast<int>(i % kCommands);
+    event.command = CommandId(i % kCommands);
     event.step = static_cast<int>(i / kCommands);
     event.start_ns = i * 5000;
     event.end_ns = i * 5000 + 4000;

@@ -42,10 +42,10 @@ double ShareOf(int64_t ns, const MeasuredRow& row) {
 json MeasuredJson(const Machine& machine, const Schedule& schedule, const MeasuredRow& row) {
   const Spread& step = *row.statistics.step_ns;
   json busy, peak;
-  for (int d = 0; d < machine.num_devices(); ++d) {
+  for (const DeviceId d : machine.devices.ids()) {
     const auto used = row.busy.find(d);
     busy[machine.device(d).local_name()] = used == row.busy.end() ? 0.0 : used->second;
-    peak[machine.device(d).local_name()] = schedule.peak_bytes[static_cast<size_t>(d)];
+    peak[machine.device(d).local_name()] = schedule.peak_bytes[d];
   }
   return {{"step_ns",
            {{"median", std::llround(step.median)},
@@ -252,10 +252,10 @@ void PrintDevices(const Comparison& comparison) {
   constexpr int kDevicesInATable = 3;
   const Machine& machine = comparison.machine;
   for (int first = 0; first < machine.num_devices(); first += kDevicesInATable) {
-    const int end = std::min(first + kDevicesInATable, machine.num_devices());
+    const DeviceId end(std::min(first + kDevicesInATable, machine.num_devices()));
     TextTable table;
     table.Name("Busy; peak memory");
-    for (int d = first; d < end; ++d) {
+    for (DeviceId d(first); d < end; ++d) {
       const DeviceSpec& device = machine.device(d);
       table.Group(device.memory_bytes > 0
                       ? fmt::format("{} of {}", device.local_name(), FormatBytes(device.memory_bytes))
@@ -265,12 +265,11 @@ void PrintDevices(const Comparison& comparison) {
     for (const ComparisonRow& row : comparison.rows) {
       if (!HasFigures(row)) continue;
       std::vector<std::string> cells = {row.label()};
-      for (int d = first; d < end; ++d) {
-        const auto i = static_cast<size_t>(d);
-        double busy = row.measured ? 0 : row.predicted->prediction.busy[i];
+      for (DeviceId d(first); d < end; ++d) {
+        double busy = row.measured ? 0 : row.predicted->prediction.busy[d];
         if (row.measured && row.measured->busy.count(d) > 0) busy = row.measured->busy.at(d);
         cells.push_back(PercentText(busy));
-        cells.push_back(FormatBytes(row.schedule ? row.schedule->peak_bytes[i] : 0));
+        cells.push_back(FormatBytes(row.schedule ? row.schedule->peak_bytes[d] : 0));
       }
       table.Row(std::move(cells));
     }

@@ -27,7 +27,7 @@ struct DevicesOptions {
 };
 
 bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
-  const auto emulated = [&](int d) {
+  const auto emulated = [&](DeviceId d) {
     return machine.device(d).kind == DeviceKind::kVirtual || machine.device(d).kind == DeviceKind::kHost;
   };
   return emulated(link.a) && emulated(link.b);

@@ -86,16 +86,16 @@ void PrintTable(const study::Workload& workload, const Machine& machine, const s
                 const Schedule& schedule, const std::vector<Transfer>& transfers) {
   TextTable devices;
   devices.Text("Device").Number("Nodes").Number("Launches").Number("Peak memory");
-  for (int d = 0; d < machine.num_devices(); ++d) {
+  for (const DeviceId d : machine.devices.ids()) {
     int nodes = 0, launches = 0;
-    for (const int device : placed.placement.device) nodes += device == d;
+    for (const DeviceId device : placed.placement.device) nodes += device == d;
     for (const Command& command : schedule.commands) {
       launches += command.kind == CommandKind::kLaunch && schedule.queues[command.queue].device == d;
     }
     devices.Row({machine.device(d).local_name(), std::to_string(nodes), std::to_string(launches),
-                 FormatBytes(schedule.peak_bytes[static_cast<size_t>(d)])});
+                 FormatBytes(schedule.peak_bytes[d])});
   }
-  std::map<std::pair<int, int>, std::pair<int, int64_t>> traffic;
+  std::map<std::pair<DeviceId, DeviceId>, std::pair<int, int64_t>> traffic;
   for (const Transfer& transfer : transfers) {
     if (transfer.control || transfer.host_memory) continue;
     auto& [count, bytes] = traffic[{transfer.src, transfer.dst}];

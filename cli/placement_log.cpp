@@ -9,7 +9,7 @@ namespace lanescope::cli {
 std::string DeviceMapping(const Machine& machine) {
   std::string lines;
   int number = 0;
-  for (const int gpu : machine.Gpus()) {
+  for (const DeviceId gpu : machine.Gpus()) {
     const DeviceSpec& device = machine.device(gpu);
     lines += fmt::format(
         "{} -> device: {}, name: {}\n", Printable(device.name),

@@ -29,20 +29,19 @@ json CopiesJson(const std::array<sims::CopyTraffic, kNumCopyClasses>& copies) {
 }
 
 // All, or of a cluster those that do something.
-static std::vector<int> ShownDevices(const Machine& machine, const sims::Prediction& prediction) {
-  std::vector<int> shown;
-  for (int d = 0; d < machine.num_devices(); ++d) {
-    const auto i = static_cast<size_t>(d);
-    if (!machine.cluster || prediction.busy[i] > 0 || prediction.peak_bytes[i] > 0) shown.push_back(d);
+static std::vector<DeviceId> ShownDevices(const Machine& machine, const sims::Prediction& prediction) {
+  std::vector<DeviceId> shown;
+  for (const DeviceId d : machine.devices.ids()) {
+    if (!machine.cluster || prediction.busy[d] > 0 || prediction.peak_bytes[d] > 0) shown.push_back(d);
   }
   return shown;
 }
 
 json PredictionJson(const Machine& machine, const sims::Prediction& prediction) {
   json busy, peak;
-  for (const int d : ShownDevices(machine, prediction)) {
-    busy[machine.device(d).local_name()] = prediction.busy[static_cast<size_t>(d)];
-    peak[machine.device(d).local_name()] = prediction.peak_bytes[static_cast<size_t>(d)];
+  for (const DeviceId d : ShownDevices(machine, prediction)) {
+    busy[machine.device(d).local_name()] = prediction.busy[d];
+    peak[machine.device(d).local_name()] = prediction.peak_bytes[d];
   }
   const sims::CriticalPath& path = prediction.critical_path;
   const std::string caveat = CaveatOf(prediction, machine);
@@ -66,10 +65,9 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   }
   TextTable devices;
   devices.Text("Device").Number("Busy").Number("Peak memory");
-  for (const int d : ShownDevices(machine, prediction)) {
-    const auto i = static_cast<size_t>(d);
-    devices.Row({machine.device(d).local_name(), PercentText(prediction.busy[i]),
-                 FormatBytes(prediction.peak_bytes[i])});
+  for (const DeviceId d : ShownDevices(machine, prediction)) {
+    devices.Row({machine.device(d).local_name(), PercentText(prediction.busy[d]),
+                 FormatBytes(prediction.peak_bytes[d])});
   }
   TextTable copies;
   copies.Text("Copies in a step").Number("Count").Number("Bytes").Number("Time");
@@ -148,7 +146,7 @@ void ChangeDevice(std::string_view key, std::string_view value, DeviceSpec* devi
 
 }  // namespace
 
-void ApplyMachineChange(std::string_view change, Machine* machine, std::vector<double>* speed) {
+void ApplyMachineChange(std::string_view change, Machine* machine, IdVector<DeviceId, double>* speed) {
   const size_t equals = change.find('=');
   const size_t dot = change.substr(0, equals).rfind('.');
   if (equals != std::string_view::npos && dot != std::string_view::npos) {
@@ -158,10 +156,10 @@ void ApplyMachineChange(std::string_view change, Machine* machine, std::vector<d
     if ((what == "link" || what == "host_link") && link_key)
       return ChangeLink(key, value, what == "link", machine);
     if (key == "memory" || key == "workers" || key == "speed") {
-      const int device = machine->FindDevice(what);
-      if (device < 0) Throw(Code::kNotFound, "--set '{}': the machine has no device '{}'", change, what);
-      const auto d = static_cast<size_t>(device);
-      return ChangeDevice(key, value, &machine->devices[d], &(*speed)[d]);
+      const DeviceId device = machine->FindDevice(what);
+      if (!device.exists())
+        Throw(Code::kNotFound, "--set '{}': the machine has no device '{}'", change, what);
+      return ChangeDevice(key, value, &machine->devices[device], &(*speed)[device]);
     }
   }
   Throw(Code::kInvalidArgument,

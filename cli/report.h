@@ -24,9 +24,9 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
                      const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin);
 
 // "link.bandwidth=10GB/s" (links between GPUs), "host_link.bandwidth=..", "link.latency=5us",
-// "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". A speed goes to `speed`, which is by device.
+// "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". A speed goes to `speed`.
 // Throws InvalidArgument listing what can be set.
-void ApplyMachineChange(std::string_view change, Machine* machine, std::vector<double>* speed);
+void ApplyMachineChange(std::string_view change, Machine* machine, IdVector<DeviceId, double>* speed);
 // Checks an option before anything runs: empty where the text has the right form, else what is wrong.
 std::string CheckMachineChange(const std::string& change);
 

@@ -41,7 +41,7 @@ struct SimulateOptions {
 // Costs of the file, or the machine's rates, with what --set changes.
 study::Predictor PredictorOf(const SimulateOptions& options) {
   Machine machine = options.machine.Load();
-  std::vector<double> speed(machine.devices.size(), 1.0);
+  IdVector<DeviceId, double> speed(machine.devices.size(), 1.0);
   for (const std::string& change : options.set) ApplyMachineChange(change, &machine, &speed);
   const study::Predictor predictor = options.cost.empty()
                                          ? study::Predictor(machine)

@@ -65,14 +65,15 @@ BackendRegistration::~BackendRegistration() {
   std::erase(registry.backends, backend_);
 }
 
-std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const DeviceOptions& options) {
-  std::vector<std::unique_ptr<Device>> devices(machine.devices.size());
+IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
+                                                        const DeviceOptions& options) {
+  IdVector<DeviceId, std::unique_ptr<Device>> devices(machine.devices.size());
   if (Backend* backend = OneBackend(machine)) devices = backend->MakeDevices(machine, options);
   StreamDriver* pinning = nullptr;
   for (const auto& device : devices) {
     if (device != nullptr && device->streams() != nullptr) pinning = &device->streams()->driver();
   }
-  for (size_t d = 0; d < devices.size(); ++d) {
+  for (const DeviceId d : devices.ids()) {
     const DeviceSpec& spec = machine.devices[d];
     const bool of_host_memory = spec.kind == DeviceKind::kHost || spec.kind == DeviceKind::kVirtual;
     if (devices[d] == nullptr && of_host_memory) devices[d] = std::make_unique<HostDevice>(spec, pinning);

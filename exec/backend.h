@@ -20,10 +20,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual bool Serves(const DeviceSpec& spec) const = 0;
-  // By device number, null for those of others. Throws FailedPrecondition when the machine has one that this
+  // Null for those of others. Throws FailedPrecondition when the machine has one that this
   // process cannot use, saying why.
-  virtual std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine,
-                                                           const DeviceOptions& options) = 0;
+  virtual IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
+                                                                  const DeviceOptions& options) = 0;
 
   // What of this computer the backend could use. How many GPUs, without loading anything large; 0 with the
   // reason in one line.
@@ -51,8 +51,8 @@ class BackendRegistration {
   Backend* backend_;
 };
 
-// Every device of the machine, in its order; null for modelled ones, which may stand there unused. Throws
+// Every device of the machine; null for modelled ones, which may stand there unused. Throws
 // InvalidArgument when GPUs of several sorts are among them, and what the backend throws.
-std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine, const DeviceOptions& options);
+IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine, const DeviceOptions& options);
 
 }  // namespace lanescope::exec

@@ -4,9 +4,9 @@
 
 namespace lanescope::exec {
 
-Device& CommandRoles::QueueDevice(int command) const {
-  const QueueId queue = schedule_.commands[static_cast<size_t>(command)].queue;
-  return *devices_[static_cast<size_t>(schedule_.queues[queue].device)];
+Device& CommandRoles::QueueDevice(CommandId command) const {
+  const QueueId queue = schedule_.commands[command].queue;
+  return *devices_[schedule_.queues[queue].device];
 }
 
 // Handles have no memory of their own; what they stand for is not looked at here.
@@ -16,9 +16,9 @@ bool CommandRoles::InHostMemory(ValueId value) const {
   return root.storage == Storage::kResource || root.device == host_;
 }
 
-StreamRole CommandRoles::RoleOf(int number) const {
+StreamRole CommandRoles::RoleOf(CommandId number) const {
   if (QueueDevice(number).streams() == nullptr) return StreamRole::kNone;
-  const Command& command = schedule_.commands[static_cast<size_t>(number)];
+  const Command& command = schedule_.commands[number];
   switch (command.kind) {
     case CommandKind::kRecord:
       return StreamRole::kRecord;
@@ -38,12 +38,12 @@ StreamRole CommandRoles::RoleOf(int number) const {
   return host ? StreamRole::kOnHost : StreamRole::kKernel;
 }
 
-const KernelRegistry& CommandRoles::KernelsFor(int command) const {
+const KernelRegistry& CommandRoles::KernelsFor(CommandId command) const {
   return RoleOf(command) == StreamRole::kKernel ? QueueDevice(command).kernels() : KernelRegistry::Host();
 }
 
-StreamCommand CommandRoles::StreamCommandOf(int number, bool replayable, bool dynamic) const {
-  const Command& command = schedule_.commands[static_cast<size_t>(number)];
+StreamCommand CommandRoles::StreamCommandOf(CommandId number, bool replayable, bool dynamic) const {
+  const Command& command = schedule_.commands[number];
   StreamCommand stream;
   stream.role = RoleOf(number);
   switch (stream.role) {

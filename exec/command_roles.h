@@ -14,26 +14,26 @@ namespace lanescope::exec {
 // Refers to what it is made of. Immutable.
 class CommandRoles {
  public:
-  // `host`: number of the host among the devices.
+  // `host`: which of the devices is the host.
   CommandRoles(const Graph& graph, const Schedule& schedule,
-               const std::vector<std::unique_ptr<Device>>& devices, int host)
+               const IdVector<DeviceId, std::unique_ptr<Device>>& devices, DeviceId host)
       : graph_(graph), schedule_(schedule), devices_(devices), host_(host) {}
 
   // Of the command's queue.
-  Device& QueueDevice(int command) const;
-  StreamRole RoleOf(int command) const;
+  Device& QueueDevice(CommandId command) const;
+  StreamRole RoleOf(CommandId command) const;
   // Those that serve a launch: of its device, or the host's where all operands are in host memory.
-  const KernelRegistry& KernelsFor(int command) const;
+  const KernelRegistry& KernelsFor(CommandId command) const;
   // `replayable`: what the kernel says. `dynamic`: some operand's shape is known only at run time.
-  StreamCommand StreamCommandOf(int command, bool replayable, bool dynamic) const;
+  StreamCommand StreamCommandOf(CommandId command, bool replayable, bool dynamic) const;
 
  private:
   bool InHostMemory(ValueId value) const;
 
   const Graph& graph_;
   const Schedule& schedule_;
-  const std::vector<std::unique_ptr<Device>>& devices_;
-  const int host_;
+  const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
+  const DeviceId host_;
 };
 
 }  // namespace lanescope::exec

@@ -38,18 +38,18 @@ StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()
   for (const IssuePlan::IssueQueue& queue : plan_.queues) {
     queues_.push_back(std::make_unique<QueueState>());
     queues_.back()->workers = std::max(1, queue.workers);
-    queues_.back()->ready = ReadyQueue(queue.in_order ? &queue.order : nullptr, queues_.back()->workers,
-                                       schedule_.commands.data());
+    queues_.back()->ready =
+        ReadyQueue(queue.in_order ? &queue.order : nullptr, queues_.back()->workers, &schedule_.commands);
     queue_of_driver_.insert(queue_of_driver_.end(), static_cast<size_t>(queues_.back()->workers),
                             queues_.size() - 1);
   }
-  for (size_t c = 0; c < count; ++c) {
+  for (const CommandId c : plan_.queue_of.ids()) {
     const int queue = plan_.queue_of[c];
     if (queue < 0) continue;
-    units_[c].queue = queue;
-    units_[c].single = plan_.num_predecessors[c] == 1;
+    units_[c.index()].queue = queue;
+    units_[c.index()].single = plan_.num_predecessors[c] == 1;
     ++queues_[static_cast<size_t>(queue)]->units;
-    if (plan_.num_predecessors[c] == 0) sources_.push_back(static_cast<int>(c));
+    if (plan_.num_predecessors[c] == 0) sources_.push_back(c);
   }
   MakeLogs();
 }
@@ -58,11 +58,11 @@ StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()
 void StepState::MakeLogs() {
   const size_t queues = queues_.size();
   std::vector<size_t> capacity(queues * queues, 0);
-  for (size_t c = 0; c < plan_.queue_of.size(); ++c) {
+  for (const CommandId c : plan_.queue_of.ids()) {
     if (plan_.queue_of[c] < 0) continue;
     const auto from = static_cast<size_t>(plan_.queue_of[c]);
-    for (const int next : plan_.successors[c]) {
-      const auto to = static_cast<size_t>(plan_.queue_of[static_cast<size_t>(next)]);
+    for (const CommandId next : plan_.successors[c]) {
+      const auto to = static_cast<size_t>(plan_.queue_of[next]);
       if (to != from) ++capacity[from * queues + to];
     }
   }
@@ -78,8 +78,8 @@ void StepState::MakeLogs() {
 }
 
 void StepState::Reset() {
-  for (size_t c = 0; c < plan_.queue_of.size(); ++c) {
-    units_[c].waiting.store(plan_.num_predecessors[c], std::memory_order_relaxed);
+  for (const CommandId c : plan_.queue_of.ids()) {
+    units_[c.index()].waiting.store(plan_.num_predecessors[c], std::memory_order_relaxed);
   }
   for (auto& log : logs_) log->Reset();
   for (auto& queue : queues_) {
@@ -87,9 +87,8 @@ void StepState::Reset() {
     queue->ready.Reset();
     queue->remaining = queue->units;
   }
-  for (const int c : sources_) {
-    queues_[static_cast<size_t>(units_[static_cast<size_t>(c)].queue)]->ready.Push(
-        schedule_.commands[static_cast<size_t>(c)].rank, c);
+  for (const CommandId c : sources_) {
+    queues_[static_cast<size_t>(units_[c.index()].queue)]->ready.Push(schedule_.commands[c].rank, c);
   }
 }
 
@@ -217,8 +216,8 @@ void Executor::Drive(size_t index, EventRing* ring) {
 void Executor::DriveAlone(size_t index, EventRing* ring) {
   StepState::QueueState* queue = state_->queues_[index].get();
   while (queue->remaining > 0) {
-    const int unit = TakeReady(queue);
-    if (unit < 0) {
+    const CommandId unit = TakeReady(queue);
+    if (!unit.exists()) {
       WaitForWork(queue);
       continue;
     }
@@ -241,10 +240,10 @@ void Executor::DriveTogether(size_t index, EventRing* ring) {
   std::unique_lock<std::mutex> lock(queue->mutex);
   while (queue->remaining > 0) {
     const uint32_t seen = queue->news.load(std::memory_order_seq_cst);
-    const int unit = TakeReady(queue);
-    if (unit >= 0 && queue->ready.CanPop()) Wake(queue, false);
+    const CommandId unit = TakeReady(queue);
+    if (unit.exists() && queue->ready.CanPop()) Wake(queue, false);
     lock.unlock();
-    if (unit < 0) {
+    if (!unit.exists()) {
       for (int spin = 0; spin < kSpins && queue->news.load(std::memory_order_relaxed) == seen; ++spin)
         Relax(spin);
       queue->news.wait(seen, std::memory_order_seq_cst);
@@ -252,7 +251,7 @@ void Executor::DriveTogether(size_t index, EventRing* ring) {
       RunOne(unit, ring);
     }
     lock.lock();
-    if (unit < 0) continue;
+    if (!unit.exists()) continue;
     --queue->remaining;
     queue->ready.Done(unit);
     Complete(unit, index);
@@ -260,10 +259,10 @@ void Executor::DriveTogether(size_t index, EventRing* ring) {
   }
 }
 
-int Executor::TakeReady(StepState::QueueState* queue) {
+CommandId Executor::TakeReady(StepState::QueueState* queue) {
   for (HandoverLog* log : queue->from) {
-    for (int c = log->Receive(); c >= 0; c = log->Receive()) {
-      queue->ready.Push(loaded_->schedule().commands[static_cast<size_t>(c)].rank, c);
+    for (CommandId c = log->Receive(); c.exists(); c = log->Receive()) {
+      queue->ready.Push(loaded_->schedule().commands[c].rank, c);
     }
   }
   return queue->ready.Pop();
@@ -283,7 +282,7 @@ void Executor::WaitForWork(StepState::QueueState* queue) {
   queue->asleep.store(0, std::memory_order_relaxed);
 }
 
-void Executor::HandOver(int unit, size_t from, int to) {
+void Executor::HandOver(CommandId unit, size_t from, int to) {
   state_->queues_[from]->to[static_cast<size_t>(to)]->Send(unit);
   StepState::QueueState* receiver = state_->queues_[static_cast<size_t>(to)].get();
   if (receiver->workers > 1) return Wake(receiver, false);
@@ -293,9 +292,9 @@ void Executor::HandOver(int unit, size_t from, int to) {
   }
 }
 
-void Executor::RunOne(int number, EventRing* ring) {
+void Executor::RunOne(CommandId number, EventRing* ring) {
   if (cancelled_.load(std::memory_order_relaxed)) return;
-  const bool event_command = !loaded_->schedule().commands[static_cast<size_t>(number)].is_work();
+  const bool event_command = !loaded_->schedule().commands[number].is_work();
   // Between host queues the dependencies say it all.
   if (event_command && loaded_->program() == nullptr) return;
   try {
@@ -329,14 +328,13 @@ void Executor::Fail() {
   cancelled_.store(true, std::memory_order_relaxed);
 }
 
-void Executor::Complete(int number, size_t own_queue) {
-  for (const int next : plan_->successors[number]) {
-    StepState::UnitState& state = state_->units_[static_cast<size_t>(next)];
+void Executor::Complete(CommandId number, size_t own_queue) {
+  for (const CommandId next : plan_->successors[number]) {
+    StepState::UnitState& state = state_->units_[next.index()];
     // Acquire and release: the last predecessor has seen what all the others wrote, and passes it on.
     if (!state.single && state.waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
     if (static_cast<size_t>(state.queue) == own_queue) {
-      state_->queues_[own_queue]->ready.Push(loaded_->schedule().commands[static_cast<size_t>(next)].rank,
-                                             next);
+      state_->queues_[own_queue]->ready.Push(loaded_->schedule().commands[next].rank, next);
     } else {
       HandOver(next, own_queue, state.queue);
     }

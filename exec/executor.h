@@ -31,12 +31,12 @@ class HandoverLog {
   explicit HandoverLog(size_t capacity);
   void Reset();
   // The sender's side. Sequentially consistent, see StepState::QueueState::asleep.
-  void Send(int command) { slots_[sent_++].store(command, std::memory_order_seq_cst); }
-  // The receiver's side: the next command, or -1 when none has been sent. What the sender did before Send is
-  // visible then.
-  int Receive() {
-    const int command = slots_[received_].load(std::memory_order_acquire);
-    if (command >= 0) ++received_;
+  void Send(CommandId command) { slots_[sent_++].store(command.number(), std::memory_order_seq_cst); }
+  // The receiver's side: the next command, or none when none has been sent. What the sender did before Send
+  // is visible then.
+  CommandId Receive() {
+    const CommandId command(slots_[received_].load(std::memory_order_acquire));
+    if (command.exists()) ++received_;
     return command;
   }
   bool HasMore() const { return slots_[received_].load(std::memory_order_seq_cst) >= 0; }
@@ -77,7 +77,7 @@ class StepState {
 
   const Schedule& schedule_;
   const IssuePlan& plan_;
-  std::vector<int> sources_;  // units without dependencies
+  std::vector<CommandId> sources_;  // units without dependencies
   // What completing a predecessor needs of a unit, together in one place. By command.
   struct UnitState {
     std::atomic<int> waiting{0};  // for so many predecessors; left alone where there is only one
@@ -126,11 +126,11 @@ class Executor {
   void DriveAlone(size_t queue, EventRing* ring);
   void DriveTogether(size_t queue, EventRing* ring);
   void Wake(StepState::QueueState* queue, bool all);
-  void RunOne(int unit, EventRing* ring);
-  void Complete(int unit, size_t queue);
-  int TakeReady(StepState::QueueState* queue);
+  void RunOne(CommandId unit, EventRing* ring);
+  void Complete(CommandId unit, size_t queue);
+  CommandId TakeReady(StepState::QueueState* queue);
   void WaitForWork(StepState::QueueState* queue);
-  void HandOver(int unit, size_t from, int to);
+  void HandOver(CommandId unit, size_t from, int to);
   int64_t FinishStreams(EventRing* ring);
   void Fail();  // with the exception in flight
   void MakeDrivers(size_t count, Recorder* recorder);

@@ -12,17 +12,16 @@ namespace {
 size_t At(int index) { return static_cast<size_t>(index); }
 
 // Dependencies of the schedule, and those that the order of its in-order queues implies, as (before, after).
-std::vector<std::pair<int, int>> AllEdges(const Schedule& schedule) {
-  std::vector<std::pair<int, int>> edges;
+std::vector<std::pair<CommandId, CommandId>> AllEdges(const Schedule& schedule) {
+  std::vector<std::pair<CommandId, CommandId>> edges;
   edges.reserve(schedule.successors.items.size() + schedule.commands.size());
-  IdVector<QueueId, int> last(schedule.queues.size(), -1);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    const int command = static_cast<int>(c);
-    for (const int next : schedule.Successors(command)) edges.emplace_back(command, next);
+  IdVector<QueueId, CommandId> last(schedule.queues.size());
+  for (const CommandId c : schedule.commands.ids()) {
+    for (const CommandId next : schedule.Successors(c)) edges.emplace_back(c, next);
     const QueueId queue = schedule.commands[c].queue;
     if (!schedule.queues[queue].in_order) continue;
-    if (last[queue] >= 0) edges.emplace_back(last[queue], command);
-    last[queue] = command;
+    if (last[queue].exists()) edges.emplace_back(last[queue], c);
+    last[queue] = c;
   }
   return edges;
 }
@@ -30,36 +29,37 @@ std::vector<std::pair<int, int>> AllEdges(const Schedule& schedule) {
 // How many times recordable work and other work alternate at most on a way to the command. Recordable
 // commands of one level depend on others of lower levels only, and others depend on recordable ones of their
 // level or lower: so each level's recordable commands can be one unit without a cycle.
-std::vector<int> Levels(const Schedule& schedule, const std::vector<std::pair<int, int>>& edges,
-                        const std::vector<char>& recordable) {
-  std::vector<int> level(schedule.commands.size(), 0);
+IdVector<CommandId, int> Levels(const Schedule& schedule,
+                                const std::vector<std::pair<CommandId, CommandId>>& edges,
+                                const IdVector<CommandId, char>& recordable) {
+  IdVector<CommandId, int> level(schedule.commands.size(), 0);
   // Commands are in an order that respects all dependencies: edges sorted by their end are relaxed in it.
-  std::vector<std::pair<int, int>> by_end;
+  std::vector<std::pair<CommandId, CommandId>> by_end;
   by_end.reserve(edges.size());
   for (const auto& [before, after] : edges) by_end.emplace_back(after, before);
   std::sort(by_end.begin(), by_end.end());
   for (const auto& [after, before] : by_end) {
-    const int step = !recordable[At(before)] && recordable[At(after)] ? 1 : 0;
-    level[At(after)] = std::max(level[At(after)], level[At(before)] + step);
+    const int step = !recordable[before] && recordable[after] ? 1 : 0;
+    level[after] = std::max(level[after], level[before] + step);
   }
   return level;
 }
 
-void MakeSegments(const Schedule& schedule, const std::vector<std::pair<int, int>>& edges,
-                  const std::vector<char>& recordable, int min_segment, IssuePlan* plan) {
-  const std::vector<int> level = Levels(schedule, edges, recordable);
-  std::vector<std::vector<int>> by_level;
-  for (size_t c = 0; c < level.size(); ++c) {
+void MakeSegments(const Schedule& schedule, const std::vector<std::pair<CommandId, CommandId>>& edges,
+                  const IdVector<CommandId, char>& recordable, int min_segment, IssuePlan* plan) {
+  const IdVector<CommandId, int> level = Levels(schedule, edges, recordable);
+  std::vector<std::vector<CommandId>> by_level;
+  for (const CommandId c : level.ids()) {
     if (!recordable[c]) continue;
     if (by_level.size() <= At(level[c])) by_level.resize(At(level[c]) + 1);
-    by_level[At(level[c])].push_back(static_cast<int>(c));
+    by_level[At(level[c])].push_back(c);
   }
   plan->segment_of.assign(level.size(), -1);
   for (auto& commands : by_level) {
     const auto work = std::count_if(commands.begin(), commands.end(),
-                                    [&](int c) { return schedule.commands[At(c)].is_work(); });
+                                    [&](CommandId c) { return schedule.commands[c].is_work(); });
     if (work < min_segment) continue;
-    for (const int c : commands) plan->segment_of[At(c)] = static_cast<int>(plan->segments.size());
+    for (const CommandId c : commands) plan->segment_of[c] = static_cast<int>(plan->segments.size());
     plan->segments.push_back(std::move(commands));
   }
 }
@@ -71,14 +71,14 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
   auto orders = QueueOrders(schedule);
   for (const QueueId q : schedule.queues.ids())
     plan.queues.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
-  for (const Command& command : schedule.commands) plan.queue_of.push_back(command.queue.number());
+  for (const Command& command : schedule.commands) plan.queue_of.Add(command.queue.number());
   plan.successors = schedule.successors;
   plan.num_predecessors = schedule.num_predecessors;
   return plan;
 }
 
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
-                         const std::vector<char>& recordable, int min_segment) {
+                         const IdVector<CommandId, char>& recordable, int min_segment) {
   IssuePlan plan;
   IdVector<QueueId, int> issue_queue_of(schedule.queues.size(), -1);
   const int groups = 1 + *std::max_element(stream_group.begin(), stream_group.end());
@@ -94,27 +94,26 @@ IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>&
   MakeSegments(schedule, edges, recordable, min_segment, &plan);
 
   const size_t count = schedule.commands.size();
-  const auto unit = [&](int command) {
-    const int segment = plan.segment_of[At(command)];
+  const auto unit = [&](CommandId command) {
+    const int segment = plan.segment_of[command];
     return segment < 0 ? command : plan.segments[At(segment)].front();
   };
-  for (size_t c = 0; c < count; ++c) {
-    const int command = static_cast<int>(c);
-    plan.queue_of.push_back(unit(command) == command ? issue_queue_of[schedule.commands[c].queue] : -1);
+  for (const CommandId c : schedule.commands.ids()) {
+    plan.queue_of.Add(unit(c) == c ? issue_queue_of[schedule.commands[c].queue] : -1);
   }
-  std::vector<std::pair<int, int>> between;
+  std::vector<std::pair<CommandId, CommandId>> between;
   for (const auto& [before, after] : edges) {
     // The order of a host queue is kept by the queue itself.
-    const QueueId queue = schedule.commands[At(before)].queue;
-    const bool implied = stream_group[queue] < 0 && schedule.queues[queue].in_order &&
-                         queue == schedule.commands[At(after)].queue;
+    const QueueId queue = schedule.commands[before].queue;
+    const bool implied =
+        stream_group[queue] < 0 && schedule.queues[queue].in_order && queue == schedule.commands[after].queue;
     if (!implied && unit(before) != unit(after)) between.emplace_back(unit(before), unit(after));
   }
   std::sort(between.begin(), between.end());
   between.erase(std::unique(between.begin(), between.end()), between.end());
   plan.num_predecessors.assign(count, 0);
-  for (const auto& [before, after] : between) ++plan.num_predecessors[At(after)];
-  plan.successors = MakeRows(count, [&](const auto& add) {
+  for (const auto& [before, after] : between) ++plan.num_predecessors[after];
+  plan.successors = MakeRows<CommandId, CommandId>(count, [&](const auto& add) {
     for (const auto& [before, after] : between) add(before, after);
   });
   return plan;

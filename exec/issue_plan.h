@@ -16,20 +16,18 @@ namespace lanescope::exec {
 struct IssuePlan {
   struct IssueQueue {
     bool in_order = false;
-    std::vector<int> order;  // in_order: the units by rank
-    int workers = 1;         // of its queue, each with a thread of its own
+    std::vector<CommandId> order;  // in_order: the units by rank
+    int workers = 1;               // of its queue, each with a thread of its own
   };
   std::vector<IssueQueue> queues;
-  std::vector<int> queue_of;  // by command; -1: no unit
+  IdVector<CommandId, int> queue_of;  // -1: no unit
   // Dependencies between units, as in Schedule.
-  Rows<> successors;
-  std::vector<int> num_predecessors;
-  std::vector<std::vector<int>> segments;  // commands, ascending
-  std::vector<int> segment_of;             // by command, -1: none; empty: there are no segments
+  Rows<CommandId, CommandId> successors;
+  IdVector<CommandId, int> num_predecessors;
+  std::vector<std::vector<CommandId>> segments;  // commands, ascending
+  IdVector<CommandId, int> segment_of;           // -1: none; empty: there are no segments
 
-  int Segment(int command) const {
-    return segment_of.empty() ? -1 : segment_of[static_cast<size_t>(command)];
-  }
+  int Segment(CommandId command) const { return segment_of.empty() ? -1 : segment_of[command]; }
 };
 
 // Every command by itself, every queue an issue queue: for schedules of host memory devices alone.
@@ -37,10 +35,10 @@ IssuePlan PlanByQueue(const Schedule& schedule);
 
 // `stream_group`: by queue, the number (from 0) of the device whose streams it is one of, -1 for queues of
 // host memory devices. The order inside a stream queue becomes explicit dependencies, so that one thread can
-// issue all queues of a device as commands become ready. `recordable`: by command, whether it may be part of
+// issue all queues of a device as commands become ready. `recordable`: whether the command may be part of
 // a segment. A segment is a maximal set of recordable commands between the same others; one of fewer than
 // `min_segment` launches and copies is left as single commands.
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
-                         const std::vector<char>& recordable, int min_segment);
+                         const IdVector<CommandId, char>& recordable, int min_segment);
 
 }  // namespace lanescope::exec

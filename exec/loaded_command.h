@@ -20,7 +20,7 @@ namespace lanescope::exec {
 struct SessionState {
   struct VariableMemory {
     Variable variable;
-    int device = 0;
+    DeviceId device{0};
   };
   std::map<int, VariableMemory> variables;             // by node id
   std::map<int, std::unique_ptr<Resource>> resources;  // by node id; guarded by mutex

@@ -39,8 +39,8 @@ void CopyStrings(const TensorRef& from, const TensorRef& to) {
 
 LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
                                std::shared_ptr<const Schedule> schedule,
-                               const std::vector<std::unique_ptr<Device>>& devices, SessionState* state,
-                               bool record_graphs)
+                               const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
+                               SessionState* state, bool record_graphs)
     : graph_(graph),
       schedule_(std::move(schedule)),
       roles_(graph_, *schedule_, devices, machine.host()),
@@ -50,32 +50,32 @@ LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
   LoadStreams(devices, record_graphs);
 }
 
-void LoadedSchedule::LoadStreams(const std::vector<std::unique_ptr<Device>>& devices, bool record_graphs) {
-  std::vector<StreamCommand> commands;
+void LoadedSchedule::LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
+                                 bool record_graphs) {
+  IdVector<CommandId, StreamCommand> commands;
   bool any = false;
-  for (size_t c = 0; c < commands_.size(); ++c) {
+  for (const CommandId c : commands_.ids()) {
     const Kernel* kernel = commands_[c].kernel.get();
-    commands.push_back(roles_.StreamCommandOf(static_cast<int>(c), kernel != nullptr && kernel->replayable(),
-                                              commands_[c].dynamic));
+    commands.Add(roles_.StreamCommandOf(c, kernel != nullptr && kernel->replayable(), commands_[c].dynamic));
     any |= commands.back().role != StreamRole::kNone;
   }
   if (!any) {
     plan_ = PlanByQueue(*schedule_);
     return;
   }
-  std::vector<StreamDevice*> with_streams;
-  for (const auto& device : devices) with_streams.push_back(device != nullptr ? device->streams() : nullptr);
+  IdVector<DeviceId, StreamDevice*> with_streams;
+  for (const auto& device : devices) with_streams.Add(device != nullptr ? device->streams() : nullptr);
   CommandRunner* const runner = this;
   program_ =
       std::make_unique<StreamProgram>(*schedule_, with_streams, std::move(commands), runner, record_graphs);
 }
 
-void LoadedSchedule::Bind(const std::vector<std::byte*>& arenas) {
+void LoadedSchedule::Bind(const IdVector<DeviceId, std::byte*>& arenas) {
   if (program_ != nullptr) program_->Forget();
   operands_.Bind(arenas);
 }
 
-int64_t LoadedSchedule::RunCommand(int number, Pacer* pacer, const std::atomic<bool>& cancelled) {
+int64_t LoadedSchedule::RunCommand(CommandId number, Pacer* pacer, const std::atomic<bool>& cancelled) {
   if (program_ != nullptr && program_->IsStreamCommand(number)) {
     program_->Run(number);
     return program_->IsOnHost(number) ? 0 : kNotTimed;
@@ -88,8 +88,8 @@ int64_t LoadedSchedule::RunCommand(int number, Pacer* pacer, const std::atomic<b
   }
 }
 
-int64_t LoadedSchedule::RunOnHost(int number, Pacer* pacer, const std::atomic<bool>& cancelled) {
-  switch (schedule_->commands[static_cast<size_t>(number)].kind) {
+int64_t LoadedSchedule::RunOnHost(CommandId number, Pacer* pacer, const std::atomic<bool>& cancelled) {
+  switch (schedule_->commands[number].kind) {
     case CommandKind::kLaunch:
       Compute(number);
       return 0;
@@ -99,7 +99,7 @@ int64_t LoadedSchedule::RunOnHost(int number, Pacer* pacer, const std::atomic<bo
     case CommandKind::kWait:
       return kNotTimed;
   }
-  const LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+  const LoadedCommand& loaded = commands_[number];
   const CopyOperands copy = PrepareCopy(number);
   if (loaded.context.inputs()[0].dtype == DataType::kString) {
     CopyStrings(loaded.context.inputs()[0], loaded.context.outputs()[0]);
@@ -111,8 +111,8 @@ int64_t LoadedSchedule::RunOnHost(int number, Pacer* pacer, const std::atomic<bo
   return copy.bytes;
 }
 
-void LoadedSchedule::Compute(int number) {
-  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+void LoadedSchedule::Compute(CommandId number) {
+  LoadedCommand& loaded = commands_[number];
   CheckInitialized(loaded);
   if (loaded.dynamic) operands_.TakeShapes(number);
   const WorkerInUse worker(&loaded.context.team());
@@ -120,8 +120,8 @@ void LoadedSchedule::Compute(int number) {
   if (loaded.dynamic) operands_.KeepShapes(number);
 }
 
-CopyOperands LoadedSchedule::PrepareCopy(int number) {
-  LoadedCommand& loaded = commands_[static_cast<size_t>(number)];
+CopyOperands LoadedSchedule::PrepareCopy(CommandId number) {
+  LoadedCommand& loaded = commands_[number];
   CheckInitialized(loaded);
   if (loaded.dynamic) operands_.TakeShapes(number);
   const TensorRef& from = loaded.context.inputs()[0];
@@ -134,8 +134,8 @@ CopyOperands LoadedSchedule::PrepareCopy(int number) {
   return {to.data, from.data, from.dtype == DataType::kString ? 0 : from.NumElements() * element};
 }
 
-std::string LoadedSchedule::Describe(int number) const {
-  const Command& command = schedule_->commands[static_cast<size_t>(number)];
+std::string LoadedSchedule::Describe(CommandId number) const {
+  const Command& command = schedule_->commands[number];
   const Node& node = graph_.node(command.node);
   return fmt::format("{} '{}' ({}) on {}", command.kind == CommandKind::kCopy ? "copy of node" : "node",
                      node.name, node.op, roles_.QueueDevice(number).spec().local_name());

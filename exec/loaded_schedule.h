@@ -24,7 +24,7 @@ class LoadedSchedule : private CommandRunner {
   // Throws what LoadCommands throws. `record_graphs`: whether static parts on devices with streams are
   // recorded and replayed.
   LoadedSchedule(const Graph& graph, const Machine& machine, std::shared_ptr<const Schedule> schedule,
-                 const std::vector<std::unique_ptr<Device>>& devices, SessionState* state,
+                 const IdVector<DeviceId, std::unique_ptr<Device>>& devices, SessionState* state,
                  bool record_graphs = true);
 
   const Schedule& schedule() const { return *schedule_; }
@@ -32,8 +32,8 @@ class LoadedSchedule : private CommandRunner {
   const IssuePlan& plan() const { return program_ != nullptr ? program_->plan() : plan_; }
   // The part of the schedule that runs on streams; null where nothing does.
   StreamProgram* program() { return program_.get(); }
-  // Points every operand into the arenas (by device). Called after loading and whenever an arena has moved.
-  void Bind(const std::vector<std::byte*>& arenas);
+  // Points every operand into the arenas. Called after loading and whenever an arena has moved.
+  void Bind(const IdVector<DeviceId, std::byte*>& arenas);
   int64_t bound_generation = -1;
 
   // Points the feed operands at the tensors of the next step, in the order of the schedule's feeds.
@@ -41,21 +41,21 @@ class LoadedSchedule : private CommandRunner {
   // Runs a command of a host queue, or issues a unit to streams. Bytes moved by a copy, or 0; kNotTimed where
   // what was called did no work by itself. Throws what the kernel throws, with the node named.
   static constexpr int64_t kNotTimed = -1;
-  int64_t RunCommand(int command, class Pacer* pacer, const std::atomic<bool>& cancelled);
+  int64_t RunCommand(CommandId command, class Pacer* pacer, const std::atomic<bool>& cancelled);
   // A copy of a fetched value, after the step.
   Tensor Fetch(int index) const { return operands_.Fetch(index); }
 
  private:
-  int64_t RunOnHost(int command, class Pacer* pacer, const std::atomic<bool>& cancelled);
-  void Compute(int command) override;
-  CopyOperands PrepareCopy(int command) override;
-  std::string Describe(int command) const override;
-  void LoadStreams(const std::vector<std::unique_ptr<Device>>& devices, bool record_graphs);
+  int64_t RunOnHost(CommandId command, class Pacer* pacer, const std::atomic<bool>& cancelled);
+  void Compute(CommandId command) override;
+  CopyOperands PrepareCopy(CommandId command) override;
+  std::string Describe(CommandId command) const override;
+  void LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device>>& devices, bool record_graphs);
 
   const Graph& graph_;
   const std::shared_ptr<const Schedule> schedule_;
   const CommandRoles roles_;
-  std::vector<LoadedCommand> commands_;
+  IdVector<CommandId, LoadedCommand> commands_;
   const ConstantMemory constants_;
   StepOperands operands_;
   IssuePlan plan_;  // without streams

@@ -23,7 +23,7 @@ struct HostMeasurement {
 };
 
 struct LinkTime {
-  int src = 0, dst = 0;
+  DeviceId src{0}, dst{0};
   int64_t bytes = 0;
   int64_t ns = 0;  // median
 };

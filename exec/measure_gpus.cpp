@@ -107,7 +107,7 @@ class GpuMeasurer {
         repetitions_(std::max(1, repetitions)),
         cancelled_(cancelled),
         devices_(MakeDevices(*machine, {})) {
-    for (const auto& device : devices_) gpus_.push_back(device != nullptr ? device->streams() : nullptr);
+    for (const auto& device : devices_) gpus_.Add(device != nullptr ? device->streams() : nullptr);
     for (StreamDevice* gpu : gpus_) {
       if (gpu != nullptr) driver_ = &gpu->driver();
     }
@@ -115,10 +115,10 @@ class GpuMeasurer {
   }
 
   GpuMeasurement Run() {
-    for (size_t d = 0; d < gpus_.size(); ++d) {
+    for (const DeviceId d : gpus_.ids()) {
       if (gpus_[d] == nullptr) continue;
       MeasureRates(d);
-      MeasureWithin(static_cast<int>(d));
+      MeasureWithin(d);
       MeasureInterference(d);
     }
     for (LinkSpec& link : machine_.links) MeasureLink(&link);
@@ -126,7 +126,7 @@ class GpuMeasurer {
   }
 
  private:
-  StreamDevice* gpu(int d) const { return gpus_[static_cast<size_t>(d)]; }
+  StreamDevice* gpu(DeviceId d) const { return gpus_[d]; }
 
   void CheckCancelled() const {
     if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed))
@@ -147,7 +147,7 @@ class GpuMeasurer {
     return std::clamp(static_cast<int>(kSlot / std::max(1.0, TimeLoad(load, gpu, stream, 3))), 3, 1000);
   }
 
-  void MeasureRates(size_t d) {
+  void MeasureRates(DeviceId d) {
     StreamDevice* gpu = gpus_[d];
     const auto stream = gpu->stream(QueueKind::kCompute);
     for (const WorkClass work_class : {WorkClass::kCompute, WorkClass::kMemory}) {
@@ -165,13 +165,13 @@ class GpuMeasurer {
     }
   }
 
-  void MeasureWithin(int d) {
+  void MeasureWithin(DeviceId d) {
     CopyWork copy(driver_, gpu(d), gpu(d), max_bytes_);
     TimeSizes(d, d, &copy, &result_.within);
   }
 
   // Over sizes; of each the median of single copies.
-  void TimeSizes(int src, int dst, CopyWork* copy, std::vector<LinkTime>* times) {
+  void TimeSizes(DeviceId src, DeviceId dst, CopyWork* copy, std::vector<LinkTime>* times) {
     for (int i = 0; i < 3; ++i) copy->TimeOne(max_bytes_);
     for (int64_t bytes = kSmallestCopy; bytes <= max_bytes_;
          bytes = bytes < 65536 ? bytes * 128 : bytes * 4) {
@@ -228,7 +228,7 @@ class GpuMeasurer {
 
   // The victim on the compute stream, the neighbour on another stream of the same GPU, queued so deep that it
   // lasts longer.
-  void MeasureInterference(size_t d) {
+  void MeasureInterference(DeviceId d) {
     StreamDevice* gpu = gpus_[d];
     const auto victim_stream = gpu->stream(QueueKind::kCompute);
     gpu->MakeCurrent();
@@ -299,8 +299,8 @@ class GpuMeasurer {
   const int64_t max_bytes_;
   const int repetitions_;
   const std::atomic<bool>* cancelled_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<StreamDevice*> gpus_;
+  IdVector<DeviceId, std::unique_ptr<Device>> devices_;
+  IdVector<DeviceId, StreamDevice*> gpus_;
   StreamDriver* driver_ = nullptr;
   GpuMeasurement result_;
 };

@@ -33,7 +33,7 @@ bool WrittenByACommand(const Schedule& schedule, ValueId value) {
 class ScheduleLoader {
  public:
   ScheduleLoader(const Graph& graph, const Machine& machine, const Schedule& schedule,
-                 const CommandRoles& roles, const std::vector<std::unique_ptr<Device>>& devices,
+                 const CommandRoles& roles, const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
                  SessionState* state)
       : graph_(graph),
         machine_(machine),
@@ -42,14 +42,14 @@ class ScheduleLoader {
         devices_(devices),
         state_(state) {}
 
-  std::vector<LoadedCommand> Load() {
+  IdVector<CommandId, LoadedCommand> Load() {
     RequireKernels();
     RequireSizes();
     AddVariables();
-    std::vector<LoadedCommand> commands(schedule_.commands.size());
-    for (size_t c = 0; c < commands.size(); ++c) {
+    IdVector<CommandId, LoadedCommand> commands(schedule_.commands.size());
+    for (const CommandId c : commands.ids()) {
       const CommandKind kind = schedule_.commands[c].kind;
-      if (kind == CommandKind::kLaunch) LoadLaunch(static_cast<int>(c), &commands[c]);
+      if (kind == CommandKind::kLaunch) LoadLaunch(c, &commands[c]);
       if (kind == CommandKind::kCopy) LoadCopy(schedule_.commands[c], &commands[c]);
     }
     return commands;
@@ -60,14 +60,13 @@ class ScheduleLoader {
 
   void RequireKernels() const {
     std::map<std::string, int> missing;
-    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+    for (const CommandId c : schedule_.commands.ids()) {
       if (schedule_.commands[c].kind != CommandKind::kLaunch) continue;
       const std::string& op = graph_.node(schedule_.commands[c].node).op;
-      const auto number = static_cast<int>(c);
-      const KernelRegistry& kernels = roles_.KernelsFor(number);
+      const KernelRegistry& kernels = roles_.KernelsFor(c);
       if (kernels.Has(op)) continue;
       const bool on_host = &kernels == &KernelRegistry::Host();
-      ++missing[on_host ? op : op + " on " + roles_.QueueDevice(number).spec().parsed.type];
+      ++missing[on_host ? op : op + " on " + roles_.QueueDevice(c).spec().parsed.type];
     }
     if (missing.empty()) return;
     std::string list;
@@ -107,13 +106,13 @@ class ScheduleLoader {
         Throw(Code::kUnimplemented, "variable '{}' of {} cannot run here", variable.name,
               DataTypeName(tensor.dtype));
       tensor.capacity_bytes = tensor.NumElements() * element;
-      tensor.data = devices_[static_cast<size_t>(device)]->Allocate(tensor.capacity_bytes);
+      tensor.data = devices_[device]->Allocate(tensor.capacity_bytes);
       state_->variables[node] = {{tensor, false}, device};
     }
   }
 
-  void LoadLaunch(int number, LoadedCommand* loaded) {
-    const Command& command = schedule_.commands[static_cast<size_t>(number)];
+  void LoadLaunch(CommandId number, LoadedCommand* loaded) {
+    const Command& command = schedule_.commands[number];
     const Node& node = graph_.node(command.node);
     Device& device = roles_.QueueDevice(number);
     loaded->kernel = roles_.KernelsFor(number).Create(node);
@@ -139,7 +138,7 @@ class ScheduleLoader {
 
   void LoadCopy(const Command& command, LoadedCommand* loaded) {
     loaded->context = LaunchContext(1, 1);
-    const int src = schedule_.CopySource(command), dst = schedule_.CopyDestination(command);
+    const DeviceId src = schedule_.CopySource(command), dst = schedule_.CopyDestination(command);
     if (src != dst) loaded->route = machine_.RouteBetween(src, dst);
     const ValueId source = schedule_.Inputs(command)[0];
     loaded->dynamic = !value(source).shape.IsExact();
@@ -160,24 +159,25 @@ class ScheduleLoader {
   const Machine& machine_;
   const Schedule& schedule_;
   const CommandRoles& roles_;
-  const std::vector<std::unique_ptr<Device>>& devices_;
+  const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
   SessionState* state_;
 };
 
 }  // namespace
 
-ConstantMemory::ConstantMemory(const Schedule& schedule, const std::vector<std::unique_ptr<Device>>& devices)
+ConstantMemory::ConstantMemory(const Schedule& schedule,
+                               const IdVector<DeviceId, std::unique_ptr<Device>>& devices)
     : addresses_(schedule.values.size(), nullptr) {
   const auto padded = [](int64_t n) { return (n + 255) / 256 * 256; };
   const auto is_own = [](const Value& v) { return v.storage == Storage::kConstant && !v.alias_of.exists(); };
-  std::map<int, int64_t> bytes;
+  std::map<DeviceId, int64_t> bytes;
   for (const Value& value : schedule.values) {
     if (is_own(value) && value.dtype != DataType::kString)
       bytes[value.device] += padded(value.constant->ByteSize());
   }
-  std::map<int, std::byte*> next;
+  std::map<DeviceId, std::byte*> next;
   for (const auto& [device, total] : bytes) {
-    Device* owner = devices[static_cast<size_t>(device)].get();
+    Device* owner = devices[device].get();
     blocks_.emplace_back(owner->Allocate(total), FreeOnDevice{owner});
     next[device] = static_cast<std::byte*>(blocks_.back().get());
   }
@@ -189,17 +189,16 @@ ConstantMemory::ConstantMemory(const Schedule& schedule, const std::vector<std::
       continue;
     }
     std::byte*& at = next[value.device];
-    devices[static_cast<size_t>(value.device)]->Upload(at, value.constant->raw_data(),
-                                                       value.constant->ByteSize());
+    devices[value.device]->Upload(at, value.constant->raw_data(), value.constant->ByteSize());
     addresses_[v] = at;
     at += padded(value.constant->ByteSize());
   }
 }
 
-std::vector<LoadedCommand> LoadCommands(const Graph& graph, const Machine& machine, const Schedule& schedule,
-                                        const CommandRoles& roles,
-                                        const std::vector<std::unique_ptr<Device>>& devices,
-                                        SessionState* state) {
+IdVector<CommandId, LoadedCommand> LoadCommands(const Graph& graph, const Machine& machine,
+                                                const Schedule& schedule, const CommandRoles& roles,
+                                                const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
+                                                SessionState* state) {
   return ScheduleLoader(graph, machine, schedule, roles, devices, state).Load();
 }
 

@@ -16,7 +16,7 @@ namespace lanescope::exec {
 // The constants of a schedule, copied to their devices. Owns that memory; the devices must outlive it.
 class ConstantMemory {
  public:
-  ConstantMemory(const Schedule& schedule, const std::vector<std::unique_ptr<Device>>& devices);
+  ConstantMemory(const Schedule& schedule, const IdVector<DeviceId, std::unique_ptr<Device>>& devices);
   // Null if the value is no constant of its own.
   void* At(ValueId value) const { return addresses_[value]; }
 
@@ -32,9 +32,9 @@ class ConstantMemory {
 // The schedule's commands, without the memory of their operands. Adds the variables that the session does not
 // have yet. Throws Unimplemented listing all ops that lack a kernel, with their counts, InvalidArgument for a
 // value whose size nobody knows.
-std::vector<LoadedCommand> LoadCommands(const Graph& graph, const Machine& machine, const Schedule& schedule,
-                                        const CommandRoles& roles,
-                                        const std::vector<std::unique_ptr<Device>>& devices,
-                                        SessionState* state);
+IdVector<CommandId, LoadedCommand> LoadCommands(const Graph& graph, const Machine& machine,
+                                                const Schedule& schedule, const CommandRoles& roles,
+                                                const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
+                                                SessionState* state);
 
 }  // namespace lanescope::exec

@@ -57,7 +57,7 @@ std::string Session::CacheKey(const RunRequest& request) const {
 }
 
 void Session::GrowArenas(const Schedule& schedule) {
-  for (size_t d = 0; d < devices_.size(); ++d) {
+  for (const DeviceId d : devices_.ids()) {
     const int64_t bytes = schedule.arena_bytes[d];
     if (bytes <= arena_bytes_[d]) continue;
     if (arenas_[d] != nullptr) devices_[d]->Free(arenas_[d]);
@@ -70,8 +70,8 @@ void Session::GrowArenas(const Schedule& schedule) {
   }
 }
 
-void Session::RequireRunnable(int device) const {
-  if (devices_[static_cast<size_t>(device)] != nullptr) return;
+void Session::RequireRunnable(DeviceId device) const {
+  if (devices_[device] != nullptr) return;
   Throw(Code::kFailedPrecondition,
         "{} is modelled and cannot run anything; use `simulate`, or another --machine",
         machine_.device(device).local_name());
@@ -175,8 +175,7 @@ Tensor Session::ReadVariable(const std::string& name) const {
   if (!variable.initialized)
     Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}", name);
   Tensor tensor(variable.tensor.dtype, variable.tensor.shape);
-  devices_[static_cast<size_t>(found->second.device)]->Download(tensor.raw_data(), variable.tensor.data,
-                                                                tensor.ByteSize());
+  devices_[found->second.device]->Download(tensor.raw_data(), variable.tensor.data, tensor.ByteSize());
   return tensor;
 }
 

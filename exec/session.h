@@ -87,17 +87,17 @@ class Session {
 
  private:
   void GrowArenas(const Schedule& schedule);
-  void RequireRunnable(int device) const;
+  void RequireRunnable(DeviceId device) const;
   std::string CacheKey(const RunRequest& request) const;
 
   const Graph& graph_;
   const Placement& placement_;
   const Machine& machine_;
   const SessionOptions options_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  IdVector<DeviceId, std::unique_ptr<Device>> devices_;
   SessionState state_;
-  std::vector<std::byte*> arenas_;  // by device; one for all schedules, since steps do not overlap
-  std::vector<int64_t> arena_bytes_;
+  IdVector<DeviceId, std::byte*> arenas_;  // one for all schedules, since steps do not overlap
+  IdVector<DeviceId, int64_t> arena_bytes_;
   int64_t arena_generation_ = 0;
   std::map<std::string, std::unique_ptr<PreparedStep>> prepared_;
   std::unique_ptr<Executor> executor_;

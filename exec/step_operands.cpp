@@ -6,7 +6,7 @@
 namespace lanescope::exec {
 
 StepOperands::StepOperands(const Schedule& schedule, const SessionState& state,
-                           const ConstantMemory& constants, std::vector<LoadedCommand>* commands)
+                           const ConstantMemory& constants, IdVector<CommandId, LoadedCommand>* commands)
     : schedule_(schedule),
       state_(state),
       constants_(constants),
@@ -46,7 +46,7 @@ TensorRef StepOperands::Locate(ValueId id) const {
         tensor.data = strings.data.get();
         tensor.capacity_bytes = strings.count * static_cast<int64_t>(sizeof(std::string));
       } else {
-        tensor.data = arenas_[static_cast<size_t>(buffer.device)] + buffer.offset;
+        tensor.data = arenas_[buffer.device] + buffer.offset;
         tensor.capacity_bytes = buffer.bytes;
       }
       break;
@@ -68,10 +68,10 @@ TensorRef StepOperands::Locate(ValueId id) const {
   return tensor;
 }
 
-void StepOperands::Bind(const std::vector<std::byte*>& arenas) {
+void StepOperands::Bind(const IdVector<DeviceId, std::byte*>& arenas) {
   arenas_ = arenas;
   feed_uses_.clear();
-  for (size_t c = 0; c < commands_->size(); ++c) {
+  for (const CommandId c : commands_->ids()) {
     const Command& command = schedule_.commands[c];
     if (!command.is_work()) continue;
     LaunchContext& context = (*commands_)[c].context;
@@ -79,7 +79,7 @@ void StepOperands::Bind(const std::vector<std::byte*>& arenas) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       context.inputs()[i] = Locate(inputs[i]);
       const int feed = FeedOf(inputs[i]);
-      if (feed >= 0) feed_uses_.push_back({static_cast<int>(c), static_cast<int>(i), feed});
+      if (feed >= 0) feed_uses_.push_back({c, static_cast<int>(i), feed});
     }
     for (size_t k = 0; k < outputs.size(); ++k) context.outputs()[k] = Locate(outputs[k]);
   }
@@ -95,8 +95,8 @@ void StepOperands::SetFeeds(const std::vector<Tensor>& feeds) {
   }
 }
 
-void StepOperands::TakeShapes(int number) {
-  const Command& command = schedule_.commands[static_cast<size_t>(number)];
+void StepOperands::TakeShapes(CommandId number) {
+  const Command& command = schedule_.commands[number];
   const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!value(inputs[i]).shape.IsExact()) context(number).inputs()[i].shape = ActualShape(inputs[i]);
@@ -106,8 +106,8 @@ void StepOperands::TakeShapes(int number) {
   }
 }
 
-void StepOperands::KeepShapes(int number) {
-  const auto outputs = schedule_.Outputs(schedule_.commands[static_cast<size_t>(number)]);
+void StepOperands::KeepShapes(CommandId number) {
+  const auto outputs = schedule_.Outputs(schedule_.commands[number]);
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!value(outputs[k]).shape.IsExact()) ActualShape(outputs[k]) = context(number).outputs()[k].shape;
   }

@@ -18,16 +18,16 @@ namespace lanescope::exec {
 class StepOperands {
  public:
   StepOperands(const Schedule& schedule, const SessionState& state, const ConstantMemory& constants,
-               std::vector<LoadedCommand>* commands);
+               IdVector<CommandId, LoadedCommand>* commands);
 
-  // Points every operand into the arenas (by device).
-  void Bind(const std::vector<std::byte*>& arenas);
+  // Points every operand into the arenas.
+  void Bind(const IdVector<DeviceId, std::byte*>& arenas);
   // Points the operands that are fed at the tensors of the next step, in the order of the schedule's feeds.
   void SetFeeds(const std::vector<Tensor>& feeds);
   // Gives operands of bounded shape the shape that they have in this step.
-  void TakeShapes(int command);
+  void TakeShapes(CommandId command);
   // Remembers those that the command has given its outputs.
-  void KeepShapes(int command);
+  void KeepShapes(CommandId command);
   // A copy of a fetched value, after the step.
   Tensor Fetch(int index) const;
 
@@ -37,7 +37,7 @@ class StepOperands {
     int64_t count = 0;
   };
   struct FeedUse {
-    int command;
+    CommandId command;
     int input;
     int feed;
   };
@@ -47,13 +47,13 @@ class StepOperands {
   TensorRef Locate(ValueId value) const;
   const Value& value(ValueId id) const { return schedule_.values[id]; }
   Shape& ActualShape(ValueId value) { return shapes_[schedule_.Root(value)]; }
-  LaunchContext& context(int command) { return (*commands_)[static_cast<size_t>(command)].context; }
+  LaunchContext& context(CommandId command) { return (*commands_)[command].context; }
 
   const Schedule& schedule_;
   const SessionState& state_;
   const ConstantMemory& constants_;
-  std::vector<LoadedCommand>* commands_;
-  std::vector<std::byte*> arenas_;
+  IdVector<CommandId, LoadedCommand>* commands_;
+  IdVector<DeviceId, std::byte*> arenas_;
   std::vector<Strings> strings_;  // by buffer
   std::vector<Tensor> feeds_;
   std::vector<FeedUse> feed_uses_;

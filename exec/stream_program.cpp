@@ -11,32 +11,33 @@ namespace lanescope::exec {
 namespace {
 
 // By queue: its device's rank among the devices with streams, -1 for others.
-IdVector<QueueId, int> StreamGroups(const Schedule& schedule, const std::vector<StreamDevice*>& devices) {
-  std::vector<int> rank(devices.size(), -1);
+IdVector<QueueId, int> StreamGroups(const Schedule& schedule,
+                                    const IdVector<DeviceId, StreamDevice*>& devices) {
+  IdVector<DeviceId, int> rank(devices.size(), -1);
   int next = 0;
   for (const Queue& queue : schedule.queues) {
-    const auto d = static_cast<size_t>(queue.device);
+    const DeviceId d = queue.device;
     if (devices[d] != nullptr && rank[d] < 0) rank[d] = next++;
   }
   IdVector<QueueId, int> groups;
-  for (const Queue& queue : schedule.queues) groups.Add(rank[static_cast<size_t>(queue.device)]);
+  for (const Queue& queue : schedule.queues) groups.Add(rank[queue.device]);
   return groups;
 }
 
 }  // namespace
 
-StreamProgram::StreamProgram(const Schedule& schedule, const std::vector<StreamDevice*>& devices,
-                             std::vector<StreamCommand> commands, CommandRunner* runner, bool graphs)
+StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
+                             IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs)
     : schedule_(schedule), devices_(devices), runner_(runner), commands_(commands.size()) {
   for (StreamDevice* device : devices) {
     if (device != nullptr) driver_ = &device->driver();
   }
   LANESCOPE_CHECK(driver_ != nullptr);
   capture_ = graphs ? driver_->capture() : nullptr;
-  std::vector<char> recordable;
-  for (size_t c = 0; c < commands.size(); ++c) {
+  IdVector<CommandId, char> recordable;
+  for (const CommandId c : commands.ids()) {
     commands_[c].spec = commands[c];
-    recordable.push_back(capture_ != nullptr && commands[c].recordable);
+    recordable.Add(capture_ != nullptr && commands[c].recordable);
   }
   plan_ = PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment);
   MakeStreams(devices);
@@ -74,11 +75,11 @@ StreamProgram::Stream* StreamProgram::StreamOf(StreamDevice* device, QueueKind k
   return streams_.back().get();
 }
 
-void StreamProgram::MakeStreams(const std::vector<StreamDevice*>& devices) {
-  for (size_t c = 0; c < commands_.size(); ++c) {
+void StreamProgram::MakeStreams(const IdVector<DeviceId, StreamDevice*>& devices) {
+  for (const CommandId c : commands_.ids()) {
     if (commands_[c].spec.role == StreamRole::kNone) continue;
     const Queue& queue = schedule_.queues[schedule_.commands[c].queue];
-    StreamDevice* device = devices[static_cast<size_t>(queue.device)];
+    StreamDevice* device = devices[queue.device];
     commands_[c].stream = StreamOf(device, queue.kind);
     if (origin_ == nullptr) origin_ = StreamOf(device, QueueKind::kCompute);
   }
@@ -87,14 +88,14 @@ void StreamProgram::MakeStreams(const std::vector<StreamDevice*>& devices) {
 
 void StreamProgram::MakeEvents() {
   awaited_.resize(commands_.size());
-  for (size_t c = 0; c < commands_.size(); ++c) {
+  for (const CommandId c : commands_.ids()) {
     Command& command = commands_[c];
     if (command.spec.role == StreamRole::kNone || command.spec.role == StreamRole::kOnHost) continue;
     bool observed = command.spec.role == StreamRole::kRecord;
-    for (const int next : schedule_.Successors(static_cast<int>(c))) {
+    for (const CommandId next : schedule_.Successors(c)) {
       const StreamRole role = At(next).spec.role;
       if (role != StreamRole::kNone && role != StreamRole::kOnHost) continue;
-      awaited_[static_cast<size_t>(next)].push_back(static_cast<int>(c));
+      awaited_[next].push_back(c);
       observed = true;
     }
     command.stream->device->MakeCurrent();
@@ -121,7 +122,7 @@ void StreamProgram::BeginStep(const StepIdentity& identity, bool timed) {
   }
 }
 
-void StreamProgram::Run(int unit) {
+void StreamProgram::Run(CommandId unit) {
   const int segment = plan_.Segment(unit);
   if (segment >= 0) {
     RunSegment(segment);
@@ -130,14 +131,14 @@ void StreamProgram::Run(int unit) {
   }
 }
 
-void StreamProgram::Await(int command) {
-  for (const int before : awaited_[static_cast<size_t>(command)]) {
+void StreamProgram::Await(CommandId command) {
+  for (const CommandId before : awaited_[command]) {
     const int segment = plan_.Segment(before);
     driver_->SynchronizeEvent(segment >= 0 ? segments_[static_cast<size_t>(segment)].done : At(before).event);
   }
 }
 
-void StreamProgram::RunSingle(int number) {
+void StreamProgram::RunSingle(CommandId number) {
   try {
     if (At(number).spec.role == StreamRole::kOnHost) {
       RunOnHost(number);
@@ -149,7 +150,7 @@ void StreamProgram::RunSingle(int number) {
   }
 }
 
-void StreamProgram::RunOnHost(int number) {
+void StreamProgram::RunOnHost(CommandId number) {
   {
     const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
     At(number).stream->device->MakeCurrent();
@@ -160,7 +161,7 @@ void StreamProgram::RunOnHost(int number) {
   runner_->Compute(number);
 }
 
-void StreamProgram::IssueSingle(int number) {
+void StreamProgram::IssueSingle(CommandId number) {
   Command& command = At(number);
   const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
   command.stream->device->MakeCurrent();
@@ -170,7 +171,7 @@ void StreamProgram::IssueSingle(int number) {
   command.stream->dirty.store(true, std::memory_order_relaxed);
 }
 
-void StreamProgram::Issue(int number, bool capture) {
+void StreamProgram::Issue(CommandId number, bool capture) {
   Command& command = At(number);
   switch (command.spec.role) {
     case StreamRole::kNone:
@@ -185,7 +186,7 @@ void StreamProgram::Issue(int number, bool capture) {
     case StreamRole::kRecord:
       break;
     case StreamRole::kWait: {
-      const int partner = schedule_.commands[static_cast<size_t>(number)].partner;
+      const CommandId partner = schedule_.commands[number].partner;
       const bool together = plan_.Segment(partner) == plan_.Segment(number);
       if (together && At(partner).spec.role == StreamRole::kRecord)
         driver_->Wait(command.stream->handle, At(partner).event);
@@ -198,7 +199,7 @@ void StreamProgram::Issue(int number, bool capture) {
     driver_->Record(command.event, command.stream->handle);
 }
 
-void StreamProgram::IssueWork(int number, bool capture) {
+void StreamProgram::IssueWork(CommandId number, bool capture) {
   Command& command = At(number);
   if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, number);
   MarkTime(number, &Command::start, capture);
@@ -209,7 +210,7 @@ void StreamProgram::IssueWork(int number, bool capture) {
       CopyOperands copy = runner_->PrepareCopy(number);
       command.bytes = copy.bytes;
       if (command.staging != nullptr) copy.from = command.staging;
-      const auto& planned = schedule_.commands[static_cast<size_t>(number)];
+      const auto& planned = schedule_.commands[number];
       if (copy.bytes > 0) {
         driver_->Copy(command.stream->handle, copy.to, Ordinal(schedule_.CopyDestination(planned)), copy.from,
                       Ordinal(schedule_.CopySource(planned)), copy.bytes);
@@ -224,17 +225,17 @@ void StreamProgram::IssueWork(int number, bool capture) {
   command.issued = true;
 }
 
-int StreamProgram::Ordinal(int device) const {
-  const StreamDevice* of = devices_[static_cast<size_t>(device)];
+int StreamProgram::Ordinal(DeviceId device) const {
+  const StreamDevice* of = devices_[device];
   return of != nullptr ? of->ordinal() : kHostMemory;
 }
 
-void StreamProgram::StageFeed(int number) {
+void StreamProgram::StageFeed(CommandId number) {
   const CopyOperands copy = runner_->PrepareCopy(number);
   if (copy.bytes > 0) std::memcpy(At(number).staging, copy.from, static_cast<size_t>(copy.bytes));
 }
 
-void StreamProgram::MarkTime(int number, EventHandle Command::*event, bool capture) {
+void StreamProgram::MarkTime(CommandId number, EventHandle Command::*event, bool capture) {
   if (!timed_) return;
   Command& command = At(number);
   if (command.*event == nullptr) command.*event = driver_->CreateEvent(true);
@@ -245,7 +246,7 @@ void StreamProgram::MarkTime(int number, EventHandle Command::*event, bool captu
   }
 }
 
-void StreamProgram::Rethrow(int command) const {
+void StreamProgram::Rethrow(CommandId command) const {
   try {
     throw;
   } catch (const Error& error) {
@@ -272,14 +273,14 @@ void StreamProgram::Drain() {
 
 void StreamProgram::Publish(EventRing* ring) const {
   if (!timed_) return;
-  for (size_t c = 0; c < commands_.size(); ++c) {
+  for (const CommandId c : commands_.ids()) {
     const Command& command = commands_[c];
     if (!command.issued || command.start == nullptr) continue;
     const auto clock = std::find_if(clocks_.begin(), clocks_.end(), [&](const DeviceClock& candidate) {
       return candidate.device == command.stream->device;
     });
     Event event;
-    event.command = static_cast<int32_t>(c);
+    event.command = c;
     event.step = identity_.step;
     event.schedule = identity_.schedule;
     event.bytes = command.bytes;

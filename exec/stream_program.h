@@ -54,10 +54,10 @@ class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
   // Runs the kernel: on the host, or enqueuing on its device's compute stream.
-  virtual void Compute(int command) = 0;
-  virtual CopyOperands PrepareCopy(int command) = 0;
+  virtual void Compute(CommandId command) = 0;
+  virtual CopyOperands PrepareCopy(CommandId command) = 0;
   // "node 'c' (MatMul) on GPU:0"
-  virtual std::string Describe(int command) const = 0;
+  virtual std::string Describe(CommandId command) const = 0;
 };
 
 // Which run of which schedule a step is, for whoever records it.
@@ -72,24 +72,24 @@ class StreamProgram {
  public:
   static constexpr int kMinSegment = 3;
 
-  // `devices` by number, null for those of host memory; all of one backend. They, the schedule and `runner`
+  // `devices`: null for those of host memory; all of one backend. They, the schedule and `runner`
   // must outlive the program. `graphs`: segments are recorded, where the backend can.
-  StreamProgram(const Schedule& schedule, const std::vector<StreamDevice*>& devices,
-                std::vector<StreamCommand> commands, CommandRunner* runner, bool graphs);
+  StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
+                IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs);
   ~StreamProgram();
   StreamProgram(const StreamProgram&) = delete;
   StreamProgram& operator=(const StreamProgram&) = delete;
 
   const IssuePlan& plan() const { return plan_; }
-  bool IsStreamCommand(int command) const { return At(command).spec.role != StreamRole::kNone; }
-  bool IsOnHost(int command) const { return At(command).spec.role == StreamRole::kOnHost; }
+  bool IsStreamCommand(CommandId command) const { return At(command).spec.role != StreamRole::kNone; }
+  bool IsOnHost(CommandId command) const { return At(command).spec.role == StreamRole::kOnHost; }
 
   // `timed`: note when each command runs, by pairs of events.
   void BeginStep(const StepIdentity& identity, bool timed);
   // Issues a unit of the plan. Errors name the command.
-  void Run(int unit);
+  void Run(CommandId unit);
   // Returns when the stream predecessors of a command that runs on the host are complete.
-  void Await(int command);
+  void Await(CommandId command);
   // Returns when all streams are empty. Throws the first error of a device, after trying all of them.
   void Drain();
   // The times of the step's commands, after Drain.
@@ -101,7 +101,7 @@ class StreamProgram {
   // Why graphs are not used although they were asked for; empty: they are.
   const std::string& graph_problem() const { return graph_problem_; }
   // Nodes of the recorded graphs and the command of each.
-  const std::vector<std::pair<const void*, int>>& graph_nodes() const { return graph_nodes_; }
+  const std::vector<std::pair<const void*, CommandId>>& graph_nodes() const { return graph_nodes_; }
 
  private:
   struct Stream {  // a stream that the schedule uses
@@ -131,39 +131,39 @@ class StreamProgram {
     int64_t base_ns = 0;
   };
 
-  Command& At(int command) { return commands_[static_cast<size_t>(command)]; }
-  const Command& At(int command) const { return commands_[static_cast<size_t>(command)]; }
+  Command& At(CommandId command) { return commands_[command]; }
+  const Command& At(CommandId command) const { return commands_[command]; }
   Stream* StreamOf(StreamDevice* device, QueueKind kind);
-  void MakeStreams(const std::vector<StreamDevice*>& devices);
+  void MakeStreams(const IdVector<DeviceId, StreamDevice*>& devices);
   void MakeEvents();
   void MakeSegments();
-  void RunSingle(int command);
-  void RunOnHost(int command);
-  void IssueSingle(int command);
+  void RunSingle(CommandId command);
+  void RunOnHost(CommandId command);
+  void IssueSingle(CommandId command);
   void RunSegment(int segment);
   GraphHandle RecordSegment(int segment);
   void IssueSegment(int segment, bool capture);
-  void Issue(int command, bool capture);
-  void IssueWork(int command, bool capture);
-  int Ordinal(int device) const;
-  void StageFeed(int command);
-  void MarkTime(int command, EventHandle Command::*event, bool capture);
-  void NoteNodes(int command, size_t* known);
-  [[noreturn]] void Rethrow(int command) const;
+  void Issue(CommandId command, bool capture);
+  void IssueWork(CommandId command, bool capture);
+  int Ordinal(DeviceId device) const;
+  void StageFeed(CommandId command);
+  void MarkTime(CommandId command, EventHandle Command::*event, bool capture);
+  void NoteNodes(CommandId command, size_t* known);
+  [[noreturn]] void Rethrow(CommandId command) const;
 
   const Schedule& schedule_;
-  std::vector<StreamDevice*> devices_;  // by number
+  IdVector<DeviceId, StreamDevice*> devices_;
   CommandRunner* runner_;
   StreamDriver* driver_ = nullptr;
   GraphCapture* capture_ = nullptr;  // null: nothing is recorded
   IssuePlan plan_;
-  std::vector<Command> commands_;
+  IdVector<CommandId, Command> commands_;
   std::vector<std::unique_ptr<Stream>> streams_;
   Stream* origin_ = nullptr;  // where segments begin and end
   std::vector<Segment> segments_;
-  std::vector<std::vector<int>> awaited_;  // by command: stream predecessors that the host waits for
+  IdVector<CommandId, std::vector<CommandId>> awaited_;  // stream predecessors that the host waits for
   std::vector<DeviceClock> clocks_;
-  std::vector<std::pair<const void*, int>> graph_nodes_;
+  std::vector<std::pair<const void*, CommandId>> graph_nodes_;
   std::unordered_set<const void*> seen_nodes_;
   std::shared_mutex issue_mutex_;
   LaunchObserver* observer_ = nullptr;

@@ -12,7 +12,7 @@ void StreamProgram::MakeSegments() {
     Segment segment;
     origin_->device->MakeCurrent();
     segment.done = driver_->CreateEvent(false);
-    for (const int c : commands) {
+    for (const CommandId c : commands) {
       Stream* stream = At(c).stream;
       if (stream != origin_ &&
           std::find(segment.streams.begin(), segment.streams.end(), stream) == segment.streams.end())
@@ -26,7 +26,7 @@ void StreamProgram::RunSegment(int number) {
   Segment& segment = segments_[static_cast<size_t>(number)];
   const auto& commands = plan_.segments[static_cast<size_t>(number)];
   const std::unique_lock<std::shared_mutex> lock(issue_mutex_);
-  for (const int c : commands) {
+  for (const CommandId c : commands) {
     if (At(c).spec.feed) StageFeed(c);
   }
   for (const auto& stream : streams_) {
@@ -48,7 +48,7 @@ void StreamProgram::RunSegment(int number) {
       Rethrow(commands.front());
     }
     if (observer_ != nullptr) observer_->End();
-    for (const int c : commands) At(c).issued = true;
+    for (const CommandId c : commands) At(c).issued = true;
   } else {
     IssueSegment(number, false);
     segment.ran = true;
@@ -72,7 +72,7 @@ void StreamProgram::IssueSegment(int number, bool capture) {
     driver_->Wait(stream->handle, origin_->join);
   }
   size_t known = 0;
-  for (const int c : plan_.segments[static_cast<size_t>(number)]) {
+  for (const CommandId c : plan_.segments[static_cast<size_t>(number)]) {
     try {
       At(c).stream->device->MakeCurrent();
       Issue(c, capture);
@@ -112,7 +112,7 @@ GraphHandle StreamProgram::RecordSegment(int number) {
   return graph;
 }
 
-void StreamProgram::NoteNodes(int command, size_t* known) {
+void StreamProgram::NoteNodes(CommandId command, size_t* known) {
   const auto nodes = capture_->CapturedNodes(origin_->handle);
   if (nodes.size() == *known) return;
   for (const GraphNode node : nodes) {

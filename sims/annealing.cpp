@@ -51,7 +51,7 @@ class Chain {
       FollowNeighbour();
     } else if (kind < 85) {
       const int a = Pick(space_.movable()), b = Pick(space_.movable());
-      const int on_a = DeviceOf(a);
+      const DeviceId on_a = DeviceOf(a);
       Put(a, DeviceOf(b));
       Put(b, on_a);
     } else {
@@ -68,11 +68,14 @@ class Chain {
   }
 
  private:
-  int Pick(const std::vector<int>& from) { return from[random_.Below(from.size())]; }
-  int DeviceOf(int group) const { return state_.device[static_cast<size_t>(group)]; }
+  template <typename Item>
+  Item Pick(const std::vector<Item>& from) {
+    return from[random_.Below(from.size())];
+  }
+  DeviceId DeviceOf(int group) const { return state_.device[static_cast<size_t>(group)]; }
 
-  void Put(int group, int device) {
-    int& mine = state_.device[static_cast<size_t>(group)];
+  void Put(int group, DeviceId device) {
+    DeviceId& mine = state_.device[static_cast<size_t>(group)];
     if (mine == device || !space_.Allows(group, device)) return;
     undo_device_.emplace_back(group, mine);
     mine = device;
@@ -87,12 +90,12 @@ class Chain {
   void MoveMany() {
     if (!space_.scopes().empty() && random_.Below(2) == 0) {
       const std::vector<int>& scope = space_.scopes()[random_.Below(space_.scopes().size())];
-      const int device = Pick(space_.tasks().group(Pick(scope)).devices);
+      const DeviceId device = Pick(space_.tasks().group(Pick(scope)).devices);
       for (const int group : scope) Put(group, device);
       return;
     }
     const int group = Pick(space_.movable());
-    const int device = Pick(space_.tasks().group(group).devices);
+    const DeviceId device = Pick(space_.tasks().group(group).devices);
     Put(group, device);
     for (const int other : space_.neighbours(group)) Put(other, device);
   }
@@ -111,7 +114,7 @@ class Chain {
   const MoveSpace& space_;
   PlacementState state_;
   MoveStream random_;
-  std::vector<std::pair<int, int>> undo_device_;
+  std::vector<std::pair<int, DeviceId>> undo_device_;
   std::pair<int, int> undo_priority_;
 };
 
@@ -132,11 +135,10 @@ void Keep(int64_t ns, const PlacementState& state, size_t count, ChainResult* re
 MoveSpace::MoveSpace(const TaskGraph& tasks)
     : tasks_(tasks),
       neighbours_(tasks.groups().size()),
-      allowed_(tasks.groups().size() * static_cast<size_t>(tasks.num_devices()), false) {
+      allowed_(tasks.groups().size() * tasks.machine().devices.size(), false) {
   for (int g = 0; g < tasks.num_groups(); ++g) {
-    for (const int device : tasks.group(g).devices) {
-      allowed_[static_cast<size_t>(g) * static_cast<size_t>(tasks.num_devices()) +
-               static_cast<size_t>(device)] = true;
+    for (const DeviceId device : tasks.group(g).devices) {
+      allowed_[static_cast<size_t>(g) * tasks.machine().devices.size() + device.index()] = true;
     }
     if (tasks.group(g).devices.size() > 1) movable_.push_back(g);
   }

@@ -22,9 +22,8 @@ class MoveSpace {
   // The movable groups of a name scope, for scopes that are neither one group nor all.
   const std::vector<std::vector<int>>& scopes() const { return scopes_; }
   const TaskGraph& tasks() const { return tasks_; }
-  bool Allows(int group, int device) const {
-    return allowed_[static_cast<size_t>(group) * static_cast<size_t>(tasks_.num_devices()) +
-                    static_cast<size_t>(device)];
+  bool Allows(int group, DeviceId device) const {
+    return allowed_[static_cast<size_t>(group) * tasks_.machine().devices.size() + device.index()];
   }
 
  private:

@@ -94,7 +94,7 @@ void FitCopies(const std::vector<CopyPoint>& points, CopyFit* fit) {
 
 std::vector<CopyFit> CalibrateCopies(std::span<const CopySample> samples, const Machine& machine,
                                      int warmup_steps) {
-  std::map<std::tuple<DeviceKind, DeviceKind, int64_t, int, int>, std::vector<int64_t>> groups;
+  std::map<std::tuple<DeviceKind, DeviceKind, int64_t, DeviceId, DeviceId>, std::vector<int64_t>> groups;
   for (const CopySample& sample : samples) {
     if (sample.step < warmup_steps || sample.ns <= 0 || sample.src == sample.dst) continue;
     groups[{machine.device(sample.src).kind, machine.device(sample.dst).kind, sample.bytes, sample.src,

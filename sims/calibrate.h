@@ -24,7 +24,7 @@ struct OpSample {
 };
 
 struct CopySample {
-  int src = 0, dst = 0;  // device numbers of the machine
+  DeviceId src{0}, dst{0};  // device numbers of the machine
   int64_t bytes = 0;
   int64_t ns = 0;
   int step = 0;

@@ -108,7 +108,7 @@ std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& so
   return std::nullopt;
 }
 
-CostEstimate CalibratedCost::Launch(const Machine& machine, int device_number, const Node& node,
+CostEstimate CalibratedCost::Launch(const Machine& machine, DeviceId device_number, const Node& node,
                                     std::span<const TensorInfo> inputs,
                                     std::span<const TensorInfo> outputs) const {
   const DeviceSpec& device = machine.device(device_number);
@@ -130,7 +130,7 @@ CostEstimate CalibratedCost::Launch(const DeviceSpec& device, const SignedWork& 
   return {kUnknownNs, static_cast<int64_t>(kUnknownSpread * kUnknownNs), CostBasis::kNothing};
 }
 
-CostEstimate CalibratedCost::Copy(const Machine& machine, int src, int dst, int64_t bytes) const {
+CostEstimate CalibratedCost::Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const {
   const CostEstimate plain = RooflineCost().Copy(machine, src, dst, bytes);
   for (const CopyFit& fit : table_.copies) {
     if (fit.src != machine.device(src).kind || fit.dst != machine.device(dst).kind) continue;

@@ -33,11 +33,11 @@ class CalibratedCost : public CostModel {
  public:
   explicit CalibratedCost(CostTable table);
 
-  CostEstimate Launch(const Machine& machine, int device, const Node& node,
+  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
   // The same by 1, 2, 4 and 5 for a launch whose graph is not there; where none applies it costs kUnknownNs.
   CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
-  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override;
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
 
   const CostTable& table() const { return table_; }
 

@@ -11,11 +11,11 @@ namespace lanescope::sims {
 
 // launch + copy + overhead = step.
 struct CriticalPath {
-  std::vector<int> commands;  // that take time, first to last
+  std::vector<CommandId> commands;  // that take time, first to last
   int64_t launch_ns = 0;
   int64_t copy_ns = 0;
   int64_t overhead_ns = 0;  // gaps, hand-offs, the beginning and end of the step
-  std::vector<int64_t> launch_ns_by_device;
+  IdVector<DeviceId, int64_t> launch_ns_by_device;
 };
 
 // The path of StepPathFinder (core/runs/step_path.h) through the simulated step.

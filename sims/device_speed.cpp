@@ -16,8 +16,8 @@ void RequireSpeed(double speed) {
     Throw(Code::kInvalidArgument, "a device's speed must be between 0.001 and 1000");
 }
 
-Machine AtSpeed(Machine machine, std::span<const double> speed) {
-  for (size_t d = 0; d < machine.devices.size(); ++d) {
+Machine AtSpeed(Machine machine, const IdVector<DeviceId, double>& speed) {
+  for (const DeviceId d : machine.devices.ids()) {
     if (speed[d] == 1) continue;
     DeviceSpec& device = machine.devices[d];
     for (auto& [dtype, rate] : device.peak_flops) rate *= speed[d];
@@ -27,11 +27,11 @@ Machine AtSpeed(Machine machine, std::span<const double> speed) {
   return machine;
 }
 
-CostEstimate CostAtSpeed::Launch(const Machine&, int device, const Node& node,
+CostEstimate CostAtSpeed::Launch(const Machine&, DeviceId device, const Node& node,
                                  std::span<const TensorInfo> inputs,
                                  std::span<const TensorInfo> outputs) const {
   CostEstimate estimate = costs_.Launch(machine_, device, node, inputs, outputs);
-  const double speed = speed_[static_cast<size_t>(device)];
+  const double speed = speed_[device];
   if (speed == 1) return estimate;
   estimate.ns = Divided(estimate.ns, speed);
   estimate.spread_ns = Divided(estimate.spread_ns, speed);

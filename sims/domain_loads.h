@@ -19,17 +19,16 @@ class DomainLoads {
       : plan_(plan), costs_(costs), loads_(plan.domains.size()), dirty_(plan.domains.size()) {}
 
   // The server's command begins to use its domain.
-  void Enter(const Server& server, int command, ServerState* state) {
+  void Enter(const Server& server, CommandId command, ServerState* state) {
     if (server.domain < 0) return;
-    const auto c = static_cast<size_t>(command);
     const bool copy = server.kind == QueueClass::kCopy;
     state->active = true;
     state->load_class = copy                     ? WorkClass::kCopy
                         : costs_.classes.empty() ? WorkClass::kMemory
-                                                 : costs_.classes[c];
+                                                 : costs_.classes[command];
     state->cores = copy                   ? plan_.domains[static_cast<size_t>(server.domain)].copy_cores
                    : costs_.cores.empty() ? server.cores
-                                          : costs_.cores[c];
+                                          : costs_.cores[command];
     Add(server.domain, *state, +1);
   }
   void Leave(const Server& server, ServerState* state) {

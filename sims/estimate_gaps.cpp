@@ -25,9 +25,9 @@ int64_t MedianNs(const Samples& samples) {
 
 // A command, the one of its queue that had ended last when it began, and the dependency that ended last.
 struct Start {
-  int command = -1;
-  int previous = -1;
-  int released = -1;
+  CommandId command;
+  CommandId previous;
+  CommandId released;
 };
 
 class GapSampler {
@@ -37,7 +37,7 @@ class GapSampler {
 
   void AddGaps(const MeasuredStep& step) {
     for (const Start& start : StartsOf(step)) {
-      if (start.previous < 0 || Ready(step, start) > End(step, start.previous)) continue;
+      if (!start.previous.exists() || Ready(step, start) > End(step, start.previous)) continue;
       const Queue& queue = QueueOf(start.command);
       if (queue.in_order && QueueClassOf(queue.kind) == QueueClass::kCompute) continue;
       gaps_[static_cast<size_t>(machine_.device(queue.device).kind)]
@@ -49,7 +49,7 @@ class GapSampler {
   // After FinishGaps: needs to know how long a queue is busy with its gap.
   void AddHandoffs(const MeasuredStep& step, const GapModel& gaps) {
     for (const Start& start : StartsOf(step)) {
-      if (start.released < 0 || start.previous < 0) continue;
+      if (!start.released.exists() || !start.previous.exists()) continue;
       const Queue& from = QueueOf(start.released);
       const Queue& to = QueueOf(start.command);
       if (&from == &to) continue;
@@ -66,7 +66,7 @@ class GapSampler {
     QueueId queue;
     int number = 0;
     for (const Start& start : starts) {
-      const Command& command = schedule_.commands[static_cast<size_t>(start.command)];
+      const Command& command = schedule_.commands[start.command];
       number = command.queue == queue ? number + 1 : 1;
       queue = command.queue;
       const Queue& on = QueueOf(start.command);
@@ -74,7 +74,7 @@ class GapSampler {
       issues_[static_cast<size_t>(machine_.device(on.device).kind)].push_back(
           {.number = number,
            .start_ns = Begin(step, start.command) - step.start_ns,
-           .previous_end_ns = start.previous < 0 ? -1 : End(step, start.previous) - step.start_ns,
+           .previous_end_ns = !start.previous.exists() ? -1 : End(step, start.previous) - step.start_ns,
            .ready_ns = Ready(step, start) - step.start_ns});
     }
   }
@@ -87,14 +87,14 @@ class GapSampler {
     };
     IdVector<QueueId, Woken> queues(schedule_.queues.size());
     for (const Start& start : StartsOf(step)) {
-      const Command& command = schedule_.commands[static_cast<size_t>(start.command)];
+      const Command& command = schedule_.commands[start.command];
       Woken& woken = queues[command.queue];
       woken.begin = std::min(woken.begin, Begin(step, start.command));
       int64_t handoff = 0;
-      if (start.released >= 0 && &QueueOf(start.released) != &QueueOf(start.command))
+      if (start.released.exists() && &QueueOf(start.released) != &QueueOf(start.command))
         handoff = gaps.handoff(QueueClassOf(QueueOf(start.released).kind),
                                QueueClassOf(QueueOf(start.command).kind));
-      const int64_t at = Ready(step, start) + (start.released < 0 ? gaps.step_start_ns : handoff);
+      const int64_t at = Ready(step, start) + (!start.released.exists() ? gaps.step_start_ns : handoff);
       if (at >= woken.at) continue;
       woken.at = at;
       woken.usual = std::max(kWakeNs, (kInTime - 1) * handoff);
@@ -116,7 +116,7 @@ class GapSampler {
     const auto first = std::min_element(step.command_start_ns.begin(), step.command_start_ns.end());
     const auto last = std::max_element(step.command_end_ns.begin(), step.command_end_ns.end());
     step_start_.push_back(static_cast<double>(*first - step.start_ns));
-    const Queue& queue = QueueOf(static_cast<int>(first - step.command_start_ns.begin()));
+    const Queue& queue = QueueOf(CommandId(first - step.command_start_ns.begin()));
     ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)]
                [static_cast<size_t>(QueueClassOf(queue.kind))];
     step_finish_.push_back(static_cast<double>(step.end_ns - *last));
@@ -176,43 +176,39 @@ class GapSampler {
   }
 
  private:
-  static int64_t Begin(const MeasuredStep& step, int command) {
-    return step.command_start_ns[static_cast<size_t>(command)];
-  }
-  static int64_t End(const MeasuredStep& step, int command) {
-    return step.command_end_ns[static_cast<size_t>(command)];
-  }
-  const Queue& QueueOf(int command) const {
-    return schedule_.queues[schedule_.commands[static_cast<size_t>(command)].queue];
+  static int64_t Begin(const MeasuredStep& step, CommandId command) { return step.command_start_ns[command]; }
+  static int64_t End(const MeasuredStep& step, CommandId command) { return step.command_end_ns[command]; }
+  const Queue& QueueOf(CommandId command) const {
+    return schedule_.queues[schedule_.commands[command].queue];
   }
   static int64_t Ready(const MeasuredStep& step, const Start& start) {
-    return start.released < 0 ? step.start_ns : End(step, start.released);
+    return !start.released.exists() ? step.start_ns : End(step, start.released);
   }
 
   std::vector<Start> StartsOf(const MeasuredStep& step) const {
-    IdVector<QueueId, std::vector<int>> ran(schedule_.queues.size());
-    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+    IdVector<QueueId, std::vector<CommandId>> ran(schedule_.queues.size());
+    for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
       if (!command.is_work()) continue;
-      ran[command.queue].push_back(static_cast<int>(c));
+      ran[command.queue].push_back(c);
     }
     std::vector<Start> starts;
-    for (std::vector<int>& commands : ran) {
+    for (std::vector<CommandId>& commands : ran) {
       std::stable_sort(commands.begin(), commands.end(),
-                       [&](int a, int b) { return Begin(step, a) < Begin(step, b); });
+                       [&](CommandId a, CommandId b) { return Begin(step, a) < Begin(step, b); });
       // What runs beside it on other workers of the queue holds nothing up.
-      std::vector<int> by_end = commands;
+      std::vector<CommandId> by_end = commands;
       std::stable_sort(by_end.begin(), by_end.end(),
-                       [&](int a, int b) { return End(step, a) < End(step, b); });
+                       [&](CommandId a, CommandId b) { return End(step, a) < End(step, b); });
       size_t ended = 0;
-      for (const int command : commands) {
+      for (const CommandId command : commands) {
         while (ended < by_end.size() && by_end[ended] != command &&
                End(step, by_end[ended]) <= Begin(step, command))
           ++ended;
-        const int previous = ended > 0 ? by_end[ended - 1] : -1;
-        Start start{command, previous, -1};
-        for (const int p : predecessors_[command]) {
-          if (start.released < 0 || End(step, p) > End(step, start.released)) start.released = p;
+        const CommandId previous = ended > 0 ? by_end[ended - 1] : CommandId();
+        Start start{command, previous, CommandId()};
+        for (const CommandId p : predecessors_[command]) {
+          if (!start.released.exists() || End(step, p) > End(step, start.released)) start.released = p;
         }
         starts.push_back(start);
       }
@@ -222,7 +218,7 @@ class GapSampler {
 
   const Schedule& schedule_;
   const Machine& machine_;
-  const Rows<> predecessors_;
+  const Rows<CommandId, CommandId> predecessors_;
   Samples gaps_[kNumDeviceKinds][kNumQueueClasses];
   Samples handoffs_[kNumQueueClasses][kNumQueueClasses];
   Samples late_[kNumDeviceKinds][kNumQueueClasses], in_time_[kNumDeviceKinds][kNumQueueClasses];

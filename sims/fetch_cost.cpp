@@ -17,21 +17,21 @@ int64_t FetchCurve::Ns(int64_t bytes) const {
   return before.ns;
 }
 
-std::vector<int64_t> FetchedBytes(const Schedule& schedule, const Machine& machine) {
-  std::vector<int64_t> fetched(schedule.commands.size(), 0);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+IdVector<CommandId, int64_t> FetchedBytes(const Schedule& schedule, const Machine& machine) {
+  IdVector<CommandId, int64_t> fetched(schedule.commands.size(), 0);
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& copy = schedule.commands[c];
     if (copy.kind != CommandKind::kCopy) continue;
-    int reader = -1;
-    for (const int next : schedule.Successors(static_cast<int>(c))) {
-      const Command& launch = schedule.commands[static_cast<size_t>(next)];
+    CommandId reader;
+    for (const CommandId next : schedule.Successors(c)) {
+      const Command& launch = schedule.commands[next];
       if (launch.kind != CommandKind::kLaunch) continue;
-      const int device = schedule.queues[launch.queue].device;
+      const DeviceId device = schedule.queues[launch.queue].device;
       const DeviceKind kind = machine.device(device).kind;
       if (kind != DeviceKind::kHost && kind != DeviceKind::kVirtual) continue;
-      if (reader < 0 || launch.rank < schedule.commands[static_cast<size_t>(reader)].rank) reader = next;
+      if (!reader.exists() || launch.rank < schedule.commands[reader].rank) reader = next;
     }
-    if (reader >= 0) fetched[static_cast<size_t>(reader)] += copy.bytes;
+    if (reader.exists()) fetched[reader] += copy.bytes;
   }
   return fetched;
 }

@@ -30,8 +30,8 @@ class FetchCurve {
   std::vector<Point> points_;
 };
 
-// By command: the bytes that copies bring and this launch reads first, on a device made of host threads (0
+// The bytes that copies bring and a launch reads first, on a device made of host threads (0
 // for everything else). Later readers on the device find them in its caches.
-std::vector<int64_t> FetchedBytes(const Schedule& schedule, const Machine& machine);
+IdVector<CommandId, int64_t> FetchedBytes(const Schedule& schedule, const Machine& machine);
 
 }  // namespace lanescope::sims

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/schedule/schedule.h"
 #include "sims/ticks.h"
 
 namespace lanescope::sims {
@@ -12,16 +13,16 @@ namespace lanescope::sims {
 // Earliest first, ties by command number. Owned and used by one thread.
 class HandoffHeap {
  public:
-  void Push(Ticks time, int command) {
+  void Push(Ticks time, CommandId command) {
     heap_.push_back({time, command});
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
   // kNever when there is none.
   Ticks EarliestTime() const { return heap_.empty() ? kNever : heap_.front().time; }
   // The command that arrives first.
-  int Pop() {
+  CommandId Pop() {
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-    const int command = heap_.back().command;
+    const CommandId command = heap_.back().command;
     heap_.pop_back();
     return command;
   }
@@ -29,7 +30,7 @@ class HandoffHeap {
  private:
   struct Handoff {
     Ticks time;
-    int command;
+    CommandId command;
     bool operator>(const Handoff& other) const {
       return time != other.time ? time > other.time : command > other.command;
     }

@@ -19,7 +19,10 @@ constexpr size_t kMostDevices = 64;       // more are bounded without copies: ro
 // Sums of doubles, and the remains that MinCut leaves out, are below this share.
 constexpr double kRounding = 1e-6;
 
-size_t At(int i) { return static_cast<size_t>(i); }
+template <typename Number>
+size_t At(Number number) {
+  return IndexOf(number);
+}
 int64_t Floor(double ns) { return static_cast<int64_t>(std::max(0.0, std::floor(ns * (1 - kRounding)))); }
 
 // Tasks that share references or resources: no rule ever parts them. (Groups by `loc:@` may be parted.)
@@ -43,11 +46,11 @@ class StateGroups {
     for (int id = 0; id < input.graph.num_nodes(); ++id) {
       const int group = number[At(Root(id))];
       if (group < 0) continue;
-      const std::vector<int> feasible = FeasibleDevices(input.graph.node(id), input.machine, kernels);
+      const std::vector<DeviceId> feasible = FeasibleDevices(input.graph.node(id), input.machine, kernels);
       if (!seen[At(group)]) {
         devices_[At(group)] = feasible;
       } else {
-        std::erase_if(devices_[At(group)], [&](int device) {
+        std::erase_if(devices_[At(group)], [&](DeviceId device) {
           return std::find(feasible.begin(), feasible.end(), device) == feasible.end();
         });
       }
@@ -56,13 +59,13 @@ class StateGroups {
     for (const GraphTask& task : tasks.tasks()) of_task_.push_back(number[At(Root(task.node))]);
     for (auto& devices : devices_) {
       if (!devices.empty()) continue;
-      for (int d = 0; d < tasks.num_devices(); ++d) devices.push_back(d);
+      for (const DeviceId d : tasks.machine().devices.ids()) devices.push_back(d);
     }
   }
 
   int count() const { return count_; }
   int of_task(int task) const { return of_task_[At(task)]; }
-  const std::vector<int>& devices(int group) const { return devices_[At(group)]; }
+  const std::vector<DeviceId>& devices(int group) const { return devices_[At(group)]; }
 
  private:
   int Root(int id) {
@@ -76,7 +79,7 @@ class StateGroups {
 
   std::vector<int> parent_;
   int count_ = 0;
-  std::vector<std::vector<int>> devices_;
+  std::vector<std::vector<DeviceId>> devices_;
   std::vector<int> of_task_;
 };
 
@@ -90,7 +93,7 @@ class BoundFinder {
         devices_(At(tasks.num_devices())) {
     work_.assign(At(groups_.count()) * devices_, 0);
     for (int id = 0; id < tasks.num_tasks(); ++id) {
-      for (int d = 0; d < tasks.num_devices(); ++d) Work(groups_.of_task(id), d) += ServerNs(id, d);
+      for (const DeviceId d : tasks.machine().devices.ids()) Work(groups_.of_task(id), d) += ServerNs(id, d);
     }
   }
 
@@ -107,7 +110,7 @@ class BoundFinder {
       int64_t after = 0;
       // Before an update come also readers of the old value, and these not in every placement.
       for (const int before : task.after) after = task.updates ? after : std::max(after, soonest(before));
-      for (const int device : groups_.devices(groups_.of_task(id))) {
+      for (const DeviceId device : groups_.devices(groups_.of_task(id))) {
         int64_t ready = after;
         for (const TaskRead& read : task.reads)
           ready = std::max(ready, Arrival(read.tensor, tasks_.PlaceOf(read, device), end, &arrival));
@@ -126,7 +129,7 @@ class BoundFinder {
     double largest = 0;
     for (int g = 0; g < groups_.count(); ++g) {
       double fastest = Work(g, groups_.devices(g)[0]);
-      for (const int device : groups_.devices(g)) fastest = std::min(fastest, Work(g, device));
+      for (const DeviceId device : groups_.devices(g)) fastest = std::min(fastest, Work(g, device));
       largest = std::max(largest, fastest);
     }
     return Floor(largest);
@@ -139,7 +142,7 @@ class BoundFinder {
     double best = 0;
     for (int start = 0; start < 2; ++start) {
       for (size_t d = 0; d < devices_; ++d)
-        weight[d] = start == 0 || machine_.device(static_cast<int>(d)).is_gpu() ? 1 : 0;
+        weight[d] = start == 0 || machine_.device(DeviceId(d)).is_gpu() ? 1 : 0;
       for (int round = 0; round < kWorkRounds; ++round) {
         const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
         if (sum <= 0) break;
@@ -157,7 +160,7 @@ class BoundFinder {
   // min over placements of (a host's work + b GPUs' work + c copies in + d copies out), a + b + c + d = 1,
   // each of them divided by how many do it at once: a minimum cut between host and GPUs.
   int64_t Cut() const {
-    const std::vector<int> gpus = machine_.Gpus();
+    const std::vector<DeviceId> gpus = machine_.Gpus();
     // With a second CPU there are two sources of copies.
     if (gpus.empty() || At(static_cast<int>(gpus.size())) + 1 != devices_ ||
         At(groups_.count()) + 2 * tasks_.tensors().size() > kMostCutNodes)
@@ -195,10 +198,10 @@ class BoundFinder {
     return std::exp((share_of_largest - 0.5) / (1 + 0.2 * round));
   }
 
-  double& Work(int group, int device) { return work_[At(group) * devices_ + At(device)]; }
-  double Work(int group, int device) const { return work_[At(group) * devices_ + At(device)]; }
+  double& Work(int group, DeviceId device) { return work_[At(group) * devices_ + At(device)]; }
+  double Work(int group, DeviceId device) const { return work_[At(group) * devices_ + At(device)]; }
   // How long a launch keeps its device, whose workers others may share meanwhile.
-  double ServerNs(int task, int device) const {
+  double ServerNs(int task, DeviceId device) const {
     if (tasks_.task(task).moves_only) return 0;
     const DeviceSpec& spec = machine_.device(device);
     const int servers = spec.in_order ? 1 : LaunchWorkers(spec);
@@ -207,7 +210,8 @@ class BoundFinder {
   }
 
   // When a tensor can be in the memory of `place` at best.
-  int64_t Arrival(int number, int place, const std::vector<int64_t>& end, std::vector<int64_t>* known) const {
+  int64_t Arrival(int number, DeviceId place, const std::vector<int64_t>& end,
+                  std::vector<int64_t>* known) const {
     int64_t& arrival = (*known)[At(number) * devices_ + At(place)];
     if (arrival < kNowhere) return arrival;
     const TaskTensor& tensor = tasks_.tensor(number);
@@ -218,7 +222,7 @@ class BoundFinder {
     for (size_t d = 0; d < devices_; ++d) {
       const int64_t made = end[At(tensor.producer) * devices_ + d];
       if (made >= kNowhere) continue;
-      const int home = tasks_.PlaceOf(tensor, static_cast<int>(d));
+      const DeviceId home = tasks_.PlaceOf(tensor, DeviceId(d));
       const bool here = home == place || devices_ > kMostDevices;
       const int64_t moved = here ? made : made + copies_.Ns(home, place, tensor.bytes);
       arrival = std::min(arrival, moved);
@@ -231,21 +235,21 @@ class BoundFinder {
     double sum = 0;
     for (int g = 0; g < groups_.count(); ++g) {
       double least = INFINITY;
-      for (const int d : groups_.devices(g)) least = std::min(least, weight[At(d)] * Work(g, d));
+      for (const DeviceId d : groups_.devices(g)) least = std::min(least, weight[At(d)] * Work(g, d));
       sum += least;
-      std::vector<int> equal;
-      for (const int d : groups_.devices(g)) {
+      std::vector<DeviceId> equal;
+      for (const DeviceId d : groups_.devices(g)) {
         if (weight[At(d)] * Work(g, d) <= least * (1 + 1e-9)) equal.push_back(d);
       }
-      for (const int d : equal) (*load)[At(d)] += Work(g, d) / static_cast<double>(equal.size());
+      for (const DeviceId d : equal) (*load)[At(d)] += Work(g, d) / static_cast<double>(equal.size());
     }
     return sum;
   }
 
   // What tensor `number` costs each way between the host and the nearest GPU.
-  double FastestCopy(const std::vector<int>& gpus, int64_t bytes, bool in) const {
+  double FastestCopy(const std::vector<DeviceId>& gpus, int64_t bytes, bool in) const {
     int64_t fastest = kNowhere;
-    for (const int gpu : gpus) {
+    for (const DeviceId gpu : gpus) {
       fastest = std::min(fastest,
                          in ? copies_.Ns(tasks_.host(), gpu, bytes) : copies_.Ns(gpu, tasks_.host(), bytes));
     }
@@ -253,7 +257,7 @@ class BoundFinder {
   }
 
   // The source's side is the host. `load`: what the cut found puts on each of the four.
-  double SolveCut(const std::vector<int>& gpus, const std::array<double, 4>& weight,
+  double SolveCut(const std::vector<DeviceId>& gpus, const std::array<double, 4>& weight,
                   std::array<double, 4>* load) const {
     const double many = static_cast<double>(gpus.size());
     const int first_tensor = 2 + groups_.count();
@@ -261,7 +265,7 @@ class BoundFinder {
     std::vector<std::pair<double, double>> cost(At(groups_.count()));  // on the host, on GPUs
     for (int g = 0; g < groups_.count(); ++g) {
       double host = MinCut::kInfinite, gpu = MinCut::kInfinite;
-      for (const int d : groups_.devices(g)) {
+      for (const DeviceId d : groups_.devices(g)) {
         double& kind = machine_.device(d).is_gpu() ? gpu : host;
         kind = std::min(kind, machine_.device(d).is_gpu() ? Work(g, d) / many : Work(g, d));
       }

@@ -10,12 +10,12 @@ namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
 
-void FillSyncs(const Schedule& schedule, const Rows<>& predecessors, MeasuredStep* step) {
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+void FillSyncs(const Schedule& schedule, const Rows<CommandId, CommandId>& predecessors, MeasuredStep* step) {
+  for (const CommandId c : schedule.commands.ids()) {
     if (schedule.commands[c].is_work()) continue;
     int64_t end = step->start_ns;
-    for (const int p : predecessors[c]) {
-      end = std::max(end, step->command_end_ns[static_cast<size_t>(p)]);
+    for (const CommandId p : predecessors[c]) {
+      end = std::max(end, step->command_end_ns[p]);
     }
     step->command_start_ns[c] = step->command_end_ns[c] = end;
   }
@@ -23,7 +23,7 @@ void FillSyncs(const Schedule& schedule, const Rows<>& predecessors, MeasuredSte
 
 bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
   if (step.start_ns == kUnset) return false;
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     if (schedule.commands[c].is_work() && step.command_end_ns[c] == kUnset) return false;
   }
   return true;
@@ -31,7 +31,7 @@ bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
 
 }  // namespace
 
-Rows<> PredecessorsOf(const Schedule& schedule) {
+Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule) {
   return Transpose(schedule.successors, schedule.commands.size());
 }
 
@@ -58,15 +58,15 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
       step.end_ns = event.end_ns;
       continue;
     }
-    if (event.command < 0 || static_cast<size_t>(event.command) >= total) {
+    if (!schedule.commands.Contains(event.command)) {
       Throw(Code::kInvalidArgument,
-            "an event names command {} of a schedule of {}; the trace is of another run", event.command,
-            total);
+            "an event names command {} of a schedule of {}; the trace is of another run",
+            event.command.number(), total);
     }
-    step.command_start_ns[static_cast<size_t>(event.command)] = event.start_ns;
-    step.command_end_ns[static_cast<size_t>(event.command)] = event.end_ns;
+    step.command_start_ns[event.command] = event.start_ns;
+    step.command_end_ns[event.command] = event.end_ns;
   }
-  const Rows<> predecessors = PredecessorsOf(schedule);
+  const auto predecessors = PredecessorsOf(schedule);
   std::vector<MeasuredStep> complete;
   for (auto& [number, step] : steps) {
     if (!IsComplete(schedule, step)) continue;

@@ -13,7 +13,7 @@ namespace lanescope::sims {
 struct MeasuredStep {
   int step = 0;
   int64_t start_ns = 0, end_ns = 0;
-  std::vector<int64_t> command_start_ns, command_end_ns;  // by command
+  IdVector<CommandId, int64_t> command_start_ns, command_end_ns;
 };
 
 // The complete steps from number `warmup_steps` on, in order. Incomplete ones (a launch, a copy or the step's
@@ -24,6 +24,6 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
                                      int warmup_steps);
 
 // By command: those that it waits for.
-Rows<> PredecessorsOf(const Schedule& schedule);
+Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule);
 
 }  // namespace lanescope::sims

@@ -11,7 +11,10 @@
 namespace lanescope::sims {
 namespace {
 
-size_t At(int i) { return static_cast<size_t>(i); }
+template <typename Number>
+size_t At(Number number) {
+  return IndexOf(number);
+}
 
 constexpr int kMostDevices = 64;  // tables are by pairs of devices
 
@@ -27,7 +30,7 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
   for (const auto& from : gaps.handoff_ns) {
     for (const int64_t ns : from) any_handoff_ |= ns > 0;
   }
-  const auto add_queue = [&](int device, QueueClass kind) {
+  const auto add_queue = [&](DeviceId device, QueueClass kind) {
     const DeviceSpec& spec = machine.device(device);
     QueueSpec queue_spec{.in_order = spec.in_order,
                          .kind = kind,
@@ -38,24 +41,24 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
     queues_.push_back(queue_spec);
     return static_cast<int>(queues_.size()) - 1;
   };
-  for (int d = 0; d < devices_; ++d) add_queue(d, QueueClass::kCompute);
-  std::vector<int> in(At(devices_), -1), out(At(devices_), -1);
-  for (int d = 0; d < devices_; ++d) {
+  for (const DeviceId d : machine.devices.ids()) add_queue(d, QueueClass::kCompute);
+  IdVector<DeviceId, int> in(machine.devices.size(), -1), out(in);
+  for (const DeviceId d : machine.devices.ids()) {
     if (!machine.device(d).is_gpu()) continue;
-    in[At(d)] = add_queue(d, QueueClass::kCopy);
-    out[At(d)] = machine.device(d).copy_engines < 2 ? in[At(d)] : add_queue(d, QueueClass::kCopy);
+    in[d] = add_queue(d, QueueClass::kCopy);
+    out[d] = machine.device(d).copy_engines < 2 ? in[d] : add_queue(d, QueueClass::kCopy);
   }
   std::vector<double> capacity;
   for (int r = 0; r < machine.num_resources(); ++r) capacity.push_back(machine.ResourceBandwidth(r));
   num_resources_ = machine.num_resources();
   routes_.resize(At(devices_ * devices_));
   copy_queue_.assign(routes_.size(), -1);
-  for (int src = 0; src < devices_; ++src) {
-    for (int dst = 0; dst < devices_; ++dst) {
+  for (const DeviceId src : machine.devices.ids()) {
+    for (const DeviceId dst : machine.devices.ids()) {
       if (src == dst) continue;
-      copy_queue_[Pair(src, dst)] = machine.device(src).is_gpu()   ? out[At(src)]
-                                    : machine.device(dst).is_gpu() ? in[At(dst)]
-                                                                   : dst;
+      copy_queue_[Pair(src, dst)] = machine.device(src).is_gpu()   ? out[src]
+                                    : machine.device(dst).is_gpu() ? in[dst]
+                                                                   : dst.number();
       Route& route = routes_[Pair(src, dst)];
       route.first = static_cast<int>(passed_.size());
       std::vector<int> resources = machine.RouteBetween(src, dst).resources;
@@ -71,8 +74,8 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
   CopyTimes times(tasks);
   for (size_t t = 0; t < tasks.tensors().size(); ++t) {
     most += tasks.tensors()[t].bytes;
-    for (int src = 0; src < devices_; ++src) {
-      for (int dst = 0; dst < devices_; ++dst)
+    for (const DeviceId src : machine.devices.ids()) {
+      for (const DeviceId dst : machine.devices.ids())
         copy_ns_.push_back(src == dst ? 0 : times.Ns(src, dst, tasks.tensors()[t].bytes));
     }
   }
@@ -106,7 +109,7 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
     group_.push_back(task.group);
   }
   for (int id = 0; id < tasks.num_tasks(); ++id) {
-    for (int device = 0; device < devices_; ++device) launch_ns_.push_back(tasks.LaunchNs(id, device));
+    for (const DeviceId device : machine.devices.ids()) launch_ns_.push_back(tasks.LaunchNs(id, device));
   }
   for (const TaskTensor& tensor : tasks.tensors()) {
     tensor_.push_back({tensor.bytes, tensor.producer, tensor.group, tensor.fetch,
@@ -115,9 +118,9 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
   }
   tail_.assign(num_tasks, 0);
   for (int id = tasks.num_tasks() - 1; id >= 0; --id) {
-    const std::vector<int>& devices = tasks.group(tasks.task(id).group).devices;
+    const std::vector<DeviceId>& devices = tasks.group(tasks.task(id).group).devices;
     int64_t fastest = std::numeric_limits<int64_t>::max();
-    for (const int device : devices) fastest = std::min(fastest, tasks.LaunchNs(id, device));
+    for (const DeviceId device : devices) fastest = std::min(fastest, tasks.LaunchNs(id, device));
     const int64_t mine = tail_[At(id)] += fastest;
     const auto raise = [&](int before) { tail_[At(before)] = std::max(tail_[At(before)], mine); };
     for (const int before : tasks.task(id).after) raise(before);
@@ -142,19 +145,19 @@ PlacementEvaluator::PlacementEvaluator(const PlacementModel& model)
   for (size_t q = 0; q < queues_.size(); ++q) queues_[q].servers.resize(At(model.queues_[q].servers));
 }
 
-int PlacementEvaluator::HomeOf(const PlacementModel::Tensor& tensor) const {
+DeviceId PlacementEvaluator::HomeOf(const PlacementModel::Tensor& tensor) const {
   if (tensor.producer >= 0) return tensor.on_host ? m_.host_ : DeviceOf(tensor.producer);
   return tensor.group < 0 ? m_.host_ : state_->device[At(tensor.group)];
 }
 
-int PlacementEvaluator::PlaceOf(const PlacementModel::Use& use) const {
+DeviceId PlacementEvaluator::PlaceOf(const PlacementModel::Use& use) const {
   return use.on_host ? m_.host_ : DeviceOf(use.task);
 }
 
 void PlacementEvaluator::AddCopies(int tensor) {
   const PlacementModel::Tensor& moved = m_.tensor(tensor);
-  const int home = home_[At(tensor)];
-  const auto copy_to = [&](int place) {
+  const DeviceId home = home_[At(tensor)];
+  const auto copy_to = [&](DeviceId place) {
     int& first = first_copy_[At(tensor)];
     for (int c = first; c >= 0; c = copies_[At(c)].next) {
       if (copies_[At(c)].dst == place) return c;
@@ -170,7 +173,7 @@ void PlacementEvaluator::AddCopies(int tensor) {
     return first = static_cast<int>(copies_.size()) - 1;
   };
   for (const PlacementModel::Use& use : m_.uses_[tensor]) {
-    const int place = PlaceOf(use);
+    const DeviceId place = PlaceOf(use);
     if (place == home) {
       pending_[At(use.task)] += moved.producer >= 0;
       ++unread_[At(tensor)];
@@ -218,10 +221,10 @@ void PlacementEvaluator::Reset() {
 // False: a device would have to hold more than it may.
 bool PlacementEvaluator::HoldState(double memory_share) {
   std::fill(held_.begin(), held_.end(), 0);
-  for (int d = 0; d < m_.devices_; ++d) {
+  for (const DeviceId d : room_.ids()) {
     const int64_t limit = m_.tasks_.machine().device(d).memory_bytes;
-    room_[At(d)] = limit > 0 ? static_cast<int64_t>(memory_share * static_cast<double>(limit))
-                             : std::numeric_limits<int64_t>::max();
+    room_[d] = limit > 0 ? static_cast<int64_t>(memory_share * static_cast<double>(limit))
+                         : std::numeric_limits<int64_t>::max();
   }
   for (size_t g = 0; g < state_->device.size(); ++g) {
     if (!Hold(state_->device[g], m_.tasks_.groups()[g].persistent_bytes)) return false;
@@ -243,7 +246,9 @@ bool PlacementEvaluator::Prepare(const PlacementState& state, double memory_shar
   order_.Merge(copy_order_, &rank_, &items_);
   if (m_.any_handoff_) ready_at_.assign(items_.size(), 0);
   const int num_tasks = m_.tasks_.num_tasks();
-  queue_ = device_;  // launches of device d run on queue d
+  queue_.clear();
+  for (const DeviceId device : device_)
+    queue_.push_back(device.number());  // launches of device d run on queue d
   for (const Copy& copy : copies_) queue_.push_back(copy.queue);
   for (const int item : items_) {
     const int queue = QueueOf(item);
@@ -254,10 +259,10 @@ bool PlacementEvaluator::Prepare(const PlacementState& state, double memory_shar
   return true;
 }
 
-bool PlacementEvaluator::Hold(int device, int64_t bytes) {
+bool PlacementEvaluator::Hold(DeviceId device, int64_t bytes) {
   if (!m_.memory_can_run_out_) return true;
-  held_[At(device)] += bytes;
-  out_of_memory_ |= held_[At(device)] > room_[At(device)];
+  held_[device] += bytes;
+  out_of_memory_ |= held_[device] > room_[device];
   return !out_of_memory_;
 }
 
@@ -344,7 +349,7 @@ bool PlacementEvaluator::Dispatch(int queue, int64_t limit) {
     if (queue_spec.issue > 0) start = std::max(start, server.issued += queue_spec.issue);
     if (launch) {
       if (start + m_.tail_[At(item)] > limit || !HoldOutputs(item)) return false;
-      Expect(start + m_.LaunchNs(item, queue), item, queue, idle);
+      Expect(start + m_.LaunchNs(item, DeviceId(queue)), item, queue, idle);
     } else {
       const Copy& copy = copies_[At(item - num_tasks)];
       const int64_t end = StartOfCopy(copy, start) + copy.ns;
@@ -357,7 +362,7 @@ bool PlacementEvaluator::Dispatch(int queue, int64_t limit) {
 
 int PlacementEvaluator::NeedsOf(int item, int queue) const {
   const int servers = m_.queues_[At(queue)].servers;
-  return servers == 1 ? 1 : std::min(servers, m_.tasks_.Workers(item, queue));
+  return servers == 1 ? 1 : std::min(servers, m_.tasks_.Workers(item, DeviceId(queue)));
 }
 
 // Something that `item` waited for has ended on a queue; `last`: it waits for nothing more.
@@ -377,15 +382,15 @@ void PlacementEvaluator::Arrived(int item, int from_queue, bool last) {
 }
 
 // Bytes of a tensor, or of a copy of it, that nobody reads any more.
-void PlacementEvaluator::Release(int tensor, int place) {
+void PlacementEvaluator::Release(int tensor, DeviceId place) {
   if (place == home_[At(tensor)]) {
     if (--unread_[At(tensor)] == 0 && m_.tensor(tensor).producer >= 0)
-      held_[At(place)] -= m_.tensor(tensor).bytes;
+      held_[place] -= m_.tensor(tensor).bytes;
     return;
   }
   for (int c = first_copy_[At(tensor)]; c >= 0; c = copies_[At(c)].next) {
     if (copies_[At(c)].dst != place) continue;
-    if (--copies_[At(c)].unread == 0) held_[At(place)] -= m_.tensor(tensor).bytes;
+    if (--copies_[At(c)].unread == 0) held_[place] -= m_.tensor(tensor).bytes;
     return;
   }
 }
@@ -419,7 +424,7 @@ void PlacementEvaluator::FinishCopy(int number, int queue) {
     if (PlaceOf(use) == copy.dst) ArrivedAtTask(use.task, queue);
   }
   if (!m_.memory_can_run_out_) return;
-  if (copy.unread == 0) held_[At(copy.dst)] -= m_.tensor(copy.tensor).bytes;
+  if (copy.unread == 0) held_[copy.dst] -= m_.tensor(copy.tensor).bytes;
   Release(copy.tensor, home_[At(copy.tensor)]);
 }
 

@@ -14,8 +14,8 @@ namespace lanescope::sims {
 
 // Where the groups of a task graph are, and how urgent its tasks.
 struct PlacementState {
-  std::vector<int> device;    // by group
-  std::vector<int> priority;  // by task, larger first; ties by task number. Empty: all equal
+  std::vector<DeviceId> device;  // by group
+  std::vector<int> priority;     // by task, larger first; ties by task number. Empty: all equal
   friend bool operator==(const PlacementState&, const PlacementState&) = default;
 };
 
@@ -54,18 +54,18 @@ class PlacementModel {
   };
 
   const Tensor& tensor(int id) const { return tensor_[static_cast<size_t>(id)]; }
-  int64_t LaunchNs(int task, int device) const {
-    return launch_ns_[static_cast<size_t>(task * devices_ + device)];
+  int64_t LaunchNs(int task, DeviceId device) const {
+    return launch_ns_[IndexOf(task * devices_) + device.index()];
   }
-  size_t Pair(int src, int dst) const { return static_cast<size_t>(src * devices_ + dst); }
-  int CopyQueue(int src, int dst) const { return copy_queue_[Pair(src, dst)]; }
-  int64_t CopyNs(int tensor, int src, int dst) const {
-    return copy_ns_[static_cast<size_t>(tensor) * static_cast<size_t>(devices_ * devices_) + Pair(src, dst)];
+  size_t Pair(DeviceId src, DeviceId dst) const { return src.index() * IndexOf(devices_) + dst.index(); }
+  int CopyQueue(DeviceId src, DeviceId dst) const { return copy_queue_[Pair(src, dst)]; }
+  int64_t CopyNs(int tensor, DeviceId src, DeviceId dst) const {
+    return copy_ns_[IndexOf(tensor) * IndexOf(devices_ * devices_) + Pair(src, dst)];
   }
 
   const TaskGraph& tasks_;
   const int devices_;
-  const int host_;
+  const DeviceId host_;
   const GapModel gaps_;
   bool any_handoff_ = false;
   bool memory_can_run_out_ = false;
@@ -100,7 +100,7 @@ class PlacementEvaluator {
  private:
   struct Copy {
     int tensor = -1;
-    int src = 0, dst = 0;
+    DeviceId src{0}, dst{0};
     int queue = 0;
     int next = -1;    // of the same tensor
     int pending = 0;  // tasks that it waits for
@@ -133,10 +133,10 @@ class PlacementEvaluator {
   void Reset();
   bool HoldState(double memory_share);
   void AddCopies(int tensor);
-  int HomeOf(const PlacementModel::Tensor& tensor) const;
-  int DeviceOf(int task) const { return device_[static_cast<size_t>(task)]; }
+  DeviceId HomeOf(const PlacementModel::Tensor& tensor) const;
+  DeviceId DeviceOf(int task) const { return device_[static_cast<size_t>(task)]; }
   int QueueOf(int item) const { return queue_[static_cast<size_t>(item)]; }
-  int PlaceOf(const PlacementModel::Use& use) const;
+  DeviceId PlaceOf(const PlacementModel::Use& use) const;
   static int IdleServer(const QueueState& queue);
   int NeedsOf(int item, int queue) const;
   void Expect(int64_t time, int item, int queue, int server);
@@ -151,19 +151,19 @@ class PlacementEvaluator {
   void Finish(const Ending& ending);
   void FinishLaunch(int task, int queue);
   void FinishCopy(int copy, int queue);
-  bool Hold(int device, int64_t bytes);
-  void Release(int tensor, int place);
+  bool Hold(DeviceId device, int64_t bytes);
+  void Release(int tensor, DeviceId place);
 
   const PlacementModel& m_;
   const PlacementState* state_ = nullptr;
   TaskOrder order_;
-  std::vector<int> device_;            // by task
+  std::vector<DeviceId> device_;       // by task
   std::vector<int> queue_;             // by item
   std::vector<int> rank_, items_;      // by item; by rank
   std::vector<CopyOrder> copy_order_;  // by copy
   std::vector<int> pending_;           // by task
   std::vector<int> first_copy_;        // by tensor
-  std::vector<int> home_;              // by tensor
+  std::vector<DeviceId> home_;         // by tensor
   std::vector<int> unread_;            // by tensor: uses at its home and copies from it that have not ended
   std::vector<Copy> copies_;
   std::vector<QueueState> queues_;
@@ -171,7 +171,7 @@ class PlacementEvaluator {
   std::vector<Ending> endings_;    // heap
   std::vector<int64_t> ready_at_;  // by item, where handing over takes time
   std::vector<int64_t> resource_free_;
-  std::vector<int64_t> held_, room_;  // bytes by device
+  IdVector<DeviceId, int64_t> held_, room_;  // bytes
   int64_t now_ = 0;
   int64_t last_end_ = 0;
   bool out_of_memory_ = false;

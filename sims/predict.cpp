@@ -38,12 +38,12 @@ double SigmaOf(double relative_spread) {
   return std::log1p(std::max(0.0, relative_spread)) / kNineInTenSigmas;
 }
 
-std::vector<double> SigmasOf(const CommandEstimates& estimates) {
-  std::vector<double> sigmas;
-  for (size_t c = 0; c < estimates.spread_ns.size(); ++c) {
+IdVector<CommandId, double> SigmasOf(const CommandEstimates& estimates) {
+  IdVector<CommandId, double> sigmas;
+  for (const CommandId c : estimates.spread_ns.ids()) {
     const int64_t ns = estimates.costs.ns[c];
     const double spread = ns > 0 ? static_cast<double>(estimates.spread_ns[c]) / static_cast<double>(ns) : 0;
-    sigmas.push_back(SigmaOf(spread));
+    sigmas.Add(SigmaOf(spread));
   }
   return sigmas;
 }
@@ -58,7 +58,7 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
                   Prediction* prediction) {
   const int draws = DrawsFor(settings, estimates.costs.ns.size());
   if (draws <= 0) return;
-  const std::vector<double> sigmas = SigmasOf(estimates);
+  const IdVector<CommandId, double> sigmas = SigmasOf(estimates);
   const double common_sigma = SigmaOf(settings.common_spread);
   const int kinds =
       estimates.kind.empty() ? 0 : 1 + *std::max_element(estimates.kind.begin(), estimates.kind.end());
@@ -72,7 +72,7 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
       Throw(Code::kCancelled, "the prediction was cancelled");
     for (double& error : kind_error) error = normal.Next();
     const double common = std::exp(common_sigma * normal.Next());
-    for (size_t c = 0; c < drawn.ns.size(); ++c) {
+    for (const CommandId c : drawn.ns.ids()) {
       const double z = estimates.basis[c] == CostBasis::kMeasured
                            ? normal.Next()
                            : kind_error[static_cast<size_t>(estimates.kind[c])];
@@ -92,7 +92,7 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
 IdVector<QueueId, int64_t> BusyOfQueues(const Schedule& schedule, const SimulationResult& result) {
   IdVector<QueueId, int64_t> busy = result.queue_busy_ns;
   IdVector<QueueId, std::vector<std::pair<int64_t, int64_t>>> runs(busy.size());
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const QueueId queue = schedule.commands[c].queue;
     if (schedule.queues[queue].workers > 1)
       runs[queue].emplace_back(result.times[c].start_ns, result.times[c].end_ns);
@@ -112,16 +112,16 @@ IdVector<QueueId, int64_t> BusyOfQueues(const Schedule& schedule, const Simulati
 void Summarise(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
                Prediction* prediction) {
   prediction->peak_bytes = schedule.peak_bytes;
-  prediction->busy.assign(static_cast<size_t>(machine.num_devices()), 0);
+  prediction->busy.assign(machine.devices.size(), 0);
   const auto step = static_cast<double>(std::max<int64_t>(prediction->step_ns, 1));
   const IdVector<QueueId, int64_t> busy = BusyOfQueues(schedule, prediction->simulation);
   for (const QueueId q : schedule.queues.ids()) {
     if (schedule.queues[q].kind != QueueKind::kCompute) continue;
-    prediction->busy[static_cast<size_t>(schedule.queues[q].device)] += static_cast<double>(busy[q]) / step;
+    prediction->busy[schedule.queues[q].device] += static_cast<double>(busy[q]) / step;
   }
   double total = 0;
   auto& share = prediction->basis_share;
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     const CommandTime& time = prediction->simulation.times[c];
     const auto ns = static_cast<double>(time.end_ns - time.start_ns);
@@ -157,34 +157,34 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
                              const PredictionSettings& settings, Launch launch) {
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
-  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  const auto fetched = FetchedBytes(schedule, machine);
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
     WorkClass command_class = WorkClass::kCopy;
     int cores = 1;
     std::string kind;
     if (command.kind == CommandKind::kLaunch) {
-      const int number = schedule.queues[command.queue].device;
+      const DeviceId number = schedule.queues[command.queue].device;
       const LaunchEstimate found = launch(c, number);
       estimate = found.cost;
       command_class = ClassOf(found.work);
       cores = command.workers;
       if (!settings.fetches.empty() && fetched[c] > 0) estimate.ns += settings.fetches.Ns(fetched[c]);
-      kind = fmt::format("{} {}", found.op, number);
+      kind = fmt::format("{} {}", found.op, number.number());
     } else if (command.kind == CommandKind::kCopy) {
-      const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
+      const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
       estimate = costs.Copy(machine, src, dst, command.bytes);
       const Value& copied = schedule.values[schedule.Inputs(command)[0]];
       if (!copied.shape.HasBound()) estimate = UnknownCopy(estimate);
-      kind = fmt::format("copy {} {}", src, dst);
+      kind = fmt::format("copy {} {}", src.number(), dst.number());
     }
-    estimates.costs.ns.push_back(estimate.ns);
-    estimates.costs.classes.push_back(command_class);
-    estimates.costs.cores.push_back(cores);
-    estimates.spread_ns.push_back(estimate.spread_ns);
-    estimates.basis.push_back(estimate.basis);
-    estimates.kind.push_back(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
+    estimates.costs.ns.Add(estimate.ns);
+    estimates.costs.classes.Add(command_class);
+    estimates.costs.cores.Add(cores);
+    estimates.spread_ns.Add(estimate.spread_ns);
+    estimates.basis.Add(estimate.basis);
+    estimates.kind.Add(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
   }
   return estimates;
 }
@@ -207,7 +207,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
                                   const Machine& machine, const CostModel& costs,
                                   const PredictionSettings& settings) {
   std::vector<TensorInfo> inputs;
-  return EstimateAll(schedule, machine, costs, settings, [&](size_t c, int device) {
+  return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
     const int number = schedule.commands[c].node;
     const Node& node = graph.node(number);
     inputs.clear();
@@ -218,10 +218,10 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
   });
 }
 
-CommandEstimates EstimateCommands(const Schedule& schedule, std::span<const SignedWork> work,
+CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                                   const Machine& machine, const CalibratedCost& costs,
                                   const PredictionSettings& settings) {
-  return EstimateAll(schedule, machine, costs, settings, [&](size_t c, int device) {
+  return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
     return LaunchEstimate{costs.Launch(machine.device(device), work[c]), work[c].work, work[c].op};
   });
 }

@@ -29,9 +29,9 @@ namespace lanescope::sims {
 // What a cost model says of every command of a schedule.
 struct CommandEstimates {
   CommandCosts costs;
-  std::vector<int64_t> spread_ns;
-  std::vector<CostBasis> basis;
-  std::vector<int> kind;  // commands of one kind (op and device; devices of a copy) err together
+  IdVector<CommandId, int64_t> spread_ns;
+  IdVector<CommandId, CostBasis> basis;
+  IdVector<CommandId, int> kind;  // commands of one kind (op and device; devices of a copy) err together
 };
 struct CopyTraffic {
   int64_t count = 0;
@@ -43,9 +43,9 @@ struct Prediction {
   int64_t step_ns = 0;
   int64_t low_ns = 0, high_ns = 0;  // nine in ten steps
   SimulationResult simulation;
-  std::vector<double> busy;  // by device: fraction of the step in which its compute queues run
+  IdVector<DeviceId, double> busy;  // fraction of the step in which its compute queues run
   std::array<CopyTraffic, kNumCopyClasses> copies{};
-  std::vector<int64_t> peak_bytes;  // by device
+  IdVector<DeviceId, int64_t> peak_bytes;
   CriticalPath critical_path;
   std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
   int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
@@ -74,8 +74,8 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
                                   const Machine& machine, const CostModel& costs,
                                   const PredictionSettings& settings);
 
-// Of a schedule whose graph is not there (ReadSchedule): `work` by command.
-CommandEstimates EstimateCommands(const Schedule& schedule, std::span<const SignedWork> work,
+// Of a schedule whose graph is not there (ReadSchedule): `work` of its commands.
+CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                                   const Machine& machine, const CalibratedCost& costs,
                                   const PredictionSettings& settings);
 

@@ -7,8 +7,8 @@ namespace lanescope::sims {
 CommandCosts MeasuredCosts(const MeasuredStep& step) {
   CommandCosts costs;
   costs.ns.reserve(step.command_start_ns.size());
-  for (size_t c = 0; c < step.command_start_ns.size(); ++c) {
-    costs.ns.push_back(step.command_end_ns[c] - step.command_start_ns[c]);
+  for (const CommandId c : step.command_start_ns.ids()) {
+    costs.ns.Add(step.command_end_ns[c] - step.command_start_ns[c]);
   }
   return costs;
 }

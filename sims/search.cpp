@@ -214,7 +214,8 @@ class PlacementSearch {
       for (const nlohmann::json& given : of_rank["outcomes"]) {
         ChainOutcome outcome{{}, given[0], given[1], given[2]};
         for (const nlohmann::json& elite : given[3]) {
-          PlacementState state{elite[2].get<std::vector<int>>(), elite[3].get<std::vector<int>>()};
+          PlacementState state{{}, elite[3].get<std::vector<int>>()};
+          for (const int device : elite[2]) state.device.emplace_back(device);
           Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
           outcome.elites.push_back(
               {{elite[0].get<std::string>(), std::move(placement), elite[1].get<int64_t>()},

@@ -23,10 +23,10 @@ class SimulationLoop {
   SimulationLoop(const SimulationPlan& plan, SimulationScratch* scratch, const CommandCosts& costs,
                  SimulationResult* result)
       : plan_(plan),
-        tasks_(scratch->tasks.data()),
-        ready_(scratch->ready.data()),
-        times_(result->times.data()),
-        busy_(result->queue_busy_ns.data()),
+        tasks_(scratch->tasks),
+        ready_(scratch->ready),
+        times_(result->times),
+        busy_(result->queue_busy_ns),
         timers_(plan.servers.size()),
         servers_(plan.servers.size()),
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
@@ -53,14 +53,14 @@ class SimulationLoop {
  private:
   static constexpr int kFinished = -1;  // of Task::pending
   using Phase = ServerState::Phase;
-  Task& task(int command) { return tasks_[static_cast<size_t>(command)]; }
+  Task& task(CommandId command) { return tasks_[command]; }
   ServerState& state(int server) { return servers_[static_cast<size_t>(server)]; }
   const Server& server(int number) const { return plan_.servers[static_cast<size_t>(number)]; }
-  bool IsSync(int command) const { return !plan_.sync.empty() && plan_.sync[static_cast<size_t>(command)]; }
+  bool IsSync(CommandId command) const { return !plan_.sync.empty() && plan_.sync[command]; }
 
   struct QueueState {
     bool touched = false;
-    int previous = -1;  // the command that ended last
+    CommandId previous;  // the command that ended last
   };
 
   void ReleaseRoots() {
@@ -70,8 +70,8 @@ class SimulationLoop {
       servers_[l].running = ServerState::kAsleep;
       ++asleep_;
     }
-    for (size_t c = 0; c < plan_.tasks.size(); ++c) {
-      if (tasks_[c].pending == 0) MakeReady(static_cast<int>(c));
+    for (const CommandId c : tasks_.ids()) {
+      if (task(c).pending == 0) MakeReady(c);
     }
   }
 
@@ -82,9 +82,9 @@ class SimulationLoop {
     touched_.push_back(queue);
   }
 
-  void MakeReady(int command) {
+  void MakeReady(CommandId command) {
     const Task& t = task(command);
-    ready_[t.queue.index()].Push(t.rank, command);
+    ready_[t.queue].Push(t.rank, command);
     if (IdleServer(t.queue) >= 0) {
       Touch(t.queue);
     } else if (asleep_ > 0) {
@@ -129,24 +129,24 @@ class SimulationLoop {
   }
 
   [[noreturn]] void ThrowStuck() const {
-    size_t first = 0;
+    CommandId first{0};
     while (tasks_[first].pending == kFinished) ++first;
     Throw(Code::kFailedPrecondition,
           "{} of {} commands can never start: they wait for each other, the first is command {}; check the "
           "schedule's order",
-          plan_.tasks.size() - finished_, plan_.tasks.size(), first);
+          plan_.tasks.size() - finished_, plan_.tasks.size(), first.number());
   }
 
   void Dispatch(QueueId queue) {
     queues_[queue].touched = false;
     for (int idle = IdleServer(queue); idle >= 0; idle = IdleServer(queue)) {
-      const int command = ready_[queue.index()].Pop();
-      if (command < 0) return;
+      const CommandId command = ready_[queue].Pop();
+      if (!command.exists()) return;
       Start(idle, command);
     }
   }
 
-  void Start(int number, int command) {
+  void Start(int number, CommandId command) {
     ServerState& at = state(number);
     const Task& t = task(command);
     Ticks start = now_;
@@ -159,16 +159,16 @@ class SimulationLoop {
     time.start_ns = NsOf(start);
     time.previous = queues_[t.queue].previous;
     time.released = t.released;
-    at.running = command;
+    at.running = command.number();
     at.started = start;
     PrefetchSuccessors(command);
     Begin(number, command, start);
   }
 
   // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
-  void PrefetchSuccessors(int command) {
+  void PrefetchSuccessors(CommandId command) {
     __builtin_prefetch(plan_.successors + task(command).first_successor);
-    if (fetching_ >= 0) {
+    if (fetching_.exists()) {
       const Task& t = task(fetching_);
       for (int i = t.first_successor; i < t.end_successor; ++i)
         __builtin_prefetch(&task(plan_.successors[i]), 1);
@@ -176,17 +176,17 @@ class SimulationLoop {
     fetching_ = command;
   }
 
-  void Begin(int number, int command, Ticks start) {
+  void Begin(int number, CommandId command, Ticks start) {
     ServerState& at = state(number);
     const Ticks duration = task(command).duration;
     at.phase = Phase::kFixed;
     Ticks moves_at = start;
     bool flows = false;
     if constexpr (kShared) {
-      const int route = plan_.route_of[static_cast<size_t>(command)];
+      const int route = plan_.route_of[command];
       if (route >= 0) {
         const Ticks latency = plan_.routes[static_cast<size_t>(route)].latency;
-        flows = duration > latency && plan_.bytes[static_cast<size_t>(command)] > 0;
+        flows = duration > latency && plan_.bytes[command] > 0;
         if (flows) moves_at = start + latency;
       }
     }
@@ -205,13 +205,13 @@ class SimulationLoop {
   // The running command starts to use links or silicon that others use too.
   void BeginMoving(int number) {
     ServerState& at = state(number);
-    const int command = at.running;
+    const CommandId command(at.running);
     const Ticks duration = task(command).duration;
     bool flows = false;
     if constexpr (kShared) {
-      const int route = plan_.route_of[static_cast<size_t>(command)];
+      const int route = plan_.route_of[command];
       flows = route >= 0 && duration > plan_.routes[static_cast<size_t>(route)].latency &&
-              plan_.bytes[static_cast<size_t>(command)] > 0;
+              plan_.bytes[command] > 0;
       if (flows) BeginFlow(number, command, plan_.routes[static_cast<size_t>(route)]);
     }
     if (!flows) {
@@ -224,9 +224,9 @@ class SimulationLoop {
     if constexpr (kInterfere) domains_.Enter(server(number), command, &at);
   }
 
-  void BeginFlow(int number, int command, const LinkPath& route) {
+  void BeginFlow(int number, CommandId command, const LinkPath& route) {
     state(number).phase = Phase::kFlowing;
-    const Flow flow = FlowAlone(route, plan_.bytes[static_cast<size_t>(command)], task(command).duration);
+    const Flow flow = FlowAlone(route, plan_.bytes[command], task(command).duration);
     sharing_.Start(number, now_,
                    {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
                    flow.limit);
@@ -253,13 +253,13 @@ class SimulationLoop {
 
   void Finish(int number) {
     ServerState& at = state(number);
-    const int command = at.running;
+    const CommandId command(at.running);
     const int64_t end_ns = NsOf(now_);
     times_[command].end_ns = end_ns;
     const QueueId queue = server(number).queue;
-    busy_[queue.index()] += end_ns - NsOf(at.started);
+    busy_[queue] += end_ns - NsOf(at.started);
     at.running = ServerState::kIdle;
-    ready_[queue.index()].Done(command);
+    ready_[queue].Done(command);
     queues_[queue].previous = command;
     if (!IsSync(command)) at.free_at = now_ + server(number).gap;
     ++finished_;
@@ -272,7 +272,7 @@ class SimulationLoop {
   QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
 
   // One dependency of `command` is satisfied by the end of `by`, which ran on `queue`.
-  void Release(int command, int by, QueueId queue) {
+  void Release(CommandId command, CommandId by, QueueId queue) {
     Task& t = task(command);
     --t.pending;
     if (!plan_.any_handoff) {
@@ -284,7 +284,7 @@ class SimulationLoop {
     if (t.queue != queue) {
       at += plan_.handoff[static_cast<size_t>(KindOf(queue))][static_cast<size_t>(KindOf(t.queue))];
     }
-    Ticks& ready_at = ready_at_[static_cast<size_t>(command)];
+    Ticks& ready_at = ready_at_[command];
     if (at >= ready_at) {
       ready_at = at;
       t.released = by;
@@ -323,19 +323,19 @@ class SimulationLoop {
   }
 
   const SimulationPlan& plan_;
-  Task* tasks_;
-  ReadyQueue* ready_;
-  CommandTime* times_;
-  int64_t* busy_;
+  IdVector<CommandId, Task>& tasks_;
+  IdVector<QueueId, ReadyQueue>& ready_;
+  IdVector<CommandId, CommandTime>& times_;
+  IdVector<QueueId, int64_t>& busy_;
   Ticks now_ = 0;
   size_t finished_ = 0;
-  int fetching_ = -1;
+  CommandId fetching_;
   int asleep_ = 0;  // servers whose driver nothing has woken yet
   TimerTree timers_;
   std::vector<ServerState> servers_;
   std::vector<QueueId> touched_;
   HandoffHeap handoffs_;
-  std::vector<Ticks> ready_at_;
+  IdVector<CommandId, Ticks> ready_at_;
   LinkSharing sharing_;
   DomainLoads domains_;
   IdVector<QueueId, QueueState> queues_;

@@ -18,7 +18,7 @@ struct alignas(32) Task {
   int pending = 0;  // dependencies not yet satisfied
   int rank = 0;
   QueueId queue;
-  int released = -1;
+  CommandId released = {};
   Ticks duration = 0;
   int first_successor = 0;
   int end_successor = 0;
@@ -63,18 +63,18 @@ struct ServerRange {
 };
 
 struct SimulationPlan {
-  std::vector<Task> tasks;
-  std::vector<char> sync;  // Record or Wait: no gap around it. Empty: there are none
-  const int* successors = nullptr;
+  IdVector<CommandId, Task> tasks;
+  IdVector<CommandId, char> sync;  // Record or Wait: no gap around it. Empty: there are none
+  const CommandId* successors = nullptr;
   std::vector<Server> servers;
   IdVector<QueueId, ServerRange> servers_of;
-  IdVector<QueueId, std::vector<int>> orders;  // of in-order queues
+  IdVector<QueueId, std::vector<CommandId>> orders;  // of in-order queues
   Ticks handoff[kNumQueueClasses][kNumQueueClasses] = {};
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;
   // Copies over links; empty without sharing.
-  std::vector<int> route_of;  // by command; -1: none
-  std::vector<int64_t> bytes;
+  IdVector<CommandId, int> route_of;  // -1: none
+  IdVector<CommandId, int64_t> bytes;
   std::vector<LinkPath> routes;
   std::vector<int> route_resources;
   std::vector<double> capacities;  // bytes per tick
@@ -86,7 +86,7 @@ struct SimulationPlan {
 
 // What is kept from run to run only to save allocation.
 struct SimulationScratch {
-  std::vector<Task> tasks;
+  IdVector<CommandId, Task> tasks;
   IdVector<QueueId, ReadyQueue> ready;
 };
 

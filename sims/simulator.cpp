@@ -20,13 +20,13 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
   LANESCOPE_CHECK(schedule.successors.size() == total && schedule.num_predecessors.size() == total);
   plan->tasks.resize(total);
   plan->successors = schedule.successors.items.data();
-  for (size_t c = 0; c < total; ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     plan->tasks[c] = {.pending = schedule.num_predecessors[c],
                       .rank = command.rank,
                       .queue = command.queue,
-                      .first_successor = schedule.successors.first[c],
-                      .end_successor = schedule.successors.first[c + 1]};
+                      .first_successor = schedule.successors.first[c.index()],
+                      .end_successor = schedule.successors.first[c.index() + 1]};
     if (command.is_work()) continue;
     if (plan->sync.empty()) plan->sync.assign(total, 0);
     plan->sync[c] = 1;
@@ -64,7 +64,7 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
   }
 }
 
-int AddRoute(const Machine& machine, int src, int dst, SimulationPlan* plan) {
+int AddRoute(const Machine& machine, DeviceId src, DeviceId dst, SimulationPlan* plan) {
   const Route route = machine.RouteBetween(src, dst);
   const std::set<int> resources(route.resources.begin(), route.resources.end());
   if (resources.empty()) return -1;
@@ -87,14 +87,14 @@ void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan
     const double bandwidth = machine.ResourceBandwidth(r);
     plan->capacities.push_back((bandwidth > 0 ? bandwidth : 1e18) / kTicksPerSecond);
   }
-  std::map<std::pair<int, int>, int> known;
+  std::map<std::pair<DeviceId, DeviceId>, int> known;
   plan->route_of.assign(schedule.commands.size(), -1);
   plan->bytes.assign(schedule.commands.size(), 0);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     if (command.kind != CommandKind::kCopy) continue;
-    const int src = schedule.CopySource(command);
-    const int dst = schedule.CopyDestination(command);
+    const DeviceId src = schedule.CopySource(command);
+    const DeviceId dst = schedule.CopyDestination(command);
     if (src == dst) continue;
     auto [found, added] = known.try_emplace({src, dst}, -1);
     if (added) found->second = AddRoute(machine, src, dst, plan);
@@ -154,7 +154,7 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
     prepared_->scratch.ready.Add(ReadyQueue(queue.in_order ? &plan->orders[q] : nullptr,
-                                            std::max(1, queue.workers), schedule.commands.data()));
+                                            std::max(1, queue.workers), &schedule.commands));
   }
 }
 
@@ -165,10 +165,11 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   SimulationScratch* scratch = &prepared_->scratch;
   CheckCosts(costs, plan.tasks.size());
   scratch->tasks.resize(plan.tasks.size());
-  for (size_t c = 0; c < costs.ns.size(); ++c) {
+  for (const CommandId c : costs.ns.ids()) {
     const int64_t ns = costs.ns[c];
     if (ns < 0 || ns > kMaxSimulatedNs) {
-      Throw(Code::kInvalidArgument, "command {} costs {} ns; costs lie between 0 and 26 days", c, ns);
+      Throw(Code::kInvalidArgument, "command {} costs {} ns; costs lie between 0 and 26 days", c.number(),
+            ns);
     }
     scratch->tasks[c] = plan.tasks[c];
     scratch->tasks[c].duration = TicksOf(ns);
@@ -199,13 +200,13 @@ std::vector<Event> EventsOfStep(const Schedule& schedule, const SimulationResult
                                 int64_t begin_ns) {
   std::vector<Event> events;
   events.reserve(schedule.commands.size() + 1);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     if (!command.is_work()) continue;
     events.push_back({.start_ns = begin_ns + result.times[c].start_ns,
                       .end_ns = begin_ns + result.times[c].end_ns,
                       .bytes = command.kind == CommandKind::kCopy ? command.bytes : 0,
-                      .command = static_cast<int32_t>(c),
+                      .command = c,
                       .step = step});
   }
   events.push_back(

@@ -13,14 +13,14 @@
 
 namespace lanescope::sims {
 
-// What each command costs, by command number. Record and Wait cost nothing unless given.
+// What each command costs, by command. Record and Wait cost nothing unless given.
 struct CommandCosts {
   // ns that the command takes alone on the machine. For a copy this includes the latency of its route.
-  std::vector<int64_t> ns;
+  IdVector<CommandId, int64_t> ns;
   // Used with interference only. Empty: every launch is kMemory, on all workers of its device, or on one
   // where its queue has workers to share. Copies are always kCopy.
-  std::vector<WorkClass> classes = {};
-  std::vector<int> cores = {};
+  IdVector<CommandId, WorkClass> classes = {};
+  IdVector<CommandId, int> cores = {};
 };
 
 // Every effect can be switched off by itself, so that an ablation shows what each explains.
@@ -36,13 +36,13 @@ struct SimulationOptions {
 struct CommandTime {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int previous = -1;  // the one of its queue that had ended last when it began; -1: none
-  int released = -1;  // the dependency that became satisfied last; -1: it had none
+  CommandId previous;  // the one of its queue that had ended last when it began
+  CommandId released;  // the dependency that became satisfied last
 };
 
 struct SimulationResult {
   int64_t step_ns = 0;  // with the overheads of the step
-  std::vector<CommandTime> times;
+  IdVector<CommandId, CommandTime> times;
   IdVector<QueueId, int64_t> queue_busy_ns;  // lengths of the queue's commands, added up
 };
 

@@ -18,7 +18,7 @@ std::vector<MeasuredStep> TypicalSteps(std::vector<MeasuredStep> steps) {
 
 }  // namespace
 
-CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
+CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps) {
   std::vector<MeasuredStep> steps = GroupSteps(schedule, events, warmup_steps);
   CalibrationInput input;
@@ -26,10 +26,10 @@ CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork>
   steps = TypicalSteps(std::move(steps));
   std::unordered_set<int> typical;
   for (const MeasuredStep& step : steps) typical.insert(step.step);
-  const std::vector<int64_t> fetched = FetchedBytes(schedule, machine);
+  const auto fetched = FetchedBytes(schedule, machine);
   for (const Event& event : events) {
     if (event.kind != EventKind::kCommand || typical.count(event.step) == 0) continue;
-    const auto c = static_cast<size_t>(event.command);
+    const CommandId c = event.command;
     const Command& command = schedule.commands[c];
     const int64_t ns = event.end_ns - event.start_ns;
     if (command.kind == CommandKind::kLaunch) {

@@ -23,7 +23,7 @@ struct CalibrationInput {
 // Samples of every launch and copy in the middle half, by length, of the complete steps from `warmup_steps`
 // on, and the gaps between them: their mean is a step like the median one. `work`: by command; launches of
 // unknown work are no samples. Throws what GroupSteps throws.
-CalibrationInput SamplesOf(const Schedule& schedule, std::span<const SignedWork> work,
+CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps = 0);
 
 // Adds the samples of other steps; the gaps stay.

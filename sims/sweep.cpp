@@ -55,7 +55,7 @@ class SweptCandidate {
   Prediction At(double bandwidth) {
     const Machine varied = WithBandwidth(machine_, range_, bandwidth);
     const Schedule& schedule = *candidate_.schedule;
-    for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    for (const CommandId c : schedule.commands.ids()) {
       const Command& command = schedule.commands[c];
       if (command.kind != CommandKind::kCopy) continue;
       estimates_.costs.ns[c] =
@@ -98,8 +98,8 @@ void NameBound(const Machine& machine, const Prediction& prediction, SweepCurve*
     largest = path.overhead_ns;
     curve->bound_by = "gaps between commands";
   }
-  for (int d = 0; d < machine.num_devices(); ++d) {
-    const int64_t ns = path.launch_ns_by_device[static_cast<size_t>(d)];
+  for (const DeviceId d : machine.devices.ids()) {
+    const int64_t ns = path.launch_ns_by_device[d];
     if (ns <= largest) continue;
     largest = ns;
     curve->bound_by = machine.device(d).local_name() + " computes";

@@ -36,9 +36,9 @@ sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
                                  const std::vector<char>& counts) {
   const Graph& graph = run.placed().workload->graph();
   const Schedule& schedule = *run.schedule();
-  std::vector<SignedWork> known(schedule.commands.size());
+  IdVector<CommandId, SignedWork> known(schedule.commands.size());
   std::vector<TensorInfo> inputs;
-  for (size_t c = 0; c < known.size(); ++c) {
+  for (const CommandId c : known.ids()) {
     const Command& command = schedule.commands[c];
     if (command.kind != CommandKind::kLaunch) continue;
     const Node& node = graph.node(command.node);

@@ -212,9 +212,9 @@ void Comparer::ReadBack() {
     measurements_.Describe(i, &measured);
     measured.statistics = traces::ComputeStatistics(run);
     for (const traces::TraceDevice& device : run.devices) {
-      const int number = comparison_.machine.FindDevice(device.name);
+      const DeviceId number = comparison_.machine.FindDevice(device.name);
       const auto busy = measured.statistics.busy.find(device.id);
-      if (number >= 0 && busy != measured.statistics.busy.end()) measured.busy[number] = busy->second;
+      if (number.exists() && busy != measured.statistics.busy.end()) measured.busy[number] = busy->second;
     }
     measured.summary = traces::Summarize(comparison_.trace, measured.run);
     measured.oversubscribed = recorded->oversubscribed();

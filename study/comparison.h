@@ -27,7 +27,7 @@ struct Failure {
 struct MeasuredRow {
   int run = 0;
   traces::RunStatistics statistics;
-  std::map<int, double> busy;  // by device of the machine
+  std::map<DeviceId, double> busy;
   traces::Summary summary;
   bool oversubscribed = false;
   int steps = 0, disturbed_steps = 0;  // that were measured; of these, that do not count

@@ -26,7 +26,7 @@ json NodeJson(const Workload& workload, const Machine& machine, int id, int grou
                        {"shape", ShapeJson(output.shape)},
                        {"bytes", BytesOf(output)}});
   }
-  for (const int device : FeasibleDevices(node, machine, KernelTable::Global()))
+  for (const DeviceId device : FeasibleDevices(node, machine, KernelTable::Global()))
     devices.push_back(machine.device(device).local_name());
   const OpWork work = WorkOf(node, workload.InputInfos(id), workload.info().outputs(id));
   return {{"name", node.name}, {"op", node.op},       {"device", node.device},
@@ -55,7 +55,7 @@ json LaunchCostsJson(const Workload& workload, const Machine& machine, const Cos
     const Node& node = graph.node(id);
     const auto inputs = workload.InputInfos(id);
     json& entry = nodes[node.name] = json::object();
-    for (const int device : FeasibleDevices(node, machine, KernelTable::Global())) {
+    for (const DeviceId device : FeasibleDevices(node, machine, KernelTable::Global())) {
       entry[machine.device(device).local_name()] =
           costs.Launch(machine, device, node, inputs, workload.info().outputs(id)).ns;
     }
@@ -66,8 +66,8 @@ json LaunchCostsJson(const Workload& workload, const Machine& machine, const Cos
 // A line through the times of a small and of a large copy.
 json CopyCostsJson(const Machine& machine, const CostModel& costs) {
   json copies = json::array();
-  for (int src = 0; src < machine.num_devices(); ++src) {
-    for (int dst = 0; dst < machine.num_devices(); ++dst) {
+  for (const DeviceId src : machine.devices.ids()) {
+    for (const DeviceId dst : machine.devices.ids()) {
       if (src == dst) continue;
       const auto small = static_cast<double>(costs.Copy(machine, src, dst, kSmallCopy).ns);
       const auto large = static_cast<double>(costs.Copy(machine, src, dst, kLargeCopy).ns);

@@ -18,8 +18,8 @@ double MeasureArithmetic(const PlacedGraph& placed, const Machine& machine,
   double busy = 0;
   for (const Event& event : probe.events()) {
     if (event.kind != EventKind::kCommand) continue;
-    const Command& command = schedule.commands[static_cast<size_t>(event.command)];
-    const int device = schedule.queues[command.queue].device;
+    const Command& command = schedule.commands[event.command];
+    const DeviceId device = schedule.queues[command.queue].device;
     if (command.kind == CommandKind::kLaunch && machine.device(device).is_gpu())
       busy += static_cast<double>(event.end_ns - event.start_ns);
   }

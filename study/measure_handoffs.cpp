@@ -22,8 +22,8 @@ struct Chain {
   Placement placement;
   RunSpec step;
 
-  Chain(int host, int first, int second) {
-    const auto on = [&](Endpoint node, int device) {
+  Chain(DeviceId host, DeviceId first, DeviceId second) {
+    const auto on = [&](Endpoint node, DeviceId device) {
       placement.device.resize(static_cast<size_t>(builder.graph().num_nodes()), host);
       placement.device[static_cast<size_t>(node.node)] = device;
       return node;
@@ -53,8 +53,8 @@ struct Chain {
 }  // namespace
 
 HandoffRun MeasureHandoffs(const Machine& machine, Cancellation* cancellation) {
-  std::vector<int> gpus;
-  for (const int gpu : machine.Gpus()) {
+  std::vector<DeviceId> gpus;
+  for (const DeviceId gpu : machine.Gpus()) {
     if (machine.device(gpu).kind == DeviceKind::kVirtual) gpus.push_back(gpu);
   }
   if (gpus.size() < 2) return {};

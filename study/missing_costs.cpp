@@ -68,13 +68,13 @@ class Bench {
   }
 
  private:
-  Endpoint On(Endpoint node, int device) {
+  Endpoint On(Endpoint node, DeviceId device) {
     placement_.device.resize(static_cast<size_t>(builder_.graph().num_nodes()), machine_.host());
     placement_.device[static_cast<size_t>(node.node)] = device;
     return node;
   }
   // A constant keeps its value, which the op's signature tells.
-  Endpoint StandIn(const std::string& name, const TensorInfo& input, int device) {
+  Endpoint StandIn(const std::string& name, const TensorInfo& input, DeviceId device) {
     if (input.value != nullptr) return On(builder_.Const(name, *input.value), device);
     FeedSpec& feed = step_.feeds[name];
     feed.dtype = input.dtype;
@@ -106,7 +106,7 @@ std::vector<MissingCost> FindMissingCosts(const Workload& workload, const Machin
   std::map<std::pair<std::string, std::string>, MissingCost> missing;  // by device and signature
   for (const Command& command : schedule.commands) {
     if (command.kind != CommandKind::kLaunch) continue;
-    const int device = schedule.queues[command.queue].device;
+    const DeviceId device = schedule.queues[command.queue].device;
     const Node& node = workload.graph().node(command.node);
     const std::vector<TensorInfo> inputs = workload.InputInfos(command.node);
     const auto outputs = workload.info().outputs(command.node);

@@ -16,7 +16,7 @@ namespace lanescope::study {
 // Launches of one signature on one kind of device that no measurement stands for.
 struct MissingCost {
   int node = -1;    // the first such
-  int device = -1;  // of the machine
+  DeviceId device;  // of the machine
   std::string signature, op;
   CostBasis basis = CostBasis::kNothing;  // what their time goes by instead
   int launches = 0;                       // in a step

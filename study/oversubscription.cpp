@@ -30,13 +30,13 @@ double CoresAskedFor(const Schedule& schedule, const Machine& machine, const Com
 // than it would alone asks for less: a paced copy sleeps most of its time.
 bool IsOversubscribed(const Schedule& schedule, const Machine& machine, std::span<const Event> events,
                       double copy_cores) {
-  std::vector<double> asked(schedule.commands.size());
-  std::vector<double> alone_ns(asked.size());  // of copies
-  for (size_t c = 0; c < asked.size(); ++c) {
+  IdVector<CommandId, double> asked(schedule.commands.size());
+  IdVector<CommandId, double> alone_ns(asked.size());  // of copies
+  for (const CommandId c : asked.ids()) {
     const Command& command = schedule.commands[c];
     asked[c] = CoresAskedFor(schedule, machine, command, copy_cores);
     if (command.kind != CommandKind::kCopy || asked[c] == 0) continue;
-    const int src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
+    const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
     if (src != dst)
       alone_ns[c] = static_cast<double>(CopyNs(machine, machine.RouteBetween(src, dst), command.bytes));
   }
@@ -45,7 +45,7 @@ bool IsOversubscribed(const Schedule& schedule, const Machine& machine, std::spa
   for (const Event& event : events) {
     if (event.kind == EventKind::kStep) total += event.end_ns - event.start_ns;
     if (event.kind != EventKind::kCommand) continue;
-    const auto c = static_cast<size_t>(event.command);
+    const CommandId c = event.command;
     const auto lasted = static_cast<double>(event.end_ns - event.start_ns);
     const bool stretched = alone_ns[c] > 0 && alone_ns[c] < lasted;
     const double cores = stretched ? asked[c] * alone_ns[c] / lasted : asked[c];

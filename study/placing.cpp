@@ -30,7 +30,7 @@ PlacedGraph Place(const Workload& workload, const std::string& strategy, const M
   }
   PlacerOptions placer = workload.placer();
   std::vector<int> order;
-  if (options.order != nullptr) placer.log = [&](int node, int) { order.push_back(node); };
+  if (options.order != nullptr) placer.log = [&](int node, DeviceId) { order.push_back(node); };
   const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer, &workload.request()};
   PlacedGraph placed{&workload, strategy, {}};
   if (strategy.starts_with(kProgramPrefix)) {

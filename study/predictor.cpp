@@ -16,14 +16,14 @@ class RememberedCost : public CostModel {
   RememberedCost(std::shared_ptr<const CostModel> costs, const Graph& graph)
       : costs_(std::move(costs)), nodes_(graph.nodes()) {}
 
-  CostEstimate Launch(const Machine& machine, int device, const Node& node,
+  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs,
                       std::span<const TensorInfo> outputs) const override {
     const std::less<const Node*> before;
     const Node* const first = nodes_.data();
     if (before(&node, first) || !before(&node, first + nodes_.size()))
       return costs_->Launch(machine, device, node, inputs, outputs);
-    const uint64_t key = static_cast<uint64_t>(&node - first) << 16 | static_cast<uint64_t>(device);
+    const uint64_t key = static_cast<uint64_t>(&node - first) << 16 | device.index();
     {
       std::lock_guard lock(mutex_);
       const auto found = known_.find(key);
@@ -34,7 +34,7 @@ class RememberedCost : public CostModel {
     known_.emplace(key, estimate);
     return estimate;
   }
-  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override {
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override {
     return costs_->Copy(machine, src, dst, bytes);
   }
 
@@ -59,7 +59,7 @@ Predictor::Predictor(Machine machine) : Predictor(std::move(machine), nullptr) {
 Predictor::Predictor(Machine machine, sims::CostTable table)
     : Predictor(std::move(machine), std::make_shared<sims::CalibratedCost>(std::move(table))) {}
 
-Predictor Predictor::At(Machine machine, const std::vector<double>& speed) const {
+Predictor Predictor::At(Machine machine, const IdVector<DeviceId, double>& speed) const {
   for (const double factor : speed) sims::RequireSpeed(factor);
   Predictor changed(*this);
   changed.base_machine_ = machine;

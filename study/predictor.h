@@ -41,7 +41,7 @@ class Predictor {
   Predictor(Machine machine, sims::CostTable table);
   // The same costs where links are as in `machine` and device d has speed[d] times the rates that it has
   // there. Throws InvalidArgument for a speed that is not from 0.001 to 1000.
-  Predictor At(Machine machine, const std::vector<double>& speed) const;
+  Predictor At(Machine machine, const IdVector<DeviceId, double>& speed) const;
   // From now on a launch of a node of this graph is asked for once on a device, by this object and by those
   // that At made of it. The graph must outlive them.
   void RememberLaunches(const Graph& graph);
@@ -73,8 +73,8 @@ class Predictor {
   Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated);
   void SetCosts();
 
-  Machine base_machine_;       // where every device has the speed that base_ knows
-  std::vector<double> speed_;  // by device; empty: all as they are
+  Machine base_machine_;              // where every device has the speed that base_ knows
+  IdVector<DeviceId, double> speed_;  // empty: all as they are
   Machine machine_;
   std::shared_ptr<const sims::CalibratedCost> calibrated_;  // null: by the machine's rates
   std::shared_ptr<const CostModel> base_;

@@ -35,19 +35,19 @@ void RunCapture::Stop() {
   if (session_ != nullptr) session_->Stop();
 }
 
-void RunCapture::Begin(int schedule, int step, int command) {
+void RunCapture::Begin(int schedule, int step, CommandId command) {
   session_->PushTag(traces::MakeActivityTag(static_cast<uint32_t>(schedule), static_cast<uint32_t>(step),
-                                            static_cast<uint32_t>(command)));
+                                            static_cast<uint32_t>(command.number())));
 }
 
 void RunCapture::End() { session_->PopTag(); }
 
 // Nodes of a graph are its own: which step they run in says the launch of the graph.
-void RunCapture::GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) {
+void RunCapture::GraphRecorded(int schedule, std::span<const std::pair<const void*, CommandId>> nodes) {
   for (const auto& [node, command] : nodes) {
     session_->AddGraphNode(
         const_cast<void*>(node),
-        traces::MakeActivityTag(static_cast<uint32_t>(schedule), 0, static_cast<uint32_t>(command)));
+        traces::MakeActivityTag(static_cast<uint32_t>(schedule), 0, static_cast<uint32_t>(command.number())));
   }
 }
 

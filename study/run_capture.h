@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/record/launch_observer.h"
+#include "core/schedule/schedule.h"
 #include "study/run_settings.h"
 #include "traces/record/activity_rows.h"
 
@@ -38,9 +39,9 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   void Stop();
 
  private:
-  void Begin(int schedule, int step, int command) override;
+  void Begin(int schedule, int step, CommandId command) override;
   void End() override;
-  void GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) override;
+  void GraphRecorded(int schedule, std::span<const std::pair<const void*, CommandId>> nodes) override;
   void Consume(traces::ActivityBatch batch) override;
 
   std::string problem_;

@@ -18,7 +18,9 @@
 namespace {
 
 namespace sg = simgrid::s4u;
+using lanescope::CommandId;
 using lanescope::CommandKind;
+using lanescope::DeviceId;
 using lanescope::Machine;
 using lanescope::Schedule;
 
@@ -34,16 +36,16 @@ std::vector<sg::Host*> BuildPlatform(sg::Engine* engine, const Machine& machine)
                             ->seal());
   }
   std::vector<sg::Host*> hosts;
-  for (int d = 0; d < machine.num_devices(); ++d)
-    hosts.push_back(zone->create_host("d" + std::to_string(d), 1e9));
-  for (const int a : machine.Gpus()) {
-    for (const int b : machine.Gpus()) {
+  for (const DeviceId d : machine.devices.ids())
+    hosts.push_back(zone->create_host("d" + std::to_string(d.number()), 1e9));
+  for (const DeviceId a : machine.Gpus()) {
+    for (const DeviceId b : machine.Gpus()) {
       if (a == b) continue;
       std::vector<sg::LinkInRoute> route;
       for (const int r : machine.RouteBetween(a, b).resources)
         route.emplace_back(resources[static_cast<size_t>(r)]);
-      zone->add_route(hosts[static_cast<size_t>(a)]->get_netpoint(),
-                      hosts[static_cast<size_t>(b)]->get_netpoint(), nullptr, nullptr, route, false);
+      zone->add_route(hosts[a.index()]->get_netpoint(), hosts[b.index()]->get_netpoint(), nullptr, nullptr,
+                      route, false);
     }
   }
   zone->seal();
@@ -62,34 +64,32 @@ void AddDependency(const sg::ActivityPtr& before, const sg::ActivityPtr& after) 
 
 // One flop is one ns.
 double SimGridMakespan(sg::Engine* engine, const Machine& machine, const Schedule& schedule,
-                       const std::vector<int64_t>& ns) {
+                       const lanescope::IdVector<CommandId, int64_t>& ns) {
   const std::vector<sg::Host*> hosts = BuildPlatform(engine, machine);
-  std::vector<sg::ActivityPtr> activities;
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  lanescope::IdVector<CommandId, sg::ActivityPtr> activities;
+  for (const CommandId c : schedule.commands.ids()) {
     const auto& command = schedule.commands[c];
     if (command.kind == CommandKind::kLaunch) {
-      const int device = schedule.queues[command.queue].device;
-      activities.push_back(sg::Exec::init()
-                               ->set_flops_amount(static_cast<double>(ns[c]))
-                               ->set_host(hosts[static_cast<size_t>(device)]));
+      const DeviceId device = schedule.queues[command.queue].device;
+      activities.Add(
+          sg::Exec::init()->set_flops_amount(static_cast<double>(ns[c]))->set_host(hosts[device.index()]));
     } else {
-      activities.push_back(
-          sg::Comm::sendto_init(hosts[static_cast<size_t>(schedule.CopySource(command))],
-                                hosts[static_cast<size_t>(schedule.CopyDestination(command))])
-              ->set_payload_size(static_cast<uint64_t>(command.bytes)));
+      activities.Add(sg::Comm::sendto_init(hosts[schedule.CopySource(command).index()],
+                                           hosts[schedule.CopyDestination(command).index()])
+                         ->set_payload_size(static_cast<uint64_t>(command.bytes)));
     }
   }
-  lanescope::IdVector<lanescope::QueueId, int> last(schedule.queues.size(), -1);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    int& previous = last[schedule.commands[c].queue];
+  lanescope::IdVector<lanescope::QueueId, CommandId> last(schedule.queues.size());
+  for (const CommandId c : schedule.commands.ids()) {
+    CommandId& previous = last[schedule.commands[c].queue];
     bool listed = false;
-    if (previous >= 0) {
-      for (const int s : schedule.Successors(previous)) listed |= s == static_cast<int>(c);
-      if (!listed) AddDependency(activities[static_cast<size_t>(previous)], activities[c]);
+    if (previous.exists()) {
+      for (const CommandId s : schedule.Successors(previous)) listed |= s == c;
+      if (!listed) AddDependency(activities[previous], activities[c]);
     }
-    previous = static_cast<int>(c);
-    for (const int s : schedule.Successors(static_cast<int>(c))) {
-      AddDependency(activities[c], activities[static_cast<size_t>(s)]);
+    previous = c;
+    for (const CommandId s : schedule.Successors(c)) {
+      AddDependency(activities[c], activities[s]);
     }
   }
   for (auto& activity : activities) activity->vetoable_start();

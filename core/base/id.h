@@ -75,7 +75,8 @@ template <typename Key, typename T>
 class IdVector {
  public:
   IdVector() = default;
-  explicit IdVector(size_t count, const T& item = T()) : items_(count, item) {}
+  explicit IdVector(size_t count) : items_(count) {}
+  IdVector(size_t count, const T& item) : items_(count, item) {}
   IdVector(std::initializer_list<T> items) : items_(items) {}
 
   size_t size() const { return items_.size(); }
@@ -92,7 +93,8 @@ class IdVector {
     return Key(items_.size() - 1);
   }
   void reserve(size_t count) { items_.reserve(count); }
-  void resize(size_t count, const T& item = T()) { items_.resize(count, item); }
+  void resize(size_t count) { items_.resize(count); }
+  void resize(size_t count, const T& item) { items_.resize(count, item); }
   void assign(size_t count, const T& item) { items_.assign(count, item); }
   void clear() { items_.clear(); }
 

@@ -11,10 +11,14 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/id.h"
 #include "core/base/rows.h"
 #include "core/graph/attr.h"
 
 namespace lanescope {
+
+struct Node;
+using NodeId = Id<Node>;
 
 // One output of one node.
 struct Endpoint {

@@ -25,7 +25,7 @@ CopyClass CopyClassOf(bool from_host, bool to_host, bool same_device) {
   return same_device ? CopyClass::kWithinDevice : CopyClass::kDeviceToDevice;
 }
 
-CopyClass ClassifyCopy(const Machine& machine, int src, int dst) {
+CopyClass ClassifyCopy(const Machine& machine, DeviceId src, DeviceId dst) {
   return CopyClassOf(!machine.device(src).is_gpu(), !machine.device(dst).is_gpu(), src == dst);
 }
 

@@ -38,11 +38,11 @@ std::optional<T> NumberIn(std::string_view text) {
 }
 
 // The machine's device numbers of the GPUs that are seen, in their new order.
-std::vector<int> VisibleGpus(const Machine& machine, const DeviceConfig& config) {
-  std::vector<int> gpus = machine.Gpus();
+std::vector<DeviceId> VisibleGpus(const Machine& machine, const DeviceConfig& config) {
+  std::vector<DeviceId> gpus = machine.Gpus();
   if (!config.visible_device_list.empty()) {
     const std::string& list = config.visible_device_list;
-    std::vector<int> chosen;
+    std::vector<DeviceId> chosen;
     std::set<int> seen;
     for (const std::string_view entry : SplitAt(list, ',')) {
       const auto id = NumberIn<int>(entry);
@@ -67,7 +67,7 @@ std::vector<int> VisibleGpus(const Machine& machine, const DeviceConfig& config)
 }
 
 struct NewGpu {
-  int base = 0;  // the machine's device number
+  DeviceId base{0};  // the machine's device
   DeviceSpec spec;
   int ordinal = 0;
 };
@@ -120,7 +120,7 @@ void CheckLogical(const DeviceConfig& config, size_t gpus) {
 }
 
 std::vector<NewGpu> MakeGpus(const Machine& machine, const DeviceConfig& config) {
-  const std::vector<int> visible = VisibleGpus(machine, config);
+  const std::vector<DeviceId> visible = VisibleGpus(machine, config);
   CheckLogical(config, visible.size());
   std::vector<NewGpu> made;
   for (size_t i = 0; i < visible.size(); ++i) {
@@ -165,22 +165,22 @@ Machine ConfigureDevices(const Machine& machine, const DeviceConfig& config) {
   Machine seen;
   seen.name = machine.name;
   seen.buses = machine.buses;
-  std::vector<int> base;  // by new device number: the machine's
-  for (int i = 0; i < machine.num_devices(); ++i) {
+  IdVector<DeviceId, DeviceId> base;  // of a new device the machine's
+  for (const DeviceId i : machine.devices.ids()) {
     if (machine.device(i).is_gpu()) continue;
-    seen.devices.push_back(machine.device(i));
-    base.push_back(i);
+    seen.devices.Add(machine.device(i));
+    base.Add(i);
   }
   for (size_t i = 0; i < gpus.size(); ++i) {
     DeviceSpec& spec = gpus[i].spec;
     spec.parsed.id = static_cast<int>(i);
     spec.name = spec.parsed.ToString();
-    base.push_back(gpus[i].base);
-    seen.devices.push_back(std::move(spec));
+    base.Add(gpus[i].base);
+    seen.devices.Add(std::move(spec));
   }
-  for (int a = 0; a < seen.num_devices(); ++a) {
-    for (int b = a + 1; b < seen.num_devices(); ++b) {
-      const int base_a = base[static_cast<size_t>(a)], base_b = base[static_cast<size_t>(b)];
+  for (const DeviceId a : seen.devices.ids()) {
+    for (DeviceId b(a.number() + 1); seen.devices.Contains(b); ++b) {
+      const DeviceId base_a = base[a], base_b = base[b];
       if (base_a == base_b) {
         const double memory = machine.device(base_a).memory_bandwidth;
         LinkSpec within;

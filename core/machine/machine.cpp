@@ -17,7 +17,7 @@ DeviceSpec MakeDevice(const std::string& local_name, DeviceKind kind, int64_t me
   return device;
 }
 
-int FindLink(const Machine& machine, int a, int b) {
+int FindLink(const Machine& machine, DeviceId a, DeviceId b) {
   for (size_t i = 0; i < machine.links.size(); ++i) {
     const LinkSpec& link = machine.links[i];
     if ((link.a == a && link.b == b) || (link.a == b && link.b == a)) return static_cast<int>(i);
@@ -27,7 +27,7 @@ int FindLink(const Machine& machine, int a, int b) {
 
 // Appends the resources that a copy leaving `from` over this link holds; a bus that both hops of a staged
 // copy pass is listed once.
-void AddHop(const Machine& machine, int link_number, int from, Route* route) {
+void AddHop(const Machine& machine, int link_number, DeviceId from, Route* route) {
   const LinkSpec& link = machine.links[static_cast<size_t>(link_number)];
   const bool backwards = link.duplex && from == link.b;
   route->resources.push_back(2 * link_number + (backwards ? 1 : 0));
@@ -41,9 +41,10 @@ void AddHop(const Machine& machine, int link_number, int from, Route* route) {
 }
 
 // The way between two devices of the cluster, or between one and the host.
-std::optional<Cluster::Way> WayInCluster(const Machine& machine, int src, int dst) {
+std::optional<Cluster::Way> WayInCluster(const Machine& machine, DeviceId src, DeviceId dst) {
   if (!machine.cluster) return std::nullopt;
-  const int from = src - machine.first_clustered, to = dst - machine.first_clustered;
+  const int first = machine.first_clustered.number();
+  const int from = src.number() - first, to = dst.number() - first;
   if (from >= 0 && to >= 0) return machine.cluster->Between(from, to);
   if (from >= 0 && dst == machine.host()) return machine.cluster->ToHost(from);
   if (to >= 0 && src == machine.host()) return machine.cluster->FromHost(to);
@@ -68,29 +69,30 @@ std::string_view DeviceKindName(DeviceKind kind) {
   return "unknown";
 }
 
-int Machine::host() const {
-  const int host = FindDevice("CPU:0");
-  LANESCOPE_CHECK(host >= 0);
+DeviceId Machine::host() const {
+  const DeviceId host = FindDevice("CPU:0");
+  LANESCOPE_CHECK(host.exists());
   return host;
 }
 
-int Machine::FindDevice(std::string_view device_name) const {
+DeviceId Machine::FindDevice(std::string_view device_name) const {
   DeviceName wanted;
-  if (!ParseLocalDeviceName(device_name, &wanted) && !ParseDeviceName(device_name, &wanted)) return -1;
-  if (!wanted.has_type || !wanted.has_id) return -1;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (Matches(wanted, devices[i].parsed)) return static_cast<int>(i);
+  if (!ParseLocalDeviceName(device_name, &wanted) && !ParseDeviceName(device_name, &wanted))
+    return DeviceId();
+  if (!wanted.has_type || !wanted.has_id) return DeviceId();
+  for (const DeviceId i : devices.ids()) {
+    if (Matches(wanted, device(i).parsed)) return i;
   }
-  return -1;
+  return DeviceId();
 }
 
-std::vector<int> Machine::Gpus() const {
-  std::vector<int> gpus;
-  for (int i = 0; i < num_devices(); ++i) {
+std::vector<DeviceId> Machine::Gpus() const {
+  std::vector<DeviceId> gpus;
+  for (const DeviceId i : devices.ids()) {
     if (device(i).is_gpu()) gpus.push_back(i);
   }
   std::stable_sort(gpus.begin(), gpus.end(),
-                   [this](int a, int b) { return device(a).parsed.id < device(b).parsed.id; });
+                   [this](DeviceId a, DeviceId b) { return device(a).parsed.id < device(b).parsed.id; });
   return gpus;
 }
 
@@ -112,8 +114,8 @@ std::string Machine::ResourceName(int resource) const {
                      device(backwards ? link.a : link.b).local_name());
 }
 
-Route Machine::RouteBetween(int src, int dst) const {
-  LANESCOPE_CHECK(src >= 0 && src < num_devices() && dst >= 0 && dst < num_devices());
+Route Machine::RouteBetween(DeviceId src, DeviceId dst) const {
+  LANESCOPE_CHECK(devices.Contains(src) && devices.Contains(dst));
   Route route;
   if (src == dst) {
     route.bandwidth = device(src).memory_bandwidth;
@@ -127,9 +129,9 @@ Route Machine::RouteBetween(int src, int dst) const {
     AddHop(*this, direct, src, &route);
     route.link = direct;
   } else {
-    const int host_device = FindDevice("CPU:0");
-    const int up = host_device < 0 ? -1 : FindLink(*this, src, host_device);
-    const int down = host_device < 0 ? -1 : FindLink(*this, host_device, dst);
+    const DeviceId host_device = FindDevice("CPU:0");
+    const int up = !host_device.exists() ? -1 : FindLink(*this, src, host_device);
+    const int down = !host_device.exists() ? -1 : FindLink(*this, host_device, dst);
     if (up < 0 || down < 0) {
       Throw(Code::kNotFound,
             "no route from {} to {}: machine.links has neither a link of the two nor one of "
@@ -156,14 +158,14 @@ Machine VirtualMachine(int gpus, int workers) {
   }
   Machine machine;
   machine.name = fmt::format("{} virtual GPUs", gpus);
-  machine.devices.push_back(MakeDevice("CPU:0", DeviceKind::kHost, int64_t{16} << 30, 1));
+  machine.devices.Add(MakeDevice("CPU:0", DeviceKind::kHost, int64_t{16} << 30, 1));
   for (int i = 0; i < gpus; ++i) {
-    machine.devices.push_back(
+    machine.devices.Add(
         MakeDevice(fmt::format("GPU:{}", i), DeviceKind::kVirtual, int64_t{2} << 30, workers));
   }
   // Slow enough to be paced on a host whose memcpy reaches some 10 GB/s and whose timers are late by 50 us.
-  for (int a = 0; a < machine.num_devices(); ++a) {
-    for (int b = a + 1; b < machine.num_devices(); ++b) {
+  for (const DeviceId a : machine.devices.ids()) {
+    for (DeviceId b(a.number() + 1); machine.devices.Contains(b); ++b) {
       LinkSpec link;
       link.a = a;
       link.b = b;

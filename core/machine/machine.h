@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/dtype.h"
+#include "core/base/id.h"
 #include "core/machine/cluster.h"
 #include "core/machine/device_name.h"
 
@@ -46,10 +47,12 @@ struct DeviceSpec {
   std::string local_name() const { return parsed.LocalName(); }
 };
 
+using DeviceId = Id<DeviceSpec>;
+
 // A connection of two devices. With `duplex` each direction has the bandwidth to itself, otherwise both share
 // it.
 struct LinkSpec {
-  int a = 0, b = 0;      // device numbers
+  DeviceId a{0}, b{0};
   double bandwidth = 0;  // bytes per second
   int64_t latency_ns = 0;
   std::vector<std::pair<int64_t, int64_t>>
@@ -76,29 +79,29 @@ struct Route {
 class Machine {
  public:
   std::string name;
-  std::vector<DeviceSpec>
+  IdVector<DeviceId, DeviceSpec>
       devices;  // CPU:0 is always there; TensorFlow's order is by name, this is file order
   std::vector<LinkSpec> links;
   std::vector<BusSpec> buses;
   // Joins GPU:0, GPU:1, ..., which are the devices from `first_clustered` on.
   std::optional<Cluster> cluster;
-  int first_clustered = 0;
+  DeviceId first_clustered{0};
 
   int num_devices() const { return static_cast<int>(devices.size()); }
-  const DeviceSpec& device(int i) const { return devices[static_cast<size_t>(i)]; }
-  // The host's device number (CPU:0).
-  int host() const;
-  // By full or local or legacy name; -1 when absent.
-  int FindDevice(std::string_view name) const;
+  const DeviceSpec& device(DeviceId id) const { return devices[id]; }
+  // CPU:0.
+  DeviceId host() const;
+  // By full or local or legacy name; none when absent.
+  DeviceId FindDevice(std::string_view name) const;
   // GPUs in order of id.
-  std::vector<int> Gpus() const;
+  std::vector<DeviceId> Gpus() const;
   int num_resources() const {
     return static_cast<int>(2 * links.size() + buses.size()) + (cluster ? cluster->num_resources() : 0);
   }
   double ResourceBandwidth(int resource) const;
   std::string ResourceName(int resource) const;
   // Throws NotFound when no path exists.
-  Route RouteBetween(int src, int dst) const;
+  Route RouteBetween(DeviceId src, DeviceId dst) const;
 };
 
 // JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/machine-file.md). Throws

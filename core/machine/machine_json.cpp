@@ -115,7 +115,8 @@ DeviceSpec ReadDevice(const Field& field) {
 }
 
 // A physical GPU is one device, or several logical ones.
-void CheckPhysical(const Field& element, const DeviceSpec& device, const std::vector<DeviceSpec>& others) {
+void CheckPhysical(const Field& element, const DeviceSpec& device,
+                   const IdVector<DeviceId, DeviceSpec>& others) {
   if (device.physical < 0) return;
   double share = device.sm_share;
   for (const DeviceSpec& other : others) {
@@ -136,19 +137,19 @@ void ReadDevices(const Field& field, Machine* machine) {
       if (other.name == device.name) element["name"].Fail("the device '{}' stands twice", device.name);
     }
     CheckPhysical(element, device, machine->devices);
-    machine->devices.push_back(std::move(device));
+    machine->devices.Add(std::move(device));
   }
 }
 
 // Every machine has a host; a file that does not describe it gets one of default size.
 void EnsureHost(Machine* machine) {
-  if (machine->FindDevice("CPU:0") >= 0) return;
+  if (machine->FindDevice("CPU:0").exists()) return;
   DeviceSpec host;
   host.name = std::string(kLocalTask) + "/device:CPU:0";
   ParseDeviceName(host.name, &host.parsed);
   host.kind = DeviceKind::kHost;
   host.memory_bytes = kDefaultHostMemory;
-  machine->devices.push_back(std::move(host));
+  machine->devices.Add(std::move(host));
 }
 
 void ReadBuses(const Field& field, Machine* machine) {
@@ -173,10 +174,10 @@ int ReadBusReference(const Field& field, const Machine& machine) {
   field.Fail("no bus '{}' in machine.buses", name);
 }
 
-int ReadEnd(const Field& field, const Machine& machine) {
+DeviceId ReadEnd(const Field& field, const Machine& machine) {
   const std::string name = field.String();
-  const int device = machine.FindDevice(name);
-  if (device < 0) field.Fail("no device '{}' in machine.devices", name);
+  const DeviceId device = machine.FindDevice(name);
+  if (!device.exists()) field.Fail("no device '{}' in machine.devices", name);
   return device;
 }
 
@@ -197,7 +198,7 @@ LinkSpec ReadLink(const Field& field, const Machine& machine) {
 }
 
 void ReadLinks(const Field& field, Machine* machine) {
-  std::set<std::pair<int, int>> pairs;
+  std::set<std::pair<DeviceId, DeviceId>> pairs;
   for (const Field& element : field.Elements(kMaxLinks)) {
     LinkSpec link = ReadLink(element, *machine);
     if (!pairs.insert(std::minmax(link.a, link.b)).second) {

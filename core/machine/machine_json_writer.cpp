@@ -50,8 +50,8 @@ Json LinkToJson(const Machine& machine, const LinkSpec& link) {
 
 std::string MachineToJson(const Machine& machine) {
   Json json = {{"name", machine.name}, {"devices", Json::array()}, {"links", Json::array()}};
-  const auto listed = static_cast<size_t>(machine.cluster ? machine.first_clustered : machine.num_devices());
-  for (size_t d = 0; d < listed; ++d) json["devices"].push_back(DeviceToJson(machine.devices[d]));
+  const DeviceId listed = machine.cluster ? machine.first_clustered : machine.devices.next_id();
+  for (DeviceId d{0}; d < listed; ++d) json["devices"].push_back(DeviceToJson(machine.devices[d]));
   for (const LinkSpec& link : machine.links) json["links"].push_back(LinkToJson(machine, link));
   for (const BusSpec& bus : machine.buses) {
     json["buses"].push_back({{"name", bus.name}, {"bandwidth", ExactBandwidth(bus.bandwidth)}});

@@ -124,11 +124,11 @@ std::string ClusterNodeKinds() {
 }
 
 void AddClusterGpus(DeviceSpec gpu, Machine* machine) {
-  machine->first_clustered = machine->num_devices();
+  machine->first_clustered = machine->devices.next_id();
   for (int g = 0; g < machine->cluster->num_gpus(); ++g) {
     gpu.name = fmt::format("{}/device:GPU:{}", kLocalTask, g);
     ParseDeviceName(gpu.name, &gpu.parsed);
-    machine->devices.push_back(gpu);
+    machine->devices.Add(gpu);
   }
 }
 

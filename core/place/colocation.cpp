@@ -63,7 +63,8 @@ ColocationGraph::ColocationGraph(const Graph& graph, std::span<const int> order,
       kernels_(kernels),
       registry_(registry),
       options_(options) {
-  local_ = devices.machine().device(std::max(options.default_device, 0)).parsed;
+  local_ =
+      devices.machine().device(options.default_device.exists() ? options.default_device : DeviceId(0)).parsed;
   members_.resize(static_cast<size_t>(graph.num_nodes()));
   for (const int id : order_) InitMember(id);
   ForEachSharedStateEdge(graph, order_, registry, [this](int src, int dst) { ColocateAcrossEdge(src, dst); });
@@ -131,11 +132,11 @@ void ColocationGraph::InitAssigned(int id, const std::string& device) {
     throw Error(Code::kInternal, WithNodeTag(message, node(id)));
   };
   if (!ParseDeviceName(device, &self.assigned)) fail(fmt::format("Malformed assigned device '{}'", device));
-  int found = -1;
-  for (int i = 0; i < devices_.machine().num_devices(); ++i) {
+  DeviceId found;
+  for (const DeviceId i : devices_.machine().devices.ids()) {
     if (devices_.machine().device(i).parsed == self.assigned) found = i;
   }
-  if (found < 0) fail(fmt::format("Assigned device '{}' does not match any device", device));
+  if (!found.exists()) fail(fmt::format("Assigned device '{}' does not match any device", device));
   const bool supported = std::any_of(self.types.begin(), self.types.end(), [&](const TypeChoice& choice) {
     return choice.type == devices_.type_of(found);
   });
@@ -234,15 +235,15 @@ void ColocationGraph::Colocate(int x, int y) {
   if (root.rank == child.rank) ++root.rank;
 }
 
-std::vector<int> ColocationGraph::Candidates(int id) {
+std::vector<DeviceId> ColocationGraph::Candidates(int id) {
   const int root_id = Root(id);
   const Member& root = member(root_id);
-  if (root.device >= 0) return {root.device};
+  if (root.device.exists()) return {root.device};
   if (root.requested.empty()) {
-    const std::vector<int>& free = FreeCandidates(root.types);
+    const std::vector<DeviceId>& free = FreeCandidates(root.types);
     if (!free.empty()) return free;
   }
-  std::vector<int> candidates = devices_.Candidates(root.requested, root.types);
+  std::vector<DeviceId> candidates = devices_.Candidates(root.requested, root.types);
   if (!candidates.empty()) return candidates;
   if (root.requested.empty()) {
     std::vector<std::string> types;
@@ -257,7 +258,7 @@ std::vector<int> ColocationGraph::Candidates(int id) {
   return candidates;
 }
 
-const std::vector<int>& ColocationGraph::FreeCandidates(const TypeChoices& types) {
+const std::vector<DeviceId>& ColocationGraph::FreeCandidates(const TypeChoices& types) {
   for (const auto& [known, candidates] : free_candidates_) {
     if (known == types) return candidates;
   }
@@ -267,17 +268,17 @@ const std::vector<int>& ColocationGraph::FreeCandidates(const TypeChoices& types
 
 // Without the type and id that were asked for: first keeping those of resources, then giving them up too.
 // Job, replica and task, and devices assigned from outside, always hold.
-std::vector<int> ColocationGraph::SoftCandidates(const Member& root) const {
+std::vector<DeviceId> ColocationGraph::SoftCandidates(const Member& root) const {
   const DeviceName keep_resources =
       DropDevicePart(root.requested, root.assigned.has_type || root.resource.has_type,
                      root.assigned.has_id || root.resource.has_id);
-  std::vector<int> candidates = devices_.Candidates(keep_resources, root.types);
+  std::vector<DeviceId> candidates = devices_.Candidates(keep_resources, root.types);
   if (!candidates.empty()) return candidates;
   return devices_.Candidates(DropDevicePart(root.requested, root.assigned.has_type, root.assigned.has_id),
                              root.types);
 }
 
-void ColocationGraph::Assign(int id, int device) { member(Root(id)).device = device; }
+void ColocationGraph::Assign(int id, DeviceId device) { member(Root(id)).device = device; }
 
 void ColocationGraph::ThrowUnsatisfied(int id, int root) {
   const Node& failed = node(id);

@@ -25,16 +25,16 @@ class ColocationGraph {
                   const KernelTable& kernels, const OpRegistry& registry, const PlacerOptions& options);
 
   // Devices that the node's group may be placed on, best first; never empty. Throws InvalidArgument.
-  std::vector<int> Candidates(int node);
+  std::vector<DeviceId> Candidates(int node);
   // The group of `node` stays on `device` from now on.
-  void Assign(int node, int device);
+  void Assign(int node, DeviceId device);
 
  private:
   // `requested` always repeats what `assigned` and `resource` say.
   struct Member {
     int parent = 0;
     int rank = 0;
-    int device = -1;  // chosen by Assign
+    DeviceId device;  // chosen by Assign
     TypeChoices types;
     DeviceName assigned;   // given by the caller: never changed
     DeviceName resource;   // asked for by a generator of state: changed last
@@ -52,8 +52,8 @@ class ColocationGraph {
   void ColocateAcrossEdge(int src, int dst);
   void ColocateByAttributes();
   void Colocate(int x, int y);
-  const std::vector<int>& FreeCandidates(const TypeChoices& types);
-  std::vector<int> SoftCandidates(const Member& root) const;
+  const std::vector<DeviceId>& FreeCandidates(const TypeChoices& types);
+  std::vector<DeviceId> SoftCandidates(const Member& root) const;
   [[noreturn]] void ThrowUnsatisfied(int id, int root);
   std::string DebugInfo(int root);
 
@@ -66,7 +66,7 @@ class ColocationGraph {
   DeviceName local_;  // the address space of this process
   std::vector<Member> members_;
   // Candidates of groups without any request, by the types that they support: most nodes share a few.
-  std::vector<std::pair<TypeChoices, std::vector<int>>> free_candidates_;
+  std::vector<std::pair<TypeChoices, std::vector<DeviceId>>> free_candidates_;
 };
 
 }  // namespace lanescope

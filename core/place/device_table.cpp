@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace lanescope {
 namespace {
@@ -27,7 +26,7 @@ const TypeChoice* FindType(const TypeChoices& types, int type) {
 
 }  // namespace
 
-DeviceTable::DeviceTable(const Machine& machine, int default_device)
+DeviceTable::DeviceTable(const Machine& machine, DeviceId default_device)
     : machine_(machine), default_device_(default_device) {
   for (const DeviceSpec& device : machine.devices) types_.push_back(device.parsed.type);
   std::sort(types_.begin(), types_.end(), [](const std::string& a, const std::string& b) {
@@ -38,11 +37,10 @@ DeviceTable::DeviceTable(const Machine& machine, int default_device)
   for (const std::string& type : types_) automatic_.push_back(!IsCompileOnly(type));
   for (const DeviceSpec& device : machine.devices) {
     const auto place = std::find(types_.begin(), types_.end(), device.parsed.type);
-    type_of_.push_back(static_cast<int>(place - types_.begin()));
+    type_of_.Add(static_cast<int>(place - types_.begin()));
   }
-  in_order_.resize(machine.devices.size());
-  std::iota(in_order_.begin(), in_order_.end(), 0);
-  std::sort(in_order_.begin(), in_order_.end(), [this](int a, int b) {
+  for (const DeviceId device : machine.devices.ids()) in_order_.push_back(device);
+  std::sort(in_order_.begin(), in_order_.end(), [this](DeviceId a, DeviceId b) {
     const int type_a = type_of(a), type_b = type_of(b);
     return type_a != type_b ? type_a < type_b : machine_.device(a).name < machine_.device(b).name;
   });
@@ -59,9 +57,9 @@ TypeChoices DeviceTable::Supported(const Node& node, const KernelTable& kernels)
   return supported;
 }
 
-std::vector<int> DeviceTable::Candidates(const DeviceName& pattern, const TypeChoices& types) const {
-  std::vector<std::pair<int, int>> found;  // kernel priority, device
-  for (const int device : in_order_) {
+std::vector<DeviceId> DeviceTable::Candidates(const DeviceName& pattern, const TypeChoices& types) const {
+  std::vector<std::pair<int, DeviceId>> found;  // kernel priority, device
+  for (const DeviceId device : in_order_) {
     const TypeChoice* choice = FindType(types, type_of(device));
     if (choice == nullptr || !Matches(pattern, machine_.device(device).parsed)) continue;
     if (!pattern.has_type && !automatic_[static_cast<size_t>(choice->type)]) continue;
@@ -69,7 +67,7 @@ std::vector<int> DeviceTable::Candidates(const DeviceName& pattern, const TypeCh
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<int> devices;
+  std::vector<DeviceId> devices;
   for (const auto& [priority, device] : found) devices.push_back(device);
   return devices;
 }

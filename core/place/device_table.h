@@ -21,31 +21,31 @@ using TypeChoices = std::vector<TypeChoice>;
 // Refers to the machine, which must outlive it. Immutable after construction.
 class DeviceTable {
  public:
-  // `default_device`: taken before all others wherever it qualifies; -1: none.
-  DeviceTable(const Machine& machine, int default_device);
+  // `default_device`: taken before all others wherever it qualifies, if there is one.
+  DeviceTable(const Machine& machine, DeviceId default_device);
 
   const Machine& machine() const { return machine_; }
   int num_types() const { return static_cast<int>(types_.size()); }
   // Type names, GPU before CPU before others.
   const std::string& type_name(int type) const { return types_[static_cast<size_t>(type)]; }
-  int type_of(int device) const { return type_of_[static_cast<size_t>(device)]; }
+  int type_of(DeviceId device) const { return type_of_[device]; }
 
   // The types with a kernel for `node`, in the default order.
   TypeChoices Supported(const Node& node, const KernelTable& kernels) const;
   // Devices that match `pattern` and are of one of the types: the default device, then by kernel priority,
   // type, name as a string. Types that only a compiler serves (XLA_CPU) must be asked for.
-  std::vector<int> Candidates(const DeviceName& pattern, const TypeChoices& types) const;
+  std::vector<DeviceId> Candidates(const DeviceName& pattern, const TypeChoices& types) const;
   bool AnyMatches(const DeviceName& pattern) const;
   // "a, b, c", sorted
   std::string AllNames() const;
 
  private:
   const Machine& machine_;
-  int default_device_;
+  DeviceId default_device_;
   std::vector<std::string> types_;
-  std::vector<int> type_of_;     // by device
-  std::vector<int> in_order_;    // devices by (type, name)
-  std::vector<bool> automatic_;  // by type: may be chosen without being asked for
+  IdVector<DeviceId, int> type_of_;
+  std::vector<DeviceId> in_order_;  // devices by (type, name)
+  std::vector<bool> automatic_;     // by type: may be chosen without being asked for
 };
 
 }  // namespace lanescope

@@ -13,14 +13,14 @@
 namespace lanescope {
 namespace {
 
-bool HasKernel(const Node& node, const Machine& machine, int device) {
-  const std::vector<int> feasible = FeasibleDevices(node, machine, KernelTable::Global());
+bool HasKernel(const Node& node, const Machine& machine, DeviceId device) {
+  const std::vector<DeviceId> feasible = FeasibleDevices(node, machine, KernelTable::Global());
   return std::find(feasible.begin(), feasible.end(), device) != feasible.end();
 }
 
-int FindAllowedDevice(const Node& node, const std::string& device, const Machine& machine) {
-  const int number = machine.FindDevice(device);
-  if (number < 0) {
+DeviceId FindAllowedDevice(const Node& node, const std::string& device, const Machine& machine) {
+  const DeviceId number = machine.FindDevice(device);
+  if (!number.exists()) {
     Throw(Code::kInvalidArgument, "placement of '{}': the machine has no device '{}'", node.name, device);
   }
   if (!HasKernel(node, machine, number)) {
@@ -35,7 +35,7 @@ int FindAllowedDevice(const Node& node, const std::string& device, const Machine
 class PlacementReader {
  public:
   PlacementReader(const Graph& graph, const Machine& machine, const Placement& base)
-      : graph_(graph), machine_(machine), base_(base), given_(base.device.size(), -1), placement_(base) {}
+      : graph_(graph), machine_(machine), base_(base), given_(base.device.size()), placement_(base) {}
 
   void ReadNode(const nlohmann::json& json, int id) {
     const Node& node = graph_.node(id);
@@ -54,12 +54,13 @@ class PlacementReader {
   // told to go, unless the base placement (whose rules may be soft) has parted them already.
   Placement Finish() {
     const std::vector<int> groups = ColocationGroups(graph_);
-    std::map<std::pair<int, int>, int> leaders;  // by (group, device in the base): the first that is named
+    std::map<std::pair<int, DeviceId>, int>
+        leaders;  // by (group, device in the base): the first that is named
     const auto together = [&](int id) {
       return std::pair(groups[static_cast<size_t>(id)], base_.device[static_cast<size_t>(id)]);
     };
     for (int id = 0; id < graph_.num_nodes(); ++id) {
-      if (given_[static_cast<size_t>(id)] < 0) continue;
+      if (!given_[static_cast<size_t>(id)].exists()) continue;
       const int leader = leaders.try_emplace(together(id), id).first->second;
       if (given_[static_cast<size_t>(leader)] != given_[static_cast<size_t>(id)]) ThrowParted(leader, id);
     }
@@ -71,10 +72,10 @@ class PlacementReader {
   }
 
  private:
-  std::string NameOf(int device) const { return machine_.device(device).local_name(); }
+  std::string NameOf(DeviceId device) const { return machine_.device(device).local_name(); }
 
   void Follow(int leader, int id) {
-    const int device = given_[static_cast<size_t>(leader)];
+    const DeviceId device = given_[static_cast<size_t>(leader)];
     if (placement_.device[static_cast<size_t>(id)] != device && id != leader &&
         !HasKernel(graph_.node(id), machine_, device)) {
       Throw(Code::kInvalidArgument,
@@ -96,7 +97,7 @@ class PlacementReader {
   const Graph& graph_;
   const Machine& machine_;
   const Placement& base_;
-  std::vector<int> given_;  // by node: the device that the file names, -1 none
+  std::vector<DeviceId> given_;  // by node: the device that the file names
   Placement placement_;
 };
 

@@ -11,8 +11,8 @@
 namespace lanescope {
 
 struct Placement {
-  std::vector<int> device;    // by node id: device number of the machine
-  std::vector<int> priority;  // by node id, larger first; empty: all equal
+  std::vector<DeviceId> device;  // by node id
+  std::vector<int> priority;     // by node id, larger first; empty: all equal
 };
 
 // JSON {"nodes": {NAME: {"device": D, "priority": P}}}. A node takes those along that must share its device;

@@ -16,7 +16,7 @@ const OpRegistry& RegistryOrGlobal(const OpRegistry* registry) {
   return registry == nullptr ? OpRegistry::Global() : *registry;
 }
 
-bool Contains(const std::vector<int>& devices, int device) {
+bool Contains(const std::vector<DeviceId>& devices, DeviceId device) {
   return std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
@@ -34,9 +34,9 @@ class Placer {
         groups_(graph, order_, devices, options.kernels == nullptr ? KernelTable::Global() : *options.kernels,
                 registry_, options),
         fanout_(ComputeFanout(graph)),
-        chosen_(static_cast<size_t>(graph.num_nodes()), -1) {}
+        chosen_(static_cast<size_t>(graph.num_nodes())) {}
 
-  std::vector<int> Run() {
+  std::vector<DeviceId> Run() {
     std::vector<int> generators;
     for (const int id : order_) {
       if (IsAssigned(id)) {
@@ -44,14 +44,14 @@ class Placer {
       } else if (!graph_.problems.contains(id) && IsGenerator(graph_.node(id), registry_)) {
         generators.push_back(id);
       } else {
-        const std::vector<int> candidates = Candidates(id);
-        const int with_input = DeviceOfInput(id);
+        const std::vector<DeviceId> candidates = Candidates(id);
+        const DeviceId with_input = DeviceOfInput(id);
         Choose(id, Contains(candidates, with_input) ? with_input : candidates[0]);
       }
     }
     for (const int id : generators) {
-      const std::vector<int> candidates = Candidates(id);
-      const int with_consumers = DeviceOfConsumers(id);
+      const std::vector<DeviceId> candidates = Candidates(id);
+      const DeviceId with_consumers = DeviceOfConsumers(id);
       Choose(id, Contains(candidates, with_consumers) ? with_consumers : candidates[0]);
     }
     return std::move(chosen_);
@@ -65,12 +65,12 @@ class Placer {
 
   // The group has taken the node's device as its own when it was formed.
   void KeepAssigned(int id) {
-    const int device = machine_.FindDevice(options_.assigned[static_cast<size_t>(id)]);
+    const DeviceId device = machine_.FindDevice(options_.assigned[static_cast<size_t>(id)]);
     chosen_[static_cast<size_t>(id)] = device;
     if (options_.log) options_.log(id, device);
   }
 
-  std::vector<int> Candidates(int id) {
+  std::vector<DeviceId> Candidates(int id) {
     try {
       return groups_.Candidates(id);
     } catch (const Error& error) {
@@ -81,28 +81,28 @@ class Placer {
     }
   }
 
-  // The device of a metadata op's input, -1 for other ops or where that is not placed yet.
-  int DeviceOfInput(int id) const {
+  // The device of a metadata op's input, none for other ops and where that is not placed yet.
+  DeviceId DeviceOfInput(int id) const {
     const Node& node = graph_.node(id);
     const OpDef* def = registry_.Find(node.op);
     // ShapeN, of several tensors, follows none of them.
     const bool follows = def != nullptr && def->metadata && def->inputs[0].number_attr.empty();
-    if (!follows || node.inputs.empty()) return -1;
+    if (!follows || node.inputs.empty()) return {};
     return chosen_[static_cast<size_t>(node.inputs[0].node)];
   }
 
-  // The one device of all users, by data or control; -1 where there is none.
-  int DeviceOfConsumers(int id) const {
-    int device = -1;
+  // The one device of all users, by data or control; none where there is no such.
+  DeviceId DeviceOfConsumers(int id) const {
+    DeviceId device;
     for (const NodeUse& edge : fanout_[id]) {
-      const int consumer = chosen_[static_cast<size_t>(edge.node)];
-      if (consumer < 0 || (device >= 0 && consumer != device)) return -1;
+      const DeviceId consumer = chosen_[static_cast<size_t>(edge.node)];
+      if (!consumer.exists() || (device.exists() && consumer != device)) return DeviceId();
       device = consumer;
     }
     return device;
   }
 
-  void Choose(int id, int device) {
+  void Choose(int id, DeviceId device) {
     chosen_[static_cast<size_t>(id)] = device;
     groups_.Assign(id, device);
     if (options_.log) options_.log(id, device);
@@ -115,7 +115,7 @@ class Placer {
   const std::vector<int> order_;
   ColocationGraph groups_;
   Fanout fanout_;
-  std::vector<int> chosen_;
+  std::vector<DeviceId> chosen_;
 };
 
 }  // namespace
@@ -159,8 +159,8 @@ std::vector<int> ColocationGroups(const Graph& graph, const OpRegistry* registry
   return groups;
 }
 
-std::vector<int> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels) {
-  const DeviceTable devices(machine, -1);
+std::vector<DeviceId> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels) {
+  const DeviceTable devices(machine, DeviceId());
   return devices.Candidates(DeviceName(), devices.Supported(node, kernels));
 }
 

@@ -19,13 +19,13 @@ struct PlacerOptions {
   const KernelTable* kernels = nullptr;  // null: KernelTable::Global()
   // Where reference and resource arguments are looked up; null: OpRegistry::Global().
   const OpRegistry* registry = nullptr;
-  int default_device = -1;
+  DeviceId default_device;
   // Already assigned full device names by node id; empty string: none. May be empty altogether.
   std::vector<std::string> assigned;
   // Device specifications by node id that stand in for the nodes' device fields. May be empty altogether.
   std::vector<std::string> requested;
   // Called once per node in placement order (pass 1 in node-id order, then generators): log_device_placement.
-  std::function<void(int node, int device)> log;
+  std::function<void(int node, DeviceId device)> log;
 };
 
 // Places every node. Throws with TensorFlow's codes and texts (InvalidArgument, Internal,
@@ -39,6 +39,6 @@ std::string PlacementLogLine(const Node& node, const DeviceSpec& device);
 // node.
 std::vector<int> ColocationGroups(const Graph& graph, const OpRegistry* registry = nullptr);
 // Device numbers that may run the node by the kernel table, best first (GPU before CPU, then name).
-std::vector<int> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels);
+std::vector<DeviceId> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels);
 
 }  // namespace lanescope

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/id.h"
+
 namespace lanescope {
+
+struct Command;
 
 enum class EventKind : uint8_t {
   kCommand,  // a Launch or Copy ran from start to end
-  kStep,     // one session run; command = -1
+  kStep,     // one session run; no command
 };
 
 // One fixed-size record. Times are ns of the run's clock; `schedule` numbers the schedules of a run in order
@@ -17,8 +21,8 @@ enum class EventKind : uint8_t {
 struct Event {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t bytes = 0;     // copies: bytes moved
-  int32_t command = -1;  // index into the schedule's commands
+  int64_t bytes = 0;         // copies: bytes moved
+  Id<Command> command = {};  // of the schedule
   int32_t step = 0;
   int32_t schedule = 0;
   EventKind kind = EventKind::kCommand;

@@ -4,7 +4,11 @@
 #include <span>
 #include <utility>
 
+#include "core/base/id.h"
+
 namespace lanescope {
+
+struct Command;
 
 // Called by the threads that issue commands to a device, around each launch or copy; Begin and End are not
 // nested. Between them every call to the device's library belongs to the command; while commands are recorded
@@ -12,13 +16,13 @@ namespace lanescope {
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
-  // `command` is the index into the schedule's commands; for the launch of a whole recorded graph, of its
+  // `command` is one of the schedule; for the launch of a whole recorded graph, of its
   // first command.
-  virtual void Begin(int schedule, int step, int command) = 0;
+  virtual void Begin(int schedule, int step, Id<Command> command) = 0;
   virtual void End() = 0;
   // Nodes of a graph that was recorded (cudaGraphNode_t) and the command that each belongs to. The graph
   // lives until the next call for this schedule.
-  virtual void GraphRecorded(int schedule, std::span<const std::pair<const void*, int>> nodes) = 0;
+  virtual void GraphRecorded(int schedule, std::span<const std::pair<const void*, Id<Command>>> nodes) = 0;
 };
 
 }  // namespace lanescope

@@ -7,9 +7,9 @@ namespace {
 
 void AddTables(const Graph* graph, const Machine& machine, const Schedule& schedule, RunView* view) {
   view->by_node = true;
-  for (int d = 0; d < machine.num_devices(); ++d) {
+  for (const DeviceId d : machine.devices.ids()) {
     const DeviceSpec& device = machine.device(d);
-    view->devices.push_back({d, device.local_name(), std::string(DeviceKindName(device.kind))});
+    view->devices.push_back({d.number(), device.local_name(), std::string(DeviceKindName(device.kind))});
   }
   if (graph != nullptr) {
     for (int node = 0; node < graph->num_nodes(); ++node) view->ops.push_back({graph->node(node).name});
@@ -19,8 +19,8 @@ void AddTables(const Graph* graph, const Machine& machine, const Schedule& sched
     RunView::Command command{from.kind, from.queue.number()};
     if (graph != nullptr) command.op = from.node;
     if (from.kind == CommandKind::kCopy) {
-      command.src = schedule.CopySource(from);
-      command.dst = schedule.CopyDestination(from);
+      command.src = schedule.CopySource(from).number();
+      command.dst = schedule.CopyDestination(from).number();
     }
     view->commands.push_back(command);
   }
@@ -38,22 +38,22 @@ RunView ViewOfEvents(const Graph* graph, const Machine& machine, const Schedule&
       view.steps.push_back({event.step, event.start_ns, event.end_ns});
       continue;
     }
-    LANESCOPE_CHECK(event.command >= 0 && static_cast<size_t>(event.command) < schedule.commands.size());
-    const RunView::Command& command = view.commands[static_cast<size_t>(event.command)];
-    const QueueId queue = schedule.commands[static_cast<size_t>(event.command)].queue;
+    LANESCOPE_CHECK(schedule.commands.Contains(event.command));
+    const RunView::Command& command = view.commands[event.command.index()];
+    const QueueId queue = schedule.commands[event.command].queue;
     const bool copy = command.kind == CommandKind::kCopy;
     SliceColumns*& lane = lanes[2 * queue.index() + (copy ? 1 : 0)];
-    if (lane == nullptr) lane = view.AddLane(schedule.queues[queue].device, copy);
+    if (lane == nullptr) lane = view.AddLane(schedule.queues[queue].device.number(), copy);
     lane->start_ns.push_back(event.start_ns);
     lane->end_ns.push_back(event.end_ns);
     lane->op.push_back(command.op);
-    lane->command.push_back(event.command);
+    lane->command.push_back(event.command.number());
     lane->step.push_back(event.step);
   }
   std::vector<std::pair<int, int>> edges;
   edges.reserve(schedule.successors.items.size());
-  for (int c = 0; c < static_cast<int>(schedule.commands.size()); ++c) {
-    for (const int to : schedule.Successors(c)) edges.emplace_back(c, to);
+  for (const CommandId c : schedule.commands.ids()) {
+    for (const CommandId to : schedule.Successors(c)) edges.emplace_back(c.number(), to.number());
   }
   view.Settle(edges);
   return view;

@@ -65,7 +65,7 @@ bool AreSizesKnown(std::span<const TensorInfo> tensors) {
 }
 
 // T = max(work.flops / peak, work.bytes / bandwidth) + launch: the roofline model.
-CostEstimate RooflineCost::Launch(const Machine& machine, int device_number, const Node& node,
+CostEstimate RooflineCost::Launch(const Machine& machine, DeviceId device_number, const Node& node,
                                   std::span<const TensorInfo> inputs,
                                   std::span<const TensorInfo> outputs) const {
   const DeviceSpec& device = machine.device(device_number);
@@ -95,7 +95,7 @@ CostEstimate RooflineCost::Launch(const Machine& machine, int device_number, con
   return estimate;
 }
 
-CostEstimate RooflineCost::Copy(const Machine& machine, int src, int dst, int64_t bytes) const {
+CostEstimate RooflineCost::Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const {
   CostEstimate estimate;
   const Route route = machine.RouteBetween(src, dst);
   estimate.ns = CopyNs(machine, route, bytes);

@@ -35,11 +35,11 @@ class CostModel {
   virtual ~CostModel() = default;
   // One launch of `node` on a device of `machine`, alone on the machine, with these inputs and outputs (by
   // their bounds).
-  virtual CostEstimate Launch(const Machine& machine, int device, const Node& node,
+  virtual CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                               std::span<const TensorInfo> inputs,
                               std::span<const TensorInfo> outputs) const = 0;
   // One copy, alone on its route.
-  virtual CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const = 0;
+  virtual CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const = 0;
 };
 
 // Estimates without a measurement are taken to be right within this fraction, nine times in ten.
@@ -60,9 +60,9 @@ inline constexpr double kAssumedBandwidth = 10e9;
 // is not known.
 class RooflineCost : public CostModel {
  public:
-  CostEstimate Launch(const Machine& machine, int device, const Node& node,
+  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
-  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override;
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
 };
 
 // Time of a copy alone on its link: the link's table where there is one, else latency + bytes / bandwidth.

@@ -14,11 +14,11 @@ int LaunchWorkers(const DeviceSpec& device) {
   return host ? std::max(1, device.workers) : 1;
 }
 
-IdVector<QueueId, std::vector<int>> QueueOrders(const Schedule& schedule) {
-  IdVector<QueueId, std::vector<int>> orders(schedule.queues.size());
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+IdVector<QueueId, std::vector<CommandId>> QueueOrders(const Schedule& schedule) {
+  IdVector<QueueId, std::vector<CommandId>> orders(schedule.queues.size());
+  for (const CommandId c : schedule.commands.ids()) {
     const QueueId queue = schedule.commands[c].queue;
-    if (schedule.queues[queue].in_order) orders[queue].push_back(static_cast<int>(c));
+    if (schedule.queues[queue].in_order) orders[queue].push_back(c);
   }
   return orders;
 }

@@ -27,30 +27,30 @@ class ReadyQueue {
  public:
   // `order`: for an in-order queue its command numbers by rank; null for ready-first. `workers`: as in Queue.
   // `commands`: of the schedule, read where there are several workers. Both must outlive the queue.
-  explicit ReadyQueue(const std::vector<int>* order = nullptr, int workers = 1,
-                      const Command* commands = nullptr)
+  explicit ReadyQueue(const std::vector<CommandId>* order = nullptr, int workers = 1,
+                      const IdVector<CommandId, Command>* commands = nullptr)
       : order_(order), commands_(commands), workers_(workers), idle_(workers) {}
 
-  void Push(int rank, int command) {
+  void Push(int rank, CommandId command) {
     heap_.push_back((static_cast<uint64_t>(static_cast<uint32_t>(rank)) << 32) |
-                    static_cast<uint32_t>(command));
+                    static_cast<uint32_t>(command.number()));
     if (heap_.size() > 1) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
   // Whether Pop would hand out a command.
   bool CanPop() const {
     return !heap_.empty() && (order_ == nullptr || (*order_)[next_] == First()) && Needs(First()) <= idle_;
   }
-  // The next command to run, or -1 when none may run now. Its workers are taken until Done.
-  int Pop() {
-    if (!CanPop()) return -1;
-    const int command = First();
+  // The next command to run, or none when none may run now. Its workers are taken until Done.
+  CommandId Pop() {
+    if (!CanPop()) return {};
+    const CommandId command = First();
     if (heap_.size() > 1) std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
     heap_.pop_back();
     ++next_;
     idle_ -= Needs(command);
     return command;
   }
-  void Done(int command) { idle_ += Needs(command); }
+  void Done(CommandId command) { idle_ += Needs(command); }
   // Forgets everything; ready for the next step.
   void Reset() {
     heap_.clear();
@@ -59,13 +59,13 @@ class ReadyQueue {
   }
 
  private:
-  int First() const { return static_cast<int>(heap_.front() & 0xFFFFFFFFu); }
-  int Needs(int command) const {
-    return workers_ == 1 ? 1 : std::min(workers_, commands_[static_cast<size_t>(command)].workers);
+  CommandId First() const { return CommandId(heap_.front() & 0xFFFFFFFFu); }
+  int Needs(CommandId command) const {
+    return workers_ == 1 ? 1 : std::min(workers_, (*commands_)[command].workers);
   }
 
-  const std::vector<int>* order_;
-  const Command* commands_;
+  const std::vector<CommandId>* order_;
+  const IdVector<CommandId, Command>* commands_;
   int workers_;
   int idle_;
   std::vector<uint64_t> heap_;
@@ -73,6 +73,6 @@ class ReadyQueue {
 };
 
 // The commands of every in-order queue by rank; an empty list for ready-first queues.
-IdVector<QueueId, std::vector<int>> QueueOrders(const Schedule& schedule);
+IdVector<QueueId, std::vector<CommandId>> QueueOrders(const Schedule& schedule);
 
 }  // namespace lanescope

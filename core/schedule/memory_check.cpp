@@ -11,9 +11,9 @@ namespace {
 
 // The bytes between two neighbouring borders of an arena: what they hold, and who has read that.
 struct Piece {
-  ValueId value;    // the root that they belong to
-  int writer = -1;  // command
-  std::vector<int> readers;
+  ValueId value;  // the root that they belong to
+  CommandId writer;
+  std::vector<CommandId> readers;
 };
 
 class MemoryReplay {
@@ -24,12 +24,12 @@ class MemoryReplay {
   void Run() {
     CheckExtents();
     for (Arena& arena : arenas_) arena.Prepare();
-    for (size_t c = 0; c < schedule_.commands.size(); ++c) {
+    for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
       for (const ValueId input : schedule_.Inputs(command)) {
-        if (input.exists()) Read(static_cast<int>(c), input);
+        if (input.exists()) Read(c, input);
       }
-      for (const ValueId output : schedule_.Outputs(command)) Write(static_cast<int>(c), output);
+      for (const ValueId output : schedule_.Outputs(command)) Write(c, output);
     }
     // The caller takes them when all is done.
     for (const ValueId fetch : schedule_.fetches)
@@ -79,9 +79,9 @@ class MemoryReplay {
           Broken("strings share their memory", v);
         continue;
       }
-      if (buffer.bytes > schedule_.arena_bytes[static_cast<size_t>(v.device)] - buffer.offset)
+      if (buffer.bytes > schedule_.arena_bytes[v.device] - buffer.offset)
         Broken("its memory is outside the arena", v);
-      auto& borders = arenas_[static_cast<size_t>(v.device)].borders;
+      auto& borders = arenas_[v.device].borders;
       borders.insert(borders.end(), {buffer.offset, buffer.offset + v.bytes});
     }
   }
@@ -91,7 +91,7 @@ class MemoryReplay {
     const Value& accessed = value(v);
     if (!InArena(v) || accessed.bytes == 0) return;
     const int64_t begin = BufferOf(accessed).offset;
-    Arena& arena = arenas_[static_cast<size_t>(accessed.device)];
+    Arena& arena = arenas_[accessed.device];
     const size_t end = arena.IndexOf(begin + accessed.bytes);
     for (size_t i = arena.IndexOf(begin); i < end; ++i) visit(&arena.pieces[i]);
   }
@@ -105,7 +105,7 @@ class MemoryReplay {
     }
   }
 
-  void Read(int command, ValueId v) {
+  void Read(CommandId command, ValueId v) {
     ForPieces(v, [&](Piece* piece) {
       Holds(*piece, v);
       claims_.Claim(piece->writer, command, "memory is read while it is written");
@@ -113,14 +113,14 @@ class MemoryReplay {
     });
   }
 
-  void Write(int command, ValueId v) {
+  void Write(CommandId command, ValueId v) {
     const Storage storage = schedule_.RootValue(v).storage;
     if (storage == Storage::kConstant || storage == Storage::kFeed)
       Broken("a constant or fed value is written", value(v));
     ForPieces(v, [&](Piece* piece) {
       if (piece->writer == command) Broken("two outputs of one command share memory", value(v));
-      if (piece->writer >= 0) claims_.Claim(piece->writer, command, "memory is written twice at once");
-      for (const int reader : piece->readers) {
+      if (piece->writer.exists()) claims_.Claim(piece->writer, command, "memory is written twice at once");
+      for (const CommandId reader : piece->readers) {
         if (reader == command && !MayOverwrite(command, piece->value, v))
           Broken("a command overwrites what it reads", value(v));
         claims_.Claim(reader, command, "memory is reused while it is in use");
@@ -130,8 +130,8 @@ class MemoryReplay {
   }
 
   // An element-wise op may write its first output to an input of the same type and shape: element by element.
-  bool MayOverwrite(int number, ValueId root, ValueId output) const {
-    const Command& command = schedule_.commands[static_cast<size_t>(number)];
+  bool MayOverwrite(CommandId number, ValueId root, ValueId output) const {
+    const Command& command = schedule_.commands[number];
     if (command.kind != CommandKind::kLaunch || schedule_.Outputs(command)[0] != output) return false;
     const OpDef* def = OpRegistry::Global().Find(graph_.node(command.node).op);
     if (def == nullptr || !def->in_place) return false;
@@ -148,7 +148,7 @@ class MemoryReplay {
   const Graph& graph_;
   const Schedule& schedule_;
   OrderClaims& claims_;
-  std::vector<Arena> arenas_;  // by device
+  IdVector<DeviceId, Arena> arenas_;
 };
 
 }  // namespace

@@ -6,24 +6,26 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/schedule.h"
+
 namespace lanescope {
 
 // Collects claims about the commands of one schedule. Not thread-safe.
 class OrderClaims {
  public:
   // `law` is what a broken claim means, and must outlive this.
-  void Claim(int before, int after, const char* law) {
+  void Claim(CommandId before, CommandId after, const char* law) {
     if (before != after) claims_.push_back({before, after, law});
   }
-  // Calls broken(law, before, after) for the first claim that fails. `predecessors`: by command, in an order
+  // Calls broken(law, before, after) for the first claim that fails. `predecessors`: in an order
   // that respects them.
-  void Check(const std::vector<std::vector<int>>& predecessors,
-             const std::function<void(const char* law, int before, int after)>& broken);
+  void Check(const IdVector<CommandId, std::vector<CommandId>>& predecessors,
+             const std::function<void(const char* law, CommandId before, CommandId after)>& broken);
 
  private:
   struct Item {
-    int before;
-    int after;
+    CommandId before;
+    CommandId after;
     const char* law;
   };
   std::vector<Item> claims_;

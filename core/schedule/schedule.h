@@ -27,15 +27,17 @@ enum class Storage : uint8_t {
   kResource,  // a handle: no memory
 };
 
+struct Command;
 struct Queue;
 struct Value;
+using CommandId = Id<Command>;
 using QueueId = Id<Queue>;
 using ValueId = Id<Value>;
 
 // One tensor at one place.
 struct Value {
-  Endpoint source;  // the node output whose content this is
-  int device = 0;   // whose memory it is in (host memory belongs to the host device)
+  Endpoint source;     // the node output whose content this is
+  DeviceId device{0};  // whose memory it is in (host memory belongs to the host device)
   DataType dtype = DataType::kFloat;
   Shape shape;  // exact, or bounded: then the actual shape is known only when the step runs
   Storage storage = Storage::kPlanned;
@@ -54,7 +56,7 @@ inline ValueId RootOf(const IdVector<ValueId, Value>& values, ValueId value) {
 
 // A range of a device's arena, held from the command that first writes it to the last one that reads it.
 struct Buffer {
-  int device = 0;
+  DeviceId device{0};
   int64_t offset =
       0;  // string buffers hold objects, not bytes: they lie outside the arena and are never reused
   int64_t bytes = 0;
@@ -70,7 +72,7 @@ struct Command {
   CommandKind kind = CommandKind::kLaunch;
   QueueId queue{0};
   int node = -1;                   // kLaunch: the op that runs. kCopy: the op whose output is copied
-  int partner = -1;                // kRecord: none. kWait: the Record command that it waits for
+  CommandId partner;               // kWait: the Record command that it waits for
   int inputs = 0, num_inputs = 0;  // into Schedule::operands (none: no data, a missing control)
   int outputs = 0, num_outputs = 0;
   int rank = 0;       // dispatch order: smaller first (from priorities, then graph order)
@@ -87,7 +89,7 @@ std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-
 // can share, as many as these suffice for (core/schedule/dispatch.h). Only `in_order` and dependencies order
 // its commands.
 struct Queue {
-  int device = 0;
+  DeviceId device{0};
   QueueKind kind = QueueKind::kCompute;
   bool in_order = false;  // by rank strictly, or the ready command of the smallest rank
   std::string name;       // "GPU:0 compute"
@@ -95,21 +97,21 @@ struct Queue {
 };
 
 struct Schedule {
-  std::vector<Command> commands;  // in an order that respects every dependency
-  std::vector<ValueId> operands;  // see Command
+  IdVector<CommandId, Command> commands;  // in an order that respects every dependency
+  std::vector<ValueId> operands;          // see Command
   IdVector<ValueId, Value> values;
   std::vector<Buffer> buffers;
   IdVector<QueueId, Queue> queues;
   // By command: the commands that wait for it. Order inside an in-order queue is not listed.
-  Rows<> successors;
-  std::vector<int> num_predecessors;
+  Rows<CommandId, CommandId> successors;
+  IdVector<CommandId, int> num_predecessors;
 
-  std::vector<ValueId> feeds;                  // in the order of CompileRequest::feeds
-  std::vector<ValueId> fetches;                // in host memory, in the order of CompileRequest::fetches
-  std::vector<std::pair<int, int>> variables;  // (node id, device number) of each variable touched
-  std::vector<int64_t> arena_bytes;            // by device: planned arena
-  std::vector<int64_t> persistent_bytes;       // by device: variables and constants
-  std::vector<int64_t> peak_bytes;             // by device: arena_bytes + persistent_bytes
+  std::vector<ValueId> feeds;                       // in the order of CompileRequest::feeds
+  std::vector<ValueId> fetches;                     // in host memory, in the order of CompileRequest::fetches
+  std::vector<std::pair<int, DeviceId>> variables;  // (node id, device) of each variable touched
+  IdVector<DeviceId, int64_t> arena_bytes;          // planned arena
+  IdVector<DeviceId, int64_t> persistent_bytes;     // variables and constants
+  IdVector<DeviceId, int64_t> peak_bytes;           // arena_bytes + persistent_bytes
 
   std::span<const ValueId> Inputs(const Command& command) const {
     return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
@@ -117,14 +119,14 @@ struct Schedule {
   std::span<const ValueId> Outputs(const Command& command) const {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
-  std::span<const int> Successors(int command) const { return successors[command]; }
+  std::span<const CommandId> Successors(CommandId command) const { return successors[command]; }
   ValueId Root(ValueId value) const { return RootOf(values, value); }
   const Value& RootValue(ValueId value) const { return values[Root(value)]; }
   // For a copy.
-  int CopySource(const Command& command) const {
+  DeviceId CopySource(const Command& command) const {
     return values[operands[static_cast<size_t>(command.inputs)]].device;
   }
-  int CopyDestination(const Command& command) const {
+  DeviceId CopyDestination(const Command& command) const {
     return values[operands[static_cast<size_t>(command.outputs)]].device;
   }
 };
@@ -154,7 +156,7 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
 // cost no copy command.
 struct Transfer {
   Endpoint tensor;  // output -1: control
-  int src = 0, dst = 0;
+  DeviceId src{0}, dst{0};
   int64_t bytes = 0;  // by the bound
   bool host_memory = false;
   bool control = false;

@@ -36,16 +36,15 @@ std::string ValueText(const Graph& graph, const Machine& machine, const Schedule
 }  // namespace
 
 std::string DumpSchedule(const Graph& graph, const Machine& machine, const Schedule& schedule) {
-  std::vector<std::vector<int>> predecessors(schedule.commands.size());
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    for (const int next : schedule.Successors(static_cast<int>(c)))
-      predecessors[static_cast<size_t>(next)].push_back(static_cast<int>(c));
+  IdVector<CommandId, std::vector<CommandId>> predecessors(schedule.commands.size());
+  for (const CommandId c : schedule.commands.ids()) {
+    for (const CommandId next : schedule.Successors(c)) predecessors[next].push_back(c);
   }
   std::string text;
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     const std::string& queue = schedule.queues[command.queue].name;
-    text += fmt::format("#{:<5} {:<16} ", c, queue);
+    text += fmt::format("#{:<5} {:<16} ", c.number(), queue);
     switch (command.kind) {
       case CommandKind::kLaunch:
         text += fmt::format("launch {} ({})", graph.node(command.node).name, graph.node(command.node).op);
@@ -60,12 +59,12 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
         text += "record";
         break;
       case CommandKind::kWait:
-        text += fmt::format("wait   #{}", command.partner);
+        text += fmt::format("wait   #{}", command.partner.number());
         break;
     }
     if (!predecessors[c].empty()) {
       text += "  after";
-      for (const int before : predecessors[c]) text += fmt::format(" #{}", before);
+      for (const CommandId before : predecessors[c]) text += fmt::format(" #{}", before.number());
     }
     for (const ValueId input : schedule.Inputs(command)) {
       if (input.exists()) text += "\n         in  " + ValueText(graph, machine, schedule, input);
@@ -74,11 +73,10 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
       text += "\n         out " + ValueText(graph, machine, schedule, output);
     text += '\n';
   }
-  for (int d = 0; d < machine.num_devices(); ++d) {
-    const auto i = static_cast<size_t>(d);
+  for (const DeviceId d : machine.devices.ids()) {
     text += fmt::format("memory {}: {} planned + {} variables and constants = {}\n",
-                        machine.device(d).local_name(), FormatBytes(schedule.arena_bytes[i]),
-                        FormatBytes(schedule.persistent_bytes[i]), FormatBytes(schedule.peak_bytes[i]));
+                        machine.device(d).local_name(), FormatBytes(schedule.arena_bytes[d]),
+                        FormatBytes(schedule.persistent_bytes[d]), FormatBytes(schedule.peak_bytes[d]));
   }
   return text;
 }

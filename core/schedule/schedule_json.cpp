@@ -42,9 +42,9 @@ ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedul
   return json;
 }
 
-ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, int number,
-                         const std::vector<int>& predecessors) {
-  const Command& command = schedule.commands[static_cast<size_t>(number)];
+ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, CommandId number,
+                         const std::vector<CommandId>& predecessors) {
+  const Command& command = schedule.commands[number];
   ScheduleJson json = {{"kind", CommandKindName(command.kind)},
                        {"queue", command.queue},
                        {"workers", command.workers},
@@ -63,19 +63,17 @@ ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, int numbe
 }  // namespace
 
 std::string ScheduleToJson(const Graph& graph, const Machine& machine, const Schedule& schedule) {
-  std::vector<std::vector<int>> predecessors(schedule.commands.size());
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
-    for (const int next : schedule.Successors(static_cast<int>(c)))
-      predecessors[static_cast<size_t>(next)].push_back(static_cast<int>(c));
+  IdVector<CommandId, std::vector<CommandId>> predecessors(schedule.commands.size());
+  for (const CommandId c : schedule.commands.ids()) {
+    for (const CommandId next : schedule.Successors(c)) predecessors[next].push_back(c);
   }
   ScheduleJson devices = ScheduleJson::array(), queues = ScheduleJson::array(),
                commands = ScheduleJson::array(), values = ScheduleJson::array();
-  for (int d = 0; d < machine.num_devices(); ++d) {
-    const auto i = static_cast<size_t>(d);
+  for (const DeviceId d : machine.devices.ids()) {
     devices.push_back({{"name", machine.device(d).local_name()},
-                       {"arena_bytes", schedule.arena_bytes[i]},
-                       {"persistent_bytes", schedule.persistent_bytes[i]},
-                       {"peak_bytes", schedule.peak_bytes[i]}});
+                       {"arena_bytes", schedule.arena_bytes[d]},
+                       {"persistent_bytes", schedule.persistent_bytes[d]},
+                       {"peak_bytes", schedule.peak_bytes[d]}});
   }
   for (const Queue& queue : schedule.queues) {
     queues.push_back({{"name", queue.name},
@@ -83,8 +81,8 @@ std::string ScheduleToJson(const Graph& graph, const Machine& machine, const Sch
                       {"in_order", queue.in_order},
                       {"workers", queue.workers}});
   }
-  for (size_t c = 0; c < schedule.commands.size(); ++c)
-    commands.push_back(CommandJson(graph, schedule, static_cast<int>(c), predecessors[c]));
+  for (const CommandId c : schedule.commands.ids())
+    commands.push_back(CommandJson(graph, schedule, c, predecessors[c]));
   for (const ValueId v : schedule.values.ids()) values.push_back(ValueJson(graph, machine, schedule, v));
   const ScheduleJson json = {{"devices", devices}, {"queues", queues},        {"commands", commands},
                              {"values", values},   {"feeds", schedule.feeds}, {"fetches", schedule.fetches}};

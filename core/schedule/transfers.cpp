@@ -43,9 +43,9 @@ class TransferLister {
 
  private:
   bool IsFed(Endpoint endpoint) const { return fed_.count({endpoint.node, endpoint.output}) > 0; }
-  bool IsGpu(int device) const { return machine_.device(device).is_gpu(); }
+  bool IsGpu(DeviceId device) const { return machine_.device(device).is_gpu(); }
   // Fed tensors come from the caller's host memory, wherever their node is placed.
-  int DeviceOf(Endpoint endpoint) const {
+  DeviceId DeviceOf(Endpoint endpoint) const {
     return IsFed(endpoint) ? host_ : placement_.device[static_cast<size_t>(endpoint.node)];
   }
 
@@ -73,7 +73,7 @@ class TransferLister {
 
   void AddInputsOf(int id) {
     const Node& node = graph_.node(id);
-    const int device = placement_.device[static_cast<size_t>(id)];
+    const DeviceId device = placement_.device[static_cast<size_t>(id)];
     std::vector<bool> host_inputs(node.inputs.size(), true);
     if (IsGpu(device)) {
       host_inputs = KernelTable::Global().HostInputs(node, machine_.device(device).parsed.type);
@@ -88,8 +88,8 @@ class TransferLister {
   }
 
   // `to_host`: the consumer reads host memory; `by_kernel`: because its GPU kernel says so.
-  void AddData(Endpoint tensor, int dst, bool to_host, bool by_kernel) {
-    const int src = DeviceOf(tensor);
+  void AddData(Endpoint tensor, DeviceId dst, bool to_host, bool by_kernel) {
+    const DeviceId src = DeviceOf(tensor);
     const bool from_host = IsGpu(src) && IsHostOutput(tensor);
     const bool same_memory = !IsGpu(dst) || from_host == to_host;
     if (src == dst && same_memory) return;
@@ -104,8 +104,8 @@ class TransferLister {
     transfers_.push_back(transfer);
   }
 
-  void AddControl(int node, int dst) {
-    const int src = placement_.device[static_cast<size_t>(node)];
+  void AddControl(int node, DeviceId dst) {
+    const DeviceId src = placement_.device[static_cast<size_t>(node)];
     if (src == dst || !seen_.emplace(node, kControl, dst, false).second) return;
     Transfer transfer;
     transfer.tensor = {node, kControl};
@@ -118,7 +118,7 @@ class TransferLister {
   bool IsHostOutput(Endpoint tensor) {
     std::vector<bool>& flags = host_outputs_[static_cast<size_t>(tensor.node)];
     if (flags.empty()) {
-      const int device = placement_.device[static_cast<size_t>(tensor.node)];
+      const DeviceId device = placement_.device[static_cast<size_t>(tensor.node)];
       flags =
           KernelTable::Global().HostOutputs(graph_.node(tensor.node), machine_.device(device).parsed.type);
     }
@@ -140,13 +140,13 @@ class TransferLister {
   const CompileRequest& request_;
   const Placement& placement_;
   const Machine& machine_;
-  const int host_;
+  const DeviceId host_;
   const GraphInfo& info_;
   std::vector<bool> needed_;
   std::vector<std::vector<bool>> host_outputs_;  // by node, filled when asked for
   std::vector<std::vector<bool>> refs_;          // by node, filled when asked for
   std::set<std::pair<int, int>> fed_;
-  std::set<std::tuple<int, int, int, bool>> seen_;  // node, output, destination, host memory
+  std::set<std::tuple<int, int, DeviceId, bool>> seen_;  // node, output, destination, host memory
   std::vector<Transfer> transfers_;
 };
 

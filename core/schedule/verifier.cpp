@@ -26,45 +26,44 @@ class Verifier {
     CheckCopies();
     CheckVariables();
     CheckMemory(graph_, schedule_, &claims_);
-    claims_.Check(predecessors_, [this](const char* law, int before, int after) {
+    claims_.Check(predecessors_, [this](const char* law, CommandId before, CommandId after) {
       Broken(fmt::format("{}: {} is not before {}", law, Describe(before), Describe(after)));
     });
   }
 
  private:
   const Value& value(ValueId v) const { return schedule_.values[v]; }
-  std::string Describe(int c) const {
-    const Command& command = schedule_.commands[static_cast<size_t>(c)];
-    return fmt::format("#{} {} '{}'", c, CommandKindName(command.kind),
+  std::string Describe(CommandId c) const {
+    const Command& command = schedule_.commands[c];
+    return fmt::format("#{} {} '{}'", c.number(), CommandKindName(command.kind),
                        command.node >= 0 ? graph_.node(command.node).name : "");
   }
   [[noreturn]] void Broken(const std::string& what) const {
     Throw(Code::kInternal, "schedule is wrong: {}", what);
   }
-  int num_commands() const { return static_cast<int>(schedule_.commands.size()); }
 
   // The listing is a topological order, and predecessors are counted right.
   void CheckOrder() {
-    std::vector<int> count(schedule_.commands.size(), 0);
+    IdVector<CommandId, int> count(schedule_.commands.size(), 0);
     predecessors_.resize(schedule_.commands.size());
-    for (int c = 0; c < num_commands(); ++c) {
-      for (const int next : schedule_.Successors(c)) {
-        if (next <= c || next >= num_commands())
-          Broken(fmt::format("{} precedes {} against the listing", Describe(c), next));
-        ++count[static_cast<size_t>(next)];
-        predecessors_[static_cast<size_t>(next)].push_back(c);
+    for (const CommandId c : schedule_.commands.ids()) {
+      for (const CommandId next : schedule_.Successors(c)) {
+        if (next <= c || !schedule_.commands.Contains(next))
+          Broken(fmt::format("{} precedes {} against the listing", Describe(c), next.number()));
+        ++count[next];
+        predecessors_[next].push_back(c);
       }
     }
     if (count != schedule_.num_predecessors) Broken("the predecessor counts do not match the dependencies");
-    std::map<QueueId, int> last_in_queue;
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    std::map<QueueId, CommandId> last_in_queue;
+    for (const CommandId c : schedule_.commands.ids()) {
+      const Command& command = schedule_.commands[c];
       if (!schedule_.queues[command.queue].in_order) continue;
       const auto [last, first] = last_in_queue.try_emplace(command.queue, c);
       if (!first) {
-        if (schedule_.commands[static_cast<size_t>(last->second)].rank >= command.rank)
+        if (schedule_.commands[last->second].rank >= command.rank)
           Broken(Describe(c) + " is out of its queue's order");
-        predecessors_[static_cast<size_t>(c)].push_back(last->second);
+        predecessors_[c].push_back(last->second);
         last->second = c;
       }
     }
@@ -72,12 +71,12 @@ class Verifier {
 
   // Every operand is the tensor that the graph says, in a memory that the device can reach.
   void CheckOperands() {
-    producer_.assign(schedule_.values.size(), -1);
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    producer_.assign(schedule_.values.size(), {});
+    for (const CommandId c : schedule_.commands.ids()) {
+      const Command& command = schedule_.commands[c];
       for (const ValueId output : schedule_.Outputs(command)) {
         auto& producer = producer_[output];
-        if (producer >= 0)
+        if (producer.exists())
           Broken(fmt::format("{} and {} write the same value", Describe(producer), Describe(c)));
         producer = c;
       }
@@ -94,55 +93,56 @@ class Verifier {
   }
 
   // What a node without a command stands for: the commands after which it is complete.
-  const std::set<int>& Done(int node) {
+  const std::set<CommandId>& Done(int node) {
     const auto found = done_.find(node);
     if (found != done_.end()) return found->second;
-    std::set<int> result;
+    std::set<CommandId> result;
     const auto command = launch_of_.find(node);
     if (command != launch_of_.end()) {
       result.insert(command->second);
     } else if (value_nodes_.count(node) > 0 || graph_.node(node).op == "NoOp") {
       for (const Endpoint& input : graph_.node(node).inputs) {
-        if (fed_.count({input.node, input.output}) == 0) result.merge(std::set<int>(Done(input.node)));
+        if (fed_.count({input.node, input.output}) == 0) result.merge(std::set<CommandId>(Done(input.node)));
       }
-      for (const int control : graph_.node(node).control_inputs) result.merge(std::set<int>(Done(control)));
+      for (const int control : graph_.node(node).control_inputs)
+        result.merge(std::set<CommandId>(Done(control)));
     }
     return done_.emplace(node, std::move(result)).first->second;
   }
 
   void CheckDependencies() {
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    for (const CommandId c : schedule_.commands.ids()) {
+      const Command& command = schedule_.commands[c];
       if (command.kind == CommandKind::kLaunch) launch_of_[command.node] = c;
     }
     for (const Value& v : schedule_.values) {
       if (v.storage == Storage::kFeed) fed_.insert({v.source.node, v.source.output});
       if (v.alias_of.exists() || v.storage == Storage::kVariable) value_nodes_.insert(v.source.node);
     }
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    for (const CommandId c : schedule_.commands.ids()) {
+      const Command& command = schedule_.commands[c];
       for (const ValueId input : schedule_.Inputs(command)) {
-        const int producer = producer_[schedule_.Root(input)];
+        const CommandId producer = producer_[schedule_.Root(input)];
         const bool own_output = producer == c;
-        if (producer >= 0 && !own_output) Expect(producer, c, "a value is read before it is written");
-        if (value(input).storage == Storage::kPlanned && producer < 0)
+        if (producer.exists() && !own_output) Expect(producer, c, "a value is read before it is written");
+        if (value(input).storage == Storage::kPlanned && !producer.exists())
           Broken(Describe(c) + " reads a value that nothing writes");
       }
       if (command.kind != CommandKind::kLaunch) continue;
       for (const int control : graph_.node(command.node).control_inputs) {
-        for (const int before : Done(control)) Expect(before, c, "a control edge is not kept");
+        for (const CommandId before : Done(control)) Expect(before, c, "a control edge is not kept");
       }
       for (const Endpoint& input : graph_.node(command.node).inputs) {
         if (fed_.count({input.node, input.output}) > 0) continue;
-        for (const int before : Done(input.node)) Expect(before, c, "a data edge is not kept");
+        for (const CommandId before : Done(input.node)) Expect(before, c, "a data edge is not kept");
       }
     }
   }
 
   void CheckCopies() {
-    std::set<std::tuple<int, int, int>> seen;
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    std::set<std::tuple<int, int, DeviceId>> seen;
+    for (const CommandId c : schedule_.commands.ids()) {
+      const Command& command = schedule_.commands[c];
       if (command.kind != CommandKind::kCopy) continue;
       if (command.num_inputs != 1 || command.num_outputs != 1)
         Broken(Describe(c) + " must have one source and one destination");
@@ -161,9 +161,10 @@ class Verifier {
 
   // Every access to a variable is ordered against every update of it.
   void CheckVariables() {
-    std::map<int, std::pair<std::vector<int>, std::vector<int>>> accesses;  // variable -> (reads, updates)
-    for (int c = 0; c < num_commands(); ++c) {
-      const Command& command = schedule_.commands[static_cast<size_t>(c)];
+    std::map<int, std::pair<std::vector<CommandId>, std::vector<CommandId>>>
+        accesses;  // variable -> (reads, updates)
+    for (const CommandId c : schedule_.commands.ids()) {
+      const Command& command = schedule_.commands[c];
       const OpDef* def = command.kind == CommandKind::kLaunch
                              ? OpRegistry::Global().Find(graph_.node(command.node).op)
                              : nullptr;
@@ -181,9 +182,9 @@ class Verifier {
       }
     }
     for (const auto& [variable, lists] : accesses) {
-      for (const int update : lists.second) {
+      for (const CommandId update : lists.second) {
         for (const auto* list : {&lists.first, &lists.second}) {
-          for (const int other : *list) {
+          for (const CommandId other : *list) {
             if (other != update) ExpectEither(update, other, "a variable is accessed while it is updated");
           }
         }
@@ -191,18 +192,20 @@ class Verifier {
     }
   }
 
-  void Expect(int before, int after, const char* law) { claims_.Claim(before, after, law); }
+  void Expect(CommandId before, CommandId after, const char* law) { claims_.Claim(before, after, law); }
   // The listing is topological, so only the earlier one can be before the later.
-  void ExpectEither(int a, int b, const char* law) { Expect(std::min(a, b), std::max(a, b), law); }
+  void ExpectEither(CommandId a, CommandId b, const char* law) {
+    Expect(std::min(a, b), std::max(a, b), law);
+  }
 
   const Graph& graph_;
   const Schedule& schedule_;
-  std::vector<std::vector<int>> predecessors_;  // with the order of in-order queues
-  IdVector<ValueId, int> producer_;
-  std::map<int, int> launch_of_;  // by node
+  IdVector<CommandId, std::vector<CommandId>> predecessors_;  // with the order of in-order queues
+  IdVector<ValueId, CommandId> producer_;
+  std::map<int, CommandId> launch_of_;  // by node
   std::set<std::pair<int, int>> fed_;
   std::set<int> value_nodes_;  // nodes without a command whose output shares memory
-  std::map<int, std::set<int>> done_;
+  std::map<int, std::set<CommandId>> done_;
   OrderClaims claims_;
 };
 

@@ -34,7 +34,7 @@ class Alternation {
         groups_(ColocationGroups(input.graph, input.placer.registry)),
         fanout_(ComputeFanout(input.graph)),
         part_(groups_.size(), Part::kFollower),
-        device_(groups_.size(), -1) {
+        device_(groups_.size()) {
     const KernelTable& kernels =
         input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
     for (const int id : order_) {
@@ -45,7 +45,7 @@ class Alternation {
     }
   }
 
-  std::vector<int> Run() {
+  std::vector<DeviceId> Run() {
     for (const int id : order_) {
       if (part_[GroupOf(id)] == Part::kWork && !IsIdle(graph_.node(id))) TakeTurn(id);
     }
@@ -57,8 +57,8 @@ class Alternation {
   size_t GroupOf(int id) const { return static_cast<size_t>(groups_[static_cast<size_t>(id)]); }
 
   void TakeTurn(int id) {
-    int& device = device_[GroupOf(id)];
-    if (device >= 0) return;
+    DeviceId& device = device_[GroupOf(id)];
+    if (device.exists()) return;
     device = gpus_[turn_];
     turn_ = (turn_ + 1) % gpus_.size();
   }
@@ -67,10 +67,10 @@ class Alternation {
   // only its own group reads is work like any other.
   void FollowReader(int id) {
     const size_t group = GroupOf(id);
-    if (part_[group] != Part::kState || device_[group] >= 0) return;
+    if (part_[group] != Part::kState || device_[group].exists()) return;
     for (const int reader : ReadersOutside(group)) {
-      const int device = device_[GroupOf(reader)];
-      if (device < 0) continue;
+      const DeviceId device = device_[GroupOf(reader)];
+      if (!device.exists()) continue;
       device_[group] = device;
       return;
     }
@@ -93,12 +93,12 @@ class Alternation {
   }
 
   const Graph& graph_;
-  const std::vector<int> gpus_;
+  const std::vector<DeviceId> gpus_;
   const std::vector<int> order_;
   const std::vector<int> groups_;
   const Fanout fanout_;
   std::vector<Part> part_;                 // by group
-  std::vector<int> device_;                // by group
+  std::vector<DeviceId> device_;           // by group
   std::vector<std::vector<int>> members_;  // by group, filled when asked for
   size_t turn_ = 0;
 };

@@ -9,18 +9,18 @@ Placement PlaceByEarliestStart(const StrategyInput& input, const TaskGraph& task
                                const std::vector<int>& favourite_child) {
   const std::vector<double> rank = UpwardRanks(tasks);
   ListSchedule schedule(tasks);
-  const auto is_gpu = [&](int device) { return tasks.machine().device(device).is_gpu(); };
-  std::vector<int> last(static_cast<size_t>(tasks.num_devices()), -1);  // by device: the task put there last
+  const auto is_gpu = [&](DeviceId device) { return tasks.machine().device(device).is_gpu(); };
+  IdVector<DeviceId, int> last(tasks.machine().devices.size(), -1);  // the task put there last
   std::vector<bool> done(rank.size(), false);
   while (!schedule.ready().empty()) {
-    std::tuple<int, int64_t, double, int, int> best;  // how unwelcome, start, -rank, task, device
+    std::tuple<int, int64_t, double, int, DeviceId> best;  // how unwelcome, start, -rank, task, device
     bool found = false;
     for (const int task : schedule.ready()) {
-      const std::vector<int> candidates = schedule.Candidates(task);
+      const std::vector<DeviceId> candidates = schedule.Candidates(task);
       const bool any_gpu = std::any_of(candidates.begin(), candidates.end(), is_gpu);
-      for (const int device : candidates) {
+      for (const DeviceId device : candidates) {
         int64_t start = schedule.Try(task, device).start;
-        const int before = last[static_cast<size_t>(device)];
+        const int before = last[device];
         const int favourite = before < 0 ? -1 : favourite_child[static_cast<size_t>(before)];
         if (favourite >= 0 && favourite != task && !done[static_cast<size_t>(favourite)])
           start = std::max(start, schedule.end(before) + tasks.LaunchNs(favourite, device));
@@ -33,7 +33,7 @@ Placement PlaceByEarliestStart(const StrategyInput& input, const TaskGraph& task
     }
     const auto [unwelcome, start, urgency, task, device] = best;
     schedule.Commit(task, device);
-    last[static_cast<size_t>(device)] = task;
+    last[device] = task;
     done[static_cast<size_t>(task)] = true;
   }
   return schedule.ToPlacement(input);

@@ -31,11 +31,11 @@ Placement PlaceGreedy(const StrategyInput& input) {
       const auto key = [&](int id) { return std::pair(ready_at[static_cast<size_t>(id)], id); };
       if (next < 0 || key(task) < key(next)) next = task;
     }
-    int best = -1;
+    DeviceId best;
     int64_t best_end = 0;
-    for (const int device : schedule.Candidates(next)) {
+    for (const DeviceId device : schedule.Candidates(next)) {
       const int64_t end = schedule.Try(next, device).end;
-      if (best >= 0 && end >= best_end) continue;
+      if (best.exists() && end >= best_end) continue;
       best = device;
       best_end = end;
     }

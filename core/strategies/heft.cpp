@@ -19,11 +19,11 @@ Placement PlaceHeft(const StrategyInput& input) {
                    [&](int a, int b) { return rank[static_cast<size_t>(a)] > rank[static_cast<size_t>(b)]; });
   ListSchedule schedule(tasks);
   for (const int task : order) {
-    int best = -1;
+    DeviceId best;
     int64_t best_end = 0;
-    for (const int device : schedule.Candidates(task)) {
+    for (const DeviceId device : schedule.Candidates(task)) {
       const int64_t end = schedule.Try(task, device, true).end;
-      if (best >= 0 && end >= best_end) continue;
+      if (best.exists() && end >= best_end) continue;
       best = device;
       best_end = end;
     }

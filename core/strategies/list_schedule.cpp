@@ -9,8 +9,8 @@ namespace lanescope {
 
 ListSchedule::ListSchedule(const TaskGraph& tasks)
     : tasks_(tasks),
-      devices_(static_cast<size_t>(tasks.num_devices())),
-      device_of_group_(static_cast<size_t>(tasks.num_groups()), -1),
+      devices_(tasks.machine().devices.size()),
+      device_of_group_(static_cast<size_t>(tasks.num_groups())),
       start_(static_cast<size_t>(tasks.num_tasks()), -1),
       end_(start_),
       arrival_(tasks.tensors().size() * devices_, -1),
@@ -40,14 +40,14 @@ ListSchedule::ListSchedule(const TaskGraph& tasks)
   }
 }
 
-std::vector<int> ListSchedule::Candidates(int task) const {
+std::vector<DeviceId> ListSchedule::Candidates(int task) const {
   const int group = tasks_.task(task).group;
-  const int decided = device_of_group_[static_cast<size_t>(group)];
-  return decided >= 0 ? std::vector<int>{decided} : tasks_.group(group).devices;
+  const DeviceId decided = device_of_group_[static_cast<size_t>(group)];
+  return decided.exists() ? std::vector{decided} : tasks_.group(group).devices;
 }
 
-// -1: state whose group has no device yet.
-int ListSchedule::HomeOf(const TaskTensor& tensor) const {
+// None: of state whose group has no device yet.
+DeviceId ListSchedule::HomeOf(const TaskTensor& tensor) const {
   if (tensor.producer >= 0) {
     const int group = tasks_.task(tensor.producer).group;
     return tasks_.PlaceOf(tensor, device_of_group_[static_cast<size_t>(group)]);
@@ -55,19 +55,19 @@ int ListSchedule::HomeOf(const TaskTensor& tensor) const {
   return tensor.group < 0 ? tasks_.host() : device_of_group_[static_cast<size_t>(tensor.group)];
 }
 
-int64_t ListSchedule::ReadyAt(int task, int device, std::vector<int64_t>* engines, bool book) {
+int64_t ListSchedule::ReadyAt(int task, DeviceId device, IdVector<DeviceId, int64_t>* engines, bool book) {
   int64_t ready = 0;
   for (const int before : tasks_.task(task).after) ready = std::max(ready, end(before));
   for (const TaskRead& read : tasks_.task(task).reads) {
     const TaskTensor& tensor = tasks_.tensor(read.tensor);
-    const int place = tasks_.PlaceOf(read, device);
+    const DeviceId place = tasks_.PlaceOf(read, device);
     const int64_t made = tensor.producer >= 0 ? end(tensor.producer) : 0;
-    const int home = HomeOf(tensor);
+    const DeviceId home = HomeOf(tensor);
     int64_t arrival = Arrival(read.tensor, place);
-    if (home < 0 || home == place) {
+    if (!home.exists() || home == place) {
       arrival = made;
     } else if (arrival < 0) {
-      int64_t& engine = (*engines)[static_cast<size_t>(home)];
+      int64_t& engine = (*engines)[home];
       arrival = engine = std::max(engine, made) + copies_.Ns(home, place, tensor.bytes);
       if (book) Arrival(read.tensor, place) = arrival;
     }
@@ -76,9 +76,9 @@ int64_t ListSchedule::ReadyAt(int task, int device, std::vector<int64_t>* engine
   return ready;
 }
 
-ListSchedule::Slot ListSchedule::FindSlot(int task, int device, int64_t ready_at, bool insert) const {
+ListSchedule::Slot ListSchedule::FindSlot(int task, DeviceId device, int64_t ready_at, bool insert) const {
   const int64_t length = tasks_.LaunchNs(task, device);
-  const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
+  const std::vector<Busy>& busy = busy_[device];
   int64_t start = ready_at;
   if (!insert) {
     if (!busy.empty()) start = std::max(start, busy.back().end);
@@ -91,27 +91,27 @@ ListSchedule::Slot ListSchedule::FindSlot(int task, int device, int64_t ready_at
   return {start, start + length};
 }
 
-ListSchedule::Slot ListSchedule::Try(int task, int device, bool insert) {
-  std::vector<int64_t> engines = engine_free_;
+ListSchedule::Slot ListSchedule::Try(int task, DeviceId device, bool insert) {
+  IdVector<DeviceId, int64_t> engines = engine_free_;
   const int64_t ready = ReadyAt(task, device, &engines, false);
   return FindSlot(task, device, ready, insert);
 }
 
-void ListSchedule::Commit(int task, int device, bool insert) {
+void ListSchedule::Commit(int task, DeviceId device, bool insert) {
   const GraphTask& taken = tasks_.task(task);
   LANESCOPE_CHECK(start_[static_cast<size_t>(task)] < 0 && waiting_[static_cast<size_t>(task)] == 0);
   Hold(task, device);
   const Slot slot = FindSlot(task, device, ReadyAt(task, device, &engine_free_, true), insert);
   start_[static_cast<size_t>(task)] = slot.start;
   end_[static_cast<size_t>(task)] = slot.end;
-  std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
+  std::vector<Busy>& busy = busy_[device];
   busy.insert(std::upper_bound(busy.begin(), busy.end(), slot.start,
                                [](int64_t time, const Busy& b) { return time < b.start; }),
               {slot.start, slot.end});
   for (const TaskRead& read : taken.reads) {
     const TaskTensor& tensor = tasks_.tensor(read.tensor);
     if (--unread_[static_cast<size_t>(read.tensor)] == 0 && tensor.producer >= 0)
-      held_[static_cast<size_t>(HomeOf(tensor))] -= tensor.bytes;
+      held_[HomeOf(tensor)] -= tensor.bytes;
   }
   ready_.erase(std::find(ready_.begin(), ready_.end(), task));
   for (const int next : successors_[static_cast<size_t>(task)]) {
@@ -120,13 +120,13 @@ void ListSchedule::Commit(int task, int device, bool insert) {
 }
 
 // The group settles, state that only this task's device reads so far settles with it, results are held.
-void ListSchedule::Hold(int task, int device) {
+void ListSchedule::Hold(int task, DeviceId device) {
   const auto settle = [&](int group) {
-    int& decided = device_of_group_[static_cast<size_t>(group)];
-    const std::vector<int>& feasible = tasks_.group(group).devices;
-    if (decided >= 0) return;
+    DeviceId& decided = device_of_group_[static_cast<size_t>(group)];
+    const std::vector<DeviceId>& feasible = tasks_.group(group).devices;
+    if (decided.exists()) return;
     decided = std::find(feasible.begin(), feasible.end(), device) != feasible.end() ? device : feasible[0];
-    held_[static_cast<size_t>(decided)] += tasks_.group(group).persistent_bytes;
+    held_[decided] += tasks_.group(group).persistent_bytes;
   };
   settle(tasks_.task(task).group);
   for (const TaskRead& read : tasks_.task(task).reads) {
@@ -134,37 +134,36 @@ void ListSchedule::Hold(int task, int device) {
   }
   for (const int output : outputs_[static_cast<size_t>(task)]) {
     const TaskTensor& tensor = tasks_.tensor(output);
-    if (unread_[static_cast<size_t>(output)] > 0)
-      held_[static_cast<size_t>(tasks_.PlaceOf(tensor, device))] += tensor.bytes;
+    if (unread_[static_cast<size_t>(output)] > 0) held_[tasks_.PlaceOf(tensor, device)] += tensor.bytes;
   }
 }
 
-bool ListSchedule::Fits(int task, int device) const {
+bool ListSchedule::Fits(int task, DeviceId device) const {
   int64_t asked = 0;
   const auto ask = [&](int group) {
-    if (group >= 0 && device_of_group_[static_cast<size_t>(group)] < 0)
+    if (group >= 0 && !device_of_group_[static_cast<size_t>(group)].exists())
       asked += tasks_.group(group).persistent_bytes;
   };
   ask(tasks_.task(task).group);
   for (const TaskRead& read : tasks_.task(task).reads) {
     const TaskTensor& tensor = tasks_.tensor(read.tensor);
     if (tensor.group != tasks_.task(task).group) ask(tensor.group);
-    const int place = tasks_.PlaceOf(read, device);
-    const int home = HomeOf(tensor);
-    if (place == device && home >= 0 && home != place && Arrival(read.tensor, place) < 0)
+    const DeviceId place = tasks_.PlaceOf(read, device);
+    const DeviceId home = HomeOf(tensor);
+    if (place == device && home.exists() && home != place && Arrival(read.tensor, place) < 0)
       asked += tensor.bytes;
   }
   for (const int output : outputs_[static_cast<size_t>(task)]) {
     if (tasks_.PlaceOf(tasks_.tensor(output), device) == device) asked += tasks_.tensor(output).bytes;
   }
   const int64_t limit = tasks_.machine().device(device).memory_bytes;
-  return limit <= 0 || held_[static_cast<size_t>(device)] + asked <= limit;
+  return limit <= 0 || held_[device] + asked <= limit;
 }
 
 Placement ListSchedule::ToPlacement(const StrategyInput& input) const {
-  std::vector<int> devices = device_of_group_;
+  std::vector<DeviceId> devices = device_of_group_;
   for (size_t g = 0; g < devices.size(); ++g) {
-    if (devices[g] < 0) devices[g] = tasks_.group(static_cast<int>(g)).devices[0];
+    if (!devices[g].exists()) devices[g] = tasks_.group(static_cast<int>(g)).devices[0];
   }
   std::vector<int> order(start_.size());
   std::iota(order.begin(), order.end(), 0);
@@ -185,7 +184,7 @@ double MeanCopyNs(const TaskGraph& tasks, int64_t bytes, CopyTimes* times) {
   for (int src = 0; src < tasks.num_devices(); src += step) {
     for (int dst = 0; dst < tasks.num_devices(); dst += step) {
       if (src == dst) continue;
-      sum += static_cast<double>(times->Ns(src, dst, bytes));
+      sum += static_cast<double>(times->Ns(DeviceId(src), DeviceId(dst), bytes));
       ++pairs;
     }
   }
@@ -195,9 +194,9 @@ double MeanCopyNs(const TaskGraph& tasks, int64_t bytes, CopyTimes* times) {
 std::vector<double> UpwardRanks(const TaskGraph& tasks) {
   std::vector<double> mean;
   for (int id = 0; id < tasks.num_tasks(); ++id) {
-    const std::vector<int>& devices = tasks.group(tasks.task(id).group).devices;
+    const std::vector<DeviceId>& devices = tasks.group(tasks.task(id).group).devices;
     double sum = 0;
-    for (const int device : devices) sum += static_cast<double>(tasks.LaunchNs(id, device));
+    for (const DeviceId device : devices) sum += static_cast<double>(tasks.LaunchNs(id, device));
     mean.push_back(sum / static_cast<double>(devices.size()));
   }
   std::vector<double> copy(tasks.tensors().size(), -1);

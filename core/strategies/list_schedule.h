@@ -23,16 +23,16 @@ class ListSchedule {
   explicit ListSchedule(const TaskGraph& tasks);
 
   // Devices that the task may go to: its group's, all that are feasible before the group has one.
-  std::vector<int> Candidates(int task) const;
+  std::vector<DeviceId> Candidates(int task) const;
   // When the task would run there. `insert`: also in a gap before what the device does already.
-  Slot Try(int task, int device, bool insert = false);
-  void Commit(int task, int device, bool insert = false);
+  Slot Try(int task, DeviceId device, bool insert = false);
+  void Commit(int task, DeviceId device, bool insert = false);
   // Tasks whose predecessors are all committed, in the order in which that came about.
   const std::vector<int>& ready() const { return ready_; }
 
   // Whether state and results of the task find room on the device. Results are held until their last reader
   // is committed.
-  bool Fits(int task, int device) const;
+  bool Fits(int task, DeviceId device) const;
 
   int64_t end(int task) const { return end_[static_cast<size_t>(task)]; }
   // With priorities: tasks that start earlier come first.
@@ -42,31 +42,31 @@ class ListSchedule {
   struct Busy {
     int64_t start, end;
   };
-  int64_t& Arrival(int tensor, int place) {
-    return arrival_[static_cast<size_t>(tensor) * devices_ + static_cast<size_t>(place)];
+  int64_t& Arrival(int tensor, DeviceId place) {
+    return arrival_[static_cast<size_t>(tensor) * devices_ + place.index()];
   }
-  int64_t Arrival(int tensor, int place) const {
-    return arrival_[static_cast<size_t>(tensor) * devices_ + static_cast<size_t>(place)];
+  int64_t Arrival(int tensor, DeviceId place) const {
+    return arrival_[static_cast<size_t>(tensor) * devices_ + place.index()];
   }
-  int HomeOf(const TaskTensor& tensor) const;
+  DeviceId HomeOf(const TaskTensor& tensor) const;
   // When all that the task reads is there; books the copies if asked to.
-  int64_t ReadyAt(int task, int device, std::vector<int64_t>* engines, bool book);
-  Slot FindSlot(int task, int device, int64_t ready_at, bool insert) const;
-  void Hold(int task, int device);
+  int64_t ReadyAt(int task, DeviceId device, IdVector<DeviceId, int64_t>* engines, bool book);
+  Slot FindSlot(int task, DeviceId device, int64_t ready_at, bool insert) const;
+  void Hold(int task, DeviceId device);
 
   const TaskGraph& tasks_;
   const size_t devices_;
-  std::vector<int> device_of_group_;
+  std::vector<DeviceId> device_of_group_;
   std::vector<int64_t> start_, end_;  // by task; -1: not committed
   std::vector<int64_t> arrival_;      // by (tensor, memory); -1: not there
   CopyTimes copies_;
-  std::vector<int64_t> engine_free_;          // by device that copies leave
-  std::vector<std::vector<Busy>> busy_;       // by device, in time
-  std::vector<int64_t> held_;                 // bytes, by device
-  std::vector<int> unread_;                   // by tensor: readers not yet committed
-  std::vector<std::vector<int>> outputs_;     // by task: tensors
-  std::vector<std::vector<int>> successors_;  // by task
-  std::vector<int> waiting_;                  // by task: predecessors not yet committed
+  IdVector<DeviceId, int64_t> engine_free_;     // of the device that copies leave
+  IdVector<DeviceId, std::vector<Busy>> busy_;  // in time
+  IdVector<DeviceId, int64_t> held_;            // bytes
+  std::vector<int> unread_;                     // by tensor: readers not yet committed
+  std::vector<std::vector<int>> outputs_;       // by task: tensors
+  std::vector<std::vector<int>> successors_;    // by task
+  std::vector<int> waiting_;                    // by task: predecessors not yet committed
   std::vector<int> ready_;
 };
 

@@ -32,9 +32,9 @@ class FavouriteProgram {
   explicit FavouriteProgram(const TaskGraph& tasks) {
     CopyTimes times(tasks);
     for (int id = 0; id < tasks.num_tasks(); ++id) {
-      const std::vector<int>& devices = tasks.group(tasks.task(id).group).devices;
+      const std::vector<DeviceId>& devices = tasks.group(tasks.task(id).group).devices;
       int64_t fastest = tasks.LaunchNs(id, devices[0]);
-      for (const int device : devices) fastest = std::min(fastest, tasks.LaunchNs(id, device));
+      for (const DeviceId device : devices) fastest = std::min(fastest, tasks.LaunchNs(id, device));
       launch_ns_.push_back(static_cast<double>(fastest));
       for (const int before : tasks.task(id).after) edges_.push_back({before, id});
       for (const TaskRead& read : tasks.task(id).reads) {

@@ -26,18 +26,18 @@ std::vector<int64_t> VariableBytes(const StrategyInput& input, const std::vector
 }
 
 Placement PlaceOnServers(const StrategyInput& input, Servers servers) {
-  const std::vector<int> gpus = input.machine.Gpus();
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
   const Placement towers = PlaceTowerSplit(input);
   const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
   const std::vector<int64_t> bytes = VariableBytes(input, groups);
   std::vector<int64_t> held(gpus.size(), 0);
-  std::vector<int> device(towers.device.begin(), towers.device.end());
-  std::vector<int> server(groups.size(), -1);
+  std::vector<DeviceId> device(towers.device.begin(), towers.device.end());
+  std::vector<DeviceId> server(groups.size());
   size_t turn = 0;
   for (const int id : input.graph.TopologicalOrder()) {
     const auto group = static_cast<size_t>(groups[static_cast<size_t>(id)]);
     if (bytes[group] < 0) continue;
-    if (server[group] < 0) {
+    if (!server[group].exists()) {
       size_t next = turn++ % std::max<size_t>(1, gpus.size());
       if (servers == Servers::kByBytes)
         next = static_cast<size_t>(std::min_element(held.begin(), held.end()) - held.begin());

@@ -164,7 +164,7 @@ struct PlaceLoad {
 };
 
 std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const std::vector<ReplicaRole>& roles,
-                               const ForwardOrder& order, int gpu) {
+                               const ForwardOrder& order, DeviceId gpu) {
   std::vector<PlaceLoad> loads(static_cast<size_t>(order.num_places()));
   std::vector<TensorInfo> inputs;
   for (int id = 0; id < input.graph.num_nodes(); ++id) {
@@ -191,7 +191,7 @@ std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const std::vector<Repl
 // memory suffices.
 class StageCut {
  public:
-  StageCut(const Machine& machine, const std::vector<int>& gpus, const std::vector<PlaceLoad>& loads,
+  StageCut(const Machine& machine, const std::vector<DeviceId>& gpus, const std::vector<PlaceLoad>& loads,
            PipelineOrder order, int micro_batches)
       : machine_(machine), gpus_(gpus), loads_(loads), order_(order), micro_batches_(micro_batches) {}
 
@@ -250,7 +250,7 @@ class StageCut {
   }
 
   const Machine& machine_;
-  const std::vector<int>& gpus_;
+  const std::vector<DeviceId>& gpus_;
   const std::vector<PlaceLoad>& loads_;
   const PipelineOrder order_;
   const int micro_batches_;
@@ -322,7 +322,7 @@ void OrderPasses(const std::vector<int>& forward, const std::vector<int>& backwa
 }
 
 StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
-  const std::vector<int> gpus = input.machine.Gpus();
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) RefusePipeline("the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) RefusePipeline("the run configuration has no batch_axis");
   const std::vector<ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);

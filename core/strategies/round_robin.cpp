@@ -7,19 +7,19 @@
 namespace lanescope {
 
 Placement PlaceRoundRobin(const StrategyInput& input) {
-  const std::vector<int> gpus = input.machine.Gpus();
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) return PlaceSingle(input);
   const KernelTable& kernels =
       input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
   const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
-  std::vector<int> device(groups.size(), -1);
+  std::vector<DeviceId> device(groups.size());
   std::vector<bool> hands_on(groups.size(), false);  // a variable, or nothing but its value
   size_t turn = 0;
   const auto group_of = [&](int id) { return static_cast<size_t>(groups[static_cast<size_t>(id)]); };
   for (const int id : input.graph.TopologicalOrder()) {
     const OpDef* def = OpRegistry::Global().Find(input.graph.node(id).op);
-    int& mine = device[group_of(id)];
-    if (mine >= 0 || def == nullptr || def->role != StateRole::kVariable) continue;
+    DeviceId& mine = device[group_of(id)];
+    if (mine.exists() || def == nullptr || def->role != StateRole::kVariable) continue;
     if (kernels.Find(input.graph.node(id), "GPU") == nullptr) continue;
     mine = gpus[turn++ % gpus.size()];
     hands_on[group_of(id)] = true;
@@ -28,7 +28,7 @@ Placement PlaceRoundRobin(const StrategyInput& input) {
   for (const int id : input.graph.TopologicalOrder()) {
     const OpDef* def = OpRegistry::Global().Find(input.graph.node(id).op);
     for (const Endpoint& read : input.graph.node(id).inputs) {
-      if (device[group_of(id)] >= 0 || !hands_on[group_of(read.node)]) continue;
+      if (device[group_of(id)].exists() || !hands_on[group_of(read.node)]) continue;
       device[group_of(id)] = device[group_of(read.node)];
       hands_on[group_of(id)] =
           def != nullptr && (def->alias != AliasRule::kNone || def->role == StateRole::kRead);

@@ -5,9 +5,9 @@ namespace lanescope {
 // The first GPU (the host, where there is none) for everything that has a kernel there, whatever the device
 // fields say. What has none there has none on any other GPU either.
 Placement PlaceSingle(const StrategyInput& input) {
-  const std::vector<int> gpus = input.machine.Gpus();
-  const int device = gpus.empty() ? input.machine.host() : gpus.front();
-  return PlaceWithWishes(input, std::vector<int>(static_cast<size_t>(input.graph.num_nodes()), device));
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
+  const DeviceId device = gpus.empty() ? input.machine.host() : gpus.front();
+  return PlaceWithWishes(input, std::vector<DeviceId>(static_cast<size_t>(input.graph.num_nodes()), device));
 }
 
 }  // namespace lanescope

@@ -31,13 +31,13 @@ const KernelTable& KernelsOf(const StrategyInput& input) {
 }
 
 // The wish of each group: that of its first member that has one and whose kernels allow it.
-std::vector<int> WishesOfGroups(const StrategyInput& input, const std::vector<int>& wishes,
-                                const std::vector<int>& groups) {
-  std::vector<int> wish_of_group(wishes.size(), -1);
+std::vector<DeviceId> WishesOfGroups(const StrategyInput& input, const std::vector<DeviceId>& wishes,
+                                     const std::vector<int>& groups) {
+  std::vector<DeviceId> wish_of_group(wishes.size());
   for (const int id : input.graph.TopologicalOrder()) {
-    const int wished = wishes[static_cast<size_t>(id)];
-    int& wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
-    if (wished < 0 || wish >= 0) continue;
+    const DeviceId wished = wishes[static_cast<size_t>(id)];
+    DeviceId& wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    if (!wished.exists() || wish.exists()) continue;
     const std::string& type = input.machine.device(wished).parsed.type;
     if (KernelsOf(input).Find(input.graph.node(id), type) != nullptr) wish = wished;
   }
@@ -67,40 +67,41 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
   Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
 }
 
-std::vector<int> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
-                                  std::vector<int> device_of_group) {
-  const auto device = [&](int id) -> int& {
+std::vector<DeviceId> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
+                                       std::vector<DeviceId> device_of_group) {
+  const auto device = [&](int id) -> DeviceId& {
     return device_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
   };
   const std::vector<int> order = graph.TopologicalOrder();
   const Fanout fanout = ComputeFanout(graph);
   for (const int id : order) {
     for (const Endpoint& input : graph.node(id).inputs) {
-      if (device(id) < 0) device(id) = device(input.node);
+      if (!device(id).exists()) device(id) = device(input.node);
     }
   }
   for (size_t i = order.size(); i-- > 0;) {
     for (const NodeUse& edge : fanout[order[i]]) {
-      if (device(order[i]) < 0 && edge.input >= 0) device(order[i]) = device(edge.node);
+      if (!device(order[i]).exists() && edge.input >= 0) device(order[i]) = device(edge.node);
     }
   }
-  std::vector<int> wishes;
+  std::vector<DeviceId> wishes;
   for (int id = 0; id < graph.num_nodes(); ++id) wishes.push_back(device(id));
   return wishes;
 }
 
 // A wish stands in for the device field of all members of the group: the placer then applies its rules, and
 // softens a wish that it cannot grant.
-Placement PlaceWithWishes(const StrategyInput& input, const std::vector<int>& wishes) {
+Placement PlaceWithWishes(const StrategyInput& input, const std::vector<DeviceId>& wishes) {
   LANESCOPE_CHECK(wishes.size() == static_cast<size_t>(input.graph.num_nodes()));
   const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
-  const std::vector<int> wish_of_group = WishesOfGroups(input, wishes, groups);
+  const std::vector<DeviceId> wish_of_group = WishesOfGroups(input, wishes, groups);
   PlacerOptions options = input.placer;
   options.soft_placement = true;
   options.requested.clear();
   for (int id = 0; id < input.graph.num_nodes(); ++id) {
-    const int wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
-    options.requested.push_back(wish >= 0 ? input.machine.device(wish).name : input.graph.node(id).device);
+    const DeviceId wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    options.requested.push_back(wish.exists() ? input.machine.device(wish).name
+                                              : input.graph.node(id).device);
   }
   return PlaceGraph(input.graph, input.machine, options);
 }

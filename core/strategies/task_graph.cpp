@@ -44,9 +44,9 @@ Schedule CompileFreely(const StrategyInput& input) {
 // Which values of a schedule are one tensor, and which command makes it.
 class TensorFinder {
  public:
-  explicit TensorFinder(const Schedule& schedule) : schedule_(schedule), writer_(schedule.values.size(), -1) {
-    for (size_t c = 0; c < schedule.commands.size(); ++c) {
-      for (const ValueId value : schedule.Outputs(schedule.commands[c])) writer_[value] = static_cast<int>(c);
+  explicit TensorFinder(const Schedule& schedule) : schedule_(schedule), writer_(schedule.values.size()) {
+    for (const CommandId c : schedule.commands.ids()) {
+      for (const ValueId value : schedule.Outputs(schedule.commands[c])) writer_[value] = c;
     }
   }
   // The value that a copy was made of, or the value itself.
@@ -59,39 +59,36 @@ class TensorFinder {
     while (true) {
       if (IsCopied(value)) {
         value = SourceOf(value);
-      } else if (Writer(value) >= 0 || !schedule_.values[value].alias_of.exists()) {
+      } else if (Writer(value).exists() || !schedule_.values[value].alias_of.exists()) {
         return value;
       } else {
         value = schedule_.values[value].alias_of;
       }
     }
   }
-  int Writer(ValueId value) const { return writer_[value]; }
+  CommandId Writer(ValueId value) const { return writer_[value]; }
 
  private:
   bool IsCopied(ValueId value) const {
-    return Writer(value) >= 0 &&
-           schedule_.commands[static_cast<size_t>(Writer(value))].kind == CommandKind::kCopy;
+    return Writer(value).exists() && schedule_.commands[Writer(value)].kind == CommandKind::kCopy;
   }
-  ValueId SourceOf(ValueId value) const {
-    return schedule_.Inputs(schedule_.commands[static_cast<size_t>(Writer(value))])[0];
-  }
+  ValueId SourceOf(ValueId value) const { return schedule_.Inputs(schedule_.commands[Writer(value)])[0]; }
 
   const Schedule& schedule_;
-  IdVector<ValueId, int> writer_;
+  IdVector<ValueId, CommandId> writer_;
 };
 
-// By command: the launches that it waits for, through copies.
-std::vector<std::vector<int>> LaunchesBefore(const Schedule& schedule) {
-  std::vector<std::vector<int>> before(schedule.commands.size());
-  for (size_t c = 0; c < before.size(); ++c) {
-    std::vector<int>& mine = before[c];
+// The launches that a command waits for, through copies.
+IdVector<CommandId, std::vector<CommandId>> LaunchesBefore(const Schedule& schedule) {
+  IdVector<CommandId, std::vector<CommandId>> before(schedule.commands.size());
+  for (const CommandId c : before.ids()) {
+    std::vector<CommandId>& mine = before[c];
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
-    for (const int next : schedule.Successors(static_cast<int>(c))) {
-      std::vector<int>& theirs = before[static_cast<size_t>(next)];
+    for (const CommandId next : schedule.Successors(c)) {
+      std::vector<CommandId>& theirs = before[next];
       if (schedule.commands[c].kind == CommandKind::kLaunch) {
-        theirs.push_back(static_cast<int>(c));
+        theirs.push_back(c);
       } else {
         theirs.insert(theirs.end(), mine.begin(), mine.end());
       }
@@ -138,14 +135,15 @@ void TaskGraph::FindGroups(const StrategyInput& input, const Schedule& schedule)
     const int number = group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(id)])];
     if (number < 0) continue;
     TaskGroup& group = groups_[static_cast<size_t>(number)];
-    const std::vector<int> feasible = FeasibleDevices(graph_.node(id), machine_, kernels);
+    const std::vector<DeviceId> feasible = FeasibleDevices(graph_.node(id), machine_, kernels);
     if (group.devices.empty()) {
       group.devices = feasible;
     } else {
-      std::vector<int> both;
-      std::copy_if(group.devices.begin(), group.devices.end(), std::back_inserter(both), [&](int device) {
-        return std::find(feasible.begin(), feasible.end(), device) != feasible.end();
-      });
+      std::vector<DeviceId> both;
+      std::copy_if(group.devices.begin(), group.devices.end(), std::back_inserter(both),
+                   [&](DeviceId device) {
+                     return std::find(feasible.begin(), feasible.end(), device) != feasible.end();
+                   });
       // Soft rules part a group that has no device in common; the first members speak for it.
       if (!both.empty()) group.devices = std::move(both);
     }
@@ -160,7 +158,7 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
   const auto group_at = [&](int node) {
     return group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(node)])];
   };
-  std::vector<int> task_of(schedule.commands.size(), -1);
+  IdVector<CommandId, int> task_of(schedule.commands.size(), -1);
   IdVector<ValueId, int> tensor_of(schedule.values.size(), -1);
   // -1: costs no copy anywhere.
   const auto tensor_at = [&](ValueId operand) {
@@ -175,8 +173,8 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     tensor.source = value.source;
     tensor.bytes = value.bytes;
     tensor.on_host = compile::LivesOnHost(value.dtype);
-    if (const int writer = finder.Writer(finder.Origin(original)); writer >= 0) {
-      tensor.producer = task_of[static_cast<size_t>(writer)];
+    if (const CommandId writer = finder.Writer(finder.Origin(original)); writer.exists()) {
+      tensor.producer = task_of[writer];
       const auto flags = KernelTable::Global().HostOutputs(graph_.node(origin.source.node), "GPU");
       tensor.on_host |= Flag(flags, static_cast<size_t>(origin.source.output));
     }
@@ -187,9 +185,9 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
     tensors_.push_back(tensor);
     return known;
   };
-  std::vector<std::vector<int>> before = LaunchesBefore(schedule);
+  const auto before = LaunchesBefore(schedule);
   compile::OpTraitsTable traits;
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     if (command.kind != CommandKind::kLaunch) continue;
     const Node& node = graph_.node(command.node);
@@ -211,8 +209,8 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
       const auto same = [&](const TaskRead& read) { return read.tensor == tensor && read.on_host == host; };
       if (std::none_of(task.reads.begin(), task.reads.end(), same)) task.reads.push_back({tensor, host});
     }
-    for (const int launch : before[c]) {
-      const int other = task_of[static_cast<size_t>(launch)];
+    for (const CommandId launch : before[c]) {
+      const int other = task_of[launch];
       const bool read = std::any_of(task.reads.begin(), task.reads.end(), [&](const TaskRead& r) {
         return tensors_[static_cast<size_t>(r.tensor)].producer == other;
       });
@@ -303,17 +301,17 @@ void TaskGraph::EstimateLaunches(const StrategyInput& input) {
     for (const Endpoint& endpoint : node.inputs) inputs.push_back(input.info.of(endpoint));
     const auto outputs = input.info.outputs(task.node);
     const OpWork work = WorkOf(node, inputs, outputs);
-    for (int device = 0; device < num_devices(); ++device) {
+    for (const DeviceId device : machine_.devices.ids()) {
       launch_ns_.push_back(std::max<int64_t>(0, costs_.Launch(machine_, device, node, inputs, outputs).ns));
       workers_.push_back(WorkersFor(work, LaunchWorkers(machine_.device(device))));
     }
   }
 }
 
-Placement TaskGraph::ToPlacement(const StrategyInput& input, const std::vector<int>& device_of_group,
+Placement TaskGraph::ToPlacement(const StrategyInput& input, const std::vector<DeviceId>& device_of_group,
                                  const std::vector<int>& priority) const {
   LANESCOPE_CHECK(device_of_group.size() == groups_.size());
-  std::vector<int> wish_of_group(colocation_.size(), -1);
+  std::vector<DeviceId> wish_of_group(colocation_.size());
   for (size_t g = 0; g < groups_.size(); ++g)
     wish_of_group[static_cast<size_t>(groups_[g].number)] = device_of_group[g];
   Placement placement =
@@ -333,17 +331,17 @@ std::vector<int> TaskGraph::PrioritiesIn(const Placement& placement) const {
   return priorities;
 }
 
-int64_t CopyTimes::Ns(int src, int dst, int64_t bytes) {
-  const auto devices = static_cast<size_t>(tasks_.num_devices());
+int64_t CopyTimes::Ns(DeviceId src, DeviceId dst, int64_t bytes) {
+  const size_t devices = tasks_.machine().devices.size();
   std::vector<int64_t>& of_pair = known_[bytes];
   if (of_pair.empty()) of_pair.assign(devices * devices, -1);
-  int64_t& ns = of_pair[static_cast<size_t>(src) * devices + static_cast<size_t>(dst)];
+  int64_t& ns = of_pair[src.index() * devices + dst.index()];
   if (ns < 0) ns = tasks_.CopyNs(src, dst, bytes);
   return ns;
 }
 
-std::vector<int> TaskGraph::DevicesIn(const Placement& placement) const {
-  std::vector<int> devices;
+std::vector<DeviceId> TaskGraph::DevicesIn(const Placement& placement) const {
+  std::vector<DeviceId> devices;
   for (const TaskGroup& group : groups_)
     devices.push_back(placement.device[static_cast<size_t>(group.number)]);
   return devices;

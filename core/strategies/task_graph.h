@@ -47,8 +47,8 @@ struct GraphTask {
 struct TaskGroup {
   int number = -1;  // as ColocationGroups numbers it
   std::vector<int> tasks;
-  std::vector<int> devices;      // that may hold all its nodes, best first; never empty
-  int64_t persistent_bytes = 0;  // its variables and constants
+  std::vector<DeviceId> devices;  // that may hold all its nodes, best first; never empty
+  int64_t persistent_bytes = 0;   // its variables and constants
 };
 
 // Refers to the graph, info, machine and costs of its input, which must outlive it. Immutable once built.
@@ -63,7 +63,7 @@ class TaskGraph {
   int num_tasks() const { return static_cast<int>(tasks_.size()); }
   int num_groups() const { return static_cast<int>(groups_.size()); }
   int num_devices() const { return machine_.num_devices(); }
-  int host() const { return host_; }
+  DeviceId host() const { return host_; }
   // In an order that respects dependencies.
   std::span<const GraphTask> tasks() const { return tasks_; }
   const GraphTask& task(int id) const { return tasks_[static_cast<size_t>(id)]; }
@@ -73,28 +73,31 @@ class TaskGraph {
   const TaskGroup& group(int id) const { return groups_[static_cast<size_t>(id)]; }
 
   // Alone, in ns.
-  int64_t LaunchNs(int task, int device) const { return launch_ns_[Index(task, device)]; }
+  int64_t LaunchNs(int task, DeviceId device) const { return launch_ns_[Index(task, device)]; }
   // Workers of the device that the launch keeps busy.
-  int Workers(int task, int device) const { return workers_[Index(task, device)]; }
+  int Workers(int task, DeviceId device) const { return workers_[Index(task, device)]; }
   // Looks for the route every time; CopyTimes remembers.
-  int64_t CopyNs(int src, int dst, int64_t bytes) const { return costs_.Copy(machine_, src, dst, bytes).ns; }
+  int64_t CopyNs(DeviceId src, DeviceId dst, int64_t bytes) const {
+    return costs_.Copy(machine_, src, dst, bytes).ns;
+  }
   // The memory that a task on `device` reads from, or writes a tensor to.
-  int PlaceOf(const TaskRead& read, int device) const { return read.on_host ? host_ : device; }
-  int PlaceOf(const TaskTensor& tensor, int device) const { return tensor.on_host ? host_ : device; }
+  DeviceId PlaceOf(const TaskRead& read, DeviceId device) const { return read.on_host ? host_ : device; }
+  DeviceId PlaceOf(const TaskTensor& tensor, DeviceId device) const {
+    return tensor.on_host ? host_ : device;
+  }
 
   // Devices by group, and perhaps priorities by task, to a placement of the whole graph by the placer's
   // rules.
-  Placement ToPlacement(const StrategyInput& input, const std::vector<int>& device_of_group,
+  Placement ToPlacement(const StrategyInput& input, const std::vector<DeviceId>& device_of_group,
                         const std::vector<int>& priority) const;
   // By group: the device that a placement gives its first node.
-  std::vector<int> DevicesIn(const Placement& placement) const;
+  std::vector<DeviceId> DevicesIn(const Placement& placement) const;
   // By task; empty where the placement has none.
   std::vector<int> PrioritiesIn(const Placement& placement) const;
 
  private:
-  size_t Index(int task, int device) const {
-    return static_cast<size_t>(task) * static_cast<size_t>(machine_.num_devices()) +
-           static_cast<size_t>(device);
+  size_t Index(int task, DeviceId device) const {
+    return static_cast<size_t>(task) * static_cast<size_t>(machine_.num_devices()) + device.index();
   }
   void FindGroups(const StrategyInput& input, const Schedule& schedule);
   void ReadSchedule(const GraphInfo& info, const Schedule& schedule);
@@ -104,7 +107,7 @@ class TaskGraph {
   const Graph& graph_;
   const Machine& machine_;
   const CostModel& costs_;
-  const int host_;
+  const DeviceId host_;
   std::vector<int> colocation_;  // by node, as ColocationGroups numbers them
   std::vector<int> group_of_;    // by that number: the group here, -1 none
   std::vector<GraphTask> tasks_;
@@ -118,7 +121,7 @@ class TaskGraph {
 class CopyTimes {
  public:
   explicit CopyTimes(const TaskGraph& tasks) : tasks_(tasks) {}
-  int64_t Ns(int src, int dst, int64_t bytes);
+  int64_t Ns(DeviceId src, DeviceId dst, int64_t bytes);
 
  private:
   const TaskGraph& tasks_;

@@ -9,7 +9,7 @@ namespace {
 // Rounds of spreading labels; two suffice for a training graph, more only reach nodes off its main path.
 constexpr int kMaxRounds = 8;
 
-std::vector<double> WorkOfNodes(const StrategyInput& input, int device) {
+std::vector<double> WorkOfNodes(const StrategyInput& input, DeviceId device) {
   std::vector<double> work;
   for (int id = 0; id < input.graph.num_nodes(); ++id) {
     const Node& node = input.graph.node(id);
@@ -145,11 +145,11 @@ class LabelSpreader {
 // share (inputs, shared variables, the loss) on the first GPU. Device fields of the graph are ignored. A
 // graph without towers goes to the first GPU as a whole.
 Placement PlaceTowerSplit(const StrategyInput& input) {
-  const std::vector<int> gpus = input.machine.Gpus();
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) return PlaceSingle(input);
   Towers towers = FindTowers(input.graph, input.info, WorkOfNodes(input, gpus.front()));
   if (towers.count == 0) return PlaceSingle(input);
-  std::vector<int> wishes;
+  std::vector<DeviceId> wishes;
   for (const int label : LabelSpreader(input, std::move(towers)).Run()) {
     wishes.push_back(label < 0 ? gpus.front() : gpus[static_cast<size_t>(label) % gpus.size()]);
   }

@@ -37,8 +37,8 @@ void EnablePeers(const Machine& machine, Api* api) {
 class CudaBackend : public Backend {
  public:
   bool Serves(const DeviceSpec& spec) const override { return spec.is_hardware(); }
-  std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine,
-                                                   const DeviceOptions& options) override;
+  IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
+                                                          const DeviceOptions& options) override;
   int CountGpus(std::string* reason) override { return CountVisibleGpus(reason); }
   bool Load(std::string* reason) override { return LoadCudaModule(reason) != nullptr; }
   Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) override {
@@ -49,8 +49,8 @@ class CudaBackend : public Backend {
   }
 };
 
-std::vector<std::unique_ptr<Device>> CudaBackend::MakeDevices(const Machine& machine,
-                                                              const DeviceOptions& options) {
+IdVector<DeviceId, std::unique_ptr<Device>> CudaBackend::MakeDevices(const Machine& machine,
+                                                                     const DeviceOptions& options) {
   std::string reason;
   CudaModule* module = LoadCudaModule(&reason);
   if (module == nullptr) {
@@ -61,10 +61,10 @@ std::vector<std::unique_ptr<Device>> CudaBackend::MakeDevices(const Machine& mac
   CheckOrdinals(machine, &module->api());
   EnablePeers(machine, &module->api());
   const auto set = std::make_shared<PartitionSet>(&module->api());
-  std::vector<Partition> partitions(machine.devices.size());
+  IdVector<DeviceId, Partition> partitions(machine.devices.size());
   set->Divide(machine, &partitions);
-  std::vector<std::unique_ptr<Device>> devices(machine.devices.size());
-  for (size_t d = 0; d < devices.size(); ++d) {
+  IdVector<DeviceId, std::unique_ptr<Device>> devices(machine.devices.size());
+  for (const DeviceId d : devices.ids()) {
     if (!Serves(machine.devices[d])) continue;
     devices[d] = std::make_unique<CudaDevice>(machine.devices[d], module, partitions[d], set, options);
   }

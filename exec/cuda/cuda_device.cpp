@@ -14,15 +14,15 @@ PartitionSet::~PartitionSet() {
   for (const PartitionHandle handle : handles_) api_->DestroyPartition(handle);
 }
 
-void PartitionSet::Divide(const Machine& machine, std::vector<Partition>* partitions) {
-  std::map<int, std::vector<int>> by_gpu;
-  for (int d = 0; d < machine.num_devices(); ++d) {
+void PartitionSet::Divide(const Machine& machine, IdVector<DeviceId, Partition>* partitions) {
+  std::map<int, std::vector<DeviceId>> by_gpu;
+  for (const DeviceId d : machine.devices.ids()) {
     const DeviceSpec& spec = machine.device(d);
     if (spec.kind == DeviceKind::kLogical && spec.sm_share > 0) by_gpu[spec.physical].push_back(d);
   }
   for (const auto& [ordinal, devices] : by_gpu) {
     std::vector<double> shares;
-    for (const int d : devices) shares.push_back(machine.device(d).sm_share);
+    for (const DeviceId d : devices) shares.push_back(machine.device(d).sm_share);
     const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
     if (sum > 1.000001) {
       Throw(Code::kInvalidArgument,
@@ -40,7 +40,7 @@ void PartitionSet::Divide(const Machine& machine, std::vector<Partition>* partit
     LANESCOPE_CHECK(made.size() == devices.size());
     for (size_t i = 0; i < devices.size(); ++i) {
       handles_.push_back(made[i].handle);
-      (*partitions)[static_cast<size_t>(devices[i])] = made[i];
+      (*partitions)[devices[i]] = made[i];
     }
   }
 }

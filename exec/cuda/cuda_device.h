@@ -21,10 +21,10 @@ class PartitionSet {
   ~PartitionSet();
   PartitionSet(const PartitionSet&) = delete;
   PartitionSet& operator=(const PartitionSet&) = delete;
-  // Divides the GPU for the devices of `machine` on it that ask for a share; by device number, null handles
-  // for the rest. Throws InvalidArgument when shares sum to more than 1, FailedPrecondition when the GPU
+  // Divides the GPU for the devices of `machine` on it that ask for a share; null handles for the
+  // rest. Throws InvalidArgument when shares sum to more than 1, FailedPrecondition when the GPU
   // cannot be divided.
-  void Divide(const Machine& machine, std::vector<Partition>* partitions);
+  void Divide(const Machine& machine, IdVector<DeviceId, Partition>* partitions);
 
  private:
   Api* api_;

@@ -74,7 +74,7 @@ std::string ReasonToIgnore(int ordinal, const GpuProperties& properties, int vis
   return "";
 }
 
-void AddLink(Machine* machine, int a, int b, double bandwidth, int64_t latency_ns) {
+void AddLink(Machine* machine, DeviceId a, DeviceId b, double bandwidth, int64_t latency_ns) {
   LinkSpec link;
   link.a = a;
   link.b = b;
@@ -90,7 +90,7 @@ Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::v
   Machine machine;
   DeviceSpec host = NamedDevice("CPU:0", DeviceKind::kHost);
   host.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  machine.devices.push_back(host);
+  machine.devices.Add(host);
   const int visible = api.DeviceCount();
   for (int ordinal = 0; ordinal < visible; ++ordinal) {
     const GpuProperties properties = api.Properties(ordinal);
@@ -99,15 +99,15 @@ Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::v
       continue;
     }
     const MemoryInfo memory = api.Memory(ordinal);
-    machine.devices.push_back(DescribeGpu(machine.num_devices() - 1, ordinal, properties,
-                                          GpuMemoryLimit(memory.free, memory.total, options)));
+    machine.devices.Add(DescribeGpu(machine.num_devices() - 1, ordinal, properties,
+                                    GpuMemoryLimit(memory.free, memory.total, options)));
   }
   const int gpus = machine.num_devices() - 1;
   machine.name = fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
-  if (gpus > 0) machine.name += ": " + machine.devices[1].model;
-  for (int a = 1; a <= gpus; ++a) {
-    AddLink(&machine, 0, a, kHostLink, kHostLatency);
-    for (int b = a + 1; b <= gpus; ++b) {
+  if (gpus > 0) machine.name += ": " + machine.device(DeviceId(1)).model;
+  for (DeviceId a(1); machine.devices.Contains(a); ++a) {
+    AddLink(&machine, DeviceId(0), a, kHostLink, kHostLatency);
+    for (DeviceId b(a.number() + 1); machine.devices.Contains(b); ++b) {
       const int first = machine.device(a).physical, second = machine.device(b).physical;
       const bool peers = api.EnablePeerAccess(first, second) && api.EnablePeerAccess(second, first);
       if (peers) AddLink(&machine, a, b, kPeerLink, kDeviceLatency);

@@ -137,7 +137,7 @@ void DrawMachine(const Ui& ui, const WhatIfView& what_if) {
     ImGui::PushID(static_cast<int>(1000 + i));
     const int percent = static_cast<int>(std::lround(speed * 100));
     if (FactorSlider(ui, "##speed", device.label + " speed", std::to_string(percent) + "%", &speed)) {
-      ui.document.SetDeviceSpeed(what_if.base, static_cast<int>(i), speed);
+      ui.document.SetDeviceSpeed(what_if.base, DeviceId(i), speed);
     }
     ImGui::PopID();
   }

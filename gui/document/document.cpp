@@ -18,9 +18,9 @@ std::string Normalised(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
-int DeviceNumber(const Machine& machine, const std::string& label) {
-  const int device = machine.FindDevice(label);
-  if (device < 0) Throw(Code::kInvalidArgument, "the machine has no device {}", label);
+DeviceId DeviceNumber(const Machine& machine, const std::string& label) {
+  const DeviceId device = machine.FindDevice(label);
+  if (!device.exists()) Throw(Code::kInvalidArgument, "the machine has no device {}", label);
   return device;
 }
 
@@ -219,7 +219,7 @@ void Document::SetLinkBandwidth(RunKey base, int link, double bytes_per_second) 
   });
 }
 
-void Document::SetDeviceSpeed(RunKey base, int device, double speed) {
+void Document::SetDeviceSpeed(RunKey base, DeviceId device, double speed) {
   impl_->editor.Begin(base);
   impl_->editor.Apply([=](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
     return SetSpeed(of, from, device, speed);
@@ -258,7 +258,7 @@ std::vector<std::string> Document::FeasibleDevicesOf(const std::string& node) co
   const int id = edit == nullptr ? -1 : impl_->editor.base()->graph().FindNode(node);
   if (id < 0) return labels;
   const Node& of = impl_->editor.base()->graph().node(id);
-  for (const int device : FeasibleDevices(of, edit->machine, KernelTable::Global())) {
+  for (const DeviceId device : FeasibleDevices(of, edit->machine, KernelTable::Global())) {
     labels.push_back(edit->machine.device(device).local_name());
   }
   return labels;

@@ -99,7 +99,7 @@ class Document {
   void MoveOps(RunKey base, const std::vector<std::string>& nodes, const std::string& device_label);
   void MoveScope(RunKey base, const std::string& scope, const std::string& device_label);
   void SetLinkBandwidth(RunKey base, int link, double bytes_per_second);
-  void SetDeviceSpeed(RunKey base, int device, double speed);
+  void SetDeviceSpeed(RunKey base, DeviceId device, double speed);
   void ResetMachine(RunKey base);
   // Changes of one bandwidth or speed are one for Undo until here: the slider was let go.
   void EndGesture();

@@ -235,9 +235,9 @@ void WhatIfEditor::UpdateView() {
   }
   view_.devices.clear();
   view_.machine_changed = false;
-  for (int d = 0; d < edit.machine.num_devices(); ++d) {
+  for (const DeviceId d : edit.machine.devices.ids()) {
     const DeviceSpec& device = edit.machine.device(d);
-    const double speed = edit.speed[static_cast<size_t>(d)];
+    const double speed = edit.speed[d];
     view_.devices.push_back(
         {device.local_name(), device.name, std::string(DeviceKindName(device.kind)), speed});
     view_.machine_changed = view_.machine_changed || speed != 1;

@@ -46,17 +46,17 @@ class SimulatedRunBuilder {
     int64_t left_out = 0;
     for (auto& [key, raw] : lanes_) run_.lanes.push_back(BuildLane(&raw, &left_out));
     AddMemory();
-    for (int c = 0; c < static_cast<int>(schedule_.commands.size()); ++c) {
-      for (const int to : schedule_.Successors(c)) edges->emplace_back(c, to);
+    for (const CommandId c : schedule_.commands.ids()) {
+      for (const CommandId to : schedule_.Successors(c)) edges->emplace_back(c.number(), to.number());
     }
     return std::move(run_);
   }
 
  private:
   void DescribeDevices() {
-    for (size_t d = 0; d < run_.devices.size(); ++d) {
-      const DeviceSpec& from = machine_.devices[d];
-      RunDevice& device = run_.devices[d];
+    for (const DeviceId d : machine_.devices.ids()) {
+      const DeviceSpec& from = machine_.device(d);
+      RunDevice& device = run_.devices[d.index()];
       device.full_name = from.name;
       device.is_host = !from.is_gpu();
       device.memory_limit = from.memory_bytes;
@@ -65,11 +65,11 @@ class SimulatedRunBuilder {
   }
 
   void DescribeCommands() {
-    for (size_t c = 0; c < run_.commands.size(); ++c) {
+    for (const CommandId c : schedule_.commands.ids()) {
       const Command& from = schedule_.commands[c];
-      RunCommand& command = run_.commands[c];
-      command.id = static_cast<int>(c);
-      command.device = schedule_.queues[from.queue].device;
+      RunCommand& command = run_.commands[c.index()];
+      command.id = c.number();
+      command.device = schedule_.queues[from.queue].device.number();
       command.bytes = from.bytes;
       if (from.kind == CommandKind::kCopy) command.signature = CopySignature(from);
       if (from.kind == CommandKind::kLaunch) command.signature = from.node;
@@ -108,7 +108,8 @@ class SimulatedRunBuilder {
       lane.peer = peer;
       lane.label = std::string(LaneRoleName(role));
       if (peer >= 0)
-        lane.label = machine_.device(device).local_name() + " → " + machine_.device(peer).local_name();
+        lane.label = machine_.device(DeviceId(device)).local_name() + " → " +
+                     machine_.device(DeviceId(peer)).local_name();
       lane.pieces.emplace_back();
     }
     lane.pieces.front().slices.push_back(slice);
@@ -116,16 +117,16 @@ class SimulatedRunBuilder {
   }
 
   void AddMemory() {
-    std::vector<std::pair<int64_t, int64_t>> times;
+    IdVector<CommandId, std::pair<int64_t, int64_t>> times;
     times.reserve(schedule_.commands.size());
     for (const sims::CommandTime& time : prediction_.simulation.times)
-      times.emplace_back(time.start_ns, time.end_ns);
-    std::map<int, std::vector<std::pair<int64_t, int64_t>>> points;
+      times.Add({time.start_ns, time.end_ns});
+    std::map<DeviceId, std::vector<std::pair<int64_t, int64_t>>> points;
     for (const traces::MemoryPoint& point : traces::MemoryUse(schedule_).Timeline(times)) {
       points[point.device].emplace_back(point.time_ns, point.bytes);
     }
     for (auto& [device, values] : points) {
-      Lane lane = BuildCounterLane(device, std::move(values));
+      Lane lane = BuildCounterLane(device.number(), std::move(values));
       lane.label = "memory";
       run_.lanes.push_back(std::move(lane));
     }

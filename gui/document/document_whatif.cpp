@@ -27,7 +27,7 @@ Machine WithoutLimits(Machine machine) {
 
 Placement PlacementOf(const traces::TraceRun& run, const Graph& graph, const Machine& machine) {
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), -1);
+  placement.device.assign(static_cast<size_t>(graph.num_nodes()), DeviceId());
   bool priorities = false;
   std::vector<int> priority(static_cast<size_t>(graph.num_nodes()), 0);
   size_t found = 0;
@@ -39,9 +39,9 @@ Placement PlacementOf(const traces::TraceRun& run, const Graph& graph, const Mac
             node.name, node.op);
     }
     const traces::TraceDevice* device = run.FindDevice(node.device);
-    const int number = device == nullptr ? -1 : machine.FindDevice(device->name);
-    if (number < 0) continue;
-    if (placement.device[static_cast<size_t>(id)] < 0) ++found;
+    const DeviceId number = device == nullptr ? DeviceId() : machine.FindDevice(device->name);
+    if (!number.exists()) continue;
+    if (!placement.device[static_cast<size_t>(id)].exists()) ++found;
     placement.device[static_cast<size_t>(id)] = number;
     priority[static_cast<size_t>(id)] = node.priority;
     priorities = priorities || node.priority != 0;
@@ -150,7 +150,7 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   base->workload = ReadWorkload(path);
   CheckCancelled(cancelled);
   base->start.machine = ParseMachine(run.machine_json);
-  base->start.speed.assign(static_cast<size_t>(base->start.machine.num_devices()), 1.0);
+  base->start.speed.assign(base->start.machine.devices.size(), 1.0);
   traces::TraceReader reader(run.file);
   base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph(), base->start.machine);
   base->groups = ColocationGroups(base->graph());
@@ -179,7 +179,8 @@ SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<boo
 }
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
-                                            const std::vector<int>& nodes, int device, std::string* note) {
+                                            const std::vector<int>& nodes, DeviceId device,
+                                            std::string* note) {
   const Graph& graph = base.graph();
   std::vector<char> wanted(base.groups.size(), 0);  // by group
   for (const int node : nodes) wanted[static_cast<size_t>(base.groups[static_cast<size_t>(node)])] = 1;
@@ -202,7 +203,7 @@ std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIf
       ++stay;
       continue;
     }
-    int& at = edit->placement.device[static_cast<size_t>(id)];
+    DeviceId& at = edit->placement.device[static_cast<size_t>(id)];
     moved += at != device;
     at = device;
   }
@@ -246,14 +247,14 @@ std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const Wha
   return edit;
 }
 
-std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, int device,
+std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, DeviceId device,
                                            double speed) {
-  if (device < 0 || device >= from.machine.num_devices())
-    Throw(Code::kInvalidArgument, "the machine has no device {}", device);
+  if (!from.machine.devices.Contains(device))
+    Throw(Code::kInvalidArgument, "the machine has no device {}", device.number());
   auto edit = std::make_shared<WhatIfEdit>(from);
-  edit->speed[static_cast<size_t>(device)] = speed;
+  edit->speed[device] = speed;
   PredictorOf(base, *edit);  // refuses speeds that are none
-  edit->gesture = fmt::format("speed {}", device);
+  edit->gesture = fmt::format("speed {}", device.number());
   edit->text = fmt::format("{} at {:.2f} times its speed", from.machine.device(device).local_name(), speed);
   return edit;
 }

@@ -21,9 +21,9 @@ namespace lanescope::gui {
 struct WhatIfEdit {
   Placement placement;
   Machine machine;
-  std::vector<double> speed;  // by device: launches take 1 / speed of their time
-  std::string text;           // what the last change was: "move 4 ops to GPU:1"
-  std::string gesture;        // what a slider is moving: "link 0"; empty: a change by itself
+  IdVector<DeviceId, double> speed;  // launches take 1 / speed of their time
+  std::string text;                  // what the last change was: "move 4 ops to GPU:1"
+  std::string gesture;               // what a slider is moving: "link 0"; empty: a change by itself
 };
 
 // What is prepared once for the run that is edited. Immutable once shared.
@@ -89,10 +89,11 @@ RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& sign
 // Edits. They return the edit after the change, or throw InvalidArgument with what is wrong. `note` (not
 // null) gets what could not be moved.
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
-                                            const std::vector<int>& nodes, int device, std::string* note);
+                                            const std::vector<int>& nodes, DeviceId device,
+                                            std::string* note);
 std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const WhatIfEdit& from, int link,
                                                double bytes_per_second);
-std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, int device,
+std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, DeviceId device,
                                            double speed);
 
 }  // namespace lanescope::gui

@@ -77,7 +77,7 @@ class GraphRun {
     lanescope::PlacerOptions placer;
     placer.soft_placement = options.soft_placement;
     if (options.log_placement) {
-      placer.log = [this](int node, int device) {
+      placer.log = [this](int node, lanescope::DeviceId device) {
         std::printf("%s\n", lanescope::PlacementLogLine(graph_.node(node), machine_.device(device)).c_str());
       };
     }

@@ -22,7 +22,7 @@ samples::RunOptions TwoLogicalGpus() {
   samples::RunOptions options;
   options.machine = ConfigureDevices(lanescope::VirtualMachine(1, 2),
                                      {.logical_devices = {{.memory_limit_mb = {1024, 1024}}}});
-  for (const int gpu : options.machine.Gpus()) {
+  for (const lanescope::DeviceId gpu : options.machine.Gpus()) {
     const auto& device = options.machine.device(gpu);
     std::printf("%s: %s\n", device.local_name().c_str(), lanescope::FormatBytes(device.memory_bytes).c_str());
   }
@@ -43,7 +43,7 @@ void ProductOn(const char* device, bool soft_placement) {
 void ManualTowers(const samples::RunOptions& options) {
   Scope s;
   std::vector<Endpoint> products;
-  for (const int gpu : options.machine.Gpus()) {
+  for (const lanescope::DeviceId gpu : options.machine.Gpus()) {
     const auto on = s.Device(options.machine.device(gpu).name);
     const auto a = op::Const(s, kA);
     products.push_back(op::MatMul(s, a, op::Const(s, kB)));
@@ -60,7 +60,8 @@ void MirroredReplicas(const samples::RunOptions& options) {
   const auto x = op::Const(s, Input({4, 2}, std::vector<float>{1, 0, 0, 1, 1, 1, 2, 1}));
   const auto y = op::Const(s, Input({4, 1}, std::vector<float>{1, 1, 2, 3}));
   std::vector<std::string> devices;
-  for (const int gpu : options.machine.Gpus()) devices.push_back(options.machine.device(gpu).name);
+  for (const lanescope::DeviceId gpu : options.machine.Gpus())
+    devices.push_back(options.machine.device(gpu).name);
   lanescope::graphs::Mirrored mirrored(s, devices);
   const auto losses = mirrored.Run(
       [](Scope& scope, Endpoint inputs, Endpoint targets) {

@@ -231,43 +231,44 @@ class Collector : public EventSink {
 // Two cores may read the clock this much apart.
 constexpr int64_t kClockNs = 1000;
 
-// Checks one step's events (by command) against the schedule: each launch and copy once, none before what it
-// depends on is complete.
-void ExpectOrdered(const Schedule& schedule, const std::vector<const Event*>& events) {
-  std::vector<int64_t> ready(schedule.commands.size(), 0);
+using EventByCommand = IdVector<CommandId, const Event*>;
+
+// Checks one step's events against the schedule: each launch and copy once, none before what it depends on is
+// complete.
+void ExpectOrdered(const Schedule& schedule, const EventByCommand& events) {
+  IdVector<CommandId, int64_t> ready(schedule.commands.size(), 0);
   IdVector<QueueId, int64_t> queue_end(schedule.queues.size(), 0);
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     const QueueId queue = command.queue;
     int64_t end = ready[c];
     if (schedule.queues[queue].in_order) end = std::max(end, queue_end[queue]);
     if (command.kind == CommandKind::kLaunch || command.kind == CommandKind::kCopy) {
-      ASSERT_NE(events[c], nullptr) << "command " << c << " is missing";
-      EXPECT_GE(events[c]->start_ns + kClockNs, end) << "command " << c;
+      ASSERT_NE(events[c], nullptr) << "command " << c.number() << " is missing";
+      EXPECT_GE(events[c]->start_ns + kClockNs, end) << "command " << c.number();
       EXPECT_GE(events[c]->end_ns, events[c]->start_ns);
       EXPECT_LE(events[c]->bytes, command.bytes);
       end = events[c]->end_ns;
     } else {
-      EXPECT_EQ(events[c], nullptr) << "command " << c << " does nothing";
+      EXPECT_EQ(events[c], nullptr) << "command " << c.number() << " does nothing";
     }
     queue_end[queue] = end;
-    for (const int next : schedule.Successors(static_cast<int>(c)))
-      ready[static_cast<size_t>(next)] = std::max(ready[static_cast<size_t>(next)], end);
+    for (const CommandId next : schedule.Successors(c)) ready[next] = std::max(ready[next], end);
   }
 }
 
 void ExpectRecorded(const Schedule& schedule, const std::vector<Event>& events, int number, int first_step,
                     int steps) {
-  std::vector<std::vector<const Event*>> by_step(
-      static_cast<size_t>(steps), std::vector<const Event*>(schedule.commands.size(), nullptr));
+  std::vector<EventByCommand> by_step(static_cast<size_t>(steps),
+                                      EventByCommand(schedule.commands.size(), nullptr));
   std::vector<const Event*> whole(static_cast<size_t>(steps), nullptr);
   for (const Event& event : events) {
     if (event.schedule != number) continue;
     ASSERT_GE(event.step, first_step);
     ASSERT_LT(event.step, first_step + steps);
     const auto step = static_cast<size_t>(event.step - first_step);
-    const Event*& slot =
-        event.kind == EventKind::kStep ? whole[step] : by_step[step].at(static_cast<size_t>(event.command));
+    ASSERT_TRUE(event.kind == EventKind::kStep || schedule.commands.Contains(event.command));
+    const Event*& slot = event.kind == EventKind::kStep ? whole[step] : by_step[step][event.command];
     EXPECT_EQ(slot, nullptr) << "recorded twice";
     slot = &event;
   }

@@ -14,51 +14,54 @@ Schedule MakeSchedule(const std::vector<int>& queue_of, const std::vector<bool>&
                       const std::vector<std::pair<int, int>>& edges) {
   Schedule schedule;
   for (size_t q = 0; q < in_order.size(); ++q)
-    schedule.queues.Add({static_cast<int>(q), QueueKind::kCompute, in_order[q], "q"});
-  std::vector<std::set<int>> successors(queue_of.size());
+    schedule.queues.Add({DeviceId(q), QueueKind::kCompute, in_order[q], "q"});
+  IdVector<CommandId, std::set<CommandId>> successors(queue_of.size());
   schedule.num_predecessors.assign(queue_of.size(), 0);
   for (const auto& [before, after] : edges) {
-    if (successors[static_cast<size_t>(before)].insert(after).second)
-      ++schedule.num_predecessors[static_cast<size_t>(after)];
+    if (successors[CommandId(before)].insert(CommandId(after)).second)
+      ++schedule.num_predecessors[CommandId(after)];
   }
-  for (size_t c = 0; c < queue_of.size(); ++c) {
+  for (const CommandId c : successors.ids()) {
     Command command;
-    command.queue = QueueId(queue_of[c]);
-    command.rank = static_cast<int>(c);
-    schedule.commands.push_back(command);
-    for (const int after : successors[c]) schedule.successors.Append(after);
+    command.queue = QueueId(queue_of[c.index()]);
+    command.rank = c.number();
+    schedule.commands.Add(command);
+    for (const CommandId after : successors[c]) schedule.successors.Append(after);
     schedule.successors.EndRow();
   }
   return schedule;
 }
 
 // Executes the plan, queues in their order, as far as it goes; the commands in the order of execution.
-std::vector<int> Execute(const IssuePlan& plan) {
-  const size_t count = plan.queue_of.size();
-  std::vector<int> waiting(plan.num_predecessors.begin(), plan.num_predecessors.end());
+std::vector<CommandId> Execute(const IssuePlan& plan) {
+  IdVector<CommandId, int> waiting = plan.num_predecessors;
   std::vector<size_t> next(plan.queues.size(), 0);
-  std::vector<char> done(count, 0);
-  std::vector<int> order;
+  IdVector<CommandId, char> done(plan.queue_of.size(), 0);
+  std::vector<CommandId> order;
   for (bool progress = true; progress;) {
     progress = false;
-    for (size_t c = 0; c < count; ++c) {
+    for (const CommandId c : plan.queue_of.ids()) {
       const int queue = plan.queue_of[c];
       if (queue < 0 || done[c] || waiting[c] > 0) continue;
       const IssuePlan::IssueQueue& of = plan.queues[static_cast<size_t>(queue)];
-      if (of.in_order && of.order[next[static_cast<size_t>(queue)]] != static_cast<int>(c)) continue;
+      if (of.in_order && of.order[next[static_cast<size_t>(queue)]] != c) continue;
       ++next[static_cast<size_t>(queue)];
       done[c] = 1;
       progress = true;
-      const int segment = plan.Segment(static_cast<int>(c));
-      if (segment < 0) order.push_back(static_cast<int>(c));
+      const int segment = plan.Segment(c);
+      if (segment < 0) order.push_back(c);
       if (segment >= 0) {
         const auto& inside = plan.segments[static_cast<size_t>(segment)];
         order.insert(order.end(), inside.begin(), inside.end());
       }
-      for (const int after : plan.successors[c]) --waiting[static_cast<size_t>(after)];
+      for (const CommandId after : plan.successors[c]) --waiting[after];
     }
   }
   return order;
+}
+
+std::vector<CommandId> Commands(std::initializer_list<int> numbers) {
+  return {numbers.begin(), numbers.end()};
 }
 
 // Three commands of a stream around one of the host: the middle one waits, and so two segments arise.
@@ -66,10 +69,10 @@ TEST(IssuePlan, TheHostSeparatesSegments) {
   const Schedule schedule = MakeSchedule({0, 0, 1, 0, 0}, {true, false}, {{1, 2}, {2, 3}});
   const IssuePlan plan = PlanForStreams(schedule, {0, -1}, {1, 1, 0, 1, 1}, 2);
   ASSERT_EQ(plan.segments.size(), 2u);
-  EXPECT_EQ(plan.segments[0], (std::vector<int>{0, 1}));
-  EXPECT_EQ(plan.segments[1], (std::vector<int>{3, 4}));
-  EXPECT_EQ(plan.queue_of, (std::vector<int>{0, -1, 1, 0, -1}));
-  EXPECT_EQ(Execute(plan), (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(plan.segments[0], Commands({0, 1}));
+  EXPECT_EQ(plan.segments[1], Commands({3, 4}));
+  EXPECT_EQ(plan.queue_of, (IdVector<CommandId, int>{0, -1, 1, 0, -1}));
+  EXPECT_EQ(Execute(plan), Commands({0, 1, 2, 3, 4}));
 }
 
 // Work that no command outside touches is one segment, across devices.
@@ -77,14 +80,14 @@ TEST(IssuePlan, ASegmentSpansDevices) {
   const Schedule schedule = MakeSchedule({0, 1, 0, 1}, {true, true}, {{0, 1}, {1, 2}});
   const IssuePlan plan = PlanForStreams(schedule, {0, 1}, {1, 1, 1, 1}, 2);
   ASSERT_EQ(plan.segments.size(), 1u);
-  EXPECT_EQ(plan.segments[0], (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(plan.segments[0], Commands({0, 1, 2, 3}));
 }
 
 TEST(IssuePlan, FewCommandsAreNoSegment) {
   const Schedule schedule = MakeSchedule({0, 0}, {true}, {});
   const IssuePlan plan = PlanForStreams(schedule, {0}, {1, 1}, 3);
   EXPECT_TRUE(plan.segments.empty());
-  EXPECT_EQ(Execute(plan), (std::vector<int>{0, 1}));
+  EXPECT_EQ(Execute(plan), Commands({0, 1}));
 }
 
 // For any schedule: every command runs once, after all that it depends on and after what its in-order queue
@@ -96,12 +99,12 @@ TEST(IssuePlan, RandomSchedulesRunCompletelyAndInOrder) {
     const std::vector<bool> in_order{true, true, random() % 2 == 0, false};
     const IdVector<QueueId, int> groups{0, random() % 2 == 0 ? 0 : 1, -1, -1};
     std::vector<int> queue_of;
-    std::vector<char> recordable;
+    IdVector<CommandId, char> recordable;
     std::vector<std::pair<int, int>> edges;
     for (int c = 0; c < count; ++c) {
       queue_of.push_back(static_cast<int>(random() % 4));
       const bool stream = groups[QueueId(queue_of.back())] >= 0;
-      recordable.push_back(stream && random() % 4 != 0);
+      recordable.Add(stream && random() % 4 != 0);
       for (int k = 0; c > 0 && k < 2; ++k) {
         if (random() % 2 == 0) edges.emplace_back(static_cast<int>(random() % static_cast<unsigned>(c)), c);
       }
@@ -111,7 +114,7 @@ TEST(IssuePlan, RandomSchedulesRunCompletelyAndInOrder) {
     const auto order = Execute(plan);
     ASSERT_EQ(static_cast<int>(order.size()), count) << "round " << round;
     std::vector<int> position(static_cast<size_t>(count), -1);
-    for (size_t i = 0; i < order.size(); ++i) position[static_cast<size_t>(order[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < order.size(); ++i) position[order[i].index()] = static_cast<int>(i);
     for (const auto& [before, after] : edges)
       EXPECT_LT(position[static_cast<size_t>(before)], position[static_cast<size_t>(after)]);
     for (int a = 0; a < count; ++a) {

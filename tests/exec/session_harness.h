@@ -27,15 +27,15 @@ inline Machine FastMachine(int gpus, int workers = 1) {
   return machine;
 }
 
-inline Placement PlaceAll(const Graph& graph, int device) {
+inline Placement PlaceAll(const Graph& graph, DeviceId device) {
   Placement placement;
   placement.device.assign(static_cast<size_t>(graph.num_nodes()), device);
   return placement;
 }
 
-inline int Gpu(const Machine& machine, int index) { return machine.Gpus()[static_cast<size_t>(index)]; }
+inline DeviceId Gpu(const Machine& machine, int index) { return machine.Gpus()[static_cast<size_t>(index)]; }
 
-inline void PlaceOn(Placement* placement, const Graph& graph, const std::string& node, int device) {
+inline void PlaceOn(Placement* placement, const Graph& graph, const std::string& node, DeviceId device) {
   placement->device[static_cast<size_t>(graph.FindNode(node))] = device;
 }
 

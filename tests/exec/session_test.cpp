@@ -229,7 +229,7 @@ TEST_F(SessionTest, ManySteps) {
 
 // Law: a step that does not fit is refused with ResourceExhausted, and the steps that fit still run.
 TEST_F(SessionTest, MemoryLimit) {
-  machine_.devices[static_cast<size_t>(Gpu(machine_, 0))].memory_bytes = 1 << 20;
+  machine_.devices[Gpu(machine_, 0)].memory_bytes = 1 << 20;
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim});
   builder.Op("Neg", "y").Input(builder.Op("Square", "a").Input(x).Build()).Build();
@@ -257,8 +257,7 @@ TEST_F(SessionTest, MemoryLimit) {
 }
 
 TEST_F(SessionTest, AModelledDeviceRunsNothing) {
-  for (const int gpu : machine_.Gpus())
-    machine_.devices[static_cast<size_t>(gpu)].kind = DeviceKind::kModelled;
+  for (const DeviceId gpu : machine_.Gpus()) machine_.devices[gpu].kind = DeviceKind::kModelled;
   const Counter counter;
   {
     Session& session = Open(counter.graph);

@@ -56,16 +56,16 @@ TEST(SharedWorkers, SmallCommandsRunSideBySide) {
   }
   const Graph graph = builder.Take();
   Machine machine = FastMachine(1);
-  machine.devices[static_cast<size_t>(machine.host())].workers = kWorkers;
+  machine.devices[machine.host()].workers = kWorkers;
   const CompileRequest request = lanescope::test::RequestFor(graph, fetches, {});
   const auto schedule = std::make_shared<const Schedule>(
       Compile(graph, InferGraph(graph, {}), request, PlaceAll(graph, machine.host()), machine));
-  std::vector<std::unique_ptr<Device>> devices;
-  for (const DeviceSpec& device : machine.devices) devices.push_back(std::make_unique<HostDevice>(device));
+  IdVector<DeviceId, std::unique_ptr<Device>> devices;
+  for (const DeviceSpec& device : machine.devices) devices.Add(std::make_unique<HostDevice>(device));
   SessionState state;
   LoadedSchedule loaded(graph, machine, schedule, devices, &state);
-  const auto host = static_cast<size_t>(machine.host());
-  std::vector<std::byte*> arenas(devices.size(), nullptr);
+  const DeviceId host = machine.host();
+  IdVector<DeviceId, std::byte*> arenas(devices.size(), nullptr);
   arenas[host] = static_cast<std::byte*>(devices[host]->Allocate(schedule->arena_bytes[host]));
   loaded.Bind(arenas);
   StepState step(loaded);

@@ -201,10 +201,10 @@ class ThreadDevice : public StreamDevice {
 
 StreamThreads::StreamThreads() { RegisterLaterKernels(&kernels_); }
 
-std::vector<std::unique_ptr<Device>> StreamThreads::MakeDevices(const Machine& machine,
-                                                                const DeviceOptions&) {
-  std::vector<std::unique_ptr<Device>> devices(machine.devices.size());
-  for (size_t d = 0; d < devices.size(); ++d) {
+IdVector<DeviceId, std::unique_ptr<Device>> StreamThreads::MakeDevices(const Machine& machine,
+                                                                       const DeviceOptions&) {
+  IdVector<DeviceId, std::unique_ptr<Device>> devices(machine.devices.size());
+  for (const DeviceId d : devices.ids()) {
     if (Serves(machine.devices[d])) devices[d] = std::make_unique<ThreadDevice>(machine.devices[d], this);
   }
   return devices;

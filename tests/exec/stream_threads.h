@@ -28,8 +28,8 @@ class StreamThreads : public Backend, public StreamDriver {
 
   // Backend.
   bool Serves(const DeviceSpec& spec) const override { return spec.model == kStreamThreads; }
-  std::vector<std::unique_ptr<Device>> MakeDevices(const Machine& machine,
-                                                   const DeviceOptions& options) override;
+  IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
+                                                          const DeviceOptions& options) override;
   int CountGpus(std::string* reason) override;
   bool Load(std::string* reason) override;
   Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) override;

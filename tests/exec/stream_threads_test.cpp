@@ -137,7 +137,7 @@ TEST_F(StreamThreadsTest, ARefusedCallNamesTheCommand) {
 
 TEST_F(StreamThreadsTest, MemoryHasItsLimit) {
   Machine machine = MachineOf(2);
-  machine.devices[static_cast<size_t>(Gpu(machine, 0))].memory_bytes = int64_t{64} << 10;
+  machine.devices[Gpu(machine, 0)].memory_bytes = int64_t{64} << 10;
   ExpectError(Code::kResourceExhausted, {"GPU:0"}, [&] {
     SampleRun run("deepconn_single", "single", machine);
     run.Step();
@@ -188,10 +188,10 @@ TEST_F(StreamThreadsTest, EveryCommandIsTimed) {
     for (int i = 0; i < 3; ++i) session.Run(LookupGraph::Request(3));
     session.Record(nullptr, nullptr, 0);
   }
-  std::set<std::pair<int, int>> expected, seen;
-  for (size_t c = 0; c < step.schedule->commands.size(); ++c) {
+  std::set<std::pair<int, CommandId>> expected, seen;
+  for (const CommandId c : step.schedule->commands.ids()) {
     if (!step.schedule->commands[c].is_work()) continue;
-    for (int i = 0; i < 3; ++i) expected.emplace(i, static_cast<int>(c));
+    for (int i = 0; i < 3; ++i) expected.emplace(i, c);
   }
   for (const Event& event : log.events) {
     if (event.kind != EventKind::kCommand) continue;
@@ -208,14 +208,14 @@ TEST_F(StreamThreadsTest, IsMeasured) {
   EXPECT_EQ(measured.interference.size(), 2u);
   EXPECT_EQ(measured.links_busy.size(), machine.links.size());
   for (const LinkSpec& link : machine.links) EXPECT_EQ(link.table.back().first, 1 << 16);
-  for (const int gpu : machine.Gpus()) EXPECT_GT(machine.device(gpu).peak_flops.at(DataType::kFloat), 0);
+  for (const DeviceId gpu : machine.Gpus()) EXPECT_GT(machine.device(gpu).peak_flops.at(DataType::kFloat), 0);
 }
 
 // The registration decides who makes a device, and only while it lives; sorts of GPUs do not mix.
 TEST_F(StreamThreadsTest, AreFoundByRegistration) {
   Machine machine = MachineOf(2);
-  EXPECT_EQ(MakeDevices(machine, {})[static_cast<size_t>(machine.host())]->streams(), nullptr);
-  const auto gpu = static_cast<size_t>(Gpu(machine, 1));
+  EXPECT_EQ(MakeDevices(machine, {})[machine.host()]->streams(), nullptr);
+  const DeviceId gpu = Gpu(machine, 1);
   EXPECT_NE(MakeDevices(machine, {})[gpu]->streams(), nullptr);
   machine.devices[gpu].model = "";
   ExpectError(Code::kInvalidArgument, {"GPU:0", "GPU:1", "one sort"}, [&] { MakeDevices(machine, {}); });

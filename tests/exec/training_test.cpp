@@ -52,7 +52,7 @@ class Training {
   Tensor Variable(const std::string& name) const { return session_->ReadVariable(name); }
   const RunSpec& spec() const { return spec_; }
   int DevicesUsed() const {
-    std::set<int> devices(placement_.device.begin(), placement_.device.end());
+    std::set<DeviceId> devices(placement_.device.begin(), placement_.device.end());
     return static_cast<int>(devices.size());
   }
 

@@ -16,8 +16,8 @@ namespace {
 constexpr int kMaxDevices = 24;
 
 void TryRoutes(const Machine& machine) {
-  for (int src = 0; src < machine.num_devices(); ++src) {
-    for (int dst = 0; dst < machine.num_devices(); ++dst) {
+  for (const DeviceId src : machine.devices.ids()) {
+    for (const DeviceId dst : machine.devices.ids()) {
       Try([&] {
         const Route route = machine.RouteBetween(src, dst);
         for (const int resource : route.resources) {

@@ -226,8 +226,8 @@ std::map<std::pair<int, int>, int64_t> CopiesOf(const Reduced& reduced, int gpus
   const Schedule schedule = Compile(graph, InferGraph(graph, {}), request, placement, machine);
   VerifySchedule(graph, schedule);
   std::map<std::pair<int, int>, int64_t> copies;
-  const std::vector<int> devices = machine.Gpus();
-  const auto number = [&](int device) {
+  const std::vector<DeviceId> devices = machine.Gpus();
+  const auto number = [&](DeviceId device) {
     return static_cast<int>(std::ranges::find(devices, device) - devices.begin());
   };
   for (const Command& command : schedule.commands) {

@@ -83,7 +83,7 @@ TEST(CalibrateCosts, GroupsBySignatureAndDeviceAndSkipsWarmUp) {
 TEST(CalibrateCosts, FitsCopiesOverTheMachinesTime) {
   // Measured = 500 + 1.25 * plain, plain = bytes at 1 byte per ns.
   const Machine machine = StarMachine(2, 1e9, 0, 0);
-  const std::vector<int> gpus = machine.Gpus();
+  const std::vector<DeviceId> gpus = machine.Gpus();
   std::vector<CopySample> copies;
   for (const int64_t bytes : {1000, 10'000, 100'000, 1'000'000}) {
     for (int i = 0; i < 3; ++i) copies.push_back({gpus[0], gpus[1], bytes, 500 + bytes * 5 / 4, 5});
@@ -99,7 +99,7 @@ TEST(CalibrateCosts, FitsCopiesOverTheMachinesTime) {
 
 TEST(CalibrateCosts, OneCopySizeGivesAnOverhead) {
   const Machine machine = StarMachine(2, 1e9, 0, 0);
-  const std::vector<int> gpus = machine.Gpus();
+  const std::vector<DeviceId> gpus = machine.Gpus();
   const std::vector<CopySample> copies = {{gpus[0], gpus[1], 1000, 1300, 0}};
   const CostTable table = CalibrateCosts({}, copies, machine, 0);
   EXPECT_DOUBLE_EQ(table.copies[0].overhead_ns, 300);
@@ -108,14 +108,14 @@ TEST(CalibrateCosts, OneCopySizeGivesAnOverhead) {
 
 // A run that a simulation with known gaps stands in for, and its events.
 struct SyntheticRun : EventSink {
-  SyntheticRun(const Schedule& schedule, const Machine& machine, const std::vector<int64_t>& ns,
+  SyntheticRun(const Schedule& schedule, const Machine& machine, const IdVector<CommandId, int64_t>& ns,
                const GapModel& gaps, int steps) {
-    std::vector<int64_t> costs = ns;
+    IdVector<CommandId, int64_t> costs = ns;
     Simulator simulator(schedule, machine, gaps, nullptr, {.share_links = false});
     for (int step = 0; step < steps; ++step) {
-      for (size_t c = 0; c < ns.size(); ++c) {
+      for (const CommandId c : ns.ids()) {
         if (schedule.commands[c].kind == CommandKind::kLaunch)
-          costs[c] = ns[c] + (step * 7919 + static_cast<int>(c) * 31) % 500;
+          costs[c] = ns[c] + (step * 7919 + c.number() * 31) % 500;
       }
       SimulationResult result;
       simulator.Run({costs, {}}, &result);
@@ -143,11 +143,11 @@ struct SyntheticRun : EventSink {
 TEST(SamplesOfSteps, TheCalibratedRunPredictsItsMedian) {
   const Machine machine = StarMachine(1, 1e9, 0, 0);
   ScheduleMaker maker;
-  const int queue = maker.Queue(machine.Gpus()[0]);
-  int before = maker.Launch(queue, 0);
+  const QueueId queue = maker.Queue(machine.Gpus()[0]);
+  CommandId before = maker.Launch(queue, 0);
   for (int i = 0; i < 2; ++i) before = maker.Launch(queue, 0, {before});
   const Schedule schedule = maker.Build();
-  const std::vector<SignedWork> work = {{"A", "A", {}}, {"B", "B", {}}, {"C", "C", {}}};
+  const IdVector<CommandId, SignedWork> work = {{"A", "A", {}}, {"B", "B", {}}, {"C", "C", {}}};
   std::vector<Event> events;
   std::vector<int64_t> lengths;
   int64_t at = 0;
@@ -155,7 +155,7 @@ TEST(SamplesOfSteps, TheCalibratedRunPredictsItsMedian) {
     const int64_t start = at;
     const int64_t ns[] = {10'000 + 10 * step, step % 4 == 2 ? 40'000 : 20'000, 30'000};
     for (int c = 0; c < 3; ++c) {
-      events.push_back({.start_ns = at, .end_ns = at + ns[c], .command = c, .step = step});
+      events.push_back({.start_ns = at, .end_ns = at + ns[c], .command = CommandId(c), .step = step});
       at += ns[c];
     }
     events.push_back({.start_ns = start, .end_ns = at, .step = step, .kind = EventKind::kStep});
@@ -184,7 +184,7 @@ class GapEstimate : public testing::Test {
   }
   Machine machine_ = StarMachine(3, 12.5e9, 0, 0);
   GapModel gaps_;
-  std::vector<int64_t> ns_;
+  IdVector<CommandId, int64_t> ns_;
   Schedule schedule_;
 };
 
@@ -216,10 +216,10 @@ TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
 // 40 ms, and begins 150 us late, has a wake-up of 150 us, not of 40 ms.
 TEST(GapEstimateOfLateQueues, ALateLastCommandIsNotAStepLate) {
   const Machine machine = StarMachine(2, 1e9, 0, 0);
-  const int gpu = machine.Gpus()[0];
+  const DeviceId gpu = machine.Gpus()[0];
   ScheduleMaker maker;
-  const int compute = maker.Queue(gpu), out = maker.Queue(gpu, QueueKind::kCopyOut);
-  const int work = maker.Launch(compute, 40'000'000);
+  const QueueId compute = maker.Queue(gpu), out = maker.Queue(gpu, QueueKind::kCopyOut);
+  const CommandId work = maker.Launch(compute, 40'000'000);
   maker.Copy(out, gpu, machine.host(), 100, 1000, {work});
   const Schedule schedule = maker.Build();
   std::vector<MeasuredStep> steps(9);
@@ -239,10 +239,10 @@ TEST(GapEstimateOfLateQueues, ALateLastCommandIsNotAStepLate) {
 TEST(IssueEstimate, RecoversWhatADriverTakesPerCommand) {
   const Machine machine = StarMachine(2, 1e9, 0, 0);
   ScheduleMaker maker;
-  const int queue = maker.Queue(machine.Gpus()[0], QueueKind::kCompute, true);
-  std::vector<int64_t> ns;
+  const QueueId queue = maker.Queue(machine.Gpus()[0], QueueKind::kCompute, true);
+  IdVector<CommandId, int64_t> ns;
   for (int i = 0; i < 200; ++i) {
-    ns.push_back(i % 40 < 30 ? 1000 + i * 13 % 500 : 30'000);
+    ns.Add(i % 40 < 30 ? 1000 + i * 13 % 500 : 30'000);
     maker.Launch(queue, ns.back());
   }
   const Schedule schedule = maker.Build();
@@ -272,11 +272,11 @@ TEST_F(GapEstimate, ReplayWithMeasuredDurationsReproducesTheStep) {
 
 TEST_F(GapEstimate, IncompleteStepsAreLeftOutAndStrangeEventsRefused) {
   SyntheticRun run(schedule_, machine_, ns_, gaps_, 3);
-  std::erase_if(run.events, [](const Event& e) { return e.step == 1 && e.command == 17; });
+  std::erase_if(run.events, [](const Event& e) { return e.step == 1 && e.command == CommandId(17); });
   EXPECT_EQ(GroupSteps(schedule_, run.events, 0).size(), 2u);
-  std::vector<Event> strange = {{.command = 1 << 20}};
+  std::vector<Event> strange = {{.command = CommandId(1 << 20)}};
   EXPECT_THROW(GroupSteps(schedule_, strange, 0), Error);
-  strange = {{.start_ns = 5, .end_ns = 4, .command = 0}};
+  strange = {{.start_ns = 5, .end_ns = 4, .command = CommandId(0)}};
   EXPECT_THROW(GroupSteps(schedule_, strange, 0), Error);
 }
 

@@ -194,7 +194,7 @@ TEST_F(CalibratedCostTest, TellsFitsNearMeasurementsFromExtrapolations) {
   EXPECT_EQ(Launch("MadeUp", 10).basis, CostBasis::kFitted);
   EXPECT_EQ(Launch("MadeUp", 1'000'000).basis, CostBasis::kExtrapolated);
   EXPECT_EQ(Launch("NeverSeen", 10).basis, CostBasis::kExtrapolated);
-  const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
+  const DeviceId a = machine_.Gpus()[0], b = machine_.Gpus()[1];
   EXPECT_EQ(costs_.Copy(machine_, a, b, 400'001).basis, CostBasis::kExtrapolated);
 }
 
@@ -219,7 +219,7 @@ TEST_F(CalibratedCostTest, AnUnknownDeviceTakesTheRooflineWithAWideInterval) {
 
 TEST_F(CalibratedCostTest, CopiesTakeTheirFitWithinItsRange) {
   // 250 + 1.5 * bytes at 1 byte per ns; measured from 1 kB to 100 kB, so calibrated from 250 B to 400 kB.
-  const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
+  const DeviceId a = machine_.Gpus()[0], b = machine_.Gpus()[1];
   EXPECT_EQ(costs_.Copy(machine_, a, b, 2000).ns, 3250);
   EXPECT_TRUE(costs_.Copy(machine_, a, b, 2000).calibrated());
   EXPECT_TRUE(costs_.Copy(machine_, a, b, 400'000).calibrated());
@@ -232,12 +232,12 @@ TEST_F(CalibratedCostTest, CopiesTakeTheirFitWithinItsRange) {
 // At twice the speed of GPU:0, what was measured there (120 +- 2), a fit of it and an estimate by the
 // machine's rates all take half as long; GPU:1 and the copies stay.
 TEST_F(CalibratedCostTest, AFasterDeviceTakesItsLaunchesAtThatSpeed) {
-  const int a = machine_.Gpus()[0], b = machine_.Gpus()[1];
-  std::vector<double> speed(machine_.devices.size(), 1.0);
-  speed[static_cast<size_t>(a)] = 2;
+  const DeviceId a = machine_.Gpus()[0], b = machine_.Gpus()[1];
+  IdVector<DeviceId, double> speed(machine_.devices.size(), 1.0);
+  speed[a] = 2;
   const CostAtSpeed faster(costs_, machine_, speed);
   const Machine changed = AtSpeed(machine_, speed);
-  const auto launch = [&](const CostModel& costs, int device, Dim elements) {
+  const auto launch = [&](const CostModel& costs, DeviceId device, Dim elements) {
     const std::vector<TensorInfo> out = {Float({elements})};
     return costs.Launch(changed, device, NodeOf("MadeUp"), {}, out);
   };

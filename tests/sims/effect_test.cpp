@@ -22,15 +22,15 @@ struct World {
   PredictionSettings settings;
 
   explicit World(DeviceKind kind) {
-    for (const int gpu : machine.Gpus()) {
-      DeviceSpec& device = machine.devices[static_cast<size_t>(gpu)];
+    for (const DeviceId gpu : machine.Gpus()) {
+      DeviceSpec& device = machine.devices[gpu];
       device.kind = kind;
       if (kind == DeviceKind::kLogical) device.physical = 0;
     }
     settings.draws = 0;
     settings.interference.emplace();
   }
-  int gpu(int i) const { return machine.Gpus()[static_cast<size_t>(i)]; }
+  DeviceId gpu(int i) const { return machine.Gpus()[static_cast<size_t>(i)]; }
   int64_t StepNs() {
     const Schedule schedule = maker.Build();
     CommandEstimates estimates;
@@ -59,7 +59,7 @@ const std::map<std::string, Case>& Cases() {
       {"dispatch",
        {DeviceKind::kVirtual,
         [](World* w) {
-          const int queue = w->maker.Queue(w->gpu(0));
+          const QueueId queue = w->maker.Queue(w->gpu(0));
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
           w->settings.gaps.gap_ns[kVirtual] = {5, 0};
         },
@@ -67,7 +67,7 @@ const std::map<std::string, Case>& Cases() {
       {"hand-off",
        {DeviceKind::kVirtual,
         [](World* w) {
-          const int first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
+          const CommandId first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
           w->maker.Launch(w->maker.Queue(w->gpu(1)), 1000, {first});
           w->settings.gaps.handoff_ns[0][0] = 10;
         },
@@ -83,10 +83,10 @@ const std::map<std::string, Case>& Cases() {
       {"core wait",
        {DeviceKind::kVirtual,
         [](World* w) {
-          w->machine.devices.push_back(w->machine.device(w->gpu(1)));
-          const int first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 100);
+          const DeviceId third = w->machine.devices.Add(w->machine.device(w->gpu(1)));
+          const CommandId first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 100);
           w->maker.Launch(w->maker.Queue(w->gpu(1)), 700);
-          w->maker.Launch(w->maker.Queue(w->machine.num_devices() - 1), 1000, {first});
+          w->maker.Launch(w->maker.Queue(third), 1000, {first});
           w->settings.gaps.handoff_ns[0][0] = 10;
           w->settings.interference->host = {.cores = 2, .slice_ns = 400};
         },
@@ -110,7 +110,7 @@ const std::map<std::string, Case>& Cases() {
       {"gap",
        {DeviceKind::kCuda,
         [](World* w) {
-          const int queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
+          const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
           w->settings.gaps.gap_ns[kCuda] = {5, 0};
         },
@@ -119,7 +119,7 @@ const std::map<std::string, Case>& Cases() {
       {"issue",
        {DeviceKind::kCuda,
         [](World* w) {
-          const int queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
+          const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 10);
           w->settings.gaps.issue_ns[kCuda] = 300;
         },
@@ -175,25 +175,25 @@ TEST(Effects, LeaveEachOtherAlone) {
 // A launch pays for what a copy brought, once.
 TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
   World world(DeviceKind::kVirtual);
-  const int on = world.maker.Queue(world.gpu(1));
-  const int copy = world.maker.Copy(world.maker.Queue(world.gpu(1), QueueKind::kCopyIn), world.gpu(0),
-                                    world.gpu(1), 400, 400);
+  const QueueId on = world.maker.Queue(world.gpu(1));
+  const CommandId copy = world.maker.Copy(world.maker.Queue(world.gpu(1), QueueKind::kCopyIn), world.gpu(0),
+                                          world.gpu(1), 400, 400);
   world.maker.Launch(on, 0, {copy});
   world.maker.Launch(on, 0, {copy});
   world.settings.fetches = FetchCurve({{800, 60}});
   CostTable table;
   table.launches.push_back({"A", "A", CostDevice(world.machine.device(world.gpu(1))), 1000, 0, 1, {}});
   const Schedule schedule = world.maker.Build();
-  const std::vector<SignedWork> work = {{}, {"A", "A", {}}, {"A", "A", {}}};
+  const IdVector<CommandId, SignedWork> work = {{}, {"A", "A", {}}, {"A", "A", {}}};
   const auto launches = [&] {
     return EstimateCommands(schedule, work, world.machine, CalibratedCost(table), world.settings).costs.ns;
   };
-  EXPECT_EQ(launches()[1], 1030);
-  EXPECT_EQ(launches()[2], 1000);
+  EXPECT_EQ(launches()[CommandId(1)], 1030);
+  EXPECT_EQ(launches()[CommandId(2)], 1000);
   for (const Effect* effect : AllEffects()) {
     if (effect->name == "fetches") effect->leave_out(&world.settings);
   }
-  EXPECT_EQ(launches()[1], 1000);
+  EXPECT_EQ(launches()[CommandId(1)], 1000);
 }
 
 }  // namespace

@@ -23,16 +23,16 @@ TEST(FetchCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
 TEST(FetchedBytes, AreChargedToTheFirstReader) {
   Machine machine = StarMachine(3, 1e9, 0, 0);
   const auto gpus = machine.Gpus();
-  machine.devices[static_cast<size_t>(gpus[1])].kind = DeviceKind::kVirtual;
+  machine.devices[gpus[1]].kind = DeviceKind::kVirtual;
   ScheduleMaker maker;
-  const int in = maker.Queue(gpus[1], QueueKind::kCopyIn), there = maker.Queue(gpus[1]);
-  const int in2 = maker.Queue(gpus[2], QueueKind::kCopyIn), elsewhere = maker.Queue(gpus[2]);
-  const int copy = maker.Copy(in, gpus[0], gpus[1], 64, 10);
+  const QueueId in = maker.Queue(gpus[1], QueueKind::kCopyIn), there = maker.Queue(gpus[1]);
+  const QueueId in2 = maker.Queue(gpus[2], QueueKind::kCopyIn), elsewhere = maker.Queue(gpus[2]);
+  const CommandId copy = maker.Copy(in, gpus[0], gpus[1], 64, 10);
   maker.Launch(there, 5, {copy}, 8);
   maker.Launch(there, 5, {copy}, 7);
-  const int second = maker.Copy(in2, gpus[0], gpus[2], 32, 10);
+  const CommandId second = maker.Copy(in2, gpus[0], gpus[2], 32, 10);
   maker.Launch(elsewhere, 5, {second});
-  EXPECT_EQ(FetchedBytes(maker.Build(), machine), (std::vector<int64_t>{0, 0, 64, 0, 0}));
+  EXPECT_EQ(FetchedBytes(maker.Build(), machine), (IdVector<CommandId, int64_t>{0, 0, 64, 0, 0}));
 }
 
 TEST(WithoutFetches, TakesOutWhatFetchingCostButAtMostHalf) {

@@ -35,11 +35,11 @@ TEST(Slowdown, CoresAreShared) {
 class TwoVirtualGpus : public testing::Test {
  protected:
   TwoVirtualGpus() {
-    for (int i = 0; i < 2; ++i) machine_.devices[static_cast<size_t>(gpu(i))].kind = DeviceKind::kVirtual;
+    for (int i = 0; i < 2; ++i) machine_.devices[gpu(i)].kind = DeviceKind::kVirtual;
     maker_.Launch(maker_.Queue(gpu(0)), 1000);
     maker_.Launch(maker_.Queue(gpu(1)), 1000);
   }
-  int gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
+  DeviceId gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
 
   Machine machine_ = StarMachine(2, 1e9, 0, 0);
   ScheduleMaker maker_;
@@ -55,10 +55,10 @@ TEST_F(TwoVirtualGpus, SlowEachOtherByTheMatrix) {
 
 // A device of two workers whose op fits one core leaves the other to its neighbour.
 TEST_F(TwoVirtualGpus, OnlyCoresReallyDemandedCount) {
-  for (int i = 0; i < 2; ++i) machine_.devices[static_cast<size_t>(gpu(i))].workers = 2;
+  for (int i = 0; i < 2; ++i) machine_.devices[gpu(i)].workers = 2;
   interference_.host.cores = 2;
   const Schedule schedule = maker_.Build();
-  const auto step = [&](std::vector<int> cores) {
+  const auto step = [&](IdVector<CommandId, int> cores) {
     return Simulate(schedule, machine_, {maker_.ns(), {}, std::move(cores)}, {}, &interference_).step_ns;
   };
   EXPECT_EQ(step({1, 1}), 1000);
@@ -71,8 +71,9 @@ TEST_F(TwoVirtualGpus, OnlyCoresReallyDemandedCount) {
 // copy_cores.
 TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)), out = maker.Queue(gpu(0), QueueKind::kCopyOut);
-  const int first = maker.Launch(a, 100);
+  const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)),
+                out = maker.Queue(gpu(0), QueueKind::kCopyOut);
+  const CommandId first = maker.Launch(a, 100);
   maker.Launch(b, 700);
   maker.Copy(out, gpu(0), gpu(1), 50, 50, {first});
   const Schedule schedule = maker.Build();
@@ -81,7 +82,7 @@ TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
   gaps.handoff_ns[0][1] = 10;
   const auto start = [&](int64_t slice) {
     interference_.host.slice_ns = slice;
-    return Simulate(schedule, machine_, {maker.ns()}, gaps, &interference_).times[2].start_ns;
+    return Simulate(schedule, machine_, {maker.ns()}, gaps, &interference_).times[CommandId(2)].start_ns;
   };
   EXPECT_EQ(start(0), 110);
   EXPECT_EQ(start(5000), 410);
@@ -92,8 +93,8 @@ TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
 // Of threads that keep their cores: both are taken, and the launch that ends first has 300 left.
 TEST_F(TwoVirtualGpus, ADriverWithoutSlicesWaitsForTheFirstFreeCore) {
   ScheduleMaker maker;
-  const int out = maker.Queue(gpu(0), QueueKind::kCopyOut);
-  const int first = maker.Launch(maker.Queue(gpu(0)), 100);
+  const QueueId out = maker.Queue(gpu(0), QueueKind::kCopyOut);
+  const CommandId first = maker.Launch(maker.Queue(gpu(0)), 100);
   maker.Launch(maker.Queue(gpu(1)), 700);
   maker.Launch(maker.Queue(machine_.host()), 400);
   maker.Copy(out, gpu(0), gpu(1), 50, 50, {first});
@@ -102,7 +103,7 @@ TEST_F(TwoVirtualGpus, ADriverWithoutSlicesWaitsForTheFirstFreeCore) {
   GapModel gaps;
   gaps.handoff_ns[0][1] = 10;
   const CommandCosts costs = {maker.ns(), {}, {0, 1, 1, 0}};
-  EXPECT_EQ(Simulate(schedule, machine_, costs, gaps, &interference_).times[3].start_ns, 410);
+  EXPECT_EQ(Simulate(schedule, machine_, costs, gaps, &interference_).times[CommandId(3)].start_ns, 410);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ int64_t FastestOfAll(const PlacementWorld& world) {
   std::vector<size_t> choice(tasks.groups().size(), 0);
   int64_t fastest = INT64_MAX;
   while (true) {
-    std::vector<int> devices;
+    std::vector<DeviceId> devices;
     for (size_t g = 0; g < choice.size(); ++g) devices.push_back(tasks.groups()[g].devices[choice[g]]);
     fastest = std::min(fastest, world.StepOf(tasks.ToPlacement(input, devices, {})));
     size_t g = 0;

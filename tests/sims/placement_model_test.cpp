@@ -116,14 +116,14 @@ TEST(PlacementModelTest, LimitsCutNothingThatKeepsThem) {
 // A state of 64 bytes each: a device with room for less than all of it is out of memory.
 TEST(PlacementModelTest, MemoryIsALimit) {
   PlacementWorld world(2, 10, 4);
-  const int gpu = world.machine.Gpus().front();
-  world.machine.devices[static_cast<size_t>(gpu)].memory_bytes = 4 * 64 - 1;
+  const DeviceId gpu = world.machine.Gpus().front();
+  world.machine.devices[gpu].memory_bytes = 4 * 64 - 1;
   const StrategyInput input = world.input();
   const TaskGraph tasks(input);
   const PlacementModel model(tasks, {});
   PlacementEvaluator evaluator(model);
-  const PlacementState on_host{std::vector<int>(tasks.groups().size(), world.machine.host()), {}};
-  const PlacementState on_gpu{std::vector<int>(tasks.groups().size(), gpu), {}};
+  const PlacementState on_host{std::vector<DeviceId>(tasks.groups().size(), world.machine.host()), {}};
+  const PlacementState on_gpu{std::vector<DeviceId>(tasks.groups().size(), gpu), {}};
   EXPECT_LT(evaluator.Evaluate(on_host, kNoLimit), kNoLimit);
   EXPECT_EQ(evaluator.Evaluate(on_gpu, kNoLimit), PlacementEvaluator::kTooLong);
 }

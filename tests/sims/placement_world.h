@@ -30,7 +30,7 @@ struct PlacementWorld {
       link.latency_ns = 20'000;
     }
     for (DeviceSpec& device : machine.devices) device.kind = DeviceKind::kModelled;
-    machine.devices[static_cast<size_t>(machine.host())].kind = DeviceKind::kHost;
+    machine.devices[machine.host()].kind = DeviceKind::kHost;
     info = InferGraph(random.graph, {});
   }
 
@@ -45,8 +45,8 @@ struct PlacementWorld {
                     EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs, gaps)
         .step_ns;
   }
-  std::vector<int> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
-    std::vector<int> devices;
+  std::vector<DeviceId> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
+    std::vector<DeviceId> devices;
     for (const TaskGroup& group : tasks.groups())
       devices.push_back(group.devices[(*rng)() % group.devices.size()]);
     return devices;

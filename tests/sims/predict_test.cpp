@@ -9,6 +9,7 @@
 #include "sims/plot_svg.h"
 #include "sims/sweep.h"
 #include "tests/sims/schedule_maker.h"
+#include "tests/support/ids.h"
 
 namespace lanescope::sims {
 namespace {
@@ -17,11 +18,11 @@ namespace {
 class FlatCost : public CostModel {
  public:
   explicit FlatCost(int64_t launch_ns) : launch_ns_(launch_ns) {}
-  CostEstimate Launch(const Machine&, int, const Node&, std::span<const TensorInfo>,
+  CostEstimate Launch(const Machine&, DeviceId, const Node&, std::span<const TensorInfo>,
                       std::span<const TensorInfo>) const override {
     return {launch_ns_, launch_ns_ / 10, CostBasis::kMeasured};
   }
-  CostEstimate Copy(const Machine& machine, int src, int dst, int64_t bytes) const override {
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override {
     return {CopyNs(machine, machine.RouteBetween(src, dst), bytes), 0, CostBasis::kRates};
   }
 
@@ -50,18 +51,19 @@ struct OneOp {
 
 class PredictTest : public testing::Test {
  protected:
-  int gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
+  DeviceId gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
   // Launch, copy of `bytes` to the other GPU, launch there.
   Schedule Across(int64_t bytes) const {
     ScheduleMaker maker;
-    const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)), in = maker.Queue(gpu(1), QueueKind::kCopyIn);
-    const int first = maker.Launch(a, 0);
+    const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)),
+                  in = maker.Queue(gpu(1), QueueKind::kCopyIn);
+    const CommandId first = maker.Launch(a, 0);
     maker.Launch(b, 0, {maker.Copy(in, gpu(0), gpu(1), bytes, 0, {first})});
     return one_.Named(maker);
   }
   Schedule OneDevice(int launches) const {
     ScheduleMaker maker;
-    const int a = maker.Queue(gpu(0));
+    const QueueId a = maker.Queue(gpu(0));
     for (int i = 0; i < launches; ++i) maker.Launch(a, 0);
     return one_.Named(maker);
   }
@@ -81,7 +83,7 @@ TEST_F(PredictTest, TellsTheStepAndWhatIsBehindIt) {
   for (auto& row : settings.gaps.handoff_ns) row.fill(10);
   const Prediction prediction = Run(schedule, FlatCost(1000), settings);
   EXPECT_EQ(prediction.step_ns, 2920);
-  EXPECT_EQ(prediction.critical_path.commands, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(prediction.critical_path.commands, test::Ids<CommandId>({0, 1, 2}));
   EXPECT_EQ(prediction.critical_path.launch_ns, 2000);
   EXPECT_EQ(prediction.critical_path.copy_ns, 900);
   EXPECT_EQ(prediction.critical_path.overhead_ns, 20);
@@ -89,16 +91,16 @@ TEST_F(PredictTest, TellsTheStepAndWhatIsBehindIt) {
   EXPECT_EQ(traffic.count, 1);
   EXPECT_EQ(traffic.bytes, 800);
   EXPECT_EQ(traffic.ns, 900);
-  EXPECT_NEAR(prediction.busy[static_cast<size_t>(gpu(0))], 1000.0 / 2920, 1e-12);
+  EXPECT_NEAR(prediction.busy[gpu(0)], 1000.0 / 2920, 1e-12);
   EXPECT_NEAR(prediction.uncalibrated_share(), 900.0 / 2900, 1e-12);
-  EXPECT_EQ(prediction.peak_bytes, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(prediction.peak_bytes, (IdVector<DeviceId, int64_t>{1, 2, 3}));
 }
 
 TEST_F(PredictTest, ThePathFollowsTheQueueWhereItHeldACommandUp) {
   // Two launches one after the other on a queue without a dependency.
   const Prediction prediction = Run(OneDevice(2), FlatCost(1000));
-  EXPECT_EQ(prediction.critical_path.commands, (std::vector<int>{0, 1}));
-  EXPECT_EQ(prediction.critical_path.launch_ns_by_device[static_cast<size_t>(gpu(0))], 2000);
+  EXPECT_EQ(prediction.critical_path.commands, test::Ids<CommandId>({0, 1}));
+  EXPECT_EQ(prediction.critical_path.launch_ns_by_device[gpu(0)], 2000);
 }
 
 TEST_F(PredictTest, CopiesAreClassifiedByTheirEnds) {

@@ -22,25 +22,25 @@ class Random {
 // copies are as fast as their links, slower, or faster.
 inline ScheduleMaker RandomSchedule(const Machine& machine, int most, Random* random) {
   ScheduleMaker maker;
-  std::vector<int> compute, in, out;
+  IdVector<DeviceId, QueueId> compute, in, out;
   const bool in_order = random->below(2) == 0;
-  for (int d = 0; d < machine.num_devices(); ++d) {
-    compute.push_back(maker.Queue(d, QueueKind::kCompute, in_order));
-    in.push_back(maker.Queue(d, QueueKind::kCopyIn, random->below(3) == 0));
-    out.push_back(maker.Queue(d, QueueKind::kCopyOut));
+  for (const DeviceId d : machine.devices.ids()) {
+    compute.Add(maker.Queue(d, QueueKind::kCompute, in_order));
+    in.Add(maker.Queue(d, QueueKind::kCopyIn, random->below(3) == 0));
+    out.Add(maker.Queue(d, QueueKind::kCopyOut));
   }
   const int total = 5 + random->below(most - 5);
   for (int c = 0; c < total; ++c) {
-    std::vector<int> after;
+    std::vector<CommandId> after;
     for (int p = 0; p < c; ++p) {
-      if (random->below(c) < 2) after.push_back(p);
+      if (random->below(c) < 2) after.emplace_back(p);
     }
-    const int device = random->below(machine.num_devices());
-    const int other = random->below(machine.num_devices());
+    const DeviceId device(random->below(machine.num_devices()));
+    const DeviceId other(random->below(machine.num_devices()));
     if (random->below(2) == 0 || other == device) {
-      maker.Launch(compute[static_cast<size_t>(device)], 1 + random->below(100'000'000), after);
+      maker.Launch(compute[device], 1 + random->below(100'000'000), after);
     } else {
-      const int queue = (random->below(2) == 0 ? in : out)[static_cast<size_t>(device)];
+      const QueueId queue = (random->below(2) == 0 ? in : out)[device];
       const int64_t bytes = random->below(50'000'000);
       const Route route = machine.RouteBetween(other, device);
       const auto plain = route.latency_ns + std::llround(static_cast<double>(bytes) / route.bandwidth * 1e9);

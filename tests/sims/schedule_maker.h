@@ -16,10 +16,10 @@ inline Machine StarMachine(int gpus, double link_bandwidth, int64_t latency_ns, 
   machine.links.clear();
   machine.buses.clear();
   if (bus_bandwidth > 0) machine.buses.push_back({"backbone", bus_bandwidth});
-  const int host = machine.host();
-  for (int d = 0; d < machine.num_devices(); ++d) {
+  const DeviceId host = machine.host();
+  for (const DeviceId d : machine.devices.ids()) {
     if (d == host) continue;
-    machine.devices[static_cast<size_t>(d)].kind = DeviceKind::kModelled;
+    machine.devices[d].kind = DeviceKind::kModelled;
     machine.links.push_back({.a = d,
                              .b = host,
                              .bandwidth = link_bandwidth,
@@ -34,26 +34,25 @@ inline Machine StarMachine(int gpus, double link_bandwidth, int64_t latency_ns, 
 // Commands are added in topological order; ranks are command numbers unless given.
 class ScheduleMaker {
  public:
-  int Queue(int device, QueueKind kind = QueueKind::kCompute, bool in_order = false) {
-    schedule_.queues.Add({device, kind, in_order, "queue " + std::to_string(schedule_.queues.size())});
-    return static_cast<int>(schedule_.queues.size()) - 1;
+  QueueId Queue(DeviceId device, QueueKind kind = QueueKind::kCompute, bool in_order = false) {
+    return schedule_.queues.Add({device, kind, in_order, "queue " + std::to_string(schedule_.queues.size())});
   }
-  int Launch(int queue, int64_t ns, const std::vector<int>& after = {}, int rank = -1) {
+  CommandId Launch(QueueId queue, int64_t ns, const std::vector<CommandId>& after = {}, int rank = -1) {
     Command command;
-    command.queue = QueueId(queue);
+    command.queue = queue;
     return Add(command, ns, after, rank);
   }
-  int Sync(CommandKind kind, int queue, const std::vector<int>& after = {}) {
+  CommandId Sync(CommandKind kind, QueueId queue, const std::vector<CommandId>& after = {}) {
     Command command;
     command.kind = kind;
-    command.queue = QueueId(queue);
+    command.queue = queue;
     return Add(command, 0, after, -1);
   }
-  int Copy(int queue, int src, int dst, int64_t bytes, int64_t ns, const std::vector<int>& after = {},
-           int rank = -1) {
+  CommandId Copy(QueueId queue, DeviceId src, DeviceId dst, int64_t bytes, int64_t ns,
+                 const std::vector<CommandId>& after = {}, int rank = -1) {
     Command command;
     command.kind = CommandKind::kCopy;
-    command.queue = QueueId(queue);
+    command.queue = queue;
     command.bytes = bytes;
     command.inputs = static_cast<int>(schedule_.operands.size());
     command.num_inputs = command.num_outputs = 1;
@@ -63,43 +62,41 @@ class ScheduleMaker {
     return Add(command, ns, after, rank);
   }
 
-  const std::vector<int64_t>& ns() const { return ns_; }
-  const std::vector<std::vector<int>>& predecessors() const { return after_; }
+  const IdVector<CommandId, int64_t>& ns() const { return ns_; }
+  const IdVector<CommandId, std::vector<CommandId>>& predecessors() const { return after_; }
 
   Schedule Build() {
     const size_t total = schedule_.commands.size();
     schedule_.num_predecessors.assign(total, 0);
-    for (size_t c = 0; c < total; ++c) schedule_.num_predecessors[c] = static_cast<int>(after_[c].size());
-    schedule_.successors = MakeRows(total, [&](const auto& add) {
-      for (size_t c = 0; c < total; ++c) {
-        for (const int p : after_[c]) add(p, static_cast<int>(c));
+    for (const CommandId c : after_.ids()) schedule_.num_predecessors[c] = static_cast<int>(after_[c].size());
+    schedule_.successors = MakeRows<CommandId, CommandId>(total, [&](const auto& add) {
+      for (const CommandId c : after_.ids()) {
+        for (const CommandId p : after_[c]) add(p, c);
       }
     });
     return schedule_;
   }
 
  private:
-  int Add(Command command, int64_t ns, const std::vector<int>& after, int rank) {
-    const int number = static_cast<int>(schedule_.commands.size());
-    command.rank = rank >= 0 ? rank : number;
-    schedule_.commands.push_back(command);
-    ns_.push_back(ns);
-    after_.push_back(after);
-    return number;
+  CommandId Add(Command command, int64_t ns, const std::vector<CommandId>& after, int rank) {
+    command.rank = rank >= 0 ? rank : schedule_.commands.next_id().number();
+    ns_.Add(ns);
+    after_.Add(after);
+    return schedule_.commands.Add(command);
   }
-  ValueId ValueOn(int device) {
-    while (value_of_device_.size() <= static_cast<size_t>(device)) {
+  ValueId ValueOn(DeviceId device) {
+    while (!value_of_device_.Contains(device)) {
       Value value;
-      value.device = static_cast<int>(value_of_device_.size());
-      value_of_device_.push_back(schedule_.values.Add(value));
+      value.device = value_of_device_.next_id();
+      value_of_device_.Add(schedule_.values.Add(value));
     }
-    return value_of_device_[static_cast<size_t>(device)];
+    return value_of_device_[device];
   }
 
   Schedule schedule_;
-  std::vector<int64_t> ns_;
-  std::vector<std::vector<int>> after_;
-  std::vector<ValueId> value_of_device_;
+  IdVector<CommandId, int64_t> ns_;
+  IdVector<CommandId, std::vector<CommandId>> after_;
+  IdVector<DeviceId, ValueId> value_of_device_;
 };
 
 // `ops` launches on the GPUs of a star, each after one random earlier launch on another GPU (among the last
@@ -109,16 +106,16 @@ inline ScheduleMaker RandomStarSchedule(const Machine& machine, int ops, int win
   std::mt19937_64 random(seed);
   const auto below = [&](uint64_t n) { return random() % n; };
   ScheduleMaker maker;
-  const std::vector<int> gpus = machine.Gpus();
-  std::vector<int> compute, copy_in;
-  for (const int gpu : gpus) {
+  const std::vector<DeviceId> gpus = machine.Gpus();
+  std::vector<QueueId> compute, copy_in;
+  for (const DeviceId gpu : gpus) {
     compute.push_back(maker.Queue(gpu, QueueKind::kCompute, in_order));
     copy_in.push_back(maker.Queue(gpu, QueueKind::kCopyIn, in_order));
   }
-  std::vector<std::pair<int, size_t>> launches;  // command, index of its GPU
+  std::vector<std::pair<CommandId, size_t>> launches;  // command, index of its GPU
   for (int i = 0; i < ops; ++i) {
     const size_t on = below(gpus.size());
-    std::vector<int> after;
+    std::vector<CommandId> after;
     if (!launches.empty()) {
       const uint64_t reach = std::min<uint64_t>(launches.size(), static_cast<uint64_t>(window));
       const auto [source, from] = launches[launches.size() - 1 - below(reach)];

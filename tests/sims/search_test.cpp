@@ -109,7 +109,7 @@ TEST(SearchTest, FindsTheOptimumOfASmallGraph) {
   std::vector<size_t> choice(tasks.groups().size(), 0);
   int64_t fastest = INT64_MAX;
   for (bool more = true; more;) {
-    std::vector<int> devices;
+    std::vector<DeviceId> devices;
     for (size_t g = 0; g < choice.size(); ++g) devices.push_back(tasks.groups()[g].devices[choice[g]]);
     fastest = std::min(fastest, world.StepOf(tasks.ToPlacement(input, devices, {})));
     size_t g = 0;
@@ -123,8 +123,7 @@ TEST(SearchTest, FindsTheOptimumOfASmallGraph) {
 // A start that does not fit is reported; what is found fits.
 TEST(SearchTest, MemoryLimitsAreHard) {
   PlacementWorld world(4, 30, 8);
-  for (const int gpu : world.machine.Gpus())
-    world.machine.devices[static_cast<size_t>(gpu)].memory_bytes = 1024;
+  for (const DeviceId gpu : world.machine.Gpus()) world.machine.devices[gpu].memory_bytes = 1024;
   const StrategyInput input = world.input();
   std::vector<SearchStart> starts = StartsOf(input);
   Placement on_host = starts.front().placement;
@@ -136,7 +135,7 @@ TEST(SearchTest, MemoryLimitsAreHard) {
   EXPECT_EQ(result.failed.front().second.code(), Code::kResourceExhausted);
   const Schedule schedule =
       Compile(input.graph, input.info, *input.step, result.best.front().placement, input.machine);
-  for (const int gpu : world.machine.Gpus()) EXPECT_LE(schedule.peak_bytes[static_cast<size_t>(gpu)], 1024);
+  for (const DeviceId gpu : world.machine.Gpus()) EXPECT_LE(schedule.peak_bytes[gpu], 1024);
 }
 
 TEST(SearchTest, AnInterruptKeepsTheBest) {

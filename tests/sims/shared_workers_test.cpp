@@ -30,7 +30,7 @@ Prediction PredictProducts(int64_t size, int workers) {
   fed.shape = Shape{size, size};
   request.feeds.emplace_back(x, fed);
   Machine machine = VirtualMachine(1, 1);
-  machine.devices[static_cast<size_t>(machine.host())].workers = workers;
+  machine.devices[machine.host()].workers = workers;
   Placement placement;
   placement.device.assign(static_cast<size_t>(graph.num_nodes()), machine.host());
   const GraphInfo info = InferGraph(graph, request.feeds);
@@ -54,7 +54,7 @@ TEST(SharedWorkers, SmallProductsRunSideBySide) {
 TEST(SharedWorkers, ABusyShareIsAtMostOne) {
   for (const int workers : {1, 2, 4}) {
     const Prediction prediction = PredictProducts(64, workers);
-    EXPECT_DOUBLE_EQ(prediction.busy[static_cast<size_t>(VirtualMachine(1, 1).host())], 1.0) << workers;
+    EXPECT_DOUBLE_EQ(prediction.busy[VirtualMachine(1, 1).host()], 1.0) << workers;
   }
 }
 
@@ -65,11 +65,11 @@ TEST(SharedWorkers, TheRuleHoldsAtEveryStart) {
     Random random(seed);
     ScheduleMaker maker;
     const int workers = 2 + random.below(4);
-    const int queue = maker.Queue(0);
+    const QueueId queue = maker.Queue(DeviceId(0));
     for (int c = 0; c < 40; ++c) {
-      std::vector<int> after;
+      std::vector<CommandId> after;
       for (int p = 0; p < c; ++p) {
-        if (random.below(c) < 2) after.push_back(p);
+        if (random.below(c) < 2) after.emplace_back(p);
       }
       maker.Launch(queue, 1 + random.below(1000), after);
     }
@@ -78,25 +78,24 @@ TEST(SharedWorkers, TheRuleHoldsAtEveryStart) {
     for (Command& command : schedule.commands) command.workers = 1 + random.below(workers);
     const SimulationResult result = Simulate(schedule, VirtualMachine(1, 1), {.ns = maker.ns()});
     const auto& times = result.times;
-    const auto runs_at = [&](size_t c, int64_t at) {
+    const auto runs_at = [&](CommandId c, int64_t at) {
       return times[c].start_ns <= at && at < times[c].end_ns;
     };
-    for (size_t c = 0; c < times.size(); ++c) {
+    for (const CommandId c : times.ids()) {
       int used = 0;
-      for (size_t other = 0; other < times.size(); ++other) {
+      for (const CommandId other : times.ids()) {
         if (runs_at(other, times[c].start_ns)) used += schedule.commands[other].workers;
       }
       EXPECT_LE(used, workers);
-      for (size_t other = 0; other < c; ++other) {
+      for (CommandId other{0}; other < c; ++other) {
         int64_t ready = 0;
-        for (const int p : maker.predecessors()[other])
-          ready = std::max(ready, times[static_cast<size_t>(p)].end_ns);
+        for (const CommandId p : maker.predecessors()[other]) ready = std::max(ready, times[p].end_ns);
         EXPECT_FALSE(ready <= times[c].start_ns && times[other].start_ns > times[c].start_ns)
-            << "#" << c << " passed #" << other;
+            << "#" << c.number() << " passed #" << other.number();
       }
     }
     int64_t total = 0;
-    for (size_t c = 0; c < times.size(); ++c) total += maker.ns()[c] * schedule.commands[c].workers;
+    for (const CommandId c : times.ids()) total += maker.ns()[c] * schedule.commands[c].workers;
     EXPECT_GE(result.step_ns * workers, total);
   }
 }

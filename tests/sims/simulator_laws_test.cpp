@@ -33,43 +33,43 @@ class SimulatorLaws : public testing::Test {
     before_ = maker.predecessors();
     costs_ = {.ns = maker.ns()};
     for (size_t c = 0; c < costs_.ns.size(); ++c) {
-      costs_.classes.push_back(random->below(2) == 0 ? WorkClass::kCompute : WorkClass::kMemory);
-      costs_.cores.push_back(1 + random->below(2));
+      costs_.classes.Add(random->below(2) == 0 ? WorkClass::kCompute : WorkClass::kMemory);
+      costs_.cores.Add(1 + random->below(2));
     }
     result_ = sims::Simulate(schedule_, machine_, costs_, gaps_, &interference_, options_);
   }
 
-  size_t total() const { return schedule_.commands.size(); }
-  const CommandTime& time(int c) const { return result_.times[static_cast<size_t>(c)]; }
-  const Command& command(int c) const { return schedule_.commands[static_cast<size_t>(c)]; }
-  const Queue& queue_of(int c) const { return schedule_.queues[command(c).queue]; }
-  DeviceKind kind_of(int c) const { return machine_.device(queue_of(c).device).kind; }
-  QueueClass class_of(int c) const { return QueueClassOf(queue_of(c).kind); }
-  int64_t alone(int c) const { return costs_.ns[static_cast<size_t>(c)]; }
+  IdRange<CommandId> commands() const { return schedule_.commands.ids(); }
+  const CommandTime& time(CommandId c) const { return result_.times[c]; }
+  const Command& command(CommandId c) const { return schedule_.commands[c]; }
+  const Queue& queue_of(CommandId c) const { return schedule_.queues[command(c).queue]; }
+  DeviceKind kind_of(CommandId c) const { return machine_.device(queue_of(c).device).kind; }
+  QueueClass class_of(CommandId c) const { return QueueClassOf(queue_of(c).kind); }
+  int64_t alone(CommandId c) const { return costs_.ns[c]; }
 
-  int64_t Gap(int c) const { return options_.gaps ? gaps_.gap(kind_of(c), class_of(c)) : 0; }
-  int64_t Arrival(int from, int to) const {
+  int64_t Gap(CommandId c) const { return options_.gaps ? gaps_.gap(kind_of(c), class_of(c)) : 0; }
+  int64_t Arrival(CommandId from, CommandId to) const {
     const bool crosses = options_.handoffs && command(from).queue != command(to).queue;
     return time(from).end_ns + (crosses ? gaps_.handoff(class_of(from), class_of(to)) : 0);
   }
   // When the driver of the command's queue is awake: the first of its commands that is ready wakes it.
-  int64_t Awake(int c) const {
+  int64_t Awake(CommandId c) const {
     if (!options_.step_overhead) return 0;
     int64_t first = INT64_MAX;
-    for (int other = 0; other < static_cast<int>(total()); ++other) {
+    for (const CommandId other : commands()) {
       if (command(other).queue == command(c).queue) first = std::min(first, Ready(other));
     }
     return first + gaps_.wake(kind_of(c), class_of(c));
   }
   // When the last dependency arrives, and when the queue picks the command, but for waiting for a core.
-  int64_t Ready(int c) const {
+  int64_t Ready(CommandId c) const {
     int64_t ready = options_.step_overhead ? gaps_.step_start_ns : 0;
-    for (const int p : before_[static_cast<size_t>(c)]) ready = std::max(ready, Arrival(p, c));
+    for (const CommandId p : before_[c]) ready = std::max(ready, Arrival(p, c));
     return ready;
   }
-  int64_t Pick(int c) const {
+  int64_t Pick(CommandId c) const {
     const int64_t ready = std::max(Ready(c), Awake(c));
-    return time(c).previous < 0 ? ready : std::max(ready, time(time(c).previous).end_ns);
+    return !time(c).previous.exists() ? ready : std::max(ready, time(time(c).previous).end_ns);
   }
   // A driver may wait for a core for up to a time slice.
   int64_t MayWait() const {
@@ -77,15 +77,15 @@ class SimulatorLaws : public testing::Test {
   }
 
   // The commands of a queue as they ran, by what each says came before it.
-  std::vector<int> Ran(QueueId queue) const {
-    std::vector<int> next(total(), -1);
-    int first = -1;
-    for (int c = 0; c < static_cast<int>(total()); ++c) {
+  std::vector<CommandId> Ran(QueueId queue) const {
+    IdVector<CommandId, CommandId> next(schedule_.commands.size());
+    CommandId first;
+    for (const CommandId c : commands()) {
       if (command(c).queue != queue) continue;
-      (time(c).previous < 0 ? first : next[static_cast<size_t>(time(c).previous)]) = c;
+      (time(c).previous.exists() ? next[time(c).previous] : first) = c;
     }
-    std::vector<int> ran;
-    for (int c = first; c >= 0; c = next[static_cast<size_t>(c)]) ran.push_back(c);
+    std::vector<CommandId> ran;
+    for (CommandId c = first; c.exists(); c = next[c]) ran.push_back(c);
     return ran;
   }
 
@@ -94,7 +94,7 @@ class SimulatorLaws : public testing::Test {
   GapModel gaps_;
   Interference interference_;
   Schedule schedule_;
-  std::vector<std::vector<int>> before_;
+  IdVector<CommandId, std::vector<CommandId>> before_;
   CommandCosts costs_;
   SimulationResult result_;
 
@@ -129,20 +129,20 @@ TEST_F(SimulatorLaws, CommandsStartWhenTheyCanAndNotBefore) {
     Simulate(&random, 400);
     for (const QueueId queue : schedule_.queues.ids()) {
       int64_t issued = 0;
-      int previous = -1;
-      const std::vector<int> ran = Ran(queue);
+      CommandId previous;
+      const std::vector<CommandId> ran = Ran(queue);
       ASSERT_EQ(std::count_if(schedule_.commands.begin(), schedule_.commands.end(),
                               [&](const Command& command) { return command.queue == queue; }),
                 static_cast<std::ptrdiff_t>(ran.size()));
-      for (const int c : ran) {
+      for (const CommandId c : ran) {
         int64_t earliest = Pick(c);
-        if (previous >= 0) earliest = std::max(earliest, time(previous).end_ns + Gap(c));
+        if (previous.exists()) earliest = std::max(earliest, time(previous).end_ns + Gap(c));
         if (options_.gaps && queue_of(c).in_order) {
           earliest = std::max(earliest, issued += gaps_.issue(kind_of(c)));
         }
-        ASSERT_GE(time(c).start_ns + kRounding, earliest) << "trial " << trial << ", command " << c;
+        ASSERT_GE(time(c).start_ns + kRounding, earliest) << "trial " << trial << ", command " << c.number();
         ASSERT_LE(time(c).start_ns, earliest + MayWait() + kRounding)
-            << "trial " << trial << ", command " << c;
+            << "trial " << trial << ", command " << c.number();
         previous = c;
       }
     }
@@ -155,13 +155,13 @@ TEST_F(SimulatorLaws, NobodyOvertakesInAQueue) {
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
     for (const QueueId queue : schedule_.queues.ids()) {
-      const std::vector<int> ran = Ran(queue);
+      const std::vector<CommandId> ran = Ran(queue);
       for (size_t i = 0; i < ran.size(); ++i) {
         for (size_t j = i + 1; j < ran.size(); ++j) {
           if (command(ran[j]).rank > command(ran[i]).rank) continue;
           ASSERT_FALSE(schedule_.queues[queue].in_order) << "trial " << trial;
           ASSERT_GE(Ready(ran[j]) + MayWait() + kRounding, Pick(ran[i]))
-              << "trial " << trial << ": " << ran[i] << " before " << ran[j];
+              << "trial " << trial << ": " << ran[i].number() << " before " << ran[j].number();
         }
       }
     }
@@ -175,9 +175,9 @@ TEST_F(SimulatorLaws, NoCommandIsFasterThanAlone) {
     Simulate(&random, 400);
     IdVector<QueueId, int64_t> busy(schedule_.queues.size(), 0);
     int64_t last = options_.step_overhead ? gaps_.step_start_ns : 0;
-    for (int c = 0; c < static_cast<int>(total()); ++c) {
+    for (const CommandId c : commands()) {
       const int64_t ns = time(c).end_ns - time(c).start_ns;
-      ASSERT_GE(ns + kRounding, alone(c)) << "trial " << trial << ", command " << c;
+      ASSERT_GE(ns + kRounding, alone(c)) << "trial " << trial << ", command " << c.number();
       if (!options_.share_links && !options_.interference) {
         ASSERT_EQ(ns, alone(c)) << trial;
       }
@@ -194,14 +194,15 @@ TEST_F(SimulatorLaws, TheLastArrivalReleases) {
   Random random(20);
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
-    for (int c = 0; c < static_cast<int>(total()); ++c) {
-      const std::vector<int>& before = before_[static_cast<size_t>(c)];
+    for (const CommandId c : commands()) {
+      const std::vector<CommandId>& before = before_[c];
       if (before.empty()) {
-        ASSERT_EQ(time(c).released, -1);
+        ASSERT_FALSE(time(c).released.exists());
         continue;
       }
       ASSERT_NE(std::find(before.begin(), before.end(), time(c).released), before.end()) << trial;
-      for (const int p : before) ASSERT_GE(Arrival(time(c).released, c) + kRounding, Arrival(p, c)) << trial;
+      for (const CommandId p : before)
+        ASSERT_GE(Arrival(time(c).released, c) + kRounding, Arrival(p, c)) << trial;
     }
   }
 }
@@ -217,7 +218,7 @@ TEST_F(SimulatorLaws, LinksPassNoMoreThanTheirBandwidth) {
     Simulate(&random, 300);
     if (!options_.share_links) continue;
     std::vector<std::vector<Flow>> flows(static_cast<size_t>(machine_.num_resources()));
-    for (int c = 0; c < static_cast<int>(total()); ++c) {
+    for (const CommandId c : commands()) {
       if (command(c).kind != CommandKind::kCopy) continue;
       const Route route =
           machine_.RouteBetween(schedule_.CopySource(command(c)), schedule_.CopyDestination(command(c)));

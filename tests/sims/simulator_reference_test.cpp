@@ -16,8 +16,8 @@ using Real = long double;
 
 class PlainSimulator {
  public:
-  PlainSimulator(const Schedule& schedule, const Machine& machine, const std::vector<int64_t>& ns,
-                 const std::vector<std::vector<int>>& predecessors, const GapModel& gaps,
+  PlainSimulator(const Schedule& schedule, const Machine& machine, const IdVector<CommandId, int64_t>& ns,
+                 const IdVector<CommandId, std::vector<CommandId>>& predecessors, const GapModel& gaps,
                  const Interference* interference)
       : schedule_(schedule),
         machine_(machine),
@@ -25,14 +25,14 @@ class PlainSimulator {
         gaps_(gaps),
         interference_(interference) {
     items_.resize(ns.size());
-    for (size_t c = 0; c < ns.size(); ++c) items_[c].alone = ns[c];
+    for (const CommandId c : ns.ids()) items_[c].alone = ns[c];
     free_at_.assign(schedule.queues.size(), 0);
     previous_end_.assign(schedule.queues.size(), 0);
-    running_.assign(schedule.queues.size(), -1);
+    running_.resize(schedule.queues.size());
   }
 
   // Ends of all commands.
-  std::vector<Real> Run() {
+  IdVector<CommandId, Real> Run() {
     now_ = gaps_.step_start_ns;
     while (true) {
       Dispatch();
@@ -41,8 +41,8 @@ class PlainSimulator {
       if (next == kInfinity) break;
       Elapse(next);
     }
-    std::vector<Real> ends;
-    for (const Item& item : items_) ends.push_back(item.end);
+    IdVector<CommandId, Real> ends;
+    for (const Item& item : items_) ends.Add(item.end);
     return ends;
   }
 
@@ -55,26 +55,24 @@ class PlainSimulator {
     bool dispatched = false, moving = false;
   };
 
-  const Command& command(size_t c) const { return schedule_.commands[c]; }
-  const Queue& queue_of(size_t c) const { return schedule_.queues[command(c).queue]; }
-  bool Flows(size_t c) const {
+  const Command& command(CommandId c) const { return schedule_.commands[c]; }
+  const Queue& queue_of(CommandId c) const { return schedule_.queues[command(c).queue]; }
+  bool Flows(CommandId c) const {
     if (command(c).kind != CommandKind::kCopy || command(c).bytes == 0) return false;
     return items_[c].alone > RouteOf(c).latency_ns;
   }
-  Route RouteOf(size_t c) const {
+  Route RouteOf(CommandId c) const {
     return machine_.RouteBetween(schedule_.CopySource(command(c)), schedule_.CopyDestination(command(c)));
   }
 
-  Real ReadyTime(size_t c) const {
+  Real ReadyTime(CommandId c) const {
     Real ready = gaps_.step_start_ns;
-    for (const int p : after_[c]) {
-      const Item& item = items_[static_cast<size_t>(p)];
+    for (const CommandId p : after_[c]) {
+      const Item& item = items_[p];
       if (item.end < 0) return kInfinity;
       Real at = item.end;
-      if (command(static_cast<size_t>(p)).queue != command(c).queue) {
-        at += gaps_.handoff(QueueClassOf(queue_of(static_cast<size_t>(p)).kind),
-                            QueueClassOf(queue_of(c).kind));
-      }
+      if (command(p).queue != command(c).queue)
+        at += gaps_.handoff(QueueClassOf(queue_of(p).kind), QueueClassOf(queue_of(c).kind));
       ready = std::max(ready, at);
     }
     return ready;
@@ -82,42 +80,42 @@ class PlainSimulator {
 
   void Dispatch() {
     for (const QueueId q : running_.ids()) {
-      if (running_[q] >= 0) continue;
-      int best = -1;
-      for (size_t c = 0; c < items_.size(); ++c) {
+      if (running_[q].exists()) continue;
+      CommandId best;
+      for (const CommandId c : items_.ids()) {
         if (items_[c].dispatched || command(c).queue != q) continue;
         const bool ready = ReadyTime(c) <= now_ + kSame;
         if (!ready && !schedule_.queues[q].in_order) continue;
-        if (best < 0 || command(c).rank < command(static_cast<size_t>(best)).rank) best = static_cast<int>(c);
+        if (!best.exists() || command(c).rank < command(best).rank) best = c;
       }
-      if (best < 0 || ReadyTime(static_cast<size_t>(best)) > now_ + kSame) continue;
-      Item& item = items_[static_cast<size_t>(best)];
+      if (!best.exists() || ReadyTime(best) > now_ + kSame) continue;
+      Item& item = items_[best];
       item.dispatched = true;
       item.begin = std::max(now_, free_at_[q]);
       running_[q] = best;
       item.remaining = item.alone;
-      if (!Flows(static_cast<size_t>(best))) continue;
-      const Route route = RouteOf(static_cast<size_t>(best));
+      if (!Flows(best)) continue;
+      const Route route = RouteOf(best);
       item.begin += route.latency_ns;
       const Real moving = item.alone - route.latency_ns;
-      const Real bytes = static_cast<Real>(command(static_cast<size_t>(best)).bytes);
+      const Real bytes = static_cast<Real>(command(best).bytes);
       const Real alone = bytes / route.bandwidth * 1e9L;
       item.remaining = alone > moving + 1 ? moving * route.bandwidth / 1e9L : bytes;
     }
   }
 
-  bool Moving(size_t c) const {
+  bool Moving(CommandId c) const {
     return items_[c].dispatched && items_[c].end < 0 && items_[c].begin <= now_ + kSame;
   }
 
-  Real SlowdownOf(size_t c) const {
+  Real SlowdownOf(CommandId c) const {
     if (interference_ == nullptr || InterferenceDomain(machine_.device(queue_of(c).device)) != 0) return 1;
-    const auto class_of = [&](size_t x) {
+    const auto class_of = [&](CommandId x) {
       return QueueClassOf(queue_of(x).kind) == QueueClass::kCopy ? 2u : 1u;
     };
     const InterferenceMatrix& host = interference_->host;
     Real factor = 1, cores = 0, copies = 0;
-    for (size_t x = 0; x < items_.size(); ++x) {
+    for (const CommandId x : items_.ids()) {
       if (!Moving(x) || items_[x].alone == 0) continue;
       const DeviceSpec& device = machine_.device(queue_of(x).device);
       if (InterferenceDomain(device) != 0) continue;
@@ -129,8 +127,8 @@ class PlainSimulator {
   }
 
   void SetRates() {
-    std::vector<size_t> flows;
-    for (size_t c = 0; c < items_.size(); ++c) {
+    std::vector<CommandId> flows;
+    for (const CommandId c : items_.ids()) {
       items_[c].rate = 0;
       if (!Moving(c)) continue;
       if (Flows(c)) {
@@ -140,10 +138,10 @@ class PlainSimulator {
       }
     }
     FillFlows(flows);
-    for (const size_t c : flows) items_[c].rate /= SlowdownOf(c);
+    for (const CommandId c : flows) items_[c].rate /= SlowdownOf(c);
   }
 
-  Real LimitOf(size_t c) const {
+  Real LimitOf(CommandId c) const {
     const Route route = RouteOf(c);
     const Real moving = items_[c].alone - route.latency_ns;
     const Real bytes = static_cast<Real>(command(c).bytes);
@@ -152,7 +150,7 @@ class PlainSimulator {
   }
 
   // Progressive filling in small words: the smallest of all limits and equal shares is somebody's rate.
-  void FillFlows(std::vector<size_t> open) {
+  void FillFlows(std::vector<CommandId> open) {
     std::vector<Real> left(static_cast<size_t>(machine_.num_resources()));
     for (size_t r = 0; r < left.size(); ++r) left[r] = machine_.ResourceBandwidth(static_cast<int>(r)) / 1e9L;
     while (!open.empty()) {
@@ -162,7 +160,7 @@ class PlainSimulator {
         Real share = LimitOf(open[i]);
         for (const int r : RouteOf(open[i]).resources) {
           int users = 0;
-          for (const size_t other : open) {
+          for (const CommandId other : open) {
             const Route route = RouteOf(other);
             users += static_cast<int>(std::count(route.resources.begin(), route.resources.end(), r));
           }
@@ -181,7 +179,7 @@ class PlainSimulator {
 
   Real NextTime() const {
     Real next = kInfinity;
-    for (size_t c = 0; c < items_.size(); ++c) {
+    for (const CommandId c : items_.ids()) {
       const Item& item = items_[c];
       if (item.end >= 0) continue;
       if (!item.dispatched) {
@@ -200,11 +198,11 @@ class PlainSimulator {
     }
     now_ = next;
     for (const QueueId q : running_.ids()) {
-      if (running_[q] < 0) continue;
-      Item& item = items_[static_cast<size_t>(running_[q])];
+      if (!running_[q].exists()) continue;
+      Item& item = items_[running_[q]];
       if (item.begin > now_ + kSame || item.remaining > item.rate * kSame) continue;
       item.end = now_;
-      running_[q] = -1;
+      running_[q] = {};
       const Queue& queue = schedule_.queues[q];
       free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind, QueueClassOf(queue.kind));
     }
@@ -212,12 +210,12 @@ class PlainSimulator {
 
   const Schedule& schedule_;
   const Machine& machine_;
-  const std::vector<std::vector<int>>& after_;
+  const IdVector<CommandId, std::vector<CommandId>>& after_;
   const GapModel& gaps_;
   const Interference* interference_;
-  std::vector<Item> items_;
+  IdVector<CommandId, Item> items_;
   IdVector<QueueId, Real> free_at_, previous_end_;
-  IdVector<QueueId, int> running_;
+  IdVector<QueueId, CommandId> running_;
   Real now_ = 0;
 };
 
@@ -247,12 +245,12 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
     const Schedule schedule = maker.Build();
     const Interference* given = interferes ? &interference : nullptr;
     const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, gaps, given);
-    const std::vector<Real> expected =
+    const IdVector<CommandId, Real> expected =
         PlainSimulator(schedule, machine, maker.ns(), maker.predecessors(), gaps, given).Run();
-    for (size_t c = 0; c < expected.size(); ++c) {
+    for (const CommandId c : expected.ids()) {
       const auto end = static_cast<double>(expected[c]);
       ASSERT_NEAR(static_cast<double>(result.times[c].end_ns), end, 1.0 + 1e-8 * end)
-          << "trial " << trial << ", command " << c;
+          << "trial " << trial << ", command " << c.number();
     }
   }
 }

@@ -16,11 +16,11 @@ class SimulatorTest : public testing::Test {
     schedule_ = maker.Build();
     return Simulate(schedule_, machine_, {maker.ns(), classes_}, gaps, interference, options);
   }
-  int gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
+  DeviceId gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
 
   Machine machine_ = StarMachine(3, 1e9, 0, 0);
   Schedule schedule_;
-  std::vector<WorkClass> classes_;
+  IdVector<CommandId, WorkClass> classes_;
 };
 
 TEST_F(SimulatorTest, AnEmptyScheduleTakesTheStepOverhead) {
@@ -34,24 +34,25 @@ TEST_F(SimulatorTest, AnEmptyScheduleTakesTheStepOverhead) {
 TEST_F(SimulatorTest, AChainTakesTheSumOfItsParts) {
   // 10 + 20 + 30.
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
-  const int first = maker.Launch(a, 10);
-  const int second = maker.Launch(b, 20, {first});
+  const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
+  const CommandId first = maker.Launch(a, 10);
+  const CommandId second = maker.Launch(b, 20, {first});
   maker.Launch(a, 30, {second});
   const SimulationResult result = Run(maker);
   EXPECT_EQ(result.step_ns, 60);
-  EXPECT_EQ(result.times[1].start_ns, 10);
-  EXPECT_EQ(result.times[2].released, 1);
-  EXPECT_EQ(result.times[2].previous, 0);
+  EXPECT_EQ(result.times[CommandId(1)].start_ns, 10);
+  EXPECT_EQ(result.times[CommandId(2)].released, CommandId(1));
+  EXPECT_EQ(result.times[CommandId(2)].previous, CommandId(0));
   EXPECT_EQ(result.queue_busy_ns, (IdVector<QueueId, int64_t>{40, 20}));
 }
 
 TEST_F(SimulatorTest, AForkJoinTakesTheLongestBranch) {
   // 5 + max(7, 11, 3) + 2.
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)), c = maker.Queue(gpu(2));
-  const int fork = maker.Launch(a, 5);
-  const int x = maker.Launch(a, 7, {fork}), y = maker.Launch(b, 11, {fork}), z = maker.Launch(c, 3, {fork});
+  const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)), c = maker.Queue(gpu(2));
+  const CommandId fork = maker.Launch(a, 5);
+  const CommandId x = maker.Launch(a, 7, {fork}), y = maker.Launch(b, 11, {fork}),
+                  z = maker.Launch(c, 3, {fork});
   maker.Launch(a, 2, {x, y, z});
   EXPECT_EQ(Run(maker).step_ns, 18);
 }
@@ -60,10 +61,10 @@ TEST_F(SimulatorTest, APipelineTakesFillPlusSlowestStage) {
   // m items through stages of 4, 6, 5: 4 + 6m + 5.
   constexpr int kItems = 10;
   ScheduleMaker maker;
-  const int q[3] = {maker.Queue(gpu(0)), maker.Queue(gpu(1)), maker.Queue(gpu(2))};
+  const QueueId q[3] = {maker.Queue(gpu(0)), maker.Queue(gpu(1)), maker.Queue(gpu(2))};
   for (int item = 0; item < kItems; ++item) {
-    const int a = maker.Launch(q[0], 4);
-    const int b = maker.Launch(q[1], 6, {a});
+    const CommandId a = maker.Launch(q[0], 4);
+    const CommandId b = maker.Launch(q[1], 6, {a});
     maker.Launch(q[2], 5, {b});
   }
   EXPECT_EQ(Run(maker).step_ns, 4 + 6 * kItems + 5);
@@ -73,10 +74,10 @@ TEST_F(SimulatorTest, OneCopyEngineSerialisesWhatTwoOverlap) {
   // Two copies of 100 ns in opposite directions: 200 on one engine, 100 on two.
   for (const bool two : {false, true}) {
     ScheduleMaker maker;
-    const int in = maker.Queue(gpu(0), QueueKind::kCopyIn);
-    const int out = two ? maker.Queue(gpu(0), QueueKind::kCopyOut) : in;
-    maker.Copy(in, 0, gpu(0), 100, 100);
-    maker.Copy(out, gpu(0), 0, 100, 100);
+    const QueueId in = maker.Queue(gpu(0), QueueKind::kCopyIn);
+    const QueueId out = two ? maker.Queue(gpu(0), QueueKind::kCopyOut) : in;
+    maker.Copy(in, machine_.host(), gpu(0), 100, 100);
+    maker.Copy(out, gpu(0), machine_.host(), 100, 100);
     EXPECT_EQ(Run(maker).step_ns, two ? 100 : 200);
   }
 }
@@ -86,8 +87,8 @@ TEST_F(SimulatorTest, ReadyFirstOvertakesWhereInOrderWaits) {
   // In order: X 50..60, Y 60..70. Ready first: Y 0..10, X 50..60.
   for (const bool in_order : {true, false}) {
     ScheduleMaker maker;
-    const int a = maker.Queue(gpu(0), QueueKind::kCompute, in_order), b = maker.Queue(gpu(1));
-    const int source = maker.Launch(b, 50, {}, 2);
+    const QueueId a = maker.Queue(gpu(0), QueueKind::kCompute, in_order), b = maker.Queue(gpu(1));
+    const CommandId source = maker.Launch(b, 50, {}, 2);
     maker.Launch(a, 10, {source}, 0);
     maker.Launch(a, 10, {}, 1);
     EXPECT_EQ(Run(maker).step_ns, in_order ? 70 : 60);
@@ -96,14 +97,14 @@ TEST_F(SimulatorTest, ReadyFirstOvertakesWhereInOrderWaits) {
 
 TEST_F(SimulatorTest, ReadyFirstPicksTheSmallestRank) {
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0));
+  const QueueId a = maker.Queue(gpu(0));
   maker.Launch(a, 10, {}, 3);
   maker.Launch(a, 10, {}, 1);
   maker.Launch(a, 10, {}, 2);
   const SimulationResult result = Run(maker);
-  EXPECT_EQ(result.times[1].start_ns, 0);
-  EXPECT_EQ(result.times[2].start_ns, 10);
-  EXPECT_EQ(result.times[0].start_ns, 20);
+  EXPECT_EQ(result.times[CommandId(1)].start_ns, 0);
+  EXPECT_EQ(result.times[CommandId(2)].start_ns, 10);
+  EXPECT_EQ(result.times[CommandId(0)].start_ns, 20);
 }
 
 TEST_F(SimulatorTest, CopiesShareABus) {
@@ -111,12 +112,12 @@ TEST_F(SimulatorTest, CopiesShareABus) {
   // Then 50 of the other's 150 bytes are left at full rate: 250 = total bytes / capacity.
   machine_ = StarMachine(3, 1e9, 0, 1e9);
   ScheduleMaker maker;
-  const int x = maker.Queue(gpu(0), QueueKind::kCopyIn), y = maker.Queue(gpu(1), QueueKind::kCopyIn);
-  maker.Copy(x, 0, gpu(0), 100, 100);
-  maker.Copy(y, 0, gpu(1), 150, 150);
+  const QueueId x = maker.Queue(gpu(0), QueueKind::kCopyIn), y = maker.Queue(gpu(1), QueueKind::kCopyIn);
+  maker.Copy(x, machine_.host(), gpu(0), 100, 100);
+  maker.Copy(y, machine_.host(), gpu(1), 150, 150);
   const SimulationResult shared = Run(maker);
-  EXPECT_EQ(shared.times[0].end_ns, 200);
-  EXPECT_EQ(shared.times[1].end_ns, 250);
+  EXPECT_EQ(shared.times[CommandId(0)].end_ns, 200);
+  EXPECT_EQ(shared.times[CommandId(1)].end_ns, 250);
   SimulationOptions alone;
   alone.share_links = false;
   EXPECT_EQ(Run(maker, {}, nullptr, alone).step_ns, 150);
@@ -126,7 +127,7 @@ TEST_F(SimulatorTest, LatencyPassesBeforeTheLinkIsUsed) {
   // Latency 40 (20 per hop); a copy alone takes 40 + 100. Two at a time on the destination's link: 40 + 200.
   machine_ = StarMachine(3, 1e9, 20, 0);
   ScheduleMaker maker;
-  const int in = maker.Queue(gpu(0), QueueKind::kCopyIn), out = maker.Queue(gpu(1), QueueKind::kCopyOut);
+  const QueueId in = maker.Queue(gpu(0), QueueKind::kCopyIn), out = maker.Queue(gpu(1), QueueKind::kCopyOut);
   maker.Copy(in, gpu(1), gpu(0), 100, 140);
   EXPECT_EQ(Run(maker).step_ns, 140);
   maker.Copy(out, gpu(2), gpu(0), 100, 140);
@@ -148,9 +149,9 @@ TEST_F(SimulatorTest, ACopyAloneTakesExactlyItsGivenTime) {
 TEST_F(SimulatorTest, GapsAndHandoffsDelayTheStart) {
   // Queue A: 0..10, gap 3, 13..23. The successor on B starts at 23 + handoff 5; B is idle, so no gap.
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
+  const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
   maker.Launch(a, 10);
-  const int second = maker.Launch(a, 10);
+  const CommandId second = maker.Launch(a, 10);
   maker.Launch(b, 10, {second});
   GapModel gaps;
   gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {3, 0};
@@ -158,8 +159,8 @@ TEST_F(SimulatorTest, GapsAndHandoffsDelayTheStart) {
   gaps.step_start_ns = 100;
   gaps.step_finish_ns = 1;
   const SimulationResult result = Run(maker, gaps);
-  EXPECT_EQ(result.times[1].start_ns, 113);
-  EXPECT_EQ(result.times[2].start_ns, 128);
+  EXPECT_EQ(result.times[CommandId(1)].start_ns, 113);
+  EXPECT_EQ(result.times[CommandId(2)].start_ns, 128);
   EXPECT_EQ(result.step_ns, 139);
   // Each switched off by itself.
   EXPECT_EQ(Run(maker, gaps, nullptr, {.gaps = false}).step_ns, 136);
@@ -170,20 +171,20 @@ TEST_F(SimulatorTest, GapsAndHandoffsDelayTheStart) {
 TEST_F(SimulatorTest, AHandoffCountsFromTheSlowestPath) {
   // J on A needs P on B (ends at 10, handoff 50: 60) and Q on A (ends at 30): starts at 60.
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
-  const int p = maker.Launch(b, 10), q = maker.Launch(a, 30);
+  const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
+  const CommandId p = maker.Launch(b, 10), q = maker.Launch(a, 30);
   maker.Launch(a, 5, {p, q});
   GapModel gaps;
   gaps.handoff_ns[0][0] = 50;
   const SimulationResult result = Run(maker, gaps);
-  EXPECT_EQ(result.times[2].start_ns, 60);
-  EXPECT_EQ(result.times[2].released, p);
+  EXPECT_EQ(result.times[CommandId(2)].start_ns, 60);
+  EXPECT_EQ(result.times[CommandId(2)].released, p);
 }
 
 TEST_F(SimulatorTest, ManySmallKernelsAreBoundByTheirIssue) {
   // Ten kernels of 2 ns issued every 5 ns: the k-th starts at 5k, the last ends at 50 + 2.
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0), QueueKind::kCompute, true);
+  const QueueId a = maker.Queue(gpu(0), QueueKind::kCompute, true);
   for (int i = 0; i < 10; ++i) maker.Launch(a, 2);
   GapModel gaps;
   gaps.issue_ns[static_cast<size_t>(DeviceKind::kModelled)] = 5;
@@ -193,11 +194,11 @@ TEST_F(SimulatorTest, ManySmallKernelsAreBoundByTheirIssue) {
 TEST_F(SimulatorTest, RecordAndWaitOrderQueuesAtNoCost) {
   // A: 10, record. B (in order): wait, 5. No gap around the two, one handoff.
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0), QueueKind::kCompute, true),
-            b = maker.Queue(gpu(1), QueueKind::kCompute, true);
-  const int first = maker.Launch(a, 10);
-  const int record = maker.Sync(CommandKind::kRecord, a, {first});
-  const int wait = maker.Sync(CommandKind::kWait, b, {record});
+  const QueueId a = maker.Queue(gpu(0), QueueKind::kCompute, true),
+                b = maker.Queue(gpu(1), QueueKind::kCompute, true);
+  const CommandId first = maker.Launch(a, 10);
+  const CommandId record = maker.Sync(CommandKind::kRecord, a, {first});
+  const CommandId wait = maker.Sync(CommandKind::kWait, b, {record});
   maker.Launch(b, 5, {wait});
   GapModel gaps;
   gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {100, 100};
@@ -208,25 +209,25 @@ TEST_F(SimulatorTest, RecordAndWaitOrderQueuesAtNoCost) {
 TEST_F(SimulatorTest, NeighboursOnTheHostSlowEachOtherDown) {
   // Two memory-bound launches of 100 and 40 with a pairwise factor 2: until 80 both run at half speed
   // (40 done), then the first has 60 left alone: 140.
-  machine_.devices[static_cast<size_t>(gpu(0))].kind = DeviceKind::kVirtual;
-  machine_.devices[static_cast<size_t>(gpu(1))].kind = DeviceKind::kVirtual;
+  machine_.devices[gpu(0)].kind = DeviceKind::kVirtual;
+  machine_.devices[gpu(1)].kind = DeviceKind::kVirtual;
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)), c = maker.Queue(gpu(2));
+  const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1)), c = maker.Queue(gpu(2));
   maker.Launch(a, 100);
   maker.Launch(b, 40);
   maker.Launch(c, 90);  // on silicon of its own
   Interference interference;
   interference.host.slowdown[1][1] = 2;
   const SimulationResult result = Run(maker, {}, &interference);
-  EXPECT_EQ(result.times[1].end_ns, 80);
-  EXPECT_EQ(result.times[0].end_ns, 140);
-  EXPECT_EQ(result.times[2].end_ns, 90);
+  EXPECT_EQ(result.times[CommandId(1)].end_ns, 80);
+  EXPECT_EQ(result.times[CommandId(0)].end_ns, 140);
+  EXPECT_EQ(result.times[CommandId(2)].end_ns, 90);
   EXPECT_EQ(Run(maker, {}, &interference, {.interference = false}).step_ns, 100);
 }
 
 TEST_F(SimulatorTest, TooManyWorkersSlowEveryoneInProportion) {
   // Three launches of 60 with one worker each on two cores: 60 * 3/2.
-  for (int i = 0; i < 3; ++i) machine_.devices[static_cast<size_t>(gpu(i))].kind = DeviceKind::kVirtual;
+  for (int i = 0; i < 3; ++i) machine_.devices[gpu(i)].kind = DeviceKind::kVirtual;
   ScheduleMaker maker;
   for (int i = 0; i < 3; ++i) maker.Launch(maker.Queue(gpu(i)), 60);
   Interference interference;
@@ -239,7 +240,7 @@ TEST_F(SimulatorTest, ACopySlowsComputeAndIsSlowedOnlyWhileItMoves) {
   // Copy: 20 + 125 = 145. Compute of 100: 20 alone, 125/1.5 = 83.33 beside: done during the copy, so
   // compute ends at 20 + 80 * 1.5 = 140; the copy then has 100 - 120/1.25 = 4 bytes left at full rate: 144.
   machine_ = StarMachine(3, 1e9, 10, 0);
-  for (int i = 0; i < 2; ++i) machine_.devices[static_cast<size_t>(gpu(i))].kind = DeviceKind::kVirtual;
+  for (int i = 0; i < 2; ++i) machine_.devices[gpu(i)].kind = DeviceKind::kVirtual;
   ScheduleMaker maker;
   maker.Launch(maker.Queue(gpu(0)), 100);
   maker.Copy(maker.Queue(gpu(1), QueueKind::kCopyIn), gpu(2), gpu(1), 100, 120);
@@ -247,8 +248,8 @@ TEST_F(SimulatorTest, ACopySlowsComputeAndIsSlowedOnlyWhileItMoves) {
   interference.host.slowdown[1][2] = 1.5;
   interference.host.slowdown[2][1] = 1.25;
   const SimulationResult result = Run(maker, {}, &interference);
-  EXPECT_EQ(result.times[0].end_ns, 140);
-  EXPECT_EQ(result.times[1].end_ns, 144);
+  EXPECT_EQ(result.times[CommandId(0)].end_ns, 140);
+  EXPECT_EQ(result.times[CommandId(1)].end_ns, 144);
 }
 
 TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
@@ -257,18 +258,18 @@ TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
   GapModel gaps;
   gaps.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(QueueClass::kCompute)] = 50;
   ScheduleMaker maker;
-  const int host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
-  const int first = maker.Launch(host, 30, {}, 0);
+  const QueueId host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
+  const CommandId first = maker.Launch(host, 30, {}, 0);
   maker.Launch(a, 10, {}, 5);
   maker.Launch(a, 10, {first}, 2);
-  const int third = maker.Launch(host, 30, {first});
+  const CommandId third = maker.Launch(host, 30, {first});
   maker.Launch(b, 10, {third});
   const SimulationResult result = Run(maker, gaps);
-  EXPECT_EQ(result.times[0].start_ns, 0);
-  EXPECT_EQ(result.times[2].start_ns, 50);
-  EXPECT_EQ(result.times[1].start_ns, 60);
-  EXPECT_EQ(result.times[4].start_ns, 60 + 50);
-  EXPECT_EQ(Run(maker, gaps, nullptr, {.step_overhead = false}).times[1].start_ns, 0);
+  EXPECT_EQ(result.times[CommandId(0)].start_ns, 0);
+  EXPECT_EQ(result.times[CommandId(2)].start_ns, 50);
+  EXPECT_EQ(result.times[CommandId(1)].start_ns, 60);
+  EXPECT_EQ(result.times[CommandId(4)].start_ns, 60 + 50);
+  EXPECT_EQ(Run(maker, gaps, nullptr, {.step_overhead = false}).times[CommandId(1)].start_ns, 0);
 }
 
 TEST_F(SimulatorTest, RefusesBadCostsAndCircles) {
@@ -287,13 +288,13 @@ TEST_F(SimulatorTest, RefusesBadCostsAndCircles) {
   EXPECT_EQ(code({{-1}, {}}), Code::kInvalidArgument);
   EXPECT_EQ(code({{INT64_MAX}, {}}), Code::kInvalidArgument);
   Schedule circle = schedule;
-  circle.num_predecessors[0] = 1;
+  circle.num_predecessors[CommandId(0)] = 1;
   EXPECT_THROW(Simulate(circle, machine_, {{10}, {}}), Error);
 }
 
 TEST_F(SimulatorTest, RefusesEndlessTime) {
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0));
+  const QueueId a = maker.Queue(gpu(0));
   for (int i = 0; i < 4; ++i) maker.Launch(a, int64_t{1} << 50);
   EXPECT_THROW(Run(maker), Error);
 }
@@ -307,7 +308,7 @@ TEST_F(SimulatorTest, TheSameInputGivesTheSameBits) {
   for (int i = 0; i < 2; ++i) {
     simulator.Run({maker.ns(), {}}, &again);
     ASSERT_EQ(again.step_ns, first.step_ns);
-    for (size_t c = 0; c < first.times.size(); ++c) {
+    for (const CommandId c : first.times.ids()) {
       ASSERT_EQ(again.times[c].start_ns, first.times[c].start_ns);
       ASSERT_EQ(again.times[c].end_ns, first.times[c].end_ns);
     }
@@ -324,15 +325,15 @@ struct CollectingSink : EventSink {
 
 TEST_F(SimulatorTest, PublishesStepsBackToBack) {
   ScheduleMaker maker;
-  const int a = maker.Queue(gpu(0));
-  const int first = maker.Launch(a, 10);
-  const int record = maker.Sync(CommandKind::kRecord, a, {first});
+  const QueueId a = maker.Queue(gpu(0));
+  const CommandId first = maker.Launch(a, 10);
+  const CommandId record = maker.Sync(CommandKind::kRecord, a, {first});
   maker.Copy(maker.Queue(gpu(1), QueueKind::kCopyIn), gpu(0), gpu(1), 20, 20, {record});
   const SimulationResult result = Run(maker);
   CollectingSink sink;
   PublishSteps(schedule_, result, 2, 1000, &sink);
   ASSERT_EQ(sink.events.size(), 6u);
-  EXPECT_EQ(sink.events[4].command, 2);
+  EXPECT_EQ(sink.events[4].command, CommandId(2));
   EXPECT_EQ(sink.events[4].step, 1);
   EXPECT_EQ(sink.events[4].start_ns, 1000 + 30 + 10);
   EXPECT_EQ(sink.events[4].end_ns, 1000 + 60);

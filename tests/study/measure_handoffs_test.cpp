@@ -13,7 +13,8 @@ TEST(MeasureHandoffs, RecordsWholeStepsOfAChainOfCopies) {
   ASSERT_NE(run.schedule, nullptr);
   int copies_between_gpus = 0;
   for (const Command& command : run.schedule->commands) {
-    copies_between_gpus += command.kind == CommandKind::kCopy && run.schedule->CopySource(command) != 0;
+    copies_between_gpus +=
+        command.kind == CommandKind::kCopy && run.schedule->CopySource(command) != DeviceId(0);
   }
   EXPECT_GE(copies_between_gpus, 10);
   EXPECT_GE(run.events.size(), run.schedule->commands.size() * 10);

@@ -92,9 +92,9 @@ TEST(PredictorTest, WithoutATableItIsUncalibrated) {
 TEST(PredictorTest, LaunchesFollowTheSpeed) {
   const TwoOps step;
   const Predictor predictor(step.machine, step.Table(1000, 0));
-  std::vector<double> speed(step.machine.devices.size(), 1.0);
-  const int gpu = step.machine.Gpus()[0];
-  speed[static_cast<size_t>(gpu)] = 2;
+  IdVector<DeviceId, double> speed(step.machine.devices.size(), 1.0);
+  const DeviceId gpu = step.machine.Gpus()[0];
+  speed[gpu] = 2;
   const Predictor twice = predictor.At(step.machine, speed);
   EXPECT_EQ(step.StepBy(twice), step.StepBy(predictor) - 1000);
   EXPECT_EQ(twice.machine().device(gpu).memory_bandwidth, 2 * step.machine.device(gpu).memory_bandwidth);
@@ -106,11 +106,11 @@ TEST(PredictorTest, RememberedLaunchesCostTheSame) {
   const Predictor plain(step.machine, step.Table(1000, 0));
   Predictor remembering = plain;
   remembering.RememberLaunches(step.workload->graph());
-  std::vector<double> speed(step.machine.devices.size(), 1.0);
+  IdVector<DeviceId, double> speed(step.machine.devices.size(), 1.0);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(step.StepBy(remembering), step.StepBy(plain));
     EXPECT_EQ(other.StepBy(remembering), other.StepBy(plain));
-    speed.back() = speed[1] = 4;
+    speed.back() = speed[DeviceId(1)] = 4;
     EXPECT_EQ(step.StepBy(remembering.At(step.machine, speed)), step.StepBy(plain.At(step.machine, speed)));
   }
 }

@@ -76,11 +76,11 @@ inline RandomGraph MakeRandomGraph(unsigned seed, int ops, int variables, int wi
 inline Placement RandomPlacement(const Graph& graph, const Machine& machine, unsigned seed) {
   std::mt19937 rng(seed);
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), 0);
+  placement.device.assign(static_cast<size_t>(graph.num_nodes()), DeviceId(0));
   for (int id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
     const auto random = static_cast<int>(rng() % static_cast<unsigned>(machine.num_devices()));
-    int device = random;
+    DeviceId device(random);
     if (!node.inputs.empty() && graph.node(node.inputs[0].node).op == "VariableV2") {
       device = placement.device[static_cast<size_t>(node.inputs[0].node)];
     }

@@ -47,7 +47,7 @@ class RandomTensors {
     Placement placement;
     for (int id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
-      int device = static_cast<int>(rng() % static_cast<unsigned>(machine.num_devices()));
+      DeviceId device = DeviceId(rng() % static_cast<unsigned>(machine.num_devices()));
       if (!node.inputs.empty()) {
         const std::string& source = graph_.node(node.inputs[0].node).op;
         if (source == "VariableV2" || source == "VarHandleOp")

@@ -20,9 +20,9 @@ class CapturedRunTest : public testing::Test {
   CapturedRunTest() : sample_(false), writer_(file_.path()) {
     machine_ = *sample_.info().machine;
     int ordinal = 0;
-    for (const int gpu : machine_.Gpus()) {
-      machine_.devices[static_cast<size_t>(gpu)].kind = DeviceKind::kCuda;
-      machine_.devices[static_cast<size_t>(gpu)].physical = ordinal++;
+    for (const DeviceId gpu : machine_.Gpus()) {
+      machine_.devices[gpu].kind = DeviceKind::kCuda;
+      machine_.devices[gpu].physical = ordinal++;
     }
     sample_.info().machine = &machine_;
     run_ = writer_.BeginRun(sample_.info());

@@ -58,8 +58,8 @@ TEST(RecordedScheduleTest, QueuesAreReadBackAsTheyWere) {
     EXPECT_EQ(found.workers, wanted.workers) << q.number();
     EXPECT_EQ(found.name, wanted.name) << q.number();
   }
-  for (size_t c = 0; c < expected.commands.size(); ++c)
-    EXPECT_EQ(recorded.schedule.commands[c].queue, expected.commands[c].queue) << c;
+  for (const CommandId c : expected.commands.ids())
+    EXPECT_EQ(recorded.schedule.commands[c].queue, expected.commands[c].queue) << c.number();
 }
 
 // Copies into a device from elsewhere stand on a queue for copies in, others on one for copies out; nothing

@@ -11,6 +11,7 @@
 
 #include "core/record/event.h"
 #include "core/record/run_info.h"
+#include "tests/support/ids.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::traces {
@@ -77,7 +78,7 @@ class SampleRun {
   RunInfo& info() { return info_; }
   const Schedule& schedule() const { return schedule_; }
 
-  static Event Command(int command, int step, int64_t start, int64_t end, int64_t bytes = 0) {
+  static Event Command(CommandId command, int step, int64_t start, int64_t end, int64_t bytes = 0) {
     Event event;
     event.command = command;
     event.step = step;
@@ -87,19 +88,19 @@ class SampleRun {
     return event;
   }
   static Event Step(int step, int64_t start, int64_t end) {
-    Event event = Command(-1, step, start, end);
+    Event event = Command({}, step, start, end);
     event.kind = EventKind::kStep;
     return event;
   }
   // One step of 1000 ns from `at` on: x 0-100, copy 100-200, a 200-500, copy 400-600, b 600-900, copy
   // 900-950.
   static std::vector<Event> StepEvents(int step, int64_t at) {
-    return {Command(0, step, at, at + 100),
-            Command(1, step, at + 100, at + 200, 64),
-            Command(2, step, at + 200, at + 500),
-            Command(3, step, at + 400, at + 600, 32),
-            Command(4, step, at + 600, at + 900),
-            Command(5, step, at + 900, at + 950, 16),
+    return {Command(CommandId(0), step, at, at + 100),
+            Command(CommandId(1), step, at + 100, at + 200, 64),
+            Command(CommandId(2), step, at + 200, at + 500),
+            Command(CommandId(3), step, at + 400, at + 600, 32),
+            Command(CommandId(4), step, at + 600, at + 900),
+            Command(CommandId(5), step, at + 900, at + 950, 16),
             Step(step, at, at + 1000)};
   }
   // Writes a whole run of `steps` steps and returns its number.
@@ -112,7 +113,7 @@ class SampleRun {
   }
 
  private:
-  ValueId AddValue(int node, int device, int64_t bytes) {
+  ValueId AddValue(int node, DeviceId device, int64_t bytes) {
     Buffer buffer;
     buffer.device = device;
     buffer.bytes = bytes;
@@ -139,7 +140,7 @@ class SampleRun {
     command.outputs = static_cast<int>(schedule_.operands.size());
     command.num_outputs = static_cast<int>(outputs.size());
     schedule_.operands.insert(schedule_.operands.end(), outputs.begin(), outputs.end());
-    schedule_.commands.push_back(command);
+    schedule_.commands.Add(command);
   }
   void BuildSchedule() {
     schedule_.queues = {{host_, QueueKind::kCompute, false, "CPU:0 compute"},
@@ -156,16 +157,16 @@ class SampleRun {
     AddCommand(CommandKind::kCopy, 4, 1, {a}, {a1}, 32);
     AddCommand(CommandKind::kLaunch, 3, 2, {a1}, {b});
     AddCommand(CommandKind::kCopy, 5, 2, {b}, {b_host}, 16);
-    schedule_.successors = {{0, 1, 2, 3, 4, 5, 5}, {1, 2, 3, 4, 5}};
+    schedule_.successors = {{0, 1, 2, 3, 4, 5, 5}, test::Ids<CommandId>({1, 2, 3, 4, 5})};
     schedule_.num_predecessors = {0, 1, 1, 1, 1, 1};
     schedule_.fetches = {b_host};
-    const auto devices = static_cast<size_t>(machine_.num_devices());
+    const size_t devices = machine_.devices.size();
     schedule_.arena_bytes.assign(devices, 0);
     schedule_.persistent_bytes.assign(devices, 0);
     schedule_.peak_bytes.assign(devices, 0);
-    schedule_.persistent_bytes[static_cast<size_t>(gpu0_)] = 1000;
-    schedule_.peak_bytes[static_cast<size_t>(gpu0_)] = 1096;
-    schedule_.peak_bytes[static_cast<size_t>(gpu1_)] = 48;
+    schedule_.persistent_bytes[gpu0_] = 1000;
+    schedule_.peak_bytes[gpu0_] = 1096;
+    schedule_.peak_bytes[gpu1_] = 48;
   }
 
   Machine machine_;
@@ -173,7 +174,7 @@ class SampleRun {
   Placement placement_;
   Schedule schedule_;
   RunInfo info_;
-  int host_ = 0, gpu0_ = 0, gpu1_ = 0;
+  DeviceId host_, gpu0_, gpu1_;
 };
 
 }  // namespace lanescope::traces

@@ -194,7 +194,7 @@ TEST(TraceWriterTest, LostAndUnknownEventsAreCounted) {
   const int run = writer.BeginRun(sample.info());
   writer.AddSchedule(run, sample.schedule());
   writer.Sink(run)->Consume(
-      std::vector<Event>{SampleRun::Command(99, 0, 0, 1), SampleRun::Command(-1, 0, 0, 1)});
+      std::vector<Event>{SampleRun::Command(CommandId(99), 0, 0, 1), SampleRun::Command({}, 0, 0, 1)});
   writer.Sink(run)->CountDropped(7);
   writer.EndRun(run, {});
   writer.Close();

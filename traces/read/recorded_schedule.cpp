@@ -18,19 +18,19 @@ class DenseDevices {
     for (const TraceDevice& device : run.devices) numbers_[device.id] = machine.FindDevice(device.name);
   }
   // `what`: "command", "queue".
-  int Of(std::string_view what, int id, int device) const {
+  DeviceId Of(std::string_view what, int id, int device) const {
     const auto found = numbers_.find(device);
-    if (found == numbers_.end() || found->second < 0)
+    if (found == numbers_.end() || !found->second.exists())
       Throw(Code::kDataLoss, "{} {} is on a device that the run's machine lacks", what, id);
     return found->second;
   }
 
  private:
-  std::map<int, int> numbers_;
+  std::map<int, DeviceId> numbers_;
 };
 
 // A tensor of so many bytes.
-int AddEnd(int device, int64_t bytes, Schedule* schedule) {
+int AddEnd(DeviceId device, int64_t bytes, Schedule* schedule) {
   Value value;
   value.device = device;
   value.dtype = DataType::kUint8;
@@ -75,8 +75,8 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
       command.workers =
           WorkersFor(work.work, LaunchWorkers(machine.device(schedule.queues[command.queue].device)));
     }
-    schedule.commands.push_back(command);
-    recorded->work.push_back(std::move(work));
+    schedule.commands.Add(command);
+    recorded->work.Add(std::move(work));
   }
 }
 
@@ -87,11 +87,11 @@ void AddDependencies(const TraceRun& run, int number, Schedule* schedule) {
     if (edge.schedule != number) continue;
     if (edge.from < 0 || edge.to <= edge.from || static_cast<size_t>(edge.to) >= size)
       Throw(Code::kDataLoss, "a dependency of the run names a command that it lacks");
-    ++schedule->num_predecessors[static_cast<size_t>(edge.to)];
+    ++schedule->num_predecessors[CommandId(edge.to)];
   }
-  schedule->successors = MakeRows(size, [&](const auto& add) {
+  schedule->successors = MakeRows<CommandId, CommandId>(size, [&](const auto& add) {
     for (const TraceDependency& edge : run.dependencies) {
-      if (edge.schedule == number) add(edge.from, edge.to);
+      if (edge.schedule == number) add(CommandId(edge.from), CommandId(edge.to));
     }
   });
 }
@@ -106,14 +106,14 @@ std::vector<Event> EventsOf(const TraceRun& run, int number, size_t commands) {
     if (activity.schedule != number || activity.command < 0 || left_out.count(activity.step) > 0) return;
     if (static_cast<size_t>(activity.command) >= commands)
       Throw(Code::kDataLoss, "an activity of the run names a command that it lacks");
-    events.push_back({activity.start_ns, activity.end_ns, bytes, activity.command, activity.step, number,
-                      EventKind::kCommand});
+    events.push_back({activity.start_ns, activity.end_ns, bytes, CommandId(activity.command), activity.step,
+                      number, EventKind::kCommand});
   };
   for (const TraceLaunch& launch : run.launches) add(launch, 0);
   for (const TraceCopy& copy : run.copies) add(copy, copy.bytes);
   for (const TraceStep& step : run.steps) {
     if (step.counts)
-      events.push_back({step.start_ns, step.end_ns, 0, -1, step.step, number, EventKind::kStep});
+      events.push_back({step.start_ns, step.end_ns, 0, CommandId(), step.step, number, EventKind::kStep});
   }
   return events;
 }

@@ -14,8 +14,8 @@ namespace lanescope::traces {
 struct RecordedSchedule {
   // Commands, queues, dependencies and the two ends of copies; nothing of memory, shapes and feeds.
   Schedule schedule;
-  std::vector<SignedWork> work;  // by command; only launches have any
-  std::vector<Event> events;     // of these commands, and the run's steps: of those that count
+  IdVector<CommandId, SignedWork> work;  // only launches have any
+  std::vector<Event> events;             // of these commands, and the run's steps: of those that count
 };
 
 // Schedule `number` of the run, on the devices of `machine`. Throws DataLoss for a command or queue on a

@@ -10,7 +10,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 struct Change {
   int64_t time_ns;
-  int device;
+  DeviceId device;
   int64_t bytes;
 };
 
@@ -19,12 +19,12 @@ struct Change {
 MemoryUse::MemoryUse(const Schedule& schedule) : persistent_(schedule.persistent_bytes) {
   buffers_.reserve(schedule.buffers.size());
   for (const Buffer& buffer : schedule.buffers) buffers_.push_back({buffer.device, buffer.bytes});
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     const auto use = [&](ValueId value) {
       if (!value.exists()) return;
       const int buffer = schedule.values[value].buffer;
-      if (buffer >= 0) uses_.emplace_back(static_cast<int>(c), buffer);
+      if (buffer >= 0) uses_.emplace_back(c, buffer);
     };
     for (const ValueId value : schedule.Inputs(command)) use(value);
     for (const ValueId value : schedule.Outputs(command)) use(value);
@@ -36,7 +36,8 @@ MemoryUse::MemoryUse(const Schedule& schedule) : persistent_(schedule.persistent
   }
 }
 
-std::vector<MemoryPoint> MemoryUse::Timeline(std::span<const std::pair<int64_t, int64_t>> times) const {
+std::vector<MemoryPoint> MemoryUse::Timeline(
+    const IdVector<CommandId, std::pair<int64_t, int64_t>>& times) const {
   std::vector<std::pair<int64_t, int64_t>> held(buffers_.size(), {kNever, -kNever});
   int64_t step_start = kNever, step_end = -kNever;
   for (const auto& [start, end] : times) {
@@ -46,7 +47,7 @@ std::vector<MemoryPoint> MemoryUse::Timeline(std::span<const std::pair<int64_t, 
   }
   if (step_start == kNever) return {};
   for (const auto& [command, buffer] : uses_) {
-    const auto& [start, end] = times[static_cast<size_t>(command)];
+    const auto& [start, end] = times[command];
     if (end < start) continue;
     auto& range = held[static_cast<size_t>(buffer)];
     range = {std::min(range.first, start), std::max(range.second, end)};
@@ -57,8 +58,8 @@ std::vector<MemoryPoint> MemoryUse::Timeline(std::span<const std::pair<int64_t, 
   }
 
   std::vector<Change> changes;
-  for (size_t device = 0; device < persistent_.size(); ++device) {
-    changes.push_back({step_start, static_cast<int>(device), persistent_[device]});
+  for (const DeviceId device : persistent_.ids()) {
+    changes.push_back({step_start, device, persistent_[device]});
   }
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (held[i].first == kNever) continue;

@@ -13,7 +13,7 @@ namespace lanescope::traces {
 
 struct MemoryPoint {
   int64_t time_ns = 0;
-  int device = 0;     // of the machine
+  DeviceId device{0};
   int64_t bytes = 0;  // from this time on
 };
 
@@ -21,20 +21,20 @@ struct MemoryPoint {
 class MemoryUse {
  public:
   explicit MemoryUse(const Schedule& schedule);
-  // `times`: by command number, start and end (ns); end < start where the command did not run. A buffer is
+  // `times`: start and end (ns); end < start where the command did not run. A buffer is
   // held from the start of its first user to the end of its last one; fetched values to the end of the step.
   // Persistent memory (variables, constants) is held throughout.
-  std::vector<MemoryPoint> Timeline(std::span<const std::pair<int64_t, int64_t>> times) const;
+  std::vector<MemoryPoint> Timeline(const IdVector<CommandId, std::pair<int64_t, int64_t>>& times) const;
 
  private:
   struct Held {
-    int device = 0;
+    DeviceId device{0};
     int64_t bytes = 0;
   };
   std::vector<Held> buffers_;
-  std::vector<std::pair<int, int>> uses_;  // (command, buffer)
-  std::vector<int> fetched_;               // buffers
-  std::vector<int64_t> persistent_;        // by device
+  std::vector<std::pair<CommandId, int>> uses_;  // (command, buffer)
+  std::vector<int> fetched_;                     // buffers
+  IdVector<DeviceId, int64_t> persistent_;
 };
 
 }  // namespace lanescope::traces

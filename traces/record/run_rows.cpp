@@ -54,22 +54,22 @@ LaunchDescription DescribeLaunch(const RunInfo& info, const Schedule& compiled, 
   return {OpSignature(node, inputs, outputs), WorkOf(node, inputs, outputs)};
 }
 
-CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices, const Schedule& compiled,
-                            const Command& command, StringTable& strings) {
+CommandInfo DescribeCommand(const RunInfo& info, const IdVector<DeviceId, int>& devices,
+                            const Schedule& compiled, const Command& command, StringTable& strings) {
   CommandInfo result;
   result.kind = command.kind;
   result.stream = command.queue.number();
-  result.device = devices[static_cast<size_t>(compiled.queues[command.queue].device)];
+  result.device = devices[compiled.queues[command.queue].device];
   if (command.is_work() && command.node >= 0 && info.graph != nullptr) {
     result.name = strings.Intern(info.graph->node(command.node).name);
     result.op = strings.Intern(info.graph->node(command.node).op);
   }
   if (command.kind == CommandKind::kCopy) {
-    const int src = compiled.CopySource(command), dst = compiled.CopyDestination(command);
+    const DeviceId src = compiled.CopySource(command), dst = compiled.CopyDestination(command);
     const bool src_host = !info.machine->device(src).is_gpu();
     const bool dst_host = !info.machine->device(dst).is_gpu();
-    result.src = devices[static_cast<size_t>(src)];
-    result.dst = devices[static_cast<size_t>(dst)];
+    result.src = devices[src];
+    result.dst = devices[dst];
     result.copy_kind = CopyKindOf(ClassifyCopy(*info.machine, src, dst));
     result.src_kind = src_host ? kPageable : kDeviceMemory;
     result.dst_kind = dst_host ? kPageable : kDeviceMemory;
@@ -78,18 +78,18 @@ CommandInfo DescribeCommand(const RunInfo& info, const std::vector<int>& devices
 }
 
 void InsertDevices(Database& database, int run, const Machine& machine, int64_t pid) {
-  const std::vector<int> ids = TraceDeviceIds(machine);
+  const auto ids = TraceDeviceIds(machine);
   using tables::kCudaContext, tables::kCudaDevice, tables::kDevice, tables::kGpu;
   RowInserter rows(database, kDevice);
   RowInserter contexts(database, kCudaContext);
   RowInserter gpus(database, kGpu);
   RowInserter cuda(database, kCudaDevice);
-  for (int i = 0; i < machine.num_devices(); ++i) {
+  for (const DeviceId i : machine.devices.ids()) {
     const DeviceSpec& device = machine.device(i);
-    const int id = ids[static_cast<size_t>(i)];
+    const int id = ids[i];
     rows.Add({{kDevice.run, run},
               {kDevice.id, id},
-              {kDevice.in_machine, i},
+              {kDevice.in_machine, i.number()},
               {kDevice.name, device.name},
               {kDevice.kind, DeviceKindName(device.kind)},
               {kDevice.memory_limit, device.memory_bytes}});
@@ -113,7 +113,7 @@ void InsertDevices(Database& database, int run, const Machine& machine, int64_t 
   }
 }
 
-void InsertNodes(Database& database, int run, const RunInfo& info, const std::vector<int>& ids) {
+void InsertNodes(Database& database, int run, const RunInfo& info, const IdVector<DeviceId, int>& ids) {
   using tables::kNode, tables::kPlacement;
   RowInserter nodes(database, kNode);
   for (int i = 0; i < info.graph->num_nodes(); ++i) {
@@ -125,20 +125,20 @@ void InsertNodes(Database& database, int run, const RunInfo& info, const std::ve
   RowInserter placement(database, kPlacement);
   const Placement& placed = *info.placement;
   for (size_t i = 0; i < placed.device.size(); ++i) {
-    if (placed.device[i] < 0) continue;
+    if (!placed.device[i].exists()) continue;
     placement.Add({{kPlacement.run, run},
                    {kPlacement.node, i},
-                   {kPlacement.device, ids[static_cast<size_t>(placed.device[i])]},
+                   {kPlacement.device, ids[placed.device[i]]},
                    {kPlacement.priority, i < placed.priority.size() ? placed.priority[i] : 0}});
   }
   placement.Flush();
 }
 
 void InsertCommands(Database& database, StringTable& strings, int run, int schedule, const RunInfo& info,
-                    const Schedule& compiled, const std::vector<CommandInfo>& described) {
+                    const Schedule& compiled, const IdVector<CommandId, CommandInfo>& described) {
   using tables::kCommand;
   RowInserter rows(database, kCommand);
-  for (size_t c = 0; c < described.size(); ++c) {
+  for (const CommandId c : described.ids()) {
     const Command& command = compiled.commands[c];
     const CommandInfo& known = described[c];
     const bool copy = command.kind == CommandKind::kCopy;
@@ -155,7 +155,7 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
     }
     rows.Add({{kCommand.run, run},
               {kCommand.schedule, schedule},
-              {kCommand.id, c},
+              {kCommand.id, c.number()},
               {kCommand.kind, CommandKindName(command.kind)},
               {kCommand.node, command.node < 0 ? Cell() : Cell(command.node)},
               {kCommand.queue, command.queue.number()},
@@ -170,7 +170,7 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
   rows.Flush();
 }
 
-void InsertQueues(Database& database, int run, int schedule, const std::vector<int>& devices,
+void InsertQueues(Database& database, int run, int schedule, const IdVector<DeviceId, int>& devices,
                   const Schedule& compiled) {
   using tables::kQueue;
   RowInserter rows(database, kQueue);
@@ -179,7 +179,7 @@ void InsertQueues(Database& database, int run, int schedule, const std::vector<i
     rows.Add({{kQueue.run, run},
               {kQueue.schedule, schedule},
               {kQueue.number, q.number()},
-              {kQueue.device, devices[static_cast<size_t>(queue.device)]},
+              {kQueue.device, devices[queue.device]},
               {kQueue.kind, QueueKindName(queue.kind)},
               {kQueue.in_order, queue.in_order},
               {kQueue.workers, queue.workers},
@@ -192,23 +192,23 @@ void InsertDependencies(Database& database, int run, int schedule, const Schedul
   using tables::kDependency;
   RowInserter rows(database, kDependency);
   if (compiled.successors.size() < compiled.commands.size()) return;
-  for (int c = 0; c < static_cast<int>(compiled.commands.size()); ++c) {
-    for (const int successor : compiled.Successors(c)) {
+  for (const CommandId c : compiled.commands.ids()) {
+    for (const CommandId successor : compiled.Successors(c)) {
       rows.Add({{kDependency.run, run},
                 {kDependency.schedule, schedule},
-                {kDependency.from, c},
-                {kDependency.to, successor}});
+                {kDependency.from, c.number()},
+                {kDependency.to, successor.number()}});
     }
   }
   rows.Flush();
 }
 
-void InsertStreams(Database& database, int run, int64_t pid, const std::vector<int>& devices,
+void InsertStreams(Database& database, int run, int64_t pid, const IdVector<DeviceId, int>& devices,
                    const Schedule& compiled) {
   using tables::kCudaStream;
   RowInserter rows(database, kCudaStream);
   for (const QueueId q : compiled.queues.ids()) {
-    const int device = devices[static_cast<size_t>(compiled.queues[q].device)];
+    const int device = devices[compiled.queues[q].device];
     rows.Add({{kCudaStream.stream, q.number()},
               {kCudaStream.hw, device},
               {kCudaStream.vm, run},
@@ -219,17 +219,18 @@ void InsertStreams(Database& database, int run, int64_t pid, const std::vector<i
   rows.Flush();
 }
 
-void RaisePlannedPeaks(Database& database, int run, const std::vector<int>& devices,
+void RaisePlannedPeaks(Database& database, int run, const IdVector<DeviceId, int>& devices,
                        const Schedule& compiled) {
   using tables::kDevice;
   Statement update(
       database,
       fmt::format("UPDATE {0} SET {1} = MAX(IFNULL({1}, 0), ?) WHERE {2} = ? AND {3} = ?", kDevice.sql_name(),
                   kDevice[kDevice.planned_peak].name, kDevice[kDevice.run].name, kDevice[kDevice.id].name));
-  for (size_t i = 0; i < compiled.peak_bytes.size() && i < devices.size(); ++i) {
-    update.BindInteger(1, compiled.peak_bytes[i]);
+  for (const DeviceId d : compiled.peak_bytes.ids()) {
+    if (!devices.Contains(d)) break;
+    update.BindInteger(1, compiled.peak_bytes[d]);
     update.BindInteger(2, run);
-    update.BindInteger(3, devices[i]);
+    update.BindInteger(3, devices[d]);
     update.Run();
   }
 }
@@ -283,10 +284,10 @@ void InsertDropped(Database& database, int run, std::string_view what, int64_t c
   InsertRow(database, kDropped, {{kDropped.run, run}, {kDropped.what, what}, {kDropped.count, count}});
 }
 
-std::vector<int> TraceDeviceIds(const Machine& machine) {
-  std::vector<int> ids(machine.devices.size(), -1);
+IdVector<DeviceId, int> TraceDeviceIds(const Machine& machine) {
+  IdVector<DeviceId, int> ids(machine.devices.size(), -1);
   int next = 0;
-  for (const int gpu : machine.Gpus()) ids[static_cast<size_t>(gpu)] = next++;
+  for (const DeviceId gpu : machine.Gpus()) ids[gpu] = next++;
   for (int& id : ids) {
     if (id < 0) id = next++;
   }
@@ -336,13 +337,14 @@ int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, in
   return id;
 }
 
-std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings, int run, int64_t pid,
-                                        const RunInfo& info, const std::vector<int>& devices, int schedule,
-                                        const Schedule& compiled) {
-  std::vector<CommandInfo> described;
+IdVector<CommandId, CommandInfo> InsertSchedule(Database& database, StringTable& strings, int run,
+                                                int64_t pid, const RunInfo& info,
+                                                const IdVector<DeviceId, int>& devices, int schedule,
+                                                const Schedule& compiled) {
+  IdVector<CommandId, CommandInfo> described;
   described.reserve(compiled.commands.size());
   for (const Command& command : compiled.commands) {
-    described.push_back(DescribeCommand(info, devices, compiled, command, strings));
+    described.Add(DescribeCommand(info, devices, compiled, command, strings));
   }
   InsertCommands(database, strings, run, schedule, info, compiled, described);
   InsertQueues(database, run, schedule, devices, compiled);

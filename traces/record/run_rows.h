@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/record/run_info.h"
+#include "core/schedule/schedule.h"
 #include "traces/store/sqlite.h"
 #include "traces/store/string_table.h"
 
@@ -22,9 +23,9 @@ int64_t ReserveCorrelationIds(Database& database, int64_t count);
 // Records of the run that were lost; nothing for none.
 void InsertDropped(Database& database, int run, std::string_view what, int64_t count);
 
-// Device numbers of the activity tables by device number of the machine: GPUs in order of id, then the others
+// Device numbers of the activity tables: GPUs in order of id, then the others
 // in order of the file.
-std::vector<int> TraceDeviceIds(const Machine& machine);
+IdVector<DeviceId, int> TraceDeviceIds(const Machine& machine);
 
 // What a command's activities have in common.
 struct CommandInfo {
@@ -46,9 +47,10 @@ struct RunClock {
 int InsertRun(Database& database, const RunInfo& info, const RunClock& clock, int64_t pid);
 
 // Inserts commands, queues, dependencies, streams (of the first schedule) and planned peaks of schedule
-// number `schedule`; returns what writing its events needs, by command number.
-std::vector<CommandInfo> InsertSchedule(Database& database, StringTable& strings, int run, int64_t pid,
-                                        const RunInfo& info, const std::vector<int>& devices, int schedule,
-                                        const Schedule& compiled);
+// number `schedule`; returns what writing its events needs.
+IdVector<CommandId, CommandInfo> InsertSchedule(Database& database, StringTable& strings, int run,
+                                                int64_t pid, const RunInfo& info,
+                                                const IdVector<DeviceId, int>& devices, int schedule,
+                                                const Schedule& compiled);
 
 }  // namespace lanescope::traces

@@ -80,17 +80,17 @@ void RunWriter::WriteStep(const Event& event) {
 }
 
 void RunWriter::WriteCommand(const Event& event) {
-  const auto schedule = static_cast<size_t>(event.schedule), number = static_cast<size_t>(event.command);
-  if (schedule >= schedules_.size() || number >= schedules_[schedule].commands.size()) {
+  const auto schedule = static_cast<size_t>(event.schedule);
+  if (schedule >= schedules_.size() || !schedules_[schedule].commands.Contains(event.command)) {
     ++malformed_;
     return;
   }
   ScheduleState& state = schedules_[schedule];
-  const CommandInfo& command = state.commands[number];
+  const CommandInfo& command = state.commands[event.command];
   const int64_t start = event.start_ns - clock_.origin_ns, end = event.end_ns - clock_.origin_ns;
   last_ns_ = std::max(last_ns_, end);
   if (IsCaptured(command)) return;
-  KeepTime(&state, number, event.step, start, end);
+  KeepTime(&state, event.command, event.step, start, end);
   const int64_t correlation = tables_.correlation.Next();
   if (command.kind == CommandKind::kLaunch) {
     constexpr const auto& to = tables::kKernel;
@@ -127,12 +127,12 @@ void RunWriter::WriteCommand(const Event& event) {
   constexpr const auto& to = tables::kActivity;
   tables_.activities.Add({{to.global_pid, global_pid_},
                           {to.correlation, correlation},
-                          {to.command, event.command},
+                          {to.command, event.command.number()},
                           {to.schedule, event.schedule},
                           {to.step, event.step}});
 }
 
-void RunWriter::KeepTime(ScheduleState* state, size_t command, int step, int64_t start, int64_t end) {
+void RunWriter::KeepTime(ScheduleState* state, CommandId command, int step, int64_t start, int64_t end) {
   if (state->first_step < 0) {
     state->first_step = step;
     state->times.assign(state->commands.size(), {0, -1});
@@ -156,12 +156,12 @@ bool RunWriter::IsCaptured(const CommandInfo& command) const {
 // command claims; GPUs that the machine does not use get numbers of their own.
 std::vector<int> RunWriter::NumbersOfGpus() const {
   std::vector<int> numbers;
-  for (const int gpu : info_.machine->Gpus()) {
+  for (const DeviceId gpu : info_.machine->Gpus()) {
     const DeviceSpec& device = info_.machine->device(gpu);
     if (!device.is_hardware() || device.physical < 0) continue;
     const auto physical = static_cast<size_t>(device.physical);
     if (physical >= numbers.size()) numbers.resize(physical + 1, -1);
-    if (numbers[physical] < 0) numbers[physical] = devices_[static_cast<size_t>(gpu)];
+    if (numbers[physical] < 0) numbers[physical] = devices_[gpu];
   }
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] < 0) numbers[i] = static_cast<int>(devices_.size() + i);
@@ -175,23 +175,25 @@ void RunWriter::BeginCapture(ActivityTables& tables) {
   if (info_.machine != nullptr) {
     target.device_ids = NumbersOfGpus();
     captured_devices_.assign(devices_.size(), false);
-    for (const int gpu : info_.machine->Gpus()) {
+    for (const DeviceId gpu : info_.machine->Gpus()) {
       if (info_.machine->device(gpu).is_hardware()) {
-        captured_devices_[static_cast<size_t>(devices_[static_cast<size_t>(gpu)])] = true;
+        captured_devices_[static_cast<size_t>(devices_[gpu])] = true;
       }
     }
   }
   if (info_.graph != nullptr) {
     // The writer keeps runs in a map: this object stays where it is.
-    const auto is_known = [this](size_t schedule, size_t command) {
-      return schedule < schedules_.size() && command < schedules_[schedule].commands.size();
+    const auto is_known = [this](size_t schedule, CommandId command) {
+      return schedule < schedules_.size() && schedules_[schedule].commands.Contains(command);
     };
-    target.find_command = [this, is_known](uint32_t schedule, uint32_t command) -> const CommandInfo* {
+    target.find_command = [this, is_known](uint32_t schedule, uint32_t number) -> const CommandInfo* {
+      const CommandId command(number);
       return is_known(schedule, command) ? &schedules_[schedule].commands[command] : nullptr;
     };
     target.on_command = [this, is_known](uint64_t tag, int64_t start, int64_t end) {
-      if (!is_known(TagSchedule(tag), TagCommand(tag))) return;
-      KeepTime(&schedules_[TagSchedule(tag)], TagCommand(tag), static_cast<int>(TagStep(tag)), start, end);
+      const CommandId command(TagCommand(tag));
+      if (!is_known(TagSchedule(tag), command)) return;
+      KeepTime(&schedules_[TagSchedule(tag)], command, static_cast<int>(TagStep(tag)), start, end);
     };
   }
   capture_.emplace(database_, strings_, tables, std::move(target));
@@ -207,7 +209,7 @@ void RunWriter::WriteMemory() {
   for (const ScheduleState& state : schedules_) {
     for (const MemoryPoint& point : state.memory.Timeline(state.times)) {
       rows.Add({{kMemory.run, id_},
-                {kMemory.device, devices_[static_cast<size_t>(point.device)]},
+                {kMemory.device, devices_[point.device]},
                 {kMemory.time, point.time_ns},
                 {kMemory.bytes, point.bytes}});
     }

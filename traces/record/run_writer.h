@@ -63,14 +63,14 @@ class RunWriter {
 
  private:
   struct ScheduleState {
-    std::vector<CommandInfo> commands;
+    IdVector<CommandId, CommandInfo> commands;
     MemoryUse memory;
     int first_step = -1;  // the step whose memory is kept
-    std::vector<std::pair<int64_t, int64_t>> times;
+    IdVector<CommandId, std::pair<int64_t, int64_t>> times;
   };
   void WriteCommand(const Event& event);
   // A command ran, or a part of it: of the first step of its schedule the times are kept.
-  void KeepTime(ScheduleState* state, size_t command, int step, int64_t start, int64_t end);
+  void KeepTime(ScheduleState* state, CommandId command, int step, int64_t start, int64_t end);
   std::vector<int> NumbersOfGpus() const;
   bool IsCaptured(const CommandInfo& command) const;
   void WriteStep(const Event& event);
@@ -86,7 +86,7 @@ class RunWriter {
   RunClock clock_;
   int64_t pid_ = 0, global_pid_ = 0;
   int id_ = 0;
-  std::vector<int> devices_;
+  IdVector<DeviceId, int> devices_;
   std::vector<ScheduleState> schedules_;
   std::vector<std::pair<int, int64_t>> step_ns_;  // number and length
   int64_t first_ns_ = 0, last_ns_ = 0;

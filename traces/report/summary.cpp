@@ -147,14 +147,14 @@ Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* de
   if (device == nullptr) return ceilings;
   // A copy within a device reads and writes its memory.
   ceilings.memory = static_cast<double>(device->memory_bandwidth) / 2;
-  const int number = machine ? machine->FindDevice(device->name) : -1;
-  if (number < 0) return ceilings;
+  const DeviceId number = machine ? machine->FindDevice(device->name) : DeviceId();
+  if (!number.exists()) return ceilings;
   ceilings.memory = machine->device(number).memory_bandwidth / 2;
-  const auto rate = [&](int src, int dst) { return machine->RouteBetween(src, dst).bandwidth; };
+  const auto rate = [&](DeviceId src, DeviceId dst) { return machine->RouteBetween(src, dst).bandwidth; };
   try {
     ceilings.copy_in = rate(machine->host(), number);
     ceilings.copy_out = rate(number, machine->host());
-    for (const int gpu : machine->Gpus()) {
+    for (const DeviceId gpu : machine->Gpus()) {
       if (gpu != number) ceilings.peer = std::max(ceilings.peer, rate(number, gpu));
     }
   } catch (const Error&) {

@@ -6,7 +6,7 @@
 
 namespace lanescope::compile {
 
-int Arena::Take(int64_t bytes, int command) {
+int Arena::Take(int64_t bytes, CommandId command) {
   LANESCOPE_CHECK(bytes > 0);
   const int found =
       free_.FindBlock(bytes, kMaxTries, [&](const FreeRange& range) { return IsFree(range, command); });
@@ -16,7 +16,7 @@ int Arena::Take(int64_t bytes, int command) {
   return found;
 }
 
-bool Arena::IsFree(const FreeRange& range, int command) const {
+bool Arena::IsFree(const FreeRange& range, CommandId command) const {
   if (!order_->Before(range.first_user, command)) return false;
   if (range.num_users == 1) return true;
   const auto users = Users(range.block).subspan(1);

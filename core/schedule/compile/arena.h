@@ -19,7 +19,7 @@ class Arena {
 
   // Holds the smallest free block that fits and is surely free when `command` starts, or new memory at the
   // end. Returns its number. `bytes` is more than 0: blocks are told apart by where they lie.
-  int Take(int64_t bytes, int command);
+  int Take(int64_t bytes, CommandId command);
   // Frees a held block after `last_users`, one at least. Neighbours that are free after the same commands
   // become one.
   void Give(int block, std::span<const HappensBefore::Place> last_users);
@@ -44,7 +44,7 @@ class Arena {
     const Block& block = blocks_[static_cast<size_t>(number)];
     return {users_.data() + block.first_user, static_cast<size_t>(block.num_users)};
   }
-  bool IsFree(const FreeRange& range, int command) const;
+  bool IsFree(const FreeRange& range, CommandId command) const;
   int Append(int64_t bytes);
   void Split(int number, int64_t bytes);
   bool IsFreeAfter(int number, std::span<const Place> last_users) const;

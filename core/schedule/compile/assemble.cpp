@@ -3,10 +3,10 @@
 namespace lanescope::compile {
 namespace {
 
-void AssembleDependencies(const Rows<>& after, Schedule* schedule) {
+void AssembleDependencies(const Rows<CommandId, CommandId>& after, Schedule* schedule) {
   schedule->num_predecessors.reserve(after.size());
-  for (size_t c = 0; c < after.size(); ++c)
-    schedule->num_predecessors.push_back(static_cast<int>(after[c].size()));
+  for (const CommandId c : IdRange<CommandId>(after.size()))
+    schedule->num_predecessors.Add(static_cast<int>(after[c].size()));
   schedule->successors = Transpose(after, after.size());
 }
 
@@ -23,8 +23,8 @@ Schedule Assemble(Draft&& draft) {
   schedule.feeds = std::move(draft.feeds);
   schedule.fetches = std::move(draft.fetches);
   schedule.variables = std::move(draft.variables);
-  for (size_t d = 0; d < draft.arena_bytes.size(); ++d)
-    schedule.peak_bytes.push_back(draft.arena_bytes[d] + draft.persistent_bytes[d]);
+  for (const DeviceId d : draft.arena_bytes.ids())
+    schedule.peak_bytes.Add(draft.arena_bytes[d] + draft.persistent_bytes[d]);
   schedule.arena_bytes = std::move(draft.arena_bytes);
   schedule.persistent_bytes = std::move(draft.persistent_bytes);
   return schedule;

@@ -11,34 +11,38 @@ namespace lanescope::compile {
 namespace {
 
 // Every command comes after what it waits for: then the sort without priorities changes nothing.
-bool IsSorted(const Rows<>& after) {
-  for (size_t c = 0; c < after.size(); ++c) {
-    if (!after[c].empty() && after[c].back() >= static_cast<int>(c)) return false;
+bool IsSorted(const Rows<CommandId, CommandId>& after) {
+  for (const CommandId c : IdRange<CommandId>(after.size())) {
+    if (!after[c].empty() && after[c].back() >= c) return false;
   }
   return true;
 }
 
 // Commands such that dependencies come first; among the possible ones the largest priority, then the earliest
 // made. Empty priorities: all equal.
-std::vector<int> Sort(const Rows<>& after, const Rows<>& successors, const std::vector<int>& priority) {
-  const auto key = [&](int command) {
-    const int64_t p = priority.empty() ? 0 : priority[static_cast<size_t>(command)];
-    return std::pair<int64_t, int>(-p, command);
+std::vector<CommandId> Sort(const Rows<CommandId, CommandId>& after,
+                            const Rows<CommandId, CommandId>& successors,
+                            const IdVector<CommandId, int>& priority) {
+  const auto key = [&](CommandId command) {
+    const int64_t p = priority.empty() ? 0 : priority[command];
+    return std::pair<int64_t, CommandId>(-p, command);
   };
-  std::priority_queue<std::pair<int64_t, int>, std::vector<std::pair<int64_t, int>>, std::greater<>> ready;
-  std::vector<size_t> waiting(after.size());
-  for (size_t c = 0; c < waiting.size(); ++c) {
+  std::priority_queue<std::pair<int64_t, CommandId>, std::vector<std::pair<int64_t, CommandId>>,
+                      std::greater<>>
+      ready;
+  IdVector<CommandId, size_t> waiting(after.size());
+  for (const CommandId c : waiting.ids()) {
     waiting[c] = after[c].size();
-    if (waiting[c] == 0) ready.push(key(static_cast<int>(c)));
+    if (waiting[c] == 0) ready.push(key(c));
   }
-  std::vector<int> order;
+  std::vector<CommandId> order;
   order.reserve(waiting.size());
   while (!ready.empty()) {
-    const int command = ready.top().second;
+    const CommandId command = ready.top().second;
     ready.pop();
     order.push_back(command);
-    for (const int next : successors[command]) {
-      if (--waiting[static_cast<size_t>(next)] == 0) ready.push(key(next));
+    for (const CommandId next : successors[command]) {
+      if (--waiting[next] == 0) ready.push(key(next));
     }
   }
   LANESCOPE_CHECK(order.size() == waiting.size());
@@ -46,10 +50,11 @@ std::vector<int> Sort(const Rows<>& after, const Rows<>& successors, const std::
 }
 
 // What an urgent command waits for is as urgent as itself.
-std::vector<int> InheritedPriorities(const Draft& draft, const Rows<>& successors) {
+IdVector<CommandId, int> InheritedPriorities(const Draft& draft,
+                                             const Rows<CommandId, CommandId>& successors) {
   if (draft.placement.priority.empty()) return {};
-  std::vector<int> priority(draft.commands.size(), 0);
-  for (size_t c = 0; c < draft.commands.size(); ++c) {
+  IdVector<CommandId, int> priority(draft.commands.size(), 0);
+  for (const CommandId c : draft.commands.ids()) {
     const Command& command = draft.commands[c];
     // A copy is as urgent as what it serves, so it starts from the lowest value.
     priority[c] = command.kind == CommandKind::kCopy
@@ -58,9 +63,9 @@ std::vector<int> InheritedPriorities(const Draft& draft, const Rows<>& successor
   }
   const auto order = Sort(draft.after, successors, {});
   for (size_t i = order.size(); i-- > 0;) {
-    for (const int before : draft.after[order[i]]) {
-      auto& p = priority[static_cast<size_t>(before)];
-      p = std::max(p, priority[static_cast<size_t>(order[i])]);
+    for (const CommandId before : draft.after[order[i]]) {
+      auto& p = priority[before];
+      p = std::max(p, priority[order[i]]);
     }
   }
   return priority;
@@ -73,9 +78,9 @@ class QueueMaker {
       : draft_(*draft), queues_(kKinds * static_cast<size_t>(draft->machine.num_devices())) {}
 
   QueueId For(const Command& command) {
-    const int dst = draft_.DeviceOf(command);
+    const DeviceId dst = draft_.DeviceOf(command);
     if (command.kind == CommandKind::kLaunch) return Find(dst, QueueKind::kCompute);
-    const int src = draft_.value(draft_.Inputs(command)[0]).device;
+    const DeviceId src = draft_.value(draft_.Inputs(command)[0]).device;
     if (src == dst) return Find(dst, QueueKind::kCompute);
     // Out of a GPU: the source's engine drives it, as CUDA does for peer copies; into a GPU from the host:
     // the destination's.
@@ -86,10 +91,10 @@ class QueueMaker {
  private:
   static constexpr size_t kKinds = 3;
 
-  QueueId Find(int device, QueueKind kind) {
+  QueueId Find(DeviceId device, QueueKind kind) {
     const DeviceSpec& spec = draft_.machine.device(device);
     if (kind == QueueKind::kCopyOut && spec.copy_engines < 2) kind = QueueKind::kCopyIn;
-    QueueId& queue = queues_[static_cast<size_t>(device) * kKinds + static_cast<size_t>(kind)];
+    QueueId& queue = queues_[device.index() * kKinds + static_cast<size_t>(kind)];
     if (!queue.exists()) {
       queue = draft_.queues.Add({device, kind, spec.in_order,
                                  fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)),
@@ -129,32 +134,32 @@ class WorkerCounter {
 };
 
 void CollectDependencies(Draft* draft) {
-  Rows<>& after = draft->after;
+  Rows<CommandId, CommandId>& after = draft->after;
   after.first.reserve(draft->commands.size() + 1);
   after.items.reserve(draft->dependencies.num_items());
-  for (int c = 0; c < draft->num_commands(); ++c) {
-    draft->dependencies.ForEach(c, [&](int before) { after.Append(before); });
+  for (const CommandId c : draft->commands.ids()) {
+    draft->dependencies.ForEach(c, [&](CommandId before) { after.Append(before); });
     after.SortOpenRow();
     after.EndRow();
   }
-  draft->dependencies = LinkedLists();
+  draft->dependencies = LinkedLists<CommandId>();
 }
 
-void Renumber(Draft* draft, const std::vector<int>& order) {
-  std::vector<int> number(order.size());
-  for (size_t i = 0; i < order.size(); ++i) number[static_cast<size_t>(order[i])] = static_cast<int>(i);
-  std::vector<Command> commands;
+void Renumber(Draft* draft, const std::vector<CommandId>& order) {
+  IdVector<CommandId, CommandId> number(order.size());
+  for (size_t i = 0; i < order.size(); ++i) number[order[i]] = CommandId(i);
+  IdVector<CommandId, Command> commands;
   commands.reserve(order.size());
-  Rows<> after;
-  for (const int old : order) {
-    commands.push_back(draft->command(old));
-    for (const int before : draft->after[old]) after.Append(number[static_cast<size_t>(before)]);
+  Rows<CommandId, CommandId> after;
+  for (const CommandId old : order) {
+    commands.Add(draft->command(old));
+    for (const CommandId before : draft->after[old]) after.Append(number[before]);
     after.EndRow();
   }
   draft->commands = std::move(commands);
   draft->after = std::move(after);
-  for (int& producer : draft->producer) {
-    if (producer >= 0) producer = number[static_cast<size_t>(producer)];
+  for (CommandId& producer : draft->producer) {
+    if (producer.exists()) producer = number[producer];
   }
 }
 
@@ -163,14 +168,14 @@ void Renumber(Draft* draft, const std::vector<int>& order) {
 void OrderCommands(Draft* draft) {
   CollectDependencies(draft);
   if (!draft->placement.priority.empty() || !IsSorted(draft->after)) {
-    const Rows<> successors = Transpose(draft->after, draft->commands.size());
+    const auto successors = Transpose(draft->after, draft->commands.size());
     Renumber(draft, Sort(draft->after, successors, InheritedPriorities(*draft, successors)));
   }
   QueueMaker queues(draft);
   WorkerCounter workers(*draft);
-  for (int c = 0; c < draft->num_commands(); ++c) {
+  for (const CommandId c : draft->commands.ids()) {
     draft->command(c).queue = queues.For(draft->command(c));
-    draft->command(c).rank = c;
+    draft->command(c).rank = c.number();
     draft->command(c).workers = workers.For(draft->command(c));
   }
 }

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/schedule/schedule.h"
+
 namespace lanescope::compile {
 
 class Completion {
@@ -14,11 +16,11 @@ class Completion {
   }
 
   // Empty for a node that needs no command. Valid until the next Set.
-  std::span<const int> Of(int node) const {
+  std::span<const CommandId> Of(int node) const {
     const Range& range = ranges_[static_cast<size_t>(node)];
     return {commands_.data() + range.first, static_cast<size_t>(range.count)};
   }
-  void Set(int node, std::span<const int> commands) {
+  void Set(int node, std::span<const CommandId> commands) {
     ranges_[static_cast<size_t>(node)] = {static_cast<int>(commands_.size()),
                                           static_cast<int>(commands.size())};
     commands_.insert(commands_.end(), commands.begin(), commands.end());
@@ -30,7 +32,7 @@ class Completion {
     int count = 0;
   };
   std::vector<Range> ranges_;  // by node: its part of commands_
-  std::vector<int> commands_;
+  std::vector<CommandId> commands_;
 };
 
 }  // namespace lanescope::compile

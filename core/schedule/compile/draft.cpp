@@ -12,8 +12,8 @@ bool Draft::IsFed(Endpoint endpoint) const {
 
 bool Draft::IsFolded(int id) const { return compile::IsFolded(op(id), info.outputs(id)); }
 
-int Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs) {
-  Command& command = commands.emplace_back();
+CommandId Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs) {
+  Command command;
   command.node = node_id;
   command.inputs = static_cast<int>(operands.size());
   command.num_inputs = static_cast<int>(inputs.size());
@@ -21,11 +21,11 @@ int Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outpu
   command.num_outputs = num_outputs;
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   dependencies.AddList();
-  return num_commands() - 1;
+  return commands.Add(command);
 }
 
-int Draft::AddCopy(ValueId from, ValueId to, int node_id, int version) {
-  const int number = AddLaunch(node_id, {&from, 1}, 1);
+CommandId Draft::AddCopy(ValueId from, ValueId to, int node_id, int version) {
+  const CommandId number = AddLaunch(node_id, {&from, 1}, 1);
   operands.push_back(to);
   command(number).kind = CommandKind::kCopy;
   command(number).bytes = value(to).bytes;

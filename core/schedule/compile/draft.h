@@ -21,7 +21,7 @@ namespace lanescope::compile {
 // A read of a resource variable that shares the variable's memory instead of copying it.
 struct VariableRead {
   ValueId value;
-  std::vector<int> after;  // commands before the read
+  std::vector<CommandId> after;  // commands before the read
 };
 
 struct Draft {
@@ -38,22 +38,20 @@ struct Draft {
   std::vector<char> has_fed_output;             // by node
   std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
   std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
-  std::vector<Command> commands;                // queue and rank come with the later passes
+  IdVector<CommandId, Command> commands;        // queue and rank come with the later passes
   std::vector<ValueId> operands;                // of a command its inputs, then its outputs
-  std::map<int, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
-  LinkedLists dependencies;            // of the commands, until OrderCommands
-  Rows<> after;                        // the same from OrderCommands on, without repeats
+  std::map<CommandId, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
+  LinkedLists<CommandId> dependencies;       // of the commands, until OrderCommands
+  Rows<CommandId, CommandId> after;          // the same from OrderCommands on, without repeats
   IdVector<ValueId, Value> values;
-  IdVector<ValueId, int>
-      producer;  // by value: the command that writes it, -1 for constants, variables, feeds
+  IdVector<ValueId, CommandId> producer;  // that writes it; none for constants, variables, feeds
   std::vector<VariableRead> reads;
   std::vector<ValueId> feeds;
   std::vector<ValueId> fetches;
-  std::vector<std::pair<int, int>> variables;
+  std::vector<std::pair<int, DeviceId>> variables;
   IdVector<QueueId, Queue> queues;
   std::vector<Buffer> buffers;
-  std::vector<int64_t> arena_bytes;  // by device, as in Schedule
-  std::vector<int64_t> persistent_bytes;
+  IdVector<DeviceId, int64_t> arena_bytes, persistent_bytes;  // as in Schedule
   OpTraitsTable op_table;
 
   bool IsFed(Endpoint endpoint) const;
@@ -66,12 +64,11 @@ struct Draft {
   const Node& node(int id) const { return graph.node(id); }
   bool IsNeeded(int node_id) const { return ops[static_cast<size_t>(node_id)] != nullptr; }
   const OpTraits& op(int node_id) const { return *ops[static_cast<size_t>(node_id)]; }
-  int device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
+  DeviceId device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
   Value& value(ValueId id) { return values[id]; }
   const Value& value(ValueId id) const { return values[id]; }
-  Command& command(int id) { return commands[static_cast<size_t>(id)]; }
-  const Command& command(int id) const { return commands[static_cast<size_t>(id)]; }
-  int num_commands() const { return static_cast<int>(commands.size()); }
+  Command& command(CommandId id) { return commands[id]; }
+  const Command& command(CommandId id) const { return commands[id]; }
   // Valid until operands are added.
   std::span<const ValueId> Inputs(const Command& command) const {
     return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};
@@ -80,18 +77,18 @@ struct Draft {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
   // Where a launch runs, where a copy writes.
-  int DeviceOf(const Command& command) const {
+  DeviceId DeviceOf(const Command& command) const {
     return command.kind == CommandKind::kCopy ? value(Outputs(command)[0]).device : device_of(command.node);
   }
   // Of the variable that a copy reads.
-  int CopiedVersion(int copy) const {
+  int CopiedVersion(CommandId copy) const {
     const auto found = copied_versions.find(copy);
     return found == copied_versions.end() ? 0 : found->second;
   }
   // Appends a launch without dependencies; its outputs are to be added to the operands right after it.
-  int AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs);
+  CommandId AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs);
   // Appends a copy of one value to another place; it writes `to`.
-  int AddCopy(ValueId from, ValueId to, int node_id, int version);
+  CommandId AddCopy(ValueId from, ValueId to, int node_id, int version);
   // What a launch of the node runs; null for other commands and unknown ops.
   const OpDef* LaunchedOp(const Command& command) const {
     return command.kind == CommandKind::kLaunch ? op(command.node).def : nullptr;

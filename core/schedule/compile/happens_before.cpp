@@ -8,35 +8,35 @@ HappensBefore::HappensBefore(int num_in_order_queues, size_t num_commands)
     : width_(static_cast<size_t>(num_in_order_queues + kMaxChains)),
       num_queues_(num_in_order_queues),
       num_chains_(num_in_order_queues),
-      tail_(width_, -1),
+      tail_(width_),
       length_(width_, 0) {
   places_.reserve(num_commands);
   clocks_.reserve(num_commands);
   rows_ = std::make_unique_for_overwrite<int32_t[]>(num_commands * width_);
 }
 
-void HappensBefore::Add(std::span<const int> predecessors, int in_order_queue) {
-  const auto id = static_cast<int>(places_.size());
+void HappensBefore::Add(std::span<const CommandId> predecessors, int in_order_queue) {
   joined_.assign(predecessors.begin(), predecessors.end());
-  if (in_order_queue >= 0 && tail_[static_cast<size_t>(in_order_queue)] >= 0)
+  if (in_order_queue >= 0 && tail_[static_cast<size_t>(in_order_queue)].exists())
     joined_.push_back(tail_[static_cast<size_t>(in_order_queue)]);
   const Clock clock = ClockFor(joined_);
   int chain = in_order_queue >= 0 ? in_order_queue : ChainFor(predecessors, clock);
   if (chain < 0 && num_chains_ < static_cast<int>(width_)) chain = num_chains_++;
-  clocks_.push_back(clock);
-  places_.push_back({});
+  clocks_.Add(clock);
+  const CommandId id = places_.Add({});
   if (chain < 0) return;
   tail_[static_cast<size_t>(chain)] = id;
   places_.back() = {chain, ++length_[static_cast<size_t>(chain)]};
 }
 
-HappensBefore::Clock HappensBefore::ClockFor(std::span<const int> predecessors) {
+HappensBefore::Clock HappensBefore::ClockFor(std::span<const CommandId> predecessors) {
   Clock clock;
   if (!predecessors.empty()) {
     // One that all others come before stands for all of them.
-    const int latest = *std::max_element(predecessors.begin(), predecessors.end());
-    const bool alone = std::all_of(predecessors.begin(), predecessors.end(),
-                                   [&](int before) { return before == latest || Before(before, latest); });
+    const CommandId latest = *std::max_element(predecessors.begin(), predecessors.end());
+    const bool alone = std::all_of(predecessors.begin(), predecessors.end(), [&](CommandId before) {
+      return before == latest || Before(before, latest);
+    });
     if (alone && ShareClock(latest, &clock)) return clock;
   }
   clock = {num_rows_++, {}};
@@ -47,9 +47,9 @@ HappensBefore::Clock HappensBefore::ClockFor(std::span<const int> predecessors) 
 }
 
 // What comes before the predecessor, and itself: as long as the two lie in one chain, that is the same row.
-bool HappensBefore::ShareClock(int predecessor, Clock* clock) const {
+bool HappensBefore::ShareClock(CommandId predecessor, Clock* clock) const {
   const Place place = PlaceOf(predecessor);
-  *clock = clocks_[static_cast<size_t>(predecessor)];
+  *clock = clocks_[predecessor];
   if (place.chain < 0) return true;
   if (clock->last.chain >= 0 && clock->last.chain != place.chain) return false;
   clock->last = place;
@@ -57,8 +57,8 @@ bool HappensBefore::ShareClock(int predecessor, Clock* clock) const {
 }
 
 // Adds to a row what is complete before the command, and the command. The first time the row is written.
-void HappensBefore::Join(int command, bool first, int32_t* row) const {
-  const Clock& clock = clocks_[static_cast<size_t>(command)];
+void HappensBefore::Join(CommandId command, bool first, int32_t* row) const {
+  const Clock& clock = clocks_[command];
   const int32_t* other = Row(clock);
   if (first) {
     std::copy_n(other, width_, row);
@@ -72,9 +72,9 @@ void HappensBefore::Join(int command, bool first, int32_t* row) const {
 
 // A chain that goes on with a command: one that ends in a predecessor, or any that ends before the command;
 // -1 where there is none.
-int HappensBefore::ChainFor(std::span<const int> predecessors, const Clock& clock) const {
-  for (const int before : predecessors) {
-    const int candidate = places_[static_cast<size_t>(before)].chain;
+int HappensBefore::ChainFor(std::span<const CommandId> predecessors, const Clock& clock) const {
+  for (const CommandId before : predecessors) {
+    const int candidate = places_[before].chain;
     if (candidate >= num_queues_ && tail_[static_cast<size_t>(candidate)] == before) return candidate;
   }
   const int32_t* row = Row(clock);

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/schedule/schedule.h"
+
 namespace lanescope::compile {
 
 // Vector clocks over a decomposition of the commands into chains. A chain is an in-order queue, or a sequence
@@ -20,24 +22,26 @@ class HappensBefore {
   // queue, else a number shared by the commands that run strictly in the order of their addition.
   // At most `num_commands` may be added.
   HappensBefore(int num_in_order_queues, size_t num_commands);
-  void Add(std::span<const int> predecessors, int in_order_queue);
+  void Add(std::span<const CommandId> predecessors, int in_order_queue);
   // Where a command stands. No two in chains have the same place.
   struct Place {
     int32_t chain = -1;    // -1: in none
     int32_t position = 0;  // from 1
     friend bool operator==(const Place&, const Place&) = default;
   };
-  Place PlaceOf(int command) const { return places_[static_cast<size_t>(command)]; }
+  Place PlaceOf(CommandId command) const { return places_[command]; }
   // Whether the command can be known to be before any other.
-  bool InChain(int command) const { return PlaceOf(command).chain >= 0; }
+  bool InChain(CommandId command) const { return PlaceOf(command).chain >= 0; }
   // True when the command at `first`, which is in a chain, is complete before `second` starts, on every
   // execution.
-  bool Before(Place first, int second) const {
-    const Clock& clock = clocks_[static_cast<size_t>(second)];
+  bool Before(Place first, CommandId second) const {
+    const Clock& clock = clocks_[second];
     const int32_t position = first.chain == clock.last.chain ? clock.last.position : Row(clock)[first.chain];
     return position >= first.position;
   }
-  bool Before(int first, int second) const { return InChain(first) && Before(PlaceOf(first), second); }
+  bool Before(CommandId first, CommandId second) const {
+    return InChain(first) && Before(PlaceOf(first), second);
+  }
 
  private:
   // What is complete before a command starts: of the chain of `last` all to that place, of every other chain
@@ -51,21 +55,21 @@ class HappensBefore {
   const int32_t* Row(const Clock& clock) const {
     return rows_.get() + static_cast<size_t>(clock.row) * width_;
   }
-  Clock ClockFor(std::span<const int> predecessors);
-  bool ShareClock(int predecessor, Clock* clock) const;
-  void Join(int command, bool first, int32_t* row) const;
-  int ChainFor(std::span<const int> predecessors, const Clock& clock) const;
+  Clock ClockFor(std::span<const CommandId> predecessors);
+  bool ShareClock(CommandId predecessor, Clock* clock) const;
+  void Join(CommandId command, bool first, int32_t* row) const;
+  int ChainFor(std::span<const CommandId> predecessors, const Clock& clock) const;
 
   size_t width_;
   int num_queues_;
   int num_chains_;
-  std::vector<Place> places_;        // by command
-  std::vector<Clock> clocks_;        // by command
+  IdVector<CommandId, Place> places_;
+  IdVector<CommandId, Clock> clocks_;
   std::unique_ptr<int32_t[]> rows_;  // by row and chain; written once, never grown or cleared
   int num_rows_ = 0;
-  std::vector<int> tail_;        // last command of each chain
-  std::vector<int32_t> length_;  // commands in each chain
-  std::vector<int> joined_;      // of the current command; kept for its memory
+  std::vector<CommandId> tail_;    // last command of each chain
+  std::vector<int32_t> length_;    // commands in each chain
+  std::vector<CommandId> joined_;  // of the current command; kept for its memory
 };
 
 }  // namespace lanescope::compile

@@ -11,24 +11,23 @@ class EventInserter {
  public:
   explicit EventInserter(Draft* draft)
       : draft_(*draft),
-        number_(draft->commands.size(), -1),
-        record_(draft->commands.size(), -1),
-        waited_(draft->queues.size() * draft->queues.size(), -1) {}
+        number_(draft->commands.size()),
+        record_(draft->commands.size()),
+        waited_(draft->queues.size() * draft->queues.size()) {}
 
   void Run() {
-    const std::vector<char> recorded = FindRecorded();
-    for (int c = 0; c < draft_.num_commands(); ++c) {
+    const IdVector<CommandId, char> recorded = FindRecorded();
+    for (const CommandId c : draft_.commands.ids()) {
       const Command& command = draft_.command(c);
       kept_.clear();
-      for (const int before : draft_.after[c]) Await(command, before);
-      number_[static_cast<size_t>(c)] = Append(command, kept_);
-      if (recorded[static_cast<size_t>(c)])
-        record_[static_cast<size_t>(c)] = Append(Event(CommandKind::kRecord, command), {});
+      for (const CommandId before : draft_.after[c]) Await(command, before);
+      number_[c] = Append(command, kept_);
+      if (recorded[c]) record_[c] = Append(Event(CommandKind::kRecord, command), {});
     }
     draft_.commands = std::move(commands_);
     draft_.after = std::move(after_);
-    for (int& producer : draft_.producer) {
-      if (producer >= 0) producer = number_[static_cast<size_t>(producer)];
+    for (CommandId& producer : draft_.producer) {
+      if (producer.exists()) producer = number_[producer];
     }
   }
 
@@ -39,30 +38,29 @@ class EventInserter {
   }
 
   // By command: another in-order queue waits for it.
-  std::vector<char> FindRecorded() const {
-    std::vector<char> recorded(draft_.commands.size(), 0);
-    for (int c = 0; c < draft_.num_commands(); ++c) {
-      for (const int before : draft_.after[c]) {
-        if (NeedsEvent(draft_.command(c).queue, draft_.command(before).queue))
-          recorded[static_cast<size_t>(before)] = 1;
+  IdVector<CommandId, char> FindRecorded() const {
+    IdVector<CommandId, char> recorded(draft_.commands.size(), 0);
+    for (const CommandId c : draft_.commands.ids()) {
+      for (const CommandId before : draft_.after[c]) {
+        if (NeedsEvent(draft_.command(c).queue, draft_.command(before).queue)) recorded[before] = 1;
       }
     }
     return recorded;
   }
 
   // Turns one dependency into a Wait, or keeps it, or drops it where the queues imply it.
-  void Await(const Command& command, int before) {
+  void Await(const Command& command, CommandId before) {
     const QueueId source = draft_.command(before).queue;
     if (source == command.queue && IsInOrder(source)) return;
     if (!NeedsEvent(command.queue, source)) {
-      kept_.push_back(number_[static_cast<size_t>(before)]);
+      kept_.push_back(number_[before]);
       return;
     }
-    int& last = waited_[command.queue.index() * draft_.queues.size() + source.index()];
+    CommandId& last = waited_[command.queue.index() * draft_.queues.size() + source.index()];
     if (last >= before) return;
     last = before;
     Command wait = Event(CommandKind::kWait, command);
-    wait.partner = record_[static_cast<size_t>(before)];
+    wait.partner = record_[before];
     Append(wait, {&wait.partner, 1});
   }
 
@@ -74,23 +72,23 @@ class EventInserter {
     return event;
   }
 
-  int Append(const Command& command, std::span<const int> after) {
-    commands_.push_back(command);
-    commands_.back().rank = static_cast<int>(commands_.size()) - 1;
-    for (const int before : after) after_.Append(before);
+  CommandId Append(const Command& command, std::span<const CommandId> after) {
+    const CommandId number = commands_.Add(command);
+    commands_[number].rank = number.number();
+    for (const CommandId before : after) after_.Append(before);
     after_.EndRow();
-    return static_cast<int>(commands_.size()) - 1;
+    return number;
   }
 
   Draft& draft_;
-  std::vector<Command> commands_;  // the new list, and what its commands wait for
-  Rows<> after_;
-  std::vector<int> number_;  // by old number: the new one
-  std::vector<int> record_;  // by old number: its Record, by the new number
+  IdVector<CommandId, Command> commands_;  // the new list, and what its commands wait for
+  Rows<CommandId, CommandId> after_;
+  IdVector<CommandId, CommandId> number_;  // by old number: the new one
+  IdVector<CommandId, CommandId> record_;  // by old number: its Record, by the new number
   // By (waiting queue, source queue): the last command of the source, by its old number, that the queue has
   // waited for already.
-  std::vector<int> waited_;
-  std::vector<int> kept_;  // of the current command: what stays a plain dependency
+  std::vector<CommandId> waited_;
+  std::vector<CommandId> kept_;  // of the current command: what stays a plain dependency
 };
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/base/id.h"
+
 namespace lanescope::compile {
 
-// Each list is a chain of links in one array. Its items come in no order that anyone may rely on, and may
-// repeat.
+// Lists by ids of ids of the same kind. Each list is a chain of links in one array. Its items come in no
+// order that anyone may rely on, and may repeat.
+template <typename Key>
 class LinkedLists {
  public:
   explicit LinkedLists(size_t lists = 0) : head_(lists, -1) {}
@@ -15,16 +18,16 @@ class LinkedLists {
     head_.reserve(lists);
     links_.reserve(items);
   }
-  void AddList() { head_.push_back(-1); }
-  void Add(int list, int item) {
-    int& head = head_[static_cast<size_t>(list)];
+  void AddList() { head_.Add(-1); }
+  void Add(Key list, Key item) {
+    int& head = head_[list];
     links_.push_back({item, head});
     head = static_cast<int>(links_.size()) - 1;
   }
   // Calls visit(item), which may add to any list; what it adds to this one is not visited.
   template <typename Visit>
-  void ForEach(int list, Visit visit) const {
-    for (int link = head_[static_cast<size_t>(list)]; link >= 0;) {
+  void ForEach(Key list, Visit visit) const {
+    for (int link = head_[list]; link >= 0;) {
       const Link current = links_[static_cast<size_t>(link)];
       visit(current.item);
       link = current.next;
@@ -34,10 +37,10 @@ class LinkedLists {
 
  private:
   struct Link {
-    int item;
+    Key item;
     int next;
   };
-  std::vector<int> head_;  // by list: its last link, -1 none
+  IdVector<Key, int> head_;  // its last link, -1 none
   std::vector<Link> links_;
 };
 

@@ -21,8 +21,8 @@ int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 class Planner {
  public:
   explicit Planner(Draft* draft) : draft_(*draft), order_(CountInOrderQueues(), draft->commands.size()) {
-    arenas_.assign(static_cast<size_t>(draft_.machine.num_devices()), Arena(&order_));
-    held_.assign(static_cast<size_t>(draft_.machine.num_devices()), 0);
+    arenas_.assign(draft_.machine.devices.size(), Arena(&order_));
+    held_.assign(draft_.machine.devices.size(), 0);
     draft_.persistent_bytes.assign(held_.size(), 0);
     CountVariables();
     ReadValues();
@@ -31,20 +31,20 @@ class Planner {
 
   void Run() {
     draft_.buffers.reserve(draft_.commands.size());
-    for (int c = 0; c < draft_.num_commands(); ++c) {
+    for (const CommandId c : draft_.commands.ids()) {
       order_.Add(draft_.after[c], InOrderQueue(draft_.command(c).queue));
       if (!draft_.command(c).is_work()) continue;
       AllocateOutputs(c);
       Release(c);
     }
     for (const ValueId alias : aliases_) draft_.value(alias).buffer = draft_.value(draft_.Root(alias)).buffer;
-    for (const Arena& arena : arenas_) draft_.arena_bytes.push_back(arena.end());
+    for (const Arena& arena : arenas_) draft_.arena_bytes.Add(arena.end());
   }
 
  private:
   // A planned value that is no alias, at the current point of the command order.
   struct Root {
-    int device = -1;
+    DeviceId device;
     int buffer = -1;  // -1: not written yet
     int block = -1;   // of the device's arena; -1 for strings and for what has no elements
     bool live = false;
@@ -61,9 +61,9 @@ class Planner {
   }
   int InOrderQueue(QueueId queue) const { return queue_number_[queue]; }
 
-  void CountPersistent(int device, int64_t bytes) {
-    draft_.persistent_bytes[static_cast<size_t>(device)] += bytes;
-    held_[static_cast<size_t>(device)] += Align(bytes);
+  void CountPersistent(DeviceId device, int64_t bytes) {
+    draft_.persistent_bytes[device] += bytes;
+    held_[device] += Align(bytes);
   }
 
   void CountVariables() {
@@ -109,7 +109,7 @@ class Planner {
   int& UsesLeft(ValueId value) { return uses_left_[value]; }
   Root& RootOf(ValueId value) { return roots_[value]; }
 
-  void AllocateOutputs(int number) {
+  void AllocateOutputs(CommandId number) {
     for (const ValueId output : draft_.Outputs(draft_.command(number))) {
       if (PlannedRoot(output) != output) continue;
       Value& value = draft_.value(output);
@@ -136,7 +136,7 @@ class Planner {
 
   // An input whose memory an element-wise op may write its output to: of the same size, with all its other
   // users complete. Null if there is none.
-  Root* OverwritableInput(int number, ValueId output) {
+  Root* OverwritableInput(CommandId number, ValueId output) {
     const Command& command = draft_.command(number);
     const OpDef* def = draft_.LaunchedOp(command);
     if (def == nullptr || !def->in_place || draft_.Outputs(command)[0] != output) return nullptr;
@@ -146,8 +146,9 @@ class Planner {
       Root& root = RootOf(PlannedRoot(input));
       if (root.device != value.device || root.buffer < 0) continue;
       const auto users = users_[PlannedRoot(input)];
-      const bool alone = std::all_of(users.begin(), users.end(),
-                                     [&](int user) { return user == number || order_.Before(user, number); });
+      const bool alone = std::all_of(users.begin(), users.end(), [&](CommandId user) {
+        return user == number || order_.Before(user, number);
+      });
       const Value& source = draft_.value(input);
       if (alone && source.dtype == value.dtype && source.shape == value.shape && value.shape.IsExact())
         return &root;
@@ -156,7 +157,7 @@ class Planner {
   }
 
   // Frees what the command was the last one to use.
-  void Release(int number) {
+  void Release(CommandId number) {
     for (const ValueId id : touched_[number]) {
       if (--UsesLeft(id) > 0) continue;
       Root& root = RootOf(id);
@@ -164,7 +165,7 @@ class Planner {
       // A buffer that was taken over lives on as the output's.
       if (root.taken_over || root.block < 0) continue;
       FindLastUsers(id);
-      if (!last_places_.empty()) arenas_[static_cast<size_t>(root.device)].Give(root.block, last_places_);
+      if (!last_places_.empty()) arenas_[root.device].Give(root.block, last_places_);
     }
   }
 
@@ -175,36 +176,36 @@ class Planner {
     last_places_.clear();
     last_.clear();
     auto users = users_[root];
-    if (!std::all_of(users.begin(), users.end(), [&](int user) { return order_.InChain(user); })) return;
+    if (!std::all_of(users.begin(), users.end(), [&](CommandId user) { return order_.InChain(user); }))
+      return;
     if (users.size() > 1) users = users.subspan(1);  // the first one writes the value that the others read
     for (size_t u = users.size(); u-- > 0;) {
       const HappensBefore::Place place = order_.PlaceOf(users[u]);
-      if (std::any_of(last_.begin(), last_.end(), [&](int later) { return order_.Before(place, later); }))
+      if (std::any_of(last_.begin(), last_.end(),
+                      [&](CommandId later) { return order_.Before(place, later); }))
         continue;
       last_.push_back(users[u]);
       last_places_.push_back(place);
     }
   }
 
-  int NewBuffer(int device, int block, int64_t bytes) {
-    draft_.buffers.push_back({device, arenas_[static_cast<size_t>(device)].offset(block), bytes, false});
+  int NewBuffer(DeviceId device, int block, int64_t bytes) {
+    draft_.buffers.push_back({device, arenas_[device].offset(block), bytes, false});
     return static_cast<int>(draft_.buffers.size()) - 1;
   }
 
   // A block of the device's arena; throws when the device has no room for it.
-  int Take(int device, int64_t bytes, int number, ValueId output) {
-    Arena& arena = arenas_[static_cast<size_t>(device)];
+  int Take(DeviceId device, int64_t bytes, CommandId number, ValueId output) {
+    Arena& arena = arenas_[device];
     const int block = arena.Take(bytes, number);
     const int64_t limit = draft_.machine.device(device).memory_bytes;
-    if (limit > 0 && arena.end() + held_[static_cast<size_t>(device)] > limit)
-      Exhausted(device, bytes, number, output);
+    if (limit > 0 && arena.end() + held_[device] > limit) Exhausted(device, bytes, number, output);
     return block;
   }
 
-  [[noreturn]] void Exhausted(int device, int64_t bytes, int number, ValueId output) const {
+  [[noreturn]] void Exhausted(DeviceId device, int64_t bytes, CommandId number, ValueId output) const {
     const DeviceSpec& spec = draft_.machine.device(device);
-    const int64_t used =
-        arenas_[static_cast<size_t>(device)].end() - bytes + held_[static_cast<size_t>(device)];
+    const int64_t used = arenas_[device].end() - bytes + held_[device];
     const Node& node = draft_.node(draft_.command(number).node);
     const std::string tensor = draft_.graph.TensorName(draft_.value(output).source);
     const std::string shape = draft_.value(output).shape.ToString();
@@ -235,17 +236,17 @@ class Planner {
   Draft& draft_;
   IdVector<QueueId, int> queue_number_;  // among the in-order ones, -1: not in order
   HappensBefore order_;
-  std::vector<Arena> arenas_;                // by device
-  std::vector<int64_t> held_;                // by device: variables and constants, with the gaps between them
+  IdVector<DeviceId, Arena> arenas_;
+  IdVector<DeviceId, int64_t> held_;         // variables and constants, with the gaps between them
   std::vector<ValueId> aliases_;             // values that share the memory of another one
   IdVector<ValueId, ValueId> planned_root_;  // its root if that is planned
-  Rows<ValueId> touched_;     // by command: the planned roots that it reads or writes, ascending
-  Rows<int, ValueId> users_;  // by planned root: the commands that touch it, ascending
+  Rows<ValueId, CommandId> touched_;         // the planned roots that it reads or writes, ascending
+  Rows<CommandId, ValueId> users_;           // by planned root: the commands that touch it, ascending
   IdVector<ValueId, int>
       uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
   IdVector<ValueId, Root> roots_;
   // Of the current value, kept for their memory: its last users, and their places.
-  std::vector<int> last_;
+  std::vector<CommandId> last_;
   std::vector<HappensBefore::Place> last_places_;
 };
 

@@ -50,8 +50,8 @@ class Partitioner {
             draft_.info.of({id, 0}).shape.ToString());
     }
     if (draft_.IsFolded(id)) return;
-    const int device = draft_.device_of(id);
-    LANESCOPE_CHECK(device >= 0);
+    const DeviceId device = draft_.device_of(id);
+    LANESCOPE_CHECK(device.exists());
     if (op.op_class == OpClass::kConst) return AddConstant(id, device);
     if (op.IsVariable() || IsTable(id, op)) return AddState(id, op.IsVariable(), device);
     if (op.op_class == OpClass::kNoOp) return AddBarrier(id);
@@ -78,7 +78,7 @@ class Partitioner {
     return outputs > 0;
   }
 
-  void FindHostArguments(int id, const OpTraits& op, int device) {
+  void FindHostArguments(int id, const OpTraits& op, DeviceId device) {
     host_arguments_ = &kNoHostArguments;
     if (!op.has_host_arguments || !draft_.machine.device(device).is_gpu()) return;
     types_.clear();
@@ -89,13 +89,13 @@ class Partitioner {
   static bool IsOnHost(const std::vector<bool>& flags, size_t i, DataType dtype) {
     return LivesOnHost(dtype) || (i < flags.size() && flags[i]);
   }
-  int OutputDevice(size_t output, DataType dtype, int device) const {
+  DeviceId OutputDevice(size_t output, DataType dtype, DeviceId device) const {
     return IsOnHost(host_arguments_->outputs, output, dtype) ? host_ : device;
   }
 
   // The values that the node reads, in inputs_. A handle is read where its variable or table is, but a
   // variable must be on the node's own device.
-  void FindInputs(int id, int device) {
+  void FindInputs(int id, DeviceId device) {
     inputs_.clear();
     for (const Endpoint& input : draft_.node(id).inputs) {
       const ValueId base = places_.Base(input);
@@ -104,7 +104,8 @@ class Partitioner {
         if (value.variable >= 0 && draft_.op(value.variable).IsVariable()) places_.On(input, device, id);
         inputs_.push_back(base);
       } else {
-        const int wanted = IsOnHost(host_arguments_->inputs, inputs_.size(), value.dtype) ? host_ : device;
+        const DeviceId wanted =
+            IsOnHost(host_arguments_->inputs, inputs_.size(), value.dtype) ? host_ : device;
         inputs_.push_back(value.device == wanted ? base : places_.On(input, wanted, id));
       }
     }
@@ -116,8 +117,8 @@ class Partitioner {
     after_.clear();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId value = i < inputs_.size() ? inputs_[i] : ValueId();
-      const int producer = value.exists() ? draft_.producer[value] : -1;
-      if (producer >= 0 && draft_.command(producer).kind == CommandKind::kCopy) {
+      const CommandId producer = value.exists() ? draft_.producer[value] : CommandId();
+      if (producer.exists() && draft_.command(producer).kind == CommandKind::kCopy) {
         after_.push_back(producer);
       } else if (!draft_.IsFed(node.inputs[i])) {
         AwaitNode(node.inputs[i].node);
@@ -133,7 +134,7 @@ class Partitioner {
     after_.insert(after_.end(), commands.begin(), commands.end());
   }
 
-  void AddConstant(int id, int device) {
+  void AddConstant(int id, DeviceId device) {
     TensorInfo constant = draft_.info.of({id, 0});
     const bool host = LivesOnHost(constant.dtype) || IsReplicated(constant.dtype);
     if (constant.value == nullptr) {
@@ -143,7 +144,7 @@ class Partitioner {
     places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? host_ : device, constant));
   }
 
-  void AddState(int id, bool variable, int device) {
+  void AddState(int id, bool variable, DeviceId device) {
     const TensorInfo& info = draft_.info.of({id, 0});
     const bool handle = RemoveRef(info.dtype) == DataType::kResource || !variable;
     const ValueId value =
@@ -166,15 +167,15 @@ class Partitioner {
   }
 
   // A launch that reads inputs_, waits for after_ and completes the node.
-  int NewLaunch(int id, size_t num_outputs) {
-    const int number = draft_.AddLaunch(id, inputs_, static_cast<int>(num_outputs));
-    for (const int before : after_) draft_.dependencies.Add(number, before);
+  CommandId NewLaunch(int id, size_t num_outputs) {
+    const CommandId number = draft_.AddLaunch(id, inputs_, static_cast<int>(num_outputs));
+    for (const CommandId before : after_) draft_.dependencies.Add(number, before);
     completion_.Set(id, {&number, 1});
     return number;
   }
 
   // Whether the node's output is its first input under another shape, or a variable's own memory.
-  bool IsAlias(int id, const OpTraits& op, int device) const {
+  bool IsAlias(int id, const OpTraits& op, DeviceId device) const {
     if (op.op_class == OpClass::kReadVariable) return op.def != nullptr;
     if (op.def == nullptr || op.def->alias != AliasRule::kInput0) return false;
     const Value& input = draft_.value(inputs_[0]);
@@ -184,7 +185,7 @@ class Partitioner {
     return op.keeps_shape || (draft_.info.of({id, 0}).shape.IsExact() && input.shape.IsExact());
   }
 
-  void AddAlias(int id, int device) {
+  void AddAlias(int id, DeviceId device) {
     const TensorInfo& info = draft_.info.of({id, 0});
     const ValueId from = inputs_[0];
     const bool read = draft_.value(from).storage == Storage::kResource;
@@ -212,9 +213,9 @@ class Partitioner {
     places_.SetBase({id, 0}, number);
   }
 
-  void AddLaunch(int id, const OpTraits& op, int device) {
+  void AddLaunch(int id, const OpTraits& op, DeviceId device) {
     const auto outputs = draft_.info.outputs(id);
-    const int number = NewLaunch(id, outputs.size());
+    const CommandId number = NewLaunch(id, outputs.size());
     const auto types = op.IsUpdate() ? OutputTypes(draft_.node(id)) : std::vector<DataType>();
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Endpoint endpoint{id, static_cast<int>(k)};
@@ -245,13 +246,13 @@ class Partitioner {
   }
 
   Draft& draft_;
-  const int host_;
+  const DeviceId host_;
   Completion completion_;
   TensorPlaces places_;
   HostArgumentsTable host_table_;
   // Of the current node; kept for their memory.
   std::vector<ValueId> inputs_;
-  std::vector<int> after_;
+  std::vector<CommandId> after_;
   std::vector<DataType> types_;
   const HostArguments* host_arguments_ = &kNoHostArguments;
 };

@@ -1,4 +1,4 @@
-// Which commands of a draft depend on a given one.
+// Which commands of a draft depend on a given one, or which nodes of its graph.
 #pragma once
 
 #include <vector>
@@ -7,30 +7,57 @@
 
 namespace lanescope::compile {
 
-// Says what depends on a command, directly or not. Holds the draft's edges of the time of its construction
-// and those that are added to it.
+// Says what depends on a command (or node: `Key`), directly or not. Holds the draft's edges of the time of
+// its construction and those that are added to it.
+template <typename Key>
 class Reachability {
  public:
   explicit Reachability(size_t count) : successors_(count), mark_(count, 0), seen_(count, 0) {}
-  explicit Reachability(const Draft& draft);
-  void AddEdge(int from, int to) { successors_.Add(from, to); }
-  void AddCommand();
+  explicit Reachability(const Draft& draft) : Reachability(draft.commands.size()) {
+    successors_.Reserve(draft.commands.size(), draft.dependencies.num_items());
+    for (const Key c : draft.commands.ids()) {
+      draft.dependencies.ForEach(c, [&](Key before) { AddEdge(before, c); });
+    }
+  }
+  void AddEdge(Key from, Key to) { successors_.Add(from, to); }
+  void Add() {
+    successors_.AddList();
+    mark_.Add(0);
+    seen_.Add(0);
+  }
   // Whether `to` depends on `from`. Looks at the nearest first: most of those asked for are near. Marks stay.
-  bool Reaches(int from, int to);
-  // Marks all that depends on the command, which itself is not marked, and forgets other marks.
-  void MarkFrom(int command);
-  bool Marked(int command) const { return mark_[static_cast<size_t>(command)] == epoch_; }
+  bool Reaches(Key from, Key to) {
+    ++search_;
+    stack_ = {from};
+    bool found = false;
+    for (size_t next = 0; next < stack_.size() && !found; ++next) {
+      successors_.ForEach(stack_[next], [&](Key successor) {
+        found |= successor == to;
+        int& seen = seen_[successor];
+        if (seen == search_) return;
+        seen = search_;
+        stack_.push_back(successor);
+      });
+    }
+    return found;
+  }
+  // Marks all that depends on it, which itself is not marked, and forgets other marks.
+  void MarkFrom(Key from) {
+    Forget();
+    MarkMore(from, [](Key) {});
+  }
+  bool Marked(Key key) const { return mark_[key] == epoch_; }
   // The same in steps: adds to the marks since Forget, and calls visit(c) for every c that it marks.
   void Forget() { ++epoch_; }
   template <typename Visit>
-  void MarkMore(int command, Visit visit) {
-    stack_ = {command};
+  void MarkMore(Key from, Visit visit) {
+    stack_ = {from};
     while (!stack_.empty()) {
-      const int c = stack_.back();
+      const Key c = stack_.back();
       stack_.pop_back();
-      successors_.ForEach(c, [&](int successor) {
+      successors_.ForEach(c, [&](Key successor) {
         if (Marked(successor)) return;
-        mark_[static_cast<size_t>(successor)] = epoch_;
+        mark_[successor] = epoch_;
         stack_.push_back(successor);
         visit(successor);
       });
@@ -38,10 +65,10 @@ class Reachability {
   }
 
  private:
-  LinkedLists successors_;
-  std::vector<int> mark_;
-  std::vector<int> seen_;  // by Reaches
-  std::vector<int> stack_;
+  LinkedLists<Key> successors_;
+  IdVector<Key, int> mark_;
+  IdVector<Key, int> seen_;  // by Reaches
+  std::vector<Key> stack_;
   int epoch_ = 0;
   int search_ = 0;
 };

@@ -17,7 +17,7 @@ TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
   }
   first_.push_back(total);
   base_.assign(static_cast<size_t>(total), ValueId());
-  known_route_.resize(static_cast<size_t>(draft_.machine.num_devices()));
+  known_route_.resize(draft_.machine.devices.size());
   // Mostly one output a node, and a copy of it at most.
   const size_t expected = 2 * draft_.order.size() + draft_.request.feeds.size();
   draft_.values.reserve(expected);
@@ -25,7 +25,7 @@ TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
   next_place_.reserve(expected);
 }
 
-ValueId TensorPlaces::NewValue(Endpoint source, int device, const TensorInfo& info, Storage storage) {
+ValueId TensorPlaces::NewValue(Endpoint source, DeviceId device, const TensorInfo& info, Storage storage) {
   Value value;
   value.source = source;
   value.device = device;
@@ -33,12 +33,12 @@ ValueId TensorPlaces::NewValue(Endpoint source, int device, const TensorInfo& in
   value.shape = info.shape;
   value.storage = storage;
   value.bytes = storage == Storage::kResource ? 0 : BytesOf(info);
-  draft_.producer.Add(-1);
+  draft_.producer.Add({});
   next_place_.Add(ValueId());
   return draft_.values.Add(std::move(value));
 }
 
-ValueId TensorPlaces::NewConstant(Endpoint source, int device, const TensorInfo& info) {
+ValueId TensorPlaces::NewConstant(Endpoint source, DeviceId device, const TensorInfo& info) {
   const ValueId value = NewValue(source, device, info, Storage::kConstant);
   draft_.value(value).constant = info.value;
   return value;
@@ -66,11 +66,11 @@ int TensorPlaces::Version(ValueId value, int reader) const {
 }
 
 int TensorPlaces::VersionOfPlace(ValueId value) const {
-  const int producer = draft_.producer[value];
-  return producer < 0 ? 0 : draft_.CopiedVersion(producer);
+  const CommandId producer = draft_.producer[value];
+  return !producer.exists() ? 0 : draft_.CopiedVersion(producer);
 }
 
-ValueId TensorPlaces::On(Endpoint endpoint, int device, int reader) {
+ValueId TensorPlaces::On(Endpoint endpoint, DeviceId device, int reader) {
   const ValueId base = Base(endpoint);
   if (draft_.value(base).device == device) return base;
   const int version = Version(base, reader);
@@ -90,7 +90,7 @@ ValueId TensorPlaces::On(Endpoint endpoint, int device, int reader) {
   return value;
 }
 
-void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, int device) {
+void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, DeviceId device) {
   const Value& source = draft_.value(from);
   if (LivesOnHost(source.dtype) && device != host_) {
     Throw(Code::kInvalidArgument,
@@ -106,22 +106,22 @@ void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, int device) {
   if (source.device != device) RequireRoute(source.device, device);
 }
 
-void TensorPlaces::RequireRoute(int src, int dst) {
-  std::vector<char>& known = known_route_[static_cast<size_t>(src)];
-  known.resize(static_cast<size_t>(draft_.machine.num_devices()));
-  if (!known[static_cast<size_t>(dst)]) draft_.machine.RouteBetween(src, dst);
-  known[static_cast<size_t>(dst)] = 1;
+void TensorPlaces::RequireRoute(DeviceId src, DeviceId dst) {
+  IdVector<DeviceId, char>& known = known_route_[src];
+  known.resize(draft_.machine.devices.size());
+  if (!known[dst]) draft_.machine.RouteBetween(src, dst);
+  known[dst] = 1;
 }
 
-ValueId TensorPlaces::AddCopy(Endpoint endpoint, ValueId from, int device, int version) {
+ValueId TensorPlaces::AddCopy(Endpoint endpoint, ValueId from, DeviceId device, int version) {
   RequireMovable(endpoint, from, device);
   TensorInfo info;
   info.dtype = draft_.value(from).dtype;
   info.shape = draft_.value(from).shape;
   const ValueId value = NewValue(endpoint, device, info, Storage::kPlanned);
-  const int copy = draft_.AddCopy(from, value, endpoint.node, version);
+  const CommandId copy = draft_.AddCopy(from, value, endpoint.node, version);
   if (!draft_.IsFed(endpoint)) {
-    for (const int before : completion_.Of(endpoint.node)) draft_.dependencies.Add(copy, before);
+    for (const CommandId before : completion_.Of(endpoint.node)) draft_.dependencies.Add(copy, before);
   }
   return value;
 }

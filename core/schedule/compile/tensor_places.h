@@ -25,15 +25,15 @@ class TensorPlaces {
   TensorPlaces(Draft* draft, const Completion* completion);
 
   // A new value without a producer. It belongs to no endpoint until SetBase.
-  ValueId NewValue(Endpoint source, int device, const TensorInfo& info, Storage storage);
-  ValueId NewConstant(Endpoint source, int device, const TensorInfo& info);
+  ValueId NewValue(Endpoint source, DeviceId device, const TensorInfo& info, Storage storage);
+  ValueId NewConstant(Endpoint source, DeviceId device, const TensorInfo& info);
   void SetBase(Endpoint endpoint, ValueId value) { base_[IndexOf(endpoint)] = value; }
   // The base; of a folded endpoint it is made at the first use.
   ValueId Base(Endpoint endpoint);
   DataType TypeOf(Endpoint endpoint) const;
   // The tensor in the memory of `device`, as the node `reader` sees it; adds the one Copy that brings it
   // there. Throws InvalidArgument for what cannot be moved.
-  ValueId On(Endpoint endpoint, int device, int reader);
+  ValueId On(Endpoint endpoint, DeviceId device, int reader);
   // The value that a fetch returns. Of a variable, which may change after the fetch, it is a copy.
   ValueId Fetched(Endpoint fetch);
 
@@ -44,17 +44,17 @@ class TensorPlaces {
   int Version(ValueId value, int reader) const;
   int FetchedVersion(Endpoint fetch, ValueId base) const;
   int VersionOfPlace(ValueId value) const;
-  ValueId AddCopy(Endpoint endpoint, ValueId from, int device, int version);
-  void RequireMovable(Endpoint endpoint, ValueId from, int device);
-  void RequireRoute(int src, int dst);
+  ValueId AddCopy(Endpoint endpoint, ValueId from, DeviceId device, int version);
+  void RequireMovable(Endpoint endpoint, ValueId from, DeviceId device);
+  void RequireRoute(DeviceId src, DeviceId dst);
 
   Draft& draft_;
   const Completion& completion_;
-  const int host_;
-  std::vector<int> first_;                      // by node: its first output in base_
-  std::vector<ValueId> base_;                   // by output: the value where it was made
-  IdVector<ValueId, ValueId> next_place_;       // by value: the same tensor elsewhere
-  std::vector<std::vector<char>> known_route_;  // by source, where it has one, by destination
+  const DeviceId host_;
+  std::vector<int> first_;                                    // by node: its first output in base_
+  std::vector<ValueId> base_;                                 // by output: the value where it was made
+  IdVector<ValueId, ValueId> next_place_;                     // by value: the same tensor elsewhere
+  IdVector<DeviceId, IdVector<DeviceId, char>> known_route_;  // by source, where it has one, by destination
 };
 
 }  // namespace lanescope::compile

@@ -18,11 +18,11 @@ class VariableOrder {
  public:
   explicit VariableOrder(Draft* draft) : draft_(*draft), reach_(*draft) {
     for (const auto& [variable, nodes] : draft_.updates) {
-      updates_[variable].assign(nodes.size(), -1);
+      updates_[variable].assign(nodes.size(), {});
       for (size_t place = 0; place < nodes.size(); ++place) places_[{variable, nodes[place]}] = place;
     }
     for (const VariableRead& read : draft_.reads) users_[read.value];
-    for (int c = 0; c < draft_.num_commands(); ++c) {
+    for (const CommandId c : draft_.commands.ids()) {
       FindAccesses(c);
       FindUses(c);
     }
@@ -37,7 +37,7 @@ class VariableOrder {
 
  private:
   struct Access {
-    int command = -1;
+    CommandId command;
     int variable = -1;
     int version = 0;
   };
@@ -45,7 +45,7 @@ class VariableOrder {
   int Variable(ValueId value) const { return draft_.value(draft_.Root(value)).variable; }
   bool IsRead(ValueId root) const { return draft_.value(root).source.node != draft_.value(root).variable; }
 
-  void FindAccesses(int number) {
+  void FindAccesses(CommandId number) {
     const Command& command = draft_.command(number);
     const bool launch = command.kind == CommandKind::kLaunch;
     const auto inputs = draft_.Inputs(command);
@@ -65,7 +65,7 @@ class VariableOrder {
     }
   }
 
-  void FindUses(int number) {
+  void FindUses(CommandId number) {
     for (const ValueId input : draft_.Inputs(draft_.command(number))) {
       const auto users = users_.find(draft_.Root(input));
       if (users == users_.end()) continue;
@@ -73,44 +73,45 @@ class VariableOrder {
     }
   }
 
-  void Chain(const std::vector<int>& updates) {
+  void Chain(const std::vector<CommandId>& updates) {
     for (size_t u = 1; u < updates.size(); ++u) After(updates[u], updates[u - 1]);
   }
 
   // `command` waits for `before`, unless it does so already or is the same.
-  void After(int command, int before) {
-    if (command < 0 || before < 0 || command == before) return;
+  void After(CommandId command, CommandId before) {
+    if (!command.exists() || !before.exists() || command == before) return;
     if (!reach_.Reaches(before, command)) AddEdge(before, command);
   }
-  void AddEdge(int before, int command) {
+  void AddEdge(CommandId before, CommandId command) {
     draft_.dependencies.Add(command, before);
     reach_.AddEdge(before, command);
   }
 
-  // The update that makes the version, and the one that ends it; -1 where there is none.
-  int Begin(int variable, int version) const {
+  // The update that makes the version, and the one that ends it; none where there is no such.
+  CommandId Begin(int variable, int version) const {
     const auto updates = updates_.find(variable);
-    return version > 0 && updates != updates_.end() ? updates->second[static_cast<size_t>(version) - 1] : -1;
+    return version > 0 && updates != updates_.end() ? updates->second[static_cast<size_t>(version) - 1]
+                                                    : CommandId();
   }
-  int End(int variable, int version) const {
+  CommandId End(int variable, int version) const {
     const auto updates = updates_.find(variable);
     return updates != updates_.end() && static_cast<size_t>(version) < updates->second.size()
                ? updates->second[static_cast<size_t>(version)]
-               : -1;
+               : CommandId();
   }
 
-  void Put(int command, int variable, int version) {
+  void Put(CommandId command, int variable, int version) {
     After(command, Begin(variable, version));
-    const int end = End(variable, version);
-    if (end >= 0 && end != command) AddEdge(command, end);
+    const CommandId end = End(variable, version);
+    if (end.exists() && end != command) AddEdge(command, end);
   }
 
   // What a read waits for comes before the update that the read precedes.
   void PutRead(const VariableRead& read) {
     const int variable = draft_.value(read.value).variable;
-    const int end = End(variable, draft_.VersionAt(draft_.value(read.value).source.node, variable));
-    for (const int before : read.after) {
-      if (end >= 0) After(end, before);
+    const CommandId end = End(variable, draft_.VersionAt(draft_.value(read.value).source.node, variable));
+    for (const CommandId before : read.after) {
+      if (end.exists()) After(end, before);
     }
   }
 
@@ -132,12 +133,13 @@ class VariableOrder {
     std::stable_sort(reads.begin(), reads.end(), [](const ReadVersion& a, const ReadVersion& b) {
       return a.variable != b.variable ? a.variable < b.variable : a.version > b.version;
     });
-    int variable = -1, marked = -1;
+    int variable = -1;
+    CommandId marked;
     for (const ReadVersion& next : reads) {
       if (next.variable != variable) reach_.Forget();
       variable = next.variable;
-      const int end = End(variable, next.version);
-      if (end >= 0 && end != marked) reach_.MarkMore(end, [](int) {});
+      const CommandId end = End(variable, next.version);
+      if (end.exists() && end != marked) reach_.MarkMore(end, [](CommandId) {});
       marked = end;
       OrderUsers(*next.read, variable, next.version, end);
     }
@@ -145,37 +147,37 @@ class VariableOrder {
 
   // What depends on `end` is marked, and stays so: an edge that is added here starts at a command before
   // `end`.
-  void OrderUsers(const VariableRead& read, int variable, int version, int end) {
-    const std::vector<int>& users = users_.at(read.value);
-    if (end >= 0) {
+  void OrderUsers(const VariableRead& read, int variable, int version, CommandId end) {
+    const std::vector<CommandId>& users = users_.at(read.value);
+    if (end.exists()) {
       // An update may read its own variable through the value.
       const bool outlived =
-          std::any_of(users.begin(), users.end(), [&](int user) { return reach_.Marked(user); });
+          std::any_of(users.begin(), users.end(), [&](CommandId user) { return reach_.Marked(user); });
       if (outlived) return Put(Snapshot(read, users), variable, version);
     }
-    for (const int user : users) Put(user, variable, version);
+    for (const CommandId user : users) Put(user, variable, version);
   }
 
   // Turns the read into a copy inside the device and lets its users wait for that.
-  int Snapshot(const VariableRead& read, const std::vector<int>& users) {
+  CommandId Snapshot(const VariableRead& read, const std::vector<CommandId>& users) {
     const Value variable = draft_.value(read.value);
     const ValueId original = draft_.values.Add(variable);
-    draft_.producer.Add(-1);
+    draft_.producer.Add({});
     draft_.value(read.value).storage = Storage::kPlanned;
     draft_.value(read.value).variable = -1;
-    const int number = draft_.AddCopy(original, read.value, variable.source.node, 0);
-    reach_.AddCommand();
-    for (const int before : read.after) AddEdge(before, number);
-    for (const int user : users) AddEdge(number, user);
+    const CommandId number = draft_.AddCopy(original, read.value, variable.source.node, 0);
+    reach_.Add();
+    for (const CommandId before : read.after) AddEdge(before, number);
+    for (const CommandId user : users) AddEdge(number, user);
     return number;
   }
 
   Draft& draft_;
-  Reachability reach_;
-  std::map<int, std::vector<int>> updates_;              // by variable: the commands of Draft::updates
-  std::map<std::pair<int, int>, size_t> places_;         // by (variable, node): its place among the updates
-  std::vector<Access> accesses_;                         // reads of the variable's memory by commands
-  std::unordered_map<ValueId, std::vector<int>> users_;  // by value of a read: the commands that use it
+  Reachability<CommandId> reach_;
+  std::map<int, std::vector<CommandId>> updates_;  // by variable: the commands of Draft::updates
+  std::map<std::pair<int, int>, size_t> places_;   // by (variable, node): its place among the updates
+  std::vector<Access> accesses_;                   // reads of the variable's memory by commands
+  std::unordered_map<ValueId, std::vector<CommandId>> users_;  // by value of a read: the commands that use it
 };
 
 }  // namespace

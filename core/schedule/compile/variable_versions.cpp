@@ -78,7 +78,7 @@ class VersionCounter {
 
   void AddEdge(int from, int to) {
     if (!draft_.IsNeeded(from)) return;
-    after_.AddEdge(from, to);
+    after_.AddEdge(NodeId(from), NodeId(to));
     edges_.emplace_back(from, to);
   }
 
@@ -96,7 +96,7 @@ class VersionCounter {
     for (const int reader : accesses->readers) version_[static_cast<size_t>(reader)] = 0;
     after_.Forget();
     for (size_t u = updates.size(); u-- > 0;) {
-      after_.MarkMore(updates[u], [&](int id) { version_[static_cast<size_t>(id)] = u + 1; });
+      after_.MarkMore(NodeId(updates[u]), [&](NodeId id) { version_[id.index()] = u + 1; });
     }
     for (const int reader : accesses->readers) {
       const size_t version = version_[static_cast<size_t>(reader)];
@@ -136,7 +136,7 @@ class VersionCounter {
   std::vector<size_t> version_;       // by node: of the variable that is being looked at
   std::map<int, Accesses> accesses_;  // by variable
   std::vector<std::pair<int, int>> edges_;
-  Reachability after_{carried_.size()};
+  Reachability<NodeId> after_{carried_.size()};
 };
 
 }  // namespace

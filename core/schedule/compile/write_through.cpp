@@ -17,7 +17,7 @@ class WriteThroughPass {
   explicit WriteThroughPass(Draft* draft)
       : draft_(*draft), reach_(*draft), users_(draft->values.size()), is_fetched_(draft->values.size(), 0) {
     for (const ValueId fetch : draft_.fetches) is_fetched_[draft_.Root(fetch)] = 1;
-    for (int c = 0; c < draft_.num_commands(); ++c) {
+    for (const CommandId c : draft_.commands.ids()) {
       for (const ValueId input : draft_.Inputs(draft_.command(c))) users_[draft_.Root(input)].push_back(c);
     }
     // Readers and writers of a variable, whichever of its values they name.
@@ -30,7 +30,7 @@ class WriteThroughPass {
   }
 
   void Run() {
-    for (int c = 0; c < draft_.num_commands(); ++c) {
+    for (const CommandId c : draft_.commands.ids()) {
       const Command& command = draft_.command(c);
       const bool assign = command.kind == CommandKind::kLaunch && command.num_inputs == 2 &&
                           draft_.op(command.node).op_class == OpClass::kAssign;
@@ -39,19 +39,19 @@ class WriteThroughPass {
   }
 
  private:
-  bool MayWriteThrough(int assign) {
+  bool MayWriteThrough(CommandId assign) {
     const Command& command = draft_.command(assign);
     const auto inputs = draft_.Inputs(command);
     const ValueId value = inputs[1];
     const Value& written = draft_.value(value);
     const int variable = draft_.value(draft_.Root(inputs[0])).variable;
-    const int producer = draft_.producer[value];
-    if (producer < 0 || variable < 0 || written.storage != Storage::kPlanned || written.alias_of.exists() ||
-        !written.shape.IsExact())
+    const CommandId producer = draft_.producer[value];
+    if (!producer.exists() || variable < 0 || written.storage != Storage::kPlanned ||
+        written.alias_of.exists() || !written.shape.IsExact())
       return false;
     if (users_[value].size() != 1 || is_fetched_[value]) return false;
     const Command& source = draft_.command(producer);
-    const int device = draft_.DeviceOf(command);
+    const DeviceId device = draft_.DeviceOf(command);
     const OpDef* def = draft_.LaunchedOp(source);
     if (def == nullptr || !def->in_place || draft_.Outputs(source)[0] != value ||
         draft_.DeviceOf(source) != device || written.device != device)
@@ -77,21 +77,21 @@ class WriteThroughPass {
 
   // Every other access of the variable can come before the producer, or comes after the Assign anyway; so
   // does all else that the Assign waits for.
-  bool IsAloneBetween(int producer, int assign, int variable) {
+  bool IsAloneBetween(CommandId producer, CommandId assign, int variable) {
     reach_.MarkFrom(assign);
-    std::vector<int> others;
-    for (const int access : accesses_[variable]) {
+    std::vector<CommandId> others;
+    for (const CommandId access : accesses_[variable]) {
       if (access != producer && access != assign && !reach_.Marked(access)) others.push_back(access);
     }
-    draft_.dependencies.ForEach(assign, [&](int before) {
+    draft_.dependencies.ForEach(assign, [&](CommandId before) {
       if (before != producer) others.push_back(before);
     });
     reach_.MarkFrom(producer);
     return std::none_of(others.begin(), others.end(),
-                        [&](int other) { return reach_.Marked(other) || IsUpdate(other, variable); });
+                        [&](CommandId other) { return reach_.Marked(other) || IsUpdate(other, variable); });
   }
 
-  bool IsUpdate(int number, int variable) const {
+  bool IsUpdate(CommandId number, int variable) const {
     const Command& command = draft_.command(number);
     const OpDef* def = draft_.LaunchedOp(command);
     if (def == nullptr) return false;
@@ -102,13 +102,13 @@ class WriteThroughPass {
     });
   }
 
-  void WriteThrough(int assign) {
+  void WriteThrough(CommandId assign) {
     const auto inputs = draft_.Inputs(draft_.command(assign));
     Value& value = draft_.value(inputs[1]);
     value.storage = Storage::kVariable;
     value.variable = draft_.value(draft_.Root(inputs[0])).variable;
-    const int producer = draft_.producer[inputs[1]];
-    draft_.dependencies.ForEach(assign, [&](int before) {
+    const CommandId producer = draft_.producer[inputs[1]];
+    draft_.dependencies.ForEach(assign, [&](CommandId before) {
       if (before == producer) return;
       draft_.dependencies.Add(producer, before);
       reach_.AddEdge(before, producer);
@@ -117,10 +117,10 @@ class WriteThroughPass {
   }
 
   Draft& draft_;
-  Reachability reach_;
-  IdVector<ValueId, std::vector<int>> users_;  // by root value: the commands that read it
-  IdVector<ValueId, char> is_fetched_;         // by root value
-  std::map<int, std::vector<int>> accesses_;   // by variable
+  Reachability<CommandId> reach_;
+  IdVector<ValueId, std::vector<CommandId>> users_;  // by root value: the commands that read it
+  IdVector<ValueId, char> is_fetched_;               // by root value
+  std::map<int, std::vector<CommandId>> accesses_;   // by variable
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ int64_t AllReduce(const Machine& machine, int64_t bytes, const RankGroup& ranks,
 TEST(ClusterTest, IsMadeOfOneLine) {
   const Machine machine = MakeCluster("dgx-a100:64,fat-tree,400Gb/s");
   EXPECT_EQ(machine.num_devices(), 1 + 512);
-  EXPECT_EQ(machine.device(machine.first_clustered + 511).local_name(), "GPU:511");
+  EXPECT_EQ(machine.device(machine.Gpus()[511]).local_name(), "GPU:511");
   EXPECT_EQ(machine.cluster->nic_bandwidth, 50e9) << "of each of 8 ports";
   EXPECT_TRUE(machine.cluster->IsNonBlocking());
   EXPECT_FALSE(MakeCluster("dgx-h100:4,rails,oversubscription=2,nics=4").cluster->IsNonBlocking());
@@ -58,7 +58,7 @@ TEST(ClusterTest, FileIsCompactAndReadsBack) {
   const Machine again = ParseMachine(text);
   EXPECT_EQ(again.num_devices(), 1 + 16384);
   EXPECT_EQ(MachineToJson(again), text);
-  EXPECT_EQ(again.device(16384).memory_bytes, int64_t{80} << 30);
+  EXPECT_EQ(again.device(DeviceId(16384)).memory_bytes, int64_t{80} << 30);
 }
 
 TEST(ClusterTest, FilesAreChecked) {
@@ -91,19 +91,19 @@ TEST(ClusterTest, FilesAreChecked) {
 // GPU 0 and 1 share a node; 0 and 8 are neighbours of one leaf switch; 0 and 8 * 100 are not.
 TEST(ClusterTest, RoutesFollowTheTopology) {
   const Machine machine = MakeCluster("dgx-a100:128,rails,200Gb/s,radix=40,oversubscription=4");
-  const int gpu = machine.first_clustered;
-  const Route near = machine.RouteBetween(gpu, gpu + 1);
+  const std::vector<DeviceId> gpus = machine.Gpus();
+  const Route near = machine.RouteBetween(gpus[0], gpus[1]);
   EXPECT_EQ(near.bandwidth, 300e9);
   EXPECT_EQ(near.resources.size(), 2u);
-  const Route leaf = machine.RouteBetween(gpu, gpu + 8);
+  const Route leaf = machine.RouteBetween(gpus[0], gpus[8]);
   EXPECT_EQ(leaf.bandwidth, 25e9);
   EXPECT_EQ(leaf.resources.size(), 2u) << "two ports of one switch";
-  const Route far = machine.RouteBetween(gpu, gpu + 800);
+  const Route far = machine.RouteBetween(gpus[0], gpus[800]);
   EXPECT_EQ(far.resources.size(), 4u) << "and up and down the leaf switches";
   EXPECT_GT(far.latency_ns, leaf.latency_ns);
   EXPECT_EQ(machine.ResourceBandwidth(far.resources[2]), 20 * 25e9 / 4) << "20 nodes a leaf switch";
   EXPECT_EQ(machine.ResourceName(near.resources[0]), "GPU:0 to its switch");
-  EXPECT_EQ(machine.RouteBetween(gpu, machine.host()).bandwidth, 25e9);
+  EXPECT_EQ(machine.RouteBetween(gpus[0], machine.host()).bandwidth, 25e9);
   for (const Route& route : {near, leaf, far}) {
     for (const int resource : route.resources) EXPECT_LT(resource, machine.num_resources());
   }

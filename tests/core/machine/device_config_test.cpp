@@ -15,8 +15,8 @@ using testing::HasSubstr;
 // GPU:i has i + 1 workers, by which it is told apart.
 Machine Gpus(int count) {
   Machine machine = VirtualMachine(count, 1);
-  for (const int gpu : machine.Gpus()) {
-    DeviceSpec& spec = machine.devices[static_cast<size_t>(gpu)];
+  for (const DeviceId gpu : machine.Gpus()) {
+    DeviceSpec& spec = machine.devices[gpu];
     spec.workers = spec.parsed.id + 1;
     spec.memory_bytes = int64_t{4} << 30;
   }
@@ -30,7 +30,7 @@ struct Seen {
 
 Seen GpusOf(const Machine& machine) {
   Seen seen;
-  for (const int gpu : machine.Gpus()) {
+  for (const DeviceId gpu : machine.Gpus()) {
     seen.workers.push_back(machine.device(gpu).workers);
     seen.mib.push_back(machine.device(gpu).memory_bytes >> 20);
   }
@@ -112,9 +112,9 @@ TEST(DeviceConfig, EqualPartsAndFractions) {
 // Parts of one GPU exchange data within its memory, parts of two over the link of the two.
 TEST(DeviceConfig, PartsHaveTheLinksOfTheirGpu) {
   Machine machine = Gpus(2);
-  machine.devices[static_cast<size_t>(machine.Gpus()[0])].memory_bandwidth = 400e9;
+  machine.devices[machine.Gpus()[0]].memory_bandwidth = 400e9;
   const Machine seen = ConfigureDevices(machine, {.logical_devices_per_gpu = 2});
-  const std::vector<int> gpus = seen.Gpus();
+  const std::vector<DeviceId> gpus = seen.Gpus();
   EXPECT_EQ(seen.RouteBetween(gpus[0], gpus[1]).bandwidth, 200e9);
   EXPECT_EQ(seen.RouteBetween(gpus[1], gpus[2]).bandwidth, 8e9);
   EXPECT_EQ(seen.RouteBetween(gpus[3], gpus[0]).latency_ns, 60000);

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "core/schedule/cost.h"
+#include "tests/support/ids.h"
 #include "tests/support/paths.h"
 
 namespace lanescope {
@@ -71,7 +72,7 @@ TEST(MachineTest, ReadsEveryField) {
        "queue": "in-order", "peak": {"float32": "4.37TFLOP/s"}, "memory_bandwidth": "240GB/s", "launch": "5us",
        "physical": 2, "sm_share": 0.5}]})");
   ASSERT_EQ(machine.num_devices(), 2) << "CPU:0 is added";
-  const DeviceSpec& gpu = machine.device(0);
+  const DeviceSpec& gpu = machine.device(DeviceId(0));
   EXPECT_EQ(gpu.name, "/job:localhost/replica:0/task:0/device:GPU:1");
   EXPECT_EQ(gpu.kind, DeviceKind::kLogical);
   EXPECT_EQ(gpu.memory_bytes, int64_t{2} << 30);
@@ -83,7 +84,7 @@ TEST(MachineTest, ReadsEveryField) {
   EXPECT_EQ(gpu.launch_ns, 5000);
   EXPECT_EQ(gpu.physical, 2);
   EXPECT_DOUBLE_EQ(gpu.sm_share, 0.5);
-  EXPECT_EQ(machine.host(), 1);
+  EXPECT_EQ(machine.host(), DeviceId(1));
 }
 
 TEST(MachineTest, ErrorsNameTheField) {
@@ -132,12 +133,12 @@ TEST(MachineTest, WritingAndReadingLosesNothing) {
     EXPECT_EQ(MachineToJson(ParseMachine(text)), text) << name;
   }
   Machine odd = VirtualMachine(1, 2);
-  odd.devices[1].memory_bytes = 1234567891;
+  odd.devices[DeviceId(1)].memory_bytes = 1234567891;
   odd.links[0].bandwidth = 7.5512345678e9;
   odd.links[0].latency_ns = 4321;
   odd.links[0].table = {{100, 3}, {4096, 77}};
   const Machine back = ParseMachine(MachineToJson(odd));
-  EXPECT_EQ(back.devices[1].memory_bytes, 1234567891);
+  EXPECT_EQ(back.devices[DeviceId(1)].memory_bytes, 1234567891);
   EXPECT_EQ(back.links[0].bandwidth, 7.5512345678e9);
   EXPECT_EQ(back.links[0].latency_ns, 4321);
   EXPECT_EQ(back.links[0].table, odd.links[0].table);
@@ -147,16 +148,16 @@ TEST(MachineTest, FindsDevicesByAnyName) {
   const Machine machine = VirtualMachine(2, 1);
   for (const char* name : {"GPU:1", "/gpu:1", "/device:GPU:1", "/job:localhost/replica:0/task:0/device:GPU:1",
                            "/job:localhost/replica:0/task:0/gpu:1"}) {
-    EXPECT_EQ(machine.FindDevice(name), 2) << name;
+    EXPECT_EQ(machine.FindDevice(name).number(), 2) << name;
   }
   for (const char* name : {"GPU:2", "/job:other/gpu:1", "GPU", "/gpu:*", "", "gpu:1"}) {
-    EXPECT_EQ(machine.FindDevice(name), -1) << name;
+    EXPECT_EQ(machine.FindDevice(name).number(), -1) << name;
   }
 }
 
 TEST(MachineTest, DirectRouteUsesTheLink) {
   const Machine machine = ReadMachine(test::SourceDir() + "/samples/machines/k80x2.json");
-  const int gpu0 = machine.FindDevice("GPU:0"), gpu1 = machine.FindDevice("GPU:1");
+  const DeviceId gpu0 = machine.FindDevice("GPU:0"), gpu1 = machine.FindDevice("GPU:1");
   const Route there = machine.RouteBetween(gpu0, gpu1), back = machine.RouteBetween(gpu1, gpu0);
   EXPECT_EQ(there.link, 0);
   EXPECT_FALSE(there.staged);
@@ -171,7 +172,7 @@ TEST(MachineTest, DirectRouteUsesTheLink) {
 // Staged: both links, latencies added, the narrowest part's bandwidth: min(10, 5, 9) = 5 GB/s; 8 + 2 us.
 TEST(MachineTest, RouteThroughTheHostIsStaged) {
   const Machine machine = HostLinked();
-  const Route route = machine.RouteBetween(1, 2);
+  const Route route = machine.RouteBetween(DeviceId(1), DeviceId(2));
   EXPECT_TRUE(route.staged);
   EXPECT_EQ(route.link, -1);
   EXPECT_EQ(route.latency_ns, 10000);
@@ -182,15 +183,16 @@ TEST(MachineTest, RouteThroughTheHostIsStaged) {
 TEST(MachineTest, SharedDirectionsAndMissingRoutes) {
   Machine machine = VirtualMachine(2, 1);
   machine.links[0].duplex = false;
-  EXPECT_EQ(machine.RouteBetween(0, 1).resources, machine.RouteBetween(1, 0).resources);
+  EXPECT_EQ(machine.RouteBetween(DeviceId(0), DeviceId(1)).resources,
+            machine.RouteBetween(DeviceId(1), DeviceId(0)).resources);
   machine.links.clear();
   try {
-    machine.RouteBetween(1, 2);
+    machine.RouteBetween(DeviceId(1), DeviceId(2));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kNotFound);
   }
-  EXPECT_TRUE(machine.RouteBetween(1, 1).resources.empty());
+  EXPECT_TRUE(machine.RouteBetween(DeviceId(1), DeviceId(1)).resources.empty());
 }
 
 // latency + bytes / bandwidth: 4.3 us + 7,550,000 B / 7.55 GB/s = 4.3 us + 1 ms.
@@ -205,7 +207,7 @@ TEST(CopyTimeTest, LatencyAndBandwidth) {
 TEST(CopyTimeTest, MeasuredTable) {
   Machine machine = VirtualMachine(1, 1);
   machine.links[0].table = {{1000, 10}, {3000, 30}, {4000, 60}};
-  const Route route = machine.RouteBetween(0, 1);
+  const Route route = machine.RouteBetween(DeviceId(0), DeviceId(1));
   EXPECT_EQ(CopyNs(machine, route, 1), 10);
   EXPECT_EQ(CopyNs(machine, route, 2000), 20);
   EXPECT_EQ(CopyNs(machine, route, 4000), 60);
@@ -216,8 +218,8 @@ TEST(VirtualMachineTest, LinksAllToAll) {
   const Machine machine = VirtualMachine(3, 2);
   EXPECT_EQ(machine.num_devices(), 4);
   EXPECT_EQ(machine.links.size(), 6u);
-  EXPECT_EQ(machine.Gpus(), (std::vector<int>{1, 2, 3}));
-  EXPECT_EQ(machine.device(3).workers, 2);
+  EXPECT_EQ(machine.Gpus(), test::Ids<DeviceId>({1, 2, 3}));
+  EXPECT_EQ(machine.device(DeviceId(3)).workers, 2);
   EXPECT_EQ(machine.device(machine.host()).kind, DeviceKind::kHost);
   EXPECT_THROW(VirtualMachine(-1, 1), Error);
   EXPECT_THROW(VirtualMachine(1, 0), Error);

@@ -55,7 +55,7 @@ TEST_F(PlacerErrorsTest, KernelForATypeThatNoDeviceHas) {
 
 TEST_F(PlacerErrorsTest, NoKernelOnTheLocalTask) {
   TwoTasks("/job:b/replica:0/task:0", "/job:b/replica:0/task:0");
-  options.default_device = 1;
+  options.default_device = DeviceId(1);
   options.soft_placement = false;
   Add("var", "VariableNoKernels", {}, "/job:b/replica:0/task:0/device:FakeGPU:0");
   ExpectError(Code::kInvalidArgument,
@@ -148,7 +148,7 @@ TEST_F(PlacerErrorsTest, ConflictAcrossAReferenceNamesBothEnds) {
 
 TEST_F(PlacerErrorsTest, AssignedNodeIsLoggedInItsTurn) {
   std::vector<std::string> names;
-  options.log = [&](int node, int) { names.push_back(graph.node(node).name); };
+  options.log = [&](int node, DeviceId) { names.push_back(graph.node(node).name); };
   Add("given", "TestCPUGPUOutput");
   Add("generator", "TestCPUGPUOutput");
   Add("relu", "TestRelu", {"generator"});

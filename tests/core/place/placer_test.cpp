@@ -53,7 +53,8 @@ TEST_F(PlacerTest, E05_KernelPriorityAndColocation) {
 // Device order is by name as text: GPU:10 comes before GPU:2.
 TEST_F(PlacerTest, DevicesAreOrderedByNameAsText) {
   AddDevice(kTaskA, "FakeGPU", 10);
-  const std::vector<int> order = FeasibleDevices(Add("n", "TestCPUGPUOutput"), machine, *options.kernels);
+  const std::vector<DeviceId> order =
+      FeasibleDevices(Add("n", "TestCPUGPUOutput"), machine, *options.kernels);
   EXPECT_EQ(machine.device(order[0]).local_name(), "FakeGPU:0");
   EXPECT_EQ(machine.device(order[2]).local_name(), "FakeGPU:10");
   EXPECT_EQ(machine.device(order[3]).local_name(), "FakeGPU:2");
@@ -242,7 +243,7 @@ TEST_F(PlacerTest, E47_OtherTasksKnowTheirKernels) {
   machine.devices.clear();
   AddDevice("/job:b/replica:0/task:0", "FakeCPU", 0);
   AddDevice("/job:b/replica:0/task:1", "FakeGPU", 0);
-  options.default_device = 0;
+  options.default_device = DeviceId(0);
   options.soft_placement = false;
   Add("var", "VariableNoKernels", {}, "/job:b/replica:0/task:1/device:FakeGPU:0");
   Place();
@@ -274,7 +275,7 @@ TEST_F(PlacerTest, DefaultDeviceComesFirstWhereItQualifies) {
 
 TEST_F(PlacerTest, LogsInPlacementOrder) {
   std::vector<std::string> lines;
-  options.log = [&](int node, int device) {
+  options.log = [&](int node, DeviceId device) {
     lines.push_back(PlacementLogLine(graph.node(node), machine.device(device)));
   };
   Add("generator", "TestCPUGPUOutput");
@@ -317,7 +318,7 @@ Graph MatMulProgram(const std::string& const_device, const std::string& matmul_d
 std::vector<std::string> PlacedOn(const Graph& graph, const Machine& machine,
                                   const PlacerOptions& options = {}) {
   std::vector<std::string> names;
-  for (const int device : PlaceGraph(graph, machine, options).device) {
+  for (const DeviceId device : PlaceGraph(graph, machine, options).device) {
     names.push_back(machine.device(device).local_name());
   }
   return names;

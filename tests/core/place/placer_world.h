@@ -38,7 +38,7 @@ class PlacerWorld {
     DeviceSpec device;
     device.name = task + "/device:" + type + ":" + std::to_string(id);
     ParseDeviceName(device.name, &device.parsed);
-    machine.devices.push_back(device);
+    machine.devices.Add(device);
   }
 
   // Inputs are "name" or "name:k".

@@ -34,7 +34,7 @@ class CollectingSink : public EventSink {
 
 Event Numbered(int command, int step = 0) {
   Event event;
-  event.command = command;
+  event.command = Id<Command>(command);
   event.step = step;
   event.start_ns = command;
   event.end_ns = command + 1;
@@ -50,7 +50,7 @@ TEST(EventRingTest, KeepsOrderAcrossTheWrap) {
   }
   ring.Drain(&out);
   ASSERT_EQ(out.size(), 10u);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(out[static_cast<size_t>(i)].command, i);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(out[static_cast<size_t>(i)].command.number(), i);
 }
 
 // capacity 3 rounds up to 4: four are kept, every further one is dropped and counted, and draining makes
@@ -123,7 +123,7 @@ TEST(RecorderTest, ManyProducersLoseNothingUncounted) {
   }
   const std::vector<Event> events = sink.events();
   EXPECT_EQ(static_cast<int64_t>(events.size()) + sink.dropped(), int64_t{kThreads} * kEvents);
-  std::vector<int> last(kThreads, -1);
+  std::vector<Id<Command>> last(kThreads);
   for (const Event& event : events) {
     EXPECT_GT(event.command, last[static_cast<size_t>(event.step)]);
     last[static_cast<size_t>(event.step)] = event.command;

@@ -127,9 +127,9 @@ TEST(CompileLaws, CommandsAreInAnOrderThatRespectsDependencies) {
   for (unsigned seed = 0; seed < 84; ++seed) {
     SCOPED_TRACE(seed);
     const Schedule schedule = CompileCase(MakeCase(seed));
-    for (int c = 0; c < static_cast<int>(schedule.commands.size()); ++c) {
-      ASSERT_EQ(schedule.commands[static_cast<size_t>(c)].rank, c);
-      for (const int next : schedule.Successors(c)) ASSERT_GT(next, c);
+    for (const CommandId c : schedule.commands.ids()) {
+      ASSERT_EQ(schedule.commands[c].rank, c.number());
+      for (const CommandId next : schedule.Successors(c)) ASSERT_GT(next, c);
     }
   }
 }

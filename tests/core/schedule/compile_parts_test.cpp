@@ -59,20 +59,20 @@ TEST(FreeRanges, BehaveAsASortedSet) {
 }
 
 struct Dag {
-  std::vector<std::vector<int>> predecessors;
-  std::vector<int> queue;  // by command: its in-order queue, -1 none
+  IdVector<CommandId, std::vector<CommandId>> predecessors;
+  IdVector<CommandId, int> queue;  // its in-order queue, -1 none
 };
 
 Dag RandomDag(unsigned seed, int commands, int queues) {
   std::mt19937 rng(seed);
   Dag dag;
-  for (int c = 0; c < commands; ++c) {
-    std::set<int> before;
-    for (unsigned k = rng() % 3; c > 0 && k > 0; --k)
-      before.insert(std::max(0, c - 1 - static_cast<int>(rng() % 40)));
-    dag.predecessors.emplace_back(before.begin(), before.end());
-    dag.queue.push_back(queues > 0 && rng() % 2 == 0 ? static_cast<int>(rng() % static_cast<unsigned>(queues))
-                                                     : -1);
+  for (const CommandId c : IdRange<CommandId>(static_cast<size_t>(commands))) {
+    std::set<CommandId> before;
+    for (unsigned k = rng() % 3; c.number() > 0 && k > 0; --k)
+      before.emplace(std::max(0, c.number() - 1 - static_cast<int>(rng() % 40)));
+    dag.predecessors.Add({before.begin(), before.end()});
+    dag.queue.Add(queues > 0 && rng() % 2 == 0 ? static_cast<int>(rng() % static_cast<unsigned>(queues))
+                                               : -1);
   }
   return dag;
 }
@@ -81,16 +81,17 @@ Dag RandomDag(unsigned seed, int commands, int queues) {
 std::vector<std::vector<bool>> Closure(const Dag& dag) {
   const size_t count = dag.predecessors.size();
   std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count));
-  std::vector<int> tail(8, -1);
-  for (size_t c = 0; c < count; ++c) {
-    std::vector<int> before = dag.predecessors[c];
-    if (dag.queue[c] >= 0) {
-      int& last = tail[static_cast<size_t>(dag.queue[c])];
-      if (last >= 0) before.push_back(last);
-      last = static_cast<int>(c);
+  std::vector<CommandId> tail(8);
+  for (const CommandId id : dag.predecessors.ids()) {
+    const size_t c = id.index();
+    std::vector<CommandId> before = dag.predecessors[id];
+    if (dag.queue[id] >= 0) {
+      CommandId& last = tail[static_cast<size_t>(dag.queue[id])];
+      if (last.exists()) before.push_back(last);
+      last = id;
     }
-    for (const int b : before) {
-      const auto from = static_cast<size_t>(b);
+    for (const CommandId b : before) {
+      const size_t from = b.index();
       reaches[c][from] = true;
       for (size_t a = 0; a < count; ++a) reaches[c][a] = reaches[c][a] || reaches[from][a];
     }
@@ -105,13 +106,13 @@ TEST(HappensBefore, IsTheClosureForCommandsInChains) {
     const Dag dag = RandomDag(seed, 300, queues);
     const auto reaches = Closure(dag);
     HappensBefore order(queues, dag.predecessors.size());
-    for (size_t c = 0; c < dag.predecessors.size(); ++c) order.Add(dag.predecessors[c], dag.queue[c]);
+    for (const CommandId c : dag.predecessors.ids()) order.Add(dag.predecessors[c], dag.queue[c]);
     int outside = 0;
-    for (int a = 0; a < 300; ++a) {
+    for (const CommandId a : IdRange<CommandId>(300)) {
       if (!order.InChain(a)) ++outside;
-      for (int b = 0; b < 300; ++b) {
-        const bool expected = order.InChain(a) && reaches[static_cast<size_t>(b)][static_cast<size_t>(a)];
-        ASSERT_EQ(order.Before(a, b), expected) << seed << ": " << a << " before " << b;
+      for (const CommandId b : IdRange<CommandId>(300)) {
+        const bool expected = order.InChain(a) && reaches[b.index()][a.index()];
+        ASSERT_EQ(order.Before(a, b), expected) << seed << ": " << a.number() << " before " << b.number();
       }
     }
     EXPECT_LT(outside, 250) << seed;
@@ -122,8 +123,7 @@ TEST(HappensBefore, IsTheClosureForCommandsInChains) {
 // used it last.
 TEST(Arena, MemoryIsReusedOnlyAfterItsLastUser) {
   constexpr int64_t kGrain = 64;
-  constexpr int kCommands = 2000;
-  const Dag dag = RandomDag(5, kCommands, 2);
+  const Dag dag = RandomDag(5, 2000, 2);
   HappensBefore order(2, dag.predecessors.size());
   Arena arena(&order);
   std::mt19937 rng(5);
@@ -134,20 +134,20 @@ TEST(Arena, MemoryIsReusedOnlyAfterItsLastUser) {
   std::vector<Held> held;
   struct Grain {
     bool held = false;
-    int last_user = -1;
+    CommandId last_user = {};
   };
   std::vector<Grain> memory;
   size_t total = 0;
-  for (int c = 0; c < kCommands; ++c) {
-    order.Add(dag.predecessors[static_cast<size_t>(c)], dag.queue[static_cast<size_t>(c)]);
+  for (const CommandId c : dag.queue.ids()) {
+    order.Add(dag.predecessors[c], dag.queue[c]);
     const size_t grains = 1 + rng() % 4;
     const int block = arena.Take(static_cast<int64_t>(grains) * kGrain, c);
     const auto begin = static_cast<size_t>(arena.offset(block) / kGrain);
     total += grains;
     memory.resize(static_cast<size_t>(arena.end() / kGrain));
     for (size_t g = begin; g < begin + grains; ++g) {
-      ASSERT_FALSE(memory[g].held) << c;
-      ASSERT_TRUE(memory[g].last_user < 0 || order.Before(memory[g].last_user, c)) << c;
+      ASSERT_FALSE(memory[g].held) << c.number();
+      ASSERT_TRUE(!memory[g].last_user.exists() || order.Before(memory[g].last_user, c)) << c.number();
       memory[g].held = true;
     }
     held.push_back({block, begin, begin + grains});

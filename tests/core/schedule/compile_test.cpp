@@ -14,7 +14,7 @@ using test::MakeRandomGraph;
 using test::RandomPlacement;
 using test::RequestFor;
 
-Placement Everywhere(const Graph& graph, int device) {
+Placement Everywhere(const Graph& graph, DeviceId device) {
   Placement placement;
   placement.device.assign(static_cast<size_t>(graph.num_nodes()), device);
   return placement;
@@ -40,25 +40,25 @@ int Count(const Schedule& schedule, CommandKind kind) {
                                         [&](const Command& command) { return command.kind == kind; }));
 }
 
-int LaunchOf(const Graph& graph, const Schedule& schedule, const std::string& name) {
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+CommandId LaunchOf(const Graph& graph, const Schedule& schedule, const std::string& name) {
+  for (const CommandId c : schedule.commands.ids()) {
     if (schedule.commands[c].kind == CommandKind::kLaunch &&
         graph.node(schedule.commands[c].node).name == name)
-      return static_cast<int>(c);
+      return c;
   }
-  return -1;
+  return {};
 }
 
-bool Precedes(const Schedule& schedule, int a, int b) {
-  std::vector<int> stack{a};
-  std::vector<char> seen(schedule.commands.size(), 0);
+bool Precedes(const Schedule& schedule, CommandId a, CommandId b) {
+  std::vector<CommandId> stack{a};
+  IdVector<CommandId, char> seen(schedule.commands.size(), 0);
   while (!stack.empty()) {
-    const int c = stack.back();
+    const CommandId c = stack.back();
     stack.pop_back();
     if (c == b) return true;
-    for (const int next : schedule.Successors(c)) {
-      if (!seen[static_cast<size_t>(next)]) {
-        seen[static_cast<size_t>(next)] = 1;
+    for (const CommandId next : schedule.Successors(c)) {
+      if (!seen[next]) {
+        seen[next] = 1;
         stack.push_back(next);
       }
     }
@@ -71,7 +71,7 @@ const Machine& TwoGpus() {
   return machine;
 }
 
-int Gpu(int index) { return TwoGpus().Gpus()[static_cast<size_t>(index)]; }
+DeviceId Gpu(int index) { return TwoGpus().Gpus()[static_cast<size_t>(index)]; }
 
 // Law: one copy per (tensor, destination device), whatever the number of users there.
 TEST(Compile, CopiesATensorOncePerDestination) {
@@ -105,7 +105,7 @@ TEST(Compile, PrunesToFetchesAndCutsAtFeeds) {
   request.feeds.push_back({a, Floats(Shape{8})});
   const Schedule schedule = CompileChecked(graph, request, Everywhere(graph, TwoGpus().host()), TwoGpus());
   ASSERT_EQ(schedule.commands.size(), 1u);
-  EXPECT_EQ(graph.node(schedule.commands[0].node).name, "b");
+  EXPECT_EQ(graph.node(schedule.commands[CommandId(0)].node).name, "b");
 }
 
 // Law: what nobody reads does not run because something is ordered after it (all gradients of an op are
@@ -129,11 +129,11 @@ TEST(Compile, WhatIsOnlyWaitedForDoesNotRun) {
     return CompileChecked(graph, request, Everywhere(graph, TwoGpus().host()), TwoGpus());
   };
   const Schedule step = compile({});
-  EXPECT_EQ(LaunchOf(graph, step, "unread"), -1);
+  EXPECT_FALSE(LaunchOf(graph, step, "unread").exists());
   EXPECT_TRUE(Precedes(step, LaunchOf(graph, step, "noise"), LaunchOf(graph, step, "y")));
   EXPECT_EQ(step.commands.size(), 3u);
   for (const char* asked : {"unread", "group"}) {
-    EXPECT_GE(LaunchOf(graph, compile({asked}), "unread"), 0) << asked;
+    EXPECT_TRUE(LaunchOf(graph, compile({asked}), "unread").exists()) << asked;
   }
 }
 
@@ -143,7 +143,7 @@ TEST(Compile, AnUnfedPlaceholderIsNamed) {
   builder.Op("Neg", "a").Input(x).Build();
   const Graph& graph = builder.graph();
   try {
-    CompileChecked(graph, RequestFor(graph, {"a"}, {}), Everywhere(graph, 0), TwoGpus());
+    CompileChecked(graph, RequestFor(graph, {"a"}, {}), Everywhere(graph, DeviceId(0)), TwoGpus());
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kInvalidArgument);
@@ -182,7 +182,7 @@ TEST(Compile, OrdersReadersBeforeTheUpdate) {
   const Graph& graph = builder.graph();
   const Schedule schedule = CompileChecked(graph, RequestFor(graph, {"old", "new"}, {"update"}),
                                            Everywhere(graph, Gpu(0)), TwoGpus());
-  const int update = LaunchOf(graph, schedule, "update");
+  const CommandId update = LaunchOf(graph, schedule, "update");
   EXPECT_TRUE(Precedes(schedule, LaunchOf(graph, schedule, "old"), update));
   EXPECT_TRUE(Precedes(schedule, update, LaunchOf(graph, schedule, "new")));
 }
@@ -202,13 +202,13 @@ TEST(Compile, SnapshotsAReadThatOutlivesAnUpdate) {
   const Schedule schedule =
       CompileChecked(graph, RequestFor(graph, {"late"}, {}), Everywhere(graph, Gpu(0)), TwoGpus());
   int snapshots = 0;
-  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+  for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     if (command.kind != CommandKind::kCopy ||
         schedule.CopySource(command) != schedule.CopyDestination(command))
       continue;
     ++snapshots;
-    EXPECT_TRUE(Precedes(schedule, static_cast<int>(c), LaunchOf(graph, schedule, "update")));
+    EXPECT_TRUE(Precedes(schedule, c, LaunchOf(graph, schedule, "update")));
   }
   EXPECT_EQ(snapshots, 1);
 }
@@ -240,7 +240,7 @@ TEST(Compile, OrdersReadsAndUpdatesByAFewEdges) {
   EXPECT_EQ(schedule.successors.items.size(), 3u * kRounds - 2);
   for (int i = 0; i < kRounds; ++i) {
     const std::string number = std::to_string(i), next = std::to_string(i + 1);
-    const int update = LaunchOf(graph, schedule, "update" + number);
+    const CommandId update = LaunchOf(graph, schedule, "update" + number);
     EXPECT_TRUE(Precedes(schedule, LaunchOf(graph, schedule, "use" + number), update));
     if (i + 1 == kRounds) break;
     EXPECT_TRUE(Precedes(schedule, update, LaunchOf(graph, schedule, "use" + next)));
@@ -258,13 +258,13 @@ TEST(Compile, ElementwiseChainRunsInPlace) {
   const Graph& graph = builder.graph();
   request.fetches.push_back(x);
   const Schedule schedule = CompileChecked(graph, request, Everywhere(graph, Gpu(0)), TwoGpus());
-  EXPECT_EQ(schedule.arena_bytes[static_cast<size_t>(Gpu(0))], 4096);
+  EXPECT_EQ(schedule.arena_bytes[Gpu(0)], 4096);
 }
 
 TEST(Compile, OutOfMemoryNamesOpTensorDeviceAndHolders) {
   Machine machine = VirtualMachine(1, 1);
-  const int gpu = machine.Gpus()[0];
-  machine.devices[static_cast<size_t>(gpu)].memory_bytes = 10000;
+  const DeviceId gpu = machine.Gpus()[0];
+  machine.devices[gpu].memory_bytes = 10000;
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{1024});
   const Endpoint a = builder.Op("Neg", "a").Input(x).Build();
@@ -298,8 +298,8 @@ TEST(Compile, PrioritiesOrderReadyCommands) {
   placement.priority.assign(static_cast<size_t>(graph.num_nodes()), 0);
   placement.priority[static_cast<size_t>(graph.FindNode("urgent"))] = 5;
   const Schedule schedule = CompileChecked(graph, request, placement, TwoGpus());
-  EXPECT_LT(schedule.commands[static_cast<size_t>(LaunchOf(graph, schedule, "urgent"))].rank,
-            schedule.commands[static_cast<size_t>(LaunchOf(graph, schedule, "first"))].rank);
+  EXPECT_LT(schedule.commands[LaunchOf(graph, schedule, "urgent")].rank,
+            schedule.commands[LaunchOf(graph, schedule, "first")].rank);
 }
 
 // Law: the verifier finds nothing wrong with any compiled random graph, on ready-first and on in-order
@@ -357,10 +357,7 @@ TEST(Verifier, FindsBrokenSchedules) {
                                        placement, machine);
   {
     Schedule bad = good;  // a dependency less
-    const auto victim =
-        static_cast<size_t>(std::max_element(bad.num_predecessors.begin(), bad.num_predecessors.end()) -
-                            bad.num_predecessors.begin());
-    --bad.num_predecessors[victim];
+    --*std::max_element(bad.num_predecessors.begin(), bad.num_predecessors.end());
     EXPECT_THROW(VerifySchedule(random.graph, bad), Error);
   }
   {

@@ -5,9 +5,9 @@
 namespace lanescope {
 namespace {
 
-std::vector<Command> CommandsOf(const std::vector<int>& workers) {
-  std::vector<Command> commands(workers.size());
-  for (size_t c = 0; c < workers.size(); ++c) commands[c].workers = workers[c];
+IdVector<CommandId, Command> CommandsOf(const std::vector<int>& workers) {
+  IdVector<CommandId, Command> commands(workers.size());
+  for (const CommandId c : commands.ids()) commands[c].workers = workers[c.index()];
   return commands;
 }
 
@@ -23,47 +23,47 @@ TEST(WorkersFor, OneForEveryPiece) {
 // Law: the smallest rank first, and one at a time where the queue has one worker.
 TEST(ReadyQueue, OneWorkerRunsOneCommandAtATime) {
   ReadyQueue queue;
-  queue.Push(5, 0);
-  queue.Push(2, 1);
-  EXPECT_EQ(queue.Pop(), 1);
+  queue.Push(5, CommandId(0));
+  queue.Push(2, CommandId(1));
+  EXPECT_EQ(queue.Pop().number(), 1);
   EXPECT_FALSE(queue.CanPop());
-  EXPECT_EQ(queue.Pop(), -1);
-  queue.Done(1);
-  EXPECT_EQ(queue.Pop(), 0);
+  EXPECT_EQ(queue.Pop().number(), -1);
+  queue.Done(CommandId(1));
+  EXPECT_EQ(queue.Pop().number(), 0);
 }
 
 // Law: commands run side by side as long as their workers suffice; none passes one that waits for workers.
 TEST(ReadyQueue, WorkersAreShared) {
   const auto commands = CommandsOf({1, 1, 1, 4, 1});
-  ReadyQueue queue(nullptr, 3, commands.data());
-  for (int c = 0; c < 5; ++c) queue.Push(c, c);
-  EXPECT_EQ(queue.Pop(), 0);
-  EXPECT_EQ(queue.Pop(), 1);
-  EXPECT_EQ(queue.Pop(), 2);
-  EXPECT_EQ(queue.Pop(), -1);
-  queue.Done(1);
-  queue.Done(0);
-  EXPECT_EQ(queue.Pop(), -1) << "the large one waits for all";
-  queue.Done(2);
-  EXPECT_EQ(queue.Pop(), 3) << "it takes what there is";
-  EXPECT_EQ(queue.Pop(), -1);
-  queue.Done(3);
-  EXPECT_EQ(queue.Pop(), 4);
+  ReadyQueue queue(nullptr, 3, &commands);
+  for (const CommandId c : IdRange<CommandId>(5)) queue.Push(c.number(), c);
+  EXPECT_EQ(queue.Pop().number(), 0);
+  EXPECT_EQ(queue.Pop().number(), 1);
+  EXPECT_EQ(queue.Pop().number(), 2);
+  EXPECT_EQ(queue.Pop().number(), -1);
+  queue.Done(CommandId(1));
+  queue.Done(CommandId(0));
+  EXPECT_EQ(queue.Pop().number(), -1) << "the large one waits for all";
+  queue.Done(CommandId(2));
+  EXPECT_EQ(queue.Pop().number(), 3) << "it takes what there is";
+  EXPECT_EQ(queue.Pop().number(), -1);
+  queue.Done(CommandId(3));
+  EXPECT_EQ(queue.Pop().number(), 4);
   queue.Reset();
   EXPECT_FALSE(queue.CanPop());
-  queue.Push(0, 3);
-  EXPECT_EQ(queue.Pop(), 3) << "all workers are idle again";
+  queue.Push(0, CommandId(3));
+  EXPECT_EQ(queue.Pop().number(), 3) << "all workers are idle again";
 }
 
 TEST(ReadyQueue, InOrderWaitsForTheNextOfItsList) {
-  const std::vector<int> order = {2, 0};
+  const std::vector<CommandId> order = {CommandId(2), CommandId(0)};
   ReadyQueue queue(&order);
-  queue.Push(7, 0);
-  EXPECT_EQ(queue.Pop(), -1);
-  queue.Push(1, 2);
-  EXPECT_EQ(queue.Pop(), 2);
-  queue.Done(2);
-  EXPECT_EQ(queue.Pop(), 0);
+  queue.Push(7, CommandId(0));
+  EXPECT_EQ(queue.Pop().number(), -1);
+  queue.Push(1, CommandId(2));
+  EXPECT_EQ(queue.Pop().number(), 2);
+  queue.Done(CommandId(2));
+  EXPECT_EQ(queue.Pop().number(), 0);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(MemoryPlan, EmptyTensorsTakeNoMemory) {
   const Schedule schedule = Compile(graph, InferGraph(graph, request.feeds), request, placement, machine);
   VerifySchedule(graph, schedule);
   // x on the GPU and the chain of first outputs, of which two live at a time.
-  EXPECT_EQ(schedule.arena_bytes[static_cast<size_t>(machine.Gpus()[0])], 2 * 256);
+  EXPECT_EQ(schedule.arena_bytes[machine.Gpus()[0]], 2 * 256);
 }
 
 // Both checks find a plan that gives memory away while it is in use: each buffer in turn is moved onto
@@ -117,7 +117,7 @@ TEST(MemoryPlan, BothChecksFindAMissingOrder) {
     Schedule& schedule = planned.schedule;
     if (schedule.successors.items.empty()) continue;
     // The last edge of the list goes.
-    const auto next = static_cast<size_t>(schedule.successors.items.back());
+    const CommandId next = schedule.successors.items.back();
     schedule.successors.items.pop_back();
     --schedule.num_predecessors[next];
     for (int& first : schedule.successors.first)

@@ -9,12 +9,12 @@
 namespace lanescope {
 namespace {
 
-constexpr int kHost = 0, kGpu0 = 1, kGpu1 = 2;
+constexpr DeviceId kHost = DeviceId(0), kGpu0 = DeviceId(1), kGpu1 = DeviceId(2);
 
 // A graph of float nodes whose devices are given with them.
 class TransfersTest : public testing::Test {
  protected:
-  int Add(const std::string& name, const std::string& op, std::vector<Endpoint> inputs, int device,
+  int Add(const std::string& name, const std::string& op, std::vector<Endpoint> inputs, DeviceId device,
           std::vector<int> after = {}) {
     Node node;
     node.name = name;

@@ -76,8 +76,8 @@ TEST(UnknownWork, OfAGraphOfQueuesIsNotFree) {
   EXPECT_EQ(launches, 2);
   const Machine machine = VirtualMachine(2, 1);
   for (const int node : {1, 2}) {
-    const auto estimate =
-        RooflineCost().Launch(machine, 0, compiled.graph.node(node), {}, compiled.info.outputs(node));
+    const auto estimate = RooflineCost().Launch(machine, DeviceId(0), compiled.graph.node(node), {},
+                                                compiled.info.outputs(node));
     EXPECT_GE(estimate.ns, kUnknownNs);
     EXPECT_EQ(estimate.basis, CostBasis::kNothing);
   }
@@ -114,7 +114,7 @@ TEST(UnknownWork, AttributesTell) {
 // Rates that a machine file lacks are assumed, and the estimate says so.
 TEST(RooflineCost, SaysWhatItGoesBy) {
   Machine machine = VirtualMachine(2, 1);
-  const int gpu = machine.Gpus()[0];
+  const DeviceId gpu = machine.Gpus()[0];
   Node relu;
   relu.op = "Relu";
   TensorInfo tensor;
@@ -124,8 +124,8 @@ TEST(RooflineCost, SaysWhatItGoesBy) {
     return RooflineCost().Launch(machine, gpu, relu, {&tensor, 1}, {&tensor, 1}).basis;
   };
   EXPECT_EQ(basis(), CostBasis::kAssumed);
-  machine.devices[static_cast<size_t>(gpu)].memory_bandwidth = 1e9;
-  machine.devices[static_cast<size_t>(gpu)].peak_flops[DataType::kFloat] = 1e12;
+  machine.devices[gpu].memory_bandwidth = 1e9;
+  machine.devices[gpu].peak_flops[DataType::kFloat] = 1e12;
   EXPECT_EQ(basis(), CostBasis::kRates);
 }
 

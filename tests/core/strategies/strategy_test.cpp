@@ -42,7 +42,7 @@ class Setting {
   const Graph& graph() const { return graph_; }
   Machine& machine() { return machine_; }
   void Place(std::string_view strategy) { placement_ = PlaceByStrategy(strategy, input()); }
-  void PlaceWishes(const std::vector<int>& wishes) { placement_ = PlaceWithWishes(input(), wishes); }
+  void PlaceWishes(const std::vector<DeviceId>& wishes) { placement_ = PlaceWithWishes(input(), wishes); }
   std::string On(const std::string& node) const {
     const int id = graph_.FindNode(node);
     EXPECT_GE(id, 0) << node;
@@ -124,9 +124,9 @@ TEST(StrategyTest, WishesMoveWholeGroups) {
   Graph graph = ManyTowers(1);
   graph.node(graph.FindNode("relu0")).attrs["_class"] = std::vector<std::string>{"loc:@first0"};
   Setting setting(std::move(graph));
-  std::vector<int> wishes(static_cast<size_t>(setting.graph().num_nodes()), -1);
-  wishes[static_cast<size_t>(setting.graph().FindNode("first0"))] = 2;
-  wishes[static_cast<size_t>(setting.graph().FindNode("relu0"))] = 1;
+  std::vector<DeviceId> wishes(static_cast<size_t>(setting.graph().num_nodes()));
+  wishes[static_cast<size_t>(setting.graph().FindNode("first0"))] = DeviceId(2);
+  wishes[static_cast<size_t>(setting.graph().FindNode("relu0"))] = DeviceId(1);
   setting.PlaceWishes(wishes);
   EXPECT_EQ(setting.On("first0"), "GPU:1") << "the first member decides";
   EXPECT_EQ(setting.On("relu0"), "GPU:1");
@@ -228,8 +228,7 @@ TEST(StrategyTest, MemoryAwareSchedulersStayWithinTheLimit) {
     Setting setting(ManyTowers(4));
     for (DeviceSpec& device : setting.machine().devices) device.peak_flops = {{DataType::kFloat, 1e12}};
     for (LinkSpec& link : setting.machine().links) link.latency_ns = 1'000'000'000;
-    setting.machine().devices[static_cast<size_t>(setting.machine().FindDevice("/gpu:0"))].memory_bytes =
-        150'000;
+    setting.machine().devices[setting.machine().FindDevice("/gpu:0")].memory_bytes = 150'000;
     setting.Place(strategy);
     int64_t on_first = 0;
     for (int i = 0; i < 4; ++i) {

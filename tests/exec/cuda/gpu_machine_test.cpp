@@ -83,7 +83,7 @@ TEST(MeasureGpus, FillsTheMachine) {
       EXPECT_GE(link.table[i].second, link.table[i - 1].second);
     }
   }
-  for (const int gpu : machine.Gpus()) {
+  for (const DeviceId gpu : machine.Gpus()) {
     EXPECT_GT(machine.device(gpu).peak_flops.at(DataType::kFloat), 0);
     EXPECT_GT(machine.device(gpu).memory_bandwidth, 0);
   }

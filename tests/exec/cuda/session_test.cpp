@@ -260,7 +260,7 @@ class EventLog : public EventSink {
 
 class ObserverLog : public LaunchObserver {
  public:
-  void Begin(int, int, int command) override {
+  void Begin(int, int, CommandId command) override {
     EXPECT_FALSE(open);
     open = true;
     begun.push_back(command);
@@ -269,12 +269,12 @@ class ObserverLog : public LaunchObserver {
     EXPECT_TRUE(open);
     open = false;
   }
-  void GraphRecorded(int, std::span<const std::pair<const void*, int>> recorded) override {
+  void GraphRecorded(int, std::span<const std::pair<const void*, CommandId>> recorded) override {
     nodes.assign(recorded.begin(), recorded.end());
   }
   bool open = false;
-  std::vector<int> begun;
-  std::vector<std::pair<const void*, int>> nodes;
+  std::vector<CommandId> begun;
+  std::vector<std::pair<const void*, CommandId>> nodes;
 };
 
 int CountWork(const Schedule& schedule) {
@@ -296,7 +296,7 @@ TEST(CudaTimes, EveryCommandOfEveryStep) {
     for (int i = 0; i < 4; ++i) run.Step();
     run.session().Record(nullptr, nullptr, 0);
   }
-  std::map<int, std::set<int>> commands;
+  std::map<int, std::set<CommandId>> commands;
   for (const Event& event : log.events) {
     if (event.kind != EventKind::kCommand) continue;
     EXPECT_LE(event.start_ns, event.end_ns);
@@ -319,19 +319,20 @@ TEST(CudaTimes, AnObserverSeesCommandsAndNodes) {
     Recorder recorder(&log);
     run.session().Record(&recorder, &step, 0);
     run.Step();
-    EXPECT_EQ(observer.begun.size(), std::set<int>(observer.begun.begin(), observer.begun.end()).size());
+    EXPECT_EQ(observer.begun.size(),
+              std::set<CommandId>(observer.begun.begin(), observer.begun.end()).size());
     run.Step();
     run.session().Record(nullptr, nullptr, 0);
   }
-  std::set<int> of_nodes;
+  std::set<CommandId> of_nodes;
   for (const auto& [node, command] : observer.nodes) of_nodes.insert(command);
-  for (const int command : of_nodes) EXPECT_LT(command, static_cast<int>(step.schedule->commands.size()));
+  for (const CommandId command : of_nodes) EXPECT_TRUE(step.schedule->commands.Contains(command));
   EXPECT_GT(of_nodes.size(), 2u);
   EXPECT_EQ(std::count_if(log.events.begin(), log.events.end(),
                           [&](const Event& event) {
                             if (event.kind != EventKind::kCommand) return false;
-                            const Command& c = step.schedule->commands[static_cast<size_t>(event.command)];
-                            return step.schedule->queues[c.queue].device != 0;
+                            const Command& c = step.schedule->commands[event.command];
+                            return step.schedule->queues[c.queue].device != DeviceId(0);
                           }),
             0);
   run.session().Observe(nullptr);

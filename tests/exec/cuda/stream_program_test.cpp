@@ -16,14 +16,14 @@ namespace {
 // Command 0 is a host kernel that waits for command 1 to be issued, a while at most.
 class WaitingRunner : public CommandRunner {
  public:
-  void Compute(int command) override {
-    if (command == 1) issued_.set_value();
-    if (command != 0) return;
+  void Compute(CommandId command) override {
+    if (command == CommandId(1)) issued_.set_value();
+    if (command != CommandId(0)) return;
     entered_.set_value();
     waited_in_vain = issued_.get_future().wait_for(std::chrono::seconds(5)) != std::future_status::ready;
   }
-  CopyOperands PrepareCopy(int) override { return {}; }
-  std::string Describe(int) const override { return "a command"; }
+  CopyOperands PrepareCopy(CommandId) override { return {}; }
+  std::string Describe(CommandId) const override { return "a command"; }
   void AwaitHostKernel() { entered_.get_future().wait(); }
   bool waited_in_vain = false;
 
@@ -37,27 +37,27 @@ TEST(StreamProgram, AHostKernelThatWaitsHoldsNobodyUp) {
   StubGuard stub;
   const Machine machine = GpuMachine({0, 1});
   const auto devices = MakeDevices(machine, {});
-  std::vector<StreamDevice*> with_streams;
-  for (const auto& device : devices) with_streams.push_back(device->streams());
+  IdVector<DeviceId, StreamDevice*> with_streams;
+  for (const auto& device : devices) with_streams.Add(device->streams());
   Schedule schedule;
   schedule.queues = {{Gpu(machine, 0), QueueKind::kCompute, true, "waiting"},
                      {Gpu(machine, 1), QueueKind::kCompute, true, "waited for"}};
   schedule.commands.resize(4);
-  for (size_t c = 0; c < 4; ++c) {
-    schedule.commands[c].queue = QueueId(c == 0 ? 0 : 1);
-    schedule.commands[c].rank = static_cast<int>(c);
+  for (const CommandId c : schedule.commands.ids()) {
+    schedule.commands[c].queue = QueueId(c == CommandId(0) ? 0 : 1);
+    schedule.commands[c].rank = c.number();
   }
   schedule.successors.first.assign(5, 0);
   schedule.num_predecessors.assign(4, 0);
-  std::vector<StreamCommand> commands(4, {StreamRole::kKernel, false, true, false});
-  commands[0] = {StreamRole::kOnHost, true, false, false};
+  IdVector<CommandId, StreamCommand> commands(4, {StreamRole::kKernel, false, true, false});
+  commands[CommandId(0)] = {StreamRole::kOnHost, true, false, false};
   WaitingRunner runner;
   StreamProgram program(schedule, with_streams, commands, &runner, true);
-  ASSERT_GE(program.plan().Segment(1), 0);
+  ASSERT_GE(program.plan().Segment(CommandId(1)), 0);
   program.BeginStep({}, false);
-  std::thread waiting([&] { program.Run(0); });
+  std::thread waiting([&] { program.Run(CommandId(0)); });
   runner.AwaitHostKernel();
-  program.Run(1);
+  program.Run(CommandId(1));
   waiting.join();
   program.Drain();
   EXPECT_FALSE(runner.waited_in_vain);

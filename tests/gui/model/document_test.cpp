@@ -148,11 +148,11 @@ TEST(DocumentTest, SpeedScalesLaunches) {
   for (size_t d = 0; d < document.what_if().devices.size(); ++d) {
     if (document.what_if().devices[d].label == "GPU:0") gpu = static_cast<int>(d);
   }
-  document.SetDeviceSpeed(base, gpu, 4);
+  document.SetDeviceSpeed(base, DeviceId(gpu), 4);
   ASSERT_TRUE(Settle(&document));
   EXPECT_LT(document.what_if().step_ns, document.what_if().base_step_ns);
   EXPECT_LT(document.what_if().change(), 0);
-  document.SetDeviceSpeed(base, gpu, 1e9);
+  document.SetDeviceSpeed(base, DeviceId(gpu), 1e9);
   EXPECT_NE(document.what_if().problem, "");
 }
 
@@ -164,10 +164,10 @@ TEST(DocumentTest, OneDragIsOneUndo) {
   const RunKey base = document.timeline().runs()[0].key;
   document.BeginWhatIf(base);
   ASSERT_TRUE(Settle(&document));
-  for (const double speed : {2.0, 3.0, 4.0}) document.SetDeviceSpeed(base, 1, speed);
+  for (const double speed : {2.0, 3.0, 4.0}) document.SetDeviceSpeed(base, DeviceId(1), speed);
   document.EndGesture();
-  document.SetDeviceSpeed(base, 1, 5);
-  document.SetDeviceSpeed(base, 2, 5);
+  document.SetDeviceSpeed(base, DeviceId(1), 5);
+  document.SetDeviceSpeed(base, DeviceId(2), 5);
   EXPECT_EQ(document.what_if().devices[1].speed, 5);
   document.Undo();
   EXPECT_EQ(document.what_if().devices[2].speed, 1);

@@ -240,7 +240,7 @@ TEST(OneAnswerTest, RunsOfToday) {
 TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
   const test::SampleTrace sample(60, {}, 0);
   Machine machine = sample.machine;
-  for (const int gpu : machine.Gpus()) machine.devices[static_cast<size_t>(gpu)].in_order = true;
+  for (const DeviceId gpu : machine.Gpus()) machine.devices[gpu].in_order = true;
   const Placement placement = sample.PlaceBy("alternating");
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
   ASSERT_TRUE(std::any_of(schedule.commands.begin(), schedule.commands.end(),
@@ -253,10 +253,10 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
       Predict(sample.graph, sample.info, schedule, machine, RooflineCost(), settings);
   const auto path_of = [](const RunView& view) {
     const StepPath path = StepPathFinder(view).Find(0);
-    std::vector<int> commands;
+    std::vector<CommandId> commands;
     for (const int item : path.OnPath()) {
       const WorkItem& work = path.items[static_cast<size_t>(item)];
-      commands.push_back(view.lanes[static_cast<size_t>(work.lane)].slices->command[work.slice]);
+      commands.emplace_back(view.lanes[static_cast<size_t>(work.lane)].slices->command[work.slice]);
     }
     return commands;
   };

@@ -165,7 +165,7 @@ TEST_F(Gpu, TimesLieInTheirStep) {
       if (event.kind == EventKind::kStep) steps[event.step] = {event.start_ns, event.end_ns};
     }
     constexpr int64_t kClockError = 200000;
-    std::set<std::pair<int, int>> seen;
+    std::set<std::pair<int, CommandId>> seen;
     for (const Event& event : log.events) {
       if (event.kind != EventKind::kCommand) continue;
       EXPECT_TRUE(seen.insert({event.step, event.command}).second);
