@@ -1,13 +1,12 @@
 #include "cli/ablation_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "core/base/text_table.h"
+#include "core/base/units.h"
 #include "sims/effect.h"
 
 namespace lanescope::cli {
@@ -28,8 +27,7 @@ void PrintAblation(const std::vector<Ablated>& predictions) {
     std::vector<std::string> cells = {std::string(effects[e]->name), std::string(effects[e]->of)};
     for (const Ablated& one : shown) {
       const auto with = static_cast<double>(std::max<int64_t>(1, one.step_ns));
-      cells.push_back(
-          fmt::format("{:+.1f}%", 100 * (static_cast<double>(one.without_ns[e] - one.step_ns) / with)));
+      cells.push_back(SignedPercentText(static_cast<double>(one.without_ns[e] - one.step_ns) / with));
     }
     cells.emplace_back(effects[e]->about);
     table.Row(std::move(cells));

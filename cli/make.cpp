@@ -37,7 +37,7 @@ void MakeGpt(const MakeGptOptions& options) {
                                                   {"gradients", step.gradients},
                                                   {"optimizer", step.update}};
   for (const auto& [name, seconds] : parts)
-    Print("  {:<24} {:>10}  {:>6.1f}%\n", name, TimeText(seconds * 1e9), 100 * seconds / step.seconds);
+    Print("  {:<24} {:>10}  {:>7}\n", name, TimeText(seconds * 1e9), PercentText(seconds / step.seconds));
 }
 
 void AddGpt(CLI::App* make) {

@@ -184,7 +184,7 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
   runs.Name("On the devices").Number("Predicted").Number("Measured").Number("Error");
   for (const Verified& run : verified) {
     runs.Row({run.found->origin, TimeText(static_cast<double>(run.found->step_ns)), TimeText(run.measured_ns),
-              fmt::format("{:+.1f}%", 100 * run.error())});
+              SignedPercentText(run.error())});
   }
   PrintText("\n" + runs.Take(LineWidth()));
 }

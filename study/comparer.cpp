@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/units.h"
 #include "core/runs/run_profile.h"
 #include "sims/measured_steps.h"
 #include "sims/replay.h"
@@ -133,8 +134,8 @@ void Comparer::Calibrate() {
     const auto steps = sims::GroupSteps(*first.schedule(), first.events(), 0);
     comparison_.replay_error =
         sims::ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->gaps).error;
-    Tell(request_.note, fmt::format("identity replay of the first row: {:+.2f}% of its step time",
-                                    100 * *comparison_.replay_error));
+    Tell(request_.note, fmt::format("identity replay of the first row: {} of its step time",
+                                    SignedPercentText(*comparison_.replay_error, 2)));
   } else {
     predictor_.emplace(comparison_.machine);
   }

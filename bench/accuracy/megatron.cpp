@@ -10,6 +10,7 @@
 
 #include "bench/accuracy/megatron_fit.h"
 #include "core/base/error.h"
+#include "core/base/units.h"
 
 namespace {
 
@@ -26,15 +27,15 @@ void PrintErrors(const std::vector<MeasuredRow>& rows, const MegatronRules& rule
     worst = std::max(worst, std::abs(error));
     fmt::print(
         "hidden {} layers {} batch {} micro {} tensor {} data {} pipeline {}: measured {:.1f} ms, predicted "
-        "{:.1f} ms, {:+.1f}%; layers {:.0f} ends {:.0f} messages {:.0f} bubble {:.0f} gradients {:.0f} "
+        "{:.1f} ms, {}; layers {:.0f} ends {:.0f} messages {:.0f} bubble {:.0f} gradients {:.0f} "
         "update {:.0f} ms{}\n",
         row.model.hidden, row.model.layers, layout.batch, layout.micro_batch, layout.tensor, layout.data,
-        layout.pipeline, row.measured_ms, step.seconds * 1e3, 100 * error, step.layers * 1e3, step.ends * 1e3,
-        step.messages * 1e3, step.bubble * 1e3, step.gradients * 1e3, step.update * 1e3,
-        layout.recompute ? ", recomputing" : "");
+        layout.pipeline, row.measured_ms, step.seconds * 1e3, lanescope::SignedPercentText(error),
+        step.layers * 1e3, step.ends * 1e3, step.messages * 1e3, step.bubble * 1e3, step.gradients * 1e3,
+        step.update * 1e3, layout.recompute ? ", recomputing" : "");
   }
-  fmt::print("mean error {:.2f}%, worst {:.2f}%\n", 100 * sum / static_cast<double>(rows.size()),
-             100 * worst);
+  fmt::print("mean error {}, worst {}\n", lanescope::PercentText(sum / static_cast<double>(rows.size()), 2),
+             lanescope::PercentText(worst, 2));
 }
 
 }  // namespace

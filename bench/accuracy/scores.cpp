@@ -74,7 +74,7 @@ void AddScore(const std::string& label, const std::vector<Experiment>& experimen
   const Orders orders = OrdersOf(experiments, oversubscribed);
   table->Row({label, std::to_string(held.size()),
               PercentText(MeanOf(held, [](const RunAccuracy& run) { return std::abs(run.Error()); })),
-              PercentText(Quantile(errors, 0.9)), fmt::format("{:+.1f}%", 100 * worst->run->Error()),
+              PercentText(Quantile(errors, 0.9)), SignedPercentText(worst->run->Error()),
               PercentText(MeanOf(held, [](const RunAccuracy& run) { return run.noise; })),
               fmt::format("{} of {}", orders.right, orders.right + orders.wrong), PercentText(covered),
               worst->experiment->name + " " + StrategyOf(*worst->run)});
@@ -120,7 +120,7 @@ void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
       if (run.oversubscribed) remark += remark.empty() ? "oversubscribed" : ", oversubscribed";
       if (run.disturbed) remark += remark.empty() ? "disturbed" : ", disturbed";
       table.Row({experiment.name, StrategyOf(run), TimeText(run.measured_ns),
-                 TimeText(static_cast<double>(run.predicted_ns)), fmt::format("{:+.1f}%", 100 * run.Error()),
+                 TimeText(static_cast<double>(run.predicted_ns)), SignedPercentText(run.Error()),
                  PercentText(run.noise), TimeText(static_cast<double>(run.low_ns)),
                  TimeText(static_cast<double>(run.high_ns)), remark});
     }

@@ -144,7 +144,9 @@ std::string PercentText(double fraction, int digits) {
   return std::isfinite(fraction) ? fmt::format("{:.{}f}%", 100 * fraction, digits) : "-";
 }
 
-std::string SignedPercentText(double fraction) { return (fraction > 0 ? "+" : "") + PercentText(fraction); }
+std::string SignedPercentText(double fraction, int digits) {
+  return (fraction > 0 ? "+" : "") + PercentText(fraction, digits);
+}
 
 std::string ExactBytes(int64_t bytes) {
   return Exact(static_cast<double>(bytes), kBytes,

@@ -29,7 +29,7 @@ std::string SignedTimeText(double ns);
 // "12.3%" for 0.123; "-" for what is no number. `digits` after the point.
 std::string PercentText(double fraction, int digits = 1);
 // The same with its sign: "+12.3%".
-std::string SignedPercentText(double fraction);
+std::string SignedPercentText(double fraction, int digits = 1);
 
 // The shortest text that the matching Parse function turns back into exactly this value (FormatBytes and its
 // kin round for people).

@@ -110,8 +110,8 @@ std::string PerLaunchText(const RunDiff& diff) {
   std::string text = "; one launch of ";
   for (size_t i = 0; i < std::min(kShown, both.size()); ++i) {
     const double change = *both[i]->LengthChange();
-    text += fmt::format("{}{} takes {:.0f}% {}", i == 0 ? "" : ", of ", both[i]->name, 100 * std::abs(change),
-                        change >= 0 ? "longer" : "less");
+    text += fmt::format("{}{} takes {} {}", i == 0 ? "" : ", of ", both[i]->name,
+                        PercentText(std::abs(change), 0), change >= 0 ? "longer" : "less");
   }
   return text;
 }

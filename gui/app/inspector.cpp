@@ -135,8 +135,7 @@ void DrawMachine(const Ui& ui, const WhatIfView& what_if) {
     const EditableDevice& device = what_if.devices[i];
     double speed = device.speed;
     ImGui::PushID(static_cast<int>(1000 + i));
-    const int percent = static_cast<int>(std::lround(speed * 100));
-    if (FactorSlider(ui, "##speed", device.label + " speed", std::to_string(percent) + "%", &speed)) {
+    if (FactorSlider(ui, "##speed", device.label + " speed", PercentText(speed, 0), &speed)) {
       ui.document.SetDeviceSpeed(what_if.base, DeviceId(i), speed);
     }
     ImGui::PopID();

@@ -2,7 +2,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/units.h"
 #include "gui/app/format.h"
@@ -95,9 +94,7 @@ void DrawRemarks(const Ui& ui, const RunData& run) {
   add(disturbed > 0, disturbed_share.c_str());
   add(run.in_sample, "in sample");
   add(run.uncalibrated, "uncalibrated");
-  const auto of_time = [](double share, const char* what) {
-    return std::to_string(std::lround(100 * share)) + "% " + what;
-  };
+  const auto of_time = [](double share, const char* what) { return PercentText(share, 0) + " " + what; };
   constexpr double kWorthSaying = 0.005;
   add(!run.uncalibrated && run.uncalibrated_share >= kWorthSaying,
       of_time(run.uncalibrated_share, "uncalibrated").c_str());

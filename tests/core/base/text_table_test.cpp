@@ -91,6 +91,7 @@ TEST(Units, TimesForPeople) {
   EXPECT_EQ(SignedTimeText(40), "+40 ns");
   EXPECT_EQ(SignedPercentText(0.1234), "+12.3%");
   EXPECT_EQ(SignedPercentText(-0.02), "-2.0%");
+  EXPECT_EQ(SignedPercentText(0.01234, 2), "+1.23%");
   EXPECT_EQ(SignedPercentText(0), "0.0%");
   EXPECT_EQ(SignedTimeText(-1'200'000), "-1.2 ms");
   EXPECT_EQ(SignedTimeText(0.2), "0 ns");
