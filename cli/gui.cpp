@@ -1,6 +1,7 @@
 #include "gui/gui.h"
 
 #include <cstdio>
+#include <memory>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/line_width.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/graph/op.h"

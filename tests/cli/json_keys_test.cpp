@@ -1,6 +1,7 @@
 // The keys of all that --json prints are those of docs/cli.md, no more and no fewer.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <map>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/graph/graph_io.h"
 #include "core/inputs/run_spec.h"

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <stdexcept>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "tests/traces/sample_run.h"

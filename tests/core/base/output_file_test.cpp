@@ -15,6 +15,7 @@
 #include <functional>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/file.h"

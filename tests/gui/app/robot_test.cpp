@@ -5,6 +5,8 @@
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "core/base/file.h"
 #include "gui/app/commands.h"
 #include "tests/gui/app/sample_trace.h"

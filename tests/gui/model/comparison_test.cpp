@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 
 #include "gui/model/comparison_model.h"
 #include "gui/model/draw_plan.h"

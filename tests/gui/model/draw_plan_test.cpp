@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "gui/model/picking.h"
 #include "tests/gui/model/random_run.h"
