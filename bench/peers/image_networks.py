@@ -18,6 +18,20 @@ def mnist(batch=64):
   return finish(dense(x, 'fc2', 10), labels, feeds)
 
 
+def _classifier(x):
+  """The dense layers of AlexNet and VGG."""
+  x = _flat(x)
+  for name in ('fc6', 'fc7'):
+    x = tf.nn.relu(dense(x, name, 4096))
+  return dense(x, 'fc8', 1000)
+
+
+def _alexnet_end(x):
+  for name, filters in (('conv3', 384), ('conv4', 384), ('conv5', 256)):
+    x = tf.nn.relu(conv(x, name, 3, filters, bias=True))
+  return _classifier(max_pool(x, 3, 2, 'VALID'))
+
+
 def alexnet(batch=16):
   """One column. The images' mean is learned, so the first convolution's gradient by its input is a part of the step."""
   images, labels, feeds = inputs(batch, [227, 227, 3], 1000)
@@ -25,12 +39,7 @@ def alexnet(batch=16):
   x = max_pool(tf.nn.lrn(x, 2, bias=2.0, alpha=1e-4, beta=0.75), 3, 2, 'VALID')
   x = tf.nn.relu(conv(x, 'conv2', 5, 256, bias=True))
   x = max_pool(tf.nn.lrn(x, 2, bias=2.0, alpha=1e-4, beta=0.75), 3, 2, 'VALID')
-  for name, filters in (('conv3', 384), ('conv4', 384), ('conv5', 256)):
-    x = tf.nn.relu(conv(x, name, 3, filters, bias=True))
-  x = _flat(max_pool(x, 3, 2, 'VALID'))
-  for name in ('fc6', 'fc7'):
-    x = tf.nn.relu(dense(x, name, 4096))
-  return finish(dense(x, 'fc8', 1000), labels, feeds)
+  return finish(_alexnet_end(x), labels, feeds)
 
 
 def alexnet_one_tower(batch=16):
@@ -38,12 +47,7 @@ def alexnet_one_tower(batch=16):
   images, labels, feeds = inputs(batch, [227, 227, 3], 1000)
   x = max_pool(tf.nn.relu(conv(images, 'conv1', 11, 64, 4, 'VALID', bias=True)), 3, 2, 'VALID')
   x = max_pool(tf.nn.relu(conv(x, 'conv2', 5, 192, bias=True)), 3, 2, 'VALID')
-  for name, filters in (('conv3', 384), ('conv4', 384), ('conv5', 256)):
-    x = tf.nn.relu(conv(x, name, 3, filters, bias=True))
-  x = _flat(max_pool(x, 3, 2, 'VALID'))
-  for name in ('fc6', 'fc7'):
-    x = tf.nn.relu(dense(x, name, 4096))
-  return finish(dense(x, 'fc8', 1000), labels, feeds)
+  return finish(_alexnet_end(x), labels, feeds)
 
 
 def vgg16(batch=4):
@@ -53,10 +57,7 @@ def vgg16(batch=4):
     for layer in range(layers):
       x = tf.nn.relu(conv(x, f'conv{stage}_{layer}', 3, filters, bias=True))
     x = max_pool(x, 2, 2)
-  x = _flat(x)
-  for name in ('fc6', 'fc7'):
-    x = tf.nn.relu(dense(x, name, 4096))
-  return finish(dense(x, 'fc8', 1000), labels, feeds)
+  return finish(_classifier(x), labels, feeds)
 
 
 def _bottleneck(x, name, filters, stride):

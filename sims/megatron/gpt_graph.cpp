@@ -207,27 +207,27 @@ class GptWriter {
     return group;
   }
 
+  // One part of a layer. The widest has four times the columns; of a sum every GPU has all of them.
+  Group AddPart(int stage, int replica, const std::string& name, int part, double time, bool widest,
+                bool sums, const Group& inputs) {
+    const double width = widest ? 4 * columns_ / tensor_ : sums ? columns_ : columns_ / tensor_;
+    const Group values =
+        AddGroup(stage, replica, name, kPartOps[static_cast<size_t>(part)], time, width, inputs);
+    return sums ? AllReduce(stage, replica, name, values) : values;
+  }
   Group AddLayerForward(int stage, int replica, const std::string& name, Group values) {
     for (int part = 0; part < kParts; ++part) {
-      const std::string part_name = name + "/" + kPartNames[static_cast<size_t>(part)];
-      const double width = part == 3           ? 4 * columns_ / tensor_
-                           : SumsForward(part) ? columns_
-                                               : columns_ / tensor_;
-      values = AddGroup(stage, replica, part_name, kPartOps[static_cast<size_t>(part)],
-                        times_.forward[static_cast<size_t>(part)], width, values);
-      if (SumsForward(part)) values = AllReduce(stage, replica, part_name, values);
+      const auto at = static_cast<size_t>(part);
+      values = AddPart(stage, replica, name + "/" + kPartNames[at], part, times_.forward[at], part == 3,
+                       SumsForward(part), values);
     }
     return values;
   }
   Group AddLayerBackward(int stage, int replica, const std::string& name, Group values) {
     for (int part = kParts - 1; part >= 0; --part) {
-      const std::string part_name = name + "/" + kPartNames[static_cast<size_t>(part)] + "_grad";
-      const double width = part == 4            ? 4 * columns_ / tensor_
-                           : SumsBackward(part) ? columns_
-                                                : columns_ / tensor_;
-      values = AddGroup(stage, replica, part_name, kPartOps[static_cast<size_t>(part)],
-                        times_.backward[static_cast<size_t>(part)], width, values);
-      if (SumsBackward(part)) values = AllReduce(stage, replica, part_name, values);
+      const auto at = static_cast<size_t>(part);
+      values = AddPart(stage, replica, name + "/" + kPartNames[at] + "_grad", part, times_.backward[at],
+                       part == 4, SumsBackward(part), values);
     }
     return values;
   }

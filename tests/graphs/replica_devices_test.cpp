@@ -21,6 +21,11 @@ std::string HexOf(std::string_view text) {
   return hex;
 }
 
+const Variable& VariableOn(Scope& s, const std::string& device, const std::string& name) {
+  const auto on = s.Device(device);
+  return s.NewVariable(2.0, {.name = name});
+}
+
 // RFC 1321, A.5.
 TEST(Md5, IsThatOfTheRfc) {
   EXPECT_EQ(HexOf(""), "d41d8cd98f00b204e9800998ecf8427e");
@@ -46,19 +51,12 @@ TEST(ReplicaDevices, J10VariablesGoToServersInTurnAndTheRestToTheWorker) {
 TEST(ReplicaDevices, J11WhatANodeAsksForStays) {
   Scope s;
   const auto setter = s.Device(ReplicaDevices({.ps_tasks = 2}));
-  const Variable *v, *w;
-  Endpoint a;
-  {
-    const auto cpu = s.Device("/cpu:0");
-    v = &s.NewVariable(1.0, {.name = "v"});
-  }
-  w = &s.NewVariable(2.0, {.name = "w"});
-  {
-    const auto cpu = s.Device("/cpu:0");
-    a = op::AddV2(s, *v, *w);
-  }
-  EXPECT_EQ(DeviceOf(s, v->ref), "/job:ps/task:0/device:CPU:0");
-  EXPECT_EQ(DeviceOf(s, w->ref), "/job:ps/task:1");
+  const Variable& v = VariableOn(s, "/cpu:0", "v");
+  const Variable& w = s.NewVariable(2.0, {.name = "w"});
+  const auto cpu = s.Device("/cpu:0");
+  const Endpoint a = op::AddV2(s, v, w);
+  EXPECT_EQ(DeviceOf(s, v.ref), "/job:ps/task:0/device:CPU:0");
+  EXPECT_EQ(DeviceOf(s, w.ref), "/job:ps/task:1");
   EXPECT_EQ(DeviceOf(s, a), "/job:worker/device:CPU:0");
 }
 
@@ -66,14 +64,10 @@ TEST(ReplicaDevices, J13AServerDeviceWithoutAJobHasNoTasks) {
   Scope s;
   const auto setter = s.Device(ReplicaDevices({.ps_tasks = 2, .ps_device = "/cpu:0"}));
   const Variable& v = s.NewVariable(1.0, {.name = "v"});
-  const Variable* w;
-  {
-    const auto moon = s.Device("/job:moon/cpu:0");
-    w = &s.NewVariable(2.0, {.name = "w"});
-  }
-  const Endpoint a = op::AddV2(s, v, *w);
+  const Variable& w = VariableOn(s, "/job:moon/cpu:0", "w");
+  const Endpoint a = op::AddV2(s, v, w);
   EXPECT_EQ(DeviceOf(s, v.ref), "/device:CPU:0");
-  EXPECT_EQ(DeviceOf(s, w->ref), "/job:moon/device:CPU:0");
+  EXPECT_EQ(DeviceOf(s, w.ref), "/job:moon/device:CPU:0");
   EXPECT_EQ(DeviceOf(s, a), "/job:worker");
 }
 
@@ -82,15 +76,11 @@ TEST(ReplicaDevices, J14OtherJobsKeepTheirVariables) {
   Scope s;
   const auto setter = s.Device(ReplicaDevices({.ps_tasks = 2, .ps_device = "/job:sun"}));
   const Variable& first = s.NewVariable(1.0, {.name = "v"});
-  const Variable* moon;
-  {
-    const auto on = s.Device("/job:moon");
-    moon = &s.NewVariable(2.0, {.name = "w"});
-  }
+  const Variable& moon = VariableOn(s, "/job:moon", "w");
   const auto on = s.Device("/job:sun/cpu:0");
   const Variable& second = s.NewVariable(3.0, {.name = "x"});
   EXPECT_EQ(DeviceOf(s, first.ref), "/job:sun/task:0");
-  EXPECT_EQ(DeviceOf(s, moon->ref), "/job:moon");
+  EXPECT_EQ(DeviceOf(s, moon.ref), "/job:moon");
   EXPECT_EQ(DeviceOf(s, second.ref), "/job:sun/task:1/device:CPU:0");
 }
 

@@ -12,46 +12,53 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// less(i, s) = i < 3, below(i, s) = s < 3, add(i, s) = (i + 1, s + x of the call's place), and with an
-// update.
-constexpr const char* kFunctions = R"(
-library {
-  function { signature { name: "less" input_arg { name: "i" type: DT_INT32 } input_arg { name: "s" type: DT_FLOAT }
+constexpr const char* kTotal = R"(input_arg { name: "s" type: DT_FLOAT })";
+constexpr const char* kCounter = R"(input_arg { name: "v" type: DT_RESOURCE })";
+
+// i < 3, beside another argument.
+std::string LessFunction(const std::string& name, const std::string& argument) {
+  return R"(
+  function { signature { name: ")" +
+         name + R"(" input_arg { name: "i" type: DT_INT32 } )" + argument + R"(
                          output_arg { name: "r" type: DT_BOOL } }
     node_def { name: "three" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
                attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 3 } } } }
     node_def { name: "less" op: "Less" input: "i" input: "three:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    ret { key: "r" value: "less:z:0" } }
+    ret { key: "r" value: "less:z:0" } })";
+}
+
+// i + 1, and what the body makes of another argument.
+std::string NextFunction(const std::string& name, const std::string& arguments, const std::string& body) {
+  return R"(
+  function { signature { name: ")" +
+         name + R"(" input_arg { name: "i" type: DT_INT32 } output_arg { name: "j" type: DT_INT32 } )" +
+         arguments + R"( }
+    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
+    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "j" value: "next:z:0" } )" +
+         body + " }";
+}
+
+// less(i, s) = i < 3, below(i, s) = s < 3, add(i, s) = (i + 1, s + s), and with an update of v.
+std::string Functions() {
+  return "library {" + LessFunction("less", kTotal) + R"(
   function { signature { name: "below" input_arg { name: "i" type: DT_INT32 } input_arg { name: "s" type: DT_FLOAT }
                          output_arg { name: "r" type: DT_BOOL } }
     node_def { name: "three" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
                attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 3 } } } }
     node_def { name: "less" op: "Less" input: "s" input: "three:output:0" attr { key: "T" value { type: DT_FLOAT } } }
-    ret { key: "r" value: "less:z:0" } }
-  function { signature { name: "add" input_arg { name: "i" type: DT_INT32 } input_arg { name: "s" type: DT_FLOAT }
-                         output_arg { name: "j" type: DT_INT32 } output_arg { name: "t" type: DT_FLOAT } }
-    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
-    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "r" value: "less:z:0" } })" +
+         NextFunction("add", std::string(kTotal) + R"( output_arg { name: "t" type: DT_FLOAT })", R"(
     node_def { name: "sum" op: "AddV2" input: "s" input: "s" device: "/device:GPU:1"
                attr { key: "T" value { type: DT_FLOAT } } }
-    ret { key: "j" value: "next:z:0" } ret { key: "t" value: "sum:z:0" } }
-  function { signature { name: "count" input_arg { name: "i" type: DT_INT32 } input_arg { name: "v" type: DT_RESOURCE }
-                         output_arg { name: "r" type: DT_BOOL } }
-    node_def { name: "three" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 3 } } } }
-    node_def { name: "less" op: "Less" input: "i" input: "three:output:0" attr { key: "T" value { type: DT_INT32 } } }
-    ret { key: "r" value: "less:z:0" } }
-  function { signature { name: "change" input_arg { name: "i" type: DT_INT32 } input_arg { name: "v" type: DT_RESOURCE }
-                         output_arg { name: "j" type: DT_INT32 } output_arg { name: "w" type: DT_RESOURCE } }
-    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-               attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
-    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "t" value: "sum:z:0" })") +
+         LessFunction("count", kCounter) +
+         NextFunction("change", std::string(kCounter) + R"( output_arg { name: "w" type: DT_RESOURCE })", R"(
     node_def { name: "assign" op: "AssignAddVariableOp" input: "v" input: "i" attr { key: "dtype" value { type: DT_INT32 } } }
-    ret { key: "j" value: "next:z:0" } ret { key: "w" value: "v" }
-    control_ret { key: "assign" value: "assign" } }
+    ret { key: "w" value: "v" } control_ret { key: "assign" value: "assign" })") +
+         "\n}\n";
 }
-)";
 
 std::string Loop(const std::string& condition, const std::string& body, const std::string& variable) {
   return R"(node { name: "loop" op: "While" input: "i" input: ")" + variable +
@@ -72,7 +79,7 @@ node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_INT32 } 
 )";
 
 Graph Expanded(const std::string& nodes, const InlineOptions& options = {}) {
-  return InlineFunctions(ParseGraphText(kZero + nodes + kFunctions), options);
+  return InlineFunctions(ParseGraphText(kZero + nodes + Functions()), options);
 }
 
 const Node& ExpandedNode(const Graph& graph, const std::string& name) {
