@@ -1,0 +1,171 @@
+// Loops and branches by functions: trips one after the other, both sides where data decide.
+#include <algorithm>
+#include <utility>
+
+#include "core/place/control_flow_expander.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int64_t kMaxTrips = 1 << 19;     // of all loops
+constexpr size_t kMaxUnknownTrips = 1024;  // of a loop whose end nobody has told
+
+}  // namespace
+
+ControlFlowExpander::Body ControlFlowExpander::EmitFunction(const GraphBody& function,
+                                                            const std::string& caller,
+                                                            const ExpandedValues& arguments,
+                                                            const Site& site) {
+  if (function.arguments.size() != arguments.size()) {
+    Throw(Code::kInvalidArgument, "node '{}' gives its function {} arguments; it takes {}", caller,
+          arguments.size(), function.arguments.size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    CheckType(caller, arguments[i], function.types.Of({function.arguments[i], 0}));
+  }
+  const Emitted emitted = Emit(function, arguments, site);
+  Body body;
+  for (const Endpoint& output : function.outputs) body.outputs.push_back(emitted.at(output));
+  for (const int effect : function.effects) {
+    const std::vector<int>& after = emitted.after[static_cast<size_t>(effect)];
+    body.effects.insert(body.effects.end(), after.begin(), after.end());
+  }
+  return body;
+}
+
+std::optional<bool> ControlFlowExpander::Known(const std::string& name,
+                                               const ExpandedValue& condition) const {
+  if (!condition.is_tensor()) Throw(Code::kInvalidArgument, "node '{}' has a list for a condition", name);
+  const TensorInfo& info = graph_.info(condition.tensor);
+  if (const auto value = graph_.ConstantAt(condition.tensor)) return *value != 0;
+  if (info.dtype != DataType::kBool || (info.shape.known_rank() && info.shape.rank() > 0)) {
+    Throw(Code::kUnimplemented, "node '{}' has a condition that is no single bool", name);
+  }
+  return std::nullopt;
+}
+
+ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& name,
+                                           const ExpandedValues& inputs, const std::vector<int>& controls,
+                                           std::vector<int>* effects) {
+  const GraphBody& condition = functions_.Of(node, "cond");
+  const GraphBody& body = functions_.Of(node, "body");
+  const auto given = options_.trips.find(name);
+  ExpandedValues state = inputs;
+  std::vector<std::pair<Endpoint, ExpandedValues>> open;  // conditions that data decide, and the state there
+  for (int64_t trip = 0;; ++trip) {
+    if (++trips_ > kMaxTrips)
+      Throw(Code::kInvalidArgument, "node '{}': loops run more than {} times", name, kMaxTrips);
+    const std::string below = name + "/" + std::to_string(trip) + "/";
+    const Site site{below, effects->empty() ? controls : *effects};
+    const Body asked = EmitFunction(condition, name, state, {below + "cond/", site.controls});
+    if (asked.outputs.size() != 1)
+      Throw(Code::kInvalidArgument, "node '{}' has a condition with {} outputs", name, asked.outputs.size());
+    const std::optional<bool> known = Known(name, asked.outputs[0]);
+    if (known && !*known) break;
+    if (!known) {
+      if (given != options_.trips.end() && trip >= given->second) {
+        RequireEnd(node, name, asked.outputs[0].tensor, given->second, effects);
+        break;
+      }
+      if (given == options_.trips.end() && open.size() >= kMaxUnknownTrips) {
+        Throw(Code::kUnimplemented,
+              "node '{}' ({}): data say how often it runs; say how often at most in 'trips' of the run "
+              "configuration",
+              name, node.op);
+      }
+      open.emplace_back(asked.outputs[0].tensor, state);
+      ++speculative_;
+    }
+    Body made = EmitFunction(body, name, state, site);
+    if (made.outputs.size() != state.size()) {
+      Throw(Code::kInvalidArgument, "node '{}' has {} variables, and its body gives {}", name, state.size(),
+            made.outputs.size());
+    }
+    for (size_t i = 0; i < state.size(); ++i) CheckType(name, made.outputs[i], TypeOf(state[i]));
+    if (!made.effects.empty()) *effects = std::move(made.effects);
+    state = std::move(made.outputs);
+  }
+  speculative_ -= static_cast<int>(open.size());
+  // The state of the trip before which the condition first said no.
+  for (size_t k = open.size(); k-- > 0;) {
+    for (size_t i = 0; i < state.size(); ++i) {
+      state[i] = lists_.Choose(open[k].first, state[i], open[k].second[i],
+                               name + "/" + std::to_string(k) + "/output_" + std::to_string(i), node.device);
+    }
+  }
+  return state;
+}
+
+void ControlFlowExpander::RequireEnd(const Node& node, const std::string& name, Endpoint condition,
+                                     int64_t trips, std::vector<int>* effects) {
+  const Endpoint ended = graph_.Add(graph_.New("LogicalNot", name + "/ended", node.device).Input(condition));
+  Tensor text(DataType::kString, Shape{});
+  text.data<std::string>()[0] =
+      "loop " + name + " wants to run more often than the " + std::to_string(trips) + " times of 'trips'";
+  const Endpoint message = graph_.Constant(name + "/message", text, node.device);
+  NodeBuilder require = graph_.New("Assert", name + "/require_end", node.device);
+  effects->push_back(graph_.Add(require.Input(ended).Input(message)).node);
+}
+
+ExpandedValues ControlFlowExpander::Branch(const Node& node, const std::string& name,
+                                           const ExpandedValues& inputs, const std::vector<int>& controls,
+                                           std::vector<int>* effects) {
+  if (inputs.empty()) Throw(Code::kInvalidArgument, "node '{}' has no condition", name);
+  const ExpandedValues arguments(inputs.begin() + 1, inputs.end());
+  const std::optional<bool> known = Known(name, inputs[0]);
+  const auto emit = [&](bool yes) {
+    return EmitFunction(functions_.Of(node, yes ? "then_branch" : "else_branch"), name, arguments,
+                        {name + (yes ? "/then/" : "/else/"), controls});
+  };
+  if (known) {
+    Body taken = emit(*known);
+    *effects = std::move(taken.effects);
+    return std::move(taken.outputs);
+  }
+  ++speculative_;
+  const Body yes = emit(true), no = emit(false);
+  --speculative_;
+  if (yes.outputs.size() != no.outputs.size()) {
+    Throw(Code::kInvalidArgument, "node '{}': its branches have {} and {} outputs", name, yes.outputs.size(),
+          no.outputs.size());
+  }
+  ExpandedValues chosen;
+  for (size_t i = 0; i < yes.outputs.size(); ++i) {
+    if (TypeOf(yes.outputs[i]) != TypeOf(no.outputs[i]))
+      Throw(Code::kInvalidArgument, "node '{}': its branches have outputs of different types", name);
+    chosen.push_back(lists_.Choose(inputs[0].tensor, yes.outputs[i], no.outputs[i],
+                                   name + "/output_" + std::to_string(i), node.device));
+  }
+  *effects = yes.effects;
+  effects->insert(effects->end(), no.effects.begin(), no.effects.end());
+  return chosen;
+}
+
+int ControlFlowExpander::Finish(const Node& node, const std::string& name, const ExpandedValues& values,
+                                const std::vector<int>& controls) {
+  Node last;
+  last.name = name;
+  last.device = node.device;
+  std::vector<DataType> types;
+  for (const ExpandedValue& value : values) {
+    if (!value.is_tensor() || TypeOf(value) == DataType::kResource) continue;
+    last.inputs.push_back(value.tensor);
+    types.push_back(TypeOf(value));
+  }
+  last.control_inputs = controls;
+  if (values.empty() || types.size() != values.size()) {
+    last.inputs.clear();
+    last.op = "NoOp";
+  } else if (types.size() == 1) {
+    last.op = "Identity";
+    last.attrs["T"] = types[0];
+  } else {
+    last.op = "IdentityN";
+    last.attrs["T"] = types;
+  }
+  std::ranges::sort(last.control_inputs);
+  last.control_inputs.erase(std::ranges::unique(last.control_inputs).begin(), last.control_inputs.end());
+  return graph_.Add(std::move(last));
+}
+
+}  // namespace lanescope
