@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -16,9 +15,9 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/output_file.h"
 #include "core/base/thread.h"
 #include "traces/record/run_writer.h"
+#include "traces/record/trace_place.h"
 #include "traces/store/trace_file.h"
 
 namespace lanescope::traces {
@@ -40,35 +39,6 @@ struct EventBatch {
   int64_t dropped = 0;
   std::optional<ActivityBatch> activities;
   size_t weight = 0;  // in events
-};
-
-// Where a trace is written: in its file, or in one that takes its place when it is whole.
-class TracePlace {
- public:
-  TracePlace(const std::string& path, NewTrace appears) : path_(path) {
-    std::error_code error;
-    if (appears == NewTrace::kWithFirstRun || std::filesystem::exists(path, error)) return;
-    aside_ = std::make_unique<OutputFile>(path, Existing::kRefuse);
-    path_ = aside_->temporary_path();
-  }
-  ~TracePlace() {
-    if (!aside_) return;
-    std::error_code ignored;
-    for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(path_ + end, ignored);
-  }
-  TracePlace(const TracePlace&) = delete;
-  TracePlace& operator=(const TracePlace&) = delete;
-
-  const std::string& path() const { return path_; }
-  // The trace is whole.
-  void Commit() {
-    if (aside_) aside_->Commit();
-    aside_.reset();
-  }
-
- private:
-  std::string path_;
-  std::unique_ptr<OutputFile> aside_;
 };
 
 }  // namespace
