@@ -141,6 +141,8 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterMathOps(*built);
     ops::RegisterReductionOps(*built);
     ops::RegisterLinearOps(*built);
+    ops::RegisterConvolutionOps(*built);
+    ops::RegisterPoolingOps(*built);
     ops::RegisterNnOps(*built);
     ops::RegisterArrayOps(*built);
     ops::RegisterSliceOps(*built);

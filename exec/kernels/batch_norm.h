@@ -1,16 +1,15 @@
 // What nodes of FusedBatchNorm and its gradient say and take, for every kind of device.
 #pragma once
 
+#include "core/graph/ops/layers.h"
 #include "exec/kernel.h"
 
 namespace lanescope::exec {
 
-struct BatchNormSpec {
-  explicit BatchNormSpec(const Node& node);
-  bool channels_first;
-  bool training;
+struct BatchNormSpec : ops::BatchNormRule {
+  explicit BatchNormSpec(const Node& node)
+      : BatchNormRule(node), epsilon(node.FloatAttr("epsilon", 0.0001f)) {}
   float epsilon;
-  float average_weight;  // of the batch in the running mean and variance; 1: there is no running one
 };
 
 // An image as [outer, channels, inner].

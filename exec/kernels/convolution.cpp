@@ -67,7 +67,7 @@ template void Convolve<double>(WorkerTeam&, const ImageWindows&, const double*, 
                                const PositionedOutput<double>&);
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
-  RegisterConvolutionOps<ConvolveForward, ConvolveInputGrad, ConvolveFilterGrad>(registry);
+  RegisterConvolutionOps<ConvolveForward, ConvolveInputGrad, ConvolveFilterGrad>(registry, "Conv2D");
 }
 
 }  // namespace lanescope::exec

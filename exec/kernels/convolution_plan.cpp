@@ -1,40 +1,19 @@
 #include "exec/kernels/convolution_plan.h"
 
 namespace lanescope::exec {
-namespace {
-
-void CheckRank4(std::string_view what, const Shape& shape) {
-  if (shape.rank() == 4) return;
-  Throw(Code::kInvalidArgument, "{} must be 4-dimensional: {}", what, shape.ToString());
-}
-
-}  // namespace
 
 ConvPlan ConvOp::PlanFor(const Shape& images, const Shape& filter) const {
-  CheckRank4("convolution input", images);
-  CheckRank4("convolution filter", filter);
-  if (filter[2] == 0) Throw(Code::kInvalidArgument, "filter depth must be greater than zero");
-  if (filter[2] != images[3]) {
-    const bool grouped = images[3] % filter[2] == 0;
-    if (grouped) {
-      Throw(Code::kUnimplemented,
-            "input depth {} and filter depth {} differ; grouped convolution has no kernel", images[3],
-            filter[2]);
-    }
-    Throw(Code::kInvalidArgument, "input depth must be evenly divisible by filter depth: {} vs {}", images[3],
+  const int64_t filters = rule_.ResultOf(images, filter)[3];
+  if (images[3] != filter[2]) {
+    Throw(Code::kUnimplemented,
+          "input depth {} and filter depth {} differ; grouped convolution has no kernel", images[3],
           filter[2]);
   }
-  return {{images[0], images[3], attrs_.Resolve(1, images[1], filter[0]),
-           attrs_.Resolve(2, images[2], filter[1])},
-          filter[3]};
-}
-
-void ConvOp::CheckGradient(const ConvPlan& plan, const Shape& gradient) {
-  CheckRank4("out_backprop", gradient);
-  const Shape expected = plan.windows.OutputShape(plan.filters);
-  if (gradient == expected) return;
-  Throw(Code::kInvalidArgument, "out_backprop has shape {}, but the convolution's output has {}",
-        gradient.ToString(), expected.ToString());
+  const ops::WindowRule& windows = rule_.windows();
+  return {
+      {images[0], images[3], windows.Along(1, images[1], filter[0]), windows.Along(2, images[2], filter[1])},
+      filters,
+      filter[3]};
 }
 
 ConvPlan ConvOp::Plan(KernelContext& context) const {
@@ -45,26 +24,16 @@ ConvPlan ConvOp::Plan(KernelContext& context) const {
 
 ConvPlan ConvInputGradOp::Plan(KernelContext& context) const {
   const Shape& filter = context.input(1).shape;
-  const Shape& gradient = context.input(2).shape;
-  const Shape sizes = ReadShape(context.input(0));
-  if (sizes.rank() != 4 && sizes.rank() != 2) {
-    Throw(Code::kInvalidArgument,
-          "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: {}",
-          sizes.rank());
-  }
-  CheckRank4("convolution filter", filter);
-  CheckRank4("out_backprop", gradient);
-  const Shape images = sizes.rank() == 4 ? sizes : Shape{gradient[0], sizes[0], sizes[1], filter[2]};
+  const Shape images = rule_.ImagesOf(ReadShape(context.input(0)), filter, context.input(2).shape);
   const ConvPlan plan = PlanFor(images, filter);
-  CheckGradient(plan, gradient);
   context.SetOutputShape(0, images);
   return plan;
 }
 
 ConvPlan ConvFilterGradOp::Plan(KernelContext& context) const {
-  const Shape filter = ReadShape(context.input(1));
-  const ConvPlan plan = PlanFor(context.input(0).shape, filter);
-  CheckGradient(plan, context.input(2).shape);
+  const Shape& images = context.input(0).shape;
+  const Shape filter = rule_.FilterOf(images, ReadShape(context.input(1)), context.input(2).shape);
+  const ConvPlan plan = PlanFor(images, filter);
   context.SetOutputShape(0, filter);
   return plan;
 }

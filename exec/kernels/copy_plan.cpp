@@ -3,20 +3,8 @@
 namespace lanescope::exec {
 namespace {
 
-ops::StridedSlicePlan SliceOf(const KernelContext& context, const Shape& shape,
-                              const ops::StridedSliceMasks& masks) {
-  const Shape& begin = context.input(1).shape;
-  const Shape& end = context.input(2).shape;
-  const Shape& strides = context.input(3).shape;
-  if (begin.rank() != 1 || !(begin == end) || !(begin == strides)) {
-    Throw(Code::kInvalidArgument,
-          "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} "
-          "instead.",
-          begin.ToString(), end.ToString(), strides.ToString());
-  }
-  return ops::PlanStridedSlice(shape, masks,
-                               {begin[0], ReadElements(context.input(1)), ReadElements(context.input(2)),
-                                ReadElements(context.input(3))});
+ops::StridedSliceNumbers SliceNumbers(const KernelContext& context) {
+  return {NumbersOf(context.input(1)), NumbersOf(context.input(2)), NumbersOf(context.input(3))};
 }
 
 // Calls add(count, dense stride, stride in the whole tensor) for every dimension of a slice of `whole`, and
@@ -139,7 +127,7 @@ CopyPlan PlanSlice(KernelContext& context) {
 
 CopyPlan StridedSliceOp::Plan(KernelContext& context) const {
   const Shape& x = context.input(0).shape;
-  const ops::StridedSlicePlan slice = SliceOf(context, x, masks_);
+  const ops::StridedSlicePlan slice = *ops::PlanStridedSlice(x, masks_, SliceNumbers(context));
   ShapeOutput(context, 0, slice.result);
   CopyPlan plan;
   plan.from = WalkSlice(slice, x, [&](int64_t count, int64_t dense, int64_t whole) {
@@ -150,11 +138,8 @@ CopyPlan StridedSliceOp::Plan(KernelContext& context) const {
 
 CopyPlan StridedSliceGradOp::Plan(KernelContext& context) const {
   const Shape shape = ReadShape(context.input(0));
-  const Shape& dy = context.input(4).shape;
-  const ops::StridedSlicePlan slice = SliceOf(context, shape, masks_);
-  if (!(slice.result == dy)) {
-    Throw(Code::kInvalidArgument, "shape of dy was {} instead of {}", dy.ToString(), slice.result.ToString());
-  }
+  const ops::StridedSlicePlan slice =
+      *ops::PlanStridedSliceGrad(shape, masks_, SliceNumbers(context), context.input(4).shape);
   ShapeOutput(context, 0, shape);
   CopyPlan plan;
   plan.input = 4;

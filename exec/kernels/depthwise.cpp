@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exec/kernels/depthwise_plan.h"
+#include "exec/kernels/convolution_plan.h"
 #include "exec/kernels/element_wise.h"
 
 namespace lanescope::exec {
@@ -12,7 +12,7 @@ namespace {
 // Calls fn(offset in the image, offset in the filter, offset in the results) for the taps of windows of image
 // rows [first, last) of results, of channel 0; taps outside of the image are left out.
 template <typename Fn>
-void ForEachTap(const DepthwisePlan& plan, int64_t first, int64_t last, const Fn& fn) {
+void ForEachTap(const ConvPlan& plan, int64_t first, int64_t last, const Fn& fn) {
   const ImageWindows& w = plan.windows;
   for (int64_t row = first; row < last; ++row) {
     for (int64_t tap_row = 0; tap_row < w.rows.size; ++tap_row) {
@@ -22,21 +22,21 @@ void ForEachTap(const DepthwisePlan& plan, int64_t first, int64_t last, const Fn
         for (int64_t tap = 0; tap < w.columns.size; ++tap) {
           const int64_t c = column * w.columns.stride - w.columns.before + tap * w.columns.dilation;
           if (c < 0 || c >= w.columns.in) continue;
-          fn((r * w.columns.in + c) * w.channels, (tap_row * w.columns.size + tap) * plan.filters(),
-             (row * w.columns.out + column) * plan.filters());
+          fn((r * w.columns.in + c) * w.channels, (tap_row * w.columns.size + tap) * plan.filters,
+             (row * w.columns.out + column) * plan.filters);
         }
       }
     }
   }
 }
 
-int64_t ImageSize(const DepthwisePlan& plan) { return plan.windows.rows.in * plan.windows.in_row(); }
-int64_t ResultSize(const DepthwisePlan& plan) {
-  return plan.windows.rows.out * plan.windows.columns.out * plan.filters();
+int64_t ImageSize(const ConvPlan& plan) { return plan.windows.rows.in * plan.windows.in_row(); }
+int64_t ResultSize(const ConvPlan& plan) {
+  return plan.windows.rows.out * plan.windows.columns.out * plan.filters;
 }
 
-void DepthwiseForward(KernelContext& context, const DepthwisePlan& plan) {
-  const int64_t rows = plan.windows.rows.out, row_size = plan.windows.columns.out * plan.filters();
+void DepthwiseForward(KernelContext& context, const ConvPlan& plan) {
+  const int64_t rows = plan.windows.rows.out, row_size = plan.windows.columns.out * plan.filters;
   const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, row_size));
   DispatchReal("DepthwiseConv2dNative", context.input(0).dtype, [&]<typename T>(T) {
     const T* filter = context.input(1).as<T>();
@@ -58,7 +58,7 @@ void DepthwiseForward(KernelContext& context, const DepthwisePlan& plan) {
   });
 }
 
-void DepthwiseInputGrad(KernelContext& context, const DepthwisePlan& plan) {
+void DepthwiseInputGrad(KernelContext& context, const ConvPlan& plan) {
   DispatchReal("DepthwiseConv2dNativeBackpropInput", context.input(1).dtype, [&]<typename T>(T) {
     const T* filter = context.input(1).as<T>();
     context.team().ParallelFor(plan.windows.batch, 1, [&](int64_t begin, int64_t end) {
@@ -80,7 +80,7 @@ void DepthwiseInputGrad(KernelContext& context, const DepthwisePlan& plan) {
 }
 
 // Channels are apart from each other, so that the order of sums does not depend on the workers.
-void DepthwiseFilterGrad(KernelContext& context, const DepthwisePlan& plan) {
+void DepthwiseFilterGrad(KernelContext& context, const ConvPlan& plan) {
   constexpr int64_t kChannelsAtOnce = 16;
   DispatchReal("DepthwiseConv2dNativeBackpropFilter", context.input(0).dtype, [&]<typename T>(T) {
     T* df = context.output().as<T>();
@@ -105,7 +105,8 @@ void DepthwiseFilterGrad(KernelContext& context, const DepthwisePlan& plan) {
 }  // namespace
 
 void RegisterDepthwiseKernels(KernelRegistry& registry) {
-  RegisterDepthwiseOps<DepthwiseForward, DepthwiseInputGrad, DepthwiseFilterGrad>(registry);
+  RegisterConvolutionOps<DepthwiseForward, DepthwiseInputGrad, DepthwiseFilterGrad>(registry,
+                                                                                    "DepthwiseConv2dNative");
 }
 
 }  // namespace lanescope::exec

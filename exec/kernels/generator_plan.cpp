@@ -34,8 +34,6 @@ int64_t RangeSize(T start, T limit, T delta) {
 const TensorRef& PlanFill(KernelContext& context) {
   const TensorRef& value = context.input(1);
   RequireScalar("value", value);
-  const Shape& dims = context.input(0).shape;
-  if (dims.rank() != 1) Throw(Code::kInvalidArgument, "dims must be a vector, not shape {}", dims.ToString());
   ShapeOutput(context, 0, ReadShape(context.input(0)));
   return value;
 }

@@ -2,6 +2,8 @@
 // cross entropy.
 #pragma once
 
+#include "core/graph/ops/layers.h"
+#include "core/graph/ops/pooling.h"
 #include "exec/kernels/op_kernel.h"
 #include "exec/kernels/window.h"
 
@@ -15,13 +17,10 @@ struct BiasPlan {
 };
 class BiasOp {
  public:
-  explicit BiasOp(const Node& node);
+  explicit BiasOp(const Node& node) : rule_(node), type_(LoopTypeOf(node.op, node.TypeAttr("T"))) {}
 
  protected:
-  BiasPlan PlanFor(const Shape& values) const;
-  bool channels_first_ = false;
-
- private:
+  ops::BiasRule rule_;
   LoopType type_;
 };
 class BiasAddOp : public BiasOp {
@@ -37,18 +36,22 @@ class BiasAddGradOp : public BiasOp {
 
 class PoolOp {
  public:
-  explicit PoolOp(const Node& node) : attrs_(node), size_(SpatialAttr(node, "ksize")) {}
+  explicit PoolOp(const Node& node) : rule_(node) { RequireChannelsLast(node); }
   ImageWindows Plan(KernelContext& context) const;  // input: images
 
  protected:
   ImageWindows WindowsOver(const Shape& images) const;
 
- private:
-  WindowAttrs attrs_;
-  std::array<int64_t, 2> size_;
+  ops::PoolRule rule_;
 };
 // Inputs: x, y, dy.
 class MaxPoolGradOp : public PoolOp {
+ public:
+  using PoolOp::PoolOp;
+  ImageWindows Plan(KernelContext& context) const;
+};
+// Inputs: x, y, and the gradient of what is shaped like x.
+class MaxPoolGradGradOp : public PoolOp {
  public:
   using PoolOp::PoolOp;
   ImageWindows Plan(KernelContext& context) const;
@@ -110,6 +113,7 @@ void RegisterLayerOps(KernelRegistry& registry) {
   RegisterOp<PoolOp, Device::MaxPool>(registry, "MaxPool");
   RegisterOp<PoolOp, Device::AvgPool>(registry, "AvgPool");
   RegisterOp<MaxPoolGradOp, Device::MaxPoolGrad>(registry, "MaxPoolGrad");
+  RegisterOp<MaxPoolGradGradOp, Device::MaxPoolGradGrad>(registry, "MaxPoolGradGrad");
   RegisterOp<AvgPoolGradOp, Device::AvgPoolGrad>(registry, "AvgPoolGrad");
   for (const char* op : {"LRN", "LRNGrad"}) RegisterOp<LrnOp, Device::Lrn>(registry, op);
   for (const char* op : {"Softmax", "LogSoftmax"}) RegisterOp<SoftmaxOp, Device::Softmax>(registry, op);

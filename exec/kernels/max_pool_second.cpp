@@ -1,9 +1,8 @@
 // The gradient of a maximum's gradient: every window takes the gradient at its first maximum.
-#include "exec/kernels/max_pool_second.h"
-
 #include <algorithm>
 
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/nn.h"
 
 namespace lanescope::exec {
 namespace {
@@ -25,7 +24,9 @@ int64_t FirstMaximum(const ImageWindows& windows, int64_t row, int64_t column, c
   return -1;
 }
 
-void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
+}  // namespace
+
+void HostLayers::MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
   const int64_t rows = windows.batch * windows.rows.out;
   const int64_t in_image = windows.rows.in * windows.in_row();
   const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, windows.out_row()));
@@ -41,25 +42,6 @@ void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
       }
     });
   });
-}
-
-}  // namespace
-
-ImageWindows MaxPoolGradGradOp::Plan(KernelContext& context) const {
-  const Shape& images = context.input(0).shape;
-  const ImageWindows windows = WindowsOver(images);
-  const Shape pooled = windows.OutputShape(windows.channels);
-  if (context.input(1).shape != pooled || context.input(2).shape != images) {
-    Throw(Code::kInvalidArgument, "Expected orig_output shape to be {} and grad shape {}, but got {} and {}",
-          pooled.ToString(), images.ToString(), context.input(1).shape.ToString(),
-          context.input(2).shape.ToString());
-  }
-  context.SetOutputShape(0, pooled);
-  return windows;
-}
-
-void RegisterMaxPoolSecond(KernelRegistry& registry) {
-  RegisterOp<MaxPoolGradGradOp, MaxPoolGradGrad>(registry, "MaxPoolGradGrad");
 }
 
 }  // namespace lanescope::exec

@@ -5,7 +5,6 @@
 
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/element_wise_plan.h"
-#include "exec/kernels/max_pool_second.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec {
@@ -86,7 +85,6 @@ void RegisterNnKernels(KernelRegistry& registry) {
   registry.Register("LeakyReluGrad", MakeKernel<LeakyReluGradKernel>);
   RegisterLayerOps<HostLayers>(registry);
   RegisterBatchNormKernels(registry);
-  RegisterMaxPoolSecond(registry);
 }
 
 }  // namespace lanescope::exec

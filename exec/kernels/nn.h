@@ -11,6 +11,7 @@ struct HostLayers {
   static void MaxPool(KernelContext& context, const ImageWindows& windows);
   static void AvgPool(KernelContext& context, const ImageWindows& windows);
   static void MaxPoolGrad(KernelContext& context, const ImageWindows& windows);
+  static void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows);
   static void AvgPoolGrad(KernelContext& context, const ImageWindows& windows);
   static void Lrn(KernelContext& context, const LrnPlan& plan);
   static void Softmax(KernelContext& context, const SoftmaxPlan& plan);

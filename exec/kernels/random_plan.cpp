@@ -31,6 +31,8 @@ RandomPlan RandomOp::Plan(KernelContext& context) const {
 }
 
 IntegerRange RangeOf(KernelContext& context, int first) {
+  RequireScalar("minval", context.input(first));
+  RequireScalar("maxval", context.input(first + 1));
   const int64_t low = ReadInt(context.input(first), "minval");
   const int64_t high = ReadInt(context.input(first + 1), "maxval");
   const bool empty = context.output().NumElements() == 0;

@@ -1,4 +1,6 @@
 // Sums (products, extremes) of rows that share a segment number.
+#include "core/graph/ops/segment.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -115,20 +117,6 @@ void RunUnsortedSegments(KernelContext& context, const UnsortedSegments& plan) {
   });
 }
 
-// Throws unless the numbers of segments grow from row to row; `limit`: how many segments there are.
-void CheckSorted(const std::vector<int64_t>& ids, int64_t limit) {
-  int64_t previous = 0;
-  for (const int64_t id : ids) {
-    if (id < 0) {
-      Throw(Code::kInvalidArgument,
-            "Segment id {} out of range [0, {}), possibly because 'segment_ids' input is not sorted.", id,
-            limit);
-    }
-    if (id < previous) Throw(Code::kInvalidArgument, "segment ids are not increasing");
-    previous = id;
-  }
-}
-
 // The rows that sparse segments name, in TensorFlow's words for them.
 void CheckRows(const TensorRef& indices, int64_t limit) {
   const std::vector<int64_t> rows = ReadInts(indices);
@@ -177,16 +165,13 @@ class SegmentKernel final : public Kernel {
     std::vector<int64_t> ids;
     const auto last = [&](const TensorRef& numbers) {
       ids = ReadInts(numbers);
-      CheckSorted(ids, AddDims(std::max<int64_t>(0, ids.back()), 1));
+      ops::SegmentsOf(ids);
       return ids.back();
     };
     const SortedSegments plan = op_.Plan(context, last);
     if (static_cast<int64_t>(ids.size()) != plan.rows) {  // the number of segments was given
       ids = ReadInts(op_.ids(context));
-      CheckSorted(ids, plan.segments);
-      if (ids.back() >= plan.segments) {
-        Throw(Code::kInvalidArgument, "segment ids must be < num_segments");
-      }
+      ops::CheckSorted(ids, plan.segments);
     }
     const TensorRef* indices = op_.indices(context);
     if (indices != nullptr) CheckRows(*indices, plan.data_rows);

@@ -18,9 +18,7 @@ struct SeedKey {
 
 // Any two numbers make a good key: they are the counter of a stream whose first block is that.
 SeedKey KeyOf(const TensorRef& seed) {
-  if (seed.shape != Shape{2}) {
-    Throw(Code::kInvalidArgument, "seed must have shape [2], not {}", seed.shape.ToString());
-  }
+  ops::CheckSeed(seed.shape);
   Philox mixer(0x02461e293ec8f720, SeedAt(seed, 1));
   mixer.Skip(SeedAt(seed, 0));
   const Philox::Block mix = mixer.Next();
@@ -31,16 +29,10 @@ constexpr int32_t kPhilox = 1, kAutomatic = 3;
 
 // The stream of inputs 1 to 3: key, counter and algorithm. The first two are read where the numbers are made.
 StreamStart StreamOf(const TensorRef& key, const TensorRef& counter, const TensorRef& algorithm) {
-  const auto which = ScalarOf<int32_t>(algorithm, "alg");
+  ops::CheckStream(key.shape, counter.shape, algorithm.shape);
+  const int32_t which = *algorithm.as<int32_t>();
   if (which != kPhilox && which != kAutomatic) {
     Throw(Code::kUnimplemented, "random algorithm {}: only Philox (1) is known here", which);
-  }
-  if (key.shape != Shape{1}) {
-    Throw(Code::kInvalidArgument, "key must have shape [1], not {}", key.shape.ToString());
-  }
-  if (counter.shape.rank() != 1 || counter.shape[0] < 2) {
-    Throw(Code::kInvalidArgument, "counter must be a vector with length at least 2, not {}",
-          counter.shape.ToString());
   }
   return {key.as<uint64_t>(), counter.as<uint64_t>()};
 }
@@ -88,8 +80,9 @@ RandomPlan StatelessOp::Plan(KernelContext& context) const {
 
 RandomIntegersPlan StatelessIntegersOp::Plan(KernelContext& context) const {
   ShapeOutput(context, 0, ReadShape(context.input(0)));
+  const StreamStart start = StreamIn(context, has_key_);
   const IntegerRange range = RangeOf(context, has_key_ ? 4 : 2);
-  return {StreamIn(context, has_key_), range.low, range.size};
+  return {start, range.low, range.size};
 }
 
 void RegisterStatelessRandomKernels(KernelRegistry& registry) {

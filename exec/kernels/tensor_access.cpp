@@ -17,10 +17,6 @@ int64_t IntAt(const TensorRef& tensor, int64_t i) {
   Throw(Code::kInvalidArgument, "expected an int32 or int64 tensor, not {}", DataTypeName(tensor.dtype));
 }
 
-[[noreturn]] void ThrowNoScalar(std::string_view what, const TensorRef& tensor) {
-  Throw(Code::kInvalidArgument, "{} must be a scalar, not shape {}", what, tensor.shape.ToString());
-}
-
 }  // namespace
 
 std::vector<int64_t> ReadInts(const TensorRef& tensor) {
@@ -30,13 +26,19 @@ std::vector<int64_t> ReadInts(const TensorRef& tensor) {
 }
 
 ops::Elements ReadElements(const TensorRef& tensor) {
-  ops::Elements elements;
-  for (const int64_t number : ReadInts(tensor)) elements.push_back(ops::Exactly(number));
+  ops::Elements elements(static_cast<size_t>(tensor.NumElements()));
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = ops::Exactly(IntAt(tensor, static_cast<int64_t>(i)));
   return elements;
 }
 
+ops::Numbers NumbersOf(const TensorRef& tensor) {
+  if (!ops::IsSmall(tensor.shape)) return {tensor.shape, std::nullopt};
+  return {tensor.shape, ReadElements(tensor)};
+}
+
 int64_t ReadInt(const TensorRef& tensor, std::string_view what) {
-  if (tensor.NumElements() != 1) ThrowNoScalar(what, tensor);
+  if (tensor.NumElements() != 1) RequireScalar(what, tensor);
   return IntAt(tensor, 0);
 }
 
@@ -55,44 +57,12 @@ void WriteInts(KernelContext& context, int output, const std::vector<int64_t>& v
   }
 }
 
-Shape ReadShape(const TensorRef& tensor) {
-  if (tensor.shape.rank() > 1) {
-    Throw(Code::kInvalidArgument, "a shape must be a vector, not a tensor of shape {}",
-          tensor.shape.ToString());
-  }
-  const std::vector<int64_t> dims = ReadInts(tensor);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0)
-      Throw(Code::kInvalidArgument, "Dimension {} must be >= 0, at place {} of a shape", dims[i], i);
-  }
-  Shape shape{std::span<const Dim>(dims)};
-  shape.NumElements();
-  return shape;
-}
-
-void RequireScalar(std::string_view what, const TensorRef& tensor) {
-  if (tensor.shape.rank() != 0) ThrowNoScalar(what, tensor);
-}
-
-void RequireSameShape(std::string_view what, const Shape& a, const Shape& b) {
-  if (a == b) return;
-  Throw(Code::kInvalidArgument, "{} must have the same shape, but they have {} and {}", what, a.ToString(),
-        b.ToString());
-}
+Shape ReadShape(const TensorRef& tensor) { return ops::ShapeOf(NumbersOf(tensor)); }
 
 bool StartsWith(const Shape& shape, const Shape& prefix) {
   bool same = prefix.rank() <= shape.rank();
   for (int d = 0; same && d < prefix.rank(); ++d) same = shape[d] == prefix[d];
   return same;
-}
-
-bool CanBroadcast(const Shape& a, const Shape& b) {
-  for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
-    const int64_t left = a[a.rank() - back];
-    const int64_t right = b[b.rank() - back];
-    if (left != right && left != 1 && right != 1) return false;
-  }
-  return true;
 }
 
 int64_t SizeOfDims(const Shape& shape, int first, int last) {

@@ -33,31 +33,31 @@ std::unique_ptr<Kernel> MakeFunctionKernel(const Node&) {
 // does not hold exactly one element.
 std::vector<int64_t> ReadInts(const TensorRef& tensor);
 int64_t ReadInt(const TensorRef& tensor, std::string_view what);
-// As the rules of core/graph/ops/shape_rules.h take it.
+// As the rules of core/graph/ops take it.
 ops::Elements ReadElements(const TensorRef& tensor);
+ops::Numbers NumbersOf(const TensorRef& tensor);
 // Writes a list into an int32 or int64 output of shape [values.size()]; throws InvalidArgument when a value
 // does not fit.
 void WriteInts(KernelContext& context, int output, const std::vector<int64_t>& values);
 
-// A shape from an integer tensor; InvalidArgument for a negative dimension, Unimplemented for too many.
+// The shape that an integer tensor holds, as ops::ShapeOf.
 Shape ReadShape(const TensorRef& tensor);
 
 // Throws InvalidArgument unless the tensor has no dimension.
-void RequireScalar(std::string_view what, const TensorRef& tensor);
+inline void RequireScalar(std::string_view what, const TensorRef& tensor) {
+  ops::RequireScalar(what, tensor.shape);
+}
 template <typename T>
 T ScalarOf(const TensorRef& tensor, std::string_view what) {
   RequireScalar(what, tensor);
   return *tensor.as<T>();
 }
-// Throws InvalidArgument unless the shapes are equal.
-void RequireSameShape(std::string_view what, const Shape& a, const Shape& b);
 
+using ops::CanBroadcast;
 using ops::NormalizeAxis;
 
 // Whether the first dimensions of `shape` are `prefix`.
 bool StartsWith(const Shape& shape, const Shape& prefix);
-// Whether BroadcastShapes() takes the shapes.
-bool CanBroadcast(const Shape& a, const Shape& b);
 // Product of dimensions [first, last) of an exact shape.
 int64_t SizeOfDims(const Shape& shape, int first, int last);
 // Row-major strides in elements.

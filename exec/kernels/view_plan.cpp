@@ -14,11 +14,7 @@ WholeCopy PlanReadVariable(KernelContext& context) {
 }
 
 WholeCopy PlanReshape(KernelContext& context) {
-  const Shape& sizes = context.input(1).shape;
-  if (sizes.rank() != 1) {
-    Throw(Code::kInvalidArgument, "sizes input must be 1-D, not {}", sizes.ToString());
-  }
-  ShapeOutput(context, 0, ops::ReshapedShape(context.input(0).shape, ReadElements(context.input(1))));
+  ShapeOutput(context, 0, ops::ReshapedShape(context.input(0).shape, NumbersOf(context.input(1))));
   return {&context.input(0)};
 }
 

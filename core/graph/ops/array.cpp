@@ -28,11 +28,7 @@ void MoveElements(InferenceContext& context, const Elements& elements,
 }
 
 void InferReshape(InferenceContext& context) {
-  context.RequireRank(1, 1);
-  ShapeFromInput(context, 1);  // refuses too many dimensions
-  const std::optional<Elements> sizes = GetElements(context, 1);
-  if (!sizes) return;
-  context.SetShape(0, ReshapedShape(context.shape(0), *sizes));
+  context.SetShape(0, ReshapedShape(context.shape(0), NumbersOf(context, 1)));
   PassElements(context);
 }
 
@@ -79,12 +75,6 @@ void InferTranspose(InferenceContext& context) {
   MoveElements(context, *elements, positions);
 }
 
-void RequireNonNegative(std::string_view what, const Elements& elements) {
-  for (const ValueRange& element : elements) {
-    if (element.high < 0) Throw(Code::kInvalidArgument, "{} of {} is negative", what, element.high);
-  }
-}
-
 void InferTile(InferenceContext& context) {
   const Shape& shape = context.shape(0);
   if (!shape.known_rank()) return;
@@ -126,10 +116,8 @@ void InferOneHot(InferenceContext& context) {
 }
 
 void InferFill(InferenceContext& context) {
-  context.RequireRank(0, 1);
-  context.RequireRank(1, 0);
+  RequireScalar("value", context.shape(1));
   const Shape shape = ShapeFromInput(context, 0);
-  if (const std::optional<Elements> dims = GetElements(context, 0)) RequireNonNegative("a dimension", *dims);
   context.SetShape(0, shape);
   if (!IsFoldable(context.output().dtype) || !IsSmall(shape)) return;
   const std::optional<Elements> value = GetElements(context, 1);

@@ -89,10 +89,15 @@ void CheckMirrored(Dim dim, const ValueRange& before, const ValueRange& after, P
 
 }  // namespace
 
-Shape ReshapedShape(const Shape& input, const Elements& sizes) {
+Shape ReshapedShape(const Shape& input, const Numbers& sizes) {
+  if (sizes.shape.known_rank() && sizes.shape.rank() != 1) {
+    Throw(Code::kInvalidArgument, "sizes input must be 1-D, not {}", sizes.shape.ToString());
+  }
+  CheckShapeVector(sizes.shape);
+  if (!sizes.elements) return Shape::Unknown();
   int open = -1;
   bool asked = false;
-  Shape target = TargetShape(sizes, &open, &asked);
+  Shape target = TargetShape(*sizes.elements, &open, &asked);
   if (open >= 0) {
     const Dim filled = FillDim(input, target, open, asked);
     const bool looser = !IsExact(filled) && HasBound(target[open]) && BoundOf(target[open]) < BoundOf(filled);

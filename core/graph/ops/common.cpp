@@ -40,6 +40,26 @@ Shape UnknownOfRank(int rank) {
   return shape;
 }
 
+bool Contradict(Dim a, Dim b) {
+  if (IsExact(a) && IsExact(b)) return a != b;
+  return (IsExact(a) && HasBound(b) && a > BoundOf(b)) || (IsExact(b) && HasBound(a) && b > BoundOf(a));
+}
+
+bool Contradict(const Shape& a, const Shape& b) {
+  if (!a.known_rank() || !b.known_rank()) return false;
+  bool contradict = a.rank() != b.rank();
+  for (int d = 0; !contradict && d < a.rank(); ++d) contradict = Contradict(a[d], b[d]);
+  return contradict;
+}
+
+bool CanBroadcast(const Shape& a, const Shape& b) {
+  for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
+    const Dim left = a[a.rank() - back], right = b[b.rank() - back];
+    if (IsExact(left) && IsExact(right) && left != right && left != 1 && right != 1) return false;
+  }
+  return true;
+}
+
 Dim MergeDim(Dim a, Dim b) { return MergeShapes(Shape{a}, Shape{b})[0]; }
 
 int NormalizeAxis(int64_t axis, int rank) {

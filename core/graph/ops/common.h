@@ -38,6 +38,11 @@ Dim MapDim(Dim dim, F f) {
 inline Dim Loosen(Dim dim) { return HasBound(dim) ? BoundedDim(BoundOf(dim)) : kUnknownDim; }
 // A shape of `rank` dimensions of which nothing is known.
 Shape UnknownOfRank(int rank);
+// Whether the two cannot be the same. Open ones may.
+bool Contradict(Dim a, Dim b);
+bool Contradict(const Shape& a, const Shape& b);
+// Whether BroadcastShapes() takes the shapes.
+bool CanBroadcast(const Shape& a, const Shape& b);
 // The dimension's merge; throws InvalidArgument when the two contradict.
 Dim MergeDim(Dim a, Dim b);
 // -rank <= axis < rank to 0 <= axis < rank; throws InvalidArgument otherwise.

@@ -126,17 +126,33 @@ Dim DimOfRange(ValueRange range) {
   return range.high > kMaxDim || range.high < 0 ? kUnknownDim : BoundedDim(range.high);
 }
 
-Shape ShapeFromInput(const InferenceContext& context, int input) {
-  const Shape& shape = context.shape(input);
-  if (!shape.known_rank()) return Shape::Unknown();
-  if (shape.rank() == 1 && IsExact(shape[0]) && shape[0] > Shape::kMaxRank) {
-    Throw(Code::kUnimplemented, "a shape of {} dimensions; at most {} are supported", shape[0],
-          Shape::kMaxRank);
+Numbers NumbersOf(const InferenceContext& context, int input) {
+  return {context.shape(input), GetElements(context, input)};
+}
+
+void CheckShapeVector(const Shape& shape) {
+  if (!shape.known_rank()) return;
+  if (shape.rank() != 1) {
+    Throw(Code::kInvalidArgument, "shape must be a vector of {{int32,int64}}, got shape {}",
+          shape.ToString());
   }
-  const std::optional<Elements> elements = GetElements(context, input);
-  if (!elements || shape.rank() != 1) return Shape::Unknown();
+  if (shape[0] <= Shape::kMaxRank) return;
+  Throw(Code::kUnimplemented, "a shape of {} dimensions; at most {} are supported", shape[0],
+        Shape::kMaxRank);
+}
+
+Shape ShapeOf(const Numbers& numbers) {
+  CheckShapeVector(numbers.shape);
+  if (!numbers.elements) return Shape::Unknown();
   Shape result;
-  for (const ValueRange& element : *elements) result.Append(DimOfRange(element));
+  for (const ValueRange& size : *numbers.elements) {
+    if (size.exact() && size.low < 0) {
+      Throw(Code::kInvalidArgument, "Dimension {} must be >= 0, at place {} of a shape", size.low,
+            result.rank());
+    }
+    result.Append(DimOfRange(size));
+  }
+  if (result.IsExact()) result.NumElements();  // throws where there are too many
   return result;
 }
 

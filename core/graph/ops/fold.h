@@ -39,8 +39,20 @@ void SetRangeOfAll(InferenceContext& context, int output, ValueRange range);
 ValueRange RangeOfDim(Dim dim);
 // Negative values: -1 is an unknown dimension, less throws InvalidArgument.
 Dim DimOfRange(ValueRange range);
-// The shape that an integer vector describes, by its value or ranges.
-Shape ShapeFromInput(const InferenceContext& context, int input);
+// What is known of an integer tensor.
+struct Numbers {
+  Shape shape;
+  std::optional<Elements> elements;  // those of a large one are not known
+};
+Numbers NumbersOf(const InferenceContext& context, int input);
+// Throws unless the tensor may hold a shape: a vector of not too many numbers.
+void CheckShapeVector(const Shape& shape);
+// The shape that an integer vector holds, unknown where its elements are. Throws InvalidArgument for a
+// negative dimension.
+Shape ShapeOf(const Numbers& numbers);
+inline Shape ShapeFromInput(const InferenceContext& context, int input) {
+  return ShapeOf(NumbersOf(context, input));
+}
 // The dimension that an integer scalar describes.
 Dim DimFromInput(const InferenceContext& context, int input);
 

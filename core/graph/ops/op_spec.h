@@ -64,8 +64,10 @@ class OpLister {
 // One function a file of this folder.
 void RegisterMathOps(OpRegistry& registry);       // element-wise maths, comparisons, casts, Select, AddN
 void RegisterReductionOps(OpRegistry& registry);  // Sum, Mean, ArgMax, L2Loss, cumulative sums
-void RegisterLinearOps(OpRegistry& registry);     // MatMul, convolution and its gradients
-void RegisterNnOps(OpRegistry& registry);         // pooling, LRN, bias, softmax, cross entropy, activations
+void RegisterLinearOps(OpRegistry& registry);     // MatMul, Qr, Einsum
+void RegisterConvolutionOps(OpRegistry& registry);
+void RegisterPoolingOps(OpRegistry& registry);
+void RegisterNnOps(OpRegistry& registry);         // LRN, bias, softmax, cross entropy, activations
 void RegisterArrayOps(OpRegistry& registry);      // reshape, transpose, tile, pad, fill
 void RegisterSliceOps(OpRegistry& registry);      // slices, concat, split, pack
 void RegisterMetadataOps(OpRegistry& registry);   // Shape, Size, Rank, Range, broadcast arithmetic

@@ -1,4 +1,5 @@
-// Sums and other reductions over the rows of each segment.
+#include "core/graph/ops/segment.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -9,12 +10,10 @@
 namespace lanescope::ops {
 namespace {
 
-// Segment numbers ascend; the last one says how many there are. Of numbers whose values are not known it is
-// taken that they leave no gaps: as many segments as numbers at most; a step in which there are more ends
-// with an error.
-Dim SegmentsOf(const InferenceContext& context, int input) {
-  if (const std::optional<std::vector<int64_t>> ids = context.IntValues(input))
-    return ids->empty() ? 0 : DimOfRange(Exactly(ids->back())) + 1;
+// Of numbers whose values are not known it is taken that they leave no gaps: as many segments as numbers at
+// most; a step in which there are more ends with an error.
+Dim SortedSegments(const InferenceContext& context, int input) {
+  if (const std::optional<std::vector<int64_t>> ids = context.IntValues(input)) return SegmentsOf(*ids);
   const std::optional<ValueRange> all = RangeOfAll(context, input);
   if (all && all->high >= 0 && all->high < std::numeric_limits<int32_t>::max())
     return BoundedDim(all->high + 1);
@@ -22,49 +21,48 @@ Dim SegmentsOf(const InferenceContext& context, int input) {
   return ids.known_rank() && ids.rank() == 1 ? Loosen(ids[0]) : kUnknownDim;
 }
 
+void RequireVector(std::string_view name, const Shape& shape) {
+  if (!shape.known_rank() || shape.rank() == 1) return;
+  Throw(Code::kInvalidArgument, "{} should be a vector.", name);
+}
+
+// `rows` rows like those of `data`.
+Shape RowsLike(const Shape& data, Dim rows) {
+  Shape shape = data;
+  if (shape.known_rank()) shape.set_dim(0, rows);
+  return shape;
+}
+
+void CheckData(const Shape& data) {
+  if (data.rank() == 0) Throw(Code::kInvalidArgument, "input must be at least rank 1");
+}
+
 void InferSegment(InferenceContext& context) {
-  context.RequireRank(1, 1);
-  const Shape& data = context.shape(0);
-  if (!data.known_rank()) return;
-  if (data.rank() == 0) Throw(Code::kInvalidArgument, "segments of a scalar");
-  Shape result = data;
-  result.set_dim(0, SegmentsOf(context, 1));
-  context.SetShape(0, result);
+  const Shape result = SegmentShape(context.shape(0), context.shape(1), kUnknownDim);
+  context.SetShape(0, RowsLike(result, SortedSegments(context, 1)));
 }
 
-// [num_segments] + data[rank of the ids:]
 void InferUnsortedSegment(InferenceContext& context) {
-  const Shape& data = context.shape(0);
-  const Shape& ids = context.shape(1);
-  context.RequireRank(2, 0);
-  const Dim segments = DimFromInput(context, 2);
-  if (!data.known_rank() || !ids.known_rank()) return;
-  if (ids.rank() > data.rank()) {
-    Throw(Code::kInvalidArgument, "segment ids of shape {} for data of shape {}", ids.ToString(),
-          data.ToString());
-  }
-  MergeShapes(ids, SubShape(data, 0, ids.rank()));
-  context.SetShape(0, ConcatShapes(Shape{segments}, SubShape(data, ids.rank(), data.rank())));
+  context.SetShape(0, UnsortedSegmentShape(context.shape(0), context.shape(1), NumbersOf(context, 2)));
 }
 
-// Rows of the data, picked by indices, summed by segment; `segments` of them.
-void InferPickedSegments(InferenceContext& context, Dim segments) {
-  context.RequireRank(1, 1);
-  context.RequireRank(2, 1);
-  MergeShapes(context.shape(1), context.shape(2));
-  Shape result = context.shape(0);
-  if (!result.known_rank()) return;
-  if (result.rank() == 0) Throw(Code::kInvalidArgument, "segments of a scalar");
-  result.set_dim(0, segments);
-  context.SetShape(0, result);
+void InferSparseSegment(InferenceContext& context) {
+  const Shape result = PickedSegmentShape(context.shape(0), context.shape(1), context.shape(2), kUnknownDim);
+  context.SetShape(0, RowsLike(result, SortedSegments(context, 2)));
 }
 
-void InferSparseSegment(InferenceContext& context) { InferPickedSegments(context, SegmentsOf(context, 2)); }
-
-// The fourth input says how many rows the result has: segments, or for the gradient rows of the data.
+// The fourth input says how many segments there are.
 void InferSparseSegmentByCount(InferenceContext& context) {
-  context.RequireRank(3, 0);
-  InferPickedSegments(context, DimFromInput(context, 3));
+  const Dim segments = GivenCount("num_segments", NumbersOf(context, 3));
+  context.SetShape(0, PickedSegmentShape(context.shape(0), context.shape(1), context.shape(2), segments));
+  const std::optional<std::vector<int64_t>> ids = context.IntValues(2);
+  if (ids && IsExact(segments)) CheckSorted(*ids, segments);
+}
+
+// The fourth input says how many rows the data has.
+void InferSparseSegmentGrad(InferenceContext& context) {
+  const Dim rows = GivenCount("output_dim0", NumbersOf(context, 3));
+  context.SetShape(0, PickedSegmentShape(context.shape(0), context.shape(1), context.shape(2), rows));
 }
 
 // One addition for each element picked.
@@ -80,6 +78,67 @@ OpWork SparseSegmentCost(const Node&, std::span<const TensorInfo> inputs,
 }
 
 }  // namespace
+
+Dim GivenCount(std::string_view name, const Numbers& count) {
+  if (count.shape.known_rank() && count.shape.rank() != 0) {
+    Throw(Code::kInvalidArgument, "{} should be a scalar, not shape {}", name, count.shape.ToString());
+  }
+  if (!count.elements) return kUnknownDim;
+  const ValueRange number = count.elements->front();
+  if (number.exact() && number.low < 0) {
+    Throw(Code::kInvalidArgument, "Input {} == {} must not be negative.", name, number.low);
+  }
+  return DimOfRange(number);
+}
+
+void CheckSorted(std::span<const int64_t> ids, int64_t limit) {
+  int64_t previous = 0;
+  for (const int64_t id : ids) {
+    if (id < 0) {
+      Throw(Code::kInvalidArgument,
+            "Segment id {} out of range [0, {}), possibly because 'segment_ids' input is not sorted.", id,
+            limit);
+    }
+    if (id < previous) Throw(Code::kInvalidArgument, "segment ids are not increasing");
+    previous = id;
+  }
+  if (!ids.empty() && previous >= limit) Throw(Code::kInvalidArgument, "segment ids must be < num_segments");
+}
+
+int64_t SegmentsOf(std::span<const int64_t> ids) {
+  const int64_t segments = ids.empty() ? 0 : AddDims(std::max<int64_t>(0, ids.back()), 1);
+  CheckSorted(ids, segments);
+  return segments;
+}
+
+Shape UnsortedSegmentShape(const Shape& data, const Shape& ids, const Numbers& count) {
+  const Dim segments = GivenCount("num_segments", count);
+  if (!data.known_rank() || !ids.known_rank()) return Shape::Unknown();
+  if (ids.rank() > data.rank() || Contradict(ids, SubShape(data, 0, ids.rank()))) {
+    Throw(Code::kInvalidArgument, "data.shape = {} does not start with segment_ids.shape = {}",
+          data.ToString(), ids.ToString());
+  }
+  return ConcatShapes(Shape{segments}, SubShape(data, ids.rank(), data.rank()));
+}
+
+Shape SegmentShape(const Shape& data, const Shape& ids, Dim segments) {
+  CheckData(data);
+  RequireVector("segment_ids", ids);
+  if (data.known_rank() && ids.known_rank() && Contradict(data[0], ids[0])) {
+    Throw(Code::kInvalidArgument, "segment_ids should be the same size as dimension 0 of input.");
+  }
+  return RowsLike(data, segments);
+}
+
+Shape PickedSegmentShape(const Shape& data, const Shape& indices, const Shape& ids, Dim rows) {
+  CheckData(data);
+  RequireVector("indices", indices);
+  RequireVector("segment_ids", ids);
+  if (Contradict(indices, ids)) {
+    Throw(Code::kInvalidArgument, "segment_ids and indices should have same size.");
+  }
+  return RowsLike(data, rows);
+}
 
 void RegisterSegmentOps(OpRegistry& registry) {
   const OpLister op(registry);
@@ -147,17 +206,17 @@ void RegisterSegmentOps(OpRegistry& registry) {
   op("SparseSegmentSumGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: "
      "T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
-      .Infer(InferSparseSegmentByCount)
+      .Infer(InferSparseSegmentGrad)
       .Work(SparseSegmentCost);
   op("SparseSegmentMeanGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> "
      "(output: T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
-      .Infer(InferSparseSegmentByCount)
+      .Infer(InferSparseSegmentGrad)
       .Work(SparseSegmentCost);
   op("SparseSegmentSqrtNGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> "
      "(output: T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
-      .Infer(InferSparseSegmentByCount)
+      .Infer(InferSparseSegmentGrad)
       .Work(SparseSegmentCost);
 }
 

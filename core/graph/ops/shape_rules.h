@@ -1,6 +1,6 @@
 // Shapes of outputs by the rules that inference and kernels share. Dimensions may be open and numbers ranges;
 // a kernel knows all of them, and gets an exact shape. All throw InvalidArgument, in TensorFlow's words, for
-// what does not fit. Others: strided_slice.h, window.h, JoinedShape.
+// what does not fit. Others: convolution.h, pooling.h, segment.h, strided_slice.h, ShapeOf, JoinedShape.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace lanescope::ops {
 using DimSet = std::array<bool, Shape::kMaxRank>;
 
 // One size of -1 takes what the others leave. Where a size of 0 is asked for, dimensions of 0 do not count.
-Shape ReshapedShape(const Shape& input, const Elements& sizes);
+Shape ReshapedShape(const Shape& input, const Numbers& sizes);
 Shape ExpandedShape(const Shape& input, int64_t axis);
 // Without axes every dimension of 1 goes; then of unknown rank where a dimension may be 1.
 Shape SqueezedShape(const Shape& input, std::span<const int64_t> axes);
@@ -59,9 +59,24 @@ struct GatherRule {
   Shape result;
 };
 GatherRule GatherAlong(const Shape& params, const Shape& indices, int64_t axis, int64_t batch_dims);
+// The axis follows the batch dimensions.
+GatherRule GatherRows(const Shape& params, const Shape& indices, int64_t batch_dims);
 // The batch dimensions of indices of `rank` dimensions; the axis is not beyond `last_axis`.
 int GatherBatch(int last_axis, int rank, int64_t batch_dims);
-// Indices [..., k] that pick params[i0, .., ik-1, ...] have no more coordinates than there are dimensions.
-void CheckPicks(std::string_view name, const Shape& indices, const Shape& params);
+
+// Coordinates [..., k], called `name`, pick params[i0, .., ik-1, ...]: no more than there are dimensions. Of
+// unknown rank where k is.
+Shape PickedShape(std::string_view name, const Shape& indices, const Shape& params);
+// Updates at coordinates have the shape of what those pick.
+void CheckUpdates(const Shape& indices, const Shape& updates, const Shape& shape);
+// Updates of rows of a variable, or one number for all.
+void CheckRowUpdates(const Shape& variable, const Shape& indices, const Shape& updates);
+// Of SparseToDense: values at coordinates, or one number for all, and `fill` elsewhere.
+Shape DenseShape(const Shape& indices, const Numbers& sizes, const Shape& values, const Shape& fill);
+
+void RequireScalar(std::string_view what, const Shape& shape);
+// Of random ops that follow from a seed alone, or from a key, a counter and the number of an algorithm.
+void CheckSeed(const Shape& seed);
+void CheckStream(const Shape& key, const Shape& counter, const Shape& algorithm);
 
 }  // namespace lanescope::ops

@@ -89,9 +89,20 @@ void InferSlice(InferenceContext& context) {
   if (AnyKnown(context)) FoldSlice(context, *begin);
 }
 
+StridedSliceNumbers SliceNumbers(const InferenceContext& context) {
+  return {NumbersOf(context, 1), NumbersOf(context, 2), NumbersOf(context, 3)};
+}
+
+void InferStridedSliceGrad(InferenceContext& context) {
+  const Shape shape = ShapeFromInput(context, 0);
+  PlanStridedSliceGrad(shape, StridedSliceMasks(context.node()), SliceNumbers(context), context.shape(4));
+  context.SetShape(0, shape);
+}
+
 void InferStridedSlice(InferenceContext& context) {
   const Shape& shape = context.shape(0);
-  const std::optional<StridedSlicePlan> plan = PlanStridedSlice(context);
+  const std::optional<StridedSlicePlan> plan =
+      PlanStridedSlice(shape, StridedSliceMasks(context.node()), SliceNumbers(context));
   if (!plan) return;
   context.SetShape(0, plan->result);
   if (!AnyKnown(context) || !IsFoldable(context.output().dtype) || !IsSmall(plan->result) ||
@@ -290,7 +301,7 @@ void RegisterSliceOps(OpRegistry& registry) {
   op("StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> (output: T)",
      "T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: "
      "int = 0; shrink_axis_mask: int = 0")
-      .Infer(ShapeOfInput<0>);
+      .Infer(InferStridedSliceGrad);
   op("Concat(concat_dim: int32, values: N * T) -> (output: T)", "N: int >= 2; T: type").Infer(InferConcat);
   op("ConcatV2(values: N * T, axis: Tidx) -> (output: T)", "N: int >= 2; T: type; Tidx: index = int32")
       .Infer(InferConcatV2);

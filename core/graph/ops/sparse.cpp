@@ -54,16 +54,24 @@ void InferGatherV2(InferenceContext& context) {
   InferGatherAt(context, context.IntScalar(2), context.node().IntAttr("batch_dims", 0));
 }
 
-// indices [..., k] pick params[i0, .., ik-1, ...].
 void InferGatherNd(InferenceContext& context) {
-  const Shape& params = context.shape(0);
-  const Shape& indices = context.shape(1);
-  if (!params.known_rank() || !indices.known_rank()) return;
-  CheckPicks("indices", indices, params);
-  const Dim depth = indices[indices.rank() - 1];
-  if (!IsExact(depth)) return;
-  context.SetShape(0, ConcatShapes(SubShape(indices, 0, indices.rank() - 1),
-                                   SubShape(params, static_cast<int>(depth), params.rank())));
+  context.SetShape(0, PickedShape("indices", context.shape(1), context.shape(0)));
+}
+
+void InferScatterNd(InferenceContext& context) {
+  const Shape shape = ShapeFromInput(context, 2);
+  CheckUpdates(context.shape(0), context.shape(1), shape);
+  context.SetShape(0, shape);
+}
+
+void InferTensorScatter(InferenceContext& context) {
+  CheckUpdates(context.shape(1), context.shape(2), context.shape(0));
+  SameShape(context);
+}
+
+void InferSparseToDense(InferenceContext& context) {
+  context.SetShape(0,
+                   DenseShape(context.shape(0), NumbersOf(context, 1), context.shape(2), context.shape(3)));
 }
 
 // Reads the rows that it takes, not the whole table.
@@ -262,13 +270,77 @@ GatherRule GatherAlong(const Shape& params, const Shape& indices, int64_t axis, 
   return rule;
 }
 
-void CheckPicks(std::string_view name, const Shape& indices, const Shape& params) {
+GatherRule GatherRows(const Shape& params, const Shape& indices, int64_t batch_dims) {
+  if (params.rank() < 1 || batch_dims < 0 || batch_dims >= params.rank()) {
+    Throw(Code::kInvalidArgument, "params must be at least {} dimensional",
+          AddDims(std::max<int64_t>(0, batch_dims), 1));
+  }
+  return GatherAlong(params, indices, batch_dims, batch_dims);
+}
+
+Shape PickedShape(std::string_view name, const Shape& indices, const Shape& params) {
   if (indices.rank() == 0) Throw(Code::kInvalidArgument, "{} must be at least a vector", name);
-  const Dim depth = indices[indices.rank() - 1];
-  if (IsExact(depth) && depth > params.rank()) {
+  if (!indices.known_rank() || !params.known_rank()) return Shape::Unknown();
+  const int outer = indices.rank() - 1;
+  const Dim depth = indices[outer];
+  if (!IsExact(depth)) return Shape::Unknown();
+  if (depth > params.rank()) {
     Throw(Code::kInvalidArgument, "index innermost dimension length must be <= params rank; saw: {} vs. {}",
           depth, params.rank());
   }
+  return ConcatShapes(SubShape(indices, 0, outer), SubShape(params, static_cast<int>(depth), params.rank()));
+}
+
+void CheckUpdates(const Shape& indices, const Shape& updates, const Shape& shape) {
+  const Shape picked = PickedShape("indices", indices, shape);
+  if (!indices.known_rank() || !updates.known_rank()) return;
+  const int outer = indices.rank() - 1;
+  if (updates.rank() < outer || Contradict(SubShape(indices, 0, outer), SubShape(updates, 0, outer))) {
+    Throw(Code::kInvalidArgument,
+          "Dimensions [0,{}) of indices[shape={}] must match dimensions [0,{}) of updates[shape={}]", outer,
+          indices.ToString(), outer, updates.ToString());
+  }
+  if (!Contradict(updates, picked)) return;
+  Throw(Code::kInvalidArgument,
+        "Must have updates.shape = indices.shape[:-1] + shape[indices.shape[-1]:], got updates.shape {}, "
+        "indices.shape {}, shape {}",
+        updates.ToString(), indices.ToString(), shape.ToString());
+}
+
+void CheckRowUpdates(const Shape& variable, const Shape& indices, const Shape& updates) {
+  if (variable.rank() == 0) {
+    Throw(Code::kInvalidArgument, "params must be at least 1-D, got shape {}", variable.ToString());
+  }
+  if (!variable.known_rank() || !indices.known_rank() || updates.rank() <= 0) return;
+  if (!Contradict(updates, ConcatShapes(indices, SubShape(variable, 1, variable.rank())))) return;
+  Throw(Code::kInvalidArgument,
+        "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = "
+        "[], got updates.shape {}, indices.shape {}, params.shape {}",
+        updates.ToString(), indices.ToString(), variable.ToString());
+}
+
+Shape DenseShape(const Shape& indices, const Numbers& sizes, const Shape& values, const Shape& fill) {
+  if (indices.known_rank() && indices.rank() > 2) {
+    Throw(Code::kInvalidArgument, "sparse_indices should be a scalar, vector, or matrix, got shape {}",
+          indices.ToString());
+  }
+  if (sizes.shape.known_rank() && sizes.shape.rank() != 1) {
+    Throw(Code::kInvalidArgument, "output_shape must be rank 1, got shape {}", sizes.shape.ToString());
+  }
+  const Dim rows = indices.rank() < 0 ? kUnknownDim : indices.rank() == 0 ? 1 : indices[0];
+  const Dim depth = indices.rank() < 0 ? kUnknownDim : indices.rank() == 2 ? indices[1] : 1;
+  if (sizes.shape.known_rank() && Contradict(sizes.shape[0], depth)) {
+    Throw(Code::kInvalidArgument, "output_shape has incorrect number of elements: {} should be: {}",
+          BoundOf(sizes.shape[0]), BoundOf(depth));
+  }
+  if (values.rank() != 0 && Contradict(values, Shape{rows})) {
+    Throw(Code::kInvalidArgument, "sparse_values has incorrect shape {}, should be [] or {}",
+          values.ToString(), Shape{rows}.ToString());
+  }
+  if (fill.known_rank() && fill.rank() != 0) {
+    Throw(Code::kInvalidArgument, "default_value should be a scalar.");
+  }
+  return ShapeOf(sizes);
 }
 
 void RegisterSparseOps(OpRegistry& registry) {
@@ -287,12 +359,12 @@ void RegisterSparseOps(OpRegistry& registry) {
       .Work(GatherCost);
   op("ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> (output: T)",
      "T: type; Tindices: {index, int16}")
-      .Infer(ShapeOfInput<2>)
+      .Infer(InferScatterNd)
       .Work(ScatterCost);
   for (const char* how : {"Update", "Add", "Sub", "Min", "Max"}) {
     op(fmt::format("TensorScatter{}(tensor: T, indices: Tindices, updates: T) -> (output: T)", how),
        "T: type; Tindices: {index, int16, uint16}")
-        .Infer(SameShape)
+        .Infer(InferTensorScatter)
         .Work(TensorScatterCost);
   }
   op("Unique(x: T) -> (y: T, idx: out_idx)", "T: type; out_idx: index = int32").Infer(InferUnique);
@@ -315,7 +387,7 @@ void RegisterSparseOps(OpRegistry& registry) {
   op("SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> "
      "(dense: T)",
      "validate_indices: bool = true; T: type; Tindices: index")
-      .Infer(ShapeOfInput<1>);
+      .Infer(InferSparseToDense);
   op("ListDiff(x: T, y: T) -> (out: T, idx: out_idx)", "T: type; out_idx: index = int32")
       .Infer(InferListDiff);
 }

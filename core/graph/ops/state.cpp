@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"
+#include "core/graph/ops/shape_rules.h"
 
 namespace lanescope::ops {
 namespace {
@@ -18,19 +19,15 @@ void InferAssignUpdate(InferenceContext& context) {
   context.SetShape(0, MergeShapes(context.shape(0), context.shape(1)));
 }
 
-// Updates are indices + the variable's shape without its first dimension, or a scalar.
-void CheckScatter(const Shape& variable, const Shape& indices, const Shape& updates) {
-  if (!variable.known_rank() || !indices.known_rank() || !updates.known_rank() || updates.rank() == 0) return;
-  if (variable.rank() == 0) Throw(Code::kInvalidArgument, "a scatter into a scalar");
-  MergeShapes(updates, ConcatShapes(indices, SubShape(variable, 1, variable.rank())));
-}
-
 void InferScatter(InferenceContext& context) {
-  CheckScatter(context.shape(0), context.shape(1), context.shape(2));
+  CheckRowUpdates(context.shape(0), context.shape(1), context.shape(2));
   SameShape(context);
 }
 
-void InferScatterNd(InferenceContext& context) { SameShape(context); }
+void InferScatterAt(InferenceContext& context) {
+  CheckUpdates(context.shape(1), context.shape(2), context.shape(0));
+  SameShape(context);
+}
 
 // Reads and writes the rows that the updates touch.
 OpWork ScatterUpdateCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo>) {
@@ -88,29 +85,13 @@ void InferAssignVariable(InferenceContext& context) {
 void InferResourceGather(InferenceContext& context) {
   const Shape variable = VariableShape(context, context.node().TypeAttr("dtype"));
   const Shape& indices = context.shape(1);
-  const int64_t batch = context.node().IntAttr("batch_dims", 0);
-  if (!variable.known_rank() || !indices.known_rank()) return;
-  if (variable.rank() == 0 || batch < 0 || batch > indices.rank() || batch >= variable.rank()) {
-    Throw(Code::kInvalidArgument, "a gather of {} from a variable of shape {} with batch_dims {}",
-          indices.ToString(), variable.ToString(), batch);
-  }
-  const auto first = static_cast<int>(batch);
-  context.SetShape(
-      0, ConcatShapes(ConcatShapes(SubShape(variable, 0, first), SubShape(indices, first, indices.rank())),
-                      SubShape(variable, first + 1, variable.rank())));
+  if (variable.known_rank() && indices.known_rank())
+    context.SetShape(0, GatherRows(variable, indices, context.node().IntAttr("batch_dims", 0)).result);
 }
 
 void InferResourceGatherNd(InferenceContext& context) {
   const Shape variable = VariableShape(context, context.node().TypeAttr("dtype"));
-  const Shape& indices = context.shape(1);
-  if (!variable.known_rank() || !indices.known_rank() || indices.rank() == 0) return;
-  const Dim depth = indices[indices.rank() - 1];
-  if (!IsExact(depth)) return;
-  if (depth > variable.rank()) {
-    Throw(Code::kInvalidArgument, "indices of {} into a variable of rank {}", depth, variable.rank());
-  }
-  context.SetShape(0, ConcatShapes(SubShape(indices, 0, indices.rank() - 1),
-                                   SubShape(variable, static_cast<int>(depth), variable.rank())));
+  context.SetShape(0, PickedShape("indices", context.shape(1), variable));
 }
 
 // Reads the rows that it takes.
@@ -120,7 +101,8 @@ OpWork ResourceGatherCost(const Node&, std::span<const TensorInfo> inputs,
 }
 
 void InferResourceScatter(InferenceContext& context) {
-  CheckScatter(VariableShape(context, context.node().TypeAttr("dtype")), context.shape(1), context.shape(2));
+  CheckRowUpdates(VariableShape(context, context.node().TypeAttr("dtype")), context.shape(1),
+                  context.shape(2));
 }
 
 // Reads the variable behind the handle.
@@ -197,17 +179,17 @@ void RegisterStateOps(OpRegistry& registry) {
       .Work(ScatterUpdateCost);
   op("ScatterNdUpdate(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))",
      "T: type; Tindices: index; use_locking: bool = true")
-      .Infer(InferScatterNd)
+      .Infer(InferScatterAt)
       .Updates({0})
       .Work(ScatterUpdateCost);
   op("ScatterNdAdd(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))",
      "T: number; Tindices: index; use_locking: bool = false")
-      .Infer(InferScatterNd)
+      .Infer(InferScatterAt)
       .Updates({0})
       .Work(ScatterUpdateCost);
   op("ScatterNdSub(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))",
      "T: number; Tindices: index; use_locking: bool = false")
-      .Infer(InferScatterNd)
+      .Infer(InferScatterAt)
       .Updates({0})
       .Work(ScatterUpdateCost);
   op("CountUpTo(ref: Ref(T)) -> (output: T)", "limit: int; T: index").Infer(SameShape).Updates({0});

@@ -14,6 +14,10 @@ struct DimSlice {
   bool has_begin = false, has_end = false, shrink = false;
 };
 
+ValueRange ElementOf(const Numbers& numbers, size_t i) {
+  return numbers.elements ? (*numbers.elements)[i] : ValueRange{};
+}
+
 bool Bit(int64_t mask, int i) { return (mask >> i & 1) != 0; }
 
 // Where `slices` has an entry for each input dimension, and `layout` one for each result dimension: the input
@@ -33,8 +37,7 @@ void TakeWholeDims(size_t until, Expanded* expanded) {
 // Spreads the slices over the dimensions: an ellipsis stands for all that the others do not name, and slices
 // at the end may be missing. The first of several masks on a slice wins in the order ellipsis, new axis,
 // shrink.
-Expanded Expand(const StridedSliceMasks& masks, const StridedSliceNumbers& numbers, int rank) {
-  const auto count = static_cast<int>(numbers.count);
+Expanded Expand(const StridedSliceMasks& masks, const StridedSliceNumbers& numbers, int count, int rank) {
   int named = 0;
   bool has_ellipsis = false;
   for (int i = 0; i < count; ++i) {
@@ -58,9 +61,9 @@ Expanded Expand(const StridedSliceMasks& masks, const StridedSliceNumbers& numbe
       expanded.layout.push_back(-1);
     } else {
       DimSlice slice;
-      slice.begin = numbers.begin ? (*numbers.begin)[k] : ValueRange{};
-      slice.end = numbers.end ? (*numbers.end)[k] : ValueRange{};
-      slice.stride = numbers.stride ? (*numbers.stride)[k] : ValueRange{};
+      slice.begin = ElementOf(numbers.begin, k);
+      slice.end = ElementOf(numbers.end, k);
+      slice.stride = ElementOf(numbers.strides, k);
       slice.shrink = Bit(masks.shrink, i);
       slice.has_begin = slice.shrink || !Bit(masks.begin, i);
       slice.has_end = !slice.shrink && !Bit(masks.end, i);
@@ -153,12 +156,21 @@ StridedSliceMasks::StridedSliceMasks(const Node& node)
       new_axis(node.IntAttr("new_axis_mask", 0)),
       shrink(node.IntAttr("shrink_axis_mask", 0)) {}
 
-StridedSlicePlan PlanStridedSlice(const Shape& shape, const StridedSliceMasks& masks,
-                                  const StridedSliceNumbers& numbers) {
-  if (numbers.count > 2 * Shape::kMaxRank) {
-    Throw(Code::kInvalidArgument, "{} slices of one tensor", numbers.count);
+std::optional<StridedSlicePlan> PlanStridedSlice(const Shape& shape, const StridedSliceMasks& masks,
+                                                 const StridedSliceNumbers& numbers) {
+  const Shape &begin = numbers.begin.shape, &end = numbers.end.shape, &strides = numbers.strides.shape;
+  const auto is_vector = [](const Shape& part) { return !part.known_rank() || part.rank() == 1; };
+  if (!is_vector(begin) || !is_vector(end) || !is_vector(strides) || Contradict(begin, end) ||
+      Contradict(begin, strides) || Contradict(end, strides)) {
+    Throw(Code::kInvalidArgument,
+          "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} "
+          "instead.",
+          begin.ToString(), end.ToString(), strides.ToString());
   }
-  const Expanded expanded = Expand(masks, numbers, shape.rank());
+  const Shape slices = MergeShapes(MergeShapes(begin, end), strides);
+  if (!shape.known_rank() || !slices.IsExact()) return std::nullopt;
+  if (slices[0] > 2 * Shape::kMaxRank) Throw(Code::kInvalidArgument, "{} slices of one tensor", slices[0]);
+  const Expanded expanded = Expand(masks, numbers, static_cast<int>(slices[0]), shape.rank());
   StridedSlicePlan plan;
   for (int i = 0; i < shape.rank(); ++i) {
     const DimSlice& slice = expanded.slices[static_cast<size_t>(i)];
@@ -178,14 +190,13 @@ StridedSlicePlan PlanStridedSlice(const Shape& shape, const StridedSliceMasks& m
   return plan;
 }
 
-std::optional<StridedSlicePlan> PlanStridedSlice(const InferenceContext& context) {
-  const Shape& shape = context.shape(0);
-  for (int i = 1; i < 4; ++i) context.RequireRank(i, 1);
-  const Shape spec = MergeShapes(MergeShapes(context.shape(1), context.shape(2)), context.shape(3));
-  if (!shape.known_rank() || !spec.IsExact()) return std::nullopt;
-  return PlanStridedSlice(
-      shape, StridedSliceMasks(context.node()),
-      {spec[0], GetElements(context, 1), GetElements(context, 2), GetElements(context, 3)});
+std::optional<StridedSlicePlan> PlanStridedSliceGrad(const Shape& shape, const StridedSliceMasks& masks,
+                                                     const StridedSliceNumbers& numbers,
+                                                     const Shape& gradient) {
+  std::optional<StridedSlicePlan> plan = PlanStridedSlice(shape, masks, numbers);
+  if (!plan || !Contradict(plan->result, gradient)) return plan;
+  Throw(Code::kInvalidArgument, "shape of dy was {} instead of {}", gradient.ToString(),
+        plan->result.ToString());
 }
 
 }  // namespace lanescope::ops

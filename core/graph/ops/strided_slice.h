@@ -14,10 +14,9 @@ struct StridedSliceMasks {
   int64_t begin, end, ellipsis, new_axis, shrink;
 };
 
-// The numbers of a slice, each empty where nothing is known of them.
+// The three inputs that say where a slice begins and ends and how it steps.
 struct StridedSliceNumbers {
-  int64_t count = 0;
-  std::optional<Elements> begin, end, stride;
+  Numbers begin, end, strides;
 };
 
 // By dimension of the input: the first element, the step, and how many are taken.
@@ -28,12 +27,14 @@ struct StridedSlicePlan {
   bool constant = true;  // every begin, stride and count is exact
 };
 
-// Of an input of known rank. Throws InvalidArgument, in TensorFlow's words, for an index outside the input, a
-// stride that is 0 or goes back where one element is taken, too many slices or two ellipses.
-StridedSlicePlan PlanStridedSlice(const Shape& shape, const StridedSliceMasks& masks,
-                                  const StridedSliceNumbers& numbers);
-// For an op whose inputs are (input, begin, end, strides). Empty where the rank of the input or the number of
-// slices is unknown.
-std::optional<StridedSlicePlan> PlanStridedSlice(const InferenceContext& context);
+// Empty where the rank of the input or the number of slices is unknown. Throws InvalidArgument, in
+// TensorFlow's words, for an index outside the input, a stride that is 0 or goes back where one element is
+// taken, too many slices or two ellipses.
+std::optional<StridedSlicePlan> PlanStridedSlice(const Shape& shape, const StridedSliceMasks& masks,
+                                                 const StridedSliceNumbers& numbers);
+// The gradient of a slice of `shape`: of the slice's shape.
+std::optional<StridedSlicePlan> PlanStridedSliceGrad(const Shape& shape, const StridedSliceMasks& masks,
+                                                     const StridedSliceNumbers& numbers,
+                                                     const Shape& gradient);
 
 }  // namespace lanescope::ops

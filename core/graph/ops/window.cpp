@@ -11,14 +11,6 @@ namespace {
 // Sizes of windows, strides and paddings beyond this are nonsense, and products of two still fit.
 constexpr int64_t kMaxExtent = int64_t{1} << 30;
 
-int64_t AxisAttr(const Node& node, std::string_view attr, int axis, int64_t fallback) {
-  if (node.FindAttr(attr) == nullptr) return fallback;
-  const std::vector<int64_t>& list = node.IntListAttr(attr);
-  if (list.size() != 4)
-    Throw(Code::kInvalidArgument, "attribute '{}' needs 4 numbers, not {}", attr, list.size());
-  return list[static_cast<size_t>(axis)];
-}
-
 void CheckExtent(std::string_view what, int64_t value, int64_t smallest) {
   if (value < smallest || value > kMaxExtent) {
     Throw(Code::kInvalidArgument, "{} of {} is not between {} and {}", what, value, smallest, kMaxExtent);
@@ -34,41 +26,82 @@ ImageAxes AxesOf(const Node& node) {
   Throw(Code::kUnimplemented, "data format {} (NHWC and NCHW are supported)", format);
 }
 
-Window WindowOf(const Node& node, int axis, int64_t size) {
-  Window window;
-  window.size = size;
-  window.stride = AxisAttr(node, "strides", axis, 1);
-  window.dilation = AxisAttr(node, "dilations", axis, 1);
-  if (node.StringAttr("padding", "") == "EXPLICIT") {
-    const std::vector<int64_t>& paddings = node.IntListAttr("explicit_paddings");
-    if (paddings.size() != 8) {
-      Throw(Code::kInvalidArgument, "attribute 'explicit_paddings' needs 8 numbers, not {}", paddings.size());
-    }
-    window.before = paddings[static_cast<size_t>(2 * axis)];
-    window.after = paddings[static_cast<size_t>(2 * axis + 1)];
-  }
-  CheckExtent("stride", window.stride, 1);
-  CheckExtent("dilation", window.dilation, 1);
-  CheckExtent("padding", window.before, 0);
-  CheckExtent("padding", window.after, 0);
-  return window;
+Shape ImageShape(std::string_view what, const Shape& shape) {
+  if (!shape.known_rank()) return UnknownOfRank(4);
+  if (shape.rank() == 4) return shape;
+  Throw(Code::kInvalidArgument, "{} must be 4-dimensional: {}", what, shape.ToString());
 }
 
-Dim WindowedDim(Dim input, const Window& window, std::string_view padding) {
-  CheckExtent("window size", window.size, 1);
-  const int64_t reach = (window.size - 1) * window.dilation + 1;
-  if (padding == "SAME") {
-    return MapDim(input, [&](int64_t n) { return n / window.stride + (n % window.stride != 0); });
+AxisSizes AxisSizesOf(const Node& node, std::string_view attr) {
+  if (node.FindAttr(attr) == nullptr) return {1, 1, 1, 1};
+  const std::vector<int64_t>& list = node.IntListAttr(attr);
+  if (list.size() != 4)
+    Throw(Code::kInvalidArgument, "attribute '{}' needs 4 numbers, not {}", attr, list.size());
+  AxisSizes sizes;
+  std::ranges::copy(list, sizes.begin());
+  for (const int64_t size : sizes) CheckExtent(attr, size, 1);
+  const ImageAxes axes = AxesOf(node);
+  if (sizes[static_cast<size_t>(axes.batch)] != 1 || sizes[static_cast<size_t>(axes.channel)] != 1) {
+    Throw(Code::kUnimplemented, "{} over the batch or the channels", attr);
   }
-  const int64_t added = padding == "EXPLICIT" ? window.before + window.after : 0;
-  const auto windows = [&](int64_t n) { return (n + added - reach + window.stride) / window.stride; };
-  if (IsExact(input) && windows(input) < 0) {
+  return sizes;
+}
+
+WindowRule::WindowRule(const Node& node)
+    : axes_(AxesOf(node)),
+      padding_(node.StringAttr("padding")),
+      strides_(AxisSizesOf(node, "strides")),
+      dilations_(AxisSizesOf(node, "dilations")) {
+  if (node.FindAttr("explicit_paddings") == nullptr) return;
+  const std::vector<int64_t>& paddings = node.IntListAttr("explicit_paddings");
+  if (padding_ != "EXPLICIT" && !paddings.empty()) {
+    Throw(Code::kInvalidArgument,
+          "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
+  }
+  if (padding_ != "EXPLICIT") return;
+  if (paddings.size() != 8) {
+    Throw(Code::kInvalidArgument, "explicit_paddings attribute must contain 8 values, but got: {}",
+          paddings.size());
+  }
+  for (size_t axis = 0; axis < 4; ++axis) {
+    before_[axis] = paddings[2 * axis];
+    after_[axis] = paddings[2 * axis + 1];
+    CheckExtent("padding", before_[axis], 0);
+    CheckExtent("padding", after_[axis], 0);
+  }
+  for (const int axis : {axes_.batch, axes_.channel}) {
+    if (before_[static_cast<size_t>(axis)] == 0 && after_[static_cast<size_t>(axis)] == 0) continue;
+    Throw(Code::kInvalidArgument,
+          "Nonzero explicit padding in the batch or depth dimensions is not supported");
+  }
+}
+
+Dim WindowRule::CountAlong(int axis, Dim in, Dim size) const {
+  const auto at = static_cast<size_t>(axis);
+  const int64_t stride = strides_[at];
+  if (IsExact(size)) CheckExtent("window size", size, 1);
+  if (padding_ == "SAME") return MapDim(in, [&](int64_t n) { return n / stride + (n % stride != 0); });
+  if (!IsExact(size)) return kUnknownDim;
+  const int64_t reach = (size - 1) * dilations_[at] + 1;
+  const auto windows = [&](int64_t n) { return (n + before_[at] + after_[at] - reach + stride) / stride; };
+  if (IsExact(in) && windows(in) < 0) {
     Throw(
         Code::kInvalidArgument,
         "Computed output size would be negative: {} [input_size: {}, effective_filter_size: {}, stride: {}]",
-        windows(input), input, reach, window.stride);
+        windows(in), in, reach, stride);
   }
-  return MapDim(input, [&](int64_t n) { return std::max<int64_t>(0, windows(n)); });
+  return MapDim(in, [&](int64_t n) { return std::max<int64_t>(0, windows(n)); });
+}
+
+WindowDim WindowRule::Along(int axis, int64_t in, int64_t size) const {
+  const auto at = static_cast<size_t>(axis);
+  WindowDim dim{in, CountAlong(axis, in, size), size, strides_[at], dilations_[at], before_[at], after_[at]};
+  if (padding_ == "SAME") {
+    const int64_t needed = std::max<int64_t>(0, (dim.out - 1) * dim.stride + dim.reach() - in);
+    dim.before = needed / 2;
+    dim.after = needed - dim.before;
+  }
+  return dim;
 }
 
 }  // namespace lanescope::ops

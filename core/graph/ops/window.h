@@ -1,8 +1,10 @@
-// Sliding windows of convolution and pooling: where the axes of an image tensor lie, and how many windows
-// fit.
+// Sliding windows of convolution and pooling, for inference and kernels: attributes, where the axes of an
+// image tensor lie, and how many windows fit.
 #pragma once
 
-#include <vector>
+#include <array>
+#include <string>
+#include <string_view>
 
 #include "core/graph/op.h"
 
@@ -14,19 +16,48 @@ struct ImageAxes {
 };
 // NHWC or NCHW; throws Unimplemented for others.
 ImageAxes AxesOf(const Node& node);
+// A shape of rank 4, open where `shape` is; throws InvalidArgument, calling it `what`, for another rank.
+Shape ImageShape(std::string_view what, const Shape& shape);
 
-// One spatial axis of a sliding window. `padding` = "SAME", "VALID" or "EXPLICIT" with `before` and `after`.
-struct Window {
-  int64_t size = 1, stride = 1, dilation = 1;
-  int64_t before = 0, after = 0;
+// By axis; an attribute that is missing says 1. Throws InvalidArgument for values out of [1, 2^30],
+// Unimplemented unless those of batch and channels are 1.
+using AxisSizes = std::array<int64_t, 4>;
+AxisSizes AxisSizesOf(const Node& node, std::string_view attr);
+
+// One spatial dimension. in + before + after cells are covered by `out` windows of `size` taps, `dilation`
+// cells apart, that start every `stride` cells.
+struct WindowDim {
+  int64_t in = 0;
+  int64_t out = 0;
+  int64_t size = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t before = 0;
+  int64_t after = 0;
+
+  int64_t reach() const { return (size - 1) * dilation + 1; }
 };
-// Output size of one axis (the formulas of TensorFlow's kernels); a bound stays a bound: VALID leaves out
-// what does not fit, SAME gives ceil(input / stride) windows. Throws InvalidArgument for a window that is
-// empty, or larger than the input by more than a stride.
-Dim WindowedDim(Dim input, const Window& window, std::string_view padding);
 
-// Strides, dilations and explicit paddings of axis `axis` from the node's attributes; `size` is the window's.
-// Throws InvalidArgument for a stride below 1.
-Window WindowOf(const Node& node, int axis, int64_t size);
+// How windows move: strides, dilations, padding and data_format of a node.
+class WindowRule {
+ public:
+  // Throws InvalidArgument for bad values, Unimplemented for windows that move over batch or channels.
+  explicit WindowRule(const Node& node);
+
+  const ImageAxes& axes() const { return axes_; }
+  // How many windows of `size` taps cover `in` cells of the height or the width, by the formulas of
+  // TensorFlow's kernels. A bound stays a bound: VALID leaves out what does not fit, SAME gives
+  // ceil(in / stride). Throws InvalidArgument for a window that is empty, or larger than the input by more
+  // than a stride.
+  Dim CountAlong(int axis, Dim in, Dim size) const;
+  // The same with its padding; of SAME the odd cell is the last.
+  WindowDim Along(int axis, int64_t in, int64_t size) const;
+
+ private:
+  ImageAxes axes_;
+  std::string padding_;
+  AxisSizes strides_, dilations_;
+  AxisSizes before_{}, after_{};  // of EXPLICIT
+};
 
 }  // namespace lanescope::ops

@@ -85,7 +85,7 @@ void RegisterLinearOps(KernelRegistry& registry) {
   for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}) {
     registry.Register(op, MakeKernel<MatMulKernel>);
   }
-  RegisterConvolutionOps<Convolve, ConvolveInputGrad, ConvolveFilterGrad>(registry);
+  RegisterConvolutionOps<Convolve, ConvolveInputGrad, ConvolveFilterGrad>(registry, "Conv2D");
 }
 
 }  // namespace lanescope::exec::cuda

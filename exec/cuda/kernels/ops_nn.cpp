@@ -3,7 +3,7 @@
 #include "exec/cuda/kernels/element_wise.h"
 #include "exec/cuda/kernels/nn.h"
 #include "exec/cuda/kernels/reduce.h"
-#include "exec/kernels/max_pool_second.h"
+#include "exec/kernels/layer_plan.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -47,6 +47,15 @@ struct CudaLayers {
     DispatchReal("MaxPoolGrad", x.dtype, [&]<typename T>(T) {
       RunMaxPoolGrad<T>(LaunchOf(context), PoolMapOf(windows), x.as<T>(), context.input(1).as<T>(),
                         context.input(2).as<T>(), context.output().as<T>());
+    });
+  }
+
+  static void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
+    const TensorRef& x = context.input(0);
+    if (context.output().NumElements() == 0) return;
+    DispatchReal("MaxPoolGradGrad", x.dtype, [&]<typename T>(T) {
+      RunMaxPoolGradGrad<T>(LaunchOf(context), PoolMapOf(windows), x.as<T>(), context.input(1).as<T>(),
+                            context.input(2).as<T>(), context.output().as<T>());
     });
   }
 
@@ -100,20 +109,8 @@ struct CudaLayers {
   }
 };
 
-void MaxPoolGradGrad(KernelContext& context, const ImageWindows& windows) {
-  const TensorRef& x = context.input(0);
-  if (context.output().NumElements() == 0) return;
-  DispatchReal("MaxPoolGradGrad", x.dtype, [&]<typename T>(T) {
-    RunMaxPoolGradGrad<T>(LaunchOf(context), PoolMapOf(windows), x.as<T>(), context.input(1).as<T>(),
-                          context.input(2).as<T>(), context.output().as<T>());
-  });
-}
-
 }  // namespace
 
-void RegisterNnOps(KernelRegistry& registry) {
-  RegisterLayerOps<CudaLayers>(registry);
-  RegisterOp<MaxPoolGradGradOp, MaxPoolGradGrad>(registry, "MaxPoolGradGrad");
-}
+void RegisterNnOps(KernelRegistry& registry) { RegisterLayerOps<CudaLayers>(registry); }
 
 }  // namespace lanescope::exec::cuda

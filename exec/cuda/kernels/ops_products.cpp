@@ -6,34 +6,34 @@
 #include "exec/cuda/kernels/linear.h"
 #include "exec/cuda/kernels/movement.h"
 #include "exec/cuda/kernels/scratch_layout.h"
-#include "exec/kernels/depthwise_plan.h"
+#include "exec/kernels/convolution_plan.h"
 #include "exec/kernels/einsum_plan.h"
 
 namespace lanescope::exec::cuda {
 namespace {
 
-DepthwiseSpec SpecOf(const DepthwisePlan& plan) {
+DepthwiseSpec DepthwiseOf(const ConvPlan& plan) {
   return {plan.windows.batch, plan.windows.channels, plan.multiplier, AxisOf(plan.windows.rows),
           AxisOf(plan.windows.columns)};
 }
 
-void Forward(KernelContext& context, const DepthwisePlan& plan) {
+void Forward(KernelContext& context, const ConvPlan& plan) {
   DispatchReal("DepthwiseConv2dNative", context.input(0).dtype, [&]<typename T>(T) {
-    RunDepthwise<T>(LaunchOf(context), SpecOf(plan), context.input(0).as<T>(), context.input(1).as<T>(),
+    RunDepthwise<T>(LaunchOf(context), DepthwiseOf(plan), context.input(0).as<T>(), context.input(1).as<T>(),
                     context.output().as<T>());
   });
 }
 
-void InputGrad(KernelContext& context, const DepthwisePlan& plan) {
+void InputGrad(KernelContext& context, const ConvPlan& plan) {
   DispatchReal("DepthwiseConv2dNativeBackpropInput", context.input(1).dtype, [&]<typename T>(T) {
-    RunDepthwiseInputGrad<T>(LaunchOf(context), SpecOf(plan), context.input(1).as<T>(),
+    RunDepthwiseInputGrad<T>(LaunchOf(context), DepthwiseOf(plan), context.input(1).as<T>(),
                              context.input(2).as<T>(), context.output().as<T>());
   });
 }
 
-void FilterGrad(KernelContext& context, const DepthwisePlan& plan) {
+void FilterGrad(KernelContext& context, const ConvPlan& plan) {
   DispatchReal("DepthwiseConv2dNativeBackpropFilter", context.input(0).dtype, [&]<typename T>(T) {
-    RunDepthwiseFilterGrad<T>(LaunchOf(context), SpecOf(plan), context.input(0).as<T>(),
+    RunDepthwiseFilterGrad<T>(LaunchOf(context), DepthwiseOf(plan), context.input(0).as<T>(),
                               context.input(2).as<T>(), context.output().as<T>());
   });
 }
@@ -83,7 +83,7 @@ void RunEinsum(KernelContext& context, const EinsumPlan& plan) {
 }  // namespace
 
 void RegisterProductOps(KernelRegistry& registry) {
-  RegisterDepthwiseOps<Forward, InputGrad, FilterGrad>(registry);
+  RegisterConvolutionOps<Forward, InputGrad, FilterGrad>(registry, "DepthwiseConv2dNative");
   RegisterOp<EinsumOp, RunEinsum>(registry, "Einsum");
 }
 

@@ -101,8 +101,14 @@ TEST(OpSparse, Segments) {
       {"SparseSegmentMeanGrad", {Float("[4,50]"), Int("[6]"), Int("[6]"), Scalar(9)}, {}, {"[9,50]"}},
   });
   CheckErrors({
-      {"UnsortedSegmentSum", {Float("[9,50]"), Int("[8]"), Scalar(4)}, {}, {"contradict"}},
-      {"SparseSegmentSum", {Float("[9,50]"), Int("[6]"), Int("[5]")}, {}, {"contradict"}},
+      {"UnsortedSegmentSum",
+       {Float("[9,50]"), Int("[8]"), Scalar(4)},
+       {},
+       {"data.shape = [9,50] does not start with segment_ids.shape = [8]"}},
+      {"SparseSegmentSum",
+       {Float("[9,50]"), Int("[6]"), Int("[5]")},
+       {},
+       {"segment_ids and indices should have same size."}},
   });
 }
 
