@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sims/annealing.h"
-#include "sims/placement_model.h"
+#include "sims/placement_evaluator.h"
 #include "tests/sims/placement_world.h"
 
 namespace lanescope {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/split_mix.h"
+#include "sims/placement_evaluator.h"
 
 namespace lanescope::sims {
 namespace {

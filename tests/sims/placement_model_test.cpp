@@ -1,7 +1,6 @@
-#include "sims/placement_model.h"
-
 #include <gtest/gtest.h>
 
+#include "sims/placement_evaluator.h"
 #include "tests/sims/placement_world.h"
 
 namespace lanescope::sims {
