@@ -20,14 +20,23 @@ void ConvolveForward(KernelContext& context, const ConvPlan& plan) {
     const ConvLoops<T>& loops = HostLoops().conv<T>();
     const int64_t k = plan.windows.patch_elements();
     T* panels = ThreadScratch<ForwardPanels, T>(PanelElements(k, plan.filters, loops.panel));
-    loops.pack(k, plan.filters, context.input(1).as<T>(), plan.filters, panels);
+    loops.pack(k, plan.filters, context.input(1).as<T>(), plan.filters, panels, k * loops.panel);
     const int64_t row = plan.windows.columns.out * plan.filters;
     Convolve<T>(context.team(), plan.windows, images.as<T>(), panels, plan.filters,
                 {context.output().as<T>(), plan.windows.rows.out * row, row, plan.filters});
   });
 }
 
-}  // namespace
+// `columns` of a product, in whole panels, as `count` tasks of almost equal size: enough for the workers of
+// any device, none of fewer than three panels.
+struct ColumnGroups {
+  ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks);
+  int64_t first(int64_t group) const;  // column; first(count) is `columns`
+  int64_t count;
+
+ private:
+  int64_t columns_, panel_, panels_;
+};
 
 ColumnGroups::ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks)
     : columns_(columns), panel_(panel), panels_((columns + panel - 1) / panel) {
@@ -38,6 +47,8 @@ ColumnGroups::ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks)
 int64_t ColumnGroups::first(int64_t group) const {
   return std::min(columns_, panels_ * group / count * panel_);
 }
+
+}  // namespace
 
 template <typename T>
 void Convolve(WorkerTeam& team, const ImageWindows& geometry, const T* images, const T* panels, int64_t n,

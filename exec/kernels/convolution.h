@@ -14,17 +14,6 @@ inline int64_t PanelElements(int64_t k, int64_t n, int64_t panel) {
   return k * ((n + panel - 1) / panel * panel);
 }
 
-// `columns` of a product, in whole panels, as `count` tasks of almost equal size: enough for the workers of
-// any device, none of fewer than three panels.
-struct ColumnGroups {
-  ColumnGroups(int64_t columns, int64_t panel, int64_t other_tasks);
-  int64_t first(int64_t group) const;  // column; first(count) is `columns`
-  int64_t count;
-
- private:
-  int64_t columns_, panel_, panels_;
-};
-
 // out[position][0, n) = patch * filter for every position, the filter in panels.
 template <typename T>
 void Convolve(WorkerTeam& team, const ImageWindows& geometry, const T* images, const T* panels, int64_t n,

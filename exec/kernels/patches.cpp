@@ -131,7 +131,7 @@ std::span<const typename PatchSource<T>::Group> PatchSource<T>::Groups(const Blo
 }
 
 template <typename T>
-typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t run) const {
+typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t run, int64_t first) const {
   const WindowDim& rows = geometry_.rows;
   const WindowDim& columns = geometry_.columns;
   const int64_t channels = geometry_.channels;
@@ -149,13 +149,13 @@ typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t
   const T* image_row = nullptr;
   const auto add_in_part = [&](int64_t column, int64_t position) {
     const int64_t start = column * columns.stride + shift;
-    const int64_t first = std::max<int64_t>(0, -start) * channels;
-    const int64_t last = std::min(run_taps_, columns.in - start) * channels;
-    if (first >= last) return;
+    const int64_t inside = std::max<int64_t>(0, -start) * channels;
+    const int64_t outside = std::min(run_taps_, columns.in - start) * channels;
+    if (inside >= outside) return;
     for (int64_t i = 0; i < run_length(); ++i) {
-      copy[i] = i >= first && i < last ? image_row[start * channels + i] : T(0);
+      copy[i] = i >= inside && i < outside ? image_row[start * channels + i] : T(0);
     }
-    from[count] = copy;
+    from[count] = copy + first;
     positions[count++] = position;
     copy += run_length();
   };
@@ -168,10 +168,10 @@ typename PatchSource<T>::Runs PatchSource<T>::RunsOf(const Block& block, int64_t
       if (run_taps_ > 1) {
         for (int64_t column = 0; column < whole; ++column) add_in_part(column, position + column);
       }
-      const T* first = image_row + (whole * columns.stride + shift) * channels;
+      const T* start = image_row + (whole * columns.stride + shift) * channels + first;
       const int64_t step = columns.stride * channels;
       for (int64_t i = 0; i < beyond - whole; ++i) {
-        from[count + i] = first + i * step;
+        from[count + i] = start + i * step;
         positions[count + i] = position + whole + i;
       }
       count += beyond - whole;

@@ -55,15 +55,16 @@ class PatchSource {
   // A patch is made of `num_runs` runs of contiguous elements, one after the other.
   int64_t num_runs() const { return geometry_.rows.size * runs_per_row_; }
   int64_t run_length() const { return run_taps_ * geometry_.channels; }
-  // One run of the patches of a block: where each starts, and at which of the block's positions. Left out are
-  // runs that lie in the padding; zeros are written out for those that do so in part.
+  // One run of the patches of a block, from element `first` on: where each starts, and at which of the
+  // block's positions. Left out are runs that lie in the padding; zeros are written out for those that do so
+  // in part.
   struct Runs {
     int64_t count;
     const T* const* from;
     const int64_t* position;
   };
   // Valid until the calling thread asks for other runs.
-  Runs RunsOf(const Block& block, int64_t run) const;
+  Runs RunsOf(const Block& block, int64_t run, int64_t first) const;
 
  private:
   // Outputs [first, last) of one dimension, whose windows have the taps [first_tap, last_tap) inside the

@@ -152,6 +152,10 @@ struct ProductLoops {
                    T* panels);
   // to[n][rows] = from[rows][n], with rows so many elements apart.
   void (*transpose)(int64_t rows, int64_t n, const T* from, int64_t from_step, T* to, int64_t to_step);
+  // sums[i][c] = or, to `add`, += sum over p < positions of x[p][i] * grads[rows[p]][c], for i < length and c
+  // < n; grads in panels of columns (ConvLoops), grad_step elements apart. Rows of sums are sum_step apart.
+  void (*filter_grad)(int64_t length, int64_t positions, const T* const* x, const int64_t* rows, int64_t n,
+                      const T* grads, int64_t grad_step, bool add, T* sums, int64_t sum_step);
 };
 
 // Convolution as a product of patches [positions][k] and filters [k][n]; k counts the elements of a patch.
@@ -159,18 +163,13 @@ struct ProductLoops {
 template <typename T>
 struct ConvLoops {
   int64_t panel;
-  // Between panels and a matrix whose rows are `step` elements apart.
-  void (*pack)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels);
-  void (*unpack)(int64_t k, int64_t n, const T* panels, T* to, int64_t to_step);
-  // Of a matrix stored as [n][k], rows from_step apart, into panels that are `panel_step` elements apart.
+  // A matrix, rows from_step elements apart, into panels that are panel_step elements apart.
+  void (*pack)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels, int64_t panel_step);
+  // Of a matrix stored as [n][k].
   void (*pack_turned)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels, int64_t panel_step);
   // out[p][first + c] = sum over k of patches[p][k] * panel[k][c], for c < valid.
   void (*forward)(const PatchTaps& taps, int64_t positions, const T* const* patches, const T* panel,
                   int64_t valid, T* const* out, int64_t first);
-  // sums[k][c] += sum over p of x[p][k] * grads[rows[p]][c], for k < length; both in panels of n columns,
-  // which are grad_step and sum_step elements apart.
-  void (*filter_grad)(int64_t length, int64_t positions, const T* const* x, const int64_t* rows, int64_t n,
-                      const T* grads, int64_t grad_step, T* sums, int64_t sum_step);
 };
 
 // Windows over rows of `n` contiguous elements (channels, or a whole row where windows are one step apart).

@@ -1,5 +1,5 @@
-// Matrix products: a tile of rows times two vectors of columns in registers, over panels of the right factor
-// that were copied side by side.
+// Matrix products, and the gradient of a convolution by its filter as one of them: a tile of rows times two
+// vectors of columns in registers, over panels of the right factor that were copied side by side.
 #include "exec/loops/fill.h"
 #include "exec/loops/panels.h"
 
@@ -10,36 +10,62 @@ namespace {
 // longer rows are added to the ones before.
 constexpr int64_t kDepth = 256;
 constexpr int64_t kWidth = 512;
+// Positions of a convolution that are summed up at a time: more, since a large filter takes longer to come
+// from memory than the panels do from the second-level cache.
+constexpr int64_t kSummed = 400;
+// From so many panels on, it pays to copy a tile's elements of gathered columns side by side: where they lie,
+// they often share few sets of the cache.
+constexpr int64_t kCopiedPanels = 3;
+
 // From one panel to the next: a line more than it takes, or the panels would share few sets of the cache.
 template <typename T>
 constexpr int64_t PanelStep(int64_t depth) {
   return depth * kPanel<T> + kVectorLanes<T>;
 }
 
-// Rows of the left factor, where they lie.
+// Panels of a right factor of n columns, `step` elements apart, and the result's row 0 under them.
+template <typename T>
+struct Columns {
+  int64_t n;
+  const T* panels;
+  int64_t step;
+  bool add;  // to the result, which is overwritten else
+  T* c;
+  int64_t c_step;
+};
+
+// The left factor as kRows rows.
 template <typename T, int kRows>
 struct StoredRows {
   const T* rows[kRows];
-  StoredRows(MatrixView<T> a, int64_t first, int64_t from, int64_t) {
-    for (int r = 0; r < kRows; ++r) rows[r] = a.data + (first + r) * a.stride + from;
-  }
-  T At(int r, int64_t i) const { return rows[r][i]; }
+
+  struct Column {
+    const StoredRows& of;
+    int64_t i;
+    T operator[](int r) const { return of.rows[r][i]; }
+  };
+  Column column(int64_t i) const { return {*this, i}; }
+  static int64_t PanelRow(int64_t i) { return i; }
 };
 
-// Of a factor that is stored by columns: side by side, since where they lie they share few sets of the cache.
-template <typename T, int kRows>
-struct TurnedRows {
-  T copies[kDepth * kRows];
-  TurnedRows(MatrixView<T> a, int64_t first, int64_t from, int64_t depth) {
-    for (int64_t i = 0; i < depth; ++i)
-      __builtin_memcpy(copies + i * kRows, a.data + (from + i) * a.stride + first, kRows * sizeof(T));
+// The left factor as columns, each somewhere: column i goes with row rows[i] of the panels.
+template <typename T>
+struct Gathered {
+  int64_t count;
+  const T* const* columns;
+  const int64_t* rows;
+
+  const T* column(int64_t i) const {
+    const T* x = columns[i];
+    asm("" : "+r"(x));  // one address: the compiler would keep one register a row
+    return x;
   }
-  T At(int r, int64_t i) const { return copies[i * kRows + r]; }
+  int64_t PanelRow(int64_t i) const { return rows[i]; }
 };
 
 // c[r][0, valid) = or += sums[r].
 template <typename T, int kVectors>
-void AddSums(int rows, const T* sums, bool add, int64_t valid, T* c, int64_t c_step) {
+[[gnu::noinline]] void AddSums(int rows, const T* sums, bool add, int64_t valid, T* c, int64_t c_step) {
   constexpr int64_t kLanes = kVectorLanes<T>;
   for (int r = 0; r < rows; ++r, c += c_step) {
     for (int64_t v = 0; v < kVectors; ++v, sums += kLanes) {
@@ -50,26 +76,30 @@ void AddSums(int rows, const T* sums, bool add, int64_t valid, T* c, int64_t c_s
   }
 }
 
-// c[r][0, valid) = or += sum over i < depth of x(r, i) * panel[i].
-template <typename T, int kRows, int kVectors, typename Rows>
-void ProductTile(int64_t depth, const Rows& x, const T* panel, bool add, int64_t valid, T* c,
-                 int64_t c_step) {
+// c[r][0, valid) = or += sum over i < depth of the left factor's (r, i) * panel[row of i].
+template <typename T, int kRows, int kVectors, typename Left>
+void ProductTile(int64_t depth, Left x, const T* panel, bool add, int64_t valid, T* c, int64_t c_step) {
   constexpr int64_t kLanes = kVectorLanes<T>;
   Vector<T> totals[kRows][kVectors];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) totals[r][v] = Vector<T>{};
+    for (int v = 0; v < kVectors; ++v) {
+      totals[r][v] = Vector<T>{};
+      __builtin_prefetch(c + r * c_step + v * kLanes);  // of a large filter it comes from far
+    }
   }
-  for (int64_t i = 0; i < depth; ++i, panel += kPanel<T>) {
+  for (int64_t i = 0; i < depth; ++i) {
+    const auto left = x.column(i);
+    const T* from = panel + x.PanelRow(i) * kPanel<T>;
     Vector<T> right[kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) right[v] = Load(panel + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) right[v] = Load(from + v * kLanes);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
-      const T left = x.At(r, i);
+      const T value = left[r];
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) totals[r][v] += left * right[v];
+      for (int v = 0; v < kVectors; ++v) totals[r][v] += value * right[v];
     }
   }
   if (add || valid < kVectors * kLanes) {
@@ -90,23 +120,55 @@ void ProductTile(int64_t depth, const Rows& x, const T* panel, bool add, int64_t
   }
 }
 
-// The columns [0, n) of kRows rows of the result, over `depth` of the rows of the panels.
-template <typename T, int kRows, template <typename, int> typename Rows>
-void ProductRows(int64_t count, MatrixView<T> a, int64_t first, int64_t from, int64_t depth, int64_t n,
-                 const T* panels, T* c, int64_t c_step) {
-  if (count == kRows) {
-    const Rows<T, kRows> rows(a, first, from, depth);
-    c += first * c_step;
-    for (; n > 0; n -= kPanel<T>, panels += PanelStep<T>(depth), c += kPanel<T>) {
-      if (n > kVectorLanes<T>) {
-        ProductTile<T, kRows, 2>(depth, rows, panels, from > 0, n, c, c_step);
-      } else {
-        ProductTile<T, kRows, 1>(depth, rows, panels, from > 0, n, c, c_step);
-      }
+// kRows rows of the result from row `first` on. Not inlined, as little as what calls it: in one function the
+// tiles of all heights would take the compiler minutes.
+template <typename T, int kRows, typename Left>
+[[gnu::noinline]] void ProductRows(int64_t depth, const Left& x, int64_t first, Columns<T> of) {
+  T* c = of.c + first * of.c_step;
+  for (; of.n > 0; of.n -= kPanel<T>, of.panels += of.step, c += kPanel<T>) {
+    if (of.n > kVectorLanes<T>) {
+      ProductTile<T, kRows, 2>(depth, x, of.panels, of.add, of.n, c, of.c_step);
+    } else {
+      ProductTile<T, kRows, 1>(depth, x, of.panels, of.add, of.n, c, of.c_step);
     }
-  } else if constexpr (kRows > 1) {
-    ProductRows<T, kRows - 1, Rows>(count, a, first, from, depth, n, panels, c, c_step);
   }
+}
+
+template <typename T, int kRows>
+void StoredProduct(int64_t count, MatrixView<T> a, int64_t first, int64_t from, int64_t depth,
+                   const Columns<T>& of) {
+  if (count == kRows) {
+    StoredRows<T, kRows> x;
+    for (int r = 0; r < kRows; ++r) x.rows[r] = a.data + (first + r) * a.stride + from;
+    ProductRows<T, kRows>(depth, x, first, of);
+  } else if constexpr (kRows > 1) {
+    StoredProduct<T, kRows - 1>(count, a, first, from, depth, of);
+  }
+}
+
+// `count` rows from element `first` of the gathered columns on, of which there are kSummed at most.
+template <typename T, int kRows>
+[[gnu::noinline]] void GatheredRows(int64_t count, Gathered<T> x, int64_t first, const Columns<T>& of) {
+  if (count == kRows) {
+    T copies[kSummed * kRows];
+    const T* columns[kSummed];
+    const bool copied = of.n > (kCopiedPanels - 1) * kPanel<T>;
+    for (int64_t i = 0; i < x.count; ++i) {
+      const T* from = x.columns[i] + first;
+      columns[i] = copied ? copies + i * kRows : from;
+      if (copied) __builtin_memcpy(copies + i * kRows, from, kRows * sizeof(T));
+    }
+    x.columns = columns;
+    ProductRows<T, kRows>(x.count, x, first, of);
+  } else if constexpr (kRows > 1) {
+    GatheredRows<T, kRows - 1>(count, x, first, of);
+  }
+}
+
+// All rows of the result.
+template <typename T>
+void GatheredProduct(int64_t m, const Gathered<T>& x, const Columns<T>& of) {
+  EvenTiles(m, [&](int64_t first, int64_t count) { GatheredRows<T, kTileRows>(count, x, first, of); });
 }
 
 template <typename T>
@@ -124,12 +186,34 @@ void Product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, 
       } else {
         PackPanels(depth, width, b.data + from * b.stride + column, b.stride, panels, PanelStep<T>(depth));
       }
-      EvenTiles(m, [&](int64_t first, int64_t count) {
-        (a.transposed ? ProductRows<T, kTileRows, TurnedRows>
-                      : ProductRows<T, kTileRows, StoredRows>)(count, a, first, from, depth, width, panels,
-                                                               c + column, c_step);
-      });
+      const Columns<T> of{width, panels, PanelStep<T>(depth), from > 0, c + column, c_step};
+      if (!a.transposed) {
+        EvenTiles(m, [&](int64_t first, int64_t count) {
+          StoredProduct<T, kTileRows>(count, a, first, from, depth, of);
+        });
+        continue;
+      }
+      const T* columns[kDepth];
+      int64_t rows[kDepth];
+      for (int64_t i = 0; i < depth; ++i) {
+        columns[i] = a.data + (from + i) * a.stride;
+        rows[i] = i;
+      }
+      GatheredProduct<T>(m, {depth, columns, rows}, of);
     }
+  }
+}
+
+template <typename T>
+void FilterGrad(int64_t length, int64_t positions, const T* const* x, const int64_t* rows, int64_t n,
+                const T* grads, int64_t grad_step, bool add, T* sums, int64_t sum_step) {
+  if (positions == 0 && add) return;
+  const int64_t chunks = positions > kSummed ? (positions + kSummed - 1) / kSummed : 1;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const int64_t done = positions * chunk / chunks;
+    const int64_t count = positions * (chunk + 1) / chunks - done;
+    GatheredProduct<T>(length, {count, x + done, rows + done},
+                       {n, grads, grad_step, add || chunk > 0, sums, sum_step});
   }
 }
 
@@ -149,7 +233,7 @@ void Transpose(int64_t rows, int64_t n, const T* from, int64_t from_step, T* to,
 
 template <typename T>
 ProductLoops<T> MakeProduct() {
-  return {kWidth / kPanel<T> * PanelStep<T>(kDepth), Product<T>, Transpose<T>};
+  return {kWidth / kPanel<T> * PanelStep<T>(kDepth), Product<T>, Transpose<T>, FilterGrad<T>};
 }
 
 }  // namespace

@@ -110,6 +110,10 @@ const std::vector<Case> kCases = {
     {Shape{3, 23, 23, 3}, Shape{11, 11, 3, 10}, {4, 4}, {1, 1}, "VALID", {}},
     {Shape{2, 3, 80, 1}, Shape{2, 70, 1, 3}, {1, 1}, {1, 1}, "SAME", {}},
     {Shape{1, 300, 260, 2}, Shape{3, 3, 2, 2}, {1, 1}, {1, 1}, "SAME", {}},
+    // Filters whose gradients are made by groups of rows, which cut through a tap's, and of columns.
+    {Shape{2, 5, 6, 50}, Shape{3, 3, 50, 130}, {1, 1}, {1, 1}, "SAME", {}},
+    {Shape{2, 5, 6, 450}, Shape{1, 1, 450, 530}, {1, 1}, {1, 1}, "VALID", {}},
+    {Shape{4, 9, 7, 410}, Shape{1, 1, 410, 33}, {2, 2}, {1, 1}, "SAME", {}},
 };
 
 double ConvTolerance(DataType dtype) { return dtype == DataType::kFloat ? 1e-4 : 1e-11; }

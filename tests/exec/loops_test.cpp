@@ -175,6 +175,53 @@ TEST(Loops, ProductsAgree) {
   }
 }
 
+// More positions than are summed up at a time, some left out, under filters of one vector, of one panel and
+// of several: rows of the gradient beyond the tiles of every set.
+TEST(Loops, FilterGradientsSumUpManyPositions) {
+  constexpr size_t kPositions = 1001, kLength = 29;
+  const std::vector<float> x = RandomFloats(kPositions * kLength, 31);
+  std::vector<const float*> from;
+  std::vector<int64_t> rows;
+  for (size_t p = 0; p < kPositions; ++p) {
+    if (p % 7 == 3) continue;
+    from.push_back(x.data() + p * kLength);
+    rows.push_back(static_cast<int64_t>(p));
+  }
+  for (const size_t n : {size_t{5}, size_t{32}, size_t{131}}) {
+    const std::vector<float> dy = RandomFloats(kPositions * n, 32);
+    for (const Loops& loops : AvailableLoops()) {
+      const auto panel = static_cast<size_t>(loops.conv_float.panel);
+      std::vector<float> packed((n + panel - 1) / panel * kPositions * panel), grad(kLength * n, 7.0f);
+      loops.conv_float.pack(kPositions, static_cast<int64_t>(n), dy.data(), static_cast<int64_t>(n),
+                            packed.data(), static_cast<int64_t>(kPositions * panel));
+      loops.product_float.filter_grad(kLength, static_cast<int64_t>(from.size()), from.data(), rows.data(),
+                                      static_cast<int64_t>(n), packed.data(),
+                                      static_cast<int64_t>(kPositions * panel), false, grad.data(),
+                                      static_cast<int64_t>(n));
+      for (size_t i = 0; i < kLength; ++i) {
+        for (size_t f = 0; f < n; ++f) {
+          double expected = 0;
+          for (const int64_t p : rows)
+            expected += static_cast<double>(x[static_cast<size_t>(p) * kLength + i]) *
+                        dy[static_cast<size_t>(p) * n + f];
+          ASSERT_NEAR(grad[i * n + f], expected, 1e-3 * (1 + std::abs(expected))) << loops.isa << n;
+        }
+      }
+      // Of no positions: zeros, or nothing is added.
+      std::vector<float> none = grad;
+      const auto of_none = [&](bool add) {
+        loops.product_float.filter_grad(kLength, 0, from.data(), rows.data(), static_cast<int64_t>(n),
+                                        packed.data(), static_cast<int64_t>(kPositions * panel), add,
+                                        none.data(), static_cast<int64_t>(n));
+      };
+      of_none(true);
+      EXPECT_EQ(none, grad) << loops.isa << n;
+      of_none(false);
+      EXPECT_EQ(none, std::vector<float>(kLength * n)) << loops.isa << n;
+    }
+  }
+}
+
 TEST(Loops, ConvolutionAgrees) {
   // 3 output rows of 29 positions, patches of 2 runs of 3 cells of 5 channels, 37 filters.
   const std::vector<float> x = RandomFloats(4 * 31 * 5, 8);
@@ -189,7 +236,7 @@ TEST(Loops, ConvolutionAgrees) {
     const ConvLoops<float>& conv = loops.conv_float;
     const size_t panels = static_cast<size_t>((37 + conv.panel - 1) / conv.panel * conv.panel * 30);
     std::vector<float> packed(panels);
-    conv.pack(30, 37, filter.data(), 37, packed.data());
+    conv.pack(30, 37, filter.data(), 37, packed.data(), 30 * conv.panel);
     std::vector<float> turned(30 * 37), turned_packed(panels);
     for (size_t k = 0; k < 30; ++k) {
       for (size_t f = 0; f < 37; ++f) turned[f * 30 + k] = filter[k * 37 + f];
@@ -212,18 +259,20 @@ TEST(Loops, ConvolutionAgrees) {
         ASSERT_NEAR(y[p * 37 + f], expected, 1e-4 * (1 + std::abs(expected))) << loops.isa;
       }
     }
-    std::vector<float> sums(panels);
-    std::vector<float> grads(patches.size() * panels / 30);
-    std::vector<float> grad(30 * 37);
-    conv.pack(static_cast<int64_t>(patches.size()), 37, y.data(), 37, grads.data());
     const auto positions = static_cast<int64_t>(patches.size());
-    for (int64_t run = 0; run < 2; ++run) {
-      std::vector<const float*> from;
-      for (const float* patch : patches) from.push_back(patch + offsets[run]);
-      conv.filter_grad(15, positions, from.data(), rows_of_grads.data(), 37, grads.data(),
-                       positions * conv.panel, sums.data() + run * 15 * conv.panel, 30 * conv.panel);
+    std::vector<float> grads(patches.size() * panels / 30), grad(30 * 37 + 1, 7.0f);
+    conv.pack(positions, 37, y.data(), 37, grads.data(), positions * conv.panel);
+    for (const bool add : {false, true}) {  // all but the last position, then that one
+      for (int64_t run = 0; run < 2; ++run) {
+        std::vector<const float*> from;
+        for (const float* patch : patches) from.push_back(patch + offsets[run]);
+        const auto first = add ? patches.size() - 1 : 0;
+        loops.product_float.filter_grad(15, add ? 1 : positions - 1, from.data() + first,
+                                        rows_of_grads.data() + first, 37, grads.data(),
+                                        positions * conv.panel, add, grad.data() + run * 15 * 37, 37);
+      }
     }
-    conv.unpack(30, 37, sums.data(), grad.data(), 37);
+    EXPECT_EQ(grad.back(), 7.0f);
     for (size_t k = 0; k < 30; ++k) {
       for (size_t f = 0; f < 37; ++f) {
         double expected = 0;
