@@ -172,17 +172,19 @@ struct ConvLoops {
                   int64_t valid, T* const* out, int64_t first);
 };
 
-// Windows over rows of `n` contiguous elements (channels, or a whole row where windows are one step apart).
+// Windows over stretches of `n` contiguous elements: channels, or those of all windows that see the same taps
+// one step apart. Tap t of element i lies at taps[t] + i.
 template <typename T>
 struct PoolLoops {
-  void (*max)(int64_t n, const T* x, T* y);  // y = x > y ? x : y: NaN never wins
-  // Of one window, n channels whose taps lie at taps[t] in x and dx: the first tap where x == y takes dx +=
-  // dy.
+  // The largest; NaN never is. Of nothing but NaN, and of no taps, the lowest number.
+  void (*max)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, T* y);
+  // Of one window: the first tap where x == y takes dx += dy.
   void (*max_grad)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, const T* y, const T* dy,
                    T* dx);
-  void (*add)(int64_t n, const T* x, T* y);                  // y += x
-  void (*add_scaled)(int64_t n, T scale, const T* x, T* y);  // y += scale * x
-  void (*scale)(int64_t n, T scale, T* y);                   // y *= scale
+  void (*mean)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, T* y);
+  // y = sum over taps of weights[t] * x.
+  void (*weighted_sum)(int64_t n, int64_t num_taps, const int64_t* taps, const T* weights, const T* x, T* y);
+  void (*add)(int64_t n, const T* x, T* y);  // y += x
 };
 
 template <typename T>

@@ -1,13 +1,51 @@
+#include <limits>
+
 #include "exec/loops/fill.h"
 #include "exec/loops/vectors.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
 
+// y[i] = of(load), i < n, where load(t) is the vector of tap t's elements.
+template <typename T, typename Of>
+void ForVectors(int64_t n, const int64_t* taps, const T* x, T* y, const Of& of) {
+  constexpr int64_t kLanes = kVectorLanes<T>;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(y + i, of([=](int64_t t) { return Load(x + taps[t] + i); }));
+  if (i == n) return;
+  const int64_t left = n - i;
+  StoreSome(y + i, of([=](int64_t t) { return LoadSome(x + taps[t] + i, left); }), left);
+}
+
 template <typename T>
-void Max(int64_t n, const T* x, T* y) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] > y[i] ? x[i] : y[i];
+void Max(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, T* y) {
+  ForVectors(n, taps, x, y, [=](const auto& load) {
+    Vector<T> most = Vector<T>{} + std::numeric_limits<T>::lowest();
+    for (int64_t t = 0; t < num_taps; ++t) {
+      const Vector<T> value = load(t);
+      most = value > most ? value : most;
+    }
+    return most;
+  });
+}
+
+template <typename T>
+void Mean(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, T* y) {
+  const T share = T(1) / static_cast<T>(num_taps);
+  ForVectors(n, taps, x, y, [=](const auto& load) {
+    Vector<T> total = {};
+    for (int64_t t = 0; t < num_taps; ++t) total += load(t);
+    return total * share;
+  });
+}
+
+template <typename T>
+void WeightedSum(int64_t n, int64_t num_taps, const int64_t* taps, const T* weights, const T* x, T* y) {
+  ForVectors(n, taps, x, y, [=](const auto& load) {
+    Vector<T> total = {};
+    for (int64_t t = 0; t < num_taps; ++t) total += weights[t] * load(t);
+    return total;
+  });
 }
 
 // Vectors of channels, so that what is still without a taker stays in a register from tap to tap.
@@ -38,22 +76,11 @@ void AddTo(int64_t n, const T* x, T* y) {
   for (int64_t i = 0; i < n; ++i) y[i] += x[i];
 }
 
-template <typename T>
-void AddScaled(int64_t n, T scale, const T* x, T* y) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] += scale * x[i];
-}
-
-template <typename T>
-void Scale(int64_t n, T scale, T* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
-}
-
 }  // namespace
 
 void FillPool(Loops& loops) {
-  loops.pool_float = {Max<float>, MaxGrad<float>, AddTo<float>, AddScaled<float>, Scale<float>};
-  loops.pool_double = {Max<double>, MaxGrad<double>, AddTo<double>, AddScaled<double>, Scale<double>};
+  loops.pool_float = {Max<float>, MaxGrad<float>, Mean<float>, WeightedSum<float>, AddTo<float>};
+  loops.pool_double = {Max<double>, MaxGrad<double>, Mean<double>, WeightedSum<double>, AddTo<double>};
 }
 
 }  // namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE

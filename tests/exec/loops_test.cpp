@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -112,6 +113,45 @@ TEST(Loops, RowAndTrainingLoopsAgree) {
     loops.train_float.adam(n, 0.01f, 0.9f, 0.999f, 1e-8f, false, dy.data(), var[1].data(), m[1].data(),
                            v[1].data());
     ExpectNear(var[1], var[0], 1e-6, "adam");
+  }
+}
+
+// Laws: NaN is never the largest; of nothing else, the lowest number is. Means and weighted sums have NaN
+// where a tap has. Stretches of less and more than a vector, at every end of one.
+TEST(Loops, WindowsOverStretches) {
+  constexpr size_t kMost = 70;
+  const int64_t taps[] = {0, 3, 75};
+  const float weights[] = {0.5f, -2.0f, 0.25f};
+  std::vector<float> x = RandomFloats(75 + kMost, 41);
+  x[5] = x[6] = x[9] = NAN;     // some taps of elements 5, 6 and 9
+  x[20] = x[23] = x[95] = NAN;  // all taps of element 20
+  for (const Loops& loops : AvailableLoops()) {
+    for (size_t n = 1; n <= kMost; ++n) {
+      const auto count = static_cast<int64_t>(n);
+      std::vector<float> most(n + 1, 7.0f), mean(n + 1, 7.0f), sum(n + 1, 7.0f);
+      loops.pool_float.max(count, 3, taps, x.data(), most.data());
+      loops.pool_float.mean(count, 3, taps, x.data(), mean.data());
+      loops.pool_float.weighted_sum(count, 3, taps, weights, x.data(), sum.data());
+      for (size_t i = 0; i < n; ++i) {
+        float largest = std::numeric_limits<float>::lowest();
+        double total = 0, weighted = 0;
+        for (size_t t = 0; t < 3; ++t) {
+          const float value = x[i + static_cast<size_t>(taps[t])];
+          if (value > largest) largest = value;
+          total += value;
+          weighted += static_cast<double>(weights[t]) * value;
+        }
+        ASSERT_EQ(most[i], largest) << loops.isa << " " << i << " of " << n;
+        ASSERT_EQ(std::isnan(mean[i]), std::isnan(total)) << loops.isa << " " << i << " of " << n;
+        ASSERT_EQ(std::isnan(sum[i]), std::isnan(weighted)) << loops.isa << " " << i << " of " << n;
+        if (std::isnan(total)) continue;
+        ASSERT_NEAR(mean[i], total / 3, 1e-6) << loops.isa << " " << i << " of " << n;
+        ASSERT_NEAR(sum[i], weighted, 1e-5) << loops.isa << " " << i << " of " << n;
+      }
+      EXPECT_EQ(most[n], 7.0f);
+      EXPECT_EQ(mean[n], 7.0f);
+      EXPECT_EQ(sum[n], 7.0f);
+    }
   }
 }
 

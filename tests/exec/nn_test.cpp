@@ -42,7 +42,10 @@ struct PoolCase {
 const std::vector<PoolCase> kPools = {
     {Shape{2, 1, 40, 10}, {1, 2}, {1, 1}, false}, {Shape{2, 24, 24, 17}, {3, 3}, {2, 2}, true},
     {Shape{1, 7, 6, 3}, {2, 3}, {1, 1}, true},    {Shape{2, 7, 5, 1}, {2, 2}, {3, 2}, false},
-    {Shape{0, 4, 4, 2}, {2, 2}, {2, 2}, true},    {Shape{1, 1, 1, 4}, {3, 3}, {1, 1}, true}};
+    {Shape{0, 4, 4, 2}, {2, 2}, {2, 2}, true},    {Shape{1, 1, 1, 4}, {3, 3}, {1, 1}, true},
+    {Shape{2, 9, 8, 21}, {3, 3}, {1, 1}, true},   {Shape{1, 13, 11, 5}, {5, 2}, {2, 3}, true},
+    {Shape{1, 8, 9, 33}, {8, 9}, {1, 1}, false},  {Shape{1, 5, 4, 6}, {7, 6}, {1, 1}, true},
+    {Shape{1, 11, 10, 2}, {1, 1}, {4, 3}, false}};
 
 struct Side {
   int64_t out;
