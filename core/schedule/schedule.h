@@ -86,8 +86,8 @@ enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
 std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-out"
 
 // A queue of a device. It runs one command at a time, or where its device has several workers that commands
-// can share, as many as these suffice for (core/schedule/dispatch.h). Only `in_order` and dependencies order
-// its commands.
+// can share, as many as these suffice for (core/schedule/dispatch.h). Only dependencies and, in some queues,
+// ranks order its commands (core/schedule/run_order.h).
 struct Queue {
   DeviceId device{0};
   QueueKind kind = QueueKind::kCompute;

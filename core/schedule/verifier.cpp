@@ -11,7 +11,7 @@
 #include "core/graph/op.h"
 #include "core/schedule/memory_check.h"
 #include "core/schedule/order_claims.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/run_order.h"
 
 namespace lanescope {
 namespace {
@@ -59,7 +59,7 @@ class Verifier {
     std::map<QueueId, CommandId> last_in_queue;
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
-      if (!schedule_.queues[command.queue].in_order) continue;
+      if (!RunsByRank(schedule_.queues, command.queue)) continue;
       const auto [last, first] = last_in_queue.try_emplace(command.queue, c);
       if (!first) {
         if (schedule_.commands[last->second].rank >= command.rank)

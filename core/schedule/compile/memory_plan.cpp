@@ -10,6 +10,7 @@
 #include "core/schedule/compile/arena.h"
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/compile/happens_before.h"
+#include "core/schedule/run_order.h"
 
 namespace lanescope::compile {
 namespace {
@@ -55,7 +56,7 @@ class Planner {
     queue_number_.assign(draft_.queues.size(), -1);
     int count = 0;
     for (const QueueId q : draft_.queues.ids()) {
-      if (draft_.queues[q].in_order) queue_number_[q] = count++;
+      if (RunsByRank(draft_.queues, q)) queue_number_[q] = count++;
     }
     return count;
   }
@@ -234,7 +235,7 @@ class Planner {
   }
 
   Draft& draft_;
-  IdVector<QueueId, int> queue_number_;  // among the in-order ones, -1: not in order
+  IdVector<QueueId, int> queue_number_;  // among those that run by rank, -1: none of them
   HappensBefore order_;
   IdVector<DeviceId, Arena> arenas_;
   IdVector<DeviceId, int64_t> held_;         // variables and constants, with the gaps between them

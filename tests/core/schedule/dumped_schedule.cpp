@@ -63,7 +63,8 @@ class DumpedSchedule {
     return "";
   }
 
-  // By dependencies and by the queues that run in order, to the end of all chains.
+  // By dependencies and by the queues that run in order, to the end of all chains. A queue that is alone and
+  // has one worker does: what was ready earlier is complete.
   std::string FindOrder() {
     const json& commands = dump_["commands"];
     const size_t count = commands.size();
@@ -72,7 +73,8 @@ class DumpedSchedule {
     for (size_t c = 0; c < count; ++c) {
       auto earlier = commands[c]["after"].get<std::set<size_t>>();
       const int queue = commands[c]["queue"].get<int>();
-      if (dump_["queues"][static_cast<size_t>(queue)]["in_order"].get<bool>()) {
+      const json& on = dump_["queues"][static_cast<size_t>(queue)];
+      if (on["in_order"].get<bool>() || (dump_["queues"].size() == 1 && on["workers"] == 1)) {
         if (last.contains(queue)) earlier.insert(last[queue]);
         last[queue] = c;
       }

@@ -85,6 +85,41 @@ TEST(MemoryPlan, EmptyTensorsTakeNoMemory) {
   EXPECT_EQ(schedule.arena_bytes[machine.Gpus()[0]], 2 * 256);
 }
 
+// Law: commands of a queue that is alone and has one worker run by rank, so that memory is used again beside
+// any number of branches that nothing waits for; with a second worker it is not known when those end.
+TEST(MemoryPlan, OneWorkerUsesMemoryAgain) {
+  constexpr int kRounds = 100;
+  constexpr int64_t kBytes = 4 * 64 * 64;
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{64, 64});
+  CompileRequest request;
+  TensorInfo info;
+  info.dtype = DataType::kFloat;
+  info.shape = Shape{64, 64};
+  request.feeds.emplace_back(x, info);
+  Endpoint value = x;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string number = std::to_string(i);
+    value = builder.Op("MatMul", "product" + number).Input(value).Input(value).Build();
+    builder.Op("MatMul", "branch" + number).Input(value).Input(value).Build();
+  }
+  const Graph& graph = builder.graph();
+  for (int i = 0; i < kRounds; ++i)
+    request.fetches.push_back({graph.FindNode("branch" + std::to_string(i)), -1});
+  Machine machine = VirtualMachine(0, 1);
+  Placement placement;
+  placement.device.assign(static_cast<size_t>(graph.num_nodes()), DeviceId(0));
+  const auto arena = [&] {
+    const Schedule schedule = Compile(graph, InferGraph(graph, request.feeds), request, placement, machine);
+    VerifySchedule(graph, schedule);
+    EXPECT_EQ(FaultOfDumpedSchedule(ScheduleToJson(graph, machine, schedule)), "");
+    return schedule.arena_bytes[DeviceId(0)];
+  };
+  EXPECT_LE(arena(), 4 * kBytes);
+  machine.devices[DeviceId(0)].workers = 2;
+  EXPECT_GT(arena(), kRounds / 2 * kBytes);
+}
+
 // Both checks find a plan that gives memory away while it is in use: each buffer in turn is moved onto
 // another one of its arena, and where the one check objects, the other does.
 TEST(MemoryPlan, BothChecksFindAnOverlap) {
