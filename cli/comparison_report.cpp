@@ -62,6 +62,7 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
            {{"quiet", row.quiet},
             {"steps", row.disturbed_steps},
             {"of", row.steps},
+            {"other_speed", row.other_speed_steps},
             {"others", ShareOf(row.disturbance.others_ns, row)},
             {"stolen", ShareOf(row.disturbance.stolen_ns, row)},
             {"waited", ShareOf(row.disturbance.waited_ns, row)},
@@ -200,20 +201,27 @@ void PrintErrors(const Comparison& comparison) {
   if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
 }
 
-// Who is to blame where no quiet stretch came.
+// What disturbed the steps, and who is to blame where hardly any quiet stretch came.
 void PrintDisturbance(const Comparison& comparison) {
   double others = 0, stolen = 0;
+  int disturbed = 0, other_speed = 0;
   bool quiet = true;
   for (const ComparisonRow& row : comparison.rows) {
-    if (!row.measured || row.measured->quiet) continue;
-    quiet = false;
+    if (!row.measured) continue;
+    disturbed += row.measured->disturbed_steps;
+    other_speed += row.measured->other_speed_steps;
+    quiet = quiet && row.measured->quiet;
     others = std::max(others, ShareOf(row.measured->disturbance.others_ns, *row.measured));
     stolen = std::max(stolen, ShareOf(row.measured->disturbance.stolen_ns, *row.measured));
   }
+  if (disturbed > 0)
+    Print(
+        "\nDisturbed steps do not count: {} beside other programs, {} while the machine had another speed\n",
+        disturbed - other_speed, other_speed);
   if (quiet) return;
   Print(
-      "\nDo not rely on these figures: no quiet stretch came. Other programs took up to {:.2f} processors, a "
-      "hypervisor {:.2f}; end what runs beside and compare again\n",
+      "\nDo not rely on these figures: hardly any quiet stretch came. Other programs took up to {:.2f} "
+      "processors, a hypervisor {:.2f}; end what runs beside and compare again\n",
       others, stolen);
 }
 

@@ -105,11 +105,19 @@ int64_t DisturbanceMeter::TakeWaited() {
   return waited;
 }
 
+// A tick shows at once what was used since the one before it: what this program used in stretches without a
+// tick is taken off the next, but no more than ticks may be off by.
+int64_t DisturbanceMeter::TakeOthers(int64_t busy_ns, int64_t own_ns) {
+  const int64_t others = busy_ns - own_ns - owed_ns_;
+  owed_ns_ = std::clamp<int64_t>(-others, 0, 4 * TickNs());
+  return std::max<int64_t>(0, others);
+}
+
 Disturbance DisturbanceMeter::Take() {
   const int64_t waited = TakeWaited();
   const Counters before = std::exchange(last_, Read());
   const int64_t busy = last_.busy_ns - before.busy_ns, own = last_.own_ns - before.own_ns;
-  const int64_t others = std::max<int64_t>(0, busy - own);
+  const int64_t others = TakeOthers(busy, own);
   return {.wall_ns = last_.wall_ns - before.wall_ns,
           .others_ns = IsRealTime() ? std::min(waited, others) : others,
           .stolen_ns = std::max<int64_t>(0, last_.stolen_ns - before.stolen_ns),

@@ -34,10 +34,12 @@ class DisturbanceMeter {
   };
   Counters Read() const;
   int64_t TakeWaited();
+  int64_t TakeOthers(int64_t busy_ns, int64_t own_ns);
 
   const std::string proc_;
   int stat_ = -1;
   Counters last_;
+  int64_t owed_ns_ = 0;            // our own processor time that no tick has shown yet
   std::map<int, Thread> threads_;  // by number
 };
 

@@ -103,6 +103,19 @@ void RecordedRun::WarmUp(int steps) {
   session_->SetRecording(true);
 }
 
+int64_t RecordedRun::QuickestStep(int64_t for_ns) {
+  session_->SetRecording(false);
+  int64_t quickest = INT64_MAX, passed = 0;
+  for (int step = 0; step < 2 || passed < for_ns; ++step) {
+    const int64_t ns = RunOne();
+    ++next_step_;
+    passed += ns;
+    quickest = std::min(quickest, ns);
+  }
+  session_->SetRecording(true);
+  return quickest;
+}
+
 void RecordedRun::RunSteps(int steps) {
   if (step_->trace_number < 0) {
     const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
@@ -124,6 +137,10 @@ void RecordedRun::RunSteps(int steps) {
 std::vector<char> RecordedRun::Undisturbed() const {
   std::vector<char> undisturbed = UndisturbedSteps(disturbances_, steps_per_round_);
   undisturbed.resize(step_ns_.size(), 1);
+  for (size_t i = 0; i < undisturbed.size(); ++i) {
+    const size_t round = i / static_cast<size_t>(std::max(1, steps_per_round_));
+    if (round < left_out_.size() && left_out_[round] != 0) undisturbed[i] = 0;
+  }
   return undisturbed;
 }
 

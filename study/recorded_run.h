@@ -44,6 +44,8 @@ class RecordedRun : private EventSink {
 
   // Steps that are not recorded.
   void WarmUp(int steps);
+  // Of at least two steps that are not recorded and take so long together, the quickest. ns.
+  int64_t QuickestStep(int64_t for_ns);
   // Recorded steps; appends to step_ns.
   void RunSteps(int steps);
   // Everything recorded is in the trace (and in events), and the run is marked complete, or with the error
@@ -59,7 +61,9 @@ class RecordedRun : private EventSink {
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
   // By recorded step, where options.watch_others; else empty. A call of RunSteps is a round.
   const std::vector<Disturbance>& disturbances() const { return disturbances_; }
-  // By recorded step (UndisturbedSteps); those that were not watched are.
+  // Calls of RunSteps, by number, whose steps do not count whatever was taken from them.
+  void LeaveOut(std::vector<char> rounds) { left_out_ = std::move(rounds); }
+  // By recorded step (UndisturbedSteps); those that were not watched are, unless they are left out.
   std::vector<char> Undisturbed() const;
   const std::vector<Event>& events() const { return events_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
@@ -91,6 +95,7 @@ class RecordedRun : private EventSink {
   std::optional<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
   int steps_per_round_ = 0;
+  std::vector<char> left_out_;
   std::vector<Event> events_;
   std::vector<Tensor> last_fetches_;
 };

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "study/comparison.h"
 #include "study/recorded_run.h"
+#include "study/undisturbed.h"
 
 namespace lanescope::study {
 
@@ -19,7 +21,8 @@ struct RoundRange {
 
 // Rounds are interleaved over the rows, so that what drifts drifts for all. Consecutive rounds form repeats:
 // complete experiments of their own, each calibrated on its own steps of the first row. What others take from
-// this program is measured beside (UndisturbedSteps): steps that they held up do not count. Not thread-safe.
+// this program is measured beside (UndisturbedSteps), and so is the machine's speed: before and after every
+// row's round the first row takes a few steps (JudgeSlots). Disturbed steps do not count. Not thread-safe.
 // Everything given must outlive it.
 class RowMeasurements {
  public:
@@ -28,8 +31,8 @@ class RowMeasurements {
 
   // Prepares and warms up every row that has not failed. `options`: of every row's run. Throws Cancelled.
   void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
-  // Rounds that are disturbed for a row run again, for all, at most as many as were asked for. Throws
-  // Cancelled.
+  // While more than a third of a row's rounds are disturbed more are run, of all rows, at most as many again.
+  // Throws Cancelled.
   void RunRounds(int rounds, int steps);
   // Ends all runs in the trace, with the row's failure or this error.
   void Finish(const std::string& error);
@@ -53,13 +56,24 @@ class RowMeasurements {
  private:
   struct Row {
     std::unique_ptr<RecordedRun> run;
+    std::vector<Disturber> disturbers;  // by round
     int quiet_rounds = 0;
   };
+  // A round of a row in time.
+  struct Slot {
+    size_t row = 0;
+    RoundSlot measured;
+  };
   void RunRound(int steps);
+  void RunSlot(size_t row, int steps);
+  void JudgeRounds();
+  int64_t ReferenceStep();
   std::vector<ComparisonRow>& rows_;
   const Machine& machine_;
   Notes note_;
   std::vector<Row> runs_;
+  std::optional<DisturbanceMeter> meter_;
+  std::vector<Slot> slots_;
   int wanted_rounds_ = 0, rounds_ = 0, steps_ = 0;
 };
 

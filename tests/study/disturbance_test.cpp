@@ -43,6 +43,22 @@ TEST_F(DisturbanceTest, CountsWhatOthersTook) {
   EXPECT_GT(taken.wall_ns, 0);
 }
 
+// A tick shows what a program of its own used in the stretches before it: no other ran.
+TEST_F(DisturbanceTest, ATickOfOnesOwnIsNobodyElses) {
+  WriteStat("1000 100 200 5000 50 10 20 3");
+  DisturbanceMeter meter(proc_);
+  const int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  const int64_t until = used.tv_sec * 1'000'000'000 + used.tv_nsec + 2 * tick;
+  while (used.tv_sec * 1'000'000'000 + used.tv_nsec < until) {
+    EXPECT_EQ(meter.Take().others_ns, 0);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  }
+  WriteStat("1001 100 200 5000 50 10 20 3");
+  EXPECT_EQ(meter.Take().others_ns, 0);
+}
+
 // Thread 7 waited 500 ns more, thread 9 came with 40, thread 8 went: 540 in all; then nothing happened.
 TEST_F(DisturbanceTest, AddsUpWhatThreadsWaited) {
   Write("self/task/7/schedstat", "900 1000 5\n");
