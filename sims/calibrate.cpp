@@ -8,6 +8,7 @@
 
 #include "core/base/statistics.h"
 #include "core/schedule/cost.h"
+#include "sims/effect_constants.h"
 #include "sims/roofline_fit.h"
 
 namespace lanescope::sims {
@@ -137,7 +138,8 @@ SampleSummary Summarise(const std::vector<int64_t>& ns) {
 
 std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches) {
   for (OpSample& op : ops) {
-    if (op.fetched_bytes > 0) op.ns = std::max(op.ns / 2, op.ns - fetches.Ns(op.fetched_bytes));
+    if (op.fetched_bytes > 0)
+      op.ns = std::max(op.ns / kEffectConstants.kept_part, op.ns - fetches.Ns(op.fetched_bytes));
   }
   return ops;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sims/effect_constants.h"
 #include "sims/server_state.h"
 #include "sims/simulation_plan.h"
 #include "sims/simulator.h"
@@ -58,7 +59,7 @@ class DomainLoads {
       least = std::min(least, left);
       sum += state.cores * static_cast<double>(left);
     }
-    if (matrix.slice_ns >= kEndlessSliceNs) return busy >= matrix.cores ? least : 0;
+    if (matrix.slice_ns >= kEffectConstants.endless_slice_ns) return busy >= matrix.cores ? least : 0;
     return std::min(slice, static_cast<Ticks>(sum / matrix.cores));
   }
 

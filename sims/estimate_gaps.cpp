@@ -3,6 +3,7 @@
 
 #include "core/base/statistics.h"
 #include "sims/calibrate.h"
+#include "sims/effect_constants.h"
 #include "sims/fit_issue.h"
 
 namespace lanescope::sims {
@@ -10,14 +11,11 @@ namespace {
 
 using Samples = std::vector<double>;
 
-// A first command that begins within this multiple of its hand-off, or within the time that waking takes on a
-// free core, finds its driver awake in time.
-constexpr int64_t kInTime = 2;
-constexpr int64_t kWakeNs = 100'000;
-
 // Of times; 0 of none.
 int64_t TrimmedMeanNs(const Samples& samples) {
-  return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(TrimmedMean(samples, 50)));
+  return samples.empty()
+             ? 0
+             : std::max<int64_t>(0, std::llround(TrimmedMean(samples, kEffectConstants.trimmed_part)));
 }
 int64_t MedianNs(const Samples& samples) {
   return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(Median(samples)));
@@ -83,7 +81,7 @@ class GapSampler {
   // ready, and the first command that runs tells when it was awake.
   void AddWakes(const MeasuredStep& step, const GapModel& gaps) {
     struct Woken {
-      int64_t at = INT64_MAX, begin = INT64_MAX, usual = kWakeNs;
+      int64_t at = INT64_MAX, begin = INT64_MAX, usual = kEffectConstants.awake_ns;
     };
     IdVector<QueueId, Woken> queues(schedule_.queues.size());
     for (const Start& start : StartsOf(step)) {
@@ -97,7 +95,8 @@ class GapSampler {
       const int64_t at = Ready(step, start) + (!start.released.exists() ? gaps.step_start_ns : handoff);
       if (at >= woken.at) continue;
       woken.at = at;
-      woken.usual = std::max(kWakeNs, (kInTime - 1) * handoff);
+      woken.usual =
+          std::max<int64_t>(kEffectConstants.awake_ns, (kEffectConstants.awake_handoffs - 1) * handoff);
     }
     for (const QueueId q : queues.ids()) {
       const Woken& woken = queues[q];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sims/effect_constants.h"
+
 namespace lanescope::sims {
 
 int InterferenceDomain(const DeviceSpec& device) {
@@ -19,9 +21,9 @@ int InterferenceDomain(const DeviceSpec& device) {
 }
 
 WorkClass ClassOf(const OpWork& work) {
-  constexpr int64_t kFlopsPerByte = 4;
-  return work.flops / kFlopsPerByte >= std::max<int64_t>(work.bytes, 1) ? WorkClass::kCompute
-                                                                        : WorkClass::kMemory;
+  return work.flops / kEffectConstants.flops_per_byte >= std::max<int64_t>(work.bytes, 1)
+             ? WorkClass::kCompute
+             : WorkClass::kMemory;
 }
 
 DomainSlowdown::DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load) {

@@ -10,9 +10,6 @@
 
 namespace lanescope::sims {
 
-// Slices from here on do not end: threads of real-time priority keep their cores.
-inline constexpr int64_t kEndlessSliceNs = 1'000'000'000;
-
 // Measured on one kind of shared silicon (the cores and memory bus of a host; one physical GPU).
 struct InterferenceMatrix {
   SlowdownMatrix slowdown{{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}};  // at least 1

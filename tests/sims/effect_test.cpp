@@ -1,13 +1,19 @@
 // Every effect: a step that it makes longer, by how much, and that nothing is left of it when it is left out.
 #include "sims/effect.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 
+#include "sims/effect_constants.h"
 #include "tests/sims/schedule_maker.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::sims {
 namespace {
@@ -169,6 +175,22 @@ TEST(Effects, LeaveEachOtherAlone) {
       effect->leave_out(&world.settings);
     }
     EXPECT_EQ(world.StepNs(), of.with_ns) << name;
+  }
+}
+
+// Law: every constant is of an effect, and docs/cost-model.md has it in its table, with value, unit and
+// source.
+TEST(Effects, ConstantsAreDocumented) {
+  std::ifstream file(test::SourceDir() + "/docs/cost-model.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const Constant* constant : AllEffectConstants()) {
+    const std::vector<const Effect*> effects = AllEffects();
+    EXPECT_TRUE(std::any_of(effects.begin(), effects.end(), [&](const Effect* effect) {
+      return effect->name == constant->effect;
+    })) << constant->effect;
+    const std::string row = fmt::format("\n| `{}` | {} | {} | {} | {} |\n", constant->name, constant->effect,
+                                        constant->value, constant->unit, constant->source);
+    EXPECT_NE(text.find(row), std::string::npos) << row;
   }
 }
 

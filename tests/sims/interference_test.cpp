@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sims/effect_constants.h"
 #include "sims/simulator.h"
 #include "tests/sims/schedule_maker.h"
 
@@ -87,7 +88,7 @@ TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
   EXPECT_EQ(start(0), 110);
   EXPECT_EQ(start(5000), 410);
   EXPECT_EQ(start(400), 310);
-  EXPECT_EQ(start(kEndlessSliceNs), 110) << "the other core is free";
+  EXPECT_EQ(start(kEffectConstants.endless_slice_ns), 110) << "the other core is free";
 }
 
 // Of threads that keep their cores: both are taken, and the launch that ends first has 300 left.
@@ -99,7 +100,7 @@ TEST_F(TwoVirtualGpus, ADriverWithoutSlicesWaitsForTheFirstFreeCore) {
   maker.Launch(maker.Queue(machine_.host()), 400);
   maker.Copy(out, gpu(0), gpu(1), 50, 50, {first});
   const Schedule schedule = maker.Build();
-  interference_.host = {.cores = 2, .slice_ns = kEndlessSliceNs};
+  interference_.host = {.cores = 2, .slice_ns = kEffectConstants.endless_slice_ns};
   GapModel gaps;
   gaps.handoff_ns[0][1] = 10;
   const CommandCosts costs = {maker.ns(), {}, {0, 1, 1, 0}};
