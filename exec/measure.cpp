@@ -35,6 +35,8 @@ int64_t TimeSliceNs() {
   if (sched_getscheduler(0) == SCHED_FIFO) return INT32_MAX;
   timespec slice{};
   if (sched_rr_get_interval(0, &slice) != 0) return 0;
+  // Linux says whole ticks: a slice shorter than one reads as 0, and ends at one.
+  if (slice.tv_sec == 0 && slice.tv_nsec == 0 && clock_getres(CLOCK_MONOTONIC_COARSE, &slice) != 0) return 0;
   return int64_t{1000000000} * slice.tv_sec + slice.tv_nsec;
 }
 
