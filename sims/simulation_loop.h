@@ -240,8 +240,21 @@ class SimulationLoop {
     if constexpr (kShared) {
       if (at.phase == Phase::kFlowing) sharing_.End(number);
     }
-    if constexpr (kInterfere) domains_.Leave(server(number), &at);
+    if constexpr (kInterfere) {
+      const bool copied = at.active && at.load_class == WorkClass::kCopy;
+      domains_.Leave(server(number), &at);
+      if (copied && WaitForCore(number)) return;
+    }
     Finish(number);
+  }
+
+  // A paced copy sleeps until its bytes would have arrived: its driver is woken once more to say so.
+  bool WaitForCore(int number) {
+    const Ticks wait = domains_.CoreWait(number, servers_, timers_, now_);
+    if (wait <= 0) return false;
+    state(number).phase = Phase::kFixed;
+    timers_.Set(number, now_ + wait);
+    return true;
   }
 
   void Awake(int number) {

@@ -91,6 +91,24 @@ TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
   EXPECT_EQ(start(kEffectConstants.endless_slice_ns), 110) << "the other core is free";
 }
 
+// A paced copy sleeps while its bytes move: its driver wakes at 50 with a launch of 650 left on one of two
+// cores.
+TEST_F(TwoVirtualGpus, ACopyWaitsForACoreToEnd) {
+  ScheduleMaker maker;
+  maker.Launch(maker.Queue(gpu(1)), 700);
+  maker.Copy(maker.Queue(gpu(0), QueueKind::kCopyOut), gpu(0), gpu(1), 50, 50);
+  const Schedule schedule = maker.Build();
+  interference_.host.cores = 2;
+  const auto end = [&](int64_t slice) {
+    interference_.host.slice_ns = slice;
+    return Simulate(schedule, machine_, {maker.ns()}, {}, &interference_).times[CommandId(1)].end_ns;
+  };
+  EXPECT_EQ(end(0), 50);
+  EXPECT_EQ(end(5000), 375);
+  EXPECT_EQ(end(400), 250);
+  EXPECT_EQ(end(kEffectConstants.endless_slice_ns), 50) << "the other core is free";
+}
+
 // Of threads that keep their cores: both are taken, and the launch that ends first has 300 left.
 TEST_F(TwoVirtualGpus, ADriverWithoutSlicesWaitsForTheFirstFreeCore) {
   ScheduleMaker maker;
