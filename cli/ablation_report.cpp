@@ -32,7 +32,7 @@ void PrintAblation(const std::vector<Ablated>& predictions) {
     cells.emplace_back(effects[e]->about);
     table.Row(std::move(cells));
   }
-  if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
+  PrintText("\n" + (table.empty() ? "No effect takes time here\n" : table.Take(LineWidth())));
 }
 
 nlohmann::json AblationJson(const std::vector<int64_t>& without_ns) {

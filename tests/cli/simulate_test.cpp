@@ -244,5 +244,11 @@ TEST(ExternalStrategy, CtrlCEndsTheProgram) {
   EXPECT_EQ(kill(std::stoi(ReadText(folder.File("pid"))), 0), -1);
 }
 
+// Law: where nothing takes time beside the commands, --ablate says so.
+TEST(Simulate, AblationSaysThatNothingIsLeftOut) {
+  EXPECT_THAT(Lanescope({"simulate", Sample("polynomial"), "--ablate"}).output,
+              testing::HasSubstr("No effect takes time here"));
+}
+
 }  // namespace
 }  // namespace lanescope::cli
