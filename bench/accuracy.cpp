@@ -4,7 +4,8 @@
 //   bench_accuracy FOLDER            records what is missing in FOLDER (some ten minutes in all), then prints
 //   bench_accuracy FOLDER NAME...    only experiments whose names begin so
 //   bench_accuracy FOLDER G.pbtxt... other graphs instead (docs/accuracy.md names those that are held out)
-//   bench_accuracy --print FOLDER    prints what is there
+//   bench_accuracy --seconds N ...   begins no experiment after so long; the same command goes on where it
+//   was bench_accuracy --print FOLDER    prints what is there
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +23,12 @@
 #include "bench/accuracy/scores.h"
 #include "core/base/error.h"
 #include "core/machine/machine.h"
+#include "core/schedule/cost.h"
 #include "study/comparer.h"
+#include "study/placing.h"
+#include "study/recorded_run.h"
 #include "study/trace_accuracy.h"
+#include "study/workload.h"
 
 namespace lanescope::accuracy {
 namespace {
@@ -74,6 +80,22 @@ std::vector<Plan> PlanAll(const std::string& folder, const std::vector<std::stri
   return plans;
 }
 
+// Of every row, and in how many rounds: about a minute in all, of steps that last up to 0.4 s.
+struct Effort {
+  int steps = 8, rounds = 5;
+};
+Effort EffortFor(const Plan& plan, const Machine& machine) {
+  const study::Workload workload(plan.graph);
+  study::RecordedRun run(study::Place(workload, "single", machine, RooflineCost()), machine, nullptr, {});
+  const double seconds = 1e-9 * static_cast<double>(run.QuickestStep(0));
+  Effort effort;
+  if (seconds > 0.4) effort.rounds = 3;
+  constexpr int kRows = 7, kBeside = 3;  // steps that warm up and tell the machine's speed
+  const double fit = 60 / (seconds * kRows * effort.rounds) - kBeside;
+  effort.steps = static_cast<int>(std::clamp(fit, 2.0, 8.0));
+  return effort;
+}
+
 // A trace under its name is whole: until then it is called otherwise.
 void Record(const Plan& plan, const std::string& trace) {
   const std::string unfinished = trace + ".part";
@@ -83,8 +105,9 @@ void Record(const Plan& plan, const std::string& trace) {
   request.graphs = {{plan.graph,
                      {"single", "tower-split", "alternating", "round-robin", "heft", "m-etf",
                       "exec:python3 " LANESCOPE_SOURCE_DIR "/bench/accuracy/halves.py"}}};
-  request.steps = 8;
-  request.rounds = 5;
+  const Effort effort = EffortFor(plan, request.machine);
+  request.steps = effort.steps;
+  request.rounds = effort.rounds;
   request.repeats = 1;
   request.trace = unfinished;
   study::Comparer comparer(std::move(request));
@@ -104,7 +127,7 @@ bool IsWanted(const std::string& name, const std::vector<std::string>& prefixes)
 }
 
 void RecordAll(const std::string& folder, const std::vector<std::string>& graphs,
-               const std::vector<std::string>& prefixes) {
+               const std::vector<std::string>& prefixes, double most_seconds) {
   std::filesystem::create_directories(folder);
   const std::vector<Plan> plans = PlanAll(folder, graphs);
   const auto start = std::chrono::steady_clock::now();
@@ -112,6 +135,10 @@ void RecordAll(const std::string& folder, const std::vector<std::string>& graphs
     const std::string trace = fmt::format("{}/{}.db", folder, plans[i].name);
     if (!IsWanted(plans[i].name, prefixes) || std::filesystem::exists(trace)) continue;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (passed.count() >= most_seconds) {
+      fmt::print(stderr, "[{:.0f} s] not recorded: {} and what follows it\n", passed.count(), plans[i].name);
+      return;
+    }
     fmt::print(stderr, "[{:.0f} s] {} of {}: {}\n", passed.count(), i + 1, plans.size(), plans[i].name);
     Record(plans[i], trace);
   }
@@ -131,10 +158,15 @@ std::vector<Experiment> ReadAll(const std::string& folder, const std::vector<std
 }
 
 int Main(std::vector<std::string> arguments) {
+  double most_seconds = std::numeric_limits<double>::infinity();
+  if (arguments.size() > 1 && arguments.front() == "--seconds") {
+    most_seconds = std::stod(arguments[1]);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
   const bool record = !(arguments.size() > 1 && arguments.front() == "--print");
   if (!record) arguments.erase(arguments.begin());
   if (arguments.empty() || arguments.front().starts_with("-")) {
-    fmt::print(stderr, "usage: bench_accuracy [--print] FOLDER [NAME...]\n");
+    fmt::print(stderr, "usage: bench_accuracy [--print | --seconds N] FOLDER [NAME... | GRAPH.pbtxt...]\n");
     return 2;
   }
   const std::string folder = arguments.front();
@@ -143,7 +175,7 @@ int Main(std::vector<std::string> arguments) {
                                            [](const std::string& text) { return text.ends_with(".pbtxt"); });
   const std::vector<std::string> graphs(arguments.begin(), names);
   arguments.erase(arguments.begin(), names);
-  if (record) RecordAll(folder, graphs, arguments);
+  if (record) RecordAll(folder, graphs, arguments, most_seconds);
   PrintScores(ReadAll(folder, arguments), stdout);
   return 0;
 }
