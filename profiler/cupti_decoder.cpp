@@ -9,6 +9,7 @@
 #include "profiler/cupti_library.h"
 #include "profiler/cupti_numbers.h"
 #include "profiler/safe_memory.h"
+#include "traces/store/api_call_name.h"
 
 namespace lanescope::profiler {
 namespace {
@@ -17,15 +18,6 @@ namespace {
 constexpr size_t kMaxNameBytes = 65536;
 
 uint32_t Id(uint32_t id) { return id == cupti::kNoValue ? traces::kNoId : id; }
-
-// "cudaLaunchKernel_v7000" is the runtime's cudaLaunchKernel since version 7.0.
-std::string_view WithoutVersion(std::string_view name) {
-  const size_t at = name.rfind("_v");
-  if (at == std::string_view::npos || at + 2 == name.size()) return name;
-  const std::string_view digits = name.substr(at + 2);
-  const bool number = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return number ? name.substr(0, at) : name;
-}
 
 bool IsLaunch(std::string_view name) {
   return name.starts_with("cudaLaunchKernel") || name.starts_with("cudaLaunchCooperativeKernel") ||
@@ -64,7 +56,7 @@ const ActivityDecoder::Function& ActivityDecoder::FunctionOf(bool of_driver, uin
     const cupti::Result result = library_.GetCallbackName(domain, number, &name);
     const std::string text = result != cupti::kSuccess || name == nullptr
                                  ? "function " + std::to_string(number)
-                                 : std::string(WithoutVersion(name));
+                                 : std::string(traces::ApiCallName(name));
     function.name = batch->AddText(text);
     function.launches = IsLaunch(text);
   }

@@ -35,14 +35,6 @@ const CopyKindName& CopyKindOf(int64_t kind) {
 std::string NvprofCopyName(int64_t kind) { return fmt::format("[CUDA memcpy {}]", CopyKindOf(kind).brief); }
 std::string NsysCopyName(int64_t kind) { return fmt::format("[CUDA memcpy {}]", CopyKindOf(kind).full); }
 
-std::string_view ApiCallName(std::string_view name) {
-  const size_t at = name.rfind("_v");
-  if (at == std::string_view::npos || at + 2 == name.size()) return name;
-  const std::string_view version = name.substr(at + 2);
-  const bool digits = std::ranges::all_of(version, [](char c) { return c >= '0' && c <= '9'; });
-  return digits ? name.substr(0, at) : name;
-}
-
 std::string_view RangeName(std::string_view text) {
   for (const std::string_view argument : {", seq = ", ", op_id = ", ", sizes = "}) {
     text = text.substr(0, text.find(argument));

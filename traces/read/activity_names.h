@@ -14,9 +14,6 @@ inline constexpr std::string_view kMemsetName = "[CUDA memset]";
 std::string NvprofCopyName(int64_t kind);
 std::string NsysCopyName(int64_t kind);
 
-// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel".
-std::string_view ApiCallName(std::string_view name);
-
 // The text of an NVTX range without the arguments that PyTorch appends (", op_id = ..", ", seq = ..").
 std::string_view RangeName(std::string_view text);
 

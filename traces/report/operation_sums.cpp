@@ -9,6 +9,7 @@
 
 #include "core/base/statistics.h"
 #include "traces/read/activity_names.h"
+#include "traces/store/api_call_name.h"
 #include "traces/store/saturating.h"
 
 namespace lanescope::traces {

@@ -13,6 +13,7 @@
 #include "traces/report/bound.h"
 #include "traces/report/device_usage.h"
 #include "traces/report/operation_sums.h"
+#include "traces/store/api_call_name.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/saturating.h"
 #include "traces/store/string_table.h"
