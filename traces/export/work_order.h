@@ -7,7 +7,8 @@
 namespace lanescope::traces {
 
 // By command (index into the run's commands), the launches and copies that it waits for: Record and Wait on
-// the way are left out. Empty rows for a run that records no commands.
+// the way are left out, and of what they stand for on an in-order queue all but the last. Empty rows for a
+// run that records no commands.
 Rows<> WorkBefore(RunTables tables);
 
 }  // namespace lanescope::traces
