@@ -69,6 +69,8 @@ std::string CountsText(const traces::ImportCounts& counts) {
   std::string text =
       fmt::format("{} kernels, {} copies, {} memory sets, {} API calls, {} ranges", counts.kernels,
                   counts.copies, counts.memsets, counts.api_calls, counts.ranges);
+  if (counts.synchronizations > 0) text += fmt::format(", {} synchronisations", counts.synchronizations);
+  if (counts.memory > 0) text += fmt::format(", {} changes of memory", counts.memory);
   std::string left_out;
   if (counts.skipped > 0) left_out = fmt::format("{} without a time or a name", counts.skipped);
   for (const auto& [category, count] : counts.left_out)

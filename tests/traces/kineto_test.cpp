@@ -13,6 +13,7 @@
 #include "traces/import/kineto_events.h"
 #include "traces/import/kineto_import.h"
 #include "traces/read/step_ranges.h"
+#include "traces/read/synchronizations.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
 #include "traces/report/summary.h"
@@ -124,15 +125,58 @@ TEST(KinetoTest, WhatIsLeftOutIsCounted) {
   Write(in.path(), R"json([
 {"ph": "M", "name": "thread_name", "pid": 9, "tid": 8, "args": {"name": "autograd"}},
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}},
-{"ph": "X", "cat": "cuda_sync", "name": "Event Sync", "ts": 5, "dur": 2},
-{"ph": "X", "cat": "cuda_sync", "name": "Event Sync", "ts": 8, "dur": 2},
+{"ph": "X", "cat": "python_function", "name": "f", "ts": 5, "dur": 2},
+{"ph": "X", "cat": "python_function", "name": "g", "ts": 8, "dur": 2},
 {"ph": "i", "name": "[memory]", "ts": 8},
 {"ph": "s", "cat": "ac2g", "id": 1, "ts": 8}])json");
   const ImportCounts counts = ImportKineto({in.path()}, out.path());
-  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"cuda_sync", 2}, {"[memory]", 1}}));
+  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"python_function", 2}, {"[memory]", 1}}));
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
   ASSERT_EQ(run.threads.size(), 1u);
   EXPECT_EQ(run.Text(run.threads[0].name), "autograd");
+}
+
+// Stream 8 waits for the event that call 2 recorded on stream 7; call 4 waits for all.
+TEST(KinetoTest, SynchronisationsSayWhatTheyWaitFor) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), R"json([
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "ts": 5, "dur": 0, "pid": 0, "tid": 8, "args": {
+ "stream": 8, "device": 0, "correlation": 3, "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 2,
+ "wait_on_cuda_event_id": 40}},
+{"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "ts": 8, "dur": 2, "args": {
+ "stream": 4294967295, "device": 0, "correlation": 4}}])json");
+  EXPECT_EQ(ImportKineto({in.path()}, out.path()).synchronizations, 2);
+  TraceReader reader(out.path());
+  const std::vector<TraceSynchronization> syncs = ReadSynchronizations(reader, 1);
+  ASSERT_EQ(syncs.size(), 2u);
+  EXPECT_EQ(syncs[0].kind, TraceSynchronization::Kind::kStreamWaits);
+  EXPECT_EQ(syncs[0].stream, 8);
+  EXPECT_EQ(syncs[0].correlation, 3);
+  EXPECT_EQ(syncs[0].recorded_by, 2);
+  EXPECT_EQ(syncs[0].recorded_on, 7);
+  EXPECT_EQ(syncs[1].kind, TraceSynchronization::Kind::kContext);
+  EXPECT_EQ(syncs[1].correlation, 4);
+  EXPECT_EQ(syncs[1].recorded_on, -1);
+}
+
+// The allocator's total of GPU 1; what is not a GPU's is left out.
+TEST(KinetoTest, MemoryOverTime) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), R"json([
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 5, "dur": 2, "args": {"device": 1, "stream": 7}},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 6, "args": {
+ "Total Allocated": 512, "Device Type": 1, "Device Id": 1, "Bytes": 512}},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 8, "args": {
+ "Total Allocated": 100, "Device Type": 0, "Device Id": -1, "Bytes": 100}}])json");
+  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  EXPECT_EQ(counts.memory, 1);
+  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"cpu_instant_event", 1}}));
+  const TraceRun run = TraceReader(out.path()).ReadRun(1);
+  ASSERT_EQ(run.memory.size(), 1u);
+  EXPECT_EQ(run.memory[0].device, 1);
+  EXPECT_EQ(run.memory[0].time_ns, 1000);
+  EXPECT_EQ(run.memory[0].bytes, 512);
 }
 
 // However many categories a file makes up.

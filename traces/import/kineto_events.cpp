@@ -39,11 +39,19 @@ std::optional<int64_t> Nanoseconds(const Json& object, const char* key) {
 
 std::optional<KinetoEvent::Kind> KindOf(const std::string& category) {
   using Kind = KinetoEvent::Kind;
-  static const std::unordered_map<std::string, Kind> kKinds = {
-      {"kernel", Kind::kKernel},        {"Kernel", Kind::kKernel},       {"gpu_memcpy", Kind::kCopy},
-      {"Memcpy", Kind::kCopy},          {"gpu_memset", Kind::kMemset},   {"Memset", Kind::kMemset},
-      {"cuda_runtime", Kind::kApiCall}, {"cuda_driver", Kind::kApiCall}, {"Runtime", Kind::kApiCall},
-      {"cpu_op", Kind::kRange},         {"Operator", Kind::kRange},      {"user_annotation", Kind::kRange}};
+  static const std::unordered_map<std::string, Kind> kKinds = {{"kernel", Kind::kKernel},
+                                                               {"Kernel", Kind::kKernel},
+                                                               {"gpu_memcpy", Kind::kCopy},
+                                                               {"Memcpy", Kind::kCopy},
+                                                               {"gpu_memset", Kind::kMemset},
+                                                               {"Memset", Kind::kMemset},
+                                                               {"cuda_runtime", Kind::kApiCall},
+                                                               {"cuda_driver", Kind::kApiCall},
+                                                               {"Runtime", Kind::kApiCall},
+                                                               {"cpu_op", Kind::kRange},
+                                                               {"Operator", Kind::kRange},
+                                                               {"user_annotation", Kind::kRange},
+                                                               {"cuda_sync", Kind::kSynchronization}};
   const auto found = kKinds.find(category);
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
@@ -115,6 +123,7 @@ class Reader {
     const auto text = [&](const auto& field) {
       return field != event.end() && field->is_string() ? field->template get<std::string>() : std::string();
     };
+    if (of_phase == "i" && text(name) == "[memory]" && AddMemory(event)) return;
     const auto kind = of_phase == "X" ? KindOf(text(category)) : std::nullopt;
     if (!kind) return LeaveOut(!text(category).empty() ? text(category) : text(name));
     const auto start = Nanoseconds(event, "ts"), length = Nanoseconds(event, "dur");
@@ -136,6 +145,11 @@ class Reader {
       result.context = Integer(*args, "context").value_or(0);
       result.correlation = Integer(*args, "correlation").value_or(-1);
       result.bytes = std::max<int64_t>(0, Integer(*args, "bytes").value_or(0));
+      if (*kind == KinetoEvent::Kind::kSynchronization) {
+        result.event = Integer(*args, "wait_on_cuda_event_id").value_or(-1);
+        result.recorded_by = Integer(*args, "wait_on_cuda_event_record_corr_id").value_or(-1);
+        result.recorded_on = Integer(*args, "wait_on_stream").value_or(-1);
+      }
     }
     trace_.events.push_back(result);
   }
@@ -148,6 +162,19 @@ class Reader {
     const auto name = args->find("name");
     if (!pid || !tid || name == args->end() || !name->is_string()) return;
     trace_.threads.push_back({*pid, *tid, Intern(name->get<std::string>())});
+  }
+
+  // False: it is of the host's memory, or does not say how much.
+  bool AddMemory(const Json& event) {
+    constexpr int64_t kCuda = 1;  // of c10::DeviceType
+    const auto args = event.find("args");
+    const auto time = Nanoseconds(event, "ts");
+    if (!time || args == event.end() || !args->is_object()) return false;
+    const auto bytes = Integer(*args, "Total Allocated"), device = Integer(*args, "Device Id");
+    if (Integer(*args, "Device Type") != kCuda || !bytes || *bytes < 0 || !device || *device < 0)
+      return false;
+    trace_.memory.push_back({*time, *device, *bytes});
+    return true;
   }
 
   void LeaveOut(const std::string& category) {
@@ -210,6 +237,14 @@ CopyEnds ParseCopyName(std::string_view name) {
     ends.dst_memory = MemoryKind(name.substr(arrow + 4, close - arrow - 4));
   }
   return ends;
+}
+
+int SynchronizationType(std::string_view name) {
+  constexpr std::string_view kNames[] = {"Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    if (name == kNames[i]) return static_cast<int>(i) + 1;
+  }
+  return 0;
 }
 
 KinetoTrace ReadKineto(const std::string& path, const std::atomic<bool>* cancelled) {

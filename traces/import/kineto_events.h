@@ -13,12 +13,14 @@
 namespace lanescope::traces {
 
 struct KinetoEvent {
-  enum class Kind : uint8_t { kKernel, kCopy, kMemset, kApiCall, kRange };
+  enum class Kind : uint8_t { kKernel, kCopy, kMemset, kApiCall, kRange, kSynchronization };
   Kind kind = Kind::kRange;
   int64_t start_ns = 0, end_ns = 0;
   int64_t pid = 0, tid = 0;  // of the host; unknown for what runs on a device
   int64_t device = 0, stream = 0, context = 0, correlation = -1, bytes = 0;
   int name = 0;
+  // Of the event that a synchronisation waits for; -1: the trace does not say.
+  int64_t event = -1, recorded_by = -1, recorded_on = -1;
 };
 
 struct KinetoDevice {
@@ -31,11 +33,17 @@ struct KinetoThread {
   int name = 0;
 };
 
+// What the allocator of a device has given out from a time on.
+struct KinetoMemory {
+  int64_t time_ns = 0, device = 0, bytes = 0;
+};
+
 // One file in memory, names interned.
 struct KinetoTrace {
   std::vector<KinetoEvent> events;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoThread> threads;  // that have names
+  std::vector<KinetoMemory> memory;   // of GPUs
   std::vector<std::string> names;
   std::optional<int64_t> rank;  // of the job that the file is of
   int64_t skipped = 0;
@@ -53,6 +61,8 @@ struct CopyEnds {
   int kind = 0;                        // ENUM_CUDA_MEMCPY_OPER
   int src_memory = 7, dst_memory = 7;  // ENUM_CUDA_MEM_KIND; 7: unknown
 };
+// ENUM_CUPTI_SYNC_TYPE of "Stream Wait Event" and the like.
+int SynchronizationType(std::string_view name);
 // "Memcpy HtoD (Pinned -> Device)".
 CopyEnds ParseCopyName(std::string_view name);
 

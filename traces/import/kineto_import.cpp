@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "traces/import/kineto_events.h"
+#include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/row_inserter.h"
 #include "traces/store/schema.h"
@@ -25,12 +26,15 @@ int64_t GlobalPidOfFile(int file, int64_t pid) { return (int64_t{file} << 48) | 
 class ExportWriter {
  public:
   explicit ExportWriter(Database& database)
-      : strings_(database),
+      : database_(database),
+        strings_(database),
         kernels_(database, tables::kKernel),
         copies_(database, tables::kMemcpy),
         memsets_(database, tables::kMemset),
         calls_(database, tables::kApiCall),
         ranges_(database, tables::kNvtxEvent),
+        synchronizations_(database, tables::kSynchronization),
+        events_(database, tables::kCudaEvent),
         threads_(database, tables::kThreadNames),
         gpus_(database, tables::kGpu) {}
 
@@ -54,6 +58,7 @@ class ExportWriter {
       const int64_t pid = launched == process_of.end() ? some_pid : launched->second;
       AddEvent(event, trace, ids[static_cast<size_t>(event.name)], file, pid, time_zero, counts);
     }
+    AddMemory(trace, time_zero, counts);
     for (const auto& [ordinal, gpu] : gpus_of_file_) {
       const auto described = std::ranges::find(trace.devices, ordinal, &KinetoDevice::id);
       const KinetoDevice device = described == trace.devices.end() ? KinetoDevice() : *described;
@@ -77,8 +82,8 @@ class ExportWriter {
   }
 
   void Flush() {
-    for (PendingRows* rows :
-         std::initializer_list<PendingRows*>{&kernels_, &copies_, &memsets_, &calls_, &ranges_, &threads_}) {
+    for (PendingRows* rows : std::initializer_list<PendingRows*>{
+             &kernels_, &copies_, &memsets_, &calls_, &ranges_, &threads_, &synchronizations_, &events_}) {
       rows->Flush();
     }
   }
@@ -161,15 +166,63 @@ class ExportWriter {
                             {to.text_id, name},
                             {to.event, counts->ranges}});
       }
+      case KinetoEvent::Kind::kSynchronization: {
+        const int type = SynchronizationType(trace.names[static_cast<size_t>(event.name)]);
+        return AddSynchronization(event, type, process, time_zero, ++counts->synchronizations);
+      }
     }
   }
 
+  // With the record of its event, where that is known; a number of ours joins them.
+  void AddSynchronization(const KinetoEvent& event, int type, int64_t process, int64_t time_zero,
+                          int64_t number) {
+    constexpr const auto& to = tables::kSynchronization;
+    synchronizations_.Add({{to.start, event.start_ns - time_zero},
+                           {to.end, event.end_ns - time_zero},
+                           {to.device, GpuOf(event.device)},
+                           {to.context, event.context},
+                           {to.stream, event.stream},
+                           {to.correlation, event.correlation},
+                           {to.global_pid, process},
+                           {to.type, type},
+                           {to.event, event.event},
+                           {to.event_sync, number}});
+    if (event.recorded_by < 0 || event.recorded_on < 0) return;
+    constexpr const auto& record = tables::kCudaEvent;
+    events_.Add({{record.device, GpuOf(event.device)},
+                 {record.context, event.context},
+                 {record.stream, event.recorded_on},
+                 {record.correlation, event.recorded_by},
+                 {record.global_pid, process},
+                 {record.event, event.event},
+                 {record.event_sync, number}});
+  }
+
+  void AddMemory(const KinetoTrace& trace, int64_t time_zero, ImportCounts* counts) {
+    if (trace.memory.empty()) return;
+    constexpr const auto& to = tables::kMemory;
+    // Exports have no such table of their own.
+    if (!database_.HasTable(to.sql_name())) database_.Execute(CreateTableSql(to));
+    RowInserter<tables::Memory> rows(database_, to);
+    for (const KinetoMemory& memory : trace.memory) {
+      rows.Add({{to.run, 1},
+                {to.device, GpuOf(memory.device)},
+                {to.time, memory.time_ns - time_zero},
+                {to.bytes, memory.bytes}});
+      ++counts->memory;
+    }
+    rows.Flush();
+  }
+
+  Database& database_;
   StringTable strings_;
   RowInserter<tables::Kernel> kernels_;
   RowInserter<tables::Memcpy> copies_;
   RowInserter<tables::Memset> memsets_;
   RowInserter<tables::ApiCall> calls_;
   RowInserter<tables::NvtxEvent> ranges_;
+  RowInserter<tables::Synchronization> synchronizations_;
+  RowInserter<tables::CudaEvent> events_;
   RowInserter<tables::ThreadNames> threads_;
   RowInserter<tables::Gpu> gpus_;
   std::map<int64_t, int64_t> gpus_of_file_;  // by ordinal
@@ -187,6 +240,7 @@ ImportCounts WriteExport(const std::vector<KinetoTrace>& traces, const std::stri
   int64_t time_zero = INT64_MAX;
   for (const KinetoTrace& trace : traces) {
     for (const KinetoEvent& event : trace.events) time_zero = std::min(time_zero, event.start_ns);
+    for (const KinetoMemory& memory : trace.memory) time_zero = std::min(time_zero, memory.time_ns);
   }
   ImportCounts counts;
   Database database(path, OpenMode::kCreate, name);

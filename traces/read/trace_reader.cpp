@@ -333,6 +333,8 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
     for (const TraceDevice& device : out.devices) {
       if (device.is_host && host == kHostDevice) host = device.id;
     }
+  } else if (database.HasTable(tables::kMemory.sql_name())) {
+    ReadMemory(database, run, &out);  // of an import
   }
   ReadHostActivities(database, RunFilter({{run, host}}, !impl_->ours), texts, &out);
   LinkApiCallsToRanges(&out);
