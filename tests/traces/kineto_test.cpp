@@ -160,6 +160,30 @@ TEST(KinetoTest, SynchronisationsSayWhatTheyWaitFor) {
   EXPECT_EQ(syncs[1].recorded_on, -1);
 }
 
+// Busy 0-200 and 990-1000. cudaStreamSynchronize takes longest, but beside the first kernel; in the time in
+// which nothing runs it is cudaMalloc. How much was copied nobody says.
+TEST(KinetoTest, CallsCountWhereNothingRuns) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), R"json([
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 200, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 7, "ts": 990,
+ "dur": 10, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 1, "tid": 1, "ts": 0, "dur": 200,
+ "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaMalloc", "pid": 1, "tid": 1, "ts": 300, "dur": 100,
+ "args": {"correlation": 2}}])json");
+  ImportKineto({in.path()}, out.path());
+  const Summary summary = Summarize(out.path(), 1);
+  EXPECT_EQ(summary.verdict,
+            "idle bound: nothing runs for 79% of the window, kernels 20%, copies 1.0%; of the API calls "
+            "cudaMalloc takes the most of that time (100 us).");
+  EXPECT_NE(SummaryText(summary).find("? (1)"), std::string::npos);
+  EXPECT_NE(SummaryJson(summary).find("\"bytes\": null"), std::string::npos);
+  SummaryOptions in_memory;
+  in_memory.waits = true;
+  EXPECT_EQ(Summarize(out.path(), 1, in_memory).verdict, summary.verdict);
+}
+
 // The allocator's total of GPU 1; what is not a GPU's is left out.
 TEST(KinetoTest, MemoryOverTime) {
   ScratchFile in("in.json"), out("out.db");

@@ -127,9 +127,9 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
            fmt::format("; hiding all else would save at most {} of it", RoughPercent(1 - bound.coverage)) +
            ".";
   }
-  if (!summary.api_calls.empty()) {
-    const SummaryRow& row = summary.api_calls.front();
-    text += fmt::format("; of the API calls {} takes the most time ({})", row.name, TimeText(row.total_ns));
+  if (summary.idle_call_ns > 0) {
+    text += fmt::format("; of the API calls {} takes the most of that time ({})", summary.idle_call,
+                        TimeText(summary.idle_call_ns));
   }
   return text + ".";
 }
@@ -164,7 +164,8 @@ std::string SharesText(const Summary& summary) {
     bytes = AddSaturating(bytes, row.bytes);
   }
   if (count > 0) {
-    text += fmt::format("; {} copies with {} go from device to device", count, FormatBytes(bytes));
+    text += fmt::format("; {} copies{} go from device to device", count,
+                        bytes > 0 ? fmt::format(" with {}", FormatBytes(bytes)) : "");
   }
   if (const LongestLaunch longest = LongestLaunchOf(summary); longest.row != nullptr) {
     text += fmt::format("; of what computes {} takes the most time ({})", ShortName(longest.row->name),

@@ -1,5 +1,7 @@
 #include "traces/report/device_usage.h"
 
+#include <algorithm>
+
 namespace lanescope::traces {
 namespace {
 
@@ -57,13 +59,23 @@ Communication CommunicationWithin(const DeviceIntervals& device, std::span<const
   return result;
 }
 
-int64_t IdleWithin(const std::vector<DeviceIntervals>& devices, std::span<const Interval> windows) {
+std::vector<Interval> GapsWithin(const std::vector<DeviceIntervals>& devices,
+                                 std::span<const Interval> windows) {
   std::vector<Interval> busy;
   for (const DeviceIntervals& device : devices) {
     for (const auto* part : {&device.compute, &device.communication, &device.copies, &device.local_copies})
       busy = UnionOf(busy, *part);
   }
-  return TotalLength(windows) - TotalLength(ClipTo(busy, windows));
+  std::vector<Interval> gaps;
+  for (const Interval& window : windows) {
+    int64_t from = window.start;
+    for (const Interval& part : ClipTo(busy, std::span(&window, 1))) {
+      if (part.start > from) gaps.push_back({from, part.start});
+      from = std::max(from, part.end);
+    }
+    if (window.end > from) gaps.push_back({from, window.end});
+  }
+  return gaps;
 }
 
 }  // namespace lanescope::traces

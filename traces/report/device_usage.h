@@ -21,7 +21,8 @@ DeviceIntervals IntervalsOf(DeviceActivity* activity);
 // Within windows, which are sorted and disjoint.
 DeviceTime TimeWithin(const DeviceIntervals& device, std::span<const Interval> windows);
 Communication CommunicationWithin(const DeviceIntervals& device, std::span<const Interval> windows);
-// How long none of the devices does anything.
-int64_t IdleWithin(const std::vector<DeviceIntervals>& devices, std::span<const Interval> windows);
+// When none of the devices does anything: sorted, disjoint.
+std::vector<Interval> GapsWithin(const std::vector<DeviceIntervals>& devices,
+                                 std::span<const Interval> windows);
 
 }  // namespace lanescope::traces

@@ -12,6 +12,7 @@
 #include "traces/report/activity_totals.h"
 #include "traces/report/bound.h"
 #include "traces/report/device_usage.h"
+#include "traces/report/idle_calls.h"
 #include "traces/report/operation_sums.h"
 #include "traces/store/api_call_name.h"
 #include "traces/store/lanescope_tables.h"
@@ -138,7 +139,7 @@ void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* 
         CopyClassOf(route.first == host, route.second == host, route.first == route.second);
     summary->traffic.push_back({DeviceLabel(context.devices, route.first),
                                 DeviceLabel(context.devices, route.second), copied.count, copied.bytes,
-                                copied.ns, copy_class});
+                                copied.ns, copy_class, copied.bytes > 0 || context.reader.is_ours()});
   }
 }
 
@@ -204,9 +205,22 @@ Communication SumOf(const Context& context, const std::vector<std::pair<int, Dev
   return gpus.devices > 0 ? gpus : hosts;
 }
 
+// A call that takes long while devices are at work explains nothing.
+void FillIdleCall(const Context& context, std::span<const Interval> gaps, const TraceRun* run,
+                  const Names& names, Summary* summary) {
+  const CallsInGaps calls =
+      run != nullptr ? FindCallsInGaps(*run, gaps)
+                     : FindCallsInGaps(context.database, context.run, context.reader.is_ours(), gaps);
+  const auto most = std::ranges::max_element(calls, {}, [](const auto& call) { return call.second; });
+  if (most == calls.end() || most->second <= 0) return;
+  summary->idle_call = ApiCallName(names.Of(most->first));
+  summary->idle_call_ns = most->second;
+}
+
 // When devices were busy: a moment is one of the step in whose window it lies, whichever launched the work.
+// `run`: in memory, or null.
 void FillDevices(const Context& context, ActivityTotals* totals, const std::vector<TraceStep>& steps,
-                 int step, Summary* summary) {
+                 int step, const TraceRun* run, const Names& names, Summary* summary) {
   const std::vector<Interval> windows = WindowsOf(context, steps, step, *totals);
   summary->over_steps = step < 0 && context.reader.is_ours() && !steps.empty();
   const std::optional<Machine> machine = MachineOf(context);
@@ -226,9 +240,10 @@ void FillDevices(const Context& context, ActivityTotals* totals, const std::vect
   }
   summary->communication = SumOf(context, devices, windows);
   const int64_t span = TotalLength(windows);
-  const double idle =
-      span <= 0 ? 0 : static_cast<double>(IdleWithin(intervals, windows)) / static_cast<double>(span);
+  const std::vector<Interval> gaps = GapsWithin(intervals, windows);
+  const double idle = span <= 0 ? 0 : static_cast<double>(TotalLength(gaps)) / static_cast<double>(span);
   if (!windows.empty()) summary->bound = FindBound(working, idle);
+  if (summary->bound && summary->bound->name == "idle") FillIdleCall(context, gaps, run, names, summary);
   summary->verdict = VerdictOf(*summary, working);
   if (step >= 0) return;
   for (const TraceStep& each : steps) {
@@ -311,9 +326,10 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
   if (options.ranges && run.ranges.empty()) {
     Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
   }
-  FillTables(context, ComputeTotals(run, context.full_names, options.step), Names(run.texts), &summary);
+  const Names names(run.texts);
+  FillTables(context, ComputeTotals(run, context.full_names, options.step), names, &summary);
   ActivityTotals whole = ComputeTotals(run, context.full_names, -1);
-  FillDevices(context, &whole, run.steps, options.step, &summary);
+  FillDevices(context, &whole, run.steps, options.step, &run, names, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
   if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
   if (options.waits) summary.waits = FindWaits(run);
@@ -331,7 +347,7 @@ Summary SummarizeStreaming(const Context& context) {
   FillTables(context, totals, names, &summary);
   const std::vector<TraceStep> steps =
       context.reader.is_ours() ? context.reader.Steps(context.run) : std::vector<TraceStep>();
-  FillDevices(context, &totals, steps, -1, &summary);
+  FillDevices(context, &totals, steps, -1, nullptr, names, &summary);
   return summary;
 }
 

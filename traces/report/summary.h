@@ -27,6 +27,7 @@ struct TrafficRow {
   std::string src, dst;  // "GPU:0", "host"
   int64_t count = 0, bytes = 0, ns = 0;
   CopyClass copy_class = CopyClass::kDeviceToDevice;
+  bool bytes_known = true;  // other tools' traces may not say how much was copied
 };
 
 // Of the time of all steps (of a foreign trace, or without steps, from the first to the last activity),
@@ -103,6 +104,9 @@ struct Summary {
   std::vector<std::string> notes;                           // on the capture: clocks, an incomplete trace
   std::optional<Waits> waits;
   std::optional<Bound> bound;
+  // Of a run that is idle most of the time: the API call that the most of that time was in, and how much.
+  std::string idle_call;
+  int64_t idle_call_ns = 0;
   std::string verdict;
 };
 

@@ -28,7 +28,7 @@ OrderedJson TrafficJson(const std::vector<TrafficRow>& rows) {
     list.push_back({{"src", row.src},
                     {"dst", row.dst},
                     {"count", row.count},
-                    {"bytes", row.bytes},
+                    {"bytes", row.bytes_known ? OrderedJson(row.bytes) : OrderedJson()},
                     {"ns", row.ns},
                     {"class", CopyClassName(row.copy_class)}});
   }

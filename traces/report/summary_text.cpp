@@ -45,6 +45,8 @@ void AppendBlock(std::string_view title, const std::vector<SummaryRow>& rows, co
   *out += fmt::format("{}{}:\n{}", out->empty() ? "" : "\n", title, Taken(&table, rows, layout));
 }
 
+std::string BytesCell(const TrafficRow& row) { return row.bytes_known ? FormatBytes(row.bytes) : "?"; }
+
 void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::string* out) {
   if (traffic.empty()) return;
   std::set<std::string> ends;
@@ -61,9 +63,8 @@ void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::strin
     std::vector<std::string> row = {src};
     for (const std::string& dst : ends) {
       const auto cell = cells.find({src, dst});
-      row.push_back(cell == cells.end()
-                        ? "-"
-                        : fmt::format("{} ({})", FormatBytes(cell->second->bytes), cell->second->count));
+      row.push_back(
+          cell == cells.end() ? "-" : fmt::format("{} ({})", BytesCell(*cell->second), cell->second->count));
     }
     table.Row(std::move(row));
   }
