@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "cli/ablation_report.h"
 #include "cli/command.h"
@@ -12,7 +13,9 @@
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/sweep_report.h"
+#include "cli/trace_files.h"
 #include "cli/unknown_report.h"
+#include "cli/what_if.h"
 #include "core/base/error.h"
 #include "core/record/recorder.h"
 #include "core/schedule/unknown_work.h"
@@ -22,6 +25,7 @@
 #include "study/predictor.h"
 #include "study/recorded_prediction.h"
 #include "traces/record/trace_writer.h"
+#include "traces/replay/what_if.h"
 
 namespace lanescope::cli {
 namespace {
@@ -34,7 +38,7 @@ struct SimulateOptions {
   StepOptions step;
   PlaceOptions place;
   std::vector<std::string> set;
-  int steps = 1;
+  int steps = 1, run = 0;
   bool as_json = false, batch = false, ablate = false;
 };
 
@@ -208,7 +212,24 @@ void SimulateGraph(const SimulateOptions& options) {
   if (!options.as_json) Print("plot: {}\n", options.plot);
 }
 
+// What a trace ran on, how often and where is in it.
+void CheckOfTrace(const SimulateOptions& options, const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    static const std::set<std::string> kOfTraces = {"graph",  "--set",   "--run",
+                                                    "--json", "--width", "--full-names"};
+    if (option->count() > 0 && !kOfTraces.contains(option->get_name())) {
+      throw CLI::ValidationError(option->get_name(),
+                                 fmt::format("is for graphs, and '{}' is a trace", options.graph));
+    }
+  }
+}
+
 void Check(const SimulateOptions& options) {
+  if (options.run > 0) throw CLI::ValidationError("--run", "is for traces");
+  for (const std::string& change : options.set) {
+    if (const std::string problem = CheckMachineChange(change); !problem.empty())
+      throw CLI::ValidationError("--set", problem);
+  }
   if (options.sweep.empty() && options.strategy.find(',') != std::string::npos) {
     throw CLI::ValidationError("--strategy",
                                "several strategies need --sweep; `compare --no-run` shows them side by side");
@@ -219,9 +240,11 @@ void Check(const SimulateOptions& options) {
 }  // namespace
 
 void AddSimulate(CLI::App* app) {
-  auto* command = app->add_subcommand("simulate", "Predict a step without devices");
+  auto* command =
+      app->add_subcommand("simulate", "Predict a step without devices, or the steps of a trace with changes");
   auto options = std::make_shared<SimulateOptions>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt), or a trace of other tools")
+      ->required();
   command
       ->add_option("--strategy", options->strategy,
                    StrategyNames() + "; with --sweep several, with commas between")
@@ -229,10 +252,13 @@ void AddSimulate(CLI::App* app) {
   command->add_option("--cost", options->cost,
                       "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
   command
-      ->add_option("--set", options->set,
-                   "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5")
-      ->check(CheckMachineChange)
+      ->add_option(
+          "--set", options->set,
+          "Change the machine: link.bandwidth=10GB/s, link.latency=5us, GPU:1.speed=0.5; of a trace: " +
+              traces::WhatIfForms())
       ->allow_extra_args(false);
+  command->add_option("--run", options->run, "Run of the trace; default: the last")
+      ->check(CLI::Range(1, 65535));
   command
       ->add_option("--sweep", options->sweep,
                    "link.bandwidth=LOW..HIGH: simulate over this range of links between GPUs")
@@ -252,7 +278,11 @@ void AddSimulate(CLI::App* app) {
   command->add_flag("--json", options->as_json, "Print JSON");
   AddFullNames(command);
   AddExample(command, "lanescope simulate samples/graphs/deepconn_dual.pbtxt --set link.latency=9us");
-  command->callback([options] {
+  command->callback([options, command] {
+    if (IsTrace(options->graph)) {
+      CheckOfTrace(*options, *command);
+      return SimulateTrace({options->graph, options->run, options->set, options->as_json});
+    }
     Check(*options);
     SimulateGraph(*options);
   });

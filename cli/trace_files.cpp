@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "cli/interrupt.h"
@@ -63,6 +64,20 @@ std::string AsTrace(const std::string& path) {
   const std::vector<std::string> files = folder ? RanksIn(path) : std::vector<std::string>{path};
   static ImportedTraces imported;
   return imported.Import(path, files);
+}
+
+bool IsTrace(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      if (IsKineto(entry->path().filename().string())) return true;
+    }
+    return false;
+  }
+  if (IsKineto(path)) return true;
+  char head[16] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof(head));
+  return std::string_view(head, sizeof(head)).starts_with("SQLite format 3");
 }
 
 std::string CountsText(const traces::ImportCounts& counts) {

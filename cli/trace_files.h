@@ -13,6 +13,9 @@ namespace lanescope::cli {
 // what ImportKineto throws, NotFound for a folder without such files, Cancelled. Of one thread.
 std::string AsTrace(const std::string& path);
 
+// Whether the file or folder looks like a trace, of anyone's; else it may be a graph.
+bool IsTrace(const std::string& path);
+
 // "555 kernels, 32 copies, ...; left out: 41 cuda_sync".
 std::string CountsText(const traces::ImportCounts& counts);
 

@@ -55,6 +55,7 @@ ROOMS = {
         "record": frozenset({"store"}),
         "read": frozenset({"store"}),
         "report": frozenset({"store", "read"}),
+        "replay": frozenset({"store", "read"}),
         "import": frozenset({"store"}),
         "export": frozenset({"store", "read"}),
     },

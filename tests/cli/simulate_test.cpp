@@ -250,5 +250,47 @@ TEST(Simulate, AblationSaysThatNothingIsLeftOut) {
               testing::HasSubstr("No effect takes time here"));
 }
 
+// Calls at 0 and 10, kernels of 100 at 12 and 114, from there to 214: 202. Twice as fast: 12 to 62, 64 to
+// 114.
+constexpr const char* kTwoKernels = R"json({"traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 0, "dur": 10,
+ "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 10,
+ "args": {"correlation": 2}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12, "dur": 100,
+ "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 114, "dur": 100,
+ "args": {"device": 0, "stream": 7, "correlation": 2}}]})json";
+
+TEST(SimulateTrace, MeasuredReplayedAndPredictedStandBesideEachOther) {
+  Folder folder;
+  const std::string trace = folder.Write("t.json", kTwoKernels);
+  const json result = LanescopeJson({"simulate", trace, "--set", "kernel:gemm.speed=2", "--json"});
+  EXPECT_EQ(result["measured_ns"], 202'000);
+  EXPECT_EQ(result["replayed_ns"], 202'000);
+  EXPECT_EQ(result["predicted_ns"], 102'000);
+  EXPECT_EQ(result["changes"][0]["count"], 2);
+  EXPECT_EQ(result["path"]["predicted"]["kernels_ns"], 100'000);
+  EXPECT_EQ(result["path"]["predicted"]["waiting_ns"], 2'000);
+  const Outcome text = Lanescope({"simulate", trace, "--set", "kernel:gemm.speed=2"});
+  EXPECT_EQ(text.status, 0);
+  for (const char* part : {"2 operations on 1 GPU in 1 stream, 2 calls of 1 thread", "\nmeasured",
+                           "\nreplayed", "\npredicted", "kernel:gemm.speed=2: changes 2"})
+    EXPECT_THAT(text.output, HasSubstr(part));
+}
+
+TEST(SimulateTrace, WhatIsForGraphsIsRefused) {
+  Folder folder;
+  const std::string trace = folder.Write("t.json", kTwoKernels), ours = folder.File("t.db");
+  EXPECT_EQ(Lanescope({"simulate", trace, "--strategy", "single"}).status, 2);
+  EXPECT_EQ(Lanescope({"simulate", Sample("polynomial"), "--run", "1"}).status, 2);
+  EXPECT_EQ(Lanescope({"simulate", Sample("polynomial"), "--set", "straggler"}).status, 2);
+  ASSERT_EQ(
+      Lanescope({"simulate", Sample("polynomial"), "--machine", SampleMachine("k80x2"), "--trace", ours})
+          .status,
+      0);
+  ExpectError(Lanescope({"simulate", ours}), 1, "FailedPrecondition", "simulate the graph");
+}
+
 }  // namespace
 }  // namespace lanescope::cli

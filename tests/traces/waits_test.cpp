@@ -144,5 +144,22 @@ TEST(WaitsTest, AsHolisticTraceAnalysisHasThem) {
   }
 }
 
+// Rank 1 begins with 64 kernels whose calls were made before the trace began. HolisticTraceAnalysis gives the
+// 93 us between those to the host (17,449 and 115 us); launched long ago, they are the kernels' own here.
+TEST(WaitsTest, GapsBeforeKernelsWithoutACallAreNotTheHosts) {
+  const std::string file = SharedTrace("kineto", "worker1_step_12.1694128201556.pt.trace.json");
+  if (file.empty()) GTEST_SKIP() << "no shared traces here";
+  ScratchFile out("out.db");
+  ImportKineto({file}, out.path());
+  TraceRun run = TraceReader(out.path()).ReadRun(1);
+  run.steps.clear();
+  const Waits waits = FindWaits(run);
+  const auto stream = std::ranges::find(waits.streams, 7, &StreamWaits::stream);
+  ASSERT_NE(stream, waits.streams.end());
+  EXPECT_EQ(stream->operations - stream->launched, 64);
+  EXPECT_EQ(stream->host_ns, 17'449'000 - 93'000);
+  EXPECT_EQ(stream->kernel_ns, 115'000 + 93'000);
+}
+
 }  // namespace
 }  // namespace lanescope::traces

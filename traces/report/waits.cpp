@@ -8,6 +8,7 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/runs/run_view.h"
+#include "traces/read/collectives.h"
 #include "traces/read/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/saturating.h"
@@ -20,9 +21,8 @@ constexpr int64_t kKernelGapNs = 30'000;  // as HolisticTraceAnalysis has it: 30
 struct Operation {
   int64_t start_ns = 0, end_ns = 0;
   int stream = 0, step = -1;
-  int call = -1;                              // index into the run's API calls
-  int name = -1;                              // of NCCL's kernels
-  bool communication = false, moves = false;  // a kernel of NCCL; that or a copy from or to elsewhere
+  int call = -1;       // index into the run's API calls
+  bool moves = false;  // a kernel of NCCL, or a copy from or to elsewhere
 };
 
 using ByDevice = std::map<int, std::vector<Operation>>;
@@ -31,18 +31,17 @@ ByDevice OperationsOf(const TraceRun& run) {
   std::vector<char> communication;
   for (const std::string& text : run.texts) communication.push_back(IsCommunication(text) ? 1 : 0);
   ByDevice found;
-  const auto add = [&](const auto& activity, int name, bool moves) {
+  const auto add = [&](const auto& activity, bool moves) {
     const TraceDevice* device = run.FindDevice(activity.device);
     if (activity.device < 0 || (device != nullptr && device->is_host)) return;
-    found[activity.device].push_back({activity.start_ns, activity.end_ns, activity.stream, activity.step,
-                                      activity.api, name, name >= 0, moves || name >= 0});
+    found[activity.device].push_back(
+        {activity.start_ns, activity.end_ns, activity.stream, activity.step, activity.api, moves});
   };
   for (const TraceLaunch& launch : run.launches) {
-    const bool nccl = launch.name >= 0 && communication[static_cast<size_t>(launch.name)] != 0;
-    add(launch, nccl ? launch.name : -1, false);
+    add(launch, launch.name >= 0 && communication[static_cast<size_t>(launch.name)] != 0);
   }
-  for (const TraceCopy& copy : run.copies) add(copy, -1, copy.copy_class != CopyClass::kWithinDevice);
-  for (const TraceMemset& memset : run.memsets) add(memset, -1, false);
+  for (const TraceCopy& copy : run.copies) add(copy, copy.copy_class != CopyClass::kWithinDevice);
+  for (const TraceMemset& memset : run.memsets) add(memset, false);
   for (auto& [device, operations] : found) {
     std::ranges::stable_sort(operations, {}, &Operation::start_ns);
   }
@@ -170,56 +169,29 @@ void FindStreams(const TraceRun& run, int device, const std::vector<Operation>& 
   }
 }
 
-// The nth kernel of one name on each device, in their order.
-struct Collective {
-  std::vector<const Operation*> parts;
-};
-
-std::vector<Collective> CollectivesOf(const ByDevice& devices) {
-  std::vector<std::map<int, std::vector<const Operation*>>> by_name;
-  for (const auto& [device, operations] : devices) {
-    by_name.emplace_back();
-    for (const Operation& operation : operations) {
-      if (operation.communication) by_name.back()[operation.name].push_back(&operation);
-    }
-  }
-  std::vector<Collective> found;
-  if (by_name.size() < 2) return found;
-  for (const auto& [name, first] : by_name.front()) {
-    const bool everywhere =
-        std::ranges::all_of(by_name, [&, name = name, count = first.size()](const auto& of) {
-          const auto parts = of.find(name);
-          return parts != of.end() && parts->second.size() == count;
-        });
-    for (size_t i = 0; everywhere && i < first.size(); ++i) {
-      Collective collective;
-      for (const auto& of : by_name) collective.parts.push_back(of.at(name)[i]);
-      found.push_back(std::move(collective));
-    }
-  }
-  return found;
-}
-
-void FindStragglers(const std::vector<Collective>& collectives, Waits* waits) {
+// `waits` has a device for each working GPU.
+void FindStragglers(const TraceRun& run, Waits* waits) {
   struct OfStep {
     std::map<size_t, int64_t> last;  // by position of the device
     int64_t all = 0, waited_ns = 0;
   };
   std::map<int, OfStep> steps;
-  for (const Collective& collective : collectives) {
+  for (const std::vector<int>& collective : FindCollectives(run)) {
+    const auto part = [&](size_t i) -> const TraceLaunch& {
+      return run.launches[static_cast<size_t>(collective[i])];
+    };
     int64_t shortest = INT64_MAX;
     size_t last = 0;
-    for (size_t i = 0; i < collective.parts.size(); ++i) {
-      const Operation& part = *collective.parts[i];
-      shortest = std::min(shortest, part.end_ns - part.start_ns);
-      if (part.start_ns > collective.parts[last]->start_ns) last = i;
+    for (size_t i = 0; i < collective.size(); ++i) {
+      shortest = std::min(shortest, part(i).end_ns - part(i).start_ns);
+      if (part(i).start_ns > part(last).start_ns) last = i;
     }
-    OfStep& step = steps[collective.parts.front()->step];
+    OfStep& step = steps[part(0).step];
     ++step.all;
     ++step.last[last];
     ++waits->devices[last].last;
-    for (size_t i = 0; i < collective.parts.size(); ++i) {
-      const int64_t waited = collective.parts[i]->end_ns - collective.parts[i]->start_ns - shortest;
+    for (size_t i = 0; i < collective.size(); ++i) {
+      const int64_t waited = part(i).end_ns - part(i).start_ns - shortest;
       DeviceWaits& device = waits->devices[i];
       ++device.collectives;
       device.transfer_ns = AddSaturating(device.transfer_ns, shortest);
@@ -263,7 +235,7 @@ Waits FindWaits(const TraceRun& run) {
     gaps.Split(operations, windows, &waits.devices.back());
     FindStreams(run, device, operations, &waits.streams);
   }
-  FindStragglers(CollectivesOf(devices), &waits);
+  FindStragglers(run, &waits);
   waits.verdict = VerdictOf(waits);
   return waits;
 }

@@ -1,0 +1,246 @@
+// What-ifs on made traces whose truth stands beside them, and on real ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tests/traces/sample_run.h"
+#include "tests/traces/shared_traces.h"
+#include "traces/import/kineto_import.h"
+#include "traces/read/synchronizations.h"
+#include "traces/replay/change.h"
+#include "traces/replay/what_if.h"
+
+namespace lanescope::traces {
+namespace {
+
+// Times in microseconds. Rank r is process r + 1 with one thread and sees GPU r.
+class MadeTrace {
+ public:
+  MadeTrace() {
+    run_.texts = {"gemm", "ncclDevKernel_AllReduce", "cudaLaunchKernel", "cudaDeviceSynchronize",
+                  "cudaMemcpyAsync"};
+  }
+  int Call(int64_t start, int64_t end, int name = 2, int rank = 0) {
+    TraceApiCall call;
+    call.start_ns = 1000 * start;
+    call.end_ns = 1000 * end;
+    call.global_tid = ProcessOf(rank) + 1;
+    call.name = name;
+    call.correlation = static_cast<int64_t>(run_.api_calls.size());
+    run_.api_calls.push_back(call);
+    return static_cast<int>(run_.api_calls.size()) - 1;
+  }
+  void Kernel(int call, int64_t start, int64_t end, int name = 0, int rank = 0, int stream = 7) {
+    TraceLaunch launch;
+    Fill(call, start, end, rank, stream, &launch);
+    launch.name = name;
+    run_.launches.push_back(launch);
+  }
+  void Copy(int call, int64_t start, int64_t end, int64_t kind, int stream = 7) {
+    TraceCopy copy;
+    Fill(call, start, end, 0, stream, &copy);
+    copy.kind = static_cast<int>(kind);
+    copy.copy_class = kind == 1 ? CopyClass::kHostToDevice : CopyClass::kDeviceToHost;
+    run_.copies.push_back(copy);
+  }
+  // Rounded to microseconds: {measured, replayed, predicted}.
+  std::vector<int64_t> Simulate(const std::vector<std::string>& changes,
+                                const std::vector<TraceSynchronization>& synchronizations = {}) const {
+    const WhatIf what_if = FindWhatIf(BuildReplayGraph(run_, synchronizations), changes);
+    EXPECT_EQ(what_if.replayed.step_ns(), static_cast<int64_t>(what_if.replayed_ns()));
+    EXPECT_EQ(what_if.predicted.step_ns(), static_cast<int64_t>(what_if.predicted_ns()));
+    const auto rounded = [](double ns) { return static_cast<int64_t>(ns / 1000 + 0.5); };
+    return {rounded(what_if.measured_ns()), rounded(what_if.replayed_ns()), rounded(what_if.predicted_ns())};
+  }
+  Code CodeOf(const std::string& change, const std::string& text) const {
+    try {
+      FindWhatIf(BuildReplayGraph(run_, {}), {change});
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message(), testing::HasSubstr(text));
+      return error.code();
+    }
+    return Code::kUnknown;
+  }
+  TraceRun& run() { return run_; }
+
+ private:
+  static int64_t ProcessOf(int rank) { return int64_t{rank + 1} << 48; }
+  template <typename Activity>
+  void Fill(int call, int64_t start, int64_t end, int rank, int stream, Activity* activity) {
+    activity->device = rank;
+    activity->stream = stream;
+    activity->global_pid = ProcessOf(rank);
+    activity->start_ns = 1000 * start;
+    activity->end_ns = 1000 * end;
+    activity->api = call;
+  }
+
+  TraceRun run_;
+};
+
+using Times = std::vector<int64_t>;
+
+// A and B one after the other, 12 after the call and 2 between them; the host waits until 6 after B, works
+// for 80, and launches C. From A to the end of C: 400.
+MadeTrace TwoAndOne() {
+  MadeTrace trace;
+  trace.Kernel(trace.Call(0, 10), 12, 112);
+  trace.Kernel(trace.Call(10, 20), 114, 214);
+  trace.Call(20, 220, 3);
+  trace.Kernel(trace.Call(300, 310), 312, 412);
+  return trace;
+}
+
+TEST(ReplayTest, NothingChangedTakesWhatWasMeasured) {
+  EXPECT_EQ(TwoAndOne().Simulate({}), (Times{400, 400, 400}));
+}
+
+// Kernels of 50: A 12 to 62, B 64 to 114, the host back at 120, at work until 200, C 212 to 262.
+TEST(ReplayTest, FasterKernelsLetTheHostGoOnSooner) {
+  EXPECT_EQ(TwoAndOne().Simulate({"kernel:ge*m.speed=2"}), (Times{400, 400, 250}));
+  EXPECT_EQ(TwoAndOne().Simulate({"GPU:0.speed=2"}), (Times{400, 400, 250}));
+}
+
+// The host works for 40: C 40 sooner.
+TEST(ReplayTest, AFasterHost) { EXPECT_EQ(TwoAndOne().Simulate({"host.speed=2"}), (Times{400, 400, 360})); }
+
+// Calls of 10 hold up kernels of 1, which begin 2 after their calls have returned: 12 to 33. Without what the
+// calls take, kernels begin 2 after the calls and 1 apart: 2 to 3, 4 to 5, 6 to 7.
+TEST(ReplayTest, LaunchesWithoutOverhead) {
+  MadeTrace trace;
+  for (int64_t at : {0, 10, 20}) trace.Kernel(trace.Call(at, at + 10), at + 12, at + 13);
+  EXPECT_EQ(trace.Simulate({"launch.overhead=0us"}), (Times{21, 21, 5}));
+  EXPECT_EQ(trace.Simulate({"launch.overhead=10us"}), (Times{21, 21, 21}));
+}
+
+// A copy of 100 between kernels of 100 on one stream, all launched at once, gaps of 2: 304. Without the copy
+// the second kernel follows the first; with the copy beside it, too, and the copy ends at 214.
+TEST(ReplayTest, CopiesRemovedOrOverlapped) {
+  MadeTrace trace;
+  trace.Kernel(trace.Call(0, 10), 12, 112);
+  trace.Copy(trace.Call(10, 20, 4), 114, 214, 1);
+  trace.Kernel(trace.Call(20, 30), 216, 316);
+  EXPECT_EQ(trace.Simulate({"copy:*HtoD*=removed"}), (Times{304, 304, 202}));
+  EXPECT_EQ(trace.Simulate({"copy:*HtoD*=overlapped"}), (Times{304, 304, 202}));
+  EXPECT_EQ(trace.CodeOf("copy:*DtoH*=removed", "[CUDA memcpy HtoD]"), Code::kNotFound);
+}
+
+// The call of the copy returns 5 after the copy has ended, since the host wants what it copies: the next
+// kernel is launched 5 after, at 222. Overlapped, the host goes on as after any call.
+TEST(ReplayTest, ACallThatWaitsForItsCopy) {
+  MadeTrace trace;
+  trace.Kernel(trace.Call(0, 10), 12, 112);
+  trace.Copy(trace.Call(10, 217, 4), 114, 212, 2);
+  trace.Kernel(trace.Call(222, 232), 234, 334);
+  EXPECT_EQ(trace.Simulate({}), (Times{322, 322, 322}));
+  // Kernels of 50: 12 to 62, the copy 64 to 162, back at 167, launch at 172, 184 to 234.
+  EXPECT_EQ(trace.Simulate({"kernel:*.speed=2"}), (Times{322, 322, 222}));
+  // The call takes 5 and the kernel comes behind the first one: 114 to 214.
+  EXPECT_EQ(trace.Simulate({"copy:*DtoH*=overlapped"})[2], 202);
+}
+
+// Stream 8 waits for an event after the kernel of stream 7, and begins 1 after it.
+TEST(ReplayTest, StreamsWaitForEvents) {
+  MadeTrace trace;
+  trace.Kernel(trace.Call(0, 10), 12, 112);
+  const int record = trace.Call(10, 12), wait = trace.Call(12, 14);
+  trace.Kernel(trace.Call(14, 24), 113, 213, 0, 0, 8);
+  TraceSynchronization sync;
+  sync.kind = TraceSynchronization::Kind::kStreamWaits;
+  sync.stream = 8;
+  sync.global_pid = int64_t{1} << 48;
+  sync.correlation = wait;
+  sync.recorded_by = record;
+  sync.recorded_on = 7;
+  EXPECT_EQ(trace.Simulate({"kernel:gemm.speed=2"}, {sync}), (Times{201, 201, 101}));
+  // Without the record times tell the same.
+  EXPECT_EQ(trace.Simulate({"kernel:gemm.speed=2"}), (Times{201, 201, 101}));
+  EXPECT_EQ(BuildReplayGraph(trace.run(), std::vector{sync}).facts.waits, 1);
+  EXPECT_EQ(BuildReplayGraph(trace.run(), {}).facts.waits_by_time, 1);
+}
+
+// Rank 0 is at the collective at 114, rank 1 at 264; both end at 364, after a transfer of 100.
+MadeTrace TwoRanks() {
+  MadeTrace trace;
+  for (int rank : {0, 1}) {
+    const int64_t end = rank == 0 ? 112 : 262;
+    trace.Kernel(trace.Call(0, 10, 2, rank), 12, end, 0, rank);
+    trace.Kernel(trace.Call(10, 20, 2, rank), end + 2, 364, 1, rank);
+  }
+  return trace;
+}
+
+TEST(ReplayTest, CollectivesWaitForTheLastRank) {
+  EXPECT_EQ(TwoRanks().Simulate({}), (Times{352, 352, 352}));
+  EXPECT_EQ(TwoRanks().Simulate({"link.speed=2"}), (Times{352, 352, 302}));
+  // Rank 0 waits longer then.
+  EXPECT_EQ(TwoRanks().Simulate({"GPU:0.speed=2"}), (Times{352, 352, 352}));
+  // 125 of rank 1: there at 139.
+  EXPECT_EQ(TwoRanks().Simulate({"GPU:1.speed=2"}), (Times{352, 352, 227}));
+}
+
+// Rank 1 takes 114 instead of 264: its kernel of 250 takes 108, so that the collective begins at about 122.
+TEST(ReplayTest, WithoutTheStraggler) {
+  const Times times = TwoRanks().Simulate({"straggler=removed"});
+  EXPECT_EQ(times[1], 352);
+  EXPECT_NEAR(static_cast<double>(times[2]), 122 + 100 - 12, 8);
+}
+
+// The path goes through the rank that the collective waits for.
+TEST(ReplayTest, ThePathNamesWhatHeldTheStepUp) {
+  const WhatIf what_if = FindWhatIf(BuildReplayGraph(TwoRanks().run(), {}), {});
+  EXPECT_EQ(what_if.replayed.kernels_ns, 250'000);
+  EXPECT_EQ(what_if.replayed.collectives_ns, 100'000);
+  EXPECT_EQ(what_if.replayed.waiting_ns, 2'000);
+}
+
+TEST(ReplayTest, WhatTheTraceDoesNotSayIsRefused) {
+  MadeTrace alone;  // of one rank
+  alone.Kernel(alone.Call(0, 10), 12, 112, 1);
+  EXPECT_EQ(alone.CodeOf("link.speed=2", "the other ranks' parts"), Code::kFailedPrecondition);
+  EXPECT_EQ(alone.CodeOf("straggler=removed", "the other ranks' parts"), Code::kFailedPrecondition);
+  EXPECT_EQ(alone.CodeOf("link.bandwidth=10GB/s", "what its links can carry"), Code::kFailedPrecondition);
+  MadeTrace without_calls;
+  without_calls.Kernel(-1, 12, 112);
+  EXPECT_EQ(without_calls.CodeOf("launch.overhead=0us", "no API calls"), Code::kFailedPrecondition);
+  EXPECT_EQ(without_calls.CodeOf("host.speed=2", "no API calls"), Code::kFailedPrecondition);
+  EXPECT_EQ(without_calls.CodeOf("link.speed=2", "no copies"), Code::kNotFound);
+  EXPECT_EQ(without_calls.CodeOf("straggler=removed", "no collectives"), Code::kFailedPrecondition);
+  EXPECT_EQ(without_calls.CodeOf("kernel:sgemm*.speed=2", "'gemm'"), Code::kNotFound);
+  EXPECT_EQ(without_calls.CodeOf("GPU:3.speed=2", "GPU:3"), Code::kNotFound);
+  EXPECT_EQ(without_calls.CodeOf("kernel:gemm.speed=0", "factor"), Code::kInvalidArgument);
+  EXPECT_EQ(without_calls.CodeOf("batch=2", "possible are"), Code::kInvalidArgument);
+  EXPECT_THROW(BuildReplayGraph(TraceRun(), {}), Error);
+}
+
+TEST(ReplayTest, Globs) {
+  EXPECT_TRUE(MatchesGlob("*", ""));
+  EXPECT_TRUE(MatchesGlob("*HtoD*", "[CUDA memcpy HtoD]"));
+  EXPECT_TRUE(MatchesGlob("a*b?d", "aXbYbcd"));
+  EXPECT_FALSE(MatchesGlob("a*b", "abc"));
+  EXPECT_FALSE(MatchesGlob("a?", "a"));
+}
+
+// Real traces replay within two percent.
+TEST(ReplayTest, RealTracesReplayWithinTwoPercent) {
+  const std::vector<std::vector<std::string>> jobs = {
+      {"hta_control.json.gz"},
+      {"hta_test.json.gz"},
+      {"hta_benchmark_result_2869224_1695835535_trace.json.gz"},
+      {"hta_event_sync_trace.json.gz"},
+      {"worker0_step_12.1694128201545.pt.trace.json"},
+      {"worker0_step_12.1694128201545.pt.trace.json", "worker1_step_12.1694128201556.pt.trace.json"}};
+  for (const std::vector<std::string>& job : jobs) {
+    std::vector<std::string> files;
+    for (const std::string& name : job) files.push_back(SharedTrace("kineto", name));
+    if (files.front().empty()) GTEST_SKIP() << "no shared traces here";
+    ScratchFile out("out.db");
+    ImportKineto(files, out.path());
+    TraceReader reader(out.path());
+    const WhatIf what_if = FindWhatIf(ReadReplayGraph(reader, 1), {});
+    EXPECT_LT(std::abs(what_if.error()), 0.02) << job.front();
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::traces
