@@ -1,0 +1,1 @@
+"""Placement of computation graphs on many devices, measured and simulated."""

@@ -1,0 +1,174 @@
+"""A model's step as a graph of ATen ops: no view or update in place is left, and each op knows its module.
+
+The step is traced twice: first with its modules and autograd, which leaves updates in place; then, node by node,
+without those. make_fx copies what a node says of itself (`nn_module_stack`) to all that it becomes.
+"""
+
+import bisect
+import contextlib
+from dataclasses import dataclass
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call, functionalize
+from torch.fx import traceback
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils import _pytree as pytree
+
+from lanescope.torch.decompositions import table
+
+_MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
+
+
+@dataclass
+class Captured:
+    """graph: takes parameters, buffers and example inputs, flat and in this order; returns the loss, if the step
+    trains, what the model returns, the gradients of the parameters that want one, and the buffers as they end."""
+
+    graph: torch.fx.GraphModule
+    inputs: list  # the flat example inputs
+    results: int  # how many the loss and the model's outputs are
+
+
+class _Modules:
+    """Tells the tracer which module is at work, going forward and going back."""
+
+    def __init__(self):
+        self._marks = [(0, "")]  # (number of the next autograd node, module path), in order
+
+    def enter(self, path):
+        self._marks.append((torch.autograd._get_sequence_nr(), path))
+        _set_path(path)
+
+    @contextlib.contextmanager
+    def named(self, model):
+        stack, hooks = [""], []
+
+        def enter(path):
+            stack.append(path)
+            self.enter(path)
+
+        def leave():
+            stack.pop()
+            self.enter(stack[-1])
+
+        for path, module in model.named_modules():
+            hooks.append(module.register_forward_pre_hook(lambda *_, path=path: enter(path)))
+            hooks.append(module.register_forward_hook(lambda *_: leave()))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def name_gradients(self, loss):
+        """Lets every node of the backward pass say the module of the op that it derives."""
+        numbers = [number for number, _ in self._marks]
+        seen, waiting = set(), [loss.grad_fn]
+        while waiting:
+            node = waiting.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            waiting += [each for each, _ in node.next_functions]
+            if node.name() != "torch::autograd::AccumulateGrad":
+                path = self._marks[max(bisect.bisect_right(numbers, node._sequence_nr()) - 1, 0)][1]
+                node.register_prehook(lambda *_, path=path: _set_path("gradients/" + path))
+
+
+def _set_path(path):
+    traceback.current_meta[_MODULE] = {"": (path, "")}
+
+
+def module_path(node):
+    stack = node.meta.get(_MODULE) or {}
+    return next(iter(stack.values()))[0] if stack else ""
+
+
+def _tensors(outputs):
+    return [leaf for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+
+
+def _loss_of(outputs):
+    if getattr(outputs, "loss", None) is not None:
+        return outputs.loss
+    found = _tensors(outputs)
+    if not found:
+        raise ValueError("the model returns no tensor that could be its loss")
+    return found[0]
+
+
+class _Step:
+    """The function that is traced. `state`: (name in `whole`, tensor) of parameters and buffers, each once."""
+
+    def __init__(self, whole, loss, spec, names, wanted, trains):
+        self._whole, self._loss, self._spec = whole, loss, spec
+        self._names, self._wanted, self._trains = names, wanted, trains
+
+    def __call__(self, *flat):
+        state = [tensor.detach().requires_grad_(bool(wants) and self._trains)
+                 for tensor, wants in zip(flat, self._wanted)]
+        args, kwargs, labels = pytree.tree_unflatten(list(flat[len(state):]), self._spec)
+        modules = _Modules()
+        with modules.named(self._whole.model):
+            outputs = functional_call(self._whole, dict(zip(self._names, state)), args, {"kwargs": kwargs})
+        buffers = [tensor for tensor, wants in zip(state, self._wanted) if wants is None]
+        if not self._trains:
+            return [*_tensors(outputs), *buffers]
+        modules.enter("loss")
+        loss = self._loss(outputs, *labels) if self._loss is not None else _loss_of(outputs)
+        if loss.dim() != 0:
+            raise ValueError(f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}")
+        modules.name_gradients(loss)
+        wanted = [tensor for tensor in state if tensor.requires_grad]
+        gradients = torch.autograd.grad(loss, wanted, allow_unused=True)
+        others = [tensor.detach() for tensor in _tensors(outputs) if tensor is not loss]
+        return [loss.detach(), *others, *gradients, *buffers]
+
+
+class Whole(torch.nn.Module):
+    """The model under the name "model", so that functional_call reaches its tensors by it."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *args, kwargs):
+        return self.model(*args, **kwargs)
+
+
+class _Functional(torch.fx.Interpreter):
+    """Runs the first trace. An op that updates in place without saying so is replaced by one that says it."""
+
+    def call_function(self, target, args, kwargs):
+        if target is torch.ops.aten.native_batch_norm.default:
+            target = torch.ops.aten._native_batch_norm_legit.default
+        return super().call_function(target, args, kwargs)
+
+
+def capture(model, state, args, kwargs, labels, loss, trains):
+    """`state`: by name below "model." every parameter and buffer once; those that want no gradient as they are."""
+    flat, spec = pytree.tree_flatten((tuple(args), dict(kwargs), tuple(labels)))
+    if not all(isinstance(each, torch.Tensor) for each in flat):
+        raise TypeError("every example input must be a tensor; bind others by functools.partial or a module around it")
+    parameters = dict(model.named_parameters())
+    wanted = [parameters[name].requires_grad if name in parameters else None for name in state]
+    mode = next((each.fake_mode for each in [*state.values(), *flat] if hasattr(each, "fake_mode")), None)
+    mode = mode or FakeTensorMode()
+    fakes = [each if hasattr(each, "fake_mode") else mode.from_tensor(each) for each in [*state.values(), *flat]]
+    names = ["model." + name for name in state]
+    step = _Step(Whole(model), loss, spec, names, wanted, trains)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+        stack.enter_context(traceback.preserve_node_meta())
+        stack.enter_context(torch.set_grad_enabled(trains))
+        stack.enter_context(mode)
+        graph = make_fx(step)(*fakes)
+        traceback.current_meta.pop(_MODULE, None)
+        stack.enter_context(torch.no_grad())
+        graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table())(*fakes)
+    made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
+    others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted)
+    return Captured(graph, flat, len(made) - others)

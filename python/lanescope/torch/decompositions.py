@@ -1,0 +1,24 @@
+"""Which fused ATen ops are taken apart, by PyTorch's own rules, because no op of TensorFlow does the same."""
+
+import torch
+from torch._decomp import get_decompositions
+
+_NAMES = """
+_log_softmax_backward_data _softmax_backward_data addcdiv addcmul baddbmm addmv celu elu elu_backward gelu
+gelu_backward glu glu_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
+hardtanh_backward huber_loss huber_loss_backward leaky_relu leaky_relu_backward lerp linalg_vector_norm
+log_sigmoid_backward log_sigmoid_forward logit logsumexp mish mse_loss mse_loss_backward binary_cross_entropy binary_cross_entropy_backward
+binary_cross_entropy_with_logits native_dropout_backward native_group_norm native_group_norm_backward
+native_layer_norm_backward silu silu_backward smooth_l1_loss smooth_l1_loss_backward soft_margin_loss softplus
+softplus_backward std std_mean var unsafe_split unsafe_split_with_sizes _unsafe_index rsub
+unfold_backward diag_embed trace frac _fused_rms_norm
+_fused_rms_norm_backward rms_norm addr upsample_nearest2d _reshape_alias narrow_copy
+_thnn_fused_lstm_cell  dot mv
+"""
+
+
+def table():
+    """By overload. Names that this version of PyTorch does not know are left out."""
+    aten = torch.ops.aten
+    found = [getattr(aten, name) for name in _NAMES.split() if hasattr(aten, name)]
+    return get_decompositions(found)

@@ -1,0 +1,167 @@
+"""Grows a graph of TensorFlow's ops: names in scopes, tensors whose axes may lie in another order."""
+
+import math
+
+import numpy
+import torch
+
+from lanescope.torch.graph_def import Content, Dtype, encode_node, encode_versions
+
+DTYPE_OF = {
+    torch.float32: "float32", torch.float64: "float64", torch.float16: "float16", torch.bfloat16: "bfloat16",
+    torch.int8: "int8", torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.uint8: "uint8",
+    torch.bool: "bool", torch.complex64: "complex64",
+}
+
+
+def content_of(tensor):
+    """A torch tensor as the attribute of a Const."""
+    tensor = tensor.detach().contiguous().cpu()
+    dtype = DTYPE_OF[tensor.dtype]
+    bits = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
+    return Content(dtype, tensor.shape, bits.numpy().tobytes())
+
+
+class Value:
+    """A tensor of the graph. Axis `axes[i]` of what lies in memory is axis i of PyTorch's tensor: reordered axes
+    cost nothing until an op needs them in order, like PyTorch's strides."""
+
+    def __init__(self, ref, dtype, stored_shape, axes=None):
+        self.ref, self.dtype, self.stored_shape = ref, dtype, tuple(stored_shape)
+        self.axes = tuple(range(len(self.stored_shape))) if axes is None else tuple(axes)
+
+    @property
+    def shape(self):
+        return tuple(self.stored_shape[axis] for axis in self.axes)
+
+    @property
+    def rank(self):
+        return len(self.stored_shape)
+
+    def is_plain(self):
+        return self.axes == tuple(range(self.rank))
+
+
+class Emitter:
+    """The graph under construction."""
+
+    def __init__(self):
+        self.nodes = {}  # name: (op, inputs, attrs), in order
+        self.scope = ""
+        self.notes = {}  # what an op of the forward pass leaves for its gradient
+        self._constants = {}
+        self._ordered = {}
+
+    def node(self, op, name, inputs=(), **attrs):
+        """Adds a node and returns its name, made unique in the scope."""
+        stem = "/".join(part for part in (self.scope, name) if part)
+        unique, number = stem, 0
+        while unique in self.nodes:
+            number += 1
+            unique = f"{stem}_{number}"
+        self.nodes[unique] = (op, list(inputs), attrs)
+        return unique
+
+    def op(self, op, inputs, dtype, shape, axes=None, types=None, **attrs):
+        """One node with one output. `inputs`: references; `types`: its dtype attributes, default T."""
+        types = {"T": dtype} if types is None else types
+        attrs.update({key: Dtype(value) for key, value in types.items()})
+        return Value(self.node(op, op, inputs, **attrs), dtype, shape, axes)
+
+    def const(self, data, dtype):
+        """The reference of a constant, which equal ones of a scope share."""
+        array = numpy.asarray(data, dtype="float32" if dtype == "bfloat16" else dtype)
+        if dtype == "bfloat16":
+            content = content_of(torch.from_numpy(numpy.array(array)).to(torch.bfloat16))
+        else:
+            content = Content(dtype, array.shape, array.tobytes())
+        key = (dtype, content.shape, content.data)
+        if key not in self._constants:
+            scope, self.scope = self.scope, ""
+            self._constants[key] = self.tensor(content, "constants/" + dtype)
+            self.scope = scope
+        return self._constants[key]
+
+    def tensor(self, content, name="Const"):
+        return self.node("Const", name, dtype=Dtype(content.dtype), value=content)
+
+    def ints(self, data):
+        return self.const(list(data), "int32")
+
+    def scalar(self, value, dtype):
+        return Value(self.const(value, dtype), dtype, ())
+
+    def ordered(self, value, order):
+        """The reference of `value` with axis order[j] of PyTorch's tensor as axis j in memory."""
+        moves = tuple(value.axes[axis] for axis in order)
+        if moves == tuple(range(value.rank)):
+            return value.ref
+        key = (value.ref, moves)
+        if key not in self._ordered:
+            shape = [value.stored_shape[axis] for axis in moves]
+            self._ordered[key] = self.op("Transpose", [value.ref, self.ints(moves)], value.dtype, shape,
+                                         types={"T": value.dtype, "Tperm": "int32"}).ref
+        return self._ordered[key]
+
+    def plain(self, value):
+        return self.ordered(value, range(value.rank))
+
+    def in_order(self, value):
+        return value if value.is_plain() else Value(self.plain(value), value.dtype, value.shape)
+
+    def reshape(self, value, shape):
+        return self.op("Reshape", [self.plain(value), self.ints(shape)], value.dtype, shape,
+                       types={"T": value.dtype, "Tshape": "int32"})
+
+    def cast(self, value, dtype):
+        if value.dtype == dtype:
+            return value
+        return self.op("Cast", [value.ref], dtype, value.stored_shape, value.axes,
+                       types={"SrcT": value.dtype, "DstT": dtype})
+
+    def unary(self, op, value, dtype=None, **attrs):
+        value = self.cast(value, dtype or value.dtype)
+        return self.op(op, [value.ref], value.dtype, value.stored_shape, value.axes, **attrs)
+
+    def binary(self, op, a, b, result=None, **attrs):
+        """Broadcasting. `a` and `b` are Values of one dtype."""
+        if a.axes != b.axes:
+            if a.rank == b.rank:
+                more, less = (a, b) if math.prod(a.shape) >= math.prod(b.shape) else (b, a)
+                order = sorted(range(more.rank), key=lambda axis: more.axes[axis])
+                moved = Value(self.ordered(less, order), less.dtype, [less.shape[axis] for axis in order], more.axes)
+                a, b = (more, moved) if more is a else (moved, more)
+            elif min(a.rank, b.rank) > 0:
+                a, b = self.in_order(a), self.in_order(b)
+        axes = a.axes if a.rank >= b.rank else b.axes
+        shape = numpy.broadcast_shapes(a.stored_shape, b.stored_shape)
+        types = {} if op.startswith("Logical") else {"T": a.dtype}
+        return self.op(op, [a.ref, b.ref], result or a.dtype, shape, axes, types=types, **attrs)
+
+    def reduce(self, op, value, dims, keep, dtype=None):
+        dims = sorted({dim % value.rank for dim in dims} if value.rank and dims else range(value.rank))
+        gone = sorted(value.axes[dim] for dim in dims)
+        shape = [1 if axis in gone else size for axis, size in enumerate(value.stored_shape)]
+        axes = value.axes
+        if not keep:
+            left = [axis for axis in range(value.rank) if axis not in gone]
+            shape = [shape[axis] for axis in left]
+            axes = [left.index(axis) for axis in axes if axis in left]
+        types = {"Tidx": "int32"} if op in ("Any", "All") else {"T": value.dtype, "Tidx": "int32"}
+        return self.op(op, [value.ref, self.ints(gone)], dtype or value.dtype, shape, axes, types=types, keep_dims=keep)
+
+    def fill(self, shape, value, dtype):
+        return self.op("Fill", [self.ints(shape), self.const(value, dtype)], dtype, shape,
+                       types={"T": dtype, "index_type": "int32"})
+
+    def serialize(self, roots):
+        """The GraphDef of all that `roots` need."""
+        needed, waiting = set(), list(roots)
+        while waiting:
+            name = waiting.pop().removeprefix("^").split(":")[0]
+            if name not in needed:
+                needed.add(name)
+                waiting += self.nodes[name][1]
+        nodes = [encode_node(name, op, inputs, attrs) for name, (op, inputs, attrs) in self.nodes.items()
+                 if name in needed]
+        return b"".join(nodes) + encode_versions()

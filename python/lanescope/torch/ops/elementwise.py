@@ -1,0 +1,194 @@
+"""Ops on single elements, and reductions."""
+
+from lanescope.torch.emitter import DTYPE_OF, Value
+from lanescope.torch.ops import RULES, rule
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+_UNARY = {
+    "abs": "Abs", "neg": "Neg", "sign": "Sign", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "reciprocal": "Reciprocal",
+    "exp": "Exp", "expm1": "Expm1", "log": "Log", "log1p": "Log1p", "sin": "Sin", "cos": "Cos", "tan": "Tan",
+    "tanh": "Tanh", "sigmoid": "Sigmoid", "erf": "Erf", "erfc": "Erfc", "floor": "Floor", "ceil": "Ceil",
+    "round": "Round", "relu": "Relu",
+}
+_BINARY = {"add": "AddV2", "sub": "Sub", "mul": "Mul", "div": "RealDiv", "maximum": "Maximum", "minimum": "Minimum",
+           "pow": "Pow", "atan2": "Atan2"}
+_COMPARE = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
+_REDUCE = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": "Min", "any": "Any", "all": "All"}
+
+
+def result_dtype(node):
+    return DTYPE_OF[node.meta["val"].dtype]
+
+
+def value_of(e, operand, dtype):
+    """A Value of this dtype, of a tensor or a number."""
+    return e.cast(operand, dtype) if isinstance(operand, Value) else e.scalar(operand, dtype)
+
+
+def _unary(op):
+    return lambda e, node, x: e.unary(op, x, result_dtype(node))
+
+
+def _binary(op):
+    def emit(e, node, a, b, alpha=1, rounding_mode=None):
+        dtype = result_dtype(node)
+        if rounding_mode is not None:
+            if rounding_mode != "floor":
+                return None
+            return e.binary("FloorDiv", value_of(e, a, dtype), value_of(e, b, dtype))
+        a, b = value_of(e, a, dtype), value_of(e, b, dtype)
+        if alpha != 1:
+            b = e.binary("Mul", b, e.scalar(alpha, dtype))
+        if dtype == "bool":
+            if op not in ("AddV2", "Mul"):
+                return None
+            return e.binary("LogicalOr" if op == "AddV2" else "LogicalAnd", a, b)
+        return e.binary(op, a, b)
+
+    return emit
+
+
+def common_dtype(a, b):
+    """What PyTorch compares two operands in: numbers follow tensors, and those without axes follow the others."""
+    import torch
+
+    def stand_in(x):
+        return torch.empty([1] * x.rank, dtype=getattr(torch, x.dtype)) if isinstance(x, Value) else x
+
+    return DTYPE_OF[torch.result_type(stand_in(a), stand_in(b))]
+
+
+def _compare(op):
+    def emit(e, node, a, b):
+        dtype = common_dtype(a, b)
+        a, b = value_of(e, a, dtype), value_of(e, b, dtype)
+        if dtype == "bool" and op not in ("Equal", "NotEqual"):
+            a, b = e.cast(a, "int32"), e.cast(b, "int32")
+        return e.binary(op, a, b, "bool")
+
+    return emit
+
+
+def _reduce(op):
+    def emit(e, node, x, dims=None, keep=False, dtype=None):
+        dtype = result_dtype(node)
+        dims = [dims] if isinstance(dims, int) else dims
+        return e.reduce(op, e.cast(x, dtype), dims, keep)
+
+    return emit
+
+
+for _name, _op in _UNARY.items():
+    RULES[f"aten.{_name}.default"] = _unary(_op)
+for _name, _op in _BINARY.items():
+    for _kind in ("default", "Tensor", "Scalar", "Tensor_mode", "Scalar_mode", "Tensor_Tensor", "Tensor_Scalar"):
+        RULES[f"aten.{_name}.{_kind}"] = _binary(_op)
+for _name, _op in _COMPARE.items():
+    for _kind in ("Tensor", "Scalar"):
+        RULES[f"aten.{_name}.{_kind}"] = _compare(_op)
+for _name, _op in _REDUCE.items():
+    for _kind in ("default", "dim", "dim_IntList"):
+        RULES[f"aten.{_name}.{_kind}"] = _reduce(_op)
+
+
+@rule("pow.Tensor_Scalar")
+def power(e, node, x, exponent):
+    dtype = result_dtype(node)
+    x = e.cast(x, dtype)
+    known = {2: "Square", 0.5: "Sqrt", -0.5: "Rsqrt", -1: "Reciprocal"}
+    if exponent in known and (exponent == 2 or dtype in FLOATS):
+        return e.unary(known[exponent], x)
+    if exponent == 3:
+        return e.binary("Mul", e.unary("Square", x), x)
+    return e.binary("Pow", x, e.scalar(exponent, dtype))
+
+
+@rule("logical_not.default", "bitwise_not.default")
+def logical_not(e, node, x):
+    return e.unary("LogicalNot", x) if x.dtype == "bool" else None
+
+
+def _logical(op):
+    def emit(e, node, a, b):
+        if not all(isinstance(x, Value) and x.dtype == "bool" for x in (a, b)):
+            return None
+        return e.binary(op, a, b)
+
+    return emit
+
+
+for _kind in ("default", "Tensor", "Scalar"):
+    for _name in ("logical", "bitwise"):
+        RULES[f"aten.{_name}_and.{_kind}"] = _logical("LogicalAnd")
+        RULES[f"aten.{_name}_or.{_kind}"] = _logical("LogicalOr")
+
+
+@rule("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
+def where(e, node, condition, a, b):
+    dtype = result_dtype(node)
+    return select(e, condition, value_of(e, a, dtype), value_of(e, b, dtype), node.meta["val"].shape)
+
+
+def select(e, condition, a, b, shape):
+    if len({x.axes for x in (condition, a, b) if x.rank}) > 1:
+        condition, a, b = (e.in_order(x) for x in (condition, a, b))
+    widest = max((condition, a, b), key=lambda x: x.rank)
+    stored = [0] * widest.rank
+    for axis, size in zip(widest.axes, shape):
+        stored[axis] = size
+    return e.op("SelectV2", [condition.ref, a.ref, b.ref], a.dtype, stored, widest.axes)
+
+
+@rule("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(e, node, x, mask, value):
+    return select(e, mask, value_of(e, value, x.dtype), x, node.meta["val"].shape)
+
+
+@rule("clamp.default", "clamp_min.default", "clamp_max.default")
+def clamp(e, node, x, low=None, high=None):
+    if str(node.target).endswith("clamp_max.default"):
+        low, high = None, low
+    x = e.cast(x, result_dtype(node))
+    if low is not None:
+        x = e.binary("Maximum", x, e.scalar(low, x.dtype))
+    return x if high is None else e.binary("Minimum", x, e.scalar(high, x.dtype))
+
+
+@rule("_to_copy.default", "convert_element_type.default")
+def convert(e, node, x, *_, **__):
+    return e.cast(x, result_dtype(node))
+
+
+@rule("clone.default", "alias.default", "detach.default",
+      "lift_fresh_copy.default", "lift_fresh.default", "contiguous.default")
+def same(e, node, x, **_):
+    return x
+
+
+@rule("tanh_backward.default")
+def tanh_backward(e, node, gradient, y):
+    return e.binary("TanhGrad", y, gradient)
+
+
+@rule("sigmoid_backward.default")
+def sigmoid_backward(e, node, gradient, y):
+    return e.binary("SigmoidGrad", y, gradient)
+
+
+@rule("threshold_backward.default")
+def threshold_backward(e, node, gradient, x, threshold):
+    return e.binary("ReluGrad", gradient, x) if threshold == 0 else None
+
+
+@rule("var_mean.correction", "var.correction")
+def var_mean(e, node, x, dims=None, correction=1, keepdim=False):
+    mean = e.reduce("Mean", x, dims, True)
+    squares = e.binary("SquaredDifference", x, mean)
+    count = 1
+    for dim in range(x.rank) if not dims else dims:
+        count *= x.shape[dim]
+    sum_ = e.reduce("Sum", squares, dims, keepdim)
+    variance = e.binary("RealDiv", sum_, e.scalar(max(0, count - (1 if correction is None else correction)), x.dtype))
+    if "var_mean" not in str(node.target):
+        return variance
+    return variance, e.reduce("Mean", x, dims, keepdim)

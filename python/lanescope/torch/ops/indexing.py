@@ -1,0 +1,114 @@
+"""Rows by number, and losses that look classes up."""
+
+from lanescope.torch.emitter import Value
+from lanescope.torch.graph_def import Dtype
+from lanescope.torch.ops import rule
+from lanescope.torch.ops.elementwise import select
+
+
+def gather(e, x, indices, axis, shape):
+    inputs = [e.plain(x), e.plain(indices), e.const(axis, "int32")]
+    return e.op("GatherV2", inputs, x.dtype, shape, batch_dims=0,
+                types={"Tparams": x.dtype, "Tindices": indices.dtype, "Taxis": "int32"})
+
+
+@rule("embedding.default")
+def embedding(e, node, table, indices, *_):
+    return gather(e, table, indices, 0, (*indices.shape, table.shape[1]))
+
+
+@rule("index_select.default")
+def index_select(e, node, x, dim, indices):
+    return gather(e, x, indices, dim % x.rank, node.meta["val"].shape)
+
+
+@rule("index.Tensor")
+def index(e, node, x, indices):
+    given = [axis for axis, each in enumerate(indices) if each is not None]
+    if len(given) != 1 or indices[given[0]].dtype == "bool":
+        return None
+    axis, numbers = given[0], indices[given[0]]
+    size = e.scalar(x.shape[axis], numbers.dtype)
+    wrapped = e.binary("FloorMod", numbers, size)
+    return gather(e, x, wrapped, axis, node.meta["val"].shape)
+
+
+@rule("embedding_dense_backward.default")
+def embedding_dense_backward(e, node, gradient, indices, rows, padding, by_frequency):
+    if by_frequency:
+        return None
+    flat = e.reshape(indices, (-1,))
+    flat = Value(flat.ref, flat.dtype, (gradient.shape and _count(indices.shape),))
+    if padding >= 0:
+        here = e.binary("Equal", flat, e.scalar(padding, flat.dtype), "bool", incompatible_shape_error=True)
+        flat = select(e, here, e.scalar(-1, flat.dtype), flat, flat.shape)
+    width = gradient.shape[-1]
+    data = e.reshape(gradient, (_count(indices.shape), width))
+    return e.op("UnsortedSegmentSum", [data.ref, flat.ref, e.const(rows, "int32")], gradient.dtype, (rows, width),
+                types={"T": gradient.dtype, "Tindices": flat.dtype, "Tnumsegments": "int32"})
+
+
+def _count(shape):
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _counted(e, target, ignored):
+    """Where targets count, and targets that can index."""
+    mask = e.binary("NotEqual", target, e.scalar(ignored, target.dtype), "bool", incompatible_shape_error=True)
+    return mask, select(e, mask, target, e.scalar(0, target.dtype), target.shape)
+
+
+@rule("nll_loss_forward.default")
+def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
+    if weight is not None or log_p.rank != 2:
+        return None
+    mask, safe = _counted(e, target, ignored)
+    rows = log_p.shape[0]
+    numbers = e.op("Range", [e.const(each, target.dtype) for each in (0, rows, 1)], target.dtype, (rows,),
+                   types={"Tidx": target.dtype})
+    places = e.op("Pack", [numbers.ref, safe.ref], target.dtype, (rows, 2), N=2, axis=1)
+    picked = e.op("GatherNd", [e.plain(log_p), places.ref], log_p.dtype, (rows,),
+                  types={"Tparams": log_p.dtype, "Tindices": target.dtype})
+    losses = select(e, mask, e.unary("Neg", picked), e.scalar(0, log_p.dtype), (rows,))
+    total = e.reduce("Sum", e.cast(mask, log_p.dtype), None, False)
+    if reduction == 0:
+        return losses, e.scalar(0, log_p.dtype)
+    loss = e.reduce("Sum", losses, None, False)
+    return (e.binary("RealDiv", loss, total) if reduction == 1 else loss), total
+
+
+@rule("nll_loss_backward.default")
+def nll_loss_backward(e, node, gradient, log_p, target, weight, reduction, ignored, total):
+    if weight is not None or log_p.rank != 2:
+        return None
+    mask, safe = _counted(e, target, ignored)
+    rows, classes = log_p.shape
+    each = e.binary("RealDiv", gradient, total) if reduction == 1 else gradient
+    each = select(e, mask, e.unary("Neg", each), e.scalar(0, log_p.dtype), (rows,))
+    numbers = [e.const(classes, "int32"), e.const(1, log_p.dtype), e.const(0, log_p.dtype)]
+    places = e.op("OneHot", [safe.ref, *numbers], log_p.dtype, (rows, classes), axis=-1,
+                  types={"T": log_p.dtype, "TI": Dtype(safe.dtype)})
+    return e.binary("Mul", places, e.reshape(each, (rows, 1)))
+
+
+@rule("cumsum.default")
+def cumsum(e, node, x, dim, dtype=None):
+    from lanescope.torch.ops.elementwise import result_dtype
+
+    x = e.cast(e.in_order(x), result_dtype(node))
+    if x.dtype == "bool":
+        return None
+    return e.op("Cumsum", [x.ref, e.const(dim, "int32")], x.dtype, x.shape, types={"T": x.dtype, "Tidx": "int32"},
+                exclusive=False, reverse=False)
+
+
+@rule("argmax.default", "argmin.default")
+def arg_extreme(e, node, x, dim=None, keepdim=False):
+    if dim is None or keepdim:
+        return None
+    op = "ArgMax" if "argmax" in str(node.target) else "ArgMin"
+    return e.op(op, [e.plain(x), e.const(dim, "int32")], "int64", node.meta["val"].shape,
+                types={"T": x.dtype, "Tidx": "int32", "output_type": "int64"})

@@ -1,0 +1,206 @@
+"""Views, copies of parts, and what is made of nothing."""
+
+import torch
+
+from lanescope.torch.emitter import Value
+from lanescope.torch.ops import rule
+from lanescope.torch.ops.elementwise import result_dtype
+
+
+def _meta_shape(node):
+    return tuple(node.meta["val"].shape)
+
+
+@rule("view.default", "reshape.default", "_unsafe_view.default", "unsqueeze.default", "squeeze.default", "squeeze.dim",
+      "squeeze.dims", "view_copy.default")
+def view(e, node, x, *_):
+    shape = _meta_shape(node)
+    return x if shape == x.shape else e.reshape(x, shape)
+
+
+@rule("t.default")
+def t(e, node, x):
+    return Value(x.ref, x.dtype, x.stored_shape, x.axes[::-1])
+
+
+@rule("permute.default")
+def permute(e, node, x, dims):
+    return Value(x.ref, x.dtype, x.stored_shape, [x.axes[dim] for dim in dims])
+
+
+@rule("transpose.int")
+def transpose(e, node, x, a, b):
+    if x.rank == 0:
+        return x
+    axes = list(x.axes)
+    axes[a], axes[b] = axes[b], axes[a]
+    return Value(x.ref, x.dtype, x.stored_shape, axes)
+
+
+@rule("expand.default")
+def expand(e, node, x, *_, **__):
+    shape = _meta_shape(node)
+    if shape == x.shape:
+        return x
+    return e.op("BroadcastTo", [e.plain(x), e.ints(shape)], x.dtype, shape, types={"T": x.dtype, "Tidx": "int32"})
+
+
+def _range(x, dim, start, end, step):
+    begins, ends, steps = [0] * x.rank, list(x.shape), [1] * x.rank
+    begins[dim], ends[dim], steps[dim] = start, end, step
+    return begins, ends, steps
+
+
+def _bounds(size, start, end):
+    start = 0 if start is None else start
+    end = size if end is None else end
+    start, end = (max(0, number + size) if number < 0 else min(number, size) for number in (start, end))
+    return start, max(start, end)
+
+
+_STRIDED = {key: 0 for key in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")}
+
+
+def strided(e, x, dim, start, end, step, shape):
+    limits = [e.ints(each) for each in _range(x, dim, start, end, step)]
+    return e.op("StridedSlice", [e.plain(x), *limits], x.dtype, shape,
+                types={"T": x.dtype, "Index": "int32"}, **_STRIDED)
+
+
+@rule("slice.Tensor")
+def slice_(e, node, x, dim=0, start=None, end=None, step=1):
+    start, end = _bounds(x.shape[dim], start, end)
+    if (start, end, step) == (0, x.shape[dim], 1):
+        return x
+    return strided(e, x, dim, start, end, step, _meta_shape(node))
+
+
+@rule("select.int")
+def select(e, node, x, dim, index):
+    index %= x.shape[dim]
+    shape = list(x.shape)
+    shape[dim] = 1
+    return e.reshape(strided(e, x, dim, index, index + 1, 1, shape), _meta_shape(node))
+
+
+def _gradient_of_range(e, gradient, shape, dim, limits):
+    whole = Value("", gradient.dtype, shape)
+    inputs = [e.ints(each) for each in (shape, *_range(whole, dim, *limits))]
+    return e.op("StridedSliceGrad", [*inputs, e.plain(gradient)], gradient.dtype, shape,
+                types={"T": gradient.dtype, "Index": "int32"}, **_STRIDED)
+
+
+@rule("slice_backward.default")
+def slice_backward(e, node, gradient, shape, dim, start, end, step):
+    start, end = _bounds(shape[dim], start, end)
+    return _gradient_of_range(e, gradient, tuple(shape), dim, (start, end, step))
+
+
+@rule("select_backward.default")
+def select_backward(e, node, gradient, shape, dim, index):
+    part = list(shape)
+    part[dim] = 1
+    index %= shape[dim]
+    return _gradient_of_range(e, e.reshape(gradient, part), tuple(shape), dim, (index, index + 1, 1))
+
+
+@rule("split.Tensor", "split_with_sizes.default", "chunk.default")
+def split(e, node, x, _, dim=0):
+    metas = node.meta["val"]
+    if len(metas) == 1:
+        return (x,)
+    sizes = [meta.shape[dim] for meta in metas]
+    name = e.node("SplitV", "SplitV", [e.plain(x), e.ints(sizes), e.const(dim % x.rank, "int32")], num_split=len(sizes),
+                  **types(T=x.dtype, Tlen="int32"))
+    return tuple(Value(f"{name}:{i}", x.dtype, meta.shape) for i, meta in enumerate(metas))
+
+
+@rule("unbind.int")
+def unbind(e, node, x, dim=0):
+    metas = node.meta["val"]
+    name = e.node("Unpack", "Unpack", [e.plain(x)], num=len(metas), axis=dim, **types(T=x.dtype))
+    return tuple(Value(f"{name}:{i}", x.dtype, meta.shape) for i, meta in enumerate(metas))
+
+
+def types(**dtypes):
+    from lanescope.torch.graph_def import Dtype
+
+    return {key: Dtype(value) for key, value in dtypes.items()}
+
+
+@rule("cat.default")
+def cat(e, node, tensors, dim=0):
+    dtype = result_dtype(node)
+    tensors = [e.cast(x, dtype) for x in tensors if x.shape != (0,)]
+    if len(tensors) == 1:
+        return tensors[0]
+    refs = [e.plain(x) for x in tensors]
+    return e.op("ConcatV2", [*refs, e.const(dim % tensors[0].rank, "int32")], dtype, _meta_shape(node),
+                types={"T": dtype, "Tidx": "int32"}, N=len(refs))
+
+
+@rule("stack.default")
+def stack(e, node, tensors, dim=0):
+    refs = [e.plain(x) for x in tensors]
+    return e.op("Pack", refs, tensors[0].dtype, _meta_shape(node), N=len(refs), axis=dim % (tensors[0].rank + 1))
+
+
+@rule("constant_pad_nd.default")
+def constant_pad(e, node, x, pad, value=0):
+    if any(size < 0 for size in pad):
+        return None
+    pairs = [[0, 0] for _ in range(x.rank)]
+    for i in range(len(pad) // 2):
+        pairs[-1 - i] = [pad[2 * i], pad[2 * i + 1]]
+    return e.op("PadV2", [e.plain(x), e.ints(pairs), e.const(value, x.dtype)], x.dtype, _meta_shape(node),
+                types={"T": x.dtype, "Tpaddings": "int32"})
+
+
+@rule("full.default", "full_like.default", "scalar_tensor.default", "new_full.default")
+def full(e, node, *args, **_):
+    value = args[0] if "scalar_tensor" in str(node.target) else args[-1]
+    dtype = result_dtype(node)
+    shape = _meta_shape(node)
+    return e.fill(shape, value, dtype) if shape else e.scalar(value, dtype)
+
+
+@rule("zeros.default", "zeros_like.default", "new_zeros.default",
+      "empty.memory_format", "empty_like.default", "new_empty.default")
+def zeros(e, node, *_, **__):
+    return e.fill(_meta_shape(node), 0, result_dtype(node))
+
+
+@rule("ones.default", "ones_like.default", "new_ones.default")
+def ones(e, node, *_, **__):
+    return e.fill(_meta_shape(node), 1, result_dtype(node))
+
+
+@rule("arange.default", "arange.start", "arange.start_step")
+def arange(e, node, *args, **_):
+    dtype = result_dtype(node)
+    start, end, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    steps = torch.arange(start, end, step, dtype=getattr(torch, dtype))
+    limits = (start, start + step * len(steps), step)
+    if dtype not in ("int32", "int64", "float32"):
+        return None
+    return e.op("Range", [e.const(each, dtype) for each in limits], dtype, (len(steps),), types={"Tidx": dtype})
+
+
+@rule("copy.default", "copy_.default")
+def copy(e, node, target, source, *_):
+    return expand(e, node, e.cast(source, target.dtype))
+
+
+@rule("fill.Scalar")
+def fill(e, node, x, value):
+    return e.fill(x.shape, value, x.dtype)
+
+
+@rule("tril.default", "triu.default")
+def triangle(e, node, x, diagonal=0):
+    lower = "tril" in str(node.target)
+    limits = (-1, diagonal) if lower else (-diagonal, -1)
+    if (diagonal < 0) if lower else (diagonal > 0):
+        return None
+    return e.op("MatrixBandPart", [e.plain(x), *(e.const(each, "int64") for each in limits)], x.dtype, x.shape,
+                types={"T": x.dtype, "Tindex": "int64"})
