@@ -80,7 +80,8 @@ std::vector<Plan> PlanAll(const std::string& folder, const std::vector<std::stri
   return plans;
 }
 
-// Of every row, and in how many rounds: about a minute in all, of steps that last up to 0.4 s.
+// Of every row, and in how many rounds: about half a minute in all, of steps that last up to 0.2 s; of short
+// ones less.
 struct Effort {
   int steps = 8, rounds = 5;
 };
@@ -89,9 +90,10 @@ Effort EffortFor(const Plan& plan, const Machine& machine) {
   study::RecordedRun run(study::Place(workload, "single", machine, RooflineCost()), machine, nullptr, {});
   const double seconds = 1e-9 * static_cast<double>(run.QuickestStep(0));
   Effort effort;
-  if (seconds > 0.4) effort.rounds = 3;
-  constexpr int kRows = 7, kBeside = 3;  // steps that warm up and tell the machine's speed
-  const double fit = 60 / (seconds * kRows * effort.rounds) - kBeside;
+  if (seconds > 0.2) effort.rounds = 3;
+  if (seconds < 0.01) effort.rounds = 10;
+  constexpr int kRows = 7, kBeside = 1;  // step that warms up
+  const double fit = 30 / (seconds * kRows * effort.rounds) - kBeside;
   effort.steps = static_cast<int>(std::clamp(fit, 2.0, 8.0));
   return effort;
 }

@@ -26,7 +26,7 @@ const Input& RandomInput() {
     made->graph = std::move(random.graph);
     // Everything is needed.
     made->request = test::RequestFor(made->graph, random.fetches, {});
-    for (int id = 0; id < made->graph.num_nodes(); ++id) made->request.fetches.push_back({id, -1});
+    for (const NodeId id : made->graph.node_ids()) made->request.fetches.push_back({id, -1});
     made->machine = VirtualMachine(4, 1);
     made->placement = test::RandomPlacement(made->graph, made->machine, 1);
     return made;

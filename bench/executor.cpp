@@ -45,7 +45,7 @@ class EmptyStep {
     graph_.AddNode(node);
     for (size_t c = 0; c < predecessors.size(); ++c) {
       Command command;
-      command.node = 0;
+      command.node = NodeId(0);
       command.queue = QueueId(queue_of(static_cast<int>(c)));
       command.rank = static_cast<int>(c);
       schedule->commands.Add(command);
@@ -198,7 +198,7 @@ void BM_TinyStep(benchmark::State& state) {
   builder.Op("Neg", "y").Input(x).Build();
   const Machine machine = VirtualMachine(2, 1);
   Placement placement;
-  placement.device.assign(static_cast<size_t>(builder.graph().num_nodes()), machine.host());
+  placement.device.assign(builder.graph().num_nodes(), machine.host());
   Session session(builder.graph(), placement, machine);
   const std::map<std::string, Tensor> feeds = {{"x", Tensor::FromValues<float>(Shape{1}, {1.0f})}};
   PreparedStep& step = session.Prepare({feeds, {"y"}, {}});

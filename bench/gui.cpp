@@ -207,7 +207,7 @@ void WhatIfOfTenThousandOps(benchmark::State& state) {
   WriteGraph(random.graph, (folder / "random.pbtxt").string());
   WriteFile((folder / "random.run.json").string(), "{}");
   CompileRequest request;
-  for (int id = 0; id < random.graph.num_nodes(); ++id) request.fetches.push_back({id, -1});
+  for (const NodeId id : random.graph.node_ids()) request.fetches.push_back({id, -1});
   const std::string path = (folder / "trace.db").string();
   WriteRun(path, random.graph, request, 2, 1);
   Document document;

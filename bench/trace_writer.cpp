@@ -128,11 +128,10 @@ void BenchEvents(int64_t events) {
     Node node;
     node.name = fmt::format("node{}", i);
     node.op = fmt::format("Op{}", i % 40);
-    graph.AddNode(std::move(node));
-    placement.device.push_back(gpus[i % 2]);
+    placement.device.Add(gpus[i % 2]);
     Command command;
     command.queue = QueueId(i % 2);
-    command.node = i;
+    command.node = graph.AddNode(std::move(node));
     schedule.commands.Add(command);
   }
   schedule.successors.first.assign(kCommands + 1, 0);

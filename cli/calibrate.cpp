@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -47,8 +48,10 @@ traces::TraceRun ReadMeasuredRun(const std::string& path, int run) {
   return trace;
 }
 
-std::string NameOf(const traces::TraceRun& run) {
-  return fmt::format("run {} ({} {})", run.info.id, run.info.graph, run.info.strategy);
+// `file`: empty where there is one alone.
+std::string NameOf(const std::string& file, const traces::TraceRun& run) {
+  return fmt::format("{}run {} ({} {})", file.empty() ? "" : file + " ", run.info.id, run.info.graph,
+                     run.info.strategy);
 }
 
 // Samples of one run a trace; the gaps are those of the first.
@@ -83,7 +86,7 @@ Calibration ReadSamples(const CalibrateOptions& options) {
     } else {
       sims::AddSamples(input, &calibration.input);
     }
-    calibration.runs += (first ? "" : ", ") + NameOf(run);
+    calibration.runs += (first ? "" : ", ") + NameOf(options.traces.size() > 1 ? path : "", run);
   }
   return calibration;
 }
@@ -123,31 +126,35 @@ void PrintMissing(const std::string& graph, const std::vector<study::MissingCost
 
 void CalibrateCosts(const CalibrateOptions& options) {
   Calibration calibration = ReadSamples(options);
+  std::optional<study::Workload> workload;
+  if (!options.graph.empty()) {
+    study::WorkloadOptions step;
+    step.unconfigured = study::Unconfigured::kWholeGraph;
+    workload.emplace(options.graph, step);
+  }
   const bool measures = !options.no_interference && study::IsEmulated(calibration.machine);
   study::MachineMeasurement measured;
   if (measures) {
     PrintNote("measuring links and interference ...\n");
     measured = study::MeasureMachine(calibration.machine, &Interruption());
+    measured.handoffs = study::MeasureHandoffs(calibration.machine, &Interruption());
   }
   const auto fit = [&] {
     return study::FitCosts(calibration.input, measures ? &measured : nullptr, calibration.machine,
                            calibration.runs);
   };
   sims::CostTable table = fit();
-  if (!options.graph.empty()) {
-    study::WorkloadOptions step;
-    step.unconfigured = study::Unconfigured::kWholeGraph;
-    const study::Workload workload(options.graph, step);
-    auto missing = study::FindMissingCosts(workload, calibration.machine, table);
+  if (workload.has_value()) {
+    auto missing = study::FindMissingCosts(*workload, calibration.machine, table);
     if (options.microbench && !missing.empty()) {
       PrintNote("measuring {} ops ...\n", missing.size());
       study::MissingMeasurement found =
-          study::MeasureMissing(workload, calibration.machine, missing, &Interruption());
+          study::MeasureMissing(*workload, calibration.machine, missing, &Interruption());
       calibration.input.ops.insert(calibration.input.ops.end(), found.samples.begin(), found.samples.end());
       table = fit();
-      missing = study::FindMissingCosts(workload, calibration.machine, table);
+      missing = study::FindMissingCosts(*workload, calibration.machine, table);
     }
-    PrintMissing(workload.name(), missing);
+    PrintMissing(workload->name(), missing);
   }
   const std::string json = sims::CostTableToJson(table);
   if (options.output.empty()) {

@@ -103,7 +103,7 @@ void CompareRows(const CompareOptions& options) {
   const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
   study::ComparisonRequest request = RequestOf(options, machine);
   if (options.log) {
-    request.on_placed = [&](const study::ComparisonRow& row, const std::vector<int>& order) {
+    request.on_placed = [&](const study::ComparisonRow& row, const std::vector<NodeId>& order) {
       log(Printable(row.label()) + "\n" + PlacementLog(row.placed, machine, order));
     };
   }

@@ -216,7 +216,9 @@ void PrintDisturbance(const Comparison& comparison) {
   }
   if (disturbed > 0)
     Print(
-        "\nDisturbed steps do not count: {} beside other programs, {} while the machine had another speed\n",
+        "\nDisturbed steps do not count where a row has others: {} beside other programs, {} while cores or "
+        "GPUs had "
+        "another speed\n",
         disturbed - other_speed, other_speed);
   if (quiet) return;
   Print(

@@ -8,10 +8,12 @@
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
+#include "cli/trace_files.h"
 #include "core/base/error.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/runs/run_diff.h"
+#include "traces/replay/what_if.h"
 
 namespace lanescope::cli {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ExplainOptions {
-  std::vector<std::string> runs;
+  std::vector<std::string> runs, set;
   int step = -1;
   int top = 8;
   bool as_json = false;
@@ -69,7 +71,7 @@ std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Sid
 std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
   std::vector<Reason> reasons;
   for (const OpDiff& op : diff.ops) {
-    const std::string what = (op.kind == WorkKind::kCopy ? "copy of " : "") + op.name;
+    const std::string what = (op.copy ? "copy of " : "") + op.name;
     const double path = op.b.path_ns - op.a.path_ns, wait = op.b.wait_ns - op.a.wait_ns;
     if (longer ? path > 0 : path < 0) {
       reasons.push_back(
@@ -131,10 +133,8 @@ Json ReasonsJson(const std::vector<Reason>& reasons) {
   return list;
 }
 
-void ExplainRuns(const ExplainOptions& options) {
-  const RunPair pair = ParseRunPair(options.runs);
-  const ProfiledRun run_a = ReadProfile(pair.a, options.step), run_b = ReadProfile(pair.b, options.step);
-  const RunDiff diff = DiffRuns(run_a.profile, run_b.profile);
+void Explain(const ExplainOptions& options, const RunDiff& diff, const std::string& name_a,
+             const std::string& name_b) {
   const PathTotals a = TotalsOf(diff, &OpDiff::a, diff.end_wait_a_ns);
   const PathTotals b = TotalsOf(diff, &OpDiff::b, diff.end_wait_b_ns);
   const std::vector<Reason> longer = ReasonsOf(diff, true), shorter = ReasonsOf(diff, false);
@@ -148,10 +148,35 @@ void ExplainRuns(const ExplainOptions& options) {
     return;
   }
   Print("{}\n\n", DiffVerdict(diff));
-  PrintPath("A", Describe(pair.a, run_a.info), a);
-  PrintPath("B", Describe(pair.b, run_b.info), b);
+  PrintPath("A", name_a, a);
+  PrintPath("B", name_b, b);
   PrintReasons("Longer on the path of B", longer, options.top);
   PrintReasons("Shorter on the path of B", shorter, options.top);
+}
+
+// A trace as it is replayed beside the same with something changed.
+void ExplainChanges(const ExplainOptions& options) {
+  if (options.runs.size() > 1)
+    Throw(Code::kInvalidArgument,
+          "--set explains one trace with and without its changes; give one, FILE[:RUN]");
+  const RunReference run = ParseRunReference(options.runs.front());
+  traces::TraceReader reader(AsTrace(run.path));
+  const auto [before, after] =
+      traces::ProfileWhatIf(traces::ReadReplayGraph(reader, run.run), options.set, options.step);
+  std::string changes;
+  for (const std::string& change : options.set) changes += (changes.empty() ? "" : ", ") + change;
+  Explain(options, DiffRuns(before, after), fmt::format("{}, replayed", run.path), "with " + changes);
+}
+
+void ExplainRuns(const ExplainOptions& options) {
+  if (!options.set.empty()) return ExplainChanges(options);
+  if (options.runs.size() < 2)
+    Throw(Code::kInvalidArgument,
+          "give two runs, TRACE A B or FILE[:RUN] FILE[:RUN], or one trace with --set");
+  const RunPair pair = ParseRunPair(options.runs);
+  const ProfiledRun run_a = ReadProfile(pair.a, options.step), run_b = ReadProfile(pair.b, options.step);
+  Explain(options, DiffRuns(run_a.profile, run_b.profile), Describe(pair.a, run_a.info),
+          Describe(pair.b, run_b.info));
 }
 
 }  // namespace
@@ -159,11 +184,16 @@ void ExplainRuns(const ExplainOptions& options) {
 void AddExplain(CLI::App* app) {
   auto* command = app->add_subcommand("explain", "Say why one run is slower, by the critical paths of two");
   auto options = std::make_shared<ExplainOptions>();
-  command->add_option("runs", options->runs, "TRACE A B with run numbers, or FILE[:RUN] FILE[:RUN]")
+  command
+      ->add_option("runs", options->runs,
+                   "TRACE A B with run numbers, or FILE[:RUN] FILE[:RUN]; with --set one")
       ->required()
-      ->expected(2, 3);
+      ->expected(1, 3);
   command->add_option("--step", options->step, "Only this step; else the mean of the middle half of all")
       ->check(CLI::Range(0, 1'000'000'000));
+  command->add_option("--set", options->set, "Changes of one trace, as `simulate TRACE` takes them")
+      ->expected(1)
+      ->take_all();
   command->add_option("--top", options->top, "Reasons to print; 0: all")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();

@@ -21,16 +21,18 @@ namespace {
 
 struct ExportOptions {
   std::string trace, format, out, table;
+  int run = 0;
 };
 
 struct ExportFormat {
   std::string_view name, extension;
-  void (*write)(const traces::TraceRun&, const traces::ExportOutput&);
+  void (*write)(const traces::TraceRun&, const traces::ExportOutput&);  // null: a file for each GPU
 };
 constexpr ExportFormat kExportFormats[] = {{"perfetto", ".perfetto-trace", traces::WritePerfetto},
                                            {"chrome", ".json", traces::WriteChrome},
                                            {"csv", ".csv", traces::WriteCsv},
-                                           {"graphviz", ".dot", traces::WriteGraphviz}};
+                                           {"graphviz", ".dot", traces::WriteGraphviz},
+                                           {"chakra", ".et", nullptr}};
 
 // Larger writes than single lines.
 class ExportFile {
@@ -63,27 +65,52 @@ void WriteTable(const std::string& path, const std::string& table, const traces:
   traces::RunQuery(path, fmt::format("SELECT * FROM \"{}\"", quoted), {}, &lines, &Interruption().flag());
 }
 
+// Whole or not at all.
+template <typename Write>
+void WriteExport(const std::string& path, const Write& write) {
+  ExportFile file(path);
+  write([&](std::string_view part) { file.Write(part); });
+  file.Commit();
+  PrintNote("{}\n", path);
+}
+
+// One file, or of several GPUs one each: job.et becomes job.0.et, job.1.et.
+void WriteChakraFiles(const traces::TraceRun& run, const std::string& out) {
+  const std::vector<int> gpus = traces::GpusOfRun(run);
+  const std::filesystem::path path(out);
+  if (gpus.size() < 2) {
+    WriteExport(out, [&](const traces::ExportOutput& write) { traces::WriteChakra(run, -1, write); });
+    return;
+  }
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    std::filesystem::path name = path;
+    name.replace_filename(fmt::format("{}.{}{}", path.stem().string(), i, path.extension().string()));
+    WriteExport(name.string(),
+                [&](const traces::ExportOutput& write) { traces::WriteChakra(run, gpus[i], write); });
+  }
+}
+
 void ExportTrace(const ExportOptions& options) {
   const study::Cancellation::Watch in_order(&Interruption());
   const auto* format = std::ranges::find(kExportFormats, options.format, &ExportFormat::name);
   const bool of_table = !options.table.empty();
   if (of_table && format->name != "csv")
     Throw(Code::kInvalidArgument, "--table is for --to csv; {} shows a run", format->name);
-  const RunReference reference = of_table ? RunReference{options.trace, 0} : ParseRunReference(options.trace);
+  const RunReference reference =
+      of_table ? RunReference{options.trace, 0} : ParseRunReference(options.trace, options.run);
   const std::string out = !options.out.empty() ? options.out
                                                : std::filesystem::path(reference.path).stem().string() +
                                                      std::string(format->extension);
-  ExportFile file(out);
-  const traces::ExportOutput write = [&](std::string_view part) { file.Write(part); };
   if (of_table) {
-    WriteTable(AsTrace(reference.path), options.table, write);
-  } else {
-    const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
-    NoteInferredQueues(run);
-    format->write(run, write);
+    WriteExport(out, [&](const traces::ExportOutput& write) {
+      WriteTable(AsTrace(reference.path), options.table, write);
+    });
+    return;
   }
-  file.Commit();
-  PrintNote("{}\n", out);
+  const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
+  NoteInferredQueues(run);
+  if (format->write == nullptr) return WriteChakraFiles(run, out);
+  WriteExport(out, [&](const traces::ExportOutput& write) { format->write(run, write); });
 }
 
 }  // namespace
@@ -92,9 +119,11 @@ void AddExport(CLI::App* app) {
   auto* command = app->add_subcommand("export", "Write a run of a trace in the format of another tool");
   auto options = std::make_shared<ExportOptions>();
   command->add_option("trace", options->trace, "FILE or FILE:RUN")->required();
+  command->add_option("--run", options->run, "This run, as FILE:RUN says it too")
+      ->check(CLI::Range(1, 65535));
   std::vector<std::string> formats;
   for (const ExportFormat& format : kExportFormats) formats.emplace_back(format.name);
-  command->add_option("--to", options->format, "perfetto, chrome, csv or graphviz")
+  command->add_option("--to", options->format, "perfetto, chrome, csv, chakra or graphviz")
       ->required()
       ->check(CLI::IsMember(formats));
   command->add_option("-o,--output", options->out,

@@ -37,9 +37,9 @@ void AddGui(CLI::App* app) {
   auto* command =
       app->add_subcommand("gui", "Show traces on a timeline: compare, explain, and change placements");
   auto options = std::make_shared<GuiOptions>();
-  command->add_option(
-      "trace", options->gui.files,
-      "Traces of lanescope, of Nsight Systems (SQLite) or of PyTorch's profiler; none: the start page");
+  command->add_option("trace", options->gui.files,
+                      "Traces of lanescope or Nsight Systems (SQLite), files and folders that `import` "
+                      "takes; none: the start page");
   command->add_option("--screenshot", options->gui.screenshot, "Write a PNG instead of opening a window");
   command->add_option("--size", options->size, "Size in pixels, WIDTHxHEIGHT (default 1600x900)");
   command->add_option(

@@ -79,7 +79,9 @@ PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference
                       const traces::TraceRunInfo& info, size_t slices) {
   PageSection section;
   section.heading = Describe(reference, info);
-  const traces::Summary summary = traces::Summarize(*reader, info.id);
+  traces::SummaryOptions options;
+  options.idle_call = true;
+  const traces::Summary summary = traces::Summarize(*reader, info.id, options);
   section.verdict = summary.verdict;
   section.notes = summary.notes;
   if (summary.dropped > 0)
@@ -92,26 +94,57 @@ PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference
   return section;
 }
 
-// The first run beside each of the others.
-void AddComparisons(const std::vector<RunReference>& runs, std::vector<PageSection>* sections) {
-  if (runs.size() < 2) return;
+PageTable OpsTable(std::string title, const RunDiff& diff) {
+  PageTable table{std::move(title), {"B - A", "A", "B", "Device", "Op"}, {}};
+  for (const OpDiff& op : diff.ops) {
+    if (table.rows.size() == kRowsOfATable) break;
+    table.rows.push_back({SignedTimeText(op.PathChange()), TimeText(op.a.ns), TimeText(op.b.ns),
+                          op.a.devices.empty() ? op.b.devices : op.a.devices, Shortened(op.name, kName)});
+  }
+  return table;
+}
+
+std::vector<std::string> PartsRow(std::string run, const StepParts& parts, std::string change) {
+  return {std::move(run),
+          TimeText(parts.step_ns),
+          TimeText(parts.compute_ns),
+          TimeText(parts.transfer_ns),
+          TimeText(parts.waiting_ns),
+          TimeText(parts.contention_ns),
+          std::move(change)};
+}
+
+// What comes first: every run in a row of one table, then the first beside each of the others, op by op.
+PageSection ComparisonOf(const std::vector<RunReference>& runs) {
   PageSection section;
   section.heading = "The first run (A) beside the others (B)";
-  const ProfiledRun a = ReadProfile(runs.front(), -1);
-  for (size_t i = 1; i < std::min(runs.size(), kRunsWithTimeline); ++i) {
-    const ProfiledRun b = ReadProfile(runs[i], -1);
-    const RunDiff diff = DiffRuns(a.profile, b.profile);
-    PageTable table{fmt::format("{}. {}", Describe(runs[i], b.info), DiffVerdict(diff)),
-                    {"B - A", "A", "B", "Device", "Op"},
-                    {}};
-    for (const OpDiff& op : diff.ops) {
-      if (table.rows.size() == kRowsOfATable) break;
-      table.rows.push_back({SignedTimeText(op.PathChange()), TimeText(op.a.ns), TimeText(op.b.ns),
-                            op.a.devices.empty() ? op.b.devices : op.a.devices, Shortened(op.name, kName)});
+  PageTable all{
+      "Mean step", {"Run", "Step", "Compute", "Transfer", "Waiting", "Contention", "Against A"}, {}};
+  std::vector<PageTable> pairs;
+  try {
+    const ProfiledRun a = ReadProfile(runs.front(), -1);
+    const std::string name_a = Describe(runs.front(), a.info);
+    all.rows.push_back(PartsRow(name_a, DiffRuns(a.profile, a.profile).parts_a, "A"));
+    for (size_t i = 1; i < std::min(runs.size(), kRunsWithTimeline); ++i) {
+      const ProfiledRun b = ReadProfile(runs[i], -1);
+      const RunDiff diff = DiffRuns(a.profile, b.profile);
+      const std::string name = Describe(runs[i], b.info), verdict = DiffVerdict(diff);
+      const double change = diff.parts_a.step_ns > 0 ? diff.parts_b.step_ns / diff.parts_a.step_ns - 1 : 0;
+      all.rows.push_back(PartsRow(name, diff.parts_b, SignedPercentText(change)));
+      if (i == 1) section.verdict = verdict;
+      pairs.push_back(OpsTable(fmt::format("{}. {}", name, verdict), diff));
     }
-    section.tables.push_back(std::move(table));
+  } catch (const Error& error) {
+    // A run without activities, or one with too many, takes nothing from what the page says of the others.
+    if (error.code() != Code::kFailedPrecondition && error.code() != Code::kResourceExhausted) throw;
+    section.notes.push_back(fmt::format("The comparison ends here: {}", error.message()));
   }
-  sections->push_back(std::move(section));
+  if (runs.size() > kRunsWithTimeline)
+    section.notes.push_back(fmt::format("{} more runs are not compared", runs.size() - kRunsWithTimeline));
+  section.tables.push_back(std::move(all));
+  section.tables.insert(section.tables.end(), std::make_move_iterator(pairs.begin()),
+                        std::make_move_iterator(pairs.end()));
+  return section;
 }
 
 void AddCrossover(traces::TraceReader* reader, std::vector<PageSection>* sections) {
@@ -135,20 +168,26 @@ void WriteReport(const PageOptions& options) {
   std::vector<PageSection> sections;
   std::vector<RunReference> runs;
   size_t all = 0;
-  for (const std::string& path : options.traces) all += traces::TraceReader(AsTrace(path)).Runs().size();
+  std::vector<RunReference> chosen;
+  for (const std::string& text : options.traces) {
+    chosen.push_back(ParseRunChoice(text, 0));
+    all += chosen.back().run > 0 ? 1 : traces::TraceReader(AsTrace(chosen.back().path)).Runs().size();
+  }
   if (all == 0) Throw(Code::kNotFound, "'{}' holds no run", options.traces.front());
   const size_t slices = kSlicesOfAPage / std::min(all, kRunsWithTimeline);
-  for (const std::string& path : options.traces) {
+  for (const auto& [path, run] : chosen) {
     traces::TraceReader reader(AsTrace(path));
-    for (const traces::TraceRunInfo& info : reader.Runs()) {
+    const std::vector<traces::TraceRunInfo> infos =
+        run > 0 ? std::vector<traces::TraceRunInfo>{reader.RunInfoOf(run)} : reader.Runs();
+    for (const traces::TraceRunInfo& info : infos) {
       if (Interruption().flag().load()) Throw(Code::kCancelled, "the report was interrupted");
       const bool drawn = runs.size() < kRunsWithTimeline;
       runs.push_back({path, info.id});
       sections.push_back(SectionOf(&reader, runs.back(), info, drawn ? slices : 0));
     }
-    AddCrossover(&reader, &sections);
+    if (run == 0) AddCrossover(&reader, &sections);
   }
-  AddComparisons(runs, &sections);
+  if (runs.size() > 1) sections.insert(sections.begin(), ComparisonOf(runs));
   OutputFile file(options.out);
   const std::string name = std::filesystem::path(options.traces.front()).filename().string();
   traces::WritePage(
@@ -164,8 +203,9 @@ void AddReport(CLI::App* app) {
   auto* command = app->add_subcommand("report", "Write what traces say as one page of HTML, to pass on");
   auto options = std::make_shared<PageOptions>();
   command
-      ->add_option("traces", options->traces,
-                   "Traces of lanescope, of Nsight Systems (SQLite) or of PyTorch's profiler")
+      ->add_option(
+          "traces", options->traces,
+          "Traces of lanescope or Nsight Systems (SQLite), files that `import` takes; FILE:RUN: this run")
       ->required()
       ->expected(1, 100);
   command->add_option("-o,--output", options->out, "Page to write")->capture_default_str();

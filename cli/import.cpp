@@ -1,3 +1,5 @@
+#include "traces/import/import.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -7,7 +9,6 @@
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "cli/trace_files.h"
-#include "traces/import/kineto_import.h"
 
 namespace lanescope::cli {
 namespace {
@@ -22,7 +23,7 @@ void ImportTrace(const ImportOptions& options) {
                               ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
                               : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
-  const traces::ImportCounts counts = traces::ImportKineto(options.files, out, &Interruption().flag());
+  const traces::ImportCounts counts = ImportWithProgress(options.files, out);
   Print("{}: {}\n", out, CountsText(counts));
 }
 
@@ -30,9 +31,11 @@ void ImportTrace(const ImportOptions& options) {
 
 void AddImport(CLI::App* app) {
   auto* command = app->add_subcommand(
-      "import", "Make a SQLite trace of PyTorch profiler traces (Kineto: .json, .json.gz)");
+      "import",
+      "Make a SQLite trace of other profilers' files: PyTorch (Kineto), TensorFlow (RunMetadata, timeline, "
+      "XPlane), JAX (XPlane), nvprof, Chakra");
   auto options = std::make_shared<ImportOptions>();
-  command->add_option("files", options->files, "Traces in JSON; several ranks of one job make one trace")
+  command->add_option("files", options->files, "Files to import; several ranks of one job make one trace")
       ->required()
       ->expected(1, 1000);
   command->add_option("-o,--output", options->out, "Trace to write; default: the first file's name, .sqlite");

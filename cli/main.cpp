@@ -6,12 +6,14 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 #include <system_error>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/base/error.h"
+#include "study/mpi.h"
 
 namespace lanescope::cli {
 namespace {
@@ -37,7 +39,8 @@ void OpenStandardStreams() {
 
 int Fail(std::string_view code, std::string_view message) {
   std::fflush(stdout);
-  PrintNote("error: {}: {}\n", code, OneLine(message));
+  const std::string rank = study::RankName();
+  PrintNote("error: {}: {}{}{}\n", code, rank, rank.empty() ? "" : ": ", OneLine(message));
   return StatusOr(kFailed);
 }
 

@@ -35,7 +35,7 @@ struct PlaceCommandOptions {
   bool as_json = false;
 };
 
-json NodeJson(const study::Workload& workload, int id, const DeviceSpec& device) {
+json NodeJson(const study::Workload& workload, NodeId id, const DeviceSpec& device) {
   const Node& node = workload.graph().node(id);
   const auto inputs = workload.InputInfos(id);
   const auto outputs = workload.info().outputs(id);
@@ -51,14 +51,14 @@ json NodeJson(const study::Workload& workload, int id, const DeviceSpec& device)
 
 json EdgesJson(const Graph& graph) {
   json edges = json::array();
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     for (const Endpoint& input : graph.node(id).inputs) {
       edges.push_back({{"tensor", graph.TensorName(input)},
                        {"src", graph.node(input.node).name},
                        {"dst", graph.node(id).name},
                        {"kind", "data"}});
     }
-    for (const int control : graph.node(id).control_inputs) {
+    for (const NodeId control : graph.node(id).control_inputs) {
       edges.push_back({{"tensor", "^" + graph.node(control).name},
                        {"src", graph.node(control).name},
                        {"dst", graph.node(id).name},
@@ -116,8 +116,8 @@ void PrintTable(const study::Workload& workload, const Machine& machine, const s
 void Save(const Graph& graph, const Machine& machine, const Placement& placement, const std::string& path) {
   if (path.ends_with(".json")) return WriteFile(path, PlacementToJson(placement, graph, machine));
   Graph placed = graph;
-  for (int id = 0; id < placed.num_nodes(); ++id) {
-    placed.node(id).device = machine.device(placement.device[static_cast<size_t>(id)]).name;
+  for (const NodeId id : placed.node_ids()) {
+    placed.node(id).device = machine.device(placement.device[id]).name;
   }
   WriteGraph(placed, path);
 }
@@ -132,7 +132,7 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   const study::Workload read(options.graph, options.step);
   const Machine machine = options.machine.Load();
   const RooflineCost costs;
-  std::vector<int> order;
+  std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
   const study::PlacedGraph placed = study::Place(read, options.strategy, machine, costs, place);
@@ -161,8 +161,8 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
     return;
   }
   json nodes = json::array();
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    nodes.push_back(NodeJson(workload, id, machine.device(placed.placement.device[static_cast<size_t>(id)])));
+  for (const NodeId id : graph.node_ids()) {
+    nodes.push_back(NodeJson(workload, id, machine.device(placed.placement.device[id])));
   }
   const json result = {{"nodes", nodes},
                        {"edges", EdgesJson(graph)},

@@ -21,10 +21,10 @@ std::string DeviceMapping(const Machine& machine) {
 }
 
 std::string PlacementLog(const study::PlacedGraph& placed, const Machine& machine,
-                         const std::vector<int>& order) {
+                         const std::vector<NodeId>& order) {
   std::string lines;
-  for (const int id : order) {
-    const DeviceSpec& device = machine.device(placed.placement.device[static_cast<size_t>(id)]);
+  for (const NodeId id : order) {
+    const DeviceSpec& device = machine.device(placed.placement.device[id]);
     lines += Printable(PlacementLogLine(placed.workload->graph().node(id), device)) + "\n";
   }
   return lines;

@@ -16,6 +16,6 @@ std::string DeviceMapping(const Machine& machine);
 // A line for each node, in the order in which the placer took them. Where it had no say (a file, a program)
 // that is the order in which it looked at them.
 std::string PlacementLog(const study::PlacedGraph& placed, const Machine& machine,
-                         const std::vector<int>& order);
+                         const std::vector<NodeId>& order);
 
 }  // namespace lanescope::cli

@@ -124,7 +124,7 @@ void RunGraph(const RunOptions& options) {
   study::RunCapture capture(ProfileOf(options));
   const Machine machine = options.machine.Load();
   const study::Workload workload(options.graph, options.step);
-  std::vector<int> order;
+  std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
   const study::PlacedGraph placed = study::Place(workload, options.strategy, machine, RooflineCost(), place);

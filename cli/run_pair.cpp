@@ -33,14 +33,20 @@ int OnlyRunOf(const std::string& path) {
 
 }  // namespace
 
-RunReference ParseRunReference(const std::string& text) {
+RunReference ParseRunChoice(const std::string& text, int run) {
   const size_t colon = text.rfind(':');
   std::error_code error;
-  if (colon != std::string::npos && !std::filesystem::exists(text, error)) {
-    const int run = ParseRun(std::string_view(text).substr(colon + 1));
-    if (run > 0) return {text.substr(0, colon), run};
-  }
-  return {text, OnlyRunOf(text)};
+  const bool may_name = colon != std::string::npos && !std::filesystem::exists(text, error);
+  const int named = may_name ? ParseRun(std::string_view(text).substr(colon + 1)) : -1;
+  if (named < 0) return {text, run};
+  if (run > 0 && run != named)
+    Throw(Code::kInvalidArgument, "'{}' is run {}, --run says {}; give one of them", text, named, run);
+  return {text.substr(0, colon), named};
+}
+
+RunReference ParseRunReference(const std::string& text, int run) {
+  const RunReference choice = ParseRunChoice(text, run);
+  return choice.run > 0 ? choice : RunReference{text, OnlyRunOf(text)};
 }
 
 RunPair ParseRunPair(const std::vector<std::string>& arguments) {

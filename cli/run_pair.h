@@ -22,8 +22,11 @@ struct RunPair {
 // for a file with several, naming them, and for arguments that fit neither form.
 RunPair ParseRunPair(const std::vector<std::string>& arguments);
 
-// FILE[:RUN].
-RunReference ParseRunReference(const std::string& text);
+// FILE[:RUN]. `run`: of an option --run, 0 where it was not given.
+RunReference ParseRunReference(const std::string& text, int run = 0);
+// The same where no run means all of them: run 0. Opens nothing. Throws InvalidArgument where `text` names
+// another run than `run`.
+RunReference ParseRunChoice(const std::string& text, int run);
 
 struct ProfiledRun {
   traces::TraceRunInfo info;

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
+#include "cli/run_pair.h"
 #include "cli/trace_files.h"
 #include "core/base/error.h"
 #include "traces/read/trace_reader.h"
@@ -23,10 +24,11 @@ struct SummaryArguments {
 
 // Without --run: every run of the file, or for JSON the last one.
 void PrintSummary(const SummaryArguments& options) {
-  traces::TraceReader reader(AsTrace(options.trace));
+  const RunReference chosen = ParseRunChoice(options.trace, options.run);
+  traces::TraceReader reader(AsTrace(chosen.path));
   const std::vector<traces::TraceRunInfo> runs =
-      options.run > 0 ? std::vector<traces::TraceRunInfo>{reader.RunInfoOf(options.run)} : reader.Runs();
-  if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", options.trace);
+      chosen.run > 0 ? std::vector<traces::TraceRunInfo>{reader.RunInfoOf(chosen.run)} : reader.Runs();
+  if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", chosen.path);
   lanescope::traces::SummaryOptions what;
   what.step = options.step;
   what.ranges = options.by == "nvtx";
@@ -43,7 +45,7 @@ void PrintSummary(const SummaryArguments& options) {
       PrintText(traces::SummaryCsv(summary, layout, run.id == runs.front().id));
       continue;
     }
-    Print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? options.trace : run.graph,
+    Print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
           run.strategy.empty() ? "" : " " + run.strategy,
           run.simulated  ? ", simulated"
           : run.emulated ? ", measured on emulated devices"
@@ -60,7 +62,8 @@ void AddSummary(CLI::App* app) {
   auto options = std::make_shared<SummaryArguments>();
   command
       ->add_option("trace", options->trace,
-                   "Trace of lanescope or Nsight Systems (SQLite), or of PyTorch's profiler")
+                   "Trace of lanescope or Nsight Systems (SQLite), or a file that `import` takes; FILE:RUN: "
+                   "this run")
       ->required();
   command->add_option("--run", options->run, "Only this run")->check(CLI::Range(1, 65535));
   command->add_option("--step", options->step, "Only this step; of other tools' traces by NVTX ranges")

@@ -9,6 +9,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 #include "core/base/error.h"
 #include "study/temporary_folder.h"
 
@@ -17,17 +18,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsKineto(const std::string& name) { return name.ends_with(".json") || name.ends_with(".json.gz"); }
+// Of folders: the files of a job's ranks, of one format.
+bool IsOfARank(const std::string& path) {
+  using traces::ImportFormat;
+  const ImportFormat format = traces::FormatOf(path);
+  return format == ImportFormat::kJson || format == ImportFormat::kXPlane || format == ImportFormat::kChakra;
+}
+
+bool HasRanks(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (IsOfARank(entry->path().string())) return true;
+  }
+  return false;
+}
 
 // By name.
 std::vector<std::string> RanksIn(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (IsKineto(entry->path().filename().string())) files.push_back(entry->path().string());
+    if (IsOfARank(entry->path().string())) files.push_back(entry->path().string());
   }
   if (files.empty()) {
-    Throw(Code::kNotFound, "the folder '{}' holds no trace of PyTorch's profiler (.json, .json.gz)", folder);
+    Throw(Code::kNotFound, "the folder '{}' holds no trace of a profiler (.json, .json.gz, .xplane.pb, .et)",
+          folder);
   }
   std::ranges::sort(files);
   return files;
@@ -44,7 +59,7 @@ class ImportedTraces {
     fs::path name = fs::path(path).filename();
     if (name.empty()) name = "ranks";
     const std::string out = (folder / (name.string() + ".sqlite")).string();
-    const traces::ImportCounts counts = traces::ImportKineto(files, out, &Interruption().flag());
+    const traces::ImportCounts counts = ImportWithProgress(files, out);
     PrintNote("{}: {}\n", path, CountsText(counts));
     return entry->second = out;
   }
@@ -57,10 +72,18 @@ class ImportedTraces {
 
 }  // namespace
 
+traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, const std::string& out) {
+  constexpr int64_t kAll = 100;
+  Progress shown("importing, in percent:", kAll);
+  return traces::ImportTraces(files, out, &Interruption().flag(), [&](double fraction) {
+    shown.Update(static_cast<int64_t>(fraction * static_cast<double>(kAll)));
+  });
+}
+
 std::string AsTrace(const std::string& path) {
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
-  if (!folder && !IsKineto(path)) return path;
+  if (!folder && traces::FormatOf(path) == traces::ImportFormat::kNone) return path;
   const std::vector<std::string> files = folder ? RanksIn(path) : std::vector<std::string>{path};
   static ImportedTraces imported;
   return imported.Import(path, files);
@@ -68,13 +91,8 @@ std::string AsTrace(const std::string& path) {
 
 bool IsTrace(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) {
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-      if (IsKineto(entry->path().filename().string())) return true;
-    }
-    return false;
-  }
-  if (IsKineto(path)) return true;
+  if (fs::is_directory(path, error)) return HasRanks(path);
+  if (traces::FormatOf(path) != traces::ImportFormat::kNone) return true;
   char head[16] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof(head));
   return std::string_view(head, sizeof(head)).starts_with("SQLite format 3");
@@ -85,6 +103,9 @@ std::string CountsText(const traces::ImportCounts& counts) {
       fmt::format("{} kernels, {} copies, {} memory sets, {} API calls, {} ranges", counts.kernels,
                   counts.copies, counts.memsets, counts.api_calls, counts.ranges);
   if (counts.synchronizations > 0) text += fmt::format(", {} synchronisations", counts.synchronizations);
+  if (counts.device_ranges > 0) text += fmt::format(", {} annotations on GPUs", counts.device_ranges);
+  if (counts.operators > 0) text += fmt::format(", {} operators with shapes or stacks", counts.operators);
+  if (counts.collectives > 0) text += fmt::format(", {} collectives with their sizes", counts.collectives);
   if (counts.memory > 0) text += fmt::format(", {} changes of memory", counts.memory);
   std::string left_out;
   if (counts.skipped > 0) left_out = fmt::format("{} without a time or a name", counts.skipped);

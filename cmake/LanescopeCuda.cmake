@@ -5,7 +5,26 @@ set_property(CACHE LANESCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(LANESCOPE_CUDA_ROOT "" CACHE PATH "Folder of the CUDA toolkit (with bin/nvcc); empty: look for it")
 set(LANESCOPE_CUDA_LIBRARY_DIRS "" CACHE STRING
     "More folders with CUDA's libraries (cuBLAS, cuDNN, CUPTI), separated by semicolons; headers are looked for in include/ beside them")
-set(LANESCOPE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "GPU architectures of the module; the last one also as PTX")
+set(LANESCOPE_CUDA_ARCHITECTURES AUTO CACHE STRING
+    "GPU architectures of the module as CMake names them (80-real;90), or AUTO: those of the GPUs that are here")
+
+# Without a GPU to compile for there is PTX alone, which any GPU since Ampere makes its own code of when the module is first
+# loaded: a third of the time that code for two of them takes to compile.
+function(lanescope_cuda_architectures variable)
+  if(NOT LANESCOPE_CUDA_ARCHITECTURES STREQUAL "AUTO")
+    set(${variable} ${LANESCOPE_CUDA_ARCHITECTURES} PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE capabilities OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE result)
+  set(architectures 80-virtual)
+  if(result STREQUAL "0" AND capabilities MATCHES "^[0-9]+\\.[0-9]+(\n[0-9]+\\.[0-9]+)*$")
+    string(REGEX REPLACE "([0-9]+)\\.([0-9]+)" "\\1\\2-real" architectures "${capabilities}")
+    string(REPLACE "\n" ";" architectures "${architectures}")
+    list(REMOVE_DUPLICATES architectures)
+  endif()
+  set(${variable} ${architectures} PARENT_SCOPE)
+endfunction()
 
 # Without a reason the module is not built; with LANESCOPE_CUDA=ON the reason is an error.
 function(lanescope_no_cuda reason)
@@ -75,7 +94,7 @@ endfunction()
 lanescope_find_cuda()
 if(LANESCOPE_HAS_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES ${LANESCOPE_CUDA_ARCHITECTURES})
+    lanescope_cuda_architectures(CMAKE_CUDA_ARCHITECTURES)
   endif()
   enable_language(CUDA)
   # CMake before 3.26 does not know that nvcc has C++20.
@@ -88,6 +107,6 @@ if(LANESCOPE_HAS_CUDA)
   if(LANESCOPE_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${LANESCOPE_CCACHE})
   endif()
-  message(STATUS "CUDA module: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, ${LANESCOPE_CUBLAS}")
+  message(STATUS "CUDA module: nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}, ${LANESCOPE_CUBLAS}")
   include(LanescopeCudnn)
 endif()

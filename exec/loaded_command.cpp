@@ -7,7 +7,7 @@ LaunchContext::LaunchContext(size_t num_inputs, size_t num_outputs) {
   outputs_.resize(num_outputs);
 }
 
-LaunchContext::LaunchContext(SessionState* state, int node, size_t num_inputs, size_t num_outputs,
+LaunchContext::LaunchContext(SessionState* state, NodeId node, size_t num_inputs, size_t num_outputs,
                              WorkerTeam* team, StreamContext* stream)
     : LaunchContext(num_inputs, num_outputs) {
   variables_.assign(num_inputs, nullptr);
@@ -16,19 +16,19 @@ LaunchContext::LaunchContext(SessionState* state, int node, size_t num_inputs, s
   session_seed_ = state->seed;
   state_ = state;
   node_ = node;
-  handles_.assign(num_inputs, -1);
+  handles_.assign(num_inputs, {});
   random_counter_ = &state->random_counters[node];
 }
 
-void LaunchContext::SetState(size_t input, int node, Variable* variable) {
+void LaunchContext::SetState(size_t input, NodeId node, Variable* variable) {
   handles_[input] = node;
   variables_[input] = variable;
 }
 
 Resource& LaunchContext::FindOrCreateResource(int input,
                                               const std::function<std::unique_ptr<Resource>()>& create) {
-  const int node = input < 0 ? node_ : handles_[static_cast<size_t>(input)];
-  LANESCOPE_CHECK(node >= 0);
+  const NodeId node = input < 0 ? node_ : handles_[static_cast<size_t>(input)];
+  LANESCOPE_CHECK(node.exists());
   const std::lock_guard<std::mutex> lock(state_->mutex);
   auto& resource = state_->resources[node];
   if (resource == nullptr) resource = create();

@@ -22,10 +22,10 @@ struct SessionState {
     Variable variable;
     DeviceId device{0};
   };
-  std::map<int, VariableMemory> variables;             // by node id
-  std::map<int, std::unique_ptr<Resource>> resources;  // by node id; guarded by mutex
-  std::map<int, uint64_t> random_counters;             // by node id; entries made when a schedule is loaded
-  uint64_t seed = kDefaultSessionSeed;                 // of random ops without seeds of their own
+  std::map<NodeId, VariableMemory> variables;             // by node
+  std::map<NodeId, std::unique_ptr<Resource>> resources;  // by node; guarded by mutex
+  std::map<NodeId, uint64_t> random_counters;             // by node; entries made when a schedule is loaded
+  uint64_t seed = kDefaultSessionSeed;                    // of random ops without seeds of their own
   std::mutex mutex;
 };
 
@@ -35,10 +35,10 @@ class LaunchContext : public KernelContext {
   // Of a copy: source and destination alone.
   LaunchContext(size_t num_inputs, size_t num_outputs);
   // Of a launch of this node. `stream`: of kernels that a stream runs, else null.
-  LaunchContext(SessionState* state, int node, size_t num_inputs, size_t num_outputs, WorkerTeam* team,
+  LaunchContext(SessionState* state, NodeId node, size_t num_inputs, size_t num_outputs, WorkerTeam* team,
                 StreamContext* stream);
   // The input is a handle of, or refers to, this node's resource or variable; null: it is no variable.
-  void SetState(size_t input, int node, Variable* variable);
+  void SetState(size_t input, NodeId node, Variable* variable);
   std::span<TensorRef> inputs() { return inputs_; }
   std::span<TensorRef> outputs() { return outputs_; }
   std::span<const TensorRef> inputs() const { return inputs_; }
@@ -50,8 +50,8 @@ class LaunchContext : public KernelContext {
 
  private:
   SessionState* state_ = nullptr;
-  int node_ = -1;
-  std::vector<int> handles_;  // by input: the node id of the resource behind it, -1 none
+  NodeId node_;
+  std::vector<NodeId> handles_;  // by input: the node of the resource behind it
   uint64_t* random_counter_ = nullptr;
 };
 

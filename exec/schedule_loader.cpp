@@ -78,7 +78,7 @@ class ScheduleLoader {
 
   // What nobody knows the size of has no memory planned.
   void RequireSizes() const {
-    std::set<std::pair<int, int>> fed;
+    std::set<std::pair<NodeId, int>> fed;
     for (const ValueId feed : schedule_.feeds)
       fed.emplace(value(feed).source.node, value(feed).source.output);
     for (const Value& value : schedule_.values) {
@@ -147,7 +147,7 @@ class ScheduleLoader {
   }
 
   Variable* VariableOf(const Value& root) const {
-    if (root.variable < 0 || !IsVariableNode(graph_.node(root.variable))) return nullptr;
+    if (!root.variable.exists() || !IsVariableNode(graph_.node(root.variable))) return nullptr;
     return &state_->variables.at(root.variable).variable;
   }
 

@@ -167,9 +167,9 @@ std::string Session::graph_problem() const {
 }
 
 Tensor Session::ReadVariable(const std::string& name) const {
-  const int node = graph_.FindNode(name);
+  const NodeId node = graph_.FindNode(name);
   const auto found = state_.variables.find(node);
-  if (node < 0 || found == state_.variables.end())
+  if (!node.exists() || found == state_.variables.end())
     Throw(Code::kNotFound, "there is no variable '{}' in this session", name);
   const Variable& variable = found->second.variable;
   if (!variable.initialized)

@@ -35,9 +35,9 @@ Scope::Scope() = default;
 
 Scope::Scope(Graph graph) : graph_(std::move(graph)) {
   const GraphInfo info = InferGraph(graph_, {});
-  for (int id = 0; id < graph_.num_nodes(); ++id) {
+  for (const NodeId id : graph_.node_ids()) {
     const auto outputs = info.outputs(id);
-    infos_.emplace_back(outputs.begin(), outputs.end());
+    infos_.Add({outputs.begin(), outputs.end()});
     MarkUsed(graph_.node(id).name);
   }
   FindVariables();
@@ -187,10 +187,10 @@ std::string Scope::UniqueName(std::string_view name) {
 void Scope::MarkUsed(std::string_view name) { names_in_use_.try_emplace(LowerCase(name), 1); }
 
 const TensorInfo& Scope::Info(Endpoint output) const {
-  if (output.node < 0 || output.node >= graph_.num_nodes()) {
-    Throw(Code::kInvalidArgument, "node number {} is not in the graph", output.node);
+  if (!graph_.Contains(output.node)) {
+    Throw(Code::kInvalidArgument, "node number {} is not in the graph", output.node.number());
   }
-  const auto& outputs = infos_[static_cast<size_t>(output.node)];
+  const auto& outputs = infos_[output.node];
   if (output.output < 0 || output.output >= static_cast<int>(outputs.size())) {
     Throw(Code::kInvalidArgument, "node '{}' has {} outputs, none with number {}",
           graph_.node(output.node).name, outputs.size(), output.output);
@@ -200,14 +200,14 @@ const TensorInfo& Scope::Info(Endpoint output) const {
 
 std::vector<Endpoint> Scope::Outputs(Endpoint node) const {
   std::vector<Endpoint> outputs;
-  for (size_t i = 0; i < infos_[static_cast<size_t>(node.node)].size(); ++i) {
+  for (size_t i = 0; i < infos_[node.node].size(); ++i) {
     outputs.push_back({node.node, static_cast<int>(i)});
   }
   return outputs;
 }
 
 void Scope::MergeShape(Endpoint output, const lanescope::Shape& shape) {
-  TensorInfo& info = infos_[static_cast<size_t>(output.node)][static_cast<size_t>(output.output)];
+  TensorInfo& info = infos_[output.node][static_cast<size_t>(output.output)];
   info.shape = MergeShapes(info.shape, shape);
 }
 
@@ -225,16 +225,16 @@ std::string Scope::DeviceOf(Node node) const {
   return node.device;
 }
 
-std::vector<int> Scope::ControlsFor(const Node& node) const {
-  std::vector<int> controls;
-  const auto is_input = [&](int id) {
+std::vector<NodeId> Scope::ControlsFor(const Node& node) const {
+  std::vector<NodeId> controls;
+  const auto is_input = [&](NodeId id) {
     return std::ranges::any_of(node.inputs, [id](const Endpoint& input) { return input.node == id; });
   };
   for (const auto& controller : state_.controllers) {
     const bool waits_already = std::ranges::any_of(
         node.inputs, [&](const Endpoint& input) { return controller->members.contains(input.node); });
     if (waits_already) continue;
-    for (const int source : controller->sources) {
+    for (const NodeId source : controller->sources) {
       if (!is_input(source) && std::ranges::find(controls, source) == controls.end()) {
         controls.push_back(source);
       }
@@ -243,7 +243,7 @@ std::vector<int> Scope::ControlsFor(const Node& node) const {
   return controls;
 }
 
-std::vector<std::string> Scope::GroupsOf(int node) const {
+std::vector<std::string> Scope::GroupsOf(NodeId node) const {
   std::vector<std::string> groups;
   const Node& of = graph_.node(node);
   if (of.FindAttr("_class") != nullptr) {

@@ -161,8 +161,8 @@ class Scope {
   };
   // One open scope of control dependencies, and which nodes were added in it.
   struct Controller {
-    std::vector<int> sources;
-    std::set<int> members;
+    std::vector<NodeId> sources;
+    std::set<NodeId> members;
   };
   struct Variables {
     std::string name;  // with a '/' behind, or empty
@@ -171,7 +171,7 @@ class Scope {
   };
   struct State {
     std::vector<DeviceScope> devices;
-    std::vector<int> colocation;
+    std::vector<NodeId> colocation;
     std::vector<std::shared_ptr<Controller>> controllers;
     std::string names;  // with a '/' behind, or empty
     Variables variables;
@@ -189,8 +189,8 @@ class Scope {
   std::string NamesBelow(std::string_view name);
   void CheckNesting() const;
   std::string DeviceOf(Node node) const;
-  std::vector<int> ControlsFor(const Node& node) const;
-  std::vector<std::string> GroupsOf(int node) const;
+  std::vector<NodeId> ControlsFor(const Node& node) const;
+  std::vector<std::string> GroupsOf(NodeId node) const;
   void Colocate(Node* node) const;
   Endpoint AddComplete(Node node);
   std::vector<std::vector<Endpoint>> ToEndpoints(const OpDef& def, const std::string& full_name,
@@ -205,7 +205,7 @@ class Scope {
   void FindVariables();
 
   Graph graph_;
-  std::vector<std::vector<TensorInfo>> infos_;  // by node, by output
+  IdVector<NodeId, std::vector<TensorInfo>> infos_;  // by node, by output
   State state_;
   std::vector<Frame> frames_;
   int next_id_ = 0;

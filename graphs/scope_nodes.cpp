@@ -115,9 +115,9 @@ Endpoint Scope::AddComplete(Node node) {
   std::vector<TensorInfo> inputs;
   for (const Endpoint& input : node.inputs) inputs.push_back(Info(input));
   std::vector<TensorInfo> outputs = InferNode(node, inputs);
-  const int id = graph_.AddNode(std::move(node));
+  const NodeId id = graph_.AddNode(std::move(node));
   for (const auto& controller : state_.controllers) controller->members.insert(id);
-  infos_.push_back(std::move(outputs));
+  infos_.Add(std::move(outputs));
   return {id, infos_.back().empty() ? -1 : 0};
 }
 

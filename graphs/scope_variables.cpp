@@ -126,10 +126,10 @@ const Variable& Scope::NewVariable(const Input& initial_value, const NewVariable
 }
 
 void Scope::FindVariables() {
-  for (int id = 0; id < graph_.num_nodes(); ++id) {
+  for (const NodeId id : graph_.node_ids()) {
     const Node& node = graph_.node(id);
-    const int assign = graph_.FindNode(node.name + "/Assign"), read = graph_.FindNode(node.name + "/read");
-    if ((node.op != "VariableV2" && node.op != "Variable") || assign < 0 || read < 0) continue;
+    const NodeId assign = graph_.FindNode(node.name + "/Assign"), read = graph_.FindNode(node.name + "/read");
+    if ((node.op != "VariableV2" && node.op != "Variable") || !assign.exists() || !read.exists()) continue;
     if (graph_.node(assign).op != "Assign" || graph_.node(assign).inputs.size() != 2) continue;
     auto variable = std::make_unique<Variable>();
     variable->name = node.name;

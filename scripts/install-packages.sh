@@ -24,8 +24,9 @@ if (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]]); then
   packages+=(clang-format-14)
 fi
 
+# Clang before 16 does not let a lambda have what a structured binding names.
 if [[ ${1:-} == --fuzz ]]; then
-  packages+=(clang libclang-rt-14-dev)
+  packages+=(clang-16 libclang-rt-16-dev)
 fi
 
 missing=()

@@ -59,9 +59,14 @@ CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySamp
 //             (100 us, or a hand-off); zero when more drivers were awake sooner;
 //   step      first start - the step's start, less what the driver of that start takes to wake; the step's
 //             end - last end.
-// Gaps and step are the mean of the samples without their lowest and highest fiftieth: sums of gaps are what
-// makes a step, so a mean, but one that a single preemption cannot move. No samples: zero.
+// Gaps and step are means: sums of gaps are what makes a step. No samples: zero.
 GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);
+
+// Of steps in which one command runs at a time, so that nothing waits for a core: hand-offs, and gaps between
+// copies of devices that are made of threads. Means over typical steps, for they have two lengths: a core
+// that had nothing to do is awake still, or sleeps.
+void TakeGapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
+                     GapModel* gaps);
 
 // Relative half width (nine in ten) of the step times around their median, from what is common to a whole
 // step; at most 1.

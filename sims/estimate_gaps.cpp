@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/statistics.h"
 #include "sims/calibrate.h"
@@ -12,10 +13,9 @@ namespace {
 using Samples = std::vector<double>;
 
 // Of times; 0 of none.
-int64_t TrimmedMeanNs(const Samples& samples) {
-  return samples.empty()
-             ? 0
-             : std::max<int64_t>(0, std::llround(TrimmedMean(samples, kEffectConstants.trimmed_part)));
+int64_t MeanNs(const Samples& samples) {
+  const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
+  return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(sum / static_cast<double>(samples.size())));
 }
 int64_t MedianNs(const Samples& samples) {
   return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(Median(samples)));
@@ -124,15 +124,16 @@ class GapSampler {
   void FinishGaps(GapModel* gaps) const {
     for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
       for (size_t queue_class = 0; queue_class < kNumQueueClasses; ++queue_class) {
-        gaps->gap_ns[kind][queue_class] = TrimmedMeanNs(gaps_[kind][queue_class]);
+        gaps->gap_ns[kind][queue_class] = MeanNs(gaps_[kind][queue_class]);
       }
     }
   }
-  void FinishHandoffs(GapModel* gaps) const {
+  // `average`: MeanNs or MedianNs.
+  void FinishHandoffs(int64_t (*average)(const Samples&), GapModel* gaps) const {
     int64_t sum = 0, kinds = 0;
     for (size_t from = 0; from < kNumQueueClasses; ++from) {
       for (size_t to = 0; to < kNumQueueClasses; ++to) {
-        gaps->handoff_ns[from][to] = MedianNs(handoffs_[from][to]);
+        gaps->handoff_ns[from][to] = average(handoffs_[from][to]);
         if (handoffs_[from][to].empty()) continue;
         sum += gaps->handoff_ns[from][to];
         ++kinds;
@@ -153,8 +154,8 @@ class GapSampler {
     }
   }
   void FinishStep(GapModel* gaps) const {
-    gaps->step_start_ns = TrimmedMeanNs(step_start_);
-    gaps->step_finish_ns = TrimmedMeanNs(step_finish_);
+    gaps->step_start_ns = MeanNs(step_start_);
+    gaps->step_finish_ns = MeanNs(step_finish_);
   }
   // The driver that most steps begin with wakes within `step_start`: what its wake-up takes is not counted
   // twice.
@@ -240,10 +241,25 @@ GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::spa
   sampler.FinishIssues(&gaps);
   sampler.FinishStep(&gaps);
   for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, gaps);
-  sampler.FinishHandoffs(&gaps);
+  sampler.FinishHandoffs(MedianNs, &gaps);
   for (const MeasuredStep& step : steps) sampler.AddWakes(step, gaps);
   sampler.FinishWakes(&gaps);
   return gaps;
+}
+
+void TakeGapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
+                     GapModel* gaps) {
+  GapSampler sampler(schedule, machine);
+  GapModel chain;
+  steps = TypicalSteps(std::move(steps));
+  for (const MeasuredStep& step : steps) sampler.AddGaps(step);
+  sampler.FinishGaps(&chain);
+  for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, chain);
+  sampler.FinishHandoffs(MeanNs, &chain);
+  gaps->handoff_ns = chain.handoff_ns;
+  const auto device = static_cast<size_t>(DeviceKind::kVirtual),
+             copies = static_cast<size_t>(QueueClass::kCopy);
+  gaps->gap_ns[device][copies] = chain.gap_ns[device][copies];
 }
 
 }  // namespace lanescope::sims

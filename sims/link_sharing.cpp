@@ -19,65 +19,69 @@ LinkSharing::LinkSharing(std::vector<double> capacities, int num_slots, int max_
   }
 }
 
-void LinkSharing::MarkDirty(int resource) {
-  Resource& r = resources_[static_cast<size_t>(resource)];
-  if (r.dirty) return;
-  r.dirty = true;
-  dirty_resources_.push_back(resource);
+void LinkSharing::MarkDirty(int number) {
+  Resource& changed = resource(number);
+  if (changed.dirty) return;
+  changed.dirty = true;
+  dirty_resources_.push_back(number);
 }
 
 void LinkSharing::Start(int slot, Ticks now, std::span<const int> route, double bytes, double limit) {
-  Flow& flow = flows_[static_cast<size_t>(slot)];
-  LANESCOPE_CHECK(!flow.active && limit > 0 && static_cast<int>(route.size()) <= max_hops_);
-  flow = {.remaining = bytes,
-          .bound = limit,
-          .updated = now,
-          .route = route.data(),
-          .hops = static_cast<int>(route.size()),
-          .active = true,
-          .fresh = true,
-          .stamp = flow.stamp};
-  for (int hop = 0; hop < flow.hops; ++hop) {
-    Resource& resource = resources_[static_cast<size_t>(route[static_cast<size_t>(hop)])];
-    flow.bound = std::min(flow.bound, resource.capacity);
-    positions_[static_cast<size_t>(slot * max_hops_ + hop)] = static_cast<int>(resource.members.size());
-    resource.members.push_back({slot, hop, 0});
-    MarkDirty(route[static_cast<size_t>(hop)]);
+  Flow& started = flow(slot);
+  LANESCOPE_CHECK(!started.active && limit > 0 && static_cast<int>(route.size()) <= max_hops_);
+  started = {.remaining = bytes,
+             .bound = limit,
+             .updated = now,
+             .route = route.data(),
+             .hops = static_cast<int>(route.size()),
+             .stamp = started.stamp,
+             .active = true,
+             .fresh = true};
+  for (int hop = 0; hop < started.hops; ++hop) {
+    Resource& passed = resource(started.route[hop]);
+    started.bound = std::min(started.bound, passed.capacity);
+    positions_[static_cast<size_t>(slot * max_hops_ + hop)] = static_cast<int>(passed.members.size());
+    passed.members.push_back({slot, hop, 0});
+    MarkDirty(started.route[hop]);
   }
-  for (const int resource : route)
-    resources_[static_cast<size_t>(resource)].members.back().bound = flow.bound;
-  LANESCOPE_CHECK(std::isfinite(flow.bound));
+  for (const int number : route) resource(number).members.back().bound = started.bound;
+  LANESCOPE_CHECK(std::isfinite(started.bound));
   dirty_slots_.push_back(slot);
 }
 
 void LinkSharing::End(int slot) {
-  Flow& flow = flows_[static_cast<size_t>(slot)];
-  LANESCOPE_CHECK(flow.active);
-  flow.active = false;
-  flow.finish = kNever;
-  for (int hop = 0; hop < flow.hops; ++hop) {
-    std::vector<Member>& members = resources_[static_cast<size_t>(flow.route[hop])].members;
+  Flow& ended = flow(slot);
+  LANESCOPE_CHECK(ended.active);
+  ended.active = false;
+  ended.finish = kNever;
+  for (int hop = 0; hop < ended.hops; ++hop) {
+    std::vector<Member>& members = resource(ended.route[hop]).members;
     const int position = positions_[static_cast<size_t>(slot * max_hops_ + hop)];
     const Member last = members.back();
     members[static_cast<size_t>(position)] = last;
     positions_[static_cast<size_t>(last.slot * max_hops_ + last.hop)] = position;
     members.pop_back();
-    MarkDirty(flow.route[hop]);
+    MarkDirty(ended.route[hop]);
   }
 }
 
 void LinkSharing::SetSlowdown(int slot, double slowdown) {
-  Flow& flow = flows_[static_cast<size_t>(slot)];
-  if (flow.slowdown == slowdown) return;
-  flow.slowdown = slowdown;
+  Flow& slowed = flow(slot);
+  if (slowed.slowdown == slowdown) return;
+  slowed.slowdown = slowdown;
   slowed_slots_.push_back(slot);
 }
 
 void LinkSharing::AddSlot(int slot) {
-  Flow& flow = flows_[static_cast<size_t>(slot)];
-  if (flow.stamp == stamp_) return;
-  flow.stamp = stamp_;
+  Flow& added = flow(slot);
+  if (added.stamp == stamp_) return;
+  added.stamp = stamp_;
+  added.fixed = false;
   component_.push_back(slot);
+}
+
+void LinkSharing::AddMembers(const Resource& of) {
+  for (const Member& member : of.members) AddSlot(member.slot);
 }
 
 // One flow alone is bound by the resource already.
@@ -88,106 +92,122 @@ bool LinkSharing::CanBind(const Resource& resource) {
   return demand > resource.capacity;
 }
 
-// The flows whose rate may change: those on changed resources, and whatever shares a full resource with them.
+// The flows whose rate may change: new ones, those on changed resources that bind or did, and whatever shares
+// a binding resource with them.
 void LinkSharing::CollectComponent() {
   component_.clear();
   binding_.clear();
   ++stamp_;
-  for (const int index : dirty_resources_) {
-    Resource& resource = resources_[static_cast<size_t>(index)];
-    resource.dirty = false;
-    resource.stamp = stamp_;
-    for (const Member& member : resource.members) AddSlot(member.slot);
-    if (CanBind(resource)) binding_.push_back(index);
+  for (const int number : dirty_resources_) {
+    Resource& changed = resource(number);
+    changed.dirty = false;
+    const bool bound = changed.binds;
+    changed.binds = CanBind(changed);
+    num_binding_ += static_cast<size_t>(changed.binds) - static_cast<size_t>(bound);
+    if (!bound && !changed.binds) continue;
+    changed.stamp = stamp_;
+    if (changed.binds) binding_.push_back(number);
+    AddMembers(changed);
   }
   dirty_resources_.clear();
   for (const int slot : dirty_slots_) {
-    if (flows_[static_cast<size_t>(slot)].active) AddSlot(slot);
+    if (flow(slot).active) AddSlot(slot);
   }
   dirty_slots_.clear();
-  for (size_t i = 0; i < component_.size(); ++i) {
-    const Flow& flow = flows_[static_cast<size_t>(component_[i])];
-    for (int hop = 0; hop < flow.hops; ++hop) {
-      Resource& resource = resources_[static_cast<size_t>(flow.route[hop])];
-      if (resource.stamp == stamp_) continue;
-      resource.stamp = stamp_;
-      if (!CanBind(resource)) continue;
-      binding_.push_back(flow.route[hop]);
-      for (const Member& member : resource.members) AddSlot(member.slot);
+  for (size_t i = 0; i < component_.size() && binding_.size() < num_binding_; ++i) {
+    const Flow& reached = flow(component_[i]);
+    for (int hop = 0; hop < reached.hops; ++hop) {
+      Resource& passed = resource(reached.route[hop]);
+      if (!passed.binds || passed.stamp == stamp_) continue;
+      passed.stamp = stamp_;
+      binding_.push_back(reached.route[hop]);
+      AddMembers(passed);
     }
   }
 }
 
-void LinkSharing::Fix(Flow* flow, double rate) {
-  flow->fair = rate;
-  for (int hop = 0; hop < flow->hops; ++hop) {
-    Resource& resource = resources_[static_cast<size_t>(flow->route[hop])];
-    resource.left -= rate;
-    --resource.unfixed;
+void LinkSharing::Fix(Flow* fixed, double rate) {
+  fixed->fair = rate;
+  fixed->fixed = true;
+  for (int hop = 0; hop < fixed->hops; ++hop) {
+    Resource& passed = resource(fixed->route[hop]);
+    passed.left -= rate;
+    --passed.unfixed;
   }
 }
 
-// Progressive filling. In each round the water level is the smallest share among the resources that can bind.
+// The smallest share among the resources that bind, and whose it is; -1 when all their flows have a rate.
+int LinkSharing::Tightest(double* level) {
+  int tightest = -1;
+  *level = std::numeric_limits<double>::infinity();
+  for (const int number : binding_) {
+    const Resource& binding = resource(number);
+    if (binding.unfixed == 0) continue;
+    const double share = binding.left / binding.unfixed;
+    if (share >= *level) continue;
+    *level = share;
+    tightest = number;
+  }
+  return tightest;
+}
+
+// Flows whose own bound is not above the level stop there; false: there is none.
+bool LinkSharing::FixAtBounds(double level) {
+  size_t kept = 0;
+  bool any = false;
+  for (const int slot : unfixed_) {
+    Flow& waiting = flow(slot);
+    if (waiting.fixed) continue;
+    if (waiting.bound <= level) {
+      Fix(&waiting, waiting.bound);
+      any = true;
+    } else {
+      unfixed_[kept++] = slot;
+    }
+  }
+  unfixed_.resize(kept);
+  return any;
+}
+
+// Progressive filling. In each round the water level is the smallest share among the resources that bind.
 // Flows whose own bound lies below it stop there; if there are none, the flows of the tightest resource
 // stop at the level. Levels never fall, which keeps rounding from producing a rate of zero.
 void LinkSharing::Fill() {
-  for (const int index : binding_) {
-    Resource& resource = resources_[static_cast<size_t>(index)];
-    resource.left = resource.capacity;
-    resource.unfixed = static_cast<int>(resource.members.size());
+  if (binding_.empty()) {
+    for (const int slot : component_) flow(slot).fair = flow(slot).bound;
+    return;
+  }
+  for (const int number : binding_) {
+    Resource& binding = resource(number);
+    binding.left = binding.capacity;
+    binding.unfixed = static_cast<int>(binding.members.size());
   }
   unfixed_.assign(component_.begin(), component_.end());
   double floor = 0;
-  while (!unfixed_.empty()) {
-    double level = std::numeric_limits<double>::infinity();
-    int tightest = -1;
-    for (const int index : binding_) {
-      const Resource& resource = resources_[static_cast<size_t>(index)];
-      if (resource.unfixed == 0) continue;
-      const double share = resource.left / resource.unfixed;
-      if (share < level) {
-        level = share;
-        tightest = index;
-      }
+  while (true) {
+    double level = 0;
+    const int tightest = Tightest(&level);
+    level = floor = std::max(level, floor);
+    const bool any = FixAtBounds(level);
+    if (unfixed_.empty()) return;
+    if (any) continue;
+    for (const Member& member : resource(tightest).members) {
+      Flow& waiting = flow(member.slot);
+      if (!waiting.fixed) Fix(&waiting, level);
     }
-    level = std::max(level, floor);
-    floor = level;
-    size_t kept = 0;
-    for (const int slot : unfixed_) {
-      Flow& flow = flows_[static_cast<size_t>(slot)];
-      if (flow.bound <= level) {
-        Fix(&flow, flow.bound);
-      } else {
-        unfixed_[kept++] = slot;
-      }
-    }
-    if (kept < unfixed_.size()) {
-      unfixed_.resize(kept);
-      continue;
-    }
-    kept = 0;
-    for (const int slot : unfixed_) {
-      Flow& flow = flows_[static_cast<size_t>(slot)];
-      if (std::find(flow.route, flow.route + flow.hops, tightest) != flow.route + flow.hops) {
-        Fix(&flow, level);
-      } else {
-        unfixed_[kept++] = slot;
-      }
-    }
-    unfixed_.resize(kept);
   }
 }
 
 void LinkSharing::Retime(int slot, Ticks now) {
-  Flow& flow = flows_[static_cast<size_t>(slot)];
-  const double rate = flow.fair / flow.slowdown;
-  if (rate == flow.rate && !flow.fresh) return;
-  flow.remaining = std::max(0.0, flow.remaining - flow.rate * static_cast<double>(now - flow.updated));
-  flow.updated = now;
-  flow.rate = rate;
-  flow.fresh = false;
-  const double wait = std::min(flow.remaining / rate, static_cast<double>(kMaxTicks));
-  flow.finish = now + static_cast<Ticks>(wait + 0.5);
+  Flow& timed = flow(slot);
+  const double rate = timed.fair / timed.slowdown;
+  if (rate == timed.rate && !timed.fresh) return;
+  timed.remaining = std::max(0.0, timed.remaining - timed.rate * static_cast<double>(now - timed.updated));
+  timed.updated = now;
+  timed.rate = rate;
+  timed.fresh = false;
+  const double wait = std::min(timed.remaining / rate, static_cast<double>(kMaxTicks));
+  timed.finish = now + static_cast<Ticks>(wait + 0.5);
   changed_.push_back(slot);
 }
 
@@ -197,8 +217,7 @@ std::span<const int> LinkSharing::Solve(Ticks now) {
   Fill();
   for (const int slot : component_) Retime(slot, now);
   for (const int slot : slowed_slots_) {
-    const Flow& flow = flows_[static_cast<size_t>(slot)];
-    if (flow.active && flow.stamp != stamp_) Retime(slot, now);
+    if (flow(slot).active && flow(slot).stamp != stamp_) Retime(slot, now);
   }
   slowed_slots_.clear();
   return changed_;

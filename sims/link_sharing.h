@@ -14,7 +14,8 @@ namespace lanescope::sims {
 // together; a flow stops when it reaches its own limit or one of its resources is full.
 //
 // Incremental: a start or an end recomputes only the flows that it can reach over resources that are full.
-// A resource that could carry the limits of all its flows together never binds and passes nothing on.
+// A resource that could carry the limits of all its flows together does not bind: it passes nothing on, and a
+// change on it that leaves it so concerns none of its other flows.
 //
 // Flows are named by slots 0..num_slots-1 chosen by the caller, one flow at a time in each. Changes are
 // collected until Solve, so that all changes of one instant cost one solution. Deterministic: the same
@@ -54,9 +55,10 @@ class LinkSharing {
     Ticks finish = kNever;
     const int* route = nullptr;
     int hops = 0;
+    uint32_t stamp = 0;
     bool active = false;
     bool fresh = false;  // its time must be set even if its rate is unchanged
-    uint32_t stamp = 0;
+    bool fixed = false;  // has its rate, while filling
   };
   struct Member {
     int slot;
@@ -67,17 +69,23 @@ class LinkSharing {
     double capacity = 0;
     double left = 0;  // of the capacity, while filling
     int unfixed = 0;  // flows without a rate yet, while filling
-    bool dirty = false;
     uint32_t stamp = 0;
+    bool dirty = false;
+    bool binds = false;  // its flows could take more than it has
     std::vector<Member> members;
   };
 
-  void MarkDirty(int resource);
+  Flow& flow(int slot) { return flows_[static_cast<size_t>(slot)]; }
+  Resource& resource(int number) { return resources_[static_cast<size_t>(number)]; }
+  void MarkDirty(int number);
   void AddSlot(int slot);
+  void AddMembers(const Resource& of);
   void CollectComponent();
   static bool CanBind(const Resource& resource);
   void Fill();
-  void Fix(Flow* flow, double rate);
+  int Tightest(double* level);
+  bool FixAtBounds(double level);
+  void Fix(Flow* fixed, double rate);
   void Retime(int slot, Ticks now);
 
   std::vector<Flow> flows_;
@@ -85,12 +93,13 @@ class LinkSharing {
   std::vector<int> positions_;  // [slot * max_hops + hop]: index in the resource's members
   int max_hops_;
   uint32_t stamp_ = 0;
+  size_t num_binding_ = 0;  // resources
   std::vector<int> dirty_resources_;
   std::vector<int> dirty_slots_;
   std::vector<int> slowed_slots_;  // whose fair rate stays
   std::vector<int> component_;     // slots
   std::vector<int> unfixed_;       // slots, while filling
-  std::vector<int> binding_;       // resources that can bind
+  std::vector<int> binding_;       // resources of the component that bind
   std::vector<int> changed_;
 };
 

@@ -28,23 +28,23 @@ int64_t Floor(double ns) { return static_cast<int64_t>(std::max(0.0, std::floor(
 // Tasks that share references or resources: no rule ever parts them. (Groups by `loc:@` may be parted.)
 class StateGroups {
  public:
-  StateGroups(const StrategyInput& input, const TaskGraph& tasks) : parent_(At(input.graph.num_nodes())) {
-    std::iota(parent_.begin(), parent_.end(), 0);
+  StateGroups(const StrategyInput& input, const TaskGraph& tasks) : parent_(input.graph.num_nodes()) {
+    std::ranges::copy(input.graph.node_ids(), parent_.begin());
     const OpRegistry& registry =
         input.placer.registry == nullptr ? OpRegistry::Global() : *input.placer.registry;
     ForEachSharedStateEdge(input.graph, input.graph.TopologicalOrder(), registry,
-                           [&](int src, int dst) { parent_[At(Root(src))] = Root(dst); });
+                           [&](NodeId src, NodeId dst) { parent_[Root(src)] = Root(dst); });
     const KernelTable& kernels =
         input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
-    std::vector<int> number(parent_.size(), -1);
+    IdVector<NodeId, int> number(parent_.size(), -1);
     for (const GraphTask& task : tasks.tasks()) Number(task.node, &number);
     for (const TaskGroup& group : tasks.groups()) {
       if (group.persistent_bytes > 0) Number(group.number, &number);
     }
     devices_.resize(At(count_));
     std::vector<bool> seen(At(count_), false);
-    for (int id = 0; id < input.graph.num_nodes(); ++id) {
-      const int group = number[At(Root(id))];
+    for (const NodeId id : input.graph.node_ids()) {
+      const int group = number[Root(id)];
       if (group < 0) continue;
       const std::vector<DeviceId> feasible = FeasibleDevices(input.graph.node(id), input.machine, kernels);
       if (!seen[At(group)]) {
@@ -56,7 +56,7 @@ class StateGroups {
       }
       seen[At(group)] = true;
     }
-    for (const GraphTask& task : tasks.tasks()) of_task_.push_back(number[At(Root(task.node))]);
+    for (const GraphTask& task : tasks.tasks()) of_task_.push_back(number[Root(task.node)]);
     for (auto& devices : devices_) {
       if (!devices.empty()) continue;
       for (const DeviceId d : tasks.machine().devices.ids()) devices.push_back(d);
@@ -68,16 +68,16 @@ class StateGroups {
   const std::vector<DeviceId>& devices(int group) const { return devices_[At(group)]; }
 
  private:
-  int Root(int id) {
-    while (parent_[At(id)] != id) id = parent_[At(id)] = parent_[At(parent_[At(id)])];
+  NodeId Root(NodeId id) {
+    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
     return id;
   }
-  void Number(int node, std::vector<int>* number) {
-    int& mine = (*number)[At(Root(node))];
+  void Number(NodeId node, IdVector<NodeId, int>* number) {
+    int& mine = (*number)[Root(node)];
     if (mine < 0) mine = count_++;
   }
 
-  std::vector<int> parent_;
+  IdVector<NodeId, NodeId> parent_;
   int count_ = 0;
   std::vector<std::vector<DeviceId>> devices_;
   std::vector<int> of_task_;

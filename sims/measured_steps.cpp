@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 
 namespace lanescope::sims {
 namespace {
@@ -74,6 +76,10 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
     complete.push_back(std::move(step));
   }
   return complete;
+}
+
+std::vector<MeasuredStep> TypicalSteps(std::vector<MeasuredStep> steps) {
+  return MiddleHalf(std::move(steps), [](const MeasuredStep& step) { return step.end_ns - step.start_ns; });
 }
 
 }  // namespace lanescope::sims

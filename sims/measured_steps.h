@@ -26,4 +26,8 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
 // By command: those that it waits for.
 Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule);
 
+// Those of the middle half by length: the mean of what ran in them is the mean of a step that is like the
+// median, and so what the prediction is compared with.
+std::vector<MeasuredStep> TypicalSteps(std::vector<MeasuredStep> steps);
+
 }  // namespace lanescope::sims

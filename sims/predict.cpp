@@ -208,7 +208,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
                                   const PredictionSettings& settings) {
   std::vector<TensorInfo> inputs;
   return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
-    const int number = schedule.commands[c].node;
+    const NodeId number = schedule.commands[c].node;
     const Node& node = graph.node(number);
     inputs.clear();
     for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));

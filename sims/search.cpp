@@ -150,10 +150,10 @@ class PlacementSearch {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     for (std::thread& thread : threads) thread.join();
-    if (failure && options_.ranks.size == 1) throw *failure;
+    if (failure) throw *failure;  // which ends the other ranks too
     ++result_.rounds;
     over_ = IsOver();
-    if (options_.ranks.size > 1) outcomes = ShareOutcomes(outcomes, failure);
+    if (options_.ranks.size > 1) outcomes = ShareOutcomes(outcomes);
     for (ChainOutcome& outcome : outcomes) {
       result_.evaluations += outcome.evaluations;
       result_.simulations += outcome.simulations;
@@ -193,10 +193,8 @@ class PlacementSearch {
   }
 
   // Of all ranks in the order of their chains. The search is over for all when it is for one.
-  std::vector<ChainOutcome> ShareOutcomes(const std::vector<ChainOutcome>& mine,
-                                          const std::optional<Error>& failure) {
+  std::vector<ChainOutcome> ShareOutcomes(const std::vector<ChainOutcome>& mine) {
     nlohmann::json json = {{"over", over_}, {"outcomes", nlohmann::json::array()}};
-    if (failure) json["failure"] = {static_cast<int>(failure->code()), failure->message()};
     for (const ChainOutcome& outcome : mine) {
       nlohmann::json elites = nlohmann::json::array();
       for (const Elite& elite : outcome.elites)
@@ -208,9 +206,6 @@ class PlacementSearch {
     for (const std::string& text : options_.ranks.Share(json.dump())) {
       const nlohmann::json of_rank = nlohmann::json::parse(text);
       over_ |= of_rank["over"].get<bool>();
-      if (of_rank.contains("failure"))
-        throw Error(static_cast<Code>(of_rank["failure"][0].get<int>()),
-                    of_rank["failure"][1].get<std::string>());
       for (const nlohmann::json& given : of_rank["outcomes"]) {
         ChainOutcome outcome{{}, given[0], given[1], given[2]};
         for (const nlohmann::json& elite : given[3]) {

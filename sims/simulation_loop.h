@@ -84,7 +84,7 @@ class SimulationLoop {
 
   void MakeReady(CommandId command) {
     const Task& t = task(command);
-    ready_[t.queue].Push(t.rank, command);
+    ready_[t.queue].Push(t.position, command);
     if (IdleServer(t.queue) >= 0) {
       Touch(t.queue);
     } else if (asleep_ > 0) {
@@ -316,9 +316,11 @@ class SimulationLoop {
     if constexpr (kInterfere)
       domains_.Settle(servers_, [this](int number, double by) { SlowDown(number, by); });
     if constexpr (kShared) {
-      if (!sharing_.dirty()) return;
-      for (const int number : sharing_.Solve(now_)) timers_.Set(number, sharing_.finish(number));
+      if (sharing_.dirty()) {
+        for (const int number : sharing_.Solve(now_)) timers_.Change(number, sharing_.finish(number));
+      }
     }
+    timers_.Apply();
   }
 
   void SlowDown(int number, double slowdown) {
@@ -331,13 +333,13 @@ class SimulationLoop {
       at.updated = now_;
       at.slowdown = slowdown;
       const double wait = std::min(at.remaining * slowdown, static_cast<double>(kMaxTicks));
-      timers_.Set(number, now_ + static_cast<Ticks>(wait + 0.5));
+      timers_.Change(number, now_ + static_cast<Ticks>(wait + 0.5));
     }
   }
 
   const SimulationPlan& plan_;
   IdVector<CommandId, Task>& tasks_;
-  IdVector<QueueId, ReadyQueue>& ready_;
+  IdVector<QueueId, BasicReadyQueue<ReadyPositions>>& ready_;
   IdVector<CommandId, CommandTime>& times_;
   IdVector<QueueId, int64_t>& busy_;
   Ticks now_ = 0;

@@ -15,8 +15,8 @@ namespace lanescope::sims {
 // A command as the loop touches it. One record of 32 bytes and not one array a field: releasing a command
 // reads most of it at a place that is not in the cache.
 struct alignas(32) Task {
-  int pending = 0;  // dependencies not yet satisfied
-  int rank = 0;
+  int pending = 0;   // dependencies not yet satisfied
+  int position = 0;  // in its queue's order
   QueueId queue;
   CommandId released = {};
   Ticks duration = 0;
@@ -68,7 +68,7 @@ struct SimulationPlan {
   const CommandId* successors = nullptr;
   std::vector<Server> servers;
   IdVector<QueueId, ServerRange> servers_of;
-  IdVector<QueueId, std::vector<CommandId>> orders;  // of in-order queues
+  IdVector<QueueId, std::vector<CommandId>> orders;  // the commands of every queue by rank
   Ticks handoff[kNumQueueClasses][kNumQueueClasses] = {};
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;
@@ -87,7 +87,7 @@ struct SimulationPlan {
 // What is kept from run to run only to save allocation.
 struct SimulationScratch {
   IdVector<CommandId, Task> tasks;
-  IdVector<QueueId, ReadyQueue> ready;
+  IdVector<QueueId, BasicReadyQueue<ReadyPositions>> ready;
 };
 
 }  // namespace lanescope::sims

@@ -1,5 +1,6 @@
 #include "sims/simulator.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -23,13 +24,28 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     plan->tasks[c] = {.pending = schedule.num_predecessors[c],
-                      .rank = command.rank,
                       .queue = command.queue,
                       .first_successor = schedule.successors.first[c.index()],
                       .end_successor = schedule.successors.first[c.index() + 1]};
     if (command.is_work()) continue;
     if (plan->sync.empty()) plan->sync.assign(total, 0);
     plan->sync[c] = 1;
+  }
+}
+
+// The commands of an in-order queue run as they are numbered, those of others by rank and then by number.
+void PlanOrders(const Schedule& schedule, SimulationPlan* plan) {
+  plan->orders.resize(schedule.queues.size());
+  for (const CommandId c : schedule.commands.ids()) plan->orders[schedule.commands[c].queue].push_back(c);
+  const auto before = [&](CommandId a, CommandId b) {
+    const int of_a = schedule.commands[a].rank, of_b = schedule.commands[b].rank;
+    return of_a != of_b ? of_a < of_b : a < b;
+  };
+  for (const QueueId q : schedule.queues.ids()) {
+    std::vector<CommandId>& order = plan->orders[q];
+    if (!schedule.queues[q].in_order && !std::is_sorted(order.begin(), order.end(), before))
+      std::sort(order.begin(), order.end(), before);
+    for (size_t i = 0; i < order.size(); ++i) plan->tasks[order[i]].position = static_cast<int>(i);
   }
 }
 
@@ -51,7 +67,6 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
     plan->servers.insert(plan->servers.end(), static_cast<size_t>(std::max(1, queue.workers)), server);
     plan->servers_of.Add({first, static_cast<int>(plan->servers.size())});
   }
-  plan->orders = QueueOrders(schedule);
   for (size_t from = 0; options.handoffs && from < kNumQueueClasses; ++from) {
     for (size_t to = 0; to < kNumQueueClasses; ++to) {
       plan->handoff[from][to] = TicksOf(gaps.handoff_ns[from][to]);
@@ -146,6 +161,7 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   prepared_->schedule = &schedule;
   SimulationPlan* plan = &prepared_->plan;
   PlanTasks(schedule, plan);
+  PlanOrders(schedule, plan);
   PlanServers(schedule, machine, gaps, options, plan);
   if (options.share_links) PlanCopies(schedule, machine, plan);
   if (options.interference && interference != nullptr) {
@@ -153,8 +169,9 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   }
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
-    prepared_->scratch.ready.Add(ReadyQueue(queue.in_order ? &plan->orders[q] : nullptr,
-                                            std::max(1, queue.workers), &schedule.commands));
+    const std::vector<CommandId>* order = &plan->orders[q];
+    prepared_->scratch.ready.Add(BasicReadyQueue(queue.in_order ? order : nullptr, std::max(1, queue.workers),
+                                                 &schedule.commands, ReadyPositions(order)));
   }
 }
 
@@ -174,7 +191,7 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
     scratch->tasks[c] = plan.tasks[c];
     scratch->tasks[c].duration = TicksOf(ns);
   }
-  for (ReadyQueue& ready : scratch->ready) ready.Reset();
+  for (auto& ready : scratch->ready) ready.Reset();
   result->times.resize(plan.tasks.size());
   result->queue_busy_ns.assign(plan.servers_of.size(), 0);
   const bool shared = !plan.routes.empty();

@@ -3,21 +3,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/base/statistics.h"
 #include "sims/fetch_cost.h"
 #include "sims/measured_steps.h"
 
 namespace lanescope::sims {
-namespace {
-
-// Those of the middle half by length: the mean of what ran in them is the mean of a step that is like the
-// median, and so what the prediction is compared with.
-std::vector<MeasuredStep> TypicalSteps(std::vector<MeasuredStep> steps) {
-  return MiddleHalf(std::move(steps), [](const MeasuredStep& step) { return step.end_ns - step.start_ns; });
-}
-
-}  // namespace
-
 CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps) {
   std::vector<MeasuredStep> steps = GroupSteps(schedule, events, warmup_steps);

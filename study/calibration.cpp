@@ -68,8 +68,7 @@ sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasu
       lanescope::sims::FitCosts(all, sims::FetchCurve(std::move(points)), machine, calibrated_on);
   if (about.handoffs.schedule != nullptr) {
     const Schedule& chain = *about.handoffs.schedule;
-    table.gaps.handoff_ns =
-        sims::EstimateGaps(chain, machine, sims::GroupSteps(chain, about.handoffs.events, 0)).handoff_ns;
+    sims::TakeGapsOfChain(chain, machine, sims::GroupSteps(chain, about.handoffs.events, 0), &table.gaps);
   }
   if (measured != nullptr) {
     table.has_interference = true;

@@ -76,7 +76,7 @@ RecordedRunOptions Comparer::RunOptions() const {
 void Comparer::PlaceRows() {
   for (ComparisonRow& row : comparison_.rows) {
     Guard(&row, request_.note, [&] {
-      std::vector<int> order;
+      std::vector<NodeId> order;
       PlaceOptions place = request_.place;
       if (request_.on_placed) place.order = &order;
       row.placed = Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), place);
@@ -97,14 +97,16 @@ void Comparer::OpenTrace() {
 }
 
 void Comparer::Measure() {
-  Tell(request_.note, "measuring links, hand-offs and interference");
+  Tell(request_.note, "measuring links and interference");
   try {
     measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
     RecordedRunOptions options = RunOptions();
     options.copy_cores = measured_machine_.host.copy_cores;
     options.watch_others = true;
     measurements_.Start(writer_.get(), options, request_.warmup);
-    measurements_.RunRounds(request_.rounds, request_.steps);
+    HandoffChain chain(comparison_.machine, request_.cancellation);
+    measurements_.RunRounds(request_.rounds, request_.steps, [&] { chain.Run(); });
+    measured_machine_.handoffs = chain.Finish();
   } catch (...) {
     const bool cancelled = request_.cancellation != nullptr && request_.cancellation->cancelled();
     const std::string reason = cancelled ? request_.cancellation->Reason() : "the comparison failed";

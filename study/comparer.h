@@ -50,7 +50,7 @@ struct ComparisonRequest {
   Cancellation* cancellation = nullptr;
   Notes note;
   // Called for every row that is placed, with the node ids in the order in which the placer took them.
-  std::function<void(const ComparisonRow&, const std::vector<int>& order)> on_placed;
+  std::function<void(const ComparisonRow&, const std::vector<NodeId>& order)> on_placed;
 };
 
 // One comparison. Owns the graphs that the result refers to. Not thread-safe.

@@ -31,7 +31,7 @@ struct MeasuredRow {
   traces::Summary summary;
   bool oversubscribed = false;
   int steps = 0, disturbed_steps = 0;  // that were measured; of these, that do not count
-  int other_speed_steps = 0;           // of these, while the machine had another speed than usual
+  int other_speed_steps = 0;           // of these, while cores or GPUs had another speed than usual
   bool quiet = true;                   // a third of the rounds that were asked for was undisturbed
   Disturbance disturbance;             // over all steps
   double noise = 0;              // largest distance of a round's median from the median of all, as a fraction

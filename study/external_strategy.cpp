@@ -15,12 +15,12 @@ using nlohmann::json;
 
 constexpr int64_t kSmallCopy = 4 << 10, kLargeCopy = 16 << 20;
 
-json NodeJson(const Workload& workload, const Machine& machine, int id, int group) {
+json NodeJson(const Workload& workload, const Machine& machine, NodeId id, NodeId group) {
   const Graph& graph = workload.graph();
   const Node& node = graph.node(id);
   json inputs = json::array(), outputs = json::array(), devices = json::array();
   for (const Endpoint& input : node.inputs) inputs.push_back(graph.TensorName(input));
-  for (const int control : node.control_inputs) inputs.push_back("^" + graph.node(control).name);
+  for (const NodeId control : node.control_inputs) inputs.push_back("^" + graph.node(control).name);
   for (const TensorInfo& output : workload.info().outputs(id)) {
     outputs.push_back({{"dtype", DataTypeName(output.dtype)},
                        {"shape", ShapeJson(output.shape)},
@@ -36,10 +36,9 @@ json NodeJson(const Workload& workload, const Machine& machine, int id, int grou
 
 json GraphJson(const Workload& workload, const Machine& machine) {
   const Graph& graph = workload.graph();
-  const std::vector<int> groups = ColocationGroups(graph);
+  const IdVector<NodeId, NodeId> groups = ColocationGroups(graph);
   json nodes = json::array(), feeds = json::array();
-  for (int id = 0; id < graph.num_nodes(); ++id)
-    nodes.push_back(NodeJson(workload, machine, id, groups[static_cast<size_t>(id)]));
+  for (const NodeId id : graph.node_ids()) nodes.push_back(NodeJson(workload, machine, id, groups[id]));
   for (const auto& [name, feed] : workload.spec().feeds) feeds.push_back(name);
   return {{"name", workload.name()},
           {"nodes", nodes},
@@ -51,7 +50,7 @@ json GraphJson(const Workload& workload, const Machine& machine) {
 json LaunchCostsJson(const Workload& workload, const Machine& machine, const CostModel& costs) {
   const Graph& graph = workload.graph();
   json nodes = json::object();
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     const auto inputs = workload.InputInfos(id);
     json& entry = nodes[node.name] = json::object();

@@ -18,7 +18,6 @@ MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancella
   }
   measured.links = exec::MeasureLinks(machine, kLargestCopy, 7, cancelled);
   measured.fetches = exec::MeasureFetches(9, cancelled);
-  measured.handoffs = MeasureHandoffs(machine, cancellation);
   return measured;
 }
 

@@ -9,7 +9,7 @@
 #include "exec/gpu_machine.h"
 #include "exec/measure.h"
 #include "study/cancellation.h"
-#include "study/measure_handoffs.h"
+#include "study/handoff_chain.h"
 
 namespace lanescope::study {
 
@@ -21,7 +21,7 @@ struct MachineMeasurement {
   std::vector<exec::FetchTime> fetches;
   HandoffRun handoffs;
 };
-// Some seconds. Throws Cancelled.
+// All but hand-offs. Some seconds. Throws Cancelled.
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);
 
 // What a machine file takes from them, by what the machine has.

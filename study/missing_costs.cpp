@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -23,7 +24,7 @@ constexpr int kUnrecordedSteps = 3, kRecordedSteps = 16;
 constexpr size_t kOpsInAGraph = 40;  // so that their inputs fit the device together
 
 // Whether an op can run on tensors that stand in for its inputs.
-bool RunsAlone(const Workload& workload, int number) {
+bool RunsAlone(const Workload& workload, NodeId number) {
   const Node& node = workload.graph().node(number);
   const OpDef* def = OpRegistry::Global().Find(node.op);
   if (def == nullptr || node.inputs.empty()) return false;
@@ -69,8 +70,8 @@ class Bench {
 
  private:
   Endpoint On(Endpoint node, DeviceId device) {
-    placement_.device.resize(static_cast<size_t>(builder_.graph().num_nodes()), machine_.host());
-    placement_.device[static_cast<size_t>(node.node)] = device;
+    placement_.device.resize(builder_.graph().num_nodes(), machine_.host());
+    placement_.device[node.node] = device;
     return node;
   }
   // A constant keeps its value, which the op's signature tells.
@@ -95,6 +96,28 @@ class Bench {
   RunSpec step_;
   int count_ = 0;
 };
+
+// An op whose made-up inputs do not fit it (its sizes go by values that only the whole graph has) makes its
+// graph fail: halves of it are then tried, and that op is left.
+void MeasureTogether(const Workload& workload, const Machine& machine,
+                     std::span<const MissingCost* const> costs, Cancellation* cancellation,
+                     MissingMeasurement* measured) {
+  try {
+    Bench bench(workload, machine);
+    for (const MissingCost* cost : costs) bench.Add(*cost);
+    sims::CalibrationInput found = bench.Measure(cancellation);
+    measured->samples.insert(measured->samples.end(), found.ops.begin(), found.ops.end());
+  } catch (const Error& error) {
+    if (error.code() == Code::kCancelled) throw;
+    if (costs.size() == 1) {
+      measured->left.push_back(*costs.front());
+      return;
+    }
+    const size_t half = costs.size() / 2;
+    MeasureTogether(workload, machine, costs.first(half), cancellation, measured);
+    MeasureTogether(workload, machine, costs.subspan(half), cancellation, measured);
+  }
+}
 
 }  // namespace
 
@@ -141,12 +164,10 @@ MissingMeasurement MeasureMissing(const Workload& workload, const Machine& machi
       measured.left.push_back(cost);
     }
   }
-  for (size_t first = 0; first < alone.size(); first += kOpsInAGraph) {
-    Bench bench(workload, machine);
-    for (size_t i = first; i < std::min(alone.size(), first + kOpsInAGraph); ++i) bench.Add(*alone[i]);
-    sims::CalibrationInput found = bench.Measure(cancellation);
-    measured.samples.insert(measured.samples.end(), found.ops.begin(), found.ops.end());
-  }
+  const std::span<const MissingCost* const> all = alone;
+  for (size_t first = 0; first < all.size(); first += kOpsInAGraph)
+    MeasureTogether(workload, machine, all.subspan(first, std::min(kOpsInAGraph, all.size() - first)),
+                    cancellation, &measured);
   return measured;
 }
 

@@ -15,7 +15,7 @@ namespace lanescope::study {
 
 // Launches of one signature on one kind of device that no measurement stands for.
 struct MissingCost {
-  int node = -1;    // the first such
+  NodeId node;      // the first such
   DeviceId device;  // of the machine
   std::string signature, op;
   CostBasis basis = CostBasis::kNothing;  // what their time goes by instead
@@ -30,8 +30,8 @@ std::vector<MissingCost> FindMissingCosts(const Workload& workload, const Machin
 
 struct MissingMeasurement {
   std::vector<sims::OpSample> samples;
-  std::vector<MissingCost>
-      left;  // that cannot run by themselves: updates of variables, unknown sizes, strings
+  // That cannot run by themselves: updates of variables, unknown sizes, strings.
+  std::vector<MissingCost> left;
 };
 // Runs every one of them by itself some times, on made-up inputs of its sizes. Throws Cancelled.
 MissingMeasurement MeasureMissing(const Workload& workload, const Machine& machine,

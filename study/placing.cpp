@@ -29,8 +29,8 @@ PlacedGraph Place(const Workload& workload, const std::string& strategy, const M
     return placed;
   }
   PlacerOptions placer = workload.placer();
-  std::vector<int> order;
-  if (options.order != nullptr) placer.log = [&](int node, DeviceId) { order.push_back(node); };
+  std::vector<NodeId> order;
+  if (options.order != nullptr) placer.log = [&](NodeId node, DeviceId) { order.push_back(node); };
   const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer, &workload.request()};
   PlacedGraph placed{&workload, strategy, {}};
   if (strategy.starts_with(kProgramPrefix)) {
@@ -42,7 +42,7 @@ PlacedGraph Place(const Workload& workload, const std::string& strategy, const M
   }
   if (options.order != nullptr) {
     // A strategy may place several times; the last time counts.
-    const auto nodes = std::min(order.size(), static_cast<size_t>(workload.graph().num_nodes()));
+    const auto nodes = std::min(order.size(), workload.graph().num_nodes());
     options.order->assign(order.end() - static_cast<ptrdiff_t>(nodes), order.end());
   }
   return placed;

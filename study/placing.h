@@ -17,7 +17,7 @@ namespace lanescope::study {
 
 struct PlaceOptions {
   int64_t program_timeout_s = 600;       // that an exec:PROGRAM may take
-  std::vector<int>* order = nullptr;     // if not null: node ids in the order in which the placer took them
+  std::vector<NodeId>* order = nullptr;  // if not null: nodes in the order in which the placer took them
   Cancellation* cancellation = nullptr;  // of programs
 };
 

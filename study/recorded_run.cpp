@@ -1,7 +1,9 @@
 #include "study/recorded_run.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/record/run_info.h"
 #include "exec/gpu_machine.h"
@@ -11,6 +13,8 @@
 
 namespace lanescope::study {
 namespace {
+
+constexpr int64_t kSpeedEveryNs = 10'000'000;
 
 RunSpec WithSeed(RunSpec spec, const std::optional<uint64_t>& seed) {
   for (auto& [name, feed] : spec.feeds) {
@@ -123,23 +127,36 @@ void RecordedRun::RunSteps(int steps) {
   }
   if (steps_per_round_ == 0) steps_per_round_ = steps;
   if (options_.watch_others && !meter_.has_value()) meter_.emplace();
+  int64_t speed = CoreSpeed();
+  int64_t speed_at = NowNs();
   if (meter_.has_value()) meter_->Take();  // what came between
   for (int i = 0; i < steps; ++i) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
     step_ns_.push_back(RunOne());
+    if (options_.gpu_clocks != nullptr) gpu_clocks_.push_back(options_.gpu_clocks->Read());
     if (meter_.has_value()) disturbances_.push_back(meter_->Take());
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
+    if (options_.core_speeds == nullptr || (i + 1 < steps && NowNs() - speed_at < kSpeedEveryNs)) continue;
+    const int64_t before = std::exchange(speed, CoreSpeed());
+    speed_at = NowNs();
+    core_speeds_.resize(step_ns_.size(), (before + speed) / 2);
+    if (meter_.has_value()) meter_->Take();
   }
+}
+
+int64_t RecordedRun::CoreSpeed() {
+  return options_.core_speeds != nullptr ? options_.core_speeds->Take() : 0;
 }
 
 std::vector<char> RecordedRun::Undisturbed() const {
   std::vector<char> undisturbed = UndisturbedSteps(disturbances_, steps_per_round_);
   undisturbed.resize(step_ns_.size(), 1);
+  const std::vector<char> other_clock = OtherClockSteps(gpu_clocks_);
   for (size_t i = 0; i < undisturbed.size(); ++i) {
-    const size_t round = i / static_cast<size_t>(std::max(1, steps_per_round_));
-    if (round < left_out_.size() && left_out_[round] != 0) undisturbed[i] = 0;
+    if (i < left_out_.size() && left_out_[i] != 0) undisturbed[i] = 0;
+    if (i < other_clock.size() && other_clock[i] != 0) undisturbed[i] = 0;
   }
   return undisturbed;
 }

@@ -10,9 +10,11 @@
 
 #include "core/record/event.h"
 #include "core/record/recorder.h"
+#include "exec/core_speeds.h"
 #include "exec/session.h"
 #include "study/cancellation.h"
 #include "study/disturbance.h"
+#include "study/gpu_clocks.h"
 #include "study/notes.h"
 #include "study/placing.h"
 #include "study/run_capture.h"
@@ -25,8 +27,11 @@ struct RecordedRunOptions {
   RunSettings settings;
   // All events are kept, for calibration; otherwise as many as oversubscription is judged by.
   bool keep_events = false;
-  bool watch_others = false;  // measure with every step what others took from it
-  double copy_cores = 0.1;    // cores that one copy between devices keeps busy, to judge oversubscription
+  bool watch_others = false;              // measure with every step what others took from it
+  const GpuClocks* gpu_clocks = nullptr;  // not null: read after every step
+  // Not null: taken around every step of 10 ms or more, and around as many shorter ones together.
+  exec::CoreSpeeds* core_speeds = nullptr;
+  double copy_cores = 0.1;  // cores that one copy between devices keeps busy, to judge oversubscription
   // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
   RunCapture* capture = nullptr;
   Cancellation* cancellation = nullptr;
@@ -61,10 +66,15 @@ class RecordedRun : private EventSink {
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
   // By recorded step, where options.watch_others; else empty. A call of RunSteps is a round.
   const std::vector<Disturbance>& disturbances() const { return disturbances_; }
-  // Calls of RunSteps, by number, whose steps do not count whatever was taken from them.
-  void LeaveOut(std::vector<char> rounds) { left_out_ = std::move(rounds); }
-  // By recorded step (UndisturbedSteps); those that were not watched are, unless they are left out.
+  // 1 for recorded steps that do not count whatever was taken from them.
+  void LeaveOut(std::vector<char> steps) { left_out_ = std::move(steps); }
+  // By recorded step (UndisturbedSteps, OtherClockSteps); those that were not watched are, unless they are
+  // left out.
   std::vector<char> Undisturbed() const;
+  // By recorded step, where options.core_speeds: mean of before and after it. Else empty.
+  const std::vector<int64_t>& core_speeds() const { return core_speeds_; }
+  // By recorded step, where options.gpu_clocks; else empty.
+  const std::vector<GpuClock>& gpu_clocks() const { return gpu_clocks_; }
   const std::vector<Event>& events() const { return events_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
   bool oversubscribed() const { return oversubscribed_; }  // once finished
@@ -76,6 +86,7 @@ class RecordedRun : private EventSink {
   void CountDropped(int64_t records) override;
   void BeginTrace();
   int64_t RunOne();
+  int64_t CoreSpeed();
   std::vector<StepDisturbance> StepDisturbances() const;
 
   PlacedGraph placed_;
@@ -94,6 +105,8 @@ class RecordedRun : private EventSink {
   std::vector<int64_t> step_ns_;
   std::optional<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
+  std::vector<GpuClock> gpu_clocks_;
+  std::vector<int64_t> core_speeds_;
   int steps_per_round_ = 0;
   std::vector<char> left_out_;
   std::vector<Event> events_;

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -12,7 +15,9 @@
 namespace lanescope::study {
 namespace {
 
-constexpr int64_t kReferenceNs = 10'000'000;
+constexpr size_t kFirstSpeeds = 20;  // that tell the usual one to begin with
+constexpr std::chrono::milliseconds kBetweenSpeeds{5};
+constexpr int64_t kLongestWaitNs = 300'000'000;
 
 bool AnyCounts(std::vector<char>::const_iterator first, int steps) {
   return std::find(first, first + steps, 1) != first + steps;
@@ -34,11 +39,16 @@ void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& f
 void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options,
                             int warmup_steps) {
   note_ = options.note;
-  if (options.watch_others) meter_.emplace();
+  RecordedRunOptions watched = options;
+  if (options.watch_others) {
+    watched.core_speeds = &core_speeds_.emplace();
+    watched.gpu_clocks = &gpu_clocks_.emplace(machine_);
+    meter_.emplace();
+  }
   runs_.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
     Guard(&rows_[i], note_, [&] {
-      runs_[i].run = std::make_unique<RecordedRun>(rows_[i].placed, machine_, writer, options);
+      runs_[i].run = std::make_unique<RecordedRun>(rows_[i].placed, machine_, writer, watched);
       runs_[i].run->WarmUp(warmup_steps);
     });
   }
@@ -52,38 +62,49 @@ void RowMeasurements::RunRound(int steps) {
   if (meter_.has_value()) JudgeRounds();
 }
 
-// Of the first row. 0 when it cannot run.
-int64_t RowMeasurements::ReferenceStep() {
-  int64_t ns = 0;
-  if (runs_.front().run != nullptr)
-    Guard(&rows_.front(), note_, [&] { ns = runs_.front().run->QuickestStep(kReferenceNs); });
-  return ns;
+// By all that is known so far. Gives up soon: a disturbance may last for minutes.
+void RowMeasurements::WaitForUsualSpeed() {
+  const int64_t until = NowNs() + kLongestWaitNs;
+  while (true) {
+    speeds_.push_back(core_speeds_->Take());
+    if (speeds_.size() < kFirstSpeeds) {
+      std::this_thread::sleep_for(kBetweenSpeeds);
+      continue;
+    }
+    if (speeds_.size() == kFirstSpeeds) usual_speed_ = UsualSpeed(speeds_, kSameCoreSpeed);
+    if (usual_speed_.Holds(speeds_.back()) || NowNs() >= until) return;
+    std::this_thread::sleep_for(kBetweenSpeeds);
+  }
 }
 
 void RowMeasurements::RunSlot(size_t row, int steps) {
-  RoundSlot slot;
-  if (meter_.has_value()) slot.reference_before_ns = ReferenceStep();
-  if (!slots_.empty()) slots_.back().measured.reference_after_ns = slot.reference_before_ns;
-  if (rows_[row].failed.has_value()) return;  // as the reference
+  if (core_speeds_.has_value()) WaitForUsualSpeed();
   runs_[row].run->WarmUp(1);
   runs_[row].run->RunSteps(steps);
-  if (!meter_.has_value()) return;
-  slot.taken = meter_->Take();
-  slots_.push_back({row, slot});
+  if (meter_.has_value()) slots_.push_back({row, meter_->Take()});
 }
 
 void RowMeasurements::JudgeRounds() {
-  if (!slots_.empty()) slots_.back().measured.reference_after_ns = ReferenceStep();
-  std::vector<RoundSlot> measured;
-  for (const Slot& slot : slots_) measured.push_back(slot.measured);
-  const std::vector<Disturber> by = JudgeSlots(measured);
-  for (Row& row : runs_) row.disturbers.clear();
-  for (size_t i = 0; i < slots_.size(); ++i) runs_[slots_[i].row].disturbers.push_back(by[i]);
+  std::vector<Disturbance> taken;
+  for (const Slot& slot : slots_) taken.push_back(slot.taken);
+  const std::vector<char> beside = SlotsBesideOthers(taken);
+  for (Row& row : runs_) row.beside_others.clear();
+  for (size_t i = 0; i < slots_.size(); ++i) runs_[slots_[i].row].beside_others.push_back(beside[i]);
+  std::vector<int64_t> speeds = speeds_;
+  for (const Row& row : runs_) {
+    if (row.run != nullptr)
+      speeds.insert(speeds.end(), row.run->core_speeds().begin(), row.run->core_speeds().end());
+  }
+  usual_speed_ = UsualSpeed(std::move(speeds), kSameCoreSpeed);
   for (size_t i = 0; i < runs_.size(); ++i) {
     Row& row = runs_[i];
     if (row.run == nullptr) continue;
     std::vector<char> left_out;
-    for (const Disturber disturber : row.disturbers) left_out.push_back(disturber != Disturber::kNobody);
+    for (size_t step = 0; step < row.run->core_speeds().size(); ++step) {
+      const size_t round = step / static_cast<size_t>(steps_);
+      left_out.push_back((round < row.beside_others.size() && row.beside_others[round] != 0) ||
+                         !usual_speed_.Holds(row.run->core_speeds()[step]));
+    }
     row.run->LeaveOut(std::move(left_out));
     const std::vector<char> counts = row.run->Undisturbed();
     row.quiet_rounds = 0;
@@ -92,7 +113,7 @@ void RowMeasurements::JudgeRounds() {
   }
 }
 
-void RowMeasurements::RunRounds(int rounds, int steps) {
+void RowMeasurements::RunRounds(int rounds, int steps, const std::function<void()>& beside) {
   wanted_rounds_ = rounds;
   steps_ = steps;
   const auto quiet = [&] {
@@ -109,6 +130,7 @@ void RowMeasurements::RunRounds(int rounds, int steps) {
       Tell(note_, fmt::format("round {} of {}: {} steps of each of {} rows", round + 1,
                               round < rounds ? rounds : 2 * rounds, steps, runs_.size()));
     }
+    beside();
     RunRound(steps);
   }
 }
@@ -164,10 +186,23 @@ void RowMeasurements::Describe(size_t row, MeasuredRow* measured) const {
   const std::vector<char> counts = runs_[row].run->Undisturbed();
   measured->steps = static_cast<int>(steps.size());
   measured->disturbed_steps = static_cast<int>(std::count(counts.begin(), counts.end(), 0));
-  for (const Disturber disturber : runs_[row].disturbers) {
-    if (disturber == Disturber::kSpeed) measured->other_speed_steps += steps_;
-  }
+  measured->other_speed_steps = OtherSpeedSteps(row);
   measured->quiet = 3 * runs_[row].quiet_rounds >= wanted_rounds_;
+}
+
+// Steps at another speed that no others disturbed.
+int RowMeasurements::OtherSpeedSteps(size_t row) const {
+  const RecordedRun& run = *runs_[row].run;
+  const std::vector<char> other_clock = OtherClockSteps(run.gpu_clocks());
+  int count = 0;
+  for (size_t step = 0; step < run.step_ns().size(); ++step) {
+    const size_t round = step / static_cast<size_t>(steps_);
+    const bool beside_others =
+        round < runs_[row].beside_others.size() && runs_[row].beside_others[round] != 0;
+    const bool other_core = step < run.core_speeds().size() && !usual_speed_.Holds(run.core_speeds()[step]);
+    count += !beside_others && (other_core || (step < other_clock.size() && other_clock[step] != 0));
+  }
+  return count;
 }
 
 }  // namespace lanescope::study

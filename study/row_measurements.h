@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "exec/core_speeds.h"
 #include "study/comparison.h"
+#include "study/gpu_clocks.h"
 #include "study/recorded_run.h"
 #include "study/undisturbed.h"
 
@@ -20,10 +22,10 @@ struct RoundRange {
 };
 
 // Rounds are interleaved over the rows, so that what drifts drifts for all. Consecutive rounds form repeats:
-// complete experiments of their own, each calibrated on its own steps of the first row. What others take from
-// this program is measured beside (UndisturbedSteps), and so is the machine's speed: before and after every
-// row's round the first row takes a few steps (JudgeSlots). Disturbed steps do not count. Not thread-safe.
-// Everything given must outlive it.
+// complete experiments of their own, each calibrated on its own steps of the first row. Beside are measured
+// what others take from this program (UndisturbedSteps) and the speed of cores and GPUs, whose usual one is
+// that of most steps of all rows: a round waits a while for it. Disturbed steps do not count. Not
+// thread-safe. Everything given must outlive it.
 class RowMeasurements {
  public:
   RowMeasurements(std::vector<ComparisonRow>* rows, const Machine& machine)
@@ -32,8 +34,8 @@ class RowMeasurements {
   // Prepares and warms up every row that has not failed. `options`: of every row's run. Throws Cancelled.
   void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
   // While more than a third of a row's rounds are disturbed more are run, of all rows, at most as many again.
-  // Throws Cancelled.
-  void RunRounds(int rounds, int steps);
+  // `beside` is called in every one. Throws Cancelled.
+  void RunRounds(int rounds, int steps, const std::function<void()>& beside);
   // Ends all runs in the trace, with the row's failure or this error.
   void Finish(const std::string& error);
 
@@ -56,23 +58,28 @@ class RowMeasurements {
  private:
   struct Row {
     std::unique_ptr<RecordedRun> run;
-    std::vector<Disturber> disturbers;  // by round
+    std::vector<char> beside_others;  // by round
     int quiet_rounds = 0;
   };
   // A round of a row in time.
   struct Slot {
     size_t row = 0;
-    RoundSlot measured;
+    Disturbance taken;
   };
   void RunRound(int steps);
   void RunSlot(size_t row, int steps);
   void JudgeRounds();
-  int64_t ReferenceStep();
+  void WaitForUsualSpeed();
+  int OtherSpeedSteps(size_t row) const;
   std::vector<ComparisonRow>& rows_;
   const Machine& machine_;
   Notes note_;
   std::vector<Row> runs_;
   std::optional<DisturbanceMeter> meter_;
+  std::optional<exec::CoreSpeeds> core_speeds_;
+  std::optional<GpuClocks> gpu_clocks_;
+  std::vector<int64_t> speeds_;  // of cores, while it waited
+  SpeedRange usual_speed_;
   std::vector<Slot> slots_;
   int wanted_rounds_ = 0, rounds_ = 0, steps_ = 0;
 };

@@ -81,6 +81,9 @@ void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
   table->has_interference = true;
   table->interference = kept.table.interference;
   table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
+  const auto device = static_cast<size_t>(DeviceKind::kVirtual),
+             copies = static_cast<size_t>(sims::QueueClass::kCopy);
+  table->gaps.gap_ns[device][copies] = kept.table.gaps.gap_ns[device][copies];
   for (const sims::CopyFit& copy : kept.table.copies) {
     const bool known = std::any_of(table->copies.begin(), table->copies.end(), [&](const sims::CopyFit& fit) {
       return fit.src == copy.src && fit.dst == copy.dst;

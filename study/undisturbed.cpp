@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace lanescope::study {
 namespace {
@@ -12,7 +13,7 @@ constexpr double kStolenShare = 0.02;
 constexpr int64_t kStolenErrorNs = 10'000'000;
 constexpr double kWaitedShare = 0.03;
 constexpr int64_t kJudgedNs = 200'000'000;
-constexpr double kSameSpeed = 1.08;
+constexpr double kSameClock = 1.08;
 
 double WaitedShare(const Disturbance& step) {
   return static_cast<double>(step.waited_ns) / static_cast<double>(std::max<int64_t>(1, step.wall_ns));
@@ -37,39 +38,13 @@ bool IsDisturbed(const Disturbance& stretch) {
                                                   kStolenShare * static_cast<double>(stretch.wall_ns);
 }
 
-Disturbance Around(std::span<const RoundSlot> slots, size_t slot) {
-  Disturbance sum = slots[slot].taken;
+Disturbance Around(std::span<const Disturbance> slots, size_t slot) {
+  Disturbance sum = slots[slot];
   for (size_t far = 1; sum.wall_ns < kJudgedNs && far < slots.size(); ++far) {
-    if (far <= slot) sum += slots[slot - far].taken;
-    if (slot + far < slots.size()) sum += slots[slot + far].taken;
+    if (far <= slot) sum += slots[slot - far];
+    if (slot + far < slots.size()) sum += slots[slot + far];
   }
   return sum;
-}
-
-struct SpeedRange {
-  int64_t low_ns = 0, high_ns = INT64_MAX;
-  bool Holds(int64_t ns) const { return ns == 0 || (low_ns <= ns && ns <= high_ns); }
-};
-
-// Of ranges that hold equally many the fastest.
-SpeedRange UsualSpeed(std::span<const RoundSlot> slots) {
-  std::vector<int64_t> times;
-  for (const RoundSlot& slot : slots) {
-    for (const int64_t ns : {slot.reference_before_ns, slot.reference_after_ns}) {
-      if (ns > 0) times.push_back(ns);
-    }
-  }
-  std::sort(times.begin(), times.end());
-  SpeedRange usual;
-  std::ptrdiff_t most = 0;
-  for (auto low = times.begin(); low != times.end(); ++low) {
-    const auto highest = static_cast<int64_t>(kSameSpeed * static_cast<double>(*low));
-    const auto held = std::upper_bound(low, times.end(), highest) - low;
-    if (held <= most) continue;
-    most = held;
-    usual = {*low, highest};
-  }
-  return usual;
 }
 
 }  // namespace
@@ -97,17 +72,35 @@ std::vector<char> UndisturbedSteps(std::span<const Disturbance> steps, int steps
   return counts;
 }
 
-std::vector<Disturber> JudgeSlots(std::span<const RoundSlot> slots) {
-  const SpeedRange usual = UsualSpeed(slots);
-  std::vector<Disturber> by(slots.size(), Disturber::kNobody);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (IsDisturbed(Around(slots, i))) {
-      by[i] = Disturber::kOthers;
-    } else if (!usual.Holds(slots[i].reference_before_ns) || !usual.Holds(slots[i].reference_after_ns)) {
-      by[i] = Disturber::kSpeed;
-    }
+std::vector<char> SlotsBesideOthers(std::span<const Disturbance> slots) {
+  std::vector<char> beside;
+  for (size_t i = 0; i < slots.size(); ++i) beside.push_back(IsDisturbed(Around(slots, i)));
+  return beside;
+}
+
+SpeedRange UsualSpeed(std::vector<int64_t> times, double width) {
+  std::erase(times, 0);
+  std::sort(times.begin(), times.end());
+  SpeedRange usual;
+  std::ptrdiff_t most = 0;
+  for (auto low = times.begin(); low != times.end(); ++low) {
+    const auto highest = static_cast<int64_t>(width * static_cast<double>(*low));
+    const auto held = std::upper_bound(low, times.end(), highest) - low;
+    if (held <= most) continue;
+    most = held;
+    usual = {*low, highest};
   }
-  return by;
+  return usual;
+}
+
+std::vector<char> OtherClockSteps(std::span<const GpuClock> steps) {
+  const auto cycle_ps = [](const GpuClock& clock) { return clock.mhz > 0 ? 1'000'000 / clock.mhz : 0; };
+  std::vector<int64_t> cycles;
+  for (const GpuClock& clock : steps) cycles.push_back(cycle_ps(clock));
+  const SpeedRange usual = UsualSpeed(std::move(cycles), kSameClock);
+  std::vector<char> other;
+  for (const GpuClock& clock : steps) other.push_back(clock.held_down || !usual.Holds(cycle_ps(clock)));
+  return other;
 }
 
 }  // namespace lanescope::study

@@ -1,5 +1,5 @@
-// Which measured steps count: those in which this program had the machine to itself, and the machine its
-// usual speed.
+// Which measured steps count: those in which this program had the machine to itself, and cores and GPUs had
+// their usual speed.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/record/disturbance.h"
+#include "study/gpu_clocks.h"
 
 namespace lanescope::study {
 
@@ -18,18 +19,24 @@ namespace lanescope::study {
 // than in the next.
 std::vector<char> UndisturbedSteps(std::span<const Disturbance> steps, int steps_per_round);
 
-// A round of a row among those of all rows, one right after the other.
-struct RoundSlot {
-  Disturbance taken;
-  // Quickest step of the row that tells the machine's speed, just before and just after; 0: not known.
-  int64_t reference_before_ns = 0, reference_after_ns = 0;
+// By slot, a round of a row among those of all rows, one right after the other: 1 where a process or a
+// hypervisor took so much, around a slot that is shorter than 200 ms too, whose own ticks say nothing.
+std::vector<char> SlotsBesideOthers(std::span<const Disturbance> slots);
+
+// Of times that the same work took; 0 is not known, and within every range.
+struct SpeedRange {
+  int64_t low = 0, high = INT64_MAX;
+  bool Holds(int64_t time) const { return time == 0 || (low <= time && time <= high); }
 };
+// The range of `width` (1.05: 5%) that holds the most, of those that hold equally many the fastest.
+SpeedRange UsualSpeed(std::vector<int64_t> times, double width);
 
-enum class Disturber { kNobody, kOthers, kSpeed };
+// Cores that run at one speed measure the same within 2%; beside another machine's thread they take 15 to 40%
+// longer, and one of two cores counts half.
+inline constexpr double kSameCoreSpeed = 1.05;
 
-// By slot. Others as above, around a slot that is shorter than 200 ms too, whose own ticks say nothing.
-// Speed: what shares the hardware, but not the system, with this machine slows it down for seconds or
-// minutes, and no counter tells. The usual speed is the 8% wide range that holds the most references.
-std::vector<Disturber> JudgeSlots(std::span<const RoundSlot> slots);
+// By step, read at its end: 1 where heat or a power brake held a GPU down, or its clock was not the usual one
+// of the row, within 8%.
+std::vector<char> OtherClockSteps(std::span<const GpuClock> steps);
 
 }  // namespace lanescope::study

@@ -113,7 +113,7 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   placer_.soft_placement = options.soft_placement;
 }
 
-std::vector<TensorInfo> Workload::InputInfos(int node) const {
+std::vector<TensorInfo> Workload::InputInfos(NodeId node) const {
   std::vector<TensorInfo> inputs;
   for (const Endpoint& input : graph_.node(node).inputs) inputs.push_back(info_.of(input));
   return inputs;

@@ -50,7 +50,7 @@ class Workload {
   const PlacerOptions& placer() const { return placer_; }
 
   // Dtypes and shapes of what a node reads.
-  std::vector<TensorInfo> InputInfos(int node) const;
+  std::vector<TensorInfo> InputInfos(NodeId node) const;
 
  private:
   // `title`: how messages call it.

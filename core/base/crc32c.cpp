@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace lanescope {
 namespace {
@@ -23,9 +24,32 @@ constexpr auto kTables = [] {
   return tables;
 }();
 
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) uint32_t CrcByInstruction(std::string_view bytes) {
+  uint64_t crc = ~0u;
+  size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    crc = __builtin_ia32_crc32di(crc, word);
+  }
+  auto rest = static_cast<uint32_t>(crc);
+  for (; at < bytes.size(); ++at) rest = __builtin_ia32_crc32qi(rest, static_cast<uint8_t>(bytes[at]));
+  return ~rest;
+}
+#endif
+
 }  // namespace
 
 uint32_t Crc32c(std::string_view bytes) {
+#if defined(__x86_64__)
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) return CrcByInstruction(bytes);
+#endif
+  return PortableCrc32c(bytes);
+}
+
+uint32_t PortableCrc32c(std::string_view bytes) {
   uint32_t crc = ~0u;
   size_t at = 0;
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[at + i]); };

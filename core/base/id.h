@@ -82,8 +82,8 @@ class IdVector {
   size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
   bool Contains(Key id) const { return id.exists() && id.index() < items_.size(); }
-  T& operator[](Key id) { return items_[id.index()]; }
-  const T& operator[](Key id) const { return items_[id.index()]; }
+  typename std::vector<T>::reference operator[](Key id) { return items_[id.index()]; }
+  typename std::vector<T>::const_reference operator[](Key id) const { return items_[id.index()]; }
   IdRange<Key> ids() const { return IdRange<Key>(items_.size()); }
   // That the next item will have.
   Key next_id() const { return Key(items_.size()); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <queue>
 
 #include "core/base/error.h"
@@ -57,25 +56,26 @@ void ForEachSource(const Node& node, Visit visit) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     visit(node.inputs[i].node, static_cast<int>(i), node.inputs[i].output);
   }
-  for (int source : node.control_inputs) visit(source, -1, -1);
+  for (const NodeId source : node.control_inputs) visit(source, -1, -1);
 }
 
 // Every node uses only nodes of smaller numbers, as in most files.
 bool IsSorted(const Graph& graph) {
   bool sorted = true;
-  for (int id = 0; id < graph.num_nodes() && sorted; ++id) {
+  for (const NodeId id : graph.node_ids()) {
+    if (!sorted) break;
     ForEachSource(graph.node(id),
-                  [&](int source, int, int) { sorted = sorted && source >= 0 && source < id; });
+                  [&](NodeId source, int, int) { sorted = sorted && source.exists() && source < id; });
   }
   return sorted;
 }
 
 void CheckSources(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    ForEachSource(node, [&](int source, int, int) {
-      if (source < 0 || source >= graph.num_nodes()) {
+    ForEachSource(node, [&](NodeId source, int, int) {
+      if (!graph.Contains(source)) {
         Throw(Code::kInvalidArgument, "node '{}' has an input from node number {}, which is not in the graph",
-              node.name, source);
+              node.name, source.number());
       }
     });
   }
@@ -84,27 +84,27 @@ void CheckSources(const Graph& graph) {
 // A cycle among the nodes that still wait for an input: each of them has a waiting source, so walking from
 // source to source must come back to a node seen before. In the direction of the edges,
 // smallest id first.
-std::vector<int> FindCycle(const Graph& graph, const std::vector<int>& waiting) {
-  std::vector<int> position(waiting.size(), -1);
-  std::vector<int> path;
+std::vector<NodeId> FindCycle(const Graph& graph, const IdVector<NodeId, int>& waiting) {
+  IdVector<NodeId, int> position(waiting.size(), -1);
+  std::vector<NodeId> path;
   const auto first = std::ranges::find_if(waiting, [](int count) { return count > 0; });
-  int node = static_cast<int>(first - waiting.begin());
-  while (position[static_cast<size_t>(node)] < 0) {
-    position[static_cast<size_t>(node)] = static_cast<int>(path.size());
+  NodeId node(first - waiting.begin());
+  while (position[node] < 0) {
+    position[node] = static_cast<int>(path.size());
     path.push_back(node);
-    int next = -1;
-    ForEachSource(graph.node(node), [&](int source, int, int) {
-      if (next < 0 && waiting[static_cast<size_t>(source)] > 0) next = source;
+    NodeId next;
+    ForEachSource(graph.node(node), [&](NodeId source, int, int) {
+      if (!next.exists() && waiting[source] > 0) next = source;
     });
     node = next;
   }
-  path.erase(path.begin(), path.begin() + position[static_cast<size_t>(node)]);
+  path.erase(path.begin(), path.begin() + position[node]);
   std::ranges::reverse(path);
   std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   return path;
 }
 
-[[noreturn]] void ThrowCycle(const Graph& graph, const std::vector<int>& cycle) {
+[[noreturn]] void ThrowCycle(const Graph& graph, const std::vector<NodeId>& cycle) {
   std::string names;
   for (size_t i = 0; i < std::min(cycle.size(), kMaxNamedInCycle); ++i) {
     names += fmt::format("'{}' -> ", graph.node(cycle[i]).name);
@@ -127,18 +127,16 @@ bool IsValidNodeName(std::string_view name) {
   });
 }
 
-int Graph::AddNode(Node node) {
-  const int id = num_nodes();
-  if (!by_name_.emplace(node.name, id).second) {
+NodeId Graph::AddNode(Node node) {
+  if (!by_name_.emplace(node.name, nodes_.next_id()).second) {
     Throw(Code::kAlreadyExists, "the graph already has a node '{}'", node.name);
   }
-  nodes_.push_back(std::move(node));
-  return id;
+  return nodes_.Add(std::move(node));
 }
 
-int Graph::FindNode(std::string_view name) const {
+NodeId Graph::FindNode(std::string_view name) const {
   const auto it = by_name_.find(name);
-  return it == by_name_.end() ? -1 : it->second;
+  return it == by_name_.end() ? NodeId() : it->second;
 }
 
 Endpoint Graph::FindEndpoint(std::string_view tensor) const {
@@ -154,8 +152,8 @@ Endpoint Graph::FindEndpoint(std::string_view tensor) const {
       ThrowNoTensor(nodes_, tensor, name);
     }
   }
-  const int node = FindNode(name);
-  if (node < 0) ThrowNoTensor(nodes_, tensor, name);
+  const NodeId node = FindNode(name);
+  if (!node.exists()) ThrowNoTensor(nodes_, tensor, name);
   return {node, output};
 }
 
@@ -165,28 +163,28 @@ std::string Graph::TensorName(Endpoint endpoint) const {
   return endpoint.output == 0 ? name : fmt::format("{}:{}", name, endpoint.output);
 }
 
-std::vector<int> Graph::TopologicalOrder() const {
+std::vector<NodeId> Graph::TopologicalOrder() const {
   if (IsSorted(*this)) {
-    std::vector<int> order(nodes_.size());
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<NodeId> order(nodes_.size());
+    std::ranges::copy(node_ids(), order.begin());
     return order;
   }
   const Fanout fanout = ComputeFanout(*this);
-  std::vector<int> waiting(nodes_.size());
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int id = 0; id < num_nodes(); ++id) {
+  IdVector<NodeId, int> waiting(nodes_.size());
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  for (const NodeId id : node_ids()) {
     const Node& n = node(id);
-    waiting[static_cast<size_t>(id)] = static_cast<int>(n.inputs.size() + n.control_inputs.size());
-    if (waiting[static_cast<size_t>(id)] == 0) ready.push(id);
+    waiting[id] = static_cast<int>(n.inputs.size() + n.control_inputs.size());
+    if (waiting[id] == 0) ready.push(id);
   }
-  std::vector<int> order;
+  std::vector<NodeId> order;
   order.reserve(nodes_.size());
   while (!ready.empty()) {
-    const int id = ready.top();
+    const NodeId id = ready.top();
     ready.pop();
     order.push_back(id);
     for (const NodeUse& edge : fanout[id]) {
-      if (--waiting[static_cast<size_t>(edge.node)] == 0) ready.push(edge.node);
+      if (--waiting[edge.node] == 0) ready.push(edge.node);
     }
   }
   if (order.size() != nodes_.size()) ThrowCycle(*this, FindCycle(*this, waiting));
@@ -195,9 +193,9 @@ std::vector<int> Graph::TopologicalOrder() const {
 
 Fanout ComputeFanout(const Graph& graph) {
   CheckSources(graph);
-  return MakeRows<NodeUse>(static_cast<size_t>(graph.num_nodes()), [&](const auto& add) {
-    for (int id = 0; id < graph.num_nodes(); ++id) {
-      ForEachSource(graph.node(id), [&](int source, int input, int output) {
+  return MakeRows<NodeUse, NodeId>(graph.num_nodes(), [&](const auto& add) {
+    for (const NodeId id : graph.node_ids()) {
+      ForEachSource(graph.node(id), [&](NodeId source, int input, int output) {
         add(source, NodeUse{id, input, output});
       });
     }

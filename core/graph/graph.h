@@ -22,7 +22,7 @@ using NodeId = Id<Node>;
 
 // One output of one node.
 struct Endpoint {
-  int node = -1;
+  NodeId node;
   int output = 0;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
@@ -33,7 +33,7 @@ struct Node {
   std::string device;  // as requested in the file; may be empty or partial
   AttrMap attrs;
   std::vector<Endpoint> inputs;
-  std::vector<int> control_inputs;
+  std::vector<NodeId> control_inputs;
   std::string
       extra;  // serialized fields of NodeDef that no pass reads (debug info, full type, unknown fields)
 
@@ -60,20 +60,23 @@ struct Node {
 // By TensorFlow's rule: a letter, digit, '.' or '_' and then letters, digits and any of "_.\\/>-".
 bool IsValidNodeName(std::string_view name);
 
-// Owns its nodes; node ids are 0..num_nodes()-1 in file order and never change. Thread-compatible: const use
+// Owns its nodes; node ids are 0..num_nodes()-1, in file order and never change. Thread-compatible: const use
 // from any thread.
 class Graph {
  public:
   // Throws AlreadyExists for a used name. Inputs must refer to nodes that exist or will be added before use
   // (checked by Validate).
-  int AddNode(Node node);
+  NodeId AddNode(Node node);
 
-  int num_nodes() const { return static_cast<int>(nodes_.size()); }
-  const Node& node(int id) const { return nodes_[static_cast<size_t>(id)]; }
-  Node& node(int id) { return nodes_[static_cast<size_t>(id)]; }
+  size_t num_nodes() const { return nodes_.size(); }
+  IdRange<NodeId> node_ids() const { return nodes_.ids(); }
+  // Whether the graph has a node of that id: ids in a graph that nobody checked may be of no node.
+  bool Contains(NodeId id) const { return nodes_.Contains(id); }
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  Node& node(NodeId id) { return nodes_[id]; }
   std::span<const Node> nodes() const { return nodes_; }
-  // -1 when there is none.
-  int FindNode(std::string_view name) const;
+  // None when there is none.
+  NodeId FindNode(std::string_view name) const;
   // "name", "name:1" or "^name" (output -1) to an endpoint; throws NotFound with the closest existing name.
   Endpoint FindEndpoint(std::string_view tensor) const;
   // "name" for output 0, "name:k" otherwise.
@@ -81,31 +84,31 @@ class Graph {
 
   // Node ids such that inputs come before users, smallest id first among the ready ones. Throws
   // InvalidArgument naming the nodes of one cycle.
-  std::vector<int> TopologicalOrder() const;
+  std::vector<NodeId> TopologicalOrder() const;
 
   // Serialized fields of GraphDef other than its nodes (versions, function library, debug info, unknown
   // fields).
   std::string extra;
   // What is wrong with nodes, by id (core/graph/validate.h). Compiling a step that needs such a node throws
   // it; for everything else the node is of an op of which nothing is known.
-  std::map<int, Error> problems;
+  std::map<NodeId, Error> problems;
 
  private:
   struct NameHash {
     using is_transparent = void;
     size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
-  std::vector<Node> nodes_;
-  std::unordered_map<std::string, int, NameHash, std::equal_to<>> by_name_;
+  IdVector<NodeId, Node> nodes_;
+  std::unordered_map<std::string, NodeId, NameHash, std::equal_to<>> by_name_;
 };
 
 struct NodeUse {
-  int node;    // that uses it
-  int input;   // which input of `node`; -1: control
-  int output;  // which output of the source; -1: control
+  NodeId node;  // that uses it
+  int input;    // which input of `node`; -1: control
+  int output;   // which output of the source; -1: control
 };
 // Users of every node: data edges and control edges together.
-using Fanout = Rows<NodeUse>;
+using Fanout = Rows<NodeUse, NodeId>;
 Fanout ComputeFanout(const Graph& graph);
 
 }  // namespace lanescope

@@ -105,7 +105,7 @@ NodeBuilder& NodeBuilder::Inputs(std::span<const Endpoint> inputs) {
   return *this;
 }
 
-NodeBuilder& NodeBuilder::ControlInput(int source) {
+NodeBuilder& NodeBuilder::ControlInput(NodeId source) {
   node_.control_inputs.push_back(source);
   return *this;
 }
@@ -136,10 +136,10 @@ Node NodeBuilder::Finish() {
 Endpoint NodeBuilder::Build() { return {graph_->AddNode(Finish()), 0}; }
 
 void NodeBuilder::CheckSources() const {
-  const auto check = [&](int source) {
-    if (source >= 0 && source < graph_->num_nodes()) return;
+  const auto check = [&](NodeId source) {
+    if (graph_->Contains(source)) return;
     Throw(Code::kInvalidArgument, "node '{}' has an input from node number {}, which is not in the graph",
-          node_.name, source);
+          node_.name, source.number());
   };
   for (Endpoint input : node_.inputs) {
     check(input.node);
@@ -148,7 +148,7 @@ void NodeBuilder::CheckSources() const {
             graph_->node(input.node).name);
     }
   }
-  for (int source : node_.control_inputs) check(source);
+  for (const NodeId source : node_.control_inputs) check(source);
 }
 
 Endpoint GraphBuilder::Const(std::string_view name, const Tensor& value, std::string_view device) {

@@ -21,7 +21,7 @@ class NodeBuilder {
   NodeBuilder& Inputs(std::span<const Endpoint> inputs);
   // After the node of `source`, whichever of its outputs it names.
   NodeBuilder& ControlInput(Endpoint source) { return ControlInput(source.node); }
-  NodeBuilder& ControlInput(int source);
+  NodeBuilder& ControlInput(NodeId source);
   NodeBuilder& Device(std::string_view device);
 
   // Any integer becomes an int attribute, any floating-point number a float, any string a string.

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/graph/graph_proto.h"
+#include "core/graph/raised_loops.h"
 #include "core/graph/tensor_proto.h"
 #include "core/graph/validate.h"
 
@@ -68,6 +69,7 @@ Graph ParseGraphBinary(std::string_view bytes) {
           LooksLikeText(bytes) ? "; a graph in text form is named .pbtxt" : ": malformed, or cut off");
   }
   CheckIsGraph(*proto);
+  RaiseLoops(proto);
   Graph graph = GraphFromProto(proto);
   NoteProblems(&graph);
   return graph;

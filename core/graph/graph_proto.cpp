@@ -28,13 +28,13 @@ InputName ParseInput(std::string_view input, std::string_view user) {
   return {input.substr(0, colon), output};
 }
 
-void ResolveInputs(const tf::NodeDef& proto, Graph* graph, int id) {
+void ResolveInputs(const tf::NodeDef& proto, Graph* graph, NodeId id) {
   Node& node = graph->node(id);
   node.inputs.reserve(static_cast<size_t>(proto.input_size()));
   for (const std::string& input : proto.input()) {
     const InputName parsed = ParseInput(input, node.name);
-    const int source = graph->FindNode(parsed.node);
-    if (source < 0) {
+    const NodeId source = graph->FindNode(parsed.node);
+    if (!source.exists()) {
       Throw(Code::kInvalidArgument, "node '{}' takes its input from '{}', which is not in the graph",
             node.name, parsed.node);
     }
@@ -89,7 +89,7 @@ void NodeToProto(const Graph& graph, const Node& node, tf::NodeDef* proto) {
   proto->set_op(node.op);
   proto->set_device(node.device);
   for (Endpoint input : node.inputs) proto->add_input(graph.TensorName(input));
-  for (int source : node.control_inputs) proto->add_input(graph.TensorName({source, -1}));
+  for (const NodeId source : node.control_inputs) proto->add_input(graph.TensorName({source, -1}));
   for (const auto& [name, value] : node.attrs) AttrToProto(value, &(*proto->mutable_attr())[name]);
 }
 
@@ -99,12 +99,12 @@ Graph GraphFromProto(tf::GraphDef* proto) {
   Graph graph;
   ExpansionBudget budget;
   for (const tf::NodeDef& node : proto->node()) {
-    if (graph.FindNode(node.name()) >= 0) {
+    if (graph.FindNode(node.name()).exists()) {
       Throw(Code::kInvalidArgument, "the graph has two nodes named '{}'", node.name());
     }
     graph.AddNode(NodeFromProto(node, &budget));
   }
-  for (int id = 0; id < graph.num_nodes(); ++id) ResolveInputs(proto->node(id), &graph, id);
+  for (const NodeId id : graph.node_ids()) ResolveInputs(proto->node(id.number()), &graph, id);
   proto->clear_node();
   graph.extra = SerializeInOrder(*proto);
   return graph;

@@ -34,7 +34,7 @@ class GraphInference {
   void Run(std::vector<int>* first, std::vector<TensorInfo>* infos) {
     Layout(first, infos);
     SortFeeds(*first);
-    for (const int id : graph_.TopologicalOrder()) {
+    for (const NodeId id : graph_.TopologicalOrder()) {
       try {
         InferNode(id, *first, infos);
       } catch (const Error& error) {
@@ -46,10 +46,10 @@ class GraphInference {
  private:
   // Numbers all outputs and sets their dtypes.
   void Layout(std::vector<int>* first, std::vector<TensorInfo>* infos) {
-    defs_.reserve(static_cast<size_t>(graph_.num_nodes()));
+    defs_.reserve(graph_.num_nodes());
     const OpRegistry& registry = OpRegistry::Global();
-    for (const Node& node : graph_.nodes()) defs_.push_back(registry.Find(node.op));
-    for (const auto& [id, problem] : graph_.problems) defs_[static_cast<size_t>(id)] = nullptr;
+    for (const Node& node : graph_.nodes()) defs_.Add(registry.Find(node.op));
+    for (const auto& [id, problem] : graph_.problems) defs_[id] = nullptr;
     GraphOutputTypes outputs = CollectOutputTypes(graph_);
     *first = std::move(outputs.first);
     infos->resize(outputs.types.size());
@@ -58,10 +58,11 @@ class GraphInference {
 
   void SortFeeds(const std::vector<int>& first) {
     for (const auto& [endpoint, info] : feeds_) {
-      if (endpoint.node < 0 || endpoint.node >= graph_.num_nodes()) {
-        Throw(Code::kInvalidArgument, "a feed for node number {}, which is not in the graph", endpoint.node);
+      if (!graph_.Contains(endpoint.node)) {
+        Throw(Code::kInvalidArgument, "a feed for node number {}, which is not in the graph",
+              endpoint.node.number());
       }
-      const auto node = static_cast<size_t>(endpoint.node);
+      const auto node = endpoint.node.index();
       if (endpoint.output < 0 || endpoint.output >= first[node + 1] - first[node]) {
         Throw(Code::kInvalidArgument, "a feed for output {} of node '{}', which has {} outputs",
               endpoint.output, graph_.node(endpoint.node).name, first[node + 1] - first[node]);
@@ -69,17 +70,17 @@ class GraphInference {
       fed_.emplace_back(endpoint.node, &info);
       outputs_.push_back(endpoint.output);
     }
-    has_feed_.assign(fed_.empty() ? 0 : static_cast<size_t>(graph_.num_nodes()), false);
-    for (const auto& [node, info] : fed_) has_feed_[static_cast<size_t>(node)] = true;
+    has_feed_.assign(fed_.empty() ? 0 : graph_.num_nodes(), false);
+    for (const auto& [node, info] : fed_) has_feed_[node] = true;
   }
 
-  void InferNode(int id, const std::vector<int>& first, std::vector<TensorInfo>* infos) {
+  void InferNode(NodeId id, const std::vector<int>& first, std::vector<TensorInfo>* infos) {
     const Node& node = graph_.node(id);
-    const auto begin = static_cast<size_t>(first[static_cast<size_t>(id)]);
-    const auto end = static_cast<size_t>(first[static_cast<size_t>(id) + 1]);
+    const auto begin = static_cast<size_t>(first[id.index()]);
+    const auto end = static_cast<size_t>(first[id.index() + 1]);
     const std::span<TensorInfo> outputs(infos->data() + begin, end - begin);
-    const OpDef* def = defs_[static_cast<size_t>(id)];
-    const bool fed = !has_feed_.empty() && has_feed_[static_cast<size_t>(id)];
+    const OpDef* def = defs_[id];
+    const bool fed = !has_feed_.empty() && has_feed_[id];
     if (def == nullptr) {
       ShapesFromAttr(node, outputs);
     } else if (def->infer != nullptr) {
@@ -94,7 +95,7 @@ class GraphInference {
                     const std::vector<TensorInfo>& infos) {
     inputs_.clear();
     for (const Endpoint& input : node.inputs) {
-      const auto source = static_cast<size_t>(input.node);
+      const auto source = input.node.index();
       if (input.output < 0 || input.output >= first[source + 1] - first[source]) {
         Throw(Code::kInvalidArgument, "node '{}': input '{}:{}' does not exist; '{}' has {} outputs",
               node.name, graph_.node(input.node).name, input.output, graph_.node(input.node).name,
@@ -116,7 +117,7 @@ class GraphInference {
     return simple ? def.inputs.size() : InputTypes(node).size();
   }
 
-  void ApplyFeeds(const Node& node, int id, std::span<TensorInfo> outputs) {
+  void ApplyFeeds(const Node& node, NodeId id, std::span<TensorInfo> outputs) {
     for (size_t i = 0; i < fed_.size(); ++i) {
       if (fed_[i].first != id) continue;
       TensorInfo& output = outputs[static_cast<size_t>(outputs_[i])];
@@ -137,10 +138,10 @@ class GraphInference {
 
   const Graph& graph_;
   const Feeds& feeds_;
-  std::vector<const OpDef*> defs_;
-  std::vector<std::pair<int, const TensorInfo*>> fed_;
+  IdVector<NodeId, const OpDef*> defs_;
+  std::vector<std::pair<NodeId, const TensorInfo*>> fed_;
   std::vector<int> outputs_;
-  std::vector<bool> has_feed_;
+  IdVector<NodeId, bool> has_feed_;
   std::vector<TensorInfo> inputs_;  // of the current node; kept for its memory
 };
 

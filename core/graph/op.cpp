@@ -143,6 +143,8 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterLinearOps(*built);
     ops::RegisterConvolutionOps(*built);
     ops::RegisterPoolingOps(*built);
+    ops::RegisterVolumeOps(*built);
+    ops::RegisterImageOps(*built);
     ops::RegisterNnOps(*built);
     ops::RegisterArrayOps(*built);
     ops::RegisterSliceOps(*built);
@@ -152,6 +154,7 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterStateOps(*built);
     ops::RegisterOptimizerOps(*built);
     ops::RegisterRandomOps(*built);
+    ops::RegisterSamplingOps(*built);
     ops::RegisterStringOps(*built);
     ops::RegisterControlOps(*built);
     return built;
@@ -192,8 +195,11 @@ std::vector<DataType> InputTypes(const Node& node) {
 }
 
 std::vector<DataType> OutputTypes(const Node& node) {
-  const OpDef* def = OpRegistry::Global().SignatureOf(node);
-  return def == nullptr ? UndefinedOutputTypes(node) : TypesOf(node, *def, def->outputs);
+  return OutputTypes(node, OpRegistry::Global().SignatureOf(node));
+}
+
+std::vector<DataType> OutputTypes(const Node& node, const OpDef* signature) {
+  return signature == nullptr ? UndefinedOutputTypes(node) : TypesOf(node, *signature, signature->outputs);
 }
 
 int NumOutputs(const Node& node) { return static_cast<int>(OutputTypes(node).size()); }

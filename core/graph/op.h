@@ -159,6 +159,8 @@ class OpRegistry {
 // InvalidArgument on a missing or bad attribute of an op with a definition.
 std::vector<DataType> InputTypes(const Node& node);
 std::vector<DataType> OutputTypes(const Node& node);
+// For who has the node's signature already (null where nothing is known).
+std::vector<DataType> OutputTypes(const Node& node, const OpDef* signature);
 int NumOutputs(const Node& node);
 // Which outputs/inputs are references (by the definition).
 bool IsRefInput(const Node& node, int input);
@@ -167,11 +169,11 @@ bool IsRefInput(const Node& node, int input);
 class GraphInfo {
  public:
   const TensorInfo& of(Endpoint endpoint) const {
-    return infos_[static_cast<size_t>(first_[static_cast<size_t>(endpoint.node)] + endpoint.output)];
+    return infos_[static_cast<size_t>(first_[endpoint.node.index()] + endpoint.output)];
   }
-  std::span<const TensorInfo> outputs(int node) const {
-    const auto begin = static_cast<size_t>(first_[static_cast<size_t>(node)]);
-    return {infos_.data() + begin, static_cast<size_t>(first_[static_cast<size_t>(node) + 1]) - begin};
+  std::span<const TensorInfo> outputs(NodeId node) const {
+    const auto begin = static_cast<size_t>(first_[node.index()]);
+    return {infos_.data() + begin, static_cast<size_t>(first_[node.index() + 1]) - begin};
   }
 
  private:

@@ -14,7 +14,7 @@ constexpr int kMaxUnknownOutput = 1 << 16;
 
 // The outputs of ops of which nothing is known, by node, as far as others read them; kInvalid where no reader
 // says what it expects.
-using ReadOutputs = std::unordered_map<int, std::vector<DataType>>;
+using ReadOutputs = std::unordered_map<NodeId, std::vector<DataType>>;
 
 void NoteReads(const Graph& graph, const Node& reader, bool readable, ReadOutputs* unknown) {
   std::vector<DataType> expected;
@@ -35,14 +35,22 @@ void NoteReads(const Graph& graph, const Node& reader, bool readable, ReadOutput
   }
 }
 
-ReadOutputs FindUnknownOutputs(const Graph& graph) {
+// Null for a node with a problem too.
+IdVector<NodeId, const OpDef*> FindSignatures(const Graph& graph) {
+  IdVector<NodeId, const OpDef*> signatures;
+  signatures.reserve(graph.num_nodes());
+  for (const Node& node : graph.nodes()) signatures.Add(OpRegistry::Global().SignatureOf(node));
+  for (const auto& [id, problem] : graph.problems) signatures[id] = nullptr;
+  return signatures;
+}
+
+ReadOutputs FindUnknownOutputs(const Graph& graph, const IdVector<NodeId, const OpDef*>& signatures) {
   ReadOutputs unknown;
-  const OpRegistry& registry = OpRegistry::Global();
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    if (graph.problems.contains(id) || registry.SignatureOf(graph.node(id)) == nullptr) unknown[id];
+  for (const NodeId id : graph.node_ids()) {
+    if (signatures[id] == nullptr) unknown[id];
   }
   if (unknown.empty()) return unknown;
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     NoteReads(graph, graph.node(id), !graph.problems.contains(id), &unknown);
   }
   return unknown;
@@ -51,14 +59,15 @@ ReadOutputs FindUnknownOutputs(const Graph& graph) {
 }  // namespace
 
 GraphOutputTypes CollectOutputTypes(const Graph& graph) {
-  const ReadOutputs unknown = FindUnknownOutputs(graph);
+  const IdVector<NodeId, const OpDef*> signatures = FindSignatures(graph);
+  const ReadOutputs unknown = FindUnknownOutputs(graph, signatures);
   GraphOutputTypes all;
-  all.first.reserve(static_cast<size_t>(graph.num_nodes()) + 1);
+  all.first.reserve(graph.num_nodes() + 1);
   all.first.push_back(0);
-  all.types.reserve(static_cast<size_t>(graph.num_nodes()));
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  all.types.reserve(graph.num_nodes());
+  for (const NodeId id : graph.node_ids()) {
     std::vector<DataType> types =
-        graph.problems.contains(id) ? std::vector<DataType>() : OutputTypes(graph.node(id));
+        graph.problems.contains(id) ? std::vector<DataType>() : OutputTypes(graph.node(id), signatures[id]);
     if (const auto read = unknown.find(id); read != unknown.end()) {
       const bool said = graph.node(id).FindAttr("_output_types") != nullptr;
       const DataType guess = types.empty() ? DataType::kFloat : types.front();

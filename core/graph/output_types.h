@@ -11,11 +11,9 @@ namespace lanescope {
 struct GraphOutputTypes {
   std::vector<int> first;       // num_nodes + 1
   std::vector<DataType> types;  // references keep their mark
-  int Count(int node) const {
-    return first[static_cast<size_t>(node) + 1] - first[static_cast<size_t>(node)];
-  }
+  int Count(NodeId node) const { return first[node.index() + 1] - first[node.index()]; }
   DataType Of(Endpoint endpoint) const {
-    return types[static_cast<size_t>(first[static_cast<size_t>(endpoint.node)] + endpoint.output)];
+    return types[static_cast<size_t>(first[endpoint.node.index()] + endpoint.output)];
   }
 };
 

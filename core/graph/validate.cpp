@@ -140,15 +140,16 @@ void CheckAttrs(const Node& node, const OpDef& def) {
 void CheckSourcesExist(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const int source = node.inputs[i].node;
-      if (source >= 0 && source < graph.num_nodes()) continue;
+      const NodeId source = node.inputs[i].node;
+      if (graph.Contains(source)) continue;
       Throw(Code::kInvalidArgument,
-            "node '{}': input {} comes from node number {}, which is not in the graph", node.name, i, source);
+            "node '{}': input {} comes from node number {}, which is not in the graph", node.name, i,
+            source.number());
     }
-    for (const int source : node.control_inputs) {
-      if (source >= 0 && source < graph.num_nodes()) continue;
+    for (const NodeId source : node.control_inputs) {
+      if (graph.Contains(source)) continue;
       Throw(Code::kInvalidArgument, "node '{}' waits for node number {}, which is not in the graph",
-            node.name, source);
+            node.name, source.number());
     }
   }
 }
@@ -174,7 +175,7 @@ void CheckInputs(const Graph& graph, const GraphOutputTypes& outputs, const Node
           expected.size(), node.inputs.size());
   }
   for (size_t i = 0; i < expected.size(); ++i) {
-    const int source = node.inputs[i].node;
+    const NodeId source = node.inputs[i].node;
     const DataType given = outputs.Of(node.inputs[i]);
     // What an op gives of which nothing is known is a guess.
     const bool guessed =
@@ -197,7 +198,7 @@ void CheckConstant(const Node& node) {
 // Notes what `check` throws for a node that has no problem yet.
 template <typename Check>
 void NoteForEachNode(Graph* graph, Check check) {
-  for (int id = 0; id < graph->num_nodes(); ++id) {
+  for (const NodeId id : graph->node_ids()) {
     if (graph->problems.contains(id)) continue;
     try {
       check(graph->node(id));

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/graph/graph_proto.h"
+#include "core/graph/raised_loops.h"
 #include "core/graph/tensor_proto.h"
 #include "core/graph/validate.h"
 #include "core/inputs/tensor_bundle.h"
@@ -98,14 +99,14 @@ Node RestoredConstant(const std::string& name, const std::string& device, Tensor
 
 // What RestoreV2 nodes yield to others becomes constants.
 void RestoreConstants(const TensorBundle& bundle, Graph* graph) {
-  const int nodes = graph->num_nodes();
-  std::map<std::pair<int, int>, int> restored;
-  for (int user = 0; user < nodes; ++user) {
+  std::map<std::pair<NodeId, int>, NodeId> restored;
+  for (const NodeId user : graph->node_ids()) {
     for (size_t i = 0; i < graph->node(user).inputs.size(); ++i) {
       const Endpoint input = graph->node(user).inputs[i];
       const Node& restore = graph->node(input.node);
       if (restore.op != "RestoreV2") continue;
-      const auto [known, first] = restored.try_emplace({input.node, input.output}, graph->num_nodes());
+      const auto [known, first] =
+          restored.try_emplace({input.node, input.output}, NodeId(graph->num_nodes()));
       if (first) {
         const Tensor& names = TextsOf(*graph, restore, 1);
         const Tensor& slices = TextsOf(*graph, restore, 2);
@@ -147,14 +148,15 @@ SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::stri
   for (const auto& [key, tensor] : outputs) model.spec.fetches.push_back(tensor);
   const std::string init = InitOp(*meta);
   const tf::SaverDef saver = meta->saver_def();
+  RaiseLoops(meta->mutable_graph_def());
   Graph graph = GraphFromProto(meta->mutable_graph_def());
   NoteProblems(&graph);
   graph = InlineCalls(graph);
   const std::string prefix = (fs::path(path) / "variables" / "variables").string();
   std::error_code ignored;
   if (!saver.restore_op_name().empty() && fs::exists(prefix + ".index", ignored)) {
-    const int file = graph.FindNode(NodeNameOf(saver.filename_tensor_name()));
-    if (file >= 0) {
+    const NodeId file = graph.FindNode(NodeNameOf(saver.filename_tensor_name()));
+    if (file.exists()) {
       Tensor name(DataType::kString, Shape{});
       name.data<std::string>()[0] = prefix;
       graph.node(file) = RestoredConstant(graph.node(file).name, graph.node(file).device, std::move(name));
@@ -164,7 +166,7 @@ SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::stri
     graph.problems.clear();
     NoteProblems(&graph);
   }
-  if (!init.empty() && graph.FindNode(init) >= 0) model.spec.init.push_back(init);
+  if (!init.empty() && graph.FindNode(init).exists()) model.spec.init.push_back(init);
   model.graph = std::move(graph);
   return model;
 }

@@ -30,14 +30,14 @@ Endpoint FindOutput(const Graph& graph, const std::string& name, std::string_vie
 }
 
 std::vector<std::string> UnusedNodes(const Graph& graph) {
-  std::vector<char> used(static_cast<size_t>(graph.num_nodes()), 0);
+  IdVector<NodeId, char> used(graph.num_nodes(), 0);
   for (const Node& node : graph.nodes()) {
-    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = 1;
-    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = 1;
+    for (const Endpoint& input : node.inputs) used[input.node] = 1;
+    for (const NodeId control : node.control_inputs) used[control] = 1;
   }
   std::vector<std::string> names;
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    if (!used[static_cast<size_t>(id)]) names.push_back(graph.node(id).name);
+  for (const NodeId id : graph.node_ids()) {
+    if (!used[id]) names.push_back(graph.node(id).name);
   }
   return names;
 }
@@ -81,7 +81,7 @@ std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec) 
   const GraphInfo info = InferGraph(graph, StepRequestOf(graph, *spec).feeds);
   std::vector<std::string> notes;
   for (std::string& name : UnusedNodes(graph)) spec->targets.push_back(std::move(name));
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     const bool placeholder = node.op == "Placeholder" || node.op == "PlaceholderV2";
     if (!placeholder || IsFed(*spec, node.name)) continue;

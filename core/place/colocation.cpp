@@ -54,9 +54,9 @@ std::string_view HintForMissingGpu(const DeviceName& asked, const DeviceTable& d
 
 }  // namespace
 
-ColocationGraph::ColocationGraph(const Graph& graph, std::span<const int> order, const DeviceTable& devices,
-                                 const KernelTable& kernels, const OpRegistry& registry,
-                                 const PlacerOptions& options)
+ColocationGraph::ColocationGraph(const Graph& graph, std::span<const NodeId> order,
+                                 const DeviceTable& devices, const KernelTable& kernels,
+                                 const OpRegistry& registry, const PlacerOptions& options)
     : graph_(graph),
       order_(order),
       devices_(devices),
@@ -65,18 +65,19 @@ ColocationGraph::ColocationGraph(const Graph& graph, std::span<const int> order,
       options_(options) {
   local_ =
       devices.machine().device(options.default_device.exists() ? options.default_device : DeviceId(0)).parsed;
-  members_.resize(static_cast<size_t>(graph.num_nodes()));
-  for (const int id : order_) InitMember(id);
-  ForEachSharedStateEdge(graph, order_, registry, [this](int src, int dst) { ColocateAcrossEdge(src, dst); });
+  members_.resize(graph.num_nodes());
+  for (const NodeId id : order_) InitMember(id);
+  ForEachSharedStateEdge(graph, order_, registry,
+                         [this](NodeId src, NodeId dst) { ColocateAcrossEdge(src, dst); });
   ColocateByAttributes();
 }
 
-const std::string& ColocationGraph::RequestOf(int id) const {
-  return options_.requested.empty() ? node(id).device : options_.requested[static_cast<size_t>(id)];
+const std::string& ColocationGraph::RequestOf(NodeId id) const {
+  return options_.requested.empty() ? node(id).device : options_.requested[id];
 }
 
-int ColocationGraph::Root(int id) {
-  int root = id;
+NodeId ColocationGraph::Root(NodeId id) {
+  NodeId root = id;
   while (member(root).parent != root) root = member(root).parent;
   while (member(id).parent != root) id = std::exchange(member(id).parent, root);
   return root;
@@ -84,7 +85,7 @@ int ColocationGraph::Root(int id) {
 
 // The types with a kernel; for a node without any that is meant for another task, which knows its kernels
 // itself, the type it asks for.
-TypeChoices ColocationGraph::SupportedTypes(int id) const {
+TypeChoices ColocationGraph::SupportedTypes(NodeId id) const {
   TypeChoices types = devices_.Supported(node(id), kernels_);
   if (!types.empty()) return types;
   if (graph_.problems.contains(id)) {  // a step that needs it says what is wrong
@@ -100,13 +101,12 @@ TypeChoices ColocationGraph::SupportedTypes(int id) const {
   return types;
 }
 
-void ColocationGraph::InitMember(int id) {
+void ColocationGraph::InitMember(NodeId id) {
   Member& self = member(id);
   self.parent = id;
   self.types = SupportedTypes(id);
-  const auto index = static_cast<size_t>(id);
-  if (index < options_.assigned.size() && !options_.assigned[index].empty()) {
-    InitAssigned(id, options_.assigned[index]);
+  if (options_.assigned.Contains(id) && !options_.assigned[id].empty()) {
+    InitAssigned(id, options_.assigned[id]);
     return;
   }
   if (self.types.empty()) {
@@ -126,7 +126,7 @@ void ColocationGraph::InitMember(int id) {
   if (!graph_.problems.contains(id) && IsStateGenerator(node(id), registry_)) self.resource = self.requested;
 }
 
-void ColocationGraph::InitAssigned(int id, const std::string& device) {
+void ColocationGraph::InitAssigned(NodeId id, const std::string& device) {
   Member& self = member(id);
   const auto fail = [&](const std::string& message) {
     throw Error(Code::kInternal, WithNodeTag(message, node(id)));
@@ -149,7 +149,7 @@ void ColocationGraph::InitAssigned(int id, const std::string& device) {
 
 // State cannot move between devices, so both ends of the edge follow the source: where the two were given
 // different devices it is an error, where the destination merely asks for another one its wish is dropped.
-void ColocationGraph::CheckAcrossEdge(int src, int dst) {
+void ColocationGraph::CheckAcrossEdge(NodeId src, NodeId dst) {
   const Member& from = member(Root(src));
   Member& to = member(Root(dst));
   const auto check = [&](const DeviceName& a, const DeviceName& b, std::string_view what) {
@@ -167,7 +167,7 @@ void ColocationGraph::CheckAcrossEdge(int src, int dst) {
   MergeOverrideDeviceNames(&to.requested, to.assigned);
 }
 
-void ColocationGraph::ColocateAcrossEdge(int src, int dst) {
+void ColocationGraph::ColocateAcrossEdge(NodeId src, NodeId dst) {
   if (Root(src) == Root(dst)) return;
   CheckAcrossEdge(src, dst);
   try {
@@ -184,7 +184,7 @@ void ColocationGraph::ColocateAcrossEdge(int src, int dst) {
 // A group is named by a string; its first member in the order is what later ones join.
 void ColocationGraph::ColocateByAttributes() {
   GroupFounders founders(graph_);
-  const auto join = [&](int id, int founder) {
+  const auto join = [&](NodeId id, NodeId founder) {
     if (founder == id) return;
     try {
       Colocate(id, founder);
@@ -192,15 +192,15 @@ void ColocationGraph::ColocateByAttributes() {
       if (!options_.soft_placement) throw Error(error.code(), WithNodeTag(error.message(), node(id)));
     }
   };
-  for (const int id : order_) {
+  for (const NodeId id : order_) {
     for (const std::string_view group : LocationsOf(node(id))) join(id, founders.Join(group, id));
     join(id, founders.JoinOwn(id));
   }
 }
 
 // Joins two groups or throws InvalidArgument and leaves them as they are.
-void ColocationGraph::Colocate(int x, int y) {
-  const int x_root = Root(x), y_root = Root(y);
+void ColocationGraph::Colocate(NodeId x, NodeId y) {
+  const NodeId x_root = Root(x), y_root = Root(y);
   if (x_root == y_root) return;
   const bool x_stays = member(x_root).rank >= member(y_root).rank;
   Member& root = member(x_stays ? x_root : y_root);
@@ -235,8 +235,8 @@ void ColocationGraph::Colocate(int x, int y) {
   if (root.rank == child.rank) ++root.rank;
 }
 
-std::vector<DeviceId> ColocationGraph::Candidates(int id) {
-  const int root_id = Root(id);
+std::vector<DeviceId> ColocationGraph::Candidates(NodeId id) {
+  const NodeId root_id = Root(id);
   const Member& root = member(root_id);
   if (root.device.exists()) return {root.device};
   if (root.requested.empty()) {
@@ -278,9 +278,9 @@ std::vector<DeviceId> ColocationGraph::SoftCandidates(const Member& root) const 
                              root.types);
 }
 
-void ColocationGraph::Assign(int id, DeviceId device) { member(Root(id)).device = device; }
+void ColocationGraph::Assign(NodeId id, DeviceId device) { member(Root(id)).device = device; }
 
-void ColocationGraph::ThrowUnsatisfied(int id, int root) {
+void ColocationGraph::ThrowUnsatisfied(NodeId id, NodeId root) {
   const Node& failed = node(id);
   DeviceName asked;
   const bool is_own_wish = ParseDeviceName(RequestOf(id), &asked) && asked == member(root).requested;
@@ -304,18 +304,17 @@ void ColocationGraph::ThrowUnsatisfied(int id, int root) {
         SummarizeAttrs(failed), RegisteredKernels(failed.op, kernels_));
 }
 
-std::string ColocationGraph::DebugInfo(int root) {
+std::string ColocationGraph::DebugInfo(NodeId root) {
   std::map<std::string, std::string> types_of_op;
   std::string members;
-  for (int id = 0; id < graph_.num_nodes(); ++id) {
+  for (const NodeId id : graph_.node_ids()) {
     if (Root(id) != root) continue;
     std::string types;
     for (const TypeChoice& choice : SupportedTypes(id)) types += devices_.type_name(choice.type) + " ";
     types_of_op[node(id).op] = types;
     members += fmt::format("\n  {} ({}) {}", node(id).name, node(id).op, RequestOf(id));
-    const auto index = static_cast<size_t>(id);
-    if (index < options_.assigned.size() && !options_.assigned[index].empty()) {
-      members += " framework assigned device=" + options_.assigned[index];
+    if (options_.assigned.Contains(id) && !options_.assigned[id].empty()) {
+      members += " framework assigned device=" + options_.assigned[id];
     }
   }
   std::string text =

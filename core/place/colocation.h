@@ -21,18 +21,18 @@ class ColocationGraph {
   // Throws what cannot be placed whatever is chosen: ops without a kernel, malformed names, conflicts across
   // reference and resource edges.
   // `order`: the nodes in a topological order.
-  ColocationGraph(const Graph& graph, std::span<const int> order, const DeviceTable& devices,
+  ColocationGraph(const Graph& graph, std::span<const NodeId> order, const DeviceTable& devices,
                   const KernelTable& kernels, const OpRegistry& registry, const PlacerOptions& options);
 
   // Devices that the node's group may be placed on, best first; never empty. Throws InvalidArgument.
-  std::vector<DeviceId> Candidates(int node);
+  std::vector<DeviceId> Candidates(NodeId node);
   // The group of `node` stays on `device` from now on.
-  void Assign(int node, DeviceId device);
+  void Assign(NodeId node, DeviceId device);
 
  private:
   // `requested` always repeats what `assigned` and `resource` say.
   struct Member {
-    int parent = 0;
+    NodeId parent;
     int rank = 0;
     DeviceId device;  // chosen by Assign
     TypeChoices types;
@@ -41,30 +41,30 @@ class ColocationGraph {
     DeviceName requested;  // asked for by any member, merged
   };
 
-  Member& member(int id) { return members_[static_cast<size_t>(id)]; }
-  const Node& node(int id) const { return graph_.node(id); }
-  const std::string& RequestOf(int id) const;
-  int Root(int id);
-  void InitMember(int id);
-  void InitAssigned(int id, const std::string& device);
-  TypeChoices SupportedTypes(int id) const;
-  void CheckAcrossEdge(int src, int dst);
-  void ColocateAcrossEdge(int src, int dst);
+  Member& member(NodeId id) { return members_[id]; }
+  const Node& node(NodeId id) const { return graph_.node(id); }
+  const std::string& RequestOf(NodeId id) const;
+  NodeId Root(NodeId id);
+  void InitMember(NodeId id);
+  void InitAssigned(NodeId id, const std::string& device);
+  TypeChoices SupportedTypes(NodeId id) const;
+  void CheckAcrossEdge(NodeId src, NodeId dst);
+  void ColocateAcrossEdge(NodeId src, NodeId dst);
   void ColocateByAttributes();
-  void Colocate(int x, int y);
+  void Colocate(NodeId x, NodeId y);
   const std::vector<DeviceId>& FreeCandidates(const TypeChoices& types);
   std::vector<DeviceId> SoftCandidates(const Member& root) const;
-  [[noreturn]] void ThrowUnsatisfied(int id, int root);
-  std::string DebugInfo(int root);
+  [[noreturn]] void ThrowUnsatisfied(NodeId id, NodeId root);
+  std::string DebugInfo(NodeId root);
 
   const Graph& graph_;
-  const std::span<const int> order_;
+  const std::span<const NodeId> order_;
   const DeviceTable& devices_;
   const KernelTable& kernels_;
   const OpRegistry& registry_;
   const PlacerOptions& options_;
   DeviceName local_;  // the address space of this process
-  std::vector<Member> members_;
+  IdVector<NodeId, Member> members_;
   // Candidates of groups without any request, by the types that they support: most nodes share a few.
   std::vector<std::pair<TypeChoices, std::vector<DeviceId>>> free_candidates_;
 };

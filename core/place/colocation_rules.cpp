@@ -37,9 +37,9 @@ bool MayTakeState(const ArgDef& arg) {
 
 }  // namespace
 
-void ForEachSharedStateEdge(const Graph& graph, std::span<const int> order, const OpRegistry& registry,
-                            const std::function<void(int src, int dst)>& visit) {
-  for (const int id : order) {
+void ForEachSharedStateEdge(const Graph& graph, std::span<const NodeId> order, const OpRegistry& registry,
+                            const std::function<void(NodeId src, NodeId dst)>& visit) {
+  for (const NodeId id : order) {
     const Node& node = graph.node(id);
     const bool readable = !node.inputs.empty() && !graph.problems.contains(id);
     const OpDef* def = !readable ? nullptr : registry.SignatureOf(node);
@@ -51,17 +51,17 @@ void ForEachSharedStateEdge(const Graph& graph, std::span<const int> order, cons
   }
 }
 
-int GroupFounders::Join(std::string_view name, int id) {
-  const int namesake = graph_.FindNode(name);
-  if (namesake < 0) return others_.emplace(name, id).first->second;
-  int& founder = of_node_[static_cast<size_t>(namesake)];
-  if (founder < 0) founder = id;
+NodeId GroupFounders::Join(std::string_view name, NodeId id) {
+  const NodeId namesake = graph_.FindNode(name);
+  if (!namesake.exists()) return others_.emplace(name, id).first->second;
+  NodeId& founder = of_node_[namesake];
+  if (!founder.exists()) founder = id;
   return founder;
 }
 
-int GroupFounders::JoinOwn(int id) {
-  int& founder = of_node_[static_cast<size_t>(id)];
-  if (founder < 0) founder = id;
+NodeId GroupFounders::JoinOwn(NodeId id) {
+  NodeId& founder = of_node_[id];
+  if (!founder.exists()) founder = id;
   return founder;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kMaxLoops = 64;
 
 bool IsReplaced(std::string_view op) {
-  return IsLoop(op) || IsBranch(op) || IsListOp(op) || op == "Switch" || op == "Merge";
+  return IsLoop(op) || IsBranch(op) || IsListOp(op) || IsArrayOp(op) || op == "Switch" || op == "Merge";
 }
 
 }  // namespace
@@ -24,11 +24,11 @@ Graph ControlFlowExpander::Run() {
 }
 
 void ControlFlowExpander::NoteNeeded() {
-  needed_.assign(static_cast<size_t>(before_.num_nodes()), options_.needed.empty());
-  std::vector<int> open;
-  const auto need = [&](int node) {
-    if (node < 0 || needed_[static_cast<size_t>(node)]) return;
-    needed_[static_cast<size_t>(node)] = true;
+  needed_.assign(before_.num_nodes(), options_.needed.empty());
+  std::vector<NodeId> open;
+  const auto need = [&](NodeId node) {
+    if (!node.exists() || needed_[node]) return;
+    needed_[node] = true;
     open.push_back(node);
   };
   for (const std::string& name : options_.needed) need(before_.FindNode(name.substr(0, name.find(':'))));
@@ -36,59 +36,56 @@ void ControlFlowExpander::NoteNeeded() {
     const Node& node = before_.node(open.back());
     open.pop_back();
     for (const Endpoint& input : node.inputs) need(input.node);
-    for (const int control : node.control_inputs) need(control);
+    for (const NodeId control : node.control_inputs) need(control);
   }
 }
 
-void ControlFlowExpander::Keep(const GraphBody& body, int id, Emitted* out) {
-  const auto index = static_cast<size_t>(id);
+void ControlFlowExpander::Keep(const GraphBody& body, NodeId id, Emitted* out) {
   Node copy = body.graph.node(id);
-  out->dead[index] = IsDead(copy, *out);
+  out->dead[id] = IsDead(copy, *out);
   for (Endpoint& input : copy.inputs) {
     const ExpandedValue& value = out->at(input);
-    if (!value.is_tensor()) out->dead[index] = true;
+    if (!value.is_tensor()) out->dead[id] = true;
     input = value.tensor;
   }
-  out->values[index].resize(static_cast<size_t>(body.types.Count(id)));
-  if (out->dead[index]) return;
+  out->values[id].resize(static_cast<size_t>(body.types.Count(id)));
+  if (out->dead[id]) return;
   copy.control_inputs = ControlsOf(body, body.graph.node(id), {}, *out);
   std::vector<DataType> types;
   for (int i = 0; i < body.types.Count(id); ++i) types.push_back(body.types.Of({id, i}));
-  const int added = graph_.Add(std::move(copy), &types);
-  for (int i = 0; i < body.types.Count(id); ++i)
-    out->values[index][static_cast<size_t>(i)].tensor = {added, i};
-  out->after[index] = {added};
+  const NodeId added = graph_.Add(std::move(copy), &types);
+  for (int i = 0; i < body.types.Count(id); ++i) out->values[id][static_cast<size_t>(i)].tensor = {added, i};
+  out->after[id] = {added};
 }
 
 Emitted ControlFlowExpander::Emit(const GraphBody& body, const ExpandedValues& arguments, const Site& site) {
   Emitted out(body);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    out.values[static_cast<size_t>(body.arguments[i])] = {arguments[i]};
+    out.values[body.arguments[i]] = {arguments[i]};
   }
-  for (const int id : body.order) {
+  for (const NodeId id : body.order) {
     if (id == body.last || IsArgument(body, id)) continue;
     EmitNode(body, id, site, &out);
   }
   return out;
 }
 
-bool ControlFlowExpander::IsArgument(const GraphBody& body, int id) {
-  return id < static_cast<int>(body.arguments.size());  // they come first
+bool ControlFlowExpander::IsArgument(const GraphBody& body, NodeId id) {
+  return id < NodeId(body.arguments.size());  // they come first
 }
 
-void ControlFlowExpander::EmitNode(const GraphBody& body, int id, const Site& site, Emitted* out) {
+void ControlFlowExpander::EmitNode(const GraphBody& body, NodeId id, const Site& site, Emitted* out) {
   const Node& node = body.graph.node(id);
-  const auto index = static_cast<size_t>(id);
   for (const Endpoint& input : node.inputs) {
-    const size_t count = out->values[static_cast<size_t>(input.node)].size();
+    const size_t count = out->values[input.node].size();
     if (input.output >= 0 && input.output < static_cast<int>(count)) continue;
     Throw(Code::kInvalidArgument, "node '{}': input '{}:{}' does not exist", node.name,
           body.graph.node(input.node).name, input.output);
   }
-  if (site.prefix.empty() && !needed_[index]) return Keep(body, id, out);
+  if (site.prefix.empty() && !needed_[id]) return Keep(body, id, out);
   if (node.op != "Merge" && IsDead(node, *out)) {
-    out->dead[index] = true;
-    out->values[index].resize(static_cast<size_t>(body.types.Count(id)));
+    out->dead[id] = true;
+    out->values[id].resize(static_cast<size_t>(body.types.Count(id)));
     return;
   }
   ExpandedValues inputs;
@@ -97,8 +94,8 @@ void ControlFlowExpander::EmitNode(const GraphBody& body, int id, const Site& si
                                ? node.name
                                : graph_.FreeName(site.prefix + node.name.substr(kFunctionPrefix.size()));
   graph_.Release(name);
-  std::vector<int> controls = ControlsOf(body, node, site, *out);
-  if (node.op != "Merge") out->sides[index] = SidesOf(body, node, *out);
+  std::vector<NodeId> controls = ControlsOf(body, node, site, *out);
+  if (node.op != "Merge") out->sides[id] = SidesOf(body, node, *out);
   if (IsReplaced(node.op) || HasLists(inputs)) {
     Replace(body, id, name, inputs, std::move(controls), out);
   } else {
@@ -106,14 +103,14 @@ void ControlFlowExpander::EmitNode(const GraphBody& body, int id, const Site& si
   }
 }
 
-std::vector<int> ControlFlowExpander::ControlsOf(const GraphBody& body, const Node& node, const Site& site,
-                                                 const Emitted& out) const {
-  std::vector<int> controls;
+std::vector<NodeId> ControlFlowExpander::ControlsOf(const GraphBody& body, const Node& node, const Site& site,
+                                                    const Emitted& out) const {
+  std::vector<NodeId> controls;
   bool first = true;
   for (const Endpoint& input : node.inputs) first = first && IsArgument(body, input.node);
-  for (const int control : node.control_inputs) {
+  for (const NodeId control : node.control_inputs) {
     first = first && IsArgument(body, control);
-    const std::vector<int>& after = out.after[static_cast<size_t>(control)];
+    const std::vector<NodeId>& after = out.after[control];
     controls.insert(controls.end(), after.begin(), after.end());
   }
   if (first) controls.insert(controls.end(), site.controls.begin(), site.controls.end());
@@ -122,25 +119,24 @@ std::vector<int> ControlFlowExpander::ControlsOf(const GraphBody& body, const No
   return controls;
 }
 
-void ControlFlowExpander::Copy(const GraphBody& body, int id, const std::string& name, const Site& site,
-                               const ExpandedValues& inputs, std::vector<int> controls, Emitted* out) {
-  const auto index = static_cast<size_t>(id);
+void ControlFlowExpander::Copy(const GraphBody& body, NodeId id, const std::string& name, const Site& site,
+                               const ExpandedValues& inputs, std::vector<NodeId> controls, Emitted* out) {
   Node copy = body.graph.node(id);
-  if (speculative_ > 0 || !out->sides[index].empty()) CheckHasNoEffect(name, &copy);
+  if (!taken_.empty() || !out->sides[id].empty()) CheckHasNoEffect(name, &copy);
   RenameGroups(site.prefix, &copy);
   copy.name = name;
   for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = inputs[i].tensor;
   copy.control_inputs = std::move(controls);
-  const int added = AddCopy(body, id, std::move(copy));
+  const NodeId added = AddCopy(body, id, std::move(copy));
   for (int i = 0; i < graph_.NumOutputs(added); ++i) {
-    out->values[index].push_back({.tensor = {added, i}});
+    out->values[id].push_back({.tensor = {added, i}});
   }
-  out->after[index] = {added};
+  out->after[id] = {added};
 }
 
-int ControlFlowExpander::AddCopy(const GraphBody& body, int id, Node copy) {
+NodeId ControlFlowExpander::AddCopy(const GraphBody& body, NodeId id, Node copy) {
   if (!body.graph.problems.contains(id) && OpRegistry::Global().Find(copy.op) != nullptr) {
-    const int added = graph_.Add(std::move(copy));
+    const NodeId added = graph_.Add(std::move(copy));
     for (const auto& [tensor, info] : options_.feeds) Feed(tensor, info, added);
     return added;
   }
@@ -149,7 +145,7 @@ int ControlFlowExpander::AddCopy(const GraphBody& body, int id, Node copy) {
   return graph_.Add(std::move(copy), &types);
 }
 
-void ControlFlowExpander::Feed(const std::string& tensor, const TensorInfo& info, int node) {
+void ControlFlowExpander::Feed(const std::string& tensor, const TensorInfo& info, NodeId node) {
   const std::string& name = graph_.graph().node(node).name;
   if (!tensor.starts_with(name)) return;
   const std::string_view rest = std::string_view(tensor).substr(name.size());
@@ -180,47 +176,50 @@ void ControlFlowExpander::RenameGroups(const std::string& prefix, Node* node) {
   }
 }
 
-void ControlFlowExpander::Replace(const GraphBody& body, int id, const std::string& name,
-                                  const ExpandedValues& inputs, std::vector<int> controls, Emitted* out) {
+void ControlFlowExpander::Replace(const GraphBody& body, NodeId id, const std::string& name,
+                                  const ExpandedValues& inputs, std::vector<NodeId> controls, Emitted* out) {
   const Node& node = body.graph.node(id);
-  const auto index = static_cast<size_t>(id);
-  ExpandedValues& values = out->values[index];
+  ExpandedValues& values = out->values[id];
   if (IsLoop(node.op) || IsBranch(node.op)) {
     if (++nesting_ > kMaxLoops)
       Throw(Code::kInvalidArgument, "node '{}': loops are nested more than {} deep", name, kMaxLoops);
-    std::vector<int> effects;
-    if (!out->sides[index].empty()) ++speculative_;
+    std::vector<NodeId> effects;
+    const size_t around = taken_.size();
+    taken_.insert(taken_.end(), out->sides[id].begin(), out->sides[id].end());
     values = IsLoop(node.op) ? Unroll(node, name, inputs, controls, &effects)
                              : Branch(node, name, inputs, controls, &effects);
-    if (!out->sides[index].empty()) --speculative_;
+    LeaveConditions(around);
     --nesting_;
     // Who waits for it waits for its effects, too: an output that is constant is never computed.
-    out->after[index] = effects;
-    out->after[index].push_back(Finish(node, name, values, effects.empty() ? controls : effects));
+    out->after[id] = effects;
+    out->after[id].push_back(Finish(node, name, values, effects.empty() ? controls : effects));
   } else if (node.op == "Switch") {
-    values = Switch(name, inputs, &out->conditions[index]);
-    out->after[index] = std::move(controls);
+    values = Switch(name, inputs, &out->conditions[id]);
+    out->after[id] = std::move(controls);
   } else if (node.op == "Merge") {
-    values = Merge(node, name, body, out, &out->sides[index]);
-    out->dead[index] = values[0].empty();
+    values = Merge(node, name, body, out, &out->sides[id]);
+    out->dead[id] = values[0].empty();
     if (values[0].is_tensor()) controls.push_back(values[0].tensor.node);
-    out->after[index] = std::move(controls);
+    out->after[id] = std::move(controls);
   } else {
-    values = lists_.Expand(node, name, inputs);
+    std::optional<Endpoint> taken;
+    if (ChangesArray(node.op)) taken = WhetherTaken(out->sides[id], name, node.device);
+    values =
+        IsArrayOp(node.op) ? arrays_.Expand(node, name, inputs, taken) : lists_.Expand(node, name, inputs);
     AddWaits(node, name, inputs, *out, &controls);
-    out->after[index] = std::move(controls);
+    out->after[id] = std::move(controls);
   }
   if (!body.graph.problems.contains(id)) CheckTypes(body, id, name, values);
 }
 
 void ControlFlowExpander::AddWaits(const Node& node, const std::string& name, const ExpandedValues& inputs,
-                                   const Emitted& out, std::vector<int>* controls) {
+                                   const Emitted& out, std::vector<NodeId>* controls) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_tensor()) {
       controls->push_back(inputs[i].tensor.node);
       continue;
     }
-    const std::vector<int>& after = out.after[static_cast<size_t>(node.inputs[i].node)];
+    const std::vector<NodeId>& after = out.after[node.inputs[i].node];
     controls->insert(controls->end(), after.begin(), after.end());
   }
   std::ranges::sort(*controls);
@@ -228,14 +227,14 @@ void ControlFlowExpander::AddWaits(const Node& node, const std::string& name, co
   if (controls->size() > 8) *controls = {Wait(name + "/wait", node.device, *controls)};
 }
 
-int ControlFlowExpander::Wait(const std::string& name, const std::string& device,
-                              const std::vector<int>& controls) {
+NodeId ControlFlowExpander::Wait(const std::string& name, const std::string& device,
+                                 const std::vector<NodeId>& controls) {
   Node wait = graph_.New("NoOp", name, device).Finish();
   wait.control_inputs = controls;
   return graph_.Add(std::move(wait));
 }
 
-void ControlFlowExpander::CheckTypes(const GraphBody& body, int id, const std::string& name,
+void ControlFlowExpander::CheckTypes(const GraphBody& body, NodeId id, const std::string& name,
                                      const ExpandedValues& values) const {
   for (int i = 0; i < body.types.Count(id); ++i) {
     if (i >= static_cast<int>(values.size())) {
@@ -248,6 +247,7 @@ void ControlFlowExpander::CheckTypes(const GraphBody& body, int id, const std::s
 }
 
 DataType ControlFlowExpander::TypeOf(const ExpandedValue& value) const {
+  if (value.array != nullptr) return DataType::kResource;
   return value.is_tensor() ? graph_.info(value.tensor).dtype : DataType::kVariant;
 }
 

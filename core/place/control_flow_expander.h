@@ -12,6 +12,7 @@
 #include "core/place/function_graphs.h"
 #include "core/place/functions.h"
 #include "core/place/growing_graph.h"
+#include "core/place/tensor_arrays.h"
 #include "core/place/tensor_lists.h"
 
 namespace lanescope {
@@ -30,27 +31,27 @@ using Sides = std::vector<Side>;
 // What a body's nodes have become.
 struct Emitted {
   explicit Emitted(const GraphBody& body)
-      : values(static_cast<size_t>(body.graph.num_nodes())),
+      : values(body.graph.num_nodes()),
         after(values.size()),
         sides(values.size()),
         conditions(values.size()),
         dead(values.size(), false) {}
 
-  std::vector<ExpandedValues> values;   // by node and output
-  std::vector<std::vector<int>> after;  // nodes that one waits for who waits for this node
-  std::vector<Sides> sides;             // of the branches that a node is in
-  std::vector<Endpoint> conditions;     // of a Switch that data decide
-  std::vector<bool> dead;               // on the side of a branch that is not taken
+  IdVector<NodeId, ExpandedValues> values;      // by node and output
+  IdVector<NodeId, std::vector<NodeId>> after;  // nodes that one waits for who waits for this node
+  IdVector<NodeId, Sides> sides;                // of the branches that a node is in
+  IdVector<NodeId, Endpoint> conditions;        // of a Switch that data decide
+  IdVector<NodeId, bool> dead;                  // on the side of a branch that is not taken
 
   const ExpandedValue& at(Endpoint endpoint) const {
-    return values[static_cast<size_t>(endpoint.node)][static_cast<size_t>(endpoint.output)];
+    return values[endpoint.node][static_cast<size_t>(endpoint.output)];
   }
 };
 
 // Where a body is copied to.
 struct Site {
-  std::string prefix;         // of the names; empty: the graph itself
-  std::vector<int> controls;  // what its first nodes wait for
+  std::string prefix;            // of the names; empty: the graph itself
+  std::vector<NodeId> controls;  // what its first nodes wait for
 };
 
 // Copies node by node (control_flow.cpp); what data decide is copied for both answers and chosen from. For
@@ -58,50 +59,59 @@ struct Site {
 class ControlFlowExpander {
  public:
   ControlFlowExpander(const Graph& graph, FunctionGraphs* functions, const InlineOptions& options)
-      : before_(graph), functions_(*functions), options_(options), graph_(graph), lists_(&graph_) {}
+      : before_(graph),
+        functions_(*functions),
+        options_(options),
+        graph_(graph),
+        lists_(&graph_),
+        arrays_(&graph_, &lists_) {}
   Graph Run();
 
  private:
   void NoteNeeded();
   // A node that no step needs stays as it is, where what it takes is still there.
-  void Keep(const GraphBody& body, int id, Emitted* out);
+  void Keep(const GraphBody& body, NodeId id, Emitted* out);
   Emitted Emit(const GraphBody& body, const ExpandedValues& arguments, const Site& site);
-  static bool IsArgument(const GraphBody& body, int id);
+  static bool IsArgument(const GraphBody& body, NodeId id);
 
-  void EmitNode(const GraphBody& body, int id, const Site& site, Emitted* out);
+  void EmitNode(const GraphBody& body, NodeId id, const Site& site, Emitted* out);
   static bool IsDead(const Endpoint& input, const Emitted& out);
   static bool IsDead(const Node& node, const Emitted& out);
   // The sides of branches that a tensor is on.
   static Sides SidesOf(const GraphBody& body, const Endpoint& input, const Emitted& out);
   static Sides SidesOf(const GraphBody& body, const Node& node, const Emitted& out);
+  // Whether what is written now runs, with sides of its own: nothing where it does whatever data say.
+  std::optional<Endpoint> WhetherTaken(const Sides& own, const std::string& name, const std::string& device);
+  void LeaveConditions(size_t left);
   // What the node waits for: what its control inputs have become, and, of a body's first nodes, what the
   // body waits for.
-  std::vector<int> ControlsOf(const GraphBody& body, const Node& node, const Site& site,
-                              const Emitted& out) const;
+  std::vector<NodeId> ControlsOf(const GraphBody& body, const Node& node, const Site& site,
+                                 const Emitted& out) const;
 
-  void Copy(const GraphBody& body, int id, const std::string& name, const Site& site,
-            const ExpandedValues& inputs, std::vector<int> controls, Emitted* out);
-  int AddCopy(const GraphBody& body, int id, Node copy);
+  void Copy(const GraphBody& body, NodeId id, const std::string& name, const Site& site,
+            const ExpandedValues& inputs, std::vector<NodeId> controls, Emitted* out);
+  NodeId AddCopy(const GraphBody& body, NodeId id, Node copy);
   // A feed's shape is what users of the tensor see.
-  void Feed(const std::string& tensor, const TensorInfo& info, int node);
+  void Feed(const std::string& tensor, const TensorInfo& info, NodeId node);
   // What data choose between runs whatever they choose.
   static void CheckHasNoEffect(const std::string& name, Node* node);
   // Groups of a function's nodes are the copies' own.
   static void RenameGroups(const std::string& prefix, Node* node);
 
-  void Replace(const GraphBody& body, int id, const std::string& name, const ExpandedValues& inputs,
-               std::vector<int> controls, Emitted* out);
+  void Replace(const GraphBody& body, NodeId id, const std::string& name, const ExpandedValues& inputs,
+               std::vector<NodeId> controls, Emitted* out);
   // Who waits for a node on lists waits for its inputs.
   void AddWaits(const Node& node, const std::string& name, const ExpandedValues& inputs, const Emitted& out,
-                std::vector<int>* controls);
-  int Wait(const std::string& name, const std::string& device, const std::vector<int>& controls);
-  void CheckTypes(const GraphBody& body, int id, const std::string& name, const ExpandedValues& values) const;
+                std::vector<NodeId>* controls);
+  NodeId Wait(const std::string& name, const std::string& device, const std::vector<NodeId>& controls);
+  void CheckTypes(const GraphBody& body, NodeId id, const std::string& name,
+                  const ExpandedValues& values) const;
   DataType TypeOf(const ExpandedValue& value) const;
   void CheckType(const std::string& name, const ExpandedValue& value, DataType wanted) const;
 
   struct Body {
     ExpandedValues outputs;
-    std::vector<int> effects;
+    std::vector<NodeId> effects;
   };
   Body EmitFunction(const GraphBody& function, const std::string& caller, const ExpandedValues& arguments,
                     const Site& site);
@@ -110,16 +120,16 @@ class ControlFlowExpander {
 
   // A loop's trips, one after the other.
   ExpandedValues Unroll(const Node& node, const std::string& name, const ExpandedValues& inputs,
-                        const std::vector<int>& controls, std::vector<int>* effects);
+                        const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
   // A step in which the loop wants to go on fails.
   void RequireEnd(const Node& node, const std::string& name, Endpoint condition, int64_t trips,
-                  std::vector<int>* effects);
+                  std::vector<NodeId>* effects);
 
   ExpandedValues Branch(const Node& node, const std::string& name, const ExpandedValues& inputs,
-                        const std::vector<int>& controls, std::vector<int>* effects);
+                        const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
   // The node that keeps the name of a loop or branch.
-  int Finish(const Node& node, const std::string& name, const ExpandedValues& values,
-             const std::vector<int>& controls);
+  NodeId Finish(const Node& node, const std::string& name, const ExpandedValues& values,
+                const std::vector<NodeId>& controls);
   // Both outputs are the input; what hangs on them is on a side of the condition.
   ExpandedValues Switch(const std::string& name, const ExpandedValues& inputs, Endpoint* condition) const;
   // The input whose side of the condition is taken, and its number.
@@ -131,10 +141,12 @@ class ControlFlowExpander {
   const InlineOptions& options_;
   GrowingGraph graph_;
   ListExpander lists_;
-  std::vector<bool> needed_;
+  ArrayExpander arrays_;
+  IdVector<NodeId, bool> needed_;
   int64_t trips_ = 0;
   int nesting_ = 0;
-  int speculative_ = 0;  // how many conditions that data decide stand around
+  Sides taken_;                      // conditions that data decide and that stand around
+  std::vector<Endpoint> taken_all_;  // whether the first k + 1 of them hold, as far as somebody has asked
 };
 
 }  // namespace lanescope

@@ -26,8 +26,8 @@ ControlFlowExpander::Body ControlFlowExpander::EmitFunction(const GraphBody& fun
   const Emitted emitted = Emit(function, arguments, site);
   Body body;
   for (const Endpoint& output : function.outputs) body.outputs.push_back(emitted.at(output));
-  for (const int effect : function.effects) {
-    const std::vector<int>& after = emitted.after[static_cast<size_t>(effect)];
+  for (const NodeId effect : function.effects) {
+    const std::vector<NodeId>& after = emitted.after[effect];
     body.effects.insert(body.effects.end(), after.begin(), after.end());
   }
   return body;
@@ -45,8 +45,8 @@ std::optional<bool> ControlFlowExpander::Known(const std::string& name,
 }
 
 ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& name,
-                                           const ExpandedValues& inputs, const std::vector<int>& controls,
-                                           std::vector<int>* effects) {
+                                           const ExpandedValues& inputs, const std::vector<NodeId>& controls,
+                                           std::vector<NodeId>* effects) {
   const GraphBody& condition = functions_.Of(node, "cond");
   const GraphBody& body = functions_.Of(node, "body");
   const auto given = options_.trips.find(name);
@@ -74,7 +74,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
               name, node.op);
       }
       open.emplace_back(asked.outputs[0].tensor, state);
-      ++speculative_;
+      taken_.push_back({asked.outputs[0].tensor, true});
     }
     Body made = EmitFunction(body, name, state, site);
     if (made.outputs.size() != state.size()) {
@@ -85,7 +85,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
     if (!made.effects.empty()) *effects = std::move(made.effects);
     state = std::move(made.outputs);
   }
-  speculative_ -= static_cast<int>(open.size());
+  LeaveConditions(taken_.size() - open.size());
   // The state of the trip before which the condition first said no.
   for (size_t k = open.size(); k-- > 0;) {
     for (size_t i = 0; i < state.size(); ++i) {
@@ -97,7 +97,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
 }
 
 void ControlFlowExpander::RequireEnd(const Node& node, const std::string& name, Endpoint condition,
-                                     int64_t trips, std::vector<int>* effects) {
+                                     int64_t trips, std::vector<NodeId>* effects) {
   const Endpoint ended = graph_.Add(graph_.New("LogicalNot", name + "/ended", node.device).Input(condition));
   Tensor text(DataType::kString, Shape{});
   text.data<std::string>()[0] =
@@ -108,8 +108,8 @@ void ControlFlowExpander::RequireEnd(const Node& node, const std::string& name, 
 }
 
 ExpandedValues ControlFlowExpander::Branch(const Node& node, const std::string& name,
-                                           const ExpandedValues& inputs, const std::vector<int>& controls,
-                                           std::vector<int>* effects) {
+                                           const ExpandedValues& inputs, const std::vector<NodeId>& controls,
+                                           std::vector<NodeId>* effects) {
   if (inputs.empty()) Throw(Code::kInvalidArgument, "node '{}' has no condition", name);
   const ExpandedValues arguments(inputs.begin() + 1, inputs.end());
   const std::optional<bool> known = Known(name, inputs[0]);
@@ -122,9 +122,13 @@ ExpandedValues ControlFlowExpander::Branch(const Node& node, const std::string& 
     *effects = std::move(taken.effects);
     return std::move(taken.outputs);
   }
-  ++speculative_;
-  const Body yes = emit(true), no = emit(false);
-  --speculative_;
+  const auto on_side = [&](bool side) {
+    taken_.push_back({inputs[0].tensor, side});
+    Body body = emit(side);
+    LeaveConditions(taken_.size() - 1);
+    return body;
+  };
+  const Body yes = on_side(true), no = on_side(false);
   if (yes.outputs.size() != no.outputs.size()) {
     Throw(Code::kInvalidArgument, "node '{}': its branches have {} and {} outputs", name, yes.outputs.size(),
           no.outputs.size());
@@ -141,8 +145,8 @@ ExpandedValues ControlFlowExpander::Branch(const Node& node, const std::string& 
   return chosen;
 }
 
-int ControlFlowExpander::Finish(const Node& node, const std::string& name, const ExpandedValues& values,
-                                const std::vector<int>& controls) {
+NodeId ControlFlowExpander::Finish(const Node& node, const std::string& name, const ExpandedValues& values,
+                                   const std::vector<NodeId>& controls) {
   Node last;
   last.name = name;
   last.device = node.device;

@@ -6,18 +6,18 @@
 namespace lanescope {
 
 bool ControlFlowExpander::IsDead(const Endpoint& input, const Emitted& out) {
-  return out.dead[static_cast<size_t>(input.node)] || out.at(input).empty();
+  return out.dead[input.node] || out.at(input).empty();
 }
 
 bool ControlFlowExpander::IsDead(const Node& node, const Emitted& out) {
   return std::ranges::any_of(node.inputs, [&](const Endpoint& input) { return IsDead(input, out); }) ||
-         std::ranges::any_of(node.control_inputs, [&](int c) { return out.dead[static_cast<size_t>(c)]; });
+         std::ranges::any_of(node.control_inputs, [&](NodeId c) { return out.dead[c]; });
 }
 
 Sides ControlFlowExpander::SidesOf(const GraphBody& body, const Endpoint& input, const Emitted& out) {
-  const auto source = static_cast<size_t>(input.node);
+  const NodeId source = input.node;
   Sides sides = out.sides[source];
-  if (body.graph.node(input.node).op == "Switch" && out.conditions[source].node >= 0)
+  if (body.graph.node(input.node).op == "Switch" && out.conditions[source].node.exists())
     sides.push_back({out.conditions[source], input.output == 1});
   return sides;
 }
@@ -30,8 +30,31 @@ Sides ControlFlowExpander::SidesOf(const GraphBody& body, const Node& node, cons
     }
   };
   for (const Endpoint& input : node.inputs) add(SidesOf(body, input, out));
-  for (const int control : node.control_inputs) add(out.sides[static_cast<size_t>(control)]);
+  for (const NodeId control : node.control_inputs) add(out.sides[control]);
   return sides;
+}
+
+void ControlFlowExpander::LeaveConditions(size_t left) {
+  taken_.resize(left);
+  taken_all_.resize(std::min(left, taken_all_.size()));
+}
+
+std::optional<Endpoint> ControlFlowExpander::WhetherTaken(const Sides& own, const std::string& name,
+                                                          const std::string& device) {
+  std::optional<Endpoint> all;
+  const auto add = [&](const Side& side) {
+    Endpoint holds = side.condition;
+    if (!side.yes) holds = graph_.Add(graph_.New("LogicalNot", name + "/not_taken", device).Input(holds));
+    all =
+        all ? graph_.Add(graph_.New("LogicalAnd", name + "/taken", device).Input(*all).Input(holds)) : holds;
+  };
+  if (!taken_all_.empty()) all = taken_all_.back();
+  while (taken_all_.size() < taken_.size()) {
+    add(taken_[taken_all_.size()]);
+    taken_all_.push_back(*all);
+  }
+  for (const Side& side : own) add(side);
+  return all;
 }
 
 ExpandedValues ControlFlowExpander::Switch(const std::string& name, const ExpandedValues& inputs,

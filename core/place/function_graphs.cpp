@@ -62,7 +62,7 @@ const GraphBody& FunctionGraphs::Of(const Node& node, const std::string& attr) {
   Graph graph = GraphFromProto(&body);
   NoteProblems(&graph);
   made = std::make_unique<GraphBody>(std::move(graph));
-  for (int i = 0; i < function->signature().input_arg_size(); ++i) made->arguments.push_back(i);
+  for (int i = 0; i < function->signature().input_arg_size(); ++i) made->arguments.emplace_back(i);
   made->last = made->graph.FindNode("f");
   const Node& last = made->graph.node(made->last);
   made->outputs = last.inputs;

@@ -18,11 +18,11 @@ struct GraphBody {
 
   Graph graph;
   GraphOutputTypes types;
-  std::vector<int> order;           // topological
-  std::vector<int> arguments = {};  // nodes that stand for what a function is given
+  std::vector<NodeId> order;           // topological
+  std::vector<NodeId> arguments = {};  // nodes that stand for what a function is given
   std::vector<Endpoint> outputs = {};
-  std::vector<int> effects = {};  // nodes that have to run
-  int last = -1;                  // of a function: the node that is nobody's
+  std::vector<NodeId> effects = {};  // nodes that have to run
+  NodeId last = {};                  // of a function: the node that is nobody's
 };
 
 // What the names of the nodes of a function's body begin with.

@@ -20,17 +20,19 @@ struct InlineOptions {
 };
 
 // The graph without calls (PartitionedCall, StatefulPartitionedCall, and ops named as a function of the
-// graph's library), loops (While), branches (If; Switch and Merge) and lists of tensors (TensorList*),
-// however deep they are nested. The nodes of a call's function are called "CALL/NODE" and are on the call's
-// device where they ask for none; users of the call's outputs take them from the nodes that make them. A node
-// with the call's name stays: it runs after all that the function does for its effect.
+// graph's library), loops (While), branches (If; Switch and Merge), and lists, arrays and stacks of tensors
+// (TensorList*, TensorArray*V3, Stack*V2), however deep they are nested. The nodes of a call's function are
+// called "CALL/NODE" and are on the call's device where they ask for none; users of the call's outputs take
+// them from the nodes that make them. A node with the call's name stays: it runs after all that the function
+// does for its effect.
 //
 // A loop is unrolled: the nodes of its trip k are called "LOOP/k/NODE". Where the condition follows from
 // shapes, that says how often. Where it does not, the loop is unrolled as often as `trips` says, or until its
 // condition says no whatever the data, and the results are those of the trip where the condition said no; a
 // loop that wants to go on then fails. A branch whose condition is known is the branch taken; of others both
 // sides run and the results are chosen. What is chosen from must have no effects.
-// A list of tensors is its elements: no list is left.
+// A list, an array or a stack of tensors is its elements: none is left. What a loop writes to an array in a
+// trip that data may leave out is chosen like a result; a stack cannot be changed there.
 //
 // Throws InvalidArgument for a function that is not there, that calls itself, or that does not fit its call,
 // and for more than half a million nodes; Unimplemented for a loop without an end in sight, effects that

@@ -15,7 +15,7 @@ GrowingGraph::GrowingGraph(const Graph& before) {
   for (const Node& node : before.nodes()) kept_.insert(node.name);
 }
 
-int GrowingGraph::Add(Node node, const std::vector<DataType>* types) {
+NodeId GrowingGraph::Add(Node node, const std::vector<DataType>* types) {
   if (graph_.num_nodes() >= kMostNodes) {
     Throw(Code::kInvalidArgument, "the graph has more than {} nodes once its loops are unrolled", kMostNodes);
   }
@@ -27,8 +27,8 @@ int GrowingGraph::Add(Node node, const std::vector<DataType>* types) {
     for (const Endpoint& input : node.inputs) inputs.push_back(info(input));
     infos = InferNode(node, inputs);
   }
-  const int id = graph_.AddNode(std::move(node));
-  infos_.push_back(std::move(infos));
+  const NodeId id = graph_.AddNode(std::move(node));
+  infos_.Add(std::move(infos));
   return id;
 }
 
@@ -36,7 +36,7 @@ void GrowingGraph::Release(const std::string& name) { kept_.erase(name); }
 
 std::string GrowingGraph::FreeName(const std::string& wished) const {
   std::string name = wished;
-  for (int i = 1; kept_.contains(name) || graph_.FindNode(name) >= 0; ++i) {
+  for (int i = 1; kept_.contains(name) || graph_.FindNode(name).exists(); ++i) {
     name = wished + "_" + std::to_string(i);
   }
   return name;
@@ -51,7 +51,7 @@ Endpoint GrowingGraph::Constant(const std::string& wished, const Tensor& value, 
 }
 
 void GrowingGraph::SetShape(Endpoint endpoint, const Shape& shape) {
-  infos_[static_cast<size_t>(endpoint.node)][static_cast<size_t>(endpoint.output)].shape = shape;
+  infos_[endpoint.node][static_cast<size_t>(endpoint.output)].shape = shape;
 }
 
 std::optional<int64_t> GrowingGraph::ConstantAt(Endpoint endpoint) const {

@@ -14,16 +14,18 @@
 
 namespace lanescope {
 
+struct TensorArray;
 struct TensorList;
 
-// What an endpoint of the graph before stands for: a tensor of the new graph, or a list of those. Neither:
-// an element of a list that nobody has set, or the side of a branch that is not taken.
+// What an endpoint of the graph before stands for: a tensor of the new graph, a list of those, or the handle
+// of an array. None: an element of a list that nobody has set, or the side of a branch that is not taken.
 struct ExpandedValue {
   Endpoint tensor = {};
   std::shared_ptr<const TensorList> list = nullptr;
+  TensorArray* array = nullptr;  // of the expander's
 
-  bool is_tensor() const { return tensor.node >= 0; }
-  bool empty() const { return !is_tensor() && list == nullptr; }
+  bool is_tensor() const { return tensor.node.exists(); }
+  bool empty() const { return !is_tensor() && list == nullptr && array == nullptr; }
   friend bool operator==(const ExpandedValue&, const ExpandedValue&) = default;
 };
 using ExpandedValues = std::vector<ExpandedValue>;
@@ -43,7 +45,7 @@ class GrowingGraph {
 
   // A node with inputs of this graph; its name is free. `types`: of its outputs, where inference is not to be
   // asked.
-  int Add(Node node, const std::vector<DataType>* types = nullptr);
+  NodeId Add(Node node, const std::vector<DataType>* types = nullptr);
   // A node that was not there: its name begins as wished.
   NodeBuilder New(std::string_view op, const std::string& wished, const std::string& device);
   Endpoint Add(NodeBuilder builder) { return {Add(builder.Finish()), 0}; }
@@ -51,9 +53,9 @@ class GrowingGraph {
   std::string FreeName(const std::string& wished) const;
 
   const TensorInfo& info(Endpoint endpoint) const {
-    return infos_[static_cast<size_t>(endpoint.node)][static_cast<size_t>(endpoint.output)];
+    return infos_[endpoint.node][static_cast<size_t>(endpoint.output)];
   }
-  int NumOutputs(int node) const { return static_cast<int>(infos_[static_cast<size_t>(node)].size()); }
+  int NumOutputs(NodeId node) const { return static_cast<int>(infos_[node].size()); }
   // Says what is fed.
   void SetShape(Endpoint endpoint, const Shape& shape);
   // The only element of a constant of one element.
@@ -65,7 +67,7 @@ class GrowingGraph {
  private:
   Graph graph_;
   std::set<std::string, std::less<>> kept_;
-  std::vector<std::vector<TensorInfo>> infos_;
+  IdVector<NodeId, std::vector<TensorInfo>> infos_;
 };
 
 }  // namespace lanescope

@@ -37,14 +37,13 @@ class PlacementReader {
   PlacementReader(const Graph& graph, const Machine& machine, const Placement& base)
       : graph_(graph), machine_(machine), base_(base), given_(base.device.size()), placement_(base) {}
 
-  void ReadNode(const nlohmann::json& json, int id) {
+  void ReadNode(const nlohmann::json& json, NodeId id) {
     const Node& node = graph_.node(id);
     JsonObject object(json, "placement of '" + node.name + "'");
-    const auto index = static_cast<size_t>(id);
-    if (object.Has("device")) given_[index] = FindAllowedDevice(node, object.String("device"), machine_);
+    if (object.Has("device")) given_[id] = FindAllowedDevice(node, object.String("device"), machine_);
     if (object.Has("priority")) {
-      placement_.priority.resize(static_cast<size_t>(graph_.num_nodes()), 0);
-      placement_.priority[index] = static_cast<int>(
+      placement_.priority.resize(graph_.num_nodes(), 0);
+      placement_.priority[id] = static_cast<int>(
           object.Integer("priority", std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
     }
     object.Finish();
@@ -53,18 +52,16 @@ class PlacementReader {
   // State does not move: nodes joined by references, resources or loc:@ attributes go where one of them is
   // told to go, unless the base placement (whose rules may be soft) has parted them already.
   Placement Finish() {
-    const std::vector<int> groups = ColocationGroups(graph_);
-    std::map<std::pair<int, DeviceId>, int>
+    const IdVector<NodeId, NodeId> groups = ColocationGroups(graph_);
+    std::map<std::pair<NodeId, DeviceId>, NodeId>
         leaders;  // by (group, device in the base): the first that is named
-    const auto together = [&](int id) {
-      return std::pair(groups[static_cast<size_t>(id)], base_.device[static_cast<size_t>(id)]);
-    };
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
-      if (!given_[static_cast<size_t>(id)].exists()) continue;
-      const int leader = leaders.try_emplace(together(id), id).first->second;
-      if (given_[static_cast<size_t>(leader)] != given_[static_cast<size_t>(id)]) ThrowParted(leader, id);
+    const auto together = [&](NodeId id) { return std::pair(groups[id], base_.device[id]); };
+    for (const NodeId id : graph_.node_ids()) {
+      if (!given_[id].exists()) continue;
+      const NodeId leader = leaders.try_emplace(together(id), id).first->second;
+      if (given_[leader] != given_[id]) ThrowParted(leader, id);
     }
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
+    for (const NodeId id : graph_.node_ids()) {
       const auto leader = leaders.find(together(id));
       if (leader != leaders.end()) Follow(leader->second, id);
     }
@@ -74,30 +71,28 @@ class PlacementReader {
  private:
   std::string NameOf(DeviceId device) const { return machine_.device(device).local_name(); }
 
-  void Follow(int leader, int id) {
-    const DeviceId device = given_[static_cast<size_t>(leader)];
-    if (placement_.device[static_cast<size_t>(id)] != device && id != leader &&
-        !HasKernel(graph_.node(id), machine_, device)) {
+  void Follow(NodeId leader, NodeId id) {
+    const DeviceId device = given_[leader];
+    if (placement_.device[id] != device && id != leader && !HasKernel(graph_.node(id), machine_, device)) {
       Throw(Code::kInvalidArgument,
             "placement of '{}': it must share a device with '{}', and {} has no kernel for the op {}; remove "
             "the node from the file",
             graph_.node(leader).name, graph_.node(id).name, NameOf(device), graph_.node(id).op);
     }
-    placement_.device[static_cast<size_t>(id)] = device;
+    placement_.device[id] = device;
   }
 
-  [[noreturn]] void ThrowParted(int a, int b) const {
+  [[noreturn]] void ThrowParted(NodeId a, NodeId b) const {
     Throw(Code::kInvalidArgument,
           "placement of '{}' on {} and of '{}' on {}: the two must share a device; give both the same, or "
           "name one of them",
-          graph_.node(a).name, NameOf(given_[static_cast<size_t>(a)]), graph_.node(b).name,
-          NameOf(given_[static_cast<size_t>(b)]));
+          graph_.node(a).name, NameOf(given_[a]), graph_.node(b).name, NameOf(given_[b]));
   }
 
   const Graph& graph_;
   const Machine& machine_;
   const Placement& base_;
-  std::vector<DeviceId> given_;  // by node: the device that the file names
+  IdVector<NodeId, DeviceId> given_;  // by node: the device that the file names
   Placement placement_;
 };
 
@@ -105,7 +100,7 @@ class PlacementReader {
 
 Placement ParsePlacement(std::string_view text, const Graph& graph, const Machine& machine,
                          const Placement& base) {
-  LANESCOPE_CHECK(base.device.size() == static_cast<size_t>(graph.num_nodes()));
+  LANESCOPE_CHECK(base.device.size() == graph.num_nodes());
   const nlohmann::json json = ParseJson(text);
   JsonObject root(json, "placement");
   const nlohmann::json& nodes = root.Require("nodes");
@@ -113,8 +108,8 @@ Placement ParsePlacement(std::string_view text, const Graph& graph, const Machin
   if (!nodes.is_object()) root.Fail("nodes", "must be an object");
   PlacementReader reader(graph, machine, base);
   for (const auto& item : nodes.items()) {
-    const int id = graph.FindNode(item.key());
-    if (id < 0) Throw(Code::kInvalidArgument, "placement: the graph has no node '{}'", item.key());
+    const NodeId id = graph.FindNode(item.key());
+    if (!id.exists()) Throw(Code::kInvalidArgument, "placement: the graph has no node '{}'", item.key());
     reader.ReadNode(item.value(), id);
   }
   return reader.Finish();
@@ -132,11 +127,10 @@ Placement ReadPlacement(const std::string& path, const Graph& graph, const Machi
 
 std::string PlacementToJson(const Placement& placement, const Graph& graph, const Machine& machine) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::object();
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    const auto index = static_cast<size_t>(id);
+  for (const NodeId id : graph.node_ids()) {
     auto& node = nodes[graph.node(id).name];
-    node["device"] = machine.device(placement.device[index]).name;
-    if (!placement.priority.empty()) node["priority"] = placement.priority[index];
+    node["device"] = machine.device(placement.device[id]).name;
+    if (!placement.priority.empty()) node["priority"] = placement.priority[id];
   }
   const nlohmann::ordered_json json = {{"nodes", nodes}};
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

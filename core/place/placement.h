@@ -11,8 +11,8 @@
 namespace lanescope {
 
 struct Placement {
-  std::vector<DeviceId> device;  // by node id
-  std::vector<int> priority;     // by node id, larger first; empty: all equal
+  IdVector<NodeId, DeviceId> device;  // by node id
+  IdVector<NodeId, int> priority;     // by node id, larger first; empty: all equal
 };
 
 // JSON {"nodes": {NAME: {"device": D, "priority": P}}}. A node takes those along that must share its device;

@@ -34,11 +34,11 @@ class Placer {
         groups_(graph, order_, devices, options.kernels == nullptr ? KernelTable::Global() : *options.kernels,
                 registry_, options),
         fanout_(ComputeFanout(graph)),
-        chosen_(static_cast<size_t>(graph.num_nodes())) {}
+        chosen_(graph.num_nodes()) {}
 
-  std::vector<DeviceId> Run() {
-    std::vector<int> generators;
-    for (const int id : order_) {
+  IdVector<NodeId, DeviceId> Run() {
+    std::vector<NodeId> generators;
+    for (const NodeId id : order_) {
       if (IsAssigned(id)) {
         KeepAssigned(id);
       } else if (!graph_.problems.contains(id) && IsGenerator(graph_.node(id), registry_)) {
@@ -49,7 +49,7 @@ class Placer {
         Choose(id, Contains(candidates, with_input) ? with_input : candidates[0]);
       }
     }
-    for (const int id : generators) {
+    for (const NodeId id : generators) {
       const std::vector<DeviceId> candidates = Candidates(id);
       const DeviceId with_consumers = DeviceOfConsumers(id);
       Choose(id, Contains(candidates, with_consumers) ? with_consumers : candidates[0]);
@@ -58,19 +58,18 @@ class Placer {
   }
 
  private:
-  bool IsAssigned(int id) const {
-    const auto index = static_cast<size_t>(id);
-    return index < options_.assigned.size() && !options_.assigned[index].empty();
+  bool IsAssigned(NodeId id) const {
+    return options_.assigned.Contains(id) && !options_.assigned[id].empty();
   }
 
   // The group has taken the node's device as its own when it was formed.
-  void KeepAssigned(int id) {
-    const DeviceId device = machine_.FindDevice(options_.assigned[static_cast<size_t>(id)]);
-    chosen_[static_cast<size_t>(id)] = device;
+  void KeepAssigned(NodeId id) {
+    const DeviceId device = machine_.FindDevice(options_.assigned[id]);
+    chosen_[id] = device;
     if (options_.log) options_.log(id, device);
   }
 
-  std::vector<DeviceId> Candidates(int id) {
+  std::vector<DeviceId> Candidates(NodeId id) {
     try {
       return groups_.Candidates(id);
     } catch (const Error& error) {
@@ -82,28 +81,28 @@ class Placer {
   }
 
   // The device of a metadata op's input, none for other ops and where that is not placed yet.
-  DeviceId DeviceOfInput(int id) const {
+  DeviceId DeviceOfInput(NodeId id) const {
     const Node& node = graph_.node(id);
     const OpDef* def = registry_.Find(node.op);
     // ShapeN, of several tensors, follows none of them.
     const bool follows = def != nullptr && def->metadata && def->inputs[0].number_attr.empty();
     if (!follows || node.inputs.empty()) return {};
-    return chosen_[static_cast<size_t>(node.inputs[0].node)];
+    return chosen_[node.inputs[0].node];
   }
 
   // The one device of all users, by data or control; none where there is no such.
-  DeviceId DeviceOfConsumers(int id) const {
+  DeviceId DeviceOfConsumers(NodeId id) const {
     DeviceId device;
     for (const NodeUse& edge : fanout_[id]) {
-      const DeviceId consumer = chosen_[static_cast<size_t>(edge.node)];
+      const DeviceId consumer = chosen_[edge.node];
       if (!consumer.exists() || (device.exists() && consumer != device)) return DeviceId();
       device = consumer;
     }
     return device;
   }
 
-  void Choose(int id, DeviceId device) {
-    chosen_[static_cast<size_t>(id)] = device;
+  void Choose(NodeId id, DeviceId device) {
+    chosen_[id] = device;
     groups_.Assign(id, device);
     if (options_.log) options_.log(id, device);
   }
@@ -112,10 +111,10 @@ class Placer {
   const Machine& machine_;
   const PlacerOptions& options_;
   const OpRegistry& registry_;
-  const std::vector<int> order_;
+  const std::vector<NodeId> order_;
   ColocationGraph groups_;
   Fanout fanout_;
-  std::vector<DeviceId> chosen_;
+  IdVector<NodeId, DeviceId> chosen_;
 };
 
 }  // namespace
@@ -132,30 +131,30 @@ std::string PlacementLogLine(const Node& node, const DeviceSpec& device) {
   return fmt::format("{}: ({}): {}", node.name, node.op, device.name);
 }
 
-std::vector<int> ColocationGroups(const Graph& graph, const OpRegistry* registry) {
-  std::vector<int> parent(static_cast<size_t>(graph.num_nodes()));
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](int id) {
-    while (parent[static_cast<size_t>(id)] != id) {
-      int& up = parent[static_cast<size_t>(id)];
-      up = parent[static_cast<size_t>(up)];
+IdVector<NodeId, NodeId> ColocationGroups(const Graph& graph, const OpRegistry* registry) {
+  IdVector<NodeId, NodeId> parent(graph.num_nodes());
+  std::ranges::copy(graph.node_ids(), parent.begin());
+  const auto root = [&](NodeId id) {
+    while (parent[id] != id) {
+      NodeId& up = parent[id];
+      up = parent[up];
       id = up;
     }
     return id;
   };
   // The smaller number stays root, so that a group is named by its first member.
-  const auto join = [&](int a, int b) {
+  const auto join = [&](NodeId a, NodeId b) {
     const auto [low, high] = std::minmax({root(a), root(b)});
-    parent[static_cast<size_t>(high)] = low;
+    parent[high] = low;
   };
   ForEachSharedStateEdge(graph, graph.TopologicalOrder(), RegistryOrGlobal(registry), join);
   GroupFounders founders(graph);
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     for (const std::string_view group : LocationsOf(graph.node(id))) join(id, founders.Join(group, id));
     join(id, founders.JoinOwn(id));
   }
-  std::vector<int> groups;
-  for (int id = 0; id < graph.num_nodes(); ++id) groups.push_back(root(id));
+  IdVector<NodeId, NodeId> groups;
+  for (const NodeId id : graph.node_ids()) groups.Add(root(id));
   return groups;
 }
 

@@ -21,11 +21,11 @@ struct PlacerOptions {
   const OpRegistry* registry = nullptr;
   DeviceId default_device;
   // Already assigned full device names by node id; empty string: none. May be empty altogether.
-  std::vector<std::string> assigned;
+  IdVector<NodeId, std::string> assigned;
   // Device specifications by node id that stand in for the nodes' device fields. May be empty altogether.
-  std::vector<std::string> requested;
+  IdVector<NodeId, std::string> requested;
   // Called once per node in placement order (pass 1 in node-id order, then generators): log_device_placement.
-  std::function<void(int node, DeviceId device)> log;
+  std::function<void(NodeId node, DeviceId device)> log;
 };
 
 // Places every node. Throws with TensorFlow's codes and texts (InvalidArgument, Internal,
@@ -37,7 +37,7 @@ std::string PlacementLogLine(const Node& node, const DeviceSpec& device);
 
 // Nodes that must share a device, by reference and resource edges and loc:@ attributes: a group number per
 // node.
-std::vector<int> ColocationGroups(const Graph& graph, const OpRegistry* registry = nullptr);
+IdVector<NodeId, NodeId> ColocationGroups(const Graph& graph, const OpRegistry* registry = nullptr);
 // Device numbers that may run the node by the kernel table, best first (GPU before CPU, then name).
 std::vector<DeviceId> FeasibleDevices(const Node& node, const Machine& machine, const KernelTable& kernels);
 

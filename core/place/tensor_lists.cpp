@@ -15,7 +15,8 @@ constexpr size_t kMaxCopied = size_t{1} << 26;
 bool IsListOp(std::string_view op) { return op.starts_with("TensorList") || op == "EmptyTensorList"; }
 
 bool HasLists(const ExpandedValues& values) {
-  return std::ranges::any_of(values, [](const ExpandedValue& value) { return value.list != nullptr; });
+  return std::ranges::any_of(
+      values, [](const ExpandedValue& value) { return value.list != nullptr || value.array != nullptr; });
 }
 
 // A node on lists, and what its inputs are.
@@ -299,13 +300,13 @@ ExpandedValues ListExpander::Expand(const Node& node, const std::string& name, c
   if (op == "EmptyTensorList" || op == "TensorListReserve") return {Reserve(call)};
   if (op == "TensorListFromTensor") return {FromTensor(call)};
   if (op == "TensorListStack") return {Stack(call)};
-  if (op == "TensorListGather") return {Gather(call)};
-  if (op == "TensorListGetItem") return {GetItem(call)};
+  if (op == "TensorListGather" || op == "TensorArrayGatherV3") return {Gather(call)};
+  if (op == "TensorListGetItem" || op == "TensorArrayReadV3") return {GetItem(call)};
   if (op == "TensorListSetItem") return {SetItem(call)};
   if (op == "TensorListPushBack") return {PushBack(call)};
   if (op == "TensorListPopBack") return PopBack(call);
   if (op == "TensorListResize") return {Resize(call)};
-  if (op == "TensorListConcat" || op == "TensorListConcatV2") {
+  if (op == "TensorListConcat" || op == "TensorListConcatV2" || op == "TensorArrayConcatV3") {
     ExpandedValue lengths;
     const ExpandedValue joined = Concat(call, &lengths);
     return {joined, lengths};

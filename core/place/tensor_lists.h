@@ -10,13 +10,13 @@ namespace lanescope {
 
 // EmptyTensorList, TensorListReserve, TensorListSetItem ...
 bool IsListOp(std::string_view op);
-// Whether some of the values are lists.
+// Whether some of the values are lists or arrays.
 bool HasLists(const ExpandedValues& values);
 
 // What a node of the graph before yields that makes or takes lists: an op on lists, or AddN, ZerosLike and
-// the like of lists. Nodes that it needs are called "NAME/...", and the one that has the node's output NAME.
-// Throws Unimplemented for other ops and for lists whose length or index depends on data, InvalidArgument for
-// what the lists do not have.
+// the like of lists; of ops on arrays those that read, given the array as a list. Nodes that it needs are
+// called "NAME/...", and the one that has the node's output NAME. Throws Unimplemented for other ops and for
+// lists whose length or index depends on data, InvalidArgument for what the lists do not have.
 class ListExpander {
  public:
   explicit ListExpander(GrowingGraph* graph) : graph_(*graph) {}

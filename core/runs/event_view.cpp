@@ -12,12 +12,12 @@ void AddTables(const Graph* graph, const Machine& machine, const Schedule& sched
     view->devices.push_back({d.number(), device.local_name(), std::string(DeviceKindName(device.kind))});
   }
   if (graph != nullptr) {
-    for (int node = 0; node < graph->num_nodes(); ++node) view->ops.push_back({graph->node(node).name});
+    for (const NodeId node : graph->node_ids()) view->ops.push_back({graph->node(node).name});
   }
   for (const Queue& queue : schedule.queues) view->queues.push_back({queue.in_order});
   for (const Command& from : schedule.commands) {
     RunView::Command command{from.kind, from.queue.number()};
-    if (graph != nullptr) command.op = from.node;
+    if (graph != nullptr) command.op = from.node.number();
     if (from.kind == CommandKind::kCopy) {
       command.src = schedule.CopySource(from).number();
       command.dst = schedule.CopyDestination(from).number();

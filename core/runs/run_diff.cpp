@@ -91,7 +91,7 @@ void SplitContention(const RunProfile& a, const OpsByKey& ops_a, const RunProfil
 double LaunchesOf(const RunProfile& profile) {
   double launches = 0;
   for (const OpProfile& op : profile.ops) {
-    if (op.kind == WorkKind::kCopy) continue;
+    if (op.copy) continue;
     for (const OpInstance& instance : op.instances) launches += PerStep(profile, instance, 1);
   }
   return launches;
@@ -102,7 +102,7 @@ std::string PerLaunchText(const RunDiff& diff) {
   constexpr size_t kShown = 3;
   std::vector<const OpDiff*> both;
   for (const OpDiff& op : diff.ops) {
-    if (op.kind == WorkKind::kLaunch && op.LengthChange()) both.push_back(&op);
+    if (op.kind == WorkKind::kLaunch && !op.copy && op.LengthChange()) both.push_back(&op);
   }
   if (both.empty()) return "; no kernel ran in both";
   std::stable_sort(both.begin(), both.end(),
@@ -130,6 +130,7 @@ class DiffRows {
         const OpKey key = KeyOf(profile, op, instance);
         OpDiff& row = rows_[key];
         if (!by_ranges_) row.op = op.op;
+        row.copy = op.copy && !by_ranges_;
         if (row.name.empty()) row.name = by_ranges_ ? key.second : op.name;
         OpDiff::Side& into = row.*side;
         into.count += PerStep(profile, instance, 1);

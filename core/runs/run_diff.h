@@ -31,6 +31,7 @@ struct OpDiff {
   std::string name;  // OpProfile::name, or the text of the range
   std::string op;    // OpProfile::op; empty: it is a range
   WorkKind kind = WorkKind::kLaunch;
+  bool copy = false;  // OpProfile::copy
   Change change = Change::kSame;
   Side a, b;
   // What it adds to the difference of the step times: time on the path and waiting before it.

@@ -130,6 +130,7 @@ class Profiler {
     WorkKind kind;
     int name;  // -1: none
     int src, dst;
+    bool copy = false;
     auto operator<=>(const Key&) const = default;
   };
   int NameNumber(std::string_view name) {
@@ -141,22 +142,23 @@ class Profiler {
     const RunView::Lane& lane = LaneOf(item);
     const int32_t op = lane.slices->op[item.slice], command = lane.slices->command[item.slice];
     const int name = op < 0 ? -1 : name_of_op_[static_cast<size_t>(op)];
-    if (item.kind != WorkKind::kCopy) return {item.kind, name, view_.by_node ? 0 : lane.device, 0};
+    if (!lane.copies) return {item.kind, name, view_.by_node ? 0 : lane.device, 0};
     if (command >= 0) {
       const RunView::Command& copy = view_.commands[static_cast<size_t>(command)];
-      if (copy.op >= 0 && copy.src >= 0 && copy.dst >= 0) return {item.kind, name, copy.src, copy.dst};
+      if (copy.op >= 0 && copy.src >= 0 && copy.dst >= 0) return {item.kind, name, copy.src, copy.dst, true};
     }
     const int32_t number = Cell(lane.slices->route, item.slice);
-    if (number < 0) return {item.kind, name, lane.device, lane.device};
+    if (number < 0) return {item.kind, name, lane.device, lane.device, true};
     const RunView::Route& route = view_.routes[static_cast<size_t>(number)];
-    return {item.kind, NameNumber(route.name), route.src, route.dst};
+    return {item.kind, NameNumber(route.name), route.src, route.dst, true};
   }
   OpProfile OpOf(const Key& key) const {
     OpProfile op;
     op.kind = key.kind;
+    op.copy = key.copy;
     op.op = key.name < 0 ? "no name" : names_[static_cast<size_t>(key.name)];
     op.name = op.match = op.op;
-    if (key.kind != WorkKind::kCopy) return op;
+    if (!key.copy) return op;
     op.name += fmt::format(" {} -> {}", view_.devices[static_cast<size_t>(key.src)].label,
                            view_.devices[static_cast<size_t>(key.dst)].label);
     op.match =

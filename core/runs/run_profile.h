@@ -26,8 +26,9 @@ struct OpInstance {
 
 struct OpProfile {
   WorkKind kind = WorkKind::kLaunch;
-  std::string name;  // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
-  std::string op;    // the same without the ends of a copy
+  bool copy = false;  // of whichever kind: one that stays on its device is a launch there
+  std::string name;   // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
+  std::string op;     // the same without the ends of a copy
   // What it is called in every run of the same work. Ranks of a job see other devices: the ends of their
   // copies count by their place among the run's devices.
   std::string match;

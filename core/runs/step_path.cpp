@@ -284,6 +284,23 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
   });
 }
 
+namespace {
+
+// A copy that stays on its device is work of that.
+bool IsTransfer(const RunView& view, const RunView::Lane& lane, uint32_t slice) {
+  if (!lane.copies) return false;
+  const SliceColumns& slices = *lane.slices;
+  if (const int32_t command = slices.command[slice]; command >= 0) {
+    const RunView::Command& copy = view.commands[static_cast<size_t>(command)];
+    if (copy.src >= 0) return copy.src != copy.dst;
+  }
+  if (slices.route.empty() || slices.route[slice] < 0) return true;
+  const RunView::Route& route = view.routes[static_cast<size_t>(slices.route[slice])];
+  return route.src != route.dst;
+}
+
+}  // namespace
+
 // By start; of what began and ended together by what it is, so that the order does not depend on who recorded
 // the run.
 std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
@@ -293,9 +310,9 @@ std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
     const RunView::Lane& lane = view_.lanes[number];
     const int32_t op = lane.slices->op[slice];
     const bool communication = op >= 0 && view_.ops[static_cast<size_t>(op)].communication;
-    items.push_back({lane.copies     ? WorkKind::kCopy
-                     : communication ? WorkKind::kCommunication
-                                     : WorkKind::kLaunch,
+    items.push_back({IsTransfer(view_, lane, slice) ? WorkKind::kCopy
+                     : communication                ? WorkKind::kCommunication
+                                                    : WorkKind::kLaunch,
                      static_cast<int>(number), slice, lane.slices->start_ns[slice],
                      lane.slices->end_ns[slice],
                      !view_.whole && lane.slices->step[slice] != view_.steps[step].number});

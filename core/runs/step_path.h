@@ -14,7 +14,7 @@ namespace lanescope {
 enum class WorkKind : uint8_t { kLaunch, kCommunication, kCopy };
 std::string_view WorkKindName(WorkKind kind);  // "launch", "communication", "copy"
 
-// A piece of work of a step.
+// A piece of work of a step. A copy that stays on its device is a launch of that.
 struct WorkItem {
   WorkKind kind = WorkKind::kLaunch;
   int lane = 0;        // index into RunView::lanes

@@ -41,9 +41,9 @@ struct Value {
   DataType dtype = DataType::kFloat;
   Shape shape;  // exact, or bounded: then the actual shape is known only when the step runs
   Storage storage = Storage::kPlanned;
-  int buffer = -1;    // kPlanned: index into buffers. Aliases share it.
-  int variable = -1;  // kVariable, kResource: node id of the variable or table
-  ValueId alias_of;   // the value whose memory this one shares under another shape; none: its own
+  int buffer = -1;   // kPlanned: index into buffers. Aliases share it.
+  NodeId variable;   // kVariable, kResource: the variable or table
+  ValueId alias_of;  // the value whose memory this one shares under another shape; none: its own
   std::shared_ptr<const Tensor> constant;  // kConstant
   int64_t bytes = 0;                       // by the bound
 };
@@ -71,7 +71,7 @@ constexpr bool IsWork(CommandKind kind) { return kind == CommandKind::kLaunch ||
 struct Command {
   CommandKind kind = CommandKind::kLaunch;
   QueueId queue{0};
-  int node = -1;                   // kLaunch: the op that runs. kCopy: the op whose output is copied
+  NodeId node;                     // kLaunch: the op that runs. kCopy: the op whose output is copied
   CommandId partner;               // kWait: the Record command that it waits for
   int inputs = 0, num_inputs = 0;  // into Schedule::operands (none: no data, a missing control)
   int outputs = 0, num_outputs = 0;
@@ -106,12 +106,12 @@ struct Schedule {
   Rows<CommandId, CommandId> successors;
   IdVector<CommandId, int> num_predecessors;
 
-  std::vector<ValueId> feeds;                       // in the order of CompileRequest::feeds
-  std::vector<ValueId> fetches;                     // in host memory, in the order of CompileRequest::fetches
-  std::vector<std::pair<int, DeviceId>> variables;  // (node id, device) of each variable touched
-  IdVector<DeviceId, int64_t> arena_bytes;          // planned arena
-  IdVector<DeviceId, int64_t> persistent_bytes;     // variables and constants
-  IdVector<DeviceId, int64_t> peak_bytes;           // arena_bytes + persistent_bytes
+  std::vector<ValueId> feeds;    // in the order of CompileRequest::feeds
+  std::vector<ValueId> fetches;  // in host memory, in the order of CompileRequest::fetches
+  std::vector<std::pair<NodeId, DeviceId>> variables;  // (node, device) of each variable touched
+  IdVector<DeviceId, int64_t> arena_bytes;             // planned arena
+  IdVector<DeviceId, int64_t> persistent_bytes;        // variables and constants
+  IdVector<DeviceId, int64_t> peak_bytes;              // arena_bytes + persistent_bytes
 
   std::span<const ValueId> Inputs(const Command& command) const {
     return {operands.data() + command.inputs, static_cast<size_t>(command.num_inputs)};

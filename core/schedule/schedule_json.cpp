@@ -38,7 +38,7 @@ ScheduleJson ValueJson(const Graph& graph, const Machine& machine, const Schedul
     json["offset"] = schedule.buffers[static_cast<size_t>(value.buffer)].offset;
     json["buffer"] = value.buffer;
   }
-  if (root.variable >= 0) json["variable"] = graph.node(root.variable).name;
+  if (root.variable.exists()) json["variable"] = graph.node(root.variable).name;
   return json;
 }
 
@@ -51,7 +51,7 @@ ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, CommandId
                        {"after", predecessors},
                        {"inputs", schedule.Inputs(command)},
                        {"outputs", schedule.Outputs(command)}};
-  if (command.node >= 0) json["node"] = graph.node(command.node).name;
+  if (command.node.exists()) json["node"] = graph.node(command.node).name;
   if (command.kind != CommandKind::kLaunch) return json;
   json["op"] = graph.node(command.node).op;
   const OpDef* def = OpRegistry::Global().Find(graph.node(command.node).op);

@@ -23,16 +23,16 @@ class TransferLister {
         machine_(machine),
         host_(machine.host()),
         info_(info),
-        needed_(static_cast<size_t>(graph.num_nodes()), false),
-        host_outputs_(static_cast<size_t>(graph.num_nodes())),
-        refs_(static_cast<size_t>(graph.num_nodes())) {
+        needed_(graph.num_nodes(), false),
+        host_outputs_(graph.num_nodes()),
+        refs_(graph.num_nodes()) {
     for (const auto& feed : request.feeds) fed_.emplace(feed.first.node, feed.first.output);
   }
 
   std::vector<Transfer> Run() {
     MarkNeeded();
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
-      if (needed_[static_cast<size_t>(id)]) AddInputsOf(id);
+    for (const NodeId id : graph_.node_ids()) {
+      if (needed_[id]) AddInputsOf(id);
     }
     // A fetch is read by the caller, in host memory.
     for (const Endpoint& fetch : request_.fetches) {
@@ -46,20 +46,20 @@ class TransferLister {
   bool IsGpu(DeviceId device) const { return machine_.device(device).is_gpu(); }
   // Fed tensors come from the caller's host memory, wherever their node is placed.
   DeviceId DeviceOf(Endpoint endpoint) const {
-    return IsFed(endpoint) ? host_ : placement_.device[static_cast<size_t>(endpoint.node)];
+    return IsFed(endpoint) ? host_ : placement_.device[endpoint.node];
   }
 
   // Ancestors of the fetches, cut at the feeds.
   void MarkNeeded() {
-    std::vector<int> stack;
+    std::vector<NodeId> stack;
     const auto need = [&](Endpoint endpoint) {
       if (IsFed(endpoint)) return;
       if (endpoint.output == kControl && IsFed({endpoint.node, 0}) &&
           graph_.node(endpoint.node).inputs.empty()) {
         return;
       }
-      if (needed_[static_cast<size_t>(endpoint.node)]) return;
-      needed_[static_cast<size_t>(endpoint.node)] = true;
+      if (needed_[endpoint.node]) return;
+      needed_[endpoint.node] = true;
       stack.push_back(endpoint.node);
     };
     for (const Endpoint& fetch : request_.fetches) need(fetch);
@@ -67,13 +67,13 @@ class TransferLister {
       const Node& node = graph_.node(stack.back());
       stack.pop_back();
       for (const Endpoint& input : node.inputs) need(input);
-      for (const int control : node.control_inputs) need({control, kControl});
+      for (const NodeId control : node.control_inputs) need({control, kControl});
     }
   }
 
-  void AddInputsOf(int id) {
+  void AddInputsOf(NodeId id) {
     const Node& node = graph_.node(id);
-    const DeviceId device = placement_.device[static_cast<size_t>(id)];
+    const DeviceId device = placement_.device[id];
     std::vector<bool> host_inputs(node.inputs.size(), true);
     if (IsGpu(device)) {
       host_inputs = KernelTable::Global().HostInputs(node, machine_.device(device).parsed.type);
@@ -82,8 +82,8 @@ class TransferLister {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       AddData(node.inputs[i], device, host_inputs[i], IsGpu(device) && host_inputs[i]);
     }
-    for (const int control : node.control_inputs) {
-      if (needed_[static_cast<size_t>(control)]) AddControl(control, device);
+    for (const NodeId control : node.control_inputs) {
+      if (needed_[control]) AddControl(control, device);
     }
   }
 
@@ -104,8 +104,8 @@ class TransferLister {
     transfers_.push_back(transfer);
   }
 
-  void AddControl(int node, DeviceId dst) {
-    const DeviceId src = placement_.device[static_cast<size_t>(node)];
+  void AddControl(NodeId node, DeviceId dst) {
+    const DeviceId src = placement_.device[node];
     if (src == dst || !seen_.emplace(node, kControl, dst, false).second) return;
     Transfer transfer;
     transfer.tensor = {node, kControl};
@@ -116,9 +116,9 @@ class TransferLister {
   }
 
   bool IsHostOutput(Endpoint tensor) {
-    std::vector<bool>& flags = host_outputs_[static_cast<size_t>(tensor.node)];
+    std::vector<bool>& flags = host_outputs_[tensor.node];
     if (flags.empty()) {
-      const DeviceId device = placement_.device[static_cast<size_t>(tensor.node)];
+      const DeviceId device = placement_.device[tensor.node];
       flags =
           KernelTable::Global().HostOutputs(graph_.node(tensor.node), machine_.device(device).parsed.type);
     }
@@ -127,7 +127,7 @@ class TransferLister {
 
   // A reference is to memory, not a value at a time: two consumers never share what was transferred.
   bool IsRef(Endpoint tensor) {
-    std::vector<bool>& flags = refs_[static_cast<size_t>(tensor.node)];
+    std::vector<bool>& flags = refs_[tensor.node];
     const Node& node = graph_.node(tensor.node);
     const OpDef* def = OpRegistry::Global().SignatureOf(node);
     if (flags.empty() && def != nullptr) {
@@ -142,11 +142,11 @@ class TransferLister {
   const Machine& machine_;
   const DeviceId host_;
   const GraphInfo& info_;
-  std::vector<bool> needed_;
-  std::vector<std::vector<bool>> host_outputs_;  // by node, filled when asked for
-  std::vector<std::vector<bool>> refs_;          // by node, filled when asked for
-  std::set<std::pair<int, int>> fed_;
-  std::set<std::tuple<int, int, DeviceId, bool>> seen_;  // node, output, destination, host memory
+  IdVector<NodeId, bool> needed_;
+  IdVector<NodeId, std::vector<bool>> host_outputs_;  // by node, filled when asked for
+  IdVector<NodeId, std::vector<bool>> refs_;          // by node, filled when asked for
+  std::set<std::pair<NodeId, int>> fed_;
+  std::set<std::tuple<NodeId, int, DeviceId, bool>> seen_;  // node, output, destination, host memory
   std::vector<Transfer> transfers_;
 };
 

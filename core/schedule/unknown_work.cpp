@@ -10,23 +10,20 @@ namespace {
 class UnknownWorkFinder {
  public:
   UnknownWorkFinder(const Graph& graph, const GraphInfo& info, const Schedule& schedule)
-      : graph_(graph),
-        info_(info),
-        launched_(static_cast<size_t>(graph.num_nodes()), 0),
-        cause_(launched_.size(), -1) {
+      : graph_(graph), info_(info), launched_(graph.num_nodes(), 0), cause_(launched_.size(), -1) {
     for (const Command& command : schedule.commands) {
-      if (command.kind == CommandKind::kLaunch) launched_[static_cast<size_t>(command.node)] = 1;
+      if (command.kind == CommandKind::kLaunch) launched_[command.node] = 1;
     }
   }
 
   std::vector<UnknownWork> Run() {
-    for (const int id : graph_.TopologicalOrder()) Visit(id);
+    for (const NodeId id : graph_.TopologicalOrder()) Visit(id);
     std::erase_if(found_, [](const UnknownWork& work) { return work.launches + work.followers == 0; });
     return std::move(found_);
   }
 
  private:
-  void Visit(int id) {
+  void Visit(NodeId id) {
     const Node& node = graph_.node(id);
     const bool defined = OpRegistry::Global().Find(node.op) != nullptr;
     const bool sized = AreSizesKnown(info_.outputs(id));
@@ -34,21 +31,21 @@ class UnknownWorkFinder {
     const bool told = defined || node.FindAttr("_lanescope_cost") != nullptr;
     if (!defined && (!told || !sized)) {
       const int own = Number(node.op, false);
-      found_[static_cast<size_t>(own)].launches += launched_[static_cast<size_t>(id)];
-      if (!sized) cause_[static_cast<size_t>(id)] = own;
+      found_[static_cast<size_t>(own)].launches += launched_[id];
+      if (!sized) cause_[id] = own;
     } else if (inherited >= 0) {
-      found_[static_cast<size_t>(inherited)].followers += launched_[static_cast<size_t>(id)];
-      if (!sized) cause_[static_cast<size_t>(id)] = inherited;
+      found_[static_cast<size_t>(inherited)].followers += launched_[id];
+      if (!sized) cause_[id] = inherited;
     } else if (!sized) {
-      const int own = cause_[static_cast<size_t>(id)] = Number(node.op, true);
-      found_[static_cast<size_t>(own)].launches += launched_[static_cast<size_t>(id)];
+      const int own = cause_[id] = Number(node.op, true);
+      found_[static_cast<size_t>(own)].launches += launched_[id];
     }
   }
 
   // Of the first input whose size is not known; -1 where all are.
   int CauseOfInputs(const Node& node) const {
     for (const Endpoint& input : node.inputs) {
-      const int cause = cause_[static_cast<size_t>(input.node)];
+      const int cause = cause_[input.node];
       if (cause >= 0 && !AreSizesKnown({&info_.of(input), 1})) return cause;
     }
     return -1;
@@ -64,8 +61,8 @@ class UnknownWorkFinder {
 
   const Graph& graph_;
   const GraphInfo& info_;
-  std::vector<char> launched_;  // by node
-  std::vector<int> cause_;      // by node with outputs of unknown size: number in found_
+  IdVector<NodeId, char> launched_;  // by node
+  IdVector<NodeId, int> cause_;      // by node with outputs of unknown size: number in found_
   std::vector<UnknownWork> found_;
 };
 

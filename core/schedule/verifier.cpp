@@ -37,7 +37,7 @@ class Verifier {
   std::string Describe(CommandId c) const {
     const Command& command = schedule_.commands[c];
     return fmt::format("#{} {} '{}'", c.number(), CommandKindName(command.kind),
-                       command.node >= 0 ? graph_.node(command.node).name : "");
+                       command.node.exists() ? graph_.node(command.node).name : "");
   }
   [[noreturn]] void Broken(const std::string& what) const {
     Throw(Code::kInternal, "schedule is wrong: {}", what);
@@ -94,7 +94,7 @@ class Verifier {
   }
 
   // What a node without a command stands for: the commands after which it is complete.
-  const std::set<CommandId>& Done(int node) {
+  const std::set<CommandId>& Done(NodeId node) {
     const auto found = done_.find(node);
     if (found != done_.end()) return found->second;
     std::set<CommandId> result;
@@ -105,7 +105,7 @@ class Verifier {
       for (const Endpoint& input : graph_.node(node).inputs) {
         if (fed_.count({input.node, input.output}) == 0) result.merge(std::set<CommandId>(Done(input.node)));
       }
-      for (const int control : graph_.node(node).control_inputs)
+      for (const NodeId control : graph_.node(node).control_inputs)
         result.merge(std::set<CommandId>(Done(control)));
     }
     return done_.emplace(node, std::move(result)).first->second;
@@ -130,7 +130,7 @@ class Verifier {
           Broken(Describe(c) + " reads a value that nothing writes");
       }
       if (command.kind != CommandKind::kLaunch) continue;
-      for (const int control : graph_.node(command.node).control_inputs) {
+      for (const NodeId control : graph_.node(command.node).control_inputs) {
         for (const CommandId before : Done(control)) Expect(before, c, "a control edge is not kept");
       }
       for (const Endpoint& input : graph_.node(command.node).inputs) {
@@ -141,7 +141,7 @@ class Verifier {
   }
 
   void CheckCopies() {
-    std::set<std::tuple<int, int, DeviceId>> seen;
+    std::set<std::tuple<NodeId, int, DeviceId>> seen;
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
       if (command.kind != CommandKind::kCopy) continue;
@@ -162,7 +162,7 @@ class Verifier {
 
   // Every access to a variable is ordered against every update of it.
   void CheckVariables() {
-    std::map<int, std::pair<std::vector<CommandId>, std::vector<CommandId>>>
+    std::map<NodeId, std::pair<std::vector<CommandId>, std::vector<CommandId>>>
         accesses;  // variable -> (reads, updates)
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
@@ -171,7 +171,7 @@ class Verifier {
                              : nullptr;
       const auto inputs = schedule_.Inputs(command);
       for (size_t i = 0; i < inputs.size(); ++i) {
-        if (!inputs[i].exists() || schedule_.RootValue(inputs[i]).variable < 0) continue;
+        if (!inputs[i].exists() || !schedule_.RootValue(inputs[i]).variable.exists()) continue;
         const bool update = def != nullptr && std::find(def->updates.begin(), def->updates.end(),
                                                         static_cast<int>(i)) != def->updates.end();
         auto& lists = accesses[schedule_.RootValue(inputs[i]).variable];
@@ -203,10 +203,10 @@ class Verifier {
   const Schedule& schedule_;
   IdVector<CommandId, std::vector<CommandId>> predecessors_;  // with the order of in-order queues
   IdVector<ValueId, CommandId> producer_;
-  std::map<int, CommandId> launch_of_;  // by node
-  std::set<std::pair<int, int>> fed_;
-  std::set<int> value_nodes_;  // nodes without a command whose output shares memory
-  std::map<int, std::set<CommandId>> done_;
+  std::map<NodeId, CommandId> launch_of_;  // by node
+  std::set<std::pair<NodeId, int>> fed_;
+  std::set<NodeId> value_nodes_;  // nodes without a command whose output shares memory
+  std::map<NodeId, std::set<CommandId>> done_;
   OrderClaims claims_;
 };
 

@@ -37,7 +37,7 @@ class Alternation {
         device_(groups_.size()) {
     const KernelTable& kernels =
         input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
-    for (const int id : order_) {
+    for (const NodeId id : order_) {
       Part& part = part_[GroupOf(id)];
       if (IsVariable(graph_.node(id))) part = Part::kState;
       if (part == Part::kState || IsIdle(graph_.node(id))) continue;
@@ -45,18 +45,18 @@ class Alternation {
     }
   }
 
-  std::vector<DeviceId> Run() {
-    for (const int id : order_) {
+  IdVector<NodeId, DeviceId> Run() {
+    for (const NodeId id : order_) {
       if (part_[GroupOf(id)] == Part::kWork && !IsIdle(graph_.node(id))) TakeTurn(id);
     }
-    for (const int id : order_) FollowReader(id);
+    for (const NodeId id : order_) FollowReader(id);
     return FollowNeighbours(graph_, groups_, std::move(device_));
   }
 
  private:
-  size_t GroupOf(int id) const { return static_cast<size_t>(groups_[static_cast<size_t>(id)]); }
+  NodeId GroupOf(NodeId id) const { return groups_[id]; }
 
-  void TakeTurn(int id) {
+  void TakeTurn(NodeId id) {
     DeviceId& device = device_[GroupOf(id)];
     if (device.exists()) return;
     device = gpus_[turn_];
@@ -65,10 +65,10 @@ class Alternation {
 
   // State goes to the first reader outside its group (order_ makes it the first in the graph). State that
   // only its own group reads is work like any other.
-  void FollowReader(int id) {
-    const size_t group = GroupOf(id);
+  void FollowReader(NodeId id) {
+    const NodeId group = GroupOf(id);
     if (part_[group] != Part::kState || device_[group].exists()) return;
-    for (const int reader : ReadersOutside(group)) {
+    for (const NodeId reader : ReadersOutside(group)) {
       const DeviceId device = device_[GroupOf(reader)];
       if (!device.exists()) continue;
       device_[group] = device;
@@ -78,13 +78,13 @@ class Alternation {
   }
 
   // Data users of the group's members that are in other groups, in topological order.
-  std::vector<int> ReadersOutside(size_t group) {
+  std::vector<NodeId> ReadersOutside(NodeId group) {
     if (members_.empty()) {
       members_.resize(groups_.size());
-      for (const int id : order_) members_[GroupOf(id)].push_back(id);
+      for (const NodeId id : order_) members_[GroupOf(id)].push_back(id);
     }
-    std::vector<int> readers;
-    for (const int id : members_[group]) {
+    std::vector<NodeId> readers;
+    for (const NodeId id : members_[group]) {
       for (const NodeUse& edge : fanout_[id]) {
         if (edge.input >= 0 && GroupOf(edge.node) != group) readers.push_back(edge.node);
       }
@@ -94,12 +94,12 @@ class Alternation {
 
   const Graph& graph_;
   const std::vector<DeviceId> gpus_;
-  const std::vector<int> order_;
-  const std::vector<int> groups_;
+  const std::vector<NodeId> order_;
+  const IdVector<NodeId, NodeId> groups_;
   const Fanout fanout_;
-  std::vector<Part> part_;                 // by group
-  std::vector<DeviceId> device_;           // by group
-  std::vector<std::vector<int>> members_;  // by group, filled when asked for
+  IdVector<NodeId, Part> part_;                    // by group
+  IdVector<NodeId, DeviceId> device_;              // by group
+  IdVector<NodeId, std::vector<NodeId>> members_;  // by group, filled when asked for
   size_t turn_ = 0;
 };
 

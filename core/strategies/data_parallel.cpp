@@ -17,7 +17,7 @@ StepGraph ReplicateOverBatch(const RewriteInput& input) {
   const ReplicaPlan plan{.strategy = "data-parallel",
                          .scope = "replica_",
                          .replicas = static_cast<int>(gpus.size()),
-                         .device = [&](int, int replica) {
+                         .device = [&](NodeId, int replica) {
                            return replica < 0 ? std::string()
                                               : input.machine.device(gpus[static_cast<size_t>(replica)]).name;
                          }};

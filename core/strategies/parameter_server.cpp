@@ -13,13 +13,13 @@ namespace {
 enum class Servers { kHost, kInTurn, kByBytes };
 
 // By group: what its variables hold, or -1 if it has none.
-std::vector<int64_t> VariableBytes(const StrategyInput& input, const std::vector<int>& groups) {
-  std::vector<int64_t> bytes(groups.size(), -1);
-  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+IdVector<NodeId, int64_t> VariableBytes(const StrategyInput& input, const IdVector<NodeId, NodeId>& groups) {
+  IdVector<NodeId, int64_t> bytes(groups.size(), -1);
+  for (const NodeId id : input.graph.node_ids()) {
     const OpDef* def = OpRegistry::Global().Find(input.graph.node(id).op);
     if (def == nullptr || def->role != StateRole::kVariable) continue;
     const TensorInfo& info = input.info.of({id, 0});
-    int64_t& held = bytes[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+    int64_t& held = bytes[groups[id]];
     held = std::max<int64_t>(0, held) + BytesOf(info.handle != nullptr ? *info.handle : info);
   }
   return bytes;
@@ -28,14 +28,14 @@ std::vector<int64_t> VariableBytes(const StrategyInput& input, const std::vector
 Placement PlaceOnServers(const StrategyInput& input, Servers servers) {
   const std::vector<DeviceId> gpus = input.machine.Gpus();
   const Placement towers = PlaceTowerSplit(input);
-  const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
-  const std::vector<int64_t> bytes = VariableBytes(input, groups);
+  const IdVector<NodeId, NodeId> groups = ColocationGroups(input.graph, input.placer.registry);
+  const IdVector<NodeId, int64_t> bytes = VariableBytes(input, groups);
   std::vector<int64_t> held(gpus.size(), 0);
-  std::vector<DeviceId> device(towers.device.begin(), towers.device.end());
-  std::vector<DeviceId> server(groups.size());
+  IdVector<NodeId, DeviceId> device = towers.device;
+  IdVector<NodeId, DeviceId> server(groups.size());
   size_t turn = 0;
-  for (const int id : input.graph.TopologicalOrder()) {
-    const auto group = static_cast<size_t>(groups[static_cast<size_t>(id)]);
+  for (const NodeId id : input.graph.TopologicalOrder()) {
+    const NodeId group = groups[id];
     if (bytes[group] < 0) continue;
     if (!server[group].exists()) {
       size_t next = turn++ % std::max<size_t>(1, gpus.size());
@@ -48,7 +48,7 @@ Placement PlaceOnServers(const StrategyInput& input, Servers servers) {
         held[next] += bytes[group];
       }
     }
-    device[static_cast<size_t>(id)] = server[group];
+    device[id] = server[group];
   }
   return PlaceWithWishes(input, device);
 }

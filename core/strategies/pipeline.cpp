@@ -28,7 +28,7 @@ template <typename... Args>
 // of what they read, variables to that of their first reader, updates to that of their variable.
 class ForwardOrder {
  public:
-  ForwardOrder(const RewriteInput& input, const std::vector<ReplicaRole>& roles)
+  ForwardOrder(const RewriteInput& input, const IdVector<NodeId, ReplicaRole>& roles)
       : input_(input),
         roles_(roles),
         order_(input.graph.TopologicalOrder()),
@@ -44,37 +44,36 @@ class ForwardOrder {
 
   int num_places() const { return num_places_; }
   // Of a node; -1: it belongs nowhere.
-  int place(int id) const { return place_[At(id)]; }
+  int place(NodeId id) const { return place_[id]; }
   // Before the loss; other nodes that depend on the batch go backward.
-  bool is_forward(int id) const { return forward_[At(id)]; }
+  bool is_forward(NodeId id) const { return forward_[id]; }
 
  private:
-  static size_t At(int i) { return static_cast<size_t>(i); }
-  const Node& node(int id) const { return input_.graph.node(id); }
-  bool IsReplicated(int id) const { return roles_[At(id)] == ReplicaRole::kReplicated; }
-  bool IsUpdating(int id) const { return roles_[At(id)] == ReplicaRole::kUpdating; }
+  const Node& node(NodeId id) const { return input_.graph.node(id); }
+  bool IsReplicated(NodeId id) const { return roles_[id] == ReplicaRole::kReplicated; }
+  bool IsUpdating(NodeId id) const { return roles_[id] == ReplicaRole::kUpdating; }
 
   template <typename Visit>
-  void ForEachBefore(int id, const Visit& visit) const {
+  void ForEachBefore(NodeId id, const Visit& visit) const {
     for (const Endpoint& endpoint : node(id).inputs) visit(endpoint.node);
-    for (const int control : node(id).control_inputs) visit(control);
+    for (const NodeId control : node(id).control_inputs) visit(control);
   }
 
   // What the loss depends on; without an update everything.
   void FindForward() {
-    const bool trains = std::any_of(order_.begin(), order_.end(), [&](int id) { return IsUpdating(id); });
+    const bool trains = std::any_of(order_.begin(), order_.end(), [&](NodeId id) { return IsUpdating(id); });
     std::string loss = input_.spec.loss;
     if (loss.empty() && !input_.spec.fetches.empty()) loss = input_.spec.fetches.front();
     if (trains && loss.empty()) RefusePipeline("the run configuration names no loss, so what goes backward?");
-    std::vector<bool> before(roles_.size(), !trains);
-    if (trains) before[At(input_.graph.FindEndpoint(loss).node)] = true;
+    IdVector<NodeId, bool> before(roles_.size(), !trains);
+    if (trains) before[input_.graph.FindEndpoint(loss).node] = true;
     for (size_t i = order_.size(); i-- > 0;) {
-      if (before[At(order_[i])]) ForEachBefore(order_[i], [&](int other) { before[At(other)] = true; });
+      if (before[order_[i]]) ForEachBefore(order_[i], [&](NodeId other) { before[other] = true; });
     }
-    for (const int id : order_) {
-      if (!IsReplicated(id) || !before[At(id)]) continue;
-      forward_[At(id)] = true;
-      place_[At(id)] = num_places_++;
+    for (const NodeId id : order_) {
+      if (!IsReplicated(id) || !before[id]) continue;
+      forward_[id] = true;
+      place_[id] = num_places_++;
     }
     if (num_places_ == 0) RefusePipeline("no node depends on the batch");
   }
@@ -82,11 +81,11 @@ class ForwardOrder {
   // Where they are read first, by whatever is forward.
   void PlaceShared() {
     for (size_t i = order_.size(); i-- > 0;) {
-      const int mine = place_[At(order_[i])];
+      const int mine = place_[order_[i]];
       if (mine < 0) continue;
-      ForEachBefore(order_[i], [&](int before) {
-        if (roles_[At(before)] != ReplicaRole::kShared) return;
-        int& place = place_[At(before)];
+      ForEachBefore(order_[i], [&](NodeId before) {
+        if (roles_[before] != ReplicaRole::kShared) return;
+        int& place = place_[before];
         place = place < 0 ? mine : std::min(place, mine);
       });
     }
@@ -94,13 +93,13 @@ class ForwardOrder {
 
   void KeepGroups() {
     of_group_.assign(roles_.size(), -1);
-    for (int id = 0; id < input_.graph.num_nodes(); ++id) {
-      if (place_[At(id)] < 0 || IsReplicated(id)) continue;
-      int& group = of_group_[At(groups_[At(id)])];
-      group = group < 0 ? place_[At(id)] : std::min(group, place_[At(id)]);
+    for (const NodeId id : input_.graph.node_ids()) {
+      if (place_[id] < 0 || IsReplicated(id)) continue;
+      int& group = of_group_[groups_[id]];
+      group = group < 0 ? place_[id] : std::min(group, place_[id]);
     }
-    for (int id = 0; id < input_.graph.num_nodes(); ++id) {
-      if (const int group = of_group_[At(groups_[At(id)])]; group >= 0) place_[At(id)] = group;
+    for (const NodeId id : input_.graph.node_ids()) {
+      if (const int group = of_group_[groups_[id]]; group >= 0) place_[id] = group;
     }
   }
 
@@ -108,51 +107,51 @@ class ForwardOrder {
   // op that its inputs allow and that does not come after those.
   void PlaceBackward() {
     const Fanout fanout = ComputeFanout(input_.graph);
-    for (const int id : order_) {
-      if (!IsReplicated(id) || forward_[At(id)] || of_group_[At(groups_[At(id)])] >= 0) continue;
+    for (const NodeId id : order_) {
+      if (!IsReplicated(id) || forward_[id] || of_group_[groups_[id]] >= 0) continue;
       int first_gradient = num_places_ - 1;
-      ForEachBefore(id, [&](int before) {
-        if (IsReplicated(before) && !forward_[At(before)])
-          first_gradient = std::min(first_gradient, place_[At(before)]);
+      ForEachBefore(id, [&](NodeId before) {
+        if (IsReplicated(before) && !forward_[before])
+          first_gradient = std::min(first_gradient, place_[before]);
       });
       int place = -1;
-      const auto allow = [&](int other) {
-        if (place_[At(other)] <= first_gradient) place = std::max(place, place_[At(other)]);
+      const auto allow = [&](NodeId other) {
+        if (place_[other] <= first_gradient) place = std::max(place, place_[other]);
       };
       for (const Endpoint& input : node(id).inputs) {
-        if (IsReplicated(input.node) && !forward_[At(input.node)]) continue;
+        if (IsReplicated(input.node) && !forward_[input.node]) continue;
         allow(input.node);
-        if (!forward_[At(input.node)]) continue;
+        if (!forward_[input.node]) continue;
         for (const NodeUse& use : fanout[input.node]) {
-          if (forward_[At(use.node)]) allow(use.node);
+          if (forward_[use.node]) allow(use.node);
         }
       }
-      place_[At(id)] = place < 0 ? first_gradient : place;
+      place_[id] = place < 0 ? first_gradient : place;
     }
   }
 
   void PlaceUpdates() {
-    for (const int id : order_) {
-      if (!IsUpdating(id) || place_[At(id)] >= 0) continue;
-      ForEachBefore(id, [&](int before) { place_[At(id)] = std::max(place_[At(id)], place_[At(before)]); });
+    for (const NodeId id : order_) {
+      if (!IsUpdating(id) || place_[id] >= 0) continue;
+      ForEachBefore(id, [&](NodeId before) { place_[id] = std::max(place_[id], place_[before]); });
     }
     // What only the update or a gradient reads.
     for (size_t i = order_.size(); i-- > 0;) {
-      const int mine = place_[At(order_[i])];
+      const int mine = place_[order_[i]];
       if (mine < 0) continue;
-      ForEachBefore(order_[i], [&](int before) {
-        if (roles_[At(before)] != ReplicaRole::kFeed && place_[At(before)] < 0) place_[At(before)] = mine;
+      ForEachBefore(order_[i], [&](NodeId before) {
+        if (roles_[before] != ReplicaRole::kFeed && place_[before] < 0) place_[before] = mine;
       });
     }
   }
 
   const RewriteInput& input_;
-  const std::vector<ReplicaRole>& roles_;
-  const std::vector<int> order_;
-  const std::vector<int> groups_;
-  std::vector<int> place_;
-  std::vector<bool> forward_;
-  std::vector<int> of_group_;  // by group: the place of its state
+  const IdVector<NodeId, ReplicaRole>& roles_;
+  const std::vector<NodeId> order_;
+  const IdVector<NodeId, NodeId> groups_;
+  IdVector<NodeId, int> place_;
+  IdVector<NodeId, bool> forward_;
+  IdVector<NodeId, int> of_group_;  // by group: the place of its state
   int num_places_ = 0;
 };
 
@@ -163,11 +162,11 @@ struct PlaceLoad {
   double activation = 0;  // bytes that wait for the backward pass, of the whole batch
 };
 
-std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const std::vector<ReplicaRole>& roles,
+std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const IdVector<NodeId, ReplicaRole>& roles,
                                const ForwardOrder& order, DeviceId gpu) {
   std::vector<PlaceLoad> loads(static_cast<size_t>(order.num_places()));
   std::vector<TensorInfo> inputs;
-  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+  for (const NodeId id : input.graph.node_ids()) {
     if (order.place(id) < 0) continue;
     PlaceLoad& load = loads[static_cast<size_t>(order.place(id))];
     const Node& node = input.graph.node(id);
@@ -177,7 +176,7 @@ std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const std::vector<Repl
       const TensorInfo& info = input.info.of({id, 0});
       load.state += 2.0 * static_cast<double>(BytesOf(info.handle != nullptr ? *info.handle : info));
     }
-    if (roles[static_cast<size_t>(id)] != ReplicaRole::kReplicated) continue;
+    if (roles[id] != ReplicaRole::kReplicated) continue;
     inputs.clear();
     for (const Endpoint& endpoint : node.inputs) inputs.push_back(input.info.of(endpoint));
     load.ns += static_cast<double>(input.costs.Launch(input.machine, gpu, node, inputs, outputs).ns);
@@ -286,36 +285,36 @@ std::vector<Pass> PassesOf(PipelineOrder order, size_t stage, size_t stages, int
 }
 
 // A stage's passes run one after the other: each begins when all of the last one has ended.
-void OrderPasses(const std::vector<int>& forward, const std::vector<int>& backward, size_t stage,
+void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& backward, size_t stage,
                  const std::vector<Pass>& passes, const ReplicatedGraph& replicated, Graph* graph) {
-  int barrier = -1;
+  NodeId barrier;
   for (size_t p = 0; p < passes.size(); ++p) {
-    const std::vector<int>& nodes = passes[p].backward ? backward : forward;
+    const std::vector<NodeId>& nodes = passes[p].backward ? backward : forward;
     if (nodes.empty()) continue;
-    std::vector<bool> mine(static_cast<size_t>(graph->num_nodes()), false), read = mine;
-    std::vector<int> ids;
-    for (const int id : nodes) {
-      ids.push_back(replicated.first[static_cast<size_t>(id)] + passes[p].micro_batch);
-      mine[static_cast<size_t>(ids.back())] = true;
+    IdVector<NodeId, bool> mine(graph->num_nodes(), false), read = mine;
+    std::vector<NodeId> ids;
+    for (const NodeId id : nodes) {
+      ids.push_back(ReplicaAt(replicated.first[id], passes[p].micro_batch));
+      mine[ids.back()] = true;
     }
-    for (const int id : ids) {
+    for (const NodeId id : ids) {
       bool inside = false;
-      const auto visit = [&](int before) {
-        if (!mine[static_cast<size_t>(before)]) return;
-        read[static_cast<size_t>(before)] = true;
+      const auto visit = [&](NodeId before) {
+        if (!mine[before]) return;
+        read[before] = true;
         inside = true;
       };
       for (const Endpoint& endpoint : graph->node(id).inputs) visit(endpoint.node);
-      for (const int control : graph->node(id).control_inputs) visit(control);
-      if (!inside && barrier >= 0) graph->node(id).control_inputs.push_back(barrier);
+      for (const NodeId control : graph->node(id).control_inputs) visit(control);
+      if (!inside && barrier.exists()) graph->node(id).control_inputs.push_back(barrier);
     }
     Node next;
     next.name = fmt::format("pipeline/stage_{}/{}_{}", stage, passes[p].backward ? "backward" : "forward",
                             passes[p].micro_batch);
     next.op = "NoOp";
     next.device = graph->node(ids.front()).device;
-    for (const int id : ids) {
-      if (!read[static_cast<size_t>(id)]) next.control_inputs.push_back(id);
+    for (const NodeId id : ids) {
+      if (!read[id]) next.control_inputs.push_back(id);
     }
     barrier = graph->AddNode(std::move(next));
   }
@@ -325,12 +324,12 @@ StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
   const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) RefusePipeline("the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) RefusePipeline("the run configuration has no batch_axis");
-  const std::vector<ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
+  const IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
   const ForwardOrder places(input, roles);
   const int micro_batches = MicroBatchesOf(input.spec, gpus.size());
   const std::vector<PlaceLoad> loads = LoadsOf(input, roles, places, gpus.front());
   const std::vector<int> ends = StageCut(input.machine, gpus, loads, order, micro_batches).Run();
-  const auto stage_of = [&](int id) {
+  const auto stage_of = [&](NodeId id) {
     const int place = places.place(id);
     return place < 0 ? -1
                      : static_cast<int>(std::lower_bound(ends.begin(), ends.end(), place) - ends.begin());
@@ -339,16 +338,16 @@ StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
                          .scope = "micro_",
                          .replicas = micro_batches,
                          .device =
-                             [&](int id, int) {
+                             [&](NodeId id, int) {
                                const int stage = stage_of(id);
                                return stage < 0 ? std::string()
                                                 : input.machine.device(gpus[static_cast<size_t>(stage)]).name;
                              },
                          .accumulate = true};
   ReplicatedGraph replicated = Replicate(input, plan, roles);
-  std::vector<std::vector<int>> forward(ends.size()), backward(ends.size());
-  for (int id = 0; id < input.graph.num_nodes(); ++id) {
-    if (roles[static_cast<size_t>(id)] != ReplicaRole::kReplicated) continue;
+  std::vector<std::vector<NodeId>> forward(ends.size()), backward(ends.size());
+  for (const NodeId id : input.graph.node_ids()) {
+    if (roles[id] != ReplicaRole::kReplicated) continue;
     (places.is_forward(id) ? forward : backward)[static_cast<size_t>(stage_of(id))].push_back(id);
   }
   for (size_t stage = 0; stage < ends.size(); ++stage) {

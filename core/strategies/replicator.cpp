@@ -13,21 +13,21 @@ namespace {
 
 class Replicator {
  public:
-  Replicator(const RewriteInput& input, const ReplicaPlan& plan, const std::vector<ReplicaRole>& roles)
+  Replicator(const RewriteInput& input, const ReplicaPlan& plan, const IdVector<NodeId, ReplicaRole>& roles)
       : graph_(input.graph),
         spec_(input.spec),
         info_(input.info),
         plan_(plan),
         role_(roles),
         scope_(fmt::format("{}/", plan.strategy)),
-        first_(role_.size(), -1) {}
+        first_(role_.size()) {}
 
   ReplicatedGraph Run() {
     FindSparse();
     for (const auto& [name, axis] : spec_.batch_axis) CheckFeed(name, axis);
     NumberNodes();
     AddSplits();
-    for (int id = 0; id < graph_.num_nodes(); ++id) AddCopiesOf(id);
+    for (const NodeId id : graph_.node_ids()) AddCopiesOf(id);
     result_.spec = spec_;
     RenameStep();
     for (Node& node : added_) result_.graph.AddNode(std::move(node));
@@ -44,7 +44,7 @@ class Replicator {
     Throw(Code::kInvalidArgument, "{}: {}", plan_.strategy, fmt::format(text, std::forward<Args>(args)...));
   }
   int replicas() const { return plan_.replicas; }
-  Role role(int id) const { return role_[static_cast<size_t>(id)]; }
+  Role role(NodeId id) const { return role_[id]; }
 
   void CheckFeed(const std::string& name, int axis) const {
     const Endpoint fed = graph_.FindEndpoint(name);
@@ -59,8 +59,8 @@ class Replicator {
   // Nodes of the old graph come first, replicas of one node after the other; then what is added.
   void NumberNodes() {
     int next = 0;
-    for (size_t id = 0; id < first_.size(); ++id) {
-      first_[id] = next;
+    for (const NodeId id : first_.ids()) {
+      first_[id] = NodeId(next);
       next += role_[id] == Role::kReplicated ? replicas() : 1;
     }
     num_copied_ = next;
@@ -72,11 +72,11 @@ class Replicator {
     node.op = std::move(op);
     return node;
   }
-  int Add(Node node) {
+  NodeId Add(Node node) {
     added_.push_back(std::move(node));
-    return num_copied_ + static_cast<int>(added_.size()) - 1;
+    return NodeId(static_cast<size_t>(num_copied_) + added_.size() - 1);
   }
-  int AddConstant(const std::string& name, const Tensor& value) {
+  NodeId AddConstant(const std::string& name, const Tensor& value) {
     Node node = MakeNode(name, "Const");
     node.attrs["dtype"] = value.dtype();
     node.attrs["value"] = std::make_shared<const TensorAttr>(TensorAttr{value, ""});
@@ -85,19 +85,19 @@ class Replicator {
 
   void AddSplits() {
     for (const auto& [name, axis] : spec_.batch_axis) {
-      const int fed = graph_.FindEndpoint(name).node;
+      const NodeId fed = graph_.FindEndpoint(name).node;
       const std::string scope = fmt::format("{}{}/", scope_, graph_.node(fed).name);
-      const int dimension = AddConstant(scope + "axis", Tensor::Scalar<int32_t>(axis));
+      const NodeId dimension = AddConstant(scope + "axis", Tensor::Scalar<int32_t>(axis));
       Node split = MakeNode(scope + "split", "Split");
       split.device = "/device:CPU:0";
       split.attrs["T"] = RemoveRef(info_.of({fed, 0}).dtype);
       split.attrs["num_split"] = static_cast<int64_t>(replicas());
-      split.inputs = {{dimension, 0}, {first_[static_cast<size_t>(fed)], 0}};
+      split.inputs = {{dimension, 0}, {first_[fed], 0}};
       splits_[fed] = Add(std::move(split));
     }
   }
 
-  void AddCopiesOf(int id) {
+  void AddCopiesOf(NodeId id) {
     const bool replicated = role(id) == Role::kReplicated;
     for (int r = 0; r < (replicated ? replicas() : 1); ++r) {
       Node node = graph_.node(id);
@@ -105,15 +105,15 @@ class Replicator {
       SetDevice(id, replicated ? r : -1, &node);
       RenameColocation(id, r, &node);
       for (Endpoint& input : node.inputs) input = replicated ? InReplica(input, r) : Joined(id, input);
-      std::vector<int> controls;
-      for (const int control : node.control_inputs) {
-        const int first = first_[static_cast<size_t>(control)];
+      std::vector<NodeId> controls;
+      for (const NodeId control : node.control_inputs) {
+        const NodeId first = first_[control];
         if (role(control) != Role::kReplicated) {
           controls.push_back(first);
         } else if (replicated) {
-          controls.push_back(first + r);
+          controls.push_back(ReplicaAt(first, r));
         } else {
-          for (int other = 0; other < replicas(); ++other) controls.push_back(first + other);
+          for (int other = 0; other < replicas(); ++other) controls.push_back(ReplicaAt(first, other));
         }
       }
       node.control_inputs = std::move(controls);
@@ -122,18 +122,18 @@ class Replicator {
   }
 
   // What the graph puts on the CPU stays there.
-  void SetDevice(int id, int replica, Node* node) const {
+  void SetDevice(NodeId id, int replica, Node* node) const {
     if (node->device.find("CPU") != std::string::npos || node->device.find("cpu") != std::string::npos)
       return;
     if (std::string device = plan_.device(id, replica); !device.empty()) node->device = std::move(device);
   }
 
-  std::string ReplicaName(int id, int r) const {
+  std::string ReplicaName(NodeId id, int r) const {
     return fmt::format("{}{}/{}", plan_.scope, r, graph_.node(id).name);
   }
 
   // A replica stays with replicas of its own, never with a shared variable, and nobody else with one replica.
-  void RenameColocation(int id, int r, Node* node) const {
+  void RenameColocation(NodeId id, int r, Node* node) const {
     constexpr std::string_view kPrefix = "loc:@";
     const auto found = node->attrs.find("_class");
     if (found == node->attrs.end()) return;
@@ -141,8 +141,8 @@ class Replicator {
     if (listed == nullptr) return;
     std::vector<std::string> kept;
     for (const std::string& text : *listed) {
-      const int with = text.starts_with(kPrefix) ? graph_.FindNode(text.substr(kPrefix.size())) : -1;
-      const bool of_replicas = with >= 0 && role(with) == Role::kReplicated;
+      const NodeId with = text.starts_with(kPrefix) ? graph_.FindNode(text.substr(kPrefix.size())) : NodeId();
+      const bool of_replicas = with.exists() && role(with) == Role::kReplicated;
       if (of_replicas != (role(id) == Role::kReplicated)) continue;
       kept.push_back(of_replicas ? std::string(kPrefix) + ReplicaName(with, r) : text);
     }
@@ -151,13 +151,13 @@ class Replicator {
 
   Endpoint InReplica(Endpoint of, int r) const {
     if (const auto split = splits_.find(of.node); split != splits_.end()) return {split->second, r};
-    const int first = first_[static_cast<size_t>(of.node)];
-    return {role(of.node) == Role::kReplicated ? first + r : first, of.output};
+    const NodeId first = first_[of.node];
+    return {role(of.node) == Role::kReplicated ? ReplicaAt(first, r) : first, of.output};
   }
 
   // What a node that is no replica reads of the replicas.
-  Endpoint Joined(int reader, Endpoint of) {
-    if (role(of.node) != Role::kReplicated) return {first_[static_cast<size_t>(of.node)], of.output};
+  Endpoint Joined(NodeId reader, Endpoint of) {
+    if (role(of.node) != Role::kReplicated) return {first_[of.node], of.output};
     return Join(of, sparse_.contains(ScopeOf(graph_.node(reader).name)));
   }
 
@@ -169,7 +169,7 @@ class Replicator {
 
   // Updates by rows and their numbers, as those of embeddings: they read integers of a replica.
   void FindSparse() {
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
+    for (const NodeId id : graph_.node_ids()) {
       if (role(id) != Role::kUpdating) continue;
       for (const Endpoint& input : graph_.node(id).inputs) {
         if (role(input.node) == Role::kReplicated && IsInteger(info_.of(input).dtype))
@@ -179,7 +179,7 @@ class Replicator {
   }
   static bool IsInteger(DataType type) { return type == DataType::kInt32 || type == DataType::kInt64; }
 
-  Endpoint Rows(int node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
+  Endpoint Rows(NodeId node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
     Node join = MakeNode(scope + "concat", "ConcatV2");
     SetDevice(node, -1, &join);
     join.attrs["T"] = type;
@@ -189,7 +189,7 @@ class Replicator {
     join.inputs.push_back({AddConstant(scope + "axis", Tensor::Scalar<int32_t>(0)), 0});
     return {Add(std::move(join)), 0};
   }
-  Endpoint Sum(int node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
+  Endpoint Sum(NodeId node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
     Node join = MakeNode(scope + "sum", "AddN");
     SetDevice(node, -1, &join);
     join.attrs["T"] = type;
@@ -197,7 +197,8 @@ class Replicator {
     join.inputs = std::move(parts);
     return {Add(std::move(join)), 0};
   }
-  Endpoint GrowingSum(int node, const std::string& scope, DataType type, const std::vector<Endpoint>& parts) {
+  Endpoint GrowingSum(NodeId node, const std::string& scope, DataType type,
+                      const std::vector<Endpoint>& parts) {
     Endpoint sum = parts[0];
     for (size_t r = 1; r < parts.size(); ++r) {
       Node add = MakeNode(fmt::format("{}sum_{}", scope, r), "Add");
@@ -238,13 +239,13 @@ class Replicator {
       const Endpoint of = graph_.FindEndpoint(name);
       if (role(of.node) != Role::kReplicated) return name;
       const bool scalar = info_.of(of).shape.rank() == 0;
-      return added_[static_cast<size_t>(Join(of, !scalar).node - num_copied_)].name;
+      return added_[Join(of, !scalar).node.index() - static_cast<size_t>(num_copied_)].name;
     };
     for (std::string& name : result_.spec.fetches) name = fetched(name);
     if (!spec_.loss.empty()) result_.spec.loss = fetched(spec_.loss);
     std::vector<std::string> targets;
     for (const std::string& name : spec_.targets) {
-      const int id = graph_.FindEndpoint(name).node;
+      const NodeId id = graph_.FindEndpoint(name).node;
       if (role(id) != Role::kReplicated) {
         targets.push_back(name);
         continue;
@@ -258,9 +259,9 @@ class Replicator {
   void CheckShapes() const {
     try {
       const GraphInfo rewritten = InferGraph(result_.graph, StepRequestOf(result_.graph, result_.spec).feeds);
-      for (int id = 0; id < graph_.num_nodes(); ++id) {
+      for (const NodeId id : graph_.node_ids()) {
         if (role(id) != Role::kReplicated) continue;
-        const auto before = info_.outputs(id), after = rewritten.outputs(first_[static_cast<size_t>(id)]);
+        const auto before = info_.outputs(id), after = rewritten.outputs(first_[id]);
         for (size_t k = 0; k < before.size(); ++k) {
           if (!IsPart(before[k].shape, after[k].shape)) {
             Refuse("'{}' has the shape {} in a replica and {} before: the graph fixes the size of its batch",
@@ -286,12 +287,12 @@ class Replicator {
   const RunSpec& spec_;
   const GraphInfo& info_;
   const ReplicaPlan& plan_;
-  const std::vector<Role>& role_;                  // by node
-  const std::string scope_;                        // of what is added
-  std::vector<int> first_;                         // by node: itself in the new graph, or its first replica
-  std::map<int, int> splits_;                      // by fed node
-  std::map<std::pair<int, int>, Endpoint> joins_;  // by output
-  std::set<std::string> sparse_;                   // scopes
+  const IdVector<NodeId, Role>& role_;  // by node
+  const std::string scope_;             // of what is added
+  IdVector<NodeId, NodeId> first_;      // by node: itself in the new graph, or its first replica
+  std::map<NodeId, NodeId> splits_;     // by fed node
+  std::map<std::pair<NodeId, int>, Endpoint> joins_;  // by output
+  std::set<std::string> sparse_;                      // scopes
   std::vector<Node> added_;
   int num_copied_ = 0;  // nodes of the new graph that are of the old one
   StepGraph result_;
@@ -307,17 +308,17 @@ bool IsUnder(const std::vector<std::string>& scopes, const std::string& name) {
 
 }  // namespace
 
-std::vector<ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spec) {
+IdVector<NodeId, ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spec) {
   using Role = ReplicaRole;
-  const std::vector<int> order = graph.TopologicalOrder();
-  std::vector<Role> roles(static_cast<size_t>(graph.num_nodes()), Role::kShared);
-  const auto role = [&](int id) { return roles[static_cast<size_t>(id)]; };
+  const std::vector<NodeId> order = graph.TopologicalOrder();
+  IdVector<NodeId, Role> roles(graph.num_nodes(), Role::kShared);
+  const auto role = [&](NodeId id) { return roles[id]; };
   compile::OpTraitsTable traits;
   std::vector<std::string> scopes;
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     if (!traits.Of(node.op).IsUpdate()) continue;
-    roles[static_cast<size_t>(id)] = Role::kUpdating;
+    roles[id] = Role::kUpdating;
     if (const size_t slash = node.name.rfind('/'); slash != std::string::npos)
       scopes.push_back(node.name.substr(0, slash + 1));
   }
@@ -328,23 +329,21 @@ std::vector<ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spe
     const bool only_updates =
         !users.empty() && std::all_of(users.begin(), users.end(),
                                       [&](const NodeUse& use) { return role(use.node) == Role::kUpdating; });
-    if (only_updates && IsUnder(scopes, graph.node(order[i]).name))
-      roles[static_cast<size_t>(order[i])] = Role::kUpdating;
+    if (only_updates && IsUnder(scopes, graph.node(order[i]).name)) roles[order[i]] = Role::kUpdating;
   }
-  for (const int id : order) {
+  for (const NodeId id : order) {
     const Node& node = graph.node(id);
-    const auto follows = [&](int before) { return role(before) == Role::kUpdating; };
+    const auto follows = [&](NodeId before) { return role(before) == Role::kUpdating; };
     if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) { return follows(e.node); }) ||
         std::any_of(node.control_inputs.begin(), node.control_inputs.end(), follows))
-      roles[static_cast<size_t>(id)] = Role::kUpdating;
+      roles[id] = Role::kUpdating;
   }
-  for (const auto& [name, axis] : spec.batch_axis)
-    roles[static_cast<size_t>(graph.FindEndpoint(name).node)] = Role::kFeed;
-  for (const int id : order) {
-    Role& mine = roles[static_cast<size_t>(id)];
+  for (const auto& [name, axis] : spec.batch_axis) roles[graph.FindEndpoint(name).node] = Role::kFeed;
+  for (const NodeId id : order) {
+    Role& mine = roles[id];
     if (mine != Role::kShared) continue;
     const Node& node = graph.node(id);
-    const auto depends = [&](int before) {
+    const auto depends = [&](NodeId before) {
       return role(before) == Role::kReplicated || role(before) == Role::kFeed;
     };
     if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) { return depends(e.node); }) ||
@@ -355,7 +354,7 @@ std::vector<ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spe
 }
 
 ReplicatedGraph Replicate(const RewriteInput& input, const ReplicaPlan& plan,
-                          const std::vector<ReplicaRole>& roles) {
+                          const IdVector<NodeId, ReplicaRole>& roles) {
   return Replicator(input, plan, roles).Run();
 }
 

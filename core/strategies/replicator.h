@@ -18,25 +18,28 @@ enum class ReplicaRole : uint8_t {
   kReplicated,  // depends on the batch and comes before the update
   kUpdating,    // writes variables, serves such nodes alone in the name scope of one, or follows one
 };
-std::vector<ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spec);
+IdVector<NodeId, ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec& spec);
 
 struct ReplicaPlan {
   std::string_view strategy;  // for messages and for the scope of what is added
   std::string_view scope;     // of replica r: this and r
   int replicas = 2;           // parts of the batch
   // Of a node's replica, and with -1 of a node that is written once; empty: as the node says.
-  std::function<std::string(int node, int replica)> device;
+  std::function<std::string(NodeId node, int replica)> device;
   bool accumulate = false;  // sums of the replicas grow one by one, so that none waits for the others
 };
 
 struct ReplicatedGraph {
   StepGraph step;
-  std::vector<int> first;  // by node of the old graph: itself in the new one, or its first replica
+  IdVector<NodeId, NodeId> first;  // by node of the old graph: itself in the new one, or its first replica
 };
 
 // Variables are shared; what other nodes read of the replicas is their mean, or all their rows. Throws
 // InvalidArgument where the batch cannot be shared out, naming the node in the way.
+// Replicas of a node follow each other.
+inline NodeId ReplicaAt(NodeId first, int replica) { return NodeId(first.number() + replica); }
+
 ReplicatedGraph Replicate(const RewriteInput& input, const ReplicaPlan& plan,
-                          const std::vector<ReplicaRole>& roles);
+                          const IdVector<NodeId, ReplicaRole>& roles);
 
 }  // namespace lanescope

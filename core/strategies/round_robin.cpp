@@ -11,12 +11,12 @@ Placement PlaceRoundRobin(const StrategyInput& input) {
   if (gpus.size() < 2) return PlaceSingle(input);
   const KernelTable& kernels =
       input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
-  const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
-  std::vector<DeviceId> device(groups.size());
-  std::vector<bool> hands_on(groups.size(), false);  // a variable, or nothing but its value
+  const IdVector<NodeId, NodeId> groups = ColocationGroups(input.graph, input.placer.registry);
+  IdVector<NodeId, DeviceId> device(groups.size());
+  IdVector<NodeId, bool> hands_on(groups.size(), false);  // a variable, or nothing but its value
   size_t turn = 0;
-  const auto group_of = [&](int id) { return static_cast<size_t>(groups[static_cast<size_t>(id)]); };
-  for (const int id : input.graph.TopologicalOrder()) {
+  const auto group_of = [&](NodeId id) { return groups[id]; };
+  for (const NodeId id : input.graph.TopologicalOrder()) {
     const OpDef* def = OpRegistry::Global().Find(input.graph.node(id).op);
     DeviceId& mine = device[group_of(id)];
     if (mine.exists() || def == nullptr || def->role != StateRole::kVariable) continue;
@@ -25,7 +25,7 @@ Placement PlaceRoundRobin(const StrategyInput& input) {
     hands_on[group_of(id)] = true;
   }
   if (turn == 0) return PlaceSingle(input);
-  for (const int id : input.graph.TopologicalOrder()) {
+  for (const NodeId id : input.graph.TopologicalOrder()) {
     const OpDef* def = OpRegistry::Global().Find(input.graph.node(id).op);
     for (const Endpoint& read : input.graph.node(id).inputs) {
       if (device[group_of(id)].exists() || !hands_on[group_of(read.node)]) continue;

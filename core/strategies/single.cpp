@@ -7,7 +7,7 @@ namespace lanescope {
 Placement PlaceSingle(const StrategyInput& input) {
   const std::vector<DeviceId> gpus = input.machine.Gpus();
   const DeviceId device = gpus.empty() ? input.machine.host() : gpus.front();
-  return PlaceWithWishes(input, std::vector<DeviceId>(static_cast<size_t>(input.graph.num_nodes()), device));
+  return PlaceWithWishes(input, IdVector<NodeId, DeviceId>(input.graph.num_nodes(), device));
 }
 
 }  // namespace lanescope

@@ -31,12 +31,13 @@ const KernelTable& KernelsOf(const StrategyInput& input) {
 }
 
 // The wish of each group: that of its first member that has one and whose kernels allow it.
-std::vector<DeviceId> WishesOfGroups(const StrategyInput& input, const std::vector<DeviceId>& wishes,
-                                     const std::vector<int>& groups) {
-  std::vector<DeviceId> wish_of_group(wishes.size());
-  for (const int id : input.graph.TopologicalOrder()) {
-    const DeviceId wished = wishes[static_cast<size_t>(id)];
-    DeviceId& wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
+IdVector<NodeId, DeviceId> WishesOfGroups(const StrategyInput& input,
+                                          const IdVector<NodeId, DeviceId>& wishes,
+                                          const IdVector<NodeId, NodeId>& groups) {
+  IdVector<NodeId, DeviceId> wish_of_group(wishes.size());
+  for (const NodeId id : input.graph.TopologicalOrder()) {
+    const DeviceId wished = wishes[id];
+    DeviceId& wish = wish_of_group[groups[id]];
     if (!wished.exists() || wish.exists()) continue;
     const std::string& type = input.machine.device(wished).parsed.type;
     if (KernelsOf(input).Find(input.graph.node(id), type) != nullptr) wish = wished;
@@ -67,14 +68,12 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
   Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
 }
 
-std::vector<DeviceId> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
-                                       std::vector<DeviceId> device_of_group) {
-  const auto device = [&](int id) -> DeviceId& {
-    return device_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
-  };
-  const std::vector<int> order = graph.TopologicalOrder();
+IdVector<NodeId, DeviceId> FollowNeighbours(const Graph& graph, const IdVector<NodeId, NodeId>& groups,
+                                            IdVector<NodeId, DeviceId> device_of_group) {
+  const auto device = [&](NodeId id) -> DeviceId& { return device_of_group[groups[id]]; };
+  const std::vector<NodeId> order = graph.TopologicalOrder();
   const Fanout fanout = ComputeFanout(graph);
-  for (const int id : order) {
+  for (const NodeId id : order) {
     for (const Endpoint& input : graph.node(id).inputs) {
       if (!device(id).exists()) device(id) = device(input.node);
     }
@@ -84,24 +83,23 @@ std::vector<DeviceId> FollowNeighbours(const Graph& graph, const std::vector<int
       if (!device(order[i]).exists() && edge.input >= 0) device(order[i]) = device(edge.node);
     }
   }
-  std::vector<DeviceId> wishes;
-  for (int id = 0; id < graph.num_nodes(); ++id) wishes.push_back(device(id));
+  IdVector<NodeId, DeviceId> wishes;
+  for (const NodeId id : graph.node_ids()) wishes.Add(device(id));
   return wishes;
 }
 
 // A wish stands in for the device field of all members of the group: the placer then applies its rules, and
 // softens a wish that it cannot grant.
-Placement PlaceWithWishes(const StrategyInput& input, const std::vector<DeviceId>& wishes) {
-  LANESCOPE_CHECK(wishes.size() == static_cast<size_t>(input.graph.num_nodes()));
-  const std::vector<int> groups = ColocationGroups(input.graph, input.placer.registry);
-  const std::vector<DeviceId> wish_of_group = WishesOfGroups(input, wishes, groups);
+Placement PlaceWithWishes(const StrategyInput& input, const IdVector<NodeId, DeviceId>& wishes) {
+  LANESCOPE_CHECK(wishes.size() == input.graph.num_nodes());
+  const IdVector<NodeId, NodeId> groups = ColocationGroups(input.graph, input.placer.registry);
+  const IdVector<NodeId, DeviceId> wish_of_group = WishesOfGroups(input, wishes, groups);
   PlacerOptions options = input.placer;
   options.soft_placement = true;
   options.requested.clear();
-  for (int id = 0; id < input.graph.num_nodes(); ++id) {
-    const DeviceId wish = wish_of_group[static_cast<size_t>(groups[static_cast<size_t>(id)])];
-    options.requested.push_back(wish.exists() ? input.machine.device(wish).name
-                                              : input.graph.node(id).device);
+  for (const NodeId id : input.graph.node_ids()) {
+    const DeviceId wish = wish_of_group[groups[id]];
+    options.requested.Add(wish.exists() ? input.machine.device(wish).name : input.graph.node(id).device);
   }
   return PlaceGraph(input.graph, input.machine, options);
 }

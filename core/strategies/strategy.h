@@ -38,11 +38,11 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
 // Places the graph by the placer's rules after `prefer` has chosen a device for the nodes it cares about (-1:
 // no wish). The wish of a node's colocation group is that of its first member in topological order; wishes
 // that the kernel table excludes are dropped.
-Placement PlaceWithWishes(const StrategyInput& input, const std::vector<DeviceId>& wishes);
+Placement PlaceWithWishes(const StrategyInput& input, const IdVector<NodeId, DeviceId>& wishes);
 // Wishes by node from devices by colocation group (as ColocationGroups numbers them). A group
 // without one goes where its members' inputs are made, else where its results are read.
-std::vector<DeviceId> FollowNeighbours(const Graph& graph, const std::vector<int>& groups,
-                                       std::vector<DeviceId> device_of_group);
+IdVector<NodeId, DeviceId> FollowNeighbours(const Graph& graph, const IdVector<NodeId, NodeId>& groups,
+                                            IdVector<NodeId, DeviceId> device_of_group);
 
 // The strategies.
 Placement PlaceAnnotated(const StrategyInput& input);

@@ -17,14 +17,14 @@ constexpr int64_t kNoMemoryLimit = int64_t{1} << 56;
 // Nodes that nobody reads run for their effect; placeholders are fed.
 CompileRequest WholeGraphRequest(const Graph& graph, const GraphInfo& info) {
   CompileRequest request;
-  std::vector<bool> used(static_cast<size_t>(graph.num_nodes()), false);
+  IdVector<NodeId, bool> used(graph.num_nodes(), false);
   for (const Node& node : graph.nodes()) {
-    for (const Endpoint& input : node.inputs) used[static_cast<size_t>(input.node)] = true;
-    for (const int control : node.control_inputs) used[static_cast<size_t>(control)] = true;
+    for (const Endpoint& input : node.inputs) used[input.node] = true;
+    for (const NodeId control : node.control_inputs) used[control] = true;
   }
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     if (graph.node(id).op == "Placeholder") request.feeds.emplace_back(Endpoint{id, 0}, info.of({id, 0}));
-    if (!used[static_cast<size_t>(id)]) request.fetches.push_back({id, -1});
+    if (!used[id]) request.fetches.push_back({id, -1});
   }
   return request;
 }
@@ -115,24 +115,24 @@ TaskGraph::TaskGraph(const StrategyInput& input)
 }
 
 void TaskGraph::FindGroups(const StrategyInput& input, const Schedule& schedule) {
-  const auto add = [&](int node) {
-    int& group = group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(node)])];
+  const auto add = [&](NodeId node) {
+    int& group = group_of_[colocation_[node]];
     if (group >= 0) return;
     group = num_groups();
-    groups_.push_back({.number = colocation_[static_cast<size_t>(node)], .tasks = {}, .devices = {}});
+    groups_.push_back({.number = colocation_[node], .tasks = {}, .devices = {}});
   };
   for (const Command& command : schedule.commands) {
     if (command.kind == CommandKind::kLaunch) add(command.node);
   }
   for (const Value& value : schedule.values) {
-    if (value.variable >= 0) add(value.variable);
+    if (value.variable.exists()) add(value.variable);
     if (value.storage == Storage::kConstant && graph_.node(value.source.node).op == "Const")
       add(value.source.node);
   }
   const KernelTable& kernels =
       input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
-  for (int id = 0; id < graph_.num_nodes(); ++id) {
-    const int number = group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(id)])];
+  for (const NodeId id : graph_.node_ids()) {
+    const int number = group_of_[colocation_[id]];
     if (number < 0) continue;
     TaskGroup& group = groups_[static_cast<size_t>(number)];
     const std::vector<DeviceId> feasible = FeasibleDevices(graph_.node(id), machine_, kernels);
@@ -155,9 +155,7 @@ void TaskGraph::FindGroups(const StrategyInput& input, const Schedule& schedule)
 
 void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
   const TensorFinder finder(schedule);
-  const auto group_at = [&](int node) {
-    return group_of_[static_cast<size_t>(colocation_[static_cast<size_t>(node)])];
-  };
+  const auto group_at = [&](NodeId node) { return group_of_[colocation_[node]]; };
   IdVector<CommandId, int> task_of(schedule.commands.size(), -1);
   IdVector<ValueId, int> tensor_of(schedule.values.size(), -1);
   // -1: costs no copy anywhere.
@@ -242,44 +240,44 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
 // Nodes that need no launch complete when all that they waited for has: identities, barriers of few, and what
 // is only waited for.
 void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
-  std::vector<int> task_of(static_cast<size_t>(graph_.num_nodes()), -1);
-  for (int id = 0; id < num_tasks(); ++id) task_of[static_cast<size_t>(task(id).node)] = id;
-  std::vector<bool> hands_on(task_of.size(), false);
+  IdVector<NodeId, int> task_of(graph_.num_nodes(), -1);
+  for (int id = 0; id < num_tasks(); ++id) task_of[task(id).node] = id;
+  IdVector<NodeId, bool> hands_on(task_of.size(), false);
   for (const Value& value : schedule.values) {
     const bool read = value.storage == Storage::kVariable && value.source.node != value.variable;
-    if (value.alias_of.exists() || read) hands_on[static_cast<size_t>(value.source.node)] = true;
+    if (value.alias_of.exists() || read) hands_on[value.source.node] = true;
   }
   const auto is_fed = [&](Endpoint endpoint) {
     return std::any_of(schedule.feeds.begin(), schedule.feeds.end(),
                        [&](ValueId feed) { return schedule.values[feed].source == endpoint; });
   };
   compile::OpTraitsTable traits;
-  const auto is_dropped = [&](int id) {
+  const auto is_dropped = [&](NodeId id) {
     const compile::OpTraits& op = traits.Of(graph_.node(id).op);
     return op.IsPure() && op.op_class != compile::OpClass::kConst && !IsFolded(op, info.outputs(id));
   };
-  std::vector<std::vector<int>> waited(task_of.size());
-  for (const int id : graph_.TopologicalOrder()) {
+  IdVector<NodeId, std::vector<int>> waited(task_of.size());
+  for (const NodeId id : graph_.TopologicalOrder()) {
     const Node& node = graph_.node(id);
-    std::vector<int>& mine = waited[static_cast<size_t>(id)];
-    if (const int task = task_of[static_cast<size_t>(id)]; task >= 0) {
+    std::vector<int>& mine = waited[id];
+    if (const int task = task_of[id]; task >= 0) {
       mine.push_back(task);
       continue;
     }
-    if (!hands_on[static_cast<size_t>(id)] && !is_dropped(id)) continue;
-    const auto take = [&](int other) {
-      const std::vector<int>& theirs = waited[static_cast<size_t>(other)];
+    if (!hands_on[id] && !is_dropped(id)) continue;
+    const auto take = [&](NodeId other) {
+      const std::vector<int>& theirs = waited[other];
       mine.insert(mine.end(), theirs.begin(), theirs.end());
     };
     for (const Endpoint& input : node.inputs) {
       if (!is_fed(input)) take(input.node);
     }
-    for (const int control : node.control_inputs) take(control);
+    for (const NodeId control : node.control_inputs) take(control);
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
   }
   for (TaskTensor& tensor : tensors_) {
-    const auto node = static_cast<size_t>(tensor.source.node);
+    const NodeId node = tensor.source.node;
     if (task_of[node] >= 0) continue;  // its producer, or what the step feeds in its place
     tensor.copied_after = waited[node];
     std::erase(tensor.copied_after, tensor.producer);
@@ -311,23 +309,20 @@ void TaskGraph::EstimateLaunches(const StrategyInput& input) {
 Placement TaskGraph::ToPlacement(const StrategyInput& input, const std::vector<DeviceId>& device_of_group,
                                  const std::vector<int>& priority) const {
   LANESCOPE_CHECK(device_of_group.size() == groups_.size());
-  std::vector<DeviceId> wish_of_group(colocation_.size());
-  for (size_t g = 0; g < groups_.size(); ++g)
-    wish_of_group[static_cast<size_t>(groups_[g].number)] = device_of_group[g];
+  IdVector<NodeId, DeviceId> wish_of_group(colocation_.size());
+  for (size_t g = 0; g < groups_.size(); ++g) wish_of_group[groups_[g].number] = device_of_group[g];
   Placement placement =
       PlaceWithWishes(input, FollowNeighbours(graph_, colocation_, std::move(wish_of_group)));
   if (priority.empty()) return placement;
-  placement.priority.assign(static_cast<size_t>(graph_.num_nodes()), 0);
-  for (size_t t = 0; t < tasks_.size(); ++t)
-    placement.priority[static_cast<size_t>(tasks_[t].node)] = priority[t];
+  placement.priority.assign(graph_.num_nodes(), 0);
+  for (size_t t = 0; t < tasks_.size(); ++t) placement.priority[tasks_[t].node] = priority[t];
   return placement;
 }
 
 std::vector<int> TaskGraph::PrioritiesIn(const Placement& placement) const {
   std::vector<int> priorities;
   if (placement.priority.empty()) return priorities;
-  for (const GraphTask& task : tasks_)
-    priorities.push_back(placement.priority[static_cast<size_t>(task.node)]);
+  for (const GraphTask& task : tasks_) priorities.push_back(placement.priority[task.node]);
   return priorities;
 }
 
@@ -342,8 +337,7 @@ int64_t CopyTimes::Ns(DeviceId src, DeviceId dst, int64_t bytes) {
 
 std::vector<DeviceId> TaskGraph::DevicesIn(const Placement& placement) const {
   std::vector<DeviceId> devices;
-  for (const TaskGroup& group : groups_)
-    devices.push_back(placement.device[static_cast<size_t>(group.number)]);
+  for (const TaskGroup& group : groups_) devices.push_back(placement.device[group.number]);
   return devices;
 }
 

@@ -35,7 +35,7 @@ struct TaskRead {
 };
 
 struct GraphTask {
-  int node = -1;
+  NodeId node;
   int group = -1;
   bool moves_only = false;  // an assignment or a barrier: another placement may do without it
   bool updates = false;     // writes a variable's memory: readers of the old value may stand in `after`
@@ -45,7 +45,7 @@ struct GraphTask {
 
 // Nodes that share a device, some of which run or hold state in the step.
 struct TaskGroup {
-  int number = -1;  // as ColocationGroups numbers it
+  NodeId number;  // as ColocationGroups numbers it
   std::vector<int> tasks;
   std::vector<DeviceId> devices;  // that may hold all its nodes, best first; never empty
   int64_t persistent_bytes = 0;   // its variables and constants
@@ -108,8 +108,8 @@ class TaskGraph {
   const Machine& machine_;
   const CostModel& costs_;
   const DeviceId host_;
-  std::vector<int> colocation_;  // by node, as ColocationGroups numbers them
-  std::vector<int> group_of_;    // by that number: the group here, -1 none
+  IdVector<NodeId, NodeId> colocation_;  // by node, as ColocationGroups numbers them
+  IdVector<NodeId, int> group_of_;       // by that number: the group here, -1 none
   std::vector<GraphTask> tasks_;
   std::vector<TaskTensor> tensors_;
   std::vector<TaskGroup> groups_;

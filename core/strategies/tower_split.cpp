@@ -9,21 +9,21 @@ namespace {
 // Rounds of spreading labels; two suffice for a training graph, more only reach nodes off its main path.
 constexpr int kMaxRounds = 8;
 
-std::vector<double> WorkOfNodes(const StrategyInput& input, DeviceId device) {
-  std::vector<double> work;
-  for (int id = 0; id < input.graph.num_nodes(); ++id) {
+IdVector<NodeId, double> WorkOfNodes(const StrategyInput& input, DeviceId device) {
+  IdVector<NodeId, double> work;
+  for (const NodeId id : input.graph.node_ids()) {
     const Node& node = input.graph.node(id);
     const OpDef* def = OpRegistry::Global().Find(node.op);
     const bool idle = node.inputs.empty() ||
                       (def != nullptr && (def->metadata || def->host_only || def->alias != AliasRule::kNone));
     if (idle) {
-      work.push_back(0);
+      work.Add(0);
       continue;
     }
     std::vector<TensorInfo> inputs;
     for (const Endpoint& endpoint : node.inputs) inputs.push_back(input.info.of(endpoint));
     const auto ns = input.costs.Launch(input.machine, device, node, inputs, input.info.outputs(id)).ns;
-    work.push_back(std::max(1.0, static_cast<double>(ns)));
+    work.Add(std::max(1.0, static_cast<double>(ns)));
   }
   return work;
 }
@@ -42,49 +42,49 @@ class LabelSpreader {
         group_label_(groups_.size(), Towers::kUnknown),
         group_size_(groups_.size(), 0),
         spread_(groups_.size(), false) {
-    for (size_t id = 0; id < towers.label.size(); ++id) Join(static_cast<int>(id), towers.label[id]);
+    for (const NodeId id : towers.label.ids()) Join(id, towers.label[id]);
     Join(towers.join, Towers::kShared);
-    for (const int group : groups_) ++group_size_[static_cast<size_t>(group)];
+    for (const NodeId group : groups_) ++group_size_[group];
     for (const Node& node : graph_.nodes()) {
-      runs_on_gpu_.push_back(kernels_.Find(node, "GPU") != nullptr);
+      runs_on_gpu_.Add(kernels_.Find(node, "GPU") != nullptr);
     }
   }
 
   // The label of every node.
-  std::vector<int> Run() {
+  IdVector<NodeId, int> Run() {
     bool changed = true;
     for (int round = 0; round < kMaxRounds && changed; ++round) {
       changed = false;
       for (size_t i = order_.size(); i-- > 0;) changed |= FollowConsumers(order_[i]);
-      for (const int id : order_) changed |= FollowInputs(id);
+      for (const NodeId id : order_) changed |= FollowInputs(id);
     }
-    for (const int id : order_) ReturnToShared(id);
-    std::vector<int> labels;
-    for (size_t id = 0; id < groups_.size(); ++id) labels.push_back(LabelOf(static_cast<int>(id)));
+    for (const NodeId id : order_) ReturnToShared(id);
+    IdVector<NodeId, int> labels;
+    for (const NodeId id : groups_.ids()) labels.Add(LabelOf(id));
     return labels;
   }
 
  private:
-  size_t GroupOf(int id) const { return static_cast<size_t>(groups_[static_cast<size_t>(id)]); }
-  int LabelOf(int id) const { return group_label_[GroupOf(id)]; }
+  NodeId GroupOf(NodeId id) const { return groups_[id]; }
+  int LabelOf(NodeId id) const { return group_label_[GroupOf(id)]; }
   static bool IsTower(int label) { return label >= 0; }
 
   // A group that two towers claim is shared.
-  void Join(int id, int label) {
+  void Join(NodeId id, int label) {
     int& current = group_label_[GroupOf(id)];
     if (label == Towers::kUnknown || current == label) return;
     current = current == Towers::kUnknown ? label : Towers::kShared;
   }
 
-  bool Adopt(int id, int label) {
+  bool Adopt(NodeId id, int label) {
     if (label == Towers::kUnknown) return false;
     group_label_[GroupOf(id)] = label;
-    spread_[static_cast<size_t>(id)] = true;
+    spread_[id] = true;
     return true;
   }
 
   // The one tower among a node's users; users outside all towers do not count.
-  bool FollowConsumers(int id) {
+  bool FollowConsumers(NodeId id) {
     if (LabelOf(id) != Towers::kUnknown) return false;
     int label = Towers::kUnknown;
     for (const NodeUse& edge : fanout_[id]) {
@@ -95,14 +95,14 @@ class LabelSpreader {
 
   // The one tower whose GPU memory a node reads. What the host computes or keeps (shapes) is no nearer to one
   // GPU than to another.
-  bool FollowInputs(int id) {
+  bool FollowInputs(NodeId id) {
     if (LabelOf(id) != Towers::kUnknown) return false;
     int label = Towers::kUnknown;
     const std::vector<Endpoint>& inputs = graph_.node(id).inputs;
     const std::vector<bool> in_host_memory = kernels_.HostInputs(graph_.node(id), "GPU");
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (i < in_host_memory.size() && in_host_memory[i]) continue;
-      if (runs_on_gpu_[static_cast<size_t>(inputs[i].node)]) label = OneTower(label, LabelOf(inputs[i].node));
+      if (runs_on_gpu_[inputs[i].node]) label = OneTower(label, LabelOf(inputs[i].node));
     }
     return Adopt(id, label);
   }
@@ -115,8 +115,8 @@ class LabelSpreader {
 
   // Where the shared part ends and a tower's gradients begin, an op stands on the side from which fewer bytes
   // cross: one that reads more from the shared part than it hands to its tower stays with the shared part.
-  void ReturnToShared(int id) {
-    const bool may_move = spread_[static_cast<size_t>(id)] && group_size_[GroupOf(id)] == 1;
+  void ReturnToShared(NodeId id) {
+    const bool may_move = spread_[id] && group_size_[GroupOf(id)] == 1;
     if (!may_move || !IsTower(LabelOf(id)) || graph_.node(id).inputs.empty()) return;
     int64_t from_outside = 0, from_tower = 0;
     for (const Endpoint& input : graph_.node(id).inputs) {
@@ -130,13 +130,13 @@ class LabelSpreader {
   const Graph& graph_;
   const GraphInfo& info_;
   const KernelTable& kernels_;
-  const std::vector<int> order_;
-  const std::vector<int> groups_;
+  const std::vector<NodeId> order_;
+  const IdVector<NodeId, NodeId> groups_;
   const Fanout fanout_;
-  std::vector<int> group_label_;
-  std::vector<int> group_size_;
-  std::vector<bool> runs_on_gpu_;  // by node
-  std::vector<bool> spread_;       // by node: got its label here
+  IdVector<NodeId, int> group_label_;
+  IdVector<NodeId, int> group_size_;
+  IdVector<NodeId, bool> runs_on_gpu_;  // by node
+  IdVector<NodeId, bool> spread_;       // by node: got its label here
 };
 
 }  // namespace
@@ -149,9 +149,9 @@ Placement PlaceTowerSplit(const StrategyInput& input) {
   if (gpus.size() < 2) return PlaceSingle(input);
   Towers towers = FindTowers(input.graph, input.info, WorkOfNodes(input, gpus.front()));
   if (towers.count == 0) return PlaceSingle(input);
-  std::vector<DeviceId> wishes;
+  IdVector<NodeId, DeviceId> wishes;
   for (const int label : LabelSpreader(input, std::move(towers)).Run()) {
-    wishes.push_back(label < 0 ? gpus.front() : gpus[static_cast<size_t>(label) % gpus.size()]);
+    wishes.Add(label < 0 ? gpus.front() : gpus[static_cast<size_t>(label) % gpus.size()]);
   }
   return PlaceWithWishes(input, wishes);
 }

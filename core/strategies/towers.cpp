@@ -21,10 +21,10 @@ constexpr double kMinCoverage = 0.5;
 
 // Equal for nodes whose ancestries look alike: same ops on same types and shapes. The order of inputs does
 // not count (gradients of a*b swap it), nor do values of constants or which output of an input is read.
-std::vector<uint64_t> StructuralHashes(const Graph& graph, const GraphInfo& info,
-                                       const std::vector<int>& order) {
-  std::vector<uint64_t> hashes(static_cast<size_t>(graph.num_nodes()));
-  for (const int id : order) {
+IdVector<NodeId, uint64_t> StructuralHashes(const Graph& graph, const GraphInfo& info,
+                                            const std::vector<NodeId>& order) {
+  IdVector<NodeId, uint64_t> hashes(graph.num_nodes());
+  for (const NodeId id : order) {
     const Node& node = graph.node(id);
     uint64_t hash = std::hash<std::string_view>()(node.op);
     for (const TensorInfo& output : info.outputs(id)) {
@@ -32,20 +32,20 @@ std::vector<uint64_t> StructuralHashes(const Graph& graph, const GraphInfo& info
       for (const Dim dim : output.shape.dims()) hash = SplitMix(hash ^ static_cast<uint64_t>(dim));
     }
     uint64_t inputs = 0;
-    for (const Endpoint& input : node.inputs) inputs += SplitMix(hashes[static_cast<size_t>(input.node)]);
-    hashes[static_cast<size_t>(id)] = SplitMix(hash + inputs);
+    for (const Endpoint& input : node.inputs) inputs += SplitMix(hashes[input.node]);
+    hashes[id] = SplitMix(hash + inputs);
   }
   return hashes;
 }
 
 // The largest set of distinct inputs that look alike, in input order.
-std::vector<int> AlikeInputs(const Node& node, const std::vector<uint64_t>& hashes) {
-  std::map<uint64_t, std::vector<int>> by_hash;
+std::vector<NodeId> AlikeInputs(const Node& node, const IdVector<NodeId, uint64_t>& hashes) {
+  std::map<uint64_t, std::vector<NodeId>> by_hash;
   for (const Endpoint& input : node.inputs) {
-    std::vector<int>& alike = by_hash[hashes[static_cast<size_t>(input.node)]];
+    std::vector<NodeId>& alike = by_hash[hashes[input.node]];
     if (std::find(alike.begin(), alike.end(), input.node) == alike.end()) alike.push_back(input.node);
   }
-  std::vector<int> best;
+  std::vector<NodeId> best;
   for (const auto& [hash, alike] : by_hash) {
     if (alike.size() > best.size()) best = alike;
   }
@@ -53,35 +53,36 @@ std::vector<int> AlikeInputs(const Node& node, const std::vector<uint64_t>& hash
 }
 
 struct Candidate {
-  int join = -1;
-  std::vector<int> ends;  // the last node of each tower
-  double bound = 0;       // at least the work of all its towers
+  NodeId join;
+  std::vector<NodeId> ends;  // the last node of each tower
+  double bound = 0;          // at least the work of all its towers
 };
 
 // Work of everything before each node, with what is reached on several ways counted as often: cheap, and
 // never too low.
-std::vector<double> WorkBefore(const Graph& graph, const std::vector<int>& order,
-                               const std::vector<double>& work) {
+IdVector<NodeId, double> WorkBefore(const Graph& graph, const std::vector<NodeId>& order,
+                                    const IdVector<NodeId, double>& work) {
   constexpr double kEnough = 1e300;
-  std::vector<double> before(work);
-  for (const int id : order) {
-    double& sum = before[static_cast<size_t>(id)];
+  IdVector<NodeId, double> before(work);
+  for (const NodeId id : order) {
+    double& sum = before[id];
     for (const Endpoint& input : graph.node(id).inputs) {
-      sum = std::min(kEnough, sum + before[static_cast<size_t>(input.node)]);
+      sum = std::min(kEnough, sum + before[input.node]);
     }
   }
   return before;
 }
 
-std::vector<Candidate> FindCandidates(const Graph& graph, const std::vector<int>& order,
-                                      const std::vector<uint64_t>& hashes, const std::vector<double>& work) {
-  const std::vector<double> before = WorkBefore(graph, order, work);
+std::vector<Candidate> FindCandidates(const Graph& graph, const std::vector<NodeId>& order,
+                                      const IdVector<NodeId, uint64_t>& hashes,
+                                      const IdVector<NodeId, double>& work) {
+  const IdVector<NodeId, double> before = WorkBefore(graph, order, work);
   std::vector<Candidate> candidates;
-  for (const int id : order) {
+  for (const NodeId id : order) {
     if (graph.node(id).inputs.size() < 2) continue;
     Candidate candidate{id, AlikeInputs(graph.node(id), hashes), 0};
     if (candidate.ends.size() < 2) continue;
-    for (const int end : candidate.ends) candidate.bound += before[static_cast<size_t>(end)];
+    for (const NodeId end : candidate.ends) candidate.bound += before[end];
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -91,16 +92,16 @@ std::vector<Candidate> FindCandidates(const Graph& graph, const std::vector<int>
 }
 
 // Labels the data ancestors of every end by the tower that alone needs them.
-std::vector<int> LabelAncestors(const Graph& graph, const std::vector<int>& ends) {
-  std::vector<int> label(static_cast<size_t>(graph.num_nodes()), Towers::kUnknown);
-  std::vector<int> stack;
+IdVector<NodeId, int> LabelAncestors(const Graph& graph, const std::vector<NodeId>& ends) {
+  IdVector<NodeId, int> label(graph.num_nodes(), Towers::kUnknown);
+  std::vector<NodeId> stack;
   for (size_t tower = 0; tower < ends.size(); ++tower) {
     const int own = static_cast<int>(tower);
     stack.push_back(ends[tower]);
     while (!stack.empty()) {
-      const int id = stack.back();
+      const NodeId id = stack.back();
       stack.pop_back();
-      int& mark = label[static_cast<size_t>(id)];
+      int& mark = label[id];
       if (mark == own || mark == Towers::kShared) continue;
       mark = mark == Towers::kUnknown ? own : Towers::kShared;
       for (const Endpoint& input : graph.node(id).inputs) stack.push_back(input.node);
@@ -115,17 +116,17 @@ struct Score {
   int ops = 0;           // in the smallest tower
 };
 
-Score ScoreOf(const Graph& graph, const std::vector<int>& label, size_t towers,
-              const std::vector<double>& work) {
+Score ScoreOf(const Graph& graph, const IdVector<NodeId, int>& label, size_t towers,
+              const IdVector<NodeId, double>& work) {
   std::vector<int> ops(towers, 0);
   std::vector<double> exclusive(towers, 0);
   double shared = 0;
-  for (size_t id = 0; id < label.size(); ++id) {
+  for (const NodeId id : label.ids()) {
     if (label[id] == Towers::kShared) shared += work[id];
     if (label[id] < 0) continue;
     const auto tower = static_cast<size_t>(label[id]);
     exclusive[tower] += work[id];
-    if (work[id] > 0 && !graph.node(static_cast<int>(id)).inputs.empty()) ++ops[tower];
+    if (work[id] > 0 && !graph.node(id).inputs.empty()) ++ops[tower];
   }
   Score score;
   score.ops = *std::min_element(ops.begin(), ops.end());
@@ -146,14 +147,14 @@ bool IsBetter(const Score& a, const Score& b) {
 
 }  // namespace
 
-Towers FindTowers(const Graph& graph, const GraphInfo& info, const std::vector<double>& work) {
-  const std::vector<int> order = graph.TopologicalOrder();
-  const std::vector<uint64_t> hashes = StructuralHashes(graph, info, order);
+Towers FindTowers(const Graph& graph, const GraphInfo& info, const IdVector<NodeId, double>& work) {
+  const std::vector<NodeId> order = graph.TopologicalOrder();
+  const IdVector<NodeId, uint64_t> hashes = StructuralHashes(graph, info, order);
   const double all_work = std::accumulate(work.begin(), work.end(), 0.0);
   Towers best;
   Score best_score;
   for (const Candidate& candidate : FindCandidates(graph, order, hashes, work)) {
-    std::vector<int> label = LabelAncestors(graph, candidate.ends);
+    IdVector<NodeId, int> label = LabelAncestors(graph, candidate.ends);
     const Score score = ScoreOf(graph, label, candidate.ends.size(), work);
     if (!IsAcceptable(score, all_work) || !IsBetter(score, best_score)) continue;
     best_score = score;

@@ -55,21 +55,27 @@ DeviceSpec DescribeGpu(int id, int ordinal, const GpuProperties& properties, int
   return gpu;
 }
 
+// Fewer leave a GPU out: 8, but never all GPUs (TensorFlow's GetMinGPUMultiprocessorCount).
+int FewestMultiprocessors(const std::vector<GpuProperties>& visible) {
+  if (const char* text = std::getenv("TF_MIN_GPU_MULTIPROCESSOR_COUNT")) return std::max(0, std::atoi(text));
+  int most = 0;
+  for (const GpuProperties& properties : visible) most = std::max(most, properties.multiprocessors);
+  return std::min(most, kFewMultiprocessors);
+}
+
 // Why TensorFlow would leave the GPU out; empty: it would not.
-std::string ReasonToIgnore(int ordinal, const GpuProperties& properties, int visible) {
+std::string ReasonToIgnore(int ordinal, const GpuProperties& properties, int fewest) {
   if (properties.compute_capability < kOldestCapability) {
     return fmt::format(
         "ignoring GPU {} ({}) with compute capability {}.{}: the minimum required capability is {}.{}",
         ordinal, properties.name, properties.compute_capability / 10, properties.compute_capability % 10,
         kOldestCapability / 10, kOldestCapability % 10);
   }
-  const char* text = std::getenv("TF_MIN_GPU_MULTIPROCESSOR_COUNT");
-  const int few = text != nullptr ? std::max(0, std::atoi(text)) : kFewMultiprocessors;
-  if (visible > 1 && properties.multiprocessors < few) {
+  if (properties.multiprocessors < fewest) {
     return fmt::format(
         "ignoring GPU {} ({}) with {} multiprocessors: the minimum is {}; TF_MIN_GPU_MULTIPROCESSOR_COUNT "
         "changes it",
-        ordinal, properties.name, properties.multiprocessors, few);
+        ordinal, properties.name, properties.multiprocessors, fewest);
   }
   return "";
 }
@@ -91,10 +97,12 @@ Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::v
   DeviceSpec host = NamedDevice("CPU:0", DeviceKind::kHost);
   host.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   machine.devices.Add(host);
-  const int visible = api.DeviceCount();
-  for (int ordinal = 0; ordinal < visible; ++ordinal) {
-    const GpuProperties properties = api.Properties(ordinal);
-    if (const std::string reason = ReasonToIgnore(ordinal, properties, visible); !reason.empty()) {
+  std::vector<GpuProperties> visible;
+  for (int ordinal = 0; ordinal < api.DeviceCount(); ++ordinal) visible.push_back(api.Properties(ordinal));
+  const int fewest = FewestMultiprocessors(visible);
+  for (int ordinal = 0; ordinal < static_cast<int>(visible.size()); ++ordinal) {
+    const GpuProperties& properties = visible[static_cast<size_t>(ordinal)];
+    if (const std::string reason = ReasonToIgnore(ordinal, properties, fewest); !reason.empty()) {
       notes->push_back(reason);
       continue;
     }

@@ -11,6 +11,8 @@ void RegisterArrayKernels(KernelRegistry& registry) {
   RegisterPadKernels(registry);
   RegisterGatherKernels(registry);
   RegisterTopKKernels(registry);
+  RegisterResizeKernels(registry);
+  RegisterReverseSequenceKernels(registry);
 }
 
 }  // namespace lanescope::exec

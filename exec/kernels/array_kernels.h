@@ -14,5 +14,7 @@ void RegisterCopyKernels(KernelRegistry& registry);    // Transpose, Tile, Broad
 void RegisterPadKernels(KernelRegistry& registry);     // Pad, PadV2, MirrorPad
 void RegisterGatherKernels(KernelRegistry& registry);  // Gather, GatherV2, GatherNd, ResourceGather
 void RegisterTopKKernels(KernelRegistry& registry);    // TopK, InTopK
+void RegisterResizeKernels(KernelRegistry& registry);  // ResizeBilinear, ResizeNearestNeighbor
+void RegisterReverseSequenceKernels(KernelRegistry& registry);
 
 }  // namespace lanescope::exec

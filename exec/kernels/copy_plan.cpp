@@ -150,4 +150,33 @@ CopyPlan StridedSliceGradOp::Plan(KernelContext& context) const {
   return plan;
 }
 
+// The channels of a pixel of the smaller image are [row in the block, column in the block, channel].
+CopyPlan BlockOp::Plan(KernelContext& context) const {
+  const Shape& x = context.input(0).shape;
+  const Shape shape = rule_.ResultOf(x);
+  ShapeOutput(context, 0, shape);
+  const ops::ImageAxes& axes = rule_.axes();
+  const bool to_space = rule_.to_space();
+  const Shape& small = to_space ? x : shape;
+  const Shape& large = to_space ? shape : x;
+  const auto of_small = StridesOf(small), of_large = StridesOf(large);
+  CopyPlan plan;
+  const auto add = [&](int64_t count, int64_t in_small, int64_t in_large) {
+    plan.dims.push_back(to_space ? CopyPlan::Dim{count, in_large, in_small}
+                                 : CopyPlan::Dim{count, in_small, in_large});
+  };
+  const auto at = [](const auto& strides, int axis) { return strides[static_cast<size_t>(axis)]; };
+  const int64_t block = rule_.block(), channels = large[axes.channel];
+  const int64_t channel = at(of_small, axes.channel);
+  const auto add_channels = [&] { add(channels, channel, at(of_large, axes.channel)); };
+  add(small[axes.batch], at(of_small, axes.batch), at(of_large, axes.batch));
+  if (axes.channel == 1) add_channels();
+  add(small[axes.height], at(of_small, axes.height), block * at(of_large, axes.height));
+  add(block, block * channels * channel, at(of_large, axes.height));
+  add(small[axes.width], at(of_small, axes.width), block * at(of_large, axes.width));
+  add(block, channels * channel, at(of_large, axes.width));
+  if (axes.channel != 1) add_channels();
+  return plan;
+}
+
 }  // namespace lanescope::exec

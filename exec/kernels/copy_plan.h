@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/graph/ops/images.h"
 #include "core/graph/ops/strided_slice.h"
 #include "exec/kernels/op_kernel.h"
 
@@ -52,6 +53,16 @@ class StridedSliceGradOp {
   ops::StridedSliceMasks masks_;
 };
 
+// DepthToSpace and SpaceToDepth.
+class BlockOp {
+ public:
+  explicit BlockOp(const Node& node) : rule_(node) {}
+  CopyPlan Plan(KernelContext& context) const;
+
+ private:
+  ops::BlockRule rule_;
+};
+
 template <void (*copy)(KernelContext&, const CopyPlan&)>
 void RegisterCopyOps(KernelRegistry& registry) {
   RegisterOp<PlanTranspose, copy>(registry, "Transpose");
@@ -62,6 +73,7 @@ void RegisterCopyOps(KernelRegistry& registry) {
   RegisterOp<PlanSlice, copy>(registry, "Slice");
   RegisterOp<StridedSliceOp, copy>(registry, "StridedSlice");
   RegisterOp<StridedSliceGradOp, copy>(registry, "StridedSliceGrad");
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"}) RegisterOp<BlockOp, copy>(registry, op);
 }
 
 }  // namespace lanescope::exec

@@ -8,6 +8,7 @@ void RegisterLinearKernels(KernelRegistry& registry) {
   RegisterMatMulKernels(registry);
   RegisterConvolutionKernels(registry);
   RegisterDepthwiseKernels(registry);
+  RegisterVolumeConvolutionKernels(registry);
   RegisterEinsumKernels(registry);
   RegisterQrKernels(registry);
 }

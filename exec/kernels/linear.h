@@ -7,5 +7,6 @@ namespace lanescope::exec {
 
 void RegisterMatMulKernels(KernelRegistry& registry);
 void RegisterConvolutionKernels(KernelRegistry& registry);
+void RegisterVolumeConvolutionKernels(KernelRegistry& registry);
 
 }  // namespace lanescope::exec

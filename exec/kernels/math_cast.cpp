@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/small_floats.h"
 #include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
@@ -12,8 +14,11 @@ int CastIndex(DataType dtype) {
   return found == std::end(kCastTypes) ? -1 : static_cast<int>(found - std::begin(kCastTypes));
 }
 
+// Those of 16 bits are cast by way of float.
+DataType CastAs(DataType dtype) { return IsSmallFloat(dtype) ? DataType::kFloat : dtype; }
+
 CastLoop CastBetween(DataType from, DataType to) {
-  const int source = CastIndex(from), target = CastIndex(to);
+  const int source = CastIndex(CastAs(from)), target = CastIndex(CastAs(to));
   if (source < 0 || target < 0) {
     Throw(Code::kUnimplemented, "Cast {} to {} is not supported", DataTypeName(from), DataTypeName(to));
   }
@@ -27,12 +32,34 @@ class CastKernel final : public Kernel {
         loop_(same_ ? nullptr : CastBetween(node.TypeAttr("SrcT"), node.TypeAttr("DstT"))) {}
 
   void Compute(KernelContext& context) override {
-    if (!same_) return RunUnary(context, loop_);
-    context.SetOutputShape(0, context.input(0).shape);
-    CopyTensor(context, 0, 0);
+    const TensorRef& x = context.input(0);
+    const TensorRef& y = context.output();
+    if (same_) {
+      context.SetOutputShape(0, x.shape);
+      return CopyTensor(context, 0, 0);
+    }
+    if (!IsSmallFloat(x.dtype) && !IsSmallFloat(y.dtype)) return RunUnary(context, loop_);
+    context.SetOutputShape(0, x.shape);
+    context.team().ParallelFor(x.NumElements(), kAtATime, [&](int64_t begin, int64_t end) {
+      CastSmall(end - begin, x.dtype, ElementAt(x.dtype, static_cast<const void*>(x.data), begin), y.dtype,
+                ElementAt(y.dtype, y.data, begin));
+    });
   }
 
  private:
+  static constexpr int64_t kAtATime = 2048;
+
+  void CastSmall(int64_t n, DataType from, const void* x, DataType to, void* y) const {
+    std::array<float, kAtATime> widened, cast;
+    if (IsSmallFloat(from)) {
+      SmallToFloat(from, n, x, widened.data());
+      x = widened.data();
+    }
+    if (!IsSmallFloat(to)) return loop_(n, x, y);
+    loop_(n, x, cast.data());
+    FloatToSmall(to, n, cast.data(), y);
+  }
+
   bool same_;
   CastLoop loop_;
 };

@@ -85,6 +85,7 @@ void RegisterNnKernels(KernelRegistry& registry) {
   registry.Register("LeakyReluGrad", MakeKernel<LeakyReluGradKernel>);
   RegisterLayerOps<HostLayers>(registry);
   RegisterBatchNormKernels(registry);
+  RegisterVolumePoolingKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -20,5 +20,6 @@ struct HostLayers {
 };
 
 void RegisterBatchNormKernels(KernelRegistry& registry);
+void RegisterVolumePoolingKernels(KernelRegistry& registry);
 
 }  // namespace lanescope::exec

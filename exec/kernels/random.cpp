@@ -97,6 +97,7 @@ class RandomShuffleKernel : public Kernel {
 void RegisterRandomKernels(KernelRegistry& registry) {
   RegisterRandomOps<FillRandom, FillIntegers>(registry);
   RegisterStatelessRandomKernels(registry);
+  RegisterSamplingKernels(registry);
   registry.Register("RandomShuffle", MakeKernel<RandomShuffleKernel>);
 }
 

@@ -80,6 +80,9 @@ class StatelessIntegersOp {
   bool has_key_;
 };
 
+// Multinomial, candidate samplers: on host memory alone.
+void RegisterSamplingKernels(KernelRegistry& registry);
+
 template <void (*reals)(KernelContext&, const RandomPlan&),
           void (*integers)(KernelContext&, const RandomIntegersPlan&)>
 void RegisterRandomOps(KernelRegistry& registry) {

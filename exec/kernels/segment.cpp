@@ -208,13 +208,10 @@ std::vector<double> SegmentWeights(Scaling scaling, const std::vector<int64_t>& 
   return weights;
 }
 
-// Row indices[i] of the result takes row segment_ids[i] of the gradient.
-void RunSegmentGrad(KernelContext& context, const SegmentGrad& plan) {
-  if (plan.rows == 0) return;
+// Row rows[i] of the result takes row ids[i] of the gradient.
+void AddSegmentGrads(KernelContext& context, const SegmentGrad& plan, const std::vector<int64_t>& rows,
+                     const std::vector<int64_t>& ids) {
   const TensorRef& grad = context.input(0);
-  const std::vector<int64_t> rows = ReadInts(context.input(1)), ids = ReadInts(context.input(2));
-  CheckNumbers("Segment id", ids, plan.segments);
-  CheckNumbers("Index", rows, plan.rows);
   const int64_t inner = plan.inner;
   const std::vector<double> weights = SegmentWeights(plan.scaling, ids, plan.segments);
   const RowRanges ranges(plan.rows, plan.updates, inner,
@@ -235,10 +232,39 @@ void RunSegmentGrad(KernelContext& context, const SegmentGrad& plan) {
   });
 }
 
+void RunSegmentGrad(KernelContext& context, const SegmentGrad& plan) {
+  if (plan.rows == 0) return;
+  const std::vector<int64_t> rows = ReadInts(context.input(1)), ids = ReadInts(context.input(2));
+  CheckNumbers("Segment id", ids, plan.segments);
+  CheckNumbers("Index", rows, plan.rows);
+  AddSegmentGrads(context, plan, rows, ids);
+}
+
+// The rows that the indices name, in order, and their numbers.
+void RunSegmentRowsGrad(KernelContext& context, SegmentGrad plan) {
+  std::vector<int64_t> rows = ReadInts(context.input(1));
+  const std::vector<int64_t> ids = ReadInts(context.input(2));
+  CheckNumbers("Segment id", ids, plan.segments);
+  CheckNumbers("Index", rows, plan.rows);
+  std::vector<int64_t> named = rows;
+  std::ranges::sort(named);
+  named.erase(std::ranges::unique(named).begin(), named.end());
+  for (int64_t& row : rows) row = std::ranges::lower_bound(named, row) - named.begin();
+  plan.rows = static_cast<int64_t>(named.size());
+  Shape shape = context.input(0).shape;
+  shape.set_dim(0, plan.rows);
+  ShapeOutput(context, 0, shape);
+  WriteInts(context, 1, named);
+  if (plan.rows > 0) AddSegmentGrads(context, plan, rows, ids);
+}
+
 }  // namespace
 
 void RegisterSegmentKernels(KernelRegistry& registry) {
   RegisterSegmentOps<RunUnsortedSegments, SegmentKernel, RunSegmentGrad>(registry);
+  for (const std::string how : {"Sum", "Mean", "SqrtN"}) {
+    RegisterOp<SegmentGradOp, RunSegmentRowsGrad>(registry, "SparseSegment" + how + "GradV2");
+  }
 }
 
 }  // namespace lanescope::exec

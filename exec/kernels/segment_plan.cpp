@@ -61,8 +61,10 @@ SegmentGradOp::SegmentGradOp(const Node& node) : scaling_(ScalingOf(node.op)) {}
 SegmentGrad SegmentGradOp::Plan(KernelContext& context) const {
   const Shape& grad = context.input(0).shape;
   const Shape& indices = context.input(1).shape;
-  const Dim rows = ops::GivenCount("output_dim0", NumbersOf(context.input(3)));
-  ShapeOutput(context, 0, ops::PickedSegmentShape(grad, indices, context.input(2).shape, rows));
+  const bool all = context.num_outputs() == 1;
+  const Dim rows = ops::GivenCount(all ? "output_dim0" : "dense_output_dim0", NumbersOf(context.input(3)));
+  const Shape result = ops::PickedSegmentShape(grad, indices, context.input(2).shape, rows);
+  if (all) ShapeOutput(context, 0, result);
   return {scaling_, rows, indices[0], SizeOfDims(grad, 1, grad.rank()), grad[0]};
 }
 

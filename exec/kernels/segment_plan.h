@@ -66,7 +66,8 @@ struct SegmentGrad {
   int64_t inner = 0;
   int64_t segments = 0;
 };
-// Inputs grad, indices, segment_ids, and in host memory the rows of the result.
+// Inputs grad, indices, segment_ids, and in host memory the rows of the data: those of the result, but for
+// V2, whose result has the rows that the indices name alone.
 class SegmentGradOp {
  public:
   explicit SegmentGradOp(const Node& node);

@@ -40,8 +40,7 @@ StreamStart StreamOf(const TensorRef& key, const TensorRef& counter, const Tenso
 // Inputs: shape and seed; or shape, key, counter and algorithm.
 StreamStart StreamIn(KernelContext& context, bool has_key) {
   if (has_key) return StreamOf(context.input(1), context.input(2), context.input(3));
-  const SeedKey start = KeyOf(context.input(1));
-  return Philox(start.key, start.counter);
+  return StreamOfSeed(context.input(1));
 }
 
 void KeyAndCounter(KernelContext& context) {
@@ -66,6 +65,11 @@ void KeyCounterAndAlgorithm(KernelContext& context) {
 void AlgorithmAlone(KernelContext& context) { Algorithm(context, 0); }
 
 }  // namespace
+
+Philox StreamOfSeed(const TensorRef& seed) {
+  const SeedKey start = KeyOf(seed);
+  return {start.key, start.counter};
+}
 
 StatelessOp::StatelessOp(const Node& node)
     : distribution_(node.op.starts_with("StatelessRandomUniform")  ? Distribution::kUniform

@@ -2,8 +2,12 @@
 #pragma once
 
 #include "exec/kernel.h"
+#include "exec/philox.h"
 
 namespace lanescope::exec {
+
+// The stream that a seed, a tensor of two numbers, begins.
+Philox StreamOfSeed(const TensorRef& seed);
 
 // Key, counter and algorithm of a seed.
 void RegisterStatelessRandomKernels(KernelRegistry& registry);

@@ -292,7 +292,7 @@ class OpFunction {
       for (size_t i = 0; i < def_.outputs.size(); ++i) {
         outputs += fmt::format("{}{{node, {}}}", i == 0 ? "" : ", ", i);
       }
-      return fmt::format("  const int node = {}.node;\n  return {{{}}};\n", call, outputs);
+      return fmt::format("  const NodeId node = {}.node;\n  return {{{}}};\n", call, outputs);
     }
     const bool is_list = !def_.outputs.empty() && IsList(def_.outputs[0]);
     return is_list ? fmt::format("  return scope.Outputs({});\n", call) : fmt::format("  return {};\n", call);

@@ -38,7 +38,7 @@ bool IsNumber(DataType type) {
 }
 
 // The node that a gradient comes from.
-int NodeOf(const Gradient& gradient) {
+NodeId NodeOf(const Gradient& gradient) {
   return gradient.is_slices() ? gradient.slices().values.node : gradient.dense().node;
 }
 
@@ -73,20 +73,20 @@ class GradientWriter {
     FindOpsBetween();
     for (size_t i = 0; i < ys_.size(); ++i) Received(ys_[i]).push_back(first[i]);
 
-    std::deque<int> ready;
-    std::set<int> queued;
+    std::deque<NodeId> ready;
+    std::set<NodeId> queued;
     for (const Endpoint& y : ys_) {
-      if (!reachable_[Index(y.node)] || pending_[Index(y.node)] != 0) continue;
+      if (!reachable_[y.node] || pending_[y.node] != 0) continue;
       if (queued.insert(y.node).second) ready.push_back(y.node);
     }
     FindStops();
     while (!ready.empty()) {
-      const int id = ready.front();
+      const NodeId id = ready.front();
       ready.pop_front();
       Differentiate(id);
       const std::vector<Endpoint> inputs = s_.graph().node(id).inputs;
       for (const Endpoint& input : inputs) {
-        if (--pending_[Index(input.node)] == 0) ready.push_back(input.node);
+        if (--pending_[input.node] == 0) ready.push_back(input.node);
       }
     }
     std::vector<Gradient> result;
@@ -98,9 +98,9 @@ class GradientWriter {
   }
 
  private:
-  using OutputKey = std::pair<int, int>;
+  using OutputKey = std::pair<NodeId, int>;
   static OutputKey Key(Endpoint e) { return {e.node, e.output}; }
-  static size_t Index(int id) { return static_cast<size_t>(id); }
+  bool IsBefore(NodeId id) const { return id.index() < num_ops_; }
   std::vector<Gradient>& Received(Endpoint e) { return received_[Key(e)]; }
 
   void CheckArguments() const {
@@ -118,7 +118,7 @@ class GradientWriter {
     }
   }
 
-  std::optional<ScopeGuard> With(int id) {
+  std::optional<ScopeGuard> With(NodeId id) {
     if (!options_.colocate_with_ops) return std::nullopt;
     return s_.ColocateWith({id, 0});
   }
@@ -141,37 +141,37 @@ class GradientWriter {
   // Marks the ops on paths from xs to ys along which gradients can flow, and counts for each how many of its
   // users are such.
   void FindOpsBetween() {
-    std::vector<bool> reached(Index(num_ops_), false);
+    IdVector<NodeId, bool> reached(num_ops_, false);
     const Fanout fanout = ComputeFanout(s_.graph());
-    std::deque<int> open;
+    std::deque<NodeId> open;
     for (const Endpoint& x : xs_) open.push_back(x.node);
     while (!open.empty()) {
-      const int id = open.front();
+      const NodeId id = open.front();
       open.pop_front();
-      if (id >= num_ops_ || reached[Index(id)]) continue;
-      reached[Index(id)] = true;
+      if (!IsBefore(id) || reached[id]) continue;
+      reached[id] = true;
       for (const NodeUse& edge : fanout[id]) {
-        if (edge.input < 0 || edge.node >= num_ops_) continue;
+        if (edge.input < 0 || !IsBefore(edge.node)) continue;
         if (CarriesGradients(s_.TypeOf({id, edge.output}))) open.push_back(edge.node);
       }
     }
     reachable_ = reached;
-    std::vector<bool> between(Index(num_ops_), false);
-    std::vector<int> list;
+    IdVector<NodeId, bool> between(num_ops_, false);
+    std::vector<NodeId> list;
     for (const Endpoint& y : ys_) open.push_back(y.node);
     while (!open.empty()) {
-      const int id = open.front();
+      const NodeId id = open.front();
       open.pop_front();
-      if (!reached[Index(id)]) continue;
-      if (!between[Index(id)]) list.push_back(id);
-      between[Index(id)] = true;
-      reached[Index(id)] = false;
+      if (!reached[id]) continue;
+      if (!between[id]) list.push_back(id);
+      between[id] = true;
+      reached[id] = false;
       for (const Endpoint& input : s_.graph().node(id).inputs) open.push_back(input.node);
     }
-    pending_.assign(Index(num_ops_), 0);
-    for (const int id : list) {
+    pending_.assign(num_ops_, 0);
+    for (const NodeId id : list) {
       for (const Endpoint& input : s_.graph().node(id).inputs) {
-        if (between[Index(input.node)]) ++pending_[Index(input.node)];
+        if (between[input.node]) ++pending_[input.node];
       }
     }
   }
@@ -181,7 +181,7 @@ class GradientWriter {
     for (const Endpoint& x : xs_) {
       const auto& inputs = s_.graph().node(x.node).inputs;
       const bool goes_on =
-          std::ranges::any_of(inputs, [&](const Endpoint& input) { return pending_[Index(input.node)] > 0; });
+          std::ranges::any_of(inputs, [&](const Endpoint& input) { return pending_[input.node] > 0; });
       if (!goes_on) stops_.insert(x.node);
     }
     for (const Endpoint& stop : options_.stop_gradients) stops_.insert(stop.node);
@@ -217,7 +217,7 @@ class GradientWriter {
     return sums.size() == 1 ? sums[0] : op::AddN(s_, sums);
   }
 
-  void Differentiate(int id) {
+  void Differentiate(NodeId id) {
     const auto with = With(id);
     const Node node = s_.graph().node(id);
     const int num_outputs = static_cast<int>(s_.Outputs({id, 0}).size());
@@ -238,9 +238,9 @@ class GradientWriter {
     if (*function == nullptr) return;
     std::vector<bool> zeros(grads.size(), false);
     for (int i = 0; i < num_outputs; ++i) {
-      if (!grads[Index(i)].empty() || !IsFloating(s_.TypeOf({id, i}))) continue;
-      zeros[Index(i)] = true;
-      grads[Index(i)] = op::ZerosLike(s_, Endpoint{id, i}, {.name = "zeros_like"});
+      if (!grads[static_cast<size_t>(i)].empty() || !IsFloating(s_.TypeOf({id, i}))) continue;
+      zeros[static_cast<size_t>(i)] = true;
+      grads[static_cast<size_t>(i)] = op::ZerosLike(s_, Endpoint{id, i}, {.name = "zeros_like"});
     }
     const OpGradient gradient(s_, node, id, std::move(grads), std::move(zeros));
     const std::vector<Gradient> of_inputs = Write(*function, gradient);
@@ -301,10 +301,10 @@ class GradientWriter {
   const std::vector<Endpoint>& ys_;
   const std::vector<Endpoint>& xs_;
   const GradientOptions& options_;
-  const int num_ops_;  // before the first gradient
-  std::vector<bool> reachable_;
-  std::vector<int> pending_;
-  std::set<int> stops_;
+  const size_t num_ops_;  // before the first gradient
+  IdVector<NodeId, bool> reachable_;
+  IdVector<NodeId, int> pending_;
+  std::set<NodeId> stops_;
   std::map<OutputKey, std::vector<Gradient>> received_;
   std::map<OutputKey, Gradient> total_;
 };

@@ -13,7 +13,7 @@ namespace lanescope::graphs {
 // The op that is differentiated, and the gradients of its outputs. Lives for one call.
 class OpGradient {
  public:
-  OpGradient(Scope& scope, const Node& node, int id, std::vector<Gradient> grads, std::vector<bool> zeros)
+  OpGradient(Scope& scope, const Node& node, NodeId id, std::vector<Gradient> grads, std::vector<bool> zeros)
       : s(scope), node_(node), id_(id), grads_(std::move(grads)), zeros_(std::move(zeros)) {}
 
   Scope& s;
@@ -37,7 +37,7 @@ class OpGradient {
 
  private:
   const Node node_;
-  const int id_;
+  const NodeId id_;
   const std::vector<Gradient> grads_;
   const std::vector<bool> zeros_;
 };
@@ -62,6 +62,7 @@ void AddBinaryGradients(GradientTable& table);
 void AddReductionGradients(GradientTable& table);
 void AddLinearGradients(GradientTable& table);
 void AddNetworkGradients(GradientTable& table);
+void AddVolumeGradients(GradientTable& table);  // of volumes, resized images, reversed sequences
 void AddArrayGradients(GradientTable& table);
 void AddSliceGradients(GradientTable& table);
 void AddGatherGradients(GradientTable& table);

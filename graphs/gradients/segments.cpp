@@ -112,14 +112,15 @@ std::vector<Gradient> UnsortedSegmentProdGradient(const OpGradient& g) {
 using SparseGrad = Endpoint (*)(Scope&, const Input&, const Input&, const Input&, const Input&,
                                 const op::OpName&);
 
-template <SparseGrad gradient>
+// `rows_gradient`: of the rows that the indices name alone.
+template <SparseGrad gradient, auto rows_gradient>
 std::vector<Gradient> SparseSegmentGradient(const OpGradient& g) {
-  if (g.node().BoolAttr("sparse_gradient", false)) {
-    Throw(Code::kUnimplemented, "'{}': the gradient with sparse_gradient = true has no op here",
-          g.node().name);
-  }
-  const Endpoint rows = Element(g.s, ShapeTensor(g.s, g.in(0)), 0);
-  return {gradient(g.s, g.grad(), g.in(1), g.in(2), rows, {})};
+  const Endpoint shape = ShapeTensor(g.s, g.in(0));
+  const Endpoint rows = Element(g.s, shape, 0);
+  if (!g.node().BoolAttr("sparse_gradient", false))
+    return {gradient(g.s, g.grad(), g.in(1), g.in(2), rows, {})};
+  const auto named = rows_gradient(g.s, g.grad(), g.in(1), g.in(2), rows, {});
+  return {IndexedSlices{named.output, named.sorted_unique_indices, shape}};
 }
 
 }  // namespace
@@ -134,12 +135,17 @@ void AddSegmentGradients(GradientTable& table) {
   table.Add("UnsortedSegmentMax", UnsortedSegmentExtremumGradient);
   table.Add("UnsortedSegmentMin", UnsortedSegmentExtremumGradient);
   table.Add("UnsortedSegmentProd", UnsortedSegmentProdGradient);
-  table.Add("SparseSegmentSum", SparseSegmentGradient<op::SparseSegmentSumGrad>);
-  table.Add("SparseSegmentMean", SparseSegmentGradient<op::SparseSegmentMeanGrad>);
-  table.Add("SparseSegmentSqrtN", SparseSegmentGradient<op::SparseSegmentSqrtNGrad>);
-  table.Add("SparseSegmentSumWithNumSegments", SparseSegmentGradient<op::SparseSegmentSumGrad>);
-  table.Add("SparseSegmentMeanWithNumSegments", SparseSegmentGradient<op::SparseSegmentMeanGrad>);
-  table.Add("SparseSegmentSqrtNWithNumSegments", SparseSegmentGradient<op::SparseSegmentSqrtNGrad>);
+  table.Add("SparseSegmentSum", SparseSegmentGradient<op::SparseSegmentSumGrad, op::SparseSegmentSumGradV2>);
+  table.Add("SparseSegmentMean",
+            SparseSegmentGradient<op::SparseSegmentMeanGrad, op::SparseSegmentMeanGradV2>);
+  table.Add("SparseSegmentSqrtN",
+            SparseSegmentGradient<op::SparseSegmentSqrtNGrad, op::SparseSegmentSqrtNGradV2>);
+  table.Add("SparseSegmentSumWithNumSegments",
+            SparseSegmentGradient<op::SparseSegmentSumGrad, op::SparseSegmentSumGradV2>);
+  table.Add("SparseSegmentMeanWithNumSegments",
+            SparseSegmentGradient<op::SparseSegmentMeanGrad, op::SparseSegmentMeanGradV2>);
+  table.Add("SparseSegmentSqrtNWithNumSegments",
+            SparseSegmentGradient<op::SparseSegmentSqrtNGrad, op::SparseSegmentSqrtNGradV2>);
 }
 
 }  // namespace lanescope::graphs

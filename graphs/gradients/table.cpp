@@ -48,6 +48,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "LookupTableSize",
                                             "LookupTableSizeV2",
                                             "MergeSummary",
+                                            "Multinomial",
                                             "MutableHashTable",
                                             "MutableHashTableV2",
                                             "NotEqual",
@@ -72,6 +73,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "Shape",
                                             "ShapeN",
                                             "Size",
+                                            "StatelessMultinomial",
                                             "StatelessRandomGetAlg",
                                             "StatelessRandomGetKeyCounter",
                                             "StatelessRandomGetKeyCounterAlg",
@@ -103,6 +105,7 @@ class Table : public GradientTable {
     AddReductionGradients(*this);
     AddLinearGradients(*this);
     AddNetworkGradients(*this);
+    AddVolumeGradients(*this);
     AddArrayGradients(*this);
     AddSliceGradients(*this);
     AddGatherGradients(*this);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "core/base/error.h"
 
@@ -152,6 +153,7 @@ void Do(Command command, const ActionContext& context) {
       return TogglePin(context);
     case Command::kSearch:
       state.search.clear();
+      state.search_hit = SIZE_MAX;
       state.search_requested = true;
       return;
     case Command::kClear:
@@ -256,6 +258,23 @@ void GoToHit(size_t hit, const ActionContext& context) {
   GoTo(hits[context.state.search_hit], context);
 }
 
+RunKey RunInView(const ActionContext& context) {
+  const ViewState& state = context.state;
+  RunKey topmost = 0;
+  for (const LaidRun& run : context.analysis.layout().runs) {
+    if (run.bottom <= state.scroll_y || run.top >= state.scroll_y + state.lanes_height) continue;
+    if (run.key == state.run) return run.key;
+    if (topmost == 0) topmost = run.key;
+  }
+  return topmost;
+}
+
+void GoToNextHit(bool forward, const ActionContext& context) {
+  const SearchIndex& search = context.analysis.search_index();
+  if (search.results().hits.empty()) return;
+  GoToHit(search.NextHit(RunInView(context), context.state.search_hit, forward), context);
+}
+
 RunKey EditedRun(const Document& document, const ViewState& state) {
   const Timeline& timeline = document.timeline();
   const WhatIfView& what_if = document.what_if();
@@ -280,6 +299,12 @@ void MoveSelection(RunKey run, const std::string& scope, const std::string& devi
   std::vector<std::string> nodes;
   for (const OpIdentity op : ops) nodes.push_back(timeline.NameOf(op));
   if (!nodes.empty()) context.document.MoveOps(run, nodes, device);
+}
+
+std::string RunItText(const WhatIfView& what_if) {
+  const std::string file = std::filesystem::path(what_if.records_into).filename().string();
+  if (what_if.measuring) return "this machine is busy: it runs, and records into " + file;
+  return "records into " + file + "; keeps this machine busy";
 }
 
 }  // namespace lanescope::gui

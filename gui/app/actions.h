@@ -32,11 +32,18 @@ void Focus(const ActionContext& context);
 // steps. Waits for runs: state.fit_requested stays until there are some.
 void ShowOneStep(const ActionContext& context);
 void GoToHit(size_t hit, const ActionContext& context);
+// The run that was clicked last where it is in view, else the topmost one in view; 0: none.
+RunKey RunInView(const ActionContext& context);
+// The next hit of the search (not `forward`: the one before) in the run in view.
+void GoToNextHit(bool forward, const ActionContext& context);
 
 // The run whose what-if an edit belongs to: the one that is edited, else the clicked one, else the baseline.
 RunKey EditedRun(const Document& document, const ViewState& state);
 // Asks the document to move the selected ops of a run; `scope` (may be empty): all of this name scope.
 void MoveSelection(RunKey run, const std::string& scope, const std::string& device,
                    const ActionContext& context);
+
+// What running a placement from here does beside measuring: "records into t.db; keeps this machine busy".
+std::string RunItText(const WhatIfView& what_if);
 
 }  // namespace lanescope::gui

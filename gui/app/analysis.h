@@ -34,6 +34,7 @@ class Analysis {
   // Pointers into this object: valid until the next Update.
   Highlight HighlightFor(const ViewState& state) const;
   const SearchIndex::Results& search() const { return search_.results(); }
+  const SearchIndex& search_index() const { return search_; }
 
   // Of the latest request that is done; null: none yet.
   const SumTable* selection_sums() const { return sums_ ? &*sums_ : nullptr; }

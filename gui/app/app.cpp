@@ -1,5 +1,6 @@
 #include "gui/app/app.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -90,11 +91,25 @@ void App::ApplyTheView(const ViewOptions& options) {
                ? runs[static_cast<size_t>(number - 1)].key
                : 0;
   };
+  view_problem_.clear();
+  view_moves_ = false;
+  const auto refuse = [&](const char* key, const std::string& problem) {
+    if (!view_problem_.empty()) return;
+    view_problem_ = fmt::format("--view: {}: {}", key, problem);
+    state_.message = view_problem_;
+  };
   if (!options.runs.empty()) {
+    for (const int number : options.runs) {
+      if (key_of(number) == 0) refuse("runs", fmt::format("there is no run {}", number));
+    }
     for (const ShownRun& run : timeline.runs()) state_.lanes.hidden_runs.insert(run.key);
     for (const int number : options.runs) state_.lanes.hidden_runs.erase(key_of(number));
   }
-  if (options.baseline && key_of(*options.baseline) != 0) timeline.SetBaseline(key_of(*options.baseline));
+  if (options.baseline && key_of(*options.baseline) == 0) {
+    refuse("baseline", fmt::format("there is no run {}", *options.baseline));
+  } else if (options.baseline) {
+    timeline.SetBaseline(key_of(*options.baseline));
+  }
   state_.view.SetExtent(analysis_.extent().first, analysis_.extent().second);
   ShowOneStep(context);
   if (options.from_ns) {
@@ -112,11 +127,14 @@ void App::ApplyTheView(const ViewOptions& options) {
   state_.search = options.search;
   if (!options.select.empty()) {
     const OpIdentity op = timeline.FindIdentity(options.select);
-    if (op < 0 || !GoToOp(op, context)) state_.message = "no run has an op named '" + options.select + "'";
+    if (op < 0 || !GoToOp(op, context)) refuse("select", "no run has an op named '" + options.select + "'");
   }
   if (!options.move_name.empty()) {
     const RunKey run = EditedRun(document_, state_);
-    if (timeline.FindIdentity(options.move_name) >= 0) {
+    view_moves_ = run != 0;
+    if (run == 0) {
+      refuse("move", "runs of other tools have no graph to move ops of");
+    } else if (timeline.FindIdentity(options.move_name) >= 0) {
       document_.MoveOps(run, {options.move_name}, options.move_device);
     } else {
       document_.MoveScope(run, options.move_name, options.move_device);
@@ -130,6 +148,13 @@ void App::ApplyTheView(const ViewOptions& options) {
     state_.tab = tab;
     state_.tab_requested = true;
   }
+}
+
+std::string App::view_problem() const {
+  if (!view_problem_.empty() || !view_moves_) return view_problem_;
+  // A move is refused later, when the graph is there; one that leaves something behind is none.
+  const WhatIfView& what_if = document_.what_if();
+  return what_if.edit == 0 && !what_if.problem.empty() ? "--view: move: " + what_if.problem : "";
 }
 
 void App::DrawMiddle(const Ui& ui, float height) {

@@ -29,7 +29,7 @@ class App {
   // it.
   void SetScale(float scale);
   void Open(const std::string& path);
-  // Applied once all files are loaded. Names that nothing has are reported in state().message.
+  // Applied once all files are loaded. What names nothing is reported in state().message and view_problem().
   void Show(ViewOptions options) { pending_view_ = std::move(options); }
   // One frame, between ImGui::NewFrame and ImGui::Render.
   void Frame(const std::vector<KeyPress>& presses);
@@ -38,6 +38,8 @@ class App {
   bool busy() const;
   // Of the theme.
   ImU32 background() const { return ThemeOf(state_.theme).background; }
+  // What of Show() there is not; empty: all of it is there, as far as it was applied.
+  std::string view_problem() const;
   bool wants_quit() const { return state_.quit; }
 
   Document& document() { return document_; }
@@ -72,6 +74,8 @@ class App {
   std::vector<std::string> recent_;
   std::vector<std::string> remembered_;  // opened in this session
   std::optional<ViewOptions> pending_view_;
+  std::string view_problem_;
+  bool view_moves_ = false;  // Show() asked for a move
 };
 
 }  // namespace lanescope::gui

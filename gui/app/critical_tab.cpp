@@ -40,9 +40,7 @@ void DrawWork(const Ui& ui, const ShownRun& run, const ShownPath& shown, size_t 
   ImGui::TableNextColumn();
   const SliceRef slice{run.key, work.lane, work.slice};
   const std::string text = (lane.is_copy() ? "copy of " : "") + name;
-  const std::string cut = Shorten(text, ImGui::GetContentRegionAvail().x);
-  if (ImGui::Selectable(cut.c_str(), slice == ui.state.selection.slice)) GoTo(slice, ui.actions());
-  if (cut != text) Tooltip(text);
+  if (NameItem(text, slice == ui.state.selection.slice)) GoTo(slice, ui.actions());
   ImGui::TableNextColumn();
   CutText(LaneName(*run.data, lane));
   ImGui::TableNextColumn();

@@ -92,7 +92,7 @@ void OpenDialog::Draw(const Ui& ui) {
   const std::vector<Entry> entries = entries_;
   for (const Entry& entry : entries) {
     const std::string text = entry.folder ? entry.name + "/" : entry.name;
-    if (ImGui::Selectable(text.c_str(), false, ImGuiSelectableFlags_DontClosePopups)) Choose(ui, entry);
+    if (NameItem(text, false, ImGuiSelectableFlags_DontClosePopups)) Choose(ui, entry);
     if (!entry.folder) {
       ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.Px(90));
       DimText(ui.theme, FormatBytes(entry.bytes));

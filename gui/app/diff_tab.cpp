@@ -19,7 +19,7 @@ void DrawRunChoice(const Ui& ui, const char* id, RunKey current, RunKey* chosen)
   for (const ShownRun& each : ui.timeline().runs()) {
     ImGui::PushID(static_cast<int>(each.key));
     const std::string text = each.title + "  (" + std::string(RunKindName(each.data->kind)) + ")";
-    if (ImGui::Selectable(text.c_str(), each.key == current)) *chosen = each.key;
+    if (NameItem(text, each.key == current)) *chosen = each.key;
     ImGui::PopID();
   }
   ImGui::EndCombo();
@@ -142,7 +142,7 @@ void TimeCell(const Ui& ui, bool there, double ns) {
 std::string TypeOf(const Ui& ui, const ShownDiff& shown, const OpDiff& row) {
   for (const RunKey key : {shown.a, shown.b}) {
     const ShownRun* run = ui.timeline().Find(key);
-    const int op = run == nullptr || row.kind == WorkKind::kCopy ? -1 : run->data->FindOp(row.op);
+    const int op = run == nullptr || row.copy ? -1 : run->data->FindOp(row.op);
     if (op >= 0) return run->data->ops[static_cast<size_t>(op)].op;
   }
   return std::string(WorkKindName(row.kind));
@@ -152,11 +152,7 @@ void DrawDiffRow(const Ui& ui, const ShownDiff& shown, const OpDiff& row) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const OpIdentity op = ui.timeline().FindIdentity(row.op);
-  const std::string cut = Shorten(row.name, ImGui::GetContentRegionAvail().x);
-  if (ImGui::Selectable(cut.c_str(), op >= 0 && op == ui.state.selection.op) && op >= 0) {
-    GoToOp(op, ui.actions());
-  }
-  if (cut != row.name) Tooltip(row.name);
+  if (NameItem(row.name, op >= 0 && op == ui.state.selection.op) && op >= 0) GoToOp(op, ui.actions());
   ImGui::TableNextColumn();
   CutText(TypeOf(ui, shown, row));
   ImGui::TableNextColumn();

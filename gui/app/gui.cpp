@@ -70,6 +70,9 @@ void MakeScreenshot(const GuiOptions& options) {
     settled = -1;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  if (const std::string problem = app.view_problem(); !problem.empty()) {
+    Throw(Code::kNotFound, "{}; no picture was written", problem);
+  }
   WritePng(options.screenshot, RenderOffscreen(ImGui::GetDrawData(), app.background(), Renderer::kAny));
 }
 

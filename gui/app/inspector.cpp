@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "gui/app/columns.h"
 #include "gui/app/format.h"
 #include "gui/app/ui.h"
 #include "gui/app/widgets.h"
@@ -20,6 +21,19 @@ void Row(const Ui& ui, const char* name, const std::string& value) {
   DimText(ui.theme, name);
   ImGui::TableNextColumn();
   CutText(value);
+}
+
+// Below the time as people read it the nanoseconds, to be copied.
+void TimeRow(const Ui& ui, const char* name, int64_t ns) {
+  Row(ui, name, TimeText(ns));
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::TableNextColumn();
+  const std::string exact = std::to_string(ns);
+  ImGui::PushID(name);
+  if (NameItem(exact + " ns")) ImGui::SetClipboardText(exact.c_str());
+  ImGui::PopID();
+  Tooltip("a click copies the nanoseconds");
 }
 
 bool BeginRows(const Ui& ui, const char* id) {
@@ -37,8 +51,8 @@ void ShowSlice(const Ui& ui) {
   Row(ui, "run", details.run);
   Row(ui, "lane", details.lane);
   if (details.step >= 0) Row(ui, "step", std::to_string(details.step));
-  Row(ui, "start", TimeText(details.start_ns));
-  Row(ui, "duration", TimeText(details.duration_ns));
+  TimeRow(ui, "start", details.start_ns);
+  TimeRow(ui, "duration", details.duration_ns);
   if (details.count > 1) Row(ui, "mean", TimeText(details.mean_ns) + " of " + CountText(details.count));
   if (details.bytes > 0) Row(ui, "bytes", FormatBytes(details.bytes));
   if (details.bandwidth > 0) Row(ui, "rate", FormatBandwidth(details.bandwidth));
@@ -102,17 +116,21 @@ void DrawDeviceChoice(const Ui& ui, const WhatIfView& what_if) {
 // changed.
 bool FactorSlider(const Ui& ui, const char* id, const std::string& label, const std::string& value_text,
                   double* factor) {
-  const float width = ImGui::GetContentRegionAvail().x, begin = ImGui::GetCursorPosX();
+  // As wide as the values that a slider usually shows, so that it does not move under the pointer.
+  const float gap = ImGui::GetStyle().ItemSpacing.x, begin = ImGui::GetCursorPosX();
+  const SliderColumns columns =
+      FitSlider(ImGui::GetContentRegionAvail().x,
+                std::max(TextWidth(value_text), TextWidth(FormatBandwidth(888.88e9))), gap);
   ImGui::AlignTextToFramePadding();
-  DimText(ui.theme, Shorten(label, width * 0.42f));
-  ImGui::SameLine(begin + width * 0.44f);
-  ImGui::SetNextItemWidth(width * 0.29f);
+  DimText(ui.theme, Shorten(label, columns.label));
+  ImGui::SameLine(begin + columns.label + gap);
+  ImGui::SetNextItemWidth(std::max(columns.slider, 1.0f));  // 0 is a default
   float shown = static_cast<float>(*factor);
   const bool changed = ImGui::SliderFloat(id, &shown, 0.1f, 10.0f, "",
                                           ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
   if (ImGui::IsItemDeactivated()) ui.document.EndGesture();
   ImGui::SameLine();
-  ImGui::TextUnformatted(Shorten(value_text, ImGui::GetContentRegionAvail().x).c_str());
+  ImGui::TextUnformatted(Shorten(value_text, columns.value).c_str());
   if (!changed) return false;
   // What is near to "as it is" is meant to be it.
   *factor = std::abs(shown - 1) < 0.03f ? 1 : shown;
@@ -196,12 +214,21 @@ void DrawHistory(const Ui& ui, const WhatIfView& what_if) {
   Tooltip("saves placement and machine as files for the command line (Ctrl+S)");
 }
 
+void DrawWhereItRecords(const Ui& ui, const WhatIfView& what_if) {
+  ImGui::PushTextWrapPos(0);
+  DimText(ui.theme, RunItText(what_if));
+  ImGui::PopTextWrapPos();
+  Tooltip(what_if.records_into +
+          ": what else runs here meanwhile is disturbed, and disturbs the measurement");
+}
+
 void DrawMeasuring(const Ui& ui, const WhatIfView& what_if) {
   if (what_if.measuring) {
     ImGui::ProgressBar(static_cast<float>(what_if.measure_progress),
                        ImVec2(ImGui::GetContentRegionAvail().x - ui.Px(70), 0));
     ImGui::SameLine();
     if (ImGui::Button("Cancel")) ui.document.CancelRun();
+    DrawWhereItRecords(ui, what_if);
     return;
   }
   ImGui::BeginDisabled(what_if.preparing || what_if.graph_path.empty());
@@ -213,6 +240,7 @@ void DrawMeasuring(const Ui& ui, const WhatIfView& what_if) {
   if (ImGui::Button("…##run", ImVec2(-1, 0))) ui.state.show_run = true;
   Tooltip("how: steps, seed, what of the GPUs is recorded");
   ImGui::EndDisabled();
+  if (!what_if.records_into.empty()) DrawWhereItRecords(ui, what_if);
   if (const ShownRun* measured = ui.timeline().Find(what_if.measured)) {
     ColouredText(KindColour(ui.theme, measured->data->kind),
                  Shorten("measured " + TimeText(measured->data->step_ns) + ": " + measured->title,

@@ -8,6 +8,8 @@
 #include "gui/app/ui.h"
 #include "gui/app/widgets.h"
 #include "gui/model/comparison_model.h"
+#include "gui/model/run_remarks.h"
+#include "gui/model/what_if_effect.h"
 
 namespace lanescope::gui {
 namespace {
@@ -59,14 +61,33 @@ void DrawMemory(const Ui& ui, const RunData& run) {
   ImGui::EndTooltip();
 }
 
+// A what-if beside its own prediction: what the change does, then what the model gets wrong without it.
+void DrawEffect(const Ui& ui, const RunData& run, const WhatIfEffect& effect) {
+  ImGui::SameLine();
+  ColouredText(effect.change > 0 ? ui.theme.bad : ui.theme.good, SignedPercentText(effect.change));
+  Tooltip("against the prediction without the change, " + TimeText(run.unchanged_step_ns));
+  if (!effect.bias) return;
+  DimText(ui.theme, Shorten("the model is off by " + SignedPercentText(*effect.bias),
+                            ImGui::GetContentRegionAvail().x));
+  Tooltip("without the change " + TimeText(run.unchanged_step_ns) + " are predicted and " +
+          TimeText(run.measured_step_ns) + " were measured");
+}
+
 void DrawChange(const Ui& ui, const ShownRun& run) {
   const bool is_baseline = run.key == ui.timeline().baseline();
   const std::string time = (run.data->steps.empty() ? "" : "step ") + TimeText(run.data->step_ns);
   ImGui::TextUnformatted(run.data->empty() ? "nothing recorded" : time.c_str());
-  if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key)) {
+  if (const auto effect = EffectOf(*run.data)) {
+    DrawEffect(ui, *run.data, *effect);
+  } else if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key)) {
     ImGui::SameLine();
-    ColouredText(*change > 0 ? ui.theme.bad : ui.theme.good, SignedPercentText(*change));
-    Tooltip(*change > 0 ? "slower than the baseline" : "faster than the baseline");
+    if (ui.timeline().CannotTell(run.key)) {
+      DimText(ui.theme, SignedPercentText(*change));
+      Tooltip("cannot tell: the steps of the two runs overlap by more than the runs differ");
+    } else {
+      ColouredText(*change > 0 ? ui.theme.bad : ui.theme.good, SignedPercentText(*change));
+      Tooltip(*change > 0 ? "slower than the baseline" : "faster than the baseline");
+    }
   } else if (is_baseline) {
     ImGui::SameLine();
     DimText(ui.theme, "baseline");
@@ -81,27 +102,7 @@ void DrawChange(const Ui& ui, const ShownRun& run) {
 }
 
 void DrawRemarks(const Ui& ui, const RunData& run) {
-  std::string text;
-  const auto add = [&](bool holds, const char* remark) {
-    if (holds) text += (text.empty() ? "" : ", ") + std::string(remark);
-  };
-  add(!run.complete, "incomplete");
-  add(run.oversubscribed, "oversubscribed");
-  const auto disturbed = std::count_if(run.steps.begin(), run.steps.end(),
-                                       [](const RunView::Step& step) { return !step.counts; });
-  const std::string disturbed_share =
-      std::to_string(disturbed) + " of " + std::to_string(run.steps.size()) + " steps disturbed";
-  add(disturbed > 0, disturbed_share.c_str());
-  add(run.in_sample, "in sample");
-  add(run.uncalibrated, "uncalibrated");
-  const auto of_time = [](double share, const char* what) { return PercentText(share, 0) + " " + what; };
-  constexpr double kWorthSaying = 0.005;
-  add(!run.uncalibrated && run.uncalibrated_share >= kWorthSaying,
-      of_time(run.uncalibrated_share, "uncalibrated").c_str());
-  add(!run.uncalibrated && run.extrapolated_share >= kWorthSaying,
-      of_time(run.extrapolated_share, "extrapolated").c_str());
-  add(run.dropped > 0, "records lost");
-  add(run.invalid_rows > 0, "invalid rows");
+  const std::string text = RemarksOf(run);
   if (!text.empty()) ColouredText(ui.theme.bad, Shorten(text, ImGui::GetContentRegionAvail().x));
   if (!run.error.empty()) {
     ColouredText(ui.theme.limit, Shorten(run.error, ImGui::GetContentRegionAvail().x));

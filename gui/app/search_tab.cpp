@@ -19,11 +19,9 @@ void DrawSearchTab(const Ui& ui) {
                           results.query + "'")
                              .c_str());
   ImGui::SameLine();
-  if (ImGui::SmallButton("previous") && !results.hits.empty()) {
-    GoToHit(ui.state.search_hit + results.hits.size() - 1, ui.actions());
-  }
+  if (ImGui::SmallButton("previous")) GoToNextHit(false, ui.actions());
   ImGui::SameLine();
-  if (ImGui::SmallButton("next")) GoToHit(ui.state.search_hit + 1, ui.actions());
+  if (ImGui::SmallButton("next")) GoToNextHit(true, ui.actions());
   ImGui::SameLine();
   if (ImGui::SmallButton("select all ops")) {
     ui.state.selection.Clear();
@@ -50,9 +48,7 @@ void DrawSearchTab(const Ui& ui) {
       ImGui::PushID(i);
       ImGui::TableNextRow();
       ImGui::TableNextColumn();
-      const std::string cut = Shorten(details.name, ImGui::GetContentRegionAvail().x);
-      if (ImGui::Selectable(cut.c_str(), hit == ui.state.selection.slice,
-                            ImGuiSelectableFlags_SpanAllColumns)) {
+      if (NameItem(details.name, hit == ui.state.selection.slice, ImGuiSelectableFlags_SpanAllColumns)) {
         GoToHit(static_cast<size_t>(i), ui.actions());
       }
       ImGui::TableNextColumn();

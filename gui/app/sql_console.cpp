@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "gui/app/columns.h"
 #include "gui/app/format.h"
 #include "gui/app/ui.h"
 #include "gui/app/widgets.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr int kMaxRows = 10000;
 constexpr int kMaxColumns = 60;  // ImGui's tables take 64
+// Of a column, nominal pixels.
+constexpr float kMinWidth = 48, kMaxWidth = 640;
 
 constexpr std::string_view kFirstText =
     "SELECT value AS kernel, COUNT(*) AS calls, SUM(\"end\" - start) / 1e6 AS total_ms\n"
@@ -29,6 +32,20 @@ std::string CellText(const traces::QueryValue& value) {
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return "";
+}
+
+// Of the widest text of every column, header included, among the first rows.
+std::vector<float> WantedWidths(const traces::QueryResult& result, size_t columns, float most) {
+  constexpr size_t kMeasuredRows = 500, kMeasuredText = 400;
+  std::vector<float> widths;
+  for (size_t i = 0; i < columns; ++i) {
+    float width = TextWidth(result.columns[i]);
+    for (size_t row = 0; row < std::min(result.rows.size(), kMeasuredRows); ++row) {
+      width = std::max(width, TextWidth(CellText(result.rows[row][i]).substr(0, kMeasuredText)));
+    }
+    widths.push_back(std::min(width, most));
+  }
+  return widths;
 }
 
 bool BeginsWith(std::string_view text, std::string_view word) {
@@ -69,6 +86,8 @@ void SqlConsole::Run(const std::string& path) {
 void SqlConsole::TakeResult() {
   if (auto result = worker_.Take()) {
     result_ = std::move(*result);
+    ++result_number_;
+    widths_.clear();
     error_.clear();
   }
   if (std::string error = worker_.TakeError(); !error.empty()) {
@@ -96,7 +115,7 @@ void SqlConsole::Draw(const Ui& ui) {
   ImGui::SetNextItemWidth(-1);
   if (ImGui::BeginCombo("##file", std::filesystem::path(path_).filename().c_str())) {
     for (const OpenFile& file : files) {
-      if (ImGui::Selectable(file.path.c_str(), file.path == path_)) path_ = file.path;
+      if (NameItem(file.path, file.path == path_)) path_ = file.path;
     }
     ImGui::EndCombo();
   }
@@ -119,17 +138,26 @@ void SqlConsole::Draw(const Ui& ui) {
   DrawResult(ui);
 }
 
-void SqlConsole::DrawResult(const Ui& ui) const {
+void SqlConsole::DrawResult(const Ui& ui) {
   const int columns = static_cast<int>(std::min<size_t>(result_.columns.size(), kMaxColumns));
   if (columns == 0) return;
-  if (!ImGui::BeginTable("result", columns,
+  if (widths_.empty()) widths_ = WantedWidths(result_, static_cast<size_t>(columns), ui.Px(kMaxWidth));
+  const float padding = 2 * ImGui::GetStyle().CellPadding.x + 1;
+  const std::vector<float> widths =
+      FitColumns(widths_,
+                 ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize -
+                     padding * static_cast<float>(columns),
+                 ui.Px(kMinWidth));
+  if (!ImGui::BeginTable(("result " + std::to_string(result_number_)).c_str(), columns,
                          ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_Resizable |
                              ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX |
                              ImGuiTableFlags_SizingFixedFit)) {
     return;
   }
   ImGui::TableSetupScrollFreeze(0, 1);
-  for (int i = 0; i < columns; ++i) ImGui::TableSetupColumn(result_.columns[static_cast<size_t>(i)].c_str());
+  for (size_t i = 0; i < widths.size(); ++i) {
+    ImGui::TableSetupColumn(result_.columns[i].c_str(), ImGuiTableColumnFlags_WidthFixed, widths[i]);
+  }
   ImGui::TableHeadersRow();
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(result_.rows.size()));
@@ -139,11 +167,10 @@ void SqlConsole::DrawResult(const Ui& ui) const {
       for (int column = 0; column < columns; ++column) {
         ImGui::TableNextColumn();
         const traces::QueryValue& value = result_.rows[static_cast<size_t>(i)][static_cast<size_t>(column)];
-        const std::string text = Shorten(CellText(value), ui.Px(420));
-        if (std::holds_alternative<std::string>(value)) {
-          ImGui::TextUnformatted(text.c_str());
+        if (const auto* text = std::get_if<std::string>(&value)) {
+          CutText(*text);
         } else {
-          RightText(text);
+          RightText(CellText(value));
         }
       }
     }

@@ -30,11 +30,13 @@ class SqlConsole {
     std::string path, sql;
   };
   void TakeResult();
-  void DrawResult(const Ui& ui) const;
+  void DrawResult(const Ui& ui);
 
   std::string text_;
   std::string path_;  // of the trace that is asked
   traces::QueryResult result_;
+  int result_number_ = 0;      // columns that were sized by hand keep their widths for this result alone
+  std::vector<float> widths_;  // that its columns want; empty: not measured yet
   std::string error_;
   LatestWorker<Request, traces::QueryResult> worker_;
 };

@@ -19,7 +19,7 @@ void DrawRecent(const Ui& ui, const std::vector<std::string>& recent) {
   for (const std::string& path : recent) {
     ImGui::PushID(path.c_str());
     const std::filesystem::path file(path);
-    if (ImGui::Selectable(file.filename().c_str())) ui.document.Open(path);
+    if (NameItem(file.filename().string())) ui.document.Open(path);
     Tooltip(path);
     ImGui::SameLine(ui.Px(230));
     DimText(ui.theme, Shorten(file.parent_path().string(), ImGui::GetContentRegionAvail().x));
@@ -31,7 +31,7 @@ void DrawSamples(const Ui& ui) {
   DimText(ui.theme, "Sample comparison");
   const std::vector<std::string> samples = SampleTraces();
   for (const std::string& path : samples) {
-    if (ImGui::Selectable(std::filesystem::path(path).filename().c_str())) ui.document.Open(path);
+    if (NameItem(std::filesystem::path(path).filename().string())) ui.document.Open(path);
   }
   if (!samples.empty()) return;
   ImGui::TextWrapped("Make one in a terminal; it takes some seconds:");

@@ -73,13 +73,11 @@ void DrawSumRow(const Ui& ui, const SumRow& row, bool by_name) {
   ImGui::TableNextColumn();
   if (by_name) {
     const OpIdentity op = ui.timeline().FindIdentity(row.group);
-    const std::string cut = Shorten(row.group, ImGui::GetContentRegionAvail().x);
-    if (ImGui::Selectable(cut.c_str(), op >= 0 && op == ui.state.selection.op) && op >= 0) {
+    if (NameItem(row.group, op >= 0 && op == ui.state.selection.op) && op >= 0) {
       const auto area = ui.state.selection.area;
       GoToOp(op, ui.actions());
       ui.state.selection.area = area;
     }
-    if (cut != row.group) Tooltip(row.group);
   } else {
     CutText(row.group);
   }
@@ -139,7 +137,7 @@ void DrawOneOp(const Ui& ui) {
     }
     const SliceDetails details = DetailsOf(ui.timeline(), slice);
     ImGui::PushID(static_cast<int>(run.key));
-    if (ImGui::Selectable(details.lane.c_str(), false, ImGuiSelectableFlags_SpanAllColumns)) {
+    if (NameItem(details.lane, false, ImGuiSelectableFlags_SpanAllColumns)) {
       GoTo(slice, ui.actions());
     }
     ImGui::PopID();
@@ -216,7 +214,7 @@ void DrawSelectionTab(const Ui& ui) {
   } else if (selection.op >= 0) {
     DrawOneOp(ui);
   } else {
-    DimText(ui.theme, "Click a slice to see its op in every run; drag to add up a range of time and lanes.");
+    DrawOverview(ui);
   }
 }
 

@@ -25,7 +25,8 @@ void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& fr
   list->PushClipRect(from, to, true);
   ImGui::PushFont(compute ? ui.fonts.text : ui.fonts.small);
   std::string text = LaneLabel(*run.data, lane);
-  if (names_device && !compute && lane.role != LaneRole::kLink && lane.device >= 0) {
+  if (names_device && !compute && lane.role != LaneRole::kAnnotation && lane.role != LaneRole::kLink &&
+      lane.device >= 0) {
     text = run.data->devices[static_cast<size_t>(lane.device)].label + " " + text;
   }
   if (pinned) text = std::to_string(laid.run + 1) + ": " + text;
@@ -219,7 +220,8 @@ std::string LaneLabel(const RunData& run, const Lane& lane) {
     case LaneRole::kMemory:
       return "memory";
     case LaneRole::kCompute:
-      return lane.device >= 0 ? run.devices[static_cast<size_t>(lane.device)].label : lane.label;
+      return lane.device >= 0 && !run.foreign ? run.devices[static_cast<size_t>(lane.device)].label
+                                              : lane.label;
     default:
       return lane.label;
   }

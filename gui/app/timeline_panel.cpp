@@ -60,7 +60,9 @@ void ApplyScroll(ViewState* state, float height) {
 
 std::string LaneName(const RunData& run, const Lane& lane) {
   const std::string label = LaneLabel(run, lane);
-  if (lane.role == LaneRole::kCompute || lane.role == LaneRole::kLink || lane.device < 0) return label;
+  if (lane.role == LaneRole::kCompute || lane.role == LaneRole::kAnnotation || lane.role == LaneRole::kLink ||
+      lane.device < 0)
+    return label;
   return run.devices[static_cast<size_t>(lane.device)].label + " " + label;
 }
 
@@ -111,6 +113,7 @@ void DrawTimeline(const Ui& ui, DrawPlan* plan) {
       ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_AlwaysVerticalScrollbar | ImGuiWindowFlags_NoNav);
   ApplyScroll(&ui.state, lanes_height);
   ui.state.scroll_y = ImGui::GetScrollY();
+  ui.state.lanes_height = lanes_height;
   ImGui::Dummy(ImVec2(1, ui.analysis.layout().height));
   ImGui::SetCursorScreenPos(ImVec2(corner.x, lanes_top));
   ImGui::InvisibleButton("content", ImVec2(frame.gutter + frame.width, lanes_height),

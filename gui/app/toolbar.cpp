@@ -17,13 +17,13 @@ void DrawFileMenu(const Ui& ui) {
   const std::vector<OpenFile> files = ui.document.files();
   if (ImGui::BeginMenu("Close", !files.empty())) {
     for (const OpenFile& file : files) {
-      if (ImGui::MenuItem(file.path.c_str())) ui.document.CloseFile(file.path);
+      if (NameMenuItem(file.path)) ui.document.CloseFile(file.path);
     }
     ImGui::EndMenu();
   }
   if (ImGui::BeginMenu("Read again", !files.empty())) {
     for (const OpenFile& file : files) {
-      if (ImGui::MenuItem(file.path.c_str())) ui.document.Open(file.path);
+      if (NameMenuItem(file.path)) ui.document.Open(file.path);
     }
     ImGui::EndMenu();
   }
@@ -145,12 +145,12 @@ void DrawSearchField(const Ui& ui) {
       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackAlways, KeepTypedText, &keep);
   if (ImGui::IsItemActive()) ui.state.search_requested = false;
   if (ImGui::IsItemEdited()) {
-    ui.state.search_hit = 0;
+    ui.state.search_hit = SIZE_MAX;
     ui.state.tab_requested = ui.state.tab != Tab::kSearch;
     ui.state.tab = Tab::kSearch;
   }
   if (entered) {
-    GoToHit(0, ui.actions());
+    GoToNextHit(true, ui.actions());
     ui.state.tab_requested = true;
     ui.state.tab = Tab::kSearch;
   }

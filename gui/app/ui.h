@@ -37,6 +37,7 @@ void DrawTimeline(const Ui& ui, DrawPlan* plan);
 void DrawInspector(const Ui& ui);
 void DrawTabs(const Ui& ui);
 void DrawSelectionTab(const Ui& ui);
+void DrawOverview(const Ui& ui);
 void DrawStatisticsTab(const Ui& ui);
 void DrawDiffTab(const Ui& ui);
 void DrawCriticalTab(const Ui& ui);

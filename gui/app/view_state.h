@@ -1,6 +1,7 @@
 // How the window looks at its document: plain data that panels read and change.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -54,7 +55,7 @@ struct ViewState {
   std::string search;
   bool search_requested = false;  // the search field is to get the keyboard
   std::string graph_path;         // typed for a run whose graph was not found
-  size_t search_hit = 0;          // shown of the hits
+  size_t search_hit = SIZE_MAX;   // shown of the hits; beyond them: none yet
   RunKey diff_a = 0, diff_b = 0;  // chosen in the diff; 0: baseline and selected run
   RunKey run = 0;                 // the run that was clicked last; 0: none
 
@@ -71,6 +72,7 @@ struct ViewState {
   std::optional<float> scroll_to;                 // y of the lanes
   std::optional<std::pair<float, float>> reveal;  // y from and to: scroll only if it is not in view
   float scroll_y = 0;                             // of the lanes, as shown
+  float lanes_height = 0;                         // of what is shown of them
   ImVec2 lanes_origin;  // on the screen, where the lanes' time axis begins; for robots
   Hit hover;
   std::optional<double> hover_axis;  // time under the pointer

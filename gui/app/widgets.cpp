@@ -88,6 +88,31 @@ void CutText(std::string_view text) {
   if (cut.size() != text.size() || cut != text) Tooltip(text);
 }
 
+namespace {
+
+// The text is drawn over an item whose label it is not.
+bool NamedItem(std::string_view name, std::string_view shown, bool selected, ImGuiSelectableFlags flags,
+               float width) {
+  const ImVec2 position = ImGui::GetCursorScreenPos();
+  ImGui::PushID(name.data(), name.data() + name.size());
+  const bool chosen = ImGui::Selectable("##name", selected, flags, ImVec2(width, 0));
+  ImGui::PopID();
+  if (shown != name) Tooltip(name);
+  ImGui::GetWindowDrawList()->AddText(position, ImGui::GetColorU32(ImGuiCol_Text), shown.data(),
+                                      shown.data() + shown.size());
+  return chosen;
+}
+
+}  // namespace
+
+bool NameItem(std::string_view name, bool selected, ImGuiSelectableFlags flags) {
+  return NamedItem(name, Shorten(name, ImGui::GetContentRegionAvail().x), selected, flags, 0);
+}
+
+bool NameMenuItem(std::string_view name) {
+  return NamedItem(name, name, false, ImGuiSelectableFlags_None, TextWidth(name));
+}
+
 void RightText(std::string_view text) {
   const float room = ImGui::GetContentRegionAvail().x - TextWidth(text);
   if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::floor(room));

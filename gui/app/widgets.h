@@ -22,6 +22,12 @@ float DrawChip(ImDrawList* list, ImVec2 position, std::string_view text, ImU32 c
 
 // Shows `text` in the current column, cut with "…" where it does not fit; then the whole text is a tooltip.
 void CutText(std::string_view text);
+// A name from a file that can be chosen, cut as CutText does: what "##" and "###" mean in labels of ImGui
+// does not count in it. True: it was clicked.
+bool NameItem(std::string_view name, bool selected = false,
+              ImGuiSelectableFlags flags = ImGuiSelectableFlags_None);
+// The same in a menu.
+bool NameMenuItem(std::string_view name);
 // `text` shortened to `width` pixels with "…"; empty if not even one character fits.
 std::string Shorten(std::string_view text, float width, ImFont* font = nullptr);
 // Right-aligned in the current table column.

@@ -188,10 +188,10 @@ void Document::BeginWhatIf(RunKey base) { impl_->editor.Begin(base); }
 void Document::MoveOps(RunKey base, const std::vector<std::string>& nodes, const std::string& device_label) {
   impl_->editor.Begin(base);
   impl_->editor.Apply([nodes, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
-    std::vector<int> ids;
+    std::vector<NodeId> ids;
     for (const std::string& name : nodes) {
-      const int id = of.graph().FindNode(name);
-      if (id >= 0) ids.push_back(id);
+      const NodeId id = of.graph().FindNode(name);
+      if (id.exists()) ids.push_back(id);
     }
     if (ids.empty()) Throw(Code::kInvalidArgument, "nothing to move: the selection has no node of the graph");
     return MoveNodes(of, from, ids, DeviceNumber(from.machine, device_label), note);
@@ -201,9 +201,9 @@ void Document::MoveOps(RunKey base, const std::vector<std::string>& nodes, const
 void Document::MoveScope(RunKey base, const std::string& scope, const std::string& device_label) {
   impl_->editor.Begin(base);
   impl_->editor.Apply([scope, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
-    std::vector<int> ids;
+    std::vector<NodeId> ids;
     const std::string prefix = scope + "/";
-    for (int id = 0; id < of.graph().num_nodes(); ++id) {
+    for (const NodeId id : of.graph().node_ids()) {
       const std::string& name = of.graph().node(id).name;
       if (name == scope || name.starts_with(prefix)) ids.push_back(id);
     }
@@ -247,16 +247,16 @@ const WhatIfView& Document::what_if() const { return impl_->editor.view(); }
 
 std::string Document::DeviceOfNode(const std::string& node) const {
   const auto edit = impl_->editor.current();
-  const int id = edit == nullptr ? -1 : impl_->editor.base()->graph().FindNode(node);
-  if (id < 0) return {};
-  return edit->machine.device(edit->placement.device[static_cast<size_t>(id)]).local_name();
+  const NodeId id = edit == nullptr ? NodeId() : impl_->editor.base()->graph().FindNode(node);
+  if (!id.exists()) return {};
+  return edit->machine.device(edit->placement.device[id]).local_name();
 }
 
 std::vector<std::string> Document::FeasibleDevicesOf(const std::string& node) const {
   std::vector<std::string> labels;
   const auto edit = impl_->editor.current();
-  const int id = edit == nullptr ? -1 : impl_->editor.base()->graph().FindNode(node);
-  if (id < 0) return labels;
+  const NodeId id = edit == nullptr ? NodeId() : impl_->editor.base()->graph().FindNode(node);
+  if (!id.exists()) return labels;
   const Node& of = impl_->editor.base()->graph().node(id);
   for (const DeviceId device : FeasibleDevices(of, edit->machine, KernelTable::Global())) {
     labels.push_back(edit->machine.device(device).local_name());

@@ -40,6 +40,7 @@ struct WhatIfView {
   bool simulating = false;
   bool measuring = false;
   double measure_progress = 0;  // 0..1
+  std::string records_into;     // the trace that running it from here writes, or is writing
   std::string measure_note;     // what the newest run from here has to say: "note: ..."
   std::string problem;          // why there is no what-if or why the last edit was refused; one line
   std::string note;             // "calibrated on run 1; without interference", "uncalibrated: ..."

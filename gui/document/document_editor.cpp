@@ -47,7 +47,9 @@ void WhatIfEditor::End() {
   waiting_.clear();
   const bool measuring = view_.measuring;
   const double progress = view_.measure_progress;
+  const std::string records_into = view_.records_into;
   view_ = {};
+  if (measuring) view_.records_into = records_into;
   view_.measuring = measuring;
   view_.measure_progress = progress;
 }
@@ -225,13 +227,14 @@ void WhatIfEditor::UpdateView() {
   const sims::CostTable* costs = base_->predictor->table();
   if (costs != nullptr && !costs->has_interference) view_.note += "; without interference";
   view_.graph_path = base_->workload->path();
+  if (!view_.measuring) view_.records_into = base_->run->file;
   view_.can_undo = position_ > 0;
   view_.can_redo = position_ + 1 < edits_.size();
   view_.undo_text = view_.can_undo ? edit.text : "";
   view_.redo_text = view_.can_redo ? edits_[position_ + 1]->text : "";
   view_.moved_ops = 0;
-  for (size_t i = 0; i < edit.placement.device.size(); ++i) {
-    view_.moved_ops += edit.placement.device[i] != start.placement.device[i];
+  for (const NodeId id : edit.placement.device.ids()) {
+    view_.moved_ops += edit.placement.device[id] != start.placement.device[id];
   }
   view_.devices.clear();
   view_.machine_changed = false;
@@ -262,6 +265,7 @@ void WhatIfEditor::Measure(const MeasureOptions& options) {
   if (options.trace_path.empty()) request.options.trace_path = base_->run->file;
   view_.measuring = true;
   view_.measure_progress = 0;
+  view_.records_into = request.options.trace_path;
   view_.problem.clear();
   measurement_ = std::make_unique<MeasureJob>(std::move(request), wake_);
 }

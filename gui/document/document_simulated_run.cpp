@@ -36,10 +36,10 @@ class SimulatedRunBuilder {
     run_.step_high_ns = prediction_.high_ns;
     run_.signatures = signatures_;
     DescribeDevices();
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
-      OpEntry& op = run_.ops[static_cast<size_t>(id)];
+    for (const NodeId id : graph_.node_ids()) {
+      OpEntry& op = run_.ops[id.index()];
       op.op = graph_.node(id).op;
-      op.node = id;
+      op.node = id.number();
     }
     DescribeCommands();
     for (const RunView::Lane& lane : view.lanes) AddSlices(*lane.slices);
@@ -72,7 +72,7 @@ class SimulatedRunBuilder {
       command.device = schedule_.queues[from.queue].device.number();
       command.bytes = from.bytes;
       if (from.kind == CommandKind::kCopy) command.signature = CopySignature(from);
-      if (from.kind == CommandKind::kLaunch) command.signature = from.node;
+      if (from.kind == CommandKind::kLaunch) command.signature = from.node.number();
     }
   }
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/base/units.h"
 #include "core/graph/signature.h"
 #include "core/place/placer.h"
+#include "gui/document/changes_text.h"
 #include "gui/document/find_graph.h"
 #include "gui/model/run_builder.h"
 #include "study/calibration.h"
@@ -27,13 +27,13 @@ Machine WithoutLimits(Machine machine) {
 
 Placement PlacementOf(const traces::TraceRun& run, const Graph& graph, const Machine& machine) {
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), DeviceId());
+  placement.device.assign(graph.num_nodes(), DeviceId());
   bool priorities = false;
-  std::vector<int> priority(static_cast<size_t>(graph.num_nodes()), 0);
+  IdVector<NodeId, int> priority(graph.num_nodes(), 0);
   size_t found = 0;
   for (const traces::TraceNode& node : run.nodes) {
-    const int id = graph.FindNode(node.name);
-    if (id < 0 || graph.node(id).op != node.op) {
+    const NodeId id = graph.FindNode(node.name);
+    if (!id.exists() || graph.node(id).op != node.op) {
       Throw(Code::kInvalidArgument,
             "the graph is not the one that was run: it has no node '{}' of op {}; choose the right file",
             node.name, node.op);
@@ -41,12 +41,12 @@ Placement PlacementOf(const traces::TraceRun& run, const Graph& graph, const Mac
     const traces::TraceDevice* device = run.FindDevice(node.device);
     const DeviceId number = device == nullptr ? DeviceId() : machine.FindDevice(device->name);
     if (!number.exists()) continue;
-    if (!placement.device[static_cast<size_t>(id)].exists()) ++found;
-    placement.device[static_cast<size_t>(id)] = number;
-    priority[static_cast<size_t>(id)] = node.priority;
+    if (!placement.device[id].exists()) ++found;
+    placement.device[id] = number;
+    priority[id] = node.priority;
     priorities = priorities || node.priority != 0;
   }
-  if (found != static_cast<size_t>(graph.num_nodes())) {
+  if (found != graph.num_nodes()) {
     Throw(Code::kInvalidArgument,
           "the graph is not the one that was run: the trace places {} of its {} nodes", found,
           graph.num_nodes());
@@ -80,7 +80,10 @@ std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIf
   run.emulated = base.run->emulated;
   run.uncalibrated = base.predictor->table() == nullptr;
   run.prediction_of = base.note;
-  run.title = "what-if: " + (edit.text.empty() ? std::string("as it was") : edit.text);
+  run.title = "what-if: " + ChangesText(base.graph(), base.start, edit);
+  run.unchanged_step_ns = base.start_step_ns > 0 ? base.start_step_ns : predicted.prediction.step_ns;
+  const RunKind kind = base.run->kind;
+  if (kind == RunKind::kHardware || kind == RunKind::kEmulated) run.measured_step_ns = base.run->step_ns;
   return FinishRun(std::move(run), std::move(edges));
 }
 
@@ -92,7 +95,7 @@ std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path) {
 
 std::vector<std::string> SignaturesOf(const study::Workload& workload) {
   std::vector<std::string> signatures;
-  for (int id = 0; id < workload.graph().num_nodes(); ++id) {
+  for (const NodeId id : workload.graph().node_ids()) {
     signatures.push_back(
         OpSignature(workload.graph().node(id), workload.InputInfos(id), workload.info().outputs(id)));
   }
@@ -179,31 +182,31 @@ SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<boo
 }
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
-                                            const std::vector<int>& nodes, DeviceId device,
+                                            const std::vector<NodeId>& nodes, DeviceId device,
                                             std::string* note) {
   const Graph& graph = base.graph();
-  std::vector<char> wanted(base.groups.size(), 0);  // by group
-  for (const int node : nodes) wanted[static_cast<size_t>(base.groups[static_cast<size_t>(node)])] = 1;
-  std::vector<char> refused(base.groups.size(), 0);
-  int example = -1;
-  std::vector<int> members;
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    const auto group = static_cast<size_t>(base.groups[static_cast<size_t>(id)]);
+  IdVector<NodeId, char> wanted(base.groups.size(), 0);  // by group
+  for (const NodeId node : nodes) wanted[base.groups[node]] = 1;
+  IdVector<NodeId, char> refused(base.groups.size(), 0);
+  NodeId example;
+  std::vector<NodeId> members;
+  for (const NodeId id : graph.node_ids()) {
+    const NodeId group = base.groups[id];
     if (!wanted[group]) continue;
     members.push_back(id);
     const auto feasible = FeasibleDevices(graph.node(id), from.machine, KernelTable::Global());
     if (std::find(feasible.begin(), feasible.end(), device) != feasible.end()) continue;
     refused[group] = 1;
-    if (example < 0) example = id;
+    if (!example.exists()) example = id;
   }
   auto edit = std::make_shared<WhatIfEdit>(from);
   size_t moved = 0, stay = 0;
-  for (const int id : members) {
-    if (refused[static_cast<size_t>(base.groups[static_cast<size_t>(id)])]) {
+  for (const NodeId id : members) {
+    if (refused[base.groups[id]]) {
       ++stay;
       continue;
     }
-    DeviceId& at = edit->placement.device[static_cast<size_t>(id)];
+    DeviceId& at = edit->placement.device[id];
     moved += at != device;
     at = device;
   }
@@ -217,8 +220,7 @@ std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIf
     *note =
         fmt::format("{} stay: {} has no kernel for {}", Plural(stay, "op"), label, graph.node(example).op);
   edit->gesture.clear();
-  edit->text = fmt::format("move {} to {}",
-                           moved == 1 ? graph.node(members.front()).name : Plural(moved, "op"), label);
+  edit->text = "move " + MoveText(moved, graph.node(members.front()).name, label);
   return edit;
 }
 
@@ -242,8 +244,7 @@ std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const Wha
     ns = latency + std::llround(static_cast<double>(ns - latency) * factor);
   }
   edit->gesture = fmt::format("link {}", link);
-  edit->text = fmt::format("{} to {} at {}", from.machine.device(spec.a).local_name(),
-                           from.machine.device(spec.b).local_name(), FormatBandwidth(bytes_per_second));
+  edit->text = LinkText(from.machine, spec);
   return edit;
 }
 
@@ -255,7 +256,7 @@ std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfE
   edit->speed[device] = speed;
   PredictorOf(base, *edit);  // refuses speeds that are none
   edit->gesture = fmt::format("speed {}", device.number());
-  edit->text = fmt::format("{} at {:.2f} times its speed", from.machine.device(device).local_name(), speed);
+  edit->text = SpeedText(from.machine.device(device), speed);
   return edit;
 }
 

@@ -32,7 +32,7 @@ struct WhatIfBase {
   std::optional<study::Predictor> predictor;  // of the unedited machine
   std::string note;                           // on what it is calibrated, or why it is not
   WhatIfEdit start;                           // as the run was
-  std::vector<int> groups;                    // ColocationGroups
+  IdVector<NodeId, NodeId> groups;            // ColocationGroups
   std::vector<std::string> signatures;        // by node
   std::shared_ptr<const RunData> run;
   std::shared_ptr<const RunData> start_run;  // simulated, unedited
@@ -89,7 +89,7 @@ RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& sign
 // Edits. They return the edit after the change, or throw InvalidArgument with what is wrong. `note` (not
 // null) gets what could not be moved.
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,
-                                            const std::vector<int>& nodes, DeviceId device,
+                                            const std::vector<NodeId>& nodes, DeviceId device,
                                             std::string* note);
 std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const WhatIfEdit& from, int link,
                                                double bytes_per_second);

@@ -135,6 +135,20 @@ class LaneJoiner {
     known.emplace(key, op);
     return op;
   }
+  // Kernels of NCCL alone run in the lane.
+  static bool MovesData(const RunData& run, const RawLane& lane) {
+    bool moves = false;
+    for (const RawLane::Piece& piece : lane.pieces) {
+      for (const RawSlice& slice : piece.slices) {
+        if (slice.op < 0) return false;
+        const OpEntry& op = run.ops[static_cast<size_t>(slice.op)];
+        if (op.op == "Memset") continue;
+        if (!IsCommunication(op.name)) return false;
+        moves = true;
+      }
+    }
+    return moves;
+  }
   void Describe(const LaneKey& key, RawLane* lane) {
     RunFrame& frame = frames_[static_cast<size_t>(key.run)];
     lane->role = key.role;
@@ -147,7 +161,9 @@ class LaneJoiner {
       return;
     }
     lane->label = std::string(LaneRoleName(key.role));
-    if (key.stream >= 0) lane->label = fmt::format("stream {}", key.stream);
+    if (key.stream < 0) return;
+    lane->label = frame.StreamLabel(key.device, key.stream);
+    if (MovesData(frame.data, *lane)) lane->label += " (NCCL)";
   }
 
   std::vector<RunFrame>& frames_;
@@ -173,6 +189,17 @@ RunDevice UnannouncedDevice(int number) {
   device.is_host = number == traces::kHostDevice;
   device.kind = device.is_host ? "host" : "cuda";
   return device;
+}
+
+std::string RunFrame::StreamLabel(int device, int stream) const {
+  const std::string plain = fmt::format("stream {}", stream);
+  const auto named = stream_names.find({device, stream});
+  std::string label = plain;
+  if (named != stream_names.end() && !named->second.empty())
+    label = named->second.starts_with(plain) ? named->second : plain + " " + named->second;
+  label = traces::DeviceLabel({}, device) + " " + label;
+  const auto rank = rank_of_device.find(device);
+  return rank == rank_of_device.end() ? label : rank->second + " " + label;
 }
 
 int RunFrame::DeviceIndex(int number) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,11 @@ struct RunFrame {
 
   // Index into data.devices; a number that the trace did not announce gets a device of its own.
   int DeviceIndex(int number);
+  // "rank 3 GPU:0 stream 7 (as the profiler calls it)"; device number of the trace.
+  std::string StreamLabel(int device, int stream) const;
+
+  std::map<std::pair<int, int>, std::string> stream_names;  // by device and stream
+  std::map<int, std::string> rank_of_device;                // of the jobs of several: "rank 3"
 };
 
 // What is known of a device that a trace does not announce.

@@ -45,6 +45,7 @@ SliceKind CopyKind(const RunData& run, int src, int dst) {
 SliceKind KindOf(const RunData& run, const Lane& lane, uint32_t slice) {
   const bool host = lane.device >= 0 && run.devices[static_cast<size_t>(lane.device)].is_host;
   switch (lane.role) {
+    case LaneRole::kAnnotation:
     case LaneRole::kThread:
       return SliceKind::kCall;
     case LaneRole::kLink:

@@ -32,6 +32,8 @@ std::string_view RunKindName(RunKind kind) {
 
 std::string_view LaneRoleName(LaneRole role) {
   switch (role) {
+    case LaneRole::kAnnotation:
+      return "annotations";
     case LaneRole::kCompute:
       return "compute";
     case LaneRole::kCopyIn:

@@ -22,7 +22,7 @@ enum class RunKind : uint8_t {
 };
 std::string_view RunKindName(RunKind kind);  // "hardware", "emulated", "simulated", "what-if"
 
-enum class LaneRole : uint8_t { kCompute, kCopyIn, kCopyOut, kMemory, kLink, kThread };
+enum class LaneRole : uint8_t { kAnnotation, kCompute, kCopyIn, kCopyOut, kMemory, kLink, kThread };
 std::string_view LaneRoleName(LaneRole role);
 // Of a copy that `device` carries out.
 constexpr LaneRole CopyRole(int device, int src, int dst) {
@@ -119,7 +119,10 @@ struct RunData {
   // Median of the steps that count, or the whole run where there are no steps; 0: empty.
   int64_t step_ns = 0;
   int64_t step_low_ns = 0, step_high_ns = 0;  // predicted: interval; measured: quartiles; 0: unknown
-  int64_t num_slices = 0;                     // in lanes other than links
+  // What-ifs: the step that is predicted without the changes, and the measured one of the run they are made
+  // to; 0: unknown.
+  int64_t unchanged_step_ns = 0, measured_step_ns = 0;
+  int64_t num_slices = 0;  // in lanes other than links
 
   bool empty() const { return num_slices == 0; }
   // Some device holds more than its limit.

@@ -87,6 +87,13 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   DescribeDevices(run, &frame);
   DescribeNodes(run, &frame);
   DescribeCommands(run, &frame);
+  for (const traces::TraceStream& stream : run.streams)
+    frame.stream_names[{stream.device, stream.stream}] = run.Text(stream.name);
+  for (const traces::TraceDevice& device : run.devices) {
+    const size_t rank = device.model.rfind("rank ");
+    if (rank == 0 || (rank != std::string::npos && device.model.substr(0, rank).ends_with(", ")))
+      frame.rank_of_device[device.id] = device.model.substr(rank);
+  }
   if (data.steps.empty() && !run.ranges.empty()) {
     auto steps = std::make_shared<const traces::RangeSteps>(run);
     if (!steps->empty()) frame.range_steps = std::move(steps);
@@ -132,6 +139,32 @@ std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
     const std::string& name = names[tid];
     lane.label = number == 0 ? fmt::format("process {}", (tid >> 24) & 0xffffff)
                              : fmt::format("thread {}{}{}", number, name.empty() ? "" : " ", name);
+    result.push_back(std::move(lane));
+  }
+  return result;
+}
+
+std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* frame) {
+  std::map<std::pair<int, int>, RawLane> lanes;  // by device and stream
+  std::map<int, int32_t> op_of_text;
+  for (const traces::TraceDeviceRange& range : run.device_ranges) {
+    const auto [op, is_new] = op_of_text.try_emplace(range.text, -1);
+    if (is_new && range.text >= 0) {
+      op->second = static_cast<int32_t>(frame->data.ops.size());
+      OpEntry entry;
+      entry.name = run.Text(range.text);
+      entry.op = "range";
+      frame->data.ops.push_back(std::move(entry));
+    }
+    RawLane& lane = lanes[{range.device, range.stream}];
+    if (lane.pieces.empty()) lane.pieces.emplace_back();
+    lane.pieces.front().slices.push_back({range.start_ns, range.end_ns, op->second, -1, -1});
+  }
+  std::vector<RawLane> result;
+  for (auto& [place, lane] : lanes) {
+    lane.role = LaneRole::kAnnotation;
+    lane.device = frame->DeviceIndex(place.first);
+    lane.label = frame->StreamLabel(place.first, place.second) + " annotations";
     result.push_back(std::move(lane));
   }
   return result;

@@ -11,6 +11,8 @@ namespace lanescope::gui {
 RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours);
 // Memory counters, and for every thread its ranges with the API calls inside. Adds ops to the frame.
 std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame);
+// Annotations of streams. Adds ops to the frame.
+std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* frame);
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame);
 
 }  // namespace lanescope::gui

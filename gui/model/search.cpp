@@ -82,4 +82,16 @@ const SearchIndex::Results& SearchIndex::Search(const Timeline& timeline, const 
   return results_;
 }
 
+size_t SearchIndex::NextHit(RunKey run, size_t from, bool forward) const {
+  const std::vector<SliceRef>& hits = results_.hits;
+  const bool any =
+      std::none_of(hits.begin(), hits.end(), [&](const SliceRef& hit) { return hit.run == run; });
+  // Before the first step: in front of the first hit, or behind the last one.
+  size_t hit = from < hits.size() ? from : forward ? hits.size() - 1 : 0;
+  do {
+    hit = (hit + (forward ? 1 : hits.size() - 1)) % hits.size();
+  } while (!any && hits[hit].run != run);
+  return hit;
+}
+
 }  // namespace lanescope::gui

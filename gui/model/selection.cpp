@@ -64,7 +64,9 @@ SliceDetails DetailsOf(const Timeline& timeline, const SliceRef& ref) {
   }
   details.run = shown->title;
   details.lane = lane.label;
-  if (lane.device >= 0 && lane.role != LaneRole::kLink) {
+  // Lanes of other tools' streams name their device.
+  const bool named = run.foreign && (lane.role == LaneRole::kCompute || lane.role == LaneRole::kAnnotation);
+  if (lane.device >= 0 && lane.role != LaneRole::kLink && !named) {
     details.lane = run.devices[static_cast<size_t>(lane.device)].label + " " + lane.label;
   }
   details.start_ns = lane.start_ns[i] - run.begin_ns;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace lanescope::gui {
 
@@ -86,6 +87,15 @@ std::optional<double> Timeline::ChangeAgainstBaseline(RunKey key) const {
   if (base == nullptr || run == nullptr || base == run) return std::nullopt;
   if (base->data->step_ns <= 0 || run->data->step_ns <= 0) return std::nullopt;
   return static_cast<double>(run->data->step_ns) / static_cast<double>(base->data->step_ns) - 1;
+}
+
+bool Timeline::CannotTell(RunKey key) const {
+  if (!ChangeAgainstBaseline(key)) return false;
+  const RunData& a = *Find(baseline())->data;
+  const RunData& b = *Find(key)->data;
+  if (a.step_low_ns <= 0 || b.step_low_ns <= 0) return false;
+  const int64_t overlap = std::min(a.step_high_ns, b.step_high_ns) - std::max(a.step_low_ns, b.step_low_ns);
+  return overlap > std::abs(a.step_ns - b.step_ns);
 }
 
 OpIdentity Timeline::FindIdentity(std::string_view name) const {

@@ -56,6 +56,9 @@ class Timeline {
   // Step time against the baseline's, as a fraction (+0.1: 10% longer). Empty for the baseline itself and
   // where either time is unknown.
   std::optional<double> ChangeAgainstBaseline(RunKey key) const;
+  // Whether the run's steps and the baseline's (predicted: the interval; measured: the middle half) overlap
+  // by more than the two step times differ. False where either is unknown.
+  bool CannotTell(RunKey key) const;
 
   OpIdentity FindIdentity(std::string_view name) const;
   const std::string& NameOf(OpIdentity identity) const;

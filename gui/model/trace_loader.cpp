@@ -95,6 +95,7 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
     const traces::TraceRun outline = reader.ReadOutline(infos[i].id);
     frames.push_back(FrameOf(outline, path, reader.is_ours()));
     threads.push_back(ThreadLanes(outline, &frames.back()));
+    for (RawLane& lane : AnnotationLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));
     memory.push_back(MemoryLanes(outline, frames.back()));
   }
   std::vector<std::vector<RawLane>> lanes =

@@ -60,8 +60,8 @@ void RunUnder(const char* strategy, const lanescope::Graph& graph, const lanesco
   const auto result = session.Run(step, request.feeds);
 
   std::printf("%s\n", strategy);
-  for (int id = 0; id < graph.num_nodes(); ++id) {
-    const lanescope::DeviceId device = placement.device[static_cast<size_t>(id)];
+  for (const lanescope::NodeId id : graph.node_ids()) {
+    const lanescope::DeviceId device = placement.device[id];
     std::printf("  %-14s %s\n", graph.node(id).name.c_str(), machine.device(device).local_name().c_str());
   }
   int64_t copies = 0, bytes = 0;

@@ -47,7 +47,7 @@ class GraphRun {
   const Copies& copies() const { return copies_; }
 
   std::string DeviceOf(lanescope::Endpoint node) const {
-    return machine_.device(placement_.device[static_cast<size_t>(node.node)]).local_name();
+    return machine_.device(placement_.device[node.node]).local_name();
   }
 
  private:
@@ -77,7 +77,7 @@ class GraphRun {
     lanescope::PlacerOptions placer;
     placer.soft_placement = options.soft_placement;
     if (options.log_placement) {
-      placer.log = [this](int node, lanescope::DeviceId device) {
+      placer.log = [this](lanescope::NodeId node, lanescope::DeviceId device) {
         std::printf("%s\n", lanescope::PlacementLogLine(graph_.node(node), machine_.device(device)).c_str());
       };
     }

@@ -16,7 +16,7 @@ void Write(const std::string& folder, const std::string& name, Build build) {
   build(s);
   const std::string path = folder + "/" + name + ".pbtxt";
   lanescope::WriteGraph(s.graph(), path);
-  std::printf("%s: %d nodes\n", path.c_str(), s.graph().num_nodes());
+  std::printf("%s: %zu nodes\n", path.c_str(), s.graph().num_nodes());
 }
 
 }  // namespace

@@ -21,11 +21,13 @@ Kernel = collections.namedtuple('Kernel', 'op device constraints host_memory pri
 
 
 def _registered():
-  """All kernels, each with one type per constrained attribute."""
+  """All kernels, each with one type per constrained attribute; what they ask of strings is left to them."""
   for kernel in kernels.get_all_registered_kernels().kernel:
     if kernel.device_type not in _DEVICES + ('DEFAULT',):
       continue
-    choices = [[(c.name, tf.as_dtype(t).name) for t in c.allowed_values.list.type] for c in kernel.constraint]
+    choices = [[(c.name, tf.as_dtype(t).name) for t in c.allowed_values.list.type]
+               for c in kernel.constraint
+               if c.allowed_values.list.type]
     for combination in itertools.product(*choices):
       yield Kernel(kernel.op, kernel.device_type, frozenset(combination),
                    tuple(sorted(kernel.host_memory_arg)), kernel.priority, kernel.label)

@@ -81,8 +81,8 @@ class GptWriter {
   }
 
   StepGraph Run() {
-    last_.assign(static_cast<size_t>(ranks_ * replicas_ * stages_), -1);
-    forward_.assign(static_cast<size_t>(replicas_ * stages_ * micro_batches_ * ranks_), -1);
+    last_.assign(static_cast<size_t>(ranks_ * replicas_ * stages_), {});
+    forward_.assign(static_cast<size_t>(replicas_ * stages_ * micro_batches_ * ranks_), {});
     backward_ = forward_;
     // Any order does in which a pass comes after those that it waits for: turn by turn over the stages.
     std::vector<std::vector<Pass>> passes;
@@ -112,7 +112,7 @@ class GptWriter {
     bool backward = false;
     int micro_batch = 0;
   };
-  using Group = std::vector<int>;  // a node on each GPU of a tensor group
+  using Group = std::vector<NodeId>;  // a node on each GPU of a tensor group
 
   static std::vector<std::pair<int, size_t>> Numbered(const std::vector<size_t>& list) {
     std::vector<std::pair<int, size_t>> numbered;
@@ -139,9 +139,9 @@ class GptWriter {
   bool IsReady(int stage, const Pass& pass) const {
     const int from = pass.backward ? stage + 1 : stage - 1;
     if (from < 0 || from >= stages_) return true;
-    return (pass.backward ? backward_ : forward_)[Slot(from, 0, pass.micro_batch)] >= 0;
+    return (pass.backward ? backward_ : forward_)[Slot(from, 0, pass.micro_batch)].exists();
   }
-  Group Ends(const std::vector<int>& of, int stage, int replica, int micro_batch) const {
+  Group Ends(const std::vector<NodeId>& of, int stage, int replica, int micro_batch) const {
     const auto begin = of.begin() + static_cast<ptrdiff_t>(Slot(stage, replica, micro_batch));
     return Group(begin, begin + ranks_);
   }
@@ -163,8 +163,8 @@ class GptWriter {
     return {{Shape{static_cast<int64_t>(rows_), static_cast<int64_t>(columns)}, ""}};
   }
 
-  int Add(const std::string& name, const char* op, int gpu, double seconds, double columns,
-          const Reducing& group = {}) {
+  NodeId Add(const std::string& name, const char* op, int gpu, double seconds, double columns,
+             const Reducing& group = {}) {
     Node node;
     node.name = fmt::format("gpu_{}/{}", gpu, name);
     node.op = op;
@@ -181,12 +181,12 @@ class GptWriter {
                  double columns, const Group& inputs, const Reducing& reducing = {}) {
     Group group;
     for (int rank = 0; rank < ranks_; ++rank) {
-      const int id = Add(name, op, Gpu(stage, replica, rank), seconds, columns, reducing);
+      const NodeId id = Add(name, op, Gpu(stage, replica, rank), seconds, columns, reducing);
       Node& node = step_.graph.node(id);
-      const int input = inputs.empty() ? -1 : inputs[static_cast<size_t>(rank)];
-      if (input >= 0) node.inputs.push_back({input, 0});
-      int& last = last_[Shown(stage, replica, rank)];
-      if (last >= 0 && last != input) node.control_inputs.push_back(last);
+      const NodeId input = inputs.empty() ? NodeId() : inputs[static_cast<size_t>(rank)];
+      if (input.exists()) node.inputs.push_back({input, 0});
+      NodeId& last = last_[Shown(stage, replica, rank)];
+      if (last.exists() && last != input) node.control_inputs.push_back(last);
       last = id;
       group.push_back(id);
     }
@@ -234,7 +234,7 @@ class GptWriter {
 
   // What goes to another stage: a part from each GPU of the tensor group.
   void SendParts(const Group& values) {
-    for (const int id : values)
+    for (const NodeId id : values)
       step_.graph.node(id).attrs["_output_shapes"] = ShapeOf(std::max(1.0, columns_ / tensor_));
   }
 
@@ -277,7 +277,7 @@ class GptWriter {
 
   // Gradients over replicas, those of the tied embedding over both ends, and the optimizer.
   void AddUpdates() {
-    std::vector<int> reduced = last_;
+    std::vector<NodeId> reduced = last_;
     const auto for_each_gpu = [&](const auto& visit) {
       for (int stage = 0; stage < stages_; ++stage) {
         for (int replica = 0; replica < replicas_; ++replica) {
@@ -287,19 +287,20 @@ class GptWriter {
     };
     for_each_gpu([&](int stage, int replica, int rank) {
       if (data_ == 1) return;
-      const int id = Add("gradients/all_reduce", "AllReduce", Gpu(stage, replica, rank), times_.replicas,
-                         columns_, {times_.replica_bytes, 0, Gpu(stage, 0, rank), data_, tensor_});
+      const NodeId id = Add("gradients/all_reduce", "AllReduce", Gpu(stage, replica, rank), times_.replicas,
+                            columns_, {times_.replica_bytes, 0, Gpu(stage, 0, rank), data_, tensor_});
       for (int other = 0; other < replicas_; ++other)
         step_.graph.node(id).control_inputs.push_back(last_[Shown(stage, other, rank)]);
       reduced[Shown(stage, replica, rank)] = id;
     });
-    const std::vector<int> own = reduced;
+    const std::vector<NodeId> own = reduced;
     for_each_gpu([&](int stage, int replica, int rank) {
       if (stages_ == 1 || (stage != 0 && stage != stages_ - 1)) return;
       const int other = stage == 0 ? stages_ - 1 : 0;
       const int distance = (stages_ - 1) * data_ * tensor_;
-      const int id = Add("gradients/embedding/all_reduce", "AllReduce", Gpu(stage, replica, rank),
-                         times_.tied, columns_, {times_.tied_bytes, 0, Gpu(0, replica, rank), 2, distance});
+      const NodeId id =
+          Add("gradients/embedding/all_reduce", "AllReduce", Gpu(stage, replica, rank), times_.tied, columns_,
+              {times_.tied_bytes, 0, Gpu(0, replica, rank), 2, distance});
       step_.graph.node(id).control_inputs = {own[Shown(stage, replica, rank)],
                                              own[Shown(other, replica, rank)]};
       reduced[Shown(stage, replica, rank)] = id;
@@ -308,7 +309,7 @@ class GptWriter {
     train.name = "train";
     train.op = "NoOp";
     for_each_gpu([&](int stage, int replica, int rank) {
-      const int id = Add("adam", "FusedAdam", Gpu(stage, replica, rank), times_.update, columns_);
+      const NodeId id = Add("adam", "FusedAdam", Gpu(stage, replica, rank), times_.update, columns_);
       step_.graph.node(id).control_inputs.push_back(reduced[Shown(stage, replica, rank)]);
       train.control_inputs.push_back(id);
     });
@@ -325,8 +326,8 @@ class GptWriter {
   const int layers_, micro_batches_;
   const bool recompute_;
   const double columns_, rows_;
-  std::vector<int> last_;                // by GPU: the node that it runs last
-  std::vector<int> forward_, backward_;  // by Slot and rank: the last node of a pass, -1 not yet
+  std::vector<NodeId> last_;                // by GPU: the node that it runs last
+  std::vector<NodeId> forward_, backward_;  // by Slot and rank: the last node of a pass, none not yet
   StepGraph step_;
 };
 
@@ -338,8 +339,8 @@ StepGraph WriteGptStep(const GptModel& model, const GptLayout& layout, PipelineS
 }
 
 std::optional<GptOrigin> OriginOf(const Graph& graph) {
-  const int train = graph.FindNode("train");
-  const AttrValue* attr = train < 0 ? nullptr : graph.node(train).FindAttr(kMadeAs);
+  const NodeId train = graph.FindNode("train");
+  const AttrValue* attr = !train.exists() ? nullptr : graph.node(train).FindAttr(kMadeAs);
   const auto* text = attr == nullptr ? nullptr : std::get_if<std::string>(attr);
   if (text == nullptr) return std::nullopt;
   const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);

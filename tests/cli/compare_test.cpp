@@ -151,7 +151,7 @@ TEST(Compare, SaysThatOthersDisturbedIt) {
                                           "--machine", SampleMachine("two-virtual-gpus"),
                                           "--rounds",  "1",
                                           "--warmup",  "1",
-                                          "--steps",   "400"};
+                                          "--steps",   "100"};
   const Outcome table = Lanescope(words);
   ASSERT_EQ(table.status, 0) << table.errors;
   EXPECT_THAT(table.output,
@@ -161,7 +161,7 @@ TEST(Compare, SaysThatOthersDisturbedIt) {
   as_json.push_back("--json");
   const json disturbed = json::parse(Lanescope(as_json).output)["rows"][0]["measured"]["disturbed"];
   EXPECT_EQ(disturbed["quiet"], false);
-  EXPECT_EQ(disturbed["of"], 800);
+  EXPECT_EQ(disturbed["of"], 200);
   EXPECT_GT(disturbed["others"].get<double>(), 0.5);
 }
 

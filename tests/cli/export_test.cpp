@@ -76,6 +76,35 @@ TEST_F(ExportCommand, WritesEveryFormat) {
   EXPECT_EQ(slices, rows["rows"][0][0].get<int>() + 1);  // and the step
 }
 
+// A run is named as FILE:RUN and by --run alike, by every command.
+TEST_F(ExportCommand, RunsAreNamedAlike) {
+  const std::string trace = Ours(), out = folder_.File("out.csv"), other = folder_.File("other.csv");
+  ASSERT_EQ(Lanescope({"export", trace, "--run", "2", "--to", "csv", "-o", out}).status, 0);
+  ASSERT_EQ(Lanescope({"export", trace + ":2", "--to", "csv", "-o", other}).status, 0);
+  EXPECT_EQ(ReadText(out), ReadText(other));
+  EXPECT_EQ(Lanescope({"summary", trace + ":2"}).output, Lanescope({"summary", trace, "--run", "2"}).output);
+  ExpectError(Lanescope({"summary", trace + ":2", "--run", "1"}), 1, "InvalidArgument", "is run 2");
+  ExpectError(Lanescope({"export", trace + ":2", "--run", "1", "--to", "csv"}), 1, "InvalidArgument",
+              "is run 2");
+}
+
+// A file for each GPU, each of which is imported again.
+TEST_F(ExportCommand, ChakraHasAFileForEachGpu) {
+  constexpr const char* kRank =
+      R"json([{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 20,
+ "dur": 30, "args": {"device": 0, "stream": 7}}])json";
+  const std::string out = folder_.File("job.et"), job = folder_.File("job.sqlite");
+  ASSERT_EQ(
+      Lanescope({"import", folder_.Write("a.json", kRank), folder_.Write("b.json", kRank), "-o", job}).status,
+      0);
+  const Outcome outcome = Lanescope({"export", job, "--to", "chakra", "-o", out});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_EQ(outcome.errors, folder_.File("job.0.et") + "\n" + folder_.File("job.1.et") + "\n");
+  const Outcome summary = Lanescope({"summary", folder_.File("job.1.et")});
+  EXPECT_EQ(summary.status, 0) << summary.errors;
+  EXPECT_THAT(summary.errors, HasSubstr("1 kernels"));
+}
+
 TEST_F(ExportCommand, SaysWhatItCannotWrite) {
   const std::string trace = Ours(), out = folder_.File("out");
   ExpectError(Lanescope({"export", trace, "--to", "csv", "-o", out}), 1, "InvalidArgument", "ours.db:2");
@@ -165,20 +194,27 @@ TEST_F(ExportCommand, ProfilersTracesAreOpenedDirectly) {
 
 // The page draws by itself, in a browser without a display and without a network.
 TEST_F(ExportCommand, AReportDrawsInABrowser) {
-  const std::string page = folder_.File("report.html"), ours = folder_.File("measured.db");
+  const std::string page = folder_.File("report.html"), ours = folder_.File("measured.db"),
+                    foreign = Foreign();
   for (const char* strategy : {"single", "alternating"}) {
     ASSERT_EQ(
         Lanescope({"run", Sample("polynomial"), "--strategy", strategy, "--steps", "5", "--trace", ours})
             .status,
         0);
   }
-  const Outcome outcome = Lanescope({"report", ours, Foreign(), "-o", page});
+  const Outcome outcome = Lanescope({"report", ours, foreign, "-o", page});
   ASSERT_EQ(outcome.status, 0) << outcome.errors;
   const std::string text = ReadText(page);
   for (const char* part : {"Crossover", "What to do next", "class=\"verdict\"", "The first run (A)",
                            "cudaLaunchKernel", "polynomial.pbtxt alternating"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_LT(text.size(), size_t{4} << 20);
+  // What several runs say together comes before what each says.
+  EXPECT_LT(text.find("The first run (A)"), text.find("What to do next"));
+  EXPECT_LT(text.find("Against A"), text.find("GPU activities"));
+  EXPECT_EQ(Lanescope({"report", ours + ":2", "-o", page}).status, 0);
+  EXPECT_EQ(ReadText(page).find("The first run (A)"), std::string::npos);
+  ASSERT_EQ(Lanescope({"report", ours, foreign, "-o", page}).status, 0);
   if (std::system("command -v chromium > /dev/null") != 0) GTEST_SKIP() << "there is no Chromium";
   const std::string dom = folder_.File("dom.html");
   const std::string command =

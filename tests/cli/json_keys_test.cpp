@@ -150,7 +150,8 @@ constexpr const char* kKineto = R"json({"traceEvents": [
 
 constexpr const char* kRank = R"json({"traceEvents": [
 {"ph": "X", "cat": "kernel", "name": "ncclKernel", "pid": 0, "tid": 7, "ts": 20, "dur": 30,
- "args": {"device": 0, "stream": 7, "correlation": 1}}]})json";
+ "args": {"device": 0, "stream": 7, "correlation": 1, "Collective name": "allreduce", "In msg nelems": 8,
+ "Out msg nelems": 8, "Group size": 2, "dtype": "Float"}}]})json";
 
 TEST(JsonKeys, AreThoseOfTheDocument) {
   Folder folder;

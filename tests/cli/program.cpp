@@ -134,9 +134,10 @@ Outcome Process::Wait() {
   outcome.status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
   outcome.output = ReadText(folder_.File("output"));
   std::istringstream errors(ReadText(folder_.File("errors")));
-  static const std::regex progress("step [0-9]+ of [0-9]+");
+  static const std::regex progress("(step|importing, in percent:) [0-9]+ of [0-9]+");
   for (std::string line; std::getline(errors, line);) {
-    if (line.starts_with("step ") && std::regex_match(line, progress)) continue;
+    if ((line.starts_with("step ") || line.starts_with("importing")) && std::regex_match(line, progress))
+      continue;
     outcome.errors += line;
     if (!errors.eof()) outcome.errors += '\n';
   }

@@ -101,6 +101,28 @@ TEST(Search, MpirunSharesTheRestarts) {
   EXPECT_EQ(two["evaluations"], one["evaluations"]);
 }
 
+// Law: a rank that fails ends the job, before it has joined the others or after, and its line names it.
+TEST(Search, ARankThatFailsEndsTheJobAndIsNamed) {
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed";
+  const Folder folder;
+  const std::string search =
+      fmt::format("'{}' search {} --machine {} --rounds 1 --start single", test::ProgramPath(),
+                  Sample("deepconn_dual"), SampleMachine("k80x2"));
+  const auto notes_of = [&](const std::string& ranks) {
+    const std::string notes = folder.File("notes");
+    const int status = std::system(
+        fmt::format("ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                    "timeout 100 mpirun --oversubscribe {} > /dev/null 2> '{}'",
+                    ranks, notes)
+            .c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+    return ReadText(notes);
+  };
+  EXPECT_THAT(notes_of(fmt::format("-n 1 {} : -n 1 '{}' search none.pb", search, test::ProgramPath())),
+              HasSubstr("error: NotFound: rank 1 of 2: "));
+  EXPECT_THAT(notes_of(fmt::format("-n 2 {} -o /none/best.json", search)), HasSubstr(": rank 0 of 2: "));
+}
+
 TEST(Search, UnknownStartsAreErrors) {
   ExpectError(Lanescope({"search", Sample("polynomial"), "--start", "best"}), 1, "NotFound", "best");
   EXPECT_EQ(Lanescope({"search", Sample("polynomial"), "--budget", "soon"}).status, 2);

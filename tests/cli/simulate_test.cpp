@@ -279,6 +279,39 @@ TEST(SimulateTrace, MeasuredReplayedAndPredictedStandBesideEachOther) {
     EXPECT_THAT(text.output, HasSubstr(part));
 }
 
+// Two steps of one kernel each, of 100 and of 40.
+constexpr const char* kTwoSteps = R"json({"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 200},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 1, "tid": 1, "ts": 200, "dur": 100},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 0, "dur": 10,
+ "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 20, "dur": 95},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 200, "dur": 10,
+ "args": {"correlation": 2}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12, "dur": 100,
+ "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "add", "pid": 0, "tid": 7, "ts": 212, "dur": 40,
+ "args": {"device": 0, "stream": 7, "correlation": 2}}]})json";
+
+// Half of the 40 of step 2 go, and nothing of another step is told.
+TEST(ExplainTrace, SaysWhatAChangeChangesInAStep) {
+  Folder folder;
+  const std::string trace = folder.File("t.sqlite");
+  ASSERT_EQ(Lanescope({"import", folder.Write("t.json", kTwoSteps), "-o", trace}).status, 0);
+  const json step = LanescopeJson({"explain", trace, "--set", "kernel:*.speed=2", "--step", "2", "--json"});
+  EXPECT_EQ(step["path_a"]["launch_ns"], 40'000);
+  EXPECT_EQ(step["path_b"]["launch_ns"], 20'000);
+  ASSERT_EQ(step["shorter"].size(), 1u);
+  EXPECT_EQ(step["shorter"][0]["change_ns"], -20'000);
+  EXPECT_THAT(step["shorter"][0]["text"].get<std::string>(), HasSubstr("add"));
+  const Outcome all = Lanescope({"explain", trace, "--set", "kernel:gemm.speed=2"});
+  EXPECT_EQ(all.status, 0) << all.errors;
+  EXPECT_THAT(all.output, HasSubstr("gemm"));
+  ExpectError(Lanescope({"explain", trace, "--set", "kernel:*.speed=2", "--step", "9"}), 1, "NotFound", "9");
+  ExpectError(Lanescope({"explain", trace, "--set", "ranks=4"}), 1, "FailedPrecondition", "no collectives");
+  ExpectError(Lanescope({"explain", trace, trace, "--set", "ranks=4"}), 1, "InvalidArgument", "one trace");
+}
+
 TEST(SimulateTrace, WhatIsForGraphsIsRefused) {
   Folder folder;
   const std::string trace = folder.Write("t.json", kTwoKernels), ours = folder.File("t.db");

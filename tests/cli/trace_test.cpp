@@ -147,6 +147,9 @@ TEST_F(TraceTest, SaysAndMeasuresWhatAnotherGraphLacks) {
 TEST_F(TraceTest, SeveralTracesAreCalibratedTogether) {
   const json one = LanescopeJson({"calibrate", trace_, "--no-microbenchmarks"});
   const json two = LanescopeJson({"calibrate", trace_, trace_, "--no-microbenchmarks"});
+  const std::string run = one["calibrated_on"];
+  EXPECT_TRUE(run.starts_with("run 1 (")) << run;
+  EXPECT_EQ(two["calibrated_on"], trace_ + " " + run + ", " + trace_ + " " + run);
   ASSERT_EQ(one["launches"].size(), two["launches"].size());
   for (size_t i = 0; i < one["launches"].size(); ++i) {
     EXPECT_EQ(two["launches"][i]["ns"], one["launches"][i]["ns"]);

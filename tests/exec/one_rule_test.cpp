@@ -315,14 +315,14 @@ std::vector<OpCase> RecordedOps() {
   std::vector<OpCase> ops;
   const auto add = [&](const nlohmann::json& test) {
     const Graph graph = ParseGraphText(test.at("graph").get<std::string>());
-    std::map<std::pair<int, int>, Tensor> known;
+    std::map<std::pair<NodeId, int>, Tensor> known;
     const nlohmann::json& feeds =
         test.contains("feeds") ? test.at("feeds") : test.at("steps").at(0).at("feeds");
     for (const auto& [name, tensor] : GoldenTensors(feeds)) {
       const Endpoint endpoint = graph.FindEndpoint(name);
       known[{endpoint.node, endpoint.output}] = tensor;
     }
-    for (int id = 0; id < graph.num_nodes(); ++id) {
+    for (const NodeId id : graph.node_ids()) {
       const Node& node = graph.node(id);
       if (node.op == "Const") known[{id, 0}] = node.GetTensorAttr("value");
       if (node.op != "VariableV2" && node.op != "VarHandleOp") continue;

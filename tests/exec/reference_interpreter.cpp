@@ -56,7 +56,7 @@ bool RefersToState(DataType dtype) { return IsRefType(dtype) || dtype == DataTyp
 
 class InterpreterContext final : public KernelContext {
  public:
-  InterpreterContext(ReferenceInterpreter& session, int id, const std::vector<TensorInfo>& outputs)
+  InterpreterContext(ReferenceInterpreter& session, NodeId id, const std::vector<TensorInfo>& outputs)
       : session_(session), id_(id), team_one_(1) {
     team_ = &team_one_;
     for (const Endpoint& endpoint : session.graph_.node(id).inputs) {
@@ -74,7 +74,7 @@ class InterpreterContext final : public KernelContext {
 
   Resource& FindOrCreateResource(int input,
                                  const std::function<std::unique_ptr<Resource>()>& create) override {
-    int node = id_;
+    NodeId node = id_;
     if (input >= 0) {
       node = session_.SlotOf(session_.graph_.node(id_).inputs[static_cast<size_t>(input)]).state_node;
     }
@@ -111,7 +111,7 @@ class InterpreterContext final : public KernelContext {
   }
 
   ReferenceInterpreter& session_;
-  int id_;
+  NodeId id_;
   TestTeam team_one_;
   std::vector<Tensor> memory_;
 };
@@ -137,19 +137,19 @@ std::vector<Tensor> ReferenceInterpreter::Run(const std::map<std::string, Tensor
     }
   };
   fetch([&](Endpoint root) { return Fed(root); });
-  for (const int id : OrderOf(NeededNodes(roots))) {
+  for (const NodeId id : OrderOf(NeededNodes(roots))) {
     RunNode(id);
     fetch([&](Endpoint root) { return root.node == id && !Fed(root); });
   }
   return results;
 }
 
-std::vector<bool> ReferenceInterpreter::NeededNodes(const std::vector<Endpoint>& roots) const {
-  std::vector<bool> needed(static_cast<size_t>(graph_.num_nodes()), false);
-  std::vector<int> open;
-  const auto need = [&](int id) {
-    if (needed[static_cast<size_t>(id)]) return;
-    needed[static_cast<size_t>(id)] = true;
+IdVector<NodeId, bool> ReferenceInterpreter::NeededNodes(const std::vector<Endpoint>& roots) const {
+  IdVector<NodeId, bool> needed(graph_.num_nodes(), false);
+  std::vector<NodeId> open;
+  const auto need = [&](NodeId id) {
+    if (needed[id]) return;
+    needed[id] = true;
     open.push_back(id);
   };
   for (const Endpoint& root : roots) {
@@ -161,23 +161,24 @@ std::vector<bool> ReferenceInterpreter::NeededNodes(const std::vector<Endpoint>&
     for (const Endpoint& input : node.inputs) {
       if (!Fed(input)) need(input.node);
     }
-    for (const int control : node.control_inputs) need(control);
+    for (const NodeId control : node.control_inputs) need(control);
   }
   return needed;
 }
 
 // Which variable each node reads or updates: of the reference or handle that an input leads to.
 struct ReferenceInterpreter::Accesses {
-  std::map<int, std::vector<int>> readers;  // by variable
-  std::map<int, std::vector<int>> updates;
+  std::map<NodeId, std::vector<NodeId>> readers;  // by variable
+  std::map<NodeId, std::vector<NodeId>> updates;
 };
 
-ReferenceInterpreter::Accesses ReferenceInterpreter::FindAccesses(const std::vector<bool>& needed) const {
+ReferenceInterpreter::Accesses ReferenceInterpreter::FindAccesses(
+    const IdVector<NodeId, bool>& needed) const {
   Accesses accesses;
-  std::map<int, int> variable_of;
-  for (const int id : graph_.TopologicalOrder()) {
+  std::map<NodeId, NodeId> variable_of;
+  for (const NodeId id : graph_.TopologicalOrder()) {
     const Node& node = graph_.node(id);
-    if (!needed[static_cast<size_t>(id)]) continue;
+    if (!needed[id]) continue;
     if (MakesState(node)) {
       variable_of[id] = id;
       continue;
@@ -187,7 +188,7 @@ ReferenceInterpreter::Accesses ReferenceInterpreter::FindAccesses(const std::vec
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const auto source = variable_of.find(node.inputs[i].node);
       if (source == variable_of.end() || Fed(node.inputs[i])) continue;
-      const int variable = source->second;
+      const NodeId variable = source->second;
       if (i == 0 && !outputs.empty() && (RefersToState(outputs[0]) || IsAlias(node)))
         variable_of[id] = variable;
       const bool updates =
@@ -198,21 +199,21 @@ ReferenceInterpreter::Accesses ReferenceInterpreter::FindAccesses(const std::vec
   return accesses;
 }
 
-std::vector<int> ReferenceInterpreter::SmallestFirst(const std::vector<bool>& needed, const Edges& before) {
-  std::vector<int> order;
-  std::vector<bool> done(needed.size(), false);
-  std::set<int> waiting;
-  for (size_t id = 0; id < needed.size(); ++id) {
-    if (needed[id]) waiting.insert(static_cast<int>(id));
+std::vector<NodeId> ReferenceInterpreter::SmallestFirst(const IdVector<NodeId, bool>& needed,
+                                                        const Edges& before) {
+  std::vector<NodeId> order;
+  IdVector<NodeId, bool> done(needed.size(), false);
+  std::set<NodeId> waiting;
+  for (const NodeId id : needed.ids()) {
+    if (needed[id]) waiting.insert(id);
   }
   while (!waiting.empty()) {
-    const auto next = std::find_if(waiting.begin(), waiting.end(), [&](int id) {
-      const auto& first = before[static_cast<size_t>(id)];
-      return std::all_of(first.begin(), first.end(),
-                         [&](int other) { return done[static_cast<size_t>(other)]; });
+    const auto next = std::find_if(waiting.begin(), waiting.end(), [&](NodeId id) {
+      const auto& first = before[id];
+      return std::all_of(first.begin(), first.end(), [&](NodeId other) { return done[other]; });
     });
     LANESCOPE_CHECK(next != waiting.end());
-    done[static_cast<size_t>(*next)] = true;
+    done[*next] = true;
     order.push_back(*next);
     waiting.erase(next);
   }
@@ -220,15 +221,15 @@ std::vector<int> ReferenceInterpreter::SmallestFirst(const std::vector<bool>& ne
 }
 
 // The nodes that depend on `id`, itself included.
-static std::set<int> Descendants(int id, const std::vector<std::set<int>>& before) {
-  std::set<int> found = {id};
+static std::set<NodeId> Descendants(NodeId id, const IdVector<NodeId, std::set<NodeId>>& before) {
+  std::set<NodeId> found = {id};
   for (bool grown = true; grown;) {
     grown = false;
-    for (size_t other = 0; other < before.size(); ++other) {
-      if (found.contains(static_cast<int>(other))) continue;
+    for (const NodeId other : before.ids()) {
+      if (found.contains(other)) continue;
       if (std::any_of(before[other].begin(), before[other].end(),
-                      [&](int first) { return found.contains(first); })) {
-        found.insert(static_cast<int>(other));
+                      [&](NodeId first) { return found.contains(first); })) {
+        found.insert(other);
         grown = true;
       }
     }
@@ -237,11 +238,11 @@ static std::set<int> Descendants(int id, const std::vector<std::set<int>>& befor
 }
 
 // Variable by variable: its updates one after another, each after all readers that do not depend on it.
-std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) const {
-  Edges before(static_cast<size_t>(graph_.num_nodes()));
-  for (size_t id = 0; id < needed.size(); ++id) {
+std::vector<NodeId> ReferenceInterpreter::OrderOf(const IdVector<NodeId, bool>& needed) const {
+  Edges before(graph_.num_nodes());
+  for (const NodeId id : needed.ids()) {
     if (!needed[id]) continue;
-    const Node& node = graph_.node(static_cast<int>(id));
+    const Node& node = graph_.node(id);
     before[id].insert(node.control_inputs.begin(), node.control_inputs.end());
     for (const Endpoint& input : node.inputs) {
       if (!Fed(input)) before[id].insert(input.node);
@@ -249,15 +250,14 @@ std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) 
   }
   Accesses accesses = FindAccesses(needed);
   for (auto& [variable, updates] : accesses.updates) {
-    const std::vector<int> order = SmallestFirst(needed, before);
-    const auto place = [&](int id) { return std::find(order.begin(), order.end(), id); };
-    std::sort(updates.begin(), updates.end(), [&](int a, int b) { return place(a) < place(b); });
-    for (size_t u = 1; u < updates.size(); ++u)
-      before[static_cast<size_t>(updates[u])].insert(updates[u - 1]);
-    for (const int update : updates) {
-      const std::set<int> later = Descendants(update, before);
-      for (const int reader : accesses.readers[variable]) {
-        if (!later.contains(reader)) before[static_cast<size_t>(update)].insert(reader);
+    const std::vector<NodeId> order = SmallestFirst(needed, before);
+    const auto place = [&](NodeId id) { return std::find(order.begin(), order.end(), id); };
+    std::sort(updates.begin(), updates.end(), [&](NodeId a, NodeId b) { return place(a) < place(b); });
+    for (size_t u = 1; u < updates.size(); ++u) before[updates[u]].insert(updates[u - 1]);
+    for (const NodeId update : updates) {
+      const std::set<NodeId> later = Descendants(update, before);
+      for (const NodeId reader : accesses.readers[variable]) {
+        if (!later.contains(reader)) before[update].insert(reader);
       }
     }
   }
@@ -265,7 +265,7 @@ std::vector<int> ReferenceInterpreter::OrderOf(const std::vector<bool>& needed) 
 }
 
 Variable* ReferenceInterpreter::VariableOf(const Slot& slot) {
-  if (slot.state_node < 0) return nullptr;
+  if (!slot.state_node.exists()) return nullptr;
   const auto found = variables_.find(slot.state_node);
   return found == variables_.end() ? nullptr : &found->second.variable;
 }
@@ -307,7 +307,7 @@ std::vector<TensorInfo> ReferenceInterpreter::InferOutputs(const Node& node,
   return outputs;
 }
 
-void ReferenceInterpreter::MakeRoom(int variable_node, const Tensor& value) {
+void ReferenceInterpreter::MakeRoom(NodeId variable_node, const Tensor& value) {
   VariableMemory& memory = variables_.at(variable_node);
   if (value.NumElements() <= memory.tensor.NumElements()) return;
   memory.tensor = Tensor(value.dtype(), value.shape());
@@ -316,7 +316,7 @@ void ReferenceInterpreter::MakeRoom(int variable_node, const Tensor& value) {
   memory.variable.tensor.shape = declared;
 }
 
-void ReferenceInterpreter::RunNode(int id) {
+void ReferenceInterpreter::RunNode(NodeId id) {
   const Node& node = graph_.node(id);
   if (RoleOf(node) == StateRole::kVariable && !variables_.contains(id)) {
     VariableMemory& memory = variables_[id];

@@ -32,7 +32,7 @@ class ReferenceInterpreter {
   // An output of a node in the current run: a value, or a reference to the variable or table of a node.
   struct Slot {
     Tensor value;
-    int state_node = -1;
+    NodeId state_node;
   };
 
   struct VariableMemory {
@@ -40,13 +40,13 @@ class ReferenceInterpreter {
     Variable variable;
   };
 
-  std::vector<bool> NeededNodes(const std::vector<Endpoint>& roots) const;
+  IdVector<NodeId, bool> NeededNodes(const std::vector<Endpoint>& roots) const;
   struct Accesses;
-  using Edges = std::vector<std::set<int>>;  // by node: the nodes that have to run first
-  Accesses FindAccesses(const std::vector<bool>& needed) const;
-  static std::vector<int> SmallestFirst(const std::vector<bool>& needed, const Edges& before);
-  std::vector<int> OrderOf(const std::vector<bool>& needed) const;
-  void RunNode(int id);
+  using Edges = IdVector<NodeId, std::set<NodeId>>;  // by node: the nodes that have to run first
+  Accesses FindAccesses(const IdVector<NodeId, bool>& needed) const;
+  static std::vector<NodeId> SmallestFirst(const IdVector<NodeId, bool>& needed, const Edges& before);
+  std::vector<NodeId> OrderOf(const IdVector<NodeId, bool>& needed) const;
+  void RunNode(NodeId id);
   std::vector<TensorInfo> InputInfos(const Node& node);
   std::vector<TensorInfo> InferOutputs(const Node& node, const std::vector<TensorInfo>& inputs) const;
   Slot& SlotOf(Endpoint endpoint) { return slots_.at({endpoint.node, endpoint.output}); }
@@ -55,16 +55,16 @@ class ReferenceInterpreter {
   Tensor SharedInput(const Node& node, const Shape& shape);
   // The variable that `slot` refers to; null if it is a value or a table.
   Variable* VariableOf(const Slot& slot);
-  void MakeRoom(int variable_node, const Tensor& value);
+  void MakeRoom(NodeId variable_node, const Tensor& value);
   Tensor Fetch(Endpoint endpoint);
 
   const Graph& graph_;
-  std::map<int, VariableMemory> variables_;
-  std::map<int, std::unique_ptr<Resource>> resources_;
-  std::map<int, uint64_t> random_counters_;
+  std::map<NodeId, VariableMemory> variables_;
+  std::map<NodeId, std::unique_ptr<Resource>> resources_;
+  std::map<NodeId, uint64_t> random_counters_;
 
-  std::map<std::pair<int, int>, Slot> slots_;
-  std::map<std::pair<int, int>, bool> fed_;
+  std::map<std::pair<NodeId, int>, Slot> slots_;
+  std::map<std::pair<NodeId, int>, bool> fed_;
 };
 
 }  // namespace lanescope::exec::test

@@ -29,14 +29,14 @@ inline Machine FastMachine(int gpus, int workers = 1) {
 
 inline Placement PlaceAll(const Graph& graph, DeviceId device) {
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), device);
+  placement.device.assign(graph.num_nodes(), device);
   return placement;
 }
 
 inline DeviceId Gpu(const Machine& machine, int index) { return machine.Gpus()[static_cast<size_t>(index)]; }
 
 inline void PlaceOn(Placement* placement, const Graph& graph, const std::string& node, DeviceId device) {
-  placement->device[static_cast<size_t>(graph.FindNode(node))] = device;
+  placement->device[graph.FindNode(node)] = device;
 }
 
 inline Tensor Floats(const Shape& shape, float value) {

@@ -230,7 +230,7 @@ class KernelCase {
       TensorInfo info;
       info.dtype = type;
       info.shape = values.shape();
-      feeds_.push_back({{graph_.num_nodes(), 0}, info});
+      feeds_.push_back({{NodeId(graph_.num_nodes()), 0}, info});
     }
     inputs_.push_back(std::move(values));
     variables_.push_back(nullptr);
@@ -277,7 +277,7 @@ class KernelCase {
       request.fetches.push_back({number_, static_cast<int>(i)});
     request.fetches.push_back({number_, -1});
     Placement placement;
-    placement.device.assign(static_cast<size_t>(graph_.num_nodes()), machine.host());
+    placement.device.assign(graph_.num_nodes(), machine.host());
     Try([&] { VerifySchedule(graph_, Compile(graph_, info, request, placement, machine)); });
   }
 
@@ -327,7 +327,7 @@ class KernelCase {
   ByteSource& bytes_;
   const OpDef& def_;
   Graph graph_;
-  int number_ = -1;
+  NodeId number_ = NodeId();
   std::vector<Shape> shapes_;  // so far
   std::vector<std::pair<Endpoint, TensorInfo>> feeds_;
   std::vector<Tensor> inputs_;

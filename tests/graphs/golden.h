@@ -86,7 +86,7 @@ inline std::string TextOf(const Graph& graph, const Node& node) {
   std::string text = node.name + " = " + node.op + "(";
   for (const Endpoint& input : node.inputs) text += graph.TensorName(input) + " ";
   std::vector<std::string> controls;
-  for (const int control : node.control_inputs) controls.push_back(graph.node(control).name);
+  for (const NodeId control : node.control_inputs) controls.push_back(graph.node(control).name);
   std::ranges::sort(controls);
   for (const std::string& control : controls) text += "^" + control + " ";
   text += ")" + node.device;
@@ -115,14 +115,14 @@ inline std::string TextOf(const Graph& graph, const Node& node) {
 // What the nodes called `roots` depend on, themselves included, by name.
 inline std::set<std::string> NeededBy(const Graph& graph, const std::vector<std::string>& roots) {
   std::set<std::string> needed;
-  std::vector<int> open;
+  std::vector<NodeId> open;
   for (const std::string& root : roots) open.push_back(graph.FindNode(root));
   while (!open.empty()) {
-    const int id = open.back();
+    const NodeId id = open.back();
     open.pop_back();
-    if (id < 0 || !needed.insert(graph.node(id).name).second) continue;
+    if (!id.exists() || !needed.insert(graph.node(id).name).second) continue;
     for (const Endpoint& input : graph.node(id).inputs) open.push_back(input.node);
-    for (const int control : graph.node(id).control_inputs) open.push_back(control);
+    for (const NodeId control : graph.node(id).control_inputs) open.push_back(control);
   }
   return needed;
 }

@@ -73,7 +73,10 @@ TEST(OpFunctions, WhatDoesNotFitIsRefusedAndNotAdded) {
   EXPECT_THAT(ErrorOf([&] { op::Neg(s, flag); }),
               AllOf(HasSubstr("bool, expected one of half"), HasSubstr("'Neg'")));
   EXPECT_THAT(ErrorOf([&] { op::Add(s, x, flag); }), HasSubstr("InvalidArgument"));
-  EXPECT_THAT(ErrorOf([&] { op::Neg(s, Endpoint{99, 0}); }), HasSubstr("node number 99 is not in the graph"));
+  EXPECT_THAT(ErrorOf([&] {
+                op::Neg(s, Endpoint{NodeId(99), 0});
+              }),
+              HasSubstr("node number 99 is not in the graph"));
   EXPECT_EQ(s.graph().num_nodes(), before);
 }
 

@@ -61,7 +61,7 @@ Endpoint TrainingStep(Scope& s, const std::string& name) {
 void RunCase(const Json& test) {
   const Graph theirs = ParseGraphText(test.at("graph").get<std::string>());
   Graph forward;
-  for (int id = 0; id < test.at("forward").get<int>(); ++id) forward.AddNode(theirs.node(id));
+  for (const NodeId id : IdRange<NodeId>(test.at("forward").get<size_t>())) forward.AddNode(theirs.node(id));
   std::set<std::string> old;
   for (const Node& node : forward.nodes()) old.insert(node.name);
   Scope s(std::move(forward));

@@ -19,7 +19,7 @@ std::string Dev(Scope& s) { return s.graph().node(op::NoOp(s).node).device; }
 const Node& NodeAt(const Scope& s, Endpoint e) { return s.graph().node(e.node); }
 std::vector<std::string> ControlsOf(const Scope& s, Endpoint e) {
   std::vector<std::string> names;
-  for (const int id : NodeAt(s, e).control_inputs) names.push_back(s.graph().node(id).name);
+  for (const NodeId id : NodeAt(s, e).control_inputs) names.push_back(s.graph().node(id).name);
   return names;
 }
 
@@ -94,7 +94,7 @@ TEST(DeviceScopes, D09AndD17FunctionsOfTheOp) {
   EXPECT_EQ(NodeAt(t, v.initial_value).device, "/device:GPU:0");
 }
 
-TEST(DeviceScopes, D10AndD12AnOuterFunctionSeesWhatInnerScopesSaidAndReplacesIt) {
+TEST(DeviceScopes, D10D12AndD13AnOuterFunctionSeesWhatInnerScopesSaidAndReplacesIt) {
   Scope s;
   std::vector<std::string> seen;
   const auto overwrite = s.Device([&seen](const Node& node) -> std::string {

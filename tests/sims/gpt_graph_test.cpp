@@ -65,8 +65,8 @@ TEST(GptGraphTest, GPipeTakesAsLong) {
 TEST(GptGraphTest, AllReducesWaitForTheirGroup) {
   const GptLayout layout{.batch = 1, .micro_batch = 1, .tensor = 4};
   const Graph graph = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B).graph;
-  const int reduce = graph.FindNode("gpu_1/micro_0/layer_0/projection/all_reduce");
-  ASSERT_GE(reduce, 0);
+  const NodeId reduce = graph.FindNode("gpu_1/micro_0/layer_0/projection/all_reduce");
+  ASSERT_TRUE(reduce.exists());
   EXPECT_EQ(graph.node(reduce).inputs.size(), 1u);
   EXPECT_EQ(graph.node(reduce).control_inputs.size(), 3u) << "the other ranks";
   int count = 0;

@@ -73,7 +73,7 @@ PlacementWorld Alike(int count, int gpus, int64_t gpu_ns, int64_t cpu_ns) {
   world.random.graph = builder.Take();
   world.step = {};
   for (const Endpoint& end : ends) world.step.fetches.push_back({end.node, -1});
-  for (int id = 0; id < world.random.graph.num_nodes(); ++id) world.Cost(id, gpu_ns, cpu_ns);
+  for (const NodeId id : world.random.graph.node_ids()) world.Cost(id, gpu_ns, cpu_ns);
   world.info = InferGraph(world.random.graph, {});
   return world;
 }
@@ -130,7 +130,7 @@ TEST(LowerBoundTest, WhatCrossesPassesTheEngines) {
   world.step = {};
   for (const Endpoint& end : ends) {
     world.step.fetches.push_back({end.node, -1});
-    const int host_op = world.random.graph.node(end.node).inputs[0].node;
+    const NodeId host_op = world.random.graph.node(end.node).inputs[0].node;
     world.Cost(end.node, 1'000, 10'000'000);
     world.Cost(host_op, 10'000'000, 1'000);
   }

@@ -21,7 +21,7 @@ struct PlacementWorld {
         step(test::RequestFor(random.graph, random.fetches, random.targets)),
         machine(VirtualMachine(gpus, 1)) {
     std::mt19937 rng(seed);
-    for (int id = 0; id < random.graph.num_nodes(); ++id) {
+    for (const NodeId id : random.graph.node_ids()) {
       const auto ns = static_cast<int64_t>(1000 + rng() % 99'000);
       Cost(id, ns, 3 * ns);
     }
@@ -34,7 +34,7 @@ struct PlacementWorld {
     info = InferGraph(random.graph, {});
   }
 
-  void Cost(int id, int64_t gpu_ns, int64_t cpu_ns) {
+  void Cost(NodeId id, int64_t gpu_ns, int64_t cpu_ns) {
     random.graph.node(id).attrs["_lanescope_cost"] =
         fmt::format(R"({{"ns": {{"CPU": {}, "GPU": {}}}}})", cpu_ns, gpu_ns);
   }

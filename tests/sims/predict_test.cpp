@@ -41,7 +41,7 @@ struct OneOp {
   }
   Schedule Named(ScheduleMaker maker) const {
     Schedule schedule = maker.Build();
-    for (Command& command : schedule.commands) command.node = 0;
+    for (Command& command : schedule.commands) command.node = NodeId(0);
     schedule.peak_bytes = {1, 2, 3};
     return schedule;
   }

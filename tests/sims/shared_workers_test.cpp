@@ -32,7 +32,7 @@ Prediction PredictProducts(int64_t size, int workers) {
   Machine machine = VirtualMachine(1, 1);
   machine.devices[machine.host()].workers = workers;
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), machine.host());
+  placement.device.assign(graph.num_nodes(), machine.host());
   const GraphInfo info = InferGraph(graph, request.feeds);
   const Schedule schedule = Compile(graph, info, request, placement, machine);
   VerifySchedule(graph, schedule);

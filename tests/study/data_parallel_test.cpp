@@ -80,8 +80,8 @@ TEST(DataParallelTest, EachGpuHasAReplicaAndVariablesStandOnce) {
   const StepGraph written = Written(workload, 2);
   const Graph& graph = written.graph;
   for (const char* node : {"replica_0/y", "replica_1/y", "replica_0/gradient", "replica_1/gradient", "w"})
-    EXPECT_GE(graph.FindNode(node), 0) << node;
-  EXPECT_EQ(graph.FindNode("y"), -1);
+    EXPECT_TRUE(graph.FindNode(node).exists()) << node;
+  EXPECT_FALSE(graph.FindNode("y").exists());
   EXPECT_THAT(graph.node(graph.FindNode("replica_1/y")).device, HasSubstr("GPU:1"));
   const Workload again("again", graph, written.spec);
   EXPECT_EQ(again.info().of(graph.FindEndpoint("replica_1/y")).shape, (Shape{3, 1}));

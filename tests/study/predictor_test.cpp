@@ -35,7 +35,7 @@ struct TwoOps {
   sims::CostTable Table(int64_t ns, int64_t start_ns) const {
     sims::CostTable table;
     table.calibrated_on = "run 1";
-    for (int id = 0; id < workload->graph().num_nodes(); ++id) {
+    for (const NodeId id : workload->graph().node_ids()) {
       const Node& node = workload->graph().node(id);
       sims::LaunchCost& cost = table.launches.emplace_back();
       cost.op = node.op;

@@ -53,44 +53,48 @@ TEST(UndisturbedSteps, ARoundInWhichOthersRanDoesNotCount) {
   EXPECT_THAT(UndisturbedSteps(steps, 4), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-constexpr auto kNobody = Disturber::kNobody, kOthers = Disturber::kOthers, kSpeed = Disturber::kSpeed;
-
-// Six slots of 300 ms, and what the reference took before the first, and after each.
-std::vector<RoundSlot> Slots(const std::vector<int64_t>& reference_ns) {
-  std::vector<RoundSlot> slots;
-  for (size_t i = 0; i + 1 < reference_ns.size(); ++i)
-    slots.push_back({{.wall_ns = 300 * kMs}, reference_ns[i], reference_ns[i + 1]});
-  return slots;
+// What a probe of the cores took on a virtual machine, in ns: 5.0 alone, 5.8 and more beside another
+// machine's thread.
+TEST(UsualSpeed, IsTheOneThatMostOftenWas) {
+  const SpeedRange usual = UsualSpeed({5000, 6400, 5100, 5050, 5900, 7100, 5020, 6100, 5080}, 1.05);
+  EXPECT_EQ(usual.low, 5000);
+  EXPECT_EQ(usual.high, 5250);
+  EXPECT_TRUE(usual.Holds(5230));
+  EXPECT_FALSE(usual.Holds(5900));
+  EXPECT_FALSE(usual.Holds(4900));
+  const SpeedRange slow = UsualSpeed({46, 57, 58, 60, 57, 47, 46}, 1.08);
+  EXPECT_EQ(slow.low, 57);
 }
 
-// A convolution network's step as it was seen on a virtual machine: 113 ms, or 150 to 240.
-TEST(JudgeSlots, AnotherSpeedOfTheMachineIsADisturbance) {
-  EXPECT_THAT(JudgeSlots(Slots({113, 112, 164, 190, 241, 114, 112, 118, 111})),
-              ElementsAre(kNobody, kSpeed, kSpeed, kSpeed, kSpeed, kNobody, kNobody, kNobody));
+// Law: of ranges that hold equally many the fastest; what is not known is in every range, and makes none.
+TEST(UsualSpeed, TiesGoToTheFastest) {
+  EXPECT_EQ(UsualSpeed({100, 200, 201, 101}, 1.05).low, 100);
+  const SpeedRange any = UsualSpeed({0, 0}, 1.05);
+  EXPECT_TRUE(any.Holds(1));
+  EXPECT_TRUE(UsualSpeed({100, 0}, 1.05).Holds(0));
 }
 
-// Law: the usual speed is the one that most often was, the slower one too; noise of 8% is none.
-TEST(JudgeSlots, TheUsualSpeedIsTheOneThatLasted) {
-  EXPECT_THAT(JudgeSlots(Slots({46, 57, 58, 60, 57, 47, 46})),
-              ElementsAre(kSpeed, kNobody, kNobody, kNobody, kSpeed, kSpeed));
-  EXPECT_THAT(JudgeSlots(Slots({100, 107, 104, 101, 108})), Each(kNobody));
-}
-
-TEST(JudgeSlots, NothingIsSaidOfASpeedThatWasNotMeasured) {
-  EXPECT_THAT(JudgeSlots(Slots({0, 0, 0})), Each(kNobody));
-  EXPECT_TRUE(JudgeSlots({}).empty());
+// A GPU that falls from 1980 to 1755 MHz for two steps, and is held down by heat in another.
+TEST(OtherClockSteps, AnotherClockAndHeatAreDisturbances) {
+  std::vector<GpuClock> steps(8, {.mhz = 1980});
+  steps[2].mhz = steps[3].mhz = 1755;
+  steps[6].held_down = true;
+  EXPECT_THAT(OtherClockSteps(steps), ElementsAre(0, 0, 1, 1, 0, 0, 1, 0));
+  EXPECT_THAT(OtherClockSteps(std::vector<GpuClock>(3)), Each(0));
+  EXPECT_TRUE(OtherClockSteps({}).empty());
 }
 
 // A slot of 10 ms has its own ticks and those of its neighbours: the 100 ms that others ran in one slot of 20
 // are 40% of the 200 ms around it beyond the ticks' error, and nothing to slots that are farther away.
-TEST(JudgeSlots, ShortSlotsAreJudgedByWhatRanAroundThem) {
-  std::vector<RoundSlot> slots(50, {.taken = {.wall_ns = 10 * kMs}});
-  slots[20].taken.others_ns = 100 * kMs;
-  const std::vector<Disturber> by = JudgeSlots(slots);
-  EXPECT_EQ(by[20], kOthers);
-  EXPECT_EQ(by[15], kOthers);
-  EXPECT_EQ(by[5], kNobody);
-  EXPECT_EQ(by[45], kNobody);
+TEST(SlotsBesideOthers, ShortSlotsAreJudgedByWhatRanAroundThem) {
+  std::vector<Disturbance> slots(50, {.wall_ns = 10 * kMs});
+  slots[20].others_ns = 100 * kMs;
+  const std::vector<char> beside = SlotsBesideOthers(slots);
+  EXPECT_TRUE(beside[20]);
+  EXPECT_TRUE(beside[15]);
+  EXPECT_FALSE(beside[5]);
+  EXPECT_FALSE(beside[45]);
+  EXPECT_TRUE(SlotsBesideOthers({}).empty());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(WorkloadTest, OrItIsTheWholeGraph) {
   options.note = [&](const std::string& note) { notes.push_back(note); };
   const Workload workload("tanh", Tanh(), {}, options);
   EXPECT_EQ(workload.spec().targets, std::vector<std::string>{"y"});
-  EXPECT_EQ(workload.info().outputs(1)[0].shape, (Shape{1, 3}));
+  EXPECT_EQ(workload.info().outputs(NodeId(1))[0].shape, (Shape{1, 3}));
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_TRUE(notes[0].starts_with("note: ")) << notes[0];
 }
@@ -53,8 +53,8 @@ TEST(WorkloadTest, FilesReplaceFeeds) {
   options.fetches = {"y"};
   const Workload workload("tanh", Tanh(), spec, options);
   ASSERT_EQ(workload.spec().feeds.size(), 1u);
-  EXPECT_EQ(workload.info().outputs(1)[0].shape, (Shape{2, 3}));
-  EXPECT_EQ(workload.InputInfos(1)[0].shape, (Shape{2, 3}));
+  EXPECT_EQ(workload.info().outputs(NodeId(1))[0].shape, (Shape{2, 3}));
+  EXPECT_EQ(workload.InputInfos(NodeId(1))[0].shape, (Shape{2, 3}));
 }
 
 }  // namespace

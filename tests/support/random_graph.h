@@ -76,15 +76,15 @@ inline RandomGraph MakeRandomGraph(unsigned seed, int ops, int variables, int wi
 inline Placement RandomPlacement(const Graph& graph, const Machine& machine, unsigned seed) {
   std::mt19937 rng(seed);
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), DeviceId(0));
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  placement.device.assign(graph.num_nodes(), DeviceId(0));
+  for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     const auto random = static_cast<int>(rng() % static_cast<unsigned>(machine.num_devices()));
     DeviceId device(random);
     if (!node.inputs.empty() && graph.node(node.inputs[0].node).op == "VariableV2") {
-      device = placement.device[static_cast<size_t>(node.inputs[0].node)];
+      device = placement.device[node.inputs[0].node];
     }
-    placement.device[static_cast<size_t>(id)] = device;
+    placement.device[id] = device;
   }
   return placement;
 }

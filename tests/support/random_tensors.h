@@ -45,15 +45,14 @@ class RandomTensors {
   Placement Place(const Machine& machine, unsigned seed) const {
     std::mt19937 rng(seed);
     Placement placement;
-    for (int id = 0; id < graph_.num_nodes(); ++id) {
+    for (const NodeId id : graph_.node_ids()) {
       const Node& node = graph_.node(id);
       DeviceId device = DeviceId(rng() % static_cast<unsigned>(machine.num_devices()));
       if (!node.inputs.empty()) {
         const std::string& source = graph_.node(node.inputs[0].node).op;
-        if (source == "VariableV2" || source == "VarHandleOp")
-          device = placement.device[static_cast<size_t>(node.inputs[0].node)];
+        if (source == "VariableV2" || source == "VarHandleOp") device = placement.device[node.inputs[0].node];
       }
-      placement.device.push_back(device);
+      placement.device.Add(device);
     }
     return placement;
   }

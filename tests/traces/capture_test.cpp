@@ -8,8 +8,8 @@
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_reader.h"
 #include "traces/record/activity_rows.h"
-#include "traces/record/kernel_name.h"
 #include "traces/record/launch_audit.h"
+#include "traces/store/kernel_name.h"
 #include "traces/store/schema.h"
 #include "traces/store/sqlite.h"
 

@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "tests/support/faulty_files.h"
 #include "tests/traces/sample_run.h"
-#include "traces/import/kineto_import.h"
+#include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/summary.h"
 #include "traces/store/query.h"
@@ -123,7 +123,7 @@ TEST_P(KilledWriterTest, AnImportOrASimulatedTraceIsThereWholeOrNotAtAll) {
     sample.WriteTo(&writer, 2);
     writer.Close();
   };
-  const auto import = [&] { ImportKineto({events.path()}, file.path()); };
+  const auto import = [&] { ImportTraces({events.path()}, file.path()); };
   for (const std::function<void()>& work : {std::function<void()>(simulate), std::function<void()>(import)}) {
     int64_t step = 1;
     for (;; ++step) {

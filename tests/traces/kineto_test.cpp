@@ -10,13 +10,15 @@
 #include "core/runs/step_path.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
+#include "traces/import/import.h"
 #include "traces/import/kineto_events.h"
-#include "traces/import/kineto_import.h"
 #include "traces/read/step_ranges.h"
 #include "traces/read/synchronizations.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
+#include "traces/report/advice.h"
 #include "traces/report/summary.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::traces {
 namespace {
@@ -45,7 +47,7 @@ Code CodeOfImport(const std::string& text) {
   ScratchFile in("in.json"), out("out.db");
   Write(in.path(), text);
   try {
-    ImportKineto({in.path()}, out.path());
+    ImportTraces({in.path()}, out.path());
   } catch (const Error& error) {
     EXPECT_FALSE(std::filesystem::exists(out.path()));
     return error.code();
@@ -56,7 +58,7 @@ Code CodeOfImport(const std::string& text) {
 TEST(KinetoTest, EventsBecomeAnExport) {
   ScratchFile in("in.json"), out("out.db");
   Write(in.path(), kTrace);
-  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.kernels, 1);
   EXPECT_EQ(counts.copies, 1);
   EXPECT_EQ(counts.api_calls, 1);
@@ -91,7 +93,7 @@ TEST(KinetoTest, RanksAreDevicesOfTheirOwn) {
   ScratchFile first("a.json"), second("b.json"), out("out.db");
   Write(first.path(), OneRank(3));
   Write(second.path(), OneRank(5));
-  ImportKineto({first.path(), second.path()}, out.path());
+  ImportTraces({first.path(), second.path()}, out.path());
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
   ASSERT_EQ(run.launches.size(), 2u);
   EXPECT_NE(run.launches[0].device, run.launches[1].device);
@@ -107,7 +109,7 @@ TEST(KinetoTest, ARankThatIsNamedTwiceIsRefused) {
   Write(second.path(), OneRank(3));
   const auto message = [&](const std::string& other) -> std::string {
     try {
-      ImportKineto({first.path(), other}, out.path());
+      ImportTraces({first.path(), other}, out.path());
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kInvalidArgument);
       return error.message();
@@ -125,12 +127,12 @@ TEST(KinetoTest, WhatIsLeftOutIsCounted) {
   Write(in.path(), R"json([
 {"ph": "M", "name": "thread_name", "pid": 9, "tid": 8, "args": {"name": "autograd"}},
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}},
-{"ph": "X", "cat": "python_function", "name": "f", "ts": 5, "dur": 2},
-{"ph": "X", "cat": "python_function", "name": "g", "ts": 8, "dur": 2},
+{"ph": "X", "cat": "overhead", "name": "f", "ts": 5, "dur": 2},
+{"ph": "X", "cat": "overhead", "name": "g", "ts": 8, "dur": 2},
 {"ph": "i", "name": "[memory]", "ts": 8},
 {"ph": "s", "cat": "ac2g", "id": 1, "ts": 8}])json");
-  const ImportCounts counts = ImportKineto({in.path()}, out.path());
-  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"python_function", 2}, {"[memory]", 1}}));
+  const ImportCounts counts = ImportTraces({in.path()}, out.path());
+  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"overhead", 2}, {"[memory]", 1}}));
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
   ASSERT_EQ(run.threads.size(), 1u);
   EXPECT_EQ(run.Text(run.threads[0].name), "autograd");
@@ -146,7 +148,7 @@ TEST(KinetoTest, SynchronisationsSayWhatTheyWaitFor) {
  "wait_on_cuda_event_id": 40}},
 {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "ts": 8, "dur": 2, "args": {
  "stream": 4294967295, "device": 0, "correlation": 4}}])json");
-  EXPECT_EQ(ImportKineto({in.path()}, out.path()).synchronizations, 2);
+  EXPECT_EQ(ImportTraces({in.path()}, out.path()).synchronizations, 2);
   TraceReader reader(out.path());
   const std::vector<TraceSynchronization> syncs = ReadSynchronizations(reader, 1);
   ASSERT_EQ(syncs.size(), 2u);
@@ -172,7 +174,7 @@ TEST(KinetoTest, CallsCountWhereNothingRuns) {
  "args": {"correlation": 1}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaMalloc", "pid": 1, "tid": 1, "ts": 300, "dur": 100,
  "args": {"correlation": 2}}])json");
-  ImportKineto({in.path()}, out.path());
+  ImportTraces({in.path()}, out.path());
   const Summary summary = Summarize(out.path(), 1);
   EXPECT_EQ(summary.verdict,
             "idle bound: nothing runs for 79% of the window, kernels 20%, copies 1.0%; of the API calls "
@@ -184,6 +186,30 @@ TEST(KinetoTest, CallsCountWhereNothingRuns) {
   EXPECT_EQ(Summarize(out.path(), 1, in_memory).verdict, summary.verdict);
 }
 
+// Busy 0-400 with 300 of NCCL and 100 of a gemm, idle 400-600. cudaStreamSynchronize takes longest, but
+// beside kernels; the call that matters is cudaMalloc, the kernel that matters the gemm.
+TEST(KinetoTest, AdviceNamesWhatMatters) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), R"json([
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": 0, "dur": 300, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "void gemm<4>(float*)", "pid": 0, "tid": 7, "ts": 300, "dur": 100, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "void gemm<4>(float*)", "pid": 0, "tid": 7, "ts": 600, "dur": 200, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 1, "tid": 1, "ts": 0, "dur": 390,
+ "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaMalloc", "pid": 1, "tid": 1, "ts": 450, "dur": 50,
+ "args": {"correlation": 2}}])json");
+  ImportTraces({in.path()}, out.path());
+  SummaryOptions options;
+  options.idle_call = true;
+  const std::vector<std::string> advice = AdviceOf(Summarize(out.path(), 1, options));
+  ASSERT_EQ(advice.size(), 3u);
+  EXPECT_NE(advice[1].find("cudaMalloc takes the most of that (50 us)"), std::string::npos) << advice[1];
+  EXPECT_NE(advice[2].find("gemm takes 100% of what computes, in 2 launches"), std::string::npos)
+      << advice[2];
+  // Without being asked for, of a run that idle time does not decide, no pass over calls is made.
+  EXPECT_EQ(Summarize(out.path(), 1).idle_call, "");
+}
+
 // The allocator's total of GPU 1; what is not a GPU's is left out.
 TEST(KinetoTest, MemoryOverTime) {
   ScratchFile in("in.json"), out("out.db");
@@ -193,7 +219,7 @@ TEST(KinetoTest, MemoryOverTime) {
  "Total Allocated": 512, "Device Type": 1, "Device Id": 1, "Bytes": 512}},
 {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 8, "args": {
  "Total Allocated": 100, "Device Type": 0, "Device Id": -1, "Bytes": 100}}])json");
-  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.memory, 1);
   EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"cpu_instant_event", 1}}));
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
@@ -203,6 +229,38 @@ TEST(KinetoTest, MemoryOverTime) {
   EXPECT_EQ(run.memory[0].bytes, 512);
 }
 
+// 1,024 elements go in and 512 come out, of 2 bytes each. How the kernel was launched is kept, too.
+TEST(KinetoTest, WhatCollectivesMove) {
+  ScratchFile in("in.json"), out("out.db");
+  Write(in.path(), R"json([
+{"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "python"}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_ReduceScatter", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {
+ "device": 0, "stream": 7, "correlation": 3, "grid": [2, 3, 1], "block": [64, 1, 1], "registers per thread": 32,
+ "shared memory": 16, "Collective name": "_reduce_scatter_base", "In msg nelems": 1024, "Out msg nelems": 512,
+ "Group size": 2, "dtype": "BFloat16", "Process Group Name": "0"}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": 9, "dur": 2, "args": {
+ "device": 0, "stream": 7, "correlation": 4, "grid": [2, -3, 1], "block": 5, "Collective name": "allreduce",
+ "In msg nelems": 9223372036854775807, "Group size": -2, "dtype": "Float"}}])json");
+  EXPECT_EQ(ImportTraces({in.path()}, out.path()).collectives, 2);
+  TraceReader reader(out.path());
+  const TraceRun run = reader.ReadRun(1);
+  ASSERT_EQ(run.collectives.size(), 2u);
+  EXPECT_EQ(run.collectives[0].launch, 0);
+  EXPECT_EQ(run.Text(run.collectives[0].kind), "_reduce_scatter_base");
+  EXPECT_EQ(run.collectives[0].bytes, 2048);
+  EXPECT_EQ(run.collectives[0].ranks, 2);
+  EXPECT_EQ(run.collectives[1].bytes, 0);
+  EXPECT_EQ(run.collectives[1].ranks, 0);
+  const auto kernel = [&](const char* sum) {
+    return reader.database().QueryInteger(std::string("SELECT ") + sum +
+                                          " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId = 3");
+  };
+  EXPECT_EQ(kernel("gridX * 100 + gridY * 10 + gridZ"), 231);
+  EXPECT_EQ(kernel("blockX"), 64);
+  EXPECT_EQ(kernel("registersPerThread * 100 + dynamicSharedMemory"), 3216);
+  EXPECT_EQ(reader.database().QueryText("SELECT name FROM PROCESSES"), "python");
+}
+
 // However many categories a file makes up.
 TEST(KinetoTest, CategoriesThatAreLeftOutAreBounded) {
   std::string text = R"([{"ph": "X", "cat": "kernel", "name": "k", "ts": 5, "dur": 2})";
@@ -210,7 +268,7 @@ TEST(KinetoTest, CategoriesThatAreLeftOutAreBounded) {
     text += fmt::format(R"(,{{"ph": "X", "cat": "c{}", "name": "x", "ts": 1, "dur": 1}})", i);
   ScratchFile in("in.json"), out("out.db");
   Write(in.path(), text + "]");
-  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.left_out.size(), 21u);
   EXPECT_EQ(counts.left_out.at("others"), 980);
 }
@@ -219,7 +277,7 @@ TEST(KinetoTest, ABareListIsATraceToo) {
   ScratchFile in("in.json"), out("out.db");
   Write(in.path(),
         R"([{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}}])");
-  EXPECT_EQ(ImportKineto({in.path()}, out.path()).kernels, 1);
+  EXPECT_EQ(ImportTraces({in.path()}, out.path()).kernels, 1);
   EXPECT_EQ(Summarize(out.path(), 1).gpu_activities.at(0).total_ns, 2000);
 }
 
@@ -232,7 +290,7 @@ void WriteGzip(const std::string& path, const std::string& text) {
 TEST(KinetoTest, CompressedTracesAreRead) {
   ScratchFile in("in.json.gz"), out("out.db");
   WriteGzip(in.path(), kTrace);
-  const ImportCounts counts = ImportKineto({in.path()}, out.path());
+  const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.kernels, 1);
   EXPECT_EQ(counts.skipped, 1);
 }
@@ -270,7 +328,7 @@ TEST(KinetoTest, StepsTileTheTimeWhenTheHostRunsAhead) {
                            "," + event("kernel", "c", 200, 100, 3, 7) + "]";
   ScratchFile in("in.json"), out("out.db");
   Write(in.path(), text);
-  ImportKineto({in.path()}, out.path());
+  ImportTraces({in.path()}, out.path());
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
   ASSERT_EQ(run.steps.size(), 2u);
   EXPECT_EQ(run.steps[0].end_ns, run.steps[1].start_ns);
@@ -310,7 +368,7 @@ TEST(KinetoTest, TwoVersionsOfOneJob) {
   if (test.empty() || control.empty()) GTEST_SKIP() << "no shared traces here";
   const auto mean_step = [](const std::string& file) {
     ScratchFile out("out.db");
-    ImportKineto({file}, out.path());
+    ImportTraces({file}, out.path());
     const std::vector<TraceStep> steps = TraceReader(out.path()).ReadRun(1).steps;
     EXPECT_EQ(steps.size(), 6u);
     for (size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i - 1].end_ns, steps[i].start_ns);
@@ -333,8 +391,8 @@ TEST(KinetoTest, WhatIsNoTraceIsRefused) {
   EXPECT_EQ(CodeOfImport(""), Code::kDataLoss);
   ScratchFile there("there.db");
   Write(there.path(), "x");
-  EXPECT_THROW(ImportKineto({"nowhere.json"}, there.path()), Error);
-  EXPECT_THROW(ImportKineto({"nowhere.json"}, there.path() + "2"), Error);
+  EXPECT_THROW(ImportTraces({"nowhere.json"}, there.path()), Error);
+  EXPECT_THROW(ImportTraces({"nowhere.json"}, there.path() + "2"), Error);
 }
 
 TEST(KinetoTest, HostileNumbersAreCountedOrKept) {
@@ -346,7 +404,7 @@ TEST(KinetoTest, HostileNumbersAreCountedOrKept) {
       ScratchFile in("in.json"), out("out.db");
       Write(in.path(), text);
       try {
-        const ImportCounts counts = ImportKineto({in.path()}, out.path());
+        const ImportCounts counts = ImportTraces({in.path()}, out.path());
         EXPECT_EQ(counts.kernels + counts.skipped, 1) << text;
         Summarize(out.path(), 1);
       } catch (const Error& error) {
@@ -361,6 +419,7 @@ TEST(KinetoTest, NamesOfCopies) {
   EXPECT_EQ(ParseCopyName("Memcpy HtoD (Pinned -> Device)").src_memory, 1);
   EXPECT_EQ(ParseCopyName("Memcpy DtoH (Device -> Pageable)").dst_memory, 0);
   EXPECT_EQ(ParseCopyName("Memcpy )-> (").kind, 0);
+  EXPECT_EQ(ParseCopyName("CopyHostToDevice").kind, 1);  // of ROCm
 }
 
 // Two ranks of a job, against figures of an independent program.
@@ -369,7 +428,7 @@ TEST(KinetoTest, TwoRanksOfADlrm) {
   const std::string second = SharedTrace("kineto", "worker1_step_12.1694128201556.pt.trace.json");
   if (first.empty() || second.empty()) GTEST_SKIP() << "no shared traces here";
   ScratchFile one("one.db"), both("both.db");
-  EXPECT_EQ(ImportKineto({first}, one.path()).kernels, 245);
+  EXPECT_EQ(ImportTraces({first}, one.path()).kernels, 245);
   const Summary alone = Summarize(one.path(), 1);
   ASSERT_EQ(alone.devices.size(), 1u);
   const DeviceTime& time = alone.devices[0];
@@ -381,7 +440,7 @@ TEST(KinetoTest, TwoRanksOfADlrm) {
   EXPECT_EQ(time.idle_ns, 6'419'000);
   ASSERT_EQ(alone.steps.size(), 1u);
   EXPECT_EQ(alone.steps[0].step, 10);
-  EXPECT_EQ(ImportKineto({first, second}, both.path()).kernels, 245 + 310);
+  EXPECT_EQ(ImportTraces({first, second}, both.path()).kernels, 245 + 310);
   const Summary together = Summarize(both.path(), 1);
   ASSERT_EQ(together.devices.size(), 2u);
   EXPECT_EQ(together.devices[0].communication_ns, 5'798'000);

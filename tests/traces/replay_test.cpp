@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/runs/run_diff.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/import/kineto_import.h"
+#include "traces/import/import.h"
 #include "traces/read/synchronizations.h"
 #include "traces/replay/change.h"
+#include "traces/replay/glob.h"
 #include "traces/replay/what_if.h"
+#include "traces/replay/what_if_knobs.h"
 
 namespace lanescope::traces {
 namespace {
@@ -125,6 +128,18 @@ TEST(ReplayTest, CopiesRemovedOrOverlapped) {
   EXPECT_EQ(trace.CodeOf("copy:*DtoH*=removed", "[CUDA memcpy HtoD]"), Code::kNotFound);
 }
 
+// A step begins with what still runs in it: without the copy of 100 the kernel follows its launch, which
+// takes the host 10, by 2, and all that is left of the step are its 50.
+TEST(ReplayTest, AStepDoesNotBeginWithWhatWasRemoved) {
+  MadeTrace trace;
+  trace.Copy(trace.Call(0, 10, 4), 12, 112, 1);
+  trace.Kernel(trace.Call(10, 20), 114, 164);
+  EXPECT_EQ(trace.Simulate({"copy:*=removed"}), (Times{152, 152, 50}));
+  MadeTrace copies;
+  copies.Copy(copies.Call(0, 10, 4), 12, 112, 1);
+  EXPECT_EQ(copies.Simulate({"copy:*=removed"}), (Times{100, 100, 0}));
+}
+
 // The call of the copy returns 5 after the copy has ended, since the host wants what it copies: the next
 // kernel is launched 5 after, at 222. Overlapped, the host goes on as after any call.
 TEST(ReplayTest, ACallThatWaitsForItsCopy) {
@@ -186,6 +201,28 @@ TEST(ReplayTest, WithoutTheStraggler) {
   EXPECT_NEAR(static_cast<double>(times[2]), 122 + 100 - 12, 8);
 }
 
+// Of an all-reduce of two ranks every byte crosses a link 2 * 1/2 times, of four 2 * 3/4: 150 instead of 100.
+TEST(ReplayTest, MoreRanksMakeAllReducesLonger) {
+  EXPECT_EQ(TwoRanks().Simulate({"ranks=4"}), (Times{352, 352, 402}));
+  EXPECT_EQ(TwoRanks().Simulate({"ranks=2"}), (Times{352, 352, 352}));
+  EXPECT_EQ(TwoRanks().CodeOf("ranks=1", "can be added"), Code::kFailedPrecondition);
+  EXPECT_EQ(TwoRanks().CodeOf("ranks=0", "number of ranks"), Code::kInvalidArgument);
+  MadeTrace other = TwoRanks();
+  other.run().texts[1] = "ncclDevKernel_Something";
+  EXPECT_EQ(other.CodeOf("ranks=4", "nobody says how its time grows"), Code::kFailedPrecondition);
+}
+
+// Kernels of 50 instead of 100: what explains the difference are the kernels on the path.
+TEST(ReplayTest, ChangesAreExplainedOpByOp) {
+  const auto [before, after] =
+      ProfileWhatIf(BuildReplayGraph(TwoAndOne().run(), {}), {"kernel:gemm.speed=2"});
+  const RunDiff diff = DiffRuns(before, after);
+  EXPECT_EQ(diff.parts_a.step_ns, 400'000);
+  EXPECT_EQ(diff.parts_b.step_ns, 250'000);
+  EXPECT_EQ(diff.ops.at(0).name, "gemm");
+  EXPECT_EQ(diff.ops[0].PathChange(), -150'000);
+}
+
 // The path goes through the rank that the collective waits for.
 TEST(ReplayTest, ThePathNamesWhatHeldTheStepUp) {
   const WhatIf what_if = FindWhatIf(BuildReplayGraph(TwoRanks().run(), {}), {});
@@ -206,11 +243,58 @@ TEST(ReplayTest, WhatTheTraceDoesNotSayIsRefused) {
   EXPECT_EQ(without_calls.CodeOf("host.speed=2", "no API calls"), Code::kFailedPrecondition);
   EXPECT_EQ(without_calls.CodeOf("link.speed=2", "no copies"), Code::kNotFound);
   EXPECT_EQ(without_calls.CodeOf("straggler=removed", "no collectives"), Code::kFailedPrecondition);
+  EXPECT_EQ(without_calls.CodeOf("ranks=4", "no collectives"), Code::kFailedPrecondition);
+  EXPECT_EQ(alone.CodeOf("ranks=4", "the other ranks' parts"), Code::kFailedPrecondition);
   EXPECT_EQ(without_calls.CodeOf("kernel:sgemm*.speed=2", "'gemm'"), Code::kNotFound);
   EXPECT_EQ(without_calls.CodeOf("GPU:3.speed=2", "GPU:3"), Code::kNotFound);
   EXPECT_EQ(without_calls.CodeOf("kernel:gemm.speed=0", "factor"), Code::kInvalidArgument);
   EXPECT_EQ(without_calls.CodeOf("batch=2", "possible are"), Code::kInvalidArgument);
   EXPECT_THROW(BuildReplayGraph(TraceRun(), {}), Error);
+}
+
+// Every knob's neutral value changes nothing and its change is understood; what a trace does not say is
+// refused by the knob as by the change.
+TEST(ReplayTest, KnobsAreChangesThatTheTraceTakes) {
+  for (MadeTrace trace : {TwoAndOne(), TwoRanks()}) {
+    const ReplayGraph graph = BuildReplayGraph(trace.run(), {});
+    const std::vector<WhatIfKnob> knobs = FindWhatIfKnobs(graph);
+    for (const WhatIfKnob& knob : knobs) {
+      SCOPED_TRACE(knob.what);
+      EXPECT_EQ(knob.refused, "");
+      EXPECT_GT(knob.count, 0);
+      for (const std::string& choice : knob.choices)
+        EXPECT_NO_THROW(FindWhatIf(graph, {knob.ChangeTo(choice)}));
+      if (!knob.choices.empty()) continue;
+      EXPECT_LE(knob.low, knob.now);
+      EXPECT_LT(knob.now, knob.high);
+      const WhatIf same = FindWhatIf(graph, {knob.ChangeTo(knob.now)});
+      EXPECT_EQ(same.predicted_ns(), same.replayed_ns());
+      EXPECT_EQ(knob.ChangeTo(1e300), knob.ChangeTo(knob.high));
+    }
+    const auto has = [&](const std::string& what) {
+      return std::ranges::any_of(knobs, [&](const WhatIfKnob& knob) { return knob.what == what; });
+    };
+    for (const char* what : {"launch.overhead", "GPU:0.speed", "kernel:gemm.speed"})
+      EXPECT_TRUE(has(what)) << what;
+  }
+}
+
+TEST(ReplayTest, KnobsSayWhatTheTraceDoesNot) {
+  MadeTrace alone;
+  alone.Kernel(alone.Call(0, 10), 12, 112, 1);
+  std::map<std::string, std::string> refused;
+  for (const WhatIfKnob& knob : FindWhatIfKnobs(BuildReplayGraph(alone.run(), {})))
+    refused[knob.what] = knob.refused;
+  for (const char* what : {"link.speed", "ranks", "straggler"})
+    EXPECT_THAT(refused.at(what), testing::HasSubstr("the other ranks' parts")) << what;
+  EXPECT_EQ(refused.at("launch.overhead"), "");
+  alone.run().api_calls.clear();
+  alone.run().launches.front().api = -1;
+  for (const WhatIfKnob& knob : FindWhatIfKnobs(BuildReplayGraph(alone.run(), {}))) {
+    if (knob.what == "host.speed" || knob.what == "launch.overhead") {
+      EXPECT_THAT(knob.refused, testing::HasSubstr("no API calls"));
+    }
+  }
 }
 
 TEST(ReplayTest, Globs) {
@@ -235,7 +319,7 @@ TEST(ReplayTest, RealTracesReplayWithinTwoPercent) {
     for (const std::string& name : job) files.push_back(SharedTrace("kineto", name));
     if (files.front().empty()) GTEST_SKIP() << "no shared traces here";
     ScratchFile out("out.db");
-    ImportKineto(files, out.path());
+    ImportTraces(files, out.path());
     TraceReader reader(out.path());
     const WhatIf what_if = FindWhatIf(ReadReplayGraph(reader, 1), {});
     EXPECT_LT(std::abs(what_if.error()), 0.02) << job.front();

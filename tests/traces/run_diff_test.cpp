@@ -116,6 +116,23 @@ TEST(RunDiffTest, CopiesOfRanksMatchByTheirPlace) {
   EXPECT_EQ(diff.ops[0].b.count, 1);
 }
 
+// A kernel 0-100, a copy within its GPU 100-200, one from the host 200-250: 200 of compute, 50 of transfer,
+// and one launch.
+TEST(RunDiffTest, ACopyWithinItsGpuIsCompute) {
+  RunMaker maker;
+  maker.run.nodes.clear();
+  maker.run.steps = {{0, 0, 250}};
+  maker.Launch(0, 0, 0, 0, 100);
+  maker.run.launches.back().node = -1;
+  maker.Copy(0, -1, 0, 0, 100, 200);
+  maker.Copy(0, -1, kHostDevice, 0, 200, 250);
+  const RunProfile profile = ProfileRun(ViewOfRun(maker.run));
+  const RunDiff diff = DiffRuns(profile, profile);
+  EXPECT_EQ(diff.parts_a.compute_ns, 200);
+  EXPECT_EQ(diff.parts_a.transfer_ns, 50);
+  EXPECT_EQ(diff.launches_a, 1);
+}
+
 // A: node0 0-100, node1 100-200, step 0-200. B: node0 0-100, copy 110-150, node1 on the other GPU 150-260,
 // step 0-280. Compute +10 (node1 alone on its device, longer for no reason), transfer +40, waiting 10 + 20.
 TEST(RunDiffTest, PartsOfTheDifference) {

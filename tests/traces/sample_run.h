@@ -55,9 +55,9 @@ class SampleRun {
       graph_.AddNode(std::move(node));
     };
     add("x", "SampleSource", {});
-    add("a", "SampleMap", {{0, 0}});
-    add("b", "SampleMap", {{1, 0}});
-    add("unused", "SampleMap", {{0, 0}});
+    add("a", "SampleMap", {{NodeId(0), 0}});
+    add("b", "SampleMap", {{NodeId(1), 0}});
+    add("unused", "SampleMap", {{NodeId(0), 0}});
     host_ = machine_.host();
     gpu0_ = machine_.Gpus()[0];
     gpu1_ = machine_.Gpus()[1];
@@ -113,7 +113,7 @@ class SampleRun {
   }
 
  private:
-  ValueId AddValue(int node, DeviceId device, int64_t bytes) {
+  ValueId AddValue(NodeId node, DeviceId device, int64_t bytes) {
     Buffer buffer;
     buffer.device = device;
     buffer.bytes = bytes;
@@ -126,7 +126,7 @@ class SampleRun {
     value.buffer = static_cast<int>(schedule_.buffers.size()) - 1;
     return schedule_.values.Add(value);
   }
-  void AddCommand(CommandKind kind, int queue, int node, std::vector<ValueId> inputs,
+  void AddCommand(CommandKind kind, int queue, NodeId node, std::vector<ValueId> inputs,
                   std::vector<ValueId> outputs, int64_t bytes = 0) {
     lanescope::Command command;
     command.kind = kind;
@@ -149,14 +149,16 @@ class SampleRun {
                         {gpu1_, QueueKind::kCompute, false, "GPU:1 compute"},
                         {gpu1_, QueueKind::kCopyIn, false, "GPU:1 copy in"},
                         {gpu1_, QueueKind::kCopyOut, false, "GPU:1 copy out"}};
-    const ValueId x = AddValue(0, host_, 64), x0 = AddValue(0, gpu0_, 64), a = AddValue(1, gpu0_, 32);
-    const ValueId a1 = AddValue(1, gpu1_, 32), b = AddValue(2, gpu1_, 16), b_host = AddValue(2, host_, 16);
-    AddCommand(CommandKind::kLaunch, 0, 0, {}, {x});
-    AddCommand(CommandKind::kCopy, 2, 0, {x}, {x0}, 64);
-    AddCommand(CommandKind::kLaunch, 1, 1, {x0}, {a});
-    AddCommand(CommandKind::kCopy, 4, 1, {a}, {a1}, 32);
-    AddCommand(CommandKind::kLaunch, 3, 2, {a1}, {b});
-    AddCommand(CommandKind::kCopy, 5, 2, {b}, {b_host}, 16);
+    const ValueId x = AddValue(NodeId(0), host_, 64), x0 = AddValue(NodeId(0), gpu0_, 64),
+                  a = AddValue(NodeId(1), gpu0_, 32);
+    const ValueId a1 = AddValue(NodeId(1), gpu1_, 32), b = AddValue(NodeId(2), gpu1_, 16),
+                  b_host = AddValue(NodeId(2), host_, 16);
+    AddCommand(CommandKind::kLaunch, 0, NodeId(0), {}, {x});
+    AddCommand(CommandKind::kCopy, 2, NodeId(0), {x}, {x0}, 64);
+    AddCommand(CommandKind::kLaunch, 1, NodeId(1), {x0}, {a});
+    AddCommand(CommandKind::kCopy, 4, NodeId(1), {a}, {a1}, 32);
+    AddCommand(CommandKind::kLaunch, 3, NodeId(2), {a1}, {b});
+    AddCommand(CommandKind::kCopy, 5, NodeId(2), {b}, {b_host}, 16);
     schedule_.successors = {{0, 1, 2, 3, 4, 5, 5}, test::Ids<CommandId>({1, 2, 3, 4, 5})};
     schedule_.num_predecessors = {0, 1, 1, 1, 1, 1};
     schedule_.fetches = {b_host};

@@ -238,6 +238,7 @@ TraceRun ForeignRun() {
   TraceCopy copy;
   copy.start_ns = 50;
   copy.end_ns = 450;
+  copy.src = kHostDevice;
   run.copies.push_back(copy);
   add_launch(500, 600, 0);
   return run;
@@ -254,6 +255,15 @@ TEST(StepPathTest, WithoutDependenciesTheFirstKindThatRunsHasTheMoment) {
                                        {300, 350, 3, false}, {350, 400, 2, false}, {400, 450, 0, false},
                                        {450, 500, 4, true},  {500, 600, 4, false}};
   EXPECT_EQ(PiecesOf(finder.Find(0)), expected);
+}
+
+// The same copy within its GPU is work of that, and began first: 50-450, then as before.
+TEST(StepPathTest, ACopyWithinItsDeviceIsALaunch) {
+  TraceRun run = ForeignRun();
+  run.copies[0].src = run.copies[0].dst = 0;
+  const RunView view = ViewOfRun(run);
+  const std::vector<Piece> expected = {{50, 450, 0, false}, {450, 500, 4, true}, {500, 600, 4, false}};
+  EXPECT_EQ(PiecesOf(StepPathFinder(view).Find(0)), expected);
 }
 
 // Dependencies that run in a circle end the walk; the tiles stay.

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/import/kineto_import.h"
+#include "traces/import/import.h"
+#include "traces/read/collectives.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::traces {
@@ -34,6 +37,12 @@ class MadeTrace {
     launch.start_ns = start;
     launch.end_ns = end;
     run_.launches.push_back(launch);
+  }
+  // What the kernel before moves.
+  void Moves(std::string kind, int64_t bytes, int64_t ranks) {
+    run_.texts.push_back(std::move(kind));
+    run_.collectives.push_back(
+        {static_cast<int>(run_.launches.size()) - 1, static_cast<int>(run_.texts.size()) - 1, bytes, ranks});
   }
   const TraceRun& run() const { return run_; }
 
@@ -105,6 +114,40 @@ TEST(WaitsTest, WaitingInCollectivesIsNoTransfer) {
               testing::HasSubstr("GPU:1 came last to 2 of 2 collectives; the others waited 200 ns in all\n"));
 }
 
+// AllReduce 100-400 on GPU 0, which waits for 150 of that for GPU 1; a kernel runs beside the first 50. So it
+// does nothing for 100, and is not idle otherwise: all of it is for the other rank.
+TEST(WaitsTest, WaitingForARankWhereNothingElseRuns) {
+  MadeTrace trace;
+  trace.Kernel(0, 1, 1, 100, 400);
+  trace.Kernel(0, 2, 0, 100, 150);
+  trace.Kernel(1, 1, 1, 250, 400);
+  const Waits waits = FindWaits(trace.run());
+  EXPECT_EQ(waits.devices.at(0).waiting_ns, 150);
+  EXPECT_EQ(waits.devices[0].for_ranks_ns, 100);
+  EXPECT_EQ(waits.devices.at(1).for_ranks_ns, 0);
+  EXPECT_EQ(
+      waits.verdict,
+      "rank-bound: GPU:0 waits for 100% of the time in which it does nothing for other ranks, most often "
+      "for GPU:1");
+}
+
+// Stream 8 has a gap of 100 us and begins 1 us after stream 7 has ended, which was busy until then; launched
+// long before. The second time it is a collective of stream 7.
+TEST(WaitsTest, AGapOfAStreamThatWaitsForAnother) {
+  for (const int name : {0, 1}) {
+    MadeTrace trace;
+    trace.Launched(8, 0, 1'000, 10'000, 20'000);
+    trace.Launched(8, 1'000, 2'000, 120'000, 130'000);
+    trace.Kernel(0, 7, name, 30'000, 119'000);
+    const Waits waits = FindWaits(trace.run());
+    const auto stream = std::ranges::find(waits.streams, 8, &StreamWaits::stream);
+    ASSERT_NE(stream, waits.streams.end());
+    EXPECT_EQ(stream->other_ns, 100'000);
+    EXPECT_EQ(stream->for_streams_ns, name == 0 ? 100'000 : 0);
+    EXPECT_EQ(stream->for_ranks_ns, name == 0 ? 0 : 100'000);
+  }
+}
+
 // What one GPU has more often than another cannot be told apart.
 TEST(WaitsTest, CollectivesThatDoNotMatchAreLeftAlone) {
   MadeTrace trace;
@@ -116,13 +159,60 @@ TEST(WaitsTest, CollectivesThatDoNotMatchAreLeftAlone) {
   EXPECT_TRUE(waits.stragglers.empty());
 }
 
+// nccl-tests (doc/PERFORMANCE.md): what a byte of the message is worth on the bus, of n ranks.
+TEST(BusBandwidthTest, FactorsOfNcclTests) {
+  EXPECT_EQ(BusFactor("AllReduce", 8), 2.0 * 7 / 8);
+  EXPECT_EQ(BusFactor("AllGather", 8), 7.0 / 8);
+  EXPECT_EQ(BusFactor("ReduceScatter", 4), 3.0 / 4);
+  EXPECT_EQ(BusFactor("AllToAll", 2), 1.0 / 2);
+  EXPECT_EQ(BusFactor("Broadcast", 8), 1);
+  EXPECT_EQ(BusFactor("AllReduce", 1), 0);
+  EXPECT_FALSE(BusFactor("AllReduce", 0));
+  EXPECT_FALSE(BusFactor("Barrier", 8));
+}
+
+TEST(BusBandwidthTest, KindsAsProfilersCallThem) {
+  EXPECT_EQ(CollectiveKind("allreduce_coalesced"), "AllReduce");
+  EXPECT_EQ(CollectiveKind("_allgather_base"), "AllGather");
+  EXPECT_EQ(CollectiveKind("_reduce_scatter_base"), "ReduceScatter");
+  EXPECT_EQ(CollectiveKind("all_to_allv"), "AllToAll");
+  EXPECT_EQ(CollectiveKind("send"), "Send");
+  EXPECT_EQ(CollectiveKind("wait"), "wait");
+}
+
+// Two all-reduces of 3,000 bytes on 2 ranks, transfers of 150 ns each: 20 bytes a ns, on the bus 2 * 1/2 as
+// much. A third on GPU 0 alone, of 4 ranks, 300 bytes in 100 ns: 3 bytes a ns at least, on the bus 4.5.
+TEST(BusBandwidthTest, OfAllRanksAndOfSome) {
+  MadeTrace trace;
+  for (const auto& [device, start, end] : {std::tuple(0, 100, 400), std::tuple(0, 1000, 1200),
+                                           std::tuple(1, 250, 400), std::tuple(1, 1050, 1200)}) {
+    trace.Kernel(device, 1, 1, start, end);
+    trace.Moves("allreduce", 3000, 2);
+  }
+  std::vector<CollectiveRow> rows = FindWaits(trace.run()).collectives;
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].count, 2);
+  EXPECT_EQ(rows[0].ns, 300);
+  EXPECT_FALSE(rows[0].waits);
+  EXPECT_DOUBLE_EQ(rows[0].algorithm_bandwidth, 20e9);
+  EXPECT_DOUBLE_EQ(rows[0].bus_bandwidth, 20e9);
+  MadeTrace alone;
+  alone.Kernel(0, 1, 1, 100, 200);
+  alone.Moves("allreduce", 300, 4);
+  const Waits waits = FindWaits(alone.run());
+  ASSERT_EQ(waits.collectives.size(), 1u);
+  EXPECT_TRUE(waits.collectives[0].waits);
+  EXPECT_DOUBLE_EQ(waits.collectives[0].bus_bandwidth, 4.5e9);
+  EXPECT_THAT(WaitsText(waits, 0), testing::HasSubstr(">= 4.5 GB/s"));
+}
+
 // The figures of HolisticTraceAnalysis 0.5.0: get_temporal_breakdown, get_idle_time_breakdown and
 // get_queue_length_summary.
 TEST(WaitsTest, AsHolisticTraceAnalysisHasThem) {
   const std::string file = SharedTrace("kineto", "worker0_step_12.1694128201545.pt.trace.json");
   if (file.empty()) GTEST_SKIP() << "no shared traces here";
   ScratchFile out("out.db");
-  ImportKineto({file}, out.path());
+  ImportTraces({file}, out.path());
   TraceRun run = TraceReader(out.path()).ReadRun(1);
   run.steps.clear();  // over the whole trace
   const Waits waits = FindWaits(run);
@@ -150,7 +240,7 @@ TEST(WaitsTest, GapsBeforeKernelsWithoutACallAreNotTheHosts) {
   const std::string file = SharedTrace("kineto", "worker1_step_12.1694128201556.pt.trace.json");
   if (file.empty()) GTEST_SKIP() << "no shared traces here";
   ScratchFile out("out.db");
-  ImportKineto({file}, out.path());
+  ImportTraces({file}, out.path());
   TraceRun run = TraceReader(out.path()).ReadRun(1);
   run.steps.clear();
   const Waits waits = FindWaits(run);

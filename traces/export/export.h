@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "traces/read/trace_reader.h"
 
@@ -17,6 +18,11 @@ void WritePerfetto(const TraceRun& run, const ExportOutput& output);
 void WriteChrome(const TraceRun& run, const ExportOutput& output);
 // A line for each slice (RFC 4180): kind,name,op,process,track,start_ns,duration_ns,bytes,step,range,shapes.
 void WriteCsv(const TraceRun& run, const ExportOutput& output);
+// Chakra's execution trace of one GPU: what ran on it and the calls of the threads that launched it, with
+// what waits for what and the order of each stream and thread. `gpu`: its number; -1: of all devices.
+void WriteChakra(const TraceRun& run, int gpu, const ExportOutput& output);
+// The GPUs on which something ran, ascending: Chakra has a file for each.
+std::vector<int> GpusOfRun(const TraceRun& run);
 // The schedules of a run as a graph for `dot`: launches and copies by device, arrows along dependencies.
 // Throws FailedPrecondition for a run that records none.
 void WriteGraphviz(const TraceRun& run, const ExportOutput& output);

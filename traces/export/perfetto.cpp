@@ -3,40 +3,10 @@
 #include "core/base/rows.h"
 #include "traces/export/export.h"
 #include "traces/export/timeline.h"
+#include "traces/export/wire_writer.h"
 
 namespace lanescope::traces {
 namespace {
-
-// A protobuf message in the making.
-class Message {
- public:
-  Message& Integer(int field, uint64_t value) {
-    Varint(static_cast<uint64_t>(field) << 3);
-    Varint(value);
-    return *this;
-  }
-  Message& Signed(int field, int64_t value) { return Integer(field, static_cast<uint64_t>(value)); }
-  Message& Fixed(int field, uint64_t value) {
-    Varint(static_cast<uint64_t>(field) << 3 | 1);
-    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xff);
-    return *this;
-  }
-  Message& Bytes(int field, std::string_view value) {
-    Varint(static_cast<uint64_t>(field) << 3 | 2);
-    Varint(value.size());
-    bytes_ += value;
-    return *this;
-  }
-  Message& Nested(int field, const Message& value) { return Bytes(field, value.bytes_); }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  void Varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
-    bytes_ += static_cast<char>(value);
-  }
-  std::string bytes_;
-};
 
 // TracePacket
 constexpr int kPacket = 1, kTimestamp = 8, kSequence = 10, kTrackEvent = 11, kInternedData = 12,
@@ -70,9 +40,9 @@ class PerfettoWriter {
 
   void Write() {
     for (size_t i = 0; i < timeline_.processes.size(); ++i) {
-      Message process;
+      WireWriter process;
       process.Integer(kPid, i + 1).Bytes(kProcessName, timeline_.processes[i].name);
-      Message track;
+      WireWriter track;
       track.Integer(kUuid, ProcessUuid(static_cast<int>(i))).Nested(kProcess, process);
       Describe(track.Integer(kChildOrder, kExplicitOrder));
     }
@@ -84,17 +54,17 @@ class PerfettoWriter {
   static uint64_t ProcessUuid(int process) { return static_cast<uint64_t>(process) + 1; }
   uint64_t TrackUuid(size_t track) const { return timeline_.processes.size() + 1 + track; }
 
-  void Emit(Message packet) {
+  void Emit(WireWriter packet) {
     // One sequence; what its first packet says clears what came before it.
     packet.Integer(kSequence, 1).Integer(kSequenceFlags, first_ ? kStateCleared : kNeedsState);
     first_ = false;
-    output_(Message().Nested(kPacket, packet).bytes());
+    output_(WireWriter().Nested(kPacket, packet).bytes());
   }
-  void Describe(const Message& track) { Emit(Message().Nested(kTrackDescriptor, track)); }
+  void Describe(const WireWriter& track) { Emit(WireWriter().Nested(kTrackDescriptor, track)); }
 
   void WriteTrack(size_t number) {
     const Timeline::Track& track = timeline_.tracks[number];
-    Describe(Message()
+    Describe(WireWriter()
                  .Integer(kUuid, TrackUuid(number))
                  .Bytes(kTrackName, track.name)
                  .Integer(kParent, ProcessUuid(track.process))
@@ -102,7 +72,7 @@ class PerfettoWriter {
     std::vector<int64_t> open;  // ends, the innermost last
     const auto end_until = [&](int64_t time) {
       for (; !open.empty() && open.back() <= time; open.pop_back()) {
-        Event(open.back(), Message().Integer(kType, kSliceEnd).Integer(kEventTrack, TrackUuid(number)));
+        Event(open.back(), WireWriter().Integer(kType, kSliceEnd).Integer(kEventTrack, TrackUuid(number)));
       }
     };
     for (const int id : track.slices) {
@@ -114,36 +84,36 @@ class PerfettoWriter {
     end_until(INT64_MAX);
   }
 
-  void Event(int64_t time, const Message& event) {
-    Emit(Message().Signed(kTimestamp, time).Nested(kTrackEvent, event));
+  void Event(int64_t time, const WireWriter& event) {
+    Emit(WireWriter().Signed(kTimestamp, time).Nested(kTrackEvent, event));
   }
 
   void Begin(const Timeline::Slice& slice, int id) {
-    Message event;
+    WireWriter event;
     event.Integer(kType, kSliceBegin).Integer(kEventTrack, TrackUuid(static_cast<size_t>(slice.track)));
     event.Bytes(kCategory, SliceKindName(slice.kind)).Integer(kNameId, static_cast<uint64_t>(slice.name) + 1);
-    const auto annotate = [&](std::string_view name, Message value) {
+    const auto annotate = [&](std::string_view name, WireWriter value) {
       event.Nested(kAnnotation, value.Bytes(kAnnotationName, name));
     };
     const auto annotate_text = [&](std::string_view name, int text) {
       if (text >= 0)
-        annotate(name, Message().Bytes(kStringValue, timeline_.texts[static_cast<size_t>(text)]));
+        annotate(name, WireWriter().Bytes(kStringValue, timeline_.texts[static_cast<size_t>(text)]));
     };
     annotate_text("op", slice.op);
     annotate_text("shapes", slice.signature);
     annotate_text("range", slice.range);
-    if (slice.step >= 0) annotate("step", Message().Signed(kIntValue, slice.step));
-    if (slice.bytes >= 0) annotate("bytes", Message().Signed(kIntValue, slice.bytes));
+    if (slice.step >= 0) annotate("step", WireWriter().Signed(kIntValue, slice.step));
+    if (slice.bytes >= 0) annotate("bytes", WireWriter().Signed(kIntValue, slice.bytes));
     for (const int arrow : leaving_[id]) event.Fixed(kFlow, static_cast<uint64_t>(arrow) + 1);
     for (const int arrow : arriving_[id]) event.Fixed(kFlowEnd, static_cast<uint64_t>(arrow) + 1);
-    Message packet;
+    WireWriter packet;
     packet.Signed(kTimestamp, slice.start_ns).Nested(kTrackEvent, event);
     char& named = named_[static_cast<size_t>(slice.name)];
     if (named == 0) {
       named = 1;
-      Message name;
+      WireWriter name;
       name.Integer(kId, static_cast<uint64_t>(slice.name) + 1).Bytes(kText, timeline_.Name(slice));
-      packet.Nested(kInternedData, Message().Nested(kEventNames, name));
+      packet.Nested(kInternedData, WireWriter().Nested(kEventNames, name));
     }
     Emit(packet);
   }
@@ -151,14 +121,15 @@ class PerfettoWriter {
   void WriteCounter(size_t number) {
     const Timeline::Counter& counter = timeline_.counters[number];
     const uint64_t uuid = TrackUuid(timeline_.tracks.size() + number);
-    Describe(Message()
+    Describe(WireWriter()
                  .Integer(kUuid, uuid)
                  .Bytes(kTrackName, counter.name)
                  .Integer(kParent, ProcessUuid(counter.process))
-                 .Nested(kCounter, Message().Integer(kUnit, kUnitBytes))
+                 .Nested(kCounter, WireWriter().Integer(kUnit, kUnitBytes))
                  .Integer(kRank, timeline_.tracks.size() + number));
     for (const auto& [time, value] : counter.points) {
-      Event(time, Message().Integer(kType, kCounterValue).Integer(kEventTrack, uuid).Signed(kValue, value));
+      Event(time,
+            WireWriter().Integer(kType, kCounterValue).Integer(kEventTrack, uuid).Signed(kValue, value));
     }
   }
 

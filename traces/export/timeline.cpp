@@ -105,8 +105,13 @@ class TimelineBuilder {
   }
 
   void AddLaunches() {
-    for (const TraceLaunch& launch : run_.launches) {
+    auto moved = run_.collectives.begin();
+    for (size_t i = 0; i < run_.launches.size(); ++i) {
+      const TraceLaunch& launch = run_.launches[i];
       Timeline::Slice slice;
+      while (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) < i) ++moved;
+      if (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) == i && moved->bytes > 0)
+        slice.bytes = moved->bytes;
       slice.name = NameOr(launch.name, "no name");
       const bool communication = IsCommunication(timeline_.texts[static_cast<size_t>(slice.name)]) ||
                                  IsCommunication(run_.Text(launch.op));
@@ -127,6 +132,7 @@ class TimelineBuilder {
                                       node == nodes_.end() ? NvprofCopyName(copy.kind) : node->second->name,
                                       run_.DeviceLabel(copy.src), run_.DeviceLabel(copy.dst)));
       slice.bytes = copy.bytes;
+      slice.copy_class = copy.copy_class;
       AddActivity(copy, slice);
     }
   }
@@ -189,7 +195,9 @@ class TimelineBuilder {
         const int track = static_cast<int>(timeline_.tracks.size());
         for (const int slice : of_row) timeline_.slices[static_cast<size_t>(slice)].track = track;
         timeline_.tracks.push_back(
-            {process, ++row == 1 ? name : fmt::format("{} [{}]", name, row), std::move(of_row)});
+            {process, ++row == 1 ? name : fmt::format("{} [{}]", name, row), std::move(of_row),
+             key.group == TrackKey::Group::kDevice ? static_cast<int>(key.process) : -1,
+             key.group == TrackKey::Group::kHost ? key.track & 0xffffff : key.track});
       }
     }
   }

@@ -25,14 +25,17 @@ struct Timeline {
     int process = 0;
     std::string name;         // "stream 7 (NCCL)", "thread 101"
     std::vector<int> slices;  // by start, a slice before those that it holds
+    int device = -1;          // the trace's number; -1: it is of the host's threads, or of steps
+    int64_t number = 0;       // of the stream, or of the thread
   };
   struct Slice {
     SliceKind kind = SliceKind::kKernel;
     int64_t start_ns = 0, end_ns = 0;  // from 0 on
     int track = 0, name = 0;
-    int step = -1;                            // number; -1: nobody says
-    int op = -1, signature = -1, range = -1;  // texts; -1: none
-    int64_t bytes = -1;                       // copies and memory sets; -1: nobody says
+    int step = -1;                                    // number; -1: nobody says
+    int op = -1, signature = -1, range = -1;          // texts; -1: none
+    int64_t bytes = -1;                               // copies, memory sets and collectives; -1: nobody says
+    CopyClass copy_class = CopyClass::kWithinDevice;  // of copies
   };
   struct Arrow {
     int from = 0, to = 0;  // slices

@@ -20,6 +20,8 @@ GzipBuffer::GzipBuffer(const std::string& path) : file_(std::make_unique<File>()
 
 GzipBuffer::~GzipBuffer() = default;
 
+int64_t GzipBuffer::position() const { return gzoffset(file_->handle); }
+
 std::string GzipBuffer::problem() const {
   int status = Z_OK;
   const char* text = gzerror(file_->handle, &status);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <streambuf>
 #include <string>
@@ -14,6 +15,8 @@ class GzipBuffer : public std::streambuf {
   // Throws NotFound.
   explicit GzipBuffer(const std::string& path);
   ~GzipBuffer() override;
+  // Bytes of the file that were taken so far, compressed or not as they lie there.
+  int64_t position() const;
   // What is wrong with the compressed data that were read; empty: nothing. A file that ends early is wrong.
   std::string problem() const;
 

@@ -1,11 +1,14 @@
 #include "traces/read/activity_reader.h"
 
 #include <algorithm>
+#include <map>
 
 #include "traces/read/activity_cursor.h"
 #include "traces/read/activity_names.h"
 #include "traces/read/launch_links.h"
+#include "traces/store/lanescope_tables.h"
 #include "traces/store/string_table.h"
+#include "traces/store/table_reader.h"
 
 namespace lanescope::traces {
 namespace {
@@ -23,7 +26,19 @@ int FindCommand(const TraceRun& run, int schedule, int command) {
 // Adds what it is given to a run.
 class RunActivities : public ActivityVisitor {
  public:
-  RunActivities(TextNumbers* texts, TraceRun* run) : calls_(run->api_calls), texts_(*texts), run_(*run) {}
+  RunActivities(Database& database, TextNumbers* texts, TraceRun* run)
+      : calls_(run->api_calls), texts_(*texts), run_(*run) {
+    using tables::kCollective;
+    ReadRows(database, kCollective,
+             {kCollective.global_pid, kCollective.correlation, kCollective.kind, kCollective.bytes,
+              kCollective.ranks},
+             [&](const auto& row) {
+               collectives_.emplace(std::pair(row[kCollective.global_pid].value_or(0),
+                                              row[kCollective.correlation].value_or(-1)),
+                                    TraceCollective{0, texts_.Add(row[kCollective.kind]),
+                                                    row[kCollective.bytes], row[kCollective.ranks]});
+             });
+  }
 
   void Begin(int) override {}
   void Launch(Stretch, const ActivityRow& row, const LaunchNames& names) override {
@@ -32,6 +47,12 @@ class RunActivities : public ActivityVisitor {
     Attach(row.origin, &launch);
     launch.name = TextOf(names.full);
     launch.op = TextOf(names.brief);
+    const auto moved =
+        collectives_.empty() ? collectives_.end() : collectives_.find({row.global_pid, row.correlation});
+    if (moved != collectives_.end()) {
+      run_.collectives.push_back(moved->second);
+      run_.collectives.back().launch = static_cast<int>(run_.launches.size());
+    }
     run_.launches.push_back(launch);
   }
   void Copy(Stretch, const ActivityRow& row, const CopiedBytes& copied) override {
@@ -80,6 +101,7 @@ class RunActivities : public ActivityVisitor {
   const ApiCallIndex calls_;
   TextNumbers& texts_;
   TraceRun& run_;
+  std::map<std::pair<int64_t, int64_t>, TraceCollective> collectives_;  // by process and correlation id
 };
 
 }  // namespace
@@ -116,7 +138,7 @@ void ReadActivities(Database& database, bool ours, int host_device, TextNumbers&
                 [run](int, int schedule, int command) { return FindCommand(*run, schedule, command); }, {});
   }
   ActivityCursor cursor(&reader, runs, filter, ours, origins, {});
-  RunActivities activities(&texts, run);
+  RunActivities activities(database, &texts, run);
   cursor.ReadKernels(&activities);
   cursor.ReadGraphs(&activities);
   cursor.ReadCopies(&activities);

@@ -56,4 +56,36 @@ std::vector<std::vector<int>> FindCollectives(const TraceRun& run) {
   return found;
 }
 
+std::string CollectiveKind(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') letters += static_cast<char>(c - 'A' + 'a');
+    if (c >= 'a' && c <= 'z') letters += c;
+  }
+  // Those that are parts of others come later.
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"allreduce", "AllReduce"}, {"reducescatter", "ReduceScatter"},
+      {"allgather", "AllGather"}, {"alltoall", "AllToAll"},
+      {"broadcast", "Broadcast"}, {"reduce", "Reduce"},
+      {"gather", "Gather"},       {"scatter", "Scatter"},
+      {"barrier", "Barrier"},     {"sendrecv", "SendRecv"},
+      {"send", "Send"},           {"recv", "Recv"}};
+  for (const auto& [part, kind] : kKinds) {
+    if (letters.find(part) != std::string::npos) return std::string(kind);
+  }
+  return std::string(name);
+}
+
+std::optional<double> BusFactor(std::string_view kind, int64_t ranks) {
+  if (kind == "Broadcast" || kind == "Reduce" || kind == "SendRecv" || kind == "Send" || kind == "Recv")
+    return 1;
+  if (ranks < 1) return std::nullopt;
+  const double others = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+  if (kind == "AllReduce") return 2 * others;
+  for (const std::string_view known : {"AllGather", "ReduceScatter", "AllToAll", "Gather", "Scatter"}) {
+    if (kind == known) return others;
+  }
+  return std::nullopt;
+}
+
 }  // namespace lanescope::traces

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
 
@@ -58,13 +59,22 @@ std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activi
     FindDevices(database, tables::kMemcpy, numbers, &devices);
     FindDevices(database, tables::kMemset, numbers, &devices);
   }
-  std::vector<TraceDevice> result;
   for (auto& [id, device] : devices) {
     device.id = id;
     device.kind = "cuda";
     device.name = fmt::format("/job:localhost/replica:0/task:0/device:GPU:{}", id);
-    result.push_back(std::move(device));
   }
+  // Of an import: devices that are no GPU.
+  using tables::kDevice;
+  ReadRows(database, kDevice, {kDevice.id, kDevice.name, kDevice.kind}, [&](const auto& row) {
+    TraceDevice& device = devices[row[kDevice.id]];
+    device.id = row[kDevice.id];
+    device.name = row[kDevice.name];
+    device.kind = row[kDevice.kind];
+    device.is_host = true;
+  });
+  std::vector<TraceDevice> result;
+  for (auto& [id, device] : devices) result.push_back(std::move(device));
   return result;
 }
 

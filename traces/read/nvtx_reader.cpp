@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
 
@@ -69,12 +70,35 @@ void ReadThreads(Database& database, const RunFilter& filter, TextNumbers& texts
   });
 }
 
+// Of imports.
+void ReadStreams(Database& database, TextNumbers& texts, TraceRun* run) {
+  using tables::kStreamName, tables::kDeviceRange;
+  ReadRows(database, kStreamName, {kStreamName.device, kStreamName.stream, kStreamName.name},
+           [&](const auto& row) {
+             run->streams.push_back(
+                 {row[kStreamName.device], row[kStreamName.stream], texts.Number(row[kStreamName.name])});
+           });
+  ReadRows(
+      database, kDeviceRange,
+      {kDeviceRange.start, kDeviceRange.end, kDeviceRange.device, kDeviceRange.stream, kDeviceRange.name},
+      [&](const auto& row) {
+        const std::optional<int64_t> start = row[kDeviceRange.start], end = row[kDeviceRange.end];
+        if (!start || !end || *end < *start) {
+          ++run->invalid_rows;
+          return;
+        }
+        run->device_ranges.push_back({*start, *end, row[kDeviceRange.device], row[kDeviceRange.stream],
+                                      texts.Number(row[kDeviceRange.name])});
+      });
+}
+
 }  // namespace
 
 void ReadHostActivities(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run) {
   ReadRanges(database, filter, texts, run);
   ReadApiCalls(database, filter, texts, run);
   ReadThreads(database, filter, texts, run);
+  ReadStreams(database, texts, run);
 }
 
 void CloseRanges(int64_t end_ns, TraceRun* run) {

@@ -61,7 +61,7 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
     const auto queue = queues.find(from.queue);
     if (queue == queues.end()) Throw(Code::kDataLoss, "command {} is on a queue that the run lacks", from.id);
     command.queue = queue->second;
-    command.node = from.node;
+    command.node = NodeId(from.node);
     command.rank = from.rank;
     command.bytes = from.bytes;
     SignedWork work;

@@ -330,11 +330,11 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
     ReadSteps(database, run, &out);
     ReadMemory(database, run, &out);
     out.dropped = ReadDropped(database, run);
-    for (const TraceDevice& device : out.devices) {
-      if (device.is_host && host == kHostDevice) host = device.id;
-    }
   } else if (database.HasTable(tables::kMemory.sql_name())) {
     ReadMemory(database, run, &out);  // of an import
+  }
+  for (const TraceDevice& device : out.devices) {
+    if (device.is_host && host == kHostDevice) host = device.id;
   }
   ReadHostActivities(database, RunFilter({{run, host}}, !impl_->ours), texts, &out);
   LinkApiCallsToRanges(&out);

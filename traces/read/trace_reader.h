@@ -96,6 +96,14 @@ struct TraceApiCall {
   int range = -1;  // the innermost NVTX range around its start
 };
 
+// What a kernel of NCCL moves, where an import says it.
+struct TraceCollective {
+  int launch = 0;     // index into launches
+  int kind = -1;      // text: as the profiler calls it
+  int64_t bytes = 0;  // the larger of what goes into and comes out of a rank; 0: not known
+  int64_t ranks = 0;  // that take part; 0: not known
+};
+
 // An NVTX range: push/pop ranges belong to a thread, start/end ranges to the process.
 struct TraceRange {
   int64_t start_ns = 0, end_ns = 0;
@@ -112,6 +120,19 @@ struct TraceThread {
 
 // Process of a globalTid.
 inline int64_t GlobalPidOf(int64_t global_tid) { return global_tid & ~int64_t{0xffffff}; }
+
+// What a profiler of another tool calls a stream.
+struct TraceStream {
+  int device = 0, stream = 0;
+  int name = -1;
+};
+
+// An annotation of a program, when what it launched ran on a stream.
+struct TraceDeviceRange {
+  int64_t start_ns = 0, end_ns = 0;
+  int device = 0, stream = 0;
+  int text = -1;
+};
 
 struct TraceStep {
   int step = 0;
@@ -160,9 +181,12 @@ struct TraceRun {
   std::vector<TraceLaunch> launches;  // in the order of the file
   std::vector<TraceCopy> copies;
   std::vector<TraceMemset> memsets;
+  std::vector<TraceCollective> collectives;  // by launch
   std::vector<TraceApiCall> api_calls;
   std::vector<TraceRange> ranges;  // by start
   std::vector<TraceThread> threads;
+  std::vector<TraceStream> streams;             // that have names
+  std::vector<TraceDeviceRange> device_ranges;  // in the order of the file
   // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
   // activity launched inside it.
   std::vector<TraceStep> steps;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "traces/record/activity_cells.h"
-#include "traces/record/kernel_name.h"
+#include "traces/store/kernel_name.h"
 
 namespace lanescope::traces {
 namespace {

@@ -20,7 +20,7 @@ constexpr int64_t kNonBlocking = 2;
 // What the compiler knows of a tensor, with the shape that this schedule gives it.
 TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoint, ValueId value) {
   TensorInfo result;
-  if (info.info != nullptr && endpoint.node >= 0 && endpoint.output >= 0 &&
+  if (info.info != nullptr && endpoint.node.exists() && endpoint.output >= 0 &&
       static_cast<size_t>(endpoint.output) < info.info->outputs(endpoint.node).size()) {
     result = info.info->of(endpoint);
   }
@@ -60,7 +60,7 @@ CommandInfo DescribeCommand(const RunInfo& info, const IdVector<DeviceId, int>& 
   result.kind = command.kind;
   result.stream = command.queue.number();
   result.device = devices[compiled.queues[command.queue].device];
-  if (command.is_work() && command.node >= 0 && info.graph != nullptr) {
+  if (command.is_work() && command.node.exists() && info.graph != nullptr) {
     result.name = strings.Intern(info.graph->node(command.node).name);
     result.op = strings.Intern(info.graph->node(command.node).op);
   }
@@ -116,20 +116,20 @@ void InsertDevices(Database& database, int run, const Machine& machine, int64_t 
 void InsertNodes(Database& database, int run, const RunInfo& info, const IdVector<DeviceId, int>& ids) {
   using tables::kNode, tables::kPlacement;
   RowInserter nodes(database, kNode);
-  for (int i = 0; i < info.graph->num_nodes(); ++i) {
+  for (const NodeId i : info.graph->node_ids()) {
     const Node& node = info.graph->node(i);
-    nodes.Add({{kNode.run, run}, {kNode.id, i}, {kNode.name, node.name}, {kNode.op, node.op}});
+    nodes.Add({{kNode.run, run}, {kNode.id, i.number()}, {kNode.name, node.name}, {kNode.op, node.op}});
   }
   nodes.Flush();
   if (info.placement == nullptr) return;
   RowInserter placement(database, kPlacement);
   const Placement& placed = *info.placement;
-  for (size_t i = 0; i < placed.device.size(); ++i) {
+  for (const NodeId i : placed.device.ids()) {
     if (!placed.device[i].exists()) continue;
     placement.Add({{kPlacement.run, run},
-                   {kPlacement.node, i},
+                   {kPlacement.node, i.number()},
                    {kPlacement.device, ids[placed.device[i]]},
-                   {kPlacement.priority, i < placed.priority.size() ? placed.priority[i] : 0}});
+                   {kPlacement.priority, placed.priority.Contains(i) ? placed.priority[i] : 0}});
   }
   placement.Flush();
 }
@@ -148,7 +148,7 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
       const Value& copied = compiled.values[compiled.Inputs(command)[0]];
       signature = strings.Intern(CopySignature(copied.dtype, copied.shape));
     }
-    if (command.kind == CommandKind::kLaunch && command.node >= 0 && info.graph != nullptr) {
+    if (command.kind == CommandKind::kLaunch && command.node.exists() && info.graph != nullptr) {
       LaunchDescription launch = DescribeLaunch(info, compiled, command);
       signature = strings.Intern(launch.signature);
       work = launch.work;
@@ -157,7 +157,7 @@ void InsertCommands(Database& database, StringTable& strings, int run, int sched
               {kCommand.schedule, schedule},
               {kCommand.id, c.number()},
               {kCommand.kind, CommandKindName(command.kind)},
-              {kCommand.node, command.node < 0 ? Cell() : Cell(command.node)},
+              {kCommand.node, !command.node.exists() ? Cell() : Cell(command.node.number())},
               {kCommand.queue, command.queue.number()},
               {kCommand.rank, command.rank},
               {kCommand.device, known.device},

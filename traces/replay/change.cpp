@@ -10,6 +10,8 @@
 #include "core/base/printable.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
+#include "traces/replay/glob.h"
+#include "traces/replay/refusals.h"
 #include "traces/replay/what_if.h"
 
 namespace lanescope::traces {
@@ -17,6 +19,8 @@ namespace {
 
 using Kind = ReplayTask::Kind;
 using Why = ReplayHold::Why;
+
+constexpr int64_t kMostRanks = 1'000'000;
 
 bool IsKernel(const ReplayTask& task) { return task.kind == Kind::kKernel || task.kind == Kind::kCollective; }
 
@@ -30,10 +34,11 @@ class Changer {
     value_ = change_.substr(equals + 1);
     const std::string_view left = change_.substr(0, equals);
     if (left == "straggler" && value_ == "removed") return RemoveStraggler();
+    if (left == "ranks") return ChangeRanks();
     if (left == "launch.overhead") return SetLaunchOverhead();
     if (left.starts_with("copy:") && (value_ == "removed" || value_ == "overlapped")) {
       glob_ = left.substr(5);
-      return value_ == "removed" ? RemoveCopies() : OverlapCopies();
+      return ChangeCopies();
     }
     if (!left.ends_with(".speed")) Refuse();
     const std::string_view what = left.substr(0, left.size() - 6);
@@ -117,18 +122,14 @@ class Changer {
     });
   }
 
-  // Of NCCL's kernels that one GPU alone has, nobody knows how long they transfer.
-  void NeedAllRanks(std::string_view otherwise) const {
-    if (graph_.facts.alone == 0) return;
-    Throw(
-        Code::kFailedPrecondition,
-        "--set '{}': of {} of NCCL's kernels the trace does not have the other ranks' parts, so it does not "
-        "say how long they transfer and how long they wait; open the traces of all ranks together{}",
-        Printable(change_), graph_.facts.alone, otherwise);
+  // `why`: what the trace does not say; empty: it does.
+  void Need(const std::string& why, std::string_view otherwise = "") const {
+    if (!why.empty())
+      Throw(Code::kFailedPrecondition, "--set '{}': {}{}", Printable(change_), Printable(why), otherwise);
   }
 
   int64_t SpeedLinksUp() {
-    NeedAllRanks(", or change them whole with kernel:*nccl*.speed=FACTOR");
+    Need(WhyNoTransferTimes(graph_), ", or change them whole with kernel:*nccl*.speed=FACTOR");
     const auto moves = [](const ReplayTask& task) { return task.collective >= 0 || task.crosses; };
     if (std::ranges::none_of(graph_.tasks, moves)) {
       Throw(Code::kNotFound,
@@ -139,29 +140,14 @@ class Changer {
     return SpeedUp("copy", moves);
   }
 
-  void NeedCalls() const {
-    if (graph_.facts.calls == 0) {
-      Throw(Code::kFailedPrecondition,
-            "--set '{}': the trace has no API calls, so it does not say what the host did; record them too "
-            "(nsys profile --trace=cuda)",
-            Printable(change_));
-    }
-    if (2 * graph_.facts.launched < graph_.facts.operations) {
-      Throw(Code::kFailedPrecondition,
-            "--set '{}': the trace has the launches of {} of {} operations only, so it does not say what the "
-            "host held up",
-            Printable(change_), graph_.facts.launched, graph_.facts.operations);
-    }
-  }
-
   int64_t SpeedHostUp() {
-    NeedCalls();
+    Need(WhyNoHostTimes(graph_));
     return SpeedUp("host work", [](const ReplayTask& task) { return task.kind == Kind::kHostWork; });
   }
 
   // What passes between call and start includes what the call took.
   int64_t SetLaunchOverhead() {
-    NeedCalls();
+    Need(WhyNoHostTimes(graph_));
     const int64_t overhead = ParseDuration(value_);
     std::map<int, std::vector<int64_t>> lengths;  // of launching calls, by name
     std::set<int> launching;
@@ -191,82 +177,25 @@ class Changer {
     return chosen;
   }
 
-  // A thread no longer waits for the copies that its own calls made.
-  void ReleaseCallers(const std::vector<char>& copies) {
-    for (size_t i = 0; i < graph_.tasks.size(); ++i) {
-      if (graph_.tasks[i].on_device()) continue;
-      const auto first = static_cast<size_t>(graph_.holds.first[i]),
-                 end = static_cast<size_t>(graph_.holds.first[i + 1]);
-      int before = -1;
-      for (size_t h = first; h < end; ++h) {
-        if (graph_.holds.items[h].why == Why::kThread) before = graph_.holds.items[h].from;
-      }
-      for (size_t h = first; h < end; ++h) {
-        ReplayHold& hold = graph_.holds.items[h];
-        if (hold.why != Why::kSync || hold.from < 0 || copies[static_cast<size_t>(hold.from)] == 0) continue;
-        if (graph_.tasks[static_cast<size_t>(hold.from)].call == before) hold.from = -1;
-      }
-    }
-  }
-
-  int64_t RemoveCopies() {
+  int64_t ChangeCopies() {
     const std::vector<char> copies = ChosenCopies();
-    ReleaseCallers(copies);
-    for (size_t i = 0; i < copies.size(); ++i) {
-      if (copies[i] == 0) continue;
-      ReplayTask& task = graph_.tasks[i];
-      task.ns = 0;
-      if (task.call >= 0) graph_.tasks[static_cast<size_t>(task.call)].ns = 0;
-    }
-    // The gap before a copy goes with it.
-    for (size_t i = 0; i < copies.size(); ++i) {
-      for (auto h = static_cast<size_t>(graph_.holds.first[i]);
-           copies[i] != 0 && h < static_cast<size_t>(graph_.holds.first[i + 1]); ++h) {
-        ReplayHold& hold = graph_.holds.items[h];
-        if (hold.why == Why::kStream) hold.lag_ns = std::min<int64_t>(hold.lag_ns, 0);
-        if (hold.why == Why::kLaunch) hold.from = -1;
-      }
-    }
+    (value_ == "removed" ? RemoveCopies : OverlapCopies)(copies, &graph_);
     return std::ranges::count(copies, 1);
   }
 
-  int64_t OverlapCopies() {
-    const std::vector<char> copies = ChosenCopies();
-    ReleaseCallers(copies);
-    // By copy: what was before it on its stream and is not set apart itself; -1: nothing.
-    std::map<int, int> before;
-    for (size_t i = 0; i < copies.size(); ++i) {
-      const auto holds = std::span(graph_.holds.items)
-                             .subspan(static_cast<size_t>(graph_.holds.first[i]),
-                                      static_cast<size_t>(graph_.holds.first[i + 1] - graph_.holds.first[i]));
-      if (copies[i] != 0) {
-        graph_.tasks[i].apart = true;
-        int& of_copy = before.try_emplace(static_cast<int>(i), -1).first->second;
-        for (const ReplayHold& hold : holds) {
-          if (hold.why != Why::kStream || hold.from < 0) continue;
-          const auto earlier = before.find(hold.from);
-          of_copy = earlier == before.end() ? hold.from : earlier->second;
-        }
-        continue;
-      }
-      for (ReplayHold& hold : holds) {
-        if (hold.from < 0 || copies[static_cast<size_t>(hold.from)] == 0 || !graph_.tasks[i].on_device())
-          continue;
-        hold.from = hold.why == Why::kStream ? before.at(hold.from) : -1;
-      }
-    }
-    return std::ranges::count(copies, 1);
+  int64_t ChangeRanks() {
+    int64_t ranks = 0;
+    const auto [end, problem] = std::from_chars(value_.data(), value_.data() + value_.size(), ranks);
+    if (problem != std::errc() || end != value_.data() + value_.size() || ranks < 1 || ranks > kMostRanks)
+      Throw(Code::kInvalidArgument, "--set '{}': give a number of ranks up to {}", Printable(change_),
+            kMostRanks);
+    Need(WhyNotRanks(ranks, graph_));
+    SetRanks(ranks, &graph_);
+    return static_cast<int64_t>(graph_.collectives.size());
   }
 
   int64_t RemoveStraggler() {
-    NeedAllRanks("");
-    if (graph_.collectives.empty()) {
-      Throw(
-          Code::kFailedPrecondition,
-          "--set '{}': the trace has no collectives that several GPUs have in common, so it does not say who "
-          "waits for whom",
-          Printable(change_));
-    }
+    Need(WhyNoRankWaits(graph_));
     RemoveStragglers(&graph_);
     return static_cast<int64_t>(graph_.collectives.size());
   }
@@ -282,29 +211,9 @@ class Changer {
 
 int64_t ApplyChange(std::string_view change, ReplayGraph* graph) { return Changer(change, graph).Apply(); }
 
-bool MatchesGlob(std::string_view glob, std::string_view text) {
-  size_t g = 0, t = 0, star = std::string_view::npos, from = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      from = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      t = ++from;
-    } else {
-      return false;
-    }
-  }
-  while (g < glob.size() && glob[g] == '*') ++g;
-  return g == glob.size();
-}
-
 std::string WhatIfForms() {
   return "kernel:GLOB.speed=, GPU:N.speed=, link.speed=, host.speed=, launch.overhead=, "
-         "copy:GLOB=removed or overlapped, straggler=removed";
+         "copy:GLOB=removed or overlapped, straggler=removed, ranks=";
 }
 
 }  // namespace lanescope::traces

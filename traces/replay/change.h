@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "traces/replay/replay_graph.h"
 
@@ -16,7 +18,13 @@ int64_t ApplyChange(std::string_view change, ReplayGraph* graph);
 // them takes as long as the slowest of that half: all that it and its threads did is shorter by one factor.
 void RemoveStragglers(ReplayGraph* graph);
 
-// "*" stands for any characters, "?" for one.
-bool MatchesGlob(std::string_view glob, std::string_view text);
+// Copies chosen by task take no time, nor do their calls; or nothing but synchronising calls waits for them.
+void RemoveCopies(const std::vector<char>& copies, ReplayGraph* graph);
+void OverlapCopies(const std::vector<char>& copies, ReplayGraph* graph);
+
+// The job on `ranks` GPUs, all of which have as much work as those of the trace (data parallel): collectives
+// move messages of the same size, and so take longer by what BusFactor says of both numbers. For graphs of
+// which WhyNotRanks says nothing.
+void SetRanks(int64_t ranks, ReplayGraph* graph);
 
 }  // namespace lanescope::traces

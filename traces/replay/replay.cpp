@@ -102,13 +102,18 @@ class ViewMaker {
     RunView::Command command{copy ? CommandKind::kCopy : CommandKind::kLaunch};
     command.queue = task.apart ? -1 : task.queue;
     command.op = OpOf(task);
-    if (copy) command.src = command.dst = device;
+    if (copy) {
+      command.src = task.crosses ? AddDevice(kHostDevice) : device;
+      command.dst = device;
+    }
     view_.commands.push_back(command);
     // What is apart has a lane of its own, since those of no queue wait for each other in theirs.
     const int lane_key = task.apart ? -1 - static_cast<int>(number) : 2 * task.queue + (copy ? 1 : 0);
     const auto [lane, is_new] = lanes_.try_emplace(lane_key, nullptr);
     if (is_new) lane->second = view_.AddLane(device, copy);
     SliceColumns* slices = lane->second;
+    // Its command still passes on what it waited for.
+    if (task.gone) return;
     slices->start_ns.push_back(times_.works_ns[number]);
     slices->end_ns.push_back(std::max(times_.works_ns[number], times_.end_ns[number]));
     slices->op.push_back(command.op);
@@ -151,12 +156,13 @@ std::vector<TraceStep> StepsOf(const ReplayGraph& graph, const Replayed& replaye
   TraceStep whole{0, INT64_MAX, INT64_MIN};
   for (size_t i = 0; i < graph.tasks.size(); ++i) {
     const ReplayTask& task = graph.tasks[i];
-    if (!task.on_device()) continue;
+    if (!task.on_device() || task.gone) continue;
     if (graph.has_steps) windows.Add(task.step, replayed.start_ns[i], replayed.end_ns[i]);
     whole.start_ns = std::min(whole.start_ns, replayed.start_ns[i]);
     whole.end_ns = std::max(whole.end_ns, replayed.end_ns[i]);
   }
-  if (!graph.has_steps) return {whole};
+  if (!graph.has_steps)
+    return {whole.start_ns <= whole.end_ns ? whole : TraceStep{0, graph.begin_ns, graph.begin_ns}};
   std::vector<TraceStep> steps = windows.Steps();
   for (TraceStep& step : steps) {
     const auto measured = std::ranges::find(graph.steps, step.step, &TraceStep::step);

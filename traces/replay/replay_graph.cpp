@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/statistics.h"
-#include "traces/read/collectives.h"
 #include "traces/read/synchronizations.h"
+#include "traces/replay/collective_tasks.h"
 #include "traces/replay/device_operations.h"
 #include "traces/replay/host_tasks.h"
+#include "traces/replay/usual.h"
 
 namespace lanescope::traces {
 namespace {
@@ -21,37 +21,6 @@ using Kind = ReplayTask::Kind;
 constexpr int64_t kUsualNs = 10'000;   // gaps up to here are the device's own
 constexpr int64_t kLaunchNs = 20'000;  // so long before its turn an operation waits for the one before alone
 constexpr int64_t kDigitNs = 2'000;    // times of some traces are whole microseconds
-
-// Samples by what they depend on.
-template <typename Key>
-class Usual {
- public:
-  void Add(const Key& key, int64_t ns) { samples_[key].push_back(ns); }
-  void Settle(int64_t (*figure)(const std::vector<int64_t>&), int64_t otherwise) {
-    std::vector<int64_t> all;
-    for (const auto& [key, of_key] : samples_) {
-      figures_[key] = figure(of_key);
-      all.insert(all.end(), of_key.begin(), of_key.end());
-    }
-    otherwise_ = all.empty() ? otherwise : figure(all);
-  }
-  int64_t Of(const Key& key) const {
-    const auto found = figures_.find(key);
-    return found == figures_.end() ? otherwise_ : found->second;
-  }
-
- private:
-  std::map<Key, std::vector<int64_t>> samples_;
-  std::map<Key, int64_t> figures_;
-  int64_t otherwise_ = 0;
-};
-
-int64_t LowerQuartile(const std::vector<int64_t>& samples) {
-  return static_cast<int64_t>(Quantile(samples, 0.25));
-}
-// Gaps add up along a stream.
-int64_t Mean(const std::vector<int64_t>& samples) { return static_cast<int64_t>(TrimmedMean(samples, 50)); }
-int64_t MiddleOf(const std::vector<int64_t>& samples) { return Median(samples); }
 
 class GraphBuilder {
  public:
@@ -69,7 +38,7 @@ class GraphBuilder {
     FindUsual();
     AddHostHolds();
     AddDeviceHolds();
-    LinkCollectives();
+    LinkCollectives(run_, operations_, task_of_operation_, &graph_);
     SettleHolds();
     FillSteps();
     graph_.names = operations_.TakeNames();
@@ -154,7 +123,7 @@ class GraphBuilder {
       if (free > launched + kLaunchNs && gap > -kUsualNs && gap <= kUsualNs) gap_.Add(GapKey(operation), gap);
     }
     latency_.Settle(LowerQuartile, 5'000);
-    gap_.Settle(Mean, 1'000);
+    gap_.Settle(MiddleMean, 1'000);
     for (const auto& [first, second] : event_waits_) {
       const int64_t passed = Operation(second).start_ns - Operation(first).end_ns;
       if (passed >= 0 && passed <= kUsualNs) after_event_.Add(0, passed);
@@ -272,33 +241,6 @@ class GraphBuilder {
   void Keep(int64_t delay_ns) {
     ++graph_.facts.kept;
     graph_.facts.kept_ns += delay_ns;
-  }
-
-  // Where the last to begin did so before the first had ended.
-  void LinkCollectives() {
-    std::map<int, int> operation_of;  // by launch
-    for (size_t i = 0; i < operations_.all().size(); ++i) {
-      if (operations_.all()[i].kind == Kind::kCollective)
-        operation_of[operations_.all()[i].launch] = static_cast<int>(i);
-    }
-    for (const std::vector<int>& parts : FindCollectives(run_)) {
-      std::vector<int> tasks;
-      int64_t all_there = INT64_MIN, first_end = INT64_MAX;
-      for (const int part : parts) {
-        tasks.push_back(TaskOf(operation_of.at(part)));
-        all_there = std::max(all_there, Task(tasks.back()).start_ns);
-        first_end = std::min(first_end, Task(tasks.back()).end_ns);
-      }
-      if (first_end < all_there) continue;
-      for (const int task : tasks) {
-        Task(task).collective = static_cast<int>(graph_.collectives.size());
-        Task(task).ns = Task(task).end_ns - all_there;
-      }
-      graph_.collectives.push_back(std::move(tasks));
-    }
-    graph_.facts.collectives = static_cast<int64_t>(graph_.collectives.size());
-    for (const ReplayTask& task : graph_.tasks)
-      graph_.facts.alone += task.kind == Kind::kCollective && task.collective < 0 ? 1 : 0;
   }
 
   void SettleHolds() {

@@ -28,6 +28,7 @@ struct ReplayTask {
   int collective = -1;               // index into ReplayGraph::collectives; -1: of one GPU, as far as known
   bool crosses = false;              // a copy from or to elsewhere
   bool apart = false;                // nothing on its queue waits for it
+  bool gone = false;                 // a change took it away; steps do not begin or end with it
 
   bool on_device() const { return kind > Kind::kCall; }
 };

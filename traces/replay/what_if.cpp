@@ -126,6 +126,13 @@ WhatIf FindWhatIf(const ReplayGraph& graph, const std::vector<std::string>& chan
   return what_if;
 }
 
+WhatIfProfiles ProfileWhatIf(const ReplayGraph& graph, const std::vector<std::string>& changes, int step) {
+  ReplayGraph changed = graph;
+  for (const std::string& change : changes) ApplyChange(change, &changed);
+  const Replayed before = Replay(graph), after = Replay(changed);
+  return {ProfileRun(ViewOfReplay(graph, before), step), ProfileRun(ViewOfReplay(changed, after), step)};
+}
+
 ReplayGraph ReadReplayGraph(TraceReader& reader, int run) {
   const TraceRunInfo info = reader.RunInfoOf(run);
   const TraceRun read = reader.ReadRun(run);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/runs/run_profile.h"
 #include "traces/read/trace_reader.h"
 #include "traces/replay/replay_graph.h"
 
@@ -64,9 +65,19 @@ std::string WhatIfForms();
 //   copy:GLOB=removed        copies of these names ("[CUDA memcpy HtoD]") take no time, nor do their calls
 //   copy:GLOB=overlapped     nothing but synchronising calls waits for them
 //   straggler=removed        no GPU is later at a collective than half of them are
+//   ranks=16                 the job on so many GPUs of the same work each: its collectives last longer, by
+//                            the rule of their algorithm
 // Throws InvalidArgument for others, NotFound for what the trace does not have, and FailedPrecondition for
 // what it does not say, with the reason; all that BuildReplayGraph throws.
 WhatIf FindWhatIf(const ReplayGraph& graph, const std::vector<std::string>& changes);
+
+// The mean steps of both replays, for DiffRuns: without the changes and with them. `step`: of the step of
+// this number alone; throws NotFound where a replay does not have it.
+struct WhatIfProfiles {
+  RunProfile before, after;
+};
+WhatIfProfiles ProfileWhatIf(const ReplayGraph& graph, const std::vector<std::string>& changes,
+                             int step = -1);
 
 // Of a run of a trace: a capture, or another tool's. Throws FailedPrecondition for a run of a graph of ours,
 // which `simulate GRAPH` predicts.

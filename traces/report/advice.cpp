@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "core/runs/run_view.h"
+#include "traces/report/longest_launch.h"
 
 namespace lanescope::traces {
 namespace {
@@ -31,16 +31,19 @@ Shares SharesOf(const Communication& c) {
 
 bool Waits(const std::string& call) { return call.find("Synchronize") != std::string::npos; }
 
+// What the host did meanwhile: the call that matters is the one in whose time nothing ran, which need not be
+// the one that takes the most.
 std::string IdleText(const Summary& summary, double idle) {
   std::string text = fmt::format("Nothing runs for {} of the time.", PercentText(idle, 0));
   if (summary.api_calls.empty()) return text + " The trace does not say what the host did meanwhile.";
-  int64_t launches = 0;
-  for (const SummaryRow& row : summary.gpu_activities) launches += row.type == "kernel" ? row.calls : 0;
-  const SummaryRow& most = summary.api_calls.front();
-  text += fmt::format(" Of the API calls {} takes the most ({}).", most.name, TimeText(most.total_ns));
-  if (Waits(most.name)) {
+  if (summary.idle_call_ns <= 0) return text + " The host is in no API call meanwhile: it does other things.";
+  text += fmt::format(" Of the API calls {} takes the most of that ({}).", summary.idle_call,
+                      TimeText(summary.idle_call_ns));
+  if (Waits(summary.idle_call)) {
     return text + " The host waits for the devices there: ask for results later, or less often.";
   }
+  int64_t launches = 0;
+  for (const SummaryRow& row : summary.gpu_activities) launches += row.type == "kernel" ? row.calls : 0;
   return text + fmt::format(
                     " {} kernels were launched one by one: CUDA graphs, fused kernels or larger batches "
                     "leave fewer launches.",
@@ -82,18 +85,11 @@ std::vector<std::string> AdviceOf(const Summary& summary) {
                        : "start them earlier, from pinned memory, on a stream of their own, or place "
                          "what needs the data where it is.")});
   AddImbalance(summary, &found);
-  double kernels = 0;
-  const SummaryRow* longest = nullptr;
-  for (const SummaryRow& row : summary.gpu_activities) {
-    if (row.type != "kernel" || IsCommunication(row.name)) continue;
-    kernels += static_cast<double>(row.total_ns);
-    if (longest == nullptr) longest = &row;
-  }
-  if (longest != nullptr && kernels > 0) {
-    const double share = static_cast<double>(longest->total_ns) / kernels;
-    found.push_back({share * shares.compute / 2,
-                     fmt::format("{} takes {} of the kernels' time in {} launches: made twice as fast",
-                                 longest->name, PercentText(share, 0), longest->calls)});
+  if (const LongestLaunch longest = LongestLaunchOf(summary); longest.row != nullptr) {
+    found.push_back(
+        {longest.share * shares.compute / 2,
+         fmt::format("{} takes {} of what computes, in {} launches: made twice as fast",
+                     ShortName(longest.row->name), PercentText(longest.share, 0), longest.row->calls)});
   }
   std::erase_if(found, [](const Advice& advice) { return advice.saves < kWorthSaying; });
   std::stable_sort(found.begin(), found.end(),

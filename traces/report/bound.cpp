@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/machine/machine.h"
-#include "core/runs/run_view.h"
+#include "traces/report/longest_launch.h"
 #include "traces/store/saturating.h"
 
 namespace lanescope::traces {
@@ -59,32 +58,6 @@ double MeanShare(const std::vector<WorkingDevice>& devices, int64_t DeviceTime::
     sum += static_cast<double>(device.time.*part) / static_cast<double>(device.time.window_ns);
   }
   return devices.empty() ? 0 : sum / static_cast<double>(devices.size());
-}
-
-// Of kernels that compute and whole CUDA graphs, and its fraction of their time together.
-struct LongestLaunch {
-  const SummaryRow* row = nullptr;
-  double share = 0;
-};
-LongestLaunch LongestLaunchOf(const Summary& summary) {
-  LongestLaunch longest;
-  double all = 0;
-  for (const SummaryRow& row : summary.gpu_activities) {
-    if ((row.type != "kernel" && row.type != "graph") || IsCommunication(row.name)) continue;
-    if (longest.row == nullptr) longest.row = &row;
-    all += static_cast<double>(row.total_ns);
-  }
-  if (all > 0) longest.share = static_cast<double>(longest.row->total_ns) / all;
-  return longest;
-}
-
-// A kernel's name without what would make a sentence unreadable.
-std::string ShortName(const std::string& name) {
-  constexpr size_t kMax = 48;
-  std::string text = Printable(name.substr(0, name.find('<')));
-  text = text.substr(0, text.find('('));
-  if (text.starts_with("void ")) text = text.substr(5);
-  return text.size() <= kMax ? text : text.substr(0, kMax) + "..";
 }
 
 // In sentences whole percents say enough, but of small shares.

@@ -220,7 +220,8 @@ void FillIdleCall(const Context& context, std::span<const Interval> gaps, const 
 // When devices were busy: a moment is one of the step in whose window it lies, whichever launched the work.
 // `run`: in memory, or null.
 void FillDevices(const Context& context, ActivityTotals* totals, const std::vector<TraceStep>& steps,
-                 int step, const TraceRun* run, const Names& names, Summary* summary) {
+                 const SummaryOptions& options, const TraceRun* run, const Names& names, Summary* summary) {
+  const int step = options.step;
   const std::vector<Interval> windows = WindowsOf(context, steps, step, *totals);
   summary->over_steps = step < 0 && context.reader.is_ours() && !steps.empty();
   const std::optional<Machine> machine = MachineOf(context);
@@ -243,7 +244,8 @@ void FillDevices(const Context& context, ActivityTotals* totals, const std::vect
   const std::vector<Interval> gaps = GapsWithin(intervals, windows);
   const double idle = span <= 0 ? 0 : static_cast<double>(TotalLength(gaps)) / static_cast<double>(span);
   if (!windows.empty()) summary->bound = FindBound(working, idle);
-  if (summary->bound && summary->bound->name == "idle") FillIdleCall(context, gaps, run, names, summary);
+  if (options.idle_call || (summary->bound && summary->bound->name == "idle"))
+    FillIdleCall(context, gaps, run, names, summary);
   summary->verdict = VerdictOf(*summary, working);
   if (step >= 0) return;
   for (const TraceStep& each : steps) {
@@ -329,14 +331,14 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
   const Names names(run.texts);
   FillTables(context, ComputeTotals(run, context.full_names, options.step), names, &summary);
   ActivityTotals whole = ComputeTotals(run, context.full_names, -1);
-  FillDevices(context, &whole, run.steps, options.step, &run, names, &summary);
+  FillDevices(context, &whole, run.steps, options, &run, names, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
   if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
   if (options.waits) summary.waits = FindWaits(run);
   return summary;
 }
 
-Summary SummarizeStreaming(const Context& context) {
+Summary SummarizeStreaming(const Context& context, const SummaryOptions& options) {
   Database& database = context.database;
   const Names names(database);
   const TotalsSource source{context.run, context.reader.is_ours(), context.Host(), context.full_names,
@@ -347,7 +349,7 @@ Summary SummarizeStreaming(const Context& context) {
   FillTables(context, totals, names, &summary);
   const std::vector<TraceStep> steps =
       context.reader.is_ours() ? context.reader.Steps(context.run) : std::vector<TraceStep>();
-  FillDevices(context, &totals, steps, -1, nullptr, names, &summary);
+  FillDevices(context, &totals, steps, options, nullptr, names, &summary);
   return summary;
 }
 
@@ -361,7 +363,7 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
   context.full_names = !reader.is_ours();
   const bool in_memory = options.step >= 0 || options.ranges || options.operations || options.waits ||
                          (reader.Steps(run).empty() && HasStepRanges(database));
-  Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context);
+  Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context, options);
   FillCapture(context, &summary);
   return summary;
 }

@@ -82,6 +82,7 @@ struct SummaryOptions {
   bool ranges = false;      // fill `ranges`
   bool operations = false;  // fill the sums of Nsight Systems
   bool waits = false;       // fill `waits`
+  bool idle_call = false;   // fill `idle_call` also where idle time does not decide: one more pass
 };
 
 struct Summary {
@@ -104,7 +105,8 @@ struct Summary {
   std::vector<std::string> notes;                           // on the capture: clocks, an incomplete trace
   std::optional<Waits> waits;
   std::optional<Bound> bound;
-  // Of a run that is idle most of the time: the API call that the most of that time was in, and how much.
+  // Of a run that is idle most of the time, or if asked for: the API call that the most of the time was in in
+  // which nothing ran, and how much.
   std::string idle_call;
   int64_t idle_call_ns = 0;
   std::string verdict;

@@ -132,6 +132,7 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
                        {"collectives", device.collectives},
                        {"transfer_ns", device.transfer_ns},
                        {"waiting_ns", device.waiting_ns},
+                       {"idle_for_ranks_ns", device.for_ranks_ns},
                        {"last", device.last}});
   }
   for (const StreamWaits& stream : waits.streams) {
@@ -142,10 +143,13 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
                        {"host_wait_ns", stream.host_ns},
                        {"kernel_wait_ns", stream.kernel_ns},
                        {"other_wait_ns", stream.other_ns},
+                       {"for_streams_ns", stream.for_streams_ns},
+                       {"for_ranks_ns", stream.for_ranks_ns},
                        {"launched", stream.launched},
                        {"mean_delay_ns", stream.mean_delay_ns},
                        {"max_delay_ns", stream.max_delay_ns},
-                       {"max_queue", stream.max_queue}});
+                       {"max_queue", stream.max_queue},
+                       {"name", stream.name}});
   }
   for (const Straggler& straggler : waits.stragglers) {
     stragglers.push_back({{"step", straggler.step},
@@ -154,8 +158,26 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
                           {"of", straggler.of},
                           {"others_waited_ns", straggler.others_waited_ns}});
   }
-  (*json)["waits"] = {
-      {"devices", devices}, {"streams", streams}, {"stragglers", stragglers}, {"verdict", waits.verdict}};
+  OrderedJson collectives = OrderedJson::array();
+  const auto rate = [](double bandwidth) {
+    return bandwidth > 0 ? OrderedJson(bandwidth) : OrderedJson(nullptr);
+  };
+  for (const CollectiveRow& row : waits.collectives) {
+    collectives.push_back({{"kind", row.kind},
+                           {"ranks", row.ranks},
+                           {"bytes", row.bytes},
+                           {"count", row.count},
+                           {"ns", row.ns},
+                           {"includes_waiting", row.waits},
+                           {"algorithm_bytes_per_second", rate(row.algorithm_bandwidth)},
+                           {"bus_bytes_per_second", rate(row.bus_bandwidth)}});
+  }
+  (*json)["waits"] = {{"devices", devices},
+                      {"streams", streams},
+                      {"stragglers", stragglers},
+                      {"collectives", collectives},
+                      {"peer_copy_bytes_per_second", rate(waits.peer_copy_bandwidth)},
+                      {"verdict", waits.verdict}};
 }
 
 bool HasSums(const Summary& summary) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/report/bus_bandwidth.h"
+
 namespace lanescope::traces {
 
 struct TraceRun;
@@ -23,7 +25,8 @@ struct DeviceWaits {
   // Of NCCL's kernels that all GPUs have (the nth of a name on each): the shortest is taken for the transfer,
   // what one lasts longer for waiting until the last has come.
   int64_t collectives = 0, transfer_ns = 0, waiting_ns = 0;
-  int64_t last = 0;  // how many of them this GPU was the last to start
+  int64_t for_ranks_ns = 0;  // that waiting, where nothing else runs: exposed, and idle in truth
+  int64_t last = 0;          // how many of them this GPU was the last to start
 };
 
 // Of one stream. The gap before an operation counts as HolisticTraceAnalysis has it: for the host where its
@@ -33,8 +36,12 @@ struct StreamWaits {
   int device = 0;
   std::string label;
   int stream = 0;
+  std::string name;  // as the profiler calls it; empty: it does not
   int64_t operations = 0, busy_ns = 0;
   int64_t host_ns = 0, kernel_ns = 0, other_ns = 0;
+  // Of other_ns: until shortly after an operation of another stream of the GPU had ended, by times alone; for
+  // ranks where that was a collective.
+  int64_t for_streams_ns = 0, for_ranks_ns = 0;
   // From the end of the call to the start of what it launched; of those whose call is recorded.
   int64_t launched = 0, mean_delay_ns = 0, max_delay_ns = 0;
   // Operations that were launched and had not begun.
@@ -50,6 +57,8 @@ struct Straggler {
 struct Waits {
   std::vector<DeviceWaits> devices;
   std::vector<StreamWaits> streams;
+  std::vector<CollectiveRow> collectives;
+  double peer_copy_bandwidth = 0;     // the best that a large copy between GPUs reached (bytes per second)
   std::vector<Straggler> stragglers;  // by step; none where the GPUs have no collectives in common
   std::string verdict;                // "launch-bound: GPU:0 waits for 69% of its idle time for the host"
 };

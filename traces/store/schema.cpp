@@ -91,6 +91,7 @@ WHERE c.runId = 1 ORDER BY k.start;
 
 std::span<const Table* const> NsysTables() { return tables::kNsys; }
 std::span<const Table* const> LanescopeTables() { return tables::kLanescope; }
+std::span<const Table* const> ImportedTables() { return tables::kImported; }
 
 std::span<const Index> TraceIndexes() {
   using tables::kActivity, tables::kKernel, tables::kMemcpy;
@@ -171,6 +172,8 @@ std::string SchemaMarkdown() {
   std::string out(kPreface);
   out += fmt::format("\n## Tables of Lanescope (version {})\n", kSchemaVersion);
   for (const Table* table : LanescopeTables()) AppendTable(*table, &out);
+  out += "\n## Tables of imports\n\nBesides those of the export, LANESCOPE_MEMORY and LANESCOPE_DEVICE.\n";
+  for (const Table* table : ImportedTables()) AppendTable(*table, &out);
   out += "\n## Tables of the Nsight Systems export\n";
   for (const Table* table : NsysTables()) AppendTable(*table, &out);
   out += "\n## Enumerations\n\nTables (id, name, label) with fixed rows.\n";

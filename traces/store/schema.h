@@ -38,6 +38,8 @@ struct Index {
 std::span<const Table* const> NsysTables();
 std::span<const EnumTable> NsysEnums();
 std::span<const Table* const> LanescopeTables();
+// That traces of other tools have once they are imported, and ours never.
+std::span<const Table* const> ImportedTables();
 // Made when a file is closed: an index that exists during the load halves its speed.
 std::span<const Index> TraceIndexes();
 

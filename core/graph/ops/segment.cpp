@@ -65,6 +65,15 @@ void InferSparseSegmentGrad(InferenceContext& context) {
   context.SetShape(0, PickedSegmentShape(context.shape(0), context.shape(1), context.shape(2), rows));
 }
 
+// Only the rows that the indices name are there, and their numbers beside them.
+void InferSparseSegmentRowsGrad(InferenceContext& context) {
+  GivenCount("dense_output_dim0", NumbersOf(context, 3));
+  const Shape& indices = context.shape(1);
+  const Dim most = indices.known_rank() && indices.rank() == 1 ? Loosen(indices[0]) : kUnknownDim;
+  context.SetShape(0, PickedSegmentShape(context.shape(0), indices, context.shape(2), most));
+  context.SetShape(1, {most});
+}
+
 // One addition for each element picked.
 OpWork SparseSegmentCost(const Node&, std::span<const TensorInfo> inputs,
                          std::span<const TensorInfo> outputs) {
@@ -217,6 +226,21 @@ void RegisterSegmentOps(OpRegistry& registry) {
      "(output: T)",
      "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
       .Infer(InferSparseSegmentGrad)
+      .Work(SparseSegmentCost);
+  op("SparseSegmentSumGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> "
+     "(output: T, sorted_unique_indices: Tidx)",
+     "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
+      .Infer(InferSparseSegmentRowsGrad)
+      .Work(SparseSegmentCost);
+  op("SparseSegmentMeanGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> "
+     "(output: T, sorted_unique_indices: Tidx)",
+     "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
+      .Infer(InferSparseSegmentRowsGrad)
+      .Work(SparseSegmentCost);
+  op("SparseSegmentSqrtNGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) "
+     "-> (output: T, sorted_unique_indices: Tidx)",
+     "T: floating; Tidx: index = int32; Tsegmentids: index = int32")
+      .Infer(InferSparseSegmentRowsGrad)
       .Work(SparseSegmentCost);
 }
 

@@ -6,18 +6,11 @@
 #include "core/graph/ops/common.h"
 
 namespace lanescope::ops {
-namespace {
-
-// Sizes of windows, strides and paddings beyond this are nonsense, and products of two still fit.
-constexpr int64_t kMaxExtent = int64_t{1} << 30;
-
 void CheckExtent(std::string_view what, int64_t value, int64_t smallest) {
   if (value < smallest || value > kMaxExtent) {
     Throw(Code::kInvalidArgument, "{} of {} is not between {} and {}", what, value, smallest, kMaxExtent);
   }
 }
-
-}  // namespace
 
 ImageAxes AxesOf(const Node& node) {
   const std::string format = node.StringAttr("data_format", "NHWC");
@@ -76,14 +69,17 @@ WindowRule::WindowRule(const Node& node)
   }
 }
 
-Dim WindowRule::CountAlong(int axis, Dim in, Dim size) const {
+WindowStep WindowRule::StepOf(int axis) const {
   const auto at = static_cast<size_t>(axis);
-  const int64_t stride = strides_[at];
+  return {strides_[at], dilations_[at], padding_ == "SAME", before_[at], after_[at]};
+}
+
+Dim WindowStep::Count(Dim in, Dim size) const {
   if (IsExact(size)) CheckExtent("window size", size, 1);
-  if (padding_ == "SAME") return MapDim(in, [&](int64_t n) { return n / stride + (n % stride != 0); });
+  if (same) return MapDim(in, [&](int64_t n) { return n / stride + (n % stride != 0); });
   if (!IsExact(size)) return kUnknownDim;
-  const int64_t reach = (size - 1) * dilations_[at] + 1;
-  const auto windows = [&](int64_t n) { return (n + before_[at] + after_[at] - reach + stride) / stride; };
+  const int64_t reach = (size - 1) * dilation + 1;
+  const auto windows = [&](int64_t n) { return (n + before + after - reach + stride) / stride; };
   if (IsExact(in) && windows(in) < 0) {
     Throw(
         Code::kInvalidArgument,
@@ -93,10 +89,9 @@ Dim WindowRule::CountAlong(int axis, Dim in, Dim size) const {
   return MapDim(in, [&](int64_t n) { return std::max<int64_t>(0, windows(n)); });
 }
 
-WindowDim WindowRule::Along(int axis, int64_t in, int64_t size) const {
-  const auto at = static_cast<size_t>(axis);
-  WindowDim dim{in, CountAlong(axis, in, size), size, strides_[at], dilations_[at], before_[at], after_[at]};
-  if (padding_ == "SAME") {
+WindowDim WindowStep::Along(int64_t in, int64_t size) const {
+  WindowDim dim{in, Count(in, size), size, stride, dilation, before, after};
+  if (same) {
     const int64_t needed = std::max<int64_t>(0, (dim.out - 1) * dim.stride + dim.reach() - in);
     dim.before = needed / 2;
     dim.after = needed - dim.before;

@@ -38,6 +38,25 @@ struct WindowDim {
   int64_t reach() const { return (size - 1) * dilation + 1; }
 };
 
+// How windows move along one dimension.
+struct WindowStep {
+  int64_t stride = 1, dilation = 1;
+  bool same = false;  // padded so that there are ceil(in / stride) windows
+  int64_t before = 0, after = 0;
+
+  // How many windows of `size` taps cover `in` cells, by the formulas of TensorFlow's kernels. A bound stays
+  // a bound. Throws InvalidArgument for a window that is empty, or larger than the input by more than a
+  // stride.
+  Dim Count(Dim in, Dim size) const;
+  // The same with its padding; of SAME the odd cell is the last.
+  WindowDim Along(int64_t in, int64_t size) const;
+};
+
+// Sizes of windows, strides and paddings beyond this are nonsense, and products of two still fit.
+inline constexpr int64_t kMaxExtent = int64_t{1} << 30;
+// Throws InvalidArgument unless smallest <= value <= kMaxExtent.
+void CheckExtent(std::string_view what, int64_t value, int64_t smallest);
+
 // How windows move: strides, dilations, padding and data_format of a node.
 class WindowRule {
  public:
@@ -45,15 +64,13 @@ class WindowRule {
   explicit WindowRule(const Node& node);
 
   const ImageAxes& axes() const { return axes_; }
-  // How many windows of `size` taps cover `in` cells of the height or the width, by the formulas of
-  // TensorFlow's kernels. A bound stays a bound: VALID leaves out what does not fit, SAME gives
-  // ceil(in / stride). Throws InvalidArgument for a window that is empty, or larger than the input by more
-  // than a stride.
-  Dim CountAlong(int axis, Dim in, Dim size) const;
-  // The same with its padding; of SAME the odd cell is the last.
-  WindowDim Along(int axis, int64_t in, int64_t size) const;
+  // Along the height or the width.
+  Dim CountAlong(int axis, Dim in, Dim size) const { return StepOf(axis).Count(in, size); }
+  WindowDim Along(int axis, int64_t in, int64_t size) const { return StepOf(axis).Along(in, size); }
 
  private:
+  WindowStep StepOf(int axis) const;
+
   ImageAxes axes_;
   std::string padding_;
   AxisSizes strides_, dilations_;

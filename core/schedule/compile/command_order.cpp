@@ -57,9 +57,8 @@ IdVector<CommandId, int> InheritedPriorities(const Draft& draft,
   for (const CommandId c : draft.commands.ids()) {
     const Command& command = draft.commands[c];
     // A copy is as urgent as what it serves, so it starts from the lowest value.
-    priority[c] = command.kind == CommandKind::kCopy
-                      ? std::numeric_limits<int>::min()
-                      : draft.placement.priority[static_cast<size_t>(command.node)];
+    priority[c] = command.kind == CommandKind::kCopy ? std::numeric_limits<int>::min()
+                                                     : draft.placement.priority[command.node];
   }
   const auto order = Sort(draft.after, successors, {});
   for (size_t i = order.size(); i-- > 0;) {

@@ -5,7 +5,7 @@ namespace lanescope {
 
 Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest& request,
                  const Placement& placement, const Machine& machine) {
-  LANESCOPE_CHECK(static_cast<int>(placement.device.size()) == graph.num_nodes());
+  LANESCOPE_CHECK(placement.device.size() == graph.num_nodes());
   compile::Draft draft(graph, info, request, placement, machine);
   compile::Prune(&draft);
   compile::NumberVersions(&draft);

@@ -11,18 +11,15 @@ namespace lanescope::compile {
 
 class Completion {
  public:
-  explicit Completion(int num_nodes) : ranges_(static_cast<size_t>(num_nodes)) {
-    commands_.reserve(ranges_.size());
-  }
+  explicit Completion(size_t num_nodes) : ranges_(num_nodes) { commands_.reserve(ranges_.size()); }
 
   // Empty for a node that needs no command. Valid until the next Set.
-  std::span<const CommandId> Of(int node) const {
-    const Range& range = ranges_[static_cast<size_t>(node)];
+  std::span<const CommandId> Of(NodeId node) const {
+    const Range& range = ranges_[node];
     return {commands_.data() + range.first, static_cast<size_t>(range.count)};
   }
-  void Set(int node, std::span<const CommandId> commands) {
-    ranges_[static_cast<size_t>(node)] = {static_cast<int>(commands_.size()),
-                                          static_cast<int>(commands.size())};
+  void Set(NodeId node, std::span<const CommandId> commands) {
+    ranges_[node] = {static_cast<int>(commands_.size()), static_cast<int>(commands.size())};
     commands_.insert(commands_.end(), commands.begin(), commands.end());
   }
 
@@ -31,7 +28,7 @@ class Completion {
     int first = 0;
     int count = 0;
   };
-  std::vector<Range> ranges_;  // by node: its part of commands_
+  IdVector<NodeId, Range> ranges_;  // by node: its part of commands_
   std::vector<CommandId> commands_;
 };
 

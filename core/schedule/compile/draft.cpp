@@ -5,14 +5,14 @@
 namespace lanescope::compile {
 
 bool Draft::IsFed(Endpoint endpoint) const {
-  return has_fed_output[static_cast<size_t>(endpoint.node)] &&
+  return has_fed_output[endpoint.node] &&
          std::any_of(request.feeds.begin(), request.feeds.end(),
                      [&](const auto& feed) { return feed.first == endpoint; });
 }
 
-bool Draft::IsFolded(int id) const { return compile::IsFolded(op(id), info.outputs(id)); }
+bool Draft::IsFolded(NodeId id) const { return compile::IsFolded(op(id), info.outputs(id)); }
 
-CommandId Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs) {
+CommandId Draft::AddLaunch(NodeId node_id, std::span<const ValueId> inputs, int num_outputs) {
   Command command;
   command.node = node_id;
   command.inputs = static_cast<int>(operands.size());
@@ -24,7 +24,7 @@ CommandId Draft::AddLaunch(int node_id, std::span<const ValueId> inputs, int num
   return commands.Add(command);
 }
 
-CommandId Draft::AddCopy(ValueId from, ValueId to, int node_id, int version) {
+CommandId Draft::AddCopy(ValueId from, ValueId to, NodeId node_id, int version) {
   const CommandId number = AddLaunch(node_id, {&from, 1}, 1);
   operands.push_back(to);
   command(number).kind = CommandKind::kCopy;

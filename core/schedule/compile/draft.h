@@ -33,13 +33,14 @@ struct Draft {
   const CompileRequest& request;
   const Placement& placement;
   const Machine& machine;
-  std::vector<int> order;                       // needed nodes in topological order
-  std::vector<const OpTraits*> ops;             // by node: null where it is not needed
-  std::vector<char> has_fed_output;             // by node
-  std::map<int, std::vector<int>> updates;      // by variable: the nodes that update it, in their order
-  std::map<std::pair<int, int>, int> versions;  // by (node, variable): what the node reads, if not version 0
-  IdVector<CommandId, Command> commands;        // queue and rank come with the later passes
-  std::vector<ValueId> operands;                // of a command its inputs, then its outputs
+  std::vector<NodeId> order;                      // needed nodes in topological order
+  IdVector<NodeId, const OpTraits*> ops;          // by node: null where it is not needed
+  IdVector<NodeId, char> has_fed_output;          // by node
+  std::map<NodeId, std::vector<NodeId>> updates;  // by variable: the nodes that update it, in their order
+  std::map<std::pair<NodeId, NodeId>, int>
+      versions;                              // by (node, variable): what the node reads, if not version 0
+  IdVector<CommandId, Command> commands;     // queue and rank come with the later passes
+  std::vector<ValueId> operands;             // of a command its inputs, then its outputs
   std::map<CommandId, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
   LinkedLists<CommandId> dependencies;       // of the commands, until OrderCommands
   Rows<CommandId, CommandId> after;          // the same from OrderCommands on, without repeats
@@ -48,23 +49,23 @@ struct Draft {
   std::vector<VariableRead> reads;
   std::vector<ValueId> feeds;
   std::vector<ValueId> fetches;
-  std::vector<std::pair<int, DeviceId>> variables;
+  std::vector<std::pair<NodeId, DeviceId>> variables;
   IdVector<QueueId, Queue> queues;
   std::vector<Buffer> buffers;
   IdVector<DeviceId, int64_t> arena_bytes, persistent_bytes;  // as in Schedule
   OpTraitsTable op_table;
 
   bool IsFed(Endpoint endpoint) const;
-  bool IsFolded(int node_id) const;
+  bool IsFolded(NodeId node_id) const;
   // The version of the variable that a node reads.
-  int VersionAt(int node_id, int variable) const {
+  int VersionAt(NodeId node_id, NodeId variable) const {
     const auto found = versions.find({node_id, variable});
     return found == versions.end() ? 0 : found->second;
   }
-  const Node& node(int id) const { return graph.node(id); }
-  bool IsNeeded(int node_id) const { return ops[static_cast<size_t>(node_id)] != nullptr; }
-  const OpTraits& op(int node_id) const { return *ops[static_cast<size_t>(node_id)]; }
-  DeviceId device_of(int node_id) const { return placement.device[static_cast<size_t>(node_id)]; }
+  const Node& node(NodeId id) const { return graph.node(id); }
+  bool IsNeeded(NodeId node_id) const { return ops[node_id] != nullptr; }
+  const OpTraits& op(NodeId node_id) const { return *ops[node_id]; }
+  DeviceId device_of(NodeId node_id) const { return placement.device[node_id]; }
   Value& value(ValueId id) { return values[id]; }
   const Value& value(ValueId id) const { return values[id]; }
   Command& command(CommandId id) { return commands[id]; }
@@ -86,15 +87,15 @@ struct Draft {
     return found == copied_versions.end() ? 0 : found->second;
   }
   // Appends a launch without dependencies; its outputs are to be added to the operands right after it.
-  CommandId AddLaunch(int node_id, std::span<const ValueId> inputs, int num_outputs);
+  CommandId AddLaunch(NodeId node_id, std::span<const ValueId> inputs, int num_outputs);
   // Appends a copy of one value to another place; it writes `to`.
-  CommandId AddCopy(ValueId from, ValueId to, int node_id, int version);
+  CommandId AddCopy(ValueId from, ValueId to, NodeId node_id, int version);
   // What a launch of the node runs; null for other commands and unknown ops.
   const OpDef* LaunchedOp(const Command& command) const {
     return command.kind == CommandKind::kLaunch ? op(command.node).def : nullptr;
   }
   // Bytes of a variable, whether its node yields a reference or a handle.
-  int64_t VariableBytes(int node_id) const {
+  int64_t VariableBytes(NodeId node_id) const {
     const TensorInfo& info_of_node = info.of({node_id, 0});
     return BytesOf(info_of_node.handle != nullptr ? *info_of_node.handle : info_of_node);
   }

@@ -4,7 +4,7 @@
 
 namespace lanescope::compile {
 
-const HostArguments& HostArgumentsTable::OnGpu(int node, std::span<const DataType> inputs) {
+const HostArguments& HostArgumentsTable::OnGpu(NodeId node, std::span<const DataType> inputs) {
   const OpTraits& op = draft_.op(node);
   if (!op.has_host_arguments) return kNoHostArguments;
   const size_t arguments = inputs.size() + draft_.info.outputs(node).size();
@@ -15,7 +15,7 @@ const HostArguments& HostArgumentsTable::OnGpu(int node, std::span<const DataTyp
 }
 
 // The dtypes of at most kMaxPacked inputs and outputs, a byte each.
-uint64_t HostArgumentsTable::PackedTypes(int node, std::span<const DataType> inputs) const {
+uint64_t HostArgumentsTable::PackedTypes(NodeId node, std::span<const DataType> inputs) const {
   uint64_t packed = 0;
   const auto add = [&](DataType type) { packed = packed << 8 | static_cast<uint8_t>(type); };
   for (const DataType type : inputs) add(type);
@@ -23,7 +23,7 @@ uint64_t HostArgumentsTable::PackedTypes(int node, std::span<const DataType> inp
   return packed;
 }
 
-HostArguments HostArgumentsTable::Ask(int node) const {
+HostArguments HostArgumentsTable::Ask(NodeId node) const {
   const Node& asked = draft_.node(node);
   return {KernelTable::Global().HostInputs(asked, "GPU"), KernelTable::Global().HostOutputs(asked, "GPU")};
 }

@@ -24,13 +24,13 @@ class HostArgumentsTable {
   explicit HostArgumentsTable(const Draft* draft) : draft_(*draft) {}
 
   // `inputs`: the dtypes of the node's inputs. Valid until the next call.
-  const HostArguments& OnGpu(int node, std::span<const DataType> inputs);
+  const HostArguments& OnGpu(NodeId node, std::span<const DataType> inputs);
 
  private:
   static constexpr size_t kMaxPacked = 8;
 
-  uint64_t PackedTypes(int node, std::span<const DataType> inputs) const;
-  HostArguments Ask(int node) const;
+  uint64_t PackedTypes(NodeId node, std::span<const DataType> inputs) const;
+  HostArguments Ask(NodeId node) const;
 
   const Draft& draft_;
   // By op and PackedTypes of a node.

@@ -33,15 +33,15 @@ class Partitioner {
       draft_.feeds.push_back(places_.NewValue(endpoint, host_, info, Storage::kFeed));
       places_.SetBase(endpoint, draft_.feeds.back());
     }
-    for (const int id : draft_.order) AddNode(id);
+    for (const NodeId id : draft_.order) AddNode(id);
     for (const Endpoint& fetch : draft_.request.fetches) {
       if (fetch.output >= 0) draft_.fetches.push_back(places_.Fetched(fetch));
     }
   }
 
  private:
-  void AddNode(int id) {
-    if (draft_.has_fed_output[static_cast<size_t>(id)] && AllOutputsFed(id)) return;
+  void AddNode(NodeId id) {
+    if (draft_.has_fed_output[id] && AllOutputsFed(id)) return;
     const OpTraits& op = draft_.op(id);
     if (op.op_class == OpClass::kPlaceholder) {
       Throw(Code::kInvalidArgument,
@@ -63,14 +63,14 @@ class Partitioner {
   }
 
   // A lookup table, queue or other resource. Of an op without a definition: what yields nothing but a handle.
-  bool IsTable(int id, const OpTraits& op) const {
+  bool IsTable(NodeId id, const OpTraits& op) const {
     const Node& node = draft_.node(id);
     if (!node.inputs.empty()) return false;
     if (op.def != nullptr) return op.def->role == StateRole::kTable;
     return IsStateGenerator(node, OpRegistry::Global());
   }
 
-  bool AllOutputsFed(int id) const {
+  bool AllOutputsFed(NodeId id) const {
     const auto outputs = static_cast<int>(draft_.info.outputs(id).size());
     for (int k = 0; k < outputs; ++k) {
       if (!draft_.IsFed({id, k})) return false;
@@ -78,7 +78,7 @@ class Partitioner {
     return outputs > 0;
   }
 
-  void FindHostArguments(int id, const OpTraits& op, DeviceId device) {
+  void FindHostArguments(NodeId id, const OpTraits& op, DeviceId device) {
     host_arguments_ = &kNoHostArguments;
     if (!op.has_host_arguments || !draft_.machine.device(device).is_gpu()) return;
     types_.clear();
@@ -95,13 +95,13 @@ class Partitioner {
 
   // The values that the node reads, in inputs_. A handle is read where its variable or table is, but a
   // variable must be on the node's own device.
-  void FindInputs(int id, DeviceId device) {
+  void FindInputs(NodeId id, DeviceId device) {
     inputs_.clear();
     for (const Endpoint& input : draft_.node(id).inputs) {
       const ValueId base = places_.Base(input);
       const Value& value = draft_.value(base);
       if (value.storage == Storage::kResource) {
-        if (value.variable >= 0 && draft_.op(value.variable).IsVariable()) places_.On(input, device, id);
+        if (value.variable.exists() && draft_.op(value.variable).IsVariable()) places_.On(input, device, id);
         inputs_.push_back(base);
       } else {
         const DeviceId wanted =
@@ -124,17 +124,17 @@ class Partitioner {
         AwaitNode(node.inputs[i].node);
       }
     }
-    for (const int control : node.control_inputs) AwaitNode(control);
+    for (const NodeId control : node.control_inputs) AwaitNode(control);
     if (after_.size() < 2) return;
     std::sort(after_.begin(), after_.end());
     after_.erase(std::unique(after_.begin(), after_.end()), after_.end());
   }
-  void AwaitNode(int node) {
+  void AwaitNode(NodeId node) {
     const auto commands = completion_.Of(node);
     after_.insert(after_.end(), commands.begin(), commands.end());
   }
 
-  void AddConstant(int id, DeviceId device) {
+  void AddConstant(NodeId id, DeviceId device) {
     TensorInfo constant = draft_.info.of({id, 0});
     const bool host = LivesOnHost(constant.dtype) || IsReplicated(constant.dtype);
     if (constant.value == nullptr) {
@@ -144,7 +144,7 @@ class Partitioner {
     places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? host_ : device, constant));
   }
 
-  void AddState(int id, bool variable, DeviceId device) {
+  void AddState(NodeId id, bool variable, DeviceId device) {
     const TensorInfo& info = draft_.info.of({id, 0});
     const bool handle = RemoveRef(info.dtype) == DataType::kResource || !variable;
     const ValueId value =
@@ -156,7 +156,7 @@ class Partitioner {
 
   // A node without work: whoever waits for it waits for what it waits for. A barrier of many on both sides is
   // worth a command, if it was written as one.
-  void AddBarrier(int id) {
+  void AddBarrier(NodeId id) {
     inputs_.clear();
     FindDependencies(draft_.node(id));
     if (after_.size() > 8 && draft_.node(id).op == "NoOp") {
@@ -167,7 +167,7 @@ class Partitioner {
   }
 
   // A launch that reads inputs_, waits for after_ and completes the node.
-  CommandId NewLaunch(int id, size_t num_outputs) {
+  CommandId NewLaunch(NodeId id, size_t num_outputs) {
     const CommandId number = draft_.AddLaunch(id, inputs_, static_cast<int>(num_outputs));
     for (const CommandId before : after_) draft_.dependencies.Add(number, before);
     completion_.Set(id, {&number, 1});
@@ -175,7 +175,7 @@ class Partitioner {
   }
 
   // Whether the node's output is its first input under another shape, or a variable's own memory.
-  bool IsAlias(int id, const OpTraits& op, DeviceId device) const {
+  bool IsAlias(NodeId id, const OpTraits& op, DeviceId device) const {
     if (op.op_class == OpClass::kReadVariable) return op.def != nullptr;
     if (op.def == nullptr || op.def->alias != AliasRule::kInput0) return false;
     const Value& input = draft_.value(inputs_[0]);
@@ -185,7 +185,7 @@ class Partitioner {
     return op.keeps_shape || (draft_.info.of({id, 0}).shape.IsExact() && input.shape.IsExact());
   }
 
-  void AddAlias(int id, DeviceId device) {
+  void AddAlias(NodeId id, DeviceId device) {
     const TensorInfo& info = draft_.info.of({id, 0});
     const ValueId from = inputs_[0];
     const bool read = draft_.value(from).storage == Storage::kResource;
@@ -213,7 +213,7 @@ class Partitioner {
     places_.SetBase({id, 0}, number);
   }
 
-  void AddLaunch(int id, const OpTraits& op, DeviceId device) {
+  void AddLaunch(NodeId id, const OpTraits& op, DeviceId device) {
     const auto outputs = draft_.info.outputs(id);
     const CommandId number = NewLaunch(id, outputs.size());
     const auto types = op.IsUpdate() ? OutputTypes(draft_.node(id)) : std::vector<DataType>();

@@ -12,22 +12,21 @@ namespace {
 class Marker {
  public:
   explicit Marker(Draft* draft) : draft_(*draft), no_op_(draft->op_table.Of(NoOpName())) {
-    const auto nodes = static_cast<size_t>(draft_.graph.num_nodes());
+    const auto nodes = draft_.graph.num_nodes();
     draft_.ops.assign(nodes, nullptr);
     draft_.has_fed_output.assign(nodes, 0);
     asked_.assign(nodes, 0);
-    for (const auto& [endpoint, info] : draft_.request.feeds)
-      draft_.has_fed_output[static_cast<size_t>(endpoint.node)] = 1;
+    for (const auto& [endpoint, info] : draft_.request.feeds) draft_.has_fed_output[endpoint.node] = 1;
   }
 
   void Ask(Endpoint endpoint) { Need(endpoint, true); }
 
-  void NeedSources(int id) {
+  void NeedSources(NodeId id) {
     if (draft_.IsFolded(id)) return;
     const Node& node = draft_.node(id);
-    const bool asked = asked_[static_cast<size_t>(id)] != 0;
+    const bool asked = asked_[id] != 0;
     const bool runs = asked || !draft_.op(id).IsPure();
-    if (!runs) draft_.ops[static_cast<size_t>(id)] = &no_op_;
+    if (!runs) draft_.ops[id] = &no_op_;
     for (const Endpoint& input : node.inputs) {
       const TensorInfo& info = draft_.info.of(input);
       // A constant is materialised where it is used; its producer need not run. Float constants live where
@@ -37,7 +36,7 @@ class Marker {
       Need(input, runs);
     }
     const bool group = asked && draft_.op(id).op_class == OpClass::kNoOp;
-    for (const int control : node.control_inputs) Need({control, -1}, group);
+    for (const NodeId control : node.control_inputs) Need({control, -1}, group);
   }
 
  private:
@@ -49,7 +48,7 @@ class Marker {
 
   void Need(Endpoint endpoint, bool asked) {
     if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
-    const auto node = static_cast<size_t>(endpoint.node);
+    const NodeId node = endpoint.node;
     if (asked) asked_[node] = 1;
     if (!draft_.IsNeeded(endpoint.node))
       draft_.ops[node] = &draft_.op_table.Of(draft_.node(endpoint.node).op);
@@ -57,7 +56,7 @@ class Marker {
 
   Draft& draft_;
   const OpTraits& no_op_;
-  std::vector<char> asked_;  // by node
+  IdVector<NodeId, char> asked_;  // by node
 };
 
 }  // namespace
@@ -73,7 +72,7 @@ void Prune(Draft* draft) {
   for (const auto& [id, problem] : draft->graph.problems) {
     if (draft->IsNeeded(id)) throw problem;
   }
-  std::erase_if(draft->order, [&](int id) { return !draft->IsNeeded(id); });
+  std::erase_if(draft->order, [&](NodeId id) { return !draft->IsNeeded(id); });
 }
 
 }  // namespace lanescope::compile

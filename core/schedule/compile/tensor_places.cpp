@@ -8,14 +8,12 @@ namespace lanescope::compile {
 
 TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
     : draft_(*draft), completion_(*completion), host_(draft->machine.host()) {
-  const int nodes = draft_.graph.num_nodes();
-  first_.reserve(static_cast<size_t>(nodes) + 1);
+  first_.reserve(draft_.graph.num_nodes());
   int total = 0;
-  for (int id = 0; id < nodes; ++id) {
-    first_.push_back(total);
+  for (const NodeId id : draft_.graph.node_ids()) {
+    first_.Add(total);
     total += static_cast<int>(draft_.info.outputs(id).size());
   }
-  first_.push_back(total);
   base_.assign(static_cast<size_t>(total), ValueId());
   known_route_.resize(draft_.machine.devices.size());
   // Mostly one output a node, and a copy of it at most.
@@ -58,7 +56,7 @@ DataType TensorPlaces::TypeOf(Endpoint endpoint) const {
 }
 
 // Of a variable's memory the version that `reader` reads, 0 for everything else.
-int TensorPlaces::Version(ValueId value, int reader) const {
+int TensorPlaces::Version(ValueId value, NodeId reader) const {
   const Value& root = draft_.value(draft_.Root(value));
   if (root.storage != Storage::kVariable) return 0;
   const bool read_op = root.source.node != root.variable;  // takes the value once, for all its users
@@ -70,7 +68,7 @@ int TensorPlaces::VersionOfPlace(ValueId value) const {
   return !producer.exists() ? 0 : draft_.CopiedVersion(producer);
 }
 
-ValueId TensorPlaces::On(Endpoint endpoint, DeviceId device, int reader) {
+ValueId TensorPlaces::On(Endpoint endpoint, DeviceId device, NodeId reader) {
   const ValueId base = Base(endpoint);
   if (draft_.value(base).device == device) return base;
   const int version = Version(base, reader);

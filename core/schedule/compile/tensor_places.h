@@ -33,15 +33,15 @@ class TensorPlaces {
   DataType TypeOf(Endpoint endpoint) const;
   // The tensor in the memory of `device`, as the node `reader` sees it; adds the one Copy that brings it
   // there. Throws InvalidArgument for what cannot be moved.
-  ValueId On(Endpoint endpoint, DeviceId device, int reader);
+  ValueId On(Endpoint endpoint, DeviceId device, NodeId reader);
   // The value that a fetch returns. Of a variable, which may change after the fetch, it is a copy.
   ValueId Fetched(Endpoint fetch);
 
  private:
   size_t IndexOf(Endpoint endpoint) const {
-    return static_cast<size_t>(first_[static_cast<size_t>(endpoint.node)] + endpoint.output);
+    return static_cast<size_t>(first_[endpoint.node] + endpoint.output);
   }
-  int Version(ValueId value, int reader) const;
+  int Version(ValueId value, NodeId reader) const;
   int FetchedVersion(Endpoint fetch, ValueId base) const;
   int VersionOfPlace(ValueId value) const;
   ValueId AddCopy(Endpoint endpoint, ValueId from, DeviceId device, int version);
@@ -51,7 +51,7 @@ class TensorPlaces {
   Draft& draft_;
   const Completion& completion_;
   const DeviceId host_;
-  std::vector<int> first_;                                    // by node: its first output in base_
+  IdVector<NodeId, int> first_;                               // by node: its first output in base_
   std::vector<ValueId> base_;                                 // by output: the value where it was made
   IdVector<ValueId, ValueId> next_place_;                     // by value: the same tensor elsewhere
   IdVector<DeviceId, IdVector<DeviceId, char>> known_route_;  // by source, where it has one, by destination

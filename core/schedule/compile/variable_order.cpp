@@ -38,11 +38,11 @@ class VariableOrder {
  private:
   struct Access {
     CommandId command;
-    int variable = -1;
+    NodeId variable;
     int version = 0;
   };
 
-  int Variable(ValueId value) const { return draft_.value(draft_.Root(value)).variable; }
+  NodeId Variable(ValueId value) const { return draft_.value(draft_.Root(value)).variable; }
   bool IsRead(ValueId root) const { return draft_.value(root).source.node != draft_.value(root).variable; }
 
   void FindAccesses(CommandId number) {
@@ -51,8 +51,8 @@ class VariableOrder {
     const auto inputs = draft_.Inputs(command);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueId root = draft_.Root(inputs[i]);
-      const int variable = draft_.value(root).variable;
-      if (variable < 0 || IsRead(root)) continue;
+      const NodeId variable = draft_.value(root).variable;
+      if (!variable.exists() || IsRead(root)) continue;
       const auto updates = updates_.find(variable);
       if (updates == updates_.end()) continue;
       if (launch && draft_.op(command.node).Updates(i)) {
@@ -88,19 +88,19 @@ class VariableOrder {
   }
 
   // The update that makes the version, and the one that ends it; none where there is no such.
-  CommandId Begin(int variable, int version) const {
+  CommandId Begin(NodeId variable, int version) const {
     const auto updates = updates_.find(variable);
     return version > 0 && updates != updates_.end() ? updates->second[static_cast<size_t>(version) - 1]
                                                     : CommandId();
   }
-  CommandId End(int variable, int version) const {
+  CommandId End(NodeId variable, int version) const {
     const auto updates = updates_.find(variable);
     return updates != updates_.end() && static_cast<size_t>(version) < updates->second.size()
                ? updates->second[static_cast<size_t>(version)]
                : CommandId();
   }
 
-  void Put(CommandId command, int variable, int version) {
+  void Put(CommandId command, NodeId variable, int version) {
     After(command, Begin(variable, version));
     const CommandId end = End(variable, version);
     if (end.exists() && end != command) AddEdge(command, end);
@@ -108,7 +108,7 @@ class VariableOrder {
 
   // What a read waits for comes before the update that the read precedes.
   void PutRead(const VariableRead& read) {
-    const int variable = draft_.value(read.value).variable;
+    const NodeId variable = draft_.value(read.value).variable;
     const CommandId end = End(variable, draft_.VersionAt(draft_.value(read.value).source.node, variable));
     for (const CommandId before : read.after) {
       if (end.exists()) After(end, before);
@@ -116,7 +116,7 @@ class VariableOrder {
   }
 
   struct ReadVersion {
-    int variable;
+    NodeId variable;
     int version;
     const VariableRead* read;
   };
@@ -126,14 +126,14 @@ class VariableOrder {
   void OrderReads() {
     std::vector<ReadVersion> reads;
     for (const VariableRead& read : draft_.reads) {
-      const int variable = draft_.value(read.value).variable;
+      const NodeId variable = draft_.value(read.value).variable;
       if (!updates_.contains(variable)) continue;
       reads.push_back({variable, draft_.VersionAt(draft_.value(read.value).source.node, variable), &read});
     }
     std::stable_sort(reads.begin(), reads.end(), [](const ReadVersion& a, const ReadVersion& b) {
       return a.variable != b.variable ? a.variable < b.variable : a.version > b.version;
     });
-    int variable = -1;
+    NodeId variable;
     CommandId marked;
     for (const ReadVersion& next : reads) {
       if (next.variable != variable) reach_.Forget();
@@ -147,7 +147,7 @@ class VariableOrder {
 
   // What depends on `end` is marked, and stays so: an edge that is added here starts at a command before
   // `end`.
-  void OrderUsers(const VariableRead& read, int variable, int version, CommandId end) {
+  void OrderUsers(const VariableRead& read, NodeId variable, int version, CommandId end) {
     const std::vector<CommandId>& users = users_.at(read.value);
     if (end.exists()) {
       // An update may read its own variable through the value.
@@ -164,7 +164,7 @@ class VariableOrder {
     const ValueId original = draft_.values.Add(variable);
     draft_.producer.Add({});
     draft_.value(read.value).storage = Storage::kPlanned;
-    draft_.value(read.value).variable = -1;
+    draft_.value(read.value).variable = NodeId();
     const CommandId number = draft_.AddCopy(original, read.value, variable.source.node, 0);
     reach_.Add();
     for (const CommandId before : read.after) AddEdge(before, number);
@@ -174,9 +174,9 @@ class VariableOrder {
 
   Draft& draft_;
   Reachability<CommandId> reach_;
-  std::map<int, std::vector<CommandId>> updates_;  // by variable: the commands of Draft::updates
-  std::map<std::pair<int, int>, size_t> places_;   // by (variable, node): its place among the updates
-  std::vector<Access> accesses_;                   // reads of the variable's memory by commands
+  std::map<NodeId, std::vector<CommandId>> updates_;    // by variable: the commands of Draft::updates
+  std::map<std::pair<NodeId, NodeId>, size_t> places_;  // by (variable, node): its place among the updates
+  std::vector<Access> accesses_;                        // reads of the variable's memory by commands
   std::unordered_map<ValueId, std::vector<CommandId>> users_;  // by value of a read: the commands that use it
 };
 

@@ -22,7 +22,7 @@ class WriteThroughPass {
     }
     // Readers and writers of a variable, whichever of its values they name.
     for (const ValueId v : draft_.values.ids()) {
-      if (!draft_.values[v].alias_of.exists() && draft_.values[v].variable >= 0) {
+      if (!draft_.values[v].alias_of.exists() && draft_.values[v].variable.exists()) {
         auto& accesses = accesses_[draft_.values[v].variable];
         accesses.insert(accesses.end(), users_[v].begin(), users_[v].end());
       }
@@ -44,9 +44,9 @@ class WriteThroughPass {
     const auto inputs = draft_.Inputs(command);
     const ValueId value = inputs[1];
     const Value& written = draft_.value(value);
-    const int variable = draft_.value(draft_.Root(inputs[0])).variable;
+    const NodeId variable = draft_.value(draft_.Root(inputs[0])).variable;
     const CommandId producer = draft_.producer[value];
-    if (!producer.exists() || variable < 0 || written.storage != Storage::kPlanned ||
+    if (!producer.exists() || !variable.exists() || written.storage != Storage::kPlanned ||
         written.alias_of.exists() || !written.shape.IsExact())
       return false;
     if (users_[value].size() != 1 || is_fetched_[value]) return false;
@@ -60,14 +60,14 @@ class WriteThroughPass {
            IsAloneBetween(producer, assign, variable);
   }
 
-  bool HasVariableShape(const Value& written, int variable) const {
+  bool HasVariableShape(const Value& written, NodeId variable) const {
     const TensorInfo& info = draft_.info.of({variable, 0});
     const TensorInfo& content = info.handle != nullptr ? *info.handle : info;
     return content.dtype == written.dtype && content.shape == written.shape;
   }
 
   // What the producer reads of the variable has the place of what it writes.
-  bool ReadsElementwise(const Command& source, const Value& written, int variable) const {
+  bool ReadsElementwise(const Command& source, const Value& written, NodeId variable) const {
     const auto inputs = draft_.Inputs(source);
     return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
       return draft_.value(draft_.Root(input)).variable != variable ||
@@ -77,7 +77,7 @@ class WriteThroughPass {
 
   // Every other access of the variable can come before the producer, or comes after the Assign anyway; so
   // does all else that the Assign waits for.
-  bool IsAloneBetween(CommandId producer, CommandId assign, int variable) {
+  bool IsAloneBetween(CommandId producer, CommandId assign, NodeId variable) {
     reach_.MarkFrom(assign);
     std::vector<CommandId> others;
     for (const CommandId access : accesses_[variable]) {
@@ -91,7 +91,7 @@ class WriteThroughPass {
                         [&](CommandId other) { return reach_.Marked(other) || IsUpdate(other, variable); });
   }
 
-  bool IsUpdate(CommandId number, int variable) const {
+  bool IsUpdate(CommandId number, NodeId variable) const {
     const Command& command = draft_.command(number);
     const OpDef* def = draft_.LaunchedOp(command);
     if (def == nullptr) return false;
@@ -118,9 +118,9 @@ class WriteThroughPass {
 
   Draft& draft_;
   Reachability<CommandId> reach_;
-  IdVector<ValueId, std::vector<CommandId>> users_;  // by root value: the commands that read it
-  IdVector<ValueId, char> is_fetched_;               // by root value
-  std::map<int, std::vector<CommandId>> accesses_;   // by variable
+  IdVector<ValueId, std::vector<CommandId>> users_;    // by root value: the commands that read it
+  IdVector<ValueId, char> is_fetched_;                 // by root value
+  std::map<NodeId, std::vector<CommandId>> accesses_;  // by variable
 };
 
 }  // namespace

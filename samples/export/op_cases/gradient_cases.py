@@ -113,6 +113,64 @@ def linear(family):
                 {'input': _x('i', [1, 4, 5, 2]), 'out_backprop': _x('o', [1, 4, 5, 2] if padding == 'SAME' else [1, 3, 3, 2])})
 
 
+def segment_rows(family):
+  """Gradients of the rows that sparse segments name."""
+  for op in ('SparseSegmentSum', 'SparseSegmentMean', 'SparseSegmentSqrtN'):
+    family.case(op, lambda data, op=op: getattr(tf.raw_ops, op)(data=data, indices=tf.constant([4, 1, 4, 0]),
+                                                               segment_ids=tf.constant([0, 0, 1, 1]),
+                                                               sparse_gradient=True), {'data': _x(op, [5, 2])})
+  family.case('SparseSegmentSumWithNumSegments',
+              lambda data: tf.raw_ops.SparseSegmentSumWithNumSegments(
+                  data=data, indices=tf.constant([4, 1, 4]), segment_ids=tf.constant([0, 2, 2]), num_segments=4,
+                  sparse_gradient=True), {'data': _x('number', [5, 2])})
+
+
+def einsum(family):
+  for equation, x, y in (('ab,bc->ac', [2, 3], [3, 4]), ('abc,cde->abde', [2, 3, 2], [2, 2, 3]),
+                         ('bij,bkj->bik', [2, 2, 3], [2, 4, 3]), ('abc,adbe->acbde', [2, 3, 2], [2, 2, 3, 2])):
+    family.case(equation, lambda x, y, equation=equation: tf.raw_ops.Einsum(inputs=[x, y], equation=equation),
+                {'x': _x('x' + equation, x), 'y': _x('y' + equation, y)})
+  family.case('abc->cab', lambda x: tf.raw_ops.Einsum(inputs=[x], equation='abc->cab'), {'x': _x('x', [2, 3, 4])})
+
+
+def volumes(family):
+  # No two so close that a small step makes the other one the largest.
+  apart = (np.random.RandomState(3).permutation(72).reshape([1, 3, 4, 3, 2]) / 10).astype(np.float32)
+  for padding in ('SAME', 'VALID'):
+    out = [1, 3, 4, 3, 2] if padding == 'SAME' else [1, 2, 2, 2, 2]
+    family.op(f'Conv3D/{padding}', 'Conv3D', {'input': _x('i', [1, 3, 4, 3, 2]), 'filter': _x('f', [2, 3, 2, 2, 2])},
+              strides=[1, 2, 1, 1, 1], padding=padding)
+    family.case(f'Conv3DBackpropInputV2/{padding}',
+                lambda filter, out_backprop, padding=padding: tf.raw_ops.Conv3DBackpropInputV2(
+                    input_sizes=tf.constant([1, 3, 4, 3, 2]), filter=filter, out_backprop=out_backprop,
+                    strides=[1, 1, 1, 1, 1], padding=padding),
+                {'filter': _x('f', [2, 3, 2, 2, 2]), 'out_backprop': _x('o', out)})
+    family.case(f'Conv3DBackpropFilterV2/{padding}',
+                lambda input, out_backprop, padding=padding: tf.raw_ops.Conv3DBackpropFilterV2(
+                    input=input, filter_sizes=tf.constant([2, 3, 2, 2, 2]), out_backprop=out_backprop,
+                    strides=[1, 1, 1, 1, 1], padding=padding),
+                {'input': _x('i', [1, 3, 4, 3, 2]), 'out_backprop': _x('o', out)})
+    window = {'ksize': [1, 2, 2, 2, 1], 'strides': [1, 2, 1, 2, 1], 'padding': padding}
+    family.op(f'MaxPool3D/{padding}', 'MaxPool3D', {'input': apart}, **window)
+    family.op(f'AvgPool3D/{padding}', 'AvgPool3D',
+              {'input': _x('p', [1, 3, 4, 3, 2], dtype='float32')}, **window)
+    family.case(f'AvgPool3DGrad/{padding}',
+                lambda grad, window=window: tf.raw_ops.AvgPool3DGrad(
+                    orig_input_shape=tf.constant([1, 3, 4, 3, 2]), grad=grad, **window),
+                {'grad': _x('g', [1, 2, 4, 2, 2] if padding == 'SAME' else [1, 1, 3, 1, 2], dtype='float32')})
+  for kind in ('ResizeBilinear', 'ResizeNearestNeighbor'):
+    for unknown in ((), ('images',)):
+      family.case(f'{kind}/{"unknown" if unknown else "known"}',
+                  lambda images, kind=kind: getattr(tf.raw_ops, kind)(images=images, size=tf.constant([5, 4]),
+                                                                      half_pixel_centers=True),
+                  {'images': _x('images', [1, 3, 2, 2], dtype='float32')}, unknown=unknown,
+                  within=golden.FLOAT32_SUM)
+  family.op('DepthToSpace', 'DepthToSpace', {'input': _x('d', [1, 2, 2, 8])}, block_size=2)
+  family.op('SpaceToDepth', 'SpaceToDepth', {'input': _x('s', [1, 4, 2, 2])}, block_size=2)
+  family.case('ReverseSequence', lambda input, lengths: tf.reverse_sequence(input, lengths, seq_axis=1, batch_axis=0),
+              {'input': _x('r', [2, 4, 2]), 'lengths': _ints([3, 1])})
+
+
 def depthwise(family):
   for padding in ('SAME', 'VALID'):
     family.op(f'DepthwiseConv2dNative/{padding}', 'DepthwiseConv2dNative',
@@ -318,6 +376,9 @@ FAMILIES = {
     'reductions': reductions,
     'linear': linear,
     'depthwise': depthwise,
+    'einsum': einsum,
+    'segment_rows': segment_rows,
+    'volumes': volumes,
     'network': network,
     'array': array,
     'slices': slices,

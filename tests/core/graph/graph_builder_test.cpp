@@ -67,7 +67,7 @@ TEST(GraphBuilder, ControlInputsComeFromNodesOrTensors) {
   GraphBuilder builder;
   const Endpoint a = builder.Scalar("a", 1.0f);
   const Endpoint n = builder.Op("NoOp", "n").ControlInput(a).ControlInput(a.node).Build();
-  EXPECT_THAT(builder.graph().node(n.node).control_inputs, ElementsAre(0, 0));
+  EXPECT_THAT(builder.graph().node(n.node).control_inputs, ElementsAre(NodeId(0), NodeId(0)));
 }
 
 TEST(GraphBuilder, AttributesOfUnknownOpsAreKeptAsGiven) {
@@ -103,7 +103,10 @@ TEST(GraphBuilder, WrongNodesAreRefusedNamingThem) {
                 builder.Op("MatMul", "m").Input(f).Input({f.node, 1}).Build();
               }),
               HasSubstr("output 1"));
-  EXPECT_THAT(ErrorOf([&] { builder.Op("MatMul", "m").Input(f).Input({99, 0}).Build(); }), HasSubstr("99"));
+  EXPECT_THAT(ErrorOf([&] {
+                builder.Op("MatMul", "m").Input(f).Input({NodeId(99), 0}).Build();
+              }),
+              HasSubstr("99"));
   EXPECT_THAT(ErrorOf([&] { builder.Op("Placeholder", "p").Build(); }),
               AllOf(HasSubstr("'p'"), HasSubstr("'dtype'")));
   const Endpoint text = builder.Placeholder("text", DataType::kString, Shape{2});
@@ -129,7 +132,7 @@ TEST(GraphBuilder, BuiltGraphsReadBack) {
   EXPECT_EQ(builder.graph().num_nodes(), 0);
   const Graph read = ParseGraphText(GraphToText(graph));
   EXPECT_EQ(GraphToBinary(read), GraphToBinary(graph));
-  EXPECT_EQ(read.node(0).GetTensorAttr("value").data<float>()[3], 4.0f);
+  EXPECT_EQ(read.node(NodeId(0)).GetTensorAttr("value").data<float>()[3], 4.0f);
 }
 
 }  // namespace

@@ -27,15 +27,15 @@ std::string ConstText(const std::string& tensor) {
 }
 
 Tensor ReadConst(const std::string& tensor) {
-  return ParseGraphText(ConstText(tensor)).node(0).GetTensorAttr("value");
+  return ParseGraphText(ConstText(tensor)).node(NodeId(0)).GetTensorAttr("value");
 }
 
 TEST(GraphIo, InputsResolveInAnyFileOrder) {
   const Graph graph = ParseGraphText(
       NodeText("user", "input: 'a' input: 'scope/b:2' input: '^a' input: '^scope/b'") + NodeText("a") +
       NodeText("scope/b", "attr { key: '_output_shapes' value { list { shape {} shape {} shape {} } } }"));
-  EXPECT_THAT(graph.node(0).inputs, ElementsAre(Endpoint{1, 0}, Endpoint{2, 2}));
-  EXPECT_THAT(graph.node(0).control_inputs, ElementsAre(1, 2));
+  EXPECT_THAT(graph.node(NodeId(0)).inputs, ElementsAre(Endpoint{NodeId(1), 0}, Endpoint{NodeId(2), 2}));
+  EXPECT_THAT(graph.node(NodeId(0)).control_inputs, ElementsAre(NodeId(1), NodeId(2)));
   EXPECT_THAT(GraphToText(graph), AllOf(HasSubstr("input: \"scope/b:2\""), HasSubstr("input: \"^scope/b\"")));
 }
 
@@ -151,7 +151,7 @@ TEST(GraphIo, AttributesReadAsTheirKind) {
     attr { key: 'mixed' value { list { i: 1 s: 'x' } } }
     attr { key: 'func' value { func { name: 'f' } } }
     attr { key: 'nothing' value { } })"));
-  const Node& node = graph.node(0);
+  const Node& node = graph.node(NodeId(0));
   EXPECT_EQ(node.StringAttr("s"), "text");
   EXPECT_EQ(node.FloatAttr("f"), 0.5f);
   EXPECT_EQ(node.TypeAttr("type"), MakeRef(DataType::kFloat));
@@ -173,8 +173,8 @@ TEST(GraphIo, ShapesBeyondOursKeepTheirBytes) {
   const Graph graph = ParseGraphText(
       NodeText("n", "attr { key: 'nine' value { shape { " + dims + "} } }" +
                         "attr { key: 'named' value { shape { dim { size: 2 name: 'batch' } } } }"));
-  EXPECT_EQ(graph.node(0).GetShapeAttr("nine"), Shape::Unknown());
-  EXPECT_EQ(graph.node(0).GetShapeAttr("named"), Shape{2});
+  EXPECT_EQ(graph.node(NodeId(0)).GetShapeAttr("nine"), Shape::Unknown());
+  EXPECT_EQ(graph.node(NodeId(0)).GetShapeAttr("named"), Shape{2});
   EXPECT_THAT(GraphToText(graph), AllOf(HasSubstr("size: 9"), HasSubstr("name: \"batch\"")));
 }
 
@@ -196,7 +196,7 @@ TEST(GraphIo, AttributesMadeInMemoryAreWritten) {
   Graph graph;
   graph.AddNode(node);
   const Graph read = ParseGraphBinary(GraphToBinary(graph));
-  const Node& back = read.node(0);
+  const Node& back = read.node(NodeId(0));
   EXPECT_EQ(back.GetTensorAttr("scalar").data<float>()[0], 2.5f);
   EXPECT_EQ(back.GetTensorAttr("vector").data<int64_t>()[1], -2);
   EXPECT_EQ(back.GetTensorAttr("strings").data<std::string>()[0], "a");

@@ -6,35 +6,36 @@
 #include <algorithm>
 
 #include "tests/core/base/expect_error.h"
+#include "tests/support/ids.h"
 
 namespace lanescope {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-int Add(Graph* graph, std::string name, std::vector<Endpoint> inputs = {}, std::vector<int> control = {}) {
+NodeId Add(Graph* graph, std::string name, std::vector<Endpoint> inputs = {}, std::vector<int> control = {}) {
   Node node;
   node.name = std::move(name);
   node.op = "Op";
   node.inputs = std::move(inputs);
-  node.control_inputs = std::move(control);
+  for (const int source : control) node.control_inputs.emplace_back(source);
   return graph->AddNode(std::move(node));
 }
 
 TEST(Graph, NamesAreUnique) {
   Graph graph;
-  EXPECT_EQ(Add(&graph, "a"), 0);
+  EXPECT_EQ(Add(&graph, "a"), NodeId(0));
   EXPECT_THAT(ErrorOf([&] { Add(&graph, "a"); }), AllOf(HasSubstr("AlreadyExists"), HasSubstr("'a'")));
-  EXPECT_EQ(graph.FindNode("a"), 0);
-  EXPECT_EQ(graph.FindNode("b"), -1);
+  EXPECT_EQ(graph.FindNode("a"), NodeId(0));
+  EXPECT_FALSE(graph.FindNode("b").exists());
 }
 
 TEST(Graph, TensorNamesAreReadAndWritten) {
   Graph graph;
   Add(&graph, "a");
-  const int b = Add(&graph, "scope/b");
+  const NodeId b = Add(&graph, "scope/b");
   EXPECT_EQ(graph.FindEndpoint("scope/b"), (Endpoint{b, 0}));
   EXPECT_EQ(graph.FindEndpoint("scope/b:0"), (Endpoint{b, 0}));
   EXPECT_EQ(graph.FindEndpoint("scope/b:12"), (Endpoint{b, 12}));
@@ -59,21 +60,21 @@ TEST(Graph, AMissingTensorNamesTheClosest) {
 TEST(TopologicalOrder, TakesTheSmallestReadyNode) {
   Graph graph;
   // 0 waits for 3; 1 and 2 are free; 3 waits for 2 by control.
-  Add(&graph, "n0", {{3, 0}});
+  Add(&graph, "n0", {{NodeId(3), 0}});
   Add(&graph, "n1");
   Add(&graph, "n2");
   Add(&graph, "n3", {}, {2});
-  Add(&graph, "n4", {{0, 0}, {0, 0}, {1, 0}});
-  EXPECT_THAT(graph.TopologicalOrder(), ElementsAre(1, 2, 3, 0, 4));
+  Add(&graph, "n4", {{NodeId(0), 0}, {NodeId(0), 0}, {NodeId(1), 0}});
+  EXPECT_THAT(graph.TopologicalOrder(), ElementsAreArray(test::Ids<NodeId>({1, 2, 3, 0, 4})));
 }
 
 TEST(TopologicalOrder, NamesTheNodesOfACycle) {
   Graph graph;
   Add(&graph, "start");
-  Add(&graph, "a", {{3, 0}, {0, 0}});
-  Add(&graph, "b", {{1, 0}});
+  Add(&graph, "a", {{NodeId(3), 0}, {NodeId(0), 0}});
+  Add(&graph, "b", {{NodeId(1), 0}});
   Add(&graph, "c", {}, {2});
-  Add(&graph, "after", {{3, 0}});
+  Add(&graph, "after", {{NodeId(3), 0}});
   const std::string error = ErrorOf([&] { graph.TopologicalOrder(); });
   EXPECT_THAT(error, AllOf(HasSubstr("InvalidArgument"), HasSubstr("'a' -> 'b' -> 'c'"),
                            testing::Not(HasSubstr("start")), testing::Not(HasSubstr("after"))));
@@ -81,19 +82,19 @@ TEST(TopologicalOrder, NamesTheNodesOfACycle) {
 
 TEST(TopologicalOrder, ANodeThatWaitsForItselfIsACycle) {
   Graph graph;
-  Add(&graph, "self", {{0, 0}});
+  Add(&graph, "self", {{NodeId(0), 0}});
   EXPECT_THAT(ErrorOf([&] { graph.TopologicalOrder(); }), HasSubstr("'self' -> 'self'"));
 }
 
 TEST(TopologicalOrder, LongCyclesAreShortened) {
   Graph graph;
-  for (int i = 0; i < 20; ++i) Add(&graph, fmt::format("n{}", i), {{(i + 19) % 20, 0}});
+  for (int i = 0; i < 20; ++i) Add(&graph, fmt::format("n{}", i), {{NodeId((i + 19) % 20), 0}});
   EXPECT_THAT(ErrorOf([&] { graph.TopologicalOrder(); }), HasSubstr("(12 more)"));
 }
 
 TEST(TopologicalOrder, RefusesInputsThatDoNotExist) {
   Graph graph;
-  Add(&graph, "a", {{7, 0}});
+  Add(&graph, "a", {{NodeId(7), 0}});
   EXPECT_THAT(ErrorOf([&] { graph.TopologicalOrder(); }), AllOf(HasSubstr("'a'"), HasSubstr("7")));
 }
 
@@ -102,25 +103,25 @@ TEST(TopologicalOrder, LargeGraphsInReverseFileOrder) {
   constexpr int kNodes = 100'000;
   for (int i = 0; i < kNodes; ++i) {
     std::vector<Endpoint> inputs;
-    if (i + 1 < kNodes) inputs = {{i + 1, 0}, {std::min(i + 7, kNodes - 1), 0}};
+    if (i + 1 < kNodes) inputs = {{NodeId(i + 1), 0}, {NodeId(std::min(i + 7, kNodes - 1)), 0}};
     Add(&graph, fmt::format("n{}", i), inputs);
   }
-  const std::vector<int> order = graph.TopologicalOrder();
+  const std::vector<NodeId> order = graph.TopologicalOrder();
   ASSERT_EQ(order.size(), static_cast<size_t>(kNodes));
-  for (int i = 0; i < kNodes; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], kNodes - 1 - i);
+  for (int i = 0; i < kNodes; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], NodeId(kNodes - 1 - i));
 }
 
 TEST(Fanout, ListsDataAndControlEdges) {
   Graph graph;
   Add(&graph, "a");
-  Add(&graph, "b", {{0, 1}, {0, 0}}, {0});
+  Add(&graph, "b", {{NodeId(0), 1}, {NodeId(0), 0}}, {0});
   const Fanout fanout = ComputeFanout(graph);
-  ASSERT_EQ(fanout[0].size(), 3u);
-  EXPECT_EQ(fanout[0][0].input, 0);
-  EXPECT_EQ(fanout[0][0].output, 1);
-  EXPECT_EQ(fanout[0][2].input, -1);
-  EXPECT_EQ(fanout[0][2].output, -1);
-  EXPECT_TRUE(fanout[1].empty());
+  ASSERT_EQ(fanout[NodeId(0)].size(), 3u);
+  EXPECT_EQ(fanout[NodeId(0)][0].input, 0);
+  EXPECT_EQ(fanout[NodeId(0)][0].output, 1);
+  EXPECT_EQ(fanout[NodeId(0)][2].input, -1);
+  EXPECT_EQ(fanout[NodeId(0)][2].output, -1);
+  EXPECT_TRUE(fanout[NodeId(1)].empty());
 }
 
 TEST(NodeAttrs, TypedAccess) {

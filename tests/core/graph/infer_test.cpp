@@ -34,9 +34,9 @@ TEST(InferGraph, UnknownOpsTakeTheirShapesFromAttributes) {
   strange.attrs["_output_shapes"] = std::vector<ShapeAttr>{{ShapeOf("[2,3]"), ""}, {ShapeOf("[?]"), ""}};
   graph.AddNode(strange);
   const GraphInfo info = InferGraph(graph, {});
-  ASSERT_EQ(info.outputs(0).size(), 2u);
-  EXPECT_EQ(info.of({0, 0}).shape, ShapeOf("[2,3]"));
-  EXPECT_EQ(info.of({0, 1}).dtype, DataType::kDouble);
+  ASSERT_EQ(info.outputs(NodeId(0)).size(), 2u);
+  EXPECT_EQ(info.of({NodeId(0), 0}).shape, ShapeOf("[2,3]"));
+  EXPECT_EQ(info.of({NodeId(0), 1}).dtype, DataType::kDouble);
 }
 
 // Of an op of which nothing is known there are the outputs that others read, of the types that they expect.
@@ -51,14 +51,14 @@ TEST(InferGraph, UnknownOpsHaveTheOutputsThatAreRead) {
   gather.op = "Gather";
   gather.attrs["Tparams"] = DataType::kDouble;
   gather.attrs["Tindices"] = DataType::kInt64;
-  gather.inputs = {{0, 0}, {0, 2}};
+  gather.inputs = {{NodeId(0), 0}, {NodeId(0), 2}};
   graph.AddNode(gather);
   EXPECT_NO_THROW(ValidateGraph(graph));
   const GraphInfo info = InferGraph(graph, {});
-  ASSERT_EQ(info.outputs(0).size(), 3u);
-  EXPECT_EQ(info.of({0, 0}).dtype, DataType::kDouble);
-  EXPECT_EQ(info.of({0, 2}).dtype, DataType::kInt64);
-  EXPECT_FALSE(info.of({1, 0}).shape.known_rank());
+  ASSERT_EQ(info.outputs(NodeId(0)).size(), 3u);
+  EXPECT_EQ(info.of({NodeId(0), 0}).dtype, DataType::kDouble);
+  EXPECT_EQ(info.of({NodeId(0), 2}).dtype, DataType::kInt64);
+  EXPECT_FALSE(info.of({NodeId(1), 0}).shape.known_rank());
 }
 
 TEST(InferGraph, ConstantsShareTheAttributesBuffer) {
@@ -116,7 +116,7 @@ TEST(InferGraph, SampleGraphsAreInferredCompletely) {
       feeds.emplace_back(graph.FindEndpoint(name), Typed(feed.dtype, feed.shape.ToString()).info);
     }
     const GraphInfo info = InferGraph(graph, feeds);
-    for (int id = 0; id < graph.num_nodes(); ++id) {
+    for (const NodeId id : graph.node_ids()) {
       for (const TensorInfo& output : info.outputs(id)) {
         EXPECT_TRUE(output.shape.HasBound()) << graph.node(id).name << ' ' << output.shape.ToString();
       }

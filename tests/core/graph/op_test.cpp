@@ -75,7 +75,7 @@ OpWork WorkOfCase(const OpCase& op_case) {
   std::vector<TensorInfo> inputs;
   for (const In& in : op_case.inputs) inputs.push_back(in.info);
   const GraphInfo info = InferGraph(graph, feeds);
-  const int node = graph.FindNode("op");
+  const NodeId node = graph.FindNode("op");
   return WorkOf(graph.node(node), inputs, info.outputs(node));
 }
 

@@ -53,14 +53,14 @@ TEST(RecordedSignatures, DefinitionsAgree) {
 }
 
 TEST(RecordedSignatures, GiveOutputsToOpsWithoutADefinition) {
-  Node node = RecordedNode("trees", "BoostedTreesGetEnsembleStates", {{0, 0}});
+  Node node = RecordedNode("trees", "BoostedTreesGetEnsembleStates", {{NodeId(0), 0}});
   std::vector<DataType> expected(5, DataType::kInt32);
   expected[0] = DataType::kInt64;
   EXPECT_EQ(OutputTypes(node), expected);
   // Attributes or inputs that do not fit: nothing is known, and nothing is thrown.
   node.inputs.clear();
   EXPECT_EQ(OutputTypes(node).size(), 1u);
-  Node dequeue = RecordedNode("d", "QueueDequeueV2", {{0, 0}});
+  Node dequeue = RecordedNode("d", "QueueDequeueV2", {{NodeId(0), 0}});
   EXPECT_EQ(OutputTypes(dequeue).size(), 1u);
   dequeue.attrs["component_types"] = std::vector<DataType>{DataType::kInt64, DataType::kString};
   EXPECT_EQ(OutputTypes(dequeue), (std::vector<DataType>{DataType::kInt64, DataType::kString}));

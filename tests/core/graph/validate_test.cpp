@@ -30,32 +30,32 @@ TEST(ValidateGraph, AcceptsAGoodGraph) { EXPECT_EQ(Complaint(ProductGraph()), ""
 
 TEST(ValidateGraph, WrongDtype) {
   Graph graph = ProductGraph();
-  graph.node(0).attrs["dtype"] = DataType::kInt32;
+  graph.node(NodeId(0)).attrs["dtype"] = DataType::kInt32;
   EXPECT_EQ(Complaint(graph), "InvalidArgument: node 'c': MatMul input 0 has dtype int32, expected float");
 }
 
 TEST(ValidateGraph, WrongInputs) {
   Graph graph = ProductGraph();
-  graph.node(2).inputs.pop_back();
+  graph.node(NodeId(2)).inputs.pop_back();
   EXPECT_EQ(Complaint(graph), "InvalidArgument: node 'c': MatMul takes 2 inputs, not 1");
   graph = ProductGraph();
-  graph.node(2).inputs[1].output = 3;
+  graph.node(NodeId(2)).inputs[1].output = 3;
   EXPECT_EQ(Complaint(graph),
             "InvalidArgument: node 'c': input 1 is 'b:3', but Placeholder 'b' has 1 outputs");
   graph = ProductGraph();
-  graph.node(2).inputs[1].node = 17;
+  graph.node(NodeId(2)).inputs[1].node = NodeId(17);
   EXPECT_EQ(Complaint(graph),
             "InvalidArgument: node 'c': input 1 comes from node number 17, which is not in the graph");
 }
 
 TEST(ValidateGraph, BadAttributes) {
   Graph graph = ProductGraph();
-  graph.node(2).attrs.erase("T");
+  graph.node(NodeId(2)).attrs.erase("T");
   EXPECT_EQ(Complaint(graph), "InvalidArgument: node 'c': MatMul lacks attribute 'T' (type)");
-  graph.node(2).attrs["T"] = DataType::kString;
+  graph.node(NodeId(2)).attrs["T"] = DataType::kString;
   EXPECT_NE(Complaint(graph).find("node 'c': attribute 'T' of MatMul is string, expected one of"),
             std::string::npos);
-  graph.node(2).attrs["T"] = int64_t{1};
+  graph.node(NodeId(2)).attrs["T"] = int64_t{1};
   EXPECT_EQ(Complaint(graph),
             "InvalidArgument: node 'c': attribute 'T' of MatMul is a value of kind int, expected type");
 }
@@ -66,10 +66,10 @@ TEST(ValidateGraph, AttributeOutOfRange) {
   const Endpoint axis = builder.Scalar<int32_t>("axis", 0);
   builder.Op("Split", "s").Input(axis).Input(a).Attr("num_split", 2).Build();
   Graph graph = builder.Take();
-  graph.node(2).attrs["num_split"] = int64_t{0};
+  graph.node(NodeId(2)).attrs["num_split"] = int64_t{0};
   EXPECT_EQ(Complaint(graph),
             "InvalidArgument: node 's': attribute 'num_split' of Split is 0, expected at least 1");
-  graph.node(2).attrs["num_split"] = int64_t{1} << 40;
+  graph.node(NodeId(2)).attrs["num_split"] = int64_t{1} << 40;
   EXPECT_NE(Complaint(graph).find("node 's'"), std::string::npos);
 }
 
@@ -92,7 +92,7 @@ TEST(ValidateGraph, ReferencesMustBeReferences) {
   builder.Op("Assign", "assign").Input(v).Input(x).Build();
   Graph graph = builder.Take();
   EXPECT_EQ(Complaint(graph), "");
-  graph.node(2).inputs[0] = x;
+  graph.node(NodeId(2)).inputs[0] = x;
   EXPECT_EQ(Complaint(graph),
             "InvalidArgument: node 'assign': Assign input 0 has dtype float, expected float_ref");
 }
@@ -101,34 +101,34 @@ TEST(ValidateGraph, ReferencesMustBeReferences) {
 TEST(ValidateGraph, LoopsAreUnimplemented) {
   for (const char* op : {"Enter", "Exit", "NextIteration", "LoopCond"}) {
     Graph graph = ProductGraph();
-    graph.node(2).op = op;
+    graph.node(NodeId(2)).op = op;
     const std::string complaint = Complaint(graph);
     EXPECT_TRUE(complaint.starts_with("Unimplemented: node 'c': ")) << complaint;
   }
   for (const char* op : {"Switch", "Merge", "While", "If", "PartitionedCall"}) {
     Graph graph = ProductGraph();
-    graph.node(2).op = op;
+    graph.node(NodeId(2)).op = op;
     EXPECT_EQ(Complaint(graph), "") << op;
   }
 }
 
 TEST(ValidateGraph, Cycles) {
   Graph graph = ProductGraph();
-  graph.node(0).op = "Relu";
-  graph.node(0).attrs = {{"T", DataType::kFloat}};
-  graph.node(0).inputs = {{2, 0}};
+  graph.node(NodeId(0)).op = "Relu";
+  graph.node(NodeId(0)).attrs = {{"T", DataType::kFloat}};
+  graph.node(NodeId(0)).inputs = {{NodeId(2), 0}};
   EXPECT_NE(Complaint(graph).find("cycle"), std::string::npos);
 }
 
 // Its dtypes are a guess, so its users are not checked against them.
 TEST(ValidateGraph, UnknownOpsPass) {
   Graph graph = ProductGraph();
-  graph.node(0).op = "Strange";
-  graph.node(0).attrs = {{"T", DataType::kInt32}};
+  graph.node(NodeId(0)).op = "Strange";
+  graph.node(NodeId(0)).attrs = {{"T", DataType::kInt32}};
   EXPECT_EQ(Complaint(graph), "");
-  graph.node(2).inputs[0].output = 7;
+  graph.node(NodeId(2)).inputs[0].output = 7;
   EXPECT_EQ(Complaint(graph), "");
-  graph.node(2).inputs[0].output = 1 << 20;
+  graph.node(NodeId(2)).inputs[0].output = 1 << 20;
   EXPECT_NE(Complaint(graph).find("output 1048576 of 'a'"), std::string::npos);
 }
 

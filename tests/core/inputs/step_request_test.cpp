@@ -36,7 +36,7 @@ TEST(StepRequest, TakesEveryOutputThatThereIs) {
   spec.fetches = {"split", "split:1", "x:0"};
   spec.targets = {"barrier", "split:1", "barrier:0"};
   const CompileRequest request = StepRequestOf(graph, spec);
-  const int split = graph.FindNode("split"), barrier = graph.FindNode("barrier");
+  const NodeId split = graph.FindNode("split"), barrier = graph.FindNode("barrier");
   EXPECT_EQ(
       request.fetches,
       (std::vector<Endpoint>{

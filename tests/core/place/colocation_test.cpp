@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/place/placer_world.h"
+#include "tests/support/ids.h"
 
 namespace lanescope {
 namespace {
@@ -206,7 +207,7 @@ TEST_F(ColocationTest, GroupConflictNamesTheGroupsDevice) {
   options.soft_placement = false;
   Add("n1", "ReluGPU", {}, "/device:FakeGPU:20");
   Add("n2", "ReluGPU", {}, "/job:a", {"n1"});
-  graph.node(0).inputs.clear();
+  graph.node(NodeId(0)).inputs.clear();
   ExpectError(Code::kInvalidArgument, {"FakeGPU:20"});
 }
 
@@ -216,7 +217,8 @@ TEST_F(ColocationTest, GroupNumbersAreThoseOfTheFirstMember) {
   Add("assign", "Assign", {"var", "in"});
   Add("relu", "TestRelu", {"in"}, "", {"later"});
   Add("later", "TestRelu", {"in"});
-  EXPECT_EQ(ColocationGroups(graph, options.registry), (std::vector<int>{0, 1, 1, 3, 3}));
+  const auto groups = ColocationGroups(graph, options.registry);
+  EXPECT_EQ(std::vector<NodeId>(groups.begin(), groups.end()), test::Ids<NodeId>({0, 1, 1, 3, 3}));
 }
 
 }  // namespace

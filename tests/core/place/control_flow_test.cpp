@@ -94,7 +94,8 @@ std::vector<std::string> InputNames(const Graph& graph, const std::string& name)
 
 std::vector<std::string> ControlNames(const Graph& graph, const std::string& name) {
   std::vector<std::string> controls;
-  for (const int input : ExpandedNode(graph, name).control_inputs) controls.push_back(graph.node(input).name);
+  for (const NodeId input : ExpandedNode(graph, name).control_inputs)
+    controls.push_back(graph.node(input).name);
   return controls;
 }
 
@@ -102,7 +103,7 @@ TEST(Loops, TripsFollowEachOther) {
   const Graph graph = Expanded(Loop("less", "add", "s"));
   EXPECT_THAT(InputNames(graph, "loop/0/sum"), ElementsAre("s", "s"));
   EXPECT_THAT(InputNames(graph, "loop/2/sum"), ElementsAre("loop/1/sum", "loop/1/sum"));
-  EXPECT_EQ(graph.FindNode("loop/3/sum"), -1);
+  EXPECT_FALSE(graph.FindNode("loop/3/sum").exists());
   EXPECT_THAT(InputNames(graph, "loop"), ElementsAre("loop/2/next", "loop/2/sum"));
   EXPECT_THAT(InputNames(graph, "count"), ElementsAre("loop/2/next"));
   EXPECT_EQ(ExpandedNode(graph, "loop/0/sum").device, "/device:GPU:1");
@@ -120,7 +121,7 @@ TEST(Loops, WhereDataSayHowOftenTheBoundIsGiven) {
   EXPECT_THAT(ErrorOf([] { Expanded(Loop("below", "add", "s")); }),
               HasSubstr("Unimplemented: node 'loop' (While): data say how often it runs"));
   const Graph graph = Expanded(Loop("below", "add", "s"), {.trips = {{"loop", 2}}});
-  EXPECT_EQ(graph.FindNode("loop/2/sum"), -1);
+  EXPECT_FALSE(graph.FindNode("loop/2/sum").exists());
   EXPECT_THAT(InputNames(graph, "loop/1/output_1"),
               ElementsAre("loop/1/cond/less", "loop/1/sum", "loop/0/sum"));
   EXPECT_THAT(InputNames(graph, "loop/0/output_1"), ElementsAre("loop/0/cond/less", "loop/1/output_1", "s"));

@@ -46,8 +46,8 @@ node { name: "second" op: "Identity" input: "call:1" attr { key: "T" value { typ
 Graph Inlined(const std::string& text) { return InlineFunctions(ParseGraphText(text)); }
 
 const Node& NodeCalled(const Graph& graph, const std::string& name) {
-  const int id = graph.FindNode(name);
-  if (id < 0) Throw(Code::kNotFound, "{}", name);
+  const NodeId id = graph.FindNode(name);
+  if (!id.exists()) Throw(Code::kNotFound, "{}", name);
   return graph.node(id);
 }
 
@@ -55,7 +55,7 @@ std::vector<std::string> InputsOf(const Graph& graph, const std::string& name) {
   const Node& node = NodeCalled(graph, name);
   std::vector<std::string> inputs;
   for (const Endpoint& input : node.inputs) inputs.push_back(graph.TensorName(input));
-  for (const int control : node.control_inputs) inputs.push_back("^" + graph.node(control).name);
+  for (const NodeId control : node.control_inputs) inputs.push_back("^" + graph.node(control).name);
   return inputs;
 }
 

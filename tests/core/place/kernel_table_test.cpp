@@ -54,7 +54,7 @@ TEST(KernelTableTest, HoldsEveryOpOfTensorFlow) {
 // By its signature an op without a definition has host arguments, too: where the diagonals go.
 TEST(KernelTableTest, HostMemoryOfAnOpWithoutADefinition) {
   Node node = MakeNode("MatrixDiagV3", {{"T", DataType::kFloat}});
-  node.inputs = {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}};
+  node.inputs = {{NodeId(0), 0}, {NodeId(1), 0}, {NodeId(2), 0}, {NodeId(3), 0}, {NodeId(4), 0}};
   EXPECT_EQ(Table().HostInputs(node, "GPU"), (std::vector<bool>{false, true, true, true, true}));
   EXPECT_EQ(Table().HostOutputs(node, "GPU"), (std::vector<bool>{false}));
 }
@@ -77,7 +77,7 @@ TEST(KernelTableTest, DeclaredOpsHaveNoKernel) {
 // A Reshape reads its shape in host memory; int32 data stays there as a whole.
 TEST(KernelTableTest, HostMemoryArguments) {
   Node node = MakeNode("Reshape", {{"T", DataType::kFloat}, {"Tshape", DataType::kInt32}});
-  node.inputs = {{0, 0}, {1, 0}};
+  node.inputs = {{NodeId(0), 0}, {NodeId(1), 0}};
   EXPECT_EQ(Table().HostInputs(node, "GPU"), (std::vector<bool>{false, true}));
   EXPECT_EQ(Table().HostOutputs(node, "GPU"), (std::vector<bool>{false}));
   node.attrs["T"] = DataType::kInt32;
@@ -89,7 +89,7 @@ TEST(KernelTableTest, HostMemoryArguments) {
 TEST(KernelTableTest, HostMemoryAfterAList) {
   Node node = MakeNode("ConcatV2", {{"T", DataType::kFloat}, {"Tidx", DataType::kInt32}});
   node.attrs["N"] = int64_t{3};
-  node.inputs = {{0, 0}, {1, 0}, {2, 0}, {3, 0}};
+  node.inputs = {{NodeId(0), 0}, {NodeId(1), 0}, {NodeId(2), 0}, {NodeId(3), 0}};
   EXPECT_EQ(Table().HostInputs(node, "GPU"), (std::vector<bool>{false, false, false, true}));
 }
 

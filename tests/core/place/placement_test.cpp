@@ -5,22 +5,27 @@
 
 #include "core/base/error.h"
 #include "core/place/placer.h"
-#include "tests/support/ids.h"
 
 namespace lanescope {
 namespace {
+
+IdVector<NodeId, DeviceId> DevicesOf(std::initializer_list<int> numbers) {
+  IdVector<NodeId, DeviceId> devices;
+  for (const int number : numbers) devices.Add(DeviceId(number));
+  return devices;
+}
 
 class PlacementTest : public testing::Test {
  protected:
   PlacementTest() {
     Add("a", "Const", "dtype", {});
     Add("b", "Const", "dtype", {});
-    Add("product", "MatMul", "T", {{0, 0}, {1, 0}});
-    Add("twin", "MatMul", "T", {{0, 0}, {1, 0}});
+    Add("product", "MatMul", "T", {{NodeId(0), 0}, {NodeId(1), 0}});
+    Add("twin", "MatMul", "T", {{NodeId(0), 0}, {NodeId(1), 0}});
     Add("v", "VariableV2", "dtype", {});
-    Add("assign", "Assign", "T", {{4, 0}, {2, 0}});
+    Add("assign", "Assign", "T", {{NodeId(4), 0}, {NodeId(2), 0}});
     Add("lookup", "LookupTableFindV2", "Tin", {});
-    base.device = test::Ids<DeviceId>({1, 1, 1, 1, 1, 1, 0});
+    base.device = DevicesOf({1, 1, 1, 1, 1, 1, 0});
   }
 
   void Add(const std::string& name, const std::string& op, const std::string& type_attr,
@@ -52,13 +57,13 @@ TEST_F(PlacementTest, NamedNodesMoveOthersKeepTheBase) {
   const Placement placement =
       ParsePlacement(R"({"nodes": {"product": {"device": "/gpu:1", "priority": 7}, "a": {"priority": -1}}})",
                      graph, machine, base);
-  EXPECT_EQ(placement.device, test::Ids<DeviceId>({1, 1, 2, 1, 1, 1, 0}));
-  EXPECT_EQ(placement.priority, (std::vector<int>{-1, 0, 7, 0, 0, 0, 0}));
+  EXPECT_EQ(placement.device, DevicesOf({1, 1, 2, 1, 1, 1, 0}));
+  EXPECT_EQ(placement.priority, (IdVector<NodeId, int>{-1, 0, 7, 0, 0, 0, 0}));
 }
 
 TEST_F(PlacementTest, WritingAndReadingLosesNothing) {
   Placement placement = base;
-  placement.device[3] = DeviceId(2);
+  placement.device[NodeId(3)] = DeviceId(2);
   placement.priority = {1, 2, 3, 4, 5, 6, 7};
   const Placement back = ParsePlacement(PlacementToJson(placement, graph, machine), graph, machine, base);
   EXPECT_EQ(back.device, placement.device);
@@ -83,8 +88,7 @@ TEST_F(PlacementTest, RefusesWhatCannotBe) {
 TEST_F(PlacementTest, ANamedNodeTakesItsGroupAlong) {
   for (const char* member : {"v", "assign"}) {
     const std::string json = fmt::format(R"({{"nodes": {{"{}": {{"device": "GPU:1"}}}}}})", member);
-    EXPECT_EQ(ParsePlacement(json, graph, machine, base).device, test::Ids<DeviceId>({1, 1, 1, 1, 2, 2, 0}))
-        << member;
+    EXPECT_EQ(ParsePlacement(json, graph, machine, base).device, DevicesOf({1, 1, 1, 1, 2, 2, 0})) << member;
   }
 }
 
@@ -101,7 +105,7 @@ TEST_F(PlacementTest, AMemberWithoutAKernelHoldsItsGroup) {
   lookup.op = "LookupTableFindV2";
   lookup.attrs["_class"] = std::vector<std::string>{"loc:@twin"};
   graph.AddNode(std::move(lookup));
-  base.device = test::Ids<DeviceId>({1, 1, 1, 0, 1, 1, 0, 0});
+  base.device = DevicesOf({1, 1, 1, 0, 1, 1, 0, 0});
   const std::string message = ErrorOf(R"({"nodes": {"twin": {"device": "GPU:1"}}})");
   EXPECT_NE(message.find("placement of 'twin': it must share a device with 'companion', and GPU:1 has no"),
             std::string::npos)
@@ -111,9 +115,9 @@ TEST_F(PlacementTest, AMemberWithoutAKernelHoldsItsGroup) {
 // What the base placement has parted stays parted: only those that were together follow.
 TEST_F(PlacementTest, MembersThatTheBaseHasPartedStay) {
   graph.node(graph.FindNode("product")).attrs["_class"] = std::vector<std::string>{"loc:@twin"};
-  base.device = test::Ids<DeviceId>({1, 1, 1, 2, 1, 1, 0});
+  base.device = DevicesOf({1, 1, 1, 2, 1, 1, 0});
   EXPECT_EQ(ParsePlacement(R"({"nodes": {"product": {"device": "GPU:1"}}})", graph, machine, base).device,
-            test::Ids<DeviceId>({1, 1, 2, 2, 1, 1, 0}));
+            DevicesOf({1, 1, 2, 2, 1, 1, 0}));
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(PlacerErrorsTest, ConflictAcrossAReferenceNamesBothEnds) {
 
 TEST_F(PlacerErrorsTest, AssignedNodeIsLoggedInItsTurn) {
   std::vector<std::string> names;
-  options.log = [&](int node, DeviceId) { names.push_back(graph.node(node).name); };
+  options.log = [&](NodeId node, DeviceId) { names.push_back(graph.node(node).name); };
   Add("given", "TestCPUGPUOutput");
   Add("generator", "TestCPUGPUOutput");
   Add("relu", "TestRelu", {"generator"});

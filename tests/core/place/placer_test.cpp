@@ -151,10 +151,10 @@ TEST_F(PlacerTest, TheOrderOfTheFileDecidesNothing) {
   Add("of_shape", "Shape", {"shape"});
   Place();
   PlacerWorld reversed;
-  const int last = graph.num_nodes() - 1;
-  for (int id = last; id >= 0; --id) {
-    Node node = graph.node(id);
-    for (Endpoint& input : node.inputs) input.node = last - input.node;
+  const size_t last = graph.num_nodes() - 1;
+  for (const NodeId id : graph.node_ids()) {
+    Node node = graph.node(NodeId(last - id.index()));
+    for (Endpoint& input : node.inputs) input.node = NodeId(last - input.node.index());
     reversed.graph.AddNode(std::move(node));
   }
   reversed.Place();
@@ -275,7 +275,7 @@ TEST_F(PlacerTest, DefaultDeviceComesFirstWhereItQualifies) {
 
 TEST_F(PlacerTest, LogsInPlacementOrder) {
   std::vector<std::string> lines;
-  options.log = [&](int node, DeviceId device) {
+  options.log = [&](NodeId node, DeviceId device) {
     lines.push_back(PlacementLogLine(graph.node(node), machine.device(device)));
   };
   Add("generator", "TestCPUGPUOutput");
@@ -310,7 +310,7 @@ Graph MatMulProgram(const std::string& const_device, const std::string& matmul_d
   graph.AddNode(RealNode("a", "Const", DataType::kFloat, const_device));
   graph.AddNode(RealNode("b", "Const", DataType::kFloat, const_device));
   Node matmul = RealNode("MatMul", "MatMul", DataType::kFloat, matmul_device);
-  matmul.inputs = {{0, 0}, {1, 0}};
+  matmul.inputs = {{NodeId(0), 0}, {NodeId(1), 0}};
   graph.AddNode(std::move(matmul));
   return graph;
 }
@@ -343,7 +343,7 @@ TEST(SeedPlacementTest, E94_E95_IntegerVariable) {
   graph.AddNode(RealNode("v", "VariableV2", DataType::kInt32, "/device:GPU:0"));
   graph.AddNode(RealNode("c", "Const", DataType::kInt32, "/device:GPU:0"));
   Node assign = RealNode("assign", "Assign", DataType::kInt32, "/device:GPU:0");
-  assign.inputs = {{0, 0}, {1, 0}};
+  assign.inputs = {{NodeId(0), 0}, {NodeId(1), 0}};
   graph.AddNode(std::move(assign));
   const std::vector<std::string> placed = PlacedOn(graph, VirtualMachine(1, 1));
   EXPECT_EQ(placed[0], "CPU:0");

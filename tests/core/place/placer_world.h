@@ -58,13 +58,13 @@ class PlacerWorld {
   }
 
   void Assign(const std::string& name, const std::string& device) {
-    options.assigned.resize(static_cast<size_t>(graph.num_nodes()));
-    options.assigned[static_cast<size_t>(graph.FindNode(name))] = device;
+    options.assigned.resize(graph.num_nodes());
+    options.assigned[graph.FindNode(name)] = device;
   }
 
   void Place() { placement_ = PlaceGraph(graph, machine, options); }
   const DeviceSpec& DeviceOf(const std::string& name) const {
-    return machine.device(placement_.device[static_cast<size_t>(graph.FindNode(name))]);
+    return machine.device(placement_.device[graph.FindNode(name)]);
   }
   std::string TypeOf(const std::string& name) const { return DeviceOf(name).parsed.type; }
   std::string LocalOf(const std::string& name) const { return DeviceOf(name).local_name(); }

@@ -75,12 +75,11 @@ Case MakeCase(unsigned seed) {
     if (seed % 5 == 2) device.copy_engines = 1;
   }
   made.placement = RandomPlacement(graph, made.machine, seed);
-  for (int id = 0; id < graph.num_nodes(); ++id) {
+  for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     if (!node.inputs.empty() && graph.node(node.inputs[0].node).op == "VarHandleOp")
-      made.placement.device[static_cast<size_t>(id)] =
-          made.placement.device[static_cast<size_t>(node.inputs[0].node)];
-    if (seed % 7 == 3) made.placement.priority.push_back(static_cast<int>(rng() % 5) - 2);
+      made.placement.device[id] = made.placement.device[node.inputs[0].node];
+    if (seed % 7 == 3) made.placement.priority.Add(static_cast<int>(rng() % 5) - 2);
   }
   made.request = RequestFor(graph, made.random.fetches, made.random.targets);
   for (int i = 3; !resources && seed % 6 == 4 && i < 30; i += 8) {

@@ -16,7 +16,7 @@ using test::RequestFor;
 
 Placement Everywhere(const Graph& graph, DeviceId device) {
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), device);
+  placement.device.assign(graph.num_nodes(), device);
   return placement;
 }
 
@@ -85,8 +85,7 @@ TEST(Compile, CopiesATensorOncePerDestination) {
   CompileRequest request = RequestFor(graph, {"d"}, {});
   request.feeds.push_back({x, Floats(Shape{8})});
   Placement placement = Everywhere(graph, Gpu(0));
-  placement.device[static_cast<size_t>(b.node)] = placement.device[static_cast<size_t>(c.node)] =
-      placement.device[static_cast<size_t>(d.node)] = Gpu(1);
+  placement.device[b.node] = placement.device[c.node] = placement.device[d.node] = Gpu(1);
   const Schedule schedule = CompileChecked(graph, request, placement, TwoGpus());
   EXPECT_EQ(Count(schedule, CommandKind::kLaunch), 4);
   // x to GPU:0, a to GPU:1 once, d to the host.
@@ -119,7 +118,7 @@ TEST(Compile, WhatIsOnlyWaitedForDoesNotRun) {
       builder.Op("RandomUniform", "noise").Input(size).Attr("dtype", DataType::kFloat).Build();
   const Endpoint unread = builder.Op("Neg", "unread").Input(noise).Build();
   const Endpoint used = builder.Op("Exp", "used").Input(x).Build();
-  const int group =
+  const NodeId group =
       builder.Op("NoOp", "group").ControlInput(unread.node).ControlInput(used.node).Build().node;
   builder.Op("Square", "y").Input(used).ControlInput(group).Build();
   const Graph& graph = builder.graph();
@@ -222,11 +221,11 @@ TEST(Compile, OrdersReadsAndUpdatesByAFewEdges) {
       builder.Op("VarHandleOp", "v").Attr("dtype", DataType::kFloat).Attr("shape", Shape{8}).Build();
   const Endpoint one = builder.Const("one", Tensor::FromValues<float>(Shape{8}, std::vector<float>(8, 1.0f)));
   std::vector<std::string> targets;
-  int updated = -1;
+  NodeId updated;
   for (int i = 0; i < kRounds; ++i) {
     const std::string number = std::to_string(i);
     auto read = builder.Op("ReadVariableOp", "read" + number).Input(v).Attr("dtype", DataType::kFloat);
-    if (updated >= 0) read.ControlInput(updated);
+    if (updated.exists()) read.ControlInput(updated);
     const Endpoint value = read.Build();
     builder.Op("Neg", "use" + number).Input(value).Build();
     auto update = builder.Op("AssignAddVariableOp", "update" + number).Input(v).Input(one);
@@ -295,8 +294,8 @@ TEST(Compile, PrioritiesOrderReadyCommands) {
   CompileRequest request = RequestFor(graph, {"first", "urgent"}, {});
   request.feeds.push_back({x, Floats(Shape{8})});
   Placement placement = Everywhere(graph, Gpu(0));
-  placement.priority.assign(static_cast<size_t>(graph.num_nodes()), 0);
-  placement.priority[static_cast<size_t>(graph.FindNode("urgent"))] = 5;
+  placement.priority.assign(graph.num_nodes(), 0);
+  placement.priority[graph.FindNode("urgent")] = 5;
   const Schedule schedule = CompileChecked(graph, request, placement, TwoGpus());
   EXPECT_LT(schedule.commands[LaunchOf(graph, schedule, "urgent")].rank,
             schedule.commands[LaunchOf(graph, schedule, "first")].rank);

@@ -78,7 +78,7 @@ TEST(MemoryPlan, EmptyTensorsTakeNoMemory) {
   request.feeds.emplace_back(x, info);
   const Machine machine = VirtualMachine(1, 1);
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), machine.Gpus()[0]);
+  placement.device.assign(graph.num_nodes(), machine.Gpus()[0]);
   const Schedule schedule = Compile(graph, InferGraph(graph, request.feeds), request, placement, machine);
   VerifySchedule(graph, schedule);
   // x on the GPU and the chain of first outputs, of which two live at a time.
@@ -108,7 +108,7 @@ TEST(MemoryPlan, OneWorkerUsesMemoryAgain) {
     request.fetches.push_back({graph.FindNode("branch" + std::to_string(i)), -1});
   Machine machine = VirtualMachine(0, 1);
   Placement placement;
-  placement.device.assign(static_cast<size_t>(graph.num_nodes()), DeviceId(0));
+  placement.device.assign(graph.num_nodes(), DeviceId(0));
   const auto arena = [&] {
     const Schedule schedule = Compile(graph, InferGraph(graph, request.feeds), request, placement, machine);
     VerifySchedule(graph, schedule);

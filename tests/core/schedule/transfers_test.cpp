@@ -14,8 +14,8 @@ constexpr DeviceId kHost = DeviceId(0), kGpu0 = DeviceId(1), kGpu1 = DeviceId(2)
 // A graph of float nodes whose devices are given with them.
 class TransfersTest : public testing::Test {
  protected:
-  int Add(const std::string& name, const std::string& op, std::vector<Endpoint> inputs, DeviceId device,
-          std::vector<int> after = {}) {
+  NodeId Add(const std::string& name, const std::string& op, std::vector<Endpoint> inputs, DeviceId device,
+             std::vector<NodeId> after = {}) {
     Node node;
     node.name = name;
     node.op = op;
@@ -25,7 +25,7 @@ class TransfersTest : public testing::Test {
     if (op == "Shape") node.attrs["out_type"] = DataType::kInt32;
     node.inputs = std::move(inputs);
     node.control_inputs = std::move(after);
-    placement_.device.push_back(device);
+    placement_.device.Add(device);
     return graph_.AddNode(std::move(node));
   }
 
@@ -59,48 +59,88 @@ class TransfersTest : public testing::Test {
 using Lines = std::vector<std::string>;
 
 TEST_F(TransfersTest, OnePerTensorAndDestination) {
-  const int x = Add("x", "VariableV2", {}, kGpu0);
-  const int y = Add("y", "Identity", {{x, 0}}, kGpu0);
-  const int a = Add("a", "Tanh", {{y, 0}}, kGpu1);
-  const int b = Add("b", "Tanh", {{y, 0}}, kGpu1);
-  const int c = Add("c", "Tanh", {{y, 0}}, kHost);
+  const NodeId x = Add("x", "VariableV2", {}, kGpu0);
+  const NodeId y = Add("y", "Identity", {{x, 0}}, kGpu0);
+  const NodeId a = Add("a", "Tanh", {{y, 0}}, kGpu1);
+  const NodeId b = Add("b", "Tanh", {{y, 0}}, kGpu1);
+  const NodeId c = Add("c", "Tanh", {{y, 0}}, kHost);
   EXPECT_EQ(List({{a, -1}, {b, -1}, {c, -1}}), (Lines{"y GPU:0->GPU:1 16", "y GPU:0->CPU:0 16"}));
 }
 
 TEST_F(TransfersTest, ReferencesAreNotShared) {
-  const int x = Add("x", "VariableV2", {}, kGpu0);
-  const int a = Add("a", "Tanh", {{x, 0}}, kGpu1);
-  const int b = Add("b", "Tanh", {{x, 0}}, kGpu1);
+  const NodeId x = Add("x", "VariableV2", {}, kGpu0);
+  const NodeId a = Add("a", "Tanh", {{x, 0}}, kGpu1);
+  const NodeId b = Add("b", "Tanh", {{x, 0}}, kGpu1);
   EXPECT_EQ(List({{a, -1}, {b, -1}}), (Lines{"x GPU:0->GPU:1 16", "x GPU:0->GPU:1 16"}));
 }
 
 TEST_F(TransfersTest, ControlAndDataAreTwoTransfers) {
-  const int x = Add("x", "VariableV2", {}, kGpu0);
-  const int y = Add("y", "Identity", {{x, 0}}, kGpu0);
-  const int a = Add("a", "Tanh", {{y, 0}}, kGpu1, {y});
-  const int b = Add("b", "NoOp", {}, kGpu1, {y});
+  const NodeId x = Add("x", "VariableV2", {}, kGpu0);
+  const NodeId y = Add("y", "Identity", {{x, 0}}, kGpu0);
+  const NodeId a = Add("a", "Tanh", {{y, 0}}, kGpu1, {y});
+  const NodeId b = Add("b", "NoOp", {}, kGpu1, {y});
   EXPECT_EQ(List({{a, -1}, {b, -1}}), (Lines{"y GPU:0->GPU:1 16", "^y GPU:0->GPU:1 0"}));
 }
 
 TEST_F(TransfersTest, FeedsAndFetchesAreInHostMemory) {
-  const int x = Add("x", "Placeholder", {}, kGpu0);
-  const int y = Add("y", "Tanh", {{x, 0}}, kGpu0);
+  const NodeId x = Add("x", "Placeholder", {}, kGpu0);
+  const NodeId y = Add("y", "Tanh", {{x, 0}}, kGpu0);
   EXPECT_EQ(List({{y, 0}}, {{x, 0}}), (Lines{"x CPU:0->GPU:0 16", "y GPU:0->CPU:0 16"}));
   EXPECT_EQ(List({{y, 0}}, {{y, 0}}), Lines{}) << "a fed output cuts what is before it";
 }
 
 TEST_F(TransfersTest, OnlyWhatTheRequestRuns) {
-  const int x = Add("x", "VariableV2", {}, kGpu0);
-  const int y = Add("y", "Identity", {{x, 0}}, kGpu0);
+  const NodeId x = Add("x", "VariableV2", {}, kGpu0);
+  const NodeId y = Add("y", "Identity", {{x, 0}}, kGpu0);
   Add("unused", "Tanh", {{y, 0}}, kGpu1);
   EXPECT_EQ(List({{y, -1}}), Lines{});
 }
 
 TEST_F(TransfersTest, ShapesTravelInHostMemory) {
-  const int x = Add("x", "VariableV2", {}, kGpu0);
-  const int shape = Add("shape", "Shape", {{x, 0}}, kGpu0);
-  const int y = Add("y", "Reshape", {{x, 0}, {shape, 0}}, kGpu1);
+  const NodeId x = Add("x", "VariableV2", {}, kGpu0);
+  const NodeId shape = Add("shape", "Shape", {{x, 0}}, kGpu0);
+  const NodeId y = Add("y", "Reshape", {{x, 0}, {shape, 0}}, kGpu1);
   EXPECT_EQ(List({{y, -1}}), (Lines{"x GPU:0->GPU:1 16", "shape GPU:0->GPU:1 4 host"}));
+}
+
+// TensorFlow's partitions by id (the odd ones of family F): an edge between devices is one send and one
+// receive for each destination; edges that stay are none.
+TEST_F(TransfersTest, F01OneDeviceHasNone) {
+  const NodeId a1 = Add("A1", "VariableV2", {}, kGpu0);
+  const NodeId a2 = Add("A2", "AddV2", {{a1, 0}, {a1, 0}}, kGpu0);
+  EXPECT_EQ(List({{a2, -1}}), Lines{});
+}
+
+TEST_F(TransfersTest, F03AControlEdgeIsATransferOfNothing) {
+  const NodeId a1 = Add("A1", "VariableV2", {}, kGpu0);
+  const NodeId b1 = Add("B1", "VariableV2", {}, kGpu1);
+  const NodeId b2 = Add("B2", "AddV2", {{b1, 0}, {b1, 0}}, kGpu1, {a1});
+  EXPECT_EQ(List({{b2, -1}}), Lines{"^A1 GPU:0->GPU:1 0"});
+}
+
+TEST_F(TransfersTest, F05ControlEdgesToOneDeviceShareTheirs) {
+  const NodeId a1 = Add("A1", "VariableV2", {}, kGpu0);
+  const NodeId b1 = Add("B1", "VariableV2", {}, kGpu1);
+  const NodeId b2 = Add("B2", "AddV2", {{b1, 0}, {b1, 0}}, kGpu1, {a1});
+  const NodeId b3 = Add("B3", "NoOp", {}, kGpu1, {a1});
+  EXPECT_EQ(List({{b2, -1}, {b3, -1}}), Lines{"^A1 GPU:0->GPU:1 0"});
+}
+
+TEST_F(TransfersTest, F07EveryDestinationHasItsOwn) {
+  const NodeId x = Add("X", "VariableV2", {}, kHost);
+  const NodeId a1 = Add("A1", "Identity", {{x, 0}}, kHost);
+  const NodeId b1 = Add("B1", "Tanh", {{a1, 0}}, kGpu0);
+  const NodeId g1 = Add("G1", "Tanh", {{a1, 0}}, kGpu1);
+  EXPECT_EQ(List({{b1, -1}, {g1, -1}}), (Lines{"A1 CPU:0->GPU:0 16", "A1 CPU:0->GPU:1 16"}));
+}
+
+TEST_F(TransfersTest, F09ADiamondOverThreeDevicesHasFour) {
+  const NodeId x = Add("X", "VariableV2", {}, kHost);
+  const NodeId a1 = Add("A1", "Identity", {{x, 0}}, kHost);
+  const NodeId b1 = Add("B1", "Tanh", {{a1, 0}}, kGpu0);
+  const NodeId g1 = Add("G1", "Tanh", {{a1, 0}}, kGpu1);
+  const NodeId a2 = Add("A2", "AddV2", {{b1, 0}, {g1, 0}}, kHost);
+  EXPECT_EQ(List({{a2, -1}}).size(), 4u);
 }
 
 struct Count {
@@ -111,7 +151,7 @@ struct Count {
 // Embedding lookups of later releases end in an Identity, which the published program's release did not have.
 // Its users read what it reads.
 void BypassLookupIdentities(Graph* graph) {
-  for (int id = 0; id < graph->num_nodes(); ++id) {
+  for (const NodeId id : graph->node_ids()) {
     for (Endpoint& input : graph->node(id).inputs) {
       const Node& source = graph->node(input.node);
       if (source.name.starts_with("embedding_lookup") && source.op == "Identity") input = source.inputs[0];

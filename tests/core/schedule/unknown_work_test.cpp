@@ -50,9 +50,9 @@ TEST(UnknownWork, IsSaidOnceByItsCause) {
   const Endpoint c = builder.Const("c", Tensor::FromValues<float>({2}, {1, 2}));
   Graph graph = builder.Take();
   AppendNode(&graph, "strange", "Strange", {c});
-  AppendNode(&graph, "again", "Strange", {{1, 1}});
-  AppendNode(&graph, "relu", "Relu", {{2, 3}}, {{"T", DataType::kFloat}}, "/device:GPU:1");
-  AppendNode(&graph, "tanh", "Tanh", {{3, 0}}, {{"T", DataType::kFloat}}, "/device:GPU:1");
+  AppendNode(&graph, "again", "Strange", {{NodeId(1), 1}});
+  AppendNode(&graph, "relu", "Relu", {{NodeId(2), 3}}, {{"T", DataType::kFloat}}, "/device:GPU:1");
+  AppendNode(&graph, "tanh", "Tanh", {{NodeId(3), 0}}, {{"T", DataType::kFloat}}, "/device:GPU:1");
   AppendNode(&graph, "known", "Relu", {c}, {{"T", DataType::kFloat}});
   const Compiled compiled = CompileOnTwoGpus(std::move(graph), {"tanh", "known"});
   const auto unknown = FindUnknownWork(compiled.graph, compiled.info, compiled.schedule);
@@ -68,14 +68,14 @@ TEST(UnknownWork, OfAGraphOfQueuesIsNotFree) {
   Graph graph;
   const AttrMap types = {{"component_types", std::vector<DataType>{DataType::kFloat}}};
   AppendNode(&graph, "queue", "FIFOQueueV2", {}, types, "/device:CPU:0");
-  AppendNode(&graph, "dequeue", "QueueDequeueV2", {{0, 0}}, types);
-  AppendNode(&graph, "relu", "Relu", {{1, 0}}, {{"T", DataType::kFloat}});
+  AppendNode(&graph, "dequeue", "QueueDequeueV2", {{NodeId(0), 0}}, types);
+  AppendNode(&graph, "relu", "Relu", {{NodeId(1), 0}}, {{"T", DataType::kFloat}});
   const Compiled compiled = CompileOnTwoGpus(std::move(graph), {"relu"});
   const auto launches = std::count_if(compiled.schedule.commands.begin(), compiled.schedule.commands.end(),
                                       [](const Command& c) { return c.kind == CommandKind::kLaunch; });
   EXPECT_EQ(launches, 2);
   const Machine machine = VirtualMachine(2, 1);
-  for (const int node : {1, 2}) {
+  for (const NodeId node : {NodeId(1), NodeId(2)}) {
     const auto estimate = RooflineCost().Launch(machine, DeviceId(0), compiled.graph.node(node), {},
                                                 compiled.info.outputs(node));
     EXPECT_GE(estimate.ns, kUnknownNs);
@@ -87,17 +87,17 @@ TEST(UnknownWork, OfAGraphOfQueuesIsNotFree) {
 TEST(UnknownWork, IsPlacedByTensorFlowsTable) {
   Graph graph;
   AppendNode(&graph, "text", "Placeholder", {}, {{"dtype", DataType::kString}});
-  AppendNode(&graph, "lower", "StringLower", {{0, 0}});
+  AppendNode(&graph, "lower", "StringLower", {{NodeId(0), 0}});
   const AttrMap types = {{"component_types", std::vector<DataType>{DataType::kFloat}}};
   AppendNode(&graph, "queue", "FIFOQueueV2", {}, types, "/device:CPU:0");
-  AppendNode(&graph, "dequeue", "QueueDequeueV2", {{2, 0}}, types);
+  AppendNode(&graph, "dequeue", "QueueDequeueV2", {{NodeId(2), 0}}, types);
   const Machine machine = VirtualMachine(2, 1);
   const Placement placement = PlaceGraph(graph, machine, {});
-  EXPECT_EQ(machine.device(placement.device[1]).local_name(), "CPU:0");
-  EXPECT_EQ(machine.device(placement.device[3]).local_name(), "CPU:0");
+  EXPECT_EQ(machine.device(placement.device[NodeId(1)]).local_name(), "CPU:0");
+  EXPECT_EQ(machine.device(placement.device[NodeId(3)]).local_name(), "CPU:0");
   const auto groups = ColocationGroups(graph);
-  EXPECT_EQ(groups[2], groups[3]);
-  EXPECT_NE(groups[0], groups[1]);
+  EXPECT_EQ(groups[NodeId(2)], groups[NodeId(3)]);
+  EXPECT_NE(groups[NodeId(0)], groups[NodeId(1)]);
 }
 
 // With both attributes nothing is unknown.
@@ -106,7 +106,7 @@ TEST(UnknownWork, AttributesTell) {
   AppendNode(&graph, "strange", "Strange", {},
              {{"_lanescope_cost", std::string(R"({"flops": 1000, "bytes": 8})")},
               {"_output_shapes", std::vector<ShapeAttr>{{Shape{2}, ""}}}});
-  AppendNode(&graph, "relu", "Relu", {{0, 0}}, {{"T", DataType::kFloat}});
+  AppendNode(&graph, "relu", "Relu", {{NodeId(0), 0}}, {{"T", DataType::kFloat}});
   const Compiled compiled = CompileOnTwoGpus(std::move(graph), {"relu"});
   EXPECT_TRUE(FindUnknownWork(compiled.graph, compiled.info, compiled.schedule).empty());
 }

@@ -42,11 +42,13 @@ class Setting {
   const Graph& graph() const { return graph_; }
   Machine& machine() { return machine_; }
   void Place(std::string_view strategy) { placement_ = PlaceByStrategy(strategy, input()); }
-  void PlaceWishes(const std::vector<DeviceId>& wishes) { placement_ = PlaceWithWishes(input(), wishes); }
+  void PlaceWishes(const IdVector<NodeId, DeviceId>& wishes) {
+    placement_ = PlaceWithWishes(input(), wishes);
+  }
   std::string On(const std::string& node) const {
-    const int id = graph_.FindNode(node);
-    EXPECT_GE(id, 0) << node;
-    return id < 0 ? "" : machine_.device(placement_.device[static_cast<size_t>(id)]).local_name();
+    const NodeId id = graph_.FindNode(node);
+    EXPECT_TRUE(id.exists()) << node;
+    return !id.exists() ? "" : machine_.device(placement_.device[id]).local_name();
   }
   std::set<std::string> DevicesOf(const std::string& op) const {
     std::set<std::string> devices;
@@ -65,7 +67,7 @@ class Setting {
   Placement placement_;
 };
 
-int Add(Graph* graph, const std::string& name, const std::string& op, std::vector<Endpoint> inputs) {
+NodeId Add(Graph* graph, const std::string& name, const std::string& op, std::vector<Endpoint> inputs) {
   Node node;
   node.name = name;
   node.op = op;
@@ -81,15 +83,15 @@ int Add(Graph* graph, const std::string& name, const std::string& op, std::vecto
 // x shared; tower i: tanh(relu(x * w_i) * v_i); the towers are summed. No device fields.
 Graph ManyTowers(int towers) {
   Graph graph;
-  const int x = Add(&graph, "x", "Placeholder", {});
+  const NodeId x = Add(&graph, "x", "Placeholder", {});
   std::vector<Endpoint> ends;
   for (int i = 0; i < towers; ++i) {
     const std::string number = std::to_string(i);
-    const int w = Add(&graph, "w" + number, "VariableV2", {});
-    const int v = Add(&graph, "v" + number, "VariableV2", {});
-    const int first = Add(&graph, "first" + number, "MatMul", {{x, 0}, {w, 0}});
-    const int relu = Add(&graph, "relu" + number, "Relu", {{first, 0}});
-    const int second = Add(&graph, "second" + number, "MatMul", {{relu, 0}, {v, 0}});
+    const NodeId w = Add(&graph, "w" + number, "VariableV2", {});
+    const NodeId v = Add(&graph, "v" + number, "VariableV2", {});
+    const NodeId first = Add(&graph, "first" + number, "MatMul", {{x, 0}, {w, 0}});
+    const NodeId relu = Add(&graph, "relu" + number, "Relu", {{first, 0}});
+    const NodeId second = Add(&graph, "second" + number, "MatMul", {{relu, 0}, {v, 0}});
     ends.push_back({Add(&graph, "out" + number, "Tanh", {{second, 0}}), 0});
   }
   Add(&graph, "sum", "AddN", ends);
@@ -124,9 +126,9 @@ TEST(StrategyTest, WishesMoveWholeGroups) {
   Graph graph = ManyTowers(1);
   graph.node(graph.FindNode("relu0")).attrs["_class"] = std::vector<std::string>{"loc:@first0"};
   Setting setting(std::move(graph));
-  std::vector<DeviceId> wishes(static_cast<size_t>(setting.graph().num_nodes()));
-  wishes[static_cast<size_t>(setting.graph().FindNode("first0"))] = DeviceId(2);
-  wishes[static_cast<size_t>(setting.graph().FindNode("relu0"))] = DeviceId(1);
+  IdVector<NodeId, DeviceId> wishes(setting.graph().num_nodes());
+  wishes[setting.graph().FindNode("first0")] = DeviceId(2);
+  wishes[setting.graph().FindNode("relu0")] = DeviceId(1);
   setting.PlaceWishes(wishes);
   EXPECT_EQ(setting.On("first0"), "GPU:1") << "the first member decides";
   EXPECT_EQ(setting.On("relu0"), "GPU:1");
@@ -257,19 +259,19 @@ TEST(RoundRobinTest, OpsGoWhereTheirVariablesAre) {
 TEST(HeftTest, PrioritiesFollowTheSchedule) {
   Graph graph;
   const auto add = [&](const std::string& name, std::vector<Endpoint> inputs, int64_t ns) {
-    const int id = Add(&graph, name, inputs.size() == 2 ? "AddN" : "Relu", std::move(inputs));
+    const NodeId id = Add(&graph, name, inputs.size() == 2 ? "AddN" : "Relu", std::move(inputs));
     graph.node(id).attrs["_lanescope_cost"] =
         fmt::format(R"({{"ns": {{"CPU": {}, "GPU": {}}}}})", ns * 1000, ns * 1000);
     return id;
   };
-  const int x = Add(&graph, "x", "Placeholder", {});
-  const int a = add("a", {{x, 0}}, 1);
-  const int b = add("b", {{a, 0}}, 1);
-  const int c = add("c", {{b, 0}}, 1);
-  const int d = add("d", {{x, 0}}, 10);
+  const NodeId x = Add(&graph, "x", "Placeholder", {});
+  const NodeId a = add("a", {{x, 0}}, 1);
+  const NodeId b = add("b", {{a, 0}}, 1);
+  const NodeId c = add("c", {{b, 0}}, 1);
+  const NodeId d = add("d", {{x, 0}}, 10);
   Setting setting(std::move(graph), 0);
   const Placement placement = PlaceByStrategy("heft", setting.input());
-  const auto priority = [&](int id) { return placement.priority[static_cast<size_t>(id)]; };
+  const auto priority = [&](NodeId id) { return placement.priority[id]; };
   EXPECT_GT(priority(d), priority(b));
   EXPECT_GT(priority(a), priority(b));
   EXPECT_GT(priority(b), priority(c));
@@ -289,25 +291,25 @@ TEST(AlternatingTest, WorkTakesTurnsAndVariablesFollowTheirReaders) {
 TEST(TowersTest, FindsTowersByStructure) {
   const Setting setting(ManyTowers(3));
   const StrategyInput input = setting.input();
-  const Towers towers = FindTowers(input.graph, input.info,
-                                   std::vector<double>(static_cast<size_t>(input.graph.num_nodes()), 1));
+  const Towers towers =
+      FindTowers(input.graph, input.info, IdVector<NodeId, double>(input.graph.num_nodes(), 1));
   ASSERT_EQ(towers.count, 3);
   EXPECT_EQ(input.graph.node(towers.join).name, "sum");
-  EXPECT_EQ(towers.label[static_cast<size_t>(input.graph.FindNode("relu2"))], 2);
-  EXPECT_EQ(towers.label[static_cast<size_t>(input.graph.FindNode("v1"))], 1);
-  EXPECT_EQ(towers.label[static_cast<size_t>(input.graph.FindNode("x"))], Towers::kShared);
-  EXPECT_EQ(towers.label[static_cast<size_t>(input.graph.FindNode("sum"))], Towers::kUnknown);
+  EXPECT_EQ(towers.label[input.graph.FindNode("relu2")], 2);
+  EXPECT_EQ(towers.label[input.graph.FindNode("v1")], 1);
+  EXPECT_EQ(towers.label[input.graph.FindNode("x")], Towers::kShared);
+  EXPECT_EQ(towers.label[input.graph.FindNode("sum")], Towers::kUnknown);
 }
 
 TEST(TowersTest, DifferentBranchesAreNoTowers) {
   Graph graph;
-  const int x = Add(&graph, "x", "Placeholder", {});
-  const int a = Add(&graph, "a", "Tanh", {{Add(&graph, "a1", "Relu", {{x, 0}}), 0}});
-  const int b = Add(&graph, "b", "Relu", {{Add(&graph, "b1", "Tanh", {{x, 0}}), 0}});
+  const NodeId x = Add(&graph, "x", "Placeholder", {});
+  const NodeId a = Add(&graph, "a", "Tanh", {{Add(&graph, "a1", "Relu", {{x, 0}}), 0}});
+  const NodeId b = Add(&graph, "b", "Relu", {{Add(&graph, "b1", "Tanh", {{x, 0}}), 0}});
   Add(&graph, "sum", "AddN", {{a, 0}, {b, 0}});
   const Setting setting(std::move(graph));
   const StrategyInput input = setting.input();
-  EXPECT_EQ(FindTowers(input.graph, input.info, std::vector<double>(6, 1)).count, 0);
+  EXPECT_EQ(FindTowers(input.graph, input.info, IdVector<NodeId, double>(6, 1)).count, 0);
 }
 
 TEST(TowerSplitTest, ManyTowersTakeTheGpusInTurn) {

@@ -57,14 +57,23 @@ TEST(DetectGpus, CopiesWithoutPeerAccessAreStaged) {
   EXPECT_TRUE(machine.RouteBetween(machine.Gpus()[0], machine.Gpus()[1]).staged);
 }
 
-TEST(DetectGpus, LeavesSmallGpusOut) {
+// Law: of several GPUs those with fewer than 8 multiprocessors are left out, unless none has more.
+TEST(DetectGpus, H33LeavesSmallGpusOutBesideLargerOnes) {
   StubOptions options;
-  options.multiprocessors = 4;
-  StubGuard stub(options);
+  options.first_multiprocessors = 7;
   std::vector<std::string> notes;
-  EXPECT_TRUE(DetectGpus({}, &notes).Gpus().empty());
-  ASSERT_EQ(notes.size(), 2u);
-  EXPECT_NE(notes[0].find("TF_MIN_GPU_MULTIPROCESSOR_COUNT"), std::string::npos);
+  {
+    StubGuard stub(options);
+    EXPECT_EQ(DetectGpus({}, &notes).Gpus().size(), 1u);
+  }
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("with 7 multiprocessors: the minimum is 8; TF_MIN_GPU_MULTIPROCESSOR_COUNT"),
+            std::string::npos);
+  notes.clear();
+  options.multiprocessors = 7;
+  StubGuard stub(options);
+  EXPECT_EQ(DetectGpus({}, &notes).Gpus().size(), 2u);
+  EXPECT_TRUE(notes.empty());
 }
 
 // Rates, tables of all links in both directions, and nothing left on the device.

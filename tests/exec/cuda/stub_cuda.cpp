@@ -74,7 +74,8 @@ int64_t StubCuda::device_bytes(int ordinal) const {
 
 cuda::GpuProperties StubCuda::Properties(int ordinal) {
   LANESCOPE_CHECK(ordinal >= 0 && ordinal < options_.gpus);
-  return {"Stub GPU", options_.memory_bytes, 90, options_.multiprocessors, 2, 1980000, 3201000, 6144};
+  const int multiprocessors = ordinal == 0 ? options_.first_multiprocessors : options_.multiprocessors;
+  return {"Stub GPU", options_.memory_bytes, 90, multiprocessors, 2, 1980000, 3201000, 6144};
 }
 
 void StubCuda::MakeCurrent(int ordinal) {

@@ -20,6 +20,7 @@ struct StubOptions {
   int gpus = 2;
   int64_t memory_bytes = int64_t{2} << 30;
   int multiprocessors = 132;
+  int first_multiprocessors = 132;  // of GPU 0
   int partition_groups = 16;
   bool peers = true;
   uint64_t seed = 1;  // of the order in which streams take turns

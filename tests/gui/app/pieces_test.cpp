@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "gui/app/columns.h"
 #include "gui/app/commands.h"
 #include "gui/app/format.h"
 #include "gui/app/recent_files.h"
@@ -53,6 +54,27 @@ TEST(ViewOptionsTest, RefusesWhatItDoesNotKnow) {
         "select=", "select", "tab=sql,tab=sql", "move=a", "baseline=99999999999", ","}) {
     EXPECT_THROW(ParseViewOptions(text), Error) << text;
   }
+}
+
+// Input: rooms from narrow to wide. Law: the parts fill the room, and the value is whole where there is room.
+TEST(ColumnsTest, ASliderLeavesItsValueWhole) {
+  for (const float room : {100.0f, 156.0f, 260.0f, 400.0f}) {
+    const SliderColumns columns = FitSlider(room, 84, 8);
+    EXPECT_EQ(columns.value, 84) << room;
+    EXPECT_FLOAT_EQ(columns.label + columns.slider + columns.value + 16, room);
+    EXPECT_GE(columns.label, columns.slider);
+    EXPECT_GE(columns.slider, 0);
+  }
+  EXPECT_EQ(FitSlider(50, 84, 8).value, 50);
+}
+
+// Law: the widest columns give way to one width, such that all fit; the least width stays.
+TEST(ColumnsTest, TheWidestColumnsGiveWay) {
+  EXPECT_EQ(FitColumns({30, 500, 60}, 600, 20), (std::vector<float>{30, 500, 60}));
+  EXPECT_EQ(FitColumns({30, 500, 60}, 290, 20), (std::vector<float>{30, 200, 60}));
+  EXPECT_EQ(FitColumns({300, 30, 500}, 230, 20), (std::vector<float>{100, 30, 100}));
+  EXPECT_EQ(FitColumns({300, 30, 500}, 60, 25), (std::vector<float>{25, 25, 25}));
+  EXPECT_EQ(FitColumns({}, 60, 25), (std::vector<float>{}));
 }
 
 TEST(RecentFilesTest, NewestFirstOnceAndOnlyWhatExists) {

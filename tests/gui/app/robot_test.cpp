@@ -5,7 +5,9 @@
 
 #include <cstdio>
 
+#include "gui/app/actions.h"
 #include "gui/app/commands.h"
+#include "gui/app/view_options.h"
 #include "tests/gui/app/robot_fixture.h"
 
 namespace lanescope::gui {
@@ -128,6 +130,38 @@ TEST_F(RobotTest, SlashSearches) {
   robot_.Key(GLFW_KEY_ENTER);
   EXPECT_TRUE(State().selection.slice.valid());
   EXPECT_EQ(State().tab, Tab::kSearch);
+}
+
+// Input: the second run was clicked; both have hits. Law: Enter goes from hit to hit of that run.
+TEST_F(RobotTest, SearchStaysInTheRunInView) {
+  const RunKey second = robot_.timeline().runs()[1].key;
+  const LaidRun& laid = robot_.app().analysis().layout().runs[1];
+  State().scroll_to = laid.top;
+  State().run = second;
+  robot_.Frames(3);
+  robot_.Type("/");
+  robot_.Type("MatMul");
+  robot_.Key(GLFW_KEY_ENTER);
+  const SliceRef first = State().selection.slice;
+  EXPECT_EQ(first.run, second);
+  GoToNextHit(true, {robot_.document(), State(), robot_.app().analysis()});
+  EXPECT_EQ(State().selection.slice.run, second);
+  EXPECT_FALSE(State().selection.slice == first);
+}
+
+// Law: what a view names and is not there is refused with its key; what is there is not.
+TEST_F(RobotTest, AViewOfWhatIsNotThereIsRefused) {
+  const auto problem = [&](const char* view) {
+    robot_.app().Show(ParseViewOptions(view));
+    EXPECT_TRUE(robot_.Settle());
+    return robot_.app().view_problem();
+  };
+  EXPECT_EQ(problem("runs=1+2,baseline=2,tab=diff"), "");
+  EXPECT_EQ(problem("runs=1+3"), "--view: runs: there is no run 3");
+  EXPECT_EQ(problem("baseline=4"), "--view: baseline: there is no run 4");
+  EXPECT_EQ(problem("select=nothing"), "--view: select: no run has an op named 'nothing'");
+  EXPECT_EQ(problem("move=nothing:GPU:1").substr(0, 14), "--view: move: ");
+  EXPECT_EQ(problem("runs=1"), "");
 }
 
 TEST_F(RobotTest, ControlFSearchesToo) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "gui/app/actions.h"
 #include "tests/gui/app/robot_fixture.h"
 #include "traces/read/trace_reader.h"
 
@@ -63,6 +64,40 @@ TEST_F(WhatIfRobotTest, DraggingASliceMovesItsOpAndUndoTakesItBack) {
   EXPECT_EQ(robot_.document().DeviceOfNode(node), to);
   robot_.document().SavePlacement(folder_ / "placement.json");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "placement.json"));
+}
+
+// Input: a slice that is selected and dragged; no what-if was begun. Law: the drag begins it and moves the
+// op, and then it is told where running it would record.
+TEST_F(RobotTest, ADragBeginsTheWhatIf) {
+  ASSERT_EQ(robot_.document().what_if().base, 0u);
+  const RunKey run = robot_.timeline().runs()[0].key;
+  const SliceRef slice = robot_.WidestSlice(run);
+  float x = 0, y = 0;
+  ASSERT_TRUE(robot_.Locate(slice, &x, &y));
+  robot_.Click(x, y);
+  const RunData& data = *robot_.timeline().Find(run)->data;
+  const int from = data.lanes[static_cast<size_t>(slice.lane)].device;
+  float target_y = -1;
+  for (const LaidLane& lane : robot_.app().analysis().layout().lanes) {
+    const Lane& of = data.lanes[static_cast<size_t>(lane.lane)];
+    const int device = of.device;
+    if (target_y >= 0 || lane.key != run || of.role == LaneRole::kLink) continue;
+    if (device < 0 || device == from) continue;
+    if (data.devices[static_cast<size_t>(device)].is_host) continue;
+    target_y = Origin().y + (lane.top + lane.bottom) / 2 - State().scroll_y;
+  }
+  ASSERT_GE(target_y, 0) << "no lane of another device";
+  ASSERT_TRUE(robot_.Locate(slice, &x, &y));
+  robot_.Drag(x, y, x + 5, target_y);
+  ASSERT_TRUE(robot_.Settle());
+  EXPECT_EQ(robot_.document().what_if().base, run);
+  EXPECT_EQ(robot_.document().what_if().problem, "");
+  EXPECT_GE(robot_.document().what_if().moved_ops, 1);
+  WhatIfView what_if = robot_.document().what_if();
+  const std::string name = std::filesystem::path(trace_).filename().string();
+  EXPECT_EQ(RunItText(what_if), "records into " + name + "; keeps this machine busy");
+  what_if.measuring = true;
+  EXPECT_EQ(RunItText(what_if), "this machine is busy: it runs, and records into " + name);
 }
 
 // Ctrl+S, two names, Enter. Law: new files are written at once; a file that is there is replaced only after a

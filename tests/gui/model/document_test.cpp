@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "core/base/units.h"
+#include "gui/model/what_if_effect.h"
 #include "sims/cost_model.h"
 #include "study/calibration.h"
 #include "tests/gui/model/sample_trace.h"
@@ -154,6 +156,39 @@ TEST(DocumentTest, SpeedScalesLaunches) {
   EXPECT_LT(document.what_if().change(), 0);
   document.SetDeviceSpeed(base, DeviceId(gpu), 1e9);
   EXPECT_NE(document.what_if().problem, "");
+}
+
+// Input: two ops moved, then a link, then a device changed; all undone. Law: the title names all of it, in
+// this order; the effect is against the prediction without it, and the model's bias against the measurement.
+TEST(DocumentTest, ATitleNamesEveryChangeAndItsEffectIsThePredictions) {
+  SampleTrace sample(60, {"single"});
+  Document document;
+  ASSERT_TRUE(Open(&document, sample.file.path()));
+  const ShownRun base = document.timeline().runs()[0];
+  document.MoveOps(base.key, SomeOps(*base.data, 2), "GPU:1");
+  ASSERT_TRUE(Settle(&document));
+  const WhatIfView& view = document.what_if();
+  ASSERT_EQ(view.problem, "");
+  const auto result = [&] { return document.timeline().Find(view.result)->data; };
+  EXPECT_EQ(result()->title, "what-if: 2 ops to GPU:1");
+  const std::string link = view.links[0].label;
+  document.SetLinkBandwidth(base.key, 0, 2e9);
+  document.SetDeviceSpeed(base.key, DeviceId(0), 2);
+  ASSERT_TRUE(Settle(&document));
+  const size_t arrow = link.find(" ↔ ");
+  EXPECT_EQ(result()->title, "what-if: 2 ops to GPU:1, " + link.substr(0, arrow) + " to " +
+                                 link.substr(arrow + std::string(" ↔ ").size()) + " at " +
+                                 FormatBandwidth(2e9) + ", " + view.devices[0].label +
+                                 " at 2.00 times its speed");
+  const auto effect = EffectOf(*result());
+  ASSERT_TRUE(effect && effect->bias);
+  EXPECT_EQ(effect->change, view.change());
+  EXPECT_EQ(*effect->bias,
+            static_cast<double>(view.base_step_ns) / static_cast<double>(base.data->step_ns) - 1);
+  for (int i = 0; i < 3; ++i) document.Undo();
+  ASSERT_TRUE(Settle(&document));
+  EXPECT_EQ(result()->title, "what-if: as it was");
+  EXPECT_EQ(EffectOf(*result())->change, 0);
 }
 
 // Input: a slider that passes through three speeds, let go, and moved again. Law: one undo for each drag.

@@ -20,7 +20,7 @@
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
-#include "traces/import/kineto_import.h"
+#include "traces/import/import.h"
 #include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
@@ -261,7 +261,7 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
     return commands;
   };
   std::vector<std::pair<int, int>> edges;
-  const std::vector<std::string> signatures(static_cast<size_t>(sample.graph.num_nodes()));
+  const std::vector<std::string> signatures(sample.graph.num_nodes());
   RunData what_if = RunOfSimulation(sample.graph, signatures, machine, schedule, prediction, &edges);
   const auto shown = FinishRun(std::move(what_if), edges);
   EXPECT_EQ(path_of(ViewOf(*shown)), prediction.critical_path.commands);
@@ -348,7 +348,7 @@ TEST(OneAnswerTest, TracesOfPyTorch) {
     const std::string plain = (file.folder() / "trace.json").string();
     const std::string unpack = path.ends_with(".gz") ? "gzip -dc" : "cat";
     ASSERT_EQ(std::system((unpack + " '" + path + "' > '" + plain + "'").c_str()), 0);
-    traces::ImportKineto({plain}, file.path());
+    traces::ImportTraces({plain}, file.path());
     ExpectOneAnswer(file.path());
   }
   if (found == 0) GTEST_SKIP() << "no shared traces here";

@@ -166,6 +166,31 @@ TEST(SearchTest, FindsPartsOfNamesWhateverTheCase) {
   EXPECT_EQ(index.Search(timeline, axes, "").count, 0);
 }
 
+// Input: two runs with hits that alternate in time. Law: steps visit the hits of one run, in order and
+// around; from no hit they begin at its end; a run without hits steps through all.
+TEST(SearchTest, StepsStayWithinARun) {
+  Timeline timeline;
+  const RunKey a = timeline.Add(test::RandomRun(6, 2, 500));
+  const RunKey b = timeline.Add(test::RandomRun(7, 2, 500));
+  SearchIndex index;
+  const auto hits = index.Search(timeline, AlignRuns(timeline, Alignment::kStart), "matmul", 1000000).hits;
+  std::vector<size_t> of_b;
+  for (size_t i = 0; i < hits.size(); ++i) {
+    if (hits[i].run == b) of_b.push_back(i);
+  }
+  ASSERT_GT(of_b.size(), 2u);
+  ASSERT_LT(of_b.size(), hits.size());
+  ASSERT_NE(of_b.back() - of_b.front() + 1, of_b.size()) << "none of a between them";
+  size_t at = SIZE_MAX;
+  for (const size_t expected : of_b) EXPECT_EQ(at = index.NextHit(b, at, true), expected);
+  EXPECT_EQ(index.NextHit(b, at, true), of_b.front());
+  EXPECT_EQ(index.NextHit(b, of_b[1], false), of_b[0]);
+  EXPECT_EQ(index.NextHit(b, SIZE_MAX, false), of_b.back());
+  EXPECT_EQ(hits[index.NextHit(a, of_b.front(), true)].run, a);
+  EXPECT_EQ(index.NextHit(b + 1, SIZE_MAX, true), 0u);
+  EXPECT_EQ(index.NextHit(b + 1, 3, true), 4u);
+}
+
 TEST(ShownPathTest, PathAndSlackOfTwoDevices) {
   const auto run = test::TwoDeviceRun();
   const ShownPath shown = FindShownPath(*run, 0);

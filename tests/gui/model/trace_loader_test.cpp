@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
+#include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
@@ -259,6 +260,26 @@ TEST(TraceLoaderTest, LongLanesAreWhole) {
     }
   }
   EXPECT_EQ(streams, 2);
+}
+
+// Lanes of another tool's streams say whose they are, and annotations lie above what ran.
+TEST(TraceLoaderTest, LanesOfAnImportHaveNames) {
+  traces::ScratchFile zero("0.json"), one("1.json"), out;
+  std::ofstream(zero.path()) << R"({"distributedInfo": {"rank": 0}, "traceEvents": [
+    {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7 main"}},
+    {"ph": "X", "cat": "gpu_user_annotation", "name": "forward", "pid": 0, "tid": 7, "ts": 1, "dur": 9},
+    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 9, "args": {}}]})";
+  std::ofstream(one.path()) << R"({"distributedInfo": {"rank": 1}, "traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "ncclKernel_AllReduce", "pid": 0, "tid": 9, "ts": 1, "dur": 9,
+     "args": {}}]})";
+  std::filesystem::remove(out.path());
+  traces::ImportTraces({zero.path(), one.path()}, out.path());
+  const auto runs = LoadTrace(out.path(), nullptr, nullptr);
+  ASSERT_EQ(runs.size(), 1u);
+  std::vector<std::string> labels;
+  for (const Lane& lane : runs[0]->lanes) labels.push_back(lane.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"rank 0 GPU:0 stream 7 main annotations",
+                                              "rank 0 GPU:0 stream 7 main", "rank 1 GPU:1 stream 9 (NCCL)"}));
 }
 
 TEST(TraceLoaderTest, CancelEndsTheLoad) {

@@ -1,0 +1,35 @@
+// How fast the cores are at a moment. What shares the hardware with this machine but not its system, such as
+// a thread of another machine on the same core, slows a core down for tenths of seconds or for minutes, and
+// no counter of the system tells.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace lanescope::exec {
+
+// Keeps a thread on each core that this process may use, which sleep between two calls. Not thread-safe.
+class CoreSpeeds {
+ public:
+  CoreSpeeds();
+  ~CoreSpeeds();
+  CoreSpeeds(const CoreSpeeds&) = delete;
+  CoreSpeeds& operator=(const CoreSpeeds&) = delete;
+
+  // What a small product of matrices takes, in ps: on each core the median of some, all at once; their mean.
+  // Some 0.2 ms in all.
+  int64_t Take();
+
+ private:
+  void Run(size_t core);
+
+  std::vector<int> cores_;     // the system's numbers
+  std::vector<int64_t> ns_;    // by core; of the threads while they work
+  std::atomic<int> asked_{0};  // how often the threads were asked; negative: to end
+  std::atomic<int> working_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace lanescope::exec

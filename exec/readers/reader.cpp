@@ -1,0 +1,36 @@
+#include "exec/readers/reader.h"
+
+#include "core/base/error.h"
+
+namespace lanescope::exec {
+
+void Reader::StartWork(const std::string& work) {
+  LANESCOPE_CHECK(!has_work_);
+  try {
+    format_->Open(work);
+  } catch (const Error& error) {
+    if (error.code() == Code::kOutOfRange) ++work_units_completed_;
+    throw;
+  }
+  has_work_ = true;
+}
+
+bool Reader::Next(Record* record) {
+  if (!has_work_) return false;
+  has_work_ = false;  // also where this throws
+  if (!format_->Next(record)) {
+    ++work_units_completed_;
+    return false;
+  }
+  has_work_ = true;
+  ++records_produced_;
+  return true;
+}
+
+void Reader::Reset() {
+  has_work_ = false;
+  records_produced_ = 0;
+  work_units_completed_ = 0;
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,36 @@
+// What a queue is declared to be, and when two declarations mean one queue.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/dtype.h"
+#include "core/graph/shape.h"
+
+namespace lanescope::exec {
+
+enum class QueueKind { kFifo, kRandomShuffle, kPaddingFifo };
+
+// "FIFOQueue", as ops and messages call it.
+std::string_view QueueKindName(QueueKind kind);
+
+struct QueueSpec {
+  QueueKind kind = QueueKind::kFifo;
+  int64_t capacity = -1;  // elements; below 0: no limit
+  std::vector<DataType> types;
+  std::vector<Shape> shapes;  // of one element, by component; empty: not declared
+  // Of random shuffle queues: how many elements an open queue keeps, to mix; both seeds 0: random.
+  int64_t min_after_dequeue = 0;
+  uint64_t seed = 0;
+  uint64_t seed2 = 0;
+};
+
+// Throws InvalidArgument where no queue can be as declared.
+void CheckQueueSpec(const QueueSpec& spec);
+// Throws InvalidArgument where `requested`, of node `node`, is not the queue `name` that there is.
+void CheckSharedQueue(const std::string& name, const QueueSpec& existing, const QueueSpec& requested,
+                      const std::string& node);
+
+}  // namespace lanescope::exec

@@ -1,0 +1,14 @@
+// What to know about a run before one believes its figures.
+#pragma once
+
+#include <string>
+
+#include "gui/model/run_data.h"
+
+namespace lanescope::gui {
+
+// "oversubscribed, 3 of 8 steps disturbed, 12% uncalibrated, 4% extrapolated"; empty: nothing. Shares are of
+// the time of a prediction's commands, from half a percent on.
+std::string RemarksOf(const RunData& run);
+
+}  // namespace lanescope::gui

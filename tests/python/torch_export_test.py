@@ -1,0 +1,136 @@
+"""Graphs exported from PyTorch compute what PyTorch computes, run by the program LANESCOPE."""
+
+import collections
+import json
+import os
+import subprocess
+
+import numpy
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from lanescope.torch import export  # noqa: E402
+
+nn = torch.nn
+
+
+def lanescope(*args):
+    done = subprocess.run([os.environ["LANESCOPE"], *args, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def train(model, optimizer, loss, x, y, folder):
+    """Losses of three steps, ours and PyTorch's, and what was exported."""
+    exported = export(model, x, optimizer, loss, labels=(y,))
+    path = str(folder / "model.pb")
+    exported.save(path)
+    theirs = []
+    for _ in range(3):
+        value = loss(model(x), y)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+        theirs.append(value.item())
+    fetched = folder / "fetched"
+    lanescope("run", path, "--steps", "3", "--warmup", "0", "--trace", str(folder / "t.db"), "--save-fetches",
+              str(fetched))
+    ours = [float(numpy.load(file)) for file in sorted(fetched.rglob("*loss*.npy"))]
+    return ours, theirs, exported
+
+
+class Images(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 4, 5, 2, 2, bias=False), nn.BatchNorm2d(4), nn.ReLU(inplace=True),
+                                   nn.MaxPool2d(3, 2, 1))
+        self.second = nn.Sequential(nn.Conv2d(4, 4, 3, 1, 1), nn.BatchNorm2d(4))
+        self.out = nn.Linear(4, 5)
+
+    def forward(self, x):
+        x = self.first(x)
+        y = self.second(x)
+        y += x
+        return self.out(y.mean((2, 3)))
+
+
+class Tied(nn.Module):
+    """An attention whose input and output words are one table."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(11, 8)
+        self.norm = nn.LayerNorm(8)
+        self.qkv = nn.Linear(8, 24)
+        self.out = nn.Linear(8, 11, bias=False)
+        self.out.weight = self.words.weight
+
+    def forward(self, x):
+        x = self.words(x)
+        q, k, v = self.qkv(self.norm(x)).unflatten(-1, (6, 4)).transpose(1, 2).split(2, dim=1)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(nn.functional.gelu(x + y.transpose(1, 2).flatten(2))).flatten(0, 1)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.LSTM(3, 4, batch_first=True)
+        self.out = nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.out(self.cells(x)[0][:, -1])
+
+
+CASES = {
+    "images": (Images, lambda: torch.randn(2, 3, 16, 16), (2, 5),
+               lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01)),
+    "tied": (Tied, lambda: torch.randint(0, 11, (2, 3)), (6, 11), lambda p: torch.optim.AdamW(p, 0.01)),
+    "recurrent": (Recurrent, lambda: torch.randn(2, 3, 3), (2, 5), lambda p: torch.optim.Adam(p, 0.01)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_trains_like_pytorch(case, tmp_path):
+    make, inputs, (rows, classes), optimizer = CASES[case]
+    torch.manual_seed(1)
+    model = make()
+    x, y = inputs(), torch.randint(0, classes, (rows,))
+    ours, theirs, exported = train(model, optimizer(model.parameters()), nn.functional.cross_entropy, x, y, tmp_path)
+    assert ours == pytest.approx(theirs, rel=1e-5)
+    assert exported.cost_only == collections.Counter()
+    nodes = {node["name"] for node in lanescope("place", str(tmp_path / "model.pb"))["nodes"]}
+    assert "out/weight" in nodes or "words/weight" in nodes
+    assert any(name.startswith("gradients/out/") for name in nodes)
+
+
+def test_inference_gives_the_same_outputs(tmp_path):
+    torch.manual_seed(2)
+    model, x = Images().eval(), torch.randn(2, 3, 16, 16)
+    export(model, x).save(str(tmp_path / "m.pb"))
+    lanescope("run", str(tmp_path / "m.pb"), "--steps", "1", "--warmup", "0", "--trace", str(tmp_path / "t.db"),
+              "--save-fetches", str(tmp_path / "f"))
+    [ours] = [numpy.load(file) for file in (tmp_path / "f").rglob("*output_0*.npy")]
+    assert ours == pytest.approx(model(x).detach().numpy(), rel=1e-4, abs=1e-6)
+
+
+def convolution(channels, width):
+    with torch.device("meta"):
+        return export(nn.Sequential(nn.Conv1d(1, channels, 3), nn.ReLU()), torch.empty(1, 1, width + 2))
+
+
+def test_an_op_without_a_kernel_stands_for_its_cost(tmp_path):
+    exported = convolution(64, 1024)
+    assert exported.cost_only == {"aten.convolution.default": 1}
+    exported.save(str(tmp_path / "m.pb"))
+    nodes = {node["name"]: node for node in lanescope("place", str(tmp_path / "m.pb"))["nodes"]}
+    node = nodes["0/AtenConvolution"]
+    assert node["flops"] == 2 * 3 * 64 * 1024
+    assert node["bytes"] == 4 * (1026 + (3 + 1) * 64 + 64 * 1024)
+    assert node["shapes"] == [[1, 64, 1024]]
+
+
+def test_large_models_need_no_memory():
+    exported = convolution(1 << 20, 1 << 20)  # whose output has 4 TiB
+    assert len(exported.graph_def) < 1 << 14

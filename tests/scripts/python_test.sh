@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The tests of the Python package: python_test.sh PYTHON LANESCOPE. Exits with 77 where they cannot run.
+set -euo pipefail
+cd "$(dirname "$0")/../python"
+if ! "$1" -c "import pytest, numpy" 2> /dev/null; then
+  echo "Python tests SKIPPED: $1 lacks pytest or NumPy"
+  exit 77
+fi
+export LANESCOPE=$2 PYTHONPATH=../../python PYTHONDONTWRITEBYTECODE=1
+status=0
+"$1" -m pytest -q -rs -p no:cacheprovider ./*_test.py || status=$?
+if ((status == 5)); then  # pytest's word for: nothing ran
+  exit 77
+fi
+exit $status

@@ -1,0 +1,110 @@
+// What PyTorch's profiler says beside times: names, shapes, call stacks, annotations on streams; and ROCm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/traces/sample_run.h"
+#include "traces/import/import.h"
+#include "traces/read/trace_reader.h"
+#include "traces/report/waits.h"
+#include "traces/store/sqlite.h"
+
+namespace lanescope::traces {
+namespace {
+
+constexpr const char* kDetails = R"json({"traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "args": {"name": "python3"}},
+{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "python3"}},
+{"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "args": {"labels": "GPU 0"}},
+{"ph": "M", "name": "thread_name", "pid": 100, "tid": 101, "args": {"name": "autograd"}},
+{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7 \u001b[31mmain\u0000"}},
+{"ph": "X", "cat": "python_function", "name": "train.py(3): main", "pid": 100, "tid": 101, "ts": 1, "dur": 90},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 101, "ts": 10, "dur": 20,
+ "args": {"Input Dims": [[64, 512], [512]], "Input type": ["float", "half"], "Call stack": "mm;main"}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 100, "tid": 101, "ts": 31, "dur": 2,
+ "args": {"Input Dims": [], "Call stack": ""}},
+{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 100, "tid": 101, "ts": 12, "dur": 3,
+ "args": {"correlation": 7}},
+{"ph": "X", "cat": "cuda_runtime", "name": "hipMemcpyWithStream", "pid": 100, "tid": 101, "ts": 16, "dur": 3,
+ "args": {"correlation": 8}},
+{"ph": "X", "cat": "kernel", "name": "_ZN2at4fillIfEEvPT_.kd", "pid": 0, "tid": 7, "ts": 50, "dur": 40,
+ "args": {"device": 0, "stream": 7, "correlation": 7}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "CopyHostToDevice", "pid": 0, "tid": 7, "ts": 95, "dur": 5,
+ "args": {"device": 0, "stream": 7, "correlation": 8, "bytes": 64}},
+{"ph": "X", "cat": "gpu_user_annotation", "name": "forward", "pid": 0, "tid": 7, "ts": 50, "dur": 45},
+{"ph": "s", "cat": "fwdbwd", "id": 1, "pid": 100, "tid": 101, "ts": 12, "name": "fwdbwd"},
+{"ph": "s", "cat": "ac2g", "id": 7, "pid": 100, "tid": 101, "ts": 12, "name": "ac2g"}]})json";
+
+class KinetoDetailsTest : public testing::Test {
+ protected:
+  KinetoDetailsTest() : in_("in.json"), out_("out.db") {
+    std::ofstream(in_.path(), std::ios::binary) << kDetails;
+    counts_ = ImportTraces({in_.path()}, out_.path());
+    run_ = TraceReader(out_.path()).ReadRun(1);
+  }
+  ScratchFile in_, out_;
+  ImportCounts counts_;
+  TraceRun run_;
+};
+
+TEST_F(KinetoDetailsTest, WhatIsLeftOutIsCounted) {
+  const std::map<std::string, int64_t> left_out = {{"arrows (fwdbwd)", 1},
+                                                   {"labels and orders for viewers", 1}};
+  EXPECT_EQ(counts_.left_out, left_out);
+  EXPECT_EQ(counts_.skipped, 0);
+  EXPECT_EQ(counts_.ranges, 3);
+  EXPECT_EQ(counts_.device_ranges, 1);
+  EXPECT_EQ(counts_.operators, 1);
+}
+
+TEST_F(KinetoDetailsTest, ShapesAndCallersAreKept) {
+  Database database(out_.path(), OpenMode::kReadOnly);
+  Statement row(
+      database,
+      "SELECT o.value, s.value, t.value, c.value FROM LANESCOPE_OPERATOR JOIN NVTX_EVENTS n USING "
+      "(eventId) JOIN StringIds o ON o.id = n.textId JOIN StringIds s ON s.id = shapes JOIN StringIds "
+      "t ON t.id = types JOIN StringIds c ON c.id = callStack");
+  ASSERT_TRUE(row.Step());
+  EXPECT_EQ(row.Text(0), "aten::mm");
+  EXPECT_EQ(row.Text(1), "[[64,512],[512]]");
+  EXPECT_EQ(row.Text(2), R"(["float","half"])");
+  EXPECT_EQ(row.Text(3), "mm;main");
+  EXPECT_FALSE(row.Step());
+}
+
+TEST_F(KinetoDetailsTest, ThreadsStreamsAndProcessesHaveNames) {
+  ASSERT_EQ(run_.threads.size(), 1u);
+  EXPECT_EQ(run_.Text(run_.threads[0].name), "autograd");
+  ASSERT_EQ(run_.streams.size(), 1u);
+  EXPECT_EQ(run_.streams[0].stream, 7);
+  EXPECT_TRUE(run_.Text(run_.streams[0].name).starts_with("stream 7 \x1b[31mmain"));
+  Database database(out_.path(), OpenMode::kReadOnly);
+  EXPECT_EQ(database.QueryInteger("SELECT count(*) FROM PROCESSES"), 1);
+  // No command reaches a terminal.
+  const std::string text = WaitsText(FindWaits(run_), 200);
+  EXPECT_THAT(text, testing::HasSubstr("main"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\0'), std::string::npos);
+}
+
+TEST_F(KinetoDetailsTest, AnnotationsLieOnTheirStream) {
+  ASSERT_EQ(run_.device_ranges.size(), 1u);
+  const TraceDeviceRange& range = run_.device_ranges[0];
+  EXPECT_EQ(run_.Text(range.text), "forward");
+  EXPECT_EQ(range.end_ns - range.start_ns, 45'000);
+  EXPECT_EQ(range.stream, 7);
+}
+
+TEST_F(KinetoDetailsTest, KernelsOfRocmHaveTheirNames) {
+  ASSERT_EQ(run_.launches.size(), 1u);
+  EXPECT_EQ(run_.Text(run_.launches[0].name), "void at::fill<float>(float*)");
+  EXPECT_EQ(run_.Text(run_.launches[0].op), "fill");
+  ASSERT_GE(run_.launches[0].api, 0);
+  ASSERT_EQ(run_.copies.size(), 1u);
+  EXPECT_EQ(run_.copies[0].copy_class, CopyClass::kHostToDevice);
+  EXPECT_EQ(run_.copies[0].bytes, 64);
+}
+
+}  // namespace
+}  // namespace lanescope::traces

@@ -1,0 +1,50 @@
+// Traces of other profilers as SQLite.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lanescope::traces {
+
+struct ImportCounts {
+  int64_t kernels = 0, copies = 0, memsets = 0, api_calls = 0, ranges = 0, synchronizations = 0, memory = 0;
+  int64_t collectives = 0;                  // of which the file says what they move
+  int64_t device_ranges = 0;                // annotations on streams
+  int64_t operators = 0;                    // ranges with shapes or a call stack
+  int64_t skipped = 0;                      // events that lack what their kind needs
+  std::map<std::string, int64_t> left_out;  // events of kinds that have no place here, by category
+};
+
+enum class ImportFormat : uint8_t {
+  kNone,         // no file that an import is of use for: a trace in SQLite, a graph, something else
+  kJson,         // .json, .json.gz: PyTorch's profiler (Kineto), TensorFlow's timeline
+  kNvprof,       // SQLite with the tables of nvprof
+  kNvprofText,   // .csv: what nvprof --print-gpu-trace --csv prints
+  kRunMetadata,  // TensorFlow's RunMetadata with step statistics: .pb or .run_metadata, by its first bytes
+  kXPlane,       // .xplane.pb: TensorFlow, JAX
+  kChakra        // .et: Chakra execution trace
+};
+// By name and first bytes. Throws nothing for files that are not there: kNone, unless their name says more.
+ImportFormat FormatOf(const std::string& path);
+
+// Called now and then with how much is done, 0 to 1.
+using ImportProgress = std::function<void(double)>;
+
+// Writes an export in the layout of Nsight Systems: kernels, copies, memory sets, API calls,
+// synchronisations, and operators and annotations as NVTX ranges, and memory over time. Ops of devices that
+// are no GPU are kernels on devices of their own (LANESCOPE_DEVICE). Several files (the ranks of one job, one
+// clock) go into one export, in which file n is the nth virtual machine. The devices of each are GPUs of
+// their own: they keep their numbers where no other file has those, and their models say whose they are
+// ("NVIDIA A100, rank 3"). Of JSON, memory holds names and the like alone, however large the file is: what
+// happened waits in a file without a name in $TMPDIR or /var/tmp. Time zero is the first event. Throws
+// AlreadyExists when `out` is there, InvalidArgument for what is no such trace and for two files of one rank
+// (a file that is named twice, too), DataLoss for damaged files, Cancelled soon after `*cancelled` became
+// true (null: never), and leaves no file behind.
+ImportCounts ImportTraces(const std::vector<std::string>& files, const std::string& out,
+                          const std::atomic<bool>* cancelled = nullptr, const ImportProgress& progress = {});
+
+}  // namespace lanescope::traces

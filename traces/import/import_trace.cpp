@@ -1,0 +1,25 @@
+#include "traces/import/import_trace.h"
+
+#include "core/base/error.h"
+
+namespace lanescope::traces {
+
+void ImportTrace::LeaveOut(const std::string& category, int64_t count) {
+  constexpr size_t kMostCategories = 20;
+  const bool known = left_out.contains(category);
+  left_out[category.empty() || (!known && left_out.size() >= kMostCategories) ? "others" : category] += count;
+}
+
+int ImportNames::Intern(std::string_view text) {
+  const auto [entry, is_new] = numbers_.try_emplace(std::string(text), static_cast<int>(trace_.names.size()));
+  if (is_new) trace_.names.emplace_back(text);
+  return entry->second;
+}
+
+void CheckImportGoesOn(const std::atomic<bool>* cancelled) {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    Throw(Code::kCancelled, "the import was interrupted");
+  }
+}
+
+}  // namespace lanescope::traces

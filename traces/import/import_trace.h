@@ -1,0 +1,132 @@
+// What a file of another profiler holds, on its way into an export: one model that every format is read into.
+// Internal to traces.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/import/spool.h"
+
+namespace lanescope::traces {
+
+struct CopyEnds {
+  int kind = 0;                        // ENUM_CUDA_MEMCPY_OPER
+  int src_memory = 7, dst_memory = 7;  // ENUM_CUDA_MEM_KIND; 7: unknown
+};
+
+struct ImportEvent {
+  enum class Kind : uint8_t { kKernel, kCopy, kMemset, kApiCall, kRange, kSynchronization, kDeviceRange };
+  Kind kind = Kind::kRange;
+  bool on_host = false;  // a kernel's device is ImportTrace::hosts[device]
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t pid = 0, tid = 0;  // of the host; unknown for what runs on a device
+  int64_t device = 0, stream = 0, context = 0, correlation = -1, bytes = 0;
+  int name = 0;
+  int brief = -1;                            // the op of a kernel that is named after its node; -1: as `name`
+  int launch = -1;                           // index into ImportTrace::launches
+  int details = -1;                          // of a range: index into ImportTrace::operators
+  CopyEnds ends;                             // of copies
+  int64_t src_device = -1, dst_device = -1;  // of copies between devices; -1: not said
+  // Of a synchronisation: ENUM_CUPTI_SYNC_TYPE, and of the event that it waits for; -1: the trace does not
+  // say.
+  int sync_type = 0;
+  int64_t event = -1, recorded_by = -1, recorded_on = -1;
+};
+
+// How a kernel was launched; 0: the trace does not say.
+struct ImportLaunch {
+  std::array<int32_t, 3> grid{}, block{};
+  int32_t registers = 0, shared_bytes = 0;
+  auto operator<=>(const ImportLaunch&) const = default;
+};
+
+struct ImportDevice {
+  int64_t id = 0, memory = 0, multiprocessors = 0;
+  std::string name;
+};
+
+struct ImportThread {
+  int64_t pid = 0, tid = 0;
+  int name = 0;
+};
+
+struct ImportStream {
+  int64_t device = 0, stream = 0;
+  int name = 0;
+};
+
+// Of an operator: names of the texts; -1: not said.
+struct ImportOperator {
+  int shapes = -1, types = -1, stack = -1;
+  auto operator<=>(const ImportOperator&) const = default;
+};
+
+struct ImportProcess {
+  int64_t pid = 0;
+  int name = 0;
+};
+
+// What the allocator of a device has given out from a time on.
+struct ImportMemory {
+  int64_t time_ns = 0, device = 0, bytes = 0;
+};
+
+// What a kernel of NCCL moves, by the correlation id of the kernel.
+struct ImportCollective {
+  int64_t correlation = -1;
+  int kind = 0, group = -1;      // names; group: -1: not said
+  int64_t bytes = 0, ranks = 0;  // bytes: the larger of what goes into and comes out of a rank
+};
+
+// One file, names interned; what may be large lies in temporary files. Movable.
+struct ImportTrace {
+  Spool<ImportEvent> events;
+  std::vector<ImportLaunch> launches;
+  std::vector<ImportDevice> devices;     // GPUs
+  std::vector<std::string> hosts;        // devices that are no GPU and run kernels: "/host:CPU:0"
+  std::vector<ImportThread> threads;     // that have names
+  std::vector<ImportProcess> processes;  // the same
+  std::vector<ImportStream> streams;     // the same
+  std::vector<ImportOperator> operators;
+  Spool<ImportMemory> memory;  // of GPUs
+  std::vector<ImportCollective> collectives;
+  std::vector<std::string> names;
+  std::string_view format;      // "Kineto": who wrote it
+  std::optional<int64_t> rank;  // of the job that the file is of
+  int64_t skipped = 0;
+  // Events of kinds that an export has no place for, by category; beyond twenty of those "others".
+  std::map<std::string, int64_t> left_out;
+
+  void LeaveOut(const std::string& category, int64_t count = 1);
+};
+
+// Texts as numbers of ImportTrace::names. The trace must outlive it.
+class ImportNames {
+ public:
+  explicit ImportNames(ImportTrace* trace) : trace_(*trace) {}
+  int Intern(std::string_view text);
+
+ private:
+  ImportTrace& trace_;
+  std::unordered_map<std::string, int> numbers_;
+};
+
+// Throws Cancelled once `*cancelled` is true; null: never.
+void CheckImportGoesOn(const std::atomic<bool>* cancelled);
+
+// Times since 1970 until 2065; the end of an event less the start of another still is an integer of ns.
+inline constexpr int64_t kMaxImportNs = int64_t{3'000'000'000'000'000} * 1000;
+// Whether an event from `start` that lasts `length` is within those.
+constexpr bool UsableTimes(int64_t start_ns, int64_t length_ns) {
+  return start_ns > -kMaxImportNs && start_ns < kMaxImportNs && length_ns >= 0 && length_ns < kMaxImportNs;
+}
+
+}  // namespace lanescope::traces

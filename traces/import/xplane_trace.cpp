@@ -1,0 +1,211 @@
+// Field numbers are those of xplane.proto.
+#include "traces/import/xplane_trace.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "traces/import/tensorflow_devices.h"
+#include "traces/import/wire_message.h"
+
+namespace lanescope::traces {
+namespace {
+
+using Kind = ImportEvent::Kind;
+using Texts = std::unordered_map<int64_t, std::string_view>;
+
+// What a plane is of.
+enum class Plane { kGpu, kAccelerator, kCalls, kThreads, kOther };
+
+Plane PlaneOf(std::string_view name) {
+  if (name.starts_with("/device:GPU:")) return Plane::kGpu;
+  if (name.starts_with("/device:") && !name.starts_with("/device:CUSTOM:")) return Plane::kAccelerator;
+  if (name == "/host:CUPTI" || name == "/host:ROCTRACER") return Plane::kCalls;
+  return name == "/host:CPU" || name == "/host:python-tracer" ? Plane::kThreads : Plane::kOther;
+}
+
+// An entry of map<int64, X*Metadata>.
+void AddName(WireMessage entry, Texts* names) {
+  int64_t key = 0;
+  std::string_view name;
+  while (entry.Next()) {
+    if (entry.field() == 1) key = entry.Integer();
+    if (entry.field() != 2) continue;
+    WireMessage metadata = entry.Nested();
+    while (metadata.Next()) {
+      if (metadata.field() == 2) name = metadata.Bytes();
+    }
+  }
+  names->insert_or_assign(key, name);
+}
+
+std::string_view Find(const Texts& texts, int64_t key) {
+  const auto found = texts.find(key);
+  return found == texts.end() ? std::string_view() : found->second;
+}
+
+// What an event's statistics say.
+struct Facts {
+  int64_t correlation = -1, step = -1;
+  std::string_view kernel, copy, op;
+};
+
+class XPlaneReader {
+ public:
+  XPlaneReader(const std::string& path, const std::atomic<bool>* cancelled)
+      : path_(path), cancelled_(cancelled), names_(&trace_) {
+    trace_.format = "XPlane";
+  }
+
+  ImportTrace Read(std::string_view bytes) {
+    WireMessage space(bytes, &path_);
+    while (space.Next()) {
+      if (space.field() == 1) ReadPlane(space.Nested());
+    }
+    if (trace_.events.empty() && trace_.skipped == 0)
+      Throw(Code::kInvalidArgument, "{} holds no events of devices or threads", path_);
+    return std::move(trace_);
+  }
+
+ private:
+  void ReadPlane(WireMessage plane) {
+    event_names_.clear();
+    stat_names_.clear();
+    std::string_view name;
+    std::vector<WireMessage> lines;
+    while (plane.Next()) {
+      if (plane.field() == 2) name = plane.Bytes();
+      if (plane.field() == 3) lines.push_back(plane.Nested());
+      if (plane.field() == 4) AddName(plane.Nested(), &event_names_);
+      if (plane.field() == 5) AddName(plane.Nested(), &stat_names_);
+    }
+    plane_ = PlaneOf(name);
+    if (plane_ == Plane::kGpu) device_ = ParseTensorFlowDevice(name).gpu;
+    if (plane_ == Plane::kAccelerator) {
+      device_ = static_cast<int64_t>(trace_.hosts.size());
+      trace_.hosts.emplace_back(name);
+    }
+    ++process_;
+    for (const WireMessage& line : lines) ReadLine(line, name);
+  }
+
+  void ReadLine(WireMessage line, std::string_view plane_name) {
+    int64_t id = 0, begin_ns = 0;
+    std::string_view name;
+    std::vector<WireMessage> events;
+    while (line.Next()) {
+      if (line.field() == 1) id = line.Integer();
+      if (line.field() == 2) name = line.Bytes();
+      if (line.field() == 3) begin_ns = line.Integer();
+      if (line.field() == 4) events.push_back(line.Nested());
+    }
+    // Other lines of a device say what its streams say, grouped by step, module or name.
+    const bool told = (plane_ == Plane::kGpu && !name.empty() && !name.starts_with("Stream")) ||
+                      (plane_ == Plane::kAccelerator && name.find("XLA Ops") == std::string_view::npos);
+    if (plane_ == Plane::kOther || told) {
+      if (!events.empty())
+        trace_.LeaveOut(std::string(told ? name : plane_name).substr(0, 60),
+                        static_cast<int64_t>(events.size()));
+      return;
+    }
+    if ((plane_ == Plane::kThreads || plane_ == Plane::kCalls) && !name.empty() && !events.empty())
+      trace_.threads.push_back({process_, id, names_.Intern(name)});
+    for (const WireMessage& event : events) {
+      CheckImportGoesOn(cancelled_);
+      AddEvent(event, id, begin_ns);
+    }
+  }
+
+  Facts FactOf(WireMessage stat, Facts facts) const {
+    int64_t key = 0, number = 0;
+    std::string_view text;
+    while (stat.Next()) {
+      if (stat.field() == 1) key = stat.Integer();
+      if (stat.field() == 3 || stat.field() == 4) number = stat.Integer();
+      if (stat.field() == 5) text = stat.Bytes();
+      if (stat.field() == 7) text = Find(stat_names_, stat.Integer());
+    }
+    const std::string_view name = Find(stat_names_, key);
+    if (name == "correlation_id") facts.correlation = number;
+    if (name == "step_num" || name == "step_id") facts.step = number;
+    if (name == "kernel_details") facts.kernel = text;
+    if (name == "memcpy_details") facts.copy = text;
+    if (name == "tf_op") facts.op = text;
+    return facts;
+  }
+
+  void AddEvent(WireMessage message, int64_t line, int64_t begin_ns) {
+    int64_t metadata = 0, offset_ps = 0, length_ps = 0;
+    bool timed = true;
+    Facts facts;
+    while (message.Next()) {
+      if (message.field() == 1) metadata = message.Integer();
+      if (message.field() == 2) offset_ps = message.Integer();
+      if (message.field() == 3) length_ps = message.Integer();
+      if (message.field() == 4) facts = FactOf(message.Nested(), facts);
+      if (message.field() == 5) timed = false;  // a count, of no time
+    }
+    const std::string_view name = Find(event_names_, metadata);
+    constexpr int64_t kMostPs = int64_t{1} << 62;
+    const bool usable = timed && !name.empty() && UsableTimes(begin_ns, 0) && offset_ps > -kMostPs &&
+                        offset_ps < kMostPs && length_ps >= 0 && length_ps < kMostPs;
+    const int64_t start_ns = usable ? begin_ns + offset_ps / 1000 : 0;
+    if (!usable || !UsableTimes(start_ns, length_ps / 1000)) {
+      ++trace_.skipped;
+      return;
+    }
+    ImportEvent event;
+    event.start_ns = start_ns;
+    event.end_ns = begin_ns + (offset_ps + length_ps) / 1000;
+    event.correlation = facts.correlation;
+    event.pid = process_;
+    event.tid = line;
+    Describe(name, facts, line, &event);
+    trace_.events.push_back(event);
+  }
+
+  void Describe(std::string_view name, const Facts& facts, int64_t line, ImportEvent* event) {
+    if (plane_ == Plane::kThreads || plane_ == Plane::kCalls) {
+      event->kind = plane_ == Plane::kCalls ? Kind::kApiCall : Kind::kRange;
+      event->name =
+          facts.step >= 0 && event->kind == Kind::kRange && name.find("step") != std::string_view::npos
+              ? names_.Intern(fmt::format("step {}", facts.step))
+              : names_.Intern(name);
+      return;
+    }
+    event->kind = Kind::kKernel;
+    event->device = device_;
+    event->on_host = plane_ == Plane::kAccelerator;
+    event->stream = line & 0x7fffffff;
+    event->name = names_.Intern(name);
+    if (!facts.op.empty()) event->brief = names_.Intern(facts.op);
+    if (!facts.copy.empty() && plane_ == Plane::kGpu) {
+      event->kind = Kind::kCopy;
+      event->ends = ParseTensorFlowCopy(name);
+      event->bytes = NumberAfter(facts.copy, "size:");
+    }
+    if (facts.kernel.empty()) return;
+    ImportLaunch launch;
+    KernelOfLabel(fmt::format(" {}", facts.kernel), &launch);
+    event->launch = static_cast<int>(trace_.launches.size());
+    trace_.launches.push_back(launch);
+  }
+
+  const std::string& path_;
+  const std::atomic<bool>* cancelled_;
+  ImportTrace trace_;
+  ImportNames names_;
+  Plane plane_ = Plane::kOther;
+  int64_t device_ = 0, process_ = 0;
+  Texts event_names_, stat_names_;
+};
+
+}  // namespace
+
+ImportTrace ReadXPlane(const std::string& bytes, const std::string& path,
+                       const std::atomic<bool>* cancelled) {
+  return XPlaneReader(path, cancelled).Read(bytes);
+}
+
+}  // namespace lanescope::traces

@@ -1,0 +1,11 @@
+// Patterns of names. Internal to traces.
+#pragma once
+
+#include <string_view>
+
+namespace lanescope::traces {
+
+// "*" stands for any characters, "?" for one.
+bool MatchesGlob(std::string_view glob, std::string_view text);
+
+}  // namespace lanescope::traces

@@ -1,0 +1,22 @@
+// What a trace does not say, so that no change of it can be predicted. Internal to traces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "traces/replay/replay_graph.h"
+
+namespace lanescope::traces {
+
+// Each the reason as a sentence without its full stop; empty: the trace says it.
+
+// How long NCCL's kernels transfer: of those that one GPU alone has, nobody knows.
+std::string WhyNoTransferTimes(const ReplayGraph& graph);
+// Who waits for whom: nobody where GPUs have no collectives in common, or parts of them are missing.
+std::string WhyNoRankWaits(const ReplayGraph& graph);
+// What the host held up.
+std::string WhyNoHostTimes(const ReplayGraph& graph);
+// How collectives would take on `ranks` GPUs.
+std::string WhyNotRanks(int64_t ranks, const ReplayGraph& graph);
+
+}  // namespace lanescope::traces

@@ -1,0 +1,25 @@
+// What the streams of a GPU wait for. Internal to traces.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traces/read/trace_reader.h"
+#include "traces/report/waits.h"
+
+namespace lanescope::traces {
+
+// What ran on a GPU.
+struct WaitingOperation {
+  int64_t start_ns = 0, end_ns = 0;
+  int stream = 0, step = -1;
+  int call = -1;            // index into the run's API calls
+  bool moves = false;       // a kernel of NCCL, or a copy from or to elsewhere
+  bool collective = false;  // a kernel of NCCL
+};
+
+// Adds the streams of a device, whose operations are sorted by their start.
+void FindStreamWaits(const TraceRun& run, int device, const std::vector<WaitingOperation>& operations,
+                     std::vector<StreamWaits>* found);
+
+}  // namespace lanescope::traces

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text_table.h"
+#include "core/base/units.h"
+#include "traces/report/waits.h"
+
+namespace lanescope::traces {
+namespace {
+
+std::string CollectivesText(const Waits& waits, int width) {
+  if (waits.collectives.empty()) return "";
+  TextTable table;
+  table.Text("Collective").Number("Ranks").Number("Message").Number("Count").Number("Time");
+  table.Group("Bandwidth").Number("algorithm").Number("bus");
+  const auto rate = [](const CollectiveRow& row, double bandwidth) {
+    if (bandwidth <= 0) return std::string("?");
+    return (row.waits ? ">= " : "") + FormatBandwidth(bandwidth);
+  };
+  for (const CollectiveRow& row : waits.collectives) {
+    table.Row({row.kind, row.ranks > 0 ? std::to_string(row.ranks) : "?", FormatBytes(row.bytes),
+               std::to_string(row.count), TimeText(row.ns), rate(row, row.algorithm_bandwidth),
+               rate(row, row.bus_bandwidth)});
+  }
+  std::string out = "\n" + table.Take(width);
+  if (std::ranges::any_of(waits.collectives, &CollectiveRow::waits))
+    out += "(>=: not all ranks are in the trace, so waiting for them is in the time)\n";
+  return out + (waits.peer_copy_bandwidth > 0 ? fmt::format("Copies between GPUs reach {} at best.\n",
+                                                            FormatBandwidth(waits.peer_copy_bandwidth))
+                                              : "The trace does not say what its links carry.\n");
+}
+
+}  // namespace
+
+std::string WaitsText(const Waits& waits, int width) {
+  TextTable devices;
+  devices.Text("Device").Number("Window").Number("Compute").Number("Exposed").Number("Hidden").Number("Idle");
+  devices.Group("Idle for").Number("calls").Number("host").Number("queued").Number("ranks");
+  devices.Group("Collectives").Number("count").Number("transfer").Number("waiting").Number("last in");
+  devices.Group("").Name("Model");
+  for (const DeviceWaits& device : waits.devices) {
+    const auto share = [&](int64_t ns) {
+      return PercentText(
+          device.window_ns <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(device.window_ns));
+    };
+    devices.Row({device.label, TimeText(device.window_ns), share(device.compute_ns), share(device.exposed_ns),
+                 share(device.hidden_ns), share(device.idle_ns), share(device.in_calls_ns),
+                 share(device.host_ns), share(device.queued_ns), share(device.for_ranks_ns),
+                 std::to_string(device.collectives), TimeText(device.transfer_ns),
+                 TimeText(device.waiting_ns), std::to_string(device.last), device.model});
+  }
+  std::string out = "\n" + devices.Take(width);
+  if (!waits.verdict.empty()) out += waits.verdict + "\n";
+  TextTable streams;
+  streams.Text("Device").Number("Stream").Number("Operations").Number("Busy");
+  streams.Group("Gaps for").Number("host").Number("kernel").Number("streams").Number("ranks").Number("other");
+  streams.Group("Launch delay").Number("mean").Number("longest").Group("").Number("Queue");
+  const bool named =
+      std::ranges::any_of(waits.streams, [](const StreamWaits& stream) { return !stream.name.empty(); });
+  if (named) streams.Name("Name");
+  for (const StreamWaits& stream : waits.streams) {
+    const bool known = stream.launched > 0;
+    std::vector<std::string> cells = {stream.label,
+                                      std::to_string(stream.stream),
+                                      std::to_string(stream.operations),
+                                      TimeText(stream.busy_ns),
+                                      TimeText(stream.host_ns),
+                                      TimeText(stream.kernel_ns),
+                                      TimeText(stream.for_streams_ns),
+                                      TimeText(stream.for_ranks_ns),
+                                      TimeText(stream.other_ns - stream.for_streams_ns - stream.for_ranks_ns),
+                                      known ? TimeText(stream.mean_delay_ns) : "-",
+                                      known ? TimeText(stream.max_delay_ns) : "-",
+                                      known ? std::to_string(stream.max_queue) : "-"};
+    if (named) cells.push_back(stream.name);
+    streams.Row(std::move(cells));
+  }
+  out += "\n" + streams.Take(width);
+  for (const Straggler& straggler : waits.stragglers) {
+    out += fmt::format("{}{} came last to {} of {} collectives; the others waited {} in all\n",
+                       straggler.step < 0 ? "" : fmt::format("step {}: ", straggler.step), straggler.label,
+                       straggler.collectives, straggler.of, TimeText(straggler.others_waited_ns));
+  }
+  return out + CollectivesText(waits, width);
+}
+
+}  // namespace lanescope::traces
