@@ -6,7 +6,7 @@
 //   bench_accuracy FOLDER G.pbtxt... other graphs instead (docs/accuracy.md names those that are held out)
 //   bench_accuracy --seconds N ...   begins no experiment after so long; the same command goes on where it
 //   was bench_accuracy --print FOLDER    prints what is there
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

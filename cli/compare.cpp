@@ -1,5 +1,5 @@
 // The command `compare`: its options and what it prints at the end.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "traces/export/export.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

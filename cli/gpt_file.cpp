@@ -1,6 +1,6 @@
 #include "cli/gpt_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // The subcommand `report`: what a trace says, as a page to pass on.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

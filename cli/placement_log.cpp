@@ -1,6 +1,6 @@
 #include "cli/placement_log.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/base/printable.h"
 

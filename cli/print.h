@@ -3,7 +3,7 @@
 // Progress rewrites its line with.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "traces/store/query.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "traces/report/summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/command.h"
 #include "cli/line_width.h"

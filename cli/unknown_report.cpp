@@ -1,6 +1,6 @@
 #include "cli/unknown_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

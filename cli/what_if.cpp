@@ -1,6 +1,6 @@
 #include "cli/what_if.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

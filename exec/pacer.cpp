@@ -1,6 +1,6 @@
 #include "exec/pacer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/prctl.h>
 #include <time.h>
 

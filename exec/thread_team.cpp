@@ -1,6 +1,6 @@
 #include "exec/thread_team.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "profiler/program_capture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -32,6 +32,7 @@ targets=()
 for target in "$@"; do
   if grep -q -E "^${target}(:|$)" <<< "$known"; then targets+=("$target"); fi
 done
+if (($# > 0 && ${#targets[@]} == 0)); then exit 0; fi
 
 progress() {  # reads Ninja's lines "@DONE TOTAL ..." and prints how far the build is
   local mark done total percent= tenth=-1

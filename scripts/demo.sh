@@ -37,8 +37,13 @@ show() {  # prints a command and runs it
 ./scripts/install-packages.sh
 mkdir -p "$output"
 rm -f "$trace"
-# With the CUDA module and the capture, where a toolkit is found.
-./scripts/build.sh release lanescope lanescope_cuda lanescope_inject
+# The CUDA module and the capture, where a toolkit is found: before the table where there is a GPU, else after it.
+cuda=(lanescope_cuda lanescope_inject)
+if nvidia-smi > /dev/null 2>&1; then
+  ./scripts/build.sh release lanescope "${cuda[@]}"
+else
+  ./scripts/build.sh release lanescope
+fi
 
 show compare "${rows[@]}" --machine $machine --reference-step $reference_step --trace "$trace" --sweep $sweep --plot "$output/sweep.svg"
 cat << 'END'
@@ -56,3 +61,4 @@ Every run above is in $trace, an SQLite file. Try
 and on two modelled K80 (published differences a step: dual +2.48 ms, alternating +3.11 ms)
   build/release/bin/lanescope compare $graphs/deepconn_single.pbtxt:single $graphs/deepconn_{dual,alternating}.pbtxt --machine samples/machines/k80x2.json --no-run
 END
+./scripts/build.sh release "${cuda[@]}"

@@ -1,6 +1,6 @@
 #include "study/handoff_chain.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "study/link_slowdown.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/base/units.h"
 

@@ -1,6 +1,6 @@
 #include "study/missing_costs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #include "study/row_measurements.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // Calibration on the runs that a trace holds.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

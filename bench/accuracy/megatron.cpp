@@ -2,7 +2,7 @@
 // that is. With --fit by constants that are fitted to other rows, and printed; else by those of
 // sims/megatron.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

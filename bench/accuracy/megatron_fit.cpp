@@ -1,6 +1,6 @@
 #include "bench/accuracy/megatron_fit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

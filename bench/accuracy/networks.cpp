@@ -1,6 +1,6 @@
 #include "bench/accuracy/networks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #include "bench/accuracy/scores.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

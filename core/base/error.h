@@ -3,7 +3,7 @@
 // defect here, never bad input.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <exception>
 #include <string>

@@ -1,6 +1,6 @@
 #include "core/graph/signature.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

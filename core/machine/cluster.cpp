@@ -1,6 +1,6 @@
 #include "core/machine/cluster.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

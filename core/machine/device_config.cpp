@@ -1,6 +1,6 @@
 #include "core/machine/device_config.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

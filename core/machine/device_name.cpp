@@ -1,6 +1,6 @@
 #include "core/machine/device_name.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 

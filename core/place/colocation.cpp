@@ -1,5 +1,7 @@
 #include "core/place/colocation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>

@@ -1,6 +1,6 @@
 #include "core/place/placer_messages.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cctype>
 

@@ -1,6 +1,6 @@
 #include "core/runs/run_diff.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <climits>

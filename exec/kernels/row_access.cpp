@@ -1,5 +1,7 @@
 #include "exec/kernels/row_access.h"
 
+#include <fmt/format.h>
+
 #include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {

@@ -1,5 +1,5 @@
 // Summaries: serialized messages of named numbers (TensorFlow's Summary), and several of them joined.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <set>

@@ -1,7 +1,7 @@
 // Writes the op functions of graphs/ops.h from the op definitions: op_functions NOTES HEADER SOURCE...
 // A function is called as its op, takes its inputs, its attributes without defaults, and a struct of those
 // with.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

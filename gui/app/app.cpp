@@ -1,6 +1,6 @@
 #include "gui/app/app.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <imgui.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "gui/app/format.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

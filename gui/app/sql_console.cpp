@@ -1,6 +1,6 @@
 #include "gui/app/sql_console.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "gui/document/changes_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/base/units.h"
 

@@ -1,6 +1,6 @@
 #include "gui/model/run_remarks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

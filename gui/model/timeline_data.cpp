@@ -1,6 +1,6 @@
 #include "gui/model/timeline_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

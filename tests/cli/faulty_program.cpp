@@ -1,6 +1,6 @@
 #include "tests/cli/faulty_program.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Texts of files, programs and arguments that would command a terminal do not reach it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <stdlib.h>
 

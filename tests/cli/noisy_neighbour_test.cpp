@@ -1,5 +1,5 @@
 // Predictions beside a program that comes and goes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

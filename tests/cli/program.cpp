@@ -1,7 +1,7 @@
 #include "tests/cli/program.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <stdlib.h>

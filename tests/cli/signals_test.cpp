@@ -1,6 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP end every command in order, with status 128 and their number; limits on files
 // and readers that go away are errors.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 // * What the kernel of an op of one rule refuses inference refuses in the same words, but for what it has no
 //   body for, and for numbers that only it reads (indices, divisors). Of other ops a kernel may refuse more,
 //   as an error of whoever gave it that.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

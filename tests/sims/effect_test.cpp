@@ -1,7 +1,7 @@
 // Every effect: a step that it makes longer, by how much, and that nothing is left of it when it is left out.
 #include "sims/effect.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

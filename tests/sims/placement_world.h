@@ -1,7 +1,7 @@
 // Random graphs with random costs on a machine, for tests of the search and of the lower bound.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <random>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "tests/traces/nsys_export.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "core/base/csv.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "traces/export/export.h"
 #include "traces/export/timeline.h"

@@ -1,7 +1,7 @@
 // Field numbers are those of Chakra's et_def.proto.
 #include "traces/import/chakra_trace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

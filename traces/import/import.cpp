@@ -1,6 +1,6 @@
 #include "traces/import/import.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 #include "traces/import/nvprof_trace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

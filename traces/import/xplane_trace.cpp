@@ -1,7 +1,7 @@
 // Field numbers are those of xplane.proto.
 #include "traces/import/xplane_trace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <unordered_map>
 

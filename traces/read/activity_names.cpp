@@ -1,6 +1,6 @@
 #include "traces/read/activity_names.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <iterator>
 

@@ -1,6 +1,6 @@
 #include "traces/read/foreign_devices.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"

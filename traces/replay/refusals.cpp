@@ -1,6 +1,6 @@
 #include "traces/replay/refusals.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "traces/read/collectives.h"
 

@@ -1,6 +1,6 @@
 #include "traces/replay/what_if_knobs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

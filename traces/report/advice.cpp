@@ -1,6 +1,6 @@
 #include "traces/report/advice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "traces/report/bound.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

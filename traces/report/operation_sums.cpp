@@ -1,6 +1,6 @@
 #include "traces/report/operation_sums.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "core/place/placement.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"

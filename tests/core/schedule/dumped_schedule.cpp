@@ -1,6 +1,6 @@
 #include "tests/core/schedule/dumped_schedule.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

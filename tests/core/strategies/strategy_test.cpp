@@ -1,6 +1,6 @@
 #include "core/strategies/strategy.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

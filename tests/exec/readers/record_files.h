@@ -1,7 +1,7 @@
 // Files for tests of readers, and what readers make of them.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
