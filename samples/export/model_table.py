@@ -1,11 +1,13 @@
 """Places, simulates and runs exported models, and writes which of them do: docs/exported-models.md.
 
 Usage: model_table.py FOLDER LANESCOPE [OUTPUT.md]
+       model_table.py --losses GRAPH
 
 FOLDER is what export_models.py has written. Where TensorFlow is installed, the results of a run are compared with its.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,7 +22,10 @@ HEAD = """# Models as TensorFlow exports them
 Models of TensorFlow 2.15 (Keras layers, its own initializers, Adam or plain descent) as `samples/export/export_models.py`
 writes them: a forward pass or a training step, as the nodes of a graph or as a call of a `tf.function`. Made by
 `samples/export/model_table.py`: each is placed and simulated on two virtual GPUs and run for two steps; "agrees" says that
-forward passes, or losses, are TensorFlow's within 1e-3 in both steps. Where something is in the way, its first mention.
+forward passes, or losses, are TensorFlow's within 1e-3 in both steps. A training step that makes small differences large
+(normalized gradients of sums that are zero but for rounding, say) makes TensorFlow differ from itself: "agrees as TensorFlow
+does" says that the first step agrees, and that the second one differs from TensorFlow's by no more than three times what
+TensorFlow's differs by when it takes its other kernels (oneDNN's). Where something is in the way, its first mention.
 
 | model | step | form | nodes | placed | simulated | run | in the way |
 |---|---|---|---|---|---|---|---|
@@ -49,6 +54,25 @@ def _theirs(path):
     return [sample_graphs.run_step(session, run, sample_graphs.step_feeds(run, i))[run['fetches'][0]] for i in range(2)]
 
 
+def _theirs_by_other_kernels(path):
+  environment = dict(os.environ, TF_ENABLE_ONEDNN_OPTS='1')
+  done = subprocess.run([sys.executable, __file__, '--losses', path], capture_output=True, check=True, env=environment)
+  return json.loads(done.stdout)
+
+
+def _verdict(ours, path):
+  expected = _theirs(path)
+  close = [np.allclose(a, b, 1e-3, 1e-3) for a, b in zip(ours, expected)]
+  if len(close) == 2 and all(close):
+    return 'agrees'
+  if close[:1] != [True]:
+    return 'other numbers'
+  other = _theirs_by_other_kernels(path)
+  noise = np.abs(np.array(other[1]) - expected[1]).max()
+  print(f'{path.stem}: second step {ours[1]}, TensorFlow {expected[1]}, with oneDNN {other[1]}', flush=True)
+  return 'agrees as TensorFlow does' if np.abs(ours[1] - expected[1]).max() <= 3 * noise else 'first step agrees'
+
+
 def _row(program, path):
   name, step, form = path.stem.rsplit('_', 2)
   nodes = path.read_text().count('\nnode {') + 1
@@ -57,10 +81,7 @@ def _row(program, path):
   ran, run_error, values = _ours(program, path)
   verdict = 'no'
   if ran:
-    expected = _theirs(path)
-    close = [np.allclose(a, b, 1e-3, 1e-3) for a, b in zip(values, expected)]
-    first = 'first step agrees' if close[:1] == [True] else 'other numbers'
-    verdict = 'agrees' if len(close) == 2 and all(close) else first
+    verdict = _verdict(values, path)
   error = next((e for e in (place_error, simulate_error, run_error) if e), '').replace('|', '/')
   yes = lambda ok: 'yes' if ok else 'no'
   print(path.stem, placed, simulated, verdict, error, flush=True)
@@ -68,10 +89,13 @@ def _row(program, path):
 
 
 def main():
+  if sys.argv[1] == '--losses':
+    print(json.dumps([np.asarray(value).tolist() for value in _theirs(pathlib.Path(sys.argv[2]))]))
+    return
   folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
   output = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else sample_graphs.REPOSITORY / 'docs' / 'exported-models.md'
   rows = [_row(program, path) for path in sorted(folder.glob('*.pbtxt'))]
-  agree = sum(verdict == 'agrees' for verdict, _ in rows)
+  agree = sum(verdict.startswith('agrees') for verdict, _ in rows)
   output.write_text(HEAD + '\n'.join(row for _, row in rows) + f'\n\n{agree} of {len(rows)} run and agree.\n')
 
 
