@@ -1,5 +1,6 @@
-"""Graphs from PyTorch."""
+"""Graphs from PyTorch, and placements that go back."""
 
 from lanescope.torch.export import Exported, export
+from lanescope.torch.placements import device_map, fsdp_wraps, place_modules, split_points
 
-__all__ = ["Exported", "export"]
+__all__ = ["Exported", "device_map", "export", "fsdp_wraps", "place_modules", "split_points"]

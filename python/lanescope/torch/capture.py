@@ -6,7 +6,7 @@ without those. make_fx copies what a node says of itself (`nn_module_stack`) to 
 
 import bisect
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -16,6 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
+from lanescope.torch.costs import cost_of
 from lanescope.torch.decompositions import table
 
 _MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
@@ -29,6 +30,20 @@ class Captured:
     graph: torch.fx.GraphModule
     inputs: list  # the flat example inputs
     results: int  # how many the loss and the model's outputs are
+    calls: list  # of ATen ops in the order of the first trace: what a profile of the step shows
+
+
+@dataclass
+class Call:
+    """A call of an ATen op: its name ("aten::addmm"), the shapes of its tensors, the module that it works for and its
+    work. `nodes`: those of the exported graph that stand for it."""
+
+    op: str
+    shapes: tuple
+    module: str
+    flops: int
+    bytes: int
+    nodes: list = field(default_factory=list)
 
 
 class _Modules:
@@ -84,6 +99,29 @@ def _set_path(path):
 def module_path(node):
     stack = node.meta.get(_MODULE) or {}
     return next(iter(stack.values()))[0] if stack else ""
+
+
+def call_number(node):
+    """Which of Captured.calls the node comes from; -1: none."""
+    stack = node.meta.get(_MODULE) or {}
+    number = next(iter(stack.values()))[1] if stack else ""
+    return int(number) if number else -1
+
+
+def _number_calls(graph):
+    """What the second trace copies to all that a call becomes is its number too."""
+    calls = []
+    for node in graph.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        work = cost_of(node)
+        tensors = pytree.tree_map_only(torch.fx.Node, lambda each: each.meta.get("val"), (node.args, node.kwargs))
+        shapes = tuple(tuple(each.shape) for each in _tensors(tensors))
+        path = module_path(node)
+        node.meta[_MODULE] = {"": (path, str(len(calls)))}
+        op = str(node.target).rsplit(".", 1)[0].replace(".", "::", 1)
+        calls.append(Call(op, shapes, path, work["flops"], work["bytes"]))
+    return calls
 
 
 def _tensors(outputs):
@@ -167,8 +205,9 @@ def capture(model, state, args, kwargs, labels, loss, trains):
         stack.enter_context(mode)
         graph = make_fx(step)(*fakes)
         traceback.current_meta.pop(_MODULE, None)
+        calls = _number_calls(graph)
         stack.enter_context(torch.no_grad())
         graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table())(*fakes)
     made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
     others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted)
-    return Captured(graph, flat, len(made) - others)
+    return Captured(graph, flat, len(made) - others, calls)

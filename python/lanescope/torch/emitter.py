@@ -48,6 +48,7 @@ class Emitter:
     def __init__(self):
         self.nodes = {}  # name: (op, inputs, attrs), in order
         self.scope = ""
+        self.call = None  # the Call that nodes are added for
         self.notes = {}  # what an op of the forward pass leaves for its gradient
         self._constants = {}
         self._ordered = {}
@@ -60,6 +61,8 @@ class Emitter:
             number += 1
             unique = f"{stem}_{number}"
         self.nodes[unique] = (op, list(inputs), attrs)
+        if self.call is not None:
+            self.call.nodes.append(unique)
         return unique
 
     def op(self, op, inputs, dtype, shape, axes=None, types=None, **attrs):
@@ -154,14 +157,18 @@ class Emitter:
         return self.op("Fill", [self.ints(shape), self.const(value, dtype)], dtype, shape,
                        types={"T": dtype, "index_type": "int32"})
 
-    def serialize(self, roots):
-        """The GraphDef of all that `roots` need."""
+    def needed(self, roots):
+        """The names of all that `roots` need."""
         needed, waiting = set(), list(roots)
         while waiting:
             name = waiting.pop().removeprefix("^").split(":")[0]
             if name not in needed:
                 needed.add(name)
                 waiting += self.nodes[name][1]
+        return needed
+
+    def serialize(self, needed):
+        """The GraphDef of these nodes."""
         nodes = [encode_node(name, op, inputs, attrs) for name, (op, inputs, attrs) in self.nodes.items()
                  if name in needed]
         return b"".join(nodes) + encode_versions()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy
 import torch
 
-from lanescope.torch.capture import capture
+from lanescope.torch.capture import Call, capture
 from lanescope.torch.emitter import DTYPE_OF, Emitter, Value
 from lanescope.torch.graph_def import Dtype, Shape
 from lanescope.torch.optimizers import emit_updates
@@ -22,12 +22,23 @@ _FED = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "
 @dataclass
 class Exported:
     """A graph with its step. `graph_def`: the GraphDef's bytes; `run`: its run configuration; `feeds`: by name the
-    values of the example inputs; `cost_only`: how often which ATen op stands for its cost, for want of a kernel."""
+    values of the example inputs; `cost_only`: how often which ATen op stands for its cost, for want of a kernel;
+    `calls`: the ATen ops of the step with the nodes that stand for them; `modules`: by path the class of every module;
+    `parameters`: by name the bytes of every parameter and buffer; `updates`: the optimizer's nodes."""
 
     graph_def: bytes
     run: dict
     feeds: dict = field(default_factory=dict)
     cost_only: Counter = field(default_factory=Counter)
+    calls: list = field(default_factory=list, repr=False)
+    modules: dict = field(default_factory=dict, repr=False)
+    updates: list = field(default_factory=list, repr=False)
+    parameters: dict = field(default_factory=dict, repr=False)
+
+    def run_without_files(self):
+        """The run configuration for who is given `feeds` as they are."""
+        feeds = {name: feed for name, feed in self.run["feeds"].items() if feed}
+        return dict(self.run, feeds=feeds)
 
     def save(self, path):
         """Writes `path`, which should end in .pb, with its run configuration and the values fed beside it."""
@@ -42,6 +53,17 @@ class Exported:
         with open(stem + ".run.json", "w", encoding="utf-8") as out:
             json.dump(run, out, indent=2)
             out.write("\n")
+        with open(stem + ".modules.json", "w", encoding="utf-8") as out:
+            json.dump({"modules": self.modules, "parameters": self.parameters,
+                       "order": list(dict.fromkeys(call.module for call in self.calls))}, out)
+
+    @classmethod
+    def read_modules(cls, path):
+        """The modules of a graph that was saved: what turns its placements into those of other libraries."""
+        with open(path, encoding="utf-8") as file:
+            saved = json.load(file)
+        calls = [Call("", (), module, 0, 0) for module in saved["order"]]
+        return cls(b"", {}, calls=calls, modules=saved["modules"], parameters=saved["parameters"])
 
 
 def export(model, example_inputs, optimizer=None, loss=None, *, example_kwargs=None, labels=(), keep_values=None):
@@ -73,6 +95,7 @@ class _Export:
             tensors = self._state.values()
             keep_values = (all(map(has_content, tensors))
                            and sum(each.numel() * each.element_size() for each in tensors) <= VALUES_LIMIT)
+        self._updates = []
         self._variables = {name: variable_of(self._e, name.replace(".", "/"), tensor, keep_values)
                            for name, tensor in self._state.items()}
         self._run, self._feeds = {"init": [], "feeds": {}, "fetches": [], "targets": []}, {}
@@ -82,7 +105,7 @@ class _Export:
         inputs = [variable.read for variable in self._variables.values()]
         inputs += [self._placeholder(number, tensor) for number, tensor in enumerate(captured.inputs)]
         nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
-        translator = Translator(self._e, captured.graph, zip(nodes, inputs))
+        translator = Translator(self._e, captured.graph, zip(nodes, inputs), captured.calls)
         outputs = translator.run()
         buffers = [name for name, _ in self._model.named_buffers()]
         wanted = [name for name, tensor in self._model.named_parameters() if self._trains and tensor.requires_grad]
@@ -97,7 +120,13 @@ class _Export:
         if inits:
             self._run["init"] = [self._e.node("NoOp", "init", ["^" + name for name in inits])]
         roots = [*self._run["init"], *self._run["fetches"], *self._run["targets"]]
-        return Exported(self._e.serialize(roots), self._run, self._feeds, translator.unknown)
+        sizes = {name: tensor.numel() * tensor.element_size() for name, tensor in self._state.items()}
+        modules = {path: type(module).__name__ for path, module in self._model.named_modules()}
+        needed = self._e.needed(roots)
+        for call in captured.calls:
+            call.nodes = [name for name in call.nodes if name in needed]
+        return Exported(self._e.serialize(needed), self._run, self._feeds, translator.unknown, captured.calls, modules,
+                        self._updates, sizes)
 
     def _fetch_all(self, results):
         names = ["loss"] * self._trains + [f"output_{number}" for number in range(len(results))]
@@ -127,7 +156,9 @@ class _Export:
             self._run["fetches"] += [self._fetch(f"gradients/{name.replace('.', '/')}", gradient)
                                      for name, gradient in gradients]
             return []
+        before = set(self._e.nodes)
         updates, inits = emit_updates(self._e, optimizer, [(self._state[name], self._variables[name], gradient)
                                                            for name, gradient in gradients])
         self._run["targets"] += updates
+        self._updates = [name for name in self._e.nodes if name not in before]
         return inits

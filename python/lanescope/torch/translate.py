@@ -6,7 +6,7 @@ from collections import Counter
 
 import torch
 
-from lanescope.torch.capture import module_path
+from lanescope.torch.capture import call_number, module_path
 from lanescope.torch.costs import cost_attr
 from lanescope.torch.emitter import DTYPE_OF, Value, content_of
 from lanescope.torch.graph_def import Dtype, Shape
@@ -29,8 +29,8 @@ def _op_name(target):
 class Translator:
     """Walks a captured graph. `unknown` counts the ops that cost, but do not run."""
 
-    def __init__(self, emitter, graph, inputs):
-        self._e, self._graph = emitter, graph
+    def __init__(self, emitter, graph, inputs, calls=()):
+        self._e, self._graph, self._calls = emitter, graph, calls
         self._values = dict(inputs)  # fx node: Value, or a tuple of them
         self.unknown = Counter()
 
@@ -53,11 +53,13 @@ class Translator:
         kwargs = {key: torch.fx.node.map_arg(value, lambda each: self._values[each])
                   for key, value in node.kwargs.items() if key not in _SCHEDULE_ONLY}
         self._e.scope = scope_of(module_path(node))
+        number = call_number(node)
+        self._e.call = self._calls[number] if 0 <= number < len(self._calls) else None
         emit = RULES.get(str(node.target))
         made = emit(self._e, node, *args, **kwargs) if emit is not None else None
         if made is None:
             made = self._cost_only(node, args, kwargs)
-        self._e.scope = ""
+        self._e.scope, self._e.call = "", None
         return made
 
     def _cost_only(self, node, args, kwargs):

@@ -1,0 +1,146 @@
+"""Placements that go back to PyTorch: its own libraries take them, and the outputs stay the same."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from lanescope.torch import device_map, export, fsdp_wraps, place_modules, split_points  # noqa: E402
+
+nn = torch.nn
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(8), nn.Linear(8, 16), nn.Linear(16, 8)
+
+    def forward(self, x):
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(11, 8)
+        self.blocks = nn.Sequential(*(Block() for _ in range(4)))
+        self.out = nn.Linear(8, 11)
+
+    def forward(self, x):
+        return self.out(self.blocks(self.words(x)))
+
+
+@pytest.fixture(scope="module")
+def exported():
+    torch.manual_seed(1)
+    model, x = Model().eval(), torch.arange(6).reshape(2, 3)
+    return model, x, export(model, x)
+
+
+def halves(exported, second=("blocks.2", "blocks.3", "out")):
+    """A placement with these modules on the second GPU."""
+    return {name.replace(".", "/"): "/job:localhost/replica:0/task:0/device:GPU:1" if name.startswith(second) else "GPU:0"
+            for name in exported.parameters}
+
+
+def test_parameters_keep_their_names(exported):
+    model, _, made = exported
+    assert set(made.parameters) == set(model.state_dict())
+
+
+def test_modules_are_as_large_as_their_device_allows(exported):
+    made = exported[2]
+    assert device_map(made, halves(made, ())) == {"": 0}
+    assert device_map(made, halves(made)) == {"words": 0, "blocks.0": 0, "blocks.1": 0, "blocks.2": 1, "blocks.3": 1, "out": 1}
+    cut = halves(made, ("blocks.2.down", "blocks.3", "out"))
+    assert device_map(made, cut)["blocks.2.down"] == 1
+    # 8 * 16 + 16 numbers of `up` and 16 of `norm` are more than the 16 * 8 + 8 of `down`.
+    assert device_map(made, cut, no_split=["Block"])["blocks.2"] == 0
+    with pytest.raises(ValueError, match="does not name the node"):
+        device_map(made, {})
+
+
+def test_accelerate_takes_the_device_map(exported, tmp_path):
+    accelerate = pytest.importorskip("accelerate")
+    model, x, made = exported
+    want = model(x)
+    # What else than the processor has hooks without a GPU: parameters that are read from files when they are needed.
+    found = device_map(made, halves(made), devices={"GPU:0": "cpu", "GPU:1": "disk"})
+    again = Model().eval()
+    again.load_state_dict(model.state_dict())
+    accelerate.dispatch_model(again, found, offload_dir=str(tmp_path))
+    assert again.out.weight.is_meta and not again.words.weight.is_meta
+    assert torch.equal(again(x), want)
+
+
+def test_a_pipeline_is_cut_where_the_placement_is(exported):
+    pipelining = pytest.importorskip("torch.distributed.pipelining")
+    model, x, made = exported
+    points = split_points(made, halves(made))
+    assert points == ["blocks.2"]
+    pipe = pipelining.pipeline(model, (x,), split_spec={name: pipelining.SplitPoint.BEGINNING for name in points})
+    assert pipe.num_stages == 2
+    value = x
+    for stage in range(pipe.num_stages):
+        value = pipe.get_stage_module(stage)(value)
+    assert torch.equal(value, model(x))
+
+
+def test_a_pipeline_goes_forward_only(exported):
+    made = exported[2]
+    with pytest.raises(ValueError, match="comes back to GPU:0 at 'blocks.2'"):
+        split_points(made, halves(made, ("blocks.1",)))
+
+
+def test_fsdp_wraps_blocks(exported, tmp_path):
+    model, x, made = exported
+    assert fsdp_wraps(made) == [f"blocks.{i}" for i in range(4)]
+    cut = fsdp_wraps(made, halves(made, ("blocks.2.down", "blocks.3", "out")))
+    assert cut == ["blocks.0", "blocks.1", "blocks.2.norm", "blocks.2.up", "blocks.2.down", "blocks.3"]
+    fsdp = pytest.importorskip("torch.distributed.fsdp")
+    if not hasattr(fsdp, "fully_shard"):
+        pytest.skip("this PyTorch's fully_shard needs a GPU")
+    from torch import distributed
+
+    store = distributed.FileStore(str(tmp_path / "store"), 1)
+    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        mesh = distributed.device_mesh.init_device_mesh("cpu", (1,))
+        want, again = model(x), Model().eval()
+        again.load_state_dict(model.state_dict())
+        for name in fsdp_wraps(made):
+            fsdp.fully_shard(again.get_submodule(name), mesh=mesh)
+        fsdp.fully_shard(again, mesh=mesh)
+        assert torch.equal(again(x), want)
+    finally:
+        distributed.destroy_process_group()
+
+
+def test_the_command_writes_the_same(exported, tmp_path):
+    made = exported[2]
+    made.save(str(tmp_path / "m.pb"))
+    placement = tmp_path / "p.json"
+    subprocess.run([os.environ["LANESCOPE"], "place", str(tmp_path / "m.pb"), "--strategy", "round-robin", "-o", str(placement)],
+                   check=True, capture_output=True)
+    nodes = {name: node["device"] for name, node in json.loads(placement.read_text())["nodes"].items()}
+    for text, function in (("device-map", device_map),):
+        done = subprocess.run([sys.executable, "-m", "lanescope.torch", str(tmp_path / "m.pb"), str(placement), "--format", text,
+                               "--no-split", "Block"], check=True, capture_output=True, text=True)
+        assert json.loads(done.stdout) == function(made, nodes, no_split=["Block"])
+
+
+def test_modules_are_placed_by_hand(exported, tmp_path):
+    made = exported[2]
+    made.save(str(tmp_path / "m.pb"))
+    nodes = place_modules(made, {"": "GPU:0", "blocks.1": "GPU:1", "blocks.1.up": "GPU:0"})
+    (tmp_path / "p.json").write_text(json.dumps({"nodes": {name: {"device": device} for name, device in nodes.items()}}))
+    done = subprocess.run([os.environ["LANESCOPE"], "place", str(tmp_path / "m.pb"), "--strategy", f"@{tmp_path}/p.json", "--json"],
+                          check=True, capture_output=True, text=True)
+    device = {node["name"]: node["device"][-5:] for node in json.loads(done.stdout)["nodes"]}
+    assert {device["blocks/1/down/weight"], device["blocks/1/norm/bias"]} == {"GPU:1"}
+    assert {device["blocks/1/up/weight"], device["blocks/0/down/weight"], device["out/bias"]} == {"GPU:0"}
+    assert device["blocks/1/AddV2"] == "GPU:1"
