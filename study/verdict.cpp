@@ -3,28 +3,20 @@
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "core/runs/step_range.h"
 #include "study/comparison.h"
 
 namespace lanescope::study {
 namespace {
 
 // Where the row's step time lies: a measured one within its noise, a predicted one in its interval.
-struct Range {
-  double low = 0, high = 0;
-};
-Range RangeOf(const ComparisonRow& row) {
+StepRange RangeOf(const ComparisonRow& row) {
   if (row.measured) {
     const double half = row.step_ns() * row.measured->noise;
-    return {row.step_ns() - half, row.step_ns() + half};
+    return {row.step_ns(), row.step_ns() - half, row.step_ns() + half};
   }
   const sims::Prediction& prediction = row.predicted->prediction;
-  return {static_cast<double>(prediction.low_ns), static_cast<double>(prediction.high_ns)};
-}
-
-// Whether the ranges of two rows overlap by more than the rows differ.
-bool CannotTell(const ComparisonRow& fast, const ComparisonRow& slow) {
-  const Range a = RangeOf(fast), b = RangeOf(slow);
-  return std::min(a.high, b.high) - std::max(a.low, b.low) > slow.step_ns() - fast.step_ns();
+  return {row.step_ns(), static_cast<double>(prediction.low_ns), static_cast<double>(prediction.high_ns)};
 }
 
 bool HasTime(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
@@ -112,12 +104,11 @@ std::string Verdict(const Comparison& comparison) {
   if (best == worst) return fmt::format("{} takes {} a step.", fast.label(), TimeText(fast.step_ns()));
   const ComparisonRow& slow = comparison.rows[static_cast<size_t>(worst)];
   const double loss = slow.step_ns() / fast.step_ns() - 1;
-  if (CannotTell(fast, slow)) {
-    const Range a = RangeOf(fast), b = RangeOf(slow);
+  if (const StepRange a = RangeOf(fast), b = RangeOf(slow); CannotTell(a, b)) {
     return fmt::format(
         "cannot tell which row is faster: all lie within {}, but {} may take {} to {} and {} {} to {}.",
-        PercentText(loss), fast.label(), TimeText(a.low), TimeText(a.high), slow.label(), TimeText(b.low),
-        TimeText(b.high));
+        PercentText(loss), fast.label(), TimeText(a.low_ns), TimeText(a.high_ns), slow.label(),
+        TimeText(b.low_ns), TimeText(b.high_ns));
   }
   // The first row is the reference; when it wins, what matters is what its closest rival would need.
   int rival = worst;

@@ -211,6 +211,8 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   diff.end_wait_b_ns = b.end_wait_ns;
   diff.parts_a = PartsOf(a);
   diff.parts_b = PartsOf(b);
+  diff.range_a = a.range;
+  diff.range_b = b.range;
   SplitContention(a, OpsOf(a), b, OpsOf(b), &diff);
   diff.by_ranges = by_ranges;
   diff.whole = a.whole || b.whole;
@@ -223,6 +225,13 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   return diff;
 }
 
+namespace {
+
+// Less than a percent is not 0%.
+std::string ShareText(double share) { return PercentText(share, share < 0.01 ? 2 : 0); }
+
+}  // namespace
+
 std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::string_view name_b) {
   const double change = diff.parts_b.step_ns - diff.parts_a.step_ns;
   if (diff.whole && diff.launches_a != diff.launches_b) {
@@ -233,6 +242,12 @@ std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::strin
         diff.launches_b, PerLaunchText(diff));
   }
   if (change == 0) return fmt::format("{} and {} take equally long.", name_a, name_b);
+  if (CannotTell(diff.range_a, diff.range_b)) {
+    return fmt::format("Cannot tell which is faster: a step of {} takes {} ({} to {}), of {} {} ({} to {}).",
+                       name_a, TimeText(diff.range_a.step_ns), TimeText(diff.range_a.low_ns),
+                       TimeText(diff.range_a.high_ns), name_b, TimeText(diff.range_b.step_ns),
+                       TimeText(diff.range_b.low_ns), TimeText(diff.range_b.high_ns));
+  }
   const std::pair<std::string_view, double> parts[] = {
       {"compute", diff.parts_b.compute_ns - diff.parts_a.compute_ns},
       {"transfer", diff.parts_b.transfer_ns - diff.parts_a.transfer_ns},
@@ -241,7 +256,7 @@ std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::strin
   std::string text = fmt::format(
       "{} takes {} a step, {} {}: {} {} ({})", name_b, TimeText(diff.parts_b.step_ns), name_a,
       TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
-      PercentText(diff.parts_a.step_ns == 0 ? 0 : std::abs(change) / diff.parts_a.step_ns, 0));
+      ShareText(diff.parts_a.step_ns == 0 ? 0 : std::abs(change) / diff.parts_a.step_ns));
   std::vector<std::pair<std::string_view, double>> ranked(std::begin(parts), std::end(parts));
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& x, const auto& y) { return std::abs(x.second) > std::abs(y.second); });

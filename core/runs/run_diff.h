@@ -46,6 +46,7 @@ struct RunDiff {
   bool whole = false;                // no steps in one of the runs
   double launches_a = 0, launches_b = 0;
   StepParts parts_a, parts_b;
+  StepRange range_a, range_b;
   double end_wait_a_ns = 0, end_wait_b_ns = 0;
   std::vector<OpDiff> ops;  // what changes the step most first
   bool by_ranges = false;
@@ -55,8 +56,9 @@ struct RunDiff {
 // run in the step. `by_ranges`: rows are NVTX ranges; matching for contention stays as it is.
 RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges = false);
 
-// One sentence: how much slower b is, and which parts it comes from. Where a run has no steps and the two
-// launched different work, their lengths tell nothing: how much longer one launch of the same kernels takes.
+// One sentence: how much slower b is, and which parts it comes from; or that the steps do not tell
+// (CannotTell). Where a run has no steps and the two launched different work, their lengths tell nothing: how
+// much longer one launch of the same kernels takes.
 std::string DiffVerdict(const RunDiff& diff, std::string_view name_a = "A", std::string_view name_b = "B");
 
 }  // namespace lanescope

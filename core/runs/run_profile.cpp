@@ -80,6 +80,7 @@ class Profiler {
       }
       AddStep(view_.steps[number], finder.Find(number));
     }
+    if (step < 0 && !view_.whole) profile_.range = RangeOfSteps();
     const auto count = static_cast<double>(chosen.size());
     profile_.steps = static_cast<int64_t>(chosen.size());
     profile_.step_ns /= count;
@@ -98,6 +99,14 @@ class Profiler {
   }
 
  private:
+  StepRange RangeOfSteps() const {
+    std::vector<int64_t> lengths;
+    for (const RunView::Step& step : view_.steps) {
+      if (step.counts) lengths.push_back(step.end_ns - step.start_ns);
+    }
+    const auto spread = SpreadOf(lengths);
+    return spread ? StepRange{spread->median, spread->p25, spread->p75} : StepRange();
+  }
   std::vector<size_t> ChooseSteps(int step) const {
     const std::vector<RunView::Step>& steps = view_.steps;
     if (steps.empty()) Throw(Code::kFailedPrecondition, "run {} has no activity to compare", view_.run);

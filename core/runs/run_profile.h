@@ -9,6 +9,7 @@
 
 #include "core/runs/run_view.h"
 #include "core/runs/step_path.h"
+#include "core/runs/step_range.h"
 
 namespace lanescope {
 
@@ -44,6 +45,7 @@ struct RunProfile {
   int64_t all_steps = 0;
   bool whole = false;  // nobody recorded steps: the only one is the whole run
   double step_ns = 0;
+  StepRange range;         // of all steps that count; of one step and of a whole run it is not known
   double end_wait_ns = 0;  // waiting on the path after the last op
   std::vector<OpProfile> ops;
   std::vector<std::string> texts;

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-
-#include "core/base/error.h"
 
 namespace lanescope::gui {
 namespace {
@@ -192,6 +189,8 @@ void GoTo(const SliceRef& slice, const ActionContext& context) {
     state.view.Show(middle - half, middle + half);
   }
   state.lanes.collapsed.erase(slice.run);
+  if (const ShownRun* run = timeline.Find(slice.run); run != nullptr && slice.valid())
+    Unfold(*run->data, slice.run, run->data->lanes[static_cast<size_t>(slice.lane)].group, &state.lanes);
   Reveal(slice, context);
 }
 
@@ -275,36 +274,14 @@ void GoToNextHit(bool forward, const ActionContext& context) {
   GoToHit(search.NextHit(RunInView(context), context.state.search_hit, forward), context);
 }
 
-RunKey EditedRun(const Document& document, const ViewState& state) {
-  const Timeline& timeline = document.timeline();
-  const WhatIfView& what_if = document.what_if();
-  if (timeline.Find(what_if.base) != nullptr) return what_if.base;
-  for (const RunKey key : {state.selection.slice.run, state.run, timeline.baseline()}) {
-    const ShownRun* run = timeline.Find(key);
-    if (run != nullptr && !run->data->foreign) return key;
+void FoldGroups(bool fold, bool threads_alone, const ActionContext& context) {
+  if (!fold) return context.state.lanes.folded.clear();
+  for (const ShownRun& run : context.document.timeline().runs()) {
+    for (size_t g = 0; g < run.data->groups.size(); ++g) {
+      if (!threads_alone || run.data->groups[g].kind == LaneGroup::Kind::kThreads)
+        context.state.lanes.folded.insert({run.key, static_cast<int>(g)});
+    }
   }
-  return 0;
-}
-
-void MoveSelection(RunKey run, const std::string& scope, const std::string& device,
-                   const ActionContext& context) {
-  if (run == 0) {
-    context.state.message = "there is no run of lanescope to change";
-    return;
-  }
-  if (!scope.empty()) return context.document.MoveScope(run, scope, device);
-  const Timeline& timeline = context.document.timeline();
-  std::vector<OpIdentity> ops = context.state.selection.ops;
-  if (ops.empty() && context.state.selection.op >= 0) ops = {context.state.selection.op};
-  std::vector<std::string> nodes;
-  for (const OpIdentity op : ops) nodes.push_back(timeline.NameOf(op));
-  if (!nodes.empty()) context.document.MoveOps(run, nodes, device);
-}
-
-std::string RunItText(const WhatIfView& what_if) {
-  const std::string file = std::filesystem::path(what_if.records_into).filename().string();
-  if (what_if.measuring) return "this machine is busy: it runs, and records into " + file;
-  return "records into " + file + "; keeps this machine busy";
 }
 
 }  // namespace lanescope::gui

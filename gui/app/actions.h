@@ -37,8 +37,16 @@ RunKey RunInView(const ActionContext& context);
 // The next hit of the search (not `forward`: the one before) in the run in view.
 void GoToNextHit(bool forward, const ActionContext& context);
 
+// Folds every group of lanes of these kinds (`threads_alone`: those of threads), or unfolds all.
+void FoldGroups(bool fold, bool threads_alone, const ActionContext& context);
+
 // The run whose what-if an edit belongs to: the one that is edited, else the clicked one, else the baseline.
 RunKey EditedRun(const Document& document, const ViewState& state);
+// The run without a graph that a what-if changes, or would; 0: none, as that of a placement is open or
+// chosen.
+RunKey ReplayedRun(const Document& document, const ViewState& state);
+// The changes of the replay as a command line; empty: there is none.
+std::string ReplayCommand(const Document& document);
 // Asks the document to move the selected ops of a run; `scope` (may be empty): all of this name scope.
 void MoveSelection(RunKey run, const std::string& scope, const std::string& device,
                    const ActionContext& context);

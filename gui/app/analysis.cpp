@@ -72,11 +72,12 @@ Analysis::Analysis(std::function<void()> wake)
             }
             return errors;
           },
-          wake) {}
+          wake),
+      facts_worker_(ReadSliceFacts, wake) {}
 
 bool Analysis::busy() const {
   return sums_worker_.busy() || visible_worker_.busy() || diff_worker_.busy() || paths_worker_.busy() ||
-         errors_worker_.busy();
+         errors_worker_.busy() || facts_worker_.busy();
 }
 
 void Analysis::Update(const Document& document, const ViewState& state, const LayoutMetrics& metrics) {
@@ -95,6 +96,7 @@ void Analysis::Update(const Document& document, const ViewState& state, const La
   UpdateDiff(timeline, state);
   UpdatePaths(timeline, state);
   UpdateErrors(timeline, state);
+  UpdateFacts(timeline, state);
   version_ = timeline.version();
 }
 
@@ -102,6 +104,7 @@ void Analysis::TakeResults(const Timeline& timeline) {
   if (auto sums = sums_worker_.Take()) sums_ = std::move(sums);
   if (auto sums = visible_worker_.Take()) visible_ = std::move(sums);
   if (auto diff = diff_worker_.Take()) diff_ = std::move(diff);
+  if (auto facts = facts_worker_.Take()) facts_ = std::move(facts);
   if (auto errors = errors_worker_.Take()) errors_ = std::move(*errors);
   if (auto paths = paths_worker_.Take()) {
     paths_ = std::move(*paths);
@@ -182,6 +185,16 @@ void Analysis::UpdateErrors(const Timeline& timeline, const ViewState& state) {
                              .run_is_a = run_is_a});
   }
   errors_worker_.Submit(std::move(request));
+}
+
+void Analysis::UpdateFacts(const Timeline& timeline, const ViewState& state) {
+  const SliceRef& slice = state.selection.slice;
+  if (slice == facts_for_) return;
+  facts_for_ = slice;
+  facts_.reset();
+  facts_worker_.Cancel();
+  const ShownRun* run = slice.valid() ? timeline.Find(slice.run) : nullptr;
+  if (run != nullptr) facts_worker_.Submit({slice, run->data});
 }
 
 Highlight Analysis::HighlightFor(const ViewState& state) const {

@@ -15,6 +15,7 @@
 #include "gui/model/latest_worker.h"
 #include "gui/model/run_analysis.h"
 #include "gui/model/search.h"
+#include "gui/model/slice_facts.h"
 
 namespace lanescope::gui {
 
@@ -42,6 +43,8 @@ class Analysis {
   const ShownDiff* diff() const { return diff_ ? &*diff_ : nullptr; }
   // The runs that the diff compares; 0: there are not two.
   std::pair<RunKey, RunKey> diff_pair() const { return diff_pair_; }
+  // Of the selected slice; null: none yet.
+  const SliceFacts* facts() const { return facts_ ? &*facts_ : nullptr; }
   // Of the step in the middle of the view (of the median step, when many are in view), by position in
   // timeline.runs(); empty until computed.
   const std::vector<ShownPath>& paths() const { return paths_; }
@@ -67,6 +70,7 @@ class Analysis {
   void UpdateDiff(const Timeline& timeline, const ViewState& state);
   void UpdatePaths(const Timeline& timeline, const ViewState& state);
   void UpdateErrors(const Timeline& timeline, const ViewState& state);
+  void UpdateFacts(const Timeline& timeline, const ViewState& state);
   void TakeResults(const Timeline& timeline);
 
   std::vector<RunAxis> axes_;
@@ -88,12 +92,15 @@ class Analysis {
   std::vector<ShownPath> paths_;
   std::vector<std::vector<SliceRef>> critical_;
   ErrorKeyTable errors_;
+  SliceRef facts_for_;
+  std::optional<SliceFacts> facts_;
 
   // Last: their threads end first.
   LatestWorker<SumRequest, SumTable> sums_worker_, visible_worker_;
   LatestWorker<DiffRequest, ShownDiff> diff_worker_;
   LatestWorker<PathsRequest, std::vector<ShownPath>> paths_worker_;
   LatestWorker<ErrorsRequest, ErrorKeyTable> errors_worker_;
+  LatestWorker<FactsRequest, SliceFacts> facts_worker_;
 };
 
 }  // namespace lanescope::gui

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/app/bottom_height.h"
 #include "gui/app/recent_files.h"
 #include "gui/app/samples.h"
 #include "gui/app/ui.h"
@@ -92,7 +93,7 @@ void App::ApplyTheView(const ViewOptions& options) {
                : 0;
   };
   view_problem_.clear();
-  view_moves_ = false;
+  view_moves_ = view_replays_ = false;
   const auto refuse = [&](const char* key, const std::string& problem) {
     if (!view_problem_.empty()) return;
     view_problem_ = fmt::format("--view: {}: {}", key, problem);
@@ -117,11 +118,13 @@ void App::ApplyTheView(const ViewOptions& options) {
   }
   if (options.colour == "device") state_.colour = ColorMode::kDevice;
   if (options.colour == "kind") state_.colour = ColorMode::kKind;
+  if (options.colour == "range") state_.colour = ColorMode::kRange;
   if (options.colour == "error") state_.colour = ColorMode::kError;
   if (!options.lanes.empty()) {
     state_.lanes.show_copies = options.lanes != "compute";
     state_.lanes.show_memory = state_.lanes.show_links = options.lanes == "all";
   }
+  if (!options.fold.empty()) FoldGroups(true, options.fold == "threads", context);
   state_.show_critical = options.critical;
   state_.show_help = options.help;
   state_.search = options.search;
@@ -140,6 +143,13 @@ void App::ApplyTheView(const ViewOptions& options) {
       document_.MoveScope(run, options.move_name, options.move_device);
     }
   }
+  if (!options.changes.empty()) {
+    const RunKey run = ReplayedRun(document_, state_);
+    view_replays_ = run != 0;
+    if (run == 0) refuse("set", "there is no run without a graph to change; move ops, or change its machine");
+    if (run != 0) document_.BeginReplay(run);
+    for (const std::string& change : options.changes) document_.SetKnobByText(change);
+  }
   constexpr std::pair<const char*, Tab> kTabs[] = {
       {"selection", Tab::kSelection}, {"statistics", Tab::kStatistics}, {"diff", Tab::kDiff},
       {"critical", Tab::kCritical},   {"search", Tab::kSearch},         {"sql", Tab::kSql}};
@@ -151,7 +161,12 @@ void App::ApplyTheView(const ViewOptions& options) {
 }
 
 std::string App::view_problem() const {
-  if (!view_problem_.empty() || !view_moves_) return view_problem_;
+  if (!view_problem_.empty()) return view_problem_;
+  if (view_replays_) {
+    const std::string& problem = document_.replay().problem;
+    return problem.empty() ? "" : "--view: set: " + problem;
+  }
+  if (!view_moves_) return "";
   // A move is refused later, when the graph is there; one that leaves something behind is none.
   const WhatIfView& what_if = document_.what_if();
   return what_if.edit == 0 && !what_if.problem.empty() ? "--view: move: " + what_if.problem : "";
@@ -199,6 +214,21 @@ void App::SizePanels() {
   state_.bottom_height = std::min(state_.bottom_height, 0.3f * display.y / scale_);
 }
 
+// Of the panel below the lanes, in pixels.
+float App::BottomHeight(const Ui& ui, float room) {
+  const ImGuiIO& io = ImGui::GetIO();
+  BottomNeeds needs;
+  needs.chosen = std::min(std::round(ui.Px(state_.bottom_height)), room * 0.7f);
+  needs.content = state_.bottom_content;
+  needs.by_hand = state_.bottom_by_hand;
+  if (ImGui::IsMousePosValid() && io.MousePos.y <= io.DisplaySize.y)
+    needs.pointer = io.DisplaySize.y - io.MousePos.y;
+  needs.pressed =
+      std::any_of(std::begin(io.MouseDown), std::end(io.MouseDown), [](bool down) { return down; });
+  needs.fixed = ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
+  return state_.bottom_shown = NextBottomHeight(state_.bottom_shown, needs);
+}
+
 void App::DrawWindow(const Ui& ui) {
   SizePanels();
   ImGui::SetNextWindowPos(ImVec2(0, 0));
@@ -216,14 +246,19 @@ void App::DrawWindow(const Ui& ui) {
     DrawFileMessages(ui);
     const float room = ImGui::GetContentRegionAvail().y;
     const float bar = std::round(ImGui::GetFontSize() * 0.35f);
-    float bottom = std::min(std::round(ui.Px(state_.bottom_height)), room * 0.7f);
+    float bottom = BottomHeight(ui, room);
     const ImVec2 corner = ImGui::GetCursorPos();
     DrawMiddle(ui, room - bottom - bar);
     ImGui::SetCursorPos(ImVec2(corner.x, corner.y + room - bottom - bar));
     Splitter("bottom bar", false, ImGui::GetContentRegionAvail().x, &bottom, ui.Px(60), room * 0.7f, true);
     ImGui::SetCursorPos(ImVec2(corner.x, corner.y + room - bottom));
-    state_.bottom_height = bottom / scale_;
-    ImGui::BeginChild("bottom", ImVec2(0, 0), false);
+    if (bottom != state_.bottom_shown) {
+      state_.bottom_by_hand = true;
+      state_.bottom_height = bottom / scale_;
+      state_.bottom_shown = bottom;
+    }
+    ImGui::BeginChild("bottom", ImVec2(0, 0), false,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     DrawTabs(ui);
     ImGui::EndChild();
   }

@@ -55,6 +55,7 @@ class App {
   void RememberFiles();
   void DrawWindow(const Ui& ui);
   void SizePanels();
+  float BottomHeight(const Ui& ui, float room);
   void DrawMiddle(const Ui& ui, float height);
 
   Document document_;
@@ -75,7 +76,8 @@ class App {
   std::vector<std::string> remembered_;  // opened in this session
   std::optional<ViewOptions> pending_view_;
   std::string view_problem_;
-  bool view_moves_ = false;  // Show() asked for a move
+  bool view_moves_ = false;    // Show() asked for a move
+  bool view_replays_ = false;  // Show() asked for changes of a trace
 };
 
 }  // namespace lanescope::gui

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace lanescope::gui {
 namespace {
@@ -17,51 +18,75 @@ constexpr const char* kKindNames[] = {"launch",
                                       "call"};
 constexpr ImU32 kGrey = IM_COL32(128, 132, 138, 255);
 
+// What stands for time by its colour's key.
+struct Use {
+  int64_t ns = 0, slices = 0;
+  std::string name;
+};
+
 }  // namespace
+
+template <typename Uses>
+Colours::Ranking Colours::ByTime(const Uses& uses) {
+  std::vector<std::pair<ColorKey, Use>> sorted(uses.begin(), uses.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.second.ns, a.second.slices) > std::tie(b.second.ns, b.second.slices);
+  });
+  Ranking ranking;
+  for (const auto& [key, use] : sorted) {
+    ranking.rank[key] = static_cast<int>(ranking.uses.size());
+    ranking.uses.push_back({key, use.name, use.ns});
+    ranking.ns += use.ns;
+  }
+  return ranking;
+}
 
 void Colours::Update(const Timeline& timeline) {
   if (version_ == timeline.version()) return;
   version_ = timeline.version();
-  struct Use {
-    int64_t slices = 0;
-    std::string name;
-  };
-  std::map<uint32_t, Use> uses;
-  std::map<ColorKey, std::string> devices;
+  std::map<ColorKey, Use> ops, ranges, devices, kinds;
   for (const ShownRun& run : timeline.runs()) {
     for (const OpEntry& op : run.data->ops) {
-      Use& use = uses[op.color];
+      Use& use = ops[op.color];
       use.slices += op.slices;
+      use.ns += op.ns;
       if (use.name.empty()) use.name = op.op;
     }
+    for (const RangeUse& range : run.data->ranges) {
+      ranges[range.range].ns += range.ns;
+      ranges[range.range].name = range.name;
+    }
     for (const Lane& lane : run.data->lanes) {
-      if (lane.role != LaneRole::kCompute || lane.device < 0 || lane.size() == 0) continue;
-      devices[ColorOf(*run.data, lane, 0, ColorMode::kDevice)] =
-          run.data->devices[static_cast<size_t>(lane.device)].label;
+      if (lane.size() == 0 || !lane.on_device()) continue;
+      if (lane.device >= 0 && lane.role == LaneRole::kCompute) {
+        Use& use = devices[ColorOf(*run.data, lane, 0, ColorMode::kDevice)];
+        use.ns += lane.ns;
+        use.name = run.data->devices[static_cast<size_t>(lane.device)].label;
+      }
+      if (!lane.is_copy()) {
+        kinds[ColorOf(*run.data, lane, 0, ColorMode::kKind)].ns += lane.ns;
+        continue;
+      }
+      for (uint32_t i = 0; i < lane.size(); ++i)
+        kinds[ColorOf(*run.data, lane, i, ColorMode::kKind)].ns += lane.end_ns[i] - lane.start_ns[i];
     }
   }
-  std::vector<std::pair<uint32_t, Use>> sorted(uses.begin(), uses.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.slices > b.second.slices; });
-  rank_.clear();
-  ops_.clear();
-  for (const auto& [key, use] : sorted) {
-    rank_[key] = static_cast<int>(ops_.size());
-    ops_.push_back(use.name);
-  }
-  devices_.clear();
-  for (const auto& [key, label] : devices) {
-    if (key >= 64) continue;
-    if (devices_.size() <= key) devices_.resize(key + 1);
-    devices_[key] = label;
-  }
+  for (size_t i = 0; i < std::size(kKindNames); ++i) kinds[static_cast<ColorKey>(i)].name = kKindNames[i];
+  ops_ = ByTime(ops);
+  ranges_ = ByTime(ranges);
+  devices_ = ByTime(devices);
+  kinds_ = ByTime(kinds);
 }
 
 ImU32 Colours::Of(ColorKey key, ColorMode mode) const {
   switch (mode) {
     case ColorMode::kOp: {
-      const auto found = rank_.find(key);
-      return found == rank_.end() ? kGrey : CategoryColour(found->second);
+      const auto found = ops_.rank.find(key);
+      return found == ops_.rank.end() ? kGrey : CategoryColour(found->second);
+    }
+    case ColorMode::kRange: {
+      const auto found = ranges_.rank.find(key);
+      return found == ranges_.rank.end() ? kGrey : CategoryColour(found->second);
     }
     case ColorMode::kDevice:
       return CategoryColour(static_cast<int>(key % 1024) + 1);
@@ -74,29 +99,22 @@ ImU32 Colours::Of(ColorKey key, ColorMode mode) const {
 }
 
 std::vector<Colours::LegendEntry> Colours::Legend(ColorMode mode, size_t limit) const {
+  if (mode == ColorMode::kError) {
+    return {{DivergingColour(-1), "predicted too short by half"},
+            {DivergingColour(0), "as predicted"},
+            {DivergingColour(1), "predicted too long by half"},
+            {kGrey, "no prediction"}};
+  }
+  const Ranking& ranking = mode == ColorMode::kOp      ? ops_
+                           : mode == ColorMode::kRange ? ranges_
+                           : mode == ColorMode::kKind  ? kinds_
+                                                       : devices_;
   std::vector<LegendEntry> legend;
-  switch (mode) {
-    case ColorMode::kOp:
-      for (size_t i = 0; i < ops_.size() && i < limit; ++i) {
-        legend.push_back({CategoryColour(static_cast<int>(i)), ops_[i]});
-      }
-      break;
-    case ColorMode::kDevice:
-      for (size_t i = 0; i < devices_.size() && legend.size() < limit; ++i) {
-        if (!devices_[i].empty()) legend.push_back({Of(static_cast<ColorKey>(i), mode), devices_[i]});
-      }
-      break;
-    case ColorMode::kKind:
-      for (size_t i = 0; i < std::size(kKindNames) && i < limit; ++i) {
-        legend.push_back({Of(static_cast<ColorKey>(i), mode), kKindNames[i]});
-      }
-      break;
-    case ColorMode::kError:
-      legend = {{DivergingColour(-1), "predicted too short by half"},
-                {DivergingColour(0), "as predicted"},
-                {DivergingColour(1), "predicted too long by half"},
-                {kGrey, "no prediction"}};
-      break;
+  for (const Ranking::Use& use : ranking.uses) {
+    if (legend.size() == limit) break;
+    if (use.name.empty()) continue;
+    const double share = ranking.ns > 0 ? static_cast<double>(use.ns) / static_cast<double>(ranking.ns) : 0;
+    legend.push_back({Of(use.key, mode), use.name, share, use.ns});
   }
   return legend;
 }

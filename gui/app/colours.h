@@ -1,6 +1,7 @@
 // Which colour a slice has.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -9,8 +10,8 @@
 
 namespace lanescope::gui {
 
-// Turns the colour keys of a draw plan into colours. Ops get the palette's colours in the order of how often
-// they occur, so that the frequent ones differ. Value type.
+// Turns the colour keys of a draw plan into colours. Ops and ranges get the palette's colours in the order of
+// the time that they take on devices, so that those that matter differ. Value type.
 class Colours {
  public:
   // Looks at the ops again if the timeline changed.
@@ -20,15 +21,28 @@ class Colours {
   struct LegendEntry {
     ImU32 colour = 0;
     std::string text;
+    double share = 0;  // of all time on devices that a colour stands for
+    int64_t ns = 0;    // the same
   };
-  // What the colours of a mode mean, the most frequent first, at most `limit`.
+  // What the colours of a mode mean, what takes the most time first, at most `limit`.
   std::vector<LegendEntry> Legend(ColorMode mode, size_t limit) const;
 
  private:
+  struct Ranking {
+    struct Use {
+      ColorKey key = 0;
+      std::string name;
+      int64_t ns = 0;
+    };
+    std::unordered_map<ColorKey, int> rank;
+    std::vector<Use> uses;  // by rank
+    int64_t ns = 0;
+  };
+  template <typename Uses>
+  static Ranking ByTime(const Uses& uses);
+
   uint64_t version_ = 0;
-  std::unordered_map<uint32_t, int> rank_;  // of a kOp key
-  std::vector<std::string> ops_;            // by rank
-  std::vector<std::string> devices_;        // by kDevice key
+  Ranking ops_, ranges_, devices_, kinds_;
 };
 
 // Of a kind of run.

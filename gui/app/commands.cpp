@@ -16,7 +16,7 @@ constexpr CommandHelp kKeyHelp[] = {
     {"M", "mark the time under the pointer, or remove the mark there"},
     {"R", "make the selected slice the selected time range"},
     {",  .", "the slice before and after, in the same lane"},
-    {"[  ]", "along the data: what this slice waited for, what waited for it"},
+    {"[  ]", "along the data: what this slice waited for, what waited for it; call and kernel"},
     {"P", "pin the lane under the pointer to the top, or unpin it"},
     {"/  Ctrl+F", "search"},
     {"Esc", "clear the selection, close what is open"},

@@ -55,6 +55,7 @@ void DrawWorkTable(const Ui& ui, const ShownRun& run, const ShownPath& shown, bo
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY |
                                      ImGuiTableFlags_SizingFixedFit;
+  TakeAllRoom(ui);
   if (!ImGui::BeginTable("path", 5, kFlags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn("op", ImGuiTableColumnFlags_WidthStretch, 3);

@@ -15,7 +15,7 @@ namespace {
 void DrawRunChoice(const Ui& ui, const char* id, RunKey current, RunKey* chosen) {
   const ShownRun* run = ui.timeline().Find(current);
   ImGui::SetNextItemWidth(std::min(ui.Px(300), ImGui::GetContentRegionAvail().x * 0.5f));
-  if (!ImGui::BeginCombo(id, run == nullptr ? "" : run->title.c_str())) return;
+  if (!BeginNameCombo(id, run == nullptr ? "" : run->title)) return;
   for (const ShownRun& each : ui.timeline().runs()) {
     ImGui::PushID(static_cast<int>(each.key));
     const std::string text = each.title + "  (" + std::string(RunKindName(each.data->kind)) + ")";
@@ -175,6 +175,7 @@ void DrawRows(const Ui& ui, const ShownDiff& shown) {
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY |
                                      ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit;
+  TakeAllRoom(ui);
   // The part bars above leave little room in a low window; then the tab scrolls.
   const float height = std::max(ImGui::GetContentRegionAvail().y, ui.Px(120));
   if (!ImGui::BeginTable("ops", 8, kFlags, ImVec2(0, height))) return;

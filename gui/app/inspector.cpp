@@ -1,90 +1,17 @@
-// Right: the selected op, and what if it ran elsewhere.
+// Right, below: what if the selected op ran elsewhere, or the machine were another.
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/units.h"
-#include "gui/app/columns.h"
 #include "gui/app/format.h"
+#include "gui/app/sliders.h"
 #include "gui/app/ui.h"
 #include "gui/app/widgets.h"
 
 namespace lanescope::gui {
 namespace {
-
-void Row(const Ui& ui, const char* name, const std::string& value) {
-  if (value.empty()) return;
-  ImGui::TableNextRow();
-  ImGui::TableNextColumn();
-  DimText(ui.theme, name);
-  ImGui::TableNextColumn();
-  CutText(value);
-}
-
-// Below the time as people read it the nanoseconds, to be copied.
-void TimeRow(const Ui& ui, const char* name, int64_t ns) {
-  Row(ui, name, TimeText(ns));
-  ImGui::TableNextRow();
-  ImGui::TableNextColumn();
-  ImGui::TableNextColumn();
-  const std::string exact = std::to_string(ns);
-  ImGui::PushID(name);
-  if (NameItem(exact + " ns")) ImGui::SetClipboardText(exact.c_str());
-  ImGui::PopID();
-  Tooltip("a click copies the nanoseconds");
-}
-
-bool BeginRows(const Ui& ui, const char* id) {
-  if (!ImGui::BeginTable(id, 2, ImGuiTableFlags_SizingFixedFit)) return false;
-  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthFixed, ui.Px(78));
-  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
-  return true;
-}
-
-void ShowSlice(const Ui& ui) {
-  const SliceRef& slice = ui.state.selection.slice;
-  const SliceDetails details = DetailsOf(ui.timeline(), slice);
-  if (!BeginRows(ui, "slice")) return;
-  Row(ui, "type", details.op);
-  Row(ui, "run", details.run);
-  Row(ui, "lane", details.lane);
-  if (details.step >= 0) Row(ui, "step", std::to_string(details.step));
-  TimeRow(ui, "start", details.start_ns);
-  TimeRow(ui, "duration", details.duration_ns);
-  if (details.count > 1) Row(ui, "mean", TimeText(details.mean_ns) + " of " + CountText(details.count));
-  if (details.bytes > 0) Row(ui, "bytes", FormatBytes(details.bytes));
-  if (details.bandwidth > 0) Row(ui, "rate", FormatBandwidth(details.bandwidth));
-  ImGui::EndTable();
-}
-
-void DrawOp(const Ui& ui) {
-  const Selection& selection = ui.state.selection;
-  if (selection.ops.size() > 1) {
-    ImGui::TextUnformatted((CountText(static_cast<int64_t>(selection.ops.size())) + " ops selected").c_str());
-  }
-  if (selection.op < 0) {
-    if (selection.ops.empty()) DimText(ui.theme, "No op is selected.");
-    return;
-  }
-  ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(ui.timeline().NameOf(selection.op).c_str());
-  ImGui::PopTextWrapPos();
-  if (selection.slice.valid()) ShowSlice(ui);
-}
-
-// Every name scope around the op as a button that selects all of it.
-void DrawScopes(const Ui& ui) {
-  if (ui.state.selection.op < 0) return;
-  const std::vector<std::string> scopes = ScopesOf(ui.timeline().NameOf(ui.state.selection.op));
-  if (scopes.empty()) return;
-  DimText(ui.theme, "select all of");
-  for (const std::string& scope : scopes) {
-    const std::string text = Shorten(scope + "/", ImGui::GetContentRegionAvail().x - ui.Px(14));
-    if (ImGui::SmallButton(text.c_str())) ui.state.selection.SelectScope(ui.timeline(), scope);
-  }
-}
 
 void DrawDeviceChoice(const Ui& ui, const WhatIfView& what_if) {
   const Selection& selection = ui.state.selection;
@@ -112,39 +39,15 @@ void DrawDeviceChoice(const Ui& ui, const WhatIfView& what_if) {
   ImGui::EndCombo();
 }
 
-// A factor from a tenth to ten, on a logarithmic slider, whose drag is one change for Undo. True: it was
-// changed.
-bool FactorSlider(const Ui& ui, const char* id, const std::string& label, const std::string& value_text,
-                  double* factor) {
-  // As wide as the values that a slider usually shows, so that it does not move under the pointer.
-  const float gap = ImGui::GetStyle().ItemSpacing.x, begin = ImGui::GetCursorPosX();
-  const SliderColumns columns =
-      FitSlider(ImGui::GetContentRegionAvail().x,
-                std::max(TextWidth(value_text), TextWidth(FormatBandwidth(888.88e9))), gap);
-  ImGui::AlignTextToFramePadding();
-  DimText(ui.theme, Shorten(label, columns.label));
-  ImGui::SameLine(begin + columns.label + gap);
-  ImGui::SetNextItemWidth(std::max(columns.slider, 1.0f));  // 0 is a default
-  float shown = static_cast<float>(*factor);
-  const bool changed = ImGui::SliderFloat(id, &shown, 0.1f, 10.0f, "",
-                                          ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
-  if (ImGui::IsItemDeactivated()) ui.document.EndGesture();
-  ImGui::SameLine();
-  ImGui::TextUnformatted(Shorten(value_text, columns.value).c_str());
-  if (!changed) return false;
-  // What is near to "as it is" is meant to be it.
-  *factor = std::abs(shown - 1) < 0.03f ? 1 : shown;
-  return true;
-}
-
 void DrawMachine(const Ui& ui, const WhatIfView& what_if) {
   DimText(ui.theme, "Machine");
+  bool let_go = false;
   for (size_t i = 0; i < what_if.links.size(); ++i) {
     const EditableLink& link = what_if.links[i];
     if (!(link.base_bandwidth > 0)) continue;
     double factor = link.bandwidth / link.base_bandwidth;
     ImGui::PushID(static_cast<int>(i));
-    if (FactorSlider(ui, "##link", link.label, FormatBandwidth(link.bandwidth), &factor)) {
+    if (FactorSlider(ui, "##link", link.label, FormatBandwidth(link.bandwidth), &factor, &let_go)) {
       ui.document.SetLinkBandwidth(what_if.base, static_cast<int>(i), factor * link.base_bandwidth);
     }
     ImGui::PopID();
@@ -153,11 +56,12 @@ void DrawMachine(const Ui& ui, const WhatIfView& what_if) {
     const EditableDevice& device = what_if.devices[i];
     double speed = device.speed;
     ImGui::PushID(static_cast<int>(1000 + i));
-    if (FactorSlider(ui, "##speed", device.label + " speed", PercentText(speed, 0), &speed)) {
+    if (FactorSlider(ui, "##speed", device.label + " speed", PercentText(speed, 0), &speed, &let_go)) {
       ui.document.SetDeviceSpeed(what_if.base, DeviceId(i), speed);
     }
     ImGui::PopID();
   }
+  if (let_go) ui.document.EndGesture();
   if (what_if.machine_changed && ImGui::SmallButton("as it was")) ui.document.ResetMachine(what_if.base);
 }
 
@@ -267,20 +171,10 @@ void DrawProblem(const Ui& ui, const WhatIfView& what_if, RunKey run) {
   }
 }
 
-void DrawWhatIf(const Ui& ui) {
+// Of a run of ours: another placement, another machine.
+void DrawPlacementWhatIf(const Ui& ui, RunKey run) {
   const WhatIfView& what_if = ui.document.what_if();
-  ImGui::Spacing();
-  ImGui::Separator();
-  ImGui::Spacing();
-  DimText(ui.theme, "What if?");
-  const RunKey run = EditedRun(ui.document, ui.state);
   const ShownRun* shown = ui.timeline().Find(run);
-  if (shown == nullptr) {
-    ImGui::PushTextWrapPos(0);
-    DimText(ui.theme, "Runs of other tools have no graph: their placement cannot be changed.");
-    ImGui::PopTextWrapPos();
-    return;
-  }
   ColouredText(KindColour(ui.theme, shown->data->kind),
                Shorten(shown->title, ImGui::GetContentRegionAvail().x));
   if (what_if.base == 0) {
@@ -301,10 +195,21 @@ void DrawWhatIf(const Ui& ui) {
 }  // namespace
 
 void DrawInspector(const Ui& ui) {
-  DimText(ui.theme, "Op");
-  DrawOp(ui);
-  DrawScopes(ui);
-  DrawWhatIf(ui);
+  DrawOpPanel(ui);
+  ImGui::Spacing();
+  ImGui::Separator();
+  ImGui::Spacing();
+  DimText(ui.theme, "What if?");
+  const RunKey run = EditedRun(ui.document, ui.state), replayed = ReplayedRun(ui.document, ui.state);
+  if (replayed != 0) {
+    DrawReplayPanel(ui, replayed);
+  } else if (ui.timeline().Find(run) != nullptr) {
+    DrawPlacementWhatIf(ui, run);
+  } else {
+    ImGui::PushTextWrapPos(0);
+    DimText(ui.theme, "Neither graph nor calls of this run are known: nothing in it can be changed.");
+    ImGui::PopTextWrapPos();
+  }
 }
 
 }  // namespace lanescope::gui

@@ -122,8 +122,9 @@ void DrawRunMenu(const Ui& ui, RunKey key) {
       ui.state.lanes.hidden_runs.insert(key);
     }
   }
-  if (ImGui::MenuItem("What if…", nullptr, false, !ui.timeline().Find(key)->data->foreign)) {
-    ui.document.BeginWhatIf(key);
+  const RunData& data = *ui.timeline().Find(key)->data;
+  if (ImGui::MenuItem("What if…", nullptr, false, IsReplayable(data) || HasPlacement(data))) {
+    IsReplayable(data) ? ui.document.BeginReplay(key) : ui.document.BeginWhatIf(key);
   }
   const int index = ui.timeline().IndexOf(key);
   if (ImGui::MenuItem("Move up", nullptr, false, index > 0)) {

@@ -27,6 +27,7 @@ void DrawSearchTab(const Ui& ui) {
     ui.state.selection.Clear();
     for (const OpIdentity op : results.identities) ui.state.selection.ToggleOp(op);
   }
+  if (!results.hits.empty()) TakeAllRoom(ui);
   if (!ImGui::BeginTable("hits", 5,
                          ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_Resizable |
                              ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingFixedFit)) {

@@ -98,6 +98,7 @@ void SqlConsole::TakeResult() {
 
 void SqlConsole::Draw(const Ui& ui) {
   TakeResult();
+  TakeAllRoom(ui);
   // What failed to open cannot be asked.
   std::vector<OpenFile> files = ui.document.files();
   std::erase_if(files, [](const OpenFile& file) { return file.state.phase == LoadState::Phase::kFailed; });
@@ -107,19 +108,23 @@ void SqlConsole::Draw(const Ui& ui) {
   if (!known) path_ = files.front().path;
   ImGui::PushFont(ui.fonts.mono);
   const float height = ImGui::GetFontSize() * 4.6f;
-  ImGui::InputTextMultiline("##sql", &text_, ImVec2(ImGui::GetContentRegionAvail().x - ui.Px(190), height));
+  const bool entered = ImGui::InputTextMultiline(
+      "##sql", &text_, ImVec2(ImGui::GetContentRegionAvail().x - ui.Px(190), height),
+      ImGuiInputTextFlags_EnterReturnsTrue);
   ImGui::PopFont();
   const bool active = ImGui::IsItemActive();
+  // Ctrl+Enter leaves the field, which the next word is for.
+  if (entered) ImGui::SetKeyboardFocusHere(-1);
   ImGui::SameLine();
   ImGui::BeginGroup();
   ImGui::SetNextItemWidth(-1);
-  if (ImGui::BeginCombo("##file", std::filesystem::path(path_).filename().c_str())) {
+  if (BeginNameCombo("##file", std::filesystem::path(path_).filename().string())) {
     for (const OpenFile& file : files) {
       if (NameItem(file.path, file.path == path_)) path_ = file.path;
     }
     ImGui::EndCombo();
   }
-  const bool enter = active && IsSubmitPressed();
+  const bool enter = entered || (active && IsSubmitPressed());
   if (worker_.busy()) {
     if (ImGui::Button("Cancel")) worker_.Cancel();
   } else if (ImGui::Button("Run  (Ctrl+Enter)") || enter) {
@@ -156,9 +161,9 @@ void SqlConsole::DrawResult(const Ui& ui) {
   }
   ImGui::TableSetupScrollFreeze(0, 1);
   for (size_t i = 0; i < widths.size(); ++i) {
-    ImGui::TableSetupColumn(result_.columns[i].c_str(), ImGuiTableColumnFlags_WidthFixed, widths[i]);
+    ImGui::TableSetupColumn("##column", ImGuiTableColumnFlags_WidthFixed, widths[i]);
   }
-  ImGui::TableHeadersRow();
+  NameHeadersRow({result_.columns.begin(), result_.columns.begin() + columns});
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(result_.rows.size()));
   while (clipper.Step()) {

@@ -176,6 +176,7 @@ void DrawSumTable(const Ui& ui, const char* id, const SumTable& sums) {
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_ScrollY |
                                      ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit;
+  TakeAllRoom(ui);
   if (!ImGui::BeginTable(id, 9, kFlags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
@@ -230,6 +231,17 @@ void DrawStatisticsTab(const Ui& ui) {
 }
 
 void DrawTabs(const Ui& ui) {
+  // The tabs lie at the lower edge: they stay under the pointer when the panel takes another height.
+  const float tabs = ImGui::GetFrameHeightWithSpacing();
+  const float room = std::max(ImGui::GetContentRegionAvail().y - tabs, 1.0f);
+  ImGui::BeginChild("content", ImVec2(0, room), false);
+  ui.state.bottom_content = 0;
+  DrawTab(ui, ui.state.tab);
+  if (ui.state.bottom_content >= 0) {
+    const ImGuiStyle& style = ImGui::GetStyle();
+    ui.state.bottom_content = ImGui::GetCursorPosY() + tabs + 2 * style.WindowPadding.y;
+  }
+  ImGui::EndChild();
   if (!ImGui::BeginTabBar("tabs")) return;
   const bool requested = ui.state.tab_requested;
   for (int i = 0; i < kNumTabs; ++i) {
@@ -241,9 +253,6 @@ void DrawTabs(const Ui& ui) {
     }
     // In the frame of a request the bar still shows the tab before.
     if (!requested) ui.state.tab = tab;
-    ImGui::BeginChild("content", ImVec2(0, 0), false);
-    DrawTab(ui, tab);
-    ImGui::EndChild();
     ImGui::EndTabItem();
   }
   if (requested) ui.state.tab_requested = false;

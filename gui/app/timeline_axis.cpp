@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/units.h"
 #include "gui/app/format.h"
 #include "gui/app/timeline_pieces.h"
 #include "gui/app/widgets.h"
@@ -128,7 +129,8 @@ void PaintLegend(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, flo
   float x = frame.left - frame.gutter + ui.Px(8);
   const float y = std::round(top + (height - ImGui::GetFontSize()) / 2);
   for (const auto& entry : ui.colours.Legend(ui.state.colour, 12)) {
-    const std::string text = Shorten(entry.text, ui.Px(150));
+    std::string text = Shorten(entry.text, ui.Px(150));
+    if (entry.share > 0) text += "  " + PercentText(entry.share, entry.share < 0.1 ? 1 : 0);
     const float width = TextWidth(text) + ui.Px(30);
     if (x + width > frame.left + frame.width) break;
     list->AddRectFilled(ImVec2(x, y + ui.Px(2)), ImVec2(x + ui.Px(10), y + ui.Px(12)), entry.colour,

@@ -104,6 +104,10 @@ void Click(const Ui& ui, const Hit& hit) {
     case Hit::What::kRunHeader:
       ToggleCollapsed(&state, hit.run);
       break;
+    case Hit::What::kGroupHeader:
+      if (state.lanes.folded.erase({hit.run, hit.group}) == 0)
+        state.lanes.folded.insert({hit.run, hit.group});
+      break;
     case Hit::What::kSlice:
       if (ImGui::GetIO().KeyCtrl) {
         state.selection.ToggleOp(ui.timeline().IdentityOf(hit.slice));
@@ -206,7 +210,8 @@ void ContinuePress(const Ui& ui, float left, float top) {
   if (!press.moved) return;
   if (ui.state.drag) {
     UpdateMove(ui, top);
-  } else if (press.at.x >= left && press.hit.what != Hit::What::kRunHeader) {
+  } else if (press.at.x >= left && press.hit.what != Hit::What::kRunHeader &&
+             press.hit.what != Hit::What::kGroupHeader) {
     DragArea(ui, press, left, top);
   }
 }

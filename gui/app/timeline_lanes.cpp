@@ -7,10 +7,20 @@
 #include "gui/app/timeline_paint.h"
 #include "gui/app/timeline_pieces.h"
 #include "gui/app/widgets.h"
+#include "gui/model/what_if_effect.h"
 
 namespace lanescope::gui {
 
 namespace {
+
+// "GPU:0 stream 7" of "rank 3 GPU:0 stream 7" in the group "rank 3".
+std::string WithoutGroup(const RunData& run, const Lane& lane, std::string text) {
+  for (int g = lane.group; g >= 0; g = run.groups[static_cast<size_t>(g)].parent) {
+    const std::string begin = run.groups[static_cast<size_t>(g)].title + " ";
+    if (text.starts_with(begin)) return text.substr(begin.size());
+  }
+  return text;
+}
 
 // `names_device`: the lanes above belong to another device.
 void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, const LaidLane& laid,
@@ -29,6 +39,8 @@ void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& fr
       lane.device >= 0) {
     text = run.data->devices[static_cast<size_t>(lane.device)].label + " " + text;
   }
+  // What the line of its group says already.
+  if (!pinned) text = WithoutGroup(*run.data, lane, std::move(text));
   if (pinned) text = std::to_string(laid.run + 1) + ": " + text;
   const float indent =
       ui.Px(compute || lane.role == LaneRole::kLink || lane.role == LaneRole::kThread ? 12 : 24);
@@ -60,12 +72,28 @@ std::string HeaderFigures(const Ui& ui, const ShownRun& run) {
   const RunData& data = *run.data;
   if (data.empty()) return data.error.empty() ? "nothing recorded" : data.error;
   std::string text = (data.steps.empty() ? "" : "step ") + TimeText(data.step_ns);
-  if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key))
+  if (const auto effect = EffectOf(data)) {
+    text += "  " + SignedPercentText(effect->change) + " by the change";
+    if (effect->bias) text += ", model " + SignedPercentText(*effect->bias);
+  } else if (const auto change = ui.timeline().ChangeAgainstBaseline(run.key)) {
     text += "  " + SignedPercentText(*change);
+    if (ui.timeline().CannotTell(run.key)) text += ", cannot tell";
+  }
   if (!data.complete) text += "  incomplete";
   if (data.oversubscribed) text += "  oversubscribed";
   if (data.out_of_memory()) text += "  OUT OF MEMORY";
   return text;
+}
+
+void PaintFoldSign(ImDrawList* list, ImVec2 middle, float size, bool folded, ImU32 colour) {
+  if (folded) {
+    list->AddTriangleFilled(ImVec2(middle.x - size / 2, middle.y - size), ImVec2(middle.x + size, middle.y),
+                            ImVec2(middle.x - size / 2, middle.y + size), colour);
+  } else {
+    list->AddTriangleFilled(ImVec2(middle.x - size, middle.y - size / 2),
+                            ImVec2(middle.x + size, middle.y - size / 2), ImVec2(middle.x, middle.y + size),
+                            colour);
+  }
 }
 
 void PaintRunHeader(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, const LaidRun& laid,
@@ -78,13 +106,7 @@ void PaintRunHeader(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, 
   list->AddRectFilled(ImVec2(left, top), ImVec2(left + ui.Px(4), origin_y + laid.bottom), colour);
   const float text_y = std::round((top + bottom - ImGui::GetFontSize()) / 2);
   const float size = ImGui::GetFontSize() * 0.3f, middle = (top + bottom) / 2, x = left + ui.Px(15);
-  if (laid.collapsed) {
-    list->AddTriangleFilled(ImVec2(x - size / 2, middle - size), ImVec2(x + size, middle),
-                            ImVec2(x - size / 2, middle + size), ui.theme.text);
-  } else {
-    list->AddTriangleFilled(ImVec2(x - size, middle - size / 2), ImVec2(x + size, middle - size / 2),
-                            ImVec2(x, middle + size), ui.theme.text);
-  }
+  PaintFoldSign(list, ImVec2(x, middle), size, laid.collapsed, ui.theme.text);
   ImVec2 position(left + ui.Px(26), std::round(middle - ImGui::GetFontSize() * 0.575f));
   DrawKindChips(ui, list, &position, frame.width, *run.data);
   const std::string figures = HeaderFigures(ui, run);
@@ -97,6 +119,26 @@ void PaintRunHeader(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, 
   list->AddText(ImVec2(figures_x, text_y), run.data->out_of_memory() ? ui.theme.limit : ui.theme.text_dim,
                 figures.c_str());
   list->PopClipRect();
+}
+
+void PaintGroupHeader(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, const LaidGroup& laid,
+                      float origin_y) {
+  const ShownRun& run = ui.timeline().runs()[static_cast<size_t>(laid.run)];
+  const ImU32 colour = KindColour(ui.theme, run.data->kind);
+  const float left = frame.left - frame.gutter + ui.Px(4), right = frame.left + frame.width;
+  const float top = origin_y + laid.top, bottom = origin_y + laid.bottom;
+  list->AddRectFilled(ImVec2(left, top), ImVec2(right, bottom),
+                      Mix(ui.theme.panel, colour, laid.depth == 0 ? 0.08f : 0.04f));
+  ImGui::PushFont(ui.fonts.small);
+  const float x = left + ui.Px(9 + 10 * static_cast<float>(laid.depth));
+  PaintFoldSign(list, ImVec2(x, (top + bottom) / 2), ImGui::GetFontSize() * 0.27f, laid.folded,
+                ui.theme.text_dim);
+  std::string text = run.data->groups[static_cast<size_t>(laid.group)].title;
+  if (laid.folded) text += "  (" + std::to_string(laid.lanes) + (laid.lanes == 1 ? " lane)" : " lanes)");
+  const std::string cut = Shorten(text, right - x - ui.Px(20));
+  list->AddText(ImVec2(x + ui.Px(9), std::round((top + bottom - ImGui::GetFontSize()) / 2)), ui.theme.text,
+                cut.c_str());
+  ImGui::PopFont();
 }
 
 bool IsPredicted(const RunData& run) {
@@ -186,6 +228,10 @@ void PaintLanes(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, cons
   for (const LaidRun& run : layout.runs) {
     if (origin_y + run.bottom < top || origin_y + run.top > top + height) continue;
     PaintRunHeader(ui, list, frame, run, origin_y);
+  }
+  for (const LaidGroup& group : layout.groups) {
+    if (origin_y + group.bottom < top || origin_y + group.top > top + height) continue;
+    PaintGroupHeader(ui, list, frame, group, origin_y);
   }
 }
 

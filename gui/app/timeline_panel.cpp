@@ -13,7 +13,8 @@
 namespace lanescope::gui {
 namespace {
 
-constexpr float kGutter = 128;
+// Streams of other tools' traces have longer names than devices.
+constexpr float kGutter = 128, kWideGutter = 176;
 constexpr float kRuler = 22;
 constexpr float kMinimapRow = 9;
 constexpr int kMaxMinimapRows = 8;
@@ -56,6 +57,14 @@ void ApplyScroll(ViewState* state, float height) {
   state->scroll_to.reset();
 }
 
+// Of the lanes, with room below the last where they were scrolled to their end before the panel below gave
+// its room, or lanes were folded: what is under the pointer stays there.
+float HeightToScroll(const Ui& ui, float shown) {
+  const float height = ui.analysis.layout().height;
+  const float least_in_sight = std::min(height, ui.Px(60));
+  return std::max(height, std::min(ui.state.scroll_y, height - least_in_sight) + shown);
+}
+
 }  // namespace
 
 std::string LaneName(const RunData& run, const Lane& lane) {
@@ -72,6 +81,7 @@ LayoutMetrics MetricsFor(float scale) {
   metrics.row = std::round(18 * scale);
   metrics.copy_row = std::round(14 * scale);
   metrics.counter = std::round(34 * scale);
+  metrics.group_header = std::round(18 * scale);
   metrics.lane_gap = std::round(3 * scale);
   metrics.run_gap = std::round(10 * scale);
   return metrics;
@@ -80,7 +90,9 @@ LayoutMetrics MetricsFor(float scale) {
 void DrawTimeline(const Ui& ui, DrawPlan* plan) {
   const ImVec2 corner = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   TimelineFrame frame;
-  frame.gutter = std::round(ui.Px(kGutter));
+  const bool streams = std::any_of(ui.timeline().runs().begin(), ui.timeline().runs().end(),
+                                   [](const ShownRun& run) { return run.data->foreign; });
+  frame.gutter = std::round(ui.Px(streams ? kWideGutter : kGutter));
   frame.left = corner.x + frame.gutter;
   frame.width = std::max(1.0f, room.x - frame.gutter - ImGui::GetStyle().ScrollbarSize);
   ui.state.view.SetWidth(frame.width);
@@ -114,7 +126,7 @@ void DrawTimeline(const Ui& ui, DrawPlan* plan) {
   ApplyScroll(&ui.state, lanes_height);
   ui.state.scroll_y = ImGui::GetScrollY();
   ui.state.lanes_height = lanes_height;
-  ImGui::Dummy(ImVec2(1, ui.analysis.layout().height));
+  ImGui::Dummy(ImVec2(1, HeightToScroll(ui, lanes_height)));
   ImGui::SetCursorScreenPos(ImVec2(corner.x, lanes_top));
   ImGui::InvisibleButton("content", ImVec2(frame.gutter + frame.width, lanes_height),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |

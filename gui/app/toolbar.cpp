@@ -48,6 +48,12 @@ void DrawViewMenu(const Ui& ui) {
   ImGui::MenuItem("Links", nullptr, &lanes.show_links);
   ImGui::MenuItem("Host", nullptr, &lanes.show_host);
   ImGui::MenuItem("Empty lanes", nullptr, &lanes.show_empty_lanes);
+  const bool groups = std::any_of(ui.timeline().runs().begin(), ui.timeline().runs().end(),
+                                  [](const ShownRun& run) { return !run.data->groups.empty(); });
+  if (ImGui::MenuItem("Fold threads", nullptr, false, groups)) FoldGroups(true, true, ui.actions());
+  if (ImGui::MenuItem("Fold all groups", nullptr, false, groups)) FoldGroups(true, false, ui.actions());
+  if (ImGui::MenuItem("Unfold all", nullptr, false, !lanes.folded.empty()))
+    FoldGroups(false, false, ui.actions());
   if (ImGui::MenuItem("Unpin all", nullptr, false, !lanes.pinned.empty())) lanes.pinned.clear();
   if (ImGui::MenuItem("Remove all marks", nullptr, false, !ui.state.marks.empty())) ui.state.marks.clear();
   ImGui::Separator();
@@ -58,12 +64,15 @@ void DrawViewMenu(const Ui& ui) {
 }
 
 void DrawPlacementMenu(const Ui& ui) {
-  if (!ImGui::BeginMenu("Placement")) return;
+  if (!ImGui::BeginMenu("What if")) return;
   const WhatIfView& what_if = ui.document.what_if();
-  if (ImGui::MenuItem(("Undo " + what_if.undo_text).c_str(), "Ctrl+Z", false, what_if.can_undo)) {
+  const ReplayView& replay = ui.document.replay();
+  if (ImGui::MenuItem(("Undo " + what_if.undo_text).c_str(), "Ctrl+Z", false,
+                      what_if.can_undo || replay.can_undo)) {
     ui.document.Undo();
   }
-  if (ImGui::MenuItem(("Redo " + what_if.redo_text).c_str(), "Ctrl+Y", false, what_if.can_redo)) {
+  if (ImGui::MenuItem(("Redo " + what_if.redo_text).c_str(), "Ctrl+Y", false,
+                      what_if.can_redo || replay.can_redo)) {
     ui.document.Redo();
   }
   ImGui::Separator();
@@ -91,10 +100,11 @@ void DrawChoice(const char* id, const char* label,
   ImGui::SameLine();
 }
 
-constexpr std::array<std::pair<ColorMode, const char*>, 4> kColours = {
+constexpr std::array<std::pair<ColorMode, const char*>, 5> kColours = {
     {{ColorMode::kOp, "op"},
      {ColorMode::kDevice, "device"},
      {ColorMode::kKind, "kind"},
+     {ColorMode::kRange, "range"},
      {ColorMode::kError, "prediction error"}}};
 constexpr std::array<std::pair<Alignment, const char*>, 3> kAlignments = {
     {{Alignment::kStart, "start"}, {Alignment::kOp, "selected op"}, {Alignment::kNormalised, "normalised"}}};

@@ -35,6 +35,9 @@ void DrawToolbar(const Ui& ui);
 void DrawRunsPanel(const Ui& ui);
 void DrawTimeline(const Ui& ui, DrawPlan* plan);
 void DrawInspector(const Ui& ui);
+// Parts of the inspector. `run`: that is changed, or would be.
+void DrawOpPanel(const Ui& ui);
+void DrawReplayPanel(const Ui& ui, RunKey run);
 void DrawTabs(const Ui& ui);
 void DrawSelectionTab(const Ui& ui);
 void DrawOverview(const Ui& ui);
@@ -46,6 +49,9 @@ void DrawStartPage(const Ui& ui, const std::vector<std::string>& recent);
 void DrawHelpPage(const Ui& ui);
 // Progress of loads, and what is odd about files. Nothing where there is nothing to say.
 void DrawFileMessages(const Ui& ui);
+
+// What a tab with a table of many rows says: it takes the room that there is.
+inline void TakeAllRoom(const Ui& ui) { ui.state.bottom_content = -1; }
 
 // Rows of sums, shared by two tabs.
 void DrawSumTable(const Ui& ui, const char* id, const SumTable& sums);

@@ -77,20 +77,24 @@ void Set(std::string_view key, std::string_view value, ViewOptions* options) {
   } else if (key == "tab") {
     options->tab = ParseName(key, value, {"selection", "statistics", "diff", "critical", "search", "sql"});
   } else if (key == "colour") {
-    options->colour = ParseName(key, value, {"op", "device", "kind", "error"});
+    options->colour = ParseName(key, value, {"op", "device", "kind", "range", "error"});
   } else if (key == "lanes") {
     options->lanes = ParseName(key, value, {"all", "copies", "compute"});
+  } else if (key == "fold") {
+    options->fold = ParseName(key, value, {"threads", "all"});
   } else if (key == "critical") {
     options->critical = ParseName(key, value, {"on", "off"}) == "on";
   } else if (key == "move") {
     ParseMove(value, options);
+  } else if (key == "set") {
+    options->changes.push_back(std::string(value));
   } else if (key == "help") {
     options->help = ParseName(key, value, {"on", "off"}) == "on";
   } else {
     Throw(Code::kInvalidArgument,
           "--view has no key '{}'; there are runs, baseline, range, select, search, tab, colour, lanes, "
-          "critical, move "
-          "and help",
+          "fold, critical, move, "
+          "set and help",
           key);
   }
 }
@@ -107,7 +111,9 @@ ViewOptions ParseViewOptions(std::string_view text) {
       Throw(Code::kInvalidArgument, "--view: '{}' is not KEY=VALUE", part);
     }
     const std::string_view key = part.substr(0, equals);
-    if (!seen.insert(key).second) Throw(Code::kInvalidArgument, "--view: {} is given twice", key);
+    // Several changes are made one after the other.
+    if (!seen.insert(key).second && key != "set")
+      Throw(Code::kInvalidArgument, "--view: {} is given twice", key);
     Set(key, part.substr(equals + 1), &options);
   }
   return options;

@@ -16,16 +16,19 @@ namespace lanescope::gui {
 //   select=NAME         selects the op of this name
 //   search=TEXT         what the search finds lights up
 //   tab=NAME            selection, statistics, diff, critical, search, sql
-//   colour=NAME         op, device, kind, error
+//   colour=NAME         op, device, kind, range, error
 //   lanes=NAME          all, copies (computing and copies), compute
+//   fold=NAME           threads, all: groups of lanes
 //   critical=on         shows the critical path
 //   move=NAME:DEVICE    what if this op, or all of this name scope, ran on that device
+//   set=WHAT=VALUE      what if this were changed in a trace without a graph, as `simulate TRACE --set`
 //   help=on             the page of keys
 struct ViewOptions {
   std::vector<int> runs;
   std::optional<int> baseline;
   std::optional<int64_t> from_ns, to_ns;
-  std::string select, search, tab, colour, lanes, move_name, move_device;
+  std::vector<std::string> changes;  // of a trace without a graph
+  std::string select, search, tab, colour, lanes, fold, move_name, move_device;
   bool critical = false;
   bool help = false;
 };

@@ -113,6 +113,46 @@ bool NameMenuItem(std::string_view name) {
   return NamedItem(name, name, false, ImGuiSelectableFlags_None, TextWidth(name));
 }
 
+bool NameButton(std::string_view name, std::string_view shown) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const ImVec2 position = ImGui::GetCursorScreenPos();
+  ImGui::PushID(name.data(), name.data() + name.size());
+  const bool pressed = ImGui::Button(
+      "##name", ImVec2(TextWidth(shown) + 2 * style.FramePadding.x, ImGui::GetTextLineHeight()));
+  ImGui::PopID();
+  if (shown != name) Tooltip(name);
+  ImGui::GetWindowDrawList()->AddText(ImVec2(position.x + style.FramePadding.x, position.y),
+                                      ImGui::GetColorU32(ImGuiCol_Text), shown.data(),
+                                      shown.data() + shown.size());
+  return pressed;
+}
+
+bool BeginNameCombo(const char* id, std::string_view current) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const ImVec2 position = ImGui::GetCursorScreenPos();
+  const float room = ImGui::CalcItemWidth() - ImGui::GetFrameHeight() - 2 * style.FramePadding.x;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool open = ImGui::BeginCombo(id, "");
+  const std::string shown = Shorten(current, room);
+  list->AddText(ImVec2(position.x + style.FramePadding.x, position.y + style.FramePadding.y),
+                ImGui::GetColorU32(ImGuiCol_Text), shown.data(), shown.data() + shown.size());
+  return open;
+}
+
+void NameHeadersRow(const std::vector<std::string>& names) {
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (size_t i = 0; i < names.size() && ImGui::TableSetColumnIndex(static_cast<int>(i)); ++i) {
+    const ImVec2 position = ImGui::GetCursorScreenPos();
+    const std::string shown = Shorten(names[i], ImGui::GetContentRegionAvail().x);
+    ImGui::PushID(static_cast<int>(i));
+    ImGui::TableHeader("##name");
+    ImGui::PopID();
+    if (shown != names[i]) Tooltip(names[i]);
+    ImGui::GetWindowDrawList()->AddText(position, ImGui::GetColorU32(ImGuiCol_Text), shown.data(),
+                                        shown.data() + shown.size());
+  }
+}
+
 void RightText(std::string_view text) {
   const float room = ImGui::GetContentRegionAvail().x - TextWidth(text);
   if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::floor(room));

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gui/app/theme.h"
 
@@ -28,6 +29,12 @@ bool NameItem(std::string_view name, bool selected = false,
               ImGuiSelectableFlags flags = ImGuiSelectableFlags_None);
 // The same in a menu.
 bool NameMenuItem(std::string_view name);
+// A small button with a name from a file on it, shown as `shown`.
+bool NameButton(std::string_view name, std::string_view shown);
+// A list to choose from, with a name from a file in it; as ImGui::BeginCombo.
+bool BeginNameCombo(const char* id, std::string_view current);
+// The headers of a table whose columns are named by a file, as ImGui::TableHeadersRow.
+void NameHeadersRow(const std::vector<std::string>& names);
 // `text` shortened to `width` pixels with "…"; empty if not even one character fits.
 std::string Shorten(std::string_view text, float width, ImFont* font = nullptr);
 // Right-aligned in the current table column.

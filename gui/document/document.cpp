@@ -28,7 +28,8 @@ DeviceId DeviceNumber(const Machine& machine, const std::string& label) {
 
 class Document::Impl {
  public:
-  explicit Impl(std::function<void()> wake) : wake_(std::move(wake)), editor(&timeline, wake_) {}
+  explicit Impl(std::function<void()> wake)
+      : wake_(std::move(wake)), editor(&timeline, wake_), replay(&timeline, wake_) {}
 
   void Open(const std::string& given) {
     const std::string path = Normalised(given);
@@ -77,6 +78,7 @@ class Document::Impl {
       changed = true;
     }
     if (editor.Poll()) changed = true;
+    if (replay.Poll()) changed = true;
     const std::string measured = editor.TakeMeasuredTrace();
     if (!measured.empty()) {
       Open(measured);
@@ -89,6 +91,7 @@ class Document::Impl {
 
   void Remove(RunKey run) {
     if (editor.IsBase(run)) editor.End();
+    if (replay.view().base == run) replay.End();
     timeline.Remove(run);
     for (OpenFile& file : files) std::erase(file.runs, run);
   }
@@ -166,7 +169,16 @@ class Document::Impl {
   std::string measured_file_;  // read again for what was measured; empty: none
 
  public:
-  WhatIfEditor editor;  // last: refers to the timeline
+  // Last: they refer to the timeline.
+  WhatIfEditor editor;
+  ReplayEditor replay;
+
+  // What edits one run ends what another is edited by.
+  WhatIfEditor& EditorOf(RunKey base) {
+    replay.End();
+    editor.Begin(base);
+    return editor;
+  }
 };
 
 Document::Document(std::function<void()> wake) : impl_(std::make_unique<Impl>(std::move(wake))) {}
@@ -178,57 +190,55 @@ void Document::CancelLoad(const std::string& path) { impl_->Cancel(path); }
 const std::vector<OpenFile>& Document::files() const { return impl_->files; }
 bool Document::loading() const { return impl_->loading(); }
 bool Document::Poll() { return impl_->Poll(); }
-bool Document::busy() const { return impl_->loading() || impl_->editor.busy(); }
+bool Document::busy() const { return impl_->loading() || impl_->editor.busy() || impl_->replay.busy(); }
 Timeline& Document::timeline() { return impl_->timeline; }
 const Timeline& Document::timeline() const { return impl_->timeline; }
 void Document::RemoveRun(RunKey run) { impl_->Remove(run); }
 
-void Document::BeginWhatIf(RunKey base) { impl_->editor.Begin(base); }
+void Document::BeginWhatIf(RunKey base) { impl_->EditorOf(base); }
 
 void Document::MoveOps(RunKey base, const std::vector<std::string>& nodes, const std::string& device_label) {
-  impl_->editor.Begin(base);
-  impl_->editor.Apply([nodes, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
-    std::vector<NodeId> ids;
-    for (const std::string& name : nodes) {
-      const NodeId id = of.graph().FindNode(name);
-      if (id.exists()) ids.push_back(id);
-    }
-    if (ids.empty()) Throw(Code::kInvalidArgument, "nothing to move: the selection has no node of the graph");
-    return MoveNodes(of, from, ids, DeviceNumber(from.machine, device_label), note);
-  });
+  impl_->EditorOf(base).Apply(
+      [nodes, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
+        std::vector<NodeId> ids;
+        for (const std::string& name : nodes) {
+          const NodeId id = of.graph().FindNode(name);
+          if (id.exists()) ids.push_back(id);
+        }
+        if (ids.empty())
+          Throw(Code::kInvalidArgument, "nothing to move: the selection has no node of the graph");
+        return MoveNodes(of, from, ids, DeviceNumber(from.machine, device_label), note);
+      });
 }
 
 void Document::MoveScope(RunKey base, const std::string& scope, const std::string& device_label) {
-  impl_->editor.Begin(base);
-  impl_->editor.Apply([scope, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
-    std::vector<NodeId> ids;
-    const std::string prefix = scope + "/";
-    for (const NodeId id : of.graph().node_ids()) {
-      const std::string& name = of.graph().node(id).name;
-      if (name == scope || name.starts_with(prefix)) ids.push_back(id);
-    }
-    if (ids.empty()) Throw(Code::kInvalidArgument, "the graph has no name scope '{}'", scope);
-    return MoveNodes(of, from, ids, DeviceNumber(from.machine, device_label), note);
-  });
+  impl_->EditorOf(base).Apply(
+      [scope, device_label](const WhatIfBase& of, const WhatIfEdit& from, std::string* note) {
+        std::vector<NodeId> ids;
+        const std::string prefix = scope + "/";
+        for (const NodeId id : of.graph().node_ids()) {
+          const std::string& name = of.graph().node(id).name;
+          if (name == scope || name.starts_with(prefix)) ids.push_back(id);
+        }
+        if (ids.empty()) Throw(Code::kInvalidArgument, "the graph has no name scope '{}'", scope);
+        return MoveNodes(of, from, ids, DeviceNumber(from.machine, device_label), note);
+      });
 }
 
 void Document::SetLinkBandwidth(RunKey base, int link, double bytes_per_second) {
-  impl_->editor.Begin(base);
-  impl_->editor.Apply([=](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
+  impl_->EditorOf(base).Apply([=](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
     return SetBandwidth(of, from, link, bytes_per_second);
   });
 }
 
 void Document::SetDeviceSpeed(RunKey base, DeviceId device, double speed) {
-  impl_->editor.Begin(base);
-  impl_->editor.Apply([=](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
+  impl_->EditorOf(base).Apply([=](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
     return SetSpeed(of, from, device, speed);
   });
 }
 
 void Document::ResetMachine(RunKey base) {
-  impl_->editor.Begin(base);
-  impl_->editor.Apply([](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
+  impl_->EditorOf(base).Apply([](const WhatIfBase& of, const WhatIfEdit& from, std::string*) {
     auto edit = std::make_shared<WhatIfEdit>(from);
     edit->machine = of.start.machine;
     edit->speed = of.start.speed;
@@ -238,10 +248,23 @@ void Document::ResetMachine(RunKey base) {
   });
 }
 
-void Document::EndGesture() { impl_->editor.EndGesture(); }
-void Document::Undo() { impl_->editor.Undo(); }
-void Document::Redo() { impl_->editor.Redo(); }
-void Document::KeepResult() { impl_->editor.KeepResult(); }
+void Document::EndGesture() {
+  impl_->replay.view().base != 0 ? impl_->replay.EndGesture() : impl_->editor.EndGesture();
+}
+void Document::Undo() { impl_->replay.view().base != 0 ? impl_->replay.Undo() : impl_->editor.Undo(); }
+void Document::Redo() { impl_->replay.view().base != 0 ? impl_->replay.Redo() : impl_->editor.Redo(); }
+void Document::KeepResult() {
+  impl_->replay.view().base != 0 ? impl_->replay.KeepResult() : impl_->editor.KeepResult();
+}
+void Document::BeginReplay(RunKey base) {
+  impl_->editor.End();
+  impl_->replay.Begin(base);
+}
+void Document::SetKnob(size_t knob, const ReplaySetting& setting) { impl_->replay.Set(knob, setting); }
+void Document::SetKnobByText(const std::string& change) { impl_->replay.SetByText(change); }
+void Document::ResetReplay() { impl_->replay.Reset(); }
+void Document::EndReplay() { impl_->replay.End(); }
+const ReplayView& Document::replay() const { return impl_->replay.view(); }
 void Document::EndWhatIf() { impl_->editor.End(); }
 const WhatIfView& Document::what_if() const { return impl_->editor.view(); }
 
@@ -267,6 +290,7 @@ std::vector<std::string> Document::FeasibleDevicesOf(const std::string& node) co
 void Document::AddGraphFolder(const std::string& folder) { impl_->editor.AddGraphFolder(folder); }
 
 void Document::UseGraph(RunKey base, const std::string& graph_path) {
+  impl_->replay.End();
   impl_->editor.UseGraph(base, graph_path);
 }
 

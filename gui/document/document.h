@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/document/replay_editor.h"
 #include "gui/model/timeline_data.h"
 #include "gui/model/trace_loader.h"
 #include "study/run_settings.h"
@@ -113,6 +114,15 @@ class Document {
   // The device of a node in the edited placement ("GPU:0"); empty: unknown. And where it may go.
   std::string DeviceOfNode(const std::string& node) const;
   std::vector<std::string> FeasibleDevicesOf(const std::string& node) const;
+
+  // What-if of runs without a graph (IsReplayable). It and that of a placement end each other. Undo, Redo,
+  // KeepResult and EndGesture are of the one that goes on.
+  void BeginReplay(RunKey base);
+  void SetKnobByText(const std::string& change);
+  void SetKnob(size_t knob, const ReplaySetting& setting);
+  void ResetReplay();
+  void EndReplay();
+  const ReplayView& replay() const;
 
   // Where graphs are looked for, beside the trace's folder, its parents and the working directory.
   void AddGraphFolder(const std::string& folder);

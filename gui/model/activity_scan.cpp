@@ -34,6 +34,7 @@ class LaneJoiner {
           for (int32_t& route : piece.routes) {
             if (route >= 0) route = RouteOf(key.run, part.route_list[static_cast<size_t>(route)]);
           }
+          if (lane.process < 0) lane.process = piece.process;
           lane.pieces.push_back(std::move(piece));
         }
       }
@@ -242,8 +243,8 @@ std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::v
         return (*frames)[static_cast<size_t>(run)].numbers.CommandIndex(schedule, command);
       },
       of_origins, watch(kActivity, "reading commands"));
-  columns.processes = columns.correlations =
-      std::ranges::any_of(*frames, [](const RunFrame& frame) { return frame.range_steps != nullptr; });
+  columns.processes = columns.correlations = std::ranges::any_of(
+      *frames, [](const RunFrame& frame) { return frame.range_steps != nullptr || frame.calls != nullptr; });
   columns.streams = !ours;
   columns.memory_kinds = of_origins.graph_nodes;
   // Else every activity has its command, which names it. A capture on a GPU also notes commands whose kernels

@@ -13,6 +13,7 @@
 
 #include "gui/model/run_builder.h"
 #include "gui/model/run_data.h"
+#include "traces/read/launch_links.h"
 #include "traces/read/run_tables.h"
 #include "traces/read/step_ranges.h"
 
@@ -25,7 +26,8 @@ struct RunFrame {
   traces::RunNumbers numbers;
   std::unordered_map<std::string, int> op_of_name;  // of the graph's nodes
   std::shared_ptr<const traces::RangeSteps>
-      range_steps;  // where the trace records no steps; null: it has none
+      range_steps;                                    // where the trace records no steps; null: it has none
+  std::shared_ptr<const traces::ApiCallIndex> calls;  // that launched activities; null: the trace has none
   bool ours = true;
   int host = -1;  // device number of the host in copies
 

@@ -51,6 +51,7 @@ RawSlice LaneSink::SliceOf(Part& part, const traces::ActivityRow& row, const OpK
     slice.step = frame.range_steps->OfActivity(row.global_pid, row.correlation, row.start_ns);
   }
   slice.op = -1;
+  if (frame.calls != nullptr) slice.call = frame.calls->Find(row.global_pid, row.correlation, row.start_ns);
   if (slice.command >= 0) slice.op = frame.data.commands[static_cast<size_t>(slice.command)].op;
   if (slice.op < 0) slice.op = OpOf(part, key);
   return slice;
@@ -58,18 +59,21 @@ RawSlice LaneSink::SliceOf(Part& part, const traces::ActivityRow& row, const OpK
 
 void LaneSink::AddCompute(Part& part, const traces::ActivityRow& row, const OpKey& key) const {
   const int stream = frames_[static_cast<size_t>(row.run)].ours ? -1 : row.stream;
-  PieceOf(part, {row.run, LaneRole::kCompute, row.device, -1, stream})
+  PieceOf(part, {row.run, LaneRole::kCompute, row.device, -1, stream}, row)
       .slices.push_back(SliceOf(part, row, key));
 }
 
-RawLane::Piece& LaneSink::PieceOf(Part& part, const LaneKey& key) {
+RawLane::Piece& LaneSink::PieceOf(Part& part, const LaneKey& key, const traces::ActivityRow& row) {
   if (part.last_key == nullptr || *part.last_key != key) {
     const auto found = part.lanes.try_emplace(key).first;
     part.last_key = &found->first;
     part.last = &found->second;
   }
   Pieces& pieces = *part.last;
-  if (pieces.empty()) return pieces.emplace_back();
+  if (pieces.empty()) {
+    pieces.emplace_back().process = row.global_pid > 0 ? row.global_pid : -1;
+    return pieces.back();
+  }
   if (pieces.back().slices.size() == kPieceSlices) pieces.emplace_back().slices.reserve(kPieceSlices);
   return pieces.back();
 }
@@ -86,7 +90,7 @@ void LaneSink::Copy(traces::Stretch at, const traces::ActivityRow& row, const tr
   const traces::CopyRoute& route = copied.route;
   const RawSlice slice = SliceOf(to, row, {OpKey::Source::kCopy, static_cast<int64_t>(route.copy_class)});
   const auto add = [&](const LaneKey& lane) -> RawLane::Piece& {
-    RawLane::Piece& piece = PieceOf(to, lane);
+    RawLane::Piece& piece = PieceOf(to, lane, row);
     piece.slices.push_back(slice);
     piece.bytes.push_back(copied.bytes);
     return piece;

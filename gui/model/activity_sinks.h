@@ -69,7 +69,7 @@ class LaneSink : public traces::ActivityVisitor {
   // With the node that the activity's command runs, or what `key` names where none is known.
   RawSlice SliceOf(Part& part, const traces::ActivityRow& row, const OpKey& key) const;
   void AddCompute(Part& part, const traces::ActivityRow& row, const OpKey& key) const;
-  static RawLane::Piece& PieceOf(Part& part, const LaneKey& key);
+  static RawLane::Piece& PieceOf(Part& part, const LaneKey& key, const traces::ActivityRow& row);
   // The part's own number for what is no node.
   static int32_t OpOf(Part& part, const OpKey& key);
   // The part's own number for the ends of a copy, until parts are joined.

@@ -29,6 +29,9 @@ ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cance
       return ProfileRun(ViewOf(run), -1, &cancelled, kMaxStepItems);
     };
     shown.diff = DiffRuns(profile(a), profile(b));
+    // As the list of runs has them: a prediction's interval is not in its steps.
+    shown.diff.range_a = a.range();
+    shown.diff.range_b = b.range();
     shown.verdict = DiffVerdict(shown.diff, a.title, b.title);
   } catch (const Error& error) {
     shown.problem = error.message();

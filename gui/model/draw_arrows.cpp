@@ -10,7 +10,8 @@ namespace lanescope::gui {
 namespace {
 
 constexpr float kBandPx = 24;
-constexpr double kFarPx = 1e6;  // keeps coordinates within what floats resolve
+constexpr size_t kMaxLaunches = 60;  // arrows from thread to stream cross all lanes between
+constexpr double kFarPx = 1e6;       // keeps coordinates within what floats resolve
 
 // Arrows of one run.
 class ArrowDrawer {
@@ -47,6 +48,31 @@ class ArrowDrawer {
         const size_t first = FirstEndingAfter(slices.end, from), last = FirstStartingFrom(slices.start, to);
         if (first < last) visit(*laid, row, first, last);
       }
+    }
+  }
+
+  // From the call that launched it to everything that is visible and laid out, where these are few enough to
+  // be told apart.
+  void DrawLaunches() {
+    if (run_.calls.empty()) return;
+    std::vector<SliceRef> seen;
+    const int64_t from = scale_.TimeAt(0), to = scale_.TimeAt(scale_.width()) + 1;
+    for (const LaidLane* laid : lanes_) {
+      if (laid == nullptr || !InSight(*laid)) continue;
+      const Lane& lane = run_.lanes[static_cast<size_t>(laid->lane)];
+      if (lane.call.empty() || lane.role == LaneRole::kThread || lane.role == LaneRole::kLink) continue;
+      for (const SliceRow& row : lane.rows) {
+        const RowSlices slices = SlicesOfRow(lane, row);
+        const size_t first = FirstEndingAfter(slices.end, from), last = FirstStartingFrom(slices.start, to);
+        if (last > first + kMaxLaunches) return;
+        for (size_t i = first; i < last; ++i)
+          seen.push_back({key_, laid->lane, row.begin + static_cast<uint32_t>(i)});
+        if (seen.size() > kMaxLaunches) return;
+      }
+    }
+    for (const SliceRef& slice : seen) {
+      const SliceRef call = LaunchOf(run_, key_, slice.lane, slice.slice);
+      if (call.valid()) Draw(call.lane, call.slice, slice.lane, slice.slice, 0);
     }
   }
 
@@ -88,8 +114,10 @@ class ArrowDrawer {
   void Draw(int from_lane, uint32_t from, int to_lane, uint32_t to, uint8_t flags) {
     const auto y0 = HeightOf(from_lane, from), y1 = HeightOf(to_lane, to);
     if (!y0.has_value() || !y1.has_value()) return;
-    const float x0 = PixelOf(run_.lanes[static_cast<size_t>(from_lane)].end_ns[from]);
-    const float x1 = PixelOf(run_.lanes[static_cast<size_t>(to_lane)].start_ns[to]);
+    const int64_t start = run_.lanes[static_cast<size_t>(to_lane)].start_ns[to];
+    // A call may go on when what it launched runs already.
+    const float x0 = PixelOf(std::min(run_.lanes[static_cast<size_t>(from_lane)].end_ns[from], start));
+    const float x1 = PixelOf(start);
     const auto width = static_cast<float>(scale_.width());
     if (std::max(x0, x1) < 0 || std::min(x0, x1) > width) return;
     plan_->arrows.push_back({x0, *y0, x1, *y1, flags});
@@ -134,6 +162,7 @@ void DrawArrows(const Timeline& timeline, const Layout& layout, const std::vecto
           drawer.DrawFlows(laid.lane, row.begin + static_cast<uint32_t>(i), 0);
       });
     }
+    drawer.DrawLaunches();
     if (highlight.slice.run == shown.key && highlight.slice.valid()) {
       drawer.DrawFlows(highlight.slice.lane, highlight.slice.slice, kSelected);
     }

@@ -120,6 +120,16 @@ void DrawPlan::Clear() {
   visible_arrows = 0;
 }
 
+ColorKey RangeKey(const RunData& run, const Lane& lane, uint32_t slice) {
+  const int32_t op = slice < lane.size() ? lane.op[slice] : -1;
+  const int32_t call = slice < lane.call.size() ? lane.call[slice] : -1;
+  if (call >= 0 && static_cast<size_t>(call) < run.calls.size()) {
+    const int range = run.calls[static_cast<size_t>(call)].range;
+    return range < 0 ? 0 : run.ops[static_cast<size_t>(range)].range;
+  }
+  return op >= 0 ? run.ops[static_cast<size_t>(op)].range : 0;
+}
+
 ColorKey ColorOf(const RunData& run, const Lane& lane, uint32_t slice, ColorMode mode) {
   const int32_t op = slice < lane.size() ? lane.op[slice] : -1;
   switch (mode) {
@@ -131,6 +141,8 @@ ColorKey ColorOf(const RunData& run, const Lane& lane, uint32_t slice, ColorMode
       return static_cast<ColorKey>(KindOf(run, lane, slice));
     case ColorMode::kError:
       return kUnknownError;
+    case ColorMode::kRange:
+      return RangeKey(run, lane, slice);
   }
   return 0;
 }

@@ -11,11 +11,12 @@
 
 namespace lanescope::gui {
 
-enum class ColorMode : uint8_t { kOp, kDevice, kKind, kError };
+enum class ColorMode : uint8_t { kOp, kDevice, kKind, kError, kRange };
 
 // What a colour stands for, by mode: kOp: OpEntry::color, a hash of the op type; kDevice: a number by device
 // label (GPU:0 is 1, GPU:1 is 2, ..., CPU is 0); kKind: SliceKind; kError: 100 + percent by which the
-// prediction is off, clamped to 0..200, kUnknownError where there is none.
+// prediction is off, clamped to 0..200, kUnknownError where there is none; kRange: OpEntry::range, of a slice
+// whose call is known the hash of the range around that.
 using ColorKey = uint32_t;
 inline constexpr ColorKey kUnknownError = 255;
 enum class SliceKind : uint8_t {
@@ -168,6 +169,7 @@ struct MinimapRow {
 std::vector<MinimapRow> BuildMinimap(const Timeline& timeline, const std::vector<RunAxis>& axes,
                                      int width_px);
 
+ColorKey RangeKey(const RunData& run, const Lane& lane, uint32_t slice);
 ColorKey ColorOf(const RunData& run, const Lane& lane, uint32_t slice, ColorMode mode);
 
 // Ticks of a time ruler: round numbers of ns, at least `min_px` apart. Labels are relative to the axis' zero.

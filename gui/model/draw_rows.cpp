@@ -98,9 +98,11 @@ class RowDrawer {
     return found != critical_.end() && found->slice == number;
   }
   ColorKey ColorOfOp(int32_t op) const {
-    if (d_.options.color == ColorMode::kOp || d_.options.color == ColorMode::kError) {
-      if (op >= 0) return d_.paint.color[static_cast<size_t>(op)];
-      return d_.options.color == ColorMode::kOp ? 0 : kUnknownError;
+    if (d_.options.color == ColorMode::kError) {
+      return op >= 0 ? d_.paint.color[static_cast<size_t>(op)] : kUnknownError;
+    }
+    if (d_.options.color == ColorMode::kOp || d_.options.color == ColorMode::kRange) {
+      return op >= 0 ? d_.paint.color[static_cast<size_t>(op)] : 0;
     }
     return lane_color_;
   }
@@ -109,6 +111,8 @@ class RowDrawer {
       return ColorOf(*d_.paint.shown->data, d_.lane, slices_.first + static_cast<uint32_t>(i),
                      ColorMode::kKind);
     }
+    if (d_.options.color == ColorMode::kRange)
+      return RangeKey(*d_.paint.shown->data, d_.lane, slices_.first + static_cast<uint32_t>(i));
     return ColorOfOp(slices_.op[i]);
   }
 
@@ -295,6 +299,8 @@ RunPaint PaintRun(const Timeline& timeline, int run, const Highlight& highlight,
   }
   if (options.color == ColorMode::kOp) {
     for (size_t i = 0; i < data.ops.size(); ++i) paint.color[i] = data.ops[i].color;
+  } else if (options.color == ColorMode::kRange) {
+    for (size_t i = 0; i < data.ops.size(); ++i) paint.color[i] = data.ops[i].range;
   } else if (highlight.errors != nullptr && index < highlight.errors->size()) {
     const std::vector<uint8_t>& errors = (*highlight.errors)[index];
     for (size_t i = 0; i < std::min(errors.size(), paint.color.size()); ++i) paint.color[i] = errors[i];

@@ -39,7 +39,7 @@ class PixelScale {
 struct RunPaint {
   int run = 0;  // position in the timeline
   const ShownRun* shown = nullptr;
-  std::vector<ColorKey> color;  // by op; kOp and kError only
+  std::vector<ColorKey> color;  // by op; kOp, kRange and kError only
   std::vector<uint8_t> flags;   // by op
   std::span<const SliceRef> critical;
 };

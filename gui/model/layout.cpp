@@ -38,7 +38,57 @@ LaidLane Place(const Lane& lane, int run, LaneId id, float top, const LayoutMetr
   return laid;
 }
 
+// Places the headers of groups as their first lanes come.
+class GroupHeaders {
+ public:
+  GroupHeaders(const ShownRun& shown, int run, const LaneVisibility& visibility, const LayoutMetrics& metrics,
+               Layout* layout)
+      : shown_(shown), run_(run), visibility_(visibility), metrics_(metrics), layout_(*layout) {}
+
+  // True: the lane is folded away.
+  bool Enter(int group, float* y) {
+    std::vector<int> path;  // innermost first
+    for (int g = group; g >= 0; g = shown_.data->groups[static_cast<size_t>(g)].parent) path.push_back(g);
+    bool folded = false;
+    for (size_t i = path.size(); i-- > 0 && !folded;) {
+      const int depth = static_cast<int>(path.size() - 1 - i);
+      const auto open = std::find_if(
+          layout_.groups.begin(), layout_.groups.end(),
+          [&](const LaidGroup& laid) { return laid.key == shown_.key && laid.group == path[i]; });
+      folded = visibility_.folded.contains({shown_.key, path[i]});
+      if (open != layout_.groups.end()) {
+        ++open->lanes;
+        continue;
+      }
+      const float top = *y + metrics_.lane_gap;
+      layout_.groups.push_back(
+          {run_, shown_.key, path[i], top, top + metrics_.group_header, depth, folded, 1});
+      *y = layout_.groups.back().bottom;
+    }
+    return folded;
+  }
+
+ private:
+  const ShownRun& shown_;
+  const int run_;
+  const LaneVisibility& visibility_;
+  const LayoutMetrics& metrics_;
+  Layout& layout_;
+};
+
 }  // namespace
+
+void Unfold(const RunData& run, RunKey key, int group, LaneVisibility* visibility) {
+  for (int g = group; g >= 0; g = run.groups[static_cast<size_t>(g)].parent)
+    visibility->folded.erase({key, g});
+}
+
+const LaidGroup* Layout::GroupAt(float y) const {
+  for (const LaidGroup& group : groups) {
+    if (y >= group.top && y < group.bottom) return &group;
+  }
+  return nullptr;
+}
 
 void LaneVisibility::TogglePin(LaneId lane) {
   const auto found = std::find(pinned.begin(), pinned.end(), lane);
@@ -91,10 +141,11 @@ Layout ComputeLayout(const Timeline& timeline, const LaneVisibility& visibility,
     run.collapsed = visibility.collapsed.count(shown.key) > 0;
     run.first_lane = layout.lanes.size();
     y = run.header_bottom;
+    GroupHeaders headers(shown, run.run, visibility, metrics, &layout);
     for (size_t l = 0; l < shown.data->lanes.size() && !run.collapsed; ++l) {
       const Lane& lane = shown.data->lanes[l];
       const LaneId id(shown.key, static_cast<int>(l));
-      if (!IsShown(*shown.data, lane, id, visibility)) continue;
+      if (!IsShown(*shown.data, lane, id, visibility) || headers.Enter(lane.group, &y)) continue;
       layout.lanes.push_back(Place(lane, run.run, id, y + metrics.lane_gap, metrics));
       y = layout.lanes.back().bottom;
     }

@@ -17,6 +17,7 @@ struct LayoutMetrics {
   float counter = 34;
   float lane_gap = 3;
   float run_gap = 10;
+  float group_header = 18;
   int max_rows = 32;  // of one lane; deeper rows are not shown
 };
 
@@ -27,6 +28,7 @@ using LaneId = std::pair<RunKey, int>;
 struct LaneVisibility {
   std::set<RunKey> collapsed;  // only the header
   std::set<RunKey> hidden_runs;
+  std::set<std::pair<RunKey, int>> folded;  // groups of lanes: only their header
   std::set<LaneId> hidden_lanes;
   std::vector<LaneId> pinned;  // in the order of the pinned strip; still shown in place too
   bool show_empty_lanes = false;
@@ -44,6 +46,17 @@ struct LaidLane {
   int rows = 1;  // shown; row r of slices lies at [top + r * row_height, top + (r + 1) * row_height)
 };
 
+// The header above the lanes of a group.
+struct LaidGroup {
+  int run = 0;
+  RunKey key = 0;
+  int group = 0;  // index into RunData::groups
+  float top = 0, bottom = 0;
+  int depth = 0;  // groups around it
+  bool folded = false;
+  int lanes = 0;  // that it would show
+};
+
 struct LaidRun {
   int run = 0;
   RunKey key = 0;
@@ -55,8 +68,9 @@ struct LaidRun {
 // Pinned lanes lie in a strip of their own, whose y counts from its own top. Value type.
 struct Layout {
   std::vector<LaidRun> runs;
-  std::vector<LaidLane> lanes;   // top to bottom
-  std::vector<LaidLane> pinned;  // top to bottom
+  std::vector<LaidLane> lanes;    // top to bottom
+  std::vector<LaidLane> pinned;   // top to bottom
+  std::vector<LaidGroup> groups;  // top to bottom
   float height = 0;
   float pinned_height = 0;
 
@@ -64,9 +78,14 @@ struct Layout {
   const LaidLane* LaneAt(float y, bool in_pinned) const;
   // The run whose header or lanes are at y; null: none.
   const LaidRun* RunAt(float y) const;
+  // The group whose header is at y; null: none.
+  const LaidGroup* GroupAt(float y) const;
   // Where a lane stands, outside the pinned strip; null: not shown.
   const LaidLane* Find(RunKey run, int lane) const;
 };
+
+// Shows the group and those around it whole.
+void Unfold(const RunData& run, RunKey key, int group, LaneVisibility* visibility);
 
 Layout ComputeLayout(const Timeline& timeline, const LaneVisibility& visibility,
                      const LayoutMetrics& metrics);

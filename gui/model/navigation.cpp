@@ -47,7 +47,26 @@ std::vector<SliceRef> Flow(const RunData& run, RunKey key, int lane, uint32_t sl
   return found;
 }
 
+// Between a call and what it launched.
+void AddLaunched(const RunData& run, RunKey key, int lane, uint32_t slice, std::vector<SliceRef>* found) {
+  const int32_t call = run.CallOf(lane, slice);
+  if (call < 0 || run.lanes[static_cast<size_t>(lane)].role != LaneRole::kThread) return;
+  for (const SlicePlace& place : run.launched[call]) found->push_back({key, place.lane, place.slice});
+}
+void AddCall(const RunData& run, RunKey key, int lane, uint32_t slice, std::vector<SliceRef>* found) {
+  const int32_t call = run.CallOf(lane, slice);
+  if (call < 0 || run.lanes[static_cast<size_t>(lane)].role == LaneRole::kThread) return;
+  const SlicePlace& place = run.calls[static_cast<size_t>(call)].place;
+  if (place.lane >= 0) found->push_back({key, place.lane, place.slice});
+}
+
 }  // namespace
+
+SliceRef LaunchOf(const RunData& run, RunKey key, int lane, uint32_t slice) {
+  std::vector<SliceRef> found;
+  AddCall(run, key, lane, slice, &found);
+  return found.empty() ? SliceRef{} : found.front();
+}
 
 SliceRef NextInLane(const Timeline& timeline, const SliceRef& from) {
   const Lane* lane = LaneOf(timeline, from);
@@ -82,11 +101,15 @@ SliceRef PreviousInLane(const Timeline& timeline, const SliceRef& from) {
 }
 
 std::vector<SliceRef> FlowSuccessors(const RunData& run, RunKey key, int lane, uint32_t slice) {
-  return Flow(run, key, lane, slice, [&](int command) { return run.Successors(command); });
+  auto found = Flow(run, key, lane, slice, [&](int command) { return run.Successors(command); });
+  AddLaunched(run, key, lane, slice, &found);
+  return found;
 }
 
 std::vector<SliceRef> FlowPredecessors(const RunData& run, RunKey key, int lane, uint32_t slice) {
-  return Flow(run, key, lane, slice, [&](int command) { return run.Predecessors(command); });
+  auto found = Flow(run, key, lane, slice, [&](int command) { return run.Predecessors(command); });
+  AddCall(run, key, lane, slice, &found);
+  return found;
 }
 
 SliceRef NextInFlow(const Timeline& timeline, const SliceRef& from) {

@@ -46,6 +46,12 @@ Hit Pick(const Timeline& timeline, const Layout& layout, const std::vector<RunAx
   Hit hit;
   const LaidLane* laid = layout.LaneAt(y, in_pinned);
   if (laid == nullptr) {
+    if (const LaidGroup* group = in_pinned ? nullptr : layout.GroupAt(y)) {
+      hit.what = Hit::What::kGroupHeader;
+      hit.run = group->key;
+      hit.group = group->group;
+      return hit;
+    }
     const LaidRun* run = in_pinned ? nullptr : layout.RunAt(y);
     if (run == nullptr || y >= run->header_bottom) return hit;
     hit.what = Hit::What::kRunHeader;

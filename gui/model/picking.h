@@ -11,9 +11,10 @@
 namespace lanescope::gui {
 
 struct Hit {
-  enum class What : uint8_t { kNothing, kRunHeader, kLane, kSlice, kCounter };
+  enum class What : uint8_t { kNothing, kRunHeader, kGroupHeader, kLane, kSlice, kCounter };
   What what = What::kNothing;
   RunKey run = 0;
+  int group = -1;  // kGroupHeader: index into RunData::groups
   int lane = -1;
   SliceRef slice;
   int64_t time_ns = 0;        // of the run's clock

@@ -1,12 +1,15 @@
 #include "gui/model/run_builder.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <numeric>
 #include <queue>
 #include <tuple>
 
 #include "core/base/statistics.h"
+#include "gui/model/group_lanes.h"
+#include "gui/model/index_calls.h"
 #include "gui/model/join_pieces.h"
 #include "traces/report/statistics.h"
 
@@ -76,6 +79,9 @@ void FillColumns(const RawLane::Piece& all, const std::vector<uint16_t>& rows, s
   lane->step.resize(kept);
   if (!all.bytes.empty()) lane->bytes.resize(kept);
   if (!all.routes.empty()) lane->route.resize(kept);
+  const auto called = [](const RawSlice& slice) { return slice.call >= 0; };
+  const bool calls = std::any_of(all.slices.begin(), all.slices.end(), called);
+  if (calls) lane->call.resize(kept);
   for (size_t i = 0; i < size; ++i) {
     const size_t row = rows.empty() ? 0 : rows[i];
     if (row == kLeftOut) continue;
@@ -83,9 +89,11 @@ void FillColumns(const RawLane::Piece& all, const std::vector<uint16_t>& rows, s
     const RawSlice& slice = all.slices[i];
     lane->start_ns[to] = slice.start_ns;
     lane->end_ns[to] = slice.end_ns;
+    lane->ns += slice.end_ns - slice.start_ns;
     lane->op[to] = slice.op;
     lane->command[to] = slice.command;
     lane->step[to] = slice.step;
+    if (calls) lane->call[to] = slice.call;
     if (!all.bytes.empty()) lane->bytes[to] = all.bytes[i];
     if (!all.routes.empty()) lane->route[to] = all.routes[i];
   }
@@ -120,13 +128,23 @@ void AddIdleLanes(RunData* run) {
   }
 }
 
-// Host devices last among the devices; the lanes of a device together.
+// Groups one after the other, lanes without one last; in them host devices last among the devices; the lanes
+// of a device together.
 void SortLanes(RunData* run) {
   const auto key = [run](const Lane& lane) {
     const bool host = lane.device >= 0 && run->devices[static_cast<size_t>(lane.device)].is_host;
     return std::tuple(OrderOf(lane), host, lane.device, lane.role, lane.peer, std::cref(lane.label));
   };
+  // Groups are numbered as they stand, each before those in it. Where threads alone are grouped, they are
+  // last.
+  const bool threads_alone = std::all_of(run->groups.begin(), run->groups.end(), [](const LaneGroup& group) {
+    return group.kind == LaneGroup::Kind::kThreads;
+  });
+  const auto group_of = [&](const Lane& lane) {
+    return lane.group >= 0 ? lane.group : threads_alone ? -1 : INT_MAX;
+  };
   std::stable_sort(run->lanes.begin(), run->lanes.end(), [&](const Lane& a, const Lane& b) {
+    if (group_of(a) != group_of(b)) return group_of(a) < group_of(b);
     const auto ka = key(a), kb = key(b);
     if (std::get<0>(ka) != std::get<0>(kb)) return std::get<0>(ka) < std::get<0>(kb);
     if (std::get<1>(ka) != std::get<1>(kb)) return std::get<1>(ka) < std::get<1>(kb);
@@ -192,8 +210,11 @@ void CountSlices(RunData* run) {
     }
     if (lane.role == LaneRole::kLink) continue;
     run->num_slices += static_cast<int64_t>(lane.size());
-    for (const int32_t op : lane.op) {
-      if (op >= 0 && static_cast<size_t>(op) < run->ops.size()) ++run->ops[static_cast<size_t>(op)].slices;
+    for (size_t i = 0; i < lane.size(); ++i) {
+      const int32_t op = lane.op[i];
+      if (op < 0 || static_cast<size_t>(op) >= run->ops.size()) continue;
+      ++run->ops[static_cast<size_t>(op)].slices;
+      if (lane.on_device()) run->ops[static_cast<size_t>(op)].ns += lane.end_ns[i] - lane.start_ns[i];
     }
   }
   for (const RunView::Step& step : run->steps) extend(step.start_ns, step.end_ns);
@@ -241,6 +262,8 @@ Lane BuildLane(RawLane* raw, int64_t* left_out) {
   lane.role = raw->role;
   lane.device = raw->device;
   lane.peer = raw->peer;
+  lane.thread = raw->thread;
+  lane.process = raw->process;
   lane.label = std::move(raw->label);
   const RawLane::Piece all = JoinPieces(raw);
   if (all.slices.empty()) return lane;
@@ -288,11 +311,14 @@ RunData BeginRun(const RunView& tables) {
 std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int, int>> edges) {
   for (OpEntry& op : run.ops) op.color = OpColor(op.op);
   AddIdleLanes(&run);
+  GroupLanes(&run);
   SortLanes(&run);
   CountSlices(&run);
   FillStepTimes(&run);
   FillPeaks(&run);
   IndexCommands(&run);
+  IndexCalls(&run);
+  FillRanges(&run);
   const auto count = static_cast<int>(run.commands.size());
   std::erase_if(edges, [count](const auto& edge) {
     return edge.first < 0 || edge.first >= count || edge.second < 0 || edge.second >= count ||

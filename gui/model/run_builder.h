@@ -13,6 +13,7 @@ namespace lanescope::gui {
 struct RawSlice {
   int64_t start_ns = 0, end_ns = 0;  // end >= start
   int32_t op = -1, command = -1, step = -1;
+  int32_t call = -1;  // Lane::call
 };
 
 // Slices of a lane in any order, in pieces that are joined one after the other. `bytes` and `routes` are
@@ -22,9 +23,11 @@ struct RawLane {
     std::vector<RawSlice> slices;
     std::vector<int64_t> bytes = {};
     std::vector<int32_t> routes = {};
+    int64_t process = -1;  // that launched its first slice
   };
   LaneRole role = LaneRole::kCompute;
   int device = -1, peer = -1;
+  int64_t thread = -1, process = -1;  // Lane's
   std::string label;
   std::vector<Piece> pieces;
 };

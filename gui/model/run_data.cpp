@@ -75,6 +75,12 @@ int64_t RunData::FindSlice(int command, int step) const {
   return found == slices.end() || lane.step[*found] != step ? -1 : static_cast<int64_t>(*found);
 }
 
+int32_t RunData::CallOf(int lane, uint32_t slice) const {
+  const std::vector<int32_t>& call = lanes[static_cast<size_t>(lane)].call;
+  if (slice >= call.size() || call[slice] < 0 || static_cast<size_t>(call[slice]) >= calls.size()) return -1;
+  return call[slice];
+}
+
 int RunData::FindOp(std::string_view name) const {
   const auto found = std::lower_bound(
       ops_by_name.begin(), ops_by_name.end(), name,
@@ -102,10 +108,11 @@ size_t RunData::MemoryBytes() const {
   for (const Rows<uint32_t>* rows : {&successors, &predecessors, &slices_of_command}) {
     bytes += Bytes(rows->first) + Bytes(rows->items);
   }
+  bytes += Bytes(calls) + Bytes(launched.first) + Bytes(launched.items);
   for (const OpEntry& entry : ops) bytes += entry.name.capacity() + entry.op.capacity();
   for (const Lane& lane : lanes) {
     bytes += sizeof(Lane) + Bytes(lane.start_ns) + Bytes(lane.end_ns) + Bytes(lane.op) + Bytes(lane.command) +
-             Bytes(lane.step) + Bytes(lane.bytes) + Bytes(lane.route) + Bytes(lane.rows) +
+             Bytes(lane.step) + Bytes(lane.bytes) + Bytes(lane.route) + Bytes(lane.call) + Bytes(lane.rows) +
              Bytes(lane.counter_time_ns) + Bytes(lane.counter_value) + lane.counter.MemoryBytes();
     for (const SliceRow& row : lane.rows) bytes += row.summary.MemoryBytes();
   }

@@ -9,6 +9,7 @@
 
 #include "core/base/rows.h"
 #include "core/runs/run_view.h"
+#include "core/runs/step_range.h"
 #include "gui/model/pyramid.h"
 
 namespace lanescope::gui {
@@ -29,6 +30,9 @@ constexpr LaneRole CopyRole(int device, int src, int dst) {
   return dst == device && src != device ? LaneRole::kCopyIn : LaneRole::kCopyOut;
 }
 
+// OpEntry::op of what programs and API calls leave in the lanes of threads.
+inline constexpr std::string_view kRangeOp = "range", kCallOp = "call";
+
 // What slices are of: a node of the graph, or a kernel, copy or call of a foreign trace. The name identifies
 // the op in every run.
 struct OpEntry {
@@ -37,6 +41,39 @@ struct OpEntry {
   int node = -1;       // of the graph; -1: foreign
   uint32_t color = 0;  // hash of `op`: equal ops, equal colours
   int64_t slices = 0;  // in lanes other than links
+  int64_t ns = 0;      // that those on devices take all together
+  // What colours by range go by, both hashes of names, 0: none. `range`: of foreign work the range that most
+  // of its time was launched in, of a node its name scope; a range's own.
+  uint32_t range = 0;
+};
+
+// An API call, and what it launched. Where: lane and slice.
+struct SlicePlace {
+  int lane = -1;  // -1: the run does not show it
+  uint32_t slice = kNoSlice;
+  friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
+};
+// What some lanes belong to; they fold together.
+struct LaneGroup {
+  enum class Kind : uint8_t { kPlace, kProcess, kThreads };
+  std::string title;  // "rank 3", "process 100 python"
+  Kind kind = Kind::kPlace;
+  int parent = -1;  // index into RunData::groups, of one before
+};
+struct RunProcess {
+  int64_t process = -1;  // globalPid
+  std::string name;
+};
+
+// What a colour by range stands for, and the time on devices that it was given to.
+struct RangeUse {
+  uint32_t range = 0;  // OpEntry's
+  std::string name;
+  int64_t ns = 0;
+};
+struct RunCall {
+  SlicePlace place;
+  int range = -1;  // the innermost range around its start: index into RunData::ops; -1: none
 };
 
 // Slices [begin, end) of a lane: disjoint, ascending by start and so by end.
@@ -54,12 +91,22 @@ struct Lane : SliceColumns {
   std::string label;  // "GPU:0 compute", "GPU:0 → GPU:1", "memory"
 
   std::vector<SliceRow> rows;
+  int64_t ns = 0;  // all slices together
+  // Index into RunData::calls: of a thread's slices the call that they are, of others the one that launched
+  // them; -1: none. Empty where none has one.
+  std::vector<int32_t> call;
+  int64_t thread = -1;   // kThread: whose, as the trace has it (globalTid; of a process, its globalPid)
+  int group = -1;        // index into RunData::groups; -1: none
+  int64_t process = -1;  // that launched the first of it, or whose thread it is (globalPid); -1: nobody says
 
   // kMemory: value[i] from time[i] on; ascending times. Other lanes: empty.
   std::vector<int64_t> counter_time_ns, counter_value;
   CounterPyramid counter;
 
   bool is_counter() const { return role == LaneRole::kMemory; }
+  bool on_device() const {
+    return role == LaneRole::kCompute || role == LaneRole::kCopyIn || role == LaneRole::kCopyOut;
+  }
   bool is_copy() const {
     return role == LaneRole::kCopyIn || role == LaneRole::kCopyOut || role == LaneRole::kLink;
   }
@@ -68,6 +115,7 @@ struct Lane : SliceColumns {
 };
 
 struct RunDevice : RunView::Device {
+  std::string rank{};       // of a job of several: "rank 3"
   std::string full_name{};  // as in the machine file
   bool is_host = false;
   int64_t memory_limit = 0;  // bytes; 0: unknown
@@ -102,7 +150,9 @@ struct RunData {
   int64_t invalid_rows = 0;  // activities that made no sense
 
   std::vector<RunDevice> devices;
-  std::vector<Lane> lanes;  // by device: compute, copy-in, copy-out, memory; then links; then threads
+  std::vector<Lane> lanes;        // by device: compute, copy-in, copy-out, memory; then links; then threads
+  std::vector<LaneGroup> groups;  // each after its parent
+  std::vector<RunProcess> processes;  // that have names
   std::vector<OpEntry> ops;
   std::vector<RunView::Step> steps;  // ascending
   std::vector<RunCommand> commands;  // by (schedule, id)
@@ -110,6 +160,9 @@ struct RunData {
   bool queues_inferred = false;        // the file does not tell what they are (TraceQueue)
   std::vector<RunView::Route> routes;  // of copies of no command; devices by index
   std::vector<std::string> signatures;
+  std::vector<RunCall> calls;
+  Rows<SlicePlace> launched;     // by call, ascending by start
+  std::vector<RangeUse> ranges;  // of which there is any, by hash
   // Dependencies both ways, by index into commands.
   Rows<uint32_t> successors, predecessors;
   // Slices of every command (not those of links), ascending by step, as numbers in the lane of the command.
@@ -125,6 +178,10 @@ struct RunData {
   int64_t num_slices = 0;  // in lanes other than links
 
   bool empty() const { return num_slices == 0; }
+  StepRange range() const {
+    return {static_cast<double>(step_ns), static_cast<double>(step_low_ns),
+            static_cast<double>(step_high_ns)};
+  }
   // Some device holds more than its limit.
   bool out_of_memory() const;
   std::span<const uint32_t> Successors(int command) const;
@@ -132,6 +189,8 @@ struct RunData {
   std::span<const uint32_t> SlicesOf(int command) const;
   // The slice of a command in a step; -1: none.
   int64_t FindSlice(int command, int step) const;
+  // Lane::call of a slice; -1: none.
+  int32_t CallOf(int lane, uint32_t slice) const;
   // Index into ops by name; -1: none. The first of equal names.
   int FindOp(std::string_view name) const;
   // Index into steps of the step of median length among those that count; -1: no steps.

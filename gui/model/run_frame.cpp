@@ -4,6 +4,8 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
+#include "traces/store/query.h"
 
 namespace lanescope::gui {
 namespace {
@@ -93,6 +95,10 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
     const size_t rank = device.model.rfind("rank ");
     if (rank == 0 || (rank != std::string::npos && device.model.substr(0, rank).ends_with(", ")))
       frame.rank_of_device[device.id] = device.model.substr(rank);
+    const auto known = frame.rank_of_device.find(device.id);
+    const auto index = frame.numbers.devices.find(device.id);
+    if (known != frame.rank_of_device.end() && index != frame.numbers.devices.end())
+      data.devices[static_cast<size_t>(index->second)].rank = known->second;
   }
   if (data.steps.empty() && !run.ranges.empty()) {
     auto steps = std::make_shared<const traces::RangeSteps>(run);
@@ -104,7 +110,7 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
 std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
   std::map<int64_t, RawLane> lanes;
   std::map<int, int32_t> op_of_text;
-  const auto op = [&](int text, const char* kind) {
+  const auto op = [&](int text, std::string_view kind) {
     const auto [found, added] = op_of_text.try_emplace(text, -1);
     if (added && text >= 0) {
       found->second = static_cast<int32_t>(frame->data.ops.size());
@@ -124,17 +130,25 @@ std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
     if (range.end_ns < range.start_ns) continue;
     // A range of the process is in no thread's lane.
     const int64_t tid = range.process_wide ? traces::GlobalPidOf(range.global_tid) : range.global_tid;
-    add(tid, {range.start_ns, range.end_ns, op(range.text, "range"), -1, -1});
+    add(tid, {range.start_ns, range.end_ns, op(range.text, kRangeOp), -1, -1});
   }
-  for (const traces::TraceApiCall& call : run.api_calls) {
+  frame->data.calls.resize(run.api_calls.size());
+  for (size_t i = 0; i < run.api_calls.size(); ++i) {
+    const traces::TraceApiCall& call = run.api_calls[i];
+    if (call.range >= 0)
+      frame->data.calls[i].range = op(run.ranges[static_cast<size_t>(call.range)].text, kRangeOp);
     if (call.end_ns < call.start_ns) continue;
-    add(call.global_tid, {call.start_ns, call.end_ns, op(call.name, "call"), -1, call.step});
+    add(call.global_tid,
+        {call.start_ns, call.end_ns, op(call.name, kCallOp), -1, call.step, static_cast<int32_t>(i)});
   }
+  if (!run.api_calls.empty()) frame->calls = std::make_shared<const traces::ApiCallIndex>(run.api_calls);
   std::map<int64_t, std::string> names;
   for (const traces::TraceThread& thread : run.threads) names[thread.global_tid] = run.Text(thread.name);
   std::vector<RawLane> result;
   for (auto& [tid, lane] : lanes) {
     lane.role = LaneRole::kThread;
+    lane.thread = tid;
+    lane.process = traces::GlobalPidOf(tid);
     const int64_t number = tid & 0xffffff;
     const std::string& name = names[tid];
     lane.label = number == 0 ? fmt::format("process {}", (tid >> 24) & 0xffffff)
@@ -153,7 +167,7 @@ std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* fram
       op->second = static_cast<int32_t>(frame->data.ops.size());
       OpEntry entry;
       entry.name = run.Text(range.text);
-      entry.op = "range";
+      entry.op = kRangeOp;
       frame->data.ops.push_back(std::move(entry));
     }
     RawLane& lane = lanes[{range.device, range.stream}];
@@ -168,6 +182,20 @@ std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* fram
     result.push_back(std::move(lane));
   }
   return result;
+}
+
+std::vector<RunProcess> ReadProcessNames(const std::string& path) {
+  std::vector<RunProcess> processes;
+  try {
+    const traces::QueryResult rows = traces::RunQuery(path, "SELECT globalPid, name FROM PROCESSES");
+    for (const traces::QueryRow& row : rows.rows) {
+      const auto* process = std::get_if<int64_t>(&row[0]);
+      const auto* name = std::get_if<std::string>(&row[1]);
+      if (process != nullptr && name != nullptr) processes.push_back({*process, Printable(*name)});
+    }
+  } catch (const Error&) {  // a trace may lack the table
+  }
+  return processes;
 }
 
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame) {

@@ -13,6 +13,8 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
 std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame);
 // Annotations of streams. Adds ops to the frame.
 std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* frame);
+// Processes of a file that have names; none where it does not say.
+std::vector<RunProcess> ReadProcessNames(const std::string& path);
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame);
 
 }  // namespace lanescope::gui

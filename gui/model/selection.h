@@ -62,9 +62,11 @@ SliceRef NextInLane(const Timeline& timeline, const SliceRef& from);
 SliceRef PreviousInLane(const Timeline& timeline, const SliceRef& from);
 // `]` and `[`: along the flow. Forward: of what waits for this slice in its step, the one that starts first;
 // backward: of what it waited for, the one that ended last. Record and Wait, which have no slices, are passed
-// through.
+// through. An API call leads to what it launched.
 SliceRef NextInFlow(const Timeline& timeline, const SliceRef& from);
 SliceRef PreviousInFlow(const Timeline& timeline, const SliceRef& from);
+// The call that launched a slice; invalid: none is known.
+SliceRef LaunchOf(const RunData& run, RunKey key, int lane, uint32_t slice);
 // All neighbours along the flow, for arrows.
 std::vector<SliceRef> FlowSuccessors(const RunData& run, RunKey key, int lane, uint32_t slice);
 std::vector<SliceRef> FlowPredecessors(const RunData& run, RunKey key, int lane, uint32_t slice);

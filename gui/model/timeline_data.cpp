@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
 namespace lanescope::gui {
 
@@ -91,11 +89,7 @@ std::optional<double> Timeline::ChangeAgainstBaseline(RunKey key) const {
 
 bool Timeline::CannotTell(RunKey key) const {
   if (!ChangeAgainstBaseline(key)) return false;
-  const RunData& a = *Find(baseline())->data;
-  const RunData& b = *Find(key)->data;
-  if (a.step_low_ns <= 0 || b.step_low_ns <= 0) return false;
-  const int64_t overlap = std::min(a.step_high_ns, b.step_high_ns) - std::max(a.step_low_ns, b.step_low_ns);
-  return overlap > std::abs(a.step_ns - b.step_ns);
+  return lanescope::CannotTell(Find(baseline())->data->range(), Find(key)->data->range());
 }
 
 OpIdentity Timeline::FindIdentity(std::string_view name) const {

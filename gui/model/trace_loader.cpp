@@ -88,12 +88,14 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
   std::vector<RunFrame> frames;
   std::vector<std::vector<RawLane>> threads;
   std::vector<std::vector<Lane>> memory;
+  const std::vector<RunProcess> processes = ReadProcessNames(path);
   for (size_t i = 0; i < infos.size(); ++i) {
     CheckCancelled(cancelled);
     report(kAfterFrames * static_cast<double>(i) / static_cast<double>(infos.size()),
            fmt::format("reading run {} of {}", i + 1, infos.size()));
     const traces::TraceRun outline = reader.ReadOutline(infos[i].id);
     frames.push_back(FrameOf(outline, path, reader.is_ours()));
+    frames.back().data.processes = processes;
     threads.push_back(ThreadLanes(outline, &frames.back()));
     for (RawLane& lane : AnnotationLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));
     memory.push_back(MemoryLanes(outline, frames.back()));

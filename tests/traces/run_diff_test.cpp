@@ -162,6 +162,34 @@ TEST(RunDiffTest, PartsOfTheDifference) {
             "compute +10 ns.");
 }
 
+// A: steps of 100, 110 and 130; B: of 105, 112 and 128. Medians of 110 and 112 differ by 2, the middle halves
+// 105 to 120 and 108.5 to 120 overlap by more: one rule says so, here as in the list of runs.
+TEST(RunDiffTest, StepsThatOverlapDoNotTellWhichIsFaster) {
+  const auto made = [](std::vector<int64_t> lengths) {
+    RunMaker maker;
+    maker.run.steps.clear();
+    int64_t start = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      maker.run.steps.push_back({static_cast<int>(i), start, start + lengths[i]});
+      maker.Launch(static_cast<int>(i), 0, 0, start, start + lengths[i]);
+      start += lengths[i];
+    }
+    return ProfileRun(ViewOfRun(maker.run));
+  };
+  const RunProfile a = made({100, 110, 130}), b = made({105, 112, 128});
+  EXPECT_EQ(a.range.step_ns, 110);
+  EXPECT_EQ(a.range.low_ns, 105);
+  EXPECT_EQ(a.range.high_ns, 120);
+  EXPECT_TRUE(CannotTell(a.range, b.range));
+  EXPECT_EQ(
+      DiffVerdict(DiffRuns(a, b)),
+      "Cannot tell which is faster: a step of A takes 110 ns (105 ns to 120 ns), of B 112 ns (108 ns to 120 "
+      "ns).");
+  const RunProfile slow = made({200, 210, 230});
+  EXPECT_FALSE(CannotTell(a.range, slow.range));
+  EXPECT_TRUE(DiffVerdict(DiffRuns(a, slow)).starts_with("B takes"));
+}
+
 // node0 takes 100 alone and 160 while node1 runs beside it for 40 on the same device: 40 of the 60 is
 // contention, 20 stays compute. Beside work on another device nothing is contention, unless the devices are
 // emulated.

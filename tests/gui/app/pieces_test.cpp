@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "gui/app/bottom_height.h"
 #include "gui/app/columns.h"
 #include "gui/app/commands.h"
 #include "gui/app/format.h"
@@ -32,7 +33,7 @@ TEST(ViewOptionsTest, ParsesEveryKey) {
   const ViewOptions options = ParseViewOptions(
       "lanes=copies,runs=1+3,baseline=2,range=2ms..8ms,select=a/"
       "b,search=Mat,tab=diff,colour=device,critical=on,"
-      "move=tower_1:GPU:1,help=off");
+      "move=tower_1:GPU:1,fold=threads,set=launch.overhead=0us,set=GPU:0.speed=2,help=off");
   EXPECT_EQ(options.runs, (std::vector<int>{1, 3}));
   EXPECT_EQ(options.baseline, 2);
   EXPECT_EQ(options.from_ns, 2000000);
@@ -45,6 +46,8 @@ TEST(ViewOptionsTest, ParsesEveryKey) {
   EXPECT_TRUE(options.critical);
   EXPECT_EQ(options.move_name, "tower_1");
   EXPECT_EQ(options.move_device, "GPU:1");
+  EXPECT_EQ(options.fold, "threads");
+  EXPECT_EQ(options.changes, (std::vector<std::string>{"launch.overhead=0us", "GPU:0.speed=2"}));
   EXPECT_FALSE(options.help);
 }
 
@@ -75,6 +78,38 @@ TEST(ColumnsTest, TheWidestColumnsGiveWay) {
   EXPECT_EQ(FitColumns({300, 30, 500}, 230, 20), (std::vector<float>{100, 30, 100}));
   EXPECT_EQ(FitColumns({300, 30, 500}, 60, 25), (std::vector<float>{25, 25, 25}));
   EXPECT_EQ(FitColumns({}, 60, 25), (std::vector<float>{}));
+}
+
+// A panel that may be 250 high; what it shows takes 90. Law: it takes what it needs, and as much as it may
+// where that is a table; but not while what would move is under the pointer or a button is down, and not once
+// it was sized by hand.
+TEST(BottomHeightTest, GivesItsRoomAwayUnderNoPointer) {
+  BottomNeeds needs;
+  needs.chosen = 250;
+  needs.content = 90;
+  needs.fixed = 30;
+  EXPECT_EQ(NextBottomHeight(0, needs), 90);
+  EXPECT_EQ(NextBottomHeight(250, needs), 90);
+  needs.content = -1;
+  EXPECT_EQ(NextBottomHeight(90, needs), 250);
+  needs.pointer = 200;  // on a lane that the panel would cover
+  EXPECT_EQ(NextBottomHeight(90, needs), 90);
+  needs.pointer = 20;  // on a tab, which stays
+  EXPECT_EQ(NextBottomHeight(90, needs), 250);
+  needs.pointer = 400;
+  needs.pressed = true;
+  EXPECT_EQ(NextBottomHeight(90, needs), 90);
+  needs.pressed = false;
+  EXPECT_EQ(NextBottomHeight(90, needs), 250);
+  needs.content = 200;  // less than a quarter: not worth it
+  EXPECT_EQ(NextBottomHeight(250, needs), 250);
+  needs.content = 20;
+  needs.by_hand = true;
+  EXPECT_EQ(NextBottomHeight(250, needs), 250);
+  needs.by_hand = false;
+  needs.chosen = 120;  // the window became lower
+  needs.content = -1;
+  EXPECT_EQ(NextBottomHeight(250, needs), 120);
 }
 
 TEST(RecentFilesTest, NewestFirstOnceAndOnlyWhatExists) {

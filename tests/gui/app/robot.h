@@ -51,25 +51,24 @@ class Robot {
       ImGui::Render();
     }
   }
-  // Frames until nothing is in work. False: it took too long.
+  // Frames until nothing is in work, what the last frames began included. False: it took too long.
   bool Settle() {
-    for (int i = 0; i < 6000; ++i) {
-      Frames(1);
-      if (!app_->busy()) {
-        Frames(3);
-        return true;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
+    Frames(1);
+    do {
+      if (!Until([&] { return !app_->busy(); })) return false;
+      Frames(3);
+    } while (app_->busy());
+    return true;
   }
+  // The limit only ends a test that would fail: how long work takes is the machine's affair.
   bool Until(const std::function<bool()>& condition) {
-    for (int i = 0; i < 6000; ++i) {
-      if (condition()) return true;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(240);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > limit) return false;
       Frames(1);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    return false;
+    return true;
   }
   bool Open(const std::string& path) {
     app_->Open(path);

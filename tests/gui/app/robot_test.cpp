@@ -244,7 +244,8 @@ TEST_F(RobotTest, EveryTabDrawsWithAndWithoutSelection) {
 }
 
 TEST_F(RobotTest, EveryColourModeAndAlignmentDraws) {
-  for (const ColorMode mode : {ColorMode::kDevice, ColorMode::kKind, ColorMode::kError, ColorMode::kOp}) {
+  for (const ColorMode mode :
+       {ColorMode::kDevice, ColorMode::kKind, ColorMode::kRange, ColorMode::kError, ColorMode::kOp}) {
     State().colour = mode;
     EXPECT_TRUE(robot_.Settle());
   }

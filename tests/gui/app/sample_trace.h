@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/base/file.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::gui {
@@ -30,15 +31,20 @@ class TestFolder {
   std::string path_;
 };
 
-// Predictions of a sample graph under some strategies: the same bits every time. Empty on failure.
+// Predictions of a sample graph under some strategies: the same bits every time. Empty on failure, which is
+// told.
 inline std::string SimulatedTrace(const TestFolder& folder, const std::string& graph,
                                   const std::string& strategies) {
   const std::string trace = folder / (graph + ".db");
-  const std::string command =
-      lanescope::test::ProgramPath() + " compare " + lanescope::test::SourceDir() + "/samples/graphs/" +
-      graph + ".pbtxt --no-run --strategies " + strategies + " --machine " + lanescope::test::SourceDir() +
-      "/samples/machines/four-virtual-gpus.json --trace " + trace + " > /dev/null 2>&1";
-  return std::system(command.c_str()) == 0 ? trace : "";
+  const std::string command = lanescope::test::ProgramPath() + " compare " + lanescope::test::SourceDir() +
+                              "/samples/graphs/" + graph + ".pbtxt --no-run --strategies " + strategies +
+                              " --machine " + lanescope::test::SourceDir() +
+                              "/samples/machines/four-virtual-gpus.json --trace " + trace + " > " +
+                              (folder / "compare.log") + " 2>&1";
+  const int status = std::system(command.c_str());
+  if (status == 0) return trace;
+  ADD_FAILURE() << command << " ended with " << status << ":\n" << ReadFile(folder / "compare.log");
+  return "";
 }
 
 }  // namespace lanescope::gui
