@@ -151,8 +151,10 @@ std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
     lane.process = traces::GlobalPidOf(tid);
     const int64_t number = tid & 0xffffff;
     const std::string& name = names[tid];
-    lane.label = number == 0 ? fmt::format("process {}", (tid >> 24) & 0xffffff)
-                             : fmt::format("thread {}{}{}", number, name.empty() ? "" : " ", name);
+    lane.label =
+        number == 0 ? fmt::format("process {}", (tid >> 24) & 0xffffff) : fmt::format("thread {}", number);
+    if (number != 0 && !name.empty())
+      lane.label = name.starts_with(lane.label) ? name : lane.label + " " + name;
     result.push_back(std::move(lane));
   }
   return result;
