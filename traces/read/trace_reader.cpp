@@ -203,19 +203,6 @@ bool TraceRun::queues_inferred() const {
   return std::any_of(queues.begin(), queues.end(), [](const TraceQueue& queue) { return queue.inferred; });
 }
 
-std::string TraceRun::DeviceLabel(int id) const { return traces::DeviceLabel(devices, id); }
-
-std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id) {
-  if (id == kHostDevice) return "host";
-  if (id == kUnknownDevice) return "GPU:?";
-  for (const TraceDevice& device : devices) {
-    if (device.id != id) continue;
-    const size_t at = device.name.rfind("device:");
-    return at == std::string::npos ? device.name : device.name.substr(at + 7);
-  }
-  return fmt::format("GPU:{}", id);
-}
-
 TraceReader::TraceReader(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
 TraceReader::~TraceReader() = default;
 TraceReader::TraceReader(TraceReader&&) noexcept = default;
