@@ -18,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "study/comparer.h"
+#include "study/mpi.h"
 
 namespace lanescope::cli {
 namespace {
@@ -99,6 +100,11 @@ void Report(const CompareOptions& options, const study::Comparison& comparison) 
 }
 
 void CompareRows(const CompareOptions& options) {
+  if (!study::RankName().empty()) {
+    Throw(Code::kUnimplemented,
+          "compare measures in one process; under mpirun record rows with `lanescope run --trace`, then "
+          "calibrate from one and simulate the others");
+  }
   const Machine machine = options.machine.Load();
   const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
   study::ComparisonRequest request = RequestOf(options, machine);

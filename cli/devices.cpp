@@ -12,9 +12,11 @@
 #include "core/base/file.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
+#include "core/machine/tasks.h"
 #include "exec/gpu_machine.h"
 #include "exec/pacer.h"
 #include "study/measure_machine.h"
+#include "study/mpi.h"
 
 namespace lanescope::cli {
 namespace {
@@ -144,6 +146,22 @@ void PrintMeasured(const Machine& machine, const study::MeasuredRates& measured)
     PrintInterference(of_gpu.gpu, of_gpu.slowdown);
 }
 
+void PrintNetwork(const Machine& machine, const std::vector<exec::MessageTime>& times) {
+  if (times.empty()) return;
+  const MachineTasks tasks = TasksOf(machine);
+  TextTable table;
+  table.Text("Message").Number("Size").Number("Time").Number("Rate").Number("Both ways at once");
+  for (const exec::MessageTime& time : times) {
+    const double rate =
+        1e9 * static_cast<double>(time.bytes) / static_cast<double>(std::max<int64_t>(1, time.ns));
+    table.Row(
+        {tasks.names[static_cast<size_t>(time.from)] + " <-> " + tasks.names[static_cast<size_t>(time.to)],
+         FormatBytes(time.bytes), FormatDuration(time.ns), FormatBandwidth(rate),
+         FormatDuration(time.both_ns)});
+  }
+  PrintText("\n" + table.Take(LineWidth()));
+}
+
 // The machine of the options; without any, the physical GPUs, however few. `reason`: why there are none.
 Machine FindMachine(const MachineOptions& options, std::string* reason) {
   if (!options.file.empty()) return options.Load();
@@ -166,7 +184,13 @@ void ShowDevices(const DevicesOptions& options) {
   std::string reason;
   Machine machine = options.make.empty() ? FindMachine(options.machine, &reason) : MakeCluster(options.make);
   study::MeasuredRates measured;
-  if (options.measure) measured = study::MeasureRates(&machine);
+  std::vector<exec::MessageTime> network;
+  exec::Transport* const others = study::WorldTransport();
+  const bool is_first = others == nullptr || others->rank() == 0;
+  // The other processes wait meanwhile.
+  if (options.measure && is_first) measured = study::MeasureRates(&machine);
+  if (options.measure && others != nullptr) network = study::MeasureNetworkOf(&machine, others);
+  if (!is_first) return;
   if (!options.output.empty()) WriteFile(options.output, MachineToJson(machine));
   if (options.json) {
     PrintJson(MachineToJson(machine));
@@ -175,6 +199,7 @@ void ShowDevices(const DevicesOptions& options) {
   PrintTable(machine);
   ExplainMachine(options, machine, reason);
   if (options.measure) PrintMeasured(machine, measured);
+  PrintNetwork(machine, network);
 }
 
 }  // namespace

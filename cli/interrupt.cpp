@@ -1,6 +1,7 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,8 +10,11 @@ namespace {
 
 study::Cancellation interruption;
 
-// Async-signal-safe.
+bool under_mpirun = false;
+
+// Async-signal-safe. Of a job mpirun ends the rest when one process has failed, which has said why.
 [[noreturn]] void EndAtOnce(int number) {
+  if (under_mpirun && number == SIGTERM) _exit(128 + number);
   static constexpr char kMessage[] = "error: Cancelled: interrupted\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
   _exit(128 + number);
@@ -24,6 +28,7 @@ void HandleSignal(int number) {
 }  // namespace
 
 void CatchSignals() {
+  under_mpirun = getenv("OMPI_COMM_WORLD_RANK") != nullptr;
   struct sigaction action = {};
   action.sa_handler = HandleSignal;
   // Only Ctrl-C: a terminal that closes sends its signal twice, and so does timeout(1).

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,6 +41,8 @@ void OpenStandardStreams() {
 int Fail(std::string_view code, std::string_view message) {
   std::fflush(stdout);
   const std::string rank = study::RankName();
+  // mpirun ends what a failed rank leaves: that one has said why.
+  if (!rank.empty() && Interruption().signal().load() == SIGTERM) return StatusOr(kFailed);
   PrintNote("error: {}: {}{}{}\n", code, rank, rank.empty() ? "" : ": ", OneLine(message));
   return StatusOr(kFailed);
 }

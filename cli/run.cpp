@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -16,6 +17,9 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
+#include "core/machine/tasks.h"
+#include "study/job.h"
+#include "study/mpi.h"
 #include "study/recorded_run.h"
 #include "traces/report/statistics.h"
 
@@ -98,6 +102,29 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   return result;
 }
 
+json RanksJson(const study::Job& job, const Machine& machine) {
+  const std::vector<std::string> tasks = TasksOf(machine).names;
+  json ranks = json::array();
+  for (size_t rank = 0; rank < job.clocks().size(); ++rank) {
+    const study::ClockOffset& clock = job.clocks()[rank];
+    ranks.push_back({{"name", job.NameOf(static_cast<int>(rank))},
+                     {"task", tasks[rank]},
+                     {"clock_ahead_ns", clock.ahead_ns},
+                     {"clock_uncertainty_ns", clock.uncertainty_ns}});
+  }
+  return ranks;
+}
+
+void PrintRanks(const study::Job& job, const Machine& machine) {
+  const std::vector<std::string> tasks = TasksOf(machine).names;
+  for (size_t rank = 1; rank < job.clocks().size(); ++rank) {
+    const study::ClockOffset& clock = job.clocks()[rank];
+    Print("{} as {}: its clock is {} {} the first one's, known to {}\n", job.NameOf(static_cast<int>(rank)),
+          tasks[rank], FormatDuration(std::abs(clock.ahead_ns)), clock.ahead_ns < 0 ? "behind" : "ahead of",
+          FormatDuration(clock.uncertainty_ns));
+  }
+}
+
 study::Profile ProfileOf(const RunOptions& options) {
   const auto name = std::ranges::find(study::kProfileNames, options.profile);
   const auto profile = static_cast<study::Profile>(name - study::kProfileNames.begin());
@@ -120,46 +147,70 @@ void RunToEnd(const RunOptions& options, study::RecordedRun* run) {
   }
 }
 
+// What all processes of a job must have been told alike, beside graph and machine.
+std::string SettingsText(const RunOptions& options, const study::Workload& workload) {
+  std::string text = fmt::format("{} {} {} {} {}", options.run.warmup, options.run.steps,
+                                 options.run.settings.seed.has_value() ? *options.run.settings.seed : 0,
+                                 options.run.settings.seed.has_value(), options.timeout_ms);
+  for (const auto& [name, tensor] : MakeFeeds(workload.spec(), 0))
+    text += fmt::format(" {} {} {}", name, DataTypeName(tensor.dtype()), tensor.shape().ToString());
+  for (const auto* names : {&workload.spec().init, &workload.spec().fetches, &workload.spec().targets}) {
+    text += ";";
+    for (const std::string& name : *names) text += " " + name;
+  }
+  return text;
+}
+
 void RunGraph(const RunOptions& options) {
   study::RunCapture capture(ProfileOf(options));
+  study::Job job(study::WorldTransport());
+  if (job.is_shared() && capture.active())
+    Throw(Code::kUnimplemented, "--profile of several processes; record commands alone, or profile one");
   const Machine machine = options.machine.Load();
   const study::Workload workload(options.graph, options.step);
   std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
   const study::PlacedGraph placed = study::Place(workload, options.strategy, machine, RooflineCost(), place);
-  if (options.log) {
+  job.RequireSame(placed, machine, SettingsText(options, *placed.workload));
+  if (options.log && job.is_first()) {
     const std::string lines = DeviceMapping(machine) + PlacementLog(placed, machine, order);
     options.as_json ? PrintNotes(lines) : PrintText(lines);
   }
   std::optional<FetchFiles> files;
-  if (!options.save_fetches.empty())
+  if (!options.save_fetches.empty() && job.is_first())
     files.emplace(options.save_fetches, placed.workload->spec().fetches,
                   options.run.warmup + options.run.steps - 1);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;
-  if (!options.trace.empty()) writer = std::make_unique<traces::TraceWriter>(options.trace);
+  if (!options.trace.empty() && job.is_first()) writer = std::make_unique<traces::TraceWriter>(options.trace);
   study::RecordedRun run(placed, machine, writer.get(),
                          {.settings = options.run.settings,
                           .capture = &capture,
                           .cancellation = &Interruption(),
+                          .job = &job,
                           .note = NoteLine});
   {
-    Progress progress("step", options.run.steps);
+    std::optional<Progress> progress;
+    if (job.is_first()) progress.emplace("step", options.run.steps);
     run.on_step = [&](int64_t number, const std::vector<Tensor>& fetches) {
       if (number < options.run.warmup) return;
       if (files.has_value()) files->Save(number, fetches);
-      progress.Update(number - options.run.warmup + 1);
+      if (progress.has_value()) progress->Update(number - options.run.warmup + 1);
     };
     RunToEnd(options, &run);
   }
   if (writer != nullptr) writer->Close();
+  if (!job.is_first()) return;
   const auto spread = SpreadOf(run.step_ns());
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
-    PrintJson(JsonText(ResultJson(run, *spread, options.trace)));
+    json result = ResultJson(run, *spread, options.trace);
+    if (job.is_shared()) result["ranks"] = RanksJson(job, machine);
+    PrintJson(JsonText(result));
   } else {
     PrintResult(run, *spread, options.trace);
+    PrintRanks(job, machine);
   }
 }
 

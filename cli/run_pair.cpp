@@ -59,11 +59,10 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
   return {{arguments[0], a}, {arguments[0], b}};
 }
 
-ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
+ProfiledRun ReadProfile(const RunReference& reference, int step) {
   const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
   NoteInferredQueues(run);
-  return {run.info, ProfileRun(traces::ViewOfRun(run), step),
-          origins ? traces::LaunchOrigins(run) : traces::LaunchOrigins()};
+  return {run.info, ProfileRun(traces::ViewOfRun(run), step)};
 }
 
 void NoteInferredQueues(const traces::TraceRun& run) {

@@ -13,7 +13,7 @@ Device& CommandRoles::QueueDevice(CommandId command) const {
 bool CommandRoles::InHostMemory(ValueId value) const {
   if (!value.exists()) return true;
   const Value& root = schedule_.RootValue(value);
-  return root.storage == Storage::kResource || root.device == host_;
+  return root.storage == Storage::kResource || !machine_.device(root.device).is_gpu();
 }
 
 StreamRole CommandRoles::RoleOf(CommandId number) const {

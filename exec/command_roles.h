@@ -14,10 +14,9 @@ namespace lanescope::exec {
 // Refers to what it is made of. Immutable.
 class CommandRoles {
  public:
-  // `host`: which of the devices is the host.
   CommandRoles(const Graph& graph, const Schedule& schedule,
-               const IdVector<DeviceId, std::unique_ptr<Device>>& devices, DeviceId host)
-      : graph_(graph), schedule_(schedule), devices_(devices), host_(host) {}
+               const IdVector<DeviceId, std::unique_ptr<Device>>& devices, const Machine& machine)
+      : graph_(graph), schedule_(schedule), devices_(devices), machine_(machine) {}
 
   // Of the command's queue.
   Device& QueueDevice(CommandId command) const;
@@ -33,7 +32,7 @@ class CommandRoles {
   const Graph& graph_;
   const Schedule& schedule_;
   const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
-  const DeviceId host_;
+  const Machine& machine_;
 };
 
 }  // namespace lanescope::exec

@@ -38,8 +38,10 @@ StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()
   for (const IssuePlan::IssueQueue& queue : plan_.queues) {
     queues_.push_back(std::make_unique<QueueState>());
     queues_.back()->workers = std::max(1, queue.workers);
-    queues_.back()->ready =
-        ReadyQueue(queue.in_order ? &queue.order : nullptr, queues_.back()->workers, &schedule_.commands);
+    // Any number of messages are under way at once.
+    const bool messages = static_cast<int>(queues_.size()) - 1 == loaded.messages_queue();
+    queues_.back()->ready = ReadyQueue(queue.in_order ? &queue.order : nullptr,
+                                       messages ? INT32_MAX : queues_.back()->workers, &schedule_.commands);
     queue_of_driver_.insert(queue_of_driver_.end(), static_cast<size_t>(queues_.back()->workers),
                             queues_.size() - 1);
   }
@@ -135,6 +137,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   state_ = state;
   trace_ = trace;
   error_ = nullptr;
+  awaited_.clear();
   bool interrupted = interrupted_.exchange(false);
   bool expired = false;
   cancelled_.store(interrupted, std::memory_order_relaxed);
@@ -154,8 +157,8 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   }
   if (error_) std::rethrow_exception(error_);
   if (expired)
-    Throw(Code::kDeadlineExceeded, "Timed out waiting for notification; the step took longer than {} ms",
-          timeout_ns / 1000000);
+    Throw(Code::kDeadlineExceeded, "Timed out waiting for notification; the step took longer than {} ms{}",
+          timeout_ns / 1000000, awaited_.empty() ? "" : ", and still waits for " + awaited_);
   if (interrupted) Throw(Code::kCancelled, "the step was cancelled");
   return times;
 }
@@ -202,7 +205,9 @@ void Executor::DriverLoop(Driver* driver) {
 }
 
 void Executor::Drive(size_t index, EventRing* ring) {
-  if (state_->queues_[index]->workers == 1) {
+  if (static_cast<int>(index) == loaded_->messages_queue()) {
+    DriveMessages(index, ring);
+  } else if (state_->queues_[index]->workers == 1) {
     DriveAlone(index, ring);
   } else {
     DriveTogether(index, ring);

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -109,6 +110,9 @@ class Executor {
   void ForgetRecorder();
   // Ends the step that runs now, from any thread or signal handler.
   void Cancel() { interrupted_.store(true, std::memory_order_relaxed); }
+  Pacer& pacer() { return pacer_; }
+  // Whether the next step, or the one that runs now, has to end.
+  bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
   // True from when the step that runs now has to end until the next one begins.
   const std::atomic<bool>& cancelled() const { return cancelled_; }
 
@@ -125,6 +129,7 @@ class Executor {
   void Drive(size_t queue, EventRing* ring);
   void DriveAlone(size_t queue, EventRing* ring);
   void DriveTogether(size_t queue, EventRing* ring);
+  void DriveMessages(size_t queue, EventRing* ring);
   void Wake(StepState::QueueState* queue, bool all);
   void RunOne(CommandId unit, EventRing* ring);
   void Complete(CommandId unit, size_t queue);
@@ -152,6 +157,7 @@ class Executor {
   std::mutex mutex_;
   std::condition_variable done_;
   std::exception_ptr error_;
+  std::string awaited_;  // what the step still waited for when it had to end
 };
 
 }  // namespace lanescope::exec

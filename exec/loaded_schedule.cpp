@@ -43,7 +43,7 @@ LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
                                SessionState* state, bool record_graphs)
     : graph_(graph),
       schedule_(std::move(schedule)),
-      roles_(graph_, *schedule_, devices, machine.host()),
+      roles_(graph_, *schedule_, devices, machine),
       commands_(LoadCommands(graph_, machine, *schedule_, roles_, devices, state)),
       constants_(*schedule_, devices),
       operands_(*schedule_, *state, constants_, &commands_) {
@@ -132,6 +132,46 @@ CopyOperands LoadedSchedule::PrepareCopy(CommandId number) {
   }
   const auto element = static_cast<int64_t>(ElementSize(from.dtype));
   return {to.data, from.data, from.dtype == DataType::kString ? 0 : from.NumElements() * element};
+}
+
+void LoadedSchedule::Connect(std::shared_ptr<const TaskShare> share, Transport* transport, Pacer* pacer) {
+  for (const CommandId c : share->ends.ids()) {
+    if (share->ends[c].peer >= 0) messages_queue_ = plan().queue_of[c];
+  }
+  messages_ = std::make_unique<MessageProgress>(this, std::move(share), transport, pacer);
+}
+
+MessageMemory LoadedSchedule::MemoryOfMessage(CommandId number, bool sent) {
+  LoadedCommand& loaded = commands_[number];
+  if (sent) {
+    if (program_ != nullptr) program_->Await(number);
+    CheckInitialized(loaded);
+    if (loaded.dynamic) operands_.TakeShapes(number);
+  }
+  MessageMemory memory;
+  memory.tensor = sent ? loaded.context.inputs()[0] : loaded.context.outputs()[0];
+  memory.is_dynamic = loaded.dynamic;
+  memory.route = loaded.route.has_value() ? &*loaded.route : nullptr;
+  if (memory.tensor.shape.IsExact())
+    memory.bytes = memory.tensor.NumElements() * static_cast<int64_t>(ElementSize(memory.tensor.dtype));
+  return memory;
+}
+
+MessageMemory LoadedSchedule::ShapeMessage(CommandId number, const Shape& shape) {
+  LoadedCommand& loaded = commands_[number];
+  TensorRef& to = loaded.context.outputs()[0];
+  const auto element =
+      static_cast<int64_t>(to.dtype == DataType::kString ? sizeof(std::string) : ElementSize(to.dtype));
+  if (!shape.IsExact() || shape.NumElements() > to.capacity_bytes / element)
+    Throw(Code::kDataLoss, "a tensor of {} does not fit into the memory planned for it [{}]",
+          shape.ToString(), Describe(number));
+  to.shape = shape;
+  if (loaded.dynamic) operands_.KeepShapes(number);
+  return MemoryOfMessage(number, false);
+}
+
+std::string LoadedSchedule::DescribeMessage(CommandId number) const {
+  return fmt::format("'{}'", graph_.node(schedule_->commands[number].node).name);
 }
 
 std::string LoadedSchedule::Describe(CommandId number) const {

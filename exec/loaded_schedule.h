@@ -11,11 +11,20 @@
 #include "exec/command_roles.h"
 #include "exec/issue_plan.h"
 #include "exec/loaded_command.h"
+#include "exec/message_progress.h"
 #include "exec/schedule_loader.h"
 #include "exec/step_operands.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {
+
+// What a message to or from another task moves.
+struct MessageMemory {
+  TensorRef tensor;
+  int64_t bytes = 0;  // of strings and of tensors whose shape is not known yet: 0
+  bool is_dynamic = false;
+  const Route* route = nullptr;
+};
 
 // Not thread-safe, except that RunCommand may be called for different commands at the same time while a step
 // runs.
@@ -32,6 +41,20 @@ class LoadedSchedule : private CommandRunner {
   const IssuePlan& plan() const { return program_ != nullptr ? program_->plan() : plan_; }
   // The part of the schedule that runs on streams; null where nothing does.
   StreamProgram* program() { return program_.get(); }
+  // Of one task's share: who sends and receives for it, which must outlive it. `pacer`: of links that are
+  // emulated, else null.
+  void Connect(std::shared_ptr<const TaskShare> share, Transport* transport, class Pacer* pacer);
+  // Null where it has not been connected.
+  MessageProgress* messages() { return messages_.get(); }
+  // The issue queue of their ends; -1: none.
+  int messages_queue() const { return messages_queue_; }
+  // Of a copy to (`sent`) or from another task. Throws FailedPrecondition for a variable without a value.
+  MessageMemory MemoryOfMessage(CommandId command, bool sent);
+  // The tensor that comes has this shape. Throws DataLoss if its memory is too small for that.
+  MessageMemory ShapeMessage(CommandId command, const Shape& shape);
+  // "'dense/MatMul'"
+  std::string DescribeMessage(CommandId command) const;
+
   // Points every operand into the arenas. Called after loading and whenever an arena has moved.
   void Bind(const IdVector<DeviceId, std::byte*>& arenas);
   int64_t bound_generation = -1;
@@ -60,6 +83,8 @@ class LoadedSchedule : private CommandRunner {
   StepOperands operands_;
   IssuePlan plan_;  // without streams
   std::unique_ptr<StreamProgram> program_;
+  std::unique_ptr<MessageProgress> messages_;
+  int messages_queue_ = -1;
 };
 
 }  // namespace lanescope::exec

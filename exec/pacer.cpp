@@ -60,6 +60,13 @@ int64_t Pacer::Reserve(int resource, int64_t earliest, int64_t bytes) {
   return end;
 }
 
+int64_t Pacer::Pass(const Route& route, int64_t earliest, int64_t bytes) {
+  int64_t deadline = earliest;
+  for (const int resource : route.resources)
+    deadline = std::max(deadline, Reserve(resource, earliest, bytes));
+  return deadline;
+}
+
 void Pacer::Copy(const Route& route, void* to, const void* from, int64_t bytes,
                  const std::atomic<bool>& cancelled) {
   // The start of a chunk is the deadline of the one before, not the moment of waking: late wake-ups do not
@@ -70,9 +77,7 @@ void Pacer::Copy(const Route& route, void* to, const void* from, int64_t bytes,
   if (bytes == 0) SleepUntil(earliest, cancelled);
   for (int64_t moved = 0; moved < bytes && !cancelled.load(std::memory_order_relaxed);) {
     const int64_t chunk = std::min(kChunkBytes, bytes - moved);
-    int64_t deadline = earliest;
-    for (const int resource : route.resources)
-      deadline = std::max(deadline, Reserve(resource, earliest, chunk));
+    const int64_t deadline = Pass(route, earliest, chunk);
     std::memcpy(target + moved, source + moved, static_cast<size_t>(chunk));
     SleepUntil(deadline, cancelled);
     earliest = deadline;

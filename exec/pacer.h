@@ -24,6 +24,9 @@ class Pacer {
   // early when `cancelled` says so.
   void Copy(const Route& route, void* to, const void* from, int64_t bytes,
             const std::atomic<bool>& cancelled);
+  // For who moves the bytes himself, chunk by chunk: when one of so many bytes that may start at `earliest`
+  // is through.
+  int64_t Pass(const Route& route, int64_t earliest, int64_t bytes);
 
  private:
   // Gives back what a cancelled copy has reserved ahead; all other copies of its step are cancelled too.

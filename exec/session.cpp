@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
+#include "core/machine/tasks.h"
+#include "core/schedule/task_share.h"
 #include "exec/backend.h"
+#include "exec/step_exchange.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {
@@ -23,6 +27,12 @@ CompileRequest CompileRequestOf(const Graph& graph, const RunRequest& request,
   return MakeCompileRequest(graph, feeds, request.fetches, request.targets);
 }
 
+// Links of a machine that host threads play are emulated, those between its tasks too.
+bool IsPaced(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const DeviceSpec& device) { return device.kind == DeviceKind::kVirtual; });
+}
+
 }  // namespace
 
 Session::Session(const Graph& graph, const Placement& placement, const Machine& machine,
@@ -31,7 +41,9 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
       placement_(placement),
       machine_(machine),
       options_(options),
-      devices_(MakeDevices(machine, options.devices)),
+      devices_(MakeDevices(
+          options.job.transport != nullptr ? SeenByTask(machine, options.job.transport->rank()) : machine,
+          options.devices)),
       executor_(std::make_unique<Executor>(machine)) {
   state_.seed = options.seed;
   arenas_.assign(devices_.size(), nullptr);
@@ -86,13 +98,23 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
-  for (const Queue& queue : step->schedule->queues) RequireRunnable(queue.device);
-  for (const Value& value : step->schedule->values) RequireRunnable(value.device);
-  step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->schedule, devices_, &state_,
+  Transport* const transport = options_.job.transport;
+  if (transport == nullptr) {
+    for (const Value& value : step->schedule->values) RequireRunnable(value.device);
+    step->here = step->schedule;
+  } else {
+    step->share =
+        std::make_shared<const TaskShare>(ShareOfTask(*step->schedule, TasksOf(machine_), transport->rank()));
+    step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
+  }
+  for (const Queue& queue : step->here->queues) RequireRunnable(queue.device);
+  step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->here, devices_, &state_,
                                                   options_.devices.graphs);
+  if (transport != nullptr)
+    step->loaded->Connect(step->share, transport, IsPaced(machine_) ? &executor_->pacer() : nullptr);
   if (step->loaded->program() != nullptr) step->loaded->program()->SetObserver(observer_);
   step->state = std::make_unique<StepState>(*step->loaded);
-  GrowArenas(*step->schedule);
+  GrowArenas(*step->here);
   return *prepared_.emplace(key, std::move(step)).first->second;
 }
 
@@ -102,7 +124,7 @@ RunResult Session::Run(const RunRequest& request, const RunOptions& options) {
 
 RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                        const RunOptions& options) {
-  GrowArenas(*step.schedule);
+  GrowArenas(*step.here);
   if (step.loaded->bound_generation != arena_generation_) {
     step.loaded->Bind(arenas_);
     step.loaded->bound_generation = arena_generation_;
@@ -124,7 +146,11 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   if (recorder_ != nullptr && recording_ && step.trace_number >= 0)
     trace = {recorder_, step.trace_number, recorded_steps_};
   RunResult result;
+  const int64_t number = steps_begun_++;
+  if (step.loaded->messages() != nullptr) step.loaded->messages()->BeginStep(number);
   result.times = executor_->Run(step.loaded.get(), step.state.get(), options.timeout_ns, trace);
+  if (options_.job.transport != nullptr)
+    result.times = JoinTimes(step, number, result.times, options.timeout_ns);
   if (trace.recorder != nullptr) {
     Event event;
     event.kind = EventKind::kStep;
@@ -135,9 +161,34 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
     step_ring_->Push(event);
   }
   ++steps_run_;
-  for (size_t i = 0; i < step.schedule->fetches.size(); ++i)
+  for (size_t i = 0; i < step.here->fetches.size(); ++i)
     result.fetches.push_back(step.loaded->Fetch(static_cast<int>(i)));
   return result;
+}
+
+// No process begins a step before all have ended the one before.
+StepTimes Session::JoinTimes(const PreparedStep& step, int64_t number, const StepTimes& own,
+                             int64_t timeout_ns) {
+  const auto ahead = [&](int rank) {
+    const auto r = static_cast<size_t>(rank);
+    return r < options_.job.ahead_ns.size() ? options_.job.ahead_ns[r] : 0;
+  };
+  Transport& transport = *options_.job.transport;
+  const std::vector<StepTimes> all =
+      ExchangeTimes(&transport, own, EndOfStepTag(*step.share, number), [&](int missing) {
+        if (executor_->interrupted()) Throw(Code::kCancelled, "the step was cancelled");
+        if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
+          Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended it",
+                timeout_ns / 1000000, transport.NameOf(missing));
+      });
+  StepTimes joined = own;
+  for (int rank = 0; rank < transport.size(); ++rank) {
+    const StepTimes& times = all[static_cast<size_t>(rank)];
+    const int64_t shift = ahead(transport.rank()) - ahead(rank);
+    joined.start_ns = std::min(joined.start_ns, times.start_ns + shift);
+    joined.end_ns = std::max(joined.end_ns, times.end_ns + shift);
+  }
+  return joined;
 }
 
 void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {

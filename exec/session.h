@@ -20,6 +20,7 @@
 #include "exec/device_options.h"
 #include "exec/executor.h"
 #include "exec/loaded_schedule.h"
+#include "exec/transport.h"
 
 namespace lanescope::exec {
 
@@ -31,9 +32,17 @@ struct RunRequest {
   std::vector<std::string> targets;
 };
 
+// The processes that run a step together: each is the task of its rank, and all make the same calls.
+struct JobOptions {
+  Transport* transport = nullptr;  // null: this process plays all tasks
+  // By rank: what its clock (NowNs) is ahead of the first one's, in ns.
+  std::vector<int64_t> ahead_ns;
+};
+
 struct SessionOptions {
   uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
   DeviceOptions devices;
+  JobOptions job;  // the transport must outlive the session
 };
 
 struct RunOptions {
@@ -41,14 +50,16 @@ struct RunOptions {
 };
 
 struct RunResult {
-  std::vector<Tensor> fetches;
-  StepTimes times;
+  std::vector<Tensor> fetches;  // of a job: in its first process
+  StepTimes times;              // of a job: from when the first process began until the last one ended
 };
 
 // A compiled and loaded step, cached by (feed shapes, fetches, targets). Owned by the session.
 struct PreparedStep {
   std::shared_ptr<const GraphInfo> info;
   std::shared_ptr<const Schedule> schedule;
+  std::shared_ptr<const Schedule> here;    // what of it runs in this process
+  std::shared_ptr<const TaskShare> share;  // that, where there are others; else null
   std::unique_ptr<LoadedSchedule> loaded;
   std::unique_ptr<StepState> state;
   std::vector<std::string> feed_names;  // in the schedule's order
@@ -88,6 +99,7 @@ class Session {
  private:
   void GrowArenas(const Schedule& schedule);
   void RequireRunnable(DeviceId device) const;
+  StepTimes JoinTimes(const PreparedStep& step, int64_t number, const StepTimes& own, int64_t timeout_ns);
   std::string CacheKey(const RunRequest& request) const;
 
   const Graph& graph_;
@@ -107,6 +119,7 @@ class Session {
   int recorded_steps_ = 0;
   bool recording_ = true;
   int64_t steps_run_ = 0;
+  int64_t steps_begun_ = 0;
 };
 
 }  // namespace lanescope::exec

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 jobs=$(nproc)
 # Tests of code that runs on several threads; the rest of the suite is sequential.
-threaded_programs=(core_tests exec_tests resources_tests cuda_tests traces_tests profiler_tests gui_model_tests)
+threaded_programs=(core_tests exec_tests tasks_tests resources_tests cuda_tests traces_tests profiler_tests gui_model_tests)
 threaded_tests='Recorder|EventRing|Clock|Executor|Session|LoadedSchedule|Pacer|ThreadTeam|HostDevice|Golden|TraceWriter|Threads'
 threaded_tests+='|MixedWork|Cuda|StreamProgram|LogicalDevices|BufferPool|CaptureChannel|CuptiStream|Document|LatestWorker'
 # Under ThreadSanitizer these take half a minute each, for threads and hand-offs that the smaller samples and DeepCoNN's

@@ -1,6 +1,11 @@
 #include "study/measure_machine.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "core/base/error.h"
+#include "core/machine/tasks.h"
+#include "study/this_machine.h"
 
 namespace lanescope::study {
 
@@ -40,6 +45,34 @@ MeasuredRates MeasureRates(Machine* machine) {
     }
   }
   return measured;
+}
+
+std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transport* transport) {
+  const MachineTasks tasks = TasksOf(*machine);
+  if (tasks.size() != transport->size()) {
+    Throw(Code::kFailedPrecondition,
+          "the machine has {} tasks, but mpirun started {} processes: start one for each", tasks.size(),
+          transport->size());
+  }
+  const std::vector<exec::MessageTime> times = exec::MeasureNetwork(transport);
+  if (IsEmulated(*machine)) return times;
+  for (LinkSpec& link : machine->links) {
+    std::vector<std::pair<int64_t, int64_t>> table;
+    for (const exec::MessageTime& time : times) {
+      const DeviceId from = tasks.hosts[static_cast<size_t>(time.from)];
+      const DeviceId to = tasks.hosts[static_cast<size_t>(time.to)];
+      if (std::minmax(from, to) != std::minmax(link.a, link.b)) continue;
+      // Larger ones never take less, whatever one measurement says.
+      table.emplace_back(time.bytes, table.empty() ? time.ns : std::max(time.ns, table.back().second));
+    }
+    if (table.empty()) continue;
+    const auto [bytes, ns] = table.back();
+    link.latency_ns = table.front().second;
+    link.bandwidth =
+        1e9 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, ns - link.latency_ns));
+    link.table = std::move(table);
+  }
+  return times;
 }
 
 }  // namespace lanescope::study

@@ -8,6 +8,7 @@
 #include "core/machine/machine.h"
 #include "exec/gpu_machine.h"
 #include "exec/measure.h"
+#include "exec/measure_network.h"
 #include "study/cancellation.h"
 #include "study/handoff_chain.h"
 
@@ -31,5 +32,9 @@ struct MeasuredRates {
 };
 // Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
 MeasuredRates MeasureRates(Machine* machine);
+
+// Of the processes of a job, which are the machine's tasks. Links between their hosts get latency, bandwidth
+// and table from it, unless they are emulated. Throws FailedPrecondition where a task has no process.
+std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transport* transport);
 
 }  // namespace lanescope::study

@@ -23,8 +23,12 @@ RunSpec WithSeed(RunSpec spec, const std::optional<uint64_t>& seed) {
   return spec;
 }
 
-exec::SessionOptions SessionOptionsOf(const RunSettings& settings) {
+// Steps of a job after which the first process gets the events of the others.
+constexpr int kStepsGathered = 64;
+
+exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Job* job) {
   exec::SessionOptions options;
+  if (job != nullptr) options.job = job->session_options();
   if (settings.seed.has_value()) options.seed = *settings.seed;
   options.devices = settings.devices;
   return options;
@@ -40,7 +44,7 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
       options_(options),
       spec_(WithSeed(placed.workload->spec(), options.settings.seed)) {
   session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
-                                             SessionOptionsOf(options.settings));
+                                             SessionOptionsOf(options.settings, options.job));
   if (!spec_.init.empty()) {
     const Cancellation::Running running(options_.cancellation, session_.get());
     session_->Run(exec::RunRequest{{}, {}, spec_.init});
@@ -77,6 +81,16 @@ RecordedRun::~RecordedRun() {
 }
 
 void RecordedRun::Consume(std::span<const Event> events) {
+  if (!IsShared()) return Deliver(events);
+  not_gathered_.insert(not_gathered_.end(), events.begin(), events.end());
+}
+
+void RecordedRun::GatherEvents() {
+  recorder_->Flush();
+  Deliver(options_.job->Gather(std::exchange(not_gathered_, {}), *schedule(), *step_->share));
+}
+
+void RecordedRun::Deliver(std::span<const Event> events) {
   const size_t most = options_.keep_events ? SIZE_MAX : kJudgedEvents;
   const size_t room = std::min(most - std::min(most, events_.size()), events.size());
   events_.insert(events_.end(), events.begin(), events.begin() + static_cast<ptrdiff_t>(room));
@@ -138,6 +152,7 @@ void RecordedRun::RunSteps(int steps) {
     if (meter_.has_value()) disturbances_.push_back(meter_->Take());
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
+    if (IsShared() && (i + 1 == steps || (i + 1) % kStepsGathered == 0)) GatherEvents();
     if (options_.core_speeds == nullptr || (i + 1 < steps && NowNs() - speed_at < kSpeedEveryNs)) continue;
     const int64_t before = std::exchange(speed, CoreSpeed());
     speed_at = NowNs();
@@ -194,6 +209,9 @@ void RecordedRun::Finish(const std::string& error) {
   if (options_.capture != nullptr) options_.capture->Stop();
   session_->Observe(nullptr);
   recorder_->Flush();
+  // Of a run that was cut short the others' events may never come.
+  if (IsShared() && options_.job->is_first())
+    Deliver(Job::Numbered(std::exchange(not_gathered_, {}), *step_->share));
   oversubscribed_ = IsOversubscribed(*schedule(), machine_, events_, options_.copy_cores);
   if (const std::string problem = session_->graph_problem(); !problem.empty()) {
     Tell(options_.note,

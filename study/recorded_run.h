@@ -15,6 +15,7 @@
 #include "study/cancellation.h"
 #include "study/disturbance.h"
 #include "study/gpu_clocks.h"
+#include "study/job.h"
 #include "study/notes.h"
 #include "study/placing.h"
 #include "study/run_capture.h"
@@ -35,6 +36,8 @@ struct RecordedRunOptions {
   // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
   RunCapture* capture = nullptr;
   Cancellation* cancellation = nullptr;
+  // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
+  Job* job = nullptr;
   Notes note;
 };
 
@@ -84,6 +87,9 @@ class RecordedRun : private EventSink {
  private:
   void Consume(std::span<const Event> events) override;
   void CountDropped(int64_t records) override;
+  void Deliver(std::span<const Event> events);
+  bool IsShared() const { return options_.job != nullptr && options_.job->is_shared(); }
+  void GatherEvents();
   void BeginTrace();
   int64_t RunOne();
   int64_t CoreSpeed();
@@ -110,6 +116,7 @@ class RecordedRun : private EventSink {
   int steps_per_round_ = 0;
   std::vector<char> left_out_;
   std::vector<Event> events_;
+  std::vector<Event> not_gathered_;  // of a job: this process' own
   std::vector<Tensor> last_fetches_;
 };
 

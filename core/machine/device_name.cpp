@@ -156,7 +156,15 @@ std::string DeviceName::ToString() const {
   return text;
 }
 
-std::string DeviceName::LocalName() const { return type + ":" + std::to_string(id); }
+// Of another task than this computer's own, with the task.
+std::string DeviceName::LocalName() const {
+  const std::string local = type + ":" + std::to_string(id);
+  DeviceName of_task = *this;
+  of_task.has_type = of_task.has_id = false;
+  if (!has_job || of_task.ToString() == kLocalTask) return local;
+  of_task.has_replica = replica != 0;
+  return of_task.ToString() + "/" + local;
+}
 
 bool ParseDeviceName(std::string_view text, DeviceName* name) {
   *name = DeviceName();
@@ -189,7 +197,7 @@ bool IsSameAddressSpace(const DeviceName& a, const DeviceName& b) {
 bool SplitDeviceName(std::string_view name, std::string* task, std::string* device) {
   DeviceName parsed;
   if (!ParseDeviceName(name, &parsed) || !parsed.has_type || !parsed.has_id) return false;
-  *device = parsed.LocalName();
+  *device = parsed.type + ":" + std::to_string(parsed.id);
   parsed.has_type = parsed.has_id = false;
   *task = parsed.ToString();
   return true;

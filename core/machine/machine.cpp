@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/machine/tasks.h"
 
 namespace lanescope {
 namespace {
@@ -38,6 +39,34 @@ void AddHop(const Machine& machine, int link_number, DeviceId from, Route* route
     }
   }
   route->latency_ns += link.latency_ns;
+}
+
+// CPU:0 of the device's task; none if there is none.
+DeviceId HostBeside(const Machine& machine, DeviceId device) {
+  const DeviceName& name = machine.device(device).parsed;
+  for (const DeviceId d : machine.devices.ids()) {
+    const DeviceName& other = machine.device(d).parsed;
+    if (other.id == 0 && other.type == "CPU" && IsSameAddressSpace(other, name)) return d;
+  }
+  return {};
+}
+
+// From device to device over links: through the hosts of both. Nothing where a link is missing.
+std::optional<Route> StagedRoute(const Machine& machine, DeviceId src, DeviceId dst) {
+  std::vector<DeviceId> stops{src};
+  for (const DeviceId stop : {HostBeside(machine, src), HostBeside(machine, dst), dst}) {
+    if (!stop.exists()) return std::nullopt;
+    if (stop != stops.back()) stops.push_back(stop);
+  }
+  if (stops.size() < 3) return std::nullopt;
+  Route route;
+  for (size_t i = 1; i < stops.size(); ++i) {
+    const int link = FindLink(machine, stops[i - 1], stops[i]);
+    if (link < 0) return std::nullopt;
+    AddHop(machine, link, stops[i - 1], &route);
+  }
+  route.staged = true;
+  return route;
 }
 
 // The way between two devices of the cluster, or between one and the host.
@@ -91,8 +120,17 @@ std::vector<DeviceId> Machine::Gpus() const {
   for (const DeviceId i : devices.ids()) {
     if (device(i).is_gpu()) gpus.push_back(i);
   }
-  std::stable_sort(gpus.begin(), gpus.end(),
-                   [this](DeviceId a, DeviceId b) { return device(a).parsed.id < device(b).parsed.id; });
+  // The first GPU of each task, in the order of the file.
+  const auto same_task = [this](DeviceId a, DeviceId b) {
+    return IsSameAddressSpace(device(a).parsed, device(b).parsed);
+  };
+  for (auto begin = gpus.begin(); begin != gpus.end();) {
+    const auto end = std::stable_partition(
+        begin, gpus.end(), [&, first = *begin](DeviceId gpu) { return same_task(first, gpu); });
+    std::stable_sort(begin, end,
+                     [this](DeviceId a, DeviceId b) { return device(a).parsed.id < device(b).parsed.id; });
+    begin = end;
+  }
   return gpus;
 }
 
@@ -114,6 +152,10 @@ std::string Machine::ResourceName(int resource) const {
                      device(backwards ? link.a : link.b).local_name());
 }
 
+bool IsLinked(const Machine& machine, DeviceId a, DeviceId b) {
+  return FindLink(machine, a, b) >= 0 || WayInCluster(machine, a, b).has_value();
+}
+
 Route Machine::RouteBetween(DeviceId src, DeviceId dst) const {
   LANESCOPE_CHECK(devices.Contains(src) && devices.Contains(dst));
   Route route;
@@ -128,19 +170,15 @@ Route Machine::RouteBetween(DeviceId src, DeviceId dst) const {
   } else if (const int direct = FindLink(*this, src, dst); direct >= 0) {
     AddHop(*this, direct, src, &route);
     route.link = direct;
+  } else if (auto staged = StagedRoute(*this, src, dst)) {
+    route = *std::move(staged);
   } else {
-    const DeviceId host_device = FindDevice("CPU:0");
-    const int up = !host_device.exists() ? -1 : FindLink(*this, src, host_device);
-    const int down = !host_device.exists() ? -1 : FindLink(*this, host_device, dst);
-    if (up < 0 || down < 0) {
-      Throw(Code::kNotFound,
-            "no route from {} to {}: machine.links has neither a link of the two nor one of "
-            "each to CPU:0; add one",
-            device(src).local_name(), device(dst).local_name());
-    }
-    AddHop(*this, up, src, &route);
-    AddHop(*this, down, host_device, &route);
-    route.staged = true;
+    const bool one_task = IsSameAddressSpace(device(src).parsed, device(dst).parsed);
+    Throw(Code::kNotFound,
+          "no route from {} to {}: machine.links has neither a link of the two nor one of "
+          "each to CPU:0{}; add one",
+          device(src).local_name(), device(dst).local_name(),
+          one_task ? "" : " of its task and one between those");
   }
   route.bandwidth = ResourceBandwidth(route.resources.front());
   for (const int resource : route.resources) {

@@ -36,16 +36,17 @@ Json ParseWithoutDuplicates(std::string_view text) {
   return json;
 }
 
-// "GPU:0" or a complete full name.
+// "GPU:0", or with its task: "/job:worker/task:1/GPU:0".
 void ReadName(const Field& field, DeviceSpec* device) {
   const std::string text = field.String();
   DeviceName name;
   if (ParseLocalDeviceName(text, &name)) {
     ParseDeviceName(fmt::format("{}/device:{}", kLocalTask, name.LocalName()), &name);
-  } else if (!ParseDeviceName(text, &name) || !name.has_job || !name.has_replica || !name.has_task ||
-             !name.has_type || !name.has_id) {
-    field.Fail("'{}' is no device name: write 'GPU:0' or '{}/device:GPU:0'", text, kLocalTask);
+  } else if (!ParseDeviceName(text, &name) || !name.has_job || !name.has_task || !name.has_type ||
+             !name.has_id) {
+    field.Fail("'{}' is no device name: write 'GPU:0' or '/job:worker/task:1/GPU:0'", text);
   }
+  name.has_replica = true;  // 0 where it is not said
   if (name.type != "CPU" && name.type != "GPU") {
     field.Fail("'{}' is neither a CPU nor a GPU", text);
   }
@@ -120,7 +121,7 @@ void CheckPhysical(const Field& element, const DeviceSpec& device,
   if (device.physical < 0) return;
   double share = device.sm_share;
   for (const DeviceSpec& other : others) {
-    if (other.physical != device.physical) continue;
+    if (other.physical != device.physical || !IsSameAddressSpace(other.parsed, device.parsed)) continue;
     share += other.sm_share;
     if (other.kind == DeviceKind::kCuda || device.kind == DeviceKind::kCuda) {
       element["physical"].Fail("physical GPU {} is {} already; parts of one GPU are of kind logical",
@@ -141,15 +142,25 @@ void ReadDevices(const Field& field, Machine* machine) {
   }
 }
 
-// Every machine has a host; a file that does not describe it gets one of default size.
-void EnsureHost(Machine* machine) {
-  if (machine->FindDevice("CPU:0").exists()) return;
-  DeviceSpec host;
-  host.name = std::string(kLocalTask) + "/device:CPU:0";
-  ParseDeviceName(host.name, &host.parsed);
-  host.kind = DeviceKind::kHost;
-  host.memory_bytes = kDefaultHostMemory;
-  machine->devices.Add(std::move(host));
+// Every task has a host; one that the file does not describe gets one of default size.
+void EnsureHosts(Machine* machine) {
+  std::vector<std::string> without;
+  for (const DeviceSpec& device : machine->devices) {
+    DeviceName host = device.parsed;
+    host.type = "CPU";
+    host.id = 0;
+    without.push_back(host.ToString());
+  }
+  if (without.empty()) without.push_back(std::string(kLocalTask) + "/device:CPU:0");
+  for (const std::string& name : without) {
+    if (machine->FindDevice(name).exists()) continue;
+    DeviceSpec host;
+    host.name = name;
+    ParseDeviceName(host.name, &host.parsed);
+    host.kind = DeviceKind::kHost;
+    host.memory_bytes = kDefaultHostMemory;
+    machine->devices.Add(std::move(host));
+  }
 }
 
 void ReadBuses(const Field& field, Machine* machine) {
@@ -256,7 +267,7 @@ Machine ParseMachine(std::string_view text) {
   Machine machine;
   if (root.Has("name")) machine.name = root["name"].String();
   if (root.Has("devices") || !root.Has("cluster")) ReadDevices(root["devices"], &machine);
-  EnsureHost(&machine);
+  EnsureHosts(&machine);
   if (root.Has("cluster")) ReadCluster(root["cluster"], &machine);
   if (root.Has("buses")) ReadBuses(root["buses"], &machine);
   if (root.Has("links")) ReadLinks(root["links"], &machine);

@@ -25,19 +25,14 @@ namespace {
 
 using machine_file::Json;
 
-// The short name where it is enough to read the same device back.
-std::string NameForFile(const DeviceSpec& device) {
-  return device.name.starts_with(kLocalTask) ? device.local_name() : device.name;
-}
-
 Json DeviceToJson(const DeviceSpec& device) {
-  Json json = {{"name", NameForFile(device)}};
+  Json json = {{"name", device.local_name()}};
   json.update(machine_file::DeviceBodyToJson(device));
   return json;
 }
 
 Json LinkToJson(const Machine& machine, const LinkSpec& link) {
-  Json json = {{"between", {NameForFile(machine.device(link.a)), NameForFile(machine.device(link.b))}},
+  Json json = {{"between", {machine.device(link.a).local_name(), machine.device(link.b).local_name()}},
                {"bandwidth", ExactBandwidth(link.bandwidth)},
                {"latency", ExactDuration(link.latency_ns)},
                {"duplex", link.duplex}};

@@ -140,6 +140,15 @@ class Verifier {
     }
   }
 
+  // Directly, or over other places.
+  bool IsOfVariable(ValueId copied) const {
+    for (CommandId copy = producer_[copied];
+         copy.exists() && schedule_.commands[copy].kind == CommandKind::kCopy; copy = producer_[copied]) {
+      copied = schedule_.Inputs(schedule_.commands[copy])[0];
+    }
+    return value(copied).storage == Storage::kVariable;
+  }
+
   void CheckCopies() {
     std::set<std::tuple<NodeId, int, DeviceId>> seen;
     for (const CommandId c : schedule_.commands.ids()) {
@@ -150,7 +159,7 @@ class Verifier {
       const Value& from = value(schedule_.Inputs(command)[0]);
       const Value& to = value(schedule_.Outputs(command)[0]);
       if (!(from.source == to.source) || from.dtype != to.dtype) Broken(Describe(c) + " changes the tensor");
-      if (from.device == to.device || from.storage == Storage::kVariable)
+      if (from.device == to.device || IsOfVariable(schedule_.Inputs(command)[0]))
         continue;  // a variable has versions
       const bool fetched = std::find(schedule_.fetches.begin(), schedule_.fetches.end(),
                                      schedule_.Outputs(command)[0]) != schedule_.fetches.end();

@@ -119,8 +119,8 @@ TEST(Search, ARankThatFailsEndsTheJobAndIsNamed) {
     return ReadText(notes);
   };
   EXPECT_THAT(notes_of(fmt::format("-n 1 {} : -n 1 '{}' search none.pb", search, test::ProgramPath())),
-              HasSubstr("error: NotFound: rank 1 of 2: "));
-  EXPECT_THAT(notes_of(fmt::format("-n 2 {} -o /none/best.json", search)), HasSubstr(": rank 0 of 2: "));
+              HasSubstr("error: NotFound: rank 1 of 2 on "));
+  EXPECT_THAT(notes_of(fmt::format("-n 2 {} -o /none/best.json", search)), HasSubstr(": rank 0 of 2 on "));
 }
 
 TEST(Search, UnknownStartsAreErrors) {

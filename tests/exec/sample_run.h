@@ -33,11 +33,11 @@ inline Machine GpuMachine(const std::vector<int>& physical, int64_t memory_bytes
 }
 
 // A sample graph under a strategy in a session of its own. `batch`: examples of a step, where not what the
-// sample says.
+// sample says. `job`: of the processes that run it together.
 class SampleRun {
  public:
   SampleRun(const std::string& name, std::string_view strategy, const Machine& machine,
-            const DeviceOptions& devices = {}, int64_t batch = 0)
+            const DeviceOptions& devices = {}, int64_t batch = 0, const JobOptions& job = {})
       : machine_(machine) {
     const std::string path = lanescope::test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
     graph_ = ReadGraph(path);
@@ -57,6 +57,7 @@ class SampleRun {
     placement_ = PlaceByStrategy(std::string(strategy), {graph_, info, machine_, costs, {}});
     SessionOptions options;
     options.devices = devices;
+    options.job = job;
     session_ = std::make_unique<Session>(graph_, placement_, machine_, options);
     for (const std::string& target : spec_.init) session_->Run({{}, {}, {target}});
   }

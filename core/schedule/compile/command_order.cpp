@@ -81,6 +81,8 @@ class QueueMaker {
     if (command.kind == CommandKind::kLaunch) return Find(dst, QueueKind::kCompute);
     const DeviceId src = draft_.value(draft_.Inputs(command)[0]).device;
     if (src == dst) return Find(dst, QueueKind::kCompute);
+    // Between tasks: what leaves a host goes through its network port.
+    if (!draft_.tasks.SameTask(src, dst)) return Find(draft_.tasks.host_of[src], QueueKind::kCopyOut);
     // Out of a GPU: the source's engine drives it, as CUDA does for peer copies; into a GPU from the host:
     // the destination's.
     if (draft_.machine.device(src).is_gpu()) return Find(src, QueueKind::kCopyOut);
@@ -89,15 +91,22 @@ class QueueMaker {
 
  private:
   static constexpr size_t kKinds = 3;
+  // That a host has under way to other tasks: they share its links, and none waits behind one whose receiver
+  // is not ready.
+  static constexpr int kMessagesAtOnce = 4;
 
   QueueId Find(DeviceId device, QueueKind kind) {
     const DeviceSpec& spec = draft_.machine.device(device);
     if (kind == QueueKind::kCopyOut && spec.copy_engines < 2) kind = QueueKind::kCopyIn;
     QueueId& queue = queues_[device.index() * kKinds + static_cast<size_t>(kind)];
     if (!queue.exists()) {
-      queue = draft_.queues.Add({device, kind, spec.in_order,
-                                 fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)),
-                                 kind == QueueKind::kCompute && !spec.in_order ? LaunchWorkers(spec) : 1});
+      const bool network = kind != QueueKind::kCompute && !spec.is_gpu();
+      const bool in_order = spec.in_order && !network;
+      const int workers = network                                    ? kMessagesAtOnce
+                          : kind == QueueKind::kCompute && !in_order ? LaunchWorkers(spec)
+                                                                     : 1;
+      queue = draft_.queues.Add(
+          {device, kind, in_order, fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)), workers});
     }
     return queue;
   }

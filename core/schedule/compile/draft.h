@@ -11,6 +11,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
+#include "core/machine/tasks.h"
 #include "core/place/placement.h"
 #include "core/schedule/compile/linked_lists.h"
 #include "core/schedule/compile/op_traits.h"
@@ -26,13 +27,14 @@ struct VariableRead {
 
 struct Draft {
   Draft(const Graph& g, const GraphInfo& i, const CompileRequest& r, const Placement& p, const Machine& m)
-      : graph(g), info(i), request(r), placement(p), machine(m) {}
+      : graph(g), info(i), request(r), placement(p), machine(m), tasks(TasksOf(m)) {}
 
   const Graph& graph;
   const GraphInfo& info;
   const CompileRequest& request;
   const Placement& placement;
   const Machine& machine;
+  const MachineTasks tasks;
   std::vector<NodeId> order;                      // needed nodes in topological order
   IdVector<NodeId, const OpTraits*> ops;          // by node: null where it is not needed
   IdVector<NodeId, char> has_fed_output;          // by node

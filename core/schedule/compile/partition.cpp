@@ -89,8 +89,9 @@ class Partitioner {
   static bool IsOnHost(const std::vector<bool>& flags, size_t i, DataType dtype) {
     return LivesOnHost(dtype) || (i < flags.size() && flags[i]);
   }
+  DeviceId HostOf(DeviceId device) const { return draft_.tasks.host_of[device]; }
   DeviceId OutputDevice(size_t output, DataType dtype, DeviceId device) const {
-    return IsOnHost(host_arguments_->outputs, output, dtype) ? host_ : device;
+    return IsOnHost(host_arguments_->outputs, output, dtype) ? HostOf(device) : device;
   }
 
   // The values that the node reads, in inputs_. A handle is read where its variable or table is, but a
@@ -105,7 +106,7 @@ class Partitioner {
         inputs_.push_back(base);
       } else {
         const DeviceId wanted =
-            IsOnHost(host_arguments_->inputs, inputs_.size(), value.dtype) ? host_ : device;
+            IsOnHost(host_arguments_->inputs, inputs_.size(), value.dtype) ? HostOf(device) : device;
         inputs_.push_back(value.device == wanted ? base : places_.On(input, wanted, id));
       }
     }
@@ -141,7 +142,7 @@ class Partitioner {
       constant.value = std::make_shared<const Tensor>(draft_.node(id).GetTensorAttr("value"));
     }
     constant.shape = constant.value->shape();
-    places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? host_ : device, constant));
+    places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? HostOf(device) : device, constant));
   }
 
   void AddState(NodeId id, bool variable, DeviceId device) {

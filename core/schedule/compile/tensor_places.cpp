@@ -71,7 +71,12 @@ int TensorPlaces::VersionOfPlace(ValueId value) const {
 ValueId TensorPlaces::On(Endpoint endpoint, DeviceId device, NodeId reader) {
   const ValueId base = Base(endpoint);
   if (draft_.value(base).device == device) return base;
-  const int version = Version(base, reader);
+  return Place(endpoint, base, device, Version(base, reader));
+}
+
+// The place of this device and version; made where there is none yet.
+ValueId TensorPlaces::Place(Endpoint endpoint, ValueId base, DeviceId device, int version) {
+  if (draft_.value(base).device == device) return base;
   ValueId last = base;
   while (next_place_[last].exists()) {
     last = next_place_[last];
@@ -82,15 +87,25 @@ ValueId TensorPlaces::On(Endpoint endpoint, DeviceId device, NodeId reader) {
     value = NewConstant(endpoint, device, draft_.info.of(endpoint));
     draft_.value(value).constant = draft_.value(base).constant;
   } else {
-    value = AddCopy(endpoint, base, device, version);
+    const ValueId from = Place(endpoint, base, StopBefore(draft_.value(base).device, device), version);
+    value = AddCopy(endpoint, from, device, version);
+    while (next_place_[last].exists()) last = next_place_[last];  // what was made on the way
   }
   next_place_[last] = value;
   return value;
 }
 
+// The last place on the way to `dst` that holds a copy of its own: between tasks without a link of the two
+// devices a tensor goes from host to host, and from there to whichever device wants it.
+DeviceId TensorPlaces::StopBefore(DeviceId src, DeviceId dst) const {
+  const MachineTasks& tasks = draft_.tasks;
+  if (tasks.SameTask(src, dst) || IsLinked(draft_.machine, src, dst)) return src;
+  return dst != tasks.host_of[dst] ? tasks.host_of[dst] : tasks.host_of[src];
+}
+
 void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, DeviceId device) {
   const Value& source = draft_.value(from);
-  if (LivesOnHost(source.dtype) && device != host_) {
+  if (LivesOnHost(source.dtype) && device != draft_.tasks.host_of[device]) {
     Throw(Code::kInvalidArgument,
           "tensor '{}' has dtype {} and cannot be moved to {}; place its users on the CPU",
           draft_.graph.TensorName(endpoint), DataTypeName(source.dtype),
@@ -117,8 +132,11 @@ ValueId TensorPlaces::AddCopy(Endpoint endpoint, ValueId from, DeviceId device, 
   info.dtype = draft_.value(from).dtype;
   info.shape = draft_.value(from).shape;
   const ValueId value = NewValue(endpoint, device, info, Storage::kPlanned);
+  const CommandId producer = draft_.producer[from];
   const CommandId copy = draft_.AddCopy(from, value, endpoint.node, version);
-  if (!draft_.IsFed(endpoint)) {
+  if (producer.exists() && draft_.command(producer).kind == CommandKind::kCopy) {
+    draft_.dependencies.Add(copy, producer);  // on the way from task to task
+  } else if (!draft_.IsFed(endpoint)) {
     for (const CommandId before : completion_.Of(endpoint.node)) draft_.dependencies.Add(copy, before);
   }
   return value;
@@ -131,7 +149,12 @@ ValueId TensorPlaces::Fetched(Endpoint fetch) {
     Throw(Code::kInvalidArgument, "'{}' is a resource handle and cannot be fetched",
           draft_.graph.TensorName(fetch));
   }
-  if (storage == Storage::kVariable) return AddCopy(fetch, base, host_, FetchedVersion(fetch, base));
+  if (storage == Storage::kVariable) {
+    const int version = FetchedVersion(fetch, base);
+    const DeviceId device = draft_.value(base).device, stop = StopBefore(device, host_);
+    const ValueId from = stop == device ? base : AddCopy(fetch, base, stop, version);
+    return AddCopy(fetch, from, host_, version);
+  }
   return On(fetch, host_, fetch.node);
 }
 

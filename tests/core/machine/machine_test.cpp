@@ -1,9 +1,11 @@
 #include "core/machine/machine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/tasks.h"
 #include "core/schedule/cost.h"
 #include "tests/support/ids.h"
 #include "tests/support/paths.h"
@@ -223,6 +225,64 @@ TEST(VirtualMachineTest, LinksAllToAll) {
   EXPECT_EQ(machine.device(machine.host()).kind, DeviceKind::kHost);
   EXPECT_THROW(VirtualMachine(-1, 1), Error);
   EXPECT_THROW(VirtualMachine(1, 0), Error);
+}
+
+// Two tasks with a GPU each, joined by their hosts; the second one's host is not listed.
+Machine TwoTasks() {
+  return ParseMachine(R"({"devices": [
+    {"name": "/job:worker/task:0/CPU:0"}, {"name": "/job:worker/task:0/GPU:0", "memory": "1GiB"},
+    {"name": "/job:worker/task:1/GPU:0", "memory": "1GiB"}, {"name": "/job:worker/task:1/CPU:0"}],
+    "links": [
+    {"between": ["/job:worker/task:0/CPU:0", "/job:worker/task:0/GPU:0"], "bandwidth": "8GB/s", "latency": "1us"},
+    {"between": ["/job:worker/task:1/CPU:0", "/job:worker/task:1/GPU:0"], "bandwidth": "4GB/s", "latency": "2us"},
+    {"between": ["/job:worker/task:0/CPU:0", "/job:worker/task:1/CPU:0"], "bandwidth": "1GB/s", "latency": "50us"}]})");
+}
+
+// Devices of two tasks are told apart wherever they are named, and the file says them as it was read.
+TEST(MachineTest, DevicesOfTasks) {
+  const Machine machine = TwoTasks();
+  EXPECT_EQ(machine.devices[DeviceId(1)].local_name(), "/job:worker/task:0/GPU:0");
+  EXPECT_EQ(machine.devices[DeviceId(2)].name, "/job:worker/replica:0/task:1/device:GPU:0");
+  EXPECT_EQ(machine.FindDevice("/job:worker/task:1/GPU:0"), DeviceId(2));
+  EXPECT_EQ(machine.FindDevice("GPU:0"), DeviceId(1));
+  EXPECT_EQ(machine.host(), DeviceId(0));
+  EXPECT_EQ(MachineToJson(ParseMachine(MachineToJson(machine))), MachineToJson(machine));
+  const MachineTasks tasks = TasksOf(machine);
+  EXPECT_EQ(tasks.names, (std::vector<std::string>{"/job:worker/task:0", "/job:worker/task:1"}));
+  EXPECT_EQ(tasks.host_of[DeviceId(2)], DeviceId(3));
+  EXPECT_FALSE(tasks.SameTask(DeviceId(1), DeviceId(2)));
+}
+
+// A copy between GPUs of two tasks passes both hosts: 1 + 50 + 2 us, and as fast as the network.
+TEST(MachineTest, RoutesBetweenTasks) {
+  const Machine machine = TwoTasks();
+  const Route route = machine.RouteBetween(DeviceId(1), DeviceId(2));
+  EXPECT_TRUE(route.staged);
+  EXPECT_EQ(route.resources.size(), 3u);
+  EXPECT_EQ(route.latency_ns, 53000);
+  EXPECT_DOUBLE_EQ(route.bandwidth, 1e9);
+}
+
+// A task without a host gets one of default size; what another task has is modelled for the rest.
+TEST(MachineTest, EveryTaskHasAHost) {
+  const Machine machine = ParseMachine(R"({"devices": [{"name": "/job:ps/task:0/CPU:0"},
+                                          {"name": "/job:worker/task:0/GPU:0", "memory": "1GiB"}]})");
+  ASSERT_EQ(machine.num_devices(), 3);
+  EXPECT_EQ(machine.devices[DeviceId(2)].local_name(), "/job:worker/task:0/CPU:0");
+  const Machine seen = SeenByTask(machine, 0);
+  EXPECT_EQ(seen.devices[DeviceId(0)].kind, DeviceKind::kHost);
+  EXPECT_EQ(seen.devices[DeviceId(1)].kind, DeviceKind::kModelled);
+}
+
+// One physical GPU number is another GPU in another task; names without a task do not go with such that have
+// one.
+TEST(MachineTest, PhysicalGpusAreOfTheirTask) {
+  const Machine machine = ParseMachine(R"({"devices": [
+    {"name": "/job:worker/task:0/GPU:0", "kind": "cuda", "physical": 0, "memory": "1GiB"},
+    {"name": "/job:worker/task:1/GPU:0", "kind": "cuda", "physical": 0, "memory": "1GiB"}]})");
+  EXPECT_EQ(machine.num_devices(), 4);
+  EXPECT_THAT(MessageOf(R"({"devices": [{"name": "/job:worker/GPU:0", "memory": "1GiB"}]})"),
+              ::testing::HasSubstr("/job:worker/task:1/GPU:0"));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class Robot {
     Frames(1);
     do {
       if (!Until([&] { return !app_->busy(); })) return false;
-      Frames(5);
+      Frames(3);
     } while (app_->busy());
     return true;
   }

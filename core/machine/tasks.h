@@ -1,0 +1,29 @@
+// The tasks of a machine: processes, each with a host and its devices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/machine/machine.h"
+
+namespace lanescope {
+
+// In the order in which the devices name them: rank r of a job plays task r. Immutable.
+struct MachineTasks {
+  std::vector<std::string> names;  // "/job:worker/task:1"
+  std::vector<DeviceId> hosts;     // by task: its CPU:0, whose memory holds what its kernels read on the host
+  IdVector<DeviceId, int> task_of;       // by device
+  IdVector<DeviceId, DeviceId> host_of;  // by device
+
+  int size() const { return static_cast<int>(names.size()); }
+  bool SameTask(DeviceId a, DeviceId b) const { return task_of[a] == task_of[b]; }
+};
+
+MachineTasks TasksOf(const Machine& machine);
+// Whether a link of its own joins the two devices.
+bool IsLinked(const Machine& machine, DeviceId a, DeviceId b);
+// The machine as one of its tasks can use it: devices of all others are modelled ones. InvalidArgument for a
+// task that the machine does not have.
+Machine SeenByTask(const Machine& machine, int task);
+
+}  // namespace lanescope

@@ -1,0 +1,203 @@
+#include "core/schedule/task_share.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace lanescope {
+namespace {
+
+// The tasks in which a command begins and ends.
+struct Ends {
+  int from = 0, to = 0;
+
+  bool Has(int task) const { return from == task || to == task; }
+};
+
+class ShareMaker {
+ public:
+  ShareMaker(const Schedule& whole, const MachineTasks& tasks, int task)
+      : whole_(whole), tasks_(tasks), task_(task), own_(whole.commands.size()) {
+    part_.task = task;
+  }
+
+  TaskShare Make() {
+    FindEnds();
+    FindSignals();
+    TakeMemory();
+    TakeQueues();
+    TakeCommands();
+    TakeDependencies();
+    return std::move(part_);
+  }
+
+ private:
+  // A dependency that no copy carries: whatever `waiters` name waits for `after`.
+  struct Signal {
+    int message = -1;
+    int from = 0, to = 0;
+    std::vector<CommandId> waiters;
+    CommandId own;  // its end in this share
+  };
+
+  void FindEnds() {
+    for (const CommandId c : whole_.commands.ids()) {
+      const Command& command = whole_.commands[c];
+      if (command.kind == CommandKind::kCopy) {
+        ends_.Add(
+            {tasks_.task_of[whole_.CopySource(command)], tasks_.task_of[whole_.CopyDestination(command)]});
+      } else {
+        const int task = tasks_.task_of[whole_.queues[command.queue].device];
+        ends_.Add({task, task});
+      }
+      message_.Add(ends_[c].from != ends_[c].to ? part_.num_messages++ : -1);
+    }
+  }
+
+  void FindSignals() {
+    std::map<std::pair<CommandId, int>, size_t> known;
+    for (const CommandId before : whole_.commands.ids()) {
+      for (const CommandId after : whole_.Successors(before)) {
+        if (ends_[after].Has(ends_[before].from) || ends_[after].Has(ends_[before].to)) continue;
+        const int to = ends_[after].from;
+        const auto [found, added] = known.try_emplace({before, to}, signals_.size());
+        if (added) {
+          signals_.push_back({part_.num_messages++, ends_[before].to, to, {}, {}});
+          signals_after_[before].push_back(found->second);
+        }
+        signals_[found->second].waiters.push_back(after);
+      }
+    }
+  }
+
+  void TakeMemory() {
+    share_.operands = whole_.operands;
+    share_.buffers = whole_.buffers;
+    share_.values = whole_.values;
+    for (Value& value : share_.values) {
+      if (tasks_.task_of[value.device] == task_ || value.storage == Storage::kResource) continue;
+      value.storage = Storage::kPlanned;
+      value.buffer = -1;
+      value.variable = {};
+      value.alias_of = {};
+      value.constant = nullptr;
+    }
+    share_.feeds = whole_.feeds;
+    if (task_ == 0) share_.fetches = whole_.fetches;
+    for (const auto& [node, device] : whole_.variables) {
+      if (tasks_.task_of[device] == task_) share_.variables.emplace_back(node, device);
+    }
+    share_.arena_bytes = OwnBytes(whole_.arena_bytes);
+    share_.persistent_bytes = OwnBytes(whole_.persistent_bytes);
+    share_.peak_bytes = OwnBytes(whole_.peak_bytes);
+  }
+  IdVector<DeviceId, int64_t> OwnBytes(IdVector<DeviceId, int64_t> bytes) const {
+    for (const DeviceId d : bytes.ids()) {
+      if (tasks_.task_of[d] != task_) bytes[d] = 0;
+    }
+    return bytes;
+  }
+
+  // Those that have a command here, and one for all ends of messages.
+  void TakeQueues() {
+    queue_.assign(whole_.queues.size(), {});
+    for (const CommandId c : whole_.commands.ids()) {
+      QueueId& own = queue_[whole_.commands[c].queue];
+      if (ends_[c].Has(task_) && message_[c] < 0 && !own.exists())
+        own = share_.queues.Add(whole_.queues[whole_.commands[c].queue]);
+    }
+    if (part_.num_messages == 0) return;
+    part_.network = share_.queues.Add(
+        {tasks_.hosts[static_cast<size_t>(task_)], QueueKind::kCopyOut, false, "network", 1});
+  }
+
+  void TakeCommands() {
+    for (const CommandId c : whole_.commands.ids()) {
+      if (ends_[c].Has(task_)) TakeCommand(c);
+      const auto signals = signals_after_.find(c);
+      if (signals == signals_after_.end()) continue;
+      for (const size_t s : signals->second) AddSignal(c, &signals_[s]);
+    }
+  }
+
+  void TakeCommand(CommandId number) {
+    Command command = whole_.commands[number];
+    MessageEnd end;
+    if (message_[number] >= 0) {
+      const bool sends = ends_[number].from == task_;
+      end = {sends ? ends_[number].to : ends_[number].from, sends, message_[number]};
+    }
+    if (command.partner.exists()) {
+      command.partner = own_[command.partner];
+      if (!command.partner.exists())
+        Throw(Code::kUnimplemented,
+              "a GPU of {} waits for one of another task without a copy between the two; remove the control "
+              "edge",
+              tasks_.names[static_cast<size_t>(task_)]);
+    }
+    own_[number] = Add(command, end, number);
+  }
+
+  void AddSignal(CommandId after, Signal* signal) {
+    if (signal->from != task_ && signal->to != task_) return;
+    Command command;
+    command.kind = CommandKind::kRecord;
+    command.node = whole_.commands[after].node;
+    command.rank = whole_.commands[after].rank;
+    const bool sends = signal->from == task_;
+    signal->own = Add(command, {sends ? signal->to : signal->from, sends, signal->message}, {});
+  }
+
+  CommandId Add(Command command, const MessageEnd& end, CommandId number) {
+    command.queue = end.peer >= 0 ? part_.network : queue_[command.queue];
+    part_.ends.Add(end);
+    part_.whole.Add(number);
+    return share_.commands.Add(command);
+  }
+
+  void TakeDependencies() {
+    std::vector<std::pair<CommandId, CommandId>> edges;
+    for (const CommandId before : whole_.commands.ids()) {
+      if (!own_[before].exists()) continue;
+      for (const CommandId after : whole_.Successors(before)) {
+        if (own_[after].exists()) edges.emplace_back(own_[before], own_[after]);
+      }
+    }
+    for (const auto& [before, signals] : signals_after_) {
+      for (const size_t s : signals) {
+        const Signal& signal = signals_[s];
+        if (signal.from == task_) edges.emplace_back(own_[before], signal.own);
+        if (signal.to != task_) continue;
+        for (const CommandId after : signal.waiters) edges.emplace_back(signal.own, own_[after]);
+      }
+    }
+    share_.num_predecessors.assign(share_.commands.size(), 0);
+    for (const auto& edge : edges) ++share_.num_predecessors[edge.second];
+    share_.successors = MakeRows<CommandId, CommandId>(share_.commands.size(), [&](const auto& add) {
+      for (const auto& [before, after] : edges) add(before, after);
+    });
+  }
+
+  const Schedule& whole_;
+  const MachineTasks& tasks_;
+  const int task_;
+  TaskShare part_;
+  Schedule& share_ = part_.schedule;
+  IdVector<CommandId, Ends> ends_;      // by command of the whole
+  IdVector<CommandId, int> message_;    // likewise; -1: its ends are in one task
+  IdVector<CommandId, CommandId> own_;  // likewise: its number here
+  IdVector<QueueId, QueueId> queue_;    // by queue of the whole
+  std::vector<Signal> signals_;
+  std::map<CommandId, std::vector<size_t>> signals_after_;
+};
+
+}  // namespace
+
+TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task) {
+  return ShareMaker(whole, tasks, task).Make();
+}
+
+}  // namespace lanescope

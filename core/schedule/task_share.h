@@ -1,0 +1,38 @@
+// One task's share of a schedule: the commands of its own devices, and its ends of the messages between
+// tasks.
+#pragma once
+
+#include <string>
+
+#include "core/machine/tasks.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope {
+
+// What a command of the share is, if its other end is in another task's. A copy moves a tensor; a Record
+// stands for a dependency between commands of two tasks that no copy carries, and moves nothing.
+struct MessageEnd {
+  int peer = -1;  // the other task; -1: the command is no end
+  bool is_send = false;
+  int message = -1;  // its number in the whole schedule: both ends have the same
+};
+
+struct TaskShare {
+  Schedule schedule;
+  int task = 0;
+  int num_messages = 0;  // of all tasks
+  QueueId network;       // of the ends, which complete in any order; none where there are none
+  IdVector<CommandId, MessageEnd> ends;  // by command of the share
+  // By command of the share: its number in the whole schedule; none for a dependency that no copy carries.
+  IdVector<CommandId, CommandId> whole;
+};
+
+// Values, buffers and operands keep their numbers; what is in other tasks' memory has none here. Commands and
+// queues are numbered anew, in the same order. Running every share, where a message is sent once its sender's
+// dependencies are met and received once the receiver's are, and a send completes only when the receiver has
+// begun to take it, keeps every dependency of the whole: what a copy waits for at one end is complete before
+// it completes at the other.
+// Fetches belong to the first task. Throws Unimplemented for streams that wait for another task's directly.
+TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task);
+
+}  // namespace lanescope

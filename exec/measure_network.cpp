@@ -1,0 +1,102 @@
+#include "exec/measure_network.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "exec/step_exchange.h"
+
+namespace lanescope::exec {
+namespace {
+
+constexpr int kTag = (1 << 30) + 2;  // no message of a step has it
+
+int64_t MedianOf(std::vector<int64_t> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// One side of a pair. Both sides make the same calls.
+class PairMeasurer {
+ public:
+  PairMeasurer(Transport* transport, int peer, int64_t max_bytes)
+      : transport_(*transport),
+        peer_(peer),
+        is_first_(transport->rank() < peer),
+        out_(static_cast<size_t>(max_bytes), 1),
+        in_(out_.size()) {}
+
+  MessageTime Measure(int64_t bytes, int repetitions) {
+    std::vector<int64_t> alone, both;
+    for (int i = -2; i < repetitions; ++i) {
+      const int64_t to_and_fro = ToAndFro(bytes);
+      const int64_t at_once = AtOnce(bytes);
+      if (i < 0) continue;  // caches, connections
+      alone.push_back(to_and_fro / 2);
+      both.push_back(at_once);
+    }
+    return {transport_.rank(), peer_, bytes, MedianOf(alone), MedianOf(both)};
+  }
+
+ private:
+  int64_t ToAndFro(int64_t bytes) {
+    const auto answer = transport_.Receive(peer_, kTag, in_.data(), bytes);
+    if (!is_first_) Await(answer);
+    const int64_t begin = NowNs();
+    const auto sent = transport_.Send(peer_, kTag, out_.data(), bytes);
+    if (is_first_) Await(answer);
+    const int64_t end = NowNs();
+    Await(sent);
+    return end - begin;
+  }
+
+  int64_t AtOnce(int64_t bytes) {
+    ToAndFro(0);  // both are here
+    const int64_t begin = NowNs();
+    const auto received = transport_.Receive(peer_, kTag, in_.data(), bytes);
+    const auto sent = transport_.Send(peer_, kTag, out_.data(), bytes);
+    Await(received);
+    Await(sent);
+    return NowNs() - begin;
+  }
+
+  void Await(Transport::Ticket ticket) {
+    for (PatientWait patience; !transport_.Test(ticket);) patience.Next();
+  }
+
+  Transport& transport_;
+  const int peer_;
+  const bool is_first_;
+  std::vector<char> out_, in_;
+};
+
+static_assert(std::is_trivially_copyable_v<MessageTime>);
+
+}  // namespace
+
+std::vector<MessageTime> MeasureNetwork(Transport* transport, int64_t max_bytes, int repetitions) {
+  std::vector<MessageTime> all;
+  for (int a = 0; a < transport->size(); ++a) {
+    for (int b = a + 1; b < transport->size(); ++b) {
+      std::vector<MessageTime> own;
+      if (transport->rank() == a || transport->rank() == b) {
+        PairMeasurer pair(transport, transport->rank() == a ? b : a, max_bytes);
+        own.push_back(pair.Measure(0, repetitions));
+        for (int64_t bytes = 1024; bytes <= max_bytes; bytes *= 4)
+          own.push_back(pair.Measure(bytes, repetitions));
+      }
+      std::string text(own.size() * sizeof(MessageTime), '\0');
+      if (!own.empty()) std::memcpy(text.data(), own.data(), text.size());
+      const std::string of_first = transport->Share(text)[static_cast<size_t>(a)];
+      const size_t known = all.size();
+      all.resize(known + of_first.size() / sizeof(MessageTime));
+      if (!of_first.empty()) std::memcpy(all.data() + known, of_first.data(), of_first.size());
+    }
+  }
+  return all;
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,23 @@
+// What messages between the processes of a job take.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/transport.h"
+
+namespace lanescope::exec {
+
+struct MessageTime {
+  int from = 0, to = 0;  // ranks
+  int64_t bytes = 0;
+  int64_t ns = 0;       // one way, alone; median
+  int64_t both_ns = 0;  // while one of the same size goes the other way; median
+};
+
+// Every pair of processes in turn, alone, over sizes from nothing to `max_bytes`, with the waiting that steps
+// have. All processes call it and all get the times.
+std::vector<MessageTime> MeasureNetwork(Transport* transport, int64_t max_bytes = int64_t{16} << 20,
+                                        int repetitions = 21);
+
+}  // namespace lanescope::exec

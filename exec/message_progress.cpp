@@ -1,0 +1,201 @@
+#include "exec/message_progress.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "exec/loaded_schedule.h"
+
+namespace lanescope::exec {
+namespace {
+
+// What a message carries at most; larger tensors are several.
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+// Every string after its length.
+std::vector<char> Flatten(const TensorRef& tensor) {
+  std::vector<char> text;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    const std::string& item = tensor.as<std::string>()[i];
+    const auto length = static_cast<int64_t>(item.size());
+    const auto* begin = reinterpret_cast<const char*>(&length);
+    text.insert(text.end(), begin, begin + sizeof length);
+    text.insert(text.end(), item.begin(), item.end());
+  }
+  return text;
+}
+
+void Unflatten(const std::vector<char>& text, const TensorRef& tensor) {
+  size_t at = 0;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    int64_t length = -1;
+    if (text.size() - at >= sizeof length) std::memcpy(&length, text.data() + at, sizeof length);
+    at += sizeof length;
+    if (length < 0 || at > text.size() || static_cast<uint64_t>(length) > text.size() - at)
+      Throw(Code::kDataLoss, "strings that came from another process are cut short");
+    tensor.as<std::string>()[i].assign(text.data() + at, static_cast<size_t>(length));
+    at += static_cast<size_t>(length);
+  }
+}
+
+}  // namespace
+
+MessageProgress::MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const TaskShare> share,
+                                 Transport* transport, Pacer* pacer)
+    : loaded_(*loaded), share_(std::move(share)), transport_(*transport), pacer_(pacer) {}
+
+MessageProgress::~MessageProgress() { Abandon(); }
+
+void MessageProgress::BeginStep(int64_t number) { step_ = number; }
+
+void MessageProgress::Start(CommandId command) {
+  const MessageEnd& end = share_->ends[command];
+  std::list<Message> made(1);
+  Message& message = made.front();
+  message.command = command;
+  message.is_send = end.is_send;
+  message.peer = end.peer;
+  message.tag = static_cast<int>(step_ % kStepsOfTags) * share_->num_messages + end.message;
+  message.start_ns = NowNs();
+  if (loaded_.schedule().commands[command].kind == CommandKind::kCopy) {
+    const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);
+    message.has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
+    message.has_last_byte = pacer_ != nullptr && memory.route != nullptr;
+    if (message.has_last_byte) message.route = *memory.route;
+    message.data = static_cast<char*>(memory.tensor.data);
+    message.bytes = memory.bytes;
+    if (message.is_send) MakeContent(&message);
+  }
+  messages_.splice(messages_.end(), made);
+  Enter(&message, message.has_header ? Stage::kHeader : Stage::kContent);
+}
+
+// Of a message that is sent: header and bytes.
+void MessageProgress::MakeContent(Message* message) {
+  const TensorRef tensor = loaded_.MemoryOfMessage(message->command, true).tensor;
+  if (tensor.dtype == DataType::kString) {
+    message->text = Flatten(tensor);
+    message->data = message->text.data();
+    message->bytes = static_cast<int64_t>(message->text.size());
+  }
+  if (!message->has_header) return;
+  const auto dims = tensor.shape.dims();
+  LANESCOPE_CHECK(std::size(dims) <= std::size(message->header.dims));
+  message->header.bytes = message->bytes;
+  message->header.rank = static_cast<int32_t>(std::size(dims));
+  std::copy(dims.begin(), dims.end(), message->header.dims);
+}
+
+void MessageProgress::SendOrReceive(Message* message, void* data, int64_t bytes) {
+  message->tickets.push_back(message->is_send ? transport_.Send(message->peer, message->tag, data, bytes)
+                                              : transport_.Receive(message->peer, message->tag, data, bytes));
+}
+
+void MessageProgress::Enter(Message* message, Stage stage) {
+  message->stage = stage;
+  switch (stage) {
+    case Stage::kHeader:
+      return SendOrReceive(message, &message->header, sizeof message->header);
+    case Stage::kContent:
+      for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
+        SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
+      return;
+    case Stage::kPaced:
+      message->next_ns = NowNs() + message->route.latency_ns;
+      return;
+    case Stage::kLastByte:
+      return SendOrReceive(message, nullptr, 0);
+  }
+}
+
+bool MessageProgress::TicketsDone(Message* message) {
+  std::erase_if(message->tickets, [this](Transport::Ticket ticket) { return transport_.Test(ticket); });
+  return message->tickets.empty();
+}
+
+// What a header says has been checked by nobody.
+void MessageProgress::TakeHeader(Message* message) {
+  const Header& header = message->header;
+  if (header.rank < 0 || header.rank > static_cast<int32_t>(std::size(header.dims)) || header.bytes < 0)
+    Throw(Code::kDataLoss, "a tensor came from {} with a broken header", transport_.NameOf(message->peer));
+  const Shape shape(std::vector<Dim>(header.dims, header.dims + header.rank));
+  const MessageMemory memory = loaded_.ShapeMessage(message->command, shape);
+  if (memory.tensor.dtype == DataType::kString) {
+    message->text.resize(static_cast<size_t>(header.bytes));
+    message->data = message->text.data();
+  } else if (memory.bytes != header.bytes) {
+    Throw(Code::kDataLoss, "{} bytes of {} came from {}, {} were expected", header.bytes, shape.ToString(),
+          transport_.NameOf(message->peer), memory.bytes);
+  }
+  message->bytes = header.bytes;
+}
+
+void MessageProgress::TakeContent(Message* message) {
+  const MessageMemory memory = loaded_.MemoryOfMessage(message->command, false);
+  if (memory.tensor.dtype == DataType::kString) Unflatten(message->text, memory.tensor);
+}
+
+// False: it waits. Whether the whole message is done, otherwise.
+bool MessageProgress::Advance(Message* message) {
+  switch (message->stage) {
+    case Stage::kHeader:
+      if (!TicketsDone(message)) return false;
+      if (!message->is_send) TakeHeader(message);
+      Enter(message, Stage::kContent);
+      return Advance(message);
+    case Stage::kContent:
+      if (!TicketsDone(message)) return false;
+      if (!message->is_send && message->data != nullptr) TakeContent(message);
+      if (!message->has_last_byte) return true;
+      // Both ends are ready: now the link would begin to carry it.
+      message->start_ns = NowNs();
+      Enter(message, message->is_send ? Stage::kPaced : Stage::kLastByte);
+      return Advance(message);
+    case Stage::kPaced: {
+      const int64_t now = NowNs();
+      while (message->next_ns <= now && message->passed < message->bytes) {
+        const int64_t chunk = std::min(Pacer::kChunkBytes, message->bytes - message->passed);
+        message->next_ns = pacer_->Pass(message->route, message->next_ns, chunk);
+        message->passed += chunk;
+      }
+      if (message->next_ns > now) return false;
+      Enter(message, Stage::kLastByte);
+      return Advance(message);
+    }
+    case Stage::kLastByte:
+      return TicketsDone(message);
+  }
+  return true;
+}
+
+void MessageProgress::Poll(std::vector<Done>* done) {
+  for (auto message = messages_.begin(); message != messages_.end();) {
+    if (!Advance(&*message)) {
+      ++message;
+      continue;
+    }
+    done->push_back({message->command, message->start_ns, NowNs(), message->bytes});
+    message = messages_.erase(message);
+  }
+}
+
+std::vector<CommandId> MessageProgress::Abandon() {
+  std::vector<CommandId> abandoned;
+  for (Message& message : messages_) {
+    for (const Transport::Ticket ticket : message.tickets) transport_.Cancel(ticket);
+    abandoned.push_back(message.command);
+  }
+  messages_.clear();
+  return abandoned;
+}
+
+std::string MessageProgress::Oldest() const {
+  if (messages_.empty()) return "";
+  const Message& oldest = messages_.front();
+  return loaded_.DescribeMessage(oldest.command) + (oldest.is_send ? " to " : " from ") +
+         transport_.NameOf(oldest.peer);
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,91 @@
+// The messages of a step between tasks: what is sent and received while the devices compute.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/machine/machine.h"
+#include "core/schedule/task_share.h"
+#include "exec/pacer.h"
+#include "exec/transport.h"
+
+namespace lanescope::exec {
+
+class LoadedSchedule;
+
+// Any number of messages are under way at once, whatever the order in which the other ends come to them. A
+// tensor whose shape is known only when the step runs, or of strings, has a header in front; where links are
+// emulated its sender paces it, and says when the last byte is through. Used by one thread at a time; refers
+// to what it is made of.
+class MessageProgress {
+ public:
+  // Tags of this many steps differ; messages of one tag keep their order anyway.
+  static constexpr int kStepsOfTags = 16;
+
+  struct Done {
+    CommandId command;
+    int64_t start_ns = 0, end_ns = 0, bytes = 0;
+  };
+
+  // `loaded` is the share's schedule. `pacer`: of emulated links; null: the transport takes what it takes.
+  MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const TaskShare> share, Transport* transport,
+                  Pacer* pacer);
+  ~MessageProgress();
+  MessageProgress(const MessageProgress&) = delete;
+  MessageProgress& operator=(const MessageProgress&) = delete;
+
+  // `number`: of the steps that the job has run, the same in all processes.
+  void BeginStep(int64_t number);
+  // The other ends may begin theirs later. Throws what reading the tensor throws.
+  void Start(CommandId command);
+  // Appends those that are complete now.
+  void Poll(std::vector<Done>* done);
+  bool idle() const { return messages_.empty(); }
+  // Forgets all that are under way, and names them.
+  std::vector<CommandId> Abandon();
+  // "'x' from rank 1 (node7)" of the message that waits longest; empty where none does.
+  std::string Oldest() const;
+
+ private:
+  struct Header {
+    int64_t bytes = 0;
+    int32_t rank = 0;
+    int64_t dims[16] = {};
+  };
+  enum class Stage { kHeader, kContent, kPaced, kLastByte };
+  struct Message {
+    CommandId command;
+    bool is_send = false, has_header = false, has_last_byte = false;
+    int peer = 0, tag = 0;
+    Stage stage = Stage::kHeader;
+    Header header;
+    char* data = nullptr;
+    int64_t bytes = 0;
+    std::vector<char> text;                  // of strings, as they are sent
+    std::vector<Transport::Ticket> tickets;  // of the stage
+    Route route;
+    int64_t passed = 0, next_ns = 0;  // paced bytes, and when the next ones may start
+    int64_t start_ns = 0;
+  };
+
+  void Enter(Message* message, Stage stage);
+  void MakeContent(Message* message);
+  void TakeHeader(Message* message);
+  void TakeContent(Message* message);
+  bool Advance(Message* message);
+  bool TicketsDone(Message* message);
+  void SendOrReceive(Message* message, void* data, int64_t bytes);
+
+  LoadedSchedule& loaded_;
+  const std::shared_ptr<const TaskShare> share_;
+  Transport& transport_;
+  Pacer* const pacer_;
+  int64_t step_ = 0;
+  std::list<Message> messages_;  // their memory stays where it is
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,31 @@
+// How the processes of a job end a step together. Internal to exec.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/schedule/task_share.h"
+#include "exec/executor.h"
+#include "exec/transport.h"
+
+namespace lanescope::exec {
+
+// A tag that no message of the step has.
+int EndOfStepTag(const TaskShare& share, int64_t step);
+
+// The times of all processes, by rank, each by its own clock, once all have handed in theirs. `wait` is
+// called again and again meanwhile with one that has not; what it throws ends the exchange.
+std::vector<StepTimes> ExchangeTimes(Transport* transport, const StepTimes& own, int tag,
+                                     const std::function<void(int missing)>& wait);
+
+// Waits a little between two looks at a transport: not at all at first, later so that the core is others'.
+class PatientWait {
+ public:
+  void Next();
+  void Reset() { looks_ = 0; }
+
+ private:
+  int looks_ = 0;
+};
+
+}  // namespace lanescope::exec

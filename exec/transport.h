@@ -1,0 +1,37 @@
+// How the processes of a job send tensors to each other. MPI is one (study/mpi.h), memory another
+// (tests/support/memory_transport.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lanescope::exec {
+
+// One process's side. Messages of one sender, receiver and tag are received in the order in which they were
+// sent; nothing else orders them. Start, Test and Cancel are called by one thread at a time, and not while
+// another one shares.
+class Transport {
+ public:
+  // A message that was started here; none is 0.
+  using Ticket = uint64_t;
+
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // "rank 1 (node7)", for messages to people.
+  virtual std::string NameOf(int rank) const = 0;
+
+  // Memory must stay until the ticket is done. A send is done once its receiver has begun to take it.
+  virtual Ticket Send(int to, int tag, const void* data, int64_t bytes) = 0;
+  virtual Ticket Receive(int from, int tag, void* data, int64_t bytes) = 0;
+  // Never waits. A ticket that is done is forgotten.
+  virtual bool Test(Ticket ticket) = 0;
+  // Forgets a message that is not done; its memory may go.
+  virtual void Cancel(Ticket ticket) = 0;
+  // What every process hands in, by rank, once all have called it. All call it equally often. Throws
+  // Cancelled soon after `*cancelled`, if it is given.
+  virtual std::vector<std::string> Share(const std::string& mine) = 0;
+};
+
+}  // namespace lanescope::exec

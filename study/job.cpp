@@ -1,0 +1,190 @@
+#include "study/job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/graph/graph_io.h"
+#include "core/machine/tasks.h"
+#include "core/place/placement.h"
+
+namespace lanescope::study {
+namespace {
+
+constexpr int kClockTag = (1 << 30) + 1;  // no message of a step has it
+constexpr int kClockRounds = 50;
+
+// FNV-1a: to tell texts apart, not to guard them.
+uint64_t DigestOf(std::string_view text) {
+  uint64_t digest = 0xcbf29ce484222325;
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return digest;
+}
+
+// Of an event as it is sent.
+static_assert(std::is_trivially_copyable_v<Event>);
+
+std::string BytesOfEvents(const std::vector<Event>& events) {
+  std::string bytes(events.size() * sizeof(Event), '\0');
+  if (!events.empty()) std::memcpy(bytes.data(), events.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<Event> EventsOfBytes(const std::string& bytes) {
+  std::vector<Event> events(bytes.size() / sizeof(Event));
+  if (!events.empty()) std::memcpy(events.data(), bytes.data(), events.size() * sizeof(Event));
+  return events;
+}
+
+// Puts the two ends of a copy between tasks together.
+class EventMerger {
+ public:
+  explicit EventMerger(const Schedule& whole) : whole_(whole) {}
+
+  void Add(const Event& event) {
+    const bool known = event.kind == EventKind::kCommand && whole_.commands.Contains(event.command);
+    if (event.kind == EventKind::kCommand && !known) return;
+    if (!known || whole_.commands[event.command].kind != CommandKind::kCopy) return merged_.push_back(event);
+    const auto [found, added] =
+        places_.try_emplace({event.schedule, event.step, event.command}, merged_.size());
+    if (added) return merged_.push_back(event);
+    Event& other = merged_[found->second];
+    other.start_ns = std::max(other.start_ns, event.start_ns);
+    other.end_ns = std::max(other.end_ns, event.end_ns);
+  }
+  std::vector<Event> Take() { return std::move(merged_); }
+
+ private:
+  const Schedule& whole_;
+  std::map<std::tuple<int, int, CommandId>, size_t> places_;
+  std::vector<Event> merged_;
+};
+
+}  // namespace
+
+Job::Job(exec::Transport* transport) : transport_(transport) {
+  if (transport_ != nullptr) MeasureClocks();
+}
+
+exec::JobOptions Job::session_options() const {
+  exec::JobOptions options;
+  options.transport = transport_;
+  for (const ClockOffset& clock : clocks_) options.ahead_ns.push_back(clock.ahead_ns);
+  return options;
+}
+
+void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const {
+  if (transport_ == nullptr) return;
+  const MachineTasks tasks = TasksOf(machine);
+  const Graph& graph = placed.workload->graph();
+  const std::pair<const char*, std::string> parts[] = {
+      {"versions of this program", LANESCOPE_VERSION},
+      {"machines", MachineToJson(machine)},
+      {"graphs", GraphToBinary(graph)},
+      {"placements", PlacementToJson(placed.placement, graph, machine)},
+      {"steps", settings}};
+  std::string mine;
+  for (const auto& [name, text] : parts) mine += fmt::format("{:016x}", DigestOf(text));
+  const std::vector<std::string> all = transport_->Share(mine);
+  for (size_t part = 0; part < std::size(parts); ++part) {
+    std::string others;
+    for (int rank = 1; rank < transport_->size(); ++rank) {
+      const std::string& theirs = all[static_cast<size_t>(rank)];
+      if (theirs.compare(16 * part, 16, all[0], 16 * part, 16) == 0) continue;
+      others += (others.empty() ? "" : ", ") + transport_->NameOf(rank);
+    }
+    if (!others.empty())
+      ThrowForAll(fmt::format("{} differ: {} has another one than {}; give all the same", parts[part].first,
+                              others, transport_->NameOf(0)));
+  }
+  if (tasks.size() != transport_->size()) {
+    ThrowForAll(fmt::format(
+        "the machine has {} task{}, but mpirun started {} processes: start one for each, or give --machine a "
+        "file with as many tasks",
+        tasks.size(), tasks.size() == 1 ? "" : "s", transport_->size()));
+  }
+}
+
+// What all have found: the first process says it, which ends the others.
+void Job::ThrowForAll(const std::string& message) const {
+  if (!is_first()) transport_->Share("");
+  Throw(Code::kFailedPrecondition, "{}", message);
+}
+
+void Job::Await(exec::Transport::Ticket ticket) {
+  while (!transport_->Test(ticket)) std::this_thread::yield();
+}
+
+// The answer that came back fastest says most: the other's clock was read within that time.
+ClockOffset Job::MeasureClock(int rank) {
+  ClockOffset best{0, INT64_MAX};
+  for (int round = 0; round < kClockRounds; ++round) {
+    int64_t theirs = 0;
+    const auto answer = transport_->Receive(rank, kClockTag, &theirs, sizeof theirs);
+    const int64_t asked = NowNs();
+    const auto question = transport_->Send(rank, kClockTag, nullptr, 0);
+    Await(answer);
+    const int64_t answered = NowNs();
+    Await(question);
+    const int64_t uncertainty = (answered - asked + 1) / 2;
+    if (uncertainty < best.uncertainty_ns) best = {theirs - (asked + uncertainty), uncertainty};
+  }
+  return best;
+}
+
+void Job::AnswerClock() {
+  for (int round = 0; round < kClockRounds; ++round) {
+    Await(transport_->Receive(0, kClockTag, nullptr, 0));
+    const int64_t now = NowNs();
+    Await(transport_->Send(0, kClockTag, &now, sizeof now));
+  }
+}
+
+void Job::MeasureClocks() {
+  std::vector<ClockOffset> measured(static_cast<size_t>(transport_->size()));
+  for (int rank = 1; rank < transport_->size(); ++rank) {
+    if (is_first()) measured[static_cast<size_t>(rank)] = MeasureClock(rank);
+    if (transport_->rank() == rank) AnswerClock();
+  }
+  std::string mine(measured.size() * sizeof(ClockOffset), '\0');
+  std::memcpy(mine.data(), measured.data(), mine.size());
+  const std::string first = transport_->Share(mine)[0];
+  std::memcpy(measured.data(), first.data(), std::min(first.size(), mine.size()));
+  clocks_ = std::move(measured);
+}
+
+// A dependency that no copy carries has no event.
+std::vector<Event> Job::Numbered(const std::vector<Event>& own, const TaskShare& share) {
+  std::vector<Event> numbered;
+  for (Event event : own) {
+    if (event.kind == EventKind::kCommand) event.command = share.whole[event.command];
+    if (event.kind == EventKind::kStep || event.command.exists()) numbered.push_back(event);
+  }
+  return numbered;
+}
+
+std::vector<Event> Job::Gather(const std::vector<Event>& own, const Schedule& whole, const TaskShare& share) {
+  LANESCOPE_CHECK(transport_ != nullptr);
+  std::vector<Event> numbered = Numbered(own, share);
+  if (!is_first()) std::erase_if(numbered, [](const Event& event) { return event.kind == EventKind::kStep; });
+  MeasureClocks();
+  const std::vector<std::string> all = transport_->Share(BytesOfEvents(numbered));
+  if (!is_first()) return {};
+  EventMerger merger(whole);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    for (Event event : EventsOfBytes(all[rank])) {
+      event.start_ns -= clocks_[rank].ahead_ns;
+      event.end_ns -= clocks_[rank].ahead_ns;
+      merger.Add(event);
+    }
+  }
+  return merger.Take();
+}
+
+}  // namespace lanescope::study

@@ -1,0 +1,58 @@
+// The processes that run steps of one machine together, each as one of its tasks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/machine/machine.h"
+#include "core/record/event.h"
+#include "core/schedule/task_share.h"
+#include "exec/session.h"
+#include "exec/transport.h"
+#include "study/placing.h"
+
+namespace lanescope::study {
+
+// What a process' clock is ahead of the first one's, and by how much that may be wrong, in ns.
+struct ClockOffset {
+  int64_t ahead_ns = 0;
+  int64_t uncertainty_ns = 0;
+};
+
+// All processes make the same calls in the same order. Not thread-safe.
+class Job {
+ public:
+  // `transport` null: this process is alone, and plays all tasks. Must outlive the job.
+  explicit Job(exec::Transport* transport);
+
+  bool is_shared() const { return transport_ != nullptr; }
+  bool is_first() const { return transport_ == nullptr || transport_->rank() == 0; }
+  exec::JobOptions session_options() const;
+  std::string NameOf(int rank) const { return transport_->NameOf(rank); }
+  // By rank, as measured last.
+  const std::vector<ClockOffset>& clocks() const { return clocks_; }
+
+  // Before the first step. Throws FailedPrecondition for a machine that has not one task for every process,
+  // and where the processes are not of one version or mean different steps, naming what differs and whose.
+  // `settings`: what else has to be the same.
+  void RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const;
+
+  // The events of this process alone in the numbers of the whole schedule: when the others are gone.
+  static std::vector<Event> Numbered(const std::vector<Event>& own, const TaskShare& share);
+  // Of the first process the events of all, in the numbers of the whole schedule and on its own clock: a copy
+  // between tasks is one event, from when both ends were ready until both were done. Of the others nothing.
+  std::vector<Event> Gather(const std::vector<Event>& own, const Schedule& whole, const TaskShare& share);
+
+ private:
+  [[noreturn]] void ThrowForAll(const std::string& message) const;
+  void MeasureClocks();
+  ClockOffset MeasureClock(int rank);
+  void AnswerClock();
+  void Await(exec::Transport::Ticket ticket);
+
+  exec::Transport* const transport_;
+  std::vector<ClockOffset> clocks_;
+};
+
+}  // namespace lanescope::study

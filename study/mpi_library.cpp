@@ -1,0 +1,175 @@
+#include "study/mpi_library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <numeric>
+#include <thread>
+
+#include "core/base/error.h"
+
+namespace lanescope::study {
+namespace {
+
+constexpr int kSerialized = 2;  // MPI_THREAD_SERIALIZED
+
+void Require(int status, const char* what) {
+  if (status != 0) Throw(Code::kInternal, "{} failed with {}", what, status);
+}
+
+int CheckedCount(int64_t bytes) {
+  LANESCOPE_CHECK(bytes >= 0 && bytes <= INT_MAX);
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+template <typename F>
+void MpiLibrary::Find(F** function, const char* name) {
+  void* found = dlsym(library_, name);
+  if (found == nullptr) Throw(Code::kFailedPrecondition, "libmpi.so.40 has no {}", name);
+  *function = reinterpret_cast<F*>(found);
+}
+
+MpiLibrary::MpiLibrary() {
+  // Its components look its symbols up by themselves.
+  library_ = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
+  if (library_ == nullptr) {
+    Throw(Code::kFailedPrecondition,
+          "mpirun started this process, but OpenMPI's library is missing ({}); install libopenmpi3 or run "
+          "without mpirun",
+          dlerror());
+  }
+  world_ = dlsym(library_, "ompi_mpi_comm_world");
+  bytes_ = dlsym(library_, "ompi_mpi_byte");
+  ints_ = dlsym(library_, "ompi_mpi_int");
+  if (world_ == nullptr || bytes_ == nullptr || ints_ == nullptr)
+    Throw(Code::kFailedPrecondition, "libmpi.so.40 is not OpenMPI's");
+  int (*init)(int*, char***, int, int*) = nullptr;
+  int (*place)(Handle, int*) = nullptr;
+  Find(&init, "MPI_Init_thread");
+  Find(&issend_, "MPI_Issend");
+  Find(&irecv_, "MPI_Irecv");
+  Find(&test_, "MPI_Test");
+  Find(&cancel_, "MPI_Cancel");
+  Find(&free_, "MPI_Request_free");
+  Find(&gather_, "MPI_Iallgather");
+  Find(&gather_texts_, "MPI_Iallgatherv");
+  Find(&barrier_, "MPI_Ibarrier");
+  Find(&finalize_, "MPI_Finalize");
+  Find(&abort_, "MPI_Abort");
+  int provided = 0;
+  Require(init(nullptr, nullptr, kSerialized, &provided), "MPI_Init_thread");
+  if (provided < kSerialized)
+    Throw(Code::kFailedPrecondition, "this OpenMPI does not work with threads; install one that does");
+  Find(&place, "MPI_Comm_rank");
+  Require(place(world_, &rank_), "MPI_Comm_rank");
+  Find(&place, "MPI_Comm_size");
+  Require(place(world_, &size_), "MPI_Comm_size");
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  hosts_ = Share(host.data());
+}
+
+std::string MpiLibrary::NameOf(int rank) const {
+  return fmt::format("rank {} on {}", rank, hosts_[static_cast<size_t>(rank)]);
+}
+
+exec::Transport::Ticket MpiLibrary::Send(int to, int tag, const void* data, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Handle request = nullptr;
+  Require(issend_(data, CheckedCount(bytes), bytes_, to, tag, world_, &request), "MPI_Issend");
+  open_[++last_] = request;
+  return last_;
+}
+
+exec::Transport::Ticket MpiLibrary::Receive(int from, int tag, void* data, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Handle request = nullptr;
+  Require(irecv_(data, CheckedCount(bytes), bytes_, from, tag, world_, &request), "MPI_Irecv");
+  open_[++last_] = request;
+  return last_;
+}
+
+bool MpiLibrary::Test(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(ticket);
+  if (found == open_.end()) return true;
+  int done = 0;
+  Require(test_(&found->second, &done, nullptr), "MPI_Test");  // null: no status is wanted
+  if (done != 0) open_.erase(found);
+  return done != 0;
+}
+
+// What cannot be cancelled any more (a send whose receiver is on its way) is left to the end of the process.
+void MpiLibrary::Cancel(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(ticket);
+  if (found == open_.end()) return;
+  cancel_(&found->second);
+  free_(&found->second);
+  open_.erase(found);
+}
+
+bool MpiLibrary::TestHandle(Handle* request) {
+  const std::lock_guard lock(mutex_);
+  int done = 0;
+  Require(test_(request, &done, nullptr), "MPI_Test");
+  return done != 0;
+}
+
+void MpiLibrary::Await(Handle request) {
+  constexpr std::chrono::microseconds kLongest{5000};
+  for (std::chrono::microseconds pause{20}; !TestHandle(&request); pause = std::min(2 * pause, kLongest))
+    std::this_thread::sleep_for(pause);
+}
+
+std::vector<std::string> MpiLibrary::Share(const std::string& mine) {
+  Handle request = nullptr;
+  if (mine.size() > INT_MAX / static_cast<size_t>(size_))
+    Throw(Code::kResourceExhausted, "{} bytes are more than ranks can share", mine.size());
+  const auto length = static_cast<int>(mine.size());
+  std::vector<int> lengths(static_cast<size_t>(size_)), begins(lengths.size(), 0);
+  {
+    const std::lock_guard lock(mutex_);
+    Require(gather_(&length, 1, ints_, lengths.data(), 1, ints_, world_, &request), "MPI_Iallgather");
+  }
+  Await(request);
+  if (std::accumulate(lengths.begin(), lengths.end(), int64_t{0}) > INT_MAX)
+    Throw(Code::kResourceExhausted, "the ranks share more than 2 GiB at once");
+  std::partial_sum(lengths.begin(), lengths.end() - 1, begins.begin() + 1);
+  std::string all(static_cast<size_t>(begins.back() + lengths.back()), '\0');
+  {
+    const std::lock_guard lock(mutex_);
+    Require(gather_texts_(mine.data(), length, bytes_, all.data(), lengths.data(), begins.data(), bytes_,
+                          world_, &request),
+            "MPI_Iallgatherv");
+  }
+  Await(request);
+  std::vector<std::string> shared;
+  for (size_t r = 0; r < lengths.size(); ++r)
+    shared.push_back(all.substr(static_cast<size_t>(begins[r]), static_cast<size_t>(lengths[r])));
+  return shared;
+}
+
+void MpiLibrary::Meet() {
+  Handle request = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (barrier_(world_, &request) != 0) return;
+  }
+  Await(request);
+}
+
+void MpiLibrary::Leave() {
+  const std::lock_guard lock(mutex_);
+  finalize_();
+}
+
+void MpiLibrary::EndAll(int status) { abort_(world_, status); }
+
+}  // namespace lanescope::study

@@ -1,0 +1,65 @@
+// OpenMPI by its public names, without its headers: the program is built and runs where it is not installed.
+// Internal to study.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/transport.h"
+
+namespace lanescope::study {
+
+// Joins the ranks. Calls into the library are one at a time and never wait inside of it: that would keep a
+// core busy, which others need. One object a process.
+class MpiLibrary : public exec::Transport {
+ public:
+  MpiLibrary();
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string NameOf(int rank) const override;
+  Ticket Send(int to, int tag, const void* data, int64_t bytes) override;
+  Ticket Receive(int from, int tag, void* data, int64_t bytes) override;
+  bool Test(Ticket ticket) override;
+  void Cancel(Ticket ticket) override;
+  std::vector<std::string> Share(const std::string& mine) override;
+
+  // Waits until all ranks have come here.
+  void Meet();
+  // Nothing is sent or received after that.
+  void Leave();
+  // Ends all ranks: they wait for what this one will not send.
+  void EndAll(int status);
+
+ private:
+  using Handle = void*;
+
+  template <typename F>
+  void Find(F** function, const char* name);
+  void Await(Handle request);
+  bool TestHandle(Handle* request);
+
+  void* library_ = nullptr;
+  Handle world_ = nullptr, bytes_ = nullptr, ints_ = nullptr;
+  int (*issend_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*irecv_)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*test_)(Handle*, int*, void*) = nullptr;
+  int (*cancel_)(Handle*) = nullptr;
+  int (*free_)(Handle*) = nullptr;
+  int (*gather_)(const void*, int, Handle, void*, int, Handle, Handle, Handle*) = nullptr;
+  int (*gather_texts_)(const void*, int, Handle, void*, const int*, const int*, Handle, Handle,
+                       Handle*) = nullptr;
+  int (*barrier_)(Handle, Handle*) = nullptr;
+  int (*finalize_)() = nullptr;
+  int (*abort_)(Handle, int) = nullptr;
+  int rank_ = 0, size_ = 1;
+  std::vector<std::string> hosts_;  // by rank
+  std::mutex mutex_;                // of all calls, and of:
+  std::unordered_map<Ticket, Handle> open_;
+  Ticket last_ = 0;
+};
+
+}  // namespace lanescope::study

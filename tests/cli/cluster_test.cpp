@@ -1,0 +1,109 @@
+// Steps that several processes run together, started by mpirun on this computer.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "tests/cli/program.h"
+#include "tests/support/paths.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+struct Ranks {
+  int status = -1;
+  std::string output, errors;
+};
+
+// `ranks`: mpirun's arguments; PROGRAM in them is the program. OpenMPI keeps memory when it ends, which
+// AddressSanitizer would call leaks of the program.
+Ranks Mpirun(const Folder& folder, std::string ranks) {
+  for (size_t at = ranks.find("PROGRAM"); at != std::string::npos; at = ranks.find("PROGRAM"))
+    ranks.replace(at, 7, "'" + test::ProgramPath() + "'");
+  const std::string output = folder.File("output"), errors = folder.File("errors");
+  const int status = std::system(
+      fmt::format("ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                  "timeout 200 mpirun --oversubscribe {} > '{}' 2> '{}'",
+                  ranks, output, errors)
+          .c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadText(output), ReadText(errors)};
+}
+
+#define SKIP_WITHOUT_MPIRUN() \
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed"
+
+std::string RunOf(const std::string& graph, const std::string& machine, const std::string& strategy) {
+  return fmt::format("run {} --machine {} --strategy {} --steps 3 --warmup 1 --json", Sample(graph), machine,
+                     strategy);
+}
+
+// Laws: two processes fetch the bits of one that plays both tasks, and say it once; the trace of the first
+// holds what both did.
+TEST(Cluster, TwoProcessesAreOneRun) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string trace = folder.File("two.db"), machine = SampleMachine("two-tasks");
+  for (const auto& [graph, strategy] :
+       std::vector<std::pair<std::string, std::string>>{{"deepconn_dual", "tower-split"},
+                                                        {"two_towers_matmul", "tower-split"},
+                                                        {"cifar10_towers", "alternating"}}) {
+    const Ranks two =
+        Mpirun(folder, fmt::format("-n 2 PROGRAM {} --trace {}", RunOf(graph, machine, strategy), trace));
+    ASSERT_EQ(two.status, 0) << two.errors;
+    const json one = LanescopeJson({"run", Sample(graph), "--machine", machine, "--strategy", strategy,
+                                    "--steps", "3", "--warmup", "1", "--json"});
+    EXPECT_EQ(json::parse(two.output)["fetches"], one["fetches"]) << graph;
+  }
+  const json devices = LanescopeJson(
+      {"query", trace, "SELECT COUNT(DISTINCT deviceId) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"});
+  EXPECT_GE(devices["rows"][0][0], 2) << devices;
+}
+
+// A machine whose tasks are not the processes, and processes that mean different steps, are told before the
+// first step.
+TEST(Cluster, WhatDiffersIsToldBeforeTheFirstStep) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string tasks = SampleMachine("two-tasks");
+  const Ranks three =
+      Mpirun(folder, fmt::format("-n 3 PROGRAM {}", RunOf("polynomial", tasks, "alternating")));
+  EXPECT_EQ(three.status, 1);
+  EXPECT_THAT(three.errors, HasSubstr("the machine has 2 tasks, but mpirun started 3 processes"));
+  const Ranks graphs = Mpirun(
+      folder, fmt::format("-n 1 PROGRAM {} : -n 1 PROGRAM {}", RunOf("polynomial", tasks, "alternating"),
+                          RunOf("polynomial_parallel", tasks, "alternating")));
+  EXPECT_EQ(graphs.status, 1);
+  EXPECT_THAT(graphs.errors, HasSubstr("graphs differ: rank 1 on "));
+  const Ranks places = Mpirun(
+      folder, fmt::format("-n 1 PROGRAM {} : -n 1 PROGRAM {}", RunOf("polynomial", tasks, "alternating"),
+                          RunOf("polynomial", tasks, "single")));
+  EXPECT_EQ(places.status, 1);
+  EXPECT_THAT(places.errors, HasSubstr("placements differ: rank 1 on "));
+}
+
+// A process that is stopped does not answer: the others end soon, and one line names it and the command.
+TEST(Cluster, AStoppedProcessEndsTheJob) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string trace = folder.File("stopped.db");
+  const std::string command =
+      fmt::format("PROGRAM run {} --machine {} --strategy alternating --steps 10000000", Sample("polynomial"),
+                  SampleMachine("two-tasks"));
+  // The trace is there once both have joined.
+  const Ranks stopped =
+      Mpirun(folder,
+             fmt::format("-n 1 {} --trace {} : -n 1 sh -c \"{} & while [ ! -s {} ]; do sleep 0.1; done; kill "
+                         "-STOP \\$!; wait\"",
+                         command, trace, command, trace));
+  EXPECT_NE(stopped.status, 0);
+  EXPECT_THAT(stopped.errors, HasSubstr("error: DeadlineExceeded: rank 0 of 2 on "));
+  EXPECT_THAT(stopped.errors, HasSubstr("rank 1 on "));
+  EXPECT_THAT(stopped.errors, HasSubstr("has not answered for 10 s"));
+  EXPECT_THAT(stopped.errors, HasSubstr("polynomial.pbtxt"));
+}
+
+}  // namespace
+}  // namespace lanescope::cli

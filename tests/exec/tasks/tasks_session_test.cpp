@@ -1,0 +1,173 @@
+// A step whose devices are in several processes: the bits are those of one process.
+#include <optional>
+
+#include "tests/exec/sample_run.h"
+#include "tests/exec/tasks/tasks_harness.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_tensors.h"
+
+namespace lanescope::exec::test {
+namespace {
+
+using lanescope::test::MakeRandomGraph;
+using lanescope::test::RandomGraph;
+using lanescope::test::RandomPlacement;
+using lanescope::test::RandomTensors;
+
+SessionOptions In(const JobOptions& job) {
+  SessionOptions options;
+  options.job = job;
+  return options;
+}
+
+void Append(std::vector<Tensor>* all, std::vector<Tensor> more) {
+  for (Tensor& tensor : more) all->push_back(std::move(tensor));
+}
+
+std::vector<Tensor> RunDag(const RandomGraph& random, const Placement& placement, const Machine& machine,
+                           const JobOptions& job) {
+  Session session(random.graph, placement, machine, In(job));
+  session.Run({{}, {}, random.init});
+  std::vector<Tensor> results;
+  for (int step = 0; step < 4; ++step)
+    Append(&results, session.Run({{}, random.fetches, random.targets}).fetches);
+  return results;
+}
+
+// Law: who plays a task changes no bit. Nodes, variables and control edges go anywhere.
+TEST(TasksSession, RandomGraphsOnTwoAndFourTasks) {
+  for (const int tasks : {2, 4}) {
+    const Machine machine = MachineOfTasks(tasks, 2);
+    for (unsigned seed = 0; seed < 25; ++seed) {
+      const RandomGraph random = MakeRandomGraph(seed, 60, 3);
+      const Placement placement = RandomPlacement(random.graph, machine, seed);
+      const auto expected = RunDag(random, placement, machine, {});
+      const auto found = FetchesOfTasks(
+          machine, [&](const JobOptions& job) { return RunDag(random, placement, machine, job); });
+      ExpectSame(expected, found, fmt::format("{} tasks, seed {}", tasks, seed));
+    }
+  }
+}
+
+std::vector<Tensor> RunTensors(const RandomTensors& tensors, const Placement& placement,
+                               const Machine& machine, const JobOptions& job) {
+  Session session(tensors.graph(), placement, machine, In(job));
+  session.Run({{}, {}, tensors.init()});
+  std::vector<Tensor> results;
+  for (int step = 0; step < 3; ++step) {
+    Tensor x(DataType::kFloat, Shape{16});
+    for (int i = 0; i < 16; ++i) x.data<float>()[i] = static_cast<float>((i * 7 + step) % 5) / 4 - 0.5f;
+    const std::map<std::string, Tensor> feeds = {{"x", x}, {"z", Tensor(DataType::kFloat, Shape{0})}};
+    Append(&results, session.Run({feeds, tensors.fetches(), tensors.targets()}).fetches);
+  }
+  return results;
+}
+
+// The same of what has no elements, and of tensors whose size only the step knows.
+TEST(TasksSession, EmptyTensorsAliasesAndBoundedSizes) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const RandomTensors tensors(seed, 30);
+    const Machine machine = MachineOfTasks(2 + static_cast<int>(seed % 2), 1);
+    const Placement placement = tensors.Place(machine, seed);
+    const auto expected = RunTensors(tensors, placement, machine, {});
+    const auto found = FetchesOfTasks(
+        machine, [&](const JobOptions& job) { return RunTensors(tensors, placement, machine, job); });
+    ExpectSame(expected, found, fmt::format("seed {}", seed));
+  }
+}
+
+std::vector<Tensor> RunSample(const std::string& name, std::string_view strategy, const Machine& machine,
+                              const JobOptions& job) {
+  SampleRun sample(name, strategy, machine, {}, 4, job);
+  std::vector<Tensor> results;
+  for (int step = 0; step < 2; ++step) Append(&results, sample.Step());
+  return results;
+}
+
+// Training steps of the samples, their towers and layers dealt out to the tasks.
+TEST(TasksSession, SamplesTrainToTheSameBits) {
+  const Machine machine = MachineOfTasks(2, 1);
+  for (const auto& [name, strategy] :
+       std::vector<std::pair<std::string, std::string>>{{"cifar10_towers", "round-robin"},
+                                                        {"deepconn_dual", "tower-split"},
+                                                        {"deepconn_single", "alternating"},
+                                                        {"two_towers_matmul", "tower-split"},
+                                                        {"polynomial", "alternating"}}) {
+    const auto expected = RunSample(name, strategy, machine, {});
+    const auto found = FetchesOfTasks(machine, [&, n = name, s = strategy](const JobOptions& job) {
+      return RunSample(n, s, machine, job);
+    });
+    ExpectSame(expected, found, name);
+  }
+}
+
+// Strings have no fixed size: they travel with their lengths.
+TEST(TasksSession, StringsTravel) {
+  GraphBuilder builder;
+  const Endpoint number = builder.Placeholder("number", DataType::kInt32, Shape{3});
+  builder.Op("AsString", "text").Input(number).Attr("T", DataType::kInt32).Build();
+  const Machine machine = MachineOfTasks(2, 0);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+  const auto found = FetchesOfTasks(machine, [&](const JobOptions& job) {
+    Session session(builder.graph(), placement, machine, In(job));
+    return session.Run({{{"number", Tensor::FromValues<int32_t>(Shape{3}, {7, -12345678, 0})}}, {"text"}, {}})
+        .fetches;
+  });
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].data<std::string>()[0], "7");
+  EXPECT_EQ(found[0].data<std::string>()[1], "-12345678");
+  EXPECT_EQ(found[0].data<std::string>()[2], "0");
+}
+
+// Where links are emulated, a message between tasks takes what the link says: 1 MB at 100 MB/s after 5 ms.
+TEST(TasksSession, MessagesArePacedByTheirLink) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{250000});
+  builder.Op("Neg", "y").Input(x).Build();
+  const Machine machine = MachineOfTasks(2, 1, 1e8, 5'000'000);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+  FetchesOfTasks(machine, [&](const JobOptions& job) {
+    Session session(builder.graph(), placement, machine, In(job));
+    const RunResult result = session.Run({{{"x", Floats(Shape{250000}, 1)}}, {"y"}, {}});
+    EXPECT_GE(result.times.end_ns - result.times.start_ns, 30'000'000);  // there and back
+    return result.fetches;
+  });
+}
+
+// A step that cannot end says what it waits for.
+TEST(TasksSession, TheTimeOutNamesWhoIsMissing) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Const("x", Floats(Shape{4}, 1));
+  builder.Op("Neg", "far").Input(x).Build();
+  const Machine machine = MachineOfTasks(2, 0);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+  PlayTasks(2, [&](Transport* transport) {
+    if (transport->rank() != 0) return;  // it never comes
+    Session session(builder.graph(), placement, machine, In({transport, {}}));
+    ExpectError(Code::kDeadlineExceeded, {"'far'", "rank 1"}, [&] {
+      session.Run({{}, {"far"}, {}}, {50'000'000});
+    });
+  });
+}
+
+// The error of one task is its own; devices of others are not touched.
+TEST(TasksSession, AVariableOfAnotherTaskIsNotHere) {
+  GraphBuilder builder;
+  const Endpoint v =
+      builder.Op("VariableV2", "v").Attr("dtype", DataType::kFloat).Attr("shape", Shape{2}).Build();
+  builder.Op("Assign", "init").Input(v).Input(builder.Const("one", Floats(Shape{2}, 1))).Build();
+  const Machine machine = MachineOfTasks(2, 0);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+  PlayTasks(2, [&](Transport* transport) {
+    Session session(builder.graph(), placement, machine, In({transport, {}}));
+    session.Run({{}, {}, {"init"}});
+    if (transport->rank() == 1) {
+      EXPECT_TRUE(BitwiseEqual(session.ReadVariable("v"), Floats(Shape{2}, 1)));
+    } else {
+      ExpectError(Code::kNotFound, {"'v'"}, [&] { session.ReadVariable("v"); });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lanescope::exec::test

@@ -1,0 +1,111 @@
+// The processes of a job as threads of a test: messages are copied from memory to memory.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "exec/transport.h"
+
+namespace lanescope::test {
+
+// Messages that some end has started and that are not done. Thread-safe.
+class MessageBoard {
+ public:
+  explicit MessageBoard(int size) : size_(size), handed_in_(static_cast<size_t>(size)) {}
+
+  int size() const { return size_; }
+
+  uint64_t Add(bool is_send, int from, int to, int tag, void* data, int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const uint64_t ticket = ++last_;
+    const auto other = std::find_if(open_.begin(), open_.end(), [&](const End& end) {
+      return end.is_send != is_send && end.from == from && end.to == to && end.tag == tag && !end.done;
+    });
+    open_.push_back({ticket, is_send, from, to, tag, data, bytes, other != open_.end()});
+    if (other == open_.end()) return ticket;
+    other->done = true;
+    LANESCOPE_CHECK(other->bytes == bytes);
+    if (bytes > 0)
+      std::memcpy(is_send ? other->data : data, is_send ? data : other->data, static_cast<size_t>(bytes));
+    return ticket;
+  }
+
+  bool Test(uint64_t ticket) {
+    const std::lock_guard lock(mutex_);
+    const auto found = Find(ticket);
+    if (found != open_.end() && !found->done) return false;
+    if (found != open_.end()) open_.erase(found);
+    return true;
+  }
+
+  void Cancel(uint64_t ticket) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = Find(ticket); found != open_.end()) open_.erase(found);
+  }
+
+  std::vector<std::string> Share(int rank, const std::string& mine) {
+    std::unique_lock lock(mutex_);
+    const int round = round_;
+    handed_in_[static_cast<size_t>(rank)] = mine;
+    if (++arrived_ == size_) {
+      arrived_ = 0;
+      shared_ = handed_in_;
+      ++round_;
+      all_here_.notify_all();
+    }
+    all_here_.wait(lock, [&] { return round_ != round; });
+    return shared_;
+  }
+
+ private:
+  struct End {
+    uint64_t ticket;
+    bool is_send;
+    int from, to, tag;
+    void* data;
+    int64_t bytes;
+    bool done;
+  };
+  std::list<End>::iterator Find(uint64_t ticket) {
+    return std::find_if(open_.begin(), open_.end(), [&](const End& end) { return end.ticket == ticket; });
+  }
+
+  const int size_;
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  std::list<End> open_;
+  uint64_t last_ = 0;
+  int arrived_ = 0, round_ = 0;
+  std::vector<std::string> handed_in_, shared_;
+};
+
+class MemoryTransport : public exec::Transport {
+ public:
+  MemoryTransport(MessageBoard* board, int rank) : board_(*board), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return board_.size(); }
+  std::string NameOf(int rank) const override { return fmt::format("rank {} here", rank); }
+  Ticket Send(int to, int tag, const void* data, int64_t bytes) override {
+    return board_.Add(true, rank_, to, tag, const_cast<void*>(data), bytes);
+  }
+  Ticket Receive(int from, int tag, void* data, int64_t bytes) override {
+    return board_.Add(false, from, rank_, tag, data, bytes);
+  }
+  bool Test(Ticket ticket) override { return board_.Test(ticket); }
+  void Cancel(Ticket ticket) override { board_.Cancel(ticket); }
+  std::vector<std::string> Share(const std::string& mine) override { return board_.Share(rank_, mine); }
+
+ private:
+  MessageBoard& board_;
+  const int rank_;
+};
+
+}  // namespace lanescope::test
