@@ -24,6 +24,9 @@ void AddImport(CLI::App* app);
 void AddExport(CLI::App* app);
 void AddReport(CLI::App* app);
 void AddProfile(CLI::App* app);
+// Of all commands of the program, `app`.
+void AddManual(CLI::App* app);
+void AddCompletions(CLI::App* app);
 
 // The end of the command's help, after what it ends with so far. `example` works at the root of the sources.
 void AddExample(CLI::App* command, const std::string& example);

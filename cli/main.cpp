@@ -90,6 +90,8 @@ int Main(int argc, char** argv) {
   AddExport(&app);
   AddReport(&app);
   AddProfile(&app);
+  AddManual(&app);
+  AddCompletions(&app);
   // Last: subcommands begin with the footer that the program has when they are added.
   AddExample(&app, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
   const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == argv[1]; };

@@ -10,6 +10,7 @@ packages=(
   libopenblas-dev libfarmhash-dev
   libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev fonts-dejavu-core
   libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin xvfb xdotool
+  dpkg-dev file mandoc zsh fish
 )
 
 fail() {

@@ -32,3 +32,12 @@ done
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
 "$prefix/bin/lanescope" --help > /dev/null
+
+# The same libraries without CMake.
+if command -v pkg-config > /dev/null; then
+  export PKG_CONFIG_PATH=$(echo "$prefix"/lib*/pkgconfig)
+  # shellcheck disable=SC2046
+  "$compiler" $(pkg-config --cflags lanescope) "$source_dir/samples/cpp/matrices.cpp" -o "$work/matrices" $(pkg-config --libs lanescope)
+  "$work/matrices" > /dev/null
+  echo "pkg-config: lanescope $(pkg-config --modversion lanescope)"
+fi

@@ -1,0 +1,54 @@
+# Packages by `cpack`: Debian packages by component, and a tarball with all that the program needs beside the C and C++
+# libraries. docs/packages.md says what is in which, and where they run.
+set(CPACK_PACKAGE_NAME lanescope)
+set(CPACK_PACKAGE_VENDOR "Lanescope")
+set(CPACK_PACKAGE_CONTACT "Lanescope developers <lanescope@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION
+    "Where should each operator of a graph run, and what would any other placement cost? Lanescope runs graphs on CUDA GPUs and on virtual devices, records traces in SQLite, simulates placements with a calibrated cost model, and shows both on one timeline.")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/PackageByGenerator.cmake)
+
+set(CPACK_COMPONENTS_ALL program development)
+if(LANESCOPE_HAS_CUDA)
+  list(APPEND CPACK_COMPONENTS_ALL cuda)
+endif()
+
+# Debian: one package for all releases whose libraries have the same names; OpenBLAS is loaded when the first product
+# comes, so that no tool sees that it is needed. Pictures and windows want OpenGL and a font, which servers do without.
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME lanescope)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS libopenblas0)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libegl1, libgl1, fonts-dejavu-core")
+# The static libraries are of the fmt and protobuf that they were built with.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME liblanescope-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+string(REGEX REPLACE "\\..*" "" fmt_major "${fmt_VERSION}")
+math(EXPR fmt_next "${fmt_major} + 1")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libfarmhash-dev")
+# NVIDIA's libraries come from NVIDIA's own packages, or none.
+set(CPACK_DEBIAN_CUDA_PACKAGE_NAME lanescope-cuda)
+set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "lanescope (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Placement of computation graphs, measured and simulated: the program")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Placement of computation graphs, measured and simulated: headers and libraries")
+set(CPACK_COMPONENT_CUDA_DESCRIPTION "Placement of computation graphs, measured and simulated: CUDA GPUs")
+
+# The tarball, which can be unpacked anywhere.
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_FILE_NAME lanescope-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+find_library(LANESCOPE_OPENBLAS NAMES libopenblas.so.0 openblas)
+mark_as_advanced(LANESCOPE_OPENBLAS)
+install(CODE "set(program $<TARGET_FILE:lanescope>)
+set(loaded_later \"${LANESCOPE_OPENBLAS}\")
+set(folder \"${CMAKE_INSTALL_LIBDIR}/lanescope\")
+include(\"${PROJECT_SOURCE_DIR}/cmake/BundleLibraries.cmake\")" COMPONENT bundle EXCLUDE_FROM_ALL)
+
+include(CPack)

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Writes manual pages, compressed, and completions as they are installed: write_manual.sh LANESCOPE FOLDER
+set -euo pipefail
+program=$1
+folder=$2
+mkdir -p "$folder"
+rm -rf "$folder/man1"
+"$program" manual "$folder/man1" > /dev/null
+gzip -9 --no-name "$folder"/man1/*.1
+for shell in bash zsh fish; do
+  "$program" completions "$shell" > "$folder/$shell"
+done
