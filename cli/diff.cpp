@@ -100,7 +100,7 @@ void PrintDiffCsv(const RunDiff& diff, size_t shown) {
 void PrintParts(const RunDiff& diff) {
   const StepParts &a = diff.parts_a, &b = diff.parts_b;
   TextTable table;
-  table.Text("Mean step").Number("A").Number("B").Number("B - A");
+  table.Text(diff.whole ? "Whole run" : "Mean step").Number("A").Number("B").Number("B - A");
   const std::tuple<const char*, double, double> lines[] = {
       {"whole", a.step_ns, b.step_ns},
       {"  compute", a.compute_ns, b.compute_ns},
@@ -126,7 +126,8 @@ std::string DevicesOf(const OpDiff& op) {
     case OpDiff::Change::kSame:
       break;
   }
-  return op.a.devices;
+  // Ranks of a job see other devices.
+  return op.a.devices == op.b.devices ? op.a.devices : op.a.devices + " / " + op.b.devices;
 }
 
 // "4", or "4 / 2" where A and B differ.
@@ -167,6 +168,7 @@ void ShowDiff(const DiffOptions& options) {
   if (options.as_json) return PrintDiffJson(pair, a, b, diff);
   if (options.as_csv) return PrintDiffCsv(diff, ShownOps(diff, options.top));
   const auto print_run = [](char name, const RunReference& reference, const ProfiledRun& run) {
+    if (run.profile.whole) return Print("{}: {} (without steps)\n", name, Describe(reference, run.info));
     Print("{}: {} ({} of {} steps)\n", name, Describe(reference, run.info), run.profile.steps,
           run.profile.all_steps);
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/line_width.h"
@@ -10,6 +11,7 @@
 #include "cli/run_pair.h"
 #include "cli/trace_files.h"
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/runs/run_diff.h"
@@ -29,8 +31,9 @@ struct ExplainOptions {
 
 // What is on one critical path, of a mean step.
 struct PathTotals {
-  int launches = 0, copies = 0;
-  double launch_ns = 0, copy_ns = 0, wait_ns = 0;
+  // Counted as often as they ran. Collectives: NCCL's kernels.
+  double launches = 0, copies = 0, collectives = 0;
+  double launch_ns = 0, copy_ns = 0, collective_ns = 0, wait_ns = 0;
 };
 
 PathTotals TotalsOf(const RunDiff& diff, OpDiff::Side OpDiff::*side, double end_wait_ns) {
@@ -40,9 +43,20 @@ PathTotals TotalsOf(const RunDiff& diff, OpDiff::Side OpDiff::*side, double end_
     const OpDiff::Side& on = op.*side;
     totals.wait_ns += on.wait_ns;
     if (on.path_ns <= 0) continue;
-    const bool launch = op.kind == WorkKind::kLaunch;
-    ++(launch ? totals.launches : totals.copies);
-    (launch ? totals.launch_ns : totals.copy_ns) += on.path_ns;
+    switch (op.kind) {
+      case WorkKind::kLaunch:
+        totals.launches += on.path_count;
+        totals.launch_ns += on.path_ns;
+        break;
+      case WorkKind::kCommunication:
+        totals.collectives += on.path_count;
+        totals.collective_ns += on.path_ns;
+        break;
+      case WorkKind::kCopy:
+        totals.copies += on.path_count;
+        totals.copy_ns += on.path_ns;
+        break;
+    }
   }
   return totals;
 }
@@ -51,6 +65,20 @@ PathTotals TotalsOf(const RunDiff& diff, OpDiff::Side OpDiff::*side, double end_
 struct Reason {
   double change_ns = 0;
   std::string what, why;
+  const OpDiff* op = nullptr;  // null: it is of none
+};
+
+// What the reasons are of, and where it comes from in either run.
+struct Explained {
+  RunDiff diff;
+  const traces::LaunchOrigins &origins_a, &origins_b;
+
+  const traces::LaunchOrigin* OriginA(const Reason& reason) const {
+    return reason.op == nullptr ? nullptr : origins_a.Find(reason.op->a.name);
+  }
+  const traces::LaunchOrigin* OriginB(const Reason& reason) const {
+    return reason.op == nullptr ? nullptr : origins_b.Find(reason.op->b.name);
+  }
 };
 
 std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Side& other,
@@ -74,19 +102,20 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
     const std::string what = (op.copy ? "copy of " : "") + op.name;
     const double path = op.b.path_ns - op.a.path_ns, wait = op.b.wait_ns - op.a.wait_ns;
     if (longer ? path > 0 : path < 0) {
-      reasons.push_back(
-          {path, what, longer ? PathText(op, op.b, op.a, "B", "A") : PathText(op, op.a, op.b, "A", "B")});
+      reasons.push_back({path, what,
+                         longer ? PathText(op, op.b, op.a, "B", "A") : PathText(op, op.a, op.b, "A", "B"),
+                         &op});
     }
     if (longer ? wait > 0 : wait < 0) {
       reasons.push_back({wait, "waiting before " + what,
-                         fmt::format("{}, {} in A", TimeText(op.b.wait_ns), TimeText(op.a.wait_ns))});
+                         fmt::format("{}, {} in A", TimeText(op.b.wait_ns), TimeText(op.a.wait_ns)), &op});
     }
   }
   const double end = diff.end_wait_b_ns - diff.end_wait_a_ns;
   if (longer ? end > 0 : end < 0) {
-    reasons.push_back(
-        {end, "waiting at the beginning and end of the step",
-         fmt::format("{}, {} in A", TimeText(diff.end_wait_b_ns), TimeText(diff.end_wait_a_ns))});
+    reasons.push_back({end, "waiting at the beginning and end of the step",
+                       fmt::format("{}, {} in A", TimeText(diff.end_wait_b_ns), TimeText(diff.end_wait_a_ns)),
+                       nullptr});
   }
   std::stable_sort(reasons.begin(), reasons.end(), [](const Reason& x, const Reason& y) {
     return std::abs(x.change_ns) > std::abs(y.change_ns);
@@ -94,10 +123,16 @@ std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
   return reasons;
 }
 
+std::string CountText(double count) { return fmt::format("{}", std::llround(count)); }
+
 void PrintPath(std::string_view name, const std::string& run, const PathTotals& totals) {
-  Print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {} of waiting\n", name, run,
-        TimeText(totals.launch_ns), totals.launches, TimeText(totals.copy_ns), totals.copies,
-        TimeText(totals.wait_ns));
+  const std::string collectives = totals.collectives > 0
+                                      ? fmt::format("{} of {} collectives, ", TimeText(totals.collective_ns),
+                                                    CountText(totals.collectives))
+                                      : "";
+  Print("Critical path of {} ({}): {} of {} launches, {} of {} copies, {}{} of waiting\n", name, run,
+        TimeText(totals.launch_ns), CountText(totals.launches), TimeText(totals.copy_ns),
+        CountText(totals.copies), collectives, TimeText(totals.wait_ns));
 }
 
 void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, int top) {
@@ -116,25 +151,65 @@ void PrintReasons(std::string_view title, const std::vector<Reason>& reasons, in
   PrintText(table.Take(LineWidth()));
 }
 
+void PrintFitted(const std::string& line) {
+  const int width = LineWidth();
+  const std::string text = Printable(line);
+  Print("{}\n", width > 0 ? Shortened(text, static_cast<size_t>(width)) : text);
+}
+
+void PrintOrigin(std::string_view whose, const traces::LaunchOrigin* origin) {
+  if (origin == nullptr) return;
+  PrintFitted(fmt::format("  {}: in {}", whose, traces::OriginText(*origin)));
+  if (!origin->callers.empty()) PrintFitted("     called by " + traces::CallersText(*origin));
+}
+
+// Of what the tables name, each once.
+void PrintOrigins(const Explained& explained, const std::vector<Reason>& reasons, int top,
+                  std::set<std::string>* told) {
+  size_t shown = 0;
+  for (const Reason& reason : reasons) {
+    if (top != 0 && shown++ >= static_cast<size_t>(top)) break;
+    const traces::LaunchOrigin *a = explained.OriginA(reason), *b = explained.OriginB(reason);
+    if ((a == nullptr && b == nullptr) || !told->insert(reason.op->name).second) continue;
+    if (told->size() == 1) Print("\nLaunched, for the most of its time:\n");
+    PrintFitted(reason.op->name);
+    const bool same = a != nullptr && b != nullptr && traces::OriginText(*a) == traces::OriginText(*b) &&
+                      traces::CallersText(*a) == traces::CallersText(*b);
+    PrintOrigin(same ? "A, B" : "A", a);
+    if (!same) PrintOrigin("B", b);
+  }
+}
+
+Json OriginJson(const traces::LaunchOrigin* origin) {
+  if (origin == nullptr) return nullptr;
+  return {{"op", origin->op},           {"shapes", origin->shapes},     {"types", origin->types},
+          {"callers", origin->callers}, {"launches", origin->launches}, {"all", origin->all}};
+}
+
 Json PathJson(const PathTotals& totals) {
-  return {{"launches", totals.launches},
-          {"copies", totals.copies},
+  return {{"launches", std::llround(totals.launches)},
+          {"copies", std::llround(totals.copies)},
+          {"collectives", std::llround(totals.collectives)},
           {"launch_ns", std::llround(totals.launch_ns)},
           {"copy_ns", std::llround(totals.copy_ns)},
+          {"collective_ns", std::llround(totals.collective_ns)},
           {"wait_ns", std::llround(totals.wait_ns)}};
 }
 
-Json ReasonsJson(const std::vector<Reason>& reasons) {
+Json ReasonsJson(const Explained& explained, const std::vector<Reason>& reasons) {
   Json list = Json::array();
   for (const Reason& reason : reasons) {
-    list.push_back(
-        {{"change_ns", std::llround(reason.change_ns)}, {"text", reason.what + ": " + reason.why}});
+    list.push_back({{"change_ns", std::llround(reason.change_ns)},
+                    {"text", reason.what + ": " + reason.why},
+                    {"origin_a", OriginJson(explained.OriginA(reason))},
+                    {"origin_b", OriginJson(explained.OriginB(reason))}});
   }
   return list;
 }
 
-void Explain(const ExplainOptions& options, const RunDiff& diff, const std::string& name_a,
+void Explain(const ExplainOptions& options, const Explained& explained, const std::string& name_a,
              const std::string& name_b) {
+  const RunDiff& diff = explained.diff;
   const PathTotals a = TotalsOf(diff, &OpDiff::a, diff.end_wait_a_ns);
   const PathTotals b = TotalsOf(diff, &OpDiff::b, diff.end_wait_b_ns);
   const std::vector<Reason> longer = ReasonsOf(diff, true), shorter = ReasonsOf(diff, false);
@@ -142,8 +217,8 @@ void Explain(const ExplainOptions& options, const RunDiff& diff, const std::stri
     const Json result = {{"verdict", DiffVerdict(diff)},
                          {"path_a", PathJson(a)},
                          {"path_b", PathJson(b)},
-                         {"longer", ReasonsJson(longer)},
-                         {"shorter", ReasonsJson(shorter)}};
+                         {"longer", ReasonsJson(explained, longer)},
+                         {"shorter", ReasonsJson(explained, shorter)}};
     PrintJson(result.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
@@ -152,6 +227,9 @@ void Explain(const ExplainOptions& options, const RunDiff& diff, const std::stri
   PrintPath("B", name_b, b);
   PrintReasons("Longer on the path of B", longer, options.top);
   PrintReasons("Shorter on the path of B", shorter, options.top);
+  std::set<std::string> told;
+  PrintOrigins(explained, longer, options.top, &told);
+  PrintOrigins(explained, shorter, options.top, &told);
 }
 
 // A trace as it is replayed beside the same with something changed.
@@ -163,9 +241,11 @@ void ExplainChanges(const ExplainOptions& options) {
   traces::TraceReader reader(AsTrace(run.path));
   const auto [before, after] =
       traces::ProfileWhatIf(traces::ReadReplayGraph(reader, run.run), options.set, options.step);
+  const traces::LaunchOrigins origins(reader.ReadRun(run.run));
   std::string changes;
   for (const std::string& change : options.set) changes += (changes.empty() ? "" : ", ") + change;
-  Explain(options, DiffRuns(before, after), fmt::format("{}, replayed", run.path), "with " + changes);
+  Explain(options, {DiffRuns(before, after), origins, origins}, fmt::format("{}, replayed", run.path),
+          "with " + changes);
 }
 
 void ExplainRuns(const ExplainOptions& options) {
@@ -174,9 +254,10 @@ void ExplainRuns(const ExplainOptions& options) {
     Throw(Code::kInvalidArgument,
           "give two runs, TRACE A B or FILE[:RUN] FILE[:RUN], or one trace with --set");
   const RunPair pair = ParseRunPair(options.runs);
-  const ProfiledRun run_a = ReadProfile(pair.a, options.step), run_b = ReadProfile(pair.b, options.step);
-  Explain(options, DiffRuns(run_a.profile, run_b.profile), Describe(pair.a, run_a.info),
-          Describe(pair.b, run_b.info));
+  const ProfiledRun run_a = ReadProfile(pair.a, options.step, true),
+                    run_b = ReadProfile(pair.b, options.step, true);
+  Explain(options, {DiffRuns(run_a.profile, run_b.profile), run_a.origins, run_b.origins},
+          Describe(pair.a, run_a.info), Describe(pair.b, run_b.info));
 }
 
 }  // namespace

@@ -69,8 +69,8 @@ PageTable TrafficTable(const traces::Summary& summary) {
   PageTable table{"Traffic", {"From", "To", "Copies", "Bytes", "Time"}, {}};
   for (const traces::TrafficRow& row : summary.traffic) {
     if (table.rows.size() == kRowsOfATable) break;
-    table.rows.push_back(
-        {row.src, row.dst, std::to_string(row.count), FormatBytes(row.bytes), TimeText(row.ns)});
+    table.rows.push_back({row.src, row.dst, std::to_string(row.count),
+                          row.bytes_known ? FormatBytes(row.bytes) : "?", TimeText(row.ns)});
   }
   return table;
 }
@@ -130,7 +130,9 @@ PageSection ComparisonOf(const std::vector<RunReference>& runs) {
       const RunDiff diff = DiffRuns(a.profile, b.profile);
       const std::string name = Describe(runs[i], b.info), verdict = DiffVerdict(diff);
       const double change = diff.parts_a.step_ns > 0 ? diff.parts_b.step_ns / diff.parts_a.step_ns - 1 : 0;
-      all.rows.push_back(PartsRow(name, diff.parts_b, SignedPercentText(change)));
+      all.rows.push_back(PartsRow(
+          name, diff.parts_b,
+          SignedPercentText(change) + (CannotTell(diff.range_a, diff.range_b) ? ", cannot tell" : "")));
       if (i == 1) section.verdict = verdict;
       pairs.push_back(OpsTable(fmt::format("{}. {}", name, verdict), diff));
     }

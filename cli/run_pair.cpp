@@ -59,10 +59,11 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
   return {{arguments[0], a}, {arguments[0], b}};
 }
 
-ProfiledRun ReadProfile(const RunReference& reference, int step) {
+ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
   NoteInferredQueues(run);
-  return {run.info, ProfileRun(traces::ViewOfRun(run), step)};
+  return {run.info, ProfileRun(traces::ViewOfRun(run), step),
+          origins ? traces::LaunchOrigins(run) : traces::LaunchOrigins()};
 }
 
 void NoteInferredQueues(const traces::TraceRun& run) {

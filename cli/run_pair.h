@@ -6,6 +6,7 @@
 
 #include "core/runs/run_profile.h"
 #include "traces/read/trace_reader.h"
+#include "traces/report/launch_origins.h"
 
 namespace lanescope::cli {
 
@@ -31,9 +32,10 @@ RunReference ParseRunChoice(const std::string& text, int run);
 struct ProfiledRun {
   traces::TraceRunInfo info;
   RunProfile profile;
+  traces::LaunchOrigins origins;  // where asked for
 };
 // `step`: over this step alone; -1: over the middle half of the steps. Says where the file does not tell all.
-ProfiledRun ReadProfile(const RunReference& reference, int step);
+ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins = false);
 // Says that the run's queues are inferred, if they are.
 void NoteInferredQueues(const traces::TraceRun& run);
 

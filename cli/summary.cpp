@@ -8,6 +8,8 @@
 #include "cli/run_pair.h"
 #include "cli/trace_files.h"
 #include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::cli {
@@ -17,10 +19,24 @@ struct SummaryArguments {
   std::string trace;
   int run = 0;
   int step = -1;
-  std::string by = "kernel", format = "nvprof";
+  std::string by = "kernel", format = "nvprof", link, machine;
   int top = 0;
   bool as_json = false, as_csv = false;
 };
+
+// What links carry, where an option says it.
+traces::LinkRate GivenLink(const SummaryArguments& options) {
+  if (options.link.empty() && options.machine.empty()) return {};
+  if (options.by != "rank") Throw(Code::kInvalidArgument, "--link and --machine are for --by rank");
+  traces::LinkRate rate;
+  if (!options.machine.empty()) {
+    rate = traces::LinkRateOf(ReadMachine(options.machine), options.machine);
+    if (rate.within <= 0)
+      Throw(Code::kInvalidArgument, "{} has no link between GPUs; --link RATE says one", options.machine);
+  }
+  if (!options.link.empty()) rate = {ParseBandwidth(options.link), 0, 0, "--link"};
+  return rate;
+}
 
 // Without --run: every run of the file, or for JSON the last one.
 void PrintSummary(const SummaryArguments& options) {
@@ -34,6 +50,7 @@ void PrintSummary(const SummaryArguments& options) {
   what.ranges = options.by == "nvtx";
   what.operations = options.format == "nsys";
   what.waits = options.by == "rank";
+  what.link = GivenLink(options);
   if (options.as_json) {
     PrintJson(traces::SummaryJson(traces::Summarize(reader, runs.back().id, what)));
     return;
@@ -73,6 +90,11 @@ void AddSummary(CLI::App* app) {
                    "nvtx: also what was launched in which NVTX range; rank: also what GPUs wait for")
       ->check(CLI::IsMember({"kernel", "nvtx", "rank"}))
       ->capture_default_str();
+  auto* link = command->add_option("--link", options->link,
+                                   "With --by rank: what a GPU's links to others carry each way (300GB/s)");
+  command
+      ->add_option("--machine", options->machine, "With --by rank: machine file that says what links carry")
+      ->excludes(link);
   command->add_option("--format", options->format, "Tables of nvprof or of nsys")
       ->check(CLI::IsMember({"nvprof", "nsys"}))
       ->capture_default_str();

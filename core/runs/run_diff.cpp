@@ -97,6 +97,27 @@ double LaunchesOf(const RunProfile& profile) {
   return launches;
 }
 
+// How often the ops of a mean step are launched, rounded: steps that others disturbed may lack some.
+std::map<OpKey, long long> LaunchCountsOf(const OpsByKey& ops, const RunProfile& profile) {
+  std::map<OpKey, long long> work;
+  for (const auto& [key, of_key] : ops) {
+    double launches = 0;
+    for (const OpProfile* op : of_key) {
+      if (op->copy) continue;
+      for (const OpInstance& instance : op->instances) launches += PerStep(profile, instance, 1);
+    }
+    if (const long long rounded = std::llround(launches); rounded > 0) work.emplace(key, rounded);
+  }
+  return work;
+}
+
+// "at::native::reduce_kernel" for "void at::native::reduce_kernel<512, 1, ..>(..)".
+std::string_view BriefName(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  const std::string_view brief = name.substr(0, name.find_first_of("<("));
+  return brief.empty() ? name : brief;
+}
+
 // Of the kernels of both runs those that took the most time, one launch beside one launch.
 std::string PerLaunchText(const RunDiff& diff) {
   constexpr size_t kShown = 3;
@@ -110,7 +131,7 @@ std::string PerLaunchText(const RunDiff& diff) {
   std::string text = "; one launch of ";
   for (size_t i = 0; i < std::min(kShown, both.size()); ++i) {
     const double change = *both[i]->LengthChange();
-    text += fmt::format("{}{} takes {} {}", i == 0 ? "" : ", of ", both[i]->name,
+    text += fmt::format("{}{} takes {} {}", i == 0 ? "" : ", of ", BriefName(both[i]->name),
                         PercentText(std::abs(change), 0), change >= 0 ? "longer" : "less");
   }
   return text;
@@ -125,6 +146,8 @@ class DiffRows {
 
   void Add(const RunProfile& profile, OpDiff::Side OpDiff::*side) {
     std::map<OpKey, std::set<std::string>> devices;
+    auto& places = side == &OpDiff::a ? places_a_ : places_b_;
+    const std::map<int, int> place_of = PlacesOf(profile);
     for (const OpProfile& op : profile.ops) {
       for (const OpInstance& instance : op.instances) {
         const OpKey key = KeyOf(profile, op, instance);
@@ -133,10 +156,13 @@ class DiffRows {
         row.copy = op.copy && !by_ranges_;
         if (row.name.empty()) row.name = by_ranges_ ? key.second : op.name;
         OpDiff::Side& into = row.*side;
+        if (into.name.empty()) into.name = by_ranges_ ? key.second : op.name;
         into.count += PerStep(profile, instance, 1);
         into.ns += PerStep(profile, instance, instance.ns);
         into.path_ns += PerStep(profile, instance, instance.path_ns);
         into.wait_ns += PerStep(profile, instance, instance.wait_ns);
+        if (instance.path_ns > 0) into.path_count += PerStep(profile, instance, 1);
+        places[key].insert(place_of.at(instance.device));
         devices[key].insert(profile.devices[static_cast<size_t>(instance.device)].label);
       }
       if (op.carried_path_ns + op.carried_wait_ns == 0) continue;
@@ -156,10 +182,10 @@ class DiffRows {
     std::vector<OpDiff> result;
     for (auto& [key, row] : rows_) {
       row.kind = key.first;
-      row.change = row.a.count == 0                 ? OpDiff::Change::kOnlyB
-                   : row.b.count == 0               ? OpDiff::Change::kOnlyA
-                   : row.a.devices != row.b.devices ? OpDiff::Change::kMoved
-                                                    : OpDiff::Change::kSame;
+      row.change = row.a.count == 0                   ? OpDiff::Change::kOnlyB
+                   : row.b.count == 0                 ? OpDiff::Change::kOnlyA
+                   : places_a_[key] != places_b_[key] ? OpDiff::Change::kMoved
+                                                      : OpDiff::Change::kSame;
       result.push_back(std::move(row));
     }
     std::stable_sort(result.begin(), result.end(), [](const OpDiff& x, const OpDiff& y) {
@@ -171,6 +197,25 @@ class DiffRows {
   }
 
  private:
+  // What tells devices apart: of graphs their numbers; of ranks of a job, which see other devices, their
+  // place among those that work.
+  static std::map<int, int> PlacesOf(const RunProfile& profile) {
+    std::set<int> ids;
+    std::map<int, int> places;
+    const auto for_each_device = [&](const auto& visit) {
+      for (const OpProfile& op : profile.ops) {
+        for (const OpInstance& instance : op.instances)
+          visit(instance.device, profile.devices[static_cast<size_t>(instance.device)].id);
+      }
+    };
+    for_each_device([&](int, int id) { ids.insert(id); });
+    for_each_device([&](int device, int id) {
+      if (places.contains(device)) return;
+      places.emplace(device,
+                     profile.by_node ? id : static_cast<int>(std::distance(ids.begin(), ids.find(id))));
+    });
+    return places;
+  }
   OpKey KeyOf(const RunProfile& profile, const OpProfile& op, const OpInstance& instance) const {
     if (!by_ranges_) return {op.kind, op.match};
     return {WorkKind::kLaunch,
@@ -179,6 +224,7 @@ class DiffRows {
 
   bool by_ranges_;
   std::map<OpKey, OpDiff> rows_;
+  std::map<OpKey, std::set<int>> places_a_, places_b_;
 };
 
 }  // namespace
@@ -213,7 +259,9 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
   diff.parts_b = PartsOf(b);
   diff.range_a = a.range;
   diff.range_b = b.range;
-  SplitContention(a, OpsOf(a), b, OpsOf(b), &diff);
+  const OpsByKey ops_a = OpsOf(a), ops_b = OpsOf(b);
+  SplitContention(a, ops_a, b, ops_b, &diff);
+  diff.same_work = LaunchCountsOf(ops_a, a) == LaunchCountsOf(ops_b, b);
   diff.by_ranges = by_ranges;
   diff.whole = a.whole || b.whole;
   diff.launches_a = LaunchesOf(a);
@@ -228,13 +276,15 @@ RunDiff DiffRuns(const RunProfile& a, const RunProfile& b, bool by_ranges) {
 namespace {
 
 // Less than a percent is not 0%.
-std::string ShareText(double share) { return PercentText(share, share < 0.01 ? 2 : 0); }
+std::string ShareText(double share) {
+  return share < 0.0001 ? "less than 0.01%" : PercentText(share, share < 0.01 ? 2 : 0);
+}
 
 }  // namespace
 
 std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::string_view name_b) {
   const double change = diff.parts_b.step_ns - diff.parts_a.step_ns;
-  if (diff.whole && diff.launches_a != diff.launches_b) {
+  if (diff.whole && !diff.same_work) {
     return fmt::format(
         "Without steps the lengths of {} ({}) and {} ({}) do not compare, as they are not of the same "
         "work: {:.0f} launches against {:.0f}{}.",
@@ -254,8 +304,8 @@ std::string DiffVerdict(const RunDiff& diff, std::string_view name_a, std::strin
       {"waiting", diff.parts_b.waiting_ns - diff.parts_a.waiting_ns},
       {"contention", diff.parts_b.contention_ns - diff.parts_a.contention_ns}};
   std::string text = fmt::format(
-      "{} takes {} a step, {} {}: {} {} ({})", name_b, TimeText(diff.parts_b.step_ns), name_a,
-      TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
+      "{} takes {}{}, {} {}: {} {} ({})", name_b, TimeText(diff.parts_b.step_ns), diff.whole ? "" : " a step",
+      name_a, TimeText(diff.parts_a.step_ns), TimeText(std::abs(change)), change > 0 ? "slower" : "faster",
       ShareText(diff.parts_a.step_ns == 0 ? 0 : std::abs(change) / diff.parts_a.step_ns));
   std::vector<std::pair<std::string_view, double>> ranked(std::begin(parts), std::end(parts));
   std::stable_sort(ranked.begin(), ranked.end(),

@@ -26,7 +26,9 @@ struct OpDiff {
   enum class Change { kSame, kMoved, kOnlyA, kOnlyB };
   struct Side {
     double count = 0, ns = 0, path_ns = 0, wait_ns = 0;
-    std::string devices;  // "GPU:0", "GPU:0 GPU:1"
+    double path_count = 0;  // of count, those that were on the path
+    std::string name;       // as this run calls it: copies of ranks have other ends
+    std::string devices;    // "GPU:0", "GPU:0 GPU:1"
   };
   std::string name;  // OpProfile::name, or the text of the range
   std::string op;    // OpProfile::op; empty: it is a range
@@ -45,6 +47,7 @@ struct RunDiff {
   int64_t steps_a = 0, steps_b = 0;  // that the means are taken over
   bool whole = false;                // no steps in one of the runs
   double launches_a = 0, launches_b = 0;
+  bool same_work = true;  // both launched the same ops as often
   StepParts parts_a, parts_b;
   StepRange range_a, range_b;
   double end_wait_a_ns = 0, end_wait_b_ns = 0;

@@ -37,7 +37,7 @@ std::string CountText(int64_t count) {
   std::string digits = std::to_string(count);
   const int sign = count < 0 ? 1 : 0;
   for (int i = static_cast<int>(digits.size()) - 3; i > sign; i -= 3) {
-    digits.insert(static_cast<size_t>(i), ",");
+    digits.insert(static_cast<size_t>(i), 1, ',');
   }
   return digits;
 }

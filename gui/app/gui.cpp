@@ -18,7 +18,7 @@ namespace lanescope::gui {
 namespace {
 
 // Frames after an event until everything that it caused has settled.
-constexpr int kSettleFrames = 3;
+constexpr int kSettleFrames = 5;
 constexpr double kBusySeconds = 0.05;  // between frames while something is computed
 constexpr double kIdleSeconds = 0.5;   // between looks at Ctrl-C while nothing changes
 

@@ -14,7 +14,7 @@ namespace lanescope::gui {
 namespace {
 
 // Streams of other tools' traces have longer names than devices.
-constexpr float kGutter = 128, kWideGutter = 176;
+constexpr float kGutter = 128, kWideGutter = 192;
 constexpr float kRuler = 22;
 constexpr float kMinimapRow = 9;
 constexpr int kMaxMinimapRows = 8;

@@ -198,9 +198,11 @@ std::string RunFrame::StreamLabel(int device, int stream) const {
   std::string label = plain;
   if (named != stream_names.end() && !named->second.empty())
     label = named->second.starts_with(plain) ? named->second : plain + " " + named->second;
-  label = traces::DeviceLabel({}, device) + " " + label;
-  const auto rank = rank_of_device.find(device);
-  return rank == rank_of_device.end() ? label : rank->second + " " + label;
+  const auto known = numbers.devices.find(device);
+  const std::string owner = known == numbers.devices.end()
+                                ? traces::DeviceLabel({}, device)
+                                : data.devices[static_cast<size_t>(known->second)].label;
+  return owner + " " + label;
 }
 
 int RunFrame::DeviceIndex(int number) {

@@ -37,7 +37,6 @@ struct RunFrame {
   std::string StreamLabel(int device, int stream) const;
 
   std::map<std::pair<int, int>, std::string> stream_names;  // by device and stream
-  std::map<int, std::string> rank_of_device;                // of the jobs of several: "rank 3"
 };
 
 // What is known of a device that a trace does not announce.

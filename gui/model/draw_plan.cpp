@@ -11,9 +11,11 @@
 namespace lanescope::gui {
 namespace {
 
-// "GPU:3" -> 4; "CPU:0", "host" -> 0; others by a hash.
+// "GPU:3" -> 4; "CPU:0", "host" -> 0; those of ranks, which may all be GPU:0, by their number in the trace;
+// others by a hash.
 ColorKey DeviceKey(const RunDevice& device) {
   if (device.is_host) return 0;
+  if (device.label.find(' ') != std::string::npos) return static_cast<ColorKey>(device.id) + 1;
   const size_t colon = device.label.rfind(':');
   int number = 0;
   if (colon != std::string::npos) {

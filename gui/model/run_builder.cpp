@@ -229,13 +229,28 @@ void FillPeaks(RunData* run) {
   }
 }
 
+// A run without steps is as long as its devices were at work, as `summary` and `diff` have it; threads may
+// have begun long before.
+int64_t WholeOf(const RunData& run) {
+  int64_t begin = INT64_MAX, end = INT64_MIN;
+  for (const Lane& lane : run.lanes) {
+    if (!lane.on_device()) continue;
+    for (const SliceRow& row : lane.rows) {
+      if (row.begin == row.end) continue;
+      begin = std::min(begin, lane.start_ns[row.begin]);
+      end = std::max(end, lane.end_ns[row.end - 1]);
+    }
+  }
+  return begin < end ? end - begin : run.end_ns - run.begin_ns;
+}
+
 void FillStepTimes(RunData* run) {
   std::sort(run->steps.begin(), run->steps.end(), [](const RunView::Step& a, const RunView::Step& b) {
     return std::tie(a.start_ns, a.number) < std::tie(b.start_ns, b.number);
   });
   if (run->step_ns > 0) return;
   if (run->steps.empty()) {
-    run->step_ns = run->end_ns - run->begin_ns;
+    run->step_ns = WholeOf(*run);
     return;
   }
   std::vector<int64_t> lengths;

@@ -92,13 +92,9 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   for (const traces::TraceStream& stream : run.streams)
     frame.stream_names[{stream.device, stream.stream}] = run.Text(stream.name);
   for (const traces::TraceDevice& device : run.devices) {
-    const size_t rank = device.model.rfind("rank ");
-    if (rank == 0 || (rank != std::string::npos && device.model.substr(0, rank).ends_with(", ")))
-      frame.rank_of_device[device.id] = device.model.substr(rank);
-    const auto known = frame.rank_of_device.find(device.id);
     const auto index = frame.numbers.devices.find(device.id);
-    if (known != frame.rank_of_device.end() && index != frame.numbers.devices.end())
-      data.devices[static_cast<size_t>(index->second)].rank = known->second;
+    if (index != frame.numbers.devices.end())
+      data.devices[static_cast<size_t>(index->second)].rank = device.owner;
   }
   if (data.steps.empty() && !run.ranges.empty()) {
     auto steps = std::make_shared<const traces::RangeSteps>(run);
@@ -151,8 +147,9 @@ std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
     lane.process = traces::GlobalPidOf(tid);
     const int64_t number = tid & 0xffffff;
     const std::string& name = names[tid];
-    lane.label = number == 0 ? fmt::format("process {}", (tid >> 24) & 0xffffff)
-                             : fmt::format("thread {}{}{}", number, name.empty() ? "" : " ", name);
+    lane.label = number == 0 ? run.ProcessLabel(tid) : fmt::format("thread {}", number);
+    if (number != 0 && !name.empty())
+      lane.label = name.starts_with(lane.label) ? name : lane.label + " " + name;
     result.push_back(std::move(lane));
   }
   return result;

@@ -187,7 +187,7 @@ TEST_F(ExportCommand, ProfilersTracesAreOpenedDirectly) {
   ranks.Write("b.json", kForeign);
   const json both = LanescopeJson({"summary", ranks.File(""), "--by", "rank", "--json"});
   EXPECT_EQ(both["devices"].size(), 2u);
-  EXPECT_EQ(both["waits"]["devices"][1]["model"], "file 2");
+  EXPECT_EQ(both["waits"]["devices"][1]["device"], "file 2 GPU:0");
   Folder empty;
   ExpectError(Lanescope({"summary", empty.File("")}), 1, "NotFound", "holds no trace");
 }

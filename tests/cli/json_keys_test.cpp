@@ -180,6 +180,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
       {"summary", ranks, "--by", "rank"},
       {"diff", trace, "1", "2"},
       {"explain", trace, "1", "2"},
+      {"explain", foreign, "--set", "kernel:gemm.speed=2"},
       {"query", trace, "SELECT 1 AS a UNION SELECT 2", "--limit", "1"}};
   std::map<std::string, std::string> lines = DocumentedLines();
   std::map<std::string, std::string> lists;

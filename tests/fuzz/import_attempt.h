@@ -9,8 +9,10 @@
 
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/scratch_folder.h"
+#include "traces/export/export.h"
 #include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
+#include "traces/report/launch_origins.h"
 #include "traces/report/summary.h"
 #include "traces/report/waits.h"
 
@@ -24,8 +26,19 @@ inline void TryImport(const std::string& name, std::string_view bytes) {
   if (imported) {
     // Not caught: what was written here is no foreign file.
     traces::TraceReader reader(database);
-    for (const traces::TraceRunInfo& info : reader.Runs())
-      traces::WaitsText(traces::FindWaits(reader.ReadRun(info.id)), 80);
+    for (const traces::TraceRunInfo& info : reader.Runs()) {
+      const traces::TraceRun run = reader.ReadRun(info.id);
+      traces::WaitsText(traces::FindWaits(run), 80);
+      const traces::LaunchOrigins origins(run);
+      for (const traces::TraceLaunch& launch : run.launches) {
+        if (const traces::LaunchOrigin* origin = origins.Find(run.Text(launch.name))) {
+          traces::OriginText(*origin);
+          traces::CallersText(*origin);
+        }
+      }
+      for (const auto write : {traces::WritePerfetto, traces::WriteChrome})
+        write(run, [](std::string_view) {});
+    }
     if (!reader.Runs().empty()) traces::SummaryText(traces::Summarize(database, 1, {}));
     std::filesystem::remove(database);
   }

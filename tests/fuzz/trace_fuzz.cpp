@@ -14,6 +14,7 @@
 #include "traces/export/report_page.h"
 #include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_view.h"
+#include "traces/report/launch_origins.h"
 #include "traces/report/statistics.h"
 #include "traces/report/summary.h"
 #include "traces/store/query_text.h"
@@ -41,6 +42,10 @@ void ReadEverything(const std::string& path) {
       if (!run.commands.empty()) traces::WriteGraphviz(run, [](std::string_view) {});
       traces::TimelineData(run, 100);
       traces::WaitsText(traces::FindWaits(run), 80);
+      const traces::LaunchOrigins origins(run);
+      for (const OpDiff& op : diff.ops) {
+        if (const traces::LaunchOrigin* origin = origins.Find(op.name)) traces::OriginText(*origin);
+      }
     }
   });
   traces::SummaryOptions options[2];
@@ -65,6 +70,7 @@ HostileDatabase& Databases() {
   static HostileDatabase databases([] {
     std::vector<DatabaseFiles> seeds = OurSeeds();
     for (DatabaseFiles& seed : ExportSeeds()) seeds.push_back(std::move(seed));
+    seeds.push_back(ImportSeed());
     return seeds;
   }());
   return databases;

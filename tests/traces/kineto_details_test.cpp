@@ -5,8 +5,10 @@
 #include <fstream>
 
 #include "tests/traces/sample_run.h"
+#include "traces/export/timeline.h"
 #include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
+#include "traces/report/launch_origins.h"
 #include "traces/report/waits.h"
 #include "traces/store/sqlite.h"
 
@@ -33,6 +35,10 @@ constexpr const char* kDetails = R"json({"traceEvents": [
 {"ph": "X", "cat": "gpu_memcpy", "name": "CopyHostToDevice", "pid": 0, "tid": 7, "ts": 95, "dur": 5,
  "args": {"device": 0, "stream": 7, "correlation": 8, "bytes": 64}},
 {"ph": "X", "cat": "gpu_user_annotation", "name": "forward", "pid": 0, "tid": 7, "ts": 50, "dur": 45},
+{"ph": "X", "cat": "cuda_profiler_range", "name": "gemm", "pid": 0, "tid": 7, "ts": 51, "dur": 9,
+ "args": {"device": 0, "stream": 7, "sm__cycles_active.avg": 12.5, "flop": 8, "note": "x"}},
+{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1,
+ "dur": 99, "args": {"Op count": 0}},
 {"ph": "s", "cat": "fwdbwd", "id": 1, "pid": 100, "tid": 101, "ts": 12, "name": "fwdbwd"},
 {"ph": "s", "cat": "ac2g", "id": 7, "pid": 100, "tid": 101, "ts": 12, "name": "ac2g"}]})json";
 
@@ -53,8 +59,8 @@ TEST_F(KinetoDetailsTest, WhatIsLeftOutIsCounted) {
                                                    {"labels and orders for viewers", 1}};
   EXPECT_EQ(counts_.left_out, left_out);
   EXPECT_EQ(counts_.skipped, 0);
-  EXPECT_EQ(counts_.ranges, 3);
-  EXPECT_EQ(counts_.device_ranges, 1);
+  EXPECT_EQ(counts_.ranges, 4);
+  EXPECT_EQ(counts_.device_ranges, 2);
   EXPECT_EQ(counts_.operators, 1);
 }
 
@@ -80,7 +86,7 @@ TEST_F(KinetoDetailsTest, ThreadsStreamsAndProcessesHaveNames) {
   EXPECT_EQ(run_.streams[0].stream, 7);
   EXPECT_TRUE(run_.Text(run_.streams[0].name).starts_with("stream 7 \x1b[31mmain"));
   Database database(out_.path(), OpenMode::kReadOnly);
-  EXPECT_EQ(database.QueryInteger("SELECT count(*) FROM PROCESSES"), 1);
+  EXPECT_EQ(database.QueryInteger("SELECT count(*) FROM PROCESSES"), 2);
   // No command reaches a terminal.
   const std::string text = WaitsText(FindWaits(run_), 200);
   EXPECT_THAT(text, testing::HasSubstr("main"));
@@ -89,11 +95,49 @@ TEST_F(KinetoDetailsTest, ThreadsStreamsAndProcessesHaveNames) {
 }
 
 TEST_F(KinetoDetailsTest, AnnotationsLieOnTheirStream) {
-  ASSERT_EQ(run_.device_ranges.size(), 1u);
+  ASSERT_EQ(run_.device_ranges.size(), 2u);
   const TraceDeviceRange& range = run_.device_ranges[0];
   EXPECT_EQ(run_.Text(range.text), "forward");
   EXPECT_EQ(range.end_ns - range.start_ns, 45'000);
   EXPECT_EQ(range.stream, 7);
+}
+
+TEST_F(KinetoDetailsTest, ExportsHaveAnnotationsBesideTheirStream) {
+  const Timeline timeline = MakeTimeline(run_);
+  std::vector<std::string> tracks;
+  for (const Timeline::Track& track : timeline.tracks) {
+    if (timeline.processes[static_cast<size_t>(track.process)].name == "GPU:0") tracks.push_back(track.name);
+  }
+  EXPECT_THAT(tracks, testing::ElementsAre("stream 7", "stream 7 annotations"));
+}
+
+// CUPTI's range profiler counts inside ranges: numbers that are no place.
+TEST_F(KinetoDetailsTest, ProfilerRangesHaveTheirCounters) {
+  ASSERT_EQ(run_.device_ranges.size(), 2u);
+  const TraceDeviceRange& range = run_.device_ranges[1];
+  EXPECT_EQ(run_.Text(range.text), "gemm");
+  EXPECT_EQ(run_.Text(range.counted), R"({"flop":8,"sm__cycles_active.avg":12.5})");
+  EXPECT_EQ(run_.device_ranges[0].counted, -1);
+}
+
+// What the profiler says of itself stands in a process of its own: it is around no call of the program.
+TEST_F(KinetoDetailsTest, TheProfilersSpanIsARangeOfItsOwnProcess) {
+  const auto span = std::ranges::find_if(
+      run_.ranges, [&](const TraceRange& range) { return run_.Text(range.text) == "PyTorch Profiler (0)"; });
+  ASSERT_NE(span, run_.ranges.end());
+  EXPECT_EQ(span->end_ns - span->start_ns, 99'000);
+  EXPECT_THAT(run_.ProcessLabel(GlobalPidOf(span->global_tid)), testing::StartsWith("Spans"));
+  for (const TraceApiCall& call : run_.api_calls)
+    EXPECT_NE(GlobalPidOf(call.global_tid), GlobalPidOf(span->global_tid));
+}
+
+TEST_F(KinetoDetailsTest, RangesKnowTheirOperators) {
+  ASSERT_EQ(run_.launches.size(), 1u);
+  const LaunchOrigins origins(run_);
+  const LaunchOrigin* origin = origins.Find("void at::fill<float>(float*)");
+  ASSERT_NE(origin, nullptr);
+  EXPECT_EQ(OriginText(*origin), "aten::mm of [[64,512],[512]] (float, half)");
+  EXPECT_EQ(CallersText(*origin), "mm < main");
 }
 
 TEST_F(KinetoDetailsTest, KernelsOfRocmHaveTheirNames) {

@@ -98,8 +98,9 @@ TEST(KinetoTest, RanksAreDevicesOfTheirOwn) {
   ASSERT_EQ(run.launches.size(), 2u);
   EXPECT_NE(run.launches[0].device, run.launches[1].device);
   ASSERT_EQ(run.devices.size(), 2u);
-  EXPECT_EQ(run.devices[0].model, "Card, rank 3");
-  EXPECT_EQ(run.devices[1].model, "Card, rank 5");
+  EXPECT_EQ(run.DeviceLabel(run.devices[0].id), "rank 3 GPU:0");
+  EXPECT_EQ(run.DeviceLabel(run.devices[1].id), "rank 5 GPU:0");
+  EXPECT_EQ(run.devices[1].model, "Card");
   EXPECT_EQ(Summarize(out.path(), 1).communication.devices, 2);
 }
 

@@ -92,6 +92,72 @@ TEST(RunDiffTest, WithoutStepsDifferentWorkComparesByLaunch) {
   EXPECT_EQ(verdict.find("faster"), std::string::npos) << verdict;
 }
 
+// Traces without steps that launched as many kernels, but others: their lengths tell nothing either.
+TEST(RunDiffTest, AsManyLaunchesOfOtherKernelsAreOtherWork) {
+  RunMaker a, b;
+  for (const auto& [maker, name] : {std::pair(&a, 0), std::pair(&b, 1)}) {
+    maker->run.nodes.clear();
+    maker->Launch(0, name, 0, 0, 100);
+    maker->run.launches.back().node = -1;
+  }
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
+  EXPECT_FALSE(diff.same_work);
+  EXPECT_NE(DiffVerdict(diff).find("1 launches against 1; no kernel ran in both"), std::string::npos)
+      << DiffVerdict(diff);
+}
+
+// Steps of these lengths, each one launch of node0.
+RunMaker StepsOf(const std::vector<int64_t>& lengths) {
+  RunMaker maker;
+  int64_t at = 0;
+  for (const int64_t length : lengths) {
+    const auto step = static_cast<int>(maker.run.steps.size());
+    maker.run.steps.push_back({step, at, at + length});
+    maker.Launch(step, 0, 0, at, at + length);
+    at += length;
+  }
+  return maker;
+}
+
+// 3 of a million is not "0%".
+TEST(RunDiffTest, ASmallDifferenceIsNotNone) {
+  const RunMaker a = StepsOf({1'000'000}), b = StepsOf({1'000'003});
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
+  EXPECT_NE(DiffVerdict(diff).find("3 ns slower (less than 0.01%)"), std::string::npos) << DiffVerdict(diff);
+}
+
+// A kernel that runs three times in a step is three launches on its path.
+TEST(RunDiffTest, LaunchesOnThePathAreCountedNotNames) {
+  RunMaker maker;
+  maker.run.nodes.clear();
+  maker.run.steps = {{0, 0, 300}};
+  for (int i = 0; i < 3; ++i) {
+    maker.Launch(0, 0, 0, 100 * i, 100 * i + 50);
+    maker.run.launches.back().node = -1;
+  }
+  const RunProfile profile = ProfileRun(ViewOfRun(maker.run));
+  const RunDiff diff = DiffRuns(profile, profile);
+  ASSERT_EQ(diff.ops.size(), 1u);
+  EXPECT_EQ(diff.ops[0].a.path_count, 3);
+}
+
+// A kernel of one rank runs on GPU 1, of the other on GPU 3: it has not moved.
+TEST(RunDiffTest, KernelsOfRanksStayInTheirPlace) {
+  RunMaker a, b;
+  for (const auto& [maker, gpu] : {std::pair(&a, 1), std::pair(&b, 3)}) {
+    maker->run.nodes.clear();
+    maker->run.devices.clear();
+    maker->run.steps = {{0, 0, 100}};
+    maker->Launch(0, 0, gpu, 0, 100);
+    maker->run.launches.back().node = -1;
+  }
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
+  ASSERT_EQ(diff.ops.size(), 1u);
+  EXPECT_EQ(diff.ops[0].change, OpDiff::Change::kSame);
+  EXPECT_EQ(diff.ops[0].a.devices, "GPU:1");
+  EXPECT_EQ(diff.ops[0].b.devices, "GPU:3");
+}
+
 // Two ranks of a job, which see GPU 1 and GPU 3 of eight: their copies are the same op.
 TEST(RunDiffTest, CopiesOfRanksMatchByTheirPlace) {
   const auto rank = [](int gpu) {

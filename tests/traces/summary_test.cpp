@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
+#include "traces/import/import.h"
 #include "traces/store/sqlite.h"
 
 namespace lanescope::traces {
@@ -42,6 +44,22 @@ TEST(SummaryTest, TotalsCountsAndOrder) {
   ASSERT_EQ(summary.host_activities.size(), 1u);
   EXPECT_EQ(summary.host_activities[0].name, "SampleSource");
   EXPECT_EQ(summary.host_activities[0].total_ns, 200);
+}
+
+// GPU 0 computes 0-80 of 100 us, GPU 1 60-100: 60% on the mean, but nothing makes it shorter than the 80 of
+// GPU 0.
+TEST(SummaryTest, WhatHidingSavesIsBoundByTheBusiestGpu) {
+  ScratchFile in("in.json"), out;
+  std::ofstream(in.path()) << R"json({"traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 80, "args": {"device": 0}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 60, "dur": 40, "args": {"device": 1}}]})json";
+  ImportTraces({in.path()}, out.path());
+  const Summary summary = Summarize(out.path(), 1);
+  ASSERT_TRUE(summary.bound);
+  EXPECT_EQ(summary.bound->name, "compute");
+  EXPECT_DOUBLE_EQ(summary.bound->coverage, 0.6);
+  EXPECT_DOUBLE_EQ(summary.bound->most, 0.8);
+  EXPECT_THAT(summary.verdict, testing::HasSubstr("hiding all else would save at most 20% of it"));
 }
 
 TEST(SummaryTest, TrafficFromDeviceToDevice) {

@@ -64,6 +64,7 @@ class ChromeWriter {
       if (number >= 0) arguments[name] = timeline_.texts[static_cast<size_t>(number)];
     };
     text("op", slice.op);
+    text("counted", slice.counted);
     text("shapes", slice.signature);
     text("range", slice.range);
     if (slice.step >= 0) arguments["step"] = slice.step;

@@ -100,6 +100,7 @@ class PerfettoWriter {
         annotate(name, WireWriter().Bytes(kStringValue, timeline_.texts[static_cast<size_t>(text)]));
     };
     annotate_text("op", slice.op);
+    annotate_text("counted", slice.counted);
     annotate_text("shapes", slice.signature);
     annotate_text("range", slice.range);
     if (slice.step >= 0) annotate("step", WireWriter().Signed(kIntValue, slice.step));

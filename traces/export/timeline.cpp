@@ -8,6 +8,7 @@
 
 #include "core/base/printable.h"
 #include "core/runs/run_view.h"
+#include "traces/export/track_names.h"
 #include "traces/export/track_rows.h"
 #include "traces/export/work_order.h"
 #include "traces/read/activity_names.h"
@@ -16,21 +17,11 @@
 namespace lanescope::traces {
 namespace {
 
-// Which row of whom: processes and tracks come in the order of their keys.
-struct TrackKey {
-  enum class Group { kSteps, kDevice, kHost } group = Group::kDevice;
-  int64_t process = 0;  // device, or global process
-  int64_t track = 0;    // stream, or thread; -1: the ranges of a whole process
-  auto operator<=>(const TrackKey&) const = default;
-};
-
 class TimelineBuilder {
  public:
-  explicit TimelineBuilder(const TraceRun& run) : run_(run) {
+  explicit TimelineBuilder(const TraceRun& run) : run_(run), names_(run) {
     for (const std::string& text : run.texts) Text(Printable(text));
     for (const TraceNode& node : run.nodes) nodes_.emplace(node.id, &node);
-    for (const TraceThread& thread : run.threads) threads_.emplace(thread.global_tid, thread.name);
-    for (const TraceQueue& queue : run.queues) queues_.emplace(queue.id, &queue);
   }
 
   Timeline Build() {
@@ -39,6 +30,7 @@ class TimelineBuilder {
     AddLaunches();
     AddCopies();
     AddMemsets();
+    AddAnnotations();
     AddTracks();
     AddMemory();
     AddDependencies();
@@ -62,7 +54,7 @@ class TimelineBuilder {
   int Add(const TrackKey& key, const Timeline::Slice& slice) {
     const int number = static_cast<int>(timeline_.slices.size());
     timeline_.slices.push_back(slice);
-    rows_[key].push_back({slice.start_ns, slice.end_ns, number});
+    rows_[{names_.PlaceOf(key), key}].push_back({slice.start_ns, slice.end_ns, number});
     return number;
   }
 
@@ -79,6 +71,7 @@ class TimelineBuilder {
     for (const TraceRange& range : run_.ranges) {
       Timeline::Slice slice{SliceKind::kRange, range.start_ns, range.end_ns};
       slice.name = NameOr(range.text, "no text");
+      if (range.details >= 0) slice.signature = run_.operators[static_cast<size_t>(range.details)].shapes;
       Add({TrackKey::Group::kHost, GlobalPidOf(range.global_tid), range.process_wide ? -1 : range.global_tid},
           slice);
     }
@@ -117,21 +110,20 @@ class TimelineBuilder {
                                  IsCommunication(run_.Text(launch.op));
       if (communication) slice.kind = SliceKind::kCommunication;
       if (launch.op != launch.name) slice.op = launch.op;
-      bool& only = only_communication_.try_emplace({launch.device, launch.stream}, true).first->second;
-      only = only && communication;
+      names_.Note(launch.device, launch.stream, communication);
       AddActivity(launch, slice);
     }
   }
 
   void AddCopies() {
     for (const TraceCopy& copy : run_.copies) {
-      only_communication_[{copy.device, copy.stream}] = false;
+      names_.Note(copy.device, copy.stream, false);
       Timeline::Slice slice{SliceKind::kCopy};
       const auto node = nodes_.find(copy.node);
       slice.name = Shared(fmt::format("{} {} -> {}",
                                       node == nodes_.end() ? NvprofCopyName(copy.kind) : node->second->name,
                                       run_.DeviceLabel(copy.src), run_.DeviceLabel(copy.dst)));
-      slice.bytes = copy.bytes;
+      if (copy.bytes > 0 || !run_.commands.empty()) slice.bytes = copy.bytes;
       slice.copy_class = copy.copy_class;
       AddActivity(copy, slice);
     }
@@ -139,7 +131,7 @@ class TimelineBuilder {
 
   void AddMemsets() {
     for (const TraceMemset& memset : run_.memsets) {
-      only_communication_[{memset.device, memset.stream}] = false;
+      names_.Note(memset.device, memset.stream, false);
       Timeline::Slice slice{SliceKind::kMemset};
       slice.name = Shared(std::string(kMemsetName));
       slice.bytes = memset.bytes;
@@ -147,56 +139,36 @@ class TimelineBuilder {
     }
   }
 
-  int RangeText(int range) const { return range < 0 ? -1 : run_.ranges[static_cast<size_t>(range)].text; }
+  void AddAnnotations() {
+    for (const TraceDeviceRange& range : run_.device_ranges) {
+      Timeline::Slice slice{SliceKind::kRange, range.start_ns, range.end_ns};
+      slice.name = NameOr(range.text, "no text");
+      slice.counted = range.counted;
+      Add({TrackKey::Group::kDevice, range.device, range.stream, true}, slice);
+    }
+  }
 
-  std::string ProcessName(const TrackKey& key) const {
-    if (key.group == TrackKey::Group::kSteps) return "steps";
-    if (key.group == TrackKey::Group::kHost) return fmt::format("process {}", (key.process >> 24) & 0xffffff);
-    const TraceDevice* device = run_.FindDevice(static_cast<int>(key.process));
-    const std::string label = run_.DeviceLabel(static_cast<int>(key.process));
-    return device == nullptr || device->model.empty() ? label : fmt::format("{} ({})", label, device->model);
-  }
-  std::string TrackName(const TrackKey& key) const {
-    if (key.group == TrackKey::Group::kSteps) return "steps";
-    if (key.group == TrackKey::Group::kHost) {
-      if (key.track < 0) return "ranges of the process";
-      const auto name = threads_.find(key.track);
-      const std::string number = fmt::format("thread {}", key.track & 0xffffff);
-      return name == threads_.end() || name->second < 0
-                 ? number
-                 : fmt::format("{} ({})", number, run_.Text(name->second));
-    }
-    const auto queue = queues_.find(static_cast<int>(key.track));
-    if (queue != queues_.end()) {
-      // The name stands below the device's.
-      const std::string device = run_.DeviceLabel(static_cast<int>(key.process)) + " ";
-      const std::string& name = queue->second->name;
-      if (name.empty()) return fmt::format("queue {}", key.track);
-      return name.starts_with(device) ? name.substr(device.size()) : name;
-    }
-    const auto only = only_communication_.find({key.process, key.track});
-    return fmt::format("stream {}{}", key.track,
-                       only != only_communication_.end() && only->second ? " (NCCL)" : "");
-  }
+  int RangeText(int range) const { return range < 0 ? -1 : run_.ranges[static_cast<size_t>(range)].text; }
 
   int ProcessOf(const TrackKey& key) {
     const auto [entry, is_new] =
         processes_.try_emplace({key.group, key.process}, static_cast<int>(timeline_.processes.size()));
-    if (is_new) timeline_.processes.push_back({Printable(ProcessName(key))});
+    if (is_new) timeline_.processes.push_back({Printable(names_.ProcessName(key))});
     return entry->second;
   }
 
   void AddTracks() {
-    for (auto& [key, slices] : rows_) {
+    for (auto& [place, slices] : rows_) {
+      const TrackKey& key = place.second;
       const int process = ProcessOf(key);
-      const std::string name = Printable(TrackName(key));
+      const std::string name = Printable(names_.TrackName(key));
       int row = 0;
       for (std::vector<int>& of_row : NestInRows(std::move(slices))) {
         const int track = static_cast<int>(timeline_.tracks.size());
         for (const int slice : of_row) timeline_.slices[static_cast<size_t>(slice)].track = track;
         timeline_.tracks.push_back(
             {process, ++row == 1 ? name : fmt::format("{} [{}]", name, row), std::move(of_row),
-             key.group == TrackKey::Group::kDevice ? static_cast<int>(key.process) : -1,
+             key.group == TrackKey::Group::kDevice && !key.annotations ? static_cast<int>(key.process) : -1,
              key.group == TrackKey::Group::kHost ? key.track & 0xffffff : key.track});
       }
     }
@@ -260,15 +232,13 @@ class TimelineBuilder {
   };
 
   const TraceRun& run_;
+  TrackNames names_;
   Timeline timeline_;
   std::unordered_map<std::string, int> shared_;
   std::unordered_map<int, const TraceNode*> nodes_;
-  std::unordered_map<int64_t, int> threads_;
-  std::map<int, const TraceQueue*> queues_;
-  std::map<TrackKey, std::vector<RowSlice>> rows_;
+  std::map<std::pair<int64_t, TrackKey>, std::vector<RowSlice>> rows_;  // by TrackNames::PlaceOf
   std::map<std::pair<TrackKey::Group, int64_t>, int> processes_;
-  std::map<std::pair<int64_t, int64_t>, bool> only_communication_;  // by device and stream
-  std::vector<int> calls_;                                          // slice by API call
+  std::vector<int> calls_;  // slice by API call
   std::vector<Work> works_;
 };
 

@@ -34,6 +34,7 @@ struct Timeline {
     int track = 0, name = 0;
     int step = -1;                                    // number; -1: nobody says
     int op = -1, signature = -1, range = -1;          // texts; -1: none
+    int counted = -1;                                 // the same: what hardware counters say, as JSON
     int64_t bytes = -1;                               // copies, memory sets and collectives; -1: nobody says
     CopyClass copy_class = CopyClass::kWithinDevice;  // of copies
   };

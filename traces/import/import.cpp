@@ -11,6 +11,8 @@
 #include "core/base/file.h"
 #include "core/base/output_file.h"
 #include "traces/import/chakra_trace.h"
+#include "traces/import/export_descriptions.h"
+#include "traces/import/export_file.h"
 #include "traces/import/export_writer.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/nvprof_text.h"
@@ -44,13 +46,15 @@ ImportCounts WriteExport(const std::vector<ImportTrace>& traces, const std::stri
   CreateTables(database);
   {
     ExportWriter writer(database);
-    int file = 0;
+    StringTable strings(database);
+    ImportDevices devices;
+    int number = 0;
     for (const ImportTrace& trace : traces) {
-      ++file;
-      const std::string whose = traces.size() == 1 ? ""
-                                : trace.rank       ? fmt::format("rank {}", *trace.rank)
-                                                   : fmt::format("file {}", file);
-      writer.Add(trace, file, whose, time_zero, cancelled, &counts);
+      ++number;
+      const ImportFile file(trace, number, time_zero, &strings);
+      devices.BeginFile();
+      writer.Add(file, &devices, cancelled, &counts);
+      DescribeFile(database, file, &devices, traces.size() == 1, &counts);
     }
     writer.Flush();
   }

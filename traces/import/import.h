@@ -38,8 +38,8 @@ using ImportProgress = std::function<void(double)>;
 // synchronisations, and operators and annotations as NVTX ranges, and memory over time. Ops of devices that
 // are no GPU are kernels on devices of their own (LANESCOPE_DEVICE). Several files (the ranks of one job, one
 // clock) go into one export, in which file n is the nth virtual machine. The devices of each are GPUs of
-// their own: they keep their numbers where no other file has those, and their models say whose they are
-// ("NVIDIA A100, rank 3"). Of JSON, memory holds names and the like alone, however large the file is: what
+// their own: they keep their numbers where no other file has those, and are called after their ranks ("rank 3
+// GPU:0"). Of JSON, memory holds names and the like alone, however large the file is: what
 // happened waits in a file without a name in $TMPDIR or /var/tmp. Time zero is the first event. Throws
 // AlreadyExists when `out` is there, InvalidArgument for what is no such trace and for two files of one rank
 // (a file that is named twice, too), DataLoss for damaged files, Cancelled soon after `*cancelled` became

@@ -4,8 +4,9 @@
 
 namespace lanescope::traces {
 
-void ImportTrace::LeaveOut(const std::string& category, int64_t count) {
-  constexpr size_t kMostCategories = 20;
+void ImportTrace::LeaveOut(const std::string& named, int64_t count) {
+  constexpr size_t kMostCategories = 20, kLongest = 60;
+  const std::string category = named.size() <= kLongest ? named : named.substr(0, kLongest) + "..";
   const bool known = left_out.contains(category);
   left_out[category.empty() || (!known && left_out.size() >= kMostCategories) ? "others" : category] += count;
 }

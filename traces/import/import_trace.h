@@ -33,6 +33,7 @@ struct ImportEvent {
   int brief = -1;                            // the op of a kernel that is named after its node; -1: as `name`
   int launch = -1;                           // index into ImportTrace::launches
   int details = -1;                          // of a range: index into ImportTrace::operators
+  int counted = -1;                          // of a range on a device: hardware counters as JSON, a name
   CopyEnds ends;                             // of copies
   int64_t src_device = -1, dst_device = -1;  // of copies between devices; -1: not said
   // Of a synchronisation: ENUM_CUPTI_SYNC_TYPE, and of the event that it waits for; -1: the trace does not
@@ -101,8 +102,9 @@ struct ImportTrace {
   std::vector<std::string> names;
   std::string_view format;      // "Kineto": who wrote it
   std::optional<int64_t> rank;  // of the job that the file is of
+  std::string host;             // where it ran; empty: the file does not say
   int64_t skipped = 0;
-  // Events of kinds that an export has no place for, by category; beyond twenty of those "others".
+  // Events of kinds that an export has no place for, by category, cut to 60 bytes; beyond twenty "others".
   std::map<std::string, int64_t> left_out;
 
   void LeaveOut(const std::string& category, int64_t count = 1);

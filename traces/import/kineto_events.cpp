@@ -1,48 +1,29 @@
 #include "traces/import/kineto_events.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "traces/import/gzip_stream.h"
-#include "traces/import/run_metadata.h"
+#include "traces/import/kineto_details.h"
+#include "traces/import/kineto_fields.h"
+#include "traces/import/tensorflow_timeline.h"
 #include "traces/store/kernel_name.h"
 
 namespace lanescope::traces {
 namespace {
 
 using Json = nlohmann::json;
-constexpr double kMaxMicroseconds = static_cast<double>(kMaxImportNs) / 1000;
+using Kind = ImportEvent::Kind;
 
-std::optional<int64_t> Integer(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  if (found->is_number_unsigned() && found->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
-    return std::nullopt;
-  }
-  return found->get<int64_t>();
-}
+constexpr const char* kCounted = "cuda_profiler_range";  // of CUPTI's range profiler
 
-// Microseconds, whole or not, as ns.
-std::optional<int64_t> Nanoseconds(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  if (!(std::abs(found->get<double>()) < kMaxMicroseconds)) return std::nullopt;
-  // Times since 1970 lose their last digits as floating-point ns: whole and broken parts apart.
-  if (const auto whole = Integer(object, key)) return *whole * 1000;
-  const double value = found->get<double>(), whole = std::floor(value);
-  return static_cast<int64_t>(whole) * 1000 + std::llround((value - whole) * 1000);
-}
-
-std::optional<ImportEvent::Kind> KindOf(const std::string& category) {
-  using Kind = ImportEvent::Kind;
+std::optional<Kind> KindOf(const std::string& category) {
   static const std::unordered_map<std::string, Kind> kKinds = {
       {"kernel", Kind::kKernel},         {"Kernel", Kind::kKernel},
       {"gpu_memcpy", Kind::kCopy},       {"Memcpy", Kind::kCopy},
@@ -51,7 +32,8 @@ std::optional<ImportEvent::Kind> KindOf(const std::string& category) {
       {"hip_runtime", Kind::kApiCall},   {"Runtime", Kind::kApiCall},
       {"cpu_op", Kind::kRange},          {"Operator", Kind::kRange},
       {"python_function", Kind::kRange}, {"gpu_user_annotation", Kind::kDeviceRange},
-      {"user_annotation", Kind::kRange}, {"cuda_sync", Kind::kSynchronization}};
+      {"user_annotation", Kind::kRange}, {"cuda_sync", Kind::kSynchronization},
+      {"Trace", Kind::kRange},           {kCounted, Kind::kDeviceRange}};
   const auto found = kKinds.find(category);
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
@@ -83,8 +65,8 @@ class Reader {
     if (const std::string problem = buffer.problem(); !problem.empty())
       Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
     if (!has_events_) Throw(Code::kInvalidArgument, "{} is no Chrome trace: it has no traceEvents", path_);
-    AddTensorFlowOps();
-    NameStreams();
+    timeline_.Finish();
+    details_.NameStreams();
     if (trace_.events.empty() && trace_.skipped == 0) {
       Throw(
           Code::kInvalidArgument,
@@ -92,9 +74,10 @@ class Reader {
           "operators or annotations",
           path_);
     }
-    if (rest.is_object() && rest.contains("deviceProperties")) ReadDevices(rest["deviceProperties"]);
+    if (rest.is_object() && rest.contains("deviceProperties")) details_.ReadDevices(rest["deviceProperties"]);
     if (rest.is_object() && rest.contains("distributedInfo") && rest["distributedInfo"].is_object())
-      trace_.rank = Integer(rest["distributedInfo"], "rank");
+      trace_.rank = JsonInteger(rest["distributedInfo"], "rank");
+    details_.FindHost(path_);
     return std::move(trace_);
   }
 
@@ -123,224 +106,66 @@ class Reader {
       progress_(std::min(1.0, static_cast<double>(buffer_->position()) / file_bytes_));
     if (!event.is_object()) return;
     // Not compared as Json with "X": that allocates in a function that must not throw.
-    const auto phase = event.find("ph");
-    if (phase == event.end() || !phase->is_string()) return;
-    const auto& of_phase = phase->get_ref<const std::string&>();
-    if (of_phase == "M") return AddName(event);
-    const auto category = event.find("cat");
-    const auto name = event.find("name");
-    const auto text = [&](const auto& field) {
-      return field != event.end() && field->is_string() ? field->template get<std::string>() : std::string();
-    };
+    const std::string *phase = JsonText(event, "ph"), *category = JsonText(event, "cat");
+    if (phase == nullptr) return;
+    if (*phase == "M") return details_.AddName(event);
+    static const std::string kNone;
+    const std::string& of = category == nullptr ? kNone : *category;
+    const std::string* name = JsonText(event, "name");
     // From calls to what they launched: correlation ids say that.
-    if (of_phase == "s" || of_phase == "t" || of_phase == "f") {
-      if (text(category) != "ac2g" && text(category) != "async_cpu_to_gpu")
-        trace_.LeaveOut("arrows (" + text(category) + ")");
+    if (*phase == "s" || *phase == "t" || *phase == "f") {
+      if (of != "ac2g" && of != "async_cpu_to_gpu") trace_.LeaveOut("arrows (" + of + ")");
       return;
     }
-    if (of_phase == "i" && text(name) == "[memory]" && AddMemory(event)) return;
-    if (of_phase == "X" && text(category) == "Op" && AddTensorFlowOp(event)) return;
-    const auto kind = of_phase == "X" ? KindOf(text(category)) : std::nullopt;
-    if (!kind) return trace_.LeaveOut(!text(category).empty() ? text(category) : text(name));
-    const auto start = Nanoseconds(event, "ts"), length = Nanoseconds(event, "dur");
-    if (!start || !length || *length < 0 || name == event.end() || !name->is_string()) {
+    if (*phase == "i" && name != nullptr && *name == "[memory]" && details_.AddMemory(event)) return;
+    if (*phase == "X" && of == "Op" && timeline_.Add(event)) return;
+    const auto kind = *phase == "X" ? KindOf(of) : std::nullopt;
+    if (!kind) return trace_.LeaveOut(!of.empty() || name == nullptr ? of : *name);
+    const auto start = JsonNanoseconds(event, "ts"), length = JsonNanoseconds(event, "dur");
+    if (!start || !length || *length < 0 || name == nullptr) {
       ++trace_.skipped;
       return;
     }
-    using Kind = ImportEvent::Kind;
+    AddActivity(event, of, *kind, *name, *start, *length);
+  }
+
+  void AddActivity(const Json& event, const std::string& category, Kind kind, const std::string& name,
+                   int64_t start_ns, int64_t length_ns) {
     ImportEvent result;
-    result.kind = *kind;
-    result.start_ns = *start;
-    result.end_ns = *start + *length;
-    result.pid = Integer(event, "pid").value_or(0);
-    result.tid = Integer(event, "tid").value_or(0);
-    const auto& said = name->get_ref<const std::string&>();
-    if (*kind == Kind::kKernel) {
-      const std::string demangled = KinetoKernelName(said);
+    result.kind = kind;
+    result.start_ns = start_ns;
+    result.end_ns = start_ns + length_ns;
+    result.pid = PidOf(event);
+    result.tid = JsonInteger(event, "tid").value_or(0);
+    if (kind == Kind::kKernel) {
+      const std::string demangled = KinetoKernelName(name);
       result.name = names_.Intern(demangled);
       result.brief = names_.Intern(ShortKernelName(demangled));
     } else {
-      result.name = names_.Intern(said);
+      result.name = names_.Intern(name);
     }
     // Of what ran on a device, viewers have these as process and thread.
     result.device = result.pid;
     result.stream = result.tid;
     const auto args = event.find("args");
     if (args != event.end() && args->is_object()) {
-      result.device = Integer(*args, "device").value_or(result.device);
-      result.stream = Integer(*args, "stream").value_or(result.stream);
-      result.context = Integer(*args, "context").value_or(0);
-      result.correlation = Integer(*args, "correlation").value_or(-1);
-      result.bytes = std::max<int64_t>(0, Integer(*args, "bytes").value_or(0));
-      if (*kind == Kind::kKernel) AddLaunch(*args, &result);
-      if (*kind == Kind::kRange) AddOperator(*args, &result);
-      if (*kind == Kind::kSynchronization) {
-        result.event = Integer(*args, "wait_on_cuda_event_id").value_or(-1);
-        result.recorded_by = Integer(*args, "wait_on_cuda_event_record_corr_id").value_or(-1);
-        result.recorded_on = Integer(*args, "wait_on_stream").value_or(-1);
-      }
+      details_.Read(*args, &result);
+      if (category == kCounted) details_.AddCounters(*args, &result);
     }
-    if (*kind == Kind::kKernel || *kind == Kind::kCopy || *kind == Kind::kMemset ||
-        *kind == Kind::kDeviceRange)
-      stream_of_.try_emplace({result.pid, result.tid}, result.device, result.stream);
-    if (*kind == Kind::kApiCall || *kind == Kind::kRange) host_pids_.insert(result.pid);
-    const std::string& called = trace_.names[static_cast<size_t>(result.name)];
-    if (*kind == Kind::kCopy) result.ends = ParseCopyName(called);
-    if (*kind == Kind::kSynchronization) result.sync_type = SynchronizationType(called);
+    details_.Note(result);
+    if (kind == Kind::kCopy) result.ends = ParseCopyName(name);
+    if (kind == Kind::kSynchronization) result.sync_type = SynchronizationType(name);
     trace_.events.push_back(result);
   }
 
-  // How it was launched, and of NCCL's kernels what they move.
-  void AddLaunch(const Json& args, ImportEvent* kernel) {
-    ImportLaunch launch;
-    const bool has_grid = ReadSize(args, "grid", &launch.grid),
-               has_block = ReadSize(args, "block", &launch.block);
-    launch.registers = Small(args, "registers per thread");
-    launch.shared_bytes = Small(args, "shared memory");
-    if (has_grid && has_block) {
-      const auto [entry, is_new] = launches_.try_emplace(launch, static_cast<int>(trace_.launches.size()));
-      if (is_new) trace_.launches.push_back(launch);
-      kernel->launch = entry->second;
-    }
-    const std::string* kind = TextOf(args, "Collective name");
-    if (kind == nullptr || kernel->correlation < 0) return;
-    const std::string *type = TextOf(args, "dtype"), *group = TextOf(args, "Process Group Name");
-    ImportCollective collective;
-    collective.correlation = kernel->correlation;
-    collective.kind = names_.Intern(*kind);
-    if (group != nullptr) collective.group = names_.Intern(*group);
-    const int64_t elements = std::max<int64_t>(
-        {0, Integer(args, "In msg nelems").value_or(0), Integer(args, "Out msg nelems").value_or(0)});
-    const int64_t size = type == nullptr ? 0 : TorchTypeBytes(*type);
-    constexpr int64_t kMaxBytes = int64_t{1} << 60;
-    if (size > 0 && elements <= kMaxBytes / size) collective.bytes = elements * size;
-    collective.ranks = std::clamp<int64_t>(Integer(args, "Group size").value_or(0), 0, INT32_MAX);
-    trace_.collectives.push_back(collective);
-  }
-  // Shapes and types of its inputs and who called it, if the profiler was asked to note them.
-  void AddOperator(const Json& args, ImportEvent* range) {
-    const auto list = [&](const char* key) {
-      const auto found = args.find(key);
-      if (found == args.end() || !found->is_array() || found->empty()) return -1;
-      return names_.Intern(found->dump(-1, ' ', false, Json::error_handler_t::replace));
-    };
-    ImportOperator details;
-    details.shapes = list("Input Dims");
-    for (const char* key : {"Input type", "Input Types"}) {
-      if (details.types < 0) details.types = list(key);
-    }
-    const std::string* stack = TextOf(args, "Call stack");
-    if (stack != nullptr && !stack->empty()) details.stack = names_.Intern(*stack);
-    if (details == ImportOperator()) return;
-    const auto [entry, is_new] = operators_.try_emplace(details, static_cast<int>(trace_.operators.size()));
-    if (is_new) trace_.operators.push_back(details);
-    range->details = entry->second;
-  }
-  // Chrome's viewer has streams as threads of processes that are devices.
-  void NameStreams() {
-    std::set<int64_t> devices;
-    for (const auto& [place, stream] : stream_of_) devices.insert(place.first);
-    std::erase_if(trace_.threads, [&](const ImportThread& thread) {
-      const auto stream = stream_of_.find({thread.pid, thread.tid});
-      if (stream == stream_of_.end()) return false;
-      trace_.streams.push_back({stream->second.first, stream->second.second, thread.name});
-      return true;
-    });
-    std::erase_if(trace_.processes, [&](const ImportProcess& process) {
-      return devices.contains(process.pid) && !host_pids_.contains(process.pid);
-    });
-  }
-  static const std::string* TextOf(const Json& args, const char* key) {
-    const auto found = args.find(key);
-    return found == args.end() || !found->is_string() ? nullptr : &found->get_ref<const std::string&>();
-  }
-  static int32_t Small(const Json& args, const char* key) {
-    return static_cast<int32_t>(std::clamp<int64_t>(Integer(args, key).value_or(0), 0, INT32_MAX));
-  }
-  static bool ReadSize(const Json& args, const char* key, std::array<int32_t, 3>* size) {
-    const auto found = args.find(key);
-    if (found == args.end() || !found->is_array() || found->size() != size->size()) return false;
-    for (size_t i = 0; i < size->size(); ++i) {
-      const Json& side = (*found)[i];
-      if (!side.is_number_unsigned() || side.get<uint64_t>() > INT32_MAX) return false;
-      (*size)[i] = side.get<int32_t>();
-    }
-    return true;
-  }
-
-  // Of the timeline that TensorFlow's tools make of RunMetadata; what its process is called says where it
-  // ran.
-  bool AddTensorFlowOp(const Json& event) {
-    const auto start = Nanoseconds(event, "ts"), length = Nanoseconds(event, "dur");
-    const auto args = event.find("args");
-    const std::string* op = TextOf(event, "name");
-    if (!start || !length || *length < 0 || op == nullptr || args == event.end() || !args->is_object())
-      return false;
-    const std::string* node = TextOf(*args, "name");
-    ops_.push_back({Integer(event, "pid").value_or(0), Integer(event, "tid").value_or(0), *start, *length,
-                    names_.Intern(node == nullptr ? *op : *node), names_.Intern(*op)});
-    return true;
-  }
-  void AddTensorFlowOps() {
-    if (ops_.empty()) return;
-    trace_.format = "TensorFlow's timeline";
-    std::map<int64_t, std::string> devices;
-    constexpr std::string_view kCompute = " Compute";
-    for (const ImportProcess& process : trace_.processes) {
-      const std::string& name = trace_.names[static_cast<size_t>(process.name)];
-      if (name.ends_with(kCompute)) devices[process.pid] = name.substr(0, name.size() - kCompute.size());
-    }
-    // Its processes are devices.
-    trace_.processes.clear();
-    TensorFlowRows rows(&trace_);
-    for (const Op& op : ops_) {
-      const std::string node = trace_.names[static_cast<size_t>(op.node)],
-                        type = trace_.names[static_cast<size_t>(op.op)];
-      const auto device = devices.find(op.pid);
-      rows.Add({device == devices.end() ? std::string_view() : std::string_view(device->second), node, "",
-                type, op.start_ns, op.length_ns, op.tid});
-    }
-    rows.Finish();
-  }
-
-  void AddName(const Json& event) {
-    const auto what = event.find("name"), args = event.find("args");
-    if (what == event.end() || !what->is_string() || args == event.end() || !args->is_object()) return;
-    const auto& said = what->get_ref<const std::string&>();
-    const auto pid = Integer(event, "pid"), tid = Integer(event, "tid");
-    const std::string* name = TextOf(*args, "name");
-    if (said != "process_name" && said != "thread_name")
-      return trace_.LeaveOut("labels and orders for viewers");
-    if (!pid || name == nullptr) return;
-    if (said == "thread_name" && tid) trace_.threads.push_back({*pid, *tid, names_.Intern(*name)});
-    if (said == "process_name") trace_.processes.push_back({*pid, names_.Intern(*name)});
-  }
-
-  // False: it is of the host's memory, or does not say how much.
-  bool AddMemory(const Json& event) {
-    constexpr int64_t kCuda = 1;  // of c10::DeviceType
-    const auto args = event.find("args");
-    const auto time = Nanoseconds(event, "ts");
-    if (!time || args == event.end() || !args->is_object()) return false;
-    const auto bytes = Integer(*args, "Total Allocated"), device = Integer(*args, "Device Id");
-    if (Integer(*args, "Device Type") != kCuda || !bytes || *bytes < 0 || !device || *device < 0)
-      return false;
-    trace_.memory.push_back({*time, *device, *bytes});
-    return true;
-  }
-
-  void ReadDevices(const Json& list) {
-    if (!list.is_array()) return;
-    for (const Json& entry : list) {
-      if (!entry.is_object()) continue;
-      ImportDevice device;
-      device.id = Integer(entry, "id").value_or(static_cast<int64_t>(trace_.devices.size()));
-      device.memory = std::max<int64_t>(0, Integer(entry, "totalGlobalMem").value_or(0));
-      device.multiprocessors = std::max<int64_t>(0, Integer(entry, "numSms").value_or(0));
-      const auto name = entry.find("name");
-      if (name != entry.end() && name->is_string()) device.name = name->get<std::string>();
-      trace_.devices.push_back(std::move(device));
-    }
+  // What the profiler says of itself stands in a process that has a name for a number.
+  int64_t PidOf(const Json& event) {
+    const std::string* named = JsonText(event, "pid");
+    if (named == nullptr) return JsonInteger(event, "pid").value_or(0);
+    constexpr int64_t kFirst = 0xffffff;  // beyond those of Linux
+    const auto [entry, is_new] = named_pids_.try_emplace(*named, kFirst - std::ssize(named_pids_));
+    if (is_new) trace_.processes.push_back({entry->second, names_.Intern(*named)});
+    return entry->second;
   }
 
   std::string path_;
@@ -349,17 +174,11 @@ class Reader {
   const GzipBuffer* buffer_ = nullptr;
   double file_bytes_ = 0;
   int64_t seen_ = 0;
-  std::map<ImportLaunch, int> launches_;
   ImportTrace trace_;
   ImportNames names_{&trace_};
-  struct Op {
-    int64_t pid = 0, tid = 0, start_ns = 0, length_ns = 0;
-    int node = 0, op = 0;  // names
-  };
-  std::vector<Op> ops_;                                                           // of TensorFlow
-  std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> stream_of_;  // by pid and tid of viewers
-  std::set<int64_t> host_pids_;
-  std::map<ImportOperator, int> operators_;
+  KinetoDetails details_{&trace_, &names_};
+  TensorFlowTimeline timeline_{&trace_, &names_};
+  std::map<std::string, int64_t> named_pids_;
   bool in_events_ = false, has_events_ = false;
   int events_depth_ = 2;
 };

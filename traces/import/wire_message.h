@@ -1,5 +1,5 @@
-// Walks the fields of a protobuf message, of which files have too many to make objects of. Internal to
-// traces.
+// Walks the fields of a protobuf message, of which files have too many to make objects of.
+// Internal to traces.
 #pragma once
 
 #include <cstdint>

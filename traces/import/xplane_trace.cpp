@@ -62,6 +62,7 @@ class XPlaneReader {
     WireMessage space(bytes, &path_);
     while (space.Next()) {
       if (space.field() == 1) ReadPlane(space.Nested());
+      if (space.field() == 4 && trace_.host.empty()) trace_.host = space.Text();
     }
     if (trace_.events.empty() && trace_.skipped == 0)
       Throw(Code::kInvalidArgument, "{} holds no events of devices or threads", path_);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
@@ -48,6 +50,37 @@ DeviceNumbers::DeviceNumbers(Database& database) {
   });
 }
 
+std::vector<TraceRank> ReadRanks(Database& database) {
+  using tables::kRank;
+  std::vector<TraceRank> ranks;
+  ReadRows(database, kRank, {kRank.vm, kRank.rank, kRank.host}, [&](const auto& row) {
+    ranks.push_back({static_cast<int64_t>(static_cast<uint64_t>(row[kRank.vm].value_or(0)) >> 48),
+                     row[kRank.rank].value_or(-1), std::string(row[kRank.host])});
+  });
+  std::ranges::stable_sort(ranks, {}, &TraceRank::file);
+  return ranks;
+}
+
+namespace {
+
+// GPUs of several ranks are called after those.
+void NameByRank(Database& database, std::map<int, TraceDevice>* devices) {
+  const std::vector<TraceRank> ranks = ReadRanks(database);
+  if (ranks.size() < 2) return;
+  using tables::kGpu;
+  ReadRows(database, kGpu, {kGpu.id, kGpu.vm, kGpu.cuda_device}, [&](const auto& row) {
+    const auto file = static_cast<int64_t>(static_cast<uint64_t>(row[kGpu.vm].value_or(0)) >> 48);
+    const auto rank = std::ranges::find(ranks, file, &TraceRank::file);
+    const auto device = devices->find(row[kGpu.id]);
+    if (rank == ranks.end() || device == devices->end()) return;
+    device->second.owner = RankName(*rank);
+    device->second.label = fmt::format("{} GPU:{}", device->second.owner,
+                                       row[kGpu.cuda_device].value_or(int64_t{device->first}));
+  });
+}
+
+}  // namespace
+
 std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activities) {
   std::map<int, TraceDevice> devices;
   if (!ReadDescriptions(database, tables::kGpu, &devices))
@@ -64,6 +97,7 @@ std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activi
     device.kind = "cuda";
     device.name = fmt::format("/job:localhost/replica:0/task:0/device:GPU:{}", id);
   }
+  NameByRank(database, &devices);
   // Of an import: devices that are no GPU.
   using tables::kDevice;
   ReadRows(database, kDevice, {kDevice.id, kDevice.name, kDevice.kind}, [&](const auto& row) {

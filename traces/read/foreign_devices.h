@@ -37,6 +37,9 @@ class DeviceNumbers {
   int last_device_ = -1, last_gpu_ = -1;
 };
 
+// Of an import whose files say it; by file.
+std::vector<TraceRank> ReadRanks(Database& database);
+
 // The GPUs that the trace describes and, if asked for (a pass over all of them), those that appear in its
 // activities, by number.
 std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activities = true);

@@ -1,7 +1,9 @@
 #include "traces/read/nvtx_reader.h"
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "traces/read/foreign_devices.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
@@ -12,30 +14,51 @@ namespace {
 // ENUM_NSYS_EVENT_TYPE.
 constexpr int64_t kPushPopRange = 59, kStartEndRange = 60;
 
+// By number of their range.
+std::unordered_map<int64_t, int> ReadOperators(Database& database, TextNumbers& texts, TraceRun* run) {
+  std::unordered_map<int64_t, int> found;
+  constexpr const auto& from = tables::kOperator;
+  ReadRows(database, from, {from.event, from.shapes, from.types, from.stack}, [&](const auto& row) {
+    const std::optional<int64_t> event = row[from.event];
+    if (!event || !found.try_emplace(*event, static_cast<int>(run->operators.size())).second) return;
+    run->operators.push_back(
+        {texts.Number(row[from.shapes]), texts.Number(row[from.types]), texts.Number(row[from.stack])});
+  });
+  return found;
+}
+
 void ReadRanges(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run) {
   constexpr const auto& from = tables::kNvtxEvent;
-  ReadRows(database, from, {from.start, from.end, from.type, from.global_tid, from.text, from.text_id},
-           [&](const auto& row) {
-             const int64_t type = row[from.type].value_or(kPushPopRange);
-             if (type != kPushPopRange && type != kStartEndRange) return;
-             TraceRange range;
-             range.global_tid = row[from.global_tid].value_or(0);
-             if (filter.Of(range.global_tid) < 0) return;
-             const std::optional<int64_t> start = row[from.start], end = row[from.end];
-             // Exports of 2020 hold no NULLs: no end is 0 there.
-             range.open = row.IsNull(from.end) || (start && end && *end == 0 && *start > 0);
-             if (!start || (!range.open && (!end || *end < *start))) {
-               ++run->invalid_rows;
-               return;
-             }
-             range.start_ns = *start;
-             range.end_ns = range.open ? kMaxTime : *end;
-             range.process_wide = type == kStartEndRange;
-             const std::string_view text = row[from.text];
-             range.text = text.empty() ? texts.Number(row[from.text_id]) : -1;
-             if (range.text < 0 && !row.IsNull(from.text)) range.text = texts.Add(text);
-             run->ranges.push_back(range);
-           });
+  const std::unordered_map<int64_t, int> operators = ReadOperators(database, texts, run);
+  const bool described = !operators.empty();
+  ReadRows(
+      database, from,
+      {from.start, from.end, from.type, from.global_tid, from.text, from.text_id, {from.event, described}},
+      [&](const auto& row) {
+        const int64_t type = row[from.type].value_or(kPushPopRange);
+        if (type != kPushPopRange && type != kStartEndRange) return;
+        TraceRange range;
+        range.global_tid = row[from.global_tid].value_or(0);
+        if (filter.Of(range.global_tid) < 0) return;
+        const std::optional<int64_t> start = row[from.start], end = row[from.end];
+        // Exports of 2020 hold no NULLs: no end is 0 there.
+        range.open = row.IsNull(from.end) || (start && end && *end == 0 && *start > 0);
+        if (!start || (!range.open && (!end || *end < *start))) {
+          ++run->invalid_rows;
+          return;
+        }
+        range.start_ns = *start;
+        range.end_ns = range.open ? kMaxTime : *end;
+        range.process_wide = type == kStartEndRange;
+        const std::string_view text = row[from.text];
+        range.text = text.empty() ? texts.Number(row[from.text_id]) : -1;
+        if (range.text < 0 && !row.IsNull(from.text)) range.text = texts.Add(text);
+        if (described) {
+          const auto details = operators.find(row[from.event].value_or(-1));
+          if (details != operators.end()) range.details = details->second;
+        }
+        run->ranges.push_back(range);
+      });
   std::stable_sort(run->ranges.begin(), run->ranges.end(), [](const TraceRange& a, const TraceRange& b) {
     // The outer of two that start together comes first.
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
@@ -70,6 +93,25 @@ void ReadThreads(Database& database, const RunFilter& filter, TextNumbers& texts
   });
 }
 
+void ReadProcesses(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run) {
+  using tables::kProcesses;
+  ReadRows(database, kProcesses, {kProcesses.global_pid, kProcesses.name}, [&](const auto& row) {
+    const int64_t global_pid = row[kProcesses.global_pid].value_or(0);
+    if (filter.Of(global_pid) < 0 || row.IsNull(kProcesses.name)) return;
+    run->processes.push_back({global_pid, texts.Add(row[kProcesses.name])});
+  });
+  run->ranks = ReadRanks(database);
+}
+
+void ReadNvlinks(Database& database, TraceRun* run) {
+  using tables::kNvlink;
+  ReadRunRows(database, kNvlink, run->info.id, {kNvlink.device0, kNvlink.device1, kNvlink.bandwidth},
+              [&](const auto& row) {
+                run->nvlinks.push_back({std::string(row[kNvlink.device0]), std::string(row[kNvlink.device1]),
+                                        std::max<int64_t>(0, row[kNvlink.bandwidth].value_or(0))});
+              });
+}
+
 // Of imports.
 void ReadStreams(Database& database, TextNumbers& texts, TraceRun* run) {
   using tables::kStreamName, tables::kDeviceRange;
@@ -78,18 +120,19 @@ void ReadStreams(Database& database, TextNumbers& texts, TraceRun* run) {
              run->streams.push_back(
                  {row[kStreamName.device], row[kStreamName.stream], texts.Number(row[kStreamName.name])});
            });
-  ReadRows(
-      database, kDeviceRange,
-      {kDeviceRange.start, kDeviceRange.end, kDeviceRange.device, kDeviceRange.stream, kDeviceRange.name},
-      [&](const auto& row) {
-        const std::optional<int64_t> start = row[kDeviceRange.start], end = row[kDeviceRange.end];
-        if (!start || !end || *end < *start) {
-          ++run->invalid_rows;
-          return;
-        }
-        run->device_ranges.push_back({*start, *end, row[kDeviceRange.device], row[kDeviceRange.stream],
-                                      texts.Number(row[kDeviceRange.name])});
-      });
+  ReadRows(database, kDeviceRange,
+           {kDeviceRange.start, kDeviceRange.end, kDeviceRange.device, kDeviceRange.stream, kDeviceRange.name,
+            kDeviceRange.counted},
+           [&](const auto& row) {
+             const std::optional<int64_t> start = row[kDeviceRange.start], end = row[kDeviceRange.end];
+             if (!start || !end || *end < *start) {
+               ++run->invalid_rows;
+               return;
+             }
+             run->device_ranges.push_back({*start, *end, row[kDeviceRange.device], row[kDeviceRange.stream],
+                                           texts.Number(row[kDeviceRange.name]),
+                                           texts.Number(row[kDeviceRange.counted])});
+           });
 }
 
 }  // namespace
@@ -98,7 +141,9 @@ void ReadHostActivities(Database& database, const RunFilter& filter, TextNumbers
   ReadRanges(database, filter, texts, run);
   ReadApiCalls(database, filter, texts, run);
   ReadThreads(database, filter, texts, run);
+  ReadProcesses(database, filter, texts, run);
   ReadStreams(database, texts, run);
+  ReadNvlinks(database, run);
 }
 
 void CloseRanges(int64_t end_ns, TraceRun* run) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/machine/device_name.h"
 #include "traces/read/activity_reader.h"
 #include "traces/read/foreign_devices.h"
 #include "traces/read/launch_links.h"
@@ -202,21 +201,6 @@ const TraceDevice* TraceRun::FindDevice(int id) const {
 
 bool TraceRun::queues_inferred() const {
   return std::any_of(queues.begin(), queues.end(), [](const TraceQueue& queue) { return queue.inferred; });
-}
-
-std::string TraceRun::DeviceLabel(int id) const { return traces::DeviceLabel(devices, id); }
-
-std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id) {
-  if (id == kHostDevice) return "host";
-  if (id == kUnknownDevice) return "GPU:?";
-  for (const TraceDevice& device : devices) {
-    if (device.id != id) continue;
-    DeviceName name;  // with its task, where that is not this computer's own
-    if (ParseDeviceName(device.name, &name) && name.has_type && name.has_id) return name.LocalName();
-    const size_t at = device.name.rfind("device:");
-    return at == std::string::npos ? device.name : device.name.substr(at + 7);
-  }
-  return fmt::format("GPU:{}", id);
 }
 
 TraceReader::TraceReader(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}

@@ -40,9 +40,11 @@ struct TraceDevice {
   int64_t planned_peak = 0;
   std::string model;             // "NVIDIA H100 80GB HBM3"
   int64_t memory_bandwidth = 0;  // bytes per second; 0: the trace does not say
+  // Of the jobs of several ranks: whose it is, and as that numbers it ("rank 3 GPU:0"); else empty.
+  std::string owner, label;
 };
 
-// "GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
+// "GPU:0", of several ranks "rank 3 GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
 std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id);
 
 struct TraceNode {
@@ -111,6 +113,7 @@ struct TraceRange {
   int text = -1;
   bool process_wide = false;
   bool open = false;  // it had not ended when the trace did; end_ns is the end of the trace
+  int details = -1;   // index into operators
 };
 
 struct TraceThread {
@@ -120,6 +123,24 @@ struct TraceThread {
 
 // Process of a globalTid.
 inline int64_t GlobalPidOf(int64_t global_tid) { return global_tid & ~int64_t{0xffffff}; }
+
+struct TraceProcess {
+  int64_t global_pid = 0;
+  int name = -1;
+};
+
+// Which rank of a job the files of an import are of. They are told apart by the upper 16 bits of global_pid.
+struct TraceRank {
+  int64_t file = 0;
+  int64_t rank = -1;  // -1: the file does not say
+  std::string host;   // empty: the same
+};
+
+// "thread 101 (autograd)"; profilers that put the number into the name do not have it twice.
+std::string ThreadLabel(int64_t global_tid, const std::string& name);
+
+// "rank 3", or where that is not known "file 4".
+std::string RankName(const TraceRank& rank);
 
 // What a profiler of another tool calls a stream.
 struct TraceStream {
@@ -132,6 +153,12 @@ struct TraceDeviceRange {
   int64_t start_ns = 0, end_ns = 0;
   int device = 0, stream = 0;
   int text = -1;
+  int counted = -1;  // what hardware counters say of it, as JSON
+};
+
+// What a profiler of another tool says of an operator: texts; -1: it does not.
+struct TraceOperator {
+  int shapes = -1, types = -1, stack = -1;
 };
 
 struct TraceStep {
@@ -170,6 +197,12 @@ struct TraceDependency {
   int schedule = 0, from = 0, to = 0;
 };
 
+// An NVLink connection that a capture found; ends by UUID, or "npu N".
+struct TraceNvlink {
+  std::string device0, device1;
+  int64_t bandwidth = 0;  // bytes per second
+};
+
 // One run in memory. Value type.
 struct TraceRun {
   TraceRunInfo info;
@@ -183,14 +216,18 @@ struct TraceRun {
   std::vector<TraceMemset> memsets;
   std::vector<TraceCollective> collectives;  // by launch
   std::vector<TraceApiCall> api_calls;
-  std::vector<TraceRange> ranges;  // by start
+  std::vector<TraceRange> ranges;        // by start
+  std::vector<TraceOperator> operators;  // of ranges
   std::vector<TraceThread> threads;
+  std::vector<TraceProcess> processes;          // that have names
+  std::vector<TraceRank> ranks;                 // by file
   std::vector<TraceStream> streams;             // that have names
   std::vector<TraceDeviceRange> device_ranges;  // in the order of the file
   // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
   // activity launched inside it.
   std::vector<TraceStep> steps;
   std::vector<TraceMemoryPoint> memory;
+  std::vector<TraceNvlink> nvlinks;
   int64_t dropped = 0;       // records lost while recording
   int64_t invalid_rows = 0;  // activities without usable times: not among the above
   std::vector<std::string> texts;
@@ -204,6 +241,11 @@ struct TraceRun {
   // Of some queue (TraceQueue::inferred).
   bool queues_inferred() const;
   std::string DeviceLabel(int id) const;
+  // Null: the trace does not say whose the process is.
+  const TraceRank* RankOf(int64_t global_pid) const;
+  // "python3 (4711)", "process 4711"; of several ranks "rank 3: python3 (4711)", of several machines "node7
+  // rank 3: python3 (4711)".
+  std::string ProcessLabel(int64_t global_pid) const;
 };
 
 // A file open for reading; a trace that is still being written may be read. Thread-compatible. Columns are

@@ -29,17 +29,20 @@ Shares SharesOf(const Communication& c) {
           static_cast<double>(c.idle_ns) / span, static_cast<double>(c.nccl_ns) / span};
 }
 
-bool Waits(const std::string& call) { return call.find("Synchronize") != std::string::npos; }
+bool IsWait(const std::string& call) { return call.find("Synchronize") != std::string::npos; }
 
 // What the host did meanwhile: the call that matters is the one in whose time nothing ran, which need not be
 // the one that takes the most.
 std::string IdleText(const Summary& summary, double idle) {
-  std::string text = fmt::format("Nothing runs for {} of the time.", PercentText(idle, 0));
+  std::string text =
+      fmt::format("{} for {} of the time.",
+                  summary.communication.devices > 1 ? "The mean device does nothing" : "Nothing runs",
+                  PercentText(idle, 0));
   if (summary.api_calls.empty()) return text + " The trace does not say what the host did meanwhile.";
   if (summary.idle_call_ns <= 0) return text + " The host is in no API call meanwhile: it does other things.";
   text += fmt::format(" Of the API calls {} takes the most of that ({}).", summary.idle_call,
                       TimeText(summary.idle_call_ns));
-  if (Waits(summary.idle_call)) {
+  if (IsWait(summary.idle_call)) {
     return text + " The host waits for the devices there: ask for results later, or less often.";
   }
   int64_t launches = 0;
@@ -54,7 +57,7 @@ std::string IdleText(const Summary& summary, double idle) {
 void AddImbalance(const Summary& summary, std::vector<Advice>* found) {
   const DeviceTime *most = nullptr, *least = nullptr;
   for (const DeviceTime& device : summary.devices) {
-    if (!device.device.starts_with("GPU") || device.window_ns <= 0) continue;
+    if (device.device.find("GPU:") == std::string::npos || device.window_ns <= 0) continue;
     if (most == nullptr || device.compute_ns > most->compute_ns) most = &device;
     if (least == nullptr || device.compute_ns < least->compute_ns) least = &device;
   }

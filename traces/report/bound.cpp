@@ -18,14 +18,21 @@ constexpr double kDecides = 0.5;
 struct Resource {
   std::string_view name, words;
   double covered = 0;  // sum of the devices' fractions
+  double most = 0;     // the largest of them
   double bytes = 0, busy_ns = 0, ceiling = 0;
 };
+
+void Cover(double fraction, Resource* resource) {
+  resource->covered += fraction;
+  resource->most = std::max(resource->most, fraction);
+}
 
 void AddCopies(const WorkingDevice& device, CopyClass copy_class, double ceiling, Resource* resource) {
   DeviceActivity::Copies& copies = device.activity->copies[static_cast<size_t>(copy_class)];
   const std::span<const Interval> busy = copies.busy.Union();
-  resource->covered += static_cast<double>(TotalLength(ClipTo(busy, device.windows))) /
-                       static_cast<double>(device.time.window_ns);
+  Cover(static_cast<double>(TotalLength(ClipTo(busy, device.windows))) /
+            static_cast<double>(device.time.window_ns),
+        resource);
   resource->bytes += static_cast<double>(copies.totals.bytes);
   resource->busy_ns += static_cast<double>(TotalLength(busy));
   resource->ceiling = std::max(resource->ceiling, ceiling);
@@ -42,8 +49,8 @@ std::vector<Resource> ResourcesOf(const std::vector<WorkingDevice>& devices) {
   for (const WorkingDevice& device : devices) {
     if (device.time.window_ns <= 0) continue;
     const auto window = static_cast<double>(device.time.window_ns);
-    resources[0].covered += static_cast<double>(device.time.compute_ns) / window;
-    resources[1].covered += static_cast<double>(device.time.communication_ns) / window;
+    Cover(static_cast<double>(device.time.compute_ns) / window, &resources[0]);
+    Cover(static_cast<double>(device.time.communication_ns) / window, &resources[1]);
     AddCopies(device, CopyClass::kHostToDevice, device.ceilings.copy_in, &resources[2]);
     AddCopies(device, CopyClass::kDeviceToHost, device.ceilings.copy_out, &resources[3]);
     AddCopies(device, CopyClass::kDeviceToDevice, device.ceilings.peer, &resources[4]);
@@ -96,8 +103,7 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
   }
   if (bound.devices > 1) text += fmt::format(" (mean of {} devices)", bound.devices);
   if (bound.name != "idle") {
-    return text +
-           fmt::format("; hiding all else would save at most {} of it", RoughPercent(1 - bound.coverage)) +
+    return text + fmt::format("; hiding all else would save at most {} of it", RoughPercent(1 - bound.most)) +
            ".";
   }
   if (summary.idle_call_ns > 0) {
@@ -161,6 +167,7 @@ std::optional<Bound> FindBound(const std::vector<WorkingDevice>& devices, double
   Bound bound;
   bound.name = most->name;
   bound.coverage = std::min(1.0, most->covered / count);
+  bound.most = std::clamp(most->most, bound.coverage, 1.0);
   bound.bytes_per_second = most->busy_ns > 0 ? most->bytes * 1e9 / most->busy_ns : 0;
   bound.ceiling_per_second = most->ceiling;
   bound.devices = static_cast<int>(devices.size());

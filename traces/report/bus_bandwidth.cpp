@@ -16,7 +16,6 @@ std::vector<CollectiveRow> FindCollectiveRows(const TraceRun& run) {
   if (moved.empty()) return {};
   std::map<std::tuple<std::string, int64_t, int64_t, bool>, CollectiveRow> rows;
   const auto add = [&](const TraceCollective& collective, int64_t ns, bool waits) {
-    if (collective.bytes <= 0) return;
     const std::string kind = CollectiveKind(run.Text(collective.kind));
     CollectiveRow& row = rows[{kind, collective.ranks, collective.bytes, waits}];
     row.kind = kind;
@@ -41,7 +40,7 @@ std::vector<CollectiveRow> FindCollectiveRows(const TraceRun& run) {
   for (const auto& [launch, collective] : moved) add(*collective, length(launch), collective->ranks != 1);
   std::vector<CollectiveRow> found;
   for (auto& [key, row] : rows) {
-    if (row.ns > 0) {
+    if (row.ns > 0 && row.bytes > 0) {
       row.algorithm_bandwidth =
           static_cast<double>(row.bytes) * static_cast<double>(row.count) * 1e9 / static_cast<double>(row.ns);
       row.bus_bandwidth = row.algorithm_bandwidth * BusFactor(row.kind, row.ranks).value_or(0);

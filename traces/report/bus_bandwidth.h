@@ -12,7 +12,7 @@ struct TraceRun;
 // Collectives of one kind, size and number of ranks.
 struct CollectiveRow {
   std::string kind;                         // "AllReduce"
-  int64_t ranks = 0, bytes = 0, count = 0;  // bytes: of one
+  int64_t ranks = 0, bytes = 0, count = 0;  // bytes: of one; 0: the trace does not say
   int64_t ns = 0;                           // that they took together
   // The trace lacks ranks: what was waited for them is in the time, and bandwidths are at least these.
   bool waits = false;

@@ -334,7 +334,7 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
   FillDevices(context, &whole, run.steps, options, &run, names, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
   if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
-  if (options.waits) summary.waits = FindWaits(run);
+  if (options.waits) summary.waits = FindWaits(run, options.link);
   return summary;
 }
 

@@ -72,6 +72,7 @@ struct RangeRow {
 struct Bound {
   std::string name;  // "compute", "communication", "copy-in", "copy-out", "peer-copy", "memory-copy", "idle"
   double coverage = 0;            // fraction of the window, union of intervals, mean over devices
+  double most = 0;                // the same of the device with the most: no shorter can the window become
   double bytes_per_second = 0;    // while it runs, of one device; 0: it moves no bytes
   double ceiling_per_second = 0;  // of link or memory; 0: the trace does not say
   int devices = 0;
@@ -82,6 +83,7 @@ struct SummaryOptions {
   bool ranges = false;      // fill `ranges`
   bool operations = false;  // fill the sums of Nsight Systems
   bool waits = false;       // fill `waits`
+  LinkRate link;            // of `waits`: what links carry; without a rate as the trace says it
   bool idle_call = false;   // fill `idle_call` also where idle time does not decide: one more pass
 };
 

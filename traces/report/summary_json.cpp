@@ -90,7 +90,8 @@ OrderedJson RangesJson(const std::vector<RangeRow>& rows) {
                     {"kernel_ns", row.kernel_ns},
                     {"copies", row.copies},
                     {"copy_ns", row.copy_ns},
-                    {"copy_bytes", row.copy_bytes},
+                    {"copy_bytes", row.copies > 0 && row.copy_bytes == 0 ? OrderedJson(nullptr)
+                                                                         : OrderedJson(row.copy_bytes)},
                     {"top_kernel", row.top_kernel}});
   }
   return list;
@@ -101,6 +102,7 @@ OrderedJson BoundJson(const std::optional<Bound>& bound) {
   const auto known = [](double value) { return value > 0 ? OrderedJson(value) : OrderedJson(); };
   return {{"name", bound->name},
           {"coverage", bound->coverage},
+          {"most", bound->most},
           {"bytes_per_second", known(bound->bytes_per_second)},
           {"ceiling_bytes_per_second", known(bound->ceiling_per_second)},
           {"devices", bound->devices}};
@@ -165,17 +167,19 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
   for (const CollectiveRow& row : waits.collectives) {
     collectives.push_back({{"kind", row.kind},
                            {"ranks", row.ranks},
-                           {"bytes", row.bytes},
+                           {"bytes", row.bytes > 0 ? OrderedJson(row.bytes) : OrderedJson(nullptr)},
                            {"count", row.count},
                            {"ns", row.ns},
                            {"includes_waiting", row.waits},
                            {"algorithm_bytes_per_second", rate(row.algorithm_bandwidth)},
-                           {"bus_bytes_per_second", rate(row.bus_bandwidth)}});
+                           {"bus_bytes_per_second", rate(row.bus_bandwidth)},
+                           {"link_bytes_per_second", rate(waits.link.Of(row.ranks))}});
   }
   (*json)["waits"] = {{"devices", devices},
                       {"streams", streams},
                       {"stragglers", stragglers},
                       {"collectives", collectives},
+                      {"link", waits.link.within > 0 ? OrderedJson(waits.link.source) : OrderedJson(nullptr)},
                       {"peer_copy_bytes_per_second", rate(waits.peer_copy_bandwidth)},
                       {"verdict", waits.verdict}};
 }

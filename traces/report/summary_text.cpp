@@ -125,7 +125,8 @@ void AppendRanges(const std::vector<RangeRow>& rows, const SummaryLayout& layout
   table.Name("NVTX range").Name("Kernel that takes most of it");
   for (const RangeRow& row : Top(rows, layout)) {
     table.Row({TimeText(row.kernel_ns), CountCell(row.kernels), TimeText(row.copy_ns), CountCell(row.copies),
-               FormatBytes(row.copy_bytes), row.name, row.top_kernel});
+               row.copies > 0 && row.copy_bytes == 0 ? "?" : FormatBytes(row.copy_bytes), row.name,
+               row.top_kernel});
   }
   *out += "\n" + Taken(&table, rows, layout);
 }
@@ -159,6 +160,10 @@ void AppendSizes(const std::vector<OperationSum>& sums, const SummaryLayout& lay
   table.Number("Max (MB)").Number("StdDev (MB)").Name("Operation");
   const auto megabytes = [](double bytes) { return fmt::format("{:.3f}", bytes / 1e6); };
   for (const OperationSum& sum : Top(sums, layout)) {
+    if (sum.max == 0) {
+      table.Row({"?", CountCell(sum.count), "?", "?", "?", "?", "?", sum.name});
+      continue;
+    }
     table.Row({megabytes(static_cast<double>(sum.total)), CountCell(sum.count), megabytes(sum.average),
                megabytes(sum.median), megabytes(static_cast<double>(sum.min)),
                megabytes(static_cast<double>(sum.max)), megabytes(sum.stddev), sum.name});

@@ -217,7 +217,7 @@ double BestPeerCopy(const TraceRun& run) {
 
 }  // namespace
 
-Waits FindWaits(const TraceRun& run) {
+Waits FindWaits(const TraceRun& run, const LinkRate& link) {
   const ByDevice devices = OperationsOf(run);
   CallTimes calls;
   for (const TraceApiCall& call : run.api_calls) calls[call.global_tid].Add(call.start_ns, call.end_ns);
@@ -232,6 +232,7 @@ Waits FindWaits(const TraceRun& run) {
   RankWaits rank_waits = FindStragglers(run, &waits);
   FindIdleForRanks(devices, &rank_waits, run, &waits);
   waits.collectives = FindCollectiveRows(run);
+  waits.link = link.within > 0 ? link : LinkRateOf(run);
   waits.peer_copy_bandwidth = BestPeerCopy(run);
   waits.verdict = VerdictOf(waits);
   return waits;

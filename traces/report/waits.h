@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "traces/report/bus_bandwidth.h"
+#include "traces/report/link_rate.h"
 
 namespace lanescope::traces {
 
@@ -58,12 +59,14 @@ struct Waits {
   std::vector<DeviceWaits> devices;
   std::vector<StreamWaits> streams;
   std::vector<CollectiveRow> collectives;
+  LinkRate link;                      // what collectives have at most on the bus
   double peer_copy_bandwidth = 0;     // the best that a large copy between GPUs reached (bytes per second)
   std::vector<Straggler> stragglers;  // by step; none where the GPUs have no collectives in common
   std::string verdict;                // "launch-bound: GPU:0 waits for 69% of its idle time for the host"
 };
 
-Waits FindWaits(const TraceRun& run);
+// `link`: as somebody who knows says it; without a rate it is as the trace says it.
+Waits FindWaits(const TraceRun& run, const LinkRate& link = {});
 // `width`: the columns of a line; 0: any.
 std::string WaitsText(const Waits& waits, int width);
 

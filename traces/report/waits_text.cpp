@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/printable.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "traces/report/waits.h"
@@ -12,23 +13,33 @@ namespace {
 std::string CollectivesText(const Waits& waits, int width) {
   if (waits.collectives.empty()) return "";
   TextTable table;
-  table.Text("Collective").Number("Ranks").Number("Message").Number("Count").Number("Time");
-  table.Group("Bandwidth").Number("algorithm").Number("bus");
+  table.Name("Collective").Number("Ranks").Number("Message").Number("Count").Number("Time");
+  table.Group("Bandwidth").Number("algorithm").Number("bus").Number("link").Number("of it");
   const auto rate = [](const CollectiveRow& row, double bandwidth) {
     if (bandwidth <= 0) return std::string("?");
     return (row.waits ? ">= " : "") + FormatBandwidth(bandwidth);
   };
   for (const CollectiveRow& row : waits.collectives) {
-    table.Row({row.kind, row.ranks > 0 ? std::to_string(row.ranks) : "?", FormatBytes(row.bytes),
-               std::to_string(row.count), TimeText(row.ns), rate(row, row.algorithm_bandwidth),
-               rate(row, row.bus_bandwidth)});
+    const double link = waits.link.Of(row.ranks);
+    table.Row({row.kind, row.ranks > 0 ? std::to_string(row.ranks) : "?",
+               row.bytes > 0 ? FormatBytes(row.bytes) : "?", std::to_string(row.count), TimeText(row.ns),
+               rate(row, row.algorithm_bandwidth), rate(row, row.bus_bandwidth),
+               link > 0 ? FormatBandwidth(link) : "?",
+               link > 0 && row.bus_bandwidth > 0
+                   ? (row.waits ? ">= " : "") + PercentText(row.bus_bandwidth / link, 0)
+                   : "?"});
   }
   std::string out = "\n" + table.Take(width);
   if (std::ranges::any_of(waits.collectives, &CollectiveRow::waits))
     out += "(>=: not all ranks are in the trace, so waiting for them is in the time)\n";
-  return out + (waits.peer_copy_bandwidth > 0 ? fmt::format("Copies between GPUs reach {} at best.\n",
-                                                            FormatBandwidth(waits.peer_copy_bandwidth))
-                                              : "The trace does not say what its links carry.\n");
+  out += waits.link.within > 0
+             ? fmt::format("Link: {} of a GPU each way ({}).\n", FormatBandwidth(waits.link.within),
+                           Printable(waits.link.source))
+             : "Nothing in the trace says what its links carry: --link RATE or --machine FILE does.\n";
+  if (waits.peer_copy_bandwidth > 0) {
+    out += fmt::format("Copies between GPUs reach {} at best.\n", FormatBandwidth(waits.peer_copy_bandwidth));
+  }
+  return out;
 }
 
 }  // namespace

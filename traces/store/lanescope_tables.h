@@ -292,6 +292,17 @@ struct StreamNameTable : TableOf<StreamNameTable> {
 };
 inline constexpr StreamNameTable kStreamName;
 
+struct RankTable : TableOf<RankTable> {
+  constexpr RankTable()
+      : TableOf("LANESCOPE_RANK",
+                "Which rank of a job the files of an import are of: joins TARGET_INFO_GPU by vmId and "
+                "processes by the upper 16 bits of globalPid. Imports alone have it.") {}
+  Integer vm{this, {kVmId.name, Need::kAlways, "File: its number, from 1 on, shifted left by 48."}};
+  Integer rank{this, {"rank", Need::kOptional, "Rank; NULL: the file does not say."}};
+  Text host{this, {"host", Need::kOptional, "Machine that it ran on; NULL: the file does not say."}};
+};
+inline constexpr RankTable kRank;
+
 struct DeviceRangeTable : TableOf<DeviceRangeTable> {
   constexpr DeviceRangeTable()
       : TableOf("LANESCOPE_DEVICE_RANGE",
@@ -302,6 +313,9 @@ struct DeviceRangeTable : TableOf<DeviceRangeTable> {
   Id device{this, kDeviceId};
   Id stream{this, {kStreamId.name, Need::kNotNull, "Stream number."}};
   Integer name{this, Needed(kNameId, Need::kAlways)};
+  Integer counted{this,
+                  {"counted", Need::kOptional,
+                   "What hardware counters say of it, '{\"sm__cycles_active.avg\": 12}'; StringIds.id."}};
 };
 inline constexpr DeviceRangeTable kDeviceRange;
 
@@ -320,7 +334,7 @@ struct OperatorTable : TableOf<OperatorTable> {
 inline constexpr OperatorTable kOperator;
 
 // Of imports alone, beside those of the export.
-inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kDeviceRange, &kOperator};
+inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank, &kDeviceRange, &kOperator};
 
 inline constexpr const Table* kLanescope[] = {&kSchema,     &kRun,      &kCostModel, &kPrediction,  &kProcess,
                                               &kDevice,     &kNode,     &kPlacement, &kCommand,     &kQueue,

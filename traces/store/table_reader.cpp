@@ -85,7 +85,7 @@ std::string TablePass::ColumnList(RowValues* row) {
     const Column& column = table_.columns()[index];
     row->slots_[index] = RowValues::kAbsent;
     const bool here = HasName(known, column.name);
-    if (!here && (column.need == Need::kAlways || column.need == Need::kPrimaryKey)) {
+    if (!here && wanted && (column.need == Need::kAlways || column.need == Need::kPrimaryKey)) {
       Throw(Code::kDataLoss, "{}: table {} has no column {}; the file is damaged or no trace",
             database_.name(), table_.sql_name(), column.name);
     }

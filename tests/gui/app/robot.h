@@ -56,7 +56,7 @@ class Robot {
     Frames(1);
     do {
       if (!Until([&] { return !app_->busy(); })) return false;
-      Frames(3);
+      Frames(5);
     } while (app_->busy());
     return true;
   }

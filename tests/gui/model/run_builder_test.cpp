@@ -120,6 +120,29 @@ TEST(RunBuilderTest, SlicesShuffledWithinStretchesAreSorted) {
   }
 }
 
+// A thread from 0 to 400, a kernel 100-200 and a copy 375-395. Law: without steps a run is as long as its
+// devices were at work, as `summary`, `diff` and the replay of a trace have it.
+TEST(RunBuilderTest, ARunWithoutStepsIsAsLongAsItsDevicesWorked) {
+  RunData run;
+  run.foreign = true;
+  run.devices.resize(1);
+  int64_t left_out = 0;
+  const auto add = [&](LaneRole role, int64_t start, int64_t end) {
+    RawLane raw;
+    raw.role = role;
+    raw.device = role == LaneRole::kThread ? -1 : 0;
+    raw.pieces = {{.slices = {{start, end}}}};
+    run.lanes.push_back(BuildLane(&raw, &left_out));
+  };
+  add(LaneRole::kThread, 0, 400);
+  add(LaneRole::kCompute, 100, 200);
+  add(LaneRole::kCopyIn, 375, 395);
+  const auto finished = FinishRun(std::move(run), {});
+  EXPECT_EQ(finished->begin_ns, 0);
+  EXPECT_EQ(finished->end_ns, 400);
+  EXPECT_EQ(finished->step_ns, 295);
+}
+
 TEST(RunBuilderTest, FinishesARun) {
   const auto run = test::TwoDeviceRun();
   EXPECT_EQ(run->begin_ns, 0);

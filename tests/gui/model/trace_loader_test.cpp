@@ -279,7 +279,7 @@ TEST(TraceLoaderTest, LanesOfAnImportHaveNames) {
   std::vector<std::string> labels;
   for (const Lane& lane : runs[0]->lanes) labels.push_back(lane.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"rank 0 GPU:0 stream 7 main annotations",
-                                              "rank 0 GPU:0 stream 7 main", "rank 1 GPU:1 stream 9 (NCCL)"}));
+                                              "rank 0 GPU:0 stream 7 main", "rank 1 GPU:0 stream 9 (NCCL)"}));
 }
 
 TEST(TraceLoaderTest, CancelEndsTheLoad) {

@@ -1,0 +1,181 @@
+#include "traces/import/kineto_details.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "traces/import/kineto_events.h"
+#include "traces/import/kineto_fields.h"
+
+namespace lanescope::traces {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = ImportEvent::Kind;
+
+std::string Dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+bool IsOfDevice(Kind kind) {
+  return kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset || kind == Kind::kDeviceRange;
+}
+
+}  // namespace
+
+void KinetoDetails::Read(const Json& args, ImportEvent* event) {
+  event->device = JsonInteger(args, "device").value_or(event->device);
+  event->stream = JsonInteger(args, "stream").value_or(event->stream);
+  event->context = JsonInteger(args, "context").value_or(0);
+  event->correlation = JsonInteger(args, "correlation").value_or(-1);
+  event->bytes = std::max<int64_t>(0, JsonInteger(args, "bytes").value_or(0));
+  switch (event->kind) {
+    case Kind::kKernel:
+      return AddLaunch(args, event);
+    case Kind::kRange:
+      return AddOperator(args, event);
+    case Kind::kSynchronization:
+      event->event = JsonInteger(args, "wait_on_cuda_event_id").value_or(-1);
+      event->recorded_by = JsonInteger(args, "wait_on_cuda_event_record_corr_id").value_or(-1);
+      event->recorded_on = JsonInteger(args, "wait_on_stream").value_or(-1);
+      return;
+    case Kind::kCopy:
+    case Kind::kMemset:
+    case Kind::kApiCall:
+    case Kind::kDeviceRange:
+      return;
+  }
+}
+
+void KinetoDetails::Note(const ImportEvent& event) {
+  if (IsOfDevice(event.kind)) stream_of_.try_emplace({event.pid, event.tid}, event.device, event.stream);
+  if (event.kind == Kind::kApiCall || event.kind == Kind::kRange) host_pids_.insert(event.pid);
+}
+
+void KinetoDetails::AddCounters(const Json& args, ImportEvent* range) {
+  Json counters = Json::object();
+  for (const auto& [name, value] : args.items()) {
+    if (value.is_number()) counters[name] = value;
+  }
+  for (const char* place : {"device", "stream", "context", "correlation"}) counters.erase(place);
+  if (!counters.empty()) range->counted = names_.Intern(Dumped(counters));
+}
+
+// How it was launched, and of NCCL's kernels what they move.
+void KinetoDetails::AddLaunch(const Json& args, ImportEvent* kernel) {
+  ImportLaunch launch;
+  const bool has_grid = ReadJsonSize(args, "grid", &launch.grid),
+             has_block = ReadJsonSize(args, "block", &launch.block);
+  launch.registers = JsonSmall(args, "registers per thread");
+  launch.shared_bytes = JsonSmall(args, "shared memory");
+  if (has_grid && has_block) {
+    const auto [entry, is_new] = launches_.try_emplace(launch, static_cast<int>(trace_.launches.size()));
+    if (is_new) trace_.launches.push_back(launch);
+    kernel->launch = entry->second;
+  }
+  if (kernel->correlation >= 0) AddCollective(args, kernel->correlation);
+}
+
+void KinetoDetails::AddCollective(const Json& args, int64_t correlation) {
+  const std::string* kind = JsonText(args, "Collective name");
+  if (kind == nullptr) return;
+  const std::string *type = JsonText(args, "dtype"), *group = JsonText(args, "Process Group Name");
+  ImportCollective collective;
+  collective.correlation = correlation;
+  collective.kind = names_.Intern(*kind);
+  if (group != nullptr) collective.group = names_.Intern(*group);
+  const int64_t elements = std::max<int64_t>(
+      {0, JsonInteger(args, "In msg nelems").value_or(0), JsonInteger(args, "Out msg nelems").value_or(0)});
+  const int64_t size = type == nullptr ? 0 : TorchTypeBytes(*type);
+  constexpr int64_t kMaxBytes = int64_t{1} << 60;
+  if (size > 0 && elements <= kMaxBytes / size) collective.bytes = elements * size;
+  collective.ranks = std::clamp<int64_t>(JsonInteger(args, "Group size").value_or(0), 0, INT32_MAX);
+  trace_.collectives.push_back(collective);
+}
+
+// Shapes and types of its inputs and who called it, if the profiler was asked to note them.
+void KinetoDetails::AddOperator(const Json& args, ImportEvent* range) {
+  const auto list = [&](const char* key) {
+    const auto found = args.find(key);
+    return found == args.end() || !found->is_array() || found->empty() ? -1 : names_.Intern(Dumped(*found));
+  };
+  ImportOperator details;
+  details.shapes = list("Input Dims");
+  for (const char* key : {"Input type", "Input Types"}) {
+    if (details.types < 0) details.types = list(key);
+  }
+  const std::string* stack = JsonText(args, "Call stack");
+  if (stack != nullptr && !stack->empty()) details.stack = names_.Intern(*stack);
+  if (details == ImportOperator()) return;
+  const auto [entry, is_new] = operators_.try_emplace(details, static_cast<int>(trace_.operators.size()));
+  if (is_new) trace_.operators.push_back(details);
+  range->details = entry->second;
+}
+
+void KinetoDetails::NameStreams() {
+  std::set<int64_t> devices;
+  for (const auto& [place, stream] : stream_of_) devices.insert(place.first);
+  std::erase_if(trace_.threads, [&](const ImportThread& thread) {
+    const auto stream = stream_of_.find({thread.pid, thread.tid});
+    if (stream == stream_of_.end()) return false;
+    trace_.streams.push_back({stream->second.first, stream->second.second, thread.name});
+    return true;
+  });
+  std::erase_if(trace_.processes, [&](const ImportProcess& process) {
+    return devices.contains(process.pid) && !host_pids_.contains(process.pid);
+  });
+}
+
+void KinetoDetails::AddName(const Json& event) {
+  const std::string* said = JsonText(event, "name");
+  const auto args = event.find("args");
+  if (said == nullptr || args == event.end() || !args->is_object()) return;
+  const auto pid = JsonInteger(event, "pid"), tid = JsonInteger(event, "tid");
+  const std::string* name = JsonText(*args, "name");
+  if (*said != "process_name" && *said != "thread_name")
+    return trace_.LeaveOut("labels and orders for viewers");
+  if (!pid || name == nullptr) return;
+  if (*said == "thread_name" && tid) trace_.threads.push_back({*pid, *tid, names_.Intern(*name)});
+  if (*said == "process_name") trace_.processes.push_back({*pid, names_.Intern(*name)});
+}
+
+bool KinetoDetails::AddMemory(const Json& event) {
+  constexpr int64_t kCuda = 1;  // of c10::DeviceType
+  const auto args = event.find("args");
+  const auto time = JsonNanoseconds(event, "ts");
+  if (!time || args == event.end() || !args->is_object()) return false;
+  const auto bytes = JsonInteger(*args, "Total Allocated"), device = JsonInteger(*args, "Device Id");
+  if (JsonInteger(*args, "Device Type") != kCuda || !bytes || *bytes < 0 || !device || *device < 0)
+    return false;
+  trace_.memory.push_back({*time, *device, *bytes});
+  return true;
+}
+
+void KinetoDetails::ReadDevices(const Json& list) {
+  if (!list.is_array()) return;
+  for (const Json& entry : list) {
+    if (!entry.is_object()) continue;
+    ImportDevice device;
+    device.id = JsonInteger(entry, "id").value_or(static_cast<int64_t>(trace_.devices.size()));
+    device.memory = std::max<int64_t>(0, JsonInteger(entry, "totalGlobalMem").value_or(0));
+    device.multiprocessors = std::max<int64_t>(0, JsonInteger(entry, "numSms").value_or(0));
+    if (const std::string* name = JsonText(entry, "name")) device.name = *name;
+    trace_.devices.push_back(std::move(device));
+  }
+}
+
+void KinetoDetails::FindHost(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const size_t end = name.find(".pt.trace.json");
+  if (end == std::string::npos) return;
+  std::string_view stem = std::string_view(name).substr(0, end);
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.size() < 18 &&
+           std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (const size_t dot = stem.rfind('.'); dot != std::string_view::npos && is_number(stem.substr(dot + 1)))
+    stem = stem.substr(0, dot);
+  const size_t line = stem.rfind('_');
+  if (line == std::string_view::npos || line == 0 || !is_number(stem.substr(line + 1))) return;
+  if (host_pids_.contains(std::stoll(std::string(stem.substr(line + 1))))) trace_.host = stem.substr(0, line);
+}
+
+}  // namespace lanescope::traces

@@ -1,0 +1,51 @@
+// What Kineto's events say beside their times: in their arguments, and in events that describe others.
+// Internal to traces.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <utility>
+
+#include "traces/import/import_trace.h"
+
+namespace lanescope::traces {
+
+// Fills the lists of a trace that its events refer to. The trace and the names must outlive it. Of one
+// thread.
+class KinetoDetails {
+ public:
+  KinetoDetails(ImportTrace* trace, ImportNames* names) : trace_(*trace), names_(*names) {}
+
+  // From an event's arguments, which are an object, to the event, whose kind, process and times are set.
+  void Read(const nlohmann::json& args, ImportEvent* event);
+  // Chrome's viewer has streams as threads of processes that are devices: tells the two apart by what ran
+  // there.
+  void Note(const ImportEvent& event);
+  // Of a range of CUPTI's range profiler: its counters, which are what is a number in its arguments.
+  void AddCounters(const nlohmann::json& args, ImportEvent* range);
+  // "process_name", "thread_name" and their like.
+  void AddName(const nlohmann::json& event);
+  // False: it is of the host's memory, or does not say how much.
+  bool AddMemory(const nlohmann::json& event);
+  void ReadDevices(const nlohmann::json& list);
+  // Of threads and processes: what are streams and devices of viewers is so in the trace.
+  void NameStreams();
+  // tensorboard_trace_handler calls files after the host and the process,
+  // "node7_4711.1694128201545.pt.trace.json": the trace's host, where that process is one of the trace's.
+  void FindHost(const std::string& path);
+
+ private:
+  void AddLaunch(const nlohmann::json& args, ImportEvent* kernel);
+  void AddCollective(const nlohmann::json& args, int64_t correlation);
+  void AddOperator(const nlohmann::json& args, ImportEvent* range);
+
+  ImportTrace& trace_;
+  ImportNames& names_;
+  std::map<ImportLaunch, int> launches_;
+  std::map<ImportOperator, int> operators_;
+  std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> stream_of_;  // by pid and tid of viewers
+  std::set<int64_t> host_pids_;
+};
+
+}  // namespace lanescope::traces

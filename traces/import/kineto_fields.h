@@ -1,0 +1,23 @@
+// Fields of a JSON event, checked: what is missing, of another type or out of range is not there.
+// Internal to traces.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace lanescope::traces {
+
+std::optional<int64_t> JsonInteger(const nlohmann::json& object, const char* key);
+// Of microseconds, whole or not.
+std::optional<int64_t> JsonNanoseconds(const nlohmann::json& object, const char* key);
+// Null: there is no such text. The object must outlive it.
+const std::string* JsonText(const nlohmann::json& object, const char* key);
+// From 0 to 2^31 - 1; 0: it is not there.
+int32_t JsonSmall(const nlohmann::json& object, const char* key);
+// "[80, 1, 1]"; false: it is no such list, and `size` is as it was or partly written.
+bool ReadJsonSize(const nlohmann::json& object, const char* key, std::array<int32_t, 3>* size);
+
+}  // namespace lanescope::traces

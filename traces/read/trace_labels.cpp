@@ -1,0 +1,61 @@
+// What devices and processes of a trace are called.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/machine/device_name.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::traces {
+
+std::string TraceRun::DeviceLabel(int id) const { return traces::DeviceLabel(devices, id); }
+
+std::string ThreadLabel(int64_t global_tid, const std::string& name) {
+  const std::string number = fmt::format("thread {}", global_tid & 0xffffff);
+  if (name.starts_with(number)) return name;
+  return name.empty() ? number : fmt::format("{} ({})", number, name);
+}
+
+std::string RankName(const TraceRank& rank) {
+  return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : fmt::format("file {}", rank.file);
+}
+
+const TraceRank* TraceRun::RankOf(int64_t global_pid) const {
+  const auto found = std::ranges::find(ranks, static_cast<int64_t>(static_cast<uint64_t>(global_pid) >> 48),
+                                       &TraceRank::file);
+  return found == ranks.end() ? nullptr : &*found;
+}
+
+std::string TraceRun::ProcessLabel(int64_t global_pid) const {
+  const int64_t pid = (global_pid >> 24) & 0xffffff;
+  const auto named = std::ranges::find(processes, global_pid, &TraceProcess::global_pid);
+  std::string name = named == processes.end() ? "" : Text(named->name);
+  name.erase(0, name.rfind('/') + 1);  // exports of Nsight Systems have the whole path
+  // What a profiler says of itself is of no process: it has a number beyond those of Linux.
+  constexpr int64_t kMostPids = int64_t{1} << 22;
+  std::string label = name.empty()      ? fmt::format("process {}", pid)
+                      : pid > kMostPids ? name
+                                        : fmt::format("{} ({})", name, pid);
+  const TraceRank* rank = RankOf(global_pid);
+  if (rank == nullptr || ranks.size() < 2) return label;
+  const bool machines = std::ranges::any_of(
+      ranks, [&](const TraceRank& other) { return !other.host.empty() && other.host != ranks.front().host; });
+  return fmt::format("{}{}: {}", machines && !rank->host.empty() ? rank->host + " " : "", RankName(*rank),
+                     label);
+}
+
+std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id) {
+  if (id == kHostDevice) return "host";
+  if (id == kUnknownDevice) return "GPU:?";
+  for (const TraceDevice& device : devices) {
+    if (device.id != id) continue;
+    if (!device.label.empty()) return device.label;
+    DeviceName name;  // with its task, where that is not this computer's own
+    if (ParseDeviceName(device.name, &name) && name.has_type && name.has_id) return name.LocalName();
+    const size_t at = device.name.rfind("device:");
+    return at == std::string::npos ? device.name : device.name.substr(at + 7);
+  }
+  return fmt::format("GPU:{}", id);
+}
+
+}  // namespace lanescope::traces
