@@ -36,7 +36,8 @@ void MachineOptions::Add(CLI::App* command) {
                       "GPUs of the machine that are seen, in this order, e.g. 1,0");
   command->add_option(
       "--logical-devices", logical_devices,
-      "Cut GPUs into parts with so many MiB: 1024,2048;4096 is two of the first GPU, one of the second");
+      "Cut GPUs into parts with so many MiB: 1024,2048;4096 is two of the first GPU, one of the second; "
+      "1024@0,1024@-1 says the priority of their streams, too");
 }
 
 Machine MachineOptions::Load() const { return study::LoadMachine(*this, NoteLine); }

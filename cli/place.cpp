@@ -31,6 +31,7 @@ struct PlaceCommandOptions {
   StepOptions step;
   PlaceOptions place;
   bool log = false;
+  std::string log_style = "v1";
   bool dump = false;
   bool as_json = false;
 };
@@ -140,7 +141,7 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   const Graph& graph = workload.graph();
   const bool only_log = options.log && !options.as_json && !options.dump;
   if (options.log) {
-    const std::string lines = PlacementLog(placed, machine, order);
+    const std::string lines = PlacementLog(placed, machine, order, ParseLogStyle(options.log_style).value());
     only_log ? PrintText(lines) : PrintNotes(lines);
   }
   if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
@@ -186,6 +187,13 @@ void AddPlace(CLI::App* app) {
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
+  command
+      ->add_option(
+          "--log-style", options->log_style,
+          "Lines of the first releases of TensorFlow (v0), of 1.x (v1) or of 2.x outside of functions "
+          "(v2)")
+      ->check(CLI::IsMember({"v0", "v1", "v2"}))
+      ->capture_default_str();
   command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
   command->add_flag("--json", options->as_json, "Print JSON");
   AddFullNames(command);

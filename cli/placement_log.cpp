@@ -21,11 +21,12 @@ std::string DeviceMapping(const Machine& machine) {
 }
 
 std::string PlacementLog(const study::PlacedGraph& placed, const Machine& machine,
-                         const std::vector<NodeId>& order) {
+                         const std::vector<NodeId>& order, LogStyle style) {
+  const Graph& graph = placed.workload->graph();
   std::string lines;
-  for (const NodeId id : order) {
+  for (const NodeId id : style == LogStyle::kV0 ? FirstReleasesOrder(graph) : order) {
     const DeviceSpec& device = machine.device(placed.placement.device[id]);
-    lines += Printable(PlacementLogLine(placed.workload->graph().node(id), device)) + "\n";
+    lines += Printable(PlacementLogLine(graph.node(id), device, style)) + "\n";
   }
   return lines;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/place/placement_log.h"
 #include "study/placing.h"
 
 namespace lanescope::cli {
@@ -13,9 +14,9 @@ namespace lanescope::cli {
 // no known devices." for a machine without.
 std::string DeviceMapping(const Machine& machine);
 
-// A line for each node, in the order in which the placer took them. Where it had no say (a file, a program)
-// that is the order in which it looked at them.
+// A line for each node, in the order in which the placer took them (kV0: in which the first releases did).
+// Where it had no say (a file, a program) that is the order in which it looked at them.
 std::string PlacementLog(const study::PlacedGraph& placed, const Machine& machine,
-                         const std::vector<NodeId>& order);
+                         const std::vector<NodeId>& order, LogStyle style = LogStyle::kV1);
 
 }  // namespace lanescope::cli

@@ -146,11 +146,11 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   if (recorder_ != nullptr && recording_ && step.trace_number >= 0)
     trace = {recorder_, step.trace_number, recorded_steps_};
   RunResult result;
+  const int64_t timeout_ns = options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns;
   const int64_t number = steps_begun_++;
   if (step.loaded->messages() != nullptr) step.loaded->messages()->BeginStep(number);
-  result.times = executor_->Run(step.loaded.get(), step.state.get(), options.timeout_ns, trace);
-  if (options_.job.transport != nullptr)
-    result.times = JoinTimes(step, number, result.times, options.timeout_ns);
+  result.times = executor_->Run(step.loaded.get(), step.state.get(), timeout_ns, trace);
+  if (options_.job.transport != nullptr) result.times = JoinTimes(step, number, result.times, timeout_ns);
   if (trace.recorder != nullptr) {
     Event event;
     event.kind = EventKind::kStep;

@@ -42,11 +42,12 @@ struct JobOptions {
 struct SessionOptions {
   uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
   DeviceOptions devices;
-  JobOptions job;  // the transport must outlive the session
+  JobOptions job;          // the transport must outlive the session
+  int64_t timeout_ns = 0;  // of runs that say none themselves; 0: none
 };
 
 struct RunOptions {
-  int64_t timeout_ns = 0;  // 0: none; on expiry DeadlineExceeded, and nothing is left running
+  int64_t timeout_ns = 0;  // 0: the session's; on expiry DeadlineExceeded, and nothing is left running
 };
 
 struct RunResult {

@@ -72,6 +72,16 @@ struct NewGpu {
   int ordinal = 0;
 };
 
+// One number a part, where there are any.
+void CheckCount(size_t gpu, size_t parts, size_t numbers, std::string_view plural,
+                std::string_view singular) {
+  if (numbers == 0 || numbers == parts) return;
+  Throw(Code::kInvalidArgument,
+        "Number of virtual device {} specified doesn't match with number of memory_limit_mb specified for "
+        "GPU# {} memory_limit_mb size: {} and {} size: {}",
+        plural, gpu, parts, singular, numbers);
+}
+
 DeviceSpec PartOf(const DeviceSpec& gpu, double memory_mb, double share) {
   if (gpu.kind == DeviceKind::kLogical) {
     Throw(Code::kInvalidArgument, "{} is a part of a GPU already; only whole GPUs are cut", gpu.local_name());
@@ -111,11 +121,9 @@ void CheckLogical(const DeviceConfig& config, size_t gpus) {
   }
   for (size_t i = 0; i < config.logical_devices.size(); ++i) {
     const LogicalGpus& parts = config.logical_devices[i];
-    if (parts.device_ordinal.empty() || parts.device_ordinal.size() == parts.memory_limit_mb.size()) continue;
-    Throw(Code::kInvalidArgument,
-          "Number of virtual device ordinals specified doesn't match with number of memory_limit_mb "
-          "specified for GPU# {} memory_limit_mb size: {} and ordinal size: {}",
-          i, parts.memory_limit_mb.size(), parts.device_ordinal.size());
+    const size_t count = parts.memory_limit_mb.size();
+    CheckCount(i, count, parts.device_ordinal.size(), "ordinals", "ordinal");
+    CheckCount(i, count, parts.priority.size(), "priorities", "priority");
   }
 }
 
@@ -144,7 +152,9 @@ std::vector<NewGpu> MakeGpus(const Machine& machine, const DeviceConfig& config)
     const double share = 1.0 / static_cast<double>(parts.memory_limit_mb.size());
     for (size_t k = 0; k < parts.memory_limit_mb.size(); ++k) {
       const int ordinal = parts.device_ordinal.empty() ? 0 : parts.device_ordinal[k];
-      made.push_back({visible[i], PartOf(gpu, parts.memory_limit_mb[k], share), ordinal});
+      DeviceSpec part = PartOf(gpu, parts.memory_limit_mb[k], share);
+      if (!parts.priority.empty()) part.stream_priority = parts.priority[k];
+      made.push_back({visible[i], std::move(part), ordinal});
     }
   }
   std::ranges::stable_sort(made, {}, &NewGpu::ordinal);
@@ -209,10 +219,17 @@ std::vector<LogicalGpus> ParseLogicalDevices(const std::string& text) {
     LogicalGpus& parts = all.emplace_back();
     if (gpu.empty()) continue;
     for (const std::string_view part : SplitAt(gpu, ',')) {
-      const auto limit = NumberIn<double>(part);
+      const size_t at = part.find('@');
+      const auto limit = NumberIn<double>(part.substr(0, at));
       if (!limit) Throw(Code::kInvalidArgument, "'{}' is no memory limit in MiB, in '{}'", part, text);
       parts.memory_limit_mb.push_back(*limit);
+      if (at == std::string_view::npos) continue;
+      const auto priority = NumberIn<int>(part.substr(at + 1));
+      if (!priority)
+        Throw(Code::kInvalidArgument, "'{}' has no priority behind its '@', in '{}'", part, text);
+      parts.priority.push_back(*priority);
     }
+    CheckCount(all.size() - 1, parts.memory_limit_mb.size(), parts.priority.size(), "priorities", "priority");
   }
   return all;
 }

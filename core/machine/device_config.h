@@ -13,7 +13,8 @@ namespace lanescope {
 struct LogicalGpus {
   std::vector<double> memory_limit_mb = {};
   std::vector<int> device_ordinal =
-      {};  // empty, or one each: devices of all GPUs are numbered by these first
+      {};                          // empty, or one each: devices of all GPUs are numbered by these first
+  std::vector<int> priority = {};  // empty, or one each: of its streams (DeviceSpec::stream_priority)
 };
 
 struct DeviceConfig {
@@ -30,7 +31,8 @@ struct DeviceConfig {
 Machine ConfigureDevices(const Machine& machine, const DeviceConfig& config);
 
 // "1024,2048;4096": MiB of the parts of the first GPU and of the second; nothing between ';': not cut.
-// Throws InvalidArgument for what is no number.
+// "1024@-1,2048@0" says the priority of each part's streams, too. Throws InvalidArgument for what is no
+// number and where some parts of a GPU have a priority and some do not.
 std::vector<LogicalGpus> ParseLogicalDevices(const std::string& text);
 
 }  // namespace lanescope

@@ -39,6 +39,7 @@ struct DeviceSpec {
   int64_t launch_ns = 0;                  // cost of one launch
   int physical = -1;                      // kCuda, kLogical: ordinal of the physical GPU
   double sm_share = 0;                    // kLogical: fraction of the multiprocessors; 0: all, shared
+  int stream_priority = 0;                // of its streams, the lower the more urgent, as CUDA has it
 
   bool is_gpu() const { return parsed.type == "GPU"; }
   // A physical GPU or a part of one.

@@ -104,11 +104,13 @@ void ReadHardware(const Field& field, DeviceSpec* device) {
     if (device->kind != DeviceKind::kLogical) field["sm_share"].Fail("only a logical device has a share");
     device->sm_share = field["sm_share"].Number(0, 1);
   }
+  if (field.Has("stream_priority"))
+    device->stream_priority = static_cast<int>(field["stream_priority"].Integer(-100, 100));
 }
 
 DeviceSpec ReadDevice(const Field& field) {
   field.RequireObject({"name", "kind", "model", "memory", "workers", "copy_engines", "queue", "peak",
-                       "memory_bandwidth", "launch", "physical", "sm_share"});
+                       "memory_bandwidth", "launch", "physical", "sm_share", "stream_priority"});
   DeviceSpec device;
   ReadName(field["name"], &device);
   ReadDeviceBody(field, &device);

@@ -16,6 +16,7 @@ Json DeviceBodyToJson(const DeviceSpec& device) {
   json["launch"] = ExactDuration(device.launch_ns);
   if (device.physical >= 0) json["physical"] = device.physical;
   if (device.kind == DeviceKind::kLogical) json["sm_share"] = device.sm_share;
+  if (device.stream_priority != 0) json["stream_priority"] = device.stream_priority;
   return json;
 }
 

@@ -127,10 +127,6 @@ Placement PlaceGraph(const Graph& graph, const Machine& machine, const PlacerOpt
   return placement;
 }
 
-std::string PlacementLogLine(const Node& node, const DeviceSpec& device) {
-  return fmt::format("{}: ({}): {}", node.name, node.op, device.name);
-}
-
 IdVector<NodeId, NodeId> ColocationGroups(const Graph& graph, const OpRegistry* registry) {
   IdVector<NodeId, NodeId> parent(graph.num_nodes());
   std::ranges::copy(graph.node_ids(), parent.begin());

@@ -32,9 +32,6 @@ struct PlacerOptions {
 // FailedPrecondition).
 Placement PlaceGraph(const Graph& graph, const Machine& machine, const PlacerOptions& options);
 
-// "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0"
-std::string PlacementLogLine(const Node& node, const DeviceSpec& device);
-
 // Nodes that must share a device, by reference and resource edges and loc:@ attributes: a group number per
 // node.
 IdVector<NodeId, NodeId> ColocationGroups(const Graph& graph, const OpRegistry* registry = nullptr);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/stream_device.h"
@@ -69,8 +70,10 @@ class Api : public StreamDriver, public GraphCapture {
   virtual std::vector<Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) = 0;
   virtual void DestroyPartition(PartitionHandle partition) noexcept = 0;
 
-  // On the current device, or on a share of it.
-  virtual StreamHandle CreateStream(PartitionHandle partition) = 0;
+  // On the current device, or on a share of it; the lower the priority, the more urgent is its work.
+  virtual StreamHandle CreateStream(PartitionHandle partition, int priority = 0) = 0;
+  // The lowest and the highest number that is a priority on the current device.
+  virtual std::pair<int, int> StreamPriorities() = 0;
   virtual void DestroyStream(StreamHandle stream) noexcept = 0;
 
   virtual std::unique_ptr<StreamContext> MakeLaunch(const LaunchSpec& spec) = 0;

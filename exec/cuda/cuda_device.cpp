@@ -73,7 +73,8 @@ CudaDevice::CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partiti
         return api().Allocate(bytes);
       },
       [this](void* region) { api().Free(ordinal(), region); });
-  for (StreamHandle& stream : streams_) stream = api().CreateStream(partition_.handle);
+  CheckPriority();
+  for (StreamHandle& stream : streams_) stream = api().CreateStream(partition_.handle, spec_.stream_priority);
 }
 
 CudaDevice::~CudaDevice() {
@@ -81,6 +82,14 @@ CudaDevice::~CudaDevice() {
   for (const StreamHandle stream : streams_) {
     if (stream != nullptr) api().DestroyStream(stream);
   }
+}
+
+void CudaDevice::CheckPriority() const {
+  const auto [lowest, highest] = api().StreamPriorities();
+  if (spec_.stream_priority >= lowest && spec_.stream_priority <= highest) return;
+  Throw(Code::kInvalidArgument,
+        "Priority {} is outside the range of supported priorities [{},{}] for {} on GPU# {}",
+        spec_.stream_priority, lowest, highest, spec_.local_name(), spec_.physical);
 }
 
 void* CudaDevice::Allocate(int64_t bytes) {

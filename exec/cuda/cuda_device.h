@@ -60,6 +60,8 @@ class CudaDevice : public StreamDevice {
 
  private:
   Api& api() const { return module_->api(); }
+  // Throws InvalidArgument for one that the GPU does not have.
+  void CheckPriority() const;
 
   static constexpr size_t kNumStreams = 3;  // by QueueKind
 

@@ -1,5 +1,7 @@
 // Builds a graph in C++, lets two strategies place it on virtual GPUs, runs it under each and prints where
 // every op went, what was copied and what came out: the same result from both placements.
+#include <recorded_runs.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -58,6 +60,7 @@ void RunUnder(const char* strategy, const lanescope::Graph& graph, const lanesco
   request.fetches = {"y"};
   auto& step = session.Prepare(request);
   const auto result = session.Run(step, request.feeds);
+  samples::RunRecorder(graph).Add(request.feeds, request.targets, request.fetches, result.fetches);
 
   std::printf("%s\n", strategy);
   for (const lanescope::NodeId id : graph.node_ids()) {

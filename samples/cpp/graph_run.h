@@ -2,12 +2,15 @@
 // GPUs.
 #pragma once
 
+#include <recorded_runs.h>
+
 #include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/place/placement_log.h"
 #include "core/place/placer.h"
 #include "exec/session.h"
 #include "graphs/scope.h"
@@ -28,15 +31,19 @@ class GraphRun {
       : graph_(scope.graph()),
         machine_(options.machine),
         placement_(Place(options)),
-        session_(graph_, placement_, machine_, options.session) {}
+        session_(graph_, placement_, machine_, options.session),
+        recorder_(graph_) {}
 
   // Values of `fetches`, after `targets` have run too.
   std::vector<lanescope::Tensor> operator()(const std::vector<lanescope::Endpoint>& fetches,
                                             const std::map<std::string, lanescope::Tensor>& feeds = {},
                                             const std::vector<lanescope::Endpoint>& targets = {}) {
-    auto& step = session_.Prepare(Request(fetches, feeds, targets));
+    const lanescope::exec::RunRequest request = Request(fetches, feeds, targets);
+    auto& step = session_.Prepare(request);
     copies_ = CopiesBetweenGpus(*step.schedule);
-    return session_.Run(step, feeds).fetches;
+    std::vector<lanescope::Tensor> values = session_.Run(step, feeds).fetches;
+    recorder_.Add(feeds, request.targets, request.fetches, values);
+    return values;
   }
 
   // What the last step copied from GPU to GPU.
@@ -88,6 +95,7 @@ class GraphRun {
   const lanescope::Machine machine_;
   const lanescope::Placement placement_;
   lanescope::exec::Session session_;
+  RunRecorder recorder_;
   Copies copies_;
 };
 

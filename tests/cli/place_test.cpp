@@ -114,6 +114,16 @@ TEST(Place, LogsInTheOrderOfThePlacer) {
             "b: (Const): /job:localhost/replica:0/task:0/device:CPU:0\n");
 }
 
+// The documented log of the first releases, last one first.
+TEST(Place, G01TheFirstReleasesLogHasOtherNamesInAnotherOrder) {
+  const Outcome outcome = Lanescope({"place", Sample("matmul_cpu_gpu"), "--log-device-placement",
+                                     "--log-style", "v0", "--strategy", "single"});
+  EXPECT_EQ(outcome.output,
+            "b: /job:localhost/replica:0/task:0/gpu:0\n"
+            "a: /job:localhost/replica:0/task:0/gpu:0\n"
+            "MatMul: /job:localhost/replica:0/task:0/gpu:0\n");
+}
+
 TEST(Place, LogAndJsonGoToDifferentStreams) {
   const Outcome outcome = Lanescope({"place", Sample("matmul_cpu_gpu"), "--log-device-placement", "--json"});
   EXPECT_TRUE(json::accept(outcome.output));

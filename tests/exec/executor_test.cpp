@@ -171,6 +171,22 @@ TEST_F(SlowCopy, TimesOut) {
   }
 }
 
+// Either limit ends the step; of both that of the run counts.
+TEST_F(SlowCopy, G11TheRunsTimeoutIsBeforeTheSessions) {
+  Open(8 << 20, 1e5);  // 84 s
+  const auto limit = [&](int64_t session_ms) {
+    SessionOptions options;
+    options.timeout_ns = session_ms * kMillisecond;
+    session_ = std::make_unique<Session>(graph_, placement_, machine_, options);
+  };
+  limit(60000);
+  ExpectError(Code::kDeadlineExceeded, {"Timed out waiting for notification", "50 ms"}, [&] {
+    session_->Run({{}, {"far:0"}, {}}, {50 * kMillisecond});
+  });
+  limit(20);
+  ExpectError(Code::kDeadlineExceeded, {"20 ms"}, [&] { session_->Run({{}, {"far:0"}, {}}); });
+}
+
 // The wait for one chunk, or for the latency, ends early too.
 TEST_F(SlowCopy, TimesOutWithinAChunk) {
   Open(64 << 10, 1e3);  // 65 s

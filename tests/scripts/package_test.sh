@@ -22,12 +22,16 @@ echo "$(wc -l < "$work/all_headers.cpp") installed headers compile"
 cmake -S "$source_dir/samples/cpp" -B "$work/samples" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" > /dev/null
 cmake --build "$work/samples"
-"$work/samples/build_graph"
-for program in matrices towers add_on_devices fit_polynomial pinned_variables memory_options logical_devices; do
+# What they run is recorded for TensorFlow to run, too (samples/export/replay_runs.py).
+export LANESCOPE_RECORD_RUNS=$work/runs
+mkdir "$LANESCOPE_RECORD_RUNS"
+for program in build_graph matrices towers add_on_devices fit_polynomial pinned_variables memory_options logical_devices; do
   "$work/samples/$program"
 done
 "$work/samples/deepconn" "$source_dir/samples/graphs/deepconn_single.pbtxt" 1
 "$work/samples/cifar10" 1
+unset LANESCOPE_RECORD_RUNS
+test "$(ls "$work"/runs/*.pbtxt | wc -l)" -gt 10
 "$work/samples/write_graphs" "$work"
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"

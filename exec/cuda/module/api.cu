@@ -110,14 +110,20 @@ class RuntimeApi : public Api {
   }
   void DestroyPartition(PartitionHandle partition) noexcept override { DropPartition(partition); }
 
-  StreamHandle CreateStream(PartitionHandle partition) override {
+  StreamHandle CreateStream(PartitionHandle partition, int priority) override {
     cudaStream_t stream = nullptr;
     if (partition != nullptr) {
-      stream = MakePartitionStream(partition);
+      stream = MakePartitionStream(partition, priority);
     } else {
-      Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+      Check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),
+            "cudaStreamCreateWithPriority");
     }
     return reinterpret_cast<StreamHandle>(stream);
+  }
+  std::pair<int, int> StreamPriorities() override {
+    int least = 0, greatest = 0;
+    Check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    return {greatest, least};
   }
   void DestroyStream(StreamHandle stream) noexcept override { cudaStreamDestroy(cuda::ToCuda(stream)); }
   void Synchronize(StreamHandle stream) override {

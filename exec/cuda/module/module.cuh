@@ -21,6 +21,6 @@ std::unique_ptr<DeviceLoad> MakeDeviceLoad(WorkClass work_class, const LaunchSpe
 int CountPartitionGroups(int ordinal);
 std::vector<Partition> MakePartitions(int ordinal, const std::vector<int>& groups);
 void DropPartition(PartitionHandle partition) noexcept;
-cudaStream_t MakePartitionStream(PartitionHandle partition);
+cudaStream_t MakePartitionStream(PartitionHandle partition, int priority);
 
 }  // namespace lanescope::exec::cuda

@@ -118,11 +118,11 @@ void DropPartition(PartitionHandle partition) noexcept {
   GetDriver().destroy(reinterpret_cast<CUgreenCtx>(partition));
 }
 
-cudaStream_t MakePartitionStream(PartitionHandle partition) {
+cudaStream_t MakePartitionStream(PartitionHandle partition, int priority) {
   CUstream stream = nullptr;
-  CheckDriver(
-      GetDriver().create_stream(&stream, reinterpret_cast<CUgreenCtx>(partition), CU_STREAM_NON_BLOCKING, 0),
-      "cuGreenCtxStreamCreate");
+  CheckDriver(GetDriver().create_stream(&stream, reinterpret_cast<CUgreenCtx>(partition),
+                                        CU_STREAM_NON_BLOCKING, priority),
+              "cuGreenCtxStreamCreate");
   return stream;
 }
 
@@ -131,7 +131,7 @@ cudaStream_t MakePartitionStream(PartitionHandle partition) {
 int CountPartitionGroups(int) { return 0; }
 std::vector<Partition> MakePartitions(int, const std::vector<int>&) { return {}; }
 void DropPartition(PartitionHandle) noexcept {}
-cudaStream_t MakePartitionStream(PartitionHandle) { return nullptr; }
+cudaStream_t MakePartitionStream(PartitionHandle, int) { return nullptr; }
 
 #endif
 

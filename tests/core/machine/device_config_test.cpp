@@ -1,4 +1,4 @@
-// Cases H01 to H15 and G03 to G05 of devices as TensorFlow configures them.
+// Cases H01 to H15, H23 and H25: devices as TensorFlow configures them.
 #include "core/machine/device_config.h"
 
 #include <gmock/gmock.h>
@@ -101,6 +101,27 @@ TEST(DeviceConfig, H11OrdinalsNumberTheDevicesOfAllGpus) {
   EXPECT_THAT(GpusOf(ConfigureDevices(Gpus(2), two)).mib, ElementsAre(1, 3, 2, 4));
 }
 
+TEST(DeviceConfig, H13PrioritiesAreOneAPart) {
+  EXPECT_THAT(
+      ErrorOf([] {
+        ConfigureDevices(Gpus(1), {.logical_devices = {{.memory_limit_mb = {1, 2}, .priority = {1}}}});
+      }),
+      HasSubstr("InvalidArgument: Number of virtual device priorities specified doesn't match with number of "
+                "memory_limit_mb specified for GPU# 0 memory_limit_mb size: 2 and priority size: 1"));
+  const Machine seen =
+      ConfigureDevices(Gpus(1), {.logical_devices = {{.memory_limit_mb = {1, 2}, .priority = {0, -1}}}});
+  EXPECT_EQ(seen.device(seen.Gpus()[0]).stream_priority, 0);
+  EXPECT_EQ(seen.device(seen.Gpus()[1]).stream_priority, -1);
+  EXPECT_EQ(MachineToJson(ParseMachine(MachineToJson(seen))), MachineToJson(seen));
+}
+
+TEST(DeviceConfig, H25TwoProgramsSeeDifferentGpus) {
+  const Seen first = GpusOf(ConfigureDevices(Gpus(4), {.visible_device_list = "0,1"}));
+  const Seen second = GpusOf(ConfigureDevices(Gpus(4), {.visible_device_list = "3,2"}));
+  EXPECT_THAT(first.workers, ElementsAre(1, 2));
+  EXPECT_THAT(second.workers, ElementsAre(4, 3));
+}
+
 TEST(DeviceConfig, EqualPartsAndFractions) {
   EXPECT_THAT(GpusOf(ConfigureDevices(Gpus(2), {.logical_devices_per_gpu = 2})).mib,
               ElementsAre(2048, 2048, 2048, 2048));
@@ -129,6 +150,9 @@ TEST(DeviceConfig, LogicalDevicesAsText) {
   EXPECT_TRUE(parts[1].memory_limit_mb.empty());
   EXPECT_THAT(parts[2].memory_limit_mb, ElementsAre(512));
   EXPECT_THAT(ErrorOf([] { ParseLogicalDevices("1024,x"); }), HasSubstr("'x' is no memory limit in MiB"));
+  EXPECT_THAT(ParseLogicalDevices("1024@-1,2048@0")[0].priority, ElementsAre(-1, 0));
+  EXPECT_THAT(ErrorOf([] { ParseLogicalDevices("1024@"); }), HasSubstr("'1024@' has no priority"));
+  EXPECT_THAT(ErrorOf([] { ParseLogicalDevices("1024@1,2048"); }), HasSubstr("priority size: 1"));
 }
 
 }  // namespace

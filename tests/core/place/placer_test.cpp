@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/place/placement_log.h"
 #include "tests/core/place/placer_world.h"
 
 namespace lanescope {

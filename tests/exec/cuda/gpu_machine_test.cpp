@@ -12,6 +12,12 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 // TensorFlow's rules: free less max(300 MiB, 5%), or less 200 MiB where little is free; a fraction is of the
 // total; a limit is taken as it is.
+// A K80 with 11.07 GiB, of which the context takes 43 MiB.
+TEST(GpuMemoryLimit, H15AShareStaysFree) {
+  const auto free = static_cast<int64_t>(11.07 * 1024 - 43) * kMiB;
+  EXPECT_EQ(GpuMemoryLimit(free, 11441 * kMiB, {}) / kMiB, 10727);
+}
+
 TEST(GpuMemoryLimit, FollowsTensorFlow) {
   EXPECT_EQ(GpuMemoryLimit(10000 * kMiB, 12000 * kMiB, {}), 9500 * kMiB);
   EXPECT_EQ(GpuMemoryLimit(4000 * kMiB, 12000 * kMiB, {}), 3700 * kMiB);

@@ -1,6 +1,7 @@
 // Sessions on GPUs: the whole host logic of the CUDA backend, on a stub that runs streams in odd orders.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "core/record/recorder.h"
@@ -204,6 +205,20 @@ TEST(LogicalDevices, KeepTheirLimit) {
 }
 
 // Shares of the multiprocessors become groups: a half of 16 groups of 8 is 64.
+// Three streams a device; what is no priority of the GPU is refused when the device is made.
+TEST(LogicalDevices, H13StreamsHaveTheirDevicesPriority) {
+  StubGuard stub;
+  const MixedGraph graph;
+  Machine machine = GpuMachine({0, 0});
+  machine.devices[Gpu(machine, 1)].stream_priority = -1;
+  graph.Run(machine, 1, true, {"result"});
+  EXPECT_EQ(stub->streams_by_priority(), (std::map<int, int>{{-1, 3}, {0, 3}}));
+  machine.devices[Gpu(machine, 1)].stream_priority = 1;
+  ExpectError(Code::kInvalidArgument,
+              {"Priority 1 is outside the range of supported priorities [-5,0] for GPU:1 on GPU# 0"},
+              [&] { graph.Run(machine, 1, true, {"result"}); });
+}
+
 TEST(LogicalDevices, ShareMultiprocessors) {
   StubGuard stub;
   Machine machine = GpuMachine({0, 0});

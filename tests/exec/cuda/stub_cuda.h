@@ -43,6 +43,8 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   int Calls(const std::string& call) const;
   int64_t live_objects() const;  // streams, events, graphs, partitions, pinned and device allocations
   int64_t device_bytes(int ordinal) const;
+  // How many streams have been made, by priority.
+  std::map<int, int> streams_by_priority() const { return streams_by_priority_; }
   // Copies that went straight between two GPUs, and inside one.
   int peer_copies() const { return Calls("cudaMemcpyPeerAsync"); }
 
@@ -60,7 +62,8 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   int PartitionGroups(int ordinal) override;
   std::vector<cuda::Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) override;
   void DestroyPartition(cuda::PartitionHandle partition) noexcept override;
-  StreamHandle CreateStream(cuda::PartitionHandle partition) override;
+  StreamHandle CreateStream(cuda::PartitionHandle partition, int priority) override;
+  std::pair<int, int> StreamPriorities() override { return {-5, 0}; }
   void DestroyStream(StreamHandle stream) noexcept override;
   void Synchronize(StreamHandle stream) override;
   EventHandle CreateEvent(bool timed) override;
@@ -129,6 +132,7 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   std::set<Event*> events_;
   std::set<Graph*> graphs_;
   std::vector<std::unique_ptr<Capture>> captures_;
+  std::map<int, int> streams_by_priority_;
   int partitions_ = 0;
   int protected_depth_ = 0;
   int64_t clock_ns_ = 0;

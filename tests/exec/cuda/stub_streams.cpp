@@ -7,9 +7,10 @@
 
 namespace lanescope::exec::test {
 
-StreamHandle StubCuda::CreateStream(cuda::PartitionHandle) {
+StreamHandle StubCuda::CreateStream(cuda::PartitionHandle, int priority) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  Count("cudaStreamCreateWithFlags");
+  Count("cudaStreamCreateWithPriority");
+  ++streams_by_priority_[priority];
   streams_.push_back(std::make_unique<Stream>());
   streams_.back()->ordinal = current_gpu;
   return reinterpret_cast<StreamHandle>(streams_.back().get());
