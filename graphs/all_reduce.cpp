@@ -8,7 +8,22 @@
 namespace lanescope::graphs {
 namespace {
 
-class ReductionWriter {
+void CheckTensors(const Scope& s, const std::vector<Endpoint>& tensors,
+                  const std::vector<std::string>& devices) {
+  if (tensors.empty() || devices.size() != tensors.size()) {
+    Throw(Code::kInvalidArgument, "an all-reduce of {} tensors on {} devices", tensors.size(),
+          devices.size());
+  }
+  for (const Endpoint& tensor : tensors) {
+    if (s.TypeOf(tensor) != s.TypeOf(tensors[0])) {
+      Throw(Code::kInvalidArgument, "an all-reduce of {} and {}", DataTypeName(s.TypeOf(tensors[0])),
+            DataTypeName(s.TypeOf(tensor)));
+    }
+    MergeShapes(s.ShapeOf(tensors[0]), s.ShapeOf(tensor));
+  }
+}
+
+class ScopeSteps final : public AllReduceSteps {
  private:
   template <typename Write>
   auto On(size_t device, Write write) {
@@ -16,123 +31,76 @@ class ReductionWriter {
     return write();
   }
 
-  Endpoint Send(Endpoint tensor, size_t device) {
+ public:
+  ScopeSteps(Scope& scope, const lanescope::Shape& shape, const std::vector<std::string>& devices, bool mean)
+      : s_(scope), shape_(shape), devices_(devices), mean_(mean) {}
+
+  Endpoint Combine(size_t device, Endpoint a, Endpoint b) override {
+    return On(device, [&] { return Add(s_, a, b); });
+  }
+  Endpoint CombineAll(size_t device, const std::vector<Endpoint>& tensors) override {
+    return On(device, [&] { return op::AddN(s_, tensors); });
+  }
+  Endpoint Send(size_t device, Endpoint tensor) override {
     return On(device, [&] { return op::Identity(s_, tensor); });
   }
-
- public:
-  ReductionWriter(Scope& scope, const std::vector<Endpoint>& tensors, const std::vector<std::string>& devices,
-                  const AllReduceOptions& options)
-      : s_(scope), tensors_(tensors), devices_(devices), options_(options), size_(tensors.size()) {
-    if (tensors.empty() || devices.size() != size_) {
-      Throw(Code::kInvalidArgument, "an all-reduce of {} tensors on {} devices", size_, devices.size());
-    }
-    for (const Endpoint& tensor : tensors) {
-      if (s_.TypeOf(tensor) != s_.TypeOf(tensors[0])) {
-        Throw(Code::kInvalidArgument, "an all-reduce of {} and {}", DataTypeName(s_.TypeOf(tensors[0])),
-              DataTypeName(s_.TypeOf(tensor)));
-      }
-      MergeShapes(s_.ShapeOf(tensors[0]), s_.ShapeOf(tensor));
-    }
+  Endpoint Finish(size_t device, Endpoint whole) override {
+    if (!mean_) return whole;
+    return On(device, [&] { return Div(s_, whole, static_cast<double>(devices_.size())); });
   }
-
-  std::vector<Endpoint> Run() {
-    const auto names = s_.Name(options_.name);
-    if (size_ == 1) return {On(0, [&] { return op::Identity(s_, tensors_[0]); })};
-    switch (options_.by) {
-      case AllReduceBy::kRing:
-        return Ring();
-      case AllReduceBy::kTree:
-        return Tree();
-      case AllReduceBy::kOneDevice:
-        break;
-    }
-    const Endpoint sum = On(0, [&] { return Share(op::AddN(s_, tensors_)); });
-    std::vector<Endpoint> results;
-    for (size_t i = 0; i < size_; ++i) results.push_back(Send(sum, i));
-    return results;
+  std::vector<Endpoint> Split(size_t device, Endpoint tensor, const std::vector<int64_t>& sizes) override {
+    const auto count = static_cast<int64_t>(sizes.size());
+    return On(device, [&] {
+      return op::SplitV(s_, op::Reshape(s_, tensor, {-1}), Tensor::FromValues(lanescope::Shape{count}, sizes),
+                        0, count);
+    });
+  }
+  Endpoint Join(size_t device, const std::vector<Endpoint>& parts) override {
+    const std::vector<Dim> dims(shape_.dims().begin(), shape_.dims().end());
+    return On(device, [&] {
+      return op::Reshape(s_, op::ConcatV2(s_, parts, 0),
+                         Tensor::FromValues(lanescope::Shape{shape_.rank()}, dims));
+    });
   }
 
  private:
-  // Of a whole sum: what the result is made of.
-  Endpoint Share(Endpoint sum) { return options_.mean ? Div(s_, sum, static_cast<double>(size_)) : sum; }
-
-  std::vector<Endpoint> Tree() {
-    std::vector<Endpoint> sums = tensors_;
-    size_t top = 1;
-    for (; top < size_; top *= 2) {
-      for (size_t i = 0; i + top < size_; i += 2 * top) {
-        sums[i] = On(i, [&] { return Add(s_, sums[i], sums[i + top]); });
-      }
-    }
-    sums[0] = On(0, [&] { return op::Identity(s_, Share(sums[0])); });
-    for (size_t step = top / 2; step > 0; step /= 2) {
-      for (size_t i = 0; i + step < size_; i += 2 * step) sums[i + step] = Send(sums[i], i + step);
-    }
-    return sums;
-  }
-
-  // Chunk c begins at the device behind c, is whole at device c, and goes around from there once more.
-  std::vector<Endpoint> Ring() {
-    const lanescope::Shape shape = s_.ShapeOf(tensors_[0]);
-    if (!shape.IsExact()) {
-      Throw(Code::kInvalidArgument, "'{}' has shape {}; an all-reduce by a ring has to know it",
-            s_.graph().TensorName(tensors_[0]), shape.ToString());
-    }
-    const auto chunks = Chunks(shape.NumElements());
-    std::vector<std::vector<Endpoint>> gathered(size_, std::vector<Endpoint>(size_));
-    for (size_t c = 0; c < size_; ++c) {
-      Endpoint sum = chunks[(c + 1) % size_][c];
-      for (size_t hop = 2; hop <= size_; ++hop) {
-        const size_t at = (c + hop) % size_;
-        sum = On(at, [&] { return Add(s_, chunks[at][c], sum); });
-      }
-      sum = On(c, [&] { return op::Identity(s_, Share(sum)); });
-      for (size_t hop = 0; hop < size_; ++hop) {
-        const size_t at = (c + hop) % size_;
-        if (hop > 0) sum = Send(sum, at);
-        gathered[at][c] = sum;
-      }
-    }
-    std::vector<Endpoint> results;
-    const std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
-    for (size_t i = 0; i < size_; ++i) {
-      results.push_back(On(i, [&] {
-        return op::Reshape(s_, op::ConcatV2(s_, gathered[i], 0),
-                           Tensor::FromValues(lanescope::Shape{shape.rank()}, dims));
-      }));
-    }
-    return results;
-  }
-
-  // By device: its tensor cut into one chunk a device, the first ones an element longer where it does not
-  // divide.
-  std::vector<std::vector<Endpoint>> Chunks(int64_t elements) {
-    const auto count = static_cast<int64_t>(size_);
-    std::vector<int64_t> sizes;
-    for (int64_t c = 0; c < count; ++c) sizes.push_back(elements / count + (c < elements % count ? 1 : 0));
-    std::vector<std::vector<Endpoint>> chunks;
-    for (size_t i = 0; i < size_; ++i) {
-      chunks.push_back(On(i, [&] {
-        return op::SplitV(s_, op::Reshape(s_, tensors_[i], {-1}),
-                          Tensor::FromValues(lanescope::Shape{count}, sizes), 0, count);
-      }));
-    }
-    return chunks;
-  }
-
   Scope& s_;
-  const std::vector<Endpoint>& tensors_;
+  const lanescope::Shape shape_;
   const std::vector<std::string>& devices_;
-  const AllReduceOptions& options_;
-  const size_t size_;
+  bool mean_;
 };
+
+// One node a device, which know each other by their shared name.
+std::vector<Endpoint> WriteOp(Scope& s, const std::vector<Endpoint>& tensors,
+                              const std::vector<std::string>& devices, const AllReduceOptions& options) {
+  const std::string shared = s.CurrentNames().substr(0, s.CurrentNames().size() - 1);
+  std::vector<Endpoint> results;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto on = s.Device(devices[i]);
+    const Endpoint sum = s.Add("NcclAllReduce", "", {InputList(tensors[i])},
+                               {{"reduction", std::string("sum")},
+                                {"num_devices", static_cast<int64_t>(tensors.size())},
+                                {"shared_name", shared},
+                                {"_lanescope_all_reduce", std::string(AllReduceByName(options.by))}});
+    results.push_back(options.mean ? Div(s, sum, static_cast<double>(tensors.size())) : sum);
+  }
+  return results;
+}
 
 }  // namespace
 
 std::vector<Endpoint> AllReduce(Scope& scope, const std::vector<Endpoint>& tensors,
                                 const std::vector<std::string>& devices, const AllReduceOptions& options) {
-  return ReductionWriter(scope, tensors, devices, options).Run();
+  CheckTensors(scope, tensors, devices);
+  const auto names = scope.Name(options.name);
+  if (options.as_op) return WriteOp(scope, tensors, devices, options);
+  const lanescope::Shape shape = scope.ShapeOf(tensors[0]);
+  if (options.by == AllReduceBy::kRing && tensors.size() > 1 && !shape.IsExact()) {
+    Throw(Code::kInvalidArgument, "'{}' has shape {}; an all-reduce by a ring has to know it",
+          scope.graph().TensorName(tensors[0]), shape.ToString());
+  }
+  ScopeSteps steps(scope, shape, devices, options.mean && tensors.size() > 1);
+  return ScheduleAllReduce(options.by, tensors, shape.IsExact() ? shape.NumElements() : 0, &steps);
 }
 
 }  // namespace lanescope::graphs

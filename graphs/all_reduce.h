@@ -6,24 +6,20 @@
 #include <string_view>
 #include <vector>
 
+#include "core/place/all_reduce_schedule.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {
 
-enum class AllReduceBy {
-  // Every tensor is cut into as many chunks as there are devices. Chunks are added up on their way around the
-  // ring, and sent around once more: every device sends and receives 2 (n - 1) / n of a tensor.
-  kRing,
-  // Sums of pairs, of pairs of pairs, and back: 2 log2(n) whole tensors behind each other.
-  kTree,
-  // All to the first device and back.
-  kOneDevice,
-};
+using lanescope::AllReduceBy;
 
 struct AllReduceOptions {
   AllReduceBy by = AllReduceBy::kRing;
   bool mean = false;  // of the tensors, not their sum
   std::string_view name = "AllReduce";
+  // One NcclAllReduce node a device, as TensorFlow has it, in place of copies and sums; those it becomes
+  // where it is run or simulated (InlineFunctions in core/place/functions.h).
+  bool as_op = false;
 };
 
 // tensors[i] is on devices[i], and so is result i. All have one shape, which a ring has to know. Throws

@@ -155,6 +155,7 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterOptimizerOps(*built);
     ops::RegisterRandomOps(*built);
     ops::RegisterSamplingOps(*built);
+    ops::RegisterCollectiveOps(*built);
     ops::RegisterStringOps(*built);
     ops::RegisterControlOps(*built);
     return built;

@@ -31,7 +31,13 @@ void ControlFlowExpander::NoteNeeded() {
     needed_[node] = true;
     open.push_back(node);
   };
-  for (const std::string& name : options_.needed) need(before_.FindNode(name.substr(0, name.find(':'))));
+  for (const std::string& tensor : options_.needed) {
+    // What is not there yet may come of a loop: "while/trips" is of "while".
+    std::string name = tensor.substr(0, tensor.find(':'));
+    while (!before_.FindNode(name).exists() && name.find('/') != std::string::npos)
+      name.resize(name.rfind('/'));
+    need(before_.FindNode(name));
+  }
   while (!open.empty()) {
     const Node& node = before_.node(open.back());
     open.pop_back();

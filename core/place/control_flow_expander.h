@@ -121,6 +121,12 @@ class ControlFlowExpander {
   // A loop's trips, one after the other.
   ExpandedValues Unroll(const Node& node, const std::string& name, const ExpandedValues& inputs,
                         const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
+  // Trips that run whatever data say, and conditions that data decide with the trips that each lets run.
+  struct TripCount {
+    int64_t known = 0;
+    std::vector<std::pair<Endpoint, int64_t>> conditions;
+  };
+  void WriteTripCount(const std::string& name, const std::string& device, const TripCount& count);
   // A step in which the loop wants to go on fails.
   void RequireEnd(const Node& node, const std::string& name, Endpoint condition, int64_t trips,
                   std::vector<NodeId>* effects);

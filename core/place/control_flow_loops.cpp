@@ -52,6 +52,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
   const auto given = options_.trips.find(name);
   ExpandedValues state = inputs;
   std::vector<std::pair<Endpoint, ExpandedValues>> open;  // conditions that data decide, and the state there
+  TripCount count;
   for (int64_t trip = 0;; ++trip) {
     if (++trips_ > kMaxTrips)
       Throw(Code::kInvalidArgument, "node '{}': loops run more than {} times", name, kMaxTrips);
@@ -75,7 +76,9 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
       }
       open.emplace_back(asked.outputs[0].tensor, state);
       taken_.push_back({asked.outputs[0].tensor, true});
+      count.conditions.push_back({asked.outputs[0].tensor, 0});
     }
+    ++(count.conditions.empty() ? count.known : count.conditions.back().second);
     Body made = EmitFunction(body, name, state, site);
     if (made.outputs.size() != state.size()) {
       Throw(Code::kInvalidArgument, "node '{}' has {} variables, and its body gives {}", name, state.size(),
@@ -86,6 +89,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
     state = std::move(made.outputs);
   }
   LeaveConditions(taken_.size() - open.size());
+  WriteTripCount(name, node.device, count);
   // The state of the trip before which the condition first said no.
   for (size_t k = open.size(); k-- > 0;) {
     for (size_t i = 0; i < state.size(); ++i) {
@@ -94,6 +98,33 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
     }
   }
   return state;
+}
+
+// The sum of the trips that each condition lets run, where all before it held, too.
+void ControlFlowExpander::WriteTripCount(const std::string& name, const std::string& device,
+                                         const TripCount& count) {
+  if (count.conditions.empty()) return;
+  std::vector<Endpoint> terms;
+  const auto number = [&](int64_t value) {
+    return graph_.Constant(name + "/trips/number", Tensor::Scalar(static_cast<int32_t>(value)), device);
+  };
+  if (count.known > 0) terms.push_back(number(count.known));
+  std::optional<Endpoint> reached;
+  for (const auto& [condition, trips] : count.conditions) {
+    reached =
+        !reached
+            ? condition
+            : graph_.Add(
+                  graph_.New("LogicalAnd", name + "/trips/reached", device).Input(*reached).Input(condition));
+    Endpoint term = graph_.Add(
+        graph_.New("Cast", name + "/trips/one", device).Input(*reached).Attr("DstT", DataType::kInt32));
+    if (trips > 1) {
+      NodeBuilder several = graph_.New("Mul", name + "/trips/several", device);
+      term = graph_.Add(several.Input(term).Input(number(trips)));
+    }
+    terms.push_back(term);
+  }
+  graph_.Add(graph_.New("AddN", name + "/trips", device).Inputs(terms));
 }
 
 void ControlFlowExpander::RequireEnd(const Node& node, const std::string& name, Endpoint condition,

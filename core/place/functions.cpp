@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/graph/graph_proto.h"
 #include "core/graph/validate.h"
+#include "core/place/collectives.h"
 #include "core/place/control_flow.h"
 #include "core/place/function_calls.h"
 #include "core/place/function_graphs.h"
@@ -30,9 +31,11 @@ Graph InlineCalls(const Graph& graph) {
 
 Graph InlineFunctions(const Graph& graph, const InlineOptions& options) {
   Graph inlined = InlineCalls(graph);
-  if (!HasControlFlow(inlined)) return inlined;
-  FunctionGraphs functions(inlined.extra);
-  return ExpandControlFlow(inlined, &functions, options);
+  if (HasControlFlow(inlined)) {
+    FunctionGraphs functions(inlined.extra);
+    inlined = ExpandControlFlow(inlined, &functions, options);
+  }
+  return ExpandCollectives(std::move(inlined), options);
 }
 
 }  // namespace lanescope

@@ -1,4 +1,5 @@
-// Calls of a graph's functions, loops and branches, replaced by what they do: nothing after this knows them.
+// Calls of a graph's functions, loops, branches and collectives, replaced by what they do: nothing after this
+// knows them.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,20 @@ struct InlineOptions {
 // A loop is unrolled: the nodes of its trip k are called "LOOP/k/NODE". Where the condition follows from
 // shapes, that says how often. Where it does not, the loop is unrolled as often as `trips` says, or until its
 // condition says no whatever the data, and the results are those of the trip where the condition said no; a
-// loop that wants to go on then fails. A branch whose condition is known is the branch taken; of others both
-// sides run and the results are chosen. What is chosen from must have no effects.
-// A list, an array or a stack of tensors is its elements: none is left. What a loop writes to an array in a
-// trip that data may leave out is chosen like a result; a stack cannot be changed there.
+// loop that wants to go on then fails. How often the body of such a loop ran is a tensor: "LOOP/trips". A
+// branch whose condition is known is the branch taken; of others both sides run and the results are chosen.
+// What is chosen from must have no effects. A list, an array or a stack of tensors is its elements: none is
+// left. What a loop writes to an array in a trip that data may leave out is chosen like a result; a stack
+// cannot be changed there.
+//
+// An all-reduce (NcclAllReduce nodes of one shared name, one a device) is copies and sums: around a ring, or
+// up and down a tree where tensors are small or of unknown shape and where devices are more than 64, or as
+// the attribute "_lanescope_all_reduce" of its first node says ("ring", "tree", "one-device"). Its nodes stay
+// as what gives the result.
 //
 // Throws InvalidArgument for a function that is not there, that calls itself, or that does not fit its call,
-// and for more than half a million nodes; Unimplemented for a loop without an end in sight, effects that
-// depend on data, and lists of unknown length.
+// and for more than half a million nodes, or for a collective without all of its devices; Unimplemented for a
+// loop without an end in sight, effects that depend on data, and lists of unknown length.
 Graph InlineFunctions(const Graph& graph, const InlineOptions& options = {});
 // The same of calls alone: loops and branches stay.
 Graph InlineCalls(const Graph& graph);

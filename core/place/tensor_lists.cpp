@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/place/tensor_list_call.h"
 
 namespace lanescope {
 namespace {
 
-constexpr int64_t kMaxLength = 1 << 16;
 constexpr size_t kMaxCopied = size_t{1} << 26;
 
 }  // namespace
@@ -19,32 +19,11 @@ bool HasLists(const ExpandedValues& values) {
       values, [](const ExpandedValue& value) { return value.list != nullptr || value.array != nullptr; });
 }
 
-// A node on lists, and what its inputs are.
-struct ListExpander::Call {
-  const Node& node;
-  const std::string& name;
-  const ExpandedValues& inputs;
-
-  [[noreturn]] void Refuse(Code code, std::string_view why) const {
-    Throw(code, "node '{}' ({}): {}", name, node.op, why);
-  }
-  const TensorList& list(size_t i) const {
-    if (i >= inputs.size() || inputs[i].list == nullptr)
-      Refuse(Code::kInvalidArgument, "takes a list of tensors that no op here has made");
-    return *inputs[i].list;
-  }
-  Endpoint tensor(size_t i) const {
-    if (i >= inputs.size() || !inputs[i].is_tensor())
-      Refuse(Code::kInvalidArgument, "takes a tensor where it is given a list");
-    return inputs[i].tensor;
-  }
-};
-
 ExpandedValue ListExpander::Made(TensorList list) {
   copied_ += list.items.size();
-  if (copied_ > kMaxCopied || list.items.size() > static_cast<size_t>(kMaxLength)) {
+  if (copied_ > kMaxCopied || list.items.size() > static_cast<size_t>(kMaxListLength)) {
     Throw(Code::kInvalidArgument, "a list of tensors with more than {} elements, or too many long ones",
-          kMaxLength);
+          kMaxListLength);
   }
   return {.list = std::make_shared<const TensorList>(std::move(list))};
 }
@@ -100,41 +79,6 @@ Endpoint ListExpander::Pack(const Call& call, const std::vector<Endpoint>& eleme
     call.Refuse(Code::kInvalidArgument, "stacks no elements, of a shape that is not known");
   none.Insert(0, 0);
   return graph_.Constant(call.name, Tensor(list.dtype, none), call.node.device);
-}
-
-ExpandedValue ListExpander::Reserve(const Call& call) {
-  TensorList list;
-  list.dtype = call.node.TypeAttr("element_dtype");
-  list.element_shape = ShapeOf(call, 0);
-  if (call.node.op == "TensorListReserve") {
-    const auto count = graph_.ConstantAt(call.tensor(1));
-    if (!count) call.Refuse(Code::kUnimplemented, "has as many elements as data say");
-    if (*count < 0 || *count > kMaxLength)
-      call.Refuse(Code::kInvalidArgument, "has less than no or too many elements");
-    list.items.resize(static_cast<size_t>(*count));
-  }
-  return Made(std::move(list));
-}
-
-ExpandedValue ListExpander::FromTensor(const Call& call) {
-  const Endpoint tensor = call.tensor(0);
-  const Shape& shape = graph_.info(tensor).shape;
-  if (!shape.known_rank() || shape.rank() == 0 || !IsExact(shape[0]))
-    call.Refuse(Code::kUnimplemented, "makes a list of a tensor whose first size depends on data");
-  if (shape[0] > kMaxLength) call.Refuse(Code::kInvalidArgument, "makes a list with too many elements");
-  TensorList list;
-  list.dtype = call.node.TypeAttr("element_dtype");
-  list.element_shape = ShapeOf(call, 1);
-  if (shape[0] > 0) {
-    const Endpoint parts = graph_.Add(graph_.New("Unpack", call.name, call.node.device)
-                                          .Input(tensor)
-                                          .Attr("num", int64_t{shape[0]})
-                                          .Attr("axis", int64_t{0}));
-    for (int i = 0; i < static_cast<int>(shape[0]); ++i) {
-      list.items.push_back({.tensor = {parts.node, i}});
-    }
-  }
-  return Made(std::move(list));
 }
 
 ExpandedValue ListExpander::Stack(const Call& call) {
@@ -209,7 +153,7 @@ ExpandedValue ListExpander::SetItem(const Call& call) {
   if (call.inputs.size() < 3) call.Refuse(Code::kInvalidArgument, "has no element to set");
   const auto length = static_cast<int64_t>(list.items.size());
   const bool grows = call.node.BoolAttr("resize_if_index_out_of_bounds", false);
-  if (*index < 0 || *index >= (grows ? kMaxLength : length))
+  if (*index < 0 || *index >= (grows ? kMaxListLength : length))
     call.Refuse(Code::kInvalidArgument, "sets an element beyond the list's end");
   if (*index >= length) list.items.resize(static_cast<size_t>(*index) + 1);
   list.items[static_cast<size_t>(*index)] = call.inputs[2];
@@ -239,7 +183,7 @@ ExpandedValue ListExpander::Resize(const Call& call) {
   TensorList list = call.list(0);
   const auto count = graph_.ConstantAt(call.tensor(1));
   if (!count) call.Refuse(Code::kUnimplemented, "gets as many elements as data say");
-  if (*count < 0 || *count > kMaxLength)
+  if (*count < 0 || *count > kMaxListLength)
     call.Refuse(Code::kInvalidArgument, "gets less than no or too many elements");
   list.items.resize(static_cast<size_t>(*count));
   return Made(std::move(list));
@@ -299,6 +243,9 @@ ExpandedValues ListExpander::Expand(const Node& node, const std::string& name, c
   const std::string_view op = node.op;
   if (op == "EmptyTensorList" || op == "TensorListReserve") return {Reserve(call)};
   if (op == "TensorListFromTensor") return {FromTensor(call)};
+  if (op.starts_with("TensorListScatter")) return {Scatter(call)};
+  if (op == "TensorListSplit") return {Split(call)};
+  if (op == "TensorListConcatLists") return {Joined(call)};
   if (op == "TensorListStack") return {Stack(call)};
   if (op == "TensorListGather" || op == "TensorArrayGatherV3") return {Gather(call)};
   if (op == "TensorListGetItem" || op == "TensorArrayReadV3") return {GetItem(call)};

@@ -29,6 +29,9 @@ class ListExpander {
   struct Call;
   ExpandedValue Reserve(const Call& call);
   ExpandedValue FromTensor(const Call& call);
+  ExpandedValue Split(const Call& call);
+  ExpandedValue Scatter(const Call& call);
+  ExpandedValue Joined(const Call& call);
   ExpandedValue Stack(const Call& call);
   ExpandedValue Concat(const Call& call, ExpandedValue* lengths);
   ExpandedValue Gather(const Call& call);
@@ -45,6 +48,10 @@ class ListExpander {
   Endpoint Pack(const Call& call, const std::vector<Endpoint>& elements, const TensorList& list,
                 const Shape& shape);
   ExpandedValue Named(const Call& call, Endpoint tensor);
+  // The rows of a tensor, one after the other.
+  std::vector<Endpoint> RowsOf(const Call& call, Endpoint tensor);
+  // An integer tensor that does not depend on data.
+  std::vector<int64_t> NumbersOf(const Call& call, size_t input) const;
   ExpandedValue Made(TensorList list);
   Shape ShapeOf(const Call& call, size_t input) const;
 

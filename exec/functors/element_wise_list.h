@@ -113,6 +113,8 @@ void ForEachBinary(const Visit& visit) {
   VisitFloating<Xdivy>(BinaryOp::kXdivy, visit);
   VisitFloating<Xlogy>(BinaryOp::kXlogy, visit);
   VisitFloating<Xlog1py>(BinaryOp::kXlog1py, visit);
+  VisitFloating<Zeta>(BinaryOp::kZeta, visit);
+  VisitFloating<Polygamma>(BinaryOp::kPolygamma, visit);
   VisitFloating<TanhGrad>(BinaryOp::kTanhGrad, visit);
   VisitFloating<SigmoidGrad>(BinaryOp::kSigmoidGrad, visit);
   VisitFloating<SqrtGrad>(BinaryOp::kSqrtGrad, visit);

@@ -49,6 +49,61 @@ LANESCOPE_HOST_DEVICE inline double InverseErfc(double tail) {
   return z;
 }
 
+// The sum of (q + k)^-x over k = 0, 1, ... for x > 1 and q > 0: the first terms, and Euler's and Maclaurin's
+// formula for the rest.
+LANESCOPE_HOST_DEVICE inline double ZetaOfPositive(double x, double q) {
+  constexpr double kEnough = 12;
+  double sum = 0;
+  double at = q;
+  for (; at < kEnough; at += 1) sum += ::pow(at, -x);
+  const double last = ::pow(at, -x);
+  sum += last * (at / (x - 1) + 0.5);
+  // Bernoulli numbers B(2k) / (2k)!.
+  const double kFactors[] = {1.0 / 12,          -1.0 / 720,
+                             1.0 / 30240,       -1.0 / 1209600,
+                             1.0 / 47900160,    -691.0 / 1307674368000,
+                             1.0 / 74724249600, -3617.0 / 10670622842880000};
+  double term = last / at * x;
+  for (int k = 0; k < 8; ++k) {
+    sum += kFactors[k] * term;
+    const double next = x + 2 * k;
+    term *= (next + 1) * (next + 2) / (at * at);
+  }
+  return sum;
+}
+
+// The same for all numbers. Of a negative q the terms below zero are those of a positive one, up to their
+// sign.
+LANESCOPE_HOST_DEVICE inline double HurwitzZeta(double x, double q) {
+  if (x == 1) return __builtin_inf();
+  if (!(x > 1) || q != q) return __builtin_nan("");
+  if (q > 0) return ZetaOfPositive(x, q);
+  const bool whole = x == __builtin_floor(x), even = whole && ::fmod(x, 2) == 0;
+  if (q == __builtin_floor(q)) return even ? __builtin_inf() : __builtin_nan("");
+  if (!whole) return __builtin_nan("");  // a power of a negative number
+  const double above = q - __builtin_floor(q);
+  const double below = ZetaOfPositive(x, 1 - above) - ZetaOfPositive(x, 1 - q);
+  return ZetaOfPositive(x, above) + (even ? below : -below);
+}
+
+struct Zeta {
+  template <typename T>
+  LANESCOPE_HOST_DEVICE T operator()(T x, T q) const {
+    return static_cast<T>(HurwitzZeta(static_cast<double>(x), static_cast<double>(q)));
+  }
+};
+
+struct Polygamma {  // the nth derivative of digamma
+  template <typename T>
+  LANESCOPE_HOST_DEVICE T operator()(T n, T x) const {
+    const double order = static_cast<double>(n);
+    if (!(order >= 0) || order != __builtin_floor(order)) return static_cast<T>(__builtin_nan(""));
+    if (order == 0) return Digamma()(x);
+    const double size = ::exp(::lgamma(order + 1)) * HurwitzZeta(order + 1, static_cast<double>(x));
+    return static_cast<T>(::fmod(order, 2) == 1 ? size : -size);
+  }
+};
+
 struct Ndtri {  // x with P(normal <= x) = p
   template <typename T>
   LANESCOPE_HOST_DEVICE T operator()(T p) const {

@@ -47,16 +47,17 @@ class CheckNumericsKernel : public Kernel {
 
   void Compute(KernelContext& context) override {
     const TensorRef& x = context.input(0);
-    bool nan = false;
-    bool infinite = false;
+    NotFinite found;
     DispatchReal("CheckNumerics", x.dtype, [&](auto tag) {
       using T = decltype(tag);
       for (int64_t i = 0, n = x.NumElements(); i < n; ++i) {
-        nan |= std::isnan(x.as<T>()[i]);
-        infinite |= std::isinf(x.as<T>()[i]);
+        const T value = x.as<T>()[i];
+        found.nan |= std::isnan(value);
+        found.above |= std::isinf(value) && value > 0;
+        found.below |= std::isinf(value) && value < 0;
       }
     });
-    CopyWhole(context, op_.Plan(context, nan, infinite));
+    CopyWhole(context, op_.Plan(context, found));
   }
 
  private:
@@ -123,6 +124,7 @@ void RegisterIdentityKernels(KernelRegistry& registry) {
   registry.Register("Placeholder", MakeKernel<PlaceholderKernel>);
   registry.Register("PlaceholderV2", MakeKernel<PlaceholderKernel>);
   registry.Register("CheckNumerics", MakeKernel<CheckNumericsKernel>);
+  registry.Register("CheckNumericsV2", MakeKernel<CheckNumericsKernel>);
   registry.Register("Assert", MakeKernel<AssertKernel>);
 }
 

@@ -1,4 +1,4 @@
-// The linear family's files for depthwise convolution, Einsum and Qr.
+// The linear family's files for depthwise convolution, Einsum, Qr and triangular matrices.
 #pragma once
 
 #include "exec/kernel.h"
@@ -8,5 +8,6 @@ namespace lanescope::exec {
 void RegisterDepthwiseKernels(KernelRegistry& registry);
 void RegisterEinsumKernels(KernelRegistry& registry);
 void RegisterQrKernels(KernelRegistry& registry);
+void RegisterTriangularKernels(KernelRegistry& registry);
 
 }  // namespace lanescope::exec

@@ -59,6 +59,8 @@ inline constexpr std::pair<std::string_view, BinaryOp> kBinaryOps[] = {
     {"Xdivy", BinaryOp::kXdivy},
     {"Xlogy", BinaryOp::kXlogy},
     {"Xlog1py", BinaryOp::kXlog1py},
+    {"Zeta", BinaryOp::kZeta},
+    {"Polygamma", BinaryOp::kPolygamma},
     {"BitwiseAnd", BinaryOp::kBitAnd},
     {"BitwiseOr", BinaryOp::kBitOr},
     {"BitwiseXor", BinaryOp::kBitXor},

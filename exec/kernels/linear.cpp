@@ -11,6 +11,7 @@ void RegisterLinearKernels(KernelRegistry& registry) {
   RegisterVolumeConvolutionKernels(registry);
   RegisterEinsumKernels(registry);
   RegisterQrKernels(registry);
+  RegisterTriangularKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -82,6 +82,7 @@ class StatelessIntegersOp {
 
 // Multinomial, candidate samplers: on host memory alone.
 void RegisterSamplingKernels(KernelRegistry& registry);
+void RegisterCandidateKernels(KernelRegistry& registry);
 
 template <void (*reals)(KernelContext&, const RandomPlan&),
           void (*integers)(KernelContext&, const RandomIntegersPlan&)>

@@ -5,20 +5,16 @@
 
 #include "core/graph/ops/images.h"
 #include "exec/kernels/op_kernel.h"
+#include "exec/kernels/resized_axis.h"
 
 namespace lanescope::exec {
-
-// One row or column of the resized image: it lies between two of the image, `share` of the way.
-struct ResizedLine {
-  int64_t lower, upper;
-  float share;
-};
 
 // `rows` and `columns`: of the larger structure, the resized image, which for a gradient is input 0.
 struct ResizePlan {
   int64_t batch = 0, channels = 0;
   int64_t height = 0, width = 0;  // of the image
-  std::vector<ResizedLine> rows, columns;
+  ResizedAxis down, across;       // what rows and columns follow from
+  std::vector<ResizedLine> rows = {}, columns = {};
 
   int64_t image_elements() const { return height * width * channels; }
   int64_t resized_elements() const { return static_cast<int64_t>(rows.size() * columns.size()) * channels; }
@@ -31,7 +27,7 @@ class ResizeOp {
   ResizePlan Plan(KernelContext& context) const;
 
  private:
-  std::vector<ResizedLine> Lines(int64_t of_image, int64_t of_resized) const;
+  ResizedAxis AxisOf(int64_t of_image, int64_t of_resized) const;
 
   ops::ResizeRule rule_;
   bool bilinear_, gradient_;

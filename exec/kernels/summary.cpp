@@ -1,8 +1,12 @@
 // Summaries: serialized messages of named numbers (TensorFlow's Summary), and several of them joined.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <set>
+#include <vector>
 
 #include "exec/kernels/string_kernels.h"
 #include "exec/kernels/tensor_access.h"
@@ -11,7 +15,8 @@ namespace lanescope::exec {
 namespace {
 
 // Fields and wire types of Summary and Summary.Value.
-constexpr char kValueField = 1 << 3 | 2, kTagField = 1 << 3 | 2, kSimpleValueField = 2 << 3 | 5;
+constexpr char kValueField = 1 << 3 | 2, kTagField = 1 << 3 | 2, kSimpleValueField = 2 << 3 | 5,
+               kHistogramField = 5 << 3 | 2;
 
 void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -113,6 +118,98 @@ void ScalarSummary(KernelContext& context) {
   *context.output().as<std::string>() = std::move(summary);
 }
 
+void AppendDouble(std::string& out, double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(bits >> shift & 0xFF);
+}
+
+// How many values lie below each of TensorFlow's limits, which grow by a tenth from 1e-12 on to both sides.
+class Histogram {
+ public:
+  Histogram() : counts_(Limits().size(), 0.0) {}
+
+  void Add(double value) {
+    const auto above = std::ranges::upper_bound(Limits(), value);
+    const auto at = std::min<ptrdiff_t>(above - Limits().begin(), std::ssize(counts_) - 1);
+    ++counts_[static_cast<size_t>(at)];
+    least_ = std::min(least_, value);
+    most_ = std::max(most_, value);
+    ++count_;
+    sum_ += value;
+    squares_ += value * value;
+  }
+
+  // HistogramProto: least, most, count, sum, sum of squares, limits, counts; runs of nothing are one.
+  std::string Serialized() const {
+    std::string out;
+    const double figures[] = {least_, most_, count_, sum_, squares_};
+    for (int i = 0; i < 5; ++i) {
+      if (std::bit_cast<uint64_t>(figures[i]) == 0) continue;  // the default, which is not written
+      out += static_cast<char>((i + 1) << 3 | 1);
+      AppendDouble(out, figures[i]);
+    }
+    std::string limits, counts;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] == 0) {
+        while (i + 1 < counts_.size() && counts_[i + 1] == 0) ++i;
+      }
+      AppendDouble(limits, Limits()[i]);
+      AppendDouble(counts, counts_[i]);
+    }
+    AppendText(out, 6 << 3 | 2, limits);
+    AppendText(out, 7 << 3 | 2, counts);
+    return out;
+  }
+
+ private:
+  static const std::vector<double>& Limits() {
+    static const std::vector<double> limits = [] {
+      std::vector<double> positive, all;
+      for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);
+      positive.push_back(std::numeric_limits<double>::max());
+      for (size_t i = positive.size(); i-- > 0;) all.push_back(-positive[i]);
+      all.push_back(0);
+      all.insert(all.end(), positive.begin(), positive.end());
+      return all;
+    }();
+    return limits;
+  }
+
+  std::vector<double> counts_;
+  double least_ = std::numeric_limits<double>::max(), most_ = std::numeric_limits<double>::lowest();
+  double count_ = 0, sum_ = 0, squares_ = 0;
+};
+
+class HistogramSummaryKernel final : public Kernel {
+ public:
+  explicit HistogramSummaryKernel(const Node& node) : name_(node.name) {}
+
+  void Compute(KernelContext& context) override {
+    const TensorRef &tag = context.input(0), &values = context.input(1);
+    if (tag.NumElements() != 1) Throw(Code::kInvalidArgument, "tag must be scalar");
+    Histogram histogram;
+    DispatchNumber("HistogramSummary", values.dtype, [&]<typename T>(T) {
+      for (int64_t i = 0; i < values.NumElements(); ++i) {
+        const auto value = static_cast<double>(values.as<T>()[i]);
+        if (!std::isfinite(value)) {
+          Throw(Code::kInvalidArgument, "{} in summary histogram for: {}",
+                std::isnan(value) ? "Nan" : "Infinity", name_);
+        }
+        histogram.Add(value);
+      }
+    });
+    std::string value, summary;
+    AppendText(value, kTagField, *tag.as<std::string>());
+    AppendText(value, kHistogramField, histogram.Serialized());
+    AppendText(summary, kValueField, value);
+    ShapeOutput(context, 0, {});
+    *context.output().as<std::string>() = std::move(summary);
+  }
+
+ private:
+  std::string name_;
+};
+
 void MergeSummary(KernelContext& context) {
   std::string merged;
   std::set<std::string> tags;
@@ -136,6 +233,7 @@ void MergeSummary(KernelContext& context) {
 
 void RegisterSummaryKernels(KernelRegistry& registry) {
   registry.Register("ScalarSummary", MakeFunctionKernel<ScalarSummary>);
+  registry.Register("HistogramSummary", MakeKernel<HistogramSummaryKernel>);
   registry.Register("MergeSummary", MakeFunctionKernel<MergeSummary>);
 }
 

@@ -53,14 +53,17 @@ WholeCopy PlanBitcast(KernelContext& context) {
   return {&x};
 }
 
-WholeCopy CheckNumericsOp::Plan(KernelContext& context, bool nan, bool infinite) const {
-  if (nan || infinite) {
-    Throw(Code::kInvalidArgument, "{} : Tensor had {} values", message_,
-          nan && infinite ? "Inf and NaN"
-          : nan           ? "NaN"
-                          : "Inf");
-  }
-  return PlanIdentity(context, 0);
+WholeCopy CheckNumericsOp::Plan(KernelContext& context, const NotFinite& found) const {
+  std::vector<std::string> kinds;
+  if (tells_signs_ && found.below) kinds.emplace_back("-Inf");
+  if (tells_signs_ && found.above) kinds.emplace_back("+Inf");
+  if (!tells_signs_ && (found.below || found.above)) kinds.emplace_back("Inf");
+  if (found.nan) kinds.emplace_back("NaN");
+  if (kinds.empty()) return PlanIdentity(context, 0);
+  std::string text = kinds[0];
+  if (kinds.size() == 2) text += " and " + kinds[1];
+  if (kinds.size() == 3) text += ", " + kinds[1] + ", and " + kinds[2];
+  Throw(Code::kInvalidArgument, "{} : Tensor had {} values", message_, text);
 }
 
 }  // namespace lanescope::exec

@@ -28,15 +28,22 @@ class SqueezeOp {
   std::vector<int64_t> axes_;
 };
 
+// What of a tensor is no finite number.
+struct NotFinite {
+  bool nan = false, above = false, below = false;  // below: minus infinity
+};
+
 // A device looks for what is not finite, and asks for the copy after it.
 class CheckNumericsOp {
  public:
-  explicit CheckNumericsOp(const Node& node) : message_(node.StringAttr("message", "")) {}
-  // Throws InvalidArgument where there is either.
-  WholeCopy Plan(KernelContext& context, bool nan, bool infinite) const;
+  explicit CheckNumericsOp(const Node& node)
+      : message_(node.StringAttr("message", "")), tells_signs_(node.op == "CheckNumericsV2") {}
+  // Throws InvalidArgument where there is any.
+  WholeCopy Plan(KernelContext& context, const NotFinite& found) const;
 
  private:
   std::string message_;
+  bool tells_signs_;
 };
 
 template <auto copy>

@@ -70,6 +70,13 @@ VolumePlan VolumeMaxPoolGradOp::Plan(KernelContext& context) const {
   return PlanFor(volumes);
 }
 
+VolumePlan VolumeMaxPoolSecondOp::Plan(KernelContext& context) const {
+  const Shape& volumes = context.input(0).shape;
+  context.SetOutputShape(0,
+                         rule_.MaxSecondGradientOf(volumes, context.input(1).shape, context.input(2).shape));
+  return PlanFor(volumes);
+}
+
 VolumePlan VolumeAvgPoolGradOp::Plan(KernelContext& context) const {
   const Shape volumes = rule_.AvgGradientOf(ReadShape(context.input(0)), context.input(1).shape);
   context.SetOutputShape(0, volumes);

@@ -62,6 +62,12 @@ class VolumeMaxPoolGradOp : public VolumePoolOp {
   using VolumePoolOp::VolumePoolOp;
   VolumePlan Plan(KernelContext& context) const;
 };
+// Inputs: x, y, the gradient of dx.
+class VolumeMaxPoolSecondOp : public VolumePoolOp {
+ public:
+  using VolumePoolOp::VolumePoolOp;
+  VolumePlan Plan(KernelContext& context) const;
+};
 // Inputs: the shape of x (in host memory), dy.
 class VolumeAvgPoolGradOp : public VolumePoolOp {
  public:

@@ -108,6 +108,31 @@ void MaxPoolVolumesGrad(KernelContext& context, const VolumePlan& plan) {
   });
 }
 
+// Every window takes the gradient at its first maximum.
+void MaxPoolVolumesSecond(KernelContext& context, const VolumePlan& plan) {
+  if (context.output().NumElements() == 0) return;
+  DispatchReal("MaxPool3DGradGrad", context.output().dtype, [&]<typename T>(T) {
+    const int64_t channels = plan.channels;
+    ForEachWindow(context.team(), plan, [&](int64_t volume, int64_t window) {
+      const int64_t first = volume * plan.in_cells() * channels;
+      const int64_t result = (volume * plan.out_cells() + window) * channels;
+      const T* values = context.input(0).as<const T>() + first;
+      const T* largest = context.input(1).as<const T>() + result;
+      const T* grads = context.input(2).as<const T>() + first;
+      T* to = context.output().as<T>() + result;
+      for (int64_t c = 0; c < channels; ++c) {
+        bool found = false;
+        to[c] = T{0};
+        ForEachCell(plan, window, [&](int64_t cell) {
+          if (found || values[cell * channels + c] != largest[c]) return;
+          found = true;
+          to[c] = grads[cell * channels + c];
+        });
+      }
+    });
+  });
+}
+
 void AvgPoolVolumesGrad(KernelContext& context, const VolumePlan& plan) {
   if (context.output().NumElements() == 0) return;
   DispatchReal("AvgPool3DGrad", context.output().dtype, [&]<typename T>(T) {
@@ -129,6 +154,7 @@ void RegisterVolumePoolingKernels(KernelRegistry& registry) {
   RegisterOp<VolumePoolOp, MaxPoolVolumes>(registry, "MaxPool3D");
   RegisterOp<VolumePoolOp, AvgPoolVolumes>(registry, "AvgPool3D");
   RegisterOp<VolumeMaxPoolGradOp, MaxPoolVolumesGrad>(registry, "MaxPool3DGrad");
+  RegisterOp<VolumeMaxPoolSecondOp, MaxPoolVolumesSecond>(registry, "MaxPool3DGradGrad");
   RegisterOp<VolumeAvgPoolGradOp, AvgPoolVolumesGrad>(registry, "AvgPool3DGrad");
 }
 

@@ -83,6 +83,8 @@ enum class BinaryOp : uint8_t {
   kXdivy,
   kXlogy,
   kXlog1py,
+  kZeta,
+  kPolygamma,
   kBitAnd,
   kBitOr,
   kBitXor,

@@ -148,6 +148,30 @@ std::vector<Gradient> XdivyGradient(const OpGradient& g) {
   });
 }
 
+// By the second input alone: of the function of both that `partial` writes.
+template <typename Partial>
+std::vector<Gradient> SecondInputGradient(const OpGradient& g, const Partial& partial) {
+  const Endpoint first = g.in(0), second = g.in(1), grad = g.grad();
+  const Endpoint first_shape = ShapeTensor(g.s, first);
+  const Endpoint second_shape = ShapeTensor(g.s, second);
+  const auto axes = op::BroadcastGradientArgs(g.s, first_shape, second_shape);
+  const auto after = g.s.ControlDependencies({grad});
+  const Endpoint product = Mul(g.s, partial(first, second), grad);
+  return {Gradient(), op::Reshape(g.s, SumOver(g.s, product, axes.r1), second_shape)};
+}
+
+std::vector<Gradient> PolygammaGradient(const OpGradient& g) {
+  return SecondInputGradient(
+      g, [&g](Endpoint n, Endpoint x) { return op::Polygamma(g.s, Add(g.s, n, 1.0), x); });
+}
+
+std::vector<Gradient> ZetaGradient(const OpGradient& g) {
+  return SecondInputGradient(g, [&g](Endpoint x, Endpoint q) {
+    const Endpoint negative = Neg(g.s, x);
+    return Mul(g.s, negative, op::Zeta(g.s, Add(g.s, x, 1.0), q));
+  });
+}
+
 std::vector<Gradient> AddNGradient(const OpGradient& g) {
   return std::vector<Gradient>(static_cast<size_t>(g.num_inputs()), g.raw_grad());
 }
@@ -212,6 +236,8 @@ void AddBinaryGradients(GradientTable& table) {
   table.Add("Xlogy", XlogyGradient);
   table.Add("Xlog1py", Xlog1pyGradient);
   table.Add("Xdivy", XdivyGradient);
+  table.Add("Polygamma", PolygammaGradient);
+  table.Add("Zeta", ZetaGradient);
   table.Add("AddN", AddNGradient);
   table.Add("AccumulateNV2", AddNGradient);
   table.Add("ClipByValue", ClipByValueGradient);

@@ -136,9 +136,27 @@ std::vector<Gradient> BatchNormGradient(const OpGradient& g) {
   return {of_x, of_scale, of_offset};
 }
 
+// Of a sum over devices, on each the sum of their gradients.
+std::vector<Gradient> AllReduceGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  if (node.StringAttr("reduction") != "sum") {
+    Throw(Code::kUnimplemented, "'{}': No gradient defined for NcclAllReduce except for reduction=\"sum\".",
+          node.name);
+  }
+  const auto on = g.s.Device(node.device);
+  std::vector<std::pair<std::string_view, AttrValue>> attrs = {
+      {"reduction", std::string("sum")},
+      {"num_devices", node.IntAttr("num_devices")},
+      {"shared_name", node.StringAttr("shared_name") + "_grad"}};
+  const AttrValue* by = node.FindAttr("_lanescope_all_reduce");
+  if (by != nullptr) attrs.emplace_back("_lanescope_all_reduce", *by);
+  return {g.s.Add("NcclAllReduce", "", {InputList(g.grad())}, attrs)};
+}
+
 }  // namespace
 
 void AddNetworkGradients(GradientTable& table) {
+  table.Add("NcclAllReduce", AllReduceGradient);
   table.Add("Relu", ReluGradient);
   table.Add("Relu6", Relu6Gradient);
   table.Add("LeakyRelu", LeakyReluGradient);

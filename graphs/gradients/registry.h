@@ -61,6 +61,7 @@ void AddUnaryGradients(GradientTable& table);
 void AddBinaryGradients(GradientTable& table);
 void AddReductionGradients(GradientTable& table);
 void AddLinearGradients(GradientTable& table);
+void AddFactorGradients(GradientTable& table);  // of matrices' factors
 void AddNetworkGradients(GradientTable& table);
 void AddVolumeGradients(GradientTable& table);  // of volumes, resized images, reversed sequences
 void AddArrayGradients(GradientTable& table);

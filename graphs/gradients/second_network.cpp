@@ -31,6 +31,24 @@ std::vector<Gradient> MaxPoolGradGradGradient(const OpGradient& g) {
                       node.StringAttr("padding"), {.data_format = node.StringAttr("data_format", "NHWC")})};
 }
 
+std::vector<Gradient> MaxPool3DGradGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  const Endpoint of_x = ZerosLike(g.s, g.in(0)), of_y = ZerosLike(g.s, g.in(1));
+  return {of_x, of_y,
+          op::MaxPool3DGradGrad(g.s, g.in(0), g.in(1), g.grad(), node.IntListAttr("ksize"),
+                                node.IntListAttr("strides"), node.StringAttr("padding"),
+                                {.data_format = node.StringAttr("data_format", "NDHWC")})};
+}
+
+std::vector<Gradient> MaxPool3DGradGradGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  const Endpoint of_x = ZerosLike(g.s, g.in(0)), of_y = ZerosLike(g.s, g.in(1));
+  return {of_x, of_y,
+          op::MaxPool3DGrad(g.s, g.in(0), g.in(1), g.grad(), node.IntListAttr("ksize"),
+                            node.IntListAttr("strides"), node.StringAttr("padding"),
+                            {.data_format = node.StringAttr("data_format", "NDHWC")})};
+}
+
 // FusedBatchNormGrad, written out: its own gradient is that of these nodes.
 class WrittenOut {
  public:
@@ -105,6 +123,8 @@ std::vector<Gradient> BatchNormGradGradient(const OpGradient& g) { return Writte
 void AddSecondNetworkGradients(GradientTable& table) {
   table.Add("MaxPoolGrad", MaxPoolGradGradient);
   table.Add("MaxPoolGradGrad", MaxPoolGradGradGradient);
+  table.Add("MaxPool3DGrad", MaxPool3DGradGradient);
+  table.Add("MaxPool3DGradGrad", MaxPool3DGradGradGradient);
   table.Add("FusedBatchNormGrad", BatchNormGradGradient);
   table.Add("FusedBatchNormGradV2", BatchNormGradGradient);
   table.Add("FusedBatchNormGradV3", BatchNormGradGradient);

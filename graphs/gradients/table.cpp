@@ -104,6 +104,7 @@ class Table : public GradientTable {
     AddBinaryGradients(*this);
     AddReductionGradients(*this);
     AddLinearGradients(*this);
+    AddFactorGradients(*this);
     AddNetworkGradients(*this);
     AddVolumeGradients(*this);
     AddArrayGradients(*this);

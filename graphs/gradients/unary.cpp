@@ -147,6 +147,20 @@ std::vector<Gradient> NdtriGradient(const OpGradient& g) {
   return {Mul(g.s, scaled, op::Exp(g.s, Div(g.s, op::Square(g.s, g.out()), 2.0)))};
 }
 
+std::vector<Gradient> DigammaGradient(const OpGradient& g) {
+  const Endpoint x = g.in(0), grad = g.grad();
+  const auto after = g.s.ControlDependencies({grad});
+  const Endpoint partial = op::Polygamma(g.s, ScalarOf(g.s, 1, g.type(x)), x);
+  return {Mul(g.s, grad, partial)};
+}
+
+// The message is quoted as Python quotes bytes.
+std::vector<Gradient> CheckNumericsV2Gradient(const OpGradient& g) {
+  return {op::CheckNumericsV2(g.s, g.grad(),
+                              "Not a number (NaN) or infinity (Inf) values detected in gradient. b'" +
+                                  g.node().StringAttr("message") + "'")};
+}
+
 std::vector<Gradient> CastGradient(const OpGradient& g) {
   const auto is_floating = [](DataType type) {
     return type == DataType::kFloat || type == DataType::kDouble || type == DataType::kHalf ||
@@ -208,6 +222,9 @@ void AddUnaryGradients(GradientTable& table) {
   table.Add("Erfinv", ErfinvGradient);
   table.Add("Ndtri", NdtriGradient);
   table.Add("Lgamma", TimesFunction<op::Digamma>);
+  table.Add("Digamma", DigammaGradient);
+  table.Add("CheckNumericsV2", CheckNumericsV2Gradient);
+  table.Add("DebugGradientIdentity", SameGradient);
   table.Add("Cast", CastGradient);
   table.Add("Identity", SameGradient);
   table.Add("RefIdentity", SameGradient);

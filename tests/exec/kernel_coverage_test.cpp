@@ -13,10 +13,11 @@ namespace lanescope::exec {
 namespace {
 
 // Placed and simulated, not run: what they need has no part in training steps, or no library has their hash.
+// An all-reduce is copies and sums before it runs.
 const std::set<std::string_view> kWithoutKernel = {
-    "CheckNumericsV2",    "LookupTableExport",   "LookupTableExportV2",
-    "LookupTableInsert",  "LookupTableInsertV2", "MutableHashTable",
-    "MutableHashTableV2", "ResourceGatherNd",    "StringToHashBucket"};
+    "LookupTableExport",   "LookupTableExportV2", "LookupTableInsert",
+    "LookupTableInsertV2", "MutableHashTable",    "MutableHashTableV2",
+    "NcclAllReduce",       "ResourceGatherNd",    "StringToHashBucket"};
 // TensorFlow rewrites it before it places it.
 constexpr std::string_view kWithoutDevice = "AccumulateNV2";
 

@@ -1,5 +1,8 @@
 // Text conversions and lookup tables.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "exec/kernels/lookup_table.h"
 #include "tests/exec/kernel_harness.h"
@@ -65,6 +68,31 @@ TEST(StringJoin, BroadcastsScalars) {
   EXPECT_EQ(ListOf<std::string>(joined), (std::vector<std::string>{"a-z", "b-z"}));
   ExpectError(Code::kInvalidArgument, "Input shapes do not match", [&] {
     RunKernel(node, {Strings({2}, {"a", "b"}), Strings({1}, {"z"})}, {{DataType::kString, {2}}});
+  });
+}
+
+std::string HexOf(const std::string& bytes) {
+  std::string hex;
+  for (const char byte : bytes) hex += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+  return hex;
+}
+
+// Bytes that TensorFlow 2.15 gives.
+TEST(HistogramSummary, IsTensorFlowsByteForByte) {
+  const Node node = MakeNode("HistogramSummary");
+  const auto summary = [&](const Tensor& values) {
+    return RunKernel(node, {Strings({}, {"h"}), values}, {{DataType::kString, {}}})[0].data<std::string>()[0];
+  };
+  EXPECT_EQ(HexOf(summary(Tensor::FromValues<float>({6}, {1, 2, 2, -3, 0, 1e30f}))),
+            "0ad7010a01682ad1010900000000000008c01100000040593e29461900000000000018402100000040593e2946"
+            "2980ecd0eee4e9634c32500d9cc5a0295509c068bc10359a0707c0000000000000000011ea2d819997713d0899"
+            "6919155aed3f2b14facdbe24f03fdc94cd2e8d75ff3fe011f10c744d01404c549f0223831544ffffffffffffef"
+            "7f3a500000000000000000000000000000f03f0000000000000000000000000000f03f00000000000000000000"
+            "00000000f03f000000000000000000000000000000400000000000000000000000000000f03f");
+  EXPECT_EQ(HexOf(summary(Tensor::FromValues<float>({0}, {}))),
+            "0a2b0a01682a2609ffffffffffffef7f11ffffffffffffefff3208ffffffffffffef7f3a080000000000000000");
+  ExpectError(Code::kInvalidArgument, "Nan in summary histogram for: ", [&] {
+    summary(Tensor::FromValues<float>({1}, {std::nanf("")}));
   });
 }
 

@@ -16,6 +16,7 @@
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
+#include "tests/graphs/floats.h"
 #include "tests/graphs/golden.h"
 #include "tests/graphs/nodes.h"
 
@@ -25,14 +26,6 @@ namespace {
 using exec::test::ReferenceInterpreter;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::vector<float> FloatsOf(const Tensor& tensor) {
-  return {tensor.data<float>(), tensor.data<float>() + tensor.NumElements()};
-}
-
-Tensor Floats(const lanescope::Shape& shape, const std::vector<float>& values) {
-  return Tensor::FromValues(shape, values);
-}
 
 TEST(MakeParallel, I01TheHalvesOfTheBatchAreOnTwoGpus) {
   Scope s;
@@ -128,6 +121,57 @@ TEST(AverageGradients, I05TowersOfEqualPartsGiveTheGradientOfTheWholeBatch) {
   ExpectNear(Trained(s, train, batch, 3).at("w"), TrainedOnAll(3), 1e-6, 1e-6, "w");
 }
 
+// [2,3] times [3,2] on each of two GPUs, added up on the CPU.
+TEST(Towers, G05ProductsOnTwoGpusAreAddedUp) {
+  Scope s;
+  std::vector<Endpoint> products;
+  for (const char* device : {"/gpu:0", "/gpu:1"}) {
+    const auto on = s.Device(device);
+    const Endpoint a = op::Const(s, Input({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}));
+    products.push_back(op::MatMul(s, a, op::Const(s, Input({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}))));
+  }
+  const auto cpu = s.Device("/cpu:0");
+  const Endpoint sum = op::AddN(s, products);
+  const Machine machine = VirtualMachine(2, 1);
+  PlacerOptions hard;
+  hard.soft_placement = false;
+  const Placement placement = PlaceGraph(s.graph(), machine, hard);
+  EXPECT_EQ(machine.device(placement.device[products[1].node]).local_name(), "GPU:1");
+  EXPECT_EQ(machine.device(placement.device[sum.node]).local_name(), "CPU:0");
+  exec::Session session(s.graph(), placement, machine);
+  EXPECT_THAT(FloatsOf(session.Run({{}, {NameOf(s, sum)}, {}}).fetches[0]), ElementsAre(44, 56, 98, 128));
+}
+
+// Without colocation: to GPU:0 whatever the op's device, though shapes stay with what they are of.
+TEST(Gradients, I07GradientsWithoutADeviceGoToTheFirstGpu) {
+  Scope s;
+  Endpoint x, loss;
+  {
+    const auto gpu = s.Device("/gpu:1");
+    x = op::Placeholder(s, DataType::kFloat, {.name = "x"});
+    loss = op::Sum(s, op::Square(s, x), op::Range(s, 0, op::Rank(s, x), 1));
+  }
+  const size_t before = s.graph().num_nodes();
+  ASSERT_FALSE(Gradients(s, {loss}, {x})[0].empty());
+  const Machine machine = VirtualMachine(2, 1);
+  const Placement placement = PlaceGraph(s.graph(), machine, {});
+  int shapes = 0, others = 0;
+  for (NodeId id(before); id.index() < s.graph().num_nodes(); ++id) {
+    const Node& node = s.graph().node(id);
+    EXPECT_EQ(node.device, "") << node.name;
+    const std::string device = machine.device(placement.device[id]).local_name();
+    if (node.op == "Shape" && NameOf(s, node.inputs[0]) == "Square") {
+      ++shapes;
+      EXPECT_EQ(device, "GPU:1") << node.name;
+    } else if (node.op == "Mul" || node.op == "Tile") {
+      ++others;
+      EXPECT_EQ(device, "GPU:0") << node.name;
+    }
+  }
+  EXPECT_GT(shapes, 0);
+  EXPECT_GT(others, 1);
+}
+
 TEST(AverageGradients, RowsAreJoinedWithTheirShare) {
   Scope s;
   const Variable& table = s.GetVariable("table", {4, 2}, {.initializer = Zeros()});
@@ -157,119 +201,6 @@ TEST(AverageGradients, TowersHaveToAgree) {
                 AverageGradients(s, {{{v.value, &v}}, {{{}, &v}}});
               }),
               HasSubstr("only 1 of 2 towers have a gradient of variable 'v'"));
-}
-
-std::vector<std::string> Gpus(int count) {
-  std::vector<std::string> devices;
-  for (int i = 0; i < count; ++i) devices.push_back("/device:GPU:" + std::to_string(i));
-  return devices;
-}
-
-struct Reduced {
-  Scope s;
-  std::vector<Endpoint> results;
-  std::vector<float> sum;
-};
-
-// Tensors of `elements` elements on GPUs.
-void WriteReduction(Reduced& reduced, int gpus, int64_t elements, const AllReduceOptions& options) {
-  std::vector<Endpoint> tensors;
-  reduced.sum.assign(static_cast<size_t>(elements), 0);
-  for (int i = 0; i < gpus; ++i) {
-    const auto on = reduced.s.Device(Gpus(gpus)[static_cast<size_t>(i)]);
-    std::vector<float> values;
-    for (int64_t k = 0; k < elements; ++k) values.push_back(static_cast<float>((i + 1) * (k % 5 + 1)));
-    for (size_t k = 0; k < values.size(); ++k) reduced.sum[k] += values[k];
-    // Not a constant, which every device would have.
-    tensors.push_back(op::AddV2(
-        reduced.s, op::PlaceholderWithDefault(reduced.s, Floats({elements}, values), {elements}), 0.0f));
-  }
-  reduced.results = AllReduce(reduced.s, tensors, Gpus(gpus), options);
-}
-
-TEST(AllReduce, EveryDeviceHasTheSum) {
-  for (const AllReduceBy by : {AllReduceBy::kRing, AllReduceBy::kTree, AllReduceBy::kOneDevice}) {
-    for (const int gpus : {1, 2, 3, 4, 5, 8}) {
-      for (const int64_t elements : {1, 3, 12, 17}) {
-        for (const bool mean : {false, true}) {
-          SCOPED_TRACE(std::to_string(static_cast<int>(by)) + " on " + std::to_string(gpus) + " of " +
-                       std::to_string(elements));
-          Reduced reduced;
-          WriteReduction(reduced, gpus, elements, {.by = by, .mean = mean});
-          std::vector<std::string> names;
-          for (int i = 0; i < gpus; ++i) {
-            const Endpoint result = reduced.results[static_cast<size_t>(i)];
-            EXPECT_EQ(DeviceOf(reduced.s, result), Gpus(gpus)[static_cast<size_t>(i)]);
-            names.push_back(NameOf(reduced.s, result));
-          }
-          ReferenceInterpreter session(reduced.s.graph());
-          for (const Tensor& tensor : session.Run({}, names)) {
-            const std::vector<float> values = FloatsOf(tensor);
-            ASSERT_EQ(values.size(), reduced.sum.size());
-            for (size_t k = 0; k < values.size(); ++k) {
-              EXPECT_NEAR(values[k], mean ? reduced.sum[k] / static_cast<float>(gpus) : reduced.sum[k], 1e-4);
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-// By (source, destination): bytes copied between GPUs.
-std::map<std::pair<int, int>, int64_t> CopiesOf(const Reduced& reduced, int gpus) {
-  const Graph& graph = reduced.s.graph();
-  const Machine machine = VirtualMachine(gpus, 1);
-  const Placement placement = PlaceGraph(graph, machine, {});
-  CompileRequest request;
-  for (const Endpoint result : reduced.results) request.fetches.push_back({result.node, -1});
-  const Schedule schedule = Compile(graph, InferGraph(graph, {}), request, placement, machine);
-  VerifySchedule(graph, schedule);
-  std::map<std::pair<int, int>, int64_t> copies;
-  const std::vector<DeviceId> devices = machine.Gpus();
-  const auto number = [&](DeviceId device) {
-    return static_cast<int>(std::ranges::find(devices, device) - devices.begin());
-  };
-  for (const Command& command : schedule.commands) {
-    if (command.kind != CommandKind::kCopy) continue;
-    const int from = number(schedule.CopySource(command)), to = number(schedule.CopyDestination(command));
-    if (from < gpus && to < gpus) copies[{from, to}] += command.bytes;
-  }
-  return copies;
-}
-
-// 2 (n - 1) / n of the tensor from every device to the next, and nothing else.
-TEST(AllReduce, ARingCopiesToTheNextDeviceAlone) {
-  Reduced reduced;
-  WriteReduction(reduced, 4, 400, {});
-  const std::map<std::pair<int, int>, int64_t> expected = {
-      {{0, 1}, 2400}, {{1, 2}, 2400}, {{2, 3}, 2400}, {{3, 0}, 2400}};
-  EXPECT_EQ(CopiesOf(reduced, 4), expected);
-}
-
-TEST(AllReduce, ATreeCopiesWholeTensorsUpAndDown) {
-  Reduced reduced;
-  WriteReduction(reduced, 4, 400, {.by = AllReduceBy::kTree});
-  const std::map<std::pair<int, int>, int64_t> expected = {{{1, 0}, 1600}, {{3, 2}, 1600}, {{2, 0}, 1600},
-                                                           {{0, 2}, 1600}, {{0, 1}, 1600}, {{2, 3}, 1600}};
-  EXPECT_EQ(CopiesOf(reduced, 4), expected);
-}
-
-TEST(AllReduce, OneDeviceTakesAllAndGivesAll) {
-  Reduced reduced;
-  WriteReduction(reduced, 3, 400, {.by = AllReduceBy::kOneDevice});
-  const std::map<std::pair<int, int>, int64_t> expected = {
-      {{1, 0}, 1600}, {{2, 0}, 1600}, {{0, 1}, 1600}, {{0, 2}, 1600}};
-  EXPECT_EQ(CopiesOf(reduced, 3), expected);
-}
-
-TEST(AllReduce, WhatCannotBeAddedIsRefused) {
-  Scope s;
-  const Endpoint x = op::Placeholder(s, DataType::kFloat, {.name = "x"});
-  const Endpoint i = op::Placeholder(s, DataType::kInt32, {.name = "i"});
-  EXPECT_THAT(ErrorOf([&] { AllReduce(s, {}, {}); }), HasSubstr("0 tensors on 0 devices"));
-  EXPECT_THAT(ErrorOf([&] { AllReduce(s, {x, i}, Gpus(2)); }), HasSubstr("float and int32"));
-  EXPECT_THAT(ErrorOf([&] { AllReduce(s, {x, x}, Gpus(2)); }), HasSubstr("a ring has to know it"));
 }
 
 TEST(Mirrored, ReplicasStayEqualAndLearnWhatOneDeviceLearns) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "graphs/md5.h"
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"
@@ -84,6 +86,18 @@ TEST(ReplicaDevices, J14OtherJobsKeepTheirVariables) {
   EXPECT_EQ(DeviceOf(s, second.ref), "/job:sun/task:1/device:CPU:0");
 }
 
+TEST(ReplicaDevices, J14bDevicesOfServersAndWorkersArePartsOfTheNames) {
+  Scope s;
+  const auto setter = s.Device(
+      ReplicaDevices({.ps_tasks = 2, .ps_device = "/job:moon/cpu:0", .worker_device = "/job:sun/cpu:0"}));
+  const Variable& v = s.NewVariable(1.0, {.name = "v"});
+  const Variable& w = s.NewVariable(2.0, {.name = "w"});
+  const Endpoint a = op::AddV2(s, v, w);
+  EXPECT_EQ(DeviceOf(s, v.ref), "/job:moon/task:0/device:CPU:0");
+  EXPECT_EQ(DeviceOf(s, w.ref), "/job:moon/task:1/device:CPU:0");
+  EXPECT_EQ(DeviceOf(s, a), "/job:sun/device:CPU:0");
+}
+
 TEST(ReplicaDevices, J15WithoutServersThereIsNothingToSay) {
   EXPECT_EQ(ReplicaDevices({}), nullptr);
   EXPECT_THAT(ErrorOf([] { RoundRobinServers(0); }), HasSubstr("1 or more server tasks"));
@@ -124,6 +138,15 @@ TEST(ReplicaDevices, TheServerByChanceFollowsFromTheName) {
     tasks.push_back(RandomServers(3, 1)(node));
   }
   EXPECT_THAT(tasks, ElementsAre(1, 1, 0, 1, 1, 2, 0, 0));
+}
+
+// What is not callable does not compile; an empty function is the default.
+TEST(ReplicaDevices, J21AStrategyIsCallable) {
+  static_assert(!std::is_convertible_v<int, ServerStrategy> &&
+                !std::is_convertible_v<const char*, ServerStrategy>);
+  Scope s;
+  const auto setter = s.Device(ReplicaDevices({.ps_tasks = 1, .ps_strategy = nullptr}));
+  EXPECT_EQ(DeviceOf(s, s.NewVariable(1.0, {.name = "v"}).ref), "/job:ps/task:0");
 }
 
 }  // namespace

@@ -207,6 +207,22 @@ TEST(NameScopes, NamesAreUniqueAndNest) {
   EXPECT_THAT(ErrorOf([&] { (void)root.Name("-a"); }), HasSubstr("InvalidArgument"));
 }
 
+// x and y may run in any order, whatever the scope; z was there before it.
+TEST(ControlScopes, G07OnlyOpsMadeInsideWait) {
+  Scope s;
+  const Endpoint x = op::Placeholder(s, DataType::kFloat, {.name = "x"});
+  const Endpoint y = op::Placeholder(s, DataType::kFloat, {.name = "y"});
+  const Endpoint z = op::Placeholder(s, DataType::kFloat, {.name = "z"});
+  const Endpoint before = op::Neg(s, z, {.name = "before"});
+  Endpoint sum;
+  {
+    const auto after = s.ControlDependencies({x, y});
+    sum = op::AddV2(s, before, z, {.name = "sum"});
+  }
+  EXPECT_THAT(ControlsOf(s, sum), ElementsAre("x", "y"));
+  for (const Endpoint op : {x, y, z, before, op::Neg(s, sum)}) EXPECT_THAT(ControlsOf(s, op), IsEmpty());
+}
+
 TEST(ControlScopes, OpsInsideWaitOnce) {
   Scope s;
   const Endpoint a = op::NoOp(s, {.name = "a"});

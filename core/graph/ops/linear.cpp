@@ -39,6 +39,18 @@ void InferQr(InferenceContext& context) {
   context.SetShape(1, r);
 }
 
+void InferTriangularSolve(InferenceContext& context) {
+  context.SetShape(0, TriangularSolveShape(context.shape(0), context.shape(1)));
+}
+
+// Of the products of half the matrix with every column.
+OpWork TriangularSolveCost(const Node&, std::span<const TensorInfo> inputs,
+                           std::span<const TensorInfo> outputs) {
+  const Shape shape = inputs[0].shape.Bound();
+  const int64_t rows = shape.rank() >= 2 && shape.HasBound() ? shape[shape.rank() - 1] : 0;
+  return {SaturatingMul(rows, CountOf(outputs[0])), TotalBytes(inputs, outputs)};
+}
+
 // Of Householder reflections: 2 mn^2 - 2/3 n^3 for r, as much again for q.
 OpWork QrCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
   const Shape shape = inputs[0].shape.Bound();
@@ -130,6 +142,10 @@ void RegisterLinearOps(OpRegistry& registry) {
   op("Qr(input: T) -> (q: T, r: T)", "full_matrices: bool = false; T: {floating, complex}")
       .Infer(InferQr)
       .Work(QrCost);
+  op("MatrixTriangularSolve(matrix: T, rhs: T) -> (output: T)",
+     "lower: bool = true; adjoint: bool = false; T: {floating, complex}")
+      .Infer(InferTriangularSolve)
+      .Work(TriangularSolveCost);
   op("Einsum(inputs: N * T) -> (output: T)", "equation: string; N: int >= 1; T: type")
       .Infer(InferEinsum)
       .Work(EinsumCost);

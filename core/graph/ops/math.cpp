@@ -253,6 +253,8 @@ void RegisterMathOps(OpRegistry& registry) {
       .Work(transcendental);
   op("Atan2(y: T, x: T) -> (z: T)", "T: floating").Infer(Broadcast).InPlace().Work(transcendental);
   op("Xdivy(x: T, y: T) -> (z: T)", "T: {floating, complex}").Infer(Broadcast).InPlace().Work(transcendental);
+  op("Zeta(x: T, q: T) -> (z: T)", "T: {float, double}").Infer(Broadcast).InPlace().Work(transcendental);
+  op("Polygamma(a: T, x: T) -> (z: T)", "T: {float, double}").Infer(Broadcast).InPlace().Work(transcendental);
   op("Xlogy(x: T, y: T) -> (z: T)", "T: {floating, complex}").Infer(Broadcast).InPlace().Work(transcendental);
   op("Xlog1py(x: T, y: T) -> (z: T)", "T: {floating, complex}")
       .Infer(Broadcast)

@@ -67,19 +67,20 @@ void RegisterReductionOps(OpRegistry& registry);  // Sum, Mean, ArgMax, L2Loss, 
 void RegisterLinearOps(OpRegistry& registry);     // MatMul, Qr, Einsum
 void RegisterConvolutionOps(OpRegistry& registry);
 void RegisterPoolingOps(OpRegistry& registry);
-void RegisterVolumeOps(OpRegistry& registry);     // convolution and pooling of volumes
-void RegisterImageOps(OpRegistry& registry);      // resized images, blocks as channels, reversed sequences
-void RegisterNnOps(OpRegistry& registry);         // LRN, bias, softmax, cross entropy, activations
-void RegisterArrayOps(OpRegistry& registry);      // reshape, transpose, tile, pad, fill
-void RegisterSliceOps(OpRegistry& registry);      // slices, concat, split, pack
-void RegisterMetadataOps(OpRegistry& registry);   // Shape, Size, Rank, Range, broadcast arithmetic
-void RegisterSparseOps(OpRegistry& registry);     // gather, scatter, Unique, Where, dynamic partition
-void RegisterSegmentOps(OpRegistry& registry);    // segment sums
-void RegisterStateOps(OpRegistry& registry);      // variables, assignments, scatter updates
-void RegisterOptimizerOps(OpRegistry& registry);  // Apply* and SparseApply*
-void RegisterRandomOps(OpRegistry& registry);     // random tensors
-void RegisterSamplingOps(OpRegistry& registry);   // random classes and candidates
-void RegisterStringOps(OpRegistry& registry);     // string conversion, lookup tables
-void RegisterControlOps(OpRegistry& registry);    // constants, placeholders, identities, NoOp, Assert
+void RegisterVolumeOps(OpRegistry& registry);      // convolution and pooling of volumes
+void RegisterImageOps(OpRegistry& registry);       // resized images, blocks as channels, reversed sequences
+void RegisterNnOps(OpRegistry& registry);          // LRN, bias, softmax, cross entropy, activations
+void RegisterArrayOps(OpRegistry& registry);       // reshape, transpose, tile, pad, fill
+void RegisterSliceOps(OpRegistry& registry);       // slices, concat, split, pack
+void RegisterMetadataOps(OpRegistry& registry);    // Shape, Size, Rank, Range, broadcast arithmetic
+void RegisterSparseOps(OpRegistry& registry);      // gather, scatter, Unique, Where, dynamic partition
+void RegisterSegmentOps(OpRegistry& registry);     // segment sums
+void RegisterStateOps(OpRegistry& registry);       // variables, assignments, scatter updates
+void RegisterOptimizerOps(OpRegistry& registry);   // Apply* and SparseApply*
+void RegisterRandomOps(OpRegistry& registry);      // random tensors
+void RegisterSamplingOps(OpRegistry& registry);    // random classes and candidates
+void RegisterCollectiveOps(OpRegistry& registry);  // what all devices do together
+void RegisterStringOps(OpRegistry& registry);      // string conversion, lookup tables
+void RegisterControlOps(OpRegistry& registry);     // constants, placeholders, identities, NoOp, Assert
 
 }  // namespace lanescope::ops

@@ -1,4 +1,4 @@
-// Shapes of a matrix's factors.
+// Shapes of a matrix's factors, and of what equations with triangular matrices have for a solution.
 #pragma once
 
 #include <utility>
@@ -10,5 +10,9 @@ namespace lanescope::ops {
 // Of [.., m, n] the orthogonal factor and the triangular one: [.., m, k] and [.., k, n], with k the smaller
 // of both, or m for the full ones. Throws InvalidArgument for what is no matrix.
 std::pair<Shape, Shape> QrShapes(const Shape& shape, bool full);
+
+// Of [.., m, m] and [.., m, n] the latter, with batches that broadcast. Throws InvalidArgument for other
+// shapes.
+Shape TriangularSolveShape(const Shape& matrix, const Shape& rhs);
 
 }  // namespace lanescope::ops

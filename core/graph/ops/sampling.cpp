@@ -57,7 +57,7 @@ Shape DrawnShape(const Shape& logits, const Numbers& samples) {
 CandidateRule::CandidateRule(const Node& node)
     : num_true(node.IntAttr("num_true")),
       sampled(node.IntAttr("num_sampled")),
-      range(node.IntAttr("range_max")),
+      range(node.op == "AllCandidateSampler" ? sampled : node.IntAttr("range_max")),
       unique(node.BoolAttr("unique")) {
   if (num_true < 1 || sampled < 1 || range < 1) {
     Throw(Code::kInvalidArgument, "num_true, num_sampled and range_max must be positive, not {}, {} and {}",
@@ -111,6 +111,33 @@ void RegisterSamplingOps(OpRegistry& registry) {
      "int = 0")
       .Infer(InferCandidates)
       .Work(ElementCost(2 * kTranscendentalFlops))
+      .Stateful();
+  op("FixedUnigramCandidateSampler(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: "
+     "float, sampled_expected_count: float)",
+     "num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; vocab_file: string = ''; "
+     "distortion: float = 1.0; num_reserved_ids: int = 0; num_shards: int >= 1 = 1; shard: int >= 0 = 0; "
+     "unigrams: list(float) = []; seed: int = 0; seed2: int = 0")
+      .Infer(InferCandidates)
+      .Work(ElementCost(kTranscendentalFlops))
+      .Stateful();
+  op("LearnedUnigramCandidateSampler(true_classes: int64) -> (sampled_candidates: int64, "
+     "true_expected_count: float, sampled_expected_count: float)",
+     "num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: "
+     "int = 0")
+      .Infer(InferCandidates)
+      .Work(ElementCost(2 * kTranscendentalFlops))
+      .Stateful();
+  op("ThreadUnsafeUnigramCandidateSampler(true_classes: int64) -> (sampled_candidates: int64, "
+     "true_expected_count: float, sampled_expected_count: float)",
+     "num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: "
+     "int = 0")
+      .Infer(InferCandidates)
+      .Work(ElementCost(2 * kTranscendentalFlops))
+      .Stateful();
+  op("AllCandidateSampler(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, "
+     "sampled_expected_count: float)",
+     "num_true: int >= 1; num_sampled: int >= 1; unique: bool; seed: int = 0; seed2: int = 0")
+      .Infer(InferCandidates)
       .Stateful();
   op("ComputeAccidentalHits(true_classes: int64, sampled_candidates: int64) -> (indices: int32, ids: int64, "
      "weights: float)",

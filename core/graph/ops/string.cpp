@@ -44,6 +44,9 @@ void RegisterStringOps(OpRegistry& registry) {
       .Infer(InferStringJoin)
       .HostOnly();
   op("ScalarSummary(tags: string, values: T) -> (summary: string)", "T: real").Infer(ScalarOutput).HostOnly();
+  op("HistogramSummary(tag: string, values: T) -> (summary: string)", "T: real = float")
+      .Infer(ScalarOutput)
+      .HostOnly();
   op("MergeSummary(inputs: N * string) -> (summary: string)", "N: int >= 1").Infer(ScalarOutput).HostOnly();
   op("StringToHashBucketFast(input: string) -> (output: int64)", "num_buckets: int >= 1")
       .Infer(SameShape)

@@ -64,6 +64,11 @@ void InferVolumeMaxGradient(InferenceContext& context) {
       0, VolumePoolRule(context.node()).MaxGradientOf(context.shape(0), context.shape(1), context.shape(2)));
 }
 
+void InferVolumeMaxSecondGradient(InferenceContext& context) {
+  context.SetShape(0, VolumePoolRule(context.node())
+                          .MaxSecondGradientOf(context.shape(0), context.shape(1), context.shape(2)));
+}
+
 void InferVolumeAvgGradient(InferenceContext& context) {
   context.SetShape(
       0, VolumePoolRule(context.node()).AvgGradientOf(ShapeFromInput(context, 0), context.shape(1)));
@@ -170,6 +175,14 @@ Shape VolumePoolRule::MaxGradientOf(const Shape& volumes, const Shape& pooled, c
   return VolumeShape("tensor_in", volumes);
 }
 
+Shape VolumePoolRule::MaxSecondGradientOf(const Shape& volumes, const Shape& pooled,
+                                          const Shape& gradient) const {
+  const Shape result = ResultOf(volumes);
+  CheckVolumeShape("orig_output", pooled, result);
+  CheckVolumeShape("grad", gradient, VolumeShape("tensor_in", volumes));
+  return result;
+}
+
 Shape VolumePoolRule::AvgGradientOf(const Shape& sizes, const Shape& gradient) const {
   CheckVolumeShape("grad", gradient, ResultOf(sizes));
   return VolumeShape("tensor_in", sizes);
@@ -202,6 +215,11 @@ void RegisterVolumeOps(OpRegistry& registry) {
      "'NCDHW'} = 'NDHWC'; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float")
       .Infer(InferVolumeMaxGradient)
       .Work(VolumePoolGradCost);
+  op("MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> (output: T)",
+     "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', "
+     "'NCDHW'} = 'NDHWC'; T: {half, bfloat16, float}")
+      .Infer(InferVolumeMaxSecondGradient)
+      .Work(VolumePoolCost);
   op("AvgPool3D(input: T) -> (output: T)",
      "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', "
      "'NCDHW'} = 'NDHWC'; T: floating")

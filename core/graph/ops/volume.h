@@ -58,6 +58,8 @@ class VolumePoolRule {
   Shape ResultOf(const Shape& volumes) const;
   // Of MaxPool3DGrad: `gradient` is as `pooled`.
   Shape MaxGradientOf(const Shape& volumes, const Shape& pooled, const Shape& gradient) const;
+  // Of MaxPool3DGradGrad: `gradient` is as `volumes`.
+  Shape MaxSecondGradientOf(const Shape& volumes, const Shape& pooled, const Shape& gradient) const;
   // `sizes`: the shape of the volumes.
   Shape AvgGradientOf(const Shape& sizes, const Shape& gradient) const;
 

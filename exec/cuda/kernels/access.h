@@ -48,6 +48,8 @@ void RegisterLinearOps(KernelRegistry& registry);
 void RegisterProductOps(KernelRegistry& registry);
 void RegisterNnOps(KernelRegistry& registry);
 void RegisterBatchNormOps(KernelRegistry& registry);
+void RegisterVolumeOps(KernelRegistry& registry);
+void RegisterImageOps(KernelRegistry& registry);   // resized images, reversed sequences
 void RegisterArrayOps(KernelRegistry& registry);   // identities, constants, fills, gathers
 void RegisterLayoutOps(KernelRegistry& registry);  // transposes, slices, pads, concatenations, splits
 void RegisterSparseOps(KernelRegistry& registry);  // Unique, segments, partitions, ScatterNd

@@ -40,7 +40,7 @@ class CheckNumericsKernel final : public UnrecordedKernel {
     auto* staging = static_cast<int32_t*>(StagingOf(context, sizeof(int32_t)));
     const int found = CheckFinite(LaunchOf(context), staging, LoopTypeOf("CheckNumerics", x.dtype),
                                   x.NumElements(), x.data);
-    CopyWhole(context, op_.Plan(context, (found & 1) != 0, (found & 2) != 0));
+    CopyWhole(context, op_.Plan(context, {(found & 1) != 0, (found & 2) != 0, (found & 4) != 0}));
   }
 
  private:
@@ -134,6 +134,7 @@ void RegisterArrayOps(KernelRegistry& registry) {
   }
   registry.Register("Const", MakeKernel<ConstKernel>);
   registry.Register("CheckNumerics", MakeKernel<CheckNumericsKernel>);
+  registry.Register("CheckNumericsV2", MakeKernel<CheckNumericsKernel>);
   registry.Register("ZerosLike", MakeUnlessInt32<ZerosLike>);
   registry.Register("OnesLike", MakeUnlessInt32<OnesLike>);
 }

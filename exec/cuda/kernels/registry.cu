@@ -18,6 +18,8 @@ void RegisterCudaKernels(KernelRegistry& registry) {
   RegisterProductOps(registry);
   RegisterNnOps(registry);
   RegisterBatchNormOps(registry);
+  RegisterVolumeOps(registry);
+  RegisterImageOps(registry);
   RegisterArrayOps(registry);
   RegisterLayoutOps(registry);
   RegisterSparseOps(registry);

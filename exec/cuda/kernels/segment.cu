@@ -135,7 +135,7 @@ __global__ void CheckFiniteKernel(int64_t n, const T* x, int32_t* found) {
   int bits = 0;
   for (int64_t i = ThreadIndex(); i < n; i += ThreadCount()) {
     if (functors::IsNan()(x[i])) bits |= 1;
-    if (functors::IsInf()(x[i])) bits |= 2;
+    if (functors::IsInf()(x[i])) bits |= x[i] > T(0) ? 2 : 4;
   }
   if (bits != 0) atomicOr(found, bits);
 }

@@ -133,6 +133,18 @@ def _lists():
   tf.identity(list_ops.tensor_list_concat(handle, tf.float32, [2]), name='joined')
 
 
+def _made_lists():
+  x = tf.placeholder(tf.float32, [4, 2], name='x')
+  scattered = tf.raw_ops.TensorListScatterV2(tensor=x[:2], indices=[3, 1], element_shape=[2], num_elements=5)
+  into = tf.raw_ops.TensorListScatterIntoExistingList(input_handle=scattered, tensor=x[2:3], indices=[0])
+  more = tf.raw_ops.TensorListScatter(tensor=x[3:], indices=[1], element_shape=[2])
+  joined = tf.raw_ops.TensorListConcatLists(input_a=into, input_b=more, element_dtype=tf.float32)
+  tf.identity(list_ops.tensor_list_stack(joined, tf.float32), name='y')
+  split = list_ops.tensor_list_split(x, [None, 2], [1, 0, 3])
+  tf.identity(list_ops.tensor_list_get_item(split, 2, tf.float32), name='part')
+  tf.identity(list_ops.tensor_list_concat(split, tf.float32, [None, 2]), name='joined')
+
+
 def _version_2(build):
   """The same graph with loops and branches that call functions."""
 
@@ -165,6 +177,7 @@ def control_flow(family):
   record('known branch', _branch_of_constants, [({'x': _x('known', (2,))}, ['y'])])
   record('lists', _lists, [({'x': _x('lists', (3, 2)), 'index': np.array(i, np.int32)},
                             ['y', 'n', 'shape', 'item', 'joined']) for i in (0, 2)])
+  record('made lists', _made_lists, [({'x': _x('made', (4, 2))}, ['y', 'part', 'joined'])])
 
 
 def branches_of_switches(family):
@@ -187,6 +200,16 @@ def matrix_factors(family):
       family.op(name, 'Qr', golden.FLOAT32_SUM, input=random_array(name, shape, np.float32), full_matrices=full)
   family.op('double', 'Qr', input=random_array('double', [5, 4], np.float64), full_matrices=False)
   family.op('zeros', 'Qr', input=np.zeros([3, 2], np.float32), full_matrices=False)
+  for lower in (True, False):
+    for adjoint in (True, False):
+      matrix = random_array('m', [4, 4], np.float64, 0.2, 1.0) + 2 * np.eye(4)
+      family.op(f'MatrixTriangularSolve/{lower}_{adjoint}', 'MatrixTriangularSolve', matrix=matrix,
+                rhs=random_array('rhs', [4, 3], np.float64), lower=lower, adjoint=adjoint)
+  family.op('MatrixTriangularSolve/batches', 'MatrixTriangularSolve', golden.FLOAT32_SUM,
+            matrix=random_array('b', [2, 1, 3, 3], np.float32, 0.5, 1.0) + 2 * np.eye(3, dtype=np.float32),
+            rhs=random_array('rhs', [2, 3, 2], np.float32))
+  family.op('MatrixTriangularSolve/none', 'MatrixTriangularSolve', matrix=np.zeros([0, 0], np.float32),
+            rhs=np.zeros([0, 2], np.float32))
 
 
 FAMILIES = {

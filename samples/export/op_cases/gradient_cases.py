@@ -6,6 +6,7 @@ import golden
 import sample_graphs
 import tensorflow.compat.v1 as tf
 from golden import random_array
+from tensorflow.python.debug.lib import debug_gradients
 
 _DOUBLE = 'float64'
 
@@ -24,8 +25,12 @@ _UNARY = {
     'Sin': (-2, 2), 'Cos': (-2, 2), 'Tan': (-1, 1), 'Asin': (-0.8, 0.8), 'Acos': (-0.8, 0.8), 'Atan': (-2, 2),
     'Sinh': (-1, 1), 'Cosh': (-1, 1), 'Tanh': (-1, 1), 'Asinh': (-2, 2), 'Acosh': (1.5, 3), 'Atanh': (-0.8, 0.8),
     'Sigmoid': (-2, 2), 'Erf': (-1, 1), 'Erfc': (-1, 1), 'Erfinv': (-0.8, 0.8), 'Ndtri': (0.2, 0.8),
-    'Lgamma': (0.5, 3), 'Floor': (-2, 2), 'Round': (-2, 2)
+    'Lgamma': (0.5, 3), 'Digamma': (0.5, 3), 'Floor': (-2, 2), 'Round': (-2, 2)
 }  # yapf: disable
+
+
+def _watched(x):
+  return debug_gradients.GradientsDebugger().identify_gradient(tf.square(x))
 
 
 def unary(family):
@@ -40,6 +45,8 @@ def unary(family):
   family.case('Cast/int', lambda x: tf.cast(tf.cast(x, tf.int32), tf.float64), {'x': _x('cast', [3])})
   family.case('IdentityN', lambda x, y: tf.identity_n([x, y]), {'x': _x('a', [3]), 'y': _x('b', [2])})
   family.case('StopGradient', lambda x: x * tf.stop_gradient(x), {'x': _x('stop', [3])})
+  family.op('CheckNumericsV2', 'CheckNumericsV2', {'tensor': _x('check', [3])}, message='text')
+  family.case('DebugGradientIdentity', _watched, {'x': _x('watched', [3])})
   family.case('CheckNumerics', lambda x: tf.debugging.check_numerics(x, 'text'), {'x': _x('check', [3])})
 
 
@@ -56,6 +63,10 @@ def binary(family):
       family.op(f'{op}/{label}', op, feeds)
     family.op(f'{op}/unknown', op, {names[0]: _x(op, [2, 3], 0.5, 2.0), names[1]: _x(op + 'y', [3], 0.6, 2.1)},
               unknown=['x'])
+  for op, names in {'Zeta': ('x', 'q'), 'Polygamma': ('a', 'x')}.items():
+    orders = np.array([2.0, 3.0, 4.0])
+    family.op(op, op, {names[0]: orders, names[1]: _x(op, [2, 3], 0.5, 2.0)}, xs=[names[1]])
+    family.op(f'{op}/row', op, {names[0]: orders.reshape([3, 1]), names[1]: _x(op, [2], 0.5, 2.0)}, xs=[names[1]])
   family.op('Mul/float32', 'Mul', {'x': _x('f', [2, 3], dtype='float32'), 'y': _x('g', [2, 3], dtype='float32')})
   family.op('AddN', 'AddN', {'a': _x('a', [3]), 'b': _x('b', [3]), 'c': _x('c', [3])}, inputs=['a', 'b', 'c'])
   family.case('ClipByValue', lambda t, low, high: tf.raw_ops.ClipByValue(t=t, clip_value_min=low, clip_value_max=high),
@@ -133,6 +144,24 @@ def einsum(family):
   family.case('abc->cab', lambda x: tf.raw_ops.Einsum(inputs=[x], equation='abc->cab'), {'x': _x('x', [2, 3, 4])})
 
 
+def _pooled(volumes_in, window):
+  with tf.Graph().as_default() as graph, sample_graphs.plain_session(graph, 1, 1) as session:
+    return session.run(tf.raw_ops.MaxPool3D(input=tf.constant(volumes_in), **window))
+
+
+def factors(family):
+  for label, shape in {'square': [3, 3], 'tall': [4, 2], 'wide': [2, 4], 'batch': [2, 3, 2]}.items():
+    family.op(f'Qr/{label}', 'Qr', {'input': _x('qr' + label, shape)}, output='all')
+  family.op('Qr/r', 'Qr', {'input': _x('r', [3, 2])}, output=1)
+  for lower in (True, False):
+    for adjoint in (True, False):
+      matrix = _x('m', [3, 3], 0.2, 1.0) + 2 * np.eye(3)
+      family.op(f'MatrixTriangularSolve/{lower}_{adjoint}', 'MatrixTriangularSolve',
+                {'matrix': matrix, 'rhs': _x('rhs', [3, 2])}, lower=lower, adjoint=adjoint)
+  family.op('MatrixTriangularSolve/batches', 'MatrixTriangularSolve',
+            {'matrix': _x('b', [2, 1, 3, 3], 0.2, 1.0) + 2 * np.eye(3), 'rhs': _x('rhs', [2, 3, 2])})
+
+
 def volumes(family):
   # No two so close that a small step makes the other one the largest.
   apart = (np.random.RandomState(3).permutation(72).reshape([1, 3, 4, 3, 2]) / 10).astype(np.float32)
@@ -152,6 +181,13 @@ def volumes(family):
                 {'input': _x('i', [1, 3, 4, 3, 2]), 'out_backprop': _x('o', out)})
     window = {'ksize': [1, 2, 2, 2, 1], 'strides': [1, 2, 1, 2, 1], 'padding': padding}
     family.op(f'MaxPool3D/{padding}', 'MaxPool3D', {'input': apart}, **window)
+    pooled = _pooled(apart, window)
+    family.op(f'MaxPool3DGrad/{padding}', 'MaxPool3DGrad',
+              {'grad': _x('g', pooled.shape, dtype='float32'), 'orig_input': apart, 'orig_output': pooled},
+              xs=['grad'], **window)
+    family.op(f'MaxPool3DGradGrad/{padding}', 'MaxPool3DGradGrad',
+              {'grad': _x('gg', apart.shape, dtype='float32'), 'orig_input': apart, 'orig_output': pooled},
+              xs=['grad'], **window)
     family.op(f'AvgPool3D/{padding}', 'AvgPool3D',
               {'input': _x('p', [1, 3, 4, 3, 2], dtype='float32')}, **window)
     family.case(f'AvgPool3DGrad/{padding}',
@@ -375,6 +411,7 @@ FAMILIES = {
     'binary': binary,
     'reductions': reductions,
     'linear': linear,
+    'factors': factors,
     'depthwise': depthwise,
     'einsum': einsum,
     'segment_rows': segment_rows,

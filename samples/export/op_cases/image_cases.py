@@ -102,6 +102,7 @@ def volumes(family):
     family.op(f'AvgPool3DGrad/{label}', 'AvgPool3DGrad', golden.FLOAT32_SUM, orig_input_shape=Constant(source), grad=g,
               **attributes)
     family.graph(f'MaxPool3DGrad/{label}', *_max_pool_gradient(x, g, attributes), within=golden.FLOAT32_SUM)
+    family.graph(f'MaxPool3DGradGrad/{label}', *_max_pool_second(x, attributes))
 
 
 def _max_pool_gradient(x, g, attributes):
@@ -112,6 +113,16 @@ def _max_pool_gradient(x, g, attributes):
     tf.raw_ops.MaxPool3DGrad(orig_input=source, orig_output=pooled, grad=grad, name='result', **attributes)
 
   return build, [({'x': x, 'g': g}, ['result:0'], [])]
+
+
+def _max_pool_second(x, attributes):
+  def build():
+    source = tf.placeholder(tf.float32, x.shape, name='x')
+    grad = tf.placeholder(tf.float32, x.shape, name='g')
+    pooled = tf.raw_ops.MaxPool3D(input=source, name='pooled', **attributes)
+    tf.raw_ops.MaxPool3DGradGrad(orig_input=source, orig_output=pooled, grad=grad, name='result', **attributes)
+
+  return build, [({'x': x, 'g': random_array('second', x.shape, 'float32')}, ['result:0'], [])]
 
 
 FAMILIES = {'images': images, 'resizing': resizing, 'volumes': volumes}

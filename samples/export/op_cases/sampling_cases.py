@@ -3,6 +3,7 @@
 import numpy as np
 
 import golden
+import tensorflow.compat.v1 as tf
 from golden import Constant
 from golden import random_array
 
@@ -26,6 +27,25 @@ def sampling(family):
                                             'power': (12, False, 64)}.items():
       family.op(f'{kind}/{label}', kind, true_classes=np.minimum(classes, limit - 1), num_true=2, num_sampled=sampled,
                 unique=unique, range_max=limit, seed=11, seed2=3)
+  weights = [1.0, 3.0, 0.0, 2.5, 7.0, 0.25]
+  for label, (unique, more) in {'any': (False, {}), 'unique': (True, {}), 'distorted': (False, {'distortion': 0.75}),
+                                'reserved': (True, {'num_reserved_ids': 2}),
+                                'shard': (False, {'num_shards': 2, 'shard': 1})}.items():
+    count = 8 if label == 'reserved' else 3 if label == 'shard' else 6
+    family.op(f'FixedUnigramCandidateSampler/{label}', 'FixedUnigramCandidateSampler',
+              true_classes=np.array([[1, 2], [0, 1]], np.int64), num_true=2, num_sampled=4, unique=unique,
+              range_max=count, unigrams=weights, seed=3, seed2=5, **more)
+  family.op('AllCandidateSampler', 'AllCandidateSampler', true_classes=classes, num_true=2, num_sampled=50, unique=True)
+  for kind in ('LearnedUnigramCandidateSampler', 'ThreadUnsafeUnigramCandidateSampler'):
+
+    def learned(kind=kind):
+      known = tf.placeholder(tf.int64, [3, 2], name='known')
+      getattr(tf.raw_ops, kind)(true_classes=known, num_true=2, num_sampled=5, unique=True, range_max=11, seed=4,
+                                seed2=9, name='drawn')
+
+    fetches = [f'drawn:{i}' for i in range(3)]
+    steps = [np.array([[i, 3], [10, 3], [3, i]], np.int64) for i in range(4)]
+    family.graph(kind, learned, [({'known': step}, fetches, []) for step in steps])
   family.op('ComputeAccidentalHits/some', 'ComputeAccidentalHits', true_classes=classes,
             sampled_candidates=np.array([3, 1, 20, 49, 3], np.int64), num_true=2)
   family.op('ComputeAccidentalHits/none', 'ComputeAccidentalHits', true_classes=classes,

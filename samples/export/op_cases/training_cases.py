@@ -81,6 +81,13 @@ def special_math(family):
     family.op(f'Ndtri/{dtype}', 'Ndtri', within, x=chances)
     signed = np.concatenate([[0.0, 1.0, -1.0, 1.5, np.nan], np.linspace(-0.99, 0.99, 21)]).astype(dtype)
     family.op(f'Erfinv/{dtype}', 'Erfinv', within, x=signed)
+    orders, points = np.meshgrid(np.array([1.5, 2.0, 3.0, 7.0, 1.0, 0.5]), np.array([0.3, 1.0, 2.5, 11.0, 40.0]))
+    family.op(f'Zeta/{dtype}', 'Zeta', within, x=orders.astype(dtype), q=points.astype(dtype))
+    family.op(f'Zeta/{dtype}_below', 'Zeta', within, x=np.array([2, 3, 2, 2.5, 4], dtype),
+              q=np.array([-0.5, -2.25, -3, -0.5, 0], dtype))
+    orders, points = np.meshgrid(np.arange(5.0), np.array([0.3, 1.0, 2.5, 11.0, -0.5]))
+    family.op(f'Polygamma/{dtype}', 'Polygamma', within, a=orders.astype(dtype), x=points.astype(dtype))
+    family.op(f'Polygamma/{dtype}_none', 'Polygamma', a=np.array([-1, 0.5], dtype), x=np.array([2, 2], dtype))
     family.op(f'Xlog1py/{dtype}_special',
               'Xlog1py',
               x=np.array([0, 0, 0, 1, 1, np.nan, np.inf, 2, 0], dtype),
