@@ -1,6 +1,7 @@
 #include "study/workload.h"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/graph/graph_io.h"
+#include "core/inputs/onnx_model.h"
 #include "core/inputs/saved_model.h"
 #include "core/inputs/step_request.h"
 #include "core/place/functions.h"
@@ -69,10 +71,25 @@ Workload::Workload(const std::string& path, const WorkloadOptions& options)
     if (spec_.init.empty()) spec_.init = std::move(model.spec.init);
     if (spec_.feeds.empty()) spec_.feeds = std::move(model.spec.feeds);
     if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
+  } else if (IsOnnxModel(path)) {
+    TakeOnnxModel(path, options);
   } else {
     graph_ = ReadGraph(path);
   }
   Prepare(path, options);
+}
+
+// The shapes of feeds fill what the model leaves open.
+void Workload::TakeOnnxModel(const std::string& path, const WorkloadOptions& options) {
+  for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, feed] : spec_.feeds)
+    shapes.emplace(std::string(WithoutFirstOutput(name)), feed.shape);
+  OnnxModel model = ReadOnnxModel(path, shapes);
+  graph_ = std::move(model.graph);
+  for (auto& [name, feed] : model.spec.feeds)
+    if (!shapes.contains(name)) spec_.feeds.emplace(name, std::move(feed));
+  if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
 }
 
 Workload::Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOptions& options)

@@ -32,8 +32,9 @@ struct WorkloadOptions {
 // Immutable after construction, so that any thread may use it. Not copyable: others refer to its graph.
 class Workload {
  public:
-  // Reads a graph file and the run configuration beside it. Throws what ReadGraph, ReadRunSpecBeside,
-  // ReadNpy and InferGraph throw, InvalidArgument for a step that is not configured (kRefuse).
+  // Reads a graph file, the folder of a SavedModel or an ONNX model, and the run configuration beside it.
+  // Throws what ReadGraph, ReadSavedModel, ReadOnnxModel, ReadRunSpecBeside, ReadNpy and InferGraph throw,
+  // InvalidArgument for a step that is not configured (kRefuse).
   explicit Workload(const std::string& path, const WorkloadOptions& options = {});
   // A graph of this program. Throws the same.
   Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOptions& options = {});
@@ -53,6 +54,7 @@ class Workload {
   std::vector<TensorInfo> InputInfos(NodeId node) const;
 
  private:
+  void TakeOnnxModel(const std::string& path, const WorkloadOptions& options);
   // `title`: how messages call it.
   void Inline(const WorkloadOptions& options);
   void Prepare(const std::string& title, const WorkloadOptions& options);

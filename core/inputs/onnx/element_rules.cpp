@@ -1,0 +1,188 @@
+// Ops on single elements.
+#include <algorithm>
+#include <cmath>
+
+#include "core/inputs/onnx/onnx_node.h"
+#include "core/inputs/onnx/onnx_tensor.h"
+
+namespace lanescope {
+namespace {
+
+// Ops with the same meaning here and there, by ONNX's name.
+constexpr std::pair<std::string_view, std::string_view> kUnary[] = {{"Abs", "Abs"},
+                                                                    {"Neg", "Neg"},
+                                                                    {"Sign", "Sign"},
+                                                                    {"Sqrt", "Sqrt"},
+                                                                    {"Exp", "Exp"},
+                                                                    {"Log", "Log"},
+                                                                    {"Sin", "Sin"},
+                                                                    {"Cos", "Cos"},
+                                                                    {"Tan", "Tan"},
+                                                                    {"Asin", "Asin"},
+                                                                    {"Acos", "Acos"},
+                                                                    {"Atan", "Atan"},
+                                                                    {"Sinh", "Sinh"},
+                                                                    {"Cosh", "Cosh"},
+                                                                    {"Tanh", "Tanh"},
+                                                                    {"Sigmoid", "Sigmoid"},
+                                                                    {"Erf", "Erf"},
+                                                                    {"Floor", "Floor"},
+                                                                    {"Ceil", "Ceil"},
+                                                                    {"Round", "Round"},
+                                                                    {"Relu", "Relu"},
+                                                                    {"Softplus", "Softplus"},
+                                                                    {"Softsign", "Softsign"},
+                                                                    {"Not", "LogicalNot"},
+                                                                    {"Reciprocal", "Reciprocal"},
+                                                                    {"IsNaN", "IsNan"}};
+constexpr std::pair<std::string_view, std::string_view> kBinary[] = {
+    {"Add", "AddV2"},       {"Sub", "Sub"},
+    {"Mul", "Mul"},         {"Equal", "Equal"},
+    {"Less", "Less"},       {"LessOrEqual", "LessEqual"},
+    {"Greater", "Greater"}, {"GreaterOrEqual", "GreaterEqual"},
+    {"And", "LogicalAnd"},  {"Or", "LogicalOr"}};
+
+std::string_view NameOf(std::span<const std::pair<std::string_view, std::string_view>> ops,
+                        const std::string& op) {
+  return std::ranges::find(ops, std::string_view(op), &std::pair<std::string_view, std::string_view>::first)
+      ->second;
+}
+
+OnnxValues Unary(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  return {to.Elementwise(NameOf(kUnary, node.op()), {inputs[0]})};
+}
+
+OnnxValues Binary(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  return {to.Elementwise(NameOf(kBinary, node.op()), {inputs[0], inputs[1]})};
+}
+
+OnnxValues Same(OnnxEmitter&, const OnnxNode& node, const OnnxValues& inputs) {
+  if (node.num_outputs() != 1) return {};
+  return {inputs[0]};
+}
+
+// Integers are cut towards zero.
+OnnxValues Divide(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
+  return {to.Elementwise(IsFloat(inputs[0].dtype()) ? "RealDiv" : "TruncateDiv", {inputs[0], inputs[1]})};
+}
+
+OnnxValues Power(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
+  const OnnxValue& x = inputs[0];
+  const std::optional<double> exponent = ConstantNumber(inputs[1]);
+  if (exponent == 2.0 && inputs[1].rank() <= x.rank()) return {to.Elementwise("Square", {x})};
+  if (exponent == 3.0 && IsFloat(x.dtype()) && inputs[1].rank() <= x.rank())
+    return {to.Elementwise("Mul", {to.Elementwise("Square", {x}), x})};
+  return {to.Elementwise("Pow", {x, to.Cast(inputs[1], x.dtype())})};
+}
+
+OnnxValues Modulo(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  if (node.Int("fmod", 0) != 0 || IsFloat(inputs[0].dtype())) return {};
+  return {to.Elementwise("FloorMod", {inputs[0], inputs[1]})};
+}
+
+OnnxValues Xor(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
+  return {to.Elementwise("NotEqual", {inputs[0], inputs[1]})};
+}
+
+// Of any number of tensors.
+OnnxValues Folded(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  const std::string_view op = node.op() == "Max" ? "Maximum" : node.op() == "Min" ? "Minimum" : "AddV2";
+  OnnxValue result = inputs[0];
+  double count = 1;
+  for (size_t i = 1; i < inputs.size() && inputs[i].exists(); ++i, ++count)
+    result = to.Elementwise(op, {result, inputs[i]});
+  if (node.op() == "Mean") result = to.Elementwise("RealDiv", {result, to.Number(count, result.dtype())});
+  return {result};
+}
+
+OnnxValues Where(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
+  return {to.Elementwise("SelectV2", {inputs[0], inputs[1], inputs[2]})};
+}
+
+OnnxValues Clip(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  OnnxValue x = inputs[0];
+  OnnxValue low = inputs[1], high = inputs[2];
+  if (node.opset() < 11) {
+    if (node.Has("min")) low = to.Number(node.Float("min", 0), x.dtype());
+    if (node.Has("max")) high = to.Number(node.Float("max", 0), x.dtype());
+  }
+  if (low.exists()) x = to.Elementwise("Maximum", {x, low});
+  if (high.exists()) x = to.Elementwise("Minimum", {x, high});
+  return {x};
+}
+
+OnnxValues Cast(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  const DataType dtype =
+      node.op() == "CastLike" ? inputs[1].dtype() : OnnxDataType(static_cast<int>(node.Int("to", 0)));
+  if (dtype == DataType::kString || inputs[0].dtype() == DataType::kString) return {};
+  return {to.Cast(inputs[0], dtype)};
+}
+
+OnnxValues LeakyRelu(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  return {to.Elementwise("LeakyRelu", {inputs[0]}, {{"alpha", node.Float("alpha", 0.01f)}})};
+}
+
+OnnxValues Elu(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  if (node.Float("alpha", 1) != 1) return {};
+  return {to.Elementwise("Elu", {inputs[0]})};
+}
+
+OnnxValues PRelu(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
+  const OnnxValue zero = to.Number(0, inputs[0].dtype());
+  const OnnxValue negative = to.Elementwise("Mul", {to.Elementwise("Minimum", {inputs[0], zero}), inputs[1]});
+  return {to.Elementwise("AddV2", {to.Elementwise("Maximum", {inputs[0], zero}), negative})};
+}
+
+OnnxValue HardSigmoidOf(OnnxEmitter& to, const OnnxValue& x, double alpha, double beta) {
+  OnnxValue line = to.Elementwise("Mul", {x, to.Number(alpha, x.dtype())});
+  line = to.Elementwise("AddV2", {line, to.Number(beta, x.dtype())});
+  line = to.Elementwise("Maximum", {line, to.Number(0, x.dtype())});
+  return to.Elementwise("Minimum", {line, to.Number(1, x.dtype())});
+}
+
+OnnxValues HardSigmoid(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  return {HardSigmoidOf(to, inputs[0], node.Float("alpha", 0.2f), node.Float("beta", 0.5f))};
+}
+
+OnnxValues HardSwish(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
+  return {to.Elementwise("Mul", {inputs[0], HardSigmoidOf(to, inputs[0], 1.0 / 6, 0.5)})};
+}
+
+OnnxValues Gelu(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  const OnnxValue& x = inputs[0];
+  const auto number = [&](double value) { return to.Number(value, x.dtype()); };
+  OnnxValue share;
+  if (node.Text("approximate", "none") == "tanh") {
+    const OnnxValue cube = to.Elementwise("Mul", {to.Elementwise("Square", {x}), x});
+    const OnnxValue sum = to.Elementwise("AddV2", {x, to.Elementwise("Mul", {cube, number(0.044715)})});
+    share = to.Elementwise("Tanh", {to.Elementwise("Mul", {sum, number(std::sqrt(2 / M_PI))})});
+  } else {
+    share = to.Elementwise("Erf", {to.Elementwise("Mul", {x, number(std::sqrt(0.5))})});
+  }
+  const OnnxValue half = to.Elementwise("Mul", {x, number(0.5)});
+  return {to.Elementwise("Mul", {half, to.Elementwise("AddV2", {share, number(1)})})};
+}
+
+}  // namespace
+
+void AddElementRules(OnnxRules* rules) {
+  for (const auto& [name, op] : kUnary) rules->emplace(name, Unary);
+  for (const auto& [name, op] : kBinary) rules->emplace(name, Binary);
+  for (const char* name : {"Identity", "Dropout"}) rules->emplace(name, Same);
+  for (const char* name : {"Max", "Min", "Sum", "Mean"}) rules->emplace(name, Folded);
+  for (const char* name : {"Cast", "CastLike"}) rules->emplace(name, Cast);
+  rules->emplace("Div", Divide);
+  rules->emplace("Pow", Power);
+  rules->emplace("Mod", Modulo);
+  rules->emplace("Xor", Xor);
+  rules->emplace("Where", Where);
+  rules->emplace("Clip", Clip);
+  rules->emplace("LeakyRelu", LeakyRelu);
+  rules->emplace("Elu", Elu);
+  rules->emplace("PRelu", PRelu);
+  rules->emplace("HardSigmoid", HardSigmoid);
+  rules->emplace("HardSwish", HardSwish);
+  rules->emplace("Gelu", Gelu);
+}
+
+}  // namespace lanescope

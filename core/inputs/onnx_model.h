@@ -1,0 +1,36 @@
+// Models in ONNX files, as graphs of the ops that are known here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/shape.h"
+#include "core/inputs/run_spec.h"
+
+namespace lanescope {
+
+// Whether the path is named as an ONNX file is.
+bool IsOnnxModel(std::string_view path);
+
+struct OnnxModel {
+  Graph graph;   // weights are constants; ops that are not known here stay as ops known by their cost alone
+  RunSpec spec;  // feeds the inputs with numbers that are made, fetches the outputs
+};
+
+// `shapes`: of inputs, by name; they fill what the model leaves open, which is 1 else. Throws NotFound for a
+// file that is not there, InvalidArgument for a damaged model or a shape that contradicts it, Unimplemented
+// for a type of tensor that no graph here has.
+OnnxModel ReadOnnxModel(const std::string& path, const std::map<std::string, Shape>& shapes = {});
+// `folder`: where the files of weights lie that are not in the model itself; empty: they are refused.
+OnnxModel ParseOnnxModel(std::string_view bytes, const std::string& folder,
+                         const std::map<std::string, Shape>& shapes = {});
+
+// The ops of ONNX's own domain that are known here, by name.
+std::vector<std::string> OnnxOps();
+// The model's step as a run configuration.
+std::string RunConfigurationOf(const OnnxModel& model);
+
+}  // namespace lanescope
