@@ -1,7 +1,6 @@
 #include "cli/ablation_report.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/line_width.h"
 #include "cli/print.h"
@@ -33,13 +32,6 @@ void PrintAblation(const std::vector<Ablated>& predictions) {
     table.Row(std::move(cells));
   }
   PrintText("\n" + (table.empty() ? "No effect takes time here\n" : table.Take(LineWidth())));
-}
-
-nlohmann::json AblationJson(const std::vector<int64_t>& without_ns) {
-  const std::vector<const sims::Effect*> effects = sims::AllEffects();
-  nlohmann::json result = nlohmann::json::object();
-  for (size_t e = 0; e < without_ns.size(); ++e) result[std::string(effects[e]->name)] = without_ns[e];
-  return result;
 }
 
 }  // namespace lanescope::cli

@@ -1,8 +1,7 @@
-// What each effect of the model changes in predictions, as a table and as JSON.
+// What each effect of the model changes in predictions.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,5 @@ struct Ablated {
 
 // One row an effect that changes any of them; nothing where none was ablated.
 void PrintAblation(const std::vector<Ablated>& predictions);
-// {"hand-off": ns, ...}
-nlohmann::json AblationJson(const std::vector<int64_t>& without_ns);
 
 }  // namespace lanescope::cli

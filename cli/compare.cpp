@@ -18,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "study/comparer.h"
+#include "study/comparison_json.h"
 #include "study/mpi.h"
 
 namespace lanescope::cli {
@@ -86,7 +87,7 @@ void RequireAllRows(const study::Comparison& comparison) {
 
 void Report(const CompareOptions& options, const study::Comparison& comparison) {
   if (options.as_json) {
-    PrintJson(JsonText(ComparisonJson(comparison)));
+    PrintJson(JsonText(study::ComparisonJson(comparison)));
   } else {
     PrintComparison(comparison);
     if (!options.sweep.empty() && comparison.sweep.has_value()) PrintSweep(*comparison.sweep);

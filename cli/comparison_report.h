@@ -1,13 +1,10 @@
-// A comparison as tables and as JSON.
+// A comparison as tables.
 #pragma once
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "study/comparison.h"
 
 namespace lanescope::cli {
 
 void PrintComparison(const study::Comparison& comparison);
-nlohmann::json ComparisonJson(const study::Comparison& comparison);
 
 }  // namespace lanescope::cli

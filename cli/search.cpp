@@ -20,13 +20,13 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "study/mpi.h"
+#include "study/placement_search.h"
+#include "study/placement_search_json.h"
 #include "study/predictor.h"
 #include "study/recorded_run.h"
 
 namespace lanescope::cli {
 namespace {
-
-using nlohmann::json;
 
 struct SearchCommand {
   std::string graph, cost, starts, output, budget = "60s";
@@ -48,39 +48,6 @@ struct Verified {
 
 // Threads for each of the processes on this computer.
 int CoresHere() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-std::vector<std::string> StartNames(const SearchCommand& command) {
-  if (!command.starts.empty()) return SplitAtCommas(command.starts);
-  std::vector<std::string> names;
-  for (const Strategy& strategy : Strategies()) names.emplace_back(strategy.name);
-  return names;
-}
-
-// All that can be placed; what cannot is noted.
-std::vector<sims::SearchStart> PlaceStarts(const SearchCommand& command, const study::Workload& workload,
-                                           const study::Predictor& predictor) {
-  std::vector<sims::SearchStart> starts;
-  std::vector<std::string> refusals;
-  std::optional<Code> code;
-  for (const std::string& name : StartNames(command)) {
-    try {
-      study::PlacedGraph placed =
-          study::Place(workload, name, predictor.machine(), predictor.costs(), command.place);
-      if (placed.written) {
-        Throw(Code::kInvalidArgument,
-              "it writes another graph; save that with `place --strategy {} -o FILE.pb` and search it", name);
-      }
-      starts.push_back({name, std::move(placed.placement)});
-    } catch (const Error& error) {
-      if (error.code() == Code::kCancelled || error.code() == Code::kNotFound) throw;
-      refusals.push_back(fmt::format("{} places nothing here: {}", name, OneLine(error.message())));
-      if (!code) code = error.code();
-    }
-  }
-  if (starts.empty() && code) Throw(*code, "{}", refusals.front());
-  for (const std::string& refusal : refusals) PrintNote("note: {}\n", refusal);
-  return starts;
-}
 
 // One line a second at most, from the first second on.
 class SearchReporter {
@@ -114,50 +81,16 @@ std::vector<Verified> VerifyBest(const SearchCommand& command, const study::Work
   return verified;
 }
 
-double EvaluationsPerSecond(const sims::SearchResult& result) {
-  return result.wall_ns > 0
-             ? static_cast<double>(result.evaluations) * 1e9 / static_cast<double>(result.wall_ns)
-             : 0;
-}
-
-// How much longer the best takes than the bound, as a fraction of it.
-std::optional<double> GapOf(const sims::SearchResult& result, const sims::LowerBound& bound) {
-  if (bound.step_ns <= 0) return std::nullopt;
-  return static_cast<double>(result.best.front().step_ns - bound.step_ns) /
-         static_cast<double>(bound.step_ns);
-}
-
-json ResultJson(const study::Workload& workload, const Machine& machine, const sims::SearchResult& result,
-                const sims::LowerBound& bound, const std::vector<Verified>& verified) {
-  const sims::FoundPlacement& best = result.best.front();
-  json starts = json::array(), runs = json::array(), failed = json::array();
-  for (const sims::FoundPlacement& start : result.starts)
-    starts.push_back({{"strategy", start.origin}, {"step_ns", start.step_ns}});
-  for (const auto& [name, error] : result.failed)
-    failed.push_back({{"strategy", name}, {"code", CodeName(error.code())}, {"message", error.message()}});
+nlohmann::json ResultJson(const study::Workload& workload, const Machine& machine,
+                          const study::FoundPlacements& found, const std::vector<Verified>& verified) {
+  nlohmann::json result = study::FoundPlacementsJson(found, workload.graph(), machine);
   for (const Verified& run : verified) {
-    runs.push_back({{"strategy", run.found->origin},
-                    {"predicted_ns", run.found->step_ns},
-                    {"measured_ns", static_cast<int64_t>(run.measured_ns)},
-                    {"error", run.error()}});
+    result["verified"].push_back({{"strategy", run.found->origin},
+                                  {"predicted_ns", run.found->step_ns},
+                                  {"measured_ns", static_cast<int64_t>(run.measured_ns)},
+                                  {"error", run.error()}});
   }
-  const std::optional<double> gap = GapOf(result, bound);
-  return {{"best",
-           {{"strategy", best.origin},
-            {"step_ns", best.step_ns},
-            {"placement", json::parse(PlacementToJson(best.placement, workload.graph(), machine))}}},
-          {"lower_bound_ns", bound.step_ns},
-          {"lower_bound_by", bound.reason},
-          {"gap", gap ? json(*gap) : json(nullptr)},
-          {"evaluations", result.evaluations},
-          {"evaluations_per_s", EvaluationsPerSecond(result)},
-          {"simulations", result.simulations},
-          {"rounds", result.rounds},
-          {"settled", result.settled},
-          {"wall_ns", result.wall_ns},
-          {"starts", starts},
-          {"failed", failed},
-          {"verified", runs}};
+  return result;
 }
 
 void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound,
@@ -177,7 +110,7 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
   PrintText(table.Take(LineWidth()));
   for (const auto& [name, error] : result.failed) Print("{}: {}\n", name, OneLine(error.what()));
   Print("\n{} evaluations, {:.0f} a second, and {} full simulations in {}{}\n", result.evaluations,
-        EvaluationsPerSecond(result), result.simulations, TimeText(static_cast<double>(result.wall_ns)),
+        result.evaluations_per_s(), result.simulations, TimeText(static_cast<double>(result.wall_ns)),
         result.settled ? "" : "; ended before it settled, so a repetition may end elsewhere");
   if (verified.empty()) return;
   TextTable runs;
@@ -202,23 +135,22 @@ void Search(const SearchCommand& command) {
                                          ? study::Predictor(machine)
                                          : study::Predictor(machine, sims::ReadCostTable(command.cost));
   const study::Cancellation::Watch in_order(&Interruption());
-  const std::vector<sims::SearchStart> starts = PlaceStarts(command, workload, predictor);
-  const StrategyInput input{workload.graph(),  workload.info(),   predictor.machine(),
-                            predictor.costs(), workload.placer(), &workload.request()};
-  const sims::PredictionSettings settings = predictor.settings();
-  const sims::LowerBound bound = predictor.BoundOf(workload);
-  sims::SearchOptions options;
+  study::PlacementSearchRequest request;
+  if (!command.starts.empty()) request.starts = SplitAtCommas(command.starts);
+  request.place = command.place;
+  request.note = NoteLine;
+  sims::SearchOptions& options = request.options;
   options.seed = command.seed;
   options.threads = command.threads > 0 ? command.threads : CoresHere();
   options.budget_ns = ParseDuration(command.budget);
   options.rounds = command.rounds;
   options.keep = std::max(3, command.verify);
-  options.enough_ns = bound.step_ns;
   options.interrupted = &Interruption().flag();
   options.restarts = command.restarts;
   options.ranks = study::WorldRanks();
   if (options.ranks.is_first()) options.progress = SearchReporter();
-  const sims::SearchResult result = sims::SearchPlacements(input, settings, starts, options);
+  const study::FoundPlacements found = study::SearchPlacements(workload, predictor, request);
+  const sims::SearchResult& result = found.result;
   if (!options.ranks.is_first()) return;
   const Placement& best = result.best.front().placement;
   if (!command.output.empty()) {
@@ -230,10 +162,10 @@ void Search(const SearchCommand& command) {
   if (command.verify > 0 && !Interruption().cancelled())
     verified = VerifyBest(command, workload, predictor.machine(), result);
   if (command.as_json) {
-    PrintJson(JsonText(ResultJson(workload, predictor.machine(), result, bound, verified)));
+    PrintJson(JsonText(ResultJson(workload, predictor.machine(), found, verified)));
   } else {
     Print("{} on {}; predictions {}\n\n", workload.name(), predictor.machine().name, predictor.origin());
-    PrintResult(result, bound, verified);
+    PrintResult(result, found.bound, verified);
     if (!command.output.empty()) Print("placement: {}\n", command.output);
   }
   Interruption().Check();

@@ -20,6 +20,7 @@
 #include "core/record/recorder.h"
 #include "core/schedule/unknown_work.h"
 #include "sims/megatron/gpt_graph.h"
+#include "study/machine_change.h"
 #include "study/mpi.h"
 #include "study/placing.h"
 #include "study/predictor.h"
@@ -46,7 +47,7 @@ struct SimulateOptions {
 study::Predictor PredictorOf(const SimulateOptions& options) {
   Machine machine = options.machine.Load();
   IdVector<DeviceId, double> speed(machine.devices.size(), 1.0);
-  for (const std::string& change : options.set) ApplyMachineChange(change, &machine, &speed);
+  for (const std::string& change : options.set) study::ApplyMachineChange(change, &machine, &speed);
   const study::Predictor predictor = options.cost.empty()
                                          ? study::Predictor(machine)
                                          : study::Predictor(machine, sims::ReadCostTable(options.cost));
@@ -78,15 +79,6 @@ void PrintFolding(const Folding& folding) {
           : "no two of them share a link of this machine, so only the launch that joins their ends is lost");
 }
 
-json ResultJson(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
-                int64_t wall_ns) {
-  json result = PredictionJson(machine, prediction);
-  result["commands"] = schedule.commands.size();
-  result["wall_ns"] = wall_ns;
-  result["uncalibrated_share"] = prediction.uncalibrated_share();
-  return result;
-}
-
 // What a line, a placement on top of `base`, takes: as a line.
 std::string SimulateLine(const std::string& line, const study::Workload& workload,
                          const study::Predictor& predictor, const Placement& base) {
@@ -97,7 +89,7 @@ std::string SimulateLine(const std::string& line, const study::Workload& workloa
                                     ParsePlacement(line, workload.graph(), machine, base)};
     const Schedule schedule = CompileStep(placed, machine);
     const sims::Prediction prediction = predictor.Predict(workload, schedule);
-    return JsonText(ResultJson(machine, schedule, prediction, NowNs() - start));
+    return JsonText(PredictionJson(machine, schedule, prediction, NowNs() - start));
   } catch (const Error& error) {
     return JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}});
   }
@@ -193,7 +185,7 @@ void SimulateGraph(const SimulateOptions& options) {
   std::vector<int64_t> without_ns;
   if (options.ablate) without_ns = predictor.Ablate(workload, step.schedule);
   if (options.as_json) {
-    json result = ResultJson(machine, step.schedule, prediction, wall_ns);
+    json result = PredictionJson(machine, step.schedule, prediction, wall_ns);
     result["unknown"] = UnknownWorkJson(unknown);
     if (folding.stands_for > 1) result["folded"] = FoldingJson(folding);
     if (options.ablate) result["without"] = AblationJson(without_ns);
@@ -227,7 +219,7 @@ void CheckOfTrace(const SimulateOptions& options, const CLI::App& command) {
 void Check(const SimulateOptions& options) {
   if (options.run > 0) throw CLI::ValidationError("--run", "is for traces");
   for (const std::string& change : options.set) {
-    if (const std::string problem = CheckMachineChange(change); !problem.empty())
+    if (const std::string problem = study::CheckMachineChange(change); !problem.empty())
       throw CLI::ValidationError("--set", problem);
   }
   if (options.sweep.empty() && options.strategy.find(',') != std::string::npos) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/line_width.h"
 #include "cli/print.h"
@@ -120,24 +119,6 @@ void PrintSweep(const sims::Sweep& sweep) {
         break;
     }
   }
-}
-
-nlohmann::json SweepJson(const sims::Sweep& sweep) {
-  nlohmann::json curves = nlohmann::json::array(), crossings = nlohmann::json::array();
-  for (const sims::SweepCurve& curve : sweep.curves) {
-    curves.push_back({{"name", curve.name},
-                      {"step_ns", curve.step_ns},
-                      {"asymptote_ns", curve.asymptote_ns},
-                      {"bound_by", curve.bound_by},
-                      {"bound_share", curve.bound_share}});
-  }
-  for (const sims::SweepCrossing& crossing : sweep.crossings) {
-    crossings.push_back({{"below", sweep.curves[static_cast<size_t>(crossing.below)].name},
-                         {"above", sweep.curves[static_cast<size_t>(crossing.above)].name},
-                         {"bandwidth", crossing.bandwidth},
-                         {"step_ns", crossing.step_ns}});
-  }
-  return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
 }
 
 std::string CheckPlotPath(const std::string& path) {

@@ -1,7 +1,6 @@
 // Sweeps over link bandwidths: what the command line says of them, and their report.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -20,8 +19,6 @@ sims::SweepRange ParseSweep(std::string_view text, const Machine& machine);
 void PrintSweep(const sims::Sweep& sweep);
 // "fastest: A; from 4.2GB/s on B".
 std::string LeadersText(const sims::Sweep& sweep);
-// {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
-nlohmann::json SweepJson(const sims::Sweep& sweep);
 // An SVG document.
 std::string PlotOf(const sims::Sweep& sweep, const std::string& title);
 // Writes the sweep as FILE.svg. After everything else is printed: a disk that is full takes nothing else

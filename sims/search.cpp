@@ -84,6 +84,16 @@ class PlacementSearch {
     return std::move(result_);
   }
 
+  std::string ChainsText(const std::string& state, int first, int count) {
+    const nlohmann::json json = nlohmann::json::parse(state);
+    result_.rounds = json.at("round");
+    memory_share_ = json.at("memory_share");
+    elites_ = ElitesOf(json.at("elites"));
+    if (elites_.empty() || first < 0 || count < 1 || first + count > ChainsOfRound())
+      Throw(Code::kInvalidArgument, "chains {} to {} are none of a round", first, first + count);
+    return OutcomesText(RunChains(first, count));
+  }
+
  private:
   int64_t BestNs() const { return elites_.front().found.step_ns; }
   bool IsOver() const {
@@ -114,16 +124,38 @@ class PlacementSearch {
     if (elites_.size() > keep) elites_.pop_back();
   }
 
+  int ChainsOfRound() const { return kChains * options_.restarts; }
+
   void RunRound() {
-    const int mine = kChains * options_.restarts, first = mine * options_.ranks.rank;
-    std::vector<ChainOutcome> outcomes(static_cast<size_t>(mine));
+    std::vector<ChainOutcome> outcomes;
+    if (options_.elsewhere) {
+      outcomes = OutcomesOf(options_.elsewhere(StateText(), ChainsOfRound()));
+      if (outcomes.size() != static_cast<size_t>(ChainsOfRound()))
+        Throw(Code::kInternal, "{} of {} chains came back", outcomes.size(), ChainsOfRound());
+    } else {
+      outcomes = RunChains(ChainsOfRound() * options_.ranks.rank, ChainsOfRound());
+    }
+    ++result_.rounds;
+    over_ |= IsOver();
+    if (options_.ranks.size > 1) outcomes = OutcomesOf(options_.ranks.Share(OutcomesText(outcomes)));
+    for (ChainOutcome& outcome : outcomes) {
+      result_.evaluations += outcome.evaluations;
+      result_.simulations += outcome.simulations;
+      if (outcome.out_of_memory) memory_share_ *= kMemoryStep;
+      for (Elite& elite : outcome.elites) AddElite(std::move(elite));
+    }
+    Report();
+  }
+
+  std::vector<ChainOutcome> RunChains(int first, int count) const {
+    std::vector<ChainOutcome> outcomes(static_cast<size_t>(count));
     std::atomic<int> next{0};
     std::atomic<bool> stop{false};
     std::mutex mutex;
     std::optional<Error> failure;
     const auto work = [&] {
       try {
-        for (int chain = next++; chain < mine && !stop; chain = next++)
+        for (int chain = next++; chain < count && !stop; chain = next++)
           outcomes[static_cast<size_t>(chain)] = RunChain(first + chain, stop);
       } catch (const Error& error) {
         const std::lock_guard lock(mutex);
@@ -134,7 +166,7 @@ class PlacementSearch {
     std::vector<std::thread> threads;
     std::atomic<int> running{0};
     try {
-      for (int t = 0; t < std::clamp(options_.threads, 1, mine); ++t) {
+      for (int t = 0; t < std::clamp(options_.threads, 1, count); ++t) {
         ++running;
         threads.push_back(StartThread("searching", [&] {
           work();
@@ -151,16 +183,7 @@ class PlacementSearch {
     }
     for (std::thread& thread : threads) thread.join();
     if (failure) throw *failure;  // which ends the other ranks too
-    ++result_.rounds;
-    over_ = IsOver();
-    if (options_.ranks.size > 1) outcomes = ShareOutcomes(outcomes);
-    for (ChainOutcome& outcome : outcomes) {
-      result_.evaluations += outcome.evaluations;
-      result_.simulations += outcome.simulations;
-      if (outcome.out_of_memory) memory_share_ *= kMemoryStep;
-      for (Elite& elite : outcome.elites) AddElite(std::move(elite));
-    }
-    Report();
+    return outcomes;
   }
 
   ChainOutcome RunChain(int chain, const std::atomic<bool>& stop) const {
@@ -192,34 +215,58 @@ class PlacementSearch {
     return outcome;
   }
 
-  // Of all ranks in the order of their chains. The search is over for all when it is for one.
-  std::vector<ChainOutcome> ShareOutcomes(const std::vector<ChainOutcome>& mine) {
-    nlohmann::json json = {{"over", over_}, {"outcomes", nlohmann::json::array()}};
-    for (const ChainOutcome& outcome : mine) {
-      nlohmann::json elites = nlohmann::json::array();
-      for (const Elite& elite : outcome.elites)
-        elites.push_back({elite.found.origin, elite.found.step_ns, elite.state.device, elite.state.priority});
-      json["outcomes"].push_back(
-          {outcome.evaluations, outcome.simulations, outcome.out_of_memory, std::move(elites)});
+  static nlohmann::json ElitesJson(const std::vector<Elite>& elites) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const Elite& elite : elites)
+      json.push_back({elite.found.origin, elite.found.step_ns, elite.state.device, elite.state.priority});
+    return json;
+  }
+  std::vector<Elite> ElitesOf(const nlohmann::json& json) const {
+    std::vector<Elite> elites;
+    for (const nlohmann::json& given : json) {
+      PlacementState state{{}, given.at(3).get<std::vector<int>>()};
+      for (const int device : given.at(2)) state.device.emplace_back(device);
+      RequireState(state);
+      Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
+      elites.push_back({{given.at(0).get<std::string>(), std::move(placement), given.at(1).get<int64_t>()},
+                        std::move(state)});
     }
+    return elites;
+  }
+  void RequireState(const PlacementState& state) const {
+    const auto is_device = [&](DeviceId d) { return input_.machine.devices.Contains(d); };
+    const auto groups = static_cast<size_t>(tasks_.num_groups()),
+               tasks = static_cast<size_t>(tasks_.num_tasks());
+    if (state.device.size() == groups && (state.priority.empty() || state.priority.size() == tasks) &&
+        std::all_of(state.device.begin(), state.device.end(), is_device))
+      return;
+    Throw(Code::kInvalidArgument, "a placement of another graph or machine came to this search");
+  }
+
+  std::string OutcomesText(const std::vector<ChainOutcome>& outcomes) const {
+    nlohmann::json json = {{"over", over_}, {"outcomes", nlohmann::json::array()}};
+    for (const ChainOutcome& outcome : outcomes)
+      json["outcomes"].push_back(
+          {outcome.evaluations, outcome.simulations, outcome.out_of_memory, ElitesJson(outcome.elites)});
+    return json.dump();
+  }
+  // Of all texts in their order. The search is over for all when it is for one.
+  std::vector<ChainOutcome> OutcomesOf(const std::vector<std::string>& texts) {
     std::vector<ChainOutcome> all;
-    for (const std::string& text : options_.ranks.Share(json.dump())) {
-      const nlohmann::json of_rank = nlohmann::json::parse(text);
-      over_ |= of_rank["over"].get<bool>();
-      for (const nlohmann::json& given : of_rank["outcomes"]) {
-        ChainOutcome outcome{{}, given[0], given[1], given[2]};
-        for (const nlohmann::json& elite : given[3]) {
-          PlacementState state{{}, elite[3].get<std::vector<int>>()};
-          for (const int device : elite[2]) state.device.emplace_back(device);
-          Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
-          outcome.elites.push_back(
-              {{elite[0].get<std::string>(), std::move(placement), elite[1].get<int64_t>()},
-               std::move(state)});
-        }
-        all.push_back(std::move(outcome));
-      }
+    for (const std::string& text : texts) {
+      const nlohmann::json json = nlohmann::json::parse(text);
+      over_ |= json.at("over").get<bool>();
+      for (const nlohmann::json& given : json.at("outcomes"))
+        all.push_back({ElitesOf(given.at(3)), given.at(0), given.at(1), given.at(2)});
     }
     return all;
+  }
+
+  // What the chains of the next round depend on.
+  std::string StateText() const {
+    return nlohmann::json{
+        {"round", result_.rounds}, {"memory_share", memory_share_}, {"elites", ElitesJson(elites_)}}
+        .dump();
   }
 
   void Report() const {
@@ -246,6 +293,16 @@ SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettin
                               const std::vector<SearchStart>& starts, const SearchOptions& options) {
   LANESCOPE_CHECK(input.step != nullptr);
   return PlacementSearch(input, settings, options).Run(starts);
+}
+
+std::string SearchChains(const StrategyInput& input, const PredictionSettings& settings,
+                         const SearchOptions& options, const std::string& state, int first, int count) {
+  LANESCOPE_CHECK(input.step != nullptr);
+  try {
+    return PlacementSearch(input, settings, options).ChainsText(state, first, count);
+  } catch (const nlohmann::json::exception& error) {
+    Throw(Code::kInvalidArgument, "this is no state of a search: {}", error.what());
+  }
 }
 
 }  // namespace lanescope::sims

@@ -38,6 +38,9 @@ struct SearchOptions {
   int64_t enough_ns = 0;                           // a placement this good ends the search (a lower bound)
   const std::atomic<bool>* interrupted = nullptr;  // asked often; ends the search with what it has
   std::function<void(const SearchProgress&)> progress = nullptr;  // after every round, on the caller's thread
+  // Not null: runs the chains of a round, 0 to `chains`, wherever it likes, by SearchChains with `state`, and
+  // returns what that gave, in the order of the chains. On the caller's thread, for one rank.
+  std::function<std::vector<std::string>(const std::string& state, int chains)> elsewhere = nullptr;
 };
 
 struct FoundPlacement {
@@ -55,6 +58,10 @@ struct SearchResult {
   int64_t wall_ns = 0;
   int rounds = 0;
   bool settled = false;  // ended by itself, not by the budget or an interrupt: then the seed alone decides
+
+  double evaluations_per_s() const {
+    return wall_ns > 0 ? static_cast<double>(evaluations) * 1e9 / static_cast<double>(wall_ns) : 0;
+  }
 };
 
 // Local search with restarts: rounds of simulated annealing chains over devices of colocation groups, of name
@@ -65,5 +72,11 @@ struct SearchResult {
 // first start if no start fits.
 SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
                               const std::vector<SearchStart>& starts, const SearchOptions& options);
+
+// Chains [first, first + count) of the round that `state` describes, as text: for SearchOptions::elsewhere.
+// Seed, threads and restarts count of the options. Same input, same text. Throws InvalidArgument for a state
+// that is none of this input.
+std::string SearchChains(const StrategyInput& input, const PredictionSettings& settings,
+                         const SearchOptions& options, const std::string& state, int first, int count);
 
 }  // namespace lanescope::sims

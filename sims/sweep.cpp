@@ -206,8 +206,19 @@ Machine WithBandwidth(const Machine& machine, const SweepRange& range, double ba
   return varied;
 }
 
+std::vector<int64_t> SweepSteps(const Machine& machine, const CostModel& costs,
+                                const PredictionSettings& settings, const SweepCandidate& candidate,
+                                const SweepRange& range, const std::vector<double>& bandwidth) {
+  CheckRange(machine, range);
+  SweptCandidate swept(machine, costs, settings, candidate, range);
+  std::vector<int64_t> steps;
+  for (const double each : bandwidth) steps.push_back(swept.StepAt(each));
+  return steps;
+}
+
 Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionSettings& settings,
-               const std::vector<SweepCandidate>& candidates, const SweepRange& range, const Ranks& ranks) {
+               const std::vector<SweepCandidate>& candidates, const SweepRange& range, const Ranks& ranks,
+               const SweepElsewhere& elsewhere) {
   CheckRange(machine, range);
   Sweep sweep;
   const double ratio = std::log(range.high / range.low) / (range.points - 1);
@@ -218,7 +229,11 @@ Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionS
     swept.emplace_back(machine, costs, settings, candidate, range);
     SweepCurve curve;
     curve.name = candidate.name;
-    curve.step_ns = StepsAt(sweep.bandwidth, ranks, &swept.back());
+    curve.step_ns = elsewhere ? elsewhere(static_cast<int>(swept.size()) - 1, sweep.bandwidth)
+                              : StepsAt(sweep.bandwidth, ranks, &swept.back());
+    if (curve.step_ns.size() != sweep.bandwidth.size())
+      Throw(Code::kInternal, "{} of {} points of a sweep came back", curve.step_ns.size(),
+            sweep.bandwidth.size());
     const Prediction infinite = swept.back().At(kInfiniteBandwidth);
     curve.asymptote_ns = infinite.step_ns;
     NameBound(machine, infinite, &curve);

@@ -77,11 +77,20 @@ std::vector<int> LinksBetweenGpus(const Machine& machine);
 // hold, are dropped.
 Machine WithBandwidth(const Machine& machine, const SweepRange& range, double bandwidth);
 
+// Step times (ns) of candidate number `candidate` at these bandwidths, computed wherever somebody likes.
+using SweepElsewhere =
+    std::function<std::vector<int64_t>(int candidate, const std::vector<double>& bandwidth)>;
+
+// What a SweepElsewhere gives for this candidate. Throws InvalidArgument for an empty or unusable range.
+std::vector<int64_t> SweepSteps(const Machine& machine, const CostModel& costs,
+                                const PredictionSettings& settings, const SweepCandidate& candidate,
+                                const SweepRange& range, const std::vector<double>& bandwidth);
+
 // Throws InvalidArgument for an empty or unusable range. Crossings are looked for between neighbouring points
 // and narrowed by bisection. Ranks
 // take the points in turn; each has the whole sweep.
 Sweep RunSweep(const Machine& machine, const CostModel& costs, const PredictionSettings& settings,
                const std::vector<SweepCandidate>& candidates, const SweepRange& range,
-               const Ranks& ranks = {});
+               const Ranks& ranks = {}, const SweepElsewhere& elsewhere = nullptr);
 
 }  // namespace lanescope::sims

@@ -21,7 +21,8 @@ Comparer::Comparer(ComparisonRequest request)
     : request_(std::move(request)), measurements_(&comparison_.rows, comparison_.machine) {
   comparison_.machine = request_.machine;
   for (const ComparedGraph& graph : request_.graphs) {
-    workloads_.push_back(std::make_unique<Workload>(graph.path, request_.step));
+    workloads_.push_back(graph.workload ? graph.workload
+                                        : std::make_shared<const Workload>(graph.path, request_.step));
     for (const std::string& strategy : graph.strategies) {
       ComparisonRow row;
       row.graph = workloads_.back()->name();

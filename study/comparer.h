@@ -28,6 +28,7 @@ namespace lanescope::study {
 struct ComparedGraph {
   std::string path;
   std::vector<std::string> strategies;
+  std::shared_ptr<const Workload> workload = nullptr;  // not null: this one instead of a file's
 };
 
 struct ComparisonRequest {
@@ -83,7 +84,7 @@ class Comparer {
   std::optional<Cancellation::Watch> in_order_;
   // Of the trace, where nobody wants to keep it; outlives the writer.
   std::optional<TemporaryFolder> temporary_;
-  std::vector<std::unique_ptr<Workload>> workloads_;
+  std::vector<std::shared_ptr<const Workload>> workloads_;
   std::unique_ptr<traces::TraceWriter> writer_;
   RowMeasurements measurements_;
   MachineMeasurement measured_machine_;

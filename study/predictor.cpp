@@ -109,12 +109,24 @@ sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
   return sims::FindLowerBound(input, TaskGraph(input), settings().gaps);
 }
 
+namespace {
+
+sims::SweepCandidate CandidateOf(const SweptStep& step) {
+  return {step.name, &step.workload->graph(), &step.workload->info(), step.schedule};
+}
+
+}  // namespace
+
 sims::Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,
-                                  const Ranks& ranks) const {
+                                  const Ranks& ranks, const sims::SweepElsewhere& elsewhere) const {
   std::vector<sims::SweepCandidate> candidates;
-  for (const SweptStep& step : steps)
-    candidates.push_back({step.name, &step.workload->graph(), &step.workload->info(), step.schedule});
-  return sims::RunSweep(machine_, *costs_, settings(), candidates, range, ranks);
+  for (const SweptStep& step : steps) candidates.push_back(CandidateOf(step));
+  return sims::RunSweep(machine_, *costs_, settings(), candidates, range, ranks, elsewhere);
+}
+
+std::vector<int64_t> Predictor::SweepSteps(const SweptStep& step, const sims::SweepRange& range,
+                                           const std::vector<double>& bandwidth) const {
+  return sims::SweepSteps(machine_, *costs_, settings(), CandidateOf(step), range, bandwidth);
 }
 
 }  // namespace lanescope::study

@@ -67,7 +67,10 @@ class Predictor {
   sims::LowerBound BoundOf(const Workload& workload) const;
   // Throws InvalidArgument for an empty or unusable range.
   sims::Sweep SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,
-                         const Ranks& ranks = {}) const;
+                         const Ranks& ranks = {}, const sims::SweepElsewhere& elsewhere = nullptr) const;
+  // What a SweepElsewhere gives for this step.
+  std::vector<int64_t> SweepSteps(const SweptStep& step, const sims::SweepRange& range,
+                                  const std::vector<double>& bandwidth) const;
 
  private:
   Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated);

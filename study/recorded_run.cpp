@@ -102,7 +102,7 @@ void RecordedRun::CountDropped(int64_t records) {
 }
 
 int64_t RecordedRun::RunOne() {
-  const auto feeds = MakeFeeds(spec_, next_step_);
+  const auto feeds = options_.feeds ? options_.feeds(next_step_) : MakeFeeds(spec_, next_step_);
   exec::RunResult result = [&] {
     const Cancellation::Running running(options_.cancellation, session_.get());
     return session_->Run(*step_, feeds, {options_.settings.timeout_ns});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct RecordedRunOptions {
   // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
   Job* job = nullptr;
   Notes note;
+  // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
+  std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;
 };
 
 // Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends

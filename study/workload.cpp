@@ -22,20 +22,23 @@ std::string_view WithoutFirstOutput(std::string_view name) {
   return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
 }
 
+void ReplaceFeed(std::string name, Tensor values, RunSpec* spec) {
+  for (const auto& [configured, old] : spec->feeds) {
+    if (WithoutFirstOutput(configured) == WithoutFirstOutput(name)) name = configured;
+  }
+  FeedSpec feed;
+  feed.values = std::move(values);
+  feed.dtype = feed.values.dtype();
+  feed.shape = feed.values.shape();
+  spec->feeds[name] = std::move(feed);
+}
+
 void ReplaceFeed(const std::string& text, RunSpec* spec) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) {
     Throw(Code::kInvalidArgument, "the feed '{}' is not of the form NAME=file.npy", text);
   }
-  std::string name = text.substr(0, equals);
-  for (const auto& [configured, old] : spec->feeds) {
-    if (WithoutFirstOutput(configured) == WithoutFirstOutput(name)) name = configured;
-  }
-  FeedSpec feed;
-  feed.values = ReadNpy(text.substr(equals + 1));
-  feed.dtype = feed.values.dtype();
-  feed.shape = feed.values.shape();
-  spec->feeds[name] = std::move(feed);
+  ReplaceFeed(text.substr(0, equals), ReadNpy(text.substr(equals + 1)), spec);
 }
 
 // A replaced feed may have another size than what was computed from it.
@@ -120,6 +123,7 @@ void Workload::Inline(const WorkloadOptions& options) {
 
 void Workload::Prepare(const std::string& title, const WorkloadOptions& options) {
   for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
+  for (const auto& [name, values] : options.values) ReplaceFeed(name, values, &spec_);
   CheckPolynomials(spec_);
   if (!options.fetches.empty()) spec_.fetches = options.fetches;
   if (!options.targets.empty()) spec_.targets = options.targets;

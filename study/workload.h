@@ -1,11 +1,13 @@
 // A graph with the configuration of its step: what is placed, run and predicted.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
+#include "core/graph/tensor.h"
 #include "core/inputs/run_spec.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
@@ -21,8 +23,9 @@ enum class Unconfigured {
 
 // What overrides the run configuration.
 struct WorkloadOptions {
-  std::vector<std::string> feeds;    // NAME=file.npy: fed instead of the configured tensor
-  std::vector<std::string> fetches;  // if there are any, instead of the configured ones; likewise
+  std::vector<std::string> feeds;        // NAME=file.npy: fed instead of the configured tensor
+  std::map<std::string, Tensor> values;  // by name, likewise
+  std::vector<std::string> fetches;      // if there are any, instead of the configured ones; likewise
   std::vector<std::string> targets;
   bool soft_placement = true;  // false: to fail where a requested device cannot be used
   Unconfigured unconfigured = Unconfigured::kRefuse;

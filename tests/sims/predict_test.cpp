@@ -179,6 +179,25 @@ TEST_F(PredictTest, ASweepFindsTheCrossingAndTheAsymptote) {
   EXPECT_EQ(leaders[1].bandwidth, sweep.crossings[0].bandwidth);
 }
 
+// Law: points computed elsewhere make the same sweep; an answer that misses some is an error.
+TEST_F(PredictTest, ASweepElsewhereIsTheSame) {
+  const Schedule split = Across(1'000'000), whole = OneDevice(5);
+  const std::vector<SweepCandidate> candidates = {{"whole", &one_.graph, &one_.info, &whole},
+                                                  {"split", &one_.graph, &one_.info, &split}};
+  const SweepRange range{.links = {0, 1}, .buses = {}, .low = 1e9, .high = 1e13, .points = 5};
+  const Sweep here = RunSweep(machine_, FlatCost(1000), {}, candidates, range);
+  const auto elsewhere = [&](int candidate, const std::vector<double>& bandwidth) {
+    return SweepSteps(machine_, FlatCost(1000), {}, candidates[static_cast<size_t>(candidate)], range,
+                      bandwidth);
+  };
+  const Sweep there = RunSweep(machine_, FlatCost(1000), {}, candidates, range, {}, elsewhere);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(there.curves[i].step_ns, here.curves[i].step_ns);
+  ASSERT_EQ(there.crossings.size(), 1u);
+  EXPECT_EQ(there.crossings[0].bandwidth, here.crossings[0].bandwidth);
+  const auto short_answer = [](int, const std::vector<double>&) { return std::vector<int64_t>{1}; };
+  EXPECT_THROW(RunSweep(machine_, FlatCost(1000), {}, candidates, range, {}, short_answer), Error);
+}
+
 // The curves of the sweep above, looked at over ranges on both sides of the crossing at 344.8 GB/s.
 TEST_F(PredictTest, ASweepSaysWhoWinsWhereNothingCrosses) {
   const Schedule split = Across(1'000'000), whole = OneDevice(5), small = OneDevice(1);

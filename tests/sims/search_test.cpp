@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -99,6 +100,50 @@ TEST(SearchTest, RanksFindWhatMoreRestartsFind) {
       EXPECT_EQ(result.best[i].placement.device, one.best[i].placement.device);
     }
   }
+}
+
+// Law: chains that run elsewhere, in parts of any size, find what threads find.
+TEST(SearchTest, ChainsElsewhereFindWhatThreadsFind) {
+  const PlacementWorld world(7, 30, 2);
+  const StrategyInput input = world.input();
+  const SearchOptions part{.seed = 3, .restarts = 2};
+  SearchOptions asked = part;
+  asked.rounds = 2;
+  const SearchResult here = SearchPlacements(input, {}, StartsOf(input), asked);
+  asked.elsewhere = [&](const std::string& state, int chains) {
+    std::vector<std::string> texts;
+    for (int first = 0; first < chains; first += 5)
+      texts.push_back(SearchChains(input, {}, part, state, first, std::min(5, chains - first)));
+    return texts;
+  };
+  const SearchResult there = SearchPlacements(input, {}, StartsOf(input), asked);
+  EXPECT_EQ(there.evaluations, here.evaluations);
+  ASSERT_EQ(there.best.size(), here.best.size());
+  for (size_t i = 0; i < here.best.size(); ++i) {
+    EXPECT_EQ(there.best[i].step_ns, here.best[i].step_ns);
+    EXPECT_EQ(there.best[i].placement.device, here.best[i].placement.device);
+  }
+}
+
+TEST(SearchTest, ChainsOfAnotherSearchAreRefused) {
+  const PlacementWorld world(7, 30, 2);
+  const StrategyInput input = world.input();
+  const auto code = [&](const std::string& state, int first, int count) {
+    try {
+      SearchChains(input, {}, {}, state, first, count);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return Code::kUnknown;
+  };
+  EXPECT_EQ(code("no JSON", 0, 1), Code::kInvalidArgument);
+  EXPECT_EQ(code("{}", 0, 1), Code::kInvalidArgument);
+  const auto of_elites = [](const std::string& elites) {
+    return R"({"round": 0, "memory_share": 1.0, "elites": )" + elites + "}";
+  };
+  EXPECT_EQ(code(of_elites("[]"), 0, 1), Code::kInvalidArgument);
+  EXPECT_EQ(code(of_elites(R"([["x", 1, [0, 99], []]])"), 0, 1), Code::kInvalidArgument)
+      << "fewer groups than the graph has, and no such device";
 }
 
 // The optimum of all placements of nine groups on three devices, or better by other priorities.
