@@ -9,7 +9,8 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("core", "graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "tests", "bench", "samples")
+FOLDERS = ("core", "graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "python", "tests", "bench",
+           "samples")
 ANYTHING = frozenset(FOLDERS)
 
 # A folder of exec with such a file is a backend (exec/backend.h): only itself and its tests include it.
@@ -26,6 +27,7 @@ MAY_INCLUDE = {
     "study": frozenset({"core", "exec", "sims", "traces", "profiler"}),
     "gui": frozenset({"core", "traces"}),
     "cli": ANYTHING,
+    "python": frozenset({"core", "exec", "sims", "traces", "study"}),
     "tests": ANYTHING,
     "bench": ANYTHING,
     "samples": frozenset({"core", "graphs", "exec", "sims", "traces", "study"}),
@@ -80,6 +82,7 @@ THIRD_PARTY = (
     ("protobuf", re.compile(r"(google/protobuf/|.*\.pb\.h$)"), lambda path: path.startswith(("core/", "tests/core/"))),
     ("CLI11", re.compile(r"CLI/"), lambda path: path.startswith(("cli/", "tests/cli/"))),
     ("BLAS", re.compile(r"(cblas|openblas_config|f77blas)\.h$"), lambda path: path.startswith(("exec/", "bench/"))),
+    ("nanobind", re.compile(r"nanobind/"), lambda path: path.startswith("python/")),
     ("GoogleTest", re.compile(r"(gtest|gmock)/"), lambda path: path.startswith("tests/")),
     ("Google Benchmark", re.compile(r"benchmark/"), lambda path: path.startswith("bench/")),
 )
@@ -87,7 +90,7 @@ THIRD_PARTY = (
 NOT_IN_PUBLIC = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|CLI/)")
 
 # Folders whose names are in lanescope::FOLDER; those of core are in lanescope itself.
-NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli"})
+NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "python"})
 NAMESPACE = re.compile(r"^namespace (lanescope[\w:]*) \{", re.MULTILINE)
 INTERNAL = re.compile(r"^//.*\bInternal to ", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<([^>]+)>|"([^"]+)")', re.MULTILINE)

@@ -65,5 +65,6 @@ case ${1:-} in
 esac
 mkdir -p build
 phase "packages" ./scripts/install-packages.sh
+phase "Python packages" ./scripts/python-env.sh
 $run
 printf '%s\n' "== time" "${timings[@]}"

@@ -1,0 +1,67 @@
+// Comparisons.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "python/binding/handles.h"
+#include "python/binding/interruption.h"
+#include "study/comparer.h"
+#include "study/comparison_json.h"
+#include "study/json_text.h"
+#include "study/prediction_json.h"
+
+namespace lanescope::python {
+namespace {
+
+std::string Compare(const std::vector<std::tuple<const GraphHandle*, std::vector<std::string>>>& graphs,
+                    const Machine& machine, const std::string& costs, const std::string& trace, bool run,
+                    int steps, int rounds, int repeats, int warmup, bool ablate, std::optional<uint64_t> seed,
+                    int64_t reference_step_ns, const std::optional<nb::callable>& note) {
+  study::ComparisonRequest request;
+  for (const auto& [graph, strategies] : graphs)
+    request.graphs.push_back(
+        {graph->workload()->path(), strategies, run ? graph->Runnable() : graph->workload()});
+  request.machine = machine;
+  if (!costs.empty()) request.costs = sims::ParseCostTable(costs);
+  request.trace = trace;
+  request.run = run;
+  request.steps = steps;
+  request.rounds = rounds;
+  request.repeats = repeats;
+  request.warmup = warmup;
+  request.ablate = ablate;
+  request.settings.seed = seed;
+  request.reference_step_ns = reference_step_ns;
+  if (note) {
+    request.note = [&](const std::string& line) {
+      const nb::gil_scoped_acquire locked;
+      (*note)(line);
+    };
+  }
+  std::string json;
+  RunInterruptibly([&](study::Cancellation& cancellation) {
+    request.cancellation = &cancellation;
+    request.place.cancellation = &cancellation;
+    study::Comparer comparer(std::move(request));
+    const study::Comparison comparison = comparer.Run();
+    nlohmann::json result = study::ComparisonJson(comparison);
+    result["sweep"] = comparison.sweep ? study::SweepJson(*comparison.sweep) : nlohmann::json(nullptr);
+    json = study::JsonText(result);
+  });
+  return json;
+}
+
+}  // namespace
+
+void AddComparison(nb::module_& module) {
+  module.def("compare", &Compare, nb::arg("graphs"), nb::arg("machine"), nb::arg("costs"), nb::arg("trace"),
+             nb::arg("run"), nb::arg("steps"), nb::arg("rounds"), nb::arg("repeats"), nb::arg("warmup"),
+             nb::arg("ablate"), nb::arg("seed").none(), nb::arg("reference_step_ns"), nb::arg("note").none());
+}
+
+}  // namespace lanescope::python

@@ -1,0 +1,95 @@
+"""Placements beside each other: which is faster, and why."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from lanescope import _core
+from lanescope.graph import as_graph, log
+from lanescope.machine import as_machine
+from lanescope.placement import name_of, strategy_text
+from lanescope.prediction import Report, costs_text
+
+_DRAWN = 8  # runs in a notebook
+
+
+class Comparison(Report):
+    """What `lanescope compare --json` prints. A notebook shows it as a table and timelines."""
+
+    def __init__(self, content: dict[str, Any], trace: str, folder: tempfile.TemporaryDirectory | None):
+        super().__init__(content)
+        self._trace, self._folder = trace, folder  # a trace that nobody asked for goes with this object
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return self["rows"]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: who is slower than whom, and why."""
+        return self["verdict"]
+
+    def timelines(self, width: int = 900) -> list[str]:
+        """A step of each row as an SVG document, all over the same span: measured, else predicted."""
+        runs = [row["run"]["measured"] or row["run"]["simulated"] for row in self.rows[:_DRAWN]]
+        runs = [run for run in runs if run]
+        return [svg for svg in _core.timeline_svgs(self._trace, runs, -1, width) if svg] if runs else []
+
+    def _repr_html_(self) -> str:
+        cells = [("Placement", "Measured", "Predicted", "low", "high", "Error")]
+        for row in self.rows:
+            measured, predicted = row["measured"], row["predicted"]
+            step = predicted["step_ns"] if predicted else None
+            cells.append((f"{row['graph']} {row['strategy']}", _ms(measured and measured["step_ns"]["median"]),
+                          *(_ms(step and step[key]) for key in ("value", "low", "high")),
+                          "-" if row["error"] is None else f"{row['error']:+.1%}"))
+        head, *body = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line)
+                       for tag, line in zip(["th"] + ["td"] * len(self.rows), cells)]
+        table = "".join(f"<tr>{line}</tr>" for line in [head, *body])
+        return (f"<p>{html.escape(self.verdict)}</p><table>{table}</table>"
+                + "".join(f"<div>{svg}</div>" for svg in self.timelines()))
+
+    def __repr__(self) -> str:
+        return f"<lanescope.Comparison of {len(self.rows)} rows: {self.verdict}>"
+
+
+def _ms(ns: float | None) -> str:
+    return "-" if ns is None else f"{ns / 1e6:.3f} ms"
+
+
+def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("annotated",), *, costs: Any = None,
+            run: bool = True, trace: str | os.PathLike[str] | None = None, steps: int = 10, rounds: int = 6,
+            repeats: int = 3, warmup: int = 3, ablate: bool = False, seed: int | None = None,
+            reference_step_s: float = 0, note: Callable[[str], None] = log.info) -> Comparison:
+    """Runs and simulates placements, and says which is faster and why.
+
+    graphs      a graph, several, or a mapping from the graph to its own strategies
+    strategies  of the graphs: names, "@FILE.json", or placements
+    costs       to predict with, as of `simulate`, instead of costs calibrated on the first row
+    run         False: only simulate
+    trace       trace file that all runs are appended to
+    The others are the options of `lanescope compare`.
+    """
+    if isinstance(graphs, Mapping):
+        pairs = [(as_graph(graph), list(own)) for graph, own in graphs.items()]
+    else:
+        several = graphs if isinstance(graphs, (list, tuple)) else [graphs]
+        pairs = [(as_graph(graph), list(strategies)) for graph in several]
+    folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
+    path = os.fspath(trace) if trace else os.path.join(folder.name, "trace.db")
+    with ExitStack() as stack:
+        rows = [(graph._core, [stack.enter_context(strategy_text(each)) for each in own]) for graph, own in pairs]
+        result = json.loads(_core.compare(rows, as_machine(machine)._core, costs_text(costs), path, run, steps, rounds,
+                                          repeats, warmup, ablate, seed, int(reference_step_s * 1e9), note))
+    names = [name_of(each) for _, own in pairs for each in own]
+    for row, name in zip(result["rows"], names):
+        row["strategy"] = name
+    if not trace:
+        result["trace"] = None
+    return Comparison(result, path, folder)

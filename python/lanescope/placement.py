@@ -1,0 +1,88 @@
+"""Placements: which device runs each node."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lanescope import _core
+from lanescope.graph import Graph, as_graph
+
+
+class Placement(Mapping[str, str]):
+    """Which device runs each node: a mapping from the node's name to the device's."""
+
+    def __init__(self, nodes: Mapping[str, Mapping[str, Any]], strategy: str = ""):
+        self._nodes, self.strategy = dict(nodes), strategy
+
+    def __getitem__(self, node: str) -> str:
+        return self._nodes[node]["device"]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a placement file, which `--strategy @FILE` takes."""
+        return {"nodes": self._nodes}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.to_dict(), file, indent=1)
+
+    def __repr__(self) -> str:
+        used = sorted(set(self.values()))
+        return f"<lanescope.Placement {self.strategy}: {len(self)} nodes on {', '.join(used)}>"
+
+
+@contextlib.contextmanager
+def strategy_text(strategy: Any) -> Iterator[str]:
+    """The text that the library takes: a name stays, a mapping becomes a file for as long as this lasts."""
+    if isinstance(strategy, str):
+        yield strategy
+        return
+    content = strategy.to_dict() if isinstance(strategy, Placement) else {
+        "nodes": {node: {"device": device} for node, device in strategy.items()}}
+    with tempfile.TemporaryDirectory(prefix="lanescope-") as folder:
+        path = os.path.join(folder, "placement.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        yield "@" + path
+
+
+def name_of(strategy: Any) -> str:
+    """How tables call it."""
+    if isinstance(strategy, str):
+        return strategy
+    return getattr(strategy, "strategy", "") or "placement"
+
+
+@contextlib.contextmanager
+def placed(predictor: _core.Predictor, graph: Graph, strategy: Any, timeout_s: int = 600) -> Iterator[_core.Placement]:
+    with strategy_text(strategy) as text:
+        yield predictor.place(graph._core, text, timeout_s)
+
+
+def placement_of(core: _core.Placement, strategy: str) -> Placement:
+    return Placement(json.loads(core.to_json())["nodes"], strategy)
+
+
+def place(graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs: Any = None,
+          program_timeout_s: int = 600) -> Placement:
+    """Places a graph without running it.
+
+    strategy  a name (`lanescope place --help` lists them), "exec:PROGRAM", "@FILE.json", or a mapping from nodes to
+              devices; nodes that it does not name go as in "annotated".
+    costs     what strategies that look at times go by, as of `simulate`.
+    """
+    from lanescope.prediction import as_predictor
+
+    predictor = as_predictor(machine, costs)
+    with placed(predictor._core, as_graph(graph), strategy, program_timeout_s) as core:
+        return placement_of(core, name_of(strategy))

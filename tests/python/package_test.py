@@ -1,0 +1,188 @@
+"""The package says what the command line says, on graphs and data that Python hands in."""
+
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import threading
+import time
+
+import numpy
+import pytest
+
+lanescope = pytest.importorskip("lanescope")
+pytest.importorskip("lanescope._core", reason="the module of the package is not built (it needs nanobind)")
+
+SAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "samples")
+POLYNOMIAL = os.path.join(SAMPLES, "graphs", "polynomial.pbtxt")
+DEEPCONN = os.path.join(SAMPLES, "graphs", "deepconn_dual.pbtxt")
+MACHINE = os.path.join(SAMPLES, "machines", "two-virtual-gpus-k80-links.json")
+
+
+def command(*args):
+    done = subprocess.run([os.environ["LANESCOPE"], *args, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_graph_knows_its_step():
+    graph = lanescope.Graph(POLYNOMIAL)
+    assert graph.name == "polynomial.pbtxt"
+    assert graph.feeds["x"] == ("float32", (100,))
+    assert graph.fetches and not graph.notes
+    again = pickle.loads(pickle.dumps(graph))
+    assert again.nodes() == graph.nodes()
+    assert lanescope.Graph(graph.to_bytes(), run={"fetches": graph.fetches[:1]}).nodes() == graph.nodes()
+
+
+def test_errors_have_a_code():
+    with pytest.raises(lanescope.Error, match="^NotFound: ") as missing:
+        lanescope.Graph("/nowhere/graph.pb")
+    assert missing.value.code == "NotFound"
+    assert "/nowhere/graph.pb" in missing.value.message
+    with pytest.raises(lanescope.Error) as refused:
+        lanescope.place(POLYNOMIAL, MACHINE, {"no_such_node": "GPU:0"})
+    assert refused.value.code == "InvalidArgument"
+    assert pickle.loads(pickle.dumps(refused.value)).code == "InvalidArgument"
+
+
+def test_machines_are_made_and_read():
+    machine = lanescope.Machine.virtual(gpus=3, workers=2)
+    assert machine.devices == ["CPU:0", "GPU:0", "GPU:1", "GPU:2"]
+    content = machine.to_dict()
+    assert content["devices"][1]["workers"] == 2
+    assert pickle.loads(pickle.dumps(machine)).to_dict() == content == lanescope.Machine(content).to_dict()
+
+
+def test_placing_is_what_the_command_places(tmp_path):
+    placement = lanescope.place(DEEPCONN, MACHINE, "alternating")
+    nodes = command("place", DEEPCONN, "--machine", MACHINE, "--strategy", "alternating")["nodes"]
+    assert dict(placement) == {node["name"]: node["device"] for node in nodes}
+    placement.save(tmp_path / "p.json")
+    assert dict(lanescope.place(DEEPCONN, MACHINE, f"@{tmp_path}/p.json")) == dict(placement)
+    assert dict(lanescope.place(DEEPCONN, MACHINE, placement)) == dict(placement)
+
+
+def test_predictions_are_those_of_the_command():
+    for changes in ([], ["link.bandwidth=1GB/s", "GPU:1.speed=0.5"]):
+        ours = lanescope.simulate(DEEPCONN, MACHINE, "alternating", changes=changes)
+        options = [part for change in changes for part in ("--set", change)]
+        theirs = command("simulate", DEEPCONN, "--machine", MACHINE, "--strategy", "alternating", *options)
+        assert {**theirs, "wall_ns": 0, "unknown": 0} == {**ours, "wall_ns": 0, "unknown": 0}
+    assert ours.step_ns > 0
+
+
+def test_steps_run_on_data_of_an_iterator(tmp_path):
+    """The loss of a step on x and y is that of the run configuration's own x and y; weights live on."""
+    random = numpy.random.default_rng(3)
+    graph = lanescope.Graph(POLYNOMIAL)
+    (fetch,) = [name for name in graph.fetches if "loss" in name] or graph.fetches[:1]
+
+    def batches(count):
+        for _ in range(count):
+            x = random.uniform(-1, 1, 100).astype("float32")
+            yield {"x": x, "y": 5 * x * x + 3}
+
+    machine = lanescope.Machine.virtual(2)
+    result = lanescope.run(graph, machine, data=batches(30), steps=1000, warmup=0, trace=tmp_path / "t.db")
+    assert len(result.step_ns) == len(result.fetches) == 30
+    losses = [float(numpy.ravel(step[fetch])[0]) for step in result.fetches]
+    assert losses[-1] < losses[0]
+    assert lanescope.Trace(tmp_path / "t.db").runs[0]["steps"] == 30
+    with lanescope.Session(graph, machine) as session:
+        with pytest.raises(lanescope.Error) as wrong:
+            session.step({"x": numpy.zeros(7, "float32")})
+        assert wrong.value.code == "InvalidArgument"
+        with pytest.raises(lanescope.Error) as unknown:
+            session.step({"z": numpy.zeros(7, "float32")})
+        assert unknown.value.code == "NotFound"
+
+
+def test_arrays_keep_their_type_and_shape():
+    """An Identity of what is fed gives back what was fed."""
+    text = """
+      node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: {0} }} }} }}
+      node {{ name: "y" op: "Identity" input: "x" attr {{ key: "T" value {{ type: {0} }} }} }}"""
+    values = {"DT_FLOAT": numpy.arange(6, dtype="float32").reshape(2, 3), "DT_INT64": numpy.array(7),
+              "DT_BOOL": numpy.array([True, False]), "DT_DOUBLE": numpy.zeros((0, 3)),
+              "DT_STRING": numpy.array([b"a\0b", b"c"], dtype=object)}
+    for dtype, value in values.items():
+        import tempfile
+
+        with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
+            file.write(text.format(dtype))
+            file.flush()
+            graph = lanescope.Graph(file.name, feeds={"x": value}, fetches=["y:0"])
+            with lanescope.Session(graph, lanescope.Machine.virtual(1)) as session:
+                made = session.step()["y:0"]
+        assert made.shape == value.shape
+        assert made.dtype == value.dtype
+        assert made.tolist() == value.tolist()
+
+
+def test_long_calls_leave_the_interpreter_to_others():
+    """A thread that counts goes on counting while a search runs."""
+    counted, done = [0], threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    lanescope.search(DEEPCONN, MACHINE, rounds=1, threads=1)
+    after = counted[0]
+    done.set()
+    thread.join()
+    assert after > before
+
+
+def test_an_executor_finds_what_threads_find():
+    options = {"rounds": 2, "seed": 5, "budget_s": 600, "start": ["single", "alternating"]}
+    alone = lanescope.search(DEEPCONN, MACHINE, threads=2, **options)
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as executor:
+        shared = lanescope.search(DEEPCONN, MACHINE, executor=executor, **options)
+        sweep = lanescope.sweep(DEEPCONN, MACHINE, ["single", "alternating"], 1e8, 1e11, 7, executor=executor)
+    assert shared["best"] == alone["best"]
+    assert shared["evaluations"] == alone["evaluations"]
+    assert sweep.to_dict() == lanescope.sweep(DEEPCONN, MACHINE, ["single", "alternating"], 1e8, 1e11, 7).to_dict()
+    assert lanescope.simulate(DEEPCONN, MACHINE, shared.placement).step_ns == shared.step_ns
+
+
+def test_a_comparison_shows_itself(tmp_path):
+    mine = lanescope.place(POLYNOMIAL, MACHINE, "alternating")
+    mine.strategy = "<mine>"
+    comparison = lanescope.compare(POLYNOMIAL, MACHINE, ["single", mine], steps=2, rounds=1, repeats=1)
+    assert [row["strategy"] for row in comparison.rows] == ["single", "<mine>"]
+    page = comparison._repr_html_()
+    assert page.count("<svg") == page.count("</svg>") == 2
+    assert "&lt;mine&gt;" in page and "<mine>" not in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")  # nothing is fetched
+    only = lanescope.compare({lanescope.Graph(POLYNOMIAL): ["single"]}, MACHINE, run=False, trace=tmp_path / "c.db")
+    assert only.rows[0]["measured"] is None
+    assert only["trace"] == str(tmp_path / "c.db")
+
+
+def test_traces_are_tables(tmp_path):
+    path = tmp_path / "t.db"
+    lanescope.run(POLYNOMIAL, lanescope.Machine.virtual(2), steps=3, warmup=0, trace=path)
+    trace = lanescope.Trace(path)
+    kernels = trace.query("kernels")
+    assert kernels["start"].dtype == numpy.int64 and len(kernels["start"]) > 3
+    assert (kernels["end"] - kernels["start"] == kernels["duration"]).all()
+    assert trace.query("SELECT 1.5 AS x, 'a' AS y, NULL AS z")["x"].tolist() == [1.5]
+    assert trace.summary()["run"] == 1 if "run" in trace.summary() else trace.summary()
+    costs = trace.calibrate()
+    assert costs["format"] == "lanescope-cost"
+    assert lanescope.Predictor(MACHINE, costs).origin.startswith("calibrated on")
+    with pytest.raises(lanescope.Error) as refused:
+        trace.query("DELETE FROM StringIds")
+    assert refused.value.code == "InvalidArgument"
+    for module, convert in (("pandas", trace.to_pandas), ("pyarrow", trace.to_arrow)):
+        if pytest.importorskip(module):
+            assert len(convert("kernels")) == len(kernels["start"])
