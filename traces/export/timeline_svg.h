@@ -9,10 +9,10 @@
 namespace lanescope::traces {
 
 struct TimelineSvgOptions {
-  int step = -1;        // -1: the one whose time is the median's
-  int width = 900;      // pixels
-  int64_t span_ns = 0;  // that the width stands for; 0: the step. Pictures of one span can be compared
-  std::string title;    // empty: graph and strategy
+  int step = -1;           // -1: the one whose time is the median's
+  int width = 900;         // pixels
+  int64_t span_ns = 0;     // that the width stands for; 0: the step. Pictures of one span can be compared
+  std::string title = {};  // empty: graph and strategy
 };
 
 // Devices' rows with their kernels, copies and communication in Okabe and Ito's colours; what is pointed at
