@@ -8,13 +8,13 @@ namespace {
 
 constexpr int64_t kBatch = 128;
 
-QueueSpec SpecOf(QueueKind kind) {
+QueueSpec SpecOf(TensorQueueKind kind) {
   QueueSpec spec;
   spec.kind = kind;
   spec.capacity = 4 * kBatch;
   spec.types = {DataType::kFloat, DataType::kInt32};
   spec.shapes = {Shape{8}, Shape{}};
-  spec.min_after_dequeue = kind == QueueKind::kRandomShuffle ? kBatch : 0;
+  spec.min_after_dequeue = kind == TensorQueueKind::kRandomShuffle ? kBatch : 0;
   spec.seed = 1;
   return spec;
 }
@@ -27,7 +27,7 @@ void Drop(const Error* error, QueueTuple tuple) {
 
 // One record in, one record out.
 void BM_QueueOneByOne(benchmark::State& state) {
-  Queue queue("q", SpecOf(QueueKind::kFifo));
+  TensorQueue queue("q", SpecOf(TensorQueueKind::kFifo));
   for (auto _ : state) {
     queue.Enqueue({Tensor(DataType::kFloat, Shape{8}), Tensor(DataType::kInt32, Shape{})}, Ignore);
     queue.Dequeue(Drop);
@@ -38,7 +38,7 @@ BENCHMARK(BM_QueueOneByOne);
 
 // A batch in, a batch out, by kind of queue; a shuffle queue is full to its minimum first.
 void BM_QueueBatches(benchmark::State& state) {
-  Queue queue("q", SpecOf(static_cast<QueueKind>(state.range(0))));
+  TensorQueue queue("q", SpecOf(static_cast<TensorQueueKind>(state.range(0))));
   const QueueTuple batch = {Tensor(DataType::kFloat, Shape{kBatch, 8}),
                             Tensor(DataType::kInt32, Shape{kBatch})};
   queue.EnqueueMany(batch, Ignore);

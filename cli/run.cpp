@@ -65,6 +65,12 @@ json TensorJson(const std::string& name, const Tensor& tensor) {
   return {{"name", name}, {"dtype", NumpyName(tensor.dtype())}, {"shape", shape}, {"values", values}};
 }
 
+// Batches are steps; a graph may take its input from elsewhere than from readers.
+std::string InputText(const study::RecordedRun& run) {
+  const std::string batches = fmt::format("{} batches", run.batches());
+  return run.records_read() > 0 ? fmt::format("{} records, {}", run.records_read(), batches) : batches;
+}
+
 void PrintResult(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
   const study::Workload& workload = *run.placed().workload;
   Print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
@@ -80,6 +86,7 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
     Print("  {} {}{} = {}{}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
           tensor.shape().ToString(), values, tensor.NumElements() > 8 ? " ..." : "");
   }
+  if (run.input_ended()) Print("the input has ended: {}\n", InputText(run));
   if (!trace.empty()) Print("recorded as run {} of {}\n", run.run_id(), trace);
 }
 
@@ -98,6 +105,10 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
                        {"min", spread.min},
                        {"max", spread.max}};
   result["oversubscribed"] = run.oversubscribed();
+  if (!run.placed().workload->spec().queue_runners.empty()) {
+    result["input"] = {
+        {"records", run.records_read()}, {"batches", run.batches()}, {"ended", run.input_ended()}};
+  }
   result["fetches"] = fetches;
   return result;
 }

@@ -25,6 +25,19 @@ foreach(library IN LISTS lanescope_libraries)
   install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endforeach()
 
+# Libraries of their own in exec, which exec links.
+foreach(library resources readers)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/exec/${library}/*.h)
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} internal REGEX "^//.*Internal to " LIMIT_COUNT 1)
+    if(NOT internal)
+      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/exec/${library})
+    endif()
+  endforeach()
+  set_target_properties(lanescope_${library} PROPERTIES EXPORT_NAME ${library})
+  install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
+
 # What study links to besides; without headers.
 set_target_properties(lanescope_profiler PROPERTIES EXPORT_NAME profiler)
 install(TARGETS lanescope_profiler EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)

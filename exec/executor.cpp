@@ -23,6 +23,21 @@ void Relax(int spin) {
   }
 }
 
+class RunningFlag {
+ public:
+  explicit RunningFlag(std::atomic<bool>* flag) : flag_(flag) { flag_->store(true); }
+  ~RunningFlag() { flag_->store(false); }
+  RunningFlag(const RunningFlag&) = delete;
+  RunningFlag& operator=(const RunningFlag&) = delete;
+
+ private:
+  std::atomic<bool>* const flag_;
+};
+
+// Whether the workers that a unit took are free now: it gives them back when it begins to wait (but in an
+// in-order queue, whose place it keeps), or is complete without having waited.
+bool FreesWorkers(bool resumed, bool complete, bool in_order) { return in_order ? complete : !resumed; }
+
 }  // namespace
 
 HandoverLog::HandoverLog(size_t capacity) : slots_(capacity + 1) { Reset(); }
@@ -86,6 +101,8 @@ void StepState::Reset() {
   for (auto& log : logs_) log->Reset();
   for (auto& queue : queues_) {
     queue->asleep.store(0, std::memory_order_relaxed);
+    queue->resumed.clear();
+    queue->num_resumed.store(0, std::memory_order_relaxed);
     queue->ready.Reset();
     queue->remaining = queue->units;
   }
@@ -127,6 +144,7 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
 
 StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace) {
   StepTimes times;
+  const RunningFlag running(&is_running_);
   const size_t drivers = state->queue_of_driver_.size();
   state->Reset();
   MakeDrivers(drivers, trace.recorder);
@@ -138,6 +156,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   trace_ = trace;
   error_ = nullptr;
   awaited_.clear();
+  waiting_.clear();
   bool interrupted = interrupted_.exchange(false);
   bool expired = false;
   cancelled_.store(interrupted, std::memory_order_relaxed);
@@ -185,11 +204,14 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interru
   while (!done_.wait_for(lock, poll, finished)) {
     if (interrupted_.exchange(false)) *interrupted = true;
     if (timeout_ns > 0 && NowNs() - start_ns >= timeout_ns) *expired = true;
-    if (*interrupted || *expired) cancelled_.store(true, std::memory_order_relaxed);
+    if (!*interrupted && !*expired) continue;
+    cancelled_.store(true, std::memory_order_relaxed);
+    CancelWaiting();
   }
 }
 
 void Executor::DriverLoop(Driver* driver) {
+  WorkerTeam::StopOn(&cancelled_);
   for (uint32_t seen = 0;; ++seen) {
     for (int spin = 0; spin < kSpins && driver->steps.load(std::memory_order_relaxed) == seen; ++spin) {
       Relax(spin);
@@ -220,15 +242,18 @@ void Executor::Drive(size_t index, EventRing* ring) {
 
 void Executor::DriveAlone(size_t index, EventRing* ring) {
   StepState::QueueState* queue = state_->queues_[index].get();
+  const bool in_order = plan_->queues[index].in_order;
   while (queue->remaining > 0) {
-    const CommandId unit = TakeReady(queue);
+    const CommandId resumed = TakeResumed(queue);
+    const CommandId unit = resumed.exists() ? resumed : TakeReady(queue);
     if (!unit.exists()) {
       WaitForWork(queue);
       continue;
     }
-    RunOne(unit, ring);
+    const bool complete = resumed.exists() ? RunWaiting(unit, index, true, ring) : RunOne(unit, index, ring);
+    if (FreesWorkers(resumed.exists(), complete, in_order)) queue->ready.Done(unit);
+    if (!complete) continue;
     --queue->remaining;
-    queue->ready.Done(unit);
     Complete(unit, index);
   }
 }
@@ -242,23 +267,27 @@ void Executor::Wake(StepState::QueueState* queue, bool all) {
 // One of several drivers of a queue. They take units one at a time, and run them side by side.
 void Executor::DriveTogether(size_t index, EventRing* ring) {
   StepState::QueueState* queue = state_->queues_[index].get();
+  const bool in_order = plan_->queues[index].in_order;
   std::unique_lock<std::mutex> lock(queue->mutex);
   while (queue->remaining > 0) {
     const uint32_t seen = queue->news.load(std::memory_order_seq_cst);
-    const CommandId unit = TakeReady(queue);
-    if (unit.exists() && queue->ready.CanPop()) Wake(queue, false);
+    const CommandId resumed = TakeResumed(queue);
+    const CommandId unit = resumed.exists() ? resumed : TakeReady(queue);
+    const bool more = queue->ready.CanPop() || queue->num_resumed.load(std::memory_order_relaxed) > 0;
+    if (unit.exists() && more) Wake(queue, false);
     lock.unlock();
     if (!unit.exists()) {
       for (int spin = 0; spin < kSpins && queue->news.load(std::memory_order_relaxed) == seen; ++spin)
         Relax(spin);
       queue->news.wait(seen, std::memory_order_seq_cst);
-    } else {
-      RunOne(unit, ring);
     }
+    const bool complete =
+        unit.exists() && (resumed.exists() ? RunWaiting(unit, index, true, ring) : RunOne(unit, index, ring));
     lock.lock();
     if (!unit.exists()) continue;
+    if (FreesWorkers(resumed.exists(), complete, in_order)) queue->ready.Done(unit);
+    if (!complete) continue;
     --queue->remaining;
-    queue->ready.Done(unit);
     Complete(unit, index);
     if (queue->remaining == 0) Wake(queue, true);
   }
@@ -275,7 +304,8 @@ CommandId Executor::TakeReady(StepState::QueueState* queue) {
 
 void Executor::WaitForWork(StepState::QueueState* queue) {
   const auto has_work = [queue] {
-    return std::any_of(queue->from.begin(), queue->from.end(),
+    return queue->num_resumed.load(std::memory_order_seq_cst) > 0 ||
+           std::any_of(queue->from.begin(), queue->from.end(),
                        [](const HandoverLog* log) { return log->HasMore(); });
   };
   for (int spin = 0; spin < kSpins; ++spin) {
@@ -297,8 +327,73 @@ void Executor::HandOver(CommandId unit, size_t from, int to) {
   }
 }
 
-void Executor::RunOne(CommandId number, EventRing* ring) {
-  if (cancelled_.load(std::memory_order_relaxed)) return;
+// Whether the command is complete; else it waits, and is resumed later.
+bool Executor::RunOne(CommandId number, size_t queue, EventRing* ring) {
+  if (cancelled_.load(std::memory_order_relaxed)) return true;
+  if (loaded_->WaitingKernelOf(number) != nullptr) return RunWaiting(number, queue, false, ring);
+  RunNow(number, ring);
+  return true;
+}
+
+bool Executor::RunWaiting(CommandId number, size_t index, bool resumed, EventRing* ring) {
+  WaitingKernel* const kernel = loaded_->WaitingKernelOf(number);
+  Event event;
+  event.command = number;
+  event.step = trace_.step;
+  event.schedule = trace_.schedule;
+  event.start_ns = NowNs();
+  if (!resumed) {
+    const std::lock_guard<std::mutex> lock(waiting_mutex_);
+    waiting_.push_back(kernel);
+  }
+  StepState::QueueState* const queue = state_->queues_[index].get();
+  try {
+    if (!loaded_->Advance(number, [this, number, queue] { Resume(number, queue); })) {
+      // Whoever cancelled before the wait began has not ended it. (It read the kernel's state before, so that
+      // it is visible here that the step has to end.)
+      if (cancelled_.load(std::memory_order_relaxed)) kernel->Cancel();
+      return false;
+    }
+    event.end_ns = NowNs();
+    if (ring != nullptr) ring->Push(event);
+  } catch (...) {
+    Fail();
+  }
+  const std::lock_guard<std::mutex> lock(waiting_mutex_);
+  std::erase(waiting_, kernel);
+  return true;
+}
+
+// Called by whoever lets the unit go on, from any thread.
+void Executor::Resume(CommandId unit, StepState::QueueState* queue) {
+  const std::lock_guard<std::mutex> lock(queue->resumed_mutex);
+  queue->resumed.push_back(unit);
+  queue->num_resumed.fetch_add(1, std::memory_order_seq_cst);
+  if (queue->workers > 1) return Wake(queue, false);
+  if (queue->asleep.load(std::memory_order_seq_cst) != 0 && queue->asleep.exchange(0) != 0) {
+    queue->asleep.notify_one();
+  }
+}
+
+CommandId Executor::TakeResumed(StepState::QueueState* queue) {
+  if (queue->num_resumed.load(std::memory_order_relaxed) == 0) return {};
+  const std::lock_guard<std::mutex> lock(queue->resumed_mutex);
+  const CommandId unit = queue->resumed.back();
+  queue->resumed.pop_back();
+  queue->num_resumed.fetch_sub(1, std::memory_order_relaxed);
+  return unit;
+}
+
+void Executor::CancelWaiting() {
+  std::vector<WaitingKernel*> waiting;
+  {
+    const std::lock_guard<std::mutex> lock(waiting_mutex_);
+    waiting = waiting_;
+  }
+  for (WaitingKernel* kernel : waiting) kernel->Cancel();
+}
+
+void Executor::RunNow(CommandId number, EventRing* ring) {
   const bool event_command = !loaded_->schedule().commands[number].is_work();
   // Between host queues the dependencies say it all.
   if (event_command && loaded_->program() == nullptr) return;
@@ -328,9 +423,12 @@ void Executor::Fail() {
     if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
   } catch (...) {
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!error_) error_ = std::current_exception();
-  cancelled_.store(true, std::memory_order_relaxed);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    cancelled_.store(true, std::memory_order_relaxed);
+  }
+  CancelWaiting();
 }
 
 void Executor::Complete(CommandId number, size_t own_queue) {

@@ -73,6 +73,12 @@ class StepState {
     // Set by a driver that found nothing to do before it looks at its logs a last time; a sender looks here
     // after its Send. Both are sequentially consistent, so that one of the two sees the other.
     alignas(64) std::atomic<int> asleep{0};
+    // Units that waited and can go on. Whoever lets them (a thread of another step, as a rule) holds the
+    // mutex until it is done with this queue, and the driver takes them under it: so the step cannot end
+    // meanwhile.
+    std::mutex resumed_mutex;
+    std::vector<CommandId> resumed;
+    std::atomic<int> num_resumed{0};
   };
   void MakeLogs();
 
@@ -92,7 +98,8 @@ class StepState {
 };
 
 // Owns the driver threads, which sleep between steps. One step at a time; Run is called by one thread at a
-// time.
+// time. A launch that waits for other steps (WaitingKernel) leaves its driver to the others of its queue; in
+// an in-order queue it keeps its place.
 class Executor {
  public:
   explicit Executor(const Machine& machine);
@@ -113,8 +120,8 @@ class Executor {
   Pacer& pacer() { return pacer_; }
   // Whether the next step, or the one that runs now, has to end.
   bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
-  // True from when the step that runs now has to end until the next one begins.
-  const std::atomic<bool>& cancelled() const { return cancelled_; }
+  // From any thread or signal handler.
+  bool is_running() const { return is_running_.load(std::memory_order_relaxed); }
 
  private:
   struct Driver {
@@ -131,7 +138,12 @@ class Executor {
   void DriveTogether(size_t queue, EventRing* ring);
   void DriveMessages(size_t queue, EventRing* ring);
   void Wake(StepState::QueueState* queue, bool all);
-  void RunOne(CommandId unit, EventRing* ring);
+  bool RunOne(CommandId unit, size_t queue, EventRing* ring);
+  void RunNow(CommandId unit, EventRing* ring);
+  bool RunWaiting(CommandId unit, size_t queue, bool resumed, EventRing* ring);
+  void Resume(CommandId unit, StepState::QueueState* queue);
+  CommandId TakeResumed(StepState::QueueState* queue);
+  void CancelWaiting();
   void Complete(CommandId unit, size_t queue);
   CommandId TakeReady(StepState::QueueState* queue);
   void WaitForWork(StepState::QueueState* queue);
@@ -153,11 +165,14 @@ class Executor {
   std::atomic<int64_t> end_ns_{0};
   std::atomic<bool> cancelled_{false};  // commands that have not started are skipped, others end soon
   std::atomic<bool> interrupted_{false};
+  std::atomic<bool> is_running_{false};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable done_;
   std::exception_ptr error_;
   std::string awaited_;  // what the step still waited for when it had to end
+  std::mutex waiting_mutex_;
+  std::vector<WaitingKernel*> waiting_;  // launches that may wait now
 };
 
 }  // namespace lanescope::exec

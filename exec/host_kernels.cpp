@@ -1,5 +1,5 @@
 // Apart from the registry itself, so that who needs other kernels does not link these.
-#include "exec/kernel.h"
+#include "exec/kernels/queue_kernels.h"
 
 namespace lanescope::exec {
 
@@ -15,6 +15,11 @@ const KernelRegistry& KernelRegistry::Host() {
     RegisterStateKernels(made);
     RegisterRandomKernels(made);
     RegisterStringKernels(made);
+    RegisterQueueKernels(made);
+    RegisterReaderKernels(made);
+    RegisterDecodeKernels(made);
+    RegisterPieceKernels(made);
+    RegisterPictureKernels(made);
     return made;
   }();
   return registry;

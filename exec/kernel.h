@@ -15,8 +15,29 @@
 #include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
+#include "exec/resources/resource.h"
 
 namespace lanescope::exec {
+
+class ResourceManager;
+
+// Memory of a tensor whose size nobody knows before it is written. Kept from step to step. Thread-compatible.
+class GrowingMemory {
+ public:
+  // Room for so many elements; what was there is lost.
+  void Reserve(DataType dtype, int64_t elements);
+  void* data() const { return data_; }
+  int64_t capacity_bytes() const { return capacity_bytes_; }
+
+ private:
+  struct FreeAligned {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte[], FreeAligned> bytes_;
+  std::unique_ptr<std::string[]> strings_;
+  void* data_ = nullptr;
+  int64_t capacity_bytes_ = 0;
+};
 
 // A tensor as a kernel sees it: exact shape, memory of the device. For strings `data` points to std::string
 // objects.
@@ -26,6 +47,7 @@ struct TensorRef {
   void* data = nullptr;
   int64_t capacity_bytes =
       0;  // of the memory behind data; strings: capacity in elements * sizeof(std::string)
+  GrowingMemory* growing = nullptr;  // where data lies if its size was not planned
 
   int64_t NumElements() const { return shape.NumElements(); }
   template <typename T>
@@ -41,12 +63,6 @@ struct Variable {
   bool initialized = false;
 };
 
-// State that lives in a session beside variables (lookup tables).
-class Resource {
- public:
-  virtual ~Resource() = default;
-};
-
 // Splits loops over a device's workers. Block borders depend on (n, grain) alone, never on the number of
 // workers, so that results are bitwise the same.
 class WorkerTeam {
@@ -60,18 +76,21 @@ class WorkerTeam {
   virtual void Enter() {}
   virtual void Leave() {}
 
-  // From now on work ends with Cancelled, before its next block, while `stopped` holds. Between loops only;
-  // null: never.
-  void StopOn(const std::atomic<bool>* stopped) { stopped_ = stopped; }
-  // Throws Cancelled when work has to end. For blocks that take long, between their own pieces.
-  void CheckNotStopped() const {
+  // From now on loops that the calling thread begins end with Cancelled, before their next block, while
+  // `stopped` holds. Between loops only; null: never.
+  static void StopOn(const std::atomic<bool>* stopped) { stopped_ = stopped; }
+  static const std::atomic<bool>* stopped() { return stopped_; }
+  // Throws Cancelled when the work of the calling thread has to end. For blocks that take long, between their
+  // own pieces.
+  static void CheckNotStopped() {
     if (stopped_ != nullptr && stopped_->load(std::memory_order_relaxed)) ThrowStopped();
   }
 
  private:
   [[noreturn]] static void ThrowStopped();
 
-  const std::atomic<bool>* stopped_ = nullptr;
+  // A team may serve several steps, each of which has threads of its own and ends by itself.
+  static inline thread_local const std::atomic<bool>* stopped_ = nullptr;
 };
 
 // What a kernel sees of an asynchronous stream of commands; each backend derives its own
@@ -95,13 +114,18 @@ class KernelContext {
   // Outputs whose shape was known when the schedule was compiled have it already; others have shape Unknown
   // until SetOutputShape.
   TensorRef& output(int i = 0) { return outputs_[static_cast<size_t>(i)]; }
-  // Throws ResourceExhausted when the memory planned for the output is too small.
+  // Throws ResourceExhausted when the memory planned for the output is too small. May move the output's
+  // memory.
   void SetOutputShape(int i, const Shape& shape);
   // The variable behind a reference or handle input.
   Variable& variable(int input) const { return *variables_[static_cast<size_t>(input)]; }
   // The table behind a handle input or, for input -1, of this node itself. `create` makes it at first use.
   virtual Resource& FindOrCreateResource(int input,
                                          const std::function<std::unique_ptr<Resource>()>& create) = 0;
+  // The node whose handle or reference this input is, if it is one of a resource.
+  virtual const Node& handle_node(int input) const;
+  // What the session's steps share by name.
+  ResourceManager& resources() const { return *resources_; }
   WorkerTeam& team() const { return *team_; }
   // Of a device that runs commands asynchronously; kernels for host memory have none.
   StreamContext& stream_context() const { return *stream_context_; }
@@ -116,6 +140,7 @@ class KernelContext {
   std::vector<TensorRef> outputs_;
   std::vector<Variable*> variables_;
   WorkerTeam* team_ = nullptr;
+  ResourceManager* resources_ = nullptr;
   StreamContext* stream_context_ = nullptr;
   uint64_t session_seed_ = kDefaultSessionSeed;
 };
@@ -130,6 +155,24 @@ class Kernel {
   // operands. False where it depends on anything but their addresses, shapes and device memory, or waits for
   // the device.
   virtual bool replayable() const { return true; }
+};
+
+// A kernel whose launch may have to wait for what other steps do, as that of a dequeue. It holds no thread
+// meanwhile: whoever runs it asks it to go on when it can. One launch at a time.
+class WaitingKernel : public Kernel {
+ public:
+  // Goes as far as it can. True: the launch is complete, its outputs are written. False: it waits; `resume`
+  // is called once when it can go on, from any thread, maybe before this returns, and Advance is then to be
+  // called again. Throws what the wait ended with. `resume` does not throw, and must stay callable until it
+  // is called.
+  virtual bool Advance(KernelContext& context, const std::function<void()>& resume) = 0;
+  // From any thread: a wait ends soon, with Cancelled and with nothing taken.
+  virtual void Cancel() = 0;
+  // Whose change it waits for: "queue 'examples'". Between two calls of Advance.
+  virtual std::string WaitsFor() const = 0;
+
+  // Blocks until the launch is complete; for who runs nothing else meanwhile.
+  void Compute(KernelContext& context) final;
 };
 
 // Makes the kernel of a node. Throws Unimplemented for a dtype that it lacks, InvalidArgument for a bad

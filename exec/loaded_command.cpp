@@ -14,10 +14,16 @@ LaunchContext::LaunchContext(SessionState* state, NodeId node, size_t num_inputs
   team_ = team;
   stream_context_ = stream;
   session_seed_ = state->seed;
+  resources_ = state->shared.get();
   state_ = state;
   node_ = node;
   handles_.assign(num_inputs, {});
   random_counter_ = &state->random_counters[node];
+}
+
+const Node& LaunchContext::handle_node(int input) const {
+  const NodeId node = handles_[static_cast<size_t>(input)];
+  return node.exists() ? state_->graph->node(node) : KernelContext::handle_node(input);
 }
 
 void LaunchContext::SetState(size_t input, NodeId node, Variable* variable) {

@@ -12,12 +12,15 @@
 
 #include "core/machine/machine.h"
 #include "exec/kernel.h"
+#include "exec/resources/resource_manager.h"
 
 namespace lanescope::exec {
 
 // What lives in a session from step to step. Kernels reach it through their context; the schedule's edges
-// order the accesses.
+// order the accesses of one step.
 struct SessionState {
+  const Graph* graph = nullptr;
+  std::shared_ptr<ResourceManager> shared;  // by name, maybe with other sessions
   struct VariableMemory {
     Variable variable;
     DeviceId device{0};
@@ -47,6 +50,7 @@ class LaunchContext : public KernelContext {
   Resource& FindOrCreateResource(int input,
                                  const std::function<std::unique_ptr<Resource>()>& create) override;
   uint64_t& random_counter() override { return *random_counter_; }
+  const Node& handle_node(int input) const override;
 
  private:
   SessionState* state_ = nullptr;
@@ -59,8 +63,9 @@ class LaunchContext : public KernelContext {
 struct LoadedCommand {
   std::unique_ptr<Kernel> kernel;
   LaunchContext context;
-  std::optional<Route> route;  // copies between devices
-  bool dynamic = false;        // some operand's shape is known only at run time
+  std::optional<Route> route;        // copies between devices
+  bool dynamic = false;              // some operand's shape is known only at run time
+  WaitingKernel* waiting = nullptr;  // the kernel, if it may have to wait
   std::vector<std::pair<const Variable*, const std::string*>> must_be_initialized;
 };
 

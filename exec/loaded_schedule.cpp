@@ -88,6 +88,21 @@ int64_t LoadedSchedule::RunCommand(CommandId number, Pacer* pacer, const std::at
   }
 }
 
+bool LoadedSchedule::Advance(CommandId number, const std::function<void()>& resume) {
+  try {
+    if (program_ != nullptr) program_->Await(number);
+    LoadedCommand& loaded = commands_[number];
+    CheckInitialized(loaded);
+    if (loaded.dynamic) operands_.TakeShapes(number);
+    const WorkerInUse worker(&loaded.context.team());
+    if (!loaded.waiting->Advance(loaded.context, resume)) return false;
+    if (loaded.dynamic) operands_.KeepShapes(number);
+    return true;
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} [{}]", error.message(), Describe(number)));
+  }
+}
+
 int64_t LoadedSchedule::RunOnHost(CommandId number, Pacer* pacer, const std::atomic<bool>& cancelled) {
   switch (schedule_->commands[number].kind) {
     case CommandKind::kLaunch:
@@ -127,7 +142,11 @@ CopyOperands LoadedSchedule::PrepareCopy(CommandId number) {
   const TensorRef& from = loaded.context.inputs()[0];
   TensorRef& to = loaded.context.outputs()[0];
   if (loaded.dynamic) {
-    to.shape = from.shape;
+    if (to.growing != nullptr) {
+      loaded.context.SetOutputShape(0, from.shape);
+    } else {
+      to.shape = from.shape;
+    }
     operands_.KeepShapes(number);
   }
   const auto element = static_cast<int64_t>(ElementSize(from.dtype));
@@ -162,6 +181,7 @@ MessageMemory LoadedSchedule::ShapeMessage(CommandId number, const Shape& shape)
   TensorRef& to = loaded.context.outputs()[0];
   const auto element =
       static_cast<int64_t>(to.dtype == DataType::kString ? sizeof(std::string) : ElementSize(to.dtype));
+  if (to.growing != nullptr && shape.IsExact()) loaded.context.SetOutputShape(0, shape);
   if (!shape.IsExact() || shape.NumElements() > to.capacity_bytes / element)
     Throw(Code::kDataLoss, "a tensor of {} does not fit into the memory planned for it [{}]",
           shape.ToString(), Describe(number));

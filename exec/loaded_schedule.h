@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,10 @@ class LoadedSchedule : private CommandRunner {
   // what was called did no work by itself. Throws what the kernel throws, with the node named.
   static constexpr int64_t kNotTimed = -1;
   int64_t RunCommand(CommandId command, class Pacer* pacer, const std::atomic<bool>& cancelled);
+  // The kernel of a launch that may have to wait, null for other commands; such a launch is run by Advance,
+  // as WaitingKernel::Advance says.
+  WaitingKernel* WaitingKernelOf(CommandId command) const { return commands_[command].waiting; }
+  bool Advance(CommandId command, const std::function<void()>& resume);
   // A copy of a fetched value, after the step.
   Tensor Fetch(int index) const { return operands_.Fetch(index); }
 

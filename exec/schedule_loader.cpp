@@ -76,18 +76,21 @@ class ScheduleLoader {
           list);
   }
 
-  // What nobody knows the size of has no memory planned.
+  // What nobody knows the size of has no memory planned: on the host it grows in the step.
   void RequireSizes() const {
     std::set<std::pair<NodeId, int>> fed;
     for (const ValueId feed : schedule_.feeds)
       fed.emplace(value(feed).source.node, value(feed).source.output);
     for (const Value& value : schedule_.values) {
       if (value.storage != Storage::kPlanned || value.alias_of.exists() || value.shape.HasBound() ||
-          value.dtype == DataType::kResource || fed.contains({value.source.node, value.source.output}))
+          value.dtype == DataType::kResource || fed.contains({value.source.node, value.source.output}) ||
+          devices_[value.device]->streams() == nullptr)
         continue;
       Throw(Code::kInvalidArgument,
-            "the size of '{}' ({}{}) is not known when the step is compiled; feed tensors of fixed shape",
-            graph_.TensorName(value.source), DataTypeName(value.dtype), value.shape.ToString());
+            "the size of '{}' ({}{}) is not known when the step is compiled, which {} needs; feed tensors of "
+            "fixed shape, or give it one (Reshape, queues with shapes)",
+            graph_.TensorName(value.source), DataTypeName(value.dtype), value.shape.ToString(),
+            devices_[value.device]->spec().local_name());
     }
   }
 
@@ -116,6 +119,8 @@ class ScheduleLoader {
     const Node& node = graph_.node(command.node);
     Device& device = roles_.QueueDevice(number);
     loaded->kernel = roles_.KernelsFor(number).Create(node);
+    if (roles_.RoleOf(number) == StreamRole::kNone)
+      loaded->waiting = dynamic_cast<WaitingKernel*>(loaded->kernel.get());
     loaded->context =
         LaunchContext(state_, command.node, static_cast<size_t>(command.num_inputs),
                       static_cast<size_t>(command.num_outputs), &device.team(),

@@ -8,7 +8,9 @@
 #include "core/machine/tasks.h"
 #include "core/schedule/task_share.h"
 #include "exec/backend.h"
+#include "exec/kernels/shared_reader.h"
 #include "exec/step_exchange.h"
+#include "exec/step_runner.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {
@@ -35,6 +37,29 @@ bool IsPaced(const Machine& machine) {
 
 }  // namespace
 
+// A runner of the session for as long as a step runs.
+class Session::Lease {
+ public:
+  Lease(Session* session, const Schedule& schedule) : session_(session) {
+    const std::lock_guard lock(session_->mutex_);
+    runner_ = session_->TakeRunner(schedule);
+  }
+  ~Lease() {
+    const std::lock_guard lock(session_->mutex_);
+    runner_->is_taken = false;
+    --session_->running_;
+    session_->idle_.notify_all();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  StepRunner* operator->() const { return runner_; }
+
+ private:
+  Session* const session_;
+  StepRunner* runner_;
+};
+
 Session::Session(const Graph& graph, const Placement& placement, const Machine& machine,
                  const SessionOptions& options)
     : graph_(graph),
@@ -43,19 +68,68 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
       options_(options),
       devices_(MakeDevices(
           options.job.transport != nullptr ? SeenByTask(machine, options.job.transport->rank()) : machine,
-          options.devices)),
-      executor_(std::make_unique<Executor>(machine)) {
+          options.devices)) {
+  state_.graph = &graph;
+  state_.shared = options.resources != nullptr ? options.resources : std::make_shared<ResourceManager>();
   state_.seed = options.seed;
-  arenas_.assign(devices_.size(), nullptr);
-  arena_bytes_.assign(devices_.size(), 0);
-  for (const auto& device : devices_) {
-    if (device != nullptr) device->team().StopOn(&executor_->cancelled());
-  }
+  AddRunner();
 }
 
 Session::~Session() {
-  executor_.reset();
+  Close();
+  runners_.clear();
   prepared_.clear();
+}
+
+void Session::Cancel() {
+  bool any = false;
+  for (const auto& entry : executors_) {
+    Executor* const executor = entry.load(std::memory_order_acquire);
+    if (executor == nullptr) break;
+    if (!executor->is_running()) continue;
+    executor->Cancel();
+    any = true;
+  }
+  Executor* const first = executors_[0].load(std::memory_order_acquire);
+  if (!any && first != nullptr) first->Cancel();
+}
+
+void Session::Close() {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  // Who has taken a runner may not have begun yet.
+  while (running_ > 0) {
+    for (const auto& runner : runners_) {
+      if (runner->is_taken) runner->executor().Cancel();
+    }
+    idle_.wait(lock);
+  }
+}
+
+StepRunner* Session::AddRunner() {
+  runners_.push_back(
+      std::make_unique<StepRunner>(graph_, machine_, devices_, &state_, options_.devices.graphs));
+  StepRunner* const added = runners_.back().get();
+  executors_[runners_.size() - 1].store(&added->executor(), std::memory_order_release);
+  return added;
+}
+
+StepRunner* Session::TakeRunner(const Schedule& schedule) {
+  if (closed_) Throw(Code::kCancelled, "Session has been closed.");
+  StepRunner* found = nullptr;
+  for (const auto& runner : runners_) {
+    if (runner->is_taken) continue;
+    if (found == nullptr || (!found->Has(&schedule) && runner->Has(&schedule))) found = runner.get();
+  }
+  if (found == nullptr) {
+    if (runners_.size() == kMaxRunners) {
+      Throw(Code::kResourceExhausted, "{} steps of a session run at the same time; no more may", kMaxRunners);
+    }
+    found = AddRunner();
+  }
+  found->is_taken = true;
+  ++running_;
+  return found;
 }
 
 std::string Session::CacheKey(const RunRequest& request) const {
@@ -68,20 +142,6 @@ std::string Session::CacheKey(const RunRequest& request) const {
   return key;
 }
 
-void Session::GrowArenas(const Schedule& schedule) {
-  for (const DeviceId d : devices_.ids()) {
-    const int64_t bytes = schedule.arena_bytes[d];
-    if (bytes <= arena_bytes_[d]) continue;
-    if (arenas_[d] != nullptr) devices_[d]->Free(arenas_[d]);
-    // Should the device not have the memory, it has no arena now, and the next step brings it back.
-    arenas_[d] = nullptr;
-    arena_bytes_[d] = 0;
-    ++arena_generation_;
-    arenas_[d] = static_cast<std::byte*>(devices_[d]->Allocate(bytes));
-    arena_bytes_[d] = bytes;
-  }
-}
-
 void Session::RequireRunnable(DeviceId device) const {
   if (devices_[device] != nullptr) return;
   Throw(Code::kFailedPrecondition,
@@ -89,7 +149,28 @@ void Session::RequireRunnable(DeviceId device) const {
         machine_.device(device).local_name());
 }
 
+// What a step that is loaded for a runner needs where it has a part alone: who sends and receives.
+std::function<void(LoadedSchedule*, Pacer*)> Session::ConnectionOf(const PreparedStep& step) const {
+  if (options_.job.transport == nullptr) return nullptr;
+  return [this, share = step.share](LoadedSchedule* loaded, Pacer* pacer) {
+    loaded->Connect(share, options_.job.transport, IsPaced(machine_) ? pacer : nullptr);
+  };
+}
+
 PreparedStep& Session::Prepare(const RunRequest& request) {
+  PreparedStep* step = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    step = &PrepareLocked(request);
+  }
+  // What cannot be loaded is said now, and the first run need not load.
+  const Lease runner(this, *step->here);
+  const std::lock_guard lock(mutex_);
+  runner->Ready(step->here, observer_, ConnectionOf(*step));
+  return *step;
+}
+
+PreparedStep& Session::PrepareLocked(const RunRequest& request) {
   const std::string key = CacheKey(request);
   const auto found = prepared_.find(key);
   if (found != prepared_.end()) return *found->second;
@@ -108,27 +189,20 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
     step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
   }
   for (const Queue& queue : step->here->queues) RequireRunnable(queue.device);
-  step->loaded = std::make_unique<LoadedSchedule>(graph_, machine_, step->here, devices_, &state_,
-                                                  options_.devices.graphs);
-  if (transport != nullptr)
-    step->loaded->Connect(step->share, transport, IsPaced(machine_) ? &executor_->pacer() : nullptr);
-  if (step->loaded->program() != nullptr) step->loaded->program()->SetObserver(observer_);
-  step->state = std::make_unique<StepState>(*step->loaded);
-  GrowArenas(*step->here);
   return *prepared_.emplace(key, std::move(step)).first->second;
 }
 
 RunResult Session::Run(const RunRequest& request, const RunOptions& options) {
-  return Run(Prepare(request), request.feeds, options);
+  PreparedStep* step = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    step = &PrepareLocked(request);
+  }
+  return Run(*step, request.feeds, options);
 }
 
 RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                        const RunOptions& options) {
-  GrowArenas(*step.here);
-  if (step.loaded->bound_generation != arena_generation_) {
-    step.loaded->Bind(arenas_);
-    step.loaded->bound_generation = arena_generation_;
-  }
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < step.feed_names.size(); ++i) {
     const auto found = feeds.find(step.feed_names[i]);
@@ -141,34 +215,37 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
     }
     tensors.push_back(found->second);
   }
-  step.loaded->SetFeeds(tensors);
-  Executor::Trace trace;
-  if (recorder_ != nullptr && recording_ && step.trace_number >= 0)
-    trace = {recorder_, step.trace_number, recorded_steps_};
-  RunResult result;
+  const Lease runner(this, *step.here);
+  StepRunner::LoadedStep* loaded = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    loaded = &runner->Ready(step.here, observer_, ConnectionOf(step));
+  }
+  loaded->loaded->SetFeeds(tensors);
+  const Executor::Trace trace = BeginTrace(step);
   const int64_t timeout_ns = options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns;
   const int64_t number = steps_begun_++;
-  if (step.loaded->messages() != nullptr) step.loaded->messages()->BeginStep(number);
-  result.times = executor_->Run(step.loaded.get(), step.state.get(), timeout_ns, trace);
-  if (options_.job.transport != nullptr) result.times = JoinTimes(step, number, result.times, timeout_ns);
-  if (trace.recorder != nullptr) {
-    Event event;
-    event.kind = EventKind::kStep;
-    event.start_ns = result.times.start_ns;
-    event.end_ns = result.times.end_ns;
-    event.step = recorded_steps_++;
-    event.schedule = step.trace_number;
-    step_ring_->Push(event);
+  if (loaded->loaded->messages() != nullptr) loaded->loaded->messages()->BeginStep(number);
+  RunResult result;
+  try {
+    result.times = runner->executor().Run(loaded->loaded.get(), loaded->state.get(), timeout_ns, trace);
+    if (options_.job.transport != nullptr)
+      result.times = JoinTimes(step, runner->executor(), number, result.times, timeout_ns);
+  } catch (...) {
+    EndTrace(trace, nullptr);
+    throw;
   }
+  EndTrace(trace, &result.times);
   ++steps_run_;
+  const std::lock_guard lock(mutex_);  // a fetched variable is looked up
   for (size_t i = 0; i < step.here->fetches.size(); ++i)
-    result.fetches.push_back(step.loaded->Fetch(static_cast<int>(i)));
+    result.fetches.push_back(loaded->loaded->Fetch(static_cast<int>(i)));
   return result;
 }
 
 // No process begins a step before all have ended the one before.
-StepTimes Session::JoinTimes(const PreparedStep& step, int64_t number, const StepTimes& own,
-                             int64_t timeout_ns) {
+StepTimes Session::JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
+                             const StepTimes& own, int64_t timeout_ns) {
   const auto ahead = [&](int rank) {
     const auto r = static_cast<size_t>(rank);
     return r < options_.job.ahead_ns.size() ? options_.job.ahead_ns[r] : 0;
@@ -176,7 +253,7 @@ StepTimes Session::JoinTimes(const PreparedStep& step, int64_t number, const Ste
   Transport& transport = *options_.job.transport;
   const std::vector<StepTimes> all =
       ExchangeTimes(&transport, own, EndOfStepTag(*step.share, number), [&](int missing) {
-        if (executor_->interrupted()) Throw(Code::kCancelled, "the step was cancelled");
+        if (executor.interrupted()) Throw(Code::kCancelled, "the step was cancelled");
         if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
           Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended it",
                 timeout_ns / 1000000, transport.NameOf(missing));
@@ -191,9 +268,32 @@ StepTimes Session::JoinTimes(const PreparedStep& step, int64_t number, const Ste
   return joined;
 }
 
+Executor::Trace Session::BeginTrace(const PreparedStep& step) {
+  const std::lock_guard lock(mutex_);
+  if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};
+  return {recorder_, step.trace_number, recorded_steps_++};
+}
+
+// Without times the step failed: where no other one began meanwhile, the next takes its number.
+void Session::EndTrace(const Executor::Trace& trace, const StepTimes* times) {
+  if (trace.recorder == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (times == nullptr) {
+    if (recorded_steps_ == trace.step + 1) --recorded_steps_;
+    return;
+  }
+  Event event;
+  event.kind = EventKind::kStep;
+  event.start_ns = times->start_ns;
+  event.end_ns = times->end_ns;
+  event.step = trace.step;
+  event.schedule = trace.schedule;
+  step_ring_->Push(event);
+}
+
 void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {
   if (recorder != recorder_) {
-    executor_->ForgetRecorder();
+    for (const auto& runner : runners_) runner->executor().ForgetRecorder();
     recorder_ = recorder;
     step_ring_ = recorder != nullptr ? recorder->NewRing() : nullptr;
     recorded_steps_ = 0;
@@ -204,20 +304,31 @@ void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number
 
 void Session::Observe(LaunchObserver* observer) {
   observer_ = observer;
-  for (auto& [key, prepared] : prepared_) {
-    if (prepared->loaded->program() != nullptr) prepared->loaded->program()->SetObserver(observer);
+  for (const auto& runner : runners_) {
+    for (const auto& [schedule, step] : runner->steps()) {
+      if (step.loaded->program() != nullptr) step.loaded->program()->SetObserver(observer);
+    }
   }
 }
 
 std::string Session::graph_problem() const {
-  for (const auto& [key, prepared] : prepared_) {
-    const StreamProgram* program = prepared->loaded->program();
-    if (program != nullptr && !program->graph_problem().empty()) return program->graph_problem();
+  for (const auto& runner : runners_) {
+    for (const auto& [schedule, step] : runner->steps()) {
+      const StreamProgram* program = step.loaded->program();
+      if (program != nullptr && !program->graph_problem().empty()) return program->graph_problem();
+    }
   }
   return "";
 }
 
+int64_t Session::records_read() const {
+  int64_t records = 0;
+  for (const auto& reader : state_.shared->All<SharedReader>()) records += reader->records_produced();
+  return records;
+}
+
 Tensor Session::ReadVariable(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
   const NodeId node = graph_.FindNode(name);
   const auto found = state_.variables.find(node);
   if (!node.exists() || found == state_.variables.end())

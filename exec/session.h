@@ -1,10 +1,14 @@
 // A session: one graph under one placement on one machine, with the variables that live from run to run.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +24,7 @@
 #include "exec/device_options.h"
 #include "exec/executor.h"
 #include "exec/loaded_schedule.h"
+#include "exec/resources/resource_manager.h"
 #include "exec/transport.h"
 
 namespace lanescope::exec {
@@ -40,14 +45,19 @@ struct JobOptions {
 };
 
 struct SessionOptions {
+  // What its graph names (queues, readers) is shared with the sessions that have the same manager; null: a
+  // manager of its own.
+  std::shared_ptr<ResourceManager> resources;
   uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
+  int64_t timeout_ns = 0;               // of runs that have none of their own; 0: none
   DeviceOptions devices;
-  JobOptions job;          // the transport must outlive the session
-  int64_t timeout_ns = 0;  // of runs that say none themselves; 0: none
+  JobOptions job;  // the transport must outlive the session
 };
 
 struct RunOptions {
-  int64_t timeout_ns = 0;  // 0: the session's; on expiry DeadlineExceeded, and nothing is left running
+  // 0: the session's; on expiry DeadlineExceeded, nothing is left running, and what still waited has taken
+  // nothing.
+  int64_t timeout_ns = 0;
 };
 
 struct RunResult {
@@ -55,23 +65,26 @@ struct RunResult {
   StepTimes times;              // of a job: from when the first process began until the last one ended
 };
 
-// A compiled and loaded step, cached by (feed shapes, fetches, targets). Owned by the session.
+// A compiled step, cached by (feed shapes, fetches, targets). Owned by the session.
 struct PreparedStep {
   std::shared_ptr<const GraphInfo> info;
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Schedule> here;    // what of it runs in this process
   std::shared_ptr<const TaskShare> share;  // that, where there are others; else null
-  std::unique_ptr<LoadedSchedule> loaded;
-  std::unique_ptr<StepState> state;
-  std::vector<std::string> feed_names;  // in the schedule's order
-  int trace_number = -1;                // number of the schedule in the trace, once it is recorded
+  std::vector<std::string> feed_names;     // in the schedule's order
+  int trace_number = -1;                   // number of the schedule in the trace, once it is recorded
 };
 
-// Not thread-safe, except Cancel. Graph, placement and machine must outlive the session.
+class StepRunner;
+
+// Prepare, Run, Cancel, Close and ReadVariable may be called from any thread: steps that run at the same time
+// share devices and variables, and nothing orders their accesses to these. The rest is for when no step runs.
+// Graph, placement and machine must outlive the session.
 class Session {
  public:
   Session(const Graph& graph, const Placement& placement, const Machine& machine,
           const SessionOptions& options = {});
+  // Closes it.
   ~Session();
 
   // Compiles, loads and caches. Throws what Compile throws, Unimplemented for ops without a kernel, NotFound
@@ -90,18 +103,34 @@ class Session {
   void Observe(LaunchObserver* observer);
   // Why graphs are not used although they were asked for; empty where they are, or nothing was asked.
   std::string graph_problem() const;
-  // Ends the run in progress with Cancelled. From any thread or a signal handler.
-  void Cancel() { executor_->Cancel(); }
+  // Ends the runs in progress with Cancelled, or the next one where there is none. From any thread or a
+  // signal handler.
+  void Cancel();
+  // Ends the runs in progress with Cancelled, waits for them, and refuses others.
+  void Close();
 
   // The value of a variable. Throws NotFound, FailedPrecondition when it is uninitialised.
   Tensor ReadVariable(const std::string& name) const;
-  int64_t steps_run() const { return steps_run_; }
+  int64_t steps_run() const { return steps_run_.load(); }
+  // Records that the readers in its resources have read.
+  int64_t records_read() const;
+  // What its graph names, maybe shared with other sessions.
+  ResourceManager& resources() { return *state_.shared; }
 
  private:
-  void GrowArenas(const Schedule& schedule);
+  static constexpr size_t kMaxRunners = 1024;
+
+  class Lease;
   void RequireRunnable(DeviceId device) const;
-  StepTimes JoinTimes(const PreparedStep& step, int64_t number, const StepTimes& own, int64_t timeout_ns);
+  StepTimes JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
+                      const StepTimes& own, int64_t timeout_ns);
+  std::function<void(LoadedSchedule*, Pacer*)> ConnectionOf(const PreparedStep& step) const;
   std::string CacheKey(const RunRequest& request) const;
+  PreparedStep& PrepareLocked(const RunRequest& request);
+  StepRunner* AddRunner();
+  StepRunner* TakeRunner(const Schedule& schedule);
+  Executor::Trace BeginTrace(const PreparedStep& step);
+  void EndTrace(const Executor::Trace& trace, const StepTimes* times);
 
   const Graph& graph_;
   const Placement& placement_;
@@ -109,18 +138,22 @@ class Session {
   const SessionOptions options_;
   IdVector<DeviceId, std::unique_ptr<Device>> devices_;
   SessionState state_;
-  IdVector<DeviceId, std::byte*> arenas_;  // one for all schedules, since steps do not overlap
-  IdVector<DeviceId, int64_t> arena_bytes_;
-  int64_t arena_generation_ = 0;
+  // Guards what follows, the devices' memory and the loading of steps.
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  int running_ = 0;
+  bool closed_ = false;
   std::map<std::string, std::unique_ptr<PreparedStep>> prepared_;
-  std::unique_ptr<Executor> executor_;
+  std::vector<std::unique_ptr<StepRunner>> runners_;
+  // The same, for who may not lock: a runner is there once it is counted.
+  std::array<std::atomic<Executor*>, kMaxRunners> executors_{};
   LaunchObserver* observer_ = nullptr;
   Recorder* recorder_ = nullptr;
   EventRing* step_ring_ = nullptr;
   int recorded_steps_ = 0;
   bool recording_ = true;
-  int64_t steps_run_ = 0;
-  int64_t steps_begun_ = 0;
+  std::atomic<int64_t> steps_run_{0};
+  std::atomic<int64_t> steps_begun_{0};
 };
 
 }  // namespace lanescope::exec

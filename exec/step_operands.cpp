@@ -12,8 +12,20 @@ StepOperands::StepOperands(const Schedule& schedule, const SessionState& state,
       constants_(constants),
       commands_(commands),
       strings_(schedule.buffers.size()),
+      growing_(schedule.values.size()),
       shapes_(schedule.values.size()) {
   MakeStrings();
+  MakeGrowing();
+}
+
+void StepOperands::MakeGrowing() {
+  for (const ValueId v : schedule_.values.ids()) {
+    const Value& value = schedule_.values[v];
+    if (value.storage == Storage::kPlanned && !value.alias_of.exists() && !value.shape.HasBound() &&
+        value.dtype != DataType::kResource) {
+      growing_[v] = std::make_unique<GrowingMemory>();
+    }
+  }
 }
 
 // A buffer of strings has one value, whose bound it must hold.
@@ -39,6 +51,12 @@ TensorRef StepOperands::Locate(ValueId id) const {
   tensor.shape = value(id).shape.IsExact() ? value(id).shape : Shape::Unknown();
   switch (root.storage) {
     case Storage::kPlanned: {
+      if (GrowingMemory* growing = growing_[schedule_.Root(id)].get(); growing != nullptr) {
+        tensor.growing = growing;
+        tensor.data = growing->data();
+        tensor.capacity_bytes = growing->capacity_bytes();
+        break;
+      }
       if (root.buffer < 0) break;
       const Buffer& buffer = schedule_.buffers[static_cast<size_t>(root.buffer)];
       if (buffer.strings) {
@@ -99,7 +117,11 @@ void StepOperands::TakeShapes(CommandId number) {
   const Command& command = schedule_.commands[number];
   const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!value(inputs[i]).shape.IsExact()) context(number).inputs()[i].shape = ActualShape(inputs[i]);
+    TensorRef& input = context(number).inputs()[i];
+    if (!value(inputs[i]).shape.IsExact()) input.shape = ActualShape(inputs[i]);
+    if (input.growing == nullptr) continue;
+    input.data = input.growing->data();
+    input.capacity_bytes = input.growing->capacity_bytes();
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!value(outputs[k]).shape.IsExact()) context(number).outputs()[k].shape = Shape::Unknown();

@@ -43,6 +43,7 @@ class StepOperands {
   };
 
   void MakeStrings();
+  void MakeGrowing();
   int FeedOf(ValueId value) const;  // -1: none
   TensorRef Locate(ValueId value) const;
   const Value& value(ValueId id) const { return schedule_.values[id]; }
@@ -55,6 +56,8 @@ class StepOperands {
   IdVector<CommandId, LoadedCommand>* commands_;
   IdVector<DeviceId, std::byte*> arenas_;
   std::vector<Strings> strings_;  // by buffer
+  // By root: of planned values whose size nobody knows when the step is compiled; null for others.
+  IdVector<ValueId, std::unique_ptr<GrowingMemory>> growing_;
   std::vector<Tensor> feeds_;
   std::vector<FeedUse> feed_uses_;
   IdVector<ValueId, Shape> shapes_;  // by root: the actual shape in the current step, for bounded ones

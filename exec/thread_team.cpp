@@ -27,7 +27,7 @@ class SingleWorker : public WorkerTeam {
 
 // One ParallelFor, on its caller's stack. Blocks are handed out by `next`.
 struct TeamLoop {
-  const WorkerTeam* team = nullptr;
+  const std::atomic<bool>* stopped = WorkerTeam::stopped();  // of the caller
   const std::function<void(int64_t, int64_t)>* fn = nullptr;
   int64_t n = 0;
   int64_t grain = 1;
@@ -40,7 +40,7 @@ struct TeamLoop {
       for (;;) {
         const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
         if (begin >= n) return;
-        team->CheckNotStopped();
+        WorkerTeam::CheckNotStopped();
         (*fn)(begin, std::min(n, begin + grain));
       }
     } catch (...) {
@@ -89,7 +89,6 @@ class ThreadTeam : public WorkerTeam {
       return;
     }
     TeamLoop loop;
-    loop.team = this;
     loop.fn = &fn;
     loop.n = n;
     loop.grain = grain;
@@ -123,6 +122,7 @@ class ThreadTeam : public WorkerTeam {
 
   static void Help(Helper* helper) {
     while (WaitWhile(kIdle, helper->phase) == kLent) {
+      StopOn(helper->loop->stopped);
       helper->loop->TakeBlocks();
       helper->phase.store(kIdle, std::memory_order_release);
       helper->phase.notify_one();

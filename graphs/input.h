@@ -57,6 +57,13 @@ class Input {
   bool typed_ = false;
 };
 
+// As an attribute holds them.
+inline std::vector<ShapeAttr> ShapeList(const std::vector<Shape>& shapes) {
+  std::vector<ShapeAttr> list;
+  for (const Shape& shape : shapes) list.push_back({shape, {}});
+  return list;
+}
+
 // The tensors of an argument that takes a list of them.
 class InputList {
  public:

@@ -26,6 +26,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
+#include "core/inputs/run_spec.h"
 #include "graphs/device_spec.h"
 #include "graphs/input.h"
 #include "graphs/variable.h"
@@ -147,6 +148,10 @@ class Scope {
   // The variable that is read by, or is, this output; null where there is none.
   const Variable* FindVariable(Endpoint output) const;
 
+  // Who fills the queues of the graph when it runs (graphs/input_queues.h): for its run configuration.
+  const std::vector<QueueRunnerSpec>& queue_runners() const { return queue_runners_; }
+  void KeepQueueRunner(QueueRunnerSpec runner) { queue_runners_.push_back(std::move(runner)); }
+
   const Graph& graph() const { return graph_; }
   // Hands the graph over; the scope is empty afterwards.
   Graph Take();
@@ -209,6 +214,7 @@ class Scope {
   State state_;
   std::vector<Frame> frames_;
   int next_id_ = 0;
+  std::vector<QueueRunnerSpec> queue_runners_;
   int64_t random_seed_ = 87654321;  // TensorFlow's where a graph has none
   std::string nesting_problem_;
   std::map<std::string, int, std::less<>> names_in_use_;  // in lower case; with how many more were made of it

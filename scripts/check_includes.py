@@ -70,6 +70,9 @@ ROOMS = {
     },
 }
 
+# Libraries of their own in another one's folder, installed as that is.
+OWN_LIBRARIES = ("exec/resources/", "exec/readers/")
+
 CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
 
 # Third-party headers: what they are, and which files may include them.
@@ -120,7 +123,7 @@ def room_of(path):
 def is_public(path, private):
     """The headers that are installed: those directly in a library's folder or in one of its rooms, less the private ones."""
     folder, *rest = path.split("/")
-    in_place = len(rest) == (2 if folder in ROOMS else 1)
+    in_place = len(rest) == (2 if folder in ROOMS else 1) or path.startswith(OWN_LIBRARIES)
     return folder in MAY_INCLUDE["samples"] and in_place and path.endswith(".h") and path not in private
 
 

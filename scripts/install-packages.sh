@@ -8,7 +8,7 @@ packages=(
   protobuf-compiler libprotobuf-dev libsqlite3-dev zlib1g-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
   libopenblas-dev libfarmhash-dev
-  libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev fonts-dejavu-core
+  libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev libjpeg-dev fonts-dejavu-core
   libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin xvfb xdotool
   dpkg-dev file mandoc zsh fish
 )

@@ -76,6 +76,7 @@ void RecordedRun::BeginTrace() {
 }
 
 RecordedRun::~RecordedRun() {
+  input_.reset();
   if (options_.capture != nullptr) options_.capture->Stop();  // before the trace that it writes to
   recorder_.reset();                                          // delivers what is left, into members
 }
@@ -102,13 +103,25 @@ void RecordedRun::CountDropped(int64_t records) {
 }
 
 int64_t RecordedRun::RunOne() {
-  const auto feeds = options_.feeds ? options_.feeds(next_step_) : MakeFeeds(spec_, next_step_);
-  exec::RunResult result = [&] {
-    const Cancellation::Running running(options_.cancellation, session_.get());
-    return session_->Run(*step_, feeds, {options_.settings.timeout_ns});
-  }();
+  exec::RunResult result = RunStep();
   last_fetches_ = std::move(result.fetches);
   return result.times.end_ns - result.times.start_ns;
+}
+
+// What keeps the input from coming is told instead of what the step then lacks.
+exec::RunResult RecordedRun::RunStep() {
+  if (input_ == nullptr && !spec_.queue_runners.empty())
+    input_ = std::make_unique<InputThreads>(spec_.queue_runners, session_.get());
+  const auto feeds = options_.feeds ? options_.feeds(next_step_) : MakeFeeds(spec_, next_step_);
+  try {
+    const Cancellation::Running running(options_.cancellation, session_.get());
+    return session_->Run(*step_, feeds, {options_.settings.timeout_ns});
+  } catch (const Error& error) {
+    if (input_ == nullptr || (error.code() != Code::kOutOfRange && error.code() != Code::kCancelled)) throw;
+    if (options_.cancellation != nullptr) options_.cancellation->Check();
+    if (const auto reason = input_->error()) throw *reason;
+    throw;
+  }
 }
 
 void RecordedRun::WarmUp(int steps) {
@@ -147,7 +160,14 @@ void RecordedRun::RunSteps(int steps) {
   for (int i = 0; i < steps; ++i) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
-    step_ns_.push_back(RunOne());
+    try {
+      step_ns_.push_back(RunOne());
+    } catch (const Error& error) {
+      if (input_ == nullptr || error.code() != Code::kOutOfRange || input_->error() || step_ns_.empty())
+        throw;
+      input_ended_ = true;
+      return;
+    }
     if (options_.gpu_clocks != nullptr) gpu_clocks_.push_back(options_.gpu_clocks->Read());
     if (meter_.has_value()) disturbances_.push_back(meter_->Take());
     if (on_step) on_step(next_step_, last_fetches_);
@@ -206,6 +226,7 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
 void RecordedRun::Finish(const std::string& error) {
   if (finished_) return;
   finished_ = true;
+  if (input_ != nullptr) input_->Stop();
   if (options_.capture != nullptr) options_.capture->Stop();
   session_->Observe(nullptr);
   recorder_->Flush();

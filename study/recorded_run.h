@@ -16,6 +16,7 @@
 #include "study/cancellation.h"
 #include "study/disturbance.h"
 #include "study/gpu_clocks.h"
+#include "study/input_threads.h"
 #include "study/job.h"
 #include "study/notes.h"
 #include "study/placing.h"
@@ -81,6 +82,12 @@ class RecordedRun : private EventSink {
   const std::vector<int64_t>& core_speeds() const { return core_speeds_; }
   // By recorded step, where options.gpu_clocks; else empty.
   const std::vector<GpuClock>& gpu_clocks() const { return gpu_clocks_; }
+  // Where its configuration has queue runners: they have no more for its steps, which therefore ended before
+  // they were asked to.
+  bool input_ended() const { return input_ended_; }
+  // Steps so far, those that warm up among them, and records that their readers have read.
+  int64_t batches() const { return next_step_; }
+  int64_t records_read() const { return session_->records_read(); }
   const std::vector<Event>& events() const { return events_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
   bool oversubscribed() const { return oversubscribed_; }  // once finished
@@ -95,6 +102,7 @@ class RecordedRun : private EventSink {
   void GatherEvents();
   void BeginTrace();
   int64_t RunOne();
+  exec::RunResult RunStep();
   int64_t CoreSpeed();
   std::vector<StepDisturbance> StepDisturbances() const;
 
@@ -105,6 +113,8 @@ class RecordedRun : private EventSink {
   RunSpec spec_;  // the workload's, with the run's seed
   std::unique_ptr<exec::Session> session_;
   exec::PreparedStep* step_ = nullptr;
+  std::unique_ptr<InputThreads> input_;  // from the first step on, if there are queue runners
+  bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
   int run_id_ = 0;

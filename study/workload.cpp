@@ -51,6 +51,19 @@ void CheckPolynomials(const RunSpec& spec) {
   }
 }
 
+// All that it runs is there.
+void CheckQueueRunner(const Graph& graph, const QueueRunnerSpec& runner) {
+  std::vector<std::string> nodes = runner.enqueue_ops;
+  for (const std::string& op : {runner.close_op, runner.cancel_op}) {
+    if (!op.empty()) nodes.push_back(op);
+  }
+  for (const std::string& node : nodes) {
+    if (graph.FindNode(node).exists()) continue;
+    Throw(Code::kNotFound, "the queue runner of '{}' needs the node '{}', which the graph lacks",
+          runner.queue, node);
+  }
+}
+
 // Fills a step that asks for nothing, or refuses it.
 void Configure(const Graph& graph, const std::string& title, const WorkloadOptions& options, RunSpec* spec) {
   if (!spec->fetches.empty() || !spec->targets.empty()) return;
@@ -72,6 +85,7 @@ Workload::Workload(const std::string& path, const WorkloadOptions& options)
     SavedModel model = ReadSavedModel(path);
     graph_ = std::move(model.graph);
     if (spec_.init.empty()) spec_.init = std::move(model.spec.init);
+    if (spec_.queue_runners.empty()) spec_.queue_runners = std::move(model.spec.queue_runners);
     if (spec_.feeds.empty()) spec_.feeds = std::move(model.spec.feeds);
     if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
   } else if (IsOnnxModel(path)) {
@@ -107,6 +121,12 @@ void Workload::Inline(const WorkloadOptions& options) {
   if (!spec_.fetches.empty() || !spec_.targets.empty()) {
     for (const auto* names : {&spec_.init, &spec_.fetches, &spec_.targets})
       known.needed.insert(known.needed.end(), names->begin(), names->end());
+    for (const QueueRunnerSpec& runner : spec_.queue_runners) {
+      known.needed.insert(known.needed.end(), runner.enqueue_ops.begin(), runner.enqueue_ops.end());
+      for (const std::string& op : {runner.close_op, runner.cancel_op}) {
+        if (!op.empty()) known.needed.push_back(op);
+      }
+    }
   }
   for (const auto& [name, feed] : spec_.feeds) {
     known.feeds[name].dtype = feed.dtype;
@@ -129,6 +149,7 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   if (!options.targets.empty()) spec_.targets = options.targets;
   Inline(options);
   Configure(graph_, title, options, &spec_);
+  for (const QueueRunnerSpec& runner : spec_.queue_runners) CheckQueueRunner(graph_, runner);
   request_ = StepRequestOf(graph_, spec_);
   info_ = InferGraph(graph_, request_.feeds);
   placer_.soft_placement = options.soft_placement;

@@ -157,6 +157,9 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterSamplingOps(*built);
     ops::RegisterCollectiveOps(*built);
     ops::RegisterStringOps(*built);
+    ops::RegisterQueueOps(*built);
+    ops::RegisterReaderOps(*built);
+    ops::RegisterTextOps(*built);
     ops::RegisterControlOps(*built);
     return built;
   }();

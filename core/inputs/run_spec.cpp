@@ -47,6 +47,24 @@ std::map<std::string, int64_t> ReadTrips(JsonObject* object) {
   return trips;
 }
 
+std::vector<QueueRunnerSpec> ReadQueueRunners(JsonObject* object) {
+  std::vector<QueueRunnerSpec> runners;
+  const nlohmann::json* json = object->Find("queue_runners");
+  if (json == nullptr) return runners;
+  if (!json->is_array()) object->Fail("queue_runners", "must be a list");
+  for (const nlohmann::json& entry : *json) {
+    JsonObject keys(entry, "queue_runners");
+    QueueRunnerSpec& runner = runners.emplace_back();
+    runner.queue = keys.String("queue");
+    runner.enqueue_ops = keys.Strings("enqueue");
+    if (runner.enqueue_ops.empty()) keys.Fail("enqueue", "must name an op");
+    if (keys.Has("close")) runner.close_op = keys.String("close");
+    if (keys.Has("cancel")) runner.cancel_op = keys.String("cancel");
+    keys.Finish();
+  }
+  return runners;
+}
+
 }  // namespace
 
 RunSpec ParseRunSpec(std::string_view json, const std::string& directory) {
@@ -64,6 +82,7 @@ RunSpec ParseRunSpec(std::string_view json, const std::string& directory) {
   CheckPolynomials(spec.feeds);
   spec.batch_axis = ReadBatchAxes(&object, spec.feeds);
   spec.trips = ReadTrips(&object);
+  spec.queue_runners = ReadQueueRunners(&object);
   object.Finish();
   return spec;
 }

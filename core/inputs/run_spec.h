@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/tensor.h"
 
@@ -27,6 +28,14 @@ struct FeedSpec {
   int tower = 0;
 };
 
+// Who fills a queue while steps empty it: each of the ops runs again and again in a thread of its own.
+struct QueueRunnerSpec {
+  std::string queue;                     // what messages call it
+  std::vector<std::string> enqueue_ops;  // nodes
+  std::string close_op, cancel_op;       // nodes; empty: none
+  std::vector<Code> closed_on;           // errors that say that there is no more; empty: OutOfRange
+};
+
 struct RunSpec {
   std::vector<std::string> init;
   std::map<std::string, FeedSpec> feeds;
@@ -35,6 +44,7 @@ struct RunSpec {
   std::map<std::string, int> batch_axis;
   std::string loss;
   std::map<std::string, int64_t> trips;  // by loop: how often its body runs at most
+  std::vector<QueueRunnerSpec> queue_runners;
 };
 
 // Throws InvalidArgument naming the key. `directory`: where relative files lie; files outside it are refused.

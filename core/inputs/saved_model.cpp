@@ -138,6 +138,55 @@ std::string InitOp(const tf::MetaGraph& meta) {
   return NodeNameOf(found->second.outputs().begin()->second.name());
 }
 
+// By the numbers of google.rpc.Code.
+Code CodeOf(int32_t number) {
+  switch (number) {
+    case 1:
+      return Code::kCancelled;
+    case 3:
+      return Code::kInvalidArgument;
+    case 4:
+      return Code::kDeadlineExceeded;
+    case 5:
+      return Code::kNotFound;
+    case 6:
+      return Code::kAlreadyExists;
+    case 8:
+      return Code::kResourceExhausted;
+    case 9:
+      return Code::kFailedPrecondition;
+    case 10:
+      return Code::kAborted;
+    case 11:
+      return Code::kOutOfRange;
+    case 12:
+      return Code::kUnimplemented;
+    case 13:
+      return Code::kInternal;
+    case 15:
+      return Code::kDataLoss;
+    default:
+      return Code::kUnknown;
+  }
+}
+
+std::vector<QueueRunnerSpec> QueueRunnersOf(const tf::MetaGraph& meta) {
+  std::vector<QueueRunnerSpec> runners;
+  const auto found = meta.collection_def().find("queue_runners");
+  if (found == meta.collection_def().end()) return runners;
+  for (const std::string& bytes : found->second.bytes_list().value()) {
+    tf::QueueRunnerDef def;
+    if (!def.ParseFromString(bytes)) Throw(Code::kInvalidArgument, "holds a damaged queue runner");
+    QueueRunnerSpec& runner = runners.emplace_back();
+    runner.queue = NodeNameOf(def.queue_name());
+    for (const std::string& op : def.enqueue_op_name()) runner.enqueue_ops.push_back(NodeNameOf(op));
+    runner.close_op = NodeNameOf(def.close_op_name());
+    runner.cancel_op = NodeNameOf(def.cancel_op_name());
+    for (const int32_t code : def.queue_closed_exception_types()) runner.closed_on.push_back(CodeOf(code));
+  }
+  return runners;
+}
+
 SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::string& signature_name) {
   const tf::SignatureDef& signature = SignatureIn(*meta, signature_name);
   SavedModel model;
@@ -146,6 +195,7 @@ SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::stri
   std::map<std::string, std::string> outputs;
   for (const auto& [key, tensor] : signature.outputs()) outputs[key] = tensor.name();
   for (const auto& [key, tensor] : outputs) model.spec.fetches.push_back(tensor);
+  model.spec.queue_runners = QueueRunnersOf(*meta);
   const std::string init = InitOp(*meta);
   const tf::SaverDef saver = meta->saver_def();
   RaiseLoops(meta->mutable_graph_def());

@@ -1,5 +1,7 @@
 #include "exec/kernels/random_plan.h"
 
+#include <atomic>
+
 #include "exec/kernels/hash.h"
 
 namespace lanescope::exec {
@@ -13,8 +15,8 @@ NodeStream::NodeStream(const Node& node)
 
 Philox NodeStream::Reserve(KernelContext& context, uint64_t blocks) const {
   Philox philox(has_seeds_ ? seed_ : context.session_seed(), seed2_);
-  philox.Skip(context.random_counter());
-  context.random_counter() += blocks;
+  // Steps that run at the same time may launch the node at the same time.
+  philox.Skip(std::atomic_ref(context.random_counter()).fetch_add(blocks, std::memory_order_relaxed));
   return philox;
 }
 

@@ -1,4 +1,6 @@
 // Variables on host memory: what replaces, counts and forgets them.
+#include <atomic>
+
 #include "exec/kernels/row_arithmetic.h"
 #include "exec/kernels/state_kernels.h"
 #include "exec/kernels/variable_plan.h"
@@ -58,10 +60,14 @@ class CountUpToKernel : public Kernel {
     }
     DispatchIndex("CountUpTo", variable.dtype, [&](auto tag) {
       using T = decltype(tag);
-      T& value = *variable.as<T>();
-      if (value >= limit_) Throw(Code::kOutOfRange, "Reached limit of {}", limit_);
+      // Steps that run at the same time count together.
+      const std::atomic_ref<T> counter(*variable.as<T>());
+      T value = counter.load();
+      do {
+        if (value >= limit_) Throw(Code::kOutOfRange, "Reached limit of {}", limit_);
+      } while (!counter.compare_exchange_weak(value, static_cast<T>(value + 1)));
       ShapeOutput(context, 0, Shape{});
-      *context.output().as<T>() = value++;
+      *context.output().as<T>() = value;
     });
   }
 

@@ -4,9 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include "exec/resources/queue_store.h"
+
 namespace lanescope::exec {
 
-struct Queue::Attempt {
+struct TensorQueue::Attempt {
   Action action = Action::kEnqueue;
   int64_t requested = 0;
   int64_t missing = 0;  // elements still to be put or taken
@@ -21,10 +23,12 @@ struct Queue::Attempt {
   bool is_enqueue_side() const { return action == Action::kEnqueue || action == Action::kClose; }
 };
 
-Queue::Queue(std::string name, QueueSpec spec)
-    : name_(std::move(name)), spec_((CheckQueueSpec(spec), std::move(spec))), store_(spec_) {}
+TensorQueue::TensorQueue(std::string name, QueueSpec spec)
+    : name_(std::move(name)),
+      spec_((CheckQueueSpec(spec), std::move(spec))),
+      store_(std::make_unique<QueueStore>(spec_)) {}
 
-Queue::~Queue() {
+TensorQueue::~TensorQueue() {
   Attempts finished;
   {
     const std::lock_guard lock(mutex_);
@@ -34,14 +38,14 @@ Queue::~Queue() {
   Deliver(std::move(finished));
 }
 
-Queue::AttemptNumber Queue::Enqueue(QueueTuple element, Done done) {
+TensorQueue::AttemptNumber TensorQueue::Enqueue(QueueTuple element, Done done) {
   CheckElement(spec_, element);
   Attempt attempt{.action = Action::kEnqueue, .requested = 1, .missing = 1, .input = std::move(element)};
   attempt.done = std::move(done);
   return Submit(&enqueues_, std::move(attempt));
 }
 
-Queue::AttemptNumber Queue::EnqueueMany(QueueTuple batch, Done done) {
+TensorQueue::AttemptNumber TensorQueue::EnqueueMany(QueueTuple batch, Done done) {
   const int64_t count = CheckBatch(spec_, batch);
   if (count == 0) {  // even on a closed queue
     done(nullptr);
@@ -56,25 +60,25 @@ Queue::AttemptNumber Queue::EnqueueMany(QueueTuple batch, Done done) {
   return Submit(&enqueues_, std::move(attempt));
 }
 
-Queue::AttemptNumber Queue::Dequeue(Taken taken) {
+TensorQueue::AttemptNumber TensorQueue::Dequeue(Taken taken) {
   Attempt attempt{.action = Action::kDequeue, .requested = 1, .missing = 1, .input = {}};
   attempt.taken = std::move(taken);
   return Submit(&dequeues_, std::move(attempt));
 }
 
-Queue::AttemptNumber Queue::DequeueMany(int64_t count, Taken taken) {
+TensorQueue::AttemptNumber TensorQueue::DequeueMany(int64_t count, Taken taken) {
   return SubmitDequeue(Action::kDequeueMany, count, std::move(taken));
 }
 
-Queue::AttemptNumber Queue::DequeueUpTo(int64_t count, Taken taken) {
+TensorQueue::AttemptNumber TensorQueue::DequeueUpTo(int64_t count, Taken taken) {
   return SubmitDequeue(Action::kDequeueUpTo, count, std::move(taken));
 }
 
-Queue::AttemptNumber Queue::SubmitDequeue(Action action, int64_t count, Taken taken) {
+TensorQueue::AttemptNumber TensorQueue::SubmitDequeue(Action action, int64_t count, Taken taken) {
   if (spec_.shapes.empty()) {
     Throw(Code::kInvalidArgument,
           "{}'s DequeueMany and DequeueUpTo require the components to have specified shapes.",
-          QueueKindName(spec_.kind));
+          TensorQueueKindName(spec_.kind));
   }
   if (count < 0) {
     Throw(Code::kInvalidArgument, "Dequeue{}Op requested {} < 0 elements",
@@ -89,14 +93,14 @@ Queue::AttemptNumber Queue::SubmitDequeue(Action action, int64_t count, Taken ta
   return Submit(&dequeues_, std::move(attempt));
 }
 
-Queue::AttemptNumber Queue::Close(bool cancel_pending_enqueues, Done done) {
+TensorQueue::AttemptNumber TensorQueue::Close(bool cancel_pending_enqueues, Done done) {
   if (cancel_pending_enqueues) return CloseAndCancel(std::move(done));
   Attempt attempt{.action = Action::kClose, .input = {}};
   attempt.done = std::move(done);
   return Submit(&enqueues_, std::move(attempt));
 }
 
-Queue::AttemptNumber Queue::CloseAndCancel(Done done) {
+TensorQueue::AttemptNumber TensorQueue::CloseAndCancel(Done done) {
   Attempts finished;
   {
     const std::lock_guard lock(mutex_);
@@ -109,7 +113,7 @@ Queue::AttemptNumber Queue::CloseAndCancel(Done done) {
   return 0;
 }
 
-bool Queue::Cancel(AttemptNumber number) {
+bool TensorQueue::Cancel(AttemptNumber number) {
   Attempts finished;
   {
     const std::lock_guard lock(mutex_);
@@ -127,13 +131,13 @@ bool Queue::Cancel(AttemptNumber number) {
   return true;
 }
 
-Queue::State Queue::state() const {
+TensorQueue::State TensorQueue::state() const {
   const std::lock_guard lock(mutex_);
-  return {store_.size(), is_closed_, static_cast<int64_t>(enqueues_.size()),
+  return {store_->size(), is_closed_, static_cast<int64_t>(enqueues_.size()),
           static_cast<int64_t>(dequeues_.size())};
 }
 
-Queue::AttemptNumber Queue::Submit(Attempts* side, Attempt attempt) {
+TensorQueue::AttemptNumber TensorQueue::Submit(Attempts* side, Attempt attempt) {
   Attempts node, finished;
   node.push_back(std::move(attempt));
   AttemptNumber number;
@@ -147,7 +151,7 @@ Queue::AttemptNumber Queue::Submit(Attempts* side, Attempt attempt) {
   return number;
 }
 
-void Queue::Flush(Attempts* finished) {
+void TensorQueue::Flush(Attempts* finished) {
   bool has_changed = true;
   while (has_changed) {
     has_changed = FlushSide(&enqueues_, finished);
@@ -155,7 +159,7 @@ void Queue::Flush(Attempts* finished) {
   }
 }
 
-bool Queue::FlushSide(Attempts* side, Attempts* finished) {
+bool TensorQueue::FlushSide(Attempts* side, Attempts* finished) {
   bool has_changed = false;
   while (!side->empty()) {
     const Progress progress = Try(&side->front());
@@ -166,7 +170,7 @@ bool Queue::FlushSide(Attempts* side, Attempts* finished) {
   return has_changed;
 }
 
-Queue::Progress Queue::Try(Attempt* attempt) {
+TensorQueue::Progress TensorQueue::Try(Attempt* attempt) {
   if (attempt->action == Action::kEnqueue) return TryEnqueue(attempt);
   if (attempt->action != Action::kClose) return TryDequeue(attempt);
   if (is_closed_)
@@ -175,54 +179,54 @@ Queue::Progress Queue::Try(Attempt* attempt) {
   return Progress::kComplete;
 }
 
-Queue::Progress Queue::TryEnqueue(Attempt* attempt) {
+TensorQueue::Progress TensorQueue::TryEnqueue(Attempt* attempt) {
   if (is_closed_) {
     attempt->error =
-        Error(Code::kCancelled, fmt::format("{} '{}' is closed.", QueueKindName(spec_.kind), name_));
+        Error(Code::kCancelled, fmt::format("{} '{}' is closed.", TensorQueueKindName(spec_.kind), name_));
     return Progress::kComplete;
   }
-  const auto has_room = [&] { return spec_.capacity < 0 || store_.size() < spec_.capacity; };
+  const auto has_room = [&] { return spec_.capacity < 0 || store_->size() < spec_.capacity; };
   Progress progress = Progress::kNone;
   while (has_room()) {
-    store_.Put(attempt->is_batch ? ElementOf(attempt->input, attempt->requested - attempt->missing)
-                                 : std::move(attempt->input));
+    store_->Put(attempt->is_batch ? ElementOf(attempt->input, attempt->requested - attempt->missing)
+                                  : std::move(attempt->input));
     progress = Progress::kSome;
     if (--attempt->missing == 0) return Progress::kComplete;
   }
   return progress;
 }
 
-Queue::Progress Queue::TryDequeue(Attempt* attempt) {
-  const int64_t size = store_.size();
+TensorQueue::Progress TensorQueue::TryDequeue(Attempt* attempt) {
+  const int64_t size = store_->size();
   if (is_closed_ && size < attempt->missing) {
-    store_.PutBack(std::exchange(attempt->elements, {}));
-    if (attempt->action != Action::kDequeueUpTo || store_.size() == 0) {
+    store_->PutBack(std::exchange(attempt->elements, {}));
+    if (attempt->action != Action::kDequeueUpTo || store_->size() == 0) {
       attempt->error =
           Error(Code::kOutOfRange,
                 fmt::format("{} '{}' is closed and has insufficient elements (requested {}, current size {})",
-                            QueueKindName(spec_.kind), name_, attempt->requested, size));
+                            TensorQueueKindName(spec_.kind), name_, attempt->requested, size));
       return Progress::kComplete;
     }
-    attempt->missing = store_.size();
+    attempt->missing = store_->size();
   }
-  int64_t takable = is_closed_ ? store_.size() : store_.TakableWhileOpen();
+  int64_t takable = is_closed_ ? store_->size() : store_->TakableWhileOpen();
   Progress progress = Progress::kNone;
   for (; takable > 0; --takable) {
-    attempt->elements.push_back(store_.Take());
+    attempt->elements.push_back(store_->Take());
     progress = Progress::kSome;
     if (--attempt->missing == 0) return Progress::kComplete;
   }
   return progress;
 }
 
-void Queue::Abandon(Attempts* side, Attempts::iterator attempt, Attempts* finished) {
-  store_.PutBack(std::exchange(attempt->elements, {}));
+void TensorQueue::Abandon(Attempts* side, Attempts::iterator attempt, Attempts* finished) {
+  store_->PutBack(std::exchange(attempt->elements, {}));
   attempt->error = Error(Code::kCancelled, attempt->is_enqueue_side() ? "Enqueue operation was cancelled"
                                                                       : "Dequeue operation was cancelled");
   finished->splice(finished->end(), *side, attempt);
 }
 
-void Queue::Deliver(Attempts finished) {
+void TensorQueue::Deliver(Attempts finished) {
   for (Attempt& attempt : finished) {
     if (attempt.is_enqueue_side()) {
       attempt.done(attempt.error ? &*attempt.error : nullptr);
@@ -241,11 +245,11 @@ void Queue::Deliver(Attempts finished) {
   }
 }
 
-std::shared_ptr<Queue> FindOrMakeQueue(ResourceManager* resources, const std::string& container,
-                                       const std::string& name, const QueueSpec& spec,
-                                       const std::string& node) {
-  const auto queue =
-      resources->LookupOrCreate<Queue>(container, name, [&] { return std::make_shared<Queue>(name, spec); });
+std::shared_ptr<TensorQueue> FindOrMakeQueue(ResourceManager* resources, const std::string& container,
+                                             const std::string& name, const QueueSpec& spec,
+                                             const std::string& node) {
+  const auto queue = resources->LookupOrCreate<TensorQueue>(
+      container, name, [&] { return std::make_shared<TensorQueue>(name, spec); });
   CheckSharedQueue(name, queue->spec(), spec, node);
   return queue;
 }

@@ -11,18 +11,19 @@
 
 #include "core/base/error.h"
 #include "exec/resources/queue_spec.h"
-#include "exec/resources/queue_store.h"
 #include "exec/resources/queue_tuples.h"
 #include "exec/resources/resource_manager.h"
 
 namespace lanescope::exec {
+
+class QueueStore;
 
 // An attempt to enqueue, dequeue or close that cannot finish yet waits in the queue and holds no thread: its
 // callback runs once, with null or an error, on the thread whose call let it finish (maybe the caller's own,
 // before the call returns), and no lock is held meanwhile. Attempts of one side finish strictly in order.
 // Callbacks do not throw. Thread-safe; must not end while a call of it runs. Attempts that wait when it ends
 // are cancelled.
-class Queue final : public Resource {
+class TensorQueue final : public Resource {
  public:
   static constexpr char kTypeName[] = "Queue";
 
@@ -33,10 +34,10 @@ class Queue final : public Resource {
   using Taken = std::function<void(const Error* error, QueueTuple tuple)>;
 
   // Throws InvalidArgument for a declaration that cannot be.
-  Queue(std::string name, QueueSpec spec);
-  ~Queue() override;
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
+  TensorQueue(std::string name, QueueSpec spec);
+  ~TensorQueue() override;
+  TensorQueue(const TensorQueue&) = delete;
+  TensorQueue& operator=(const TensorQueue&) = delete;
 
   // Waits while the queue is full. Throws InvalidArgument for what is no element or batch of this queue.
   AttemptNumber Enqueue(QueueTuple element, Done done);
@@ -90,7 +91,7 @@ class Queue final : public Resource {
   const QueueSpec spec_;
 
   mutable std::mutex mutex_;
-  QueueStore store_;
+  std::unique_ptr<QueueStore> store_;
   bool is_closed_ = false;
   AttemptNumber last_attempt_ = 0;
   Attempts enqueues_;
@@ -99,8 +100,8 @@ class Queue final : public Resource {
 
 // The queue of that name: a new one, or the one that is there. Throws InvalidArgument where that is declared
 // otherwise; `node` is who asks.
-std::shared_ptr<Queue> FindOrMakeQueue(ResourceManager* resources, const std::string& container,
-                                       const std::string& name, const QueueSpec& spec,
-                                       const std::string& node);
+std::shared_ptr<TensorQueue> FindOrMakeQueue(ResourceManager* resources, const std::string& container,
+                                             const std::string& name, const QueueSpec& spec,
+                                             const std::string& node);
 
 }  // namespace lanescope::exec

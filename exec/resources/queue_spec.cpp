@@ -31,7 +31,7 @@ bool AreCompatible(const std::vector<Shape>& a, const std::vector<Shape>& b) {
 }
 
 void CheckShapes(const QueueSpec& spec) {
-  const bool is_padding = spec.kind == QueueKind::kPaddingFifo;
+  const bool is_padding = spec.kind == TensorQueueKind::kPaddingFifo;
   if (spec.shapes.size() != spec.types.size() && (is_padding || !spec.shapes.empty())) {
     Throw(Code::kInvalidArgument,
           "Shapes must be provided for all components, but received {} dtypes and {} shapes.",
@@ -56,13 +56,13 @@ void CheckShapes(const QueueSpec& spec) {
 
 }  // namespace
 
-std::string_view QueueKindName(QueueKind kind) {
+std::string_view TensorQueueKindName(TensorQueueKind kind) {
   switch (kind) {
-    case QueueKind::kFifo:
+    case TensorQueueKind::kFifo:
       return "FIFOQueue";
-    case QueueKind::kRandomShuffle:
+    case TensorQueueKind::kRandomShuffle:
       return "RandomShuffleQueue";
-    case QueueKind::kPaddingFifo:
+    case TensorQueueKind::kPaddingFifo:
       return "PaddingFIFOQueue";
   }
   LANESCOPE_CHECK(false);
@@ -72,7 +72,7 @@ std::string_view QueueKindName(QueueKind kind) {
 void CheckQueueSpec(const QueueSpec& spec) {
   if (spec.types.empty()) Throw(Code::kInvalidArgument, "a queue must have at least one component");
   CheckShapes(spec);
-  if (spec.kind != QueueKind::kRandomShuffle) return;
+  if (spec.kind != TensorQueueKind::kRandomShuffle) return;
   if (spec.min_after_dequeue < 0) {
     Throw(Code::kInvalidArgument, "min_after_dequeue {} must be >= 0", spec.min_after_dequeue);
   }
@@ -88,8 +88,8 @@ void CheckSharedQueue(const std::string& name, const QueueSpec& existing, const 
     Throw(Code::kInvalidArgument, "Shared queue '{}' has {}", name, what);
   };
   if (existing.kind != requested.kind) {
-    refuse(fmt::format("type {} that does not match type of Node '{}': {}", QueueKindName(existing.kind),
-                       node, QueueKindName(requested.kind)));
+    refuse(fmt::format("type {} that does not match type of Node '{}': {}",
+                       TensorQueueKindName(existing.kind), node, TensorQueueKindName(requested.kind)));
   }
   const auto limit = [](int64_t capacity) { return capacity < 0 ? -1 : capacity; };
   if (limit(existing.capacity) != limit(requested.capacity)) {
@@ -100,14 +100,14 @@ void CheckSharedQueue(const std::string& name, const QueueSpec& existing, const 
     refuse(fmt::format("component types {} but requested component types were {}", TypeList(existing.types),
                        TypeList(requested.types)));
   }
-  const bool same_shapes = existing.kind == QueueKind::kPaddingFifo
+  const bool same_shapes = existing.kind == TensorQueueKind::kPaddingFifo
                                ? AreCompatible(existing.shapes, requested.shapes)
                                : existing.shapes == requested.shapes;
   if (!same_shapes) {
     refuse(fmt::format("component shapes {} but requested component shapes were {}",
                        ShapeList(existing.shapes), ShapeList(requested.shapes)));
   }
-  if (existing.kind != QueueKind::kRandomShuffle) return;
+  if (existing.kind != TensorQueueKind::kRandomShuffle) return;
   if (existing.min_after_dequeue != requested.min_after_dequeue) {
     refuse(fmt::format("min_after_dequeue {} but requested min_after_dequeue was {}.",
                        existing.min_after_dequeue, requested.min_after_dequeue));

@@ -11,13 +11,13 @@
 
 namespace lanescope::exec {
 
-enum class QueueKind { kFifo, kRandomShuffle, kPaddingFifo };
+enum class TensorQueueKind { kFifo, kRandomShuffle, kPaddingFifo };
 
 // "FIFOQueue", as ops and messages call it.
-std::string_view QueueKindName(QueueKind kind);
+std::string_view TensorQueueKindName(TensorQueueKind kind);
 
 struct QueueSpec {
-  QueueKind kind = QueueKind::kFifo;
+  TensorQueueKind kind = TensorQueueKind::kFifo;
   int64_t capacity = -1;  // elements; below 0: no limit
   std::vector<DataType> types;
   std::vector<Shape> shapes;  // of one element, by component; empty: not declared

@@ -19,7 +19,7 @@ Philox GeneratorOf(const QueueSpec& spec) {
 }  // namespace
 
 QueueStore::QueueStore(const QueueSpec& spec)
-    : is_random_(spec.kind == QueueKind::kRandomShuffle),
+    : is_random_(spec.kind == TensorQueueKind::kRandomShuffle),
       min_after_dequeue_(is_random_ ? spec.min_after_dequeue : 0),
       random_(is_random_ ? GeneratorOf(spec) : Philox(0, 0)) {}
 

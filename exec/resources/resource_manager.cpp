@@ -41,6 +41,15 @@ std::shared_ptr<Resource> ResourceManager::FindOrMake(
   return made;
 }
 
+std::vector<std::shared_ptr<Resource>> ResourceManager::FindAll(std::type_index type) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Resource>> all;
+  for (const auto& [key, resource] : resources_) {
+    if (std::get<1>(key) == type) all.push_back(resource);
+  }
+  return all;
+}
+
 void ResourceManager::Erase(const Key& key, const char* type) {
   std::shared_ptr<Resource> erased;  // may end here, after the lock: a resource's end may call back
   const std::lock_guard lock(mutex_);

@@ -9,22 +9,18 @@
 #include <tuple>
 #include <typeindex>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
+#include "exec/resources/resource.h"
 
 namespace lanescope::exec {
 
 // The container of what names none.
 inline constexpr char kDefaultContainer[] = "localhost";
 
-// Every resource type T says its name in messages as T::kTypeName. Whoever looked a resource up shares it, so
-// that its deletion ends its name, not its work.
-class Resource {
- public:
-  virtual ~Resource() = default;
-};
-
-// Owns resources; thread-safe. Equal names of different types are different resources.
+// Owns resources; thread-safe. Equal names of different types are different resources. Whoever looked a
+// resource up shares it, so that its deletion ends its name, not its work.
 class ResourceManager {
  public:
   // Throws AlreadyExists.
@@ -43,6 +39,13 @@ class ResourceManager {
                                     const std::function<std::shared_ptr<T>()>& make) {
     return std::static_pointer_cast<T>(FindOrMake({container, typeid(T), name}, make));
   }
+  // Those of a type, in all containers.
+  template <typename T>
+  std::vector<std::shared_ptr<T>> All() const {
+    std::vector<std::shared_ptr<T>> all;
+    for (auto& resource : FindAll(typeid(T))) all.push_back(std::static_pointer_cast<T>(std::move(resource)));
+    return all;
+  }
   // Throws NotFound.
   template <typename T>
   void Delete(const std::string& container, const std::string& name) {
@@ -57,6 +60,7 @@ class ResourceManager {
   void Insert(Key key, const char* type, std::shared_ptr<Resource> resource);
   std::shared_ptr<Resource> Find(const Key& key, const char* type) const;
   std::shared_ptr<Resource> FindOrMake(Key key, const std::function<std::shared_ptr<Resource>()>& make);
+  std::vector<std::shared_ptr<Resource>> FindAll(std::type_index type) const;
   void Erase(const Key& key, const char* type);
   bool HasContainer(const std::string& container) const;
 

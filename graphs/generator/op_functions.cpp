@@ -143,6 +143,9 @@ Kind KindOf(const std::string& kind) {
   if (kind == "list(bool)") return list("bool");
   if (kind == "list(type)") return list("DataType");
   if (kind == "list(string)") return list("std::string");
+  if (kind == "list(shape)") {
+    return {"std::vector<lanescope::Shape>", "const std::vector<lanescope::Shape>&", "ShapeList({0})"};
+  }
   Throw(Code::kUnimplemented, "op functions with attributes that are {}", kind);
 }
 
@@ -170,7 +173,7 @@ std::string DefaultText(const AttrValue& value) {
       return ListText(v, [](const std::string& x) { return fmt::format("\"{}\"", x); });
     }
     std::string operator()(const std::shared_ptr<const TensorAttr>&) const { return Fail(); }
-    std::string operator()(const std::vector<ShapeAttr>&) const { return Fail(); }
+    std::string operator()(const std::vector<ShapeAttr>& v) const { return v.empty() ? "{}" : Fail(); }
     std::string operator()(const RawAttr&) const { return Fail(); }
     static std::string Fail() { Throw(Code::kUnimplemented, "op functions with such a default"); }
   };

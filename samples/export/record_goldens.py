@@ -17,6 +17,7 @@ from op_cases import math_cases
 from op_cases import network_cases
 from op_cases import old_loop_cases
 from op_cases import optimizer_cases
+from op_cases import pipeline_cases
 from op_cases import random_cases
 from op_cases import reduction_cases
 from op_cases import row_optimizer_cases
@@ -30,7 +31,7 @@ from op_cases import training_cases
 _MODULES = (math_cases, reduction_cases, network_cases, array_cases, selection_cases, state_cases,
             optimizer_cases, string_cases, random_cases, error_cases, corner_cases, corner_row_cases,
             row_optimizer_cases, training_cases, function_cases, control_flow_cases,
-            image_cases, sampling_cases, old_loop_cases, small_float_cases)
+            image_cases, sampling_cases, old_loop_cases, small_float_cases, pipeline_cases)
 
 
 def main():

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/file.h"
 #include "core/inputs/run_spec.h"
 #include "tests/cli/program.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::cli {
 namespace {
@@ -306,6 +308,49 @@ TEST(Run, AKilledRunLeavesAReadableTrace) {
             json::parse("[[0]]"));
   EXPECT_EQ(LanescopeJson({"run", Sample("polynomial"), "--steps", "1", "--json", "--trace", trace})["run"],
             2);
+}
+
+// The sample of an input pipeline, with its data where this test finds them.
+std::string CsvReader(const Folder& folder, bool with_runners = true) {
+  const std::string samples = lanescope::test::SourceDir() + std::string("/samples/pipelines/");
+  std::string graph = ReadFile(samples + "csv_reader.pbtxt");
+  const std::string data = "samples/pipelines/instances.csv";
+  graph.replace(graph.find(data), data.size(), samples + "instances.csv");
+  json spec = json::parse(ReadFile(samples + "csv_reader.run.json"));
+  if (!with_runners) spec.erase("queue_runners");
+  folder.Write("csv_reader.run.json", spec.dump());
+  return folder.Write("csv_reader.pbtxt", graph);
+}
+
+TEST(Run, FillsTheQueuesOfItsGraphAndEndsWithTheInput) {
+  const Folder folder;
+  const std::string graph = CsvReader(folder);
+  const Outcome run = Lanescope({"run", graph, "--steps", "1000", "--warmup", "1"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("49 steps"));
+  EXPECT_THAT(run.output, HasSubstr("the input has ended: 1000 records, 50 batches"));
+  const json result = LanescopeJson(
+      {"run", graph, "--steps", "3", "--warmup", "0", "--json", "--trace", folder.File("t.db")});
+  EXPECT_EQ(result["input"]["batches"], 3);
+  EXPECT_EQ(result["input"]["ended"], false);
+}
+
+TEST(Run, AStepThatWaitsForAQueueEndsInTime) {
+  const Folder folder;
+  const std::string graph = CsvReader(folder, false);
+  ExpectError(Lanescope({"run", graph, "--timeout", "50"}), 1, "DeadlineExceeded", "Timed out");
+  Process run({"run", graph});
+  run.Signal(SIGINT);
+  EXPECT_NE(run.Wait().status, 0);
+}
+
+TEST(Run, WhatKeepsTheInputFromComingIsTold) {
+  const Folder folder;
+  std::string graph = CsvReader(folder);
+  std::string text = ReadFile(graph);
+  text.replace(text.find("instances.csv"), 13, "instances.xyz");
+  folder.Write("csv_reader.pbtxt", text);
+  ExpectError(Lanescope({"run", graph}), 1, "NotFound", "instances.xyz");
 }
 
 }  // namespace

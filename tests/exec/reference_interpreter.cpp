@@ -59,6 +59,7 @@ class InterpreterContext final : public KernelContext {
   InterpreterContext(ReferenceInterpreter& session, NodeId id, const std::vector<TensorInfo>& outputs)
       : session_(session), id_(id), team_one_(1) {
     team_ = &team_one_;
+    resources_ = &session_.shared_;
     for (const Endpoint& endpoint : session.graph_.node(id).inputs) {
       ReferenceInterpreter::Slot& slot = session.SlotOf(endpoint);
       Variable* variable = session.VariableOf(slot);
@@ -83,6 +84,11 @@ class InterpreterContext final : public KernelContext {
     return *resource;
   }
   uint64_t& random_counter() override { return session_.random_counters_[id_]; }
+  const Node& handle_node(int input) const override {
+    const Endpoint handle = session_.graph_.node(id_).inputs[static_cast<size_t>(input)];
+    const NodeId node = session_.SlotOf(handle).state_node;
+    return node.exists() ? session_.graph_.node(node) : KernelContext::handle_node(input);
+  }
 
   Tensor Result(int i) {
     const TensorRef& ref = output(i);

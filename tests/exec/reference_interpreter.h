@@ -12,6 +12,7 @@
 #include "core/graph/op.h"
 #include "core/graph/tensor.h"
 #include "exec/kernel.h"
+#include "exec/resources/resource_manager.h"
 
 namespace lanescope::exec::test {
 
@@ -60,6 +61,7 @@ class ReferenceInterpreter {
 
   const Graph& graph_;
   std::map<NodeId, VariableMemory> variables_;
+  ResourceManager shared_;  // outlives the handles
   std::map<NodeId, std::unique_ptr<Resource>> resources_;
   std::map<NodeId, uint64_t> random_counters_;
 

@@ -101,6 +101,7 @@ TEST(ThreadTeam, StopsBetweenBlocks) {
     team->ParallelFor(1000, 1, [&](int64_t, int64_t) { ++blocks; });
     EXPECT_EQ(blocks, 1000);
     team->CheckNotStopped();
+    WorkerTeam::StopOn(nullptr);
   }
 }
 

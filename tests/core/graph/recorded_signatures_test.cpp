@@ -60,10 +60,10 @@ TEST(RecordedSignatures, GiveOutputsToOpsWithoutADefinition) {
   // Attributes or inputs that do not fit: nothing is known, and nothing is thrown.
   node.inputs.clear();
   EXPECT_EQ(OutputTypes(node).size(), 1u);
-  Node dequeue = RecordedNode("d", "QueueDequeueV2", {{NodeId(0), 0}});
-  EXPECT_EQ(OutputTypes(dequeue).size(), 1u);
-  dequeue.attrs["component_types"] = std::vector<DataType>{DataType::kInt64, DataType::kString};
-  EXPECT_EQ(OutputTypes(dequeue), (std::vector<DataType>{DataType::kInt64, DataType::kString}));
+  Node next = RecordedNode("n", "IteratorGetNext", {{NodeId(0), 0}});
+  EXPECT_EQ(OutputTypes(next).size(), 1u);
+  next.attrs["output_types"] = std::vector<DataType>{DataType::kInt64, DataType::kString};
+  EXPECT_EQ(OutputTypes(next), (std::vector<DataType>{DataType::kInt64, DataType::kString}));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 struct Fifo : NotedQueue {
-  explicit Fifo(int64_t capacity) : NotedQueue(QueueKind::kFifo, capacity) {}
+  explicit Fifo(int64_t capacity) : NotedQueue(TensorQueueKind::kFifo, capacity) {}
 };
 
 TEST(FifoQueueTest, K01ElementsLeaveInTheOrderTheyCame) {
@@ -176,7 +176,7 @@ TEST(FifoQueueTest, ACancelledDequeueHasTakenNothing) {
   Fifo fifo(10);
   fifo.EnqueueMany({1, 2});
   const Outcome large = fifo.DequeueMany(3);
-  const Queue::AttemptNumber number = fifo.last;
+  const TensorQueue::AttemptNumber number = fifo.last;
   const Outcome small = fifo.Dequeue();
   EXPECT_EQ(fifo.queue.state().waiting_dequeues, 2);
   EXPECT_TRUE(fifo.queue.Cancel(number));
@@ -189,7 +189,7 @@ TEST(FifoQueueTest, ACancelledDequeueHasTakenNothing) {
 TEST(FifoQueueTest, ACancelledEnqueueLetsTheNextOneIn) {
   Fifo fifo(2);
   const Outcome batch = fifo.EnqueueMany({1, 2, 3});
-  const Queue::AttemptNumber number = fifo.last;
+  const TensorQueue::AttemptNumber number = fifo.last;
   const Outcome close = fifo.Close();
   EXPECT_TRUE(fifo.queue.Cancel(number));
   EXPECT_EQ(*batch, "Cancelled: Enqueue operation was cancelled");

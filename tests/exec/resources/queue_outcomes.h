@@ -17,7 +17,7 @@ using Outcome = std::shared_ptr<std::string>;
 
 inline Outcome Waiting() { return std::make_shared<std::string>("waiting"); }
 
-inline Queue::Done NoteDone(const Outcome& outcome) {
+inline TensorQueue::Done NoteDone(const Outcome& outcome) {
   return [outcome](const Error* error) { *outcome = error == nullptr ? "done" : error->what(); };
 }
 
@@ -26,14 +26,14 @@ inline std::string FloatsOf(const Tensor& tensor) {
                      fmt::join(tensor.data<float>(), tensor.data<float>() + tensor.NumElements(), ", "));
 }
 
-inline Queue::Taken NoteTaken(const Outcome& outcome) {
+inline TensorQueue::Taken NoteTaken(const Outcome& outcome) {
   return [outcome](const Error* error, QueueTuple tuple) {
     *outcome = error == nullptr ? FloatsOf(tuple[0]) : error->what();
   };
 }
 
 // A queue of scalar floats.
-inline QueueSpec FloatQueue(QueueKind kind, int64_t capacity, int64_t min_after_dequeue = 0) {
+inline QueueSpec FloatQueue(TensorQueueKind kind, int64_t capacity, int64_t min_after_dequeue = 0) {
   QueueSpec spec;
   spec.kind = kind;
   spec.capacity = capacity;
@@ -49,11 +49,11 @@ inline QueueTuple Floats(const std::vector<float>& values) {
 
 // Attempts whose outcome is noted.
 struct NotedQueue {
-  Queue queue;
-  Queue::AttemptNumber last = 0;
+  TensorQueue queue;
+  TensorQueue::AttemptNumber last = 0;
 
   explicit NotedQueue(const QueueSpec& spec, const std::string& name = "q") : queue(name, spec) {}
-  NotedQueue(QueueKind kind, int64_t capacity, int64_t min_after_dequeue = 0)
+  NotedQueue(TensorQueueKind kind, int64_t capacity, int64_t min_after_dequeue = 0)
       : NotedQueue(FloatQueue(kind, capacity, min_after_dequeue)) {}
 
   Outcome Enqueue(float value) {

@@ -13,13 +13,13 @@ namespace {
 using testing::HasSubstr;
 
 QueueSpec ShuffleQueue(int64_t capacity, int64_t min_after_dequeue, uint64_t seed = 0, uint64_t seed2 = 0) {
-  QueueSpec spec = FloatQueue(QueueKind::kRandomShuffle, capacity, min_after_dequeue);
+  QueueSpec spec = FloatQueue(TensorQueueKind::kRandomShuffle, capacity, min_after_dequeue);
   spec.seed = seed;
   spec.seed2 = seed2;
   return spec;
 }
 
-std::vector<float> TakeAll(Queue* queue) {
+std::vector<float> TakeAll(TensorQueue* queue) {
   std::vector<float> values;
   while (queue->size() > 0) {
     queue->Dequeue([&](const Error*, QueueTuple tuple) { values.push_back(tuple[0].data<float>()[0]); });

@@ -18,8 +18,9 @@ constexpr int kEach = 500;
 // Each producer enqueues its numbers one after the other, each of which is dequeued, cancelled attempts and
 // all, exactly once.
 TEST(QueueThreadsTest, K09EveryElementIsTakenOnce) {
-  for (const QueueKind kind : {QueueKind::kFifo, QueueKind::kRandomShuffle, QueueKind::kPaddingFifo}) {
-    Queue queue("q", FloatQueue(kind, 7));
+  for (const TensorQueueKind kind :
+       {TensorQueueKind::kFifo, TensorQueueKind::kRandomShuffle, TensorQueueKind::kPaddingFifo}) {
+    TensorQueue queue("q", FloatQueue(kind, 7));
     std::mutex mutex;
     std::multiset<float> taken;
     std::atomic<int> refused{0};
@@ -41,7 +42,7 @@ TEST(QueueThreadsTest, K09EveryElementIsTakenOnce) {
               const std::lock_guard lock(mutex);
               taken.insert(tuple[0].data<float>(), tuple[0].data<float>() + tuple[0].NumElements());
             };
-            const Queue::AttemptNumber number =
+            const TensorQueue::AttemptNumber number =
                 consumer == 0 ? queue.DequeueMany(3, note) : queue.Dequeue(note);
             if (i % 5 == 0) queue.Cancel(number);
           }

@@ -8,7 +8,7 @@
 namespace lanescope::exec {
 namespace {
 
-QueueSpec SpecOf(QueueKind kind, std::vector<DataType> types, std::vector<Shape> shapes) {
+QueueSpec SpecOf(TensorQueueKind kind, std::vector<DataType> types, std::vector<Shape> shapes) {
   QueueSpec spec;
   spec.kind = kind;
   spec.capacity = 10;
@@ -20,7 +20,8 @@ QueueSpec SpecOf(QueueKind kind, std::vector<DataType> types, std::vector<Shape>
 Tensor Zeros(const Shape& shape, DataType type = DataType::kFloat) { return Tensor(type, shape); }
 
 TEST(QueueTuplesTest, ElementsFitTheirDeclaration) {
-  Queue queue("q", SpecOf(QueueKind::kFifo, {DataType::kFloat, DataType::kFloat}, {Shape{}, Shape{2, 3, 3}}));
+  TensorQueue queue(
+      "q", SpecOf(TensorQueueKind::kFifo, {DataType::kFloat, DataType::kFloat}, {Shape{}, Shape{2, 3, 3}}));
   const auto enqueue = [&](QueueTuple tuple) {
     return ErrorOf([&] { queue.Enqueue(std::move(tuple), [](const Error*) { FAIL(); }); });
   };
@@ -40,7 +41,7 @@ TEST(QueueTuplesTest, ElementsFitTheirDeclaration) {
 }
 
 TEST(QueueTuplesTest, K33BatchesWithoutShapesHaveOneSize) {
-  Queue queue("q", SpecOf(QueueKind::kFifo, {DataType::kFloat, DataType::kFloat}, {}));
+  TensorQueue queue("q", SpecOf(TensorQueueKind::kFifo, {DataType::kFloat, DataType::kFloat}, {}));
   const auto enqueue_many = [&](QueueTuple tuple) {
     return ErrorOf([&] { queue.EnqueueMany(std::move(tuple), [](const Error*) { FAIL(); }); });
   };
@@ -51,13 +52,13 @@ TEST(QueueTuplesTest, K33BatchesWithoutShapesHaveOneSize) {
 }
 
 TEST(QueueTuplesTest, BatchesWantDeclaredShapes) {
-  NotedQueue queue(SpecOf(QueueKind::kFifo, {DataType::kFloat}, {}));
+  NotedQueue queue(SpecOf(TensorQueueKind::kFifo, {DataType::kFloat}, {}));
   const std::string expected =
       "InvalidArgument: FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified "
       "shapes.";
   EXPECT_EQ(ErrorOf([&] { queue.DequeueMany(1); }), expected);
   EXPECT_EQ(ErrorOf([&] { queue.DequeueUpTo(1); }), expected);
-  NotedQueue scalars(QueueKind::kFifo, 3);
+  NotedQueue scalars(TensorQueueKind::kFifo, 3);
   EXPECT_EQ(ErrorOf([&] { scalars.DequeueMany(-1); }),
             "InvalidArgument: DequeueManyOp requested -1 < 0 elements");
   EXPECT_EQ(ErrorOf([&] { scalars.DequeueUpTo(-2); }),
@@ -65,7 +66,8 @@ TEST(QueueTuplesTest, BatchesWantDeclaredShapes) {
 }
 
 TEST(QueueTuplesTest, ComponentsMoveTogether) {
-  Queue queue("q", SpecOf(QueueKind::kFifo, {DataType::kInt32, DataType::kString}, {Shape{2}, Shape{}}));
+  TensorQueue queue(
+      "q", SpecOf(TensorQueueKind::kFifo, {DataType::kInt32, DataType::kString}, {Shape{2}, Shape{}}));
   const Tensor numbers = Tensor::FromValues<int32_t>(Shape{3, 2}, {1, 2, 3, 4, 5, 6});
   const Tensor names = Tensor::FromValues<std::string>(Shape{3}, {"a", "b", "c"});
   queue.EnqueueMany({numbers, names}, [](const Error* error) { EXPECT_EQ(error, nullptr); });
@@ -89,8 +91,8 @@ TEST(QueueTuplesTest, ComponentsMoveTogether) {
 }
 
 TEST(QueueTuplesTest, PaddingFillsUnknownDimensionsWithZeros) {
-  Queue queue("q", SpecOf(QueueKind::kPaddingFifo, {DataType::kInt32, DataType::kString},
-                          {Shape{kUnknownDim, kUnknownDim}, Shape{kUnknownDim}}));
+  TensorQueue queue("q", SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kInt32, DataType::kString},
+                                {Shape{kUnknownDim, kUnknownDim}, Shape{kUnknownDim}}));
   const auto put = [&](const Shape& shape, const std::vector<int32_t>& numbers,
                        const std::vector<std::string>& words) {
     queue.Enqueue({Tensor::FromValues(shape, numbers),
@@ -117,7 +119,7 @@ TEST(QueueTuplesTest, PaddingFillsUnknownDimensionsWithZeros) {
 }
 
 TEST(QueueTuplesTest, PaddingKeepsWhatIsDeclared) {
-  Queue queue("q", SpecOf(QueueKind::kPaddingFifo, {DataType::kFloat}, {Shape{kUnknownDim, 2}}));
+  TensorQueue queue("q", SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {Shape{kUnknownDim, 2}}));
   const auto done = [](const Error*) { FAIL(); };
   EXPECT_EQ(ErrorOf([&] {
               queue.Enqueue({Zeros({1, 3})}, done);
@@ -136,7 +138,8 @@ TEST(QueueTuplesTest, PaddingKeepsWhatIsDeclared) {
 }
 
 TEST(QueueTuplesTest, APaddedBatchTooLargeForATensorIsRefused) {
-  Queue queue("q", SpecOf(QueueKind::kPaddingFifo, {DataType::kFloat}, {Shape{kUnknownDim, kUnknownDim}}));
+  TensorQueue queue(
+      "q", SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {Shape{kUnknownDim, kUnknownDim}}));
   const auto done = [](const Error* error) { EXPECT_EQ(error, nullptr); };
   queue.Enqueue({Zeros({int64_t{1} << 40, 0})}, done);
   queue.Enqueue({Zeros({0, int64_t{1} << 40})}, done);
@@ -148,26 +151,26 @@ TEST(QueueTuplesTest, APaddedBatchTooLargeForATensorIsRefused) {
 TEST(QueueSpecTest, K53DeclarationsAreChecked) {
   const auto refusal = [](const QueueSpec& spec) { return ErrorOf([&] { CheckQueueSpec(spec); }); };
   EXPECT_EQ(
-      refusal(SpecOf(QueueKind::kPaddingFifo, {DataType::kFloat, DataType::kFloat}, {Shape{}})),
+      refusal(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat, DataType::kFloat}, {Shape{}})),
       "InvalidArgument: Shapes must be provided for all components, but received 2 dtypes and 1 shapes.");
   EXPECT_EQ(
-      refusal(SpecOf(QueueKind::kPaddingFifo, {DataType::kFloat}, {})),
+      refusal(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {})),
       "InvalidArgument: Shapes must be provided for all components, but received 1 dtypes and 0 shapes.");
-  EXPECT_EQ(refusal(SpecOf(QueueKind::kPaddingFifo, {DataType::kFloat}, {Shape::Unknown()})),
+  EXPECT_EQ(refusal(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {Shape::Unknown()})),
             "InvalidArgument: shape <unknown> must have known rank.");
-  EXPECT_NE(refusal(SpecOf(QueueKind::kFifo, {DataType::kFloat}, {Shape{kUnknownDim}})), "");
-  EXPECT_NE(refusal(SpecOf(QueueKind::kFifo, {DataType::kFloat}, {Shape{1, 1, 1, 1, 1, 1, 1, 1}})), "");
-  EXPECT_NE(refusal(SpecOf(QueueKind::kFifo, {}, {})), "");
-  EXPECT_EQ(refusal(FloatQueue(QueueKind::kRandomShuffle, 4, 4)),
+  EXPECT_NE(refusal(SpecOf(TensorQueueKind::kFifo, {DataType::kFloat}, {Shape{kUnknownDim}})), "");
+  EXPECT_NE(refusal(SpecOf(TensorQueueKind::kFifo, {DataType::kFloat}, {Shape{1, 1, 1, 1, 1, 1, 1, 1}})), "");
+  EXPECT_NE(refusal(SpecOf(TensorQueueKind::kFifo, {}, {})), "");
+  EXPECT_EQ(refusal(FloatQueue(TensorQueueKind::kRandomShuffle, 4, 4)),
             "InvalidArgument: min_after_dequeue 4 must be < capacity 4");
-  EXPECT_EQ(refusal(FloatQueue(QueueKind::kRandomShuffle, 4, -1)),
+  EXPECT_EQ(refusal(FloatQueue(TensorQueueKind::kRandomShuffle, 4, -1)),
             "InvalidArgument: min_after_dequeue -1 must be >= 0");
-  EXPECT_EQ(refusal(FloatQueue(QueueKind::kRandomShuffle, -1, 100)), "");
+  EXPECT_EQ(refusal(FloatQueue(TensorQueueKind::kRandomShuffle, -1, 100)), "");
 }
 
 TEST(SharedQueueTest, K25OneNameIsOneQueue) {
   ResourceManager resources;
-  const QueueSpec spec = FloatQueue(QueueKind::kFifo, 1);
+  const QueueSpec spec = FloatQueue(TensorQueueKind::kFifo, 1);
   const auto a = FindOrMakeQueue(&resources, "c", "q", spec, "a");
   const auto b = FindOrMakeQueue(&resources, "c", "q", spec, "b");
   a->Enqueue({Tensor::Scalar(1.f)}, [](const Error*) {});
@@ -181,17 +184,17 @@ TEST(SharedQueueTest, K25OneNameIsOneQueue) {
 
 TEST(SharedQueueTest, K27K29OneNameHasOneDeclaration) {
   ResourceManager resources;
-  QueueSpec shuffle = FloatQueue(QueueKind::kRandomShuffle, 10, 5);
+  QueueSpec shuffle = FloatQueue(TensorQueueKind::kRandomShuffle, 10, 5);
   shuffle.seed = 12;
   shuffle.seed2 = 34;
   const auto refusal = [&](const std::string& name, const QueueSpec& spec) {
     return ErrorOf([&] { FindOrMakeQueue(&resources, "c", name, spec, "n"); });
   };
-  EXPECT_EQ(refusal("q_a", FloatQueue(QueueKind::kFifo, 10)), "");
+  EXPECT_EQ(refusal("q_a", FloatQueue(TensorQueueKind::kFifo, 10)), "");
   EXPECT_EQ(refusal("q_b", shuffle), "");
-  EXPECT_EQ(refusal("q_a", FloatQueue(QueueKind::kFifo, 15)),
+  EXPECT_EQ(refusal("q_a", FloatQueue(TensorQueueKind::kFifo, 15)),
             "InvalidArgument: Shared queue 'q_a' has capacity 10 but requested capacity was 15");
-  QueueSpec other = FloatQueue(QueueKind::kFifo, 10);
+  QueueSpec other = FloatQueue(TensorQueueKind::kFifo, 10);
   other.types = {DataType::kInt32};
   EXPECT_EQ(
       refusal("q_a", other),
@@ -203,7 +206,7 @@ TEST(SharedQueueTest, K27K29OneNameHasOneDeclaration) {
       refusal("q_a", other),
       "InvalidArgument: Shared queue 'q_a' has component types float but requested component types were "
       "float, float");
-  other = FloatQueue(QueueKind::kFifo, 10);
+  other = FloatQueue(TensorQueueKind::kFifo, 10);
   other.shapes = {Shape{3}};
   EXPECT_EQ(
       refusal("q_a", other),

@@ -32,8 +32,11 @@ bool RunsOnGpus(std::string_view op) {
 // Ops of GPUs that run on a host alone so far. A graph that has one on a GPU is placed and simulated, not
 // run.
 const std::set<std::string_view> kHostOnly = {
-    "MatrixTriangularSolve",  "Multinomial",          "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2",
-    "SparseSegmentSumGradV2", "StatelessMultinomial",
+    "MatrixTriangularSolve",    "Multinomial",
+    "QueueDequeueV2",           "QueueEnqueueV2",
+    "QueueIsClosedV2",          "SparseSegmentMeanGradV2",
+    "SparseSegmentSqrtNGradV2", "SparseSegmentSumGradV2",
+    "StatelessMultinomial",
 };
 
 TEST(CudaKernelCoverage, OpsOfGpusHaveCudaKernels) {

@@ -1,0 +1,20 @@
+// From the handle of a queue to the queue.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "exec/kernel.h"
+#include "exec/resources/queue.h"
+
+namespace lanescope::exec {
+
+// The queue behind a handle input; made, or found by its shared name, by whoever meets it first. Throws
+// InvalidArgument where the input is the handle of something else, or the queue that has the name is declared
+// otherwise.
+std::shared_ptr<TensorQueue> QueueOf(KernelContext& context, int input);
+
+// "queue 'examples'": as what waits for it says. Its node's name where it has no other.
+std::string QueueTitle(KernelContext& context, int input);
+
+}  // namespace lanescope::exec

@@ -1,0 +1,14 @@
+// The files of queues and what fills them; KernelRegistry::Host calls them.
+#pragma once
+
+#include "exec/kernel.h"
+
+namespace lanescope::exec {
+
+void RegisterQueueKernels(KernelRegistry& registry);    // FIFOQueue ..., QueueEnqueue, QueueDequeue ...
+void RegisterReaderKernels(KernelRegistry& registry);   // TextLineReader ..., ReaderRead
+void RegisterDecodeKernels(KernelRegistry& registry);   // DecodeCSV, DecodeRaw
+void RegisterPieceKernels(KernelRegistry& registry);    // Substr, StringSplit ..., ReadFile
+void RegisterPictureKernels(KernelRegistry& registry);  // DecodePng, DecodeJpeg
+
+}  // namespace lanescope::exec
