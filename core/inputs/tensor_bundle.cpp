@@ -15,7 +15,7 @@ namespace lanescope {
 namespace {
 
 constexpr size_t kFooter = 48, kTrailer = 5;
-constexpr uint64_t kMagic = 0xDB4775248B80FB57;
+constexpr uint64_t kTableMagic = 0xDB4775248B80FB57;
 
 template <typename T>
 T LittleEndian(std::string_view bytes) {
@@ -111,7 +111,7 @@ Tensor TextsIn(std::string_view bytes, const Shape& shape) {
 }  // namespace
 
 std::map<std::string, std::string> ParseIndexTable(std::string_view bytes) {
-  if (bytes.size() < kFooter || LittleEndian<uint64_t>(bytes.substr(bytes.size() - 8)) != kMagic) {
+  if (bytes.size() < kFooter || LittleEndian<uint64_t>(bytes.substr(bytes.size() - 8)) != kTableMagic) {
     Throw(Code::kDataLoss, "is no index of a checkpoint, or is cut short");
   }
   const std::string_view table = bytes.substr(0, bytes.size() - kFooter);
