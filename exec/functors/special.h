@@ -78,7 +78,7 @@ LANESCOPE_HOST_DEVICE inline double HurwitzZeta(double x, double q) {
   if (x == 1) return __builtin_inf();
   if (!(x > 1) || q != q) return __builtin_nan("");
   if (q > 0) return ZetaOfPositive(x, q);
-  const bool whole = x == __builtin_floor(x), even = whole && ::fmod(x, 2) == 0;
+  const bool whole = x == __builtin_floor(x), even = whole && ::fmod(x, 2.0) == 0;
   if (q == __builtin_floor(q)) return even ? __builtin_inf() : __builtin_nan("");
   if (!whole) return __builtin_nan("");  // a power of a negative number
   const double above = q - __builtin_floor(q);
@@ -100,7 +100,7 @@ struct Polygamma {  // the nth derivative of digamma
     if (!(order >= 0) || order != __builtin_floor(order)) return static_cast<T>(__builtin_nan(""));
     if (order == 0) return Digamma()(x);
     const double size = ::exp(::lgamma(order + 1)) * HurwitzZeta(order + 1, static_cast<double>(x));
-    return static_cast<T>(::fmod(order, 2) == 1 ? size : -size);
+    return static_cast<T>(::fmod(order, 2.0) == 1 ? size : -size);
   }
 };
 
