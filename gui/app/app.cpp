@@ -127,6 +127,9 @@ void App::ApplyTheView(const ViewOptions& options) {
   if (!options.fold.empty()) FoldGroups(true, options.fold == "threads", context);
   state_.show_critical = options.critical;
   state_.show_help = options.help;
+  for (const OpenFile& file : document_.files()) {
+    if (!options.notes) state_.dismissed.insert(file.path);
+  }
   state_.search = options.search;
   if (!options.select.empty()) {
     const OpIdentity op = timeline.FindIdentity(options.select);

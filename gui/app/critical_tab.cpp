@@ -39,7 +39,9 @@ void DrawWork(const Ui& ui, const ShownRun& run, const ShownPath& shown, size_t 
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const SliceRef slice{run.key, work.lane, work.slice};
-  const std::string text = (lane.is_copy() ? "copy of " : "") + name;
+  // Of a graph the tensor's node has the name; other tools' copies are called copies.
+  const bool of_node = op >= 0 && run.data->ops[static_cast<size_t>(op)].node >= 0;
+  const std::string text = (lane.is_copy() && of_node ? "copy of " : "") + name;
   if (NameItem(text, slice == ui.state.selection.slice)) GoTo(slice, ui.actions());
   ImGui::TableNextColumn();
   CutText(LaneName(*run.data, lane));

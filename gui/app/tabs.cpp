@@ -121,8 +121,9 @@ void DrawOneOp(const Ui& ui) {
     return;
   }
   ImGui::TableSetupColumn("run", ImGuiTableColumnFlags_WidthStretch);
-  for (const char* name : {"lane", "start in the run", "duration", "mean", "count"})
-    ImGui::TableSetupColumn(name);
+  // A name that can be clicked has no width of its own.
+  ImGui::TableSetupColumn("lane", ImGuiTableColumnFlags_WidthFixed, ui.Px(210));
+  for (const char* name : {"start in the run", "duration", "mean", "count"}) ImGui::TableSetupColumn(name);
   ImGui::TableHeadersRow();
   for (const ShownRun& run : ui.timeline().runs()) {
     ImGui::TableNextRow();

@@ -88,13 +88,15 @@ void Set(std::string_view key, std::string_view value, ViewOptions* options) {
     ParseMove(value, options);
   } else if (key == "set") {
     options->changes.push_back(std::string(value));
+  } else if (key == "notes") {
+    options->notes = ParseName(key, value, {"on", "off"}) == "on";
   } else if (key == "help") {
     options->help = ParseName(key, value, {"on", "off"}) == "on";
   } else {
     Throw(Code::kInvalidArgument,
           "--view has no key '{}'; there are runs, baseline, range, select, search, tab, colour, lanes, "
           "fold, critical, move, "
-          "set and help",
+          "set, notes and help",
           key);
   }
 }

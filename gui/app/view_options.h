@@ -22,6 +22,7 @@ namespace lanescope::gui {
 //   critical=on         shows the critical path
 //   move=NAME:DEVICE    what if this op, or all of this name scope, ran on that device
 //   set=WHAT=VALUE      what if this were changed in a trace without a graph, as `simulate TRACE --set`
+//   notes=off           without what is odd about the files
 //   help=on             the page of keys
 struct ViewOptions {
   std::vector<int> runs;
@@ -30,6 +31,7 @@ struct ViewOptions {
   std::vector<std::string> changes;  // of a trace without a graph
   std::string select, search, tab, colour, lanes, fold, move_name, move_device;
   bool critical = false;
+  bool notes = true;
   bool help = false;
 };
 

@@ -22,8 +22,8 @@ ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cance
   ShownDiff shown;
   shown.a = request.a;
   shown.b = request.b;
-  shown.measured_against_predicted =
-      !IsPrediction(a) && IsPrediction(b) && a.graph == b.graph && a.strategy == b.strategy;
+  shown.measured_against_predicted = !IsPrediction(a) && IsPrediction(b) && !a.graph.empty() &&
+                                     a.graph == b.graph && a.strategy == b.strategy;
   try {
     const auto profile = [&](const RunData& run) {
       return ProfileRun(ViewOf(run), -1, &cancelled, kMaxStepItems);

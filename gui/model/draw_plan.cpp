@@ -129,7 +129,10 @@ ColorKey RangeKey(const RunData& run, const Lane& lane, uint32_t slice) {
     const int range = run.calls[static_cast<size_t>(call)].range;
     return range < 0 ? 0 : run.ops[static_cast<size_t>(range)].range;
   }
-  return op >= 0 ? run.ops[static_cast<size_t>(op)].range : 0;
+  if (op < 0) return 0;
+  // A range usual for the kernel is not that of one whose call nobody knows.
+  const OpEntry& entry = run.ops[static_cast<size_t>(op)];
+  return entry.node >= 0 || !lane.on_device() || run.calls.empty() ? entry.range : 0;
 }
 
 ColorKey ColorOf(const RunData& run, const Lane& lane, uint32_t slice, ColorMode mode) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -33,7 +34,7 @@ TEST(ViewOptionsTest, ParsesEveryKey) {
   const ViewOptions options = ParseViewOptions(
       "lanes=copies,runs=1+3,baseline=2,range=2ms..8ms,select=a/"
       "b,search=Mat,tab=diff,colour=device,critical=on,"
-      "move=tower_1:GPU:1,fold=threads,set=launch.overhead=0us,set=GPU:0.speed=2,help=off");
+      "move=tower_1:GPU:1,fold=threads,set=launch.overhead=0us,set=GPU:0.speed=2,notes=off,help=off");
   EXPECT_EQ(options.runs, (std::vector<int>{1, 3}));
   EXPECT_EQ(options.baseline, 2);
   EXPECT_EQ(options.from_ns, 2000000);
@@ -48,6 +49,7 @@ TEST(ViewOptionsTest, ParsesEveryKey) {
   EXPECT_EQ(options.move_device, "GPU:1");
   EXPECT_EQ(options.fold, "threads");
   EXPECT_EQ(options.changes, (std::vector<std::string>{"launch.overhead=0us", "GPU:0.speed=2"}));
+  EXPECT_FALSE(options.notes);
   EXPECT_FALSE(options.help);
 }
 
