@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "gui/document/cancelled.h"
 #include "gui/model/run_builder.h"
 #include "traces/replay/change.h"
 #include "traces/replay/replay.h"
@@ -18,10 +19,6 @@ namespace {
 
 using Knob = traces::WhatIfKnob;
 using Kind = traces::ReplayTask::Kind;
-
-void CheckCancelled(const std::atomic<bool>& cancelled) {
-  if (cancelled.load(std::memory_order_relaxed)) Throw(Code::kCancelled, "the replay is out of date");
-}
 
 // "kernel:void gemm<...>.speed=2" with many changes would be longer than any title.
 std::string TitleOf(const std::vector<std::string>& changes) {
@@ -121,9 +118,9 @@ std::shared_ptr<const ReplayBase> PrepareReplay(const std::shared_ptr<const RunD
   base->run = run;
   traces::TraceReader reader(run->file);
   base->graph = traces::ReadReplayGraph(reader, run->id);
-  CheckCancelled(cancelled);
+  CheckCancelled(cancelled, "the replay");
   base->knobs = traces::FindWhatIfKnobs(base->graph);
-  CheckCancelled(cancelled);
+  CheckCancelled(cancelled, "the replay");
   base->unchanged = traces::FindWhatIf(base->graph, {});
   return base;
 }
@@ -132,9 +129,9 @@ ReplayResult SimulateReplay(const ReplayRequest& request, const std::atomic<bool
   ReplayResult result;
   result.number = request.number;
   result.what_if = traces::FindWhatIf(request.base->graph, request.changes);
-  CheckCancelled(cancelled);
+  CheckCancelled(cancelled, "the replay");
   result.run = RunOfReplay(*request.base, request.changes, result.what_if);
-  CheckCancelled(cancelled);
+  CheckCancelled(cancelled, "the replay");
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/graph/signature.h"
 #include "core/place/placer.h"
+#include "gui/document/cancelled.h"
 #include "gui/document/changes_text.h"
 #include "gui/document/find_graph.h"
 #include "gui/model/run_builder.h"
@@ -14,10 +15,6 @@
 
 namespace lanescope::gui {
 namespace {
-
-void CheckCancelled(const std::atomic<bool>& cancelled) {
-  if (cancelled.load(std::memory_order_relaxed)) Throw(Code::kCancelled, "the simulation is out of date");
-}
 
 // A limit that no plan exceeds, so that a placement that does not fit is simulated all the same.
 Machine WithoutLimits(Machine machine) {
@@ -151,7 +148,7 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   auto base = std::make_shared<WhatIfBase>();
   base->run = request.run;
   base->workload = ReadWorkload(path);
-  CheckCancelled(cancelled);
+  CheckCancelled(cancelled, "the simulation");
   base->start.machine = ParseMachine(run.machine_json);
   base->start.speed.assign(base->start.machine.devices.size(), 1.0);
   traces::TraceReader reader(run.file);

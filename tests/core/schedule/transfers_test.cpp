@@ -143,7 +143,7 @@ TEST_F(TransfersTest, F09ADiamondOverThreeDevicesHasFour) {
   EXPECT_EQ(List({{a2, -1}}).size(), 4u);
 }
 
-struct Count {
+struct DeviceTransfers {
   int count = 0;
   int64_t bytes = 0;
 };
@@ -160,7 +160,7 @@ void BypassLookupIdentities(Graph* graph) {
 }
 
 // Between GPUs, per step, in device memory.
-Count CountDeviceTransfers(const std::string& graph_name, const std::string& strategy) {
+DeviceTransfers CountDeviceTransfers(const std::string& graph_name, const std::string& strategy) {
   const std::string path = test::SourceDir() + "/samples/graphs/" + graph_name + ".pbtxt";
   Graph graph = ReadGraph(path);
   BypassLookupIdentities(&graph);
@@ -181,7 +181,7 @@ Count CountDeviceTransfers(const std::string& graph_name, const std::string& str
   const RooflineCost costs;
   const PlacerOptions options;
   const Placement placement = PlaceByStrategy(strategy, {graph, info, machine, costs, options});
-  Count count;
+  DeviceTransfers count;
   for (const Transfer& transfer : ListTransfers(graph, info, request, placement, machine)) {
     if (transfer.control || transfer.host_memory || transfer.src == transfer.dst) continue;
     if (!machine.device(transfer.src).is_gpu() || !machine.device(transfer.dst).is_gpu()) continue;
@@ -195,17 +195,17 @@ Count CountDeviceTransfers(const std::string& graph_name, const std::string& str
 TEST(DeepConnTransfersTest, I11_I12_I15_PublishedCounts) {
   EXPECT_EQ(CountDeviceTransfers("deepconn_single", "annotated").count, 0);
   EXPECT_EQ(CountDeviceTransfers("deepconn_dual", "annotated").count, 19);
-  const Count colocated = CountDeviceTransfers("deepconn_dual_colocated", "annotated");
+  const DeviceTransfers colocated = CountDeviceTransfers("deepconn_dual_colocated", "annotated");
   EXPECT_EQ(colocated.count, 10);
   EXPECT_EQ(colocated.bytes, 10256408);
 }
 
 // Published: 94774/4120 = 23; predicted: 22 with colocated gradients.
 TEST(DeepConnTransfersTest, I13_I15b_Alternating) {
-  const Count plain = CountDeviceTransfers("deepconn_alternating", "annotated");
+  const DeviceTransfers plain = CountDeviceTransfers("deepconn_alternating", "annotated");
   EXPECT_EQ(plain.count, 23);
   EXPECT_EQ(plain.bytes, 22506272);
-  const Count colocated = CountDeviceTransfers("deepconn_alternating_colocated", "annotated");
+  const DeviceTransfers colocated = CountDeviceTransfers("deepconn_alternating_colocated", "annotated");
   EXPECT_EQ(colocated.count, 22);
   EXPECT_EQ(colocated.bytes, 22503448);
 }
@@ -214,7 +214,7 @@ TEST(DeepConnTransfersTest, I13_I15b_Alternating) {
 TEST(DeepConnTransfersTest, TowerSplitCopiesNoMoreThanColocatedTowers) {
   for (const char* graph :
        {"deepconn_single", "deepconn_dual", "deepconn_alternating", "deepconn_dual_colocated"}) {
-    const Count split = CountDeviceTransfers(graph, "tower-split");
+    const DeviceTransfers split = CountDeviceTransfers(graph, "tower-split");
     EXPECT_EQ(split.count, 10) << graph;
     EXPECT_EQ(split.bytes, 10256408) << graph;
   }
