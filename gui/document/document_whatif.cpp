@@ -60,9 +60,9 @@ struct PredictedEdit {
 PredictedEdit Predict(const WhatIfBase& base, const WhatIfEdit& edit, const study::PredictOptions& options) {
   PredictedEdit predicted;
   predicted.schedule = CompileStep(PlacedEdit(base, edit), WithoutLimits(edit.machine));
-  CheckCancelled(*options.cancelled);
+  CheckCancelled(*options.cancelled, "the simulation");
   predicted.prediction = PredictorOf(base, edit).Predict(*base.workload, predicted.schedule, options);
-  CheckCancelled(*options.cancelled);
+  CheckCancelled(*options.cancelled, "the simulation");
   return predicted;
 }
 
