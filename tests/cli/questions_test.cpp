@@ -59,13 +59,13 @@ std::vector<Block> BlocksOf(const std::string& page) {
   return blocks;
 }
 
-// Documents keep no blanks at the ends of lines.
+// Documents keep no blanks at the ends of lines, and no empty lines at the end of an output.
 std::string WithoutTrailingBlanks(const std::string& text) {
   std::istringstream lines(text);
   std::string trimmed;
   for (std::string line; std::getline(lines, line);)
     trimmed += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  return trimmed;
+  return trimmed.substr(0, trimmed.find_last_not_of('\n') + 1) + "\n";
 }
 
 // The first cells of the lines of tables, which are the names of rows and columns.
@@ -101,7 +101,7 @@ TEST_P(Questions, AreAnsweredByWhatTheirCommandsPrint) {
   const std::string page = folder + GetParam() + ".md";
   const SampleFolder samples;
   const std::vector<Block> blocks = BlocksOf(page);
-  EXPECT_GE(blocks.size(), 3u);
+  EXPECT_GE(blocks.size(), 2u);
   int pictures = 0;
   for (const Block& block : blocks) {
     const Outcome outcome = Lanescope(block.words);
@@ -111,7 +111,7 @@ TEST_P(Questions, AreAnsweredByWhatTheirCommandsPrint) {
     if (block.measured) {
       EXPECT_EQ(RowNames(outcome.output), RowNames(block.output)) << outcome.output;
     } else {
-      EXPECT_EQ(WithoutTrailingBlanks(outcome.output), block.output);
+      EXPECT_EQ(WithoutTrailingBlanks(outcome.output), WithoutTrailingBlanks(block.output));
     }
     for (const std::string& word : block.words) {
       if (!word.ends_with(".svg") && !word.ends_with(".png")) continue;
