@@ -67,7 +67,10 @@ class PlacerWorld {
     return machine.device(placement_.device[graph.FindNode(name)]);
   }
   std::string TypeOf(const std::string& name) const { return DeviceOf(name).parsed.type; }
-  std::string LocalOf(const std::string& name) const { return DeviceOf(name).local_name(); }
+  std::string LocalOf(const std::string& name) const {  // within its task
+    const DeviceName& device = DeviceOf(name).parsed;
+    return device.type + ":" + std::to_string(device.id);
+  }
   bool Together(const std::string& a, const std::string& b) const { return LocalOf(a) == LocalOf(b); }
 
   void ExpectError(Code code, std::initializer_list<std::string> parts) {
