@@ -116,8 +116,10 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
 json RanksJson(const study::Job& job, const Machine& machine) {
   const std::vector<std::string> tasks = TasksOf(machine).names;
   json ranks = json::array();
-  for (size_t rank = 0; rank < job.clocks().size(); ++rank) {
-    const study::ClockOffset& clock = job.clocks()[rank];
+  const std::vector<study::ClockOffset> alone(1);
+  const std::vector<study::ClockOffset>& clocks = job.is_shared() ? job.clocks() : alone;
+  for (size_t rank = 0; rank < clocks.size(); ++rank) {
+    const study::ClockOffset& clock = clocks[rank];
     ranks.push_back({{"name", job.NameOf(static_cast<int>(rank))},
                      {"task", tasks[rank]},
                      {"clock_ahead_ns", clock.ahead_ns},
@@ -217,7 +219,7 @@ void RunGraph(const RunOptions& options) {
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
     json result = ResultJson(run, *spread, options.trace);
-    if (job.is_shared()) result["ranks"] = RanksJson(job, machine);
+    result["ranks"] = RanksJson(job, machine);
     PrintJson(JsonText(result));
   } else {
     PrintResult(run, *spread, options.trace);

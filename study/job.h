@@ -29,7 +29,7 @@ class Job {
   bool is_shared() const { return transport_ != nullptr; }
   bool is_first() const { return transport_ == nullptr || transport_->rank() == 0; }
   exec::JobOptions session_options() const;
-  std::string NameOf(int rank) const { return transport_->NameOf(rank); }
+  std::string NameOf(int rank) const { return is_shared() ? transport_->NameOf(rank) : "rank 0"; }
   // By rank, as measured last.
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
 

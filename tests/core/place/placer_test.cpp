@@ -56,10 +56,10 @@ TEST_F(PlacerTest, DevicesAreOrderedByNameAsText) {
   AddDevice(kTaskA, "FakeGPU", 10);
   const std::vector<DeviceId> order =
       FeasibleDevices(Add("n", "TestCPUGPUOutput"), machine, *options.kernels);
-  EXPECT_EQ(machine.device(order[0]).local_name(), "FakeGPU:0");
-  EXPECT_EQ(machine.device(order[2]).local_name(), "FakeGPU:10");
-  EXPECT_EQ(machine.device(order[3]).local_name(), "FakeGPU:2");
-  EXPECT_EQ(machine.device(order[11]).local_name(), "FakeCPU:0");
+  EXPECT_TRUE(machine.device(order[0]).name.ends_with("FakeGPU:0"));
+  EXPECT_TRUE(machine.device(order[2]).name.ends_with("FakeGPU:10"));
+  EXPECT_TRUE(machine.device(order[3]).name.ends_with("FakeGPU:2"));
+  EXPECT_TRUE(machine.device(order[11]).name.ends_with("FakeCPU:0"));
 }
 
 struct PriorityCase {
