@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,25 +16,26 @@
 namespace lanescope::exec {
 namespace {
 
-// With how often each class is to be expected among the candidates. What a picker learns, it keeps from
-// launch to launch.
+// With how often each class is to be expected among the candidates.
 class CandidateKernel final : public Kernel {
  public:
-  explicit CandidateKernel(const Node& node)
-      : rule_(node), stream_(node), picker_(MakeClassPicker(node, rule_.range)) {}
+  explicit CandidateKernel(const Node& node) : node_(node), rule_(node), stream_(node) {}
 
   void Compute(KernelContext& context) override {
     const TensorRef& classes = context.input(0);
     ShapeOutput(context, 1, rule_.TrueClasses(classes.shape));
     ShapeOutput(context, 0, {rule_.sampled});
     ShapeOutput(context, 2, {rule_.sampled});
+    auto& picker = static_cast<ClassPicker&>(context.FindOrCreateResource(
+        -1, [&]() -> std::unique_ptr<Resource> { return MakeClassPicker(node_, rule_.range); }));
+    const std::lock_guard<std::mutex> lock(picker.mutex());
     PhiloxWords words(stream_.Reserve(context, static_cast<uint64_t>(rule_.sampled) * kWordsReserved / 4));
     int64_t* drawn = context.output(0).as<int64_t>();
-    const int64_t tries = Draw(words, drawn, context.team());
+    const int64_t tries = Draw(picker, words, drawn, context.team());
     const auto* known = classes.as<const int64_t>();
-    Expect(drawn, rule_.sampled, tries, context.output(2).as<float>());
-    Expect(known, classes.NumElements(), tries, context.output(1).as<float>());
-    picker_->Learn({known, static_cast<size_t>(classes.NumElements())});
+    Expect(picker, drawn, rule_.sampled, tries, context.output(2).as<float>());
+    Expect(picker, known, classes.NumElements(), tries, context.output(1).as<float>());
+    picker.Learn({known, static_cast<size_t>(classes.NumElements())});
   }
   bool replayable() const override { return false; }
 
@@ -41,32 +44,33 @@ class CandidateKernel final : public Kernel {
   static constexpr uint64_t kWordsReserved = 2048;
 
   // How often a class had to be drawn.
-  int64_t Draw(PhiloxWords& words, int64_t* drawn, WorkerTeam& team) const {
+  int64_t Draw(ClassPicker& picker, PhiloxWords& words, int64_t* drawn, WorkerTeam& team) const {
     if (!rule_.unique) {
-      std::generate_n(drawn, rule_.sampled, [&] { return picker_->Next(words); });
+      std::generate_n(drawn, rule_.sampled, [&] { return picker.Next(words); });
       return rule_.sampled;
     }
     std::unordered_set<int64_t> seen;
     int64_t tries = 0;
     for (int64_t i = 0; i < rule_.sampled; ++tries) {
       if (tries % 4096 == 0) team.CheckNotStopped();
-      const int64_t next = picker_->Next(words);
+      const int64_t next = picker.Next(words);
       if (seen.insert(next).second) drawn[i++] = next;
     }
     return tries;
   }
 
-  void Expect(const int64_t* classes, int64_t count, int64_t tries, float* expected) const {
+  void Expect(const ClassPicker& picker, const int64_t* classes, int64_t count, int64_t tries,
+              float* expected) const {
     for (int64_t i = 0; i < count; ++i) {
-      const float likelihood = picker_->LikelihoodOf(classes[i]);
+      const float likelihood = picker.LikelihoodOf(classes[i]);
       expected[i] = tries == rule_.sampled ? likelihood * static_cast<float>(rule_.sampled)
                                            : -std::expm1(static_cast<float>(tries) * std::log1p(-likelihood));
     }
   }
 
+  Node node_;
   ops::CandidateRule rule_;
   NodeStream stream_;
-  std::unique_ptr<ClassPicker> picker_;
 };
 
 // All classes, each as often as it is to be expected: once.

@@ -3,21 +3,26 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "core/graph/graph.h"
+#include "exec/kernel.h"
 #include "exec/philox.h"
 
 namespace lanescope::exec {
 
-// Not thread-safe.
-class ClassPicker {
+// The session keeps one for each node, whichever of its steps the node is in. Its user locks it.
+class ClassPicker : public Resource {
  public:
-  virtual ~ClassPicker() = default;
+  std::mutex& mutex() { return mutex_; }
   virtual int64_t Next(PhiloxWords& words) = 0;
   virtual float LikelihoodOf(int64_t number) const = 0;
   // That these classes have come up.
   virtual void Learn(std::span<const int64_t>) {}
+
+ private:
+  std::mutex mutex_;
 };
 
 // By the op: UniformCandidateSampler, LogUniform..., FixedUnigram..., LearnedUnigram...,
