@@ -87,8 +87,19 @@ class GraphInference {
       GatherInputs(node, *def, first, *infos);
       InferenceContext context(node, inputs_, outputs);
       def->infer(context);
+      if (WaitsForUpdate(node)) {
+        for (TensorInfo& output : outputs) output.value = nullptr;
+      }
     }
     if (fed) ApplyFeeds(node, id, outputs);
+  }
+
+  // What is known of such a node's value does not make up for what it waits for: a counter may end the step.
+  bool WaitsForUpdate(const Node& node) const {
+    if (node.control_inputs.empty() || node.op == "Const") return false;
+    return std::ranges::any_of(node.control_inputs, [this](NodeId control) {
+      return defs_[control] != nullptr && defs_[control]->role == StateRole::kUpdate;
+    });
   }
 
   void GatherInputs(const Node& node, const OpDef& def, const std::vector<int>& first,

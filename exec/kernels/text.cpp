@@ -96,18 +96,23 @@ class SubstrKernel final : public Kernel {
 
 using Pieces = std::vector<std::string_view>;
 
-// As Python's text.split() without a separator: at blanks, without empty pieces.
+// At blanks, without empty pieces; after `most` of them comes the rest, even if there is none.
 Pieces SplitAtBlanks(std::string_view text, int64_t most) {
-  Pieces pieces;
-  for (;;) {
+  if (most == 0) return {text};
+  const auto skip_blanks = [&] {
     text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    if (text.empty()) return pieces;
-    const size_t end = most >= 0 && static_cast<int64_t>(pieces.size()) == most
-                           ? text.size()
-                           : std::min(text.find_first_of(kBlanks), text.size());
+  };
+  Pieces pieces;
+  for (skip_blanks(); !text.empty(); skip_blanks()) {
+    const size_t end = std::min(text.find_first_of(kBlanks), text.size());
     pieces.push_back(text.substr(0, end));
     text.remove_prefix(end);
+    if (most < 0 || static_cast<int64_t>(pieces.size()) < most) continue;
+    skip_blanks();
+    pieces.push_back(text);
+    break;
   }
+  return pieces;
 }
 
 // Cut before each of at most `most` separators; of any of the characters, or of the whole text.
@@ -166,7 +171,9 @@ class SplitKernel final : public Kernel {
     std::vector<Pieces> rows;
     for (int64_t i = 0; i < input.NumElements(); ++i) {
       const std::string_view text = input.as<std::string>()[i];
-      rows.push_back(delimiter.empty() ? Bytes(text) : SplitAt(text, delimiter, true, skip_empty_, -1));
+      rows.push_back(text.empty()        ? Pieces{}
+                     : delimiter.empty() ? Bytes(text)
+                                         : SplitAt(text, delimiter, true, skip_empty_, -1));
     }
     WritePieces(context, rows);
   }

@@ -94,7 +94,7 @@ class PngReader {
     if (bits > 8 && wide) png_set_swap(png_);
     if (color == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
     if (gray && bits < 8) png_set_expand_gray_1_2_4_to_8(png_);
-    if (channels < 3 && !gray) png_set_rgb_to_gray(png_, 1, 0.299, 0.114);
+    if (channels < 3 && !gray) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
     if (channels >= 3 && gray) png_set_gray_to_rgb(png_);
   }
 

@@ -22,8 +22,12 @@ bool Reader::Next(Record* record) {
     ++work_units_completed_;
     return false;
   }
-  has_work_ = true;
   ++records_produced_;
+  if (format_->is_one_record()) {
+    ++work_units_completed_;
+  } else {
+    has_work_ = true;
+  }
   return true;
 }
 

@@ -22,6 +22,8 @@ class RecordFormat {
   virtual void Open(const std::string& work) = 0;
   // The next record; false at the end of the unit. Throws DataLoss where the file is damaged.
   virtual bool Next(Record* record) = 0;
+  // Whether a unit is one record: it ends with that, not with the look for another one.
+  virtual bool is_one_record() const { return false; }
 };
 
 // Lines that end with LF or CRLF, or with the file; "file:number of the line, from 1".

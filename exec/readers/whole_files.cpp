@@ -11,6 +11,7 @@ class OneRecordFormat : public RecordFormat {
     record_ = {work, ValueOf(work)};
     is_there_ = true;
   }
+  bool is_one_record() const override { return true; }
   bool Next(Record* record) override {
     if (!is_there_) return false;
     *record = std::move(record_);

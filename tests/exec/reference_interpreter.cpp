@@ -18,7 +18,7 @@ StateRole RoleOf(const Node& node) {
 
 bool MakesState(const Node& node) {
   if (RoleOf(node) == StateRole::kVariable) return true;
-  return node.op == "HashTable" || node.op == "HashTableV2";
+  return node.inputs.empty() && RoleOf(node) == StateRole::kTable;
 }
 
 bool IsAssignment(const Node& node) { return node.op == "Assign" || node.op == "AssignVariableOp"; }
