@@ -167,6 +167,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
   const std::vector<std::vector<std::string>> commands = {
       {"place", graph, "--machine", machine},
       {"run", graph, "--steps", "3", "--strategy", "alternating", "--trace", trace},
+      {"run", CsvReader(folder), "--steps", "3"},
       {"simulate", graph, "--machine", machine, "--strategy", "single,alternating", "--ablate", "--sweep",
        "link.bandwidth=0.01GB/s..100GB/s"},
       {"simulate", foreign, "--set", "kernel:gemm.speed=2"},

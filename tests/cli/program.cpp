@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "core/base/file.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::cli {
@@ -72,6 +73,17 @@ std::string ReadText(const std::string& path) {
 
 std::string Sample(const std::string& graph) {
   return lanescope::test::SourceDir() + "/samples/graphs/" + graph + ".pbtxt";
+}
+
+std::string CsvReader(const Folder& folder, bool with_runners) {
+  const std::string samples = lanescope::test::SourceDir() + "/samples/pipelines/";
+  std::string graph = ReadFile(samples + "csv_reader.pbtxt");
+  const std::string data = "samples/pipelines/instances.csv";
+  graph.replace(graph.find(data), data.size(), samples + "instances.csv");
+  nlohmann::json spec = nlohmann::json::parse(ReadFile(samples + "csv_reader.run.json"));
+  if (!with_runners) spec.erase("queue_runners");
+  folder.Write("csv_reader.run.json", spec.dump());
+  return folder.Write("csv_reader.pbtxt", graph);
 }
 std::string SampleMachine(const std::string& name) {
   return lanescope::test::SourceDir() + "/samples/machines/" + name + ".json";

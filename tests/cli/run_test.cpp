@@ -309,18 +309,6 @@ TEST(Run, AKilledRunLeavesAReadableTrace) {
             2);
 }
 
-// The sample of an input pipeline, with its data where this test finds them.
-std::string CsvReader(const Folder& folder, bool with_runners = true) {
-  const std::string samples = lanescope::test::SourceDir() + std::string("/samples/pipelines/");
-  std::string graph = ReadFile(samples + "csv_reader.pbtxt");
-  const std::string data = "samples/pipelines/instances.csv";
-  graph.replace(graph.find(data), data.size(), samples + "instances.csv");
-  json spec = json::parse(ReadFile(samples + "csv_reader.run.json"));
-  if (!with_runners) spec.erase("queue_runners");
-  folder.Write("csv_reader.run.json", spec.dump());
-  return folder.Write("csv_reader.pbtxt", graph);
-}
-
 TEST(Run, FillsTheQueuesOfItsGraphAndEndsWithTheInput) {
   const Folder folder;
   const std::string graph = CsvReader(folder);
