@@ -31,11 +31,11 @@ foreach(library resources readers)
   foreach(header IN LISTS headers)
     file(STRINGS ${header} internal REGEX "^//.*Internal to " LIMIT_COUNT 1)
     if(NOT internal)
-      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/exec/${library})
+      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/exec/${library} COMPONENT development)
     endif()
   endforeach()
   set_target_properties(lanescope_${library} PROPERTIES EXPORT_NAME ${library})
-  install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endforeach()
 
 # What study links to besides; without headers.

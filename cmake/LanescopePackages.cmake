@@ -33,7 +33,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 string(REGEX REPLACE "\\..*" "" fmt_major "${fmt_VERSION}")
 math(EXPR fmt_next "${fmt_major} + 1")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libfarmhash-dev")
+    "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libpng-dev, libjpeg-dev, libfarmhash-dev")
 # NVIDIA's libraries come from NVIDIA's own packages, or none.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME lanescope-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "lanescope (= ${PROJECT_VERSION})")

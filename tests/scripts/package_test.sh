@@ -41,7 +41,7 @@ test "$(ls "$work"/runs/*.pbtxt | wc -l)" -gt 10
 if command -v pkg-config > /dev/null; then
   export PKG_CONFIG_PATH=$(echo "$prefix"/lib*/pkgconfig)
   # shellcheck disable=SC2046
-  "$compiler" $(pkg-config --cflags lanescope) "$source_dir/samples/cpp/matrices.cpp" -o "$work/matrices" $(pkg-config --libs lanescope)
-  "$work/matrices" > /dev/null
+  "$compiler" $(pkg-config --cflags lanescope) "$source_dir/samples/cpp/predict_step.cpp" -o "$work/predict_step" $(pkg-config --libs lanescope)
+  "$work/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" "$source_dir/samples/machines/k80x2.json" > /dev/null
   echo "pkg-config: lanescope $(pkg-config --modversion lanescope)"
 fi
