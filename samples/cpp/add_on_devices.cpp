@@ -14,12 +14,14 @@ using lanescope::graphs::Scope;
 
 namespace {
 
-Endpoint Random(Scope& s) { return op::RandomUniform(s, {1000, 100}, DataType::kFloat); }
+Endpoint Random(Scope& s, int64_t seed) {
+  return op::RandomUniform(s, {1000, 100}, DataType::kFloat, {.seed = 1, .seed2 = seed});
+}
 
 void AddOn(const DeviceSpec& device) {
   Scope s;
   const auto on = s.Device(device);
-  const Endpoint a = Random(s), b = Random(s);
+  const Endpoint a = Random(s, 1), b = Random(s, 2);
   const Endpoint c = op::AddV2(s, a, b);
   samples::GraphRun run(s);
   std::printf("%s: %lld sums\n", run.DeviceOf(c).c_str(), static_cast<long long>(run({c})[0].NumElements()));
@@ -27,7 +29,7 @@ void AddOn(const DeviceSpec& device) {
 
 void AddHalves() {
   Scope s;
-  const Endpoint a = Random(s), b = Random(s);
+  const Endpoint a = Random(s, 1), b = Random(s, 2);
   std::vector<Endpoint> split_c;
   const auto add = [&](Scope& scope, Endpoint x, Endpoint y) {
     split_c.push_back(op::AddV2(scope, x, y));

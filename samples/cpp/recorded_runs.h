@@ -1,6 +1,6 @@
 // What a sample has run, for other programs to run it, too: with LANESCOPE_RECORD_RUNS=FOLDER in the
 // environment every GraphRun writes PROGRAM_NUMBER.pbtxt, its graph, and PROGRAM_NUMBER.runs.json, the first
-// runs of it: what was fed and fetched (as .npy files), and the targets. samples/export/replay_runs.py runs
+// runs of it: what was fed and fetched (as .npy files, or strings), and the targets. samples/export/replay_runs.py runs
 // them in TensorFlow.
 #pragma once
 
@@ -40,14 +40,24 @@ class RunRecorder {
   }
 
  private:
-  static constexpr int kMostRuns = 12;
+  static constexpr int kMostRuns = 120;
 
   static std::string Comma(const std::string& before) { return before.empty() ? "" : ", "; }
   // Names of nodes have no characters that JSON would escape.
   std::string Entry(const std::string& name, const lanescope::Tensor& tensor) {
+    if (tensor.dtype() == lanescope::DataType::kString) return "\"" + name + "\": " + Strings(tensor);
     const std::string file = path_ + "_" + std::to_string(files_++) + ".npy";
     lanescope::WriteNpy(tensor, file);
     return "\"" + name + "\": \"" + file.substr(file.rfind('/') + 1) + "\"";
+  }
+
+  // Those of the samples are plain words.
+  static std::string Strings(const lanescope::Tensor& tensor) {
+    std::string shape, words;
+    for (const lanescope::Dim dim : tensor.shape().dims()) shape += Comma(shape) + std::to_string(dim);
+    for (int64_t i = 0; i < tensor.NumElements(); ++i)
+      words += Comma(words) + "\"" + tensor.data<std::string>()[i] + "\"";
+    return "{\"shape\": [" + shape + "], \"strings\": [" + words + "]}";
   }
 
   std::string path_, text_;

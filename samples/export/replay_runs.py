@@ -20,18 +20,23 @@ def _tensor(name):
   return name if ':' in name else name + ':0'
 
 
+def _load(folder, value):
+  if isinstance(value, str):
+    return np.load(folder / value)
+  return np.array(value['strings'], object).reshape(value['shape'])
+
+
 def _replay(path):
   """Yields how far each fetched value is from what was recorded, in shares of its largest element."""
   runs = json.loads(path.with_suffix('').with_suffix('.runs.json').read_text())
-  load = lambda file: np.load(path.parent / file)
   with sample_graphs.plain_session(sample_graphs.import_graph(path)) as session:
     for run in runs:
       targets = [session.graph.get_operation_by_name(name) for name in run['targets']]
-      feeds = {_tensor(name): load(file) for name, file in run['feeds'].items()}
+      feeds = {_tensor(name): _load(path.parent, value) for name, value in run['feeds'].items()}
       names = list(run['fetches'])
       values, _ = session.run([[_tensor(name) for name in names], targets], feeds)
       for name, value in zip(names, values):
-        ours = load(run['fetches'][name])
+        ours = _load(path.parent, run['fetches'][name])
         largest = max(np.abs(value).max(initial=0), 1e-30)
         yield 0.0 if value.size == 0 else float(np.abs(ours - value).max() / largest)
 
