@@ -1,7 +1,7 @@
 // What a sample has run, for other programs to run it, too: with LANESCOPE_RECORD_RUNS=FOLDER in the
 // environment every GraphRun writes PROGRAM_NUMBER.pbtxt, its graph, and PROGRAM_NUMBER.runs.json, the first
-// runs of it: what was fed and fetched (as .npy files, or strings), and the targets. samples/export/replay_runs.py runs
-// them in TensorFlow.
+// runs of it: what was fed and fetched (as .npy files, or strings), and the targets.
+// samples/export/replay_runs.py runs them in TensorFlow.
 #pragma once
 
 #include <errno.h>  // program_invocation_short_name
