@@ -35,7 +35,7 @@ class Folder {
 };
 
 std::string ReadText(const std::string& path);
-std::string Sample(const std::string& graph);        // samples/graphs/NAME.pbtxt
+std::string Sample(const std::string& graph);  // samples/graphs/NAME.pbtxt
 // The sample of an input pipeline, written into `folder`, with its data where a test finds them.
 std::string CsvReader(const Folder& folder, bool with_runners = true);
 std::string SampleMachine(const std::string& name);  // samples/machines/NAME.json
