@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/error.h"
 #include "core/graph/ops/sampling.h"
 #include "exec/kernels/class_pickers.h"
 #include "exec/kernels/random_plan.h"
@@ -42,6 +43,8 @@ class CandidateKernel final : public Kernel {
  private:
   // Words of the stream that a launch reserves for each candidate, whatever it uses.
   static constexpr uint64_t kWordsReserved = 2048;
+  // A second or so. TensorFlow goes on to 2^31 of them, and then ends the program.
+  static constexpr int64_t kMaxTries = int64_t{1} << 26;
 
   // How often a class had to be drawn.
   int64_t Draw(ClassPicker& picker, PhiloxWords& words, int64_t* drawn, WorkerTeam& team) const {
@@ -49,9 +52,17 @@ class CandidateKernel final : public Kernel {
       std::generate_n(drawn, rule_.sampled, [&] { return picker.Next(words); });
       return rule_.sampled;
     }
+    if (const int64_t possible = picker.possible(); rule_.sampled > possible) {
+      Throw(Code::kInvalidArgument, "node '{}': {} different classes cannot be drawn of {}", node_.name,
+            rule_.sampled, possible);
+    }
     std::unordered_set<int64_t> seen;
     int64_t tries = 0;
     for (int64_t i = 0; i < rule_.sampled; ++tries) {
+      if (tries == kMaxTries) {
+        Throw(Code::kResourceExhausted, "node '{}': {} draws gave {} different classes of {} wanted",
+              node_.name, tries, i, rule_.sampled);
+      }
       if (tries % 4096 == 0) team.CheckNotStopped();
       const int64_t next = picker.Next(words);
       if (seen.insert(next).second) drawn[i++] = next;

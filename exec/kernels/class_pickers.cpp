@@ -24,6 +24,7 @@ class UniformPicker final : public ClassPicker {
   explicit UniformPicker(int64_t range) : range_(static_cast<uint64_t>(range)) {}
   int64_t Next(PhiloxWords& words) override { return static_cast<int64_t>(NextBelow(words, range_)); }
   float LikelihoodOf(int64_t) const override { return 1.0f / static_cast<float>(range_); }
+  int64_t possible() const override { return static_cast<int64_t>(range_); }
 
  private:
   uint64_t range_;
@@ -41,6 +42,7 @@ class LogUniformPicker final : public ClassPicker {
     const auto at = static_cast<double>(number);
     return static_cast<float>(std::log((at + 2) / (at + 1)) / log_range_);
   }
+  int64_t possible() const override { return range_; }
 
  private:
   int64_t range_;
@@ -71,6 +73,7 @@ class LearnedPicker final : public ClassPicker {
     if (number < 0 || number >= static_cast<int64_t>(counts_.size())) return 0;
     return static_cast<float>(counts_[static_cast<size_t>(number)]) / static_cast<float>(total_);
   }
+  int64_t possible() const override { return static_cast<int64_t>(counts_.size()); }
   void Learn(std::span<const int64_t> classes) override {
     for (const int64_t number : classes) {
       if (total_ >= kMaxCount) return;
@@ -107,6 +110,9 @@ class FixedPicker final : public ClassPicker {
   float LikelihoodOf(int64_t number) const override {
     if (number < 0 || number >= static_cast<int64_t>(weights_.size())) return 0;
     return weights_[static_cast<size_t>(number)] / total_;
+  }
+  int64_t possible() const override {
+    return std::ranges::count_if(weights_, [](float weight) { return weight > 0; });
   }
 
  private:

@@ -18,6 +18,8 @@ class ClassPicker : public Resource {
   std::mutex& mutex() { return mutex_; }
   virtual int64_t Next(PhiloxWords& words) = 0;
   virtual float LikelihoodOf(int64_t number) const = 0;
+  // How many classes can come up at all.
+  virtual int64_t possible() const = 0;
   // That these classes have come up.
   virtual void Learn(std::span<const int64_t>) {}
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/graph/ops/reader.h"
 #include "exec/kernels/host_tensors.h"
 #include "exec/kernels/op_kernel.h"
 #include "exec/kernels/queue_kernels.h"
@@ -22,7 +23,10 @@ class DecodeCsvKernel final : public Kernel {
 
   void Compute(KernelContext& context) override {
     CsvColumns columns = columns_;
-    for (int i = 1; i < context.num_inputs(); ++i) columns.defaults.push_back(CopyOf(context.input(i)));
+    for (int i = 1; i < context.num_inputs(); ++i) {
+      ops::CheckCsvDefault(context.input(i).shape);
+      columns.defaults.push_back(CopyOf(context.input(i)));
+    }
     const std::vector<Tensor> decoded = DecodeCsv(CopyOf(context.input(0)), columns);
     for (int i = 0; i < context.num_outputs(); ++i) {
       WriteOutput(context, i, decoded[static_cast<size_t>(i)]);

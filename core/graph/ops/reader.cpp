@@ -1,11 +1,21 @@
 // Readers of records, and what turns the records into numbers. An op by handle ends in V2; the older one
 // takes a reference instead.
+#include "core/graph/ops/reader.h"
+
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"
 #include "core/graph/ops/shape_rules.h"
 
 namespace lanescope::ops {
+
+void CheckCsvDefault(const Shape& shape) {
+  if (!shape.known_rank()) return;
+  if (shape.rank() > 1 || (shape.rank() == 1 && IsExact(shape[0]) && shape[0] > 1)) {
+    Throw(Code::kInvalidArgument, "Shape of a default must be a length-0 or length-1 vector, or a scalar.");
+  }
+}
+
 namespace {
 
 void InferReader(InferenceContext& context) {
@@ -29,11 +39,7 @@ void InferReadUpTo(InferenceContext& context) {
 
 void InferDecodeCsv(InferenceContext& context) {
   for (int i = 1; i < context.num_inputs(); ++i) {
-    const Shape& fallback = context.shape(i);
-    if (!fallback.known_rank()) continue;
-    if (fallback.rank() > 1 || (fallback.rank() == 1 && IsExact(fallback[0]) && fallback[0] > 1)) {
-      Throw(Code::kInvalidArgument, "Shape of a default must be a length-0 or length-1 vector, or a scalar.");
-    }
+    CheckCsvDefault(context.shape(i));
   }
   for (int i = 0; i < context.num_outputs(); ++i) context.SetShape(i, context.shape(0));
 }
