@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/runs/run_profile.h"
 #include "core/runs/step_path.h"
 #include "tests/traces/sample_run.h"
@@ -39,13 +40,9 @@ constexpr const char* kTrace = R"json({"schemaVersion": 1,
 {"ph": "i", "cat": "cpu_op", "name": "instant", "ts": 1}
 ], "traceName": "x"})json";
 
-void Write(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-Code CodeOfImport(const std::string& text) {
+Code CodeOfKineto(const std::string& text) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), text);
+  WriteFile(in.path(), text);
   try {
     ImportTraces({in.path()}, out.path());
   } catch (const Error& error) {
@@ -57,7 +54,7 @@ Code CodeOfImport(const std::string& text) {
 
 TEST(KinetoTest, EventsBecomeAnExport) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), kTrace);
+  WriteFile(in.path(), kTrace);
   const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.kernels, 1);
   EXPECT_EQ(counts.copies, 1);
@@ -91,8 +88,8 @@ std::string OneRank(int rank) {
 // Law: two ranks that both see device 0 are two GPUs.
 TEST(KinetoTest, RanksAreDevicesOfTheirOwn) {
   ScratchFile first("a.json"), second("b.json"), out("out.db");
-  Write(first.path(), OneRank(3));
-  Write(second.path(), OneRank(5));
+  WriteFile(first.path(), OneRank(3));
+  WriteFile(second.path(), OneRank(5));
   ImportTraces({first.path(), second.path()}, out.path());
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
   ASSERT_EQ(run.launches.size(), 2u);
@@ -106,8 +103,8 @@ TEST(KinetoTest, RanksAreDevicesOfTheirOwn) {
 
 TEST(KinetoTest, ARankThatIsNamedTwiceIsRefused) {
   ScratchFile first("a.json"), second("b.json"), out("out.db");
-  Write(first.path(), OneRank(3));
-  Write(second.path(), OneRank(3));
+  WriteFile(first.path(), OneRank(3));
+  WriteFile(second.path(), OneRank(3));
   const auto message = [&](const std::string& other) -> std::string {
     try {
       ImportTraces({first.path(), other}, out.path());
@@ -125,7 +122,7 @@ TEST(KinetoTest, ARankThatIsNamedTwiceIsRefused) {
 // Law: what has no place in the export is counted by category; threads keep their names.
 TEST(KinetoTest, WhatIsLeftOutIsCounted) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), R"json([
+  WriteFile(in.path(), R"json([
 {"ph": "M", "name": "thread_name", "pid": 9, "tid": 8, "args": {"name": "autograd"}},
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}},
 {"ph": "X", "cat": "overhead", "name": "f", "ts": 5, "dur": 2},
@@ -142,7 +139,7 @@ TEST(KinetoTest, WhatIsLeftOutIsCounted) {
 // Stream 8 waits for the event that call 2 recorded on stream 7; call 4 waits for all.
 TEST(KinetoTest, SynchronisationsSayWhatTheyWaitFor) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), R"json([
+  WriteFile(in.path(), R"json([
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {"device": 0, "stream": 7}},
 {"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "ts": 5, "dur": 0, "pid": 0, "tid": 8, "args": {
  "stream": 8, "device": 0, "correlation": 3, "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 2,
@@ -167,7 +164,7 @@ TEST(KinetoTest, SynchronisationsSayWhatTheyWaitFor) {
 // which nothing runs it is cudaMalloc. How much was copied nobody says.
 TEST(KinetoTest, CallsCountWhereNothingRuns) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), R"json([
+  WriteFile(in.path(), R"json([
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 200, "args": {"device": 0, "stream": 7}},
 {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 7, "ts": 990,
  "dur": 10, "args": {"device": 0, "stream": 7}},
@@ -191,7 +188,7 @@ TEST(KinetoTest, CallsCountWhereNothingRuns) {
 // beside kernels; the call that matters is cudaMalloc, the kernel that matters the gemm.
 TEST(KinetoTest, AdviceNamesWhatMatters) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), R"json([
+  WriteFile(in.path(), R"json([
 {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": 0, "dur": 300, "args": {"device": 0, "stream": 7}},
 {"ph": "X", "cat": "kernel", "name": "void gemm<4>(float*)", "pid": 0, "tid": 7, "ts": 300, "dur": 100, "args": {"device": 0, "stream": 7}},
 {"ph": "X", "cat": "kernel", "name": "void gemm<4>(float*)", "pid": 0, "tid": 7, "ts": 600, "dur": 200, "args": {"device": 0, "stream": 7}},
@@ -214,7 +211,7 @@ TEST(KinetoTest, AdviceNamesWhatMatters) {
 // The allocator's total of GPU 1; what is not a GPU's is left out.
 TEST(KinetoTest, MemoryOverTime) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), R"json([
+  WriteFile(in.path(), R"json([
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 5, "dur": 2, "args": {"device": 1, "stream": 7}},
 {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 6, "args": {
  "Total Allocated": 512, "Device Type": 1, "Device Id": 1, "Bytes": 512}},
@@ -233,7 +230,7 @@ TEST(KinetoTest, MemoryOverTime) {
 // 1,024 elements go in and 512 come out, of 2 bytes each. How the kernel was launched is kept, too.
 TEST(KinetoTest, WhatCollectivesMove) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), R"json([
+  WriteFile(in.path(), R"json([
 {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "python"}},
 {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_ReduceScatter", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {
  "device": 0, "stream": 7, "correlation": 3, "grid": [2, 3, 1], "block": [64, 1, 1], "registers per thread": 32,
@@ -268,7 +265,7 @@ TEST(KinetoTest, CategoriesThatAreLeftOutAreBounded) {
   for (int i = 0; i < 1000; ++i)
     text += fmt::format(R"(,{{"ph": "X", "cat": "c{}", "name": "x", "ts": 1, "dur": 1}})", i);
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), text + "]");
+  WriteFile(in.path(), text + "]");
   const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.left_out.size(), 21u);
   EXPECT_EQ(counts.left_out.at("others"), 980);
@@ -276,8 +273,9 @@ TEST(KinetoTest, CategoriesThatAreLeftOutAreBounded) {
 
 TEST(KinetoTest, ABareListIsATraceToo) {
   ScratchFile in("in.json"), out("out.db");
-  Write(in.path(),
-        R"([{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}}])");
+  WriteFile(
+      in.path(),
+      R"([{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2, "args": {}}])");
   EXPECT_EQ(ImportTraces({in.path()}, out.path()).kernels, 1);
   EXPECT_EQ(Summarize(out.path(), 1).gpu_activities.at(0).total_ns, 2000);
 }
@@ -302,96 +300,24 @@ TEST(KinetoTest, CompressedTracesThatEndEarlyAreDamaged) {
   std::ifstream whole(in.path(), std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
   for (const size_t kept : {bytes.size() - 4, bytes.size() / 2, size_t{12}}) {
-    EXPECT_EQ(CodeOfImport(bytes.substr(0, kept)), Code::kDataLoss) << kept;
+    EXPECT_EQ(CodeOfKineto(bytes.substr(0, kept)), Code::kDataLoss) << kept;
   }
   std::string changed = bytes;
   changed[changed.size() - 6] ^= 0x55;  // of the checksum
-  EXPECT_EQ(CodeOfImport(changed), Code::kDataLoss);
-}
-
-// Two steps of 100 ns of which the host issued the second while the device ran the first, 60 ns each on a
-// stream of its own: the windows do not overlap, and what runs beyond its step's window is no idle time of
-// the next.
-TEST(KinetoTest, StepsTileTheTimeWhenTheHostRunsAhead) {
-  const auto event = [](const char* category, const char* name, int ts, int dur, int correlation,
-                        int stream) {
-    return fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {},
-      "args": {{"device": 0, "stream": {}, "correlation": {}}}}})",
-                       category, name, std::string(category) == "kernel" ? 0 : 9, 9, ts, dur, stream,
-                       correlation);
-  };
-  const std::string text = "[" + event("user_annotation", "ProfilerStep#1", 0, 20, -1, 0) + "," +
-                           event("user_annotation", "ProfilerStep#2", 20, 20, -1, 0) + "," +
-                           event("cuda_runtime", "cudaLaunchKernel", 5, 1, 1, 0) + "," +
-                           event("cuda_runtime", "cudaLaunchKernel", 10, 1, 2, 0) + "," +
-                           event("cuda_runtime", "cudaLaunchKernel", 25, 1, 3, 0) + "," +
-                           event("kernel", "a", 100, 60, 1, 7) + "," + event("kernel", "b", 130, 110, 2, 8) +
-                           "," + event("kernel", "c", 200, 100, 3, 7) + "]";
-  ScratchFile in("in.json"), out("out.db");
-  Write(in.path(), text);
-  ImportTraces({in.path()}, out.path());
-  const TraceRun run = TraceReader(out.path()).ReadRun(1);
-  ASSERT_EQ(run.steps.size(), 2u);
-  EXPECT_EQ(run.steps[0].end_ns, run.steps[1].start_ns);
-  EXPECT_EQ(run.steps[0].end_ns - run.steps[0].start_ns, 100'000);
-  EXPECT_EQ(run.steps[1].end_ns - run.steps[1].start_ns, 100'000);
-  const RunView view = ViewOfRun(run);
-  const StepPathFinder finder(view);
-  EXPECT_EQ(finder.Find(0).totals().waiting_ns, 0);
-  EXPECT_EQ(finder.Find(1).totals().waiting_ns, 0);
-  const RunProfile profile = ProfileRun(view, -1);
-  EXPECT_EQ(profile.step_ns, 100'000);
-  for (const OpProfile& op : profile.ops) {
-    int64_t seen = 0;
-    for (const OpInstance& instance : op.instances) seen += instance.seen;
-    EXPECT_EQ(seen, 1) << op.name;  // "b" was launched once, though it runs in both windows
-  }
-}
-
-// Work of no step between two of them belongs to neither.
-TEST(KinetoTest, AStepEndsBeforeWorkOfNoStep) {
-  StepWindows windows;
-  windows.Add(1, 0, 50);
-  windows.Add(-1, 70, 80);
-  windows.Add(2, 100, 150);
-  windows.Add(3, 160, 170);
-  const std::vector<TraceStep> steps = windows.Steps();
-  ASSERT_EQ(steps.size(), 3u);
-  EXPECT_EQ(steps[0].end_ns, 50);
-  EXPECT_EQ(steps[1].end_ns, 160);
-  EXPECT_EQ(steps[2].end_ns, 170);
-}
-
-// Published with the traces: 745.2 ms in six steps of 124.2 ms; the other version takes 464.6 ms.
-TEST(KinetoTest, TwoVersionsOfOneJob) {
-  const std::string test = SharedTrace("kineto", "hta_test.json.gz");
-  const std::string control = SharedTrace("kineto", "hta_control.json.gz");
-  if (test.empty() || control.empty()) GTEST_SKIP() << "no shared traces here";
-  const auto mean_step = [](const std::string& file) {
-    ScratchFile out("out.db");
-    ImportTraces({file}, out.path());
-    const std::vector<TraceStep> steps = TraceReader(out.path()).ReadRun(1).steps;
-    EXPECT_EQ(steps.size(), 6u);
-    for (size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i - 1].end_ns, steps[i].start_ns);
-    return static_cast<double>(steps.back().end_ns - steps.front().start_ns) / 6e6;
-  };
-  const double a = mean_step(control), b = mean_step(test);
-  EXPECT_NEAR(b, 124.2, 1.0);
-  EXPECT_NEAR(a, 464.6 / 6, 1.5);
-  EXPECT_NEAR(b / a, 1.6, 0.03);
+  EXPECT_EQ(CodeOfKineto(changed), Code::kDataLoss);
 }
 
 TEST(KinetoTest, WhatIsNoTraceIsRefused) {
-  EXPECT_EQ(CodeOfImport("{\"a\": 1}"), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOfKineto("{\"a\": 1}"), Code::kInvalidArgument);
   // A timeline of TensorFlow is a Chrome trace, too.
   EXPECT_EQ(
-      CodeOfImport(R"({"traceEvents": [{"ph": "X", "cat": "Op", "name": "MatMul", "ts": 1, "dur": 2}]})"),
+      CodeOfKineto(R"({"traceEvents": [{"ph": "X", "cat": "Op", "name": "MatMul", "ts": 1, "dur": 2}]})"),
       Code::kInvalidArgument);
-  EXPECT_EQ(CodeOfImport("{\"traceEvents\": [{\"ph\": "), Code::kDataLoss);
-  EXPECT_EQ(CodeOfImport("not json"), Code::kDataLoss);
-  EXPECT_EQ(CodeOfImport(""), Code::kDataLoss);
+  EXPECT_EQ(CodeOfKineto("{\"traceEvents\": [{\"ph\": "), Code::kDataLoss);
+  EXPECT_EQ(CodeOfKineto("not json"), Code::kDataLoss);
+  EXPECT_EQ(CodeOfKineto(""), Code::kDataLoss);
   ScratchFile there("there.db");
-  Write(there.path(), "x");
+  WriteFile(there.path(), "x");
   EXPECT_THROW(ImportTraces({"nowhere.json"}, there.path()), Error);
   EXPECT_THROW(ImportTraces({"nowhere.json"}, there.path() + "2"), Error);
 }
@@ -403,7 +329,7 @@ TEST(KinetoTest, HostileNumbersAreCountedOrKept) {
       const std::string text = "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"" +
                                std::string(key) + "\": " + value + ", \"" + other + "\": 1}]";
       ScratchFile in("in.json"), out("out.db");
-      Write(in.path(), text);
+      WriteFile(in.path(), text);
       try {
         const ImportCounts counts = ImportTraces({in.path()}, out.path());
         EXPECT_EQ(counts.kernels + counts.skipped, 1) << text;

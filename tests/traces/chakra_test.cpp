@@ -1,0 +1,124 @@
+// Execution traces of Chakra, made here with their truth beside them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "tests/traces/imported.h"
+#include "traces/export/export.h"
+#include "traces/export/wire_writer.h"
+#include "traces/store/sqlite.h"
+
+namespace lanescope::traces {
+namespace {
+
+WireWriter Attribute(std::string_view name, int field, int64_t value) {
+  WireWriter attribute;
+  return attribute.Bytes(1, name).Signed(field, value);
+}
+WireWriter ChakraNode(int id, std::string_view name, int type, int64_t start, int64_t length,
+                      const std::vector<WireWriter>& attributes = {}) {
+  WireWriter node;
+  node.Integer(1, static_cast<uint64_t>(id))
+      .Bytes(2, name)
+      .Signed(3, type)
+      .Signed(6, start)
+      .Signed(7, length);
+  for (const WireWriter& attribute : attributes) node.Nested(10, attribute);
+  return node;
+}
+
+// An op of the processor 100-120, its kernel on stream 7 110-130, an all-reduce of 1,000 bytes 130-170 and a
+// load 100-105.
+TEST(ChakraTest, AnExecutionTraceOfChakra) {
+  ScratchFile in("job.3.et");
+  WireWriter metadata;
+  metadata.Bytes(1, "0.0.4");
+  std::string bytes = metadata.Delimited();
+  bytes += ChakraNode(1, "aten::mm", 4, 100, 20, {Attribute("is_cpu_op", 27, 1), Attribute("tid", 7, 9)})
+               .Delimited();
+  bytes += ChakraNode(2, "gemm", 4, 110, 20, {Attribute("is_cpu_op", 27, 0), Attribute("stream", 9, 7)})
+               .Integer(5, 1)
+               .Delimited();
+  bytes +=
+      ChakraNode(3, "gradients", 7, 130, 40, {Attribute("comm_type", 9, 0), Attribute("comm_size", 9, 1000)})
+          .Delimited();
+  bytes += ChakraNode(4, "load", 2, 100, 5, {Attribute("tensor_size", 13, 64)}).Delimited();
+  bytes += ChakraNode(5, "about", 1, 0, 0).Delimited() + ChakraNode(6, "never", 4, 0, 10).Delimited();
+  WriteFile(in.path(), bytes);
+  const auto [counts, run, summary] = ImportOf(in.path());
+  EXPECT_EQ(counts.kernels, 2);
+  EXPECT_EQ(counts.copies, 1);
+  EXPECT_EQ(counts.ranges, 1);
+  EXPECT_EQ(counts.collectives, 1);
+  EXPECT_EQ(counts.skipped, 1);
+  EXPECT_EQ(counts.left_out,
+            (std::map<std::string, int64_t>{{"metadata nodes", 1}, {"nodes' dependencies", 1}}));
+  ASSERT_EQ(run.launches.size(), 2u);
+  EXPECT_EQ(run.Text(run.launches[0].name), "gemm");
+  EXPECT_EQ(run.launches[0].stream, 7);
+  EXPECT_EQ(run.Text(run.launches[1].name), "ncclAllReduce (gradients)");
+  EXPECT_EQ(run.launches[1].end_ns - run.launches[1].start_ns, 40'000);
+  ASSERT_EQ(run.collectives.size(), 1u);
+  EXPECT_EQ(run.collectives[0].launch, 1);
+  EXPECT_EQ(run.collectives[0].bytes, 1000);
+  EXPECT_EQ(run.copies.at(0).bytes, 64);
+  EXPECT_EQ(summary.devices.at(0).communication_ns, 40'000);
+}
+
+// A run written for Chakra and read again: kernels, copies and collectives of GPU 0 at the same ns, and no
+// other GPU's. The call that launched the kernel and the kernel before on the stream are what it waits for.
+TEST(ChakraTest, ARunWrittenForChakra) {
+  TraceRun run;
+  run.texts = {"gemm", "ncclDevKernel_AllReduce", "cudaLaunchKernel", "allreduce"};
+  TraceApiCall call;
+  call.start_ns = 5;
+  call.end_ns = 9;
+  call.global_tid = 0x1000007;
+  call.name = 2;
+  run.api_calls.push_back(call);
+  const auto launch = [&](int device, int name, int64_t start, int64_t end) {
+    TraceLaunch kernel;
+    kernel.device = device;
+    kernel.stream = 7;
+    kernel.name = kernel.op = name;
+    kernel.start_ns = start;
+    kernel.end_ns = end;
+    run.launches.push_back(kernel);
+  };
+  launch(0, 0, 10, 1234);
+  run.launches.back().api = 0;
+  launch(0, 1, 1300, 1400);
+  run.collectives.push_back({1, 3, 1000, 2});
+  launch(1, 0, 10, 20);
+  ScratchFile out("job.0.et");
+  std::string bytes;
+  WriteChakra(run, 0, [&](std::string_view part) { bytes += part; });
+  WriteFile(out.path(), bytes);
+  const auto [counts, again, summary] = ImportOf(out.path());
+  EXPECT_EQ(counts.ranges, 1);  // the call
+  EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"nodes' dependencies", 2}}));
+  ASSERT_EQ(again.launches.size(), 2u);
+  EXPECT_EQ(again.Text(again.launches[0].name), "gemm");
+  EXPECT_EQ(again.launches[0].stream, 7);
+  EXPECT_EQ(again.launches[0].end_ns - again.launches[0].start_ns, 1224);
+  EXPECT_EQ(again.launches[1].start_ns - again.launches[0].end_ns, 66);
+  ASSERT_EQ(again.collectives.size(), 1u);
+  EXPECT_EQ(again.collectives[0].bytes, 1000);
+  EXPECT_EQ(again.Text(again.collectives[0].kind), "AllReduce");
+}
+
+TEST(ChakraTest, ChakraTracesWithoutTimesAreRefused) {
+  ScratchFile in("job.et");
+  WriteFile(in.path(), WireWriter().Bytes(1, "0.0.4").Delimited() + ChakraNode(1, "a", 4, 0, 10).Delimited());
+  EXPECT_EQ(CodeOfImport(in.path(), "says of no node when it ran"), Code::kInvalidArgument);
+  WriteFile(in.path(), WireWriter().Bytes(1, "0.0.4").Delimited() +
+                           "\x7f"
+                           "abc");
+  EXPECT_EQ(CodeOfImport(in.path(), "no Chakra trace"), Code::kDataLoss);
+  WriteFile(in.path(), std::string(40, '\xff'));
+  EXPECT_EQ(CodeOfImport(in.path()), Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace lanescope::traces
