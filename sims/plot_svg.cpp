@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/markup.h"
 
 namespace lanescope::sims {
 namespace {
@@ -24,30 +25,6 @@ constexpr double kMarkWidth = 70, kMarkHeight = 14;
 constexpr std::array<const char*, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                  "#E69F00", "#56B4E9", "#000000"};
 constexpr std::array<const char*, 3> kDashes = {"", "7 3", "2 3"};
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // XML 1.0 has no control characters.
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 // Cut at a character, not inside one (UTF-8).
 std::string Shortened(const std::string& text) {
@@ -132,7 +109,7 @@ class Chart {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
         "font-family=\"sans-serif\" font-size=\"12\">\n<title>{2}</title>\n"
         "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-        kWidth, kHeight, Escaped(spec_.title));
+        kWidth, kHeight, MarkupText(spec_.title));
     Text(kLeft, kTop - 22, spec_.title, "start", "font-size=\"15\" font-weight=\"bold\"");
     DrawXAxis();
     DrawYAxis();
@@ -161,7 +138,7 @@ class Chart {
 
   void Text(double x, double y, const std::string& text, const char* anchor, const std::string& extra = "") {
     svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" {}>{}</text>\n", x, y, anchor,
-                        extra, Escaped(text));
+                        extra, MarkupText(text));
   }
   void Line(double x1, double y1, double x2, double y2, const char* colour, const char* dash = "") {
     svg_ += fmt::format(

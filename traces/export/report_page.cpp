@@ -1,33 +1,10 @@
 #include "traces/export/report_page.h"
 
-#include "core/base/printable.h"
+#include "core/base/markup.h"
 #include "traces/export/page_style.h"
 
 namespace lanescope::traces {
 namespace {
-
-std::string Html(std::string_view text) {
-  std::string escaped;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // JSON inside of a script element: nothing there may end it.
 std::string InScript(std::string_view json) {
@@ -59,24 +36,24 @@ void WriteTable(const PageTable& table, const ExportOutput& output) {
   const auto line = [&](const std::vector<std::string>& cells, const char* element) {
     output("<tr>");
     for (size_t i = 0; i < cells.size(); ++i) {
-      output(std::string("<") + element + (number[i] ? " class=\"number\">" : ">") + Html(cells[i]) + "</" +
-             element + ">");
+      output(std::string("<") + element + (number[i] ? " class=\"number\">" : ">") + MarkupText(cells[i]) +
+             "</" + element + ">");
     }
     output("</tr>\n");
   };
-  output("<table><caption>" + Html(table.title) + "</caption>\n");
+  output("<table><caption>" + MarkupText(table.title) + "</caption>\n");
   line(table.columns, "th");
   for (const auto& row : table.rows) line(row, "td");
   output("</table>\n");
 }
 
 void WriteSection(const PageSection& section, const ExportOutput& output) {
-  output("<h2>" + Html(section.heading) + "</h2>\n");
-  if (!section.verdict.empty()) output("<p class=\"verdict\">" + Html(section.verdict) + "</p>\n");
-  for (const std::string& note : section.notes) output("<p class=\"note\">" + Html(note) + "</p>\n");
+  output("<h2>" + MarkupText(section.heading) + "</h2>\n");
+  if (!section.verdict.empty()) output("<p class=\"verdict\">" + MarkupText(section.verdict) + "</p>\n");
+  for (const std::string& note : section.notes) output("<p class=\"note\">" + MarkupText(note) + "</p>\n");
   if (!section.advice.empty()) {
     output("<h3>What to do next</h3>\n<ul>\n");
-    for (const std::string& advice : section.advice) output("<li>" + Html(advice) + "</li>\n");
+    for (const std::string& advice : section.advice) output("<li>" + MarkupText(advice) + "</li>\n");
     output("</ul>\n");
   }
   if (!section.timeline.empty()) {
@@ -99,9 +76,9 @@ void WritePage(const std::string& title, const std::vector<PageSection>& section
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n");
-  output("<title>" + Html(title) + "</title>\n<style>");
+  output("<title>" + MarkupText(title) + "</title>\n<style>");
   output(kPageStyle);
-  output("</style></head><body>\n<h1>" + Html(title) + "</h1>\n");
+  output("</style></head><body>\n<h1>" + MarkupText(title) + "</h1>\n");
   for (const PageSection& section : sections) WriteSection(section, output);
   output("<script>");
   output(kPageScript);

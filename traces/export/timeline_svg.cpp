@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/markup.h"
 #include "core/base/units.h"
 #include "traces/export/timeline.h"
 
@@ -23,29 +24,6 @@ constexpr int kTicks = 5;
 // By SliceKind, as the report's page has them.
 constexpr std::array<std::string_view, 7> kSvgColours = {"#999999", "#0072b2", "#d55e00", "#009e73",
                                                          "#cc79a7", "#e69f00", "#56b4e9"};
-
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // The step of that number, or of the median time; those that others disturbed only where all are.
 std::optional<TraceStep> StepToDraw(const TraceRun& run, int number) {
@@ -81,7 +59,7 @@ class TimelinePicture {
         "font-family=\"sans-serif\" font-size=\"11\" role=\"img\"><rect width=\"100%\" height=\"100%\" "
         "fill=\"#ffffff\"/><text x=\"0\" y=\"14\" font-weight=\"bold\" "
         "fill=\"#222222\">{2}</text>{3}{4}</svg>",
-        width_, rows_end + kAxis, Escaped(title), body_, Axis(rows_end));
+        width_, rows_end + kAxis, MarkupText(title), body_, Axis(rows_end));
   }
 
  private:
@@ -107,7 +85,7 @@ class TimelinePicture {
           "</rect>",
           x, y, drawn_to - x, kRowHeight, kSvgColours[static_cast<size_t>(slice.kind)],
           drawn_to - x > kOutlined ? " stroke=\"#ffffff\" stroke-width=\"0.5\"" : "",
-          Escaped(timeline_.Name(slice)), TimeText(slice.end_ns - slice.start_ns));
+          MarkupText(timeline_.Name(slice)), TimeText(slice.end_ns - slice.start_ns));
     }
     if (row.empty()) return;
     std::string label = timeline_.processes[static_cast<size_t>(track.process)].name + " " + track.name;
@@ -116,7 +94,8 @@ class TimelinePicture {
       while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xc0) == 0x80) --end;  // no part of one
       label = label.substr(0, end) + "..";
     }
-    body_ += fmt::format("<text x=\"0\" y=\"{}\" fill=\"#444444\">{}</text>{}", y + 13, Escaped(label), row);
+    body_ +=
+        fmt::format("<text x=\"0\" y=\"{}\" fill=\"#444444\">{}</text>{}", y + 13, MarkupText(label), row);
     ++rows_;
   }
 
