@@ -13,6 +13,7 @@
 #include "core/graph/raised_loops.h"
 #include "core/graph/tensor_proto.h"
 #include "core/graph/validate.h"
+#include "core/inputs/default_feed.h"
 #include "core/inputs/tensor_bundle.h"
 #include "core/place/functions.h"
 #include "lanescope_saved_model.pb.h"
@@ -48,29 +49,10 @@ const tf::SignatureDef& SignatureIn(const tf::MetaGraph& graph, const std::strin
 }
 
 FeedSpec SignatureFeed(const std::string& name, const tf::SignatureTensor& tensor) {
-  FeedSpec feed;
-  feed.dtype = static_cast<DataType>(tensor.dtype());
+  Shape shape;
   const Shape open = ShapeFromProto(tensor.tensor_shape());
-  for (const Dim size : open.dims()) feed.shape.Append(IsExact(size) ? size : 1);
-  feed.has_seed = true;
-  switch (feed.dtype) {
-    case DataType::kFloat:
-    case DataType::kDouble:
-      feed.generator = "uniform";
-      return feed;
-    case DataType::kInt32:
-    case DataType::kInt64:
-    case DataType::kUint8:
-    case DataType::kBool:
-      feed.generator = "integers";
-      feed.high = 2;
-      return feed;
-    case DataType::kString:
-      feed.values = Tensor(feed.dtype, feed.shape);
-      return feed;
-    default:
-      Throw(Code::kUnimplemented, "takes '{}' of type {}", name, DataTypeName(feed.dtype));
-  }
+  for (const Dim size : open.dims()) shape.Append(IsExact(size) ? size : 1);
+  return DefaultFeed(name, static_cast<DataType>(tensor.dtype()), shape);
 }
 
 // The texts of a constant.

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/graph/validate.h"
+#include "core/inputs/default_feed.h"
 #include "core/inputs/onnx/onnx_node.h"
 #include "core/inputs/onnx/onnx_tensor.h"
 
@@ -20,29 +21,6 @@ namespace {
 
 // Rules look at this many without asking how many there are.
 constexpr size_t kLeastInputs = 3;
-
-FeedSpec FeedOf(DataType dtype, const Shape& shape, const std::string& name) {
-  FeedSpec feed;
-  feed.dtype = dtype;
-  feed.shape = shape;
-  feed.has_seed = true;
-  switch (dtype) {
-    case DataType::kFloat:
-    case DataType::kDouble:
-      feed.generator = "uniform";
-      return feed;
-    case DataType::kInt32:
-    case DataType::kInt64:
-    case DataType::kUint8:
-    case DataType::kBool:
-      feed.generator = "integers";
-      feed.high = 2;
-      return feed;
-    default:
-      Throw(Code::kUnimplemented, "the input '{}' is of type {}, which no feed has", name,
-            DataTypeName(dtype));
-  }
-}
 
 class OnnxReader {
  public:
@@ -83,7 +61,7 @@ class OnnxReader {
       if (!shape.known_rank()) Throw(Code::kUnimplemented, "has no shape");
       for (int i = 0; i < shape.rank(); ++i)
         if (!IsExact(shape.dim(i))) shape.set_dim(i, 1);
-      model_.spec.feeds[name] = FeedOf(dtype, shape, name);
+      model_.spec.feeds[name] = DefaultFeed(name, dtype, shape);
       values_[input.name()] = to_.Feed(name, dtype, shape);
       inputs_.push_back(name);
     } catch (const Error& error) {

@@ -1,0 +1,14 @@
+// What a graph is fed that says of its inputs only what they are. Internal to core.
+#pragma once
+
+#include <string>
+
+#include "core/inputs/run_spec.h"
+
+namespace lanescope {
+
+// Numbers between 0 and 1, integers of 0 and 1, empty texts: by a fixed seed, the same in every run. `shape`
+// is exact. Throws Unimplemented, naming the input, for a type that no feed has.
+FeedSpec DefaultFeed(const std::string& name, DataType dtype, const Shape& shape);
+
+}  // namespace lanescope
