@@ -94,6 +94,12 @@ class SampleFolder {
   const fs::path before_;
 };
 
+// OpenGL drivers keep allocations and unload themselves before a leak check, which then cannot name them.
+Outcome Answer(const std::vector<std::string>& words) {
+  if (words.front() != "gui") return Lanescope(words);
+  return Process(words, "", {"ASAN_OPTIONS=detect_leaks=0"}).Wait();
+}
+
 class Questions : public testing::TestWithParam<const char*> {};
 
 TEST_P(Questions, AreAnsweredByWhatTheirCommandsPrint) {
@@ -104,7 +110,7 @@ TEST_P(Questions, AreAnsweredByWhatTheirCommandsPrint) {
   EXPECT_GE(blocks.size(), 2u);
   int pictures = 0;
   for (const Block& block : blocks) {
-    const Outcome outcome = Lanescope(block.words);
+    const Outcome outcome = Answer(block.words);
     if (outcome.errors.find("built without its timeline") != std::string::npos)
       GTEST_SKIP() << outcome.errors;
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
