@@ -28,7 +28,7 @@ if(LANESCOPE_FUZZ)
   target_compile_options(lanescope_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# lanescope_batches(VARIABLE NAME FILE...): FILEs with their .cpp files in batches of up to LANESCOPE_BATCH (eight) of a folder,
+# lanescope_batches(VARIABLE NAME FILE...): FILEs with their .cpp files in batches of up to LANESCOPE_BATCH (twelve),
 # which share what their headers cost: a build from nothing takes a third of the time. CMake's own batches name their files by
 # absolute paths, so that no compiler cache could serve a second checkout.
 function(lanescope_batches variable name)
@@ -36,7 +36,7 @@ function(lanescope_batches variable name)
     set(${variable} ${ARGN} PARENT_SCOPE)
     return()
   endif()
-  set(most 8)
+  set(most 12)
   if(LANESCOPE_BATCH)
     set(most ${LANESCOPE_BATCH})
   endif()
@@ -47,7 +47,7 @@ function(lanescope_batches variable name)
   set(last_folder "")
   foreach(file IN LISTS ARGN ITEMS end)
     get_filename_component(folder ${file} DIRECTORY)
-    if(text AND (file STREQUAL "end" OR NOT folder STREQUAL last_folder OR size EQUAL ${most}))
+    if(text AND (file STREQUAL "end" OR size EQUAL ${most}))
       set(batch ${CMAKE_CURRENT_BINARY_DIR}/batches/${name}_${number}.cpp)
       file(CONFIGURE OUTPUT ${batch} CONTENT "${text}" @ONLY)
       list(APPEND result ${batch})

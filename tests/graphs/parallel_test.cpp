@@ -87,7 +87,7 @@ Batch MakeBatch(Scope& s, int64_t size) {
 }
 
 // Values of all variables, by name, after `steps` steps.
-std::map<std::string, Tensor> Trained(Scope& s, Endpoint train, const Batch& batch, int steps) {
+std::map<std::string, Tensor> VariablesAfter(Scope& s, Endpoint train, const Batch& batch, int steps) {
   const Endpoint init = InitializeVariables(s);
   ReferenceInterpreter session(s.graph());
   session.Run({}, {}, {NameOf(s, init)});
@@ -103,7 +103,7 @@ Tensor TrainedOnAll(int steps) {
   const Batch batch = MakeBatch(s, 8);
   GradientDescentOptimizer optimizer(0.1);
   const Endpoint train = optimizer.Minimize(s, op::Mean(s, Losses(s, batch.x, batch.y), 0));
-  return Trained(s, train, batch, steps).at("w");
+  return VariablesAfter(s, train, batch, steps).at("w");
 }
 
 TEST(AverageGradients, I05TowersOfEqualPartsGiveTheGradientOfTheWholeBatch) {
@@ -118,7 +118,7 @@ TEST(AverageGradients, I05TowersOfEqualPartsGiveTheGradientOfTheWholeBatch) {
     towers.push_back(optimizer.ComputeGradients(s, op::Mean(s, Losses(s, xs[i], ys[i]), 0)));
   }
   const Endpoint train = optimizer.ApplyGradients(s, AverageGradients(s, towers));
-  ExpectNear(Trained(s, train, batch, 3).at("w"), TrainedOnAll(3), 1e-6, 1e-6, "w");
+  ExpectNear(VariablesAfter(s, train, batch, 3).at("w"), TrainedOnAll(3), 1e-6, 1e-6, "w");
 }
 
 // [2,3] times [3,2] on each of two GPUs, added up on the CPU.
@@ -184,7 +184,7 @@ TEST(AverageGradients, RowsAreJoinedWithTheirShare) {
   const auto averages = AverageGradients(s, towers);
   ASSERT_TRUE(averages.at(0).gradient.is_slices());
   const Endpoint train = optimizer.ApplyGradients(s, averages);
-  EXPECT_THAT(FloatsOf(Trained(s, train, {}, 1).at("table")),
+  EXPECT_THAT(FloatsOf(VariablesAfter(s, train, {}, 1).at("table")),
               ElementsAre(0, 0, -1.5f, -1.5f, 0, 0, -0.5f, -0.5f));
 }
 
@@ -216,7 +216,7 @@ TEST(Mirrored, ReplicasStayEqualAndLearnWhatOneDeviceLearns) {
     std::set<std::string> devices;
     for (const Variable* variable : s.variables()) devices.insert(DeviceOf(s, variable->ref));
     EXPECT_THAT(devices, ElementsAre("/device:GPU:0", "/device:GPU:1"));
-    const auto values = Trained(s, train, batch, 3);
+    const auto values = VariablesAfter(s, train, batch, 3);
     ExpectNear(values.at("w"), values.at("w/replica_1"), 0, 0, "w/replica_1");
     ExpectNear(values.at("w"), TrainedOnAll(3), 1e-6, 1e-6, "w");
   }
@@ -236,7 +236,7 @@ TEST(Mirrored, RowsOfATableReachEveryReplica) {
   const Endpoint train = mirrored.Minimize(optimizer, losses);
   Batch batch;
   batch.feeds["ids"] = Tensor::FromValues(lanescope::Shape{4}, std::vector<int32_t>{0, 1, 1, 1});
-  const auto values = Trained(s, train, batch, 2);
+  const auto values = VariablesAfter(s, train, batch, 2);
   ExpectNear(values.at("table"), values.at("table/replica_1"), 0, 0, "table/replica_1");
   EXPECT_NEAR(values.at("table").data<float>()[0], -0.2, 1e-3);
   EXPECT_NEAR(values.at("table").data<float>()[1], -0.2, 1e-3);

@@ -12,7 +12,7 @@
 namespace lanescope::sims::megatron {
 namespace {
 
-constexpr GptModel kModel{.layers = 8, .hidden = 1024, .heads = 16, .sequence = 1024};
+constexpr GptModel kSmall{.layers = 8, .hidden = 1024, .heads = 16, .sequence = 1024};
 
 // The graph's step on GPUs whose links take no time.
 double Simulated(const StepGraph& step, const GptLayout& layout) {
@@ -46,9 +46,9 @@ TEST(GptGraphTest, TakesWhatTheRulesSay) {
       {.batch = 16, .micro_batch = 1, .tensor = 2, .data = 2, .pipeline = 2, .recompute = true},
   };
   for (const GptLayout& layout : layouts) {
-    const GptStep rules = EstimateGptStep(kModel, layout);
+    const GptStep rules = EstimateGptStep(kSmall, layout);
     const double messages = rules.messages + 2 * (layout.pipeline - 1) * 52e-6 * 2;
-    const double simulated = Simulated(WriteGptStep(kModel, layout, PipelineSchedule::k1F1B), layout);
+    const double simulated = Simulated(WriteGptStep(kSmall, layout, PipelineSchedule::k1F1B), layout);
     EXPECT_NEAR(simulated / (rules.seconds - messages), 1, 0.03) << layout.gpus() << " " << layout.pipeline;
   }
 }
@@ -56,15 +56,15 @@ TEST(GptGraphTest, TakesWhatTheRulesSay) {
 // Both schedules have the same bubble; what differs is how many micro-batches a stage holds.
 TEST(GptGraphTest, GPipeTakesAsLong) {
   const GptLayout layout{.batch = 16, .micro_batch = 2, .pipeline = 4};
-  const double one = Simulated(WriteGptStep(kModel, layout, PipelineSchedule::k1F1B), layout);
-  const double all = Simulated(WriteGptStep(kModel, layout, PipelineSchedule::kGPipe), layout);
+  const double one = Simulated(WriteGptStep(kSmall, layout, PipelineSchedule::k1F1B), layout);
+  const double all = Simulated(WriteGptStep(kSmall, layout, PipelineSchedule::kGPipe), layout);
   EXPECT_NEAR(all / one, 1, 0.05);
 }
 
 // Law: an all-reduce waits for its whole tensor group, and a layer has two each way.
 TEST(GptGraphTest, AllReducesWaitForTheirGroup) {
   const GptLayout layout{.batch = 1, .micro_batch = 1, .tensor = 4};
-  const Graph graph = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B).graph;
+  const Graph graph = WriteGptStep(kSmall, layout, PipelineSchedule::k1F1B).graph;
   const NodeId reduce = graph.FindNode("gpu_1/micro_0/layer_0/projection/all_reduce");
   ASSERT_TRUE(reduce.exists());
   EXPECT_EQ(graph.node(reduce).inputs.size(), 1u);
@@ -95,8 +95,8 @@ TEST(GptGraphTest, FoldedTakesAsLong) {
        {GptLayout{.batch = 32, .micro_batch = 1, .tensor = 8, .data = 4, .pipeline = 2},
         GptLayout{.batch = 16, .micro_batch = 2, .tensor = 2, .data = 2, .pipeline = 4},
         GptLayout{.batch = 16, .micro_batch = 1, .data = 4, .pipeline = 4, .recompute = true}}) {
-    const StepGraph whole = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B);
-    const StepGraph folded = WriteGptStep(kModel, layout, PipelineSchedule::k1F1B, {}, true);
+    const StepGraph whole = WriteGptStep(kSmall, layout, PipelineSchedule::k1F1B);
+    const StepGraph folded = WriteGptStep(kSmall, layout, PipelineSchedule::k1F1B, {}, true);
     EXPECT_EQ(OnCluster(folded, machine) + machine.device(machine.Gpus().front()).launch_ns,
               OnCluster(whole, machine))
         << layout.tensor << " " << layout.pipeline;
@@ -110,7 +110,7 @@ TEST(GptGraphTest, FoldedTakesAsLong) {
 TEST(GptGraphTest, KnowsItsOrigin) {
   const GptLayout layout{
       .batch = 16, .micro_batch = 2, .tensor = 2, .data = 2, .pipeline = 4, .recompute = true};
-  Graph graph = WriteGptStep(kModel, layout, PipelineSchedule::kGPipe).graph;
+  Graph graph = WriteGptStep(kSmall, layout, PipelineSchedule::kGPipe).graph;
   const std::optional<GptOrigin> origin = OriginOf(graph);
   ASSERT_TRUE(origin.has_value());
   EXPECT_EQ(origin->model.hidden, 1024);
@@ -125,7 +125,7 @@ TEST(GptGraphTest, KnowsItsOrigin) {
 // Law: no layout of the list is faster than its first, all use all GPUs and fit, and the one that the rules
 // were asked for is among them.
 TEST(GptGraphTest, LayoutsAreRanked) {
-  const std::vector<FoundLayout> found = SearchLayouts(kModel, 64, 16);
+  const std::vector<FoundLayout> found = SearchLayouts(kSmall, 64, 16);
   ASSERT_GT(found.size(), 10u);
   bool asked = false;
   for (const FoundLayout& layout : found) {

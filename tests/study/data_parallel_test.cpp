@@ -1,15 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/graph/graph_builder.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 #include "study/placing.h"
-#include "study/recorded_run.h"
+#include "tests/study/rewritten_graph.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::study {
@@ -21,27 +19,10 @@ std::string Sample(const std::string& name) {
   return test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
 }
 
-// The first fetch after some steps.
-float LossAfter(const Workload& workload, const std::string& strategy, const Machine& machine, int steps) {
-  RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, {});
-  run.RunToEnd(0, steps);
-  return run.last_fetches().front().data<float>()[0];
-}
-
 StepGraph Written(const Workload& workload, int gpus) {
   const RooflineCost costs;
   const Machine machine = VirtualMachine(gpus, 1);
   return ReplicateOverBatch({workload.graph(), workload.spec(), workload.info(), machine, costs});
-}
-
-std::string RefusalOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::kInvalidArgument);
-    return error.message();
-  }
-  return "";
 }
 
 // Law: the mean of the replicas' gradients is the gradient of the whole batch, so that training goes the same

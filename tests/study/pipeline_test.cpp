@@ -1,15 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <set>
 
-#include "core/base/error.h"
 #include "core/graph/graph_builder.h"
 #include "core/strategies/graph_strategy.h"
 #include "study/placing.h"
 #include "study/predictor.h"
-#include "study/recorded_run.h"
+#include "tests/study/rewritten_graph.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::study {
@@ -77,25 +75,10 @@ StepGraph Written(const Workload& workload, const Machine& machine, bool gpipe) 
   return gpipe ? WritePipelineGPipe(input) : WritePipeline1F1B(input);
 }
 
-float LossAfter(const Workload& workload, const std::string& strategy, const Machine& machine, int steps) {
-  RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, {});
-  run.RunToEnd(0, steps);
-  return run.last_fetches().front().data<float>()[0];
-}
-
 std::string DeviceOf(const Graph& graph, const std::string& node) {
   const NodeId id = graph.FindNode(node);
   EXPECT_TRUE(id.exists()) << node;
   return !id.exists() ? "" : graph.node(id).device;
-}
-
-std::string RefusalOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "";
 }
 
 // Law: the mean of the micro-batches' gradients is the gradient of the whole batch, so that training goes the

@@ -111,7 +111,7 @@ OnnxValues Clip(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs)
   return {x};
 }
 
-OnnxValues Cast(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+OnnxValues CastValue(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   const DataType dtype =
       node.op() == "CastLike" ? inputs[1].dtype() : OnnxDataType(static_cast<int>(node.Int("to", 0)));
   if (dtype == DataType::kString || inputs[0].dtype() == DataType::kString) return {};
@@ -170,7 +170,7 @@ void AddElementRules(OnnxRules* rules) {
   for (const auto& [name, op] : kBinary) rules->emplace(name, Binary);
   for (const char* name : {"Identity", "Dropout"}) rules->emplace(name, Same);
   for (const char* name : {"Max", "Min", "Sum", "Mean"}) rules->emplace(name, Folded);
-  for (const char* name : {"Cast", "CastLike"}) rules->emplace(name, Cast);
+  for (const char* name : {"Cast", "CastLike"}) rules->emplace(name, CastValue);
   rules->emplace("Div", Divide);
   rules->emplace("Pow", Power);
   rules->emplace("Mod", Modulo);

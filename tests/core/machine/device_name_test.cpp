@@ -7,13 +7,13 @@
 namespace lanescope {
 namespace {
 
-DeviceName Parse(std::string_view text) {
+DeviceName Parsed(std::string_view text) {
   DeviceName name;
   EXPECT_TRUE(ParseDeviceName(text, &name)) << text;
   return name;
 }
 
-bool Parses(std::string_view text) {
+bool IsParsed(std::string_view text) {
   DeviceName name;
   return ParseDeviceName(text, &name);
 }
@@ -26,7 +26,7 @@ std::string Fields(const DeviceName& name) {
          number(name.has_id, name.id);
 }
 
-std::string Fields(std::string_view text) { return Fields(Parse(text)); }
+std::string Fields(std::string_view text) { return Fields(Parsed(text)); }
 
 TEST(DeviceNameTest, A01_PrintsAllComponentsInOrder) {
   DeviceName name;
@@ -44,16 +44,18 @@ TEST(DeviceNameTest, A02_A04_ParsesLegacyForms) {
   EXPECT_EQ(Fields("/job:foo/replica:1/task:2/GPU:3"), "foo/1/2/GPU/3");
 }
 
-TEST(DeviceNameTest, A03_JobStartsWithALetter) { EXPECT_FALSE(Parses("/job:123/replica:1/task:2/gpu:3")); }
+TEST(DeviceNameTest, A03_JobStartsWithALetter) { EXPECT_FALSE(IsParsed("/job:123/replica:1/task:2/gpu:3")); }
 
 TEST(DeviceNameTest, A05_ColonWithoutNumberFails) {
-  EXPECT_FALSE(Parses("/job:123/replica:1/task:2/device:gpu:"));
-  EXPECT_FALSE(Parses("/job:foo/device:gpu:"));
+  EXPECT_FALSE(IsParsed("/job:123/replica:1/task:2/device:gpu:"));
+  EXPECT_FALSE(IsParsed("/job:foo/device:gpu:"));
 }
 
-TEST(DeviceNameTest, A07_NegativeTaskFails) { EXPECT_FALSE(Parses("/job:foo/replica:1/task:-2/gpu:3")); }
+TEST(DeviceNameTest, A07_NegativeTaskFails) { EXPECT_FALSE(IsParsed("/job:foo/replica:1/task:-2/gpu:3")); }
 
-TEST(DeviceNameTest, A09_TrailingTextFails) { EXPECT_FALSE(Parses("/job:foo/replica:1/task:2/gpu:3/extra")); }
+TEST(DeviceNameTest, A09_TrailingTextFails) {
+  EXPECT_FALSE(IsParsed("/job:foo/replica:1/task:2/gpu:3/extra"));
+}
 
 TEST(DeviceNameTest, A11_UnderscoreInJob) {
   EXPECT_EQ(Fields("/job:foo_bar/replica:1/task:2/gpu:3"), "foo_bar/1/2/GPU/3");
@@ -101,21 +103,21 @@ TEST(DeviceNameTest, EmptyNamesAndMalformedOnes) {
   EXPECT_EQ(Fields("/"), "-/-/-/-/-");
   for (const char* bad :
        {"gpu:3", "/gpu", "/bar:3", "//", "/job:", "/replica:99999999999999999999", "/device:"}) {
-    EXPECT_FALSE(Parses(bad)) << bad;
+    EXPECT_FALSE(IsParsed(bad)) << bad;
   }
 }
 
 TEST(DeviceNameTest, TypeWithoutIdPrintsAStar) {
-  EXPECT_EQ(Parse("/device:GPU").ToString(), "/device:GPU:*");
-  EXPECT_EQ(Parse("/device:*:3").ToString(), "");
+  EXPECT_EQ(Parsed("/device:GPU").ToString(), "/device:GPU:*");
+  EXPECT_EQ(Parsed("/device:*:3").ToString(), "");
 }
 
 TEST(DeviceNameTest, A31_A33_AddressSpace) {
-  const DeviceName a = Parse("/job:foo/replica:1/task:2/cpu:3");
-  EXPECT_TRUE(IsSameAddressSpace(a, Parse("/job:foo/replica:1/task:2/gpu:4")));
-  EXPECT_FALSE(IsSameAddressSpace(a, Parse("/job:foo/replica:1/task:3/gpu:4")));
-  EXPECT_FALSE(IsSameAddressSpace(a, Parse("/job:bar/replica:1/task:2/gpu:4")));
-  EXPECT_FALSE(IsSameAddressSpace(Parse("/job:foo"), Parse("/job:foo")));
+  const DeviceName a = Parsed("/job:foo/replica:1/task:2/cpu:3");
+  EXPECT_TRUE(IsSameAddressSpace(a, Parsed("/job:foo/replica:1/task:2/gpu:4")));
+  EXPECT_FALSE(IsSameAddressSpace(a, Parsed("/job:foo/replica:1/task:3/gpu:4")));
+  EXPECT_FALSE(IsSameAddressSpace(a, Parsed("/job:bar/replica:1/task:2/gpu:4")));
+  EXPECT_FALSE(IsSameAddressSpace(Parsed("/job:foo"), Parsed("/job:foo")));
 }
 
 TEST(DeviceNameTest, A41_A43_A45_Split) {
@@ -130,17 +132,17 @@ TEST(DeviceNameTest, A41_A43_A45_Split) {
 }
 
 TEST(DeviceNameTest, A51_PatternsMatchDevices) {
-  const DeviceName device = Parse("/job:work/replica:1/task:2/device:GPU:3");
-  EXPECT_TRUE(Matches(Parse("/job:*"), device));
-  EXPECT_TRUE(Matches(Parse("/gpu:*"), device));
-  EXPECT_TRUE(Matches(Parse("/job:work/gpu:3"), device));
-  EXPECT_FALSE(Matches(Parse("/cpu:*"), device));
-  EXPECT_FALSE(Matches(Parse("/gpu:2"), Parse("/job:work/replica:1/task:2/device:GPU:1")));
+  const DeviceName device = Parsed("/job:work/replica:1/task:2/device:GPU:3");
+  EXPECT_TRUE(Matches(Parsed("/job:*"), device));
+  EXPECT_TRUE(Matches(Parsed("/gpu:*"), device));
+  EXPECT_TRUE(Matches(Parsed("/job:work/gpu:3"), device));
+  EXPECT_FALSE(Matches(Parsed("/cpu:*"), device));
+  EXPECT_FALSE(Matches(Parsed("/gpu:2"), Parsed("/job:work/replica:1/task:2/device:GPU:1")));
 }
 
 TEST(DeviceNameTest, A55_A57_A59_A61_A63_Specifications) {
   const auto is = [](std::string_view less, std::string_view more) {
-    return IsSpecification(Parse(less), Parse(more));
+    return IsSpecification(Parsed(less), Parsed(more));
   };
   EXPECT_TRUE(is("/job:*", "/replica:1"));
   EXPECT_TRUE(is("/job:work/replica:1/gpu:*", "/job:work/replica:1/task:2/gpu:1"));
@@ -152,18 +154,18 @@ TEST(DeviceNameTest, A55_A57_A59_A61_A63_Specifications) {
 
 // Merges both ways round, which must agree.
 std::string Merged(std::string_view a, std::string_view b, bool soft) {
-  DeviceName left = Parse(a), right = Parse(b);
-  MergeDeviceNames(&left, Parse(b), soft);
-  MergeDeviceNames(&right, Parse(a), soft);
+  DeviceName left = Parsed(a), right = Parsed(b);
+  MergeDeviceNames(&left, Parsed(b), soft);
+  MergeDeviceNames(&right, Parsed(a), soft);
   EXPECT_EQ(left, right);
   return left.ToString();
 }
 
 std::string MergeError(std::string_view a, std::string_view b, bool soft) {
-  DeviceName target = Parse(a);
+  DeviceName target = Parsed(a);
   const DeviceName before = target;
   try {
-    MergeDeviceNames(&target, Parse(b), soft);
+    MergeDeviceNames(&target, Parsed(b), soft);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kInvalidArgument);
     EXPECT_EQ(target, before) << "a failed merge leaves its target";
@@ -206,10 +208,10 @@ TEST(DeviceNameTest, B17_SoftDeviceConflicts) {
 }
 
 TEST(DeviceNameTest, MergeOverrideTakesTheOthersDevice) {
-  DeviceName target = Parse("/job:a/cpu:1");
-  MergeOverrideDeviceNames(&target, Parse("/gpu:2"));
+  DeviceName target = Parsed("/job:a/cpu:1");
+  MergeOverrideDeviceNames(&target, Parsed("/gpu:2"));
   EXPECT_EQ(target.ToString(), "/job:a/device:GPU:2");
-  EXPECT_THROW(MergeOverrideDeviceNames(&target, Parse("/job:b")), Error);
+  EXPECT_THROW(MergeOverrideDeviceNames(&target, Parsed("/job:b")), Error);
 }
 
 }  // namespace
