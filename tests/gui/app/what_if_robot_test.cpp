@@ -39,8 +39,9 @@ TEST_F(WhatIfRobotTest, DraggingASliceMovesItsOpAndUndoTakesItBack) {
   float target_y = -1;
   std::string to;
   for (const LaidLane& lane : robot_.app().analysis().layout().lanes) {
+    if (lane.key != run) continue;  // lanes of other runs are not of `shown`
     const Lane& data = shown.data->lanes[static_cast<size_t>(lane.lane)];
-    if (lane.key != run || data.role == LaneRole::kLink || data.device < 0) continue;
+    if (data.role == LaneRole::kLink || data.device < 0) continue;
     const RunDevice& device = shown.data->devices[static_cast<size_t>(data.device)];
     if (device.label == from || device.is_host) continue;
     target_y = Origin().y + (lane.top + lane.bottom) / 2 - State().scroll_y;
@@ -79,9 +80,10 @@ TEST_F(RobotTest, ADragBeginsTheWhatIf) {
   const int from = data.lanes[static_cast<size_t>(slice.lane)].device;
   float target_y = -1;
   for (const LaidLane& lane : robot_.app().analysis().layout().lanes) {
+    if (target_y >= 0 || lane.key != run) continue;  // lanes of other runs are not of `data`
     const Lane& of = data.lanes[static_cast<size_t>(lane.lane)];
     const int device = of.device;
-    if (target_y >= 0 || lane.key != run || of.role == LaneRole::kLink) continue;
+    if (of.role == LaneRole::kLink) continue;
     if (device < 0 || device == from) continue;
     if (data.devices[static_cast<size_t>(device)].is_host) continue;
     target_y = Origin().y + (lane.top + lane.bottom) / 2 - State().scroll_y;
