@@ -55,6 +55,19 @@ class Images(nn.Module):
         return self.out(y.mean((2, 3)))
 
 
+class Signals(nn.Module):
+    """Batch normalization of what has two axes, three and four, and filters of single channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.images = nn.Sequential(nn.Conv2d(3, 6, 3, 2, 1, groups=3), nn.BatchNorm2d(6), nn.Hardswish())
+        self.alone = nn.Conv2d(6, 6, 3, padding=1, groups=6, bias=False)
+        self.rows, self.out = nn.BatchNorm1d(6), nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5, affine=False))
+
+    def forward(self, x):
+        return self.out(self.rows(self.alone(self.images(x)).flatten(2)).mean(2))
+
+
 class Tied(nn.Module):
     """An attention whose input and output words are one table."""
 
@@ -86,6 +99,7 @@ class Recurrent(nn.Module):
 CASES = {
     "images": (Images, lambda: torch.randn(2, 3, 16, 16), (2, 5),
                lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01)),
+    "signals": (Signals, lambda: torch.randn(4, 3, 8, 8), (4, 5), lambda p: torch.optim.SGD(p, 0.1)),
     "tied": (Tied, lambda: torch.randint(0, 11, (2, 3)), (6, 11), lambda p: torch.optim.AdamW(p, 0.01)),
     "recurrent": (Recurrent, lambda: torch.randn(2, 3, 3), (2, 5), lambda p: torch.optim.Adam(p, 0.01)),
 }
@@ -101,8 +115,29 @@ def test_trains_like_pytorch(case, tmp_path):
     assert ours == pytest.approx(theirs, rel=1e-5)
     assert exported.cost_only == collections.Counter()
     nodes = {node["name"] for node in lanescope("place", str(tmp_path / "model.pb"))["nodes"]}
-    assert "out/weight" in nodes or "words/weight" in nodes
+    assert {name.replace(".", "/") for name in model.state_dict() if name in exported.parameters} <= nodes
+    assert set(exported.parameters) == {name for name in model.state_dict() if (case, name) != ("tied", "out.weight")}
     assert any(name.startswith("gradients/out/") for name in nodes)
+
+
+@pytest.mark.parametrize("case", ["images", "signals"])
+def test_double_precision_stays_double(case, tmp_path):
+    """What rounding makes different in single precision is the same here to ten digits."""
+    make, inputs, (rows, classes), optimizer = CASES[case]
+    torch.manual_seed(1)
+    model, x, y = make().double(), inputs().double(), torch.randint(0, classes, (rows,))
+    ours, theirs, exported = train(model, optimizer(model.parameters()), nn.functional.cross_entropy, x, y, tmp_path)
+    assert ours == pytest.approx(theirs, rel=1e-10)
+    assert exported.cost_only == collections.Counter()
+
+
+def test_frozen_statistics_are_not_trained(tmp_path):
+    """Batch norms of a model in eval mode, whose weights train all the same."""
+    torch.manual_seed(1)
+    model, x, y = Images().eval(), torch.randn(2, 3, 16, 16), torch.randint(0, 5, (2,))
+    ours, theirs, exported = train(model, torch.optim.SGD(model.parameters(), 0.1), nn.functional.cross_entropy, x, y, tmp_path)
+    assert ours == pytest.approx(theirs, rel=1e-5)
+    assert exported.cost_only == collections.Counter()
 
 
 def test_inference_gives_the_same_outputs(tmp_path):
@@ -113,6 +148,22 @@ def test_inference_gives_the_same_outputs(tmp_path):
               "--save-fetches", str(tmp_path / "f"))
     [ours] = [numpy.load(file) for file in (tmp_path / "f").rglob("*output_0*.npy")]
     assert ours == pytest.approx(model(x).detach().numpy(), rel=1e-4, abs=1e-6)
+
+
+class Picked(nn.Module):
+    def forward(self, x, rows, columns):
+        return x[rows[:, None], columns], x[:, columns], x[rows]
+
+
+def test_numbers_of_several_axes_pick_elements(tmp_path):
+    x, rows, columns = torch.randn(4, 5, 2), torch.tensor([3, -1]), torch.tensor([0, 2, -5])
+    exported = export(Picked(), (x, rows, columns))
+    assert exported.cost_only == collections.Counter()
+    exported.save(tmp_path / "m.pb")
+    lanescope("run", str(tmp_path / "m.pb"), "--steps", "1", "--warmup", "0", "--save-fetches", str(tmp_path / "f"))
+    for number, want in enumerate(Picked()(x, rows, columns)):
+        [ours] = [numpy.load(file) for file in (tmp_path / "f").rglob(f"*output_{number}*.npy")]
+        assert numpy.array_equal(ours, want.numpy())
 
 
 def convolution(channels, width):

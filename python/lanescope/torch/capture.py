@@ -6,6 +6,7 @@ without those. make_fx copies what a node says of itself (`nn_module_stack`) to 
 
 import bisect
 import contextlib
+import warnings
 from dataclasses import dataclass, field
 
 import torch
@@ -199,7 +200,9 @@ def capture(model, state, args, kwargs, labels, loss, trains):
     step = _Step(Whole(model), loss, spec, names, wanted, trains)
     with contextlib.ExitStack() as stack:
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer versions warn of flags that nobody set
+            stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
         stack.enter_context(traceback.preserve_node_meta())
         stack.enter_context(torch.set_grad_enabled(trains))
         stack.enter_context(mode)

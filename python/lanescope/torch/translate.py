@@ -17,7 +17,7 @@ _SCHEDULE_ONLY = {"memory_format", "layout", "device", "pin_memory", "non_blocki
 
 def scope_of(path):
     """A module path ("gradients/layers.0.attention") as a scope that TensorFlow accepts."""
-    return re.sub(r"[^A-Za-z0-9_.\-/]", "_", path.removeprefix("model.")).replace(".", "/").strip("/")
+    return re.sub(r"[^A-Za-z0-9_.\-/]", "_", path).replace(".", "/").strip("/")
 
 
 def _op_name(target):

@@ -1,9 +1,12 @@
 """Rows by number, and losses that look classes up."""
 
+import torch
+
 from lanescope.torch.emitter import Value
 from lanescope.torch.graph_def import Dtype
 from lanescope.torch.ops import rule
 from lanescope.torch.ops.elementwise import select
+from lanescope.torch.ops.shapes import broadcast
 
 
 def gather(e, x, indices, axis, shape):
@@ -25,12 +28,19 @@ def index_select(e, node, x, dim, indices):
 @rule("index.Tensor")
 def index(e, node, x, indices):
     given = [axis for axis, each in enumerate(indices) if each is not None]
-    if len(given) != 1 or indices[given[0]].dtype == "bool":
+    if not given or any(indices[axis].dtype not in ("int32", "int64") for axis in given):
         return None
-    axis, numbers = given[0], indices[given[0]]
-    size = e.scalar(x.shape[axis], numbers.dtype)
-    wrapped = e.binary("FloorMod", numbers, size)
-    return gather(e, x, wrapped, axis, node.meta["val"].shape)
+    wrapped = [e.binary("FloorMod", indices[axis], e.scalar(x.shape[axis], indices[axis].dtype)) for axis in given]
+    if len(given) == 1:
+        return gather(e, x, wrapped[0], given[0], node.meta["val"].shape)
+    if given != list(range(len(given))):
+        return None
+    # Numbers of the first axes that broadcast against each other say which of the rest are taken.
+    shape = torch.broadcast_shapes(*(each.shape for each in wrapped))
+    places = [e.plain(broadcast(e, e.cast(each, "int64"), shape)) for each in wrapped]
+    together = e.op("Pack", places, "int64", (*shape, len(places)), N=len(places), axis=len(shape))
+    return e.op("GatherNd", [e.plain(x), together.ref], x.dtype, node.meta["val"].shape,
+                types={"Tparams": x.dtype, "Tindices": "int64"})
 
 
 @rule("embedding_dense_backward.default")

@@ -39,7 +39,10 @@ def transpose(e, node, x, a, b):
 
 @rule("expand.default")
 def expand(e, node, x, *_, **__):
-    shape = _meta_shape(node)
+    return broadcast(e, x, _meta_shape(node))
+
+
+def broadcast(e, x, shape):
     if shape == x.shape:
         return x
     return e.op("BroadcastTo", [e.plain(x), e.ints(shape)], x.dtype, shape, types={"T": x.dtype, "Tidx": "int32"})
