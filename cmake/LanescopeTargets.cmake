@@ -16,6 +16,10 @@ endif()
 if(LANESCOPE_SANITIZE)
   target_compile_options(lanescope_options INTERFACE -fsanitize=${LANESCOPE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   target_link_options(lanescope_options INTERFACE -fsanitize=${LANESCOPE_SANITIZE})
+  if(LANESCOPE_SANITIZE MATCHES "undefined" AND LANESCOPE_SANITIZE MATCHES "address")
+    # AddressSanitizer reports these by itself, and each costs a tenth of the compile time.
+    target_compile_options(lanescope_options INTERFACE -fno-sanitize=null,object-size)
+  endif()
   # ThreadSanitizer ignores fences; what they order here is atomic anyway.
   if(LANESCOPE_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(lanescope_options INTERFACE -Wno-tsan)
