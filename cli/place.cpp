@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/line_width.h"
+#include "cli/module_format.h"
 #include "cli/options.h"
 #include "cli/placement_log.h"
 #include "cli/print.h"
@@ -30,6 +31,7 @@ struct PlaceCommandOptions {
   MachineOptions machine;
   StepOptions step;
   PlaceOptions place;
+  ModuleFormat format;
   bool log = false;
   std::string log_style = "v1";
   bool dump = false;
@@ -129,8 +131,9 @@ std::string CheckOutput(const std::string& path) {
   return known ? "" : fmt::format("'{}' ends in none of .pb, .pbtxt, .json, which say what to write", path);
 }
 
-void PlaceAndReport(const PlaceCommandOptions& options) {
+void PlaceAndReport(PlaceCommandOptions& options) {
   const study::Workload read(options.graph, options.step);
+  if (options.format.given()) options.format.Read(options.graph);
   const Machine machine = options.machine.Load();
   const RooflineCost costs;
   std::vector<NodeId> order;
@@ -139,7 +142,7 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   const study::PlacedGraph placed = study::Place(read, options.strategy, machine, costs, place);
   const study::Workload& workload = *placed.workload;
   const Graph& graph = workload.graph();
-  const bool only_log = options.log && !options.as_json && !options.dump;
+  const bool only_log = options.log && !options.as_json && !options.dump && !options.format.given();
   if (options.log) {
     const std::string lines = PlacementLog(placed, machine, order, ParseLogStyle(options.log_style).value());
     only_log ? PrintText(lines) : PrintNotes(lines);
@@ -148,6 +151,7 @@ void PlaceAndReport(const PlaceCommandOptions& options) {
   if (placed.written && !options.output.empty() && !options.output.ends_with(".json"))
     study::SaveRunConfiguration(read, workload.spec(), options.output);
   if (only_log) return;
+  if (options.format.given()) return options.format.Print(placed, machine);
   const Schedule schedule = CompileStep(placed, machine);
   if (options.dump) {
     PrintText(options.as_json ? PrintableJson(ScheduleToJson(graph, machine, schedule))
@@ -194,8 +198,9 @@ void AddPlace(CLI::App* app) {
           "(v2)")
       ->check(CLI::IsMember({"v0", "v1", "v2"}))
       ->capture_default_str();
-  command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
-  command->add_flag("--json", options->as_json, "Print JSON");
+  CLI::Option* dump = command->add_flag("--dump-schedule", options->dump, "Print the compiled schedule");
+  CLI::Option* json = command->add_flag("--json", options->as_json, "Print JSON");
+  options->format.Add(command, {dump, json});
   AddFullNames(command);
   AddExample(command, "lanescope place samples/graphs/deepconn_dual.pbtxt --strategy single");
   command->callback([options] { PlaceAndReport(*options); });

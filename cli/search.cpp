@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/layout_search.h"
 #include "cli/line_width.h"
+#include "cli/module_format.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -33,6 +34,7 @@ struct SearchCommand {
   MachineOptions machine;
   StepOptions step;
   PlaceOptions place;
+  ModuleFormat format;
   exec::DeviceOptions devices;
   uint64_t seed = 1;
   int threads = 0, verify = 0, rounds = 40, restarts = 1, steps = 20;
@@ -122,8 +124,9 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
   PrintText("\n" + runs.Take(LineWidth()));
 }
 
-void Search(const SearchCommand& command) {
+void Search(SearchCommand& command) {
   const study::Workload workload(command.graph, command.step);
+  if (command.format.given()) command.format.Read(command.graph);
   if (const auto origin = sims::megatron::OriginOf(workload.graph())) {
     const std::optional<Machine> machine =
         command.machine.file.empty() ? std::nullopt : std::optional(command.machine.Load());
@@ -161,7 +164,9 @@ void Search(const SearchCommand& command) {
   std::vector<Verified> verified;
   if (command.verify > 0 && !Interruption().cancelled())
     verified = VerifyBest(command, workload, predictor.machine(), result);
-  if (command.as_json) {
+  if (command.format.given()) {
+    command.format.Print({&workload, result.best.front().origin, best}, predictor.machine());
+  } else if (command.as_json) {
     PrintJson(JsonText(ResultJson(workload, predictor.machine(), found, verified)));
   } else {
     Print("{} on {}; predictions {}\n\n", workload.name(), predictor.machine().name, predictor.origin());
@@ -216,7 +221,8 @@ void AddSearch(CLI::App* app) {
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
   AddGpuOptions(command, &options->devices);
-  command->add_flag("--json", options->as_json, "Print JSON");
+  CLI::Option* json = command->add_flag("--json", options->as_json, "Print JSON");
+  options->format.Add(command, {json});
   AddFullNames(command);
   AddExample(command, "lanescope search samples/graphs/deepconn_dual.pbtxt --budget 5s");
   command->callback([options] { Search(*options); });

@@ -1,4 +1,5 @@
 #include "python/binding/binding.h"
+#include "python/binding/modules.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The library behind the package lanescope. Its functions take and give JSON as texts.";
@@ -10,4 +11,5 @@ NB_MODULE(_core, module) {
   lanescope::python::AddSession(module);
   lanescope::python::AddComparison(module);
   lanescope::python::AddTraces(module);
+  lanescope::python::AddModules(module);
 }

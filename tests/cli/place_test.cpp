@@ -181,5 +181,30 @@ TEST(Place, OutputsThatThereAreNotCannotBeFetched) {
   ExpectError(Lanescope({"place", graph}), 1, "InvalidArgument", "outputs of 'MatMul' go from :0 to :0");
 }
 
+// Two layers with a parameter each, on a GPU each.
+TEST(Place, PrintsWhatLibrariesOfPyTorchTake) {
+  const Folder folder;
+  const std::string graph = folder.Write("m.pbtxt", R"(
+    node { name: "first/weight" op: "NoOp" device: "/device:GPU:0" }
+    node { name: "second/weight" op: "NoOp" device: "/device:GPU:1" input: "^first/weight" })");
+  folder.Write("m.modules.json", R"({"modules": {"": "Sequential", "first": "Linear", "second": "Linear"},
+    "parameters": {"first.weight": 4, "second.weight": 8}, "order": ["first", "second"]})");
+  const auto print = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{"place", graph};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return LanescopeJson(arguments);
+  };
+  EXPECT_EQ(print({"--format", "device-map"}), json({{"first", 0}, {"second", 1}}));
+  EXPECT_EQ(print({"--format", "device-map", "--no-split", "Sequential"}), json({{"", 1}}));
+  EXPECT_EQ(print({"--format", "split-points"}), json({"second"}));
+  EXPECT_EQ(print({"--format", "fsdp"}), json({"first", "second"}));
+  EXPECT_EQ(print({"--format", "device-map", "--strategy", "single"}), json({{"", 0}}));
+  ExpectError(Lanescope({"place", Sample("polynomial"), "--format", "fsdp"}), 1, "NotFound",
+              "lanescope.torch.export writes it");
+  const std::vector<std::string> search{"search",   graph,        "--rounds",   "0",
+                                        "--format", "device-map", "--no-split", "Sequential"};
+  EXPECT_EQ(LanescopeJson(search).size(), 1u);
+}
+
 }  // namespace
 }  // namespace lanescope::cli

@@ -1,14 +1,18 @@
 """`export`: a PyTorch model as a graph that Lanescope places, simulates and runs."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy
 import torch
 
-from lanescope.torch.capture import Call, capture
+from lanescope.torch.capture import capture
 from lanescope.torch.emitter import DTYPE_OF, Emitter, Value
 from lanescope.torch.graph_def import Dtype, Shape
 from lanescope.torch.optimizers import emit_updates
@@ -16,6 +20,7 @@ from lanescope.torch.translate import Translator
 from lanescope.torch.variables import has_content, variable_of
 
 VALUES_LIMIT = 1 << 30  # bytes of parameters that a graph file takes along
+_SMALL_FLOATS = ("float16", "bfloat16")
 _FED = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "int32"}  # what no feed may be
 
 
@@ -35,12 +40,12 @@ class Exported:
     updates: list = field(default_factory=list, repr=False)
     parameters: dict = field(default_factory=dict, repr=False)
 
-    def run_without_files(self):
+    def run_without_files(self) -> dict[str, Any]:
         """The run configuration for who is given `feeds` as they are."""
         feeds = {name: feed for name, feed in self.run["feeds"].items() if feed}
         return dict(self.run, feeds=feeds)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes `path`, which should end in .pb, with its run configuration and the values fed beside it."""
         stem = os.path.splitext(path)[0]
         run = dict(self.run, feeds=dict(self.run["feeds"]))
@@ -54,19 +59,19 @@ class Exported:
             json.dump(run, out, indent=2)
             out.write("\n")
         with open(stem + ".modules.json", "w", encoding="utf-8") as out:
-            json.dump({"modules": self.modules, "parameters": self.parameters,
-                       "order": list(dict.fromkeys(call.module for call in self.calls))}, out)
+            out.write(self.modules_json())
 
-    @classmethod
-    def read_modules(cls, path):
-        """The modules of a graph that was saved: what turns its placements into those of other libraries."""
-        with open(path, encoding="utf-8") as file:
-            saved = json.load(file)
-        calls = [Call("", (), module, 0, 0) for module in saved["order"]]
-        return cls(b"", {}, calls=calls, modules=saved["modules"], parameters=saved["parameters"])
+    def modules_json(self) -> str:
+        """What turns placements into those of other libraries: modules, parameters, and the order in which modules
+        work."""
+        order = dict.fromkeys(call.module for call in self.calls if not call.module.startswith("gradients/"))
+        return json.dumps({"modules": self.modules, "parameters": self.parameters, "order": list(order)})
 
 
-def export(model, example_inputs, optimizer=None, loss=None, *, example_kwargs=None, labels=(), keep_values=None):
+def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch.Tensor],
+           optimizer: torch.optim.Optimizer | None = None, loss: Callable[..., torch.Tensor] | None = None, *,
+           example_kwargs: Mapping[str, torch.Tensor] | None = None, labels: Iterable[torch.Tensor] = (),
+           keep_values: bool | None = None) -> Exported:
     """Makes a graph of the inference of `model`, or of a step of its training.
 
     model           an nn.Module. Under FakeTensorMode or on the device "meta" no memory is needed.
@@ -83,7 +88,8 @@ def export(model, example_inputs, optimizer=None, loss=None, *, example_kwargs=N
     """
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     trains = optimizer is not None or loss is not None
-    return _Export(model, keep_values, trains).run(inputs, example_kwargs or {}, labels, loss, optimizer)
+    return _Export(model, keep_values, trains).run(inputs, dict(example_kwargs or {}), tuple(labels), loss,
+                                                  optimizer)
 
 
 class _Export:
@@ -148,6 +154,8 @@ class _Export:
         return self._e.cast(Value(name, fed, tensor.shape), dtype)
 
     def _fetch(self, name, value):
+        if value.dtype in _SMALL_FLOATS:  # no file of a fetch has them
+            value = self._e.cast(value, "float32")
         return self._e.node("Identity", name, [self._e.plain(value)], T=Dtype(value.dtype)) + ":0"
 
     def _train(self, optimizer, gradients):

@@ -1,0 +1,48 @@
+// The modules of a PyTorch model whose step is a graph, as `lanescope.torch.export` saves them beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanescope::study {
+
+struct TorchParameter {
+  std::string name;  // "blocks.0.weight"; its variable is the node "blocks/0/weight"
+  int64_t bytes = 0;
+
+  std::string NodeName() const;
+};
+
+struct TorchModule {
+  std::string path;  // "blocks.0"; the model itself has none
+  std::string type;  // the name of its class
+  std::vector<size_t> children;
+  std::vector<TorchParameter> parameters;  // its own, without those of its children
+  size_t first_use = SIZE_MAX;  // which of the modules that work is the first in it; SIZE_MAX: none
+};
+
+// Immutable.
+class ModuleTree {
+ public:
+  // {"modules": {PATH: CLASS}, "parameters": {NAME: BYTES}, "order": [PATH]}, in the model's order; `order`
+  // says when modules work. Throws InvalidArgument.
+  explicit ModuleTree(std::string_view json);
+
+  // Of MODEL.modules.json beside the graph MODEL.pb. Throws NotFound where there is none.
+  static ModuleTree BesideGraph(const std::string& graph);
+
+  size_t root() const { return 0; }
+  const TorchModule& operator[](size_t module) const { return modules_[module]; }
+
+ private:
+  // The module at `path`, or the nearest that it lies in.
+  size_t Nearest(std::string_view path) const;
+
+  std::vector<TorchModule> modules_;  // parents before children
+  std::map<std::string, size_t, std::less<>> by_path_;
+};
+
+}  // namespace lanescope::study
