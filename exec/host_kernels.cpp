@@ -1,9 +1,11 @@
 // Apart from the registry itself, so that who needs other kernels does not link these.
 #include "exec/kernels/queue_kernels.h"
+#include "exec/kernels/widened.h"
 
 namespace lanescope::exec {
+namespace {
 
-const KernelRegistry& KernelRegistry::Host() {
+const KernelRegistry& PlainKernels() {
   static const KernelRegistry registry = [] {
     KernelRegistry made;
     RegisterMathKernels(made);
@@ -20,6 +22,21 @@ const KernelRegistry& KernelRegistry::Host() {
     RegisterDecodeKernels(made);
     RegisterPieceKernels(made);
     RegisterPictureKernels(made);
+    return made;
+  }();
+  return registry;
+}
+
+std::unique_ptr<Kernel> MakeOnHost(const Node& node) {
+  return IsWidened(node) ? MakeWidened(node, PlainKernels()) : PlainKernels().Create(node);
+}
+
+}  // namespace
+
+const KernelRegistry& KernelRegistry::Host() {
+  static const KernelRegistry registry = [] {
+    KernelRegistry made;
+    for (const std::string_view op : PlainKernels().Names()) made.Register(std::string(op), MakeOnHost);
     return made;
   }();
   return registry;

@@ -63,6 +63,27 @@ TEST(Run, JsonHasTheKeysOfTheContract) {
   EXPECT_EQ(LanescopeJson({"run", Sample("polynomial"), "--steps", "1", "--json"})["trace"], nullptr);
 }
 
+// A bfloat16 variable that begins as 1 and goes down by 0.5 x 1 a step, read after that: -0.5 after the
+// third.
+TEST(Run, VariablesOfSixteenBitsAreTrained) {
+  const Folder folder;
+  const auto constant = [](const std::string& name, int bits) {
+    return fmt::format(R"(
+      node {{ name: "{}" op: "Const" attr {{ key: "dtype" value {{ type: DT_BFLOAT16 }} }}
+             attr {{ key: "value" value {{ tensor {{ dtype: DT_BFLOAT16 tensor_shape {{}} half_val: {} }} }} }} }})",
+                       name, bits);
+  };
+  const std::string graph = folder.Write("g.pbtxt", constant("one", 0x3F80) + constant("half", 0x3F00) + R"(
+      node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_BFLOAT16 } } attr { key: "shape" value { shape {} } } }
+      node { name: "v/Assign" op: "AssignVariableOp" input: "v" input: "one" attr { key: "dtype" value { type: DT_BFLOAT16 } } }
+      node { name: "apply" op: "ResourceApplyGradientDescent" input: "v" input: "half" input: "one" attr { key: "T" value { type: DT_BFLOAT16 } } }
+      node { name: "read" op: "ReadVariableOp" input: "v" input: "^apply" attr { key: "dtype" value { type: DT_BFLOAT16 } } }
+      node { name: "out" op: "Cast" input: "read" attr { key: "SrcT" value { type: DT_BFLOAT16 } } attr { key: "DstT" value { type: DT_FLOAT } } })");
+  folder.Write("g.run.json", R"({"init": ["v/Assign"], "fetches": ["out:0"]})");
+  const json result = LanescopeJson({"run", graph, "--steps", "3", "--warmup", "0", "--json"});
+  EXPECT_EQ(Values(result), json::array({-0.5}));
+}
+
 TEST(Run, FlagsOverrideTheRunConfiguration) {
   const Folder folder;
   Tensor x(DataType::kFloat, Shape({100})), y(DataType::kFloat, Shape({100}));

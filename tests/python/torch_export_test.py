@@ -131,6 +131,18 @@ def test_double_precision_stays_double(case, tmp_path):
     assert exported.cost_only == collections.Counter()
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 3e-2), (torch.float16, 4e-3)])
+@pytest.mark.parametrize("case", ["images", "tied"])
+def test_small_floats_train_too(case, dtype, tolerance, tmp_path):
+    make, inputs, (rows, classes), optimizer = CASES[case]
+    torch.manual_seed(1)
+    model, x, y = make().to(dtype), inputs(), torch.randint(0, classes, (rows,))
+    x = x.to(dtype) if x.is_floating_point() else x
+    ours, theirs, exported = train(model, torch.optim.SGD(model.parameters(), 0.05), nn.functional.cross_entropy, x, y, tmp_path)
+    assert ours == pytest.approx(theirs, rel=tolerance)
+    assert exported.cost_only == collections.Counter()
+
+
 def test_frozen_statistics_are_not_trained(tmp_path):
     """Batch norms of a model in eval mode, whose weights train all the same."""
     torch.manual_seed(1)
@@ -152,7 +164,7 @@ def test_inference_gives_the_same_outputs(tmp_path):
 
 class Picked(nn.Module):
     def forward(self, x, rows, columns):
-        return x[rows[:, None], columns], x[:, columns], x[rows]
+        return x[rows[:, None], columns], x[:, columns], x[rows], x.gather(1, columns[None, :, None] % 5)
 
 
 def test_numbers_of_several_axes_pick_elements(tmp_path):

@@ -11,7 +11,7 @@ _UNARY = {
     "round": "Round", "relu": "Relu",
 }
 _BINARY = {"add": "AddV2", "sub": "Sub", "mul": "Mul", "div": "RealDiv", "maximum": "Maximum", "minimum": "Minimum",
-           "pow": "Pow", "atan2": "Atan2"}
+           "pow": "Pow", "atan2": "Atan2", "remainder": "FloorMod"}
 _COMPARE = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
 _REDUCE = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": "Min", "any": "Any", "all": "All"}
 

@@ -35,12 +35,28 @@ def index(e, node, x, indices):
         return gather(e, x, wrapped[0], given[0], node.meta["val"].shape)
     if given != list(range(len(given))):
         return None
-    # Numbers of the first axes that broadcast against each other say which of the rest are taken.
-    shape = torch.broadcast_shapes(*(each.shape for each in wrapped))
-    places = [e.plain(broadcast(e, e.cast(each, "int64"), shape)) for each in wrapped]
+    return _pick(e, x, wrapped, node.meta["val"].shape)
+
+
+def _pick(e, x, numbers, result):
+    """Numbers of the first axes that broadcast against each other say which of the rest are taken."""
+    shape = torch.broadcast_shapes(*(each.shape for each in numbers))
+    places = [e.plain(broadcast(e, e.cast(each, "int64"), shape)) for each in numbers]
     together = e.op("Pack", places, "int64", (*shape, len(places)), N=len(places), axis=len(shape))
-    return e.op("GatherNd", [e.plain(x), together.ref], x.dtype, node.meta["val"].shape,
+    return e.op("GatherNd", [e.plain(x), together.ref], x.dtype, result,
                 types={"Tparams": x.dtype, "Tindices": "int64"})
+
+
+@rule("gather.default")
+def gather_along(e, node, x, dim, indices, sparse_grad=False):
+    if x.rank == 0:
+        return None
+    numbers = []
+    for axis, size in enumerate(indices.shape):
+        ones = [1] * axis + [size] + [1] * (x.rank - axis - 1)
+        own = Value(e.const(torch.arange(size).reshape(ones).numpy(), "int64"), "int64", ones)
+        numbers.append(indices if axis == dim % x.rank else own)
+    return _pick(e, x, numbers, indices.shape)
 
 
 @rule("embedding_dense_backward.default")

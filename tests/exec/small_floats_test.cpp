@@ -1,0 +1,76 @@
+// Kernels of half and bfloat16: the result in float, rounded once; law of each op in exact numbers.
+#include "exec/kernels/small_floats.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/kernel_harness.h"
+#include "tests/exec/single_output.h"
+
+namespace lanescope::exec::test {
+namespace {
+
+Tensor Small(DataType dtype, const Shape& shape, const std::vector<float>& values) {
+  Tensor tensor(dtype, shape);
+  FloatToSmall(dtype, tensor.NumElements(), values.data(), tensor.raw_data());
+  return tensor;
+}
+
+std::vector<float> Floats(const Tensor& tensor) {
+  std::vector<float> values(static_cast<size_t>(tensor.NumElements()));
+  SmallToFloat(tensor.dtype(), tensor.NumElements(), tensor.raw_data(), values.data());
+  return values;
+}
+
+class SmallFloats : public testing::TestWithParam<DataType> {
+ protected:
+  const DataType dtype_ = GetParam();
+
+  std::vector<float> Run(Node node, std::vector<Tensor> inputs, const Shape& output) const {
+    return Floats(RunOne(node, std::move(inputs), output, dtype_, 2));
+  }
+  Tensor Of(const Shape& shape, const std::vector<float>& values) const {
+    return Small(dtype_, shape, values);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, SmallFloats, testing::Values(DataType::kHalf, DataType::kBfloat16),
+                         [](const auto& type) { return std::string(DataTypeName(type.param)); });
+
+TEST_P(SmallFloats, ElementsAreComputedInFloat) {
+  const Tensor x = Of({4}, {-2, 0.5, 1, 3});
+  EXPECT_EQ(Run(MakeNode("Relu", {{"T", dtype_}}), {x}, {4}), (std::vector<float>{0, 0.5, 1, 3}));
+  EXPECT_EQ(Run(MakeNode("Mul", {{"T", dtype_}}), {x, Of({}, {2})}, {4}), (std::vector<float>{-4, 1, 2, 6}));
+  const Tensor less = RunOne(MakeNode("Less", {{"T", dtype_}}), {x, Of({}, {1})}, {4}, DataType::kBool);
+  EXPECT_EQ(std::vector<bool>(less.data<bool>(), less.data<bool>() + 4),
+            (std::vector<bool>{true, true, false, false}));
+}
+
+// 4096 ones: beyond what either type counts by ones (2048, 256), and exact in both.
+TEST_P(SmallFloats, SumsAreRoundedOnce) {
+  const Tensor axes = Tensor::FromValues<int32_t>(Shape{1}, {0});
+  const Node sum = MakeNode("Sum", {{"T", dtype_}, {"Tidx", DataType::kInt32}, {"keep_dims", false}});
+  EXPECT_EQ(Run(sum, {Of({4096}, std::vector<float>(4096, 1)), axes}, {}), (std::vector<float>{4096}));
+}
+
+// A result whose size only the kernel knows, and one that is not of 16 bits.
+TEST_P(SmallFloats, OutputsMayBeUnplannedOrOfOtherTypes) {
+  const Node softmax = MakeNode("Softmax", {{"T", dtype_}});
+  const Tensor made = RunUnplanned(softmax, {Of({1, 2}, {3, 3})}, 64, dtype_);
+  EXPECT_EQ(made.shape(), Shape({1, 2}));
+  EXPECT_EQ(Floats(made), (std::vector<float>{0.5, 0.5}));
+  const Node largest =
+      MakeNode("ArgMax", {{"T", dtype_}, {"Tidx", DataType::kInt32}, {"output_type", DataType::kInt64}});
+  const Tensor axis = Tensor::FromValues<int32_t>(Shape{}, {0});
+  EXPECT_EQ(RunOne(largest, {Of({3}, {1, 7, 2}), axis}, {}, DataType::kInt64).data<int64_t>()[0], 1);
+}
+
+// Each output pixel is the sum of a window of four.
+TEST_P(SmallFloats, ConvolutionsAddInFloat) {
+  const std::vector<int64_t> ones{1, 1, 1, 1};
+  const Node node = MakeNode("Conv2D", {{"T", dtype_}, {"strides", ones}, {"padding", std::string("VALID")}});
+  EXPECT_EQ(Run(node, {Of({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6}), Of({2, 2, 1, 1}, {1, 1, 1, 1})}, {1, 1, 2, 1}),
+            (std::vector<float>{12, 16}));
+}
+
+}  // namespace
+}  // namespace lanescope::exec::test
