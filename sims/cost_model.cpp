@@ -57,14 +57,22 @@ CalibratedCost::CalibratedCost(CostTable table) : table_(std::move(table)) {
 
 std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& device) const {
   std::vector<Source> sources = {{CostDevice(device), 0, 0}};
+  // What was measured on a GPU holds for one of the same model in a machine that is not there.
+  if (!device.model.empty() && (device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kModelled)) {
+    DeviceSpec twin = device;
+    twin.kind = device.kind == DeviceKind::kCuda ? DeviceKind::kModelled : DeviceKind::kCuda;
+    sources.push_back({CostDevice(twin), 0, 0});
+  }
+  const size_t own = sources.size();
   const int workers = ThreadsOf(sources.front().device);
   for (const auto& [known, fit] : device_fits_) {
     if (workers > 0 && known != sources.front().device && ThreadsOf(known) > 0)
       sources.push_back({known, ThreadsOf(known), workers});
   }
-  std::stable_sort(sources.begin() + 1, sources.end(), [&](const Source& a, const Source& b) {
-    return std::abs(a.workers - workers) < std::abs(b.workers - workers);
-  });
+  std::stable_sort(sources.begin() + static_cast<ptrdiff_t>(own), sources.end(),
+                   [&](const Source& a, const Source& b) {
+                     return std::abs(a.workers - workers) < std::abs(b.workers - workers);
+                   });
   return sources;
 }
 

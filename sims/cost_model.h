@@ -45,12 +45,13 @@ class CalibratedCost : public CostModel {
   // A device whose entries stand for another's.
   struct Source {
     std::string device;
-    int workers = 0, wanted = 0;  // of both; 0: it is the device itself
+    int workers = 0, wanted = 0;  // of both; 0: it is the device itself, or one of its model
 
     // How much longer the other takes.
     double Factor(const OpWork& work) const;
   };
-  // The device itself first, then devices of the host's threads by how near their workers are to its own.
+  // The device itself first, then one of its model, or devices of the host's threads by how near their
+  // workers are.
   std::vector<Source> SourcesOf(const DeviceSpec& device) const;
   std::optional<CostEstimate> Measured(const std::vector<Source>& sources,
                                        const std::string& signature) const;

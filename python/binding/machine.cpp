@@ -37,6 +37,7 @@ void AddMachine(nb::module_& module) {
   module.def("load_machine", &Load, nb::arg("file"), nb::arg("memory_fraction"), nb::arg("memory_limit"),
              nb::arg("visible_devices"), nb::arg("logical_devices"));
   module.def("parse_machine", [](const std::string& json) { return Shared(ParseMachine(json)); });
+  module.def("make_machine", [](const std::string& text) { return Shared(MakeCluster(text)); });
   module.def("virtual_machine", [](int gpus, int workers) { return Shared(VirtualMachine(gpus, workers)); });
 }
 

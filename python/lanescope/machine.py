@@ -16,6 +16,7 @@ class Machine:
     Machine.here()              the GPUs of this computer if there are two or more, else two virtual ones
     Machine.physical()          the GPUs of this computer, however few
     Machine.virtual(2)          GPUs made of host threads
+    Machine.make("dgx-h100:1")  nodes of GPUs as data sheets describe them, which need not be here
 
     visible_devices, logical_devices, memory_fraction, memory_limit: as the options of the command line.
     """
@@ -40,6 +41,11 @@ class Machine:
     def virtual(cls, gpus: int = 2, workers: int = 1) -> Machine:
         """CPU:0 and GPUs that are `workers` threads of the host each."""
         return _machine_of(_core.virtual_machine(gpus, workers).to_json())
+
+    @classmethod
+    def make(cls, text: str) -> Machine:
+        """As `lanescope devices --make`: "dgx-a100:64,fat-tree,400Gb/s" is 64 nodes of that kind in such a network."""
+        return _machine_of(_core.make_machine(text).to_json())
 
     @property
     def name(self) -> str:

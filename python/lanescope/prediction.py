@@ -125,6 +125,6 @@ def sweep(graph: Any, machine: Any, strategies: Iterable[Any], low: float, high:
           costs: Any = None, executor: Executor | None = None) -> Sweep:
     """Step times over a range of bandwidths (bytes a second) of the links between GPUs.
 
-    executor  any concurrent.futures.Executor, mpi4py's, Dask's or Ray's among them, that computes the points.
+    executor  any concurrent.futures.Executor, mpi4py's or Dask's among them, that computes the points.
     """
     return as_predictor(machine, costs).sweep(graph, strategies, low, high, points, executor=executor)

@@ -42,7 +42,7 @@ def search(graph: Any, machine: Any = None, *, costs: Any = None, start: Iterabl
     restarts  times the chains of a round
     seed      same seed, same answer, where the budget ends nothing, however many threads or tasks there are
     threads   0: as many as there are cores
-    executor  any concurrent.futures.Executor, mpi4py's, Dask's or Ray's among them, that runs the chains of a round
+    executor  any concurrent.futures.Executor, mpi4py's or Dask's among them, that runs the chains of a round
     """
     predictor, graph = as_predictor(machine, costs), as_graph(graph)
     elsewhere = SearchElsewhere(executor, predictor, graph, seed, restarts) if executor is not None else None

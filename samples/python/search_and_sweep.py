@@ -1,5 +1,5 @@
 """The best placement, and from which bandwidth of the links on another one is faster, by the processes of an executor.
-mpi4py's, Dask's and Ray's executors do as well.
+mpi4py's and Dask's executors do as well.
 
     python samples/python/search_and_sweep.py
 """

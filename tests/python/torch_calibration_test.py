@@ -95,6 +95,18 @@ def test_kernels_belong_to_the_op_that_launched_them(tmp_path):
     assert {entry["device"] for entry in found.costs["launches"]} == {"cuda NVIDIA A100"}
     assert sum(entry["ns"] * entry["count"] for entry in found.costs["launches"]) == pytest.approx(45_000, abs=5)
     assert "90.0%" in str(found)
+    # A machine of two of them that nobody has; the copies of inputs and outputs have no cost here.
+    gpu = {"kind": "modelled", "model": "NVIDIA A100", "memory": "40GiB"}
+    machine = lanescope.Machine({"name": "two", "devices": [
+        {"name": "CPU:0", "kind": "host", "memory": "8GiB", "workers": 2}, {"name": "GPU:0", **gpu}, {"name": "GPU:1", **gpu}],
+        "links": [{"between": ["CPU:0", f"GPU:{i}"], "bandwidth": "10GB/s", "latency": "1ns"} for i in (0, 1)]})
+    step = lanescope.simulate(exported, machine, "single", costs=found)
+    assert 45_000 <= step.step_ns < 47_000
+    # A GPU of another name, which the user says is meant.
+    gpu["model"] = "something else"
+    other = lanescope.Machine({**machine.to_dict(), "devices": [machine.to_dict()["devices"][0], {"name": "GPU:0", **gpu}, {"name": "GPU:1", **gpu}]})
+    named = calibrate(tmp_path / "p.json.gz", exported, other)
+    assert lanescope.simulate(exported, other, "single", costs=named).step_ns == step.step_ns
 
 
 def test_a_profile_without_steps_is_refused(tmp_path):

@@ -175,6 +175,26 @@ TEST(CalibratedCostOfThreads, DevicesOfThreadsRunTheSameKernels) {
   EXPECT_EQ(costs.Launch(host, large).basis, CostBasis::kNothing);
 }
 
+// A GPU that was measured and one of its model that is only described, in either direction; another model is
+// not.
+TEST(CalibratedCostOfModels, HoldWhereverTheModelIs) {
+  for (const auto& [measured, kind] : {std::pair("cuda NVIDIA A100", DeviceKind::kModelled),
+                                       std::pair("modelled NVIDIA A100", DeviceKind::kCuda)}) {
+    CostTable table;
+    table.launches.push_back(
+        {.signature = "MadeUp()->float[8]", .op = "MadeUp", .device = measured, .ns = 700, .count = 1});
+    const CalibratedCost costs(table);
+    DeviceSpec gpu;
+    gpu.kind = kind;
+    gpu.model = "NVIDIA A100";
+    const SignedWork work{"MadeUp()->float[8]", "MadeUp", {8, 32}};
+    EXPECT_EQ(costs.Launch(gpu, work).ns, 700);
+    EXPECT_EQ(costs.Launch(gpu, work).basis, CostBasis::kMeasured);
+    gpu.model = "NVIDIA H100";
+    EXPECT_NE(costs.Launch(gpu, work).basis, CostBasis::kMeasured);
+  }
+}
+
 TEST_F(CalibratedCostTest, AnotherShapeTakesTheFitOfItsOp) {
   // The entries of MadeUp lie on ns = 100 + 2.5 bytes (4 bytes an element), so ten elements take 200.
   const CostEstimate estimate = Launch("MadeUp", 10);

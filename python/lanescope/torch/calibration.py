@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
+from lanescope.torch.export import Exported
 from lanescope.torch.kineto import read_profile
 
 # What only says how memory is looked at, or that it is taken: no kernel of ours stands for it.
@@ -66,19 +69,19 @@ class Calibration:
     by_shape_ns: float = 0.0
 
     @property
-    def matched_share(self):
+    def matched_share(self) -> float:
         return self.matched_ns / self.step_ns if self.step_ns else 0.0
 
-    def to_json(self):
+    def to_json(self) -> str:
         return json.dumps(self.costs)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a cost file, for `--cost`."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.costs, file, indent=1)
             file.write("\n")
 
-    def __str__(self):
+    def __str__(self) -> str:
         rest = ", ".join(f"{name} {ns / 1e6:.3f} ms" for name, ns in self.unmatched.most_common(5))
         return (f"{self.matched_share:.1%} of {self.step_ns / 1e6:.3f} ms a step on {self.device} matched, "
                 f"{self.by_shape_ns / self.step_ns if self.step_ns else 0:.1%} by name and shapes"
@@ -149,7 +152,7 @@ def _module_names(exported):
     """By path "Linear_3": modules of a class, numbered in the order in which they first work, as the profiler does."""
     names, numbers = {}, Counter()
     for call in exported.calls:
-        parts = call.module.removeprefix("gradients/").removeprefix("model.").split(".") if call.module else []
+        parts = call.module.removeprefix("gradients/").split(".") if call.module else []
         for depth in range(1, len(parts) + 1):
             path = ".".join(parts[:depth])
             kind = exported.modules.get(path)
@@ -200,7 +203,7 @@ class _Numbered:
 def _match(exported, step):
     """Times of calls in one step, of the updates, and what nobody took."""
     names = _module_names(exported)
-    calls = [_Numbered(number, call, names.get(call.module.removeprefix("model."), ""))
+    calls = [_Numbered(number, call, names.get(call.module, ""))
              for number, call in enumerate(exported.calls) if _plain_name(call.op) not in _VIEWS]
     keys = [_key(each.call) for each in calls]
     read = _Reader(set(keys))
@@ -241,13 +244,14 @@ def _node_times(exported, launches, call_ns, updates_ns):
     return times
 
 
-def calibrate(profile, graph, machine=None, *, device="GPU:0"):
+def calibrate(profile: str | os.PathLike[str], graph: Exported, machine: Any = None, *, device: str = "GPU:0") -> Calibration:
     """Op times from a profile of the same step, made by torch.profiler with record_shapes=True and, so that modules
     are known, with_stack=True.
 
     profile  the file that `export_chrome_trace` wrote (.json, .json.gz): steps marked by `profiler.step()`, or one step
     graph    what `export` returned for the model, the optimizer and the shapes of that step
-    machine  whose device was profiled; None: the GPU that the profile names, or this computer
+    machine  the machine to predict for: `device` of it, and every one of that kind and model, costs what was profiled.
+             None: GPUs of the model that the profile names; of a profile without a GPU this computer
     device   which of it
     """
     from lanescope import _core
