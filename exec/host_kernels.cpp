@@ -18,6 +18,7 @@ const KernelRegistry& PlainKernels() {
     RegisterRandomKernels(made);
     RegisterStringKernels(made);
     RegisterQueueKernels(made);
+    RegisterAccumulatorKernels(made);
     RegisterReaderKernels(made);
     RegisterDecodeKernels(made);
     RegisterPieceKernels(made);

@@ -158,6 +158,7 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterCollectiveOps(*built);
     ops::RegisterStringOps(*built);
     ops::RegisterQueueOps(*built);
+    ops::RegisterAccumulatorOps(*built);
     ops::RegisterReaderOps(*built);
     ops::RegisterTextOps(*built);
     ops::RegisterControlOps(*built);

@@ -4,8 +4,8 @@
 
 namespace lanescope::exec {
 
-bool QueueAttempt::Begin(std::shared_ptr<TensorQueue> queue, const std::function<void()>& resume,
-                         const std::function<TensorQueue::AttemptNumber()>& submit) {
+bool QueueAttempt::Begin(std::shared_ptr<AttemptResource> queue, const std::function<void()>& resume,
+                         const std::function<AttemptResource::AttemptNumber()>& submit) {
   {
     const std::lock_guard lock(mutex_);
     phase_ = Phase::kBegins;
@@ -14,7 +14,7 @@ bool QueueAttempt::Begin(std::shared_ptr<TensorQueue> queue, const std::function
     error_.reset();
     tuple_.clear();
   }
-  TensorQueue::AttemptNumber number = 0;
+  AttemptResource::AttemptNumber number = 0;
   try {
     number = submit();
   } catch (...) {
@@ -58,8 +58,8 @@ QueueTuple QueueAttempt::Take() {
 }
 
 void QueueAttempt::Cancel() {
-  std::shared_ptr<TensorQueue> queue;
-  TensorQueue::AttemptNumber number = 0;
+  std::shared_ptr<AttemptResource> queue;
+  AttemptResource::AttemptNumber number = 0;
   {
     const std::lock_guard lock(mutex_);
     if (phase_ != Phase::kWaits) return;

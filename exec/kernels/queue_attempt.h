@@ -1,4 +1,4 @@
-// A launch that is one attempt at a queue.
+// A launch that is one attempt at a queue or an accumulator.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@
 
 namespace lanescope::exec {
 
-// An attempt and what came of it, for kernels that wait for queues. Begin and Take are called by the launch,
+// An attempt and what came of it, for kernels that wait. Begin and Take are called by the launch,
 // Cancel from any thread.
 class QueueAttempt {
  public:
-  // Submits an attempt to the queue; its number is what `submit` returns, and its outcome goes to Finish.
+  // Submits an attempt; its number is what `submit` returns, and its outcome goes to Finish.
   // True: it has finished already. False: `resume` is called when it has.
-  bool Begin(std::shared_ptr<TensorQueue> queue, const std::function<void()>& resume,
-             const std::function<TensorQueue::AttemptNumber()>& submit);
-  // The queue's answer; from any thread, once.
+  bool Begin(std::shared_ptr<AttemptResource> queue, const std::function<void()>& resume,
+             const std::function<AttemptResource::AttemptNumber()>& submit);
+  // The answer; from any thread, once.
   void Finish(const Error* error, QueueTuple tuple = {});
   bool in_progress() const;
   // What came of an attempt that has finished; throws its error. Ready for the next one.
@@ -32,8 +32,8 @@ class QueueAttempt {
 
   mutable std::mutex mutex_;
   Phase phase_ = Phase::kIdle;
-  std::shared_ptr<TensorQueue> queue_;
-  TensorQueue::AttemptNumber number_ = 0;
+  std::shared_ptr<AttemptResource> queue_;
+  AttemptResource::AttemptNumber number_ = 0;
   std::function<void()> resume_;
   std::optional<Error> error_;
   QueueTuple tuple_;

@@ -2,34 +2,10 @@
 
 #include <utility>
 
-#include "exec/resources/resource_manager.h"
-#include "exec/resources/resource_name.h"
+#include "exec/kernels/named_handle.h"
 
 namespace lanescope::exec {
 namespace {
-
-// A session's hold on a queue. A queue that no other session can name ends with it.
-class QueueHandle final : public Resource {
- public:
-  QueueHandle(ResourceManager* resources, ResourceName name, std::shared_ptr<TensorQueue> queue)
-      : resources_(resources), name_(std::move(name)), queue_(std::move(queue)) {}
-  ~QueueHandle() override {
-    if (!name_.is_private) return;
-    try {
-      resources_->Delete<TensorQueue>(name_.container, name_.name);
-    } catch (const Error&) {  // its container was emptied before
-    }
-  }
-  QueueHandle(const QueueHandle&) = delete;
-  QueueHandle& operator=(const QueueHandle&) = delete;
-
-  const std::shared_ptr<TensorQueue>& queue() const { return queue_; }
-
- private:
-  ResourceManager* const resources_;
-  const ResourceName name_;
-  const std::shared_ptr<TensorQueue> queue_;
-};
 
 QueueSpec SpecOf(const Node& node) {
   QueueSpec spec;
@@ -55,12 +31,9 @@ QueueSpec SpecOf(const Node& node) {
 
 std::unique_ptr<Resource> MakeHandle(const Node& node, ResourceManager* resources) {
   const QueueSpec spec = SpecOf(node);
-  // An attribute with its default may be left out of a file.
-  const ResourceName name = NameResource({.container = node.StringAttr("container", ""),
-                                          .shared_name = node.StringAttr("shared_name", ""),
-                                          .node_name = node.name});
+  const ResourceName name = NameOfResource(node);
   auto queue = FindOrMakeQueue(resources, name.container, name.name, spec, node.name);
-  return std::make_unique<QueueHandle>(resources, name, std::move(queue));
+  return std::make_unique<NamedHandle<TensorQueue>>(resources, name, std::move(queue));
 }
 
 }  // namespace
@@ -69,11 +42,11 @@ std::shared_ptr<TensorQueue> QueueOf(KernelContext& context, int input) {
   const Node& node = context.handle_node(input);
   Resource& resource =
       context.FindOrCreateResource(input, [&] { return MakeHandle(node, &context.resources()); });
-  auto* handle = dynamic_cast<QueueHandle*>(&resource);
+  auto* handle = dynamic_cast<NamedHandle<TensorQueue>*>(&resource);
   if (handle == nullptr) {
     Throw(Code::kInvalidArgument, "'{}' ({}) is no queue", node.name, node.op);
   }
-  return handle->queue();
+  return handle->resource();
 }
 
 std::string QueueTitle(KernelContext& context, int input) {

@@ -5,7 +5,8 @@
 
 namespace lanescope::exec {
 
-void RegisterQueueKernels(KernelRegistry& registry);    // FIFOQueue ..., QueueEnqueue, QueueDequeue ...
+void RegisterQueueKernels(KernelRegistry& registry);  // FIFOQueue ..., QueueEnqueue, QueueDequeue ...
+void RegisterAccumulatorKernels(KernelRegistry& registry);
 void RegisterReaderKernels(KernelRegistry& registry);   // TextLineReader ..., ReaderRead
 void RegisterDecodeKernels(KernelRegistry& registry);   // DecodeCSV, DecodeRaw
 void RegisterPieceKernels(KernelRegistry& registry);    // Substr, StringSplit ..., ReadFile

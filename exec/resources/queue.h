@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "exec/resources/attempts.h"
 #include "exec/resources/queue_spec.h"
 #include "exec/resources/queue_tuples.h"
 #include "exec/resources/resource_manager.h"
@@ -23,12 +24,10 @@ class QueueStore;
 // before the call returns), and no lock is held meanwhile. Attempts of one side finish strictly in order.
 // Callbacks do not throw. Thread-safe; must not end while a call of it runs. Attempts that wait when it ends
 // are cancelled.
-class TensorQueue final : public Resource {
+class TensorQueue final : public AttemptResource {
  public:
   static constexpr char kTypeName[] = "Queue";
 
-  // Names an attempt, to cancel it.
-  using AttemptNumber = uint64_t;
   using Done = std::function<void(const Error* error)>;
   // The element or batch is empty where there is an error.
   using Taken = std::function<void(const Error* error, QueueTuple tuple)>;
@@ -52,9 +51,8 @@ class TensorQueue final : public Resource {
   // Waits for the enqueue attempts before it, or cancels them.
   AttemptNumber Close(bool cancel_pending_enqueues, Done done);
 
-  // Ends an attempt that still waits with Cancelled; what it had taken is put back, what it had put stays.
-  // False: it finished before.
-  bool Cancel(AttemptNumber attempt);
+  // What it had taken is put back, what it had put stays.
+  bool Cancel(AttemptNumber attempt) override;
 
   const std::string& name() const { return name_; }
   const QueueSpec& spec() const { return spec_; }

@@ -208,6 +208,38 @@ TEST_F(Fifo, ADequeueThatRunsOutOfTimeTakesNothing) {
   EXPECT_EQ(pipeline_->Floats("take_three"), (FloatList{10, 20, 30}));
 }
 
+// A feed takes the place of a dequeue, which then takes nothing.
+TEST_F(Fifo, G09_RunsUntilNothingIsLeft) {
+  GraphBuilder builder;
+  const Endpoint queue = FloatQueueNode(&builder, "FIFOQueueV2", 3);
+  EnqueueMany(&builder, "put", queue, {1, 2, 3});
+  Dequeue(&builder, "take", queue);
+  NodeBuilder out = builder.Op("AddV2", "out");
+  out.Input(builder.graph().FindEndpoint("take")).Input(builder.Scalar("one", 1.0f)).Build();
+  pipeline_ = std::make_unique<Pipeline>(builder.Take());
+  pipeline_->Do("put");
+  const auto run = [&](const std::map<std::string, Tensor>& feeds) {
+    const RunRequest request{feeds, {"out"}, {}};
+    return pipeline_->session.Run(request, {.timeout_ns = 10'000'000'000}).fetches[0].data<float>()[0];
+  };
+  EXPECT_EQ(run({}), 2);
+  EXPECT_EQ(run({{"take", Tensor::Scalar(5.0f)}}), 6);
+  EXPECT_EQ(run({}), 3);
+  EXPECT_EQ(run({}), 4);
+  ExpectError(Code::kDeadlineExceeded, {"Timed out waiting for notification"}, [&] {
+    pipeline_->session.Run({{}, {"out"}, {}}, {.timeout_ns = 20'000'000});
+  });
+}
+
+TEST_F(Fifo, G13_ADequeueThatIsFetchedTwiceTakesOneElement) {
+  Open(10);
+  pipeline_->Do("put_ten");
+  const std::vector<Tensor> fetches = pipeline_->Get({"take", "take:0"});
+  EXPECT_EQ(fetches[0].data<float>()[0], 1);
+  EXPECT_EQ(fetches[1].data<float>()[0], 1);
+  EXPECT_EQ(pipeline_->Size("size"), 9);
+}
+
 TEST(QueueTimeouts, ASessionHasOneForAllRuns) {
   SessionOptions options;
   options.timeout_ns = 20'000'000;

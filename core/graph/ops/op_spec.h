@@ -81,9 +81,10 @@ void RegisterRandomOps(OpRegistry& registry);      // random tensors
 void RegisterSamplingOps(OpRegistry& registry);    // random classes and candidates
 void RegisterCollectiveOps(OpRegistry& registry);  // what all devices do together
 void RegisterStringOps(OpRegistry& registry);      // string conversion, lookup tables
-void RegisterQueueOps(OpRegistry& registry);       // queues of tensors, by handle and by reference
-void RegisterReaderOps(OpRegistry& registry);      // readers of records, records as numbers
-void RegisterTextOps(OpRegistry& registry);        // pieces of strings, files and pictures in strings
-void RegisterControlOps(OpRegistry& registry);     // constants, placeholders, identities, NoOp, Assert
+void RegisterAccumulatorOps(OpRegistry& registry);
+void RegisterQueueOps(OpRegistry& registry);    // queues of tensors, by handle and by reference
+void RegisterReaderOps(OpRegistry& registry);   // readers of records, records as numbers
+void RegisterTextOps(OpRegistry& registry);     // pieces of strings, files and pictures in strings
+void RegisterControlOps(OpRegistry& registry);  // constants, placeholders, identities, NoOp, Assert
 
 }  // namespace lanescope::ops

@@ -1,0 +1,98 @@
+// Accumulators of gradients, on host memory.
+#include "exec/resources/accumulator.h"
+
+#include "exec/kernels/host_tensors.h"
+#include "exec/kernels/named_handle.h"
+#include "exec/kernels/op_kernel.h"
+#include "exec/kernels/queue_attempt.h"
+#include "exec/kernels/queue_kernels.h"
+
+namespace lanescope::exec {
+namespace {
+
+using AccumulatorHandle = NamedHandle<GradientAccumulator>;
+
+std::unique_ptr<Resource> MakeAccumulator(const Node& node, ResourceManager* resources) {
+  AccumulatorSpec spec;
+  spec.dtype = node.TypeAttr("dtype");
+  spec.shape = node.GetShapeAttr("shape");
+  spec.reduction =
+      node.StringAttr("reduction_type", "MEAN") == "SUM" ? GradientReduction::kSum : GradientReduction::kMean;
+  const ResourceName name = NameOfResource(node);
+  auto accumulator = resources->LookupOrCreate<GradientAccumulator>(
+      name.container, name.name, [&] { return std::make_shared<GradientAccumulator>(node.name, spec); });
+  if (!(accumulator->spec() == spec)) {
+    Throw(Code::kInvalidArgument, "Shared accumulator '{}' is declared otherwise by '{}'", name.name,
+          node.name);
+  }
+  return std::make_unique<AccumulatorHandle>(resources, name, std::move(accumulator));
+}
+
+// The accumulator behind input 0; made, or found by its shared name, by whoever meets it first.
+std::shared_ptr<GradientAccumulator> AccumulatorOf(KernelContext& context) {
+  const Node& node = context.handle_node(0);
+  if (!node.op.ends_with("ConditionalAccumulator") || node.op.starts_with("Sparse"))
+    Throw(Code::kInvalidArgument, "'{}' ({}) is no accumulator", node.name, node.op);
+  Resource& resource =
+      context.FindOrCreateResource(0, [&] { return MakeAccumulator(node, &context.resources()); });
+  auto* handle = dynamic_cast<AccumulatorHandle*>(&resource);
+  LANESCOPE_CHECK(handle != nullptr);
+  return handle->resource();
+}
+
+void ApplyGradient(KernelContext& context) {
+  AccumulatorOf(context)->Apply(ScalarOf<int64_t>(context.input(1), "local_step"), CopyOf(context.input(2)));
+}
+
+void CountGradients(KernelContext& context) {
+  ShapeOutput(context, 0, Shape{});
+  *context.output().as<int32_t>() = static_cast<int32_t>(AccumulatorOf(context)->state().count);
+}
+
+void SetGlobalStep(KernelContext& context) {
+  AccumulatorOf(context)->SetGlobalStep(ScalarOf<int64_t>(context.input(1), "new_global_step"));
+}
+
+class TakeGradientKernel final : public WaitingKernel {
+ public:
+  explicit TakeGradientKernel(const Node&) {}
+
+  bool Advance(KernelContext& context, const std::function<void()>& resume) override {
+    if (!attempt_.in_progress()) {
+      const std::shared_ptr<GradientAccumulator> accumulator = AccumulatorOf(context);
+      title_ = fmt::format("accumulator '{}'", accumulator->name());
+      const auto submit = [&] {
+        return accumulator->Take(ScalarOf<int32_t>(context.input(1), "num_required"),
+                                 [this](const Error* error, Tensor average) {
+                                   QueueTuple tuple;
+                                   if (error == nullptr) tuple.push_back(std::move(average));
+                                   attempt_.Finish(error, std::move(tuple));
+                                 });
+      };
+      if (!attempt_.Begin(accumulator, resume, submit)) return false;
+    }
+    WriteOutput(context, 0, attempt_.Take()[0]);
+    return true;
+  }
+  void Cancel() override { attempt_.Cancel(); }
+  std::string WaitsFor() const override { return title_; }
+
+ private:
+  QueueAttempt attempt_;
+  std::string title_;
+};
+
+}  // namespace
+
+void RegisterAccumulatorKernels(KernelRegistry& registry) {
+  for (const std::string by : {"", "Resource"}) {
+    // Whoever uses the accumulator makes it.
+    registry.Register(by + "ConditionalAccumulator", MakeFunctionKernel<DoNothing>);
+    registry.Register(by + "AccumulatorApplyGradient", MakeFunctionKernel<ApplyGradient>);
+    registry.Register(by + "AccumulatorTakeGradient", MakeKernel<TakeGradientKernel>);
+    registry.Register(by + "AccumulatorNumAccumulated", MakeFunctionKernel<CountGradients>);
+    registry.Register(by + "AccumulatorSetGlobalStep", MakeFunctionKernel<SetGlobalStep>);
+  }
+}
+
+}  // namespace lanescope::exec
