@@ -76,11 +76,17 @@ int64_t VariableBytes(const Node& variable) {
 }
 
 DeviceFunction ReplicaDevices(const ReplicaDeviceOptions& options) {
-  if (options.ps_tasks == 0) return nullptr;
   const DeviceSpec server = DeviceSpec::Parse(options.ps_device);
+  int tasks = options.ps_tasks;
+  if (options.cluster) {
+    const std::vector<std::string> jobs = options.cluster.jobs();
+    const bool has_servers = server.job && std::ranges::find(jobs, *server.job) != jobs.end();
+    tasks = has_servers ? options.cluster.num_tasks(*server.job) : 0;
+  }
+  if (tasks == 0) return nullptr;
   const DeviceSpec worker = DeviceSpec::Parse(options.worker_device);
   const ServerStrategy strategy =
-      options.ps_strategy != nullptr ? options.ps_strategy : RoundRobinServers(options.ps_tasks);
+      options.ps_strategy != nullptr ? options.ps_strategy : RoundRobinServers(tasks);
   return [server, worker, strategy, merge = options.merge_devices,
           ps_ops = options.ps_ops.empty() ? VariableOps() : options.ps_ops](const Node& node) -> std::string {
     if (!merge && !node.device.empty()) return node.device;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graphs/cluster_spec.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {
@@ -25,6 +26,8 @@ int64_t VariableBytes(const Node& variable);
 
 struct ReplicaDeviceOptions {
   int ps_tasks = 0;
+  // Where it has jobs, the servers are as many as its job that `ps_device` names has tasks; none without one.
+  ClusterSpec cluster = {};
   std::string ps_device = "/job:ps";
   std::string worker_device = "/job:worker";
   // Fields that a node has already stay; without, such nodes are left alone.
