@@ -210,8 +210,9 @@ void ControlFlowExpander::Replace(const GraphBody& body, NodeId id, const std::s
   } else {
     std::optional<Endpoint> taken;
     if (ChangesArray(node.op)) taken = WhetherTaken(out->sides[id], name, node.device);
-    values =
-        IsArrayOp(node.op) ? arrays_.Expand(node, name, inputs, taken) : lists_.Expand(node, name, inputs);
+    ExpandedValues here = inputs;
+    for (ExpandedValue& input : here) input = OnThisSide(input, out->sides[id]);
+    values = IsArrayOp(node.op) ? arrays_.Expand(node, name, here, taken) : lists_.Expand(node, name, here);
     AddWaits(node, name, inputs, *out, &controls);
     out->after[id] = std::move(controls);
   }

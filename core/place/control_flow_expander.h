@@ -83,6 +83,8 @@ class ControlFlowExpander {
   // Whether what is written now runs, with sides of its own: nothing where it does whatever data say.
   std::optional<Endpoint> WhetherTaken(const Sides& own, const std::string& name, const std::string& device);
   void LeaveConditions(size_t left);
+  // Of an optional that data choose: the one of the side that is being written.
+  ExpandedValue OnThisSide(ExpandedValue optional, const Sides& own) const;
   // What the node waits for: what its control inputs have become, and, of a body's first nodes, what the
   // body waits for.
   std::vector<NodeId> ControlsOf(const GraphBody& body, const Node& node, const Site& site,

@@ -57,6 +57,24 @@ std::optional<Endpoint> ControlFlowExpander::WhetherTaken(const Sides& own, cons
   return all;
 }
 
+ExpandedValue ControlFlowExpander::OnThisSide(ExpandedValue optional, const Sides& own) const {
+  const auto side_of = [&](Endpoint condition) -> std::optional<bool> {
+    for (const Sides* sides : {&own, &taken_}) {
+      for (const Side& side : *sides) {
+        if (side.condition == condition) return side.yes;
+      }
+    }
+    return std::nullopt;
+  };
+  while (optional.choice != nullptr) {
+    const std::shared_ptr<const OptionalChoice> choice = optional.choice;
+    const std::optional<bool> side = side_of(choice->condition);
+    if (!side) break;
+    optional = *side ? choice->yes : choice->no;
+  }
+  return optional;
+}
+
 ExpandedValues ControlFlowExpander::Switch(const std::string& name, const ExpandedValues& inputs,
                                            Endpoint* condition) const {
   if (inputs.size() != 2) Throw(Code::kInvalidArgument, "node '{}': Switch takes 2 inputs", name);

@@ -16,24 +16,39 @@ namespace lanescope {
 
 struct TensorArray;
 struct TensorList;
+struct OptionalChoice;
 
-// What an endpoint of the graph before stands for: a tensor of the new graph, a list of those, or the handle
-// of an array. None: an element of a list that nobody has set, or the side of a branch that is not taken.
+// What an endpoint of the graph before stands for: a tensor of the new graph, a list of those (an optional is
+// a list of its components), one of two optionals, or the handle of an array. None: an element of a list that
+// nobody has set, or the side of a branch that is not taken.
 struct ExpandedValue {
   Endpoint tensor = {};
   std::shared_ptr<const TensorList> list = nullptr;
+  std::shared_ptr<const OptionalChoice> choice = nullptr;
   TensorArray* array = nullptr;  // of the expander's
 
   bool is_tensor() const { return tensor.node.exists(); }
-  bool empty() const { return !is_tensor() && list == nullptr && array == nullptr; }
+  bool is_list() const { return list != nullptr || choice != nullptr; }
+  bool empty() const { return !is_tensor() && !is_list() && array == nullptr; }
   friend bool operator==(const ExpandedValue&, const ExpandedValue&) = default;
 };
 using ExpandedValues = std::vector<ExpandedValue>;
+
+// What the two sides of a branch that data decide hand out: an optional each, of tensors that need not be
+// alike.
+struct OptionalChoice {
+  Endpoint condition;
+  ExpandedValue yes, no;
+};
 
 struct TensorList {
   ExpandedValues items = {};
   Shape element_shape = Shape::Unknown();
   DataType dtype = DataType::kInvalid;
+  bool optional = false;
+  // Where data say how many of the items the list has: that number, a tensor. None: all of them.
+  Endpoint length = {};
+  Endpoint packed = {};  // the items, and maybe more behind them, as rows of a tensor, if somebody has asked
 };
 
 // Throws InvalidArgument where it would have more than half a million nodes.

@@ -17,9 +17,15 @@ struct ListExpander::Call {
   [[noreturn]] void Refuse(Code code, std::string_view why) const {
     Throw(code, "node '{}' ({}): {}", name, node.op, why);
   }
-  const TensorList& list(size_t i) const {
-    if (i >= inputs.size() || inputs[i].list == nullptr)
+  // Of any length; `list` alone: of a length that is known.
+  const TensorList& any_list(size_t i) const {
+    if (i >= inputs.size() || inputs[i].list == nullptr || inputs[i].list->optional)
       Refuse(Code::kInvalidArgument, "takes a list of tensors that no op here has made");
+    return *inputs[i].list;
+  }
+  const TensorList& list(size_t i) const {
+    if (any_list(i).length.node.exists())
+      Refuse(Code::kUnimplemented, "takes a list with as many elements as data say");
     return *inputs[i].list;
   }
   Endpoint tensor(size_t i) const {

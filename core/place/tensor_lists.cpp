@@ -12,11 +12,14 @@ constexpr size_t kMaxCopied = size_t{1} << 26;
 
 }  // namespace
 
-bool IsListOp(std::string_view op) { return op.starts_with("TensorList") || op == "EmptyTensorList"; }
+bool IsListOp(std::string_view op) {
+  return op.starts_with("TensorList") || op == "EmptyTensorList" || op == "OptionalFromValue" ||
+         op == "OptionalNone" || op == "OptionalGetValue" || op == "OptionalHasValue";
+}
 
 bool HasLists(const ExpandedValues& values) {
   return std::ranges::any_of(
-      values, [](const ExpandedValue& value) { return value.list != nullptr || value.array != nullptr; });
+      values, [](const ExpandedValue& value) { return value.is_list() || value.array != nullptr; });
 }
 
 ExpandedValue ListExpander::Made(TensorList list) {
@@ -50,7 +53,7 @@ Shape ListExpander::ShapeOf(const Call& call, size_t input) const {
 
 Endpoint ListExpander::Element(const Call& call, const TensorList& list, size_t index, const Shape& shape) {
   const ExpandedValue& item = list.items[index];
-  if (item.list != nullptr) call.Refuse(Code::kUnimplemented, "takes a list in a list for a tensor");
+  if (item.is_list()) call.Refuse(Code::kUnimplemented, "takes a list in a list for a tensor");
   if (item.is_tensor()) return item.tensor;
   Shape wanted = MergeShapes(shape, list.element_shape);
   for (const ExpandedValue& other : list.items) {
@@ -126,13 +129,13 @@ ExpandedValue ListExpander::Gather(const Call& call) {
 }
 
 ExpandedValue ListExpander::GetItem(const Call& call) {
-  const TensorList& list = call.list(0);
+  const TensorList& list = call.any_list(0);
   const auto index = graph_.ConstantAt(call.tensor(1));
   if (index) {
     if (*index < 0 || *index >= static_cast<int64_t>(list.items.size()))
       call.Refuse(Code::kInvalidArgument, "takes an element beyond the list's end");
     const ExpandedValue& item = list.items[static_cast<size_t>(*index)];
-    if (item.list != nullptr) return item;
+    if (item.is_list()) return item;
     return {.tensor = Element(call, list, static_cast<size_t>(*index), ShapeOf(call, 2))};
   }
   std::vector<Endpoint> elements;
@@ -147,7 +150,8 @@ ExpandedValue ListExpander::GetItem(const Call& call) {
 }
 
 ExpandedValue ListExpander::SetItem(const Call& call) {
-  TensorList list = call.list(0);
+  TensorList list = call.any_list(0);
+  list.packed = {};
   const auto index = graph_.ConstantAt(call.tensor(1));
   if (!index) call.Refuse(Code::kUnimplemented, "sets an element that data choose");
   if (call.inputs.size() < 3) call.Refuse(Code::kInvalidArgument, "has no element to set");
@@ -168,15 +172,39 @@ ExpandedValue ListExpander::PushBack(const Call& call) {
 }
 
 ExpandedValues ListExpander::PopBack(const Call& call) {
-  TensorList list = call.list(0);
+  TensorList list = call.any_list(0);
   if (list.items.empty()) call.Refuse(Code::kInvalidArgument, "takes the last element of an empty list");
+  if (list.length.node.exists()) return PopBackOfMany(call, list);
   const ExpandedValue last = list.items.back();
   const ExpandedValue item =
-      last.list != nullptr
-          ? last
-          : ExpandedValue{.tensor = Element(call, list, list.items.size() - 1, ShapeOf(call, 1))};
+      last.is_list() ? last
+                     : ExpandedValue{.tensor = Element(call, list, list.items.size() - 1, ShapeOf(call, 1))};
   list.items.pop_back();
   return {Made(std::move(list)), item};
+}
+
+// Data say which item is the last. Where they say that there is none, nobody uses what comes out.
+ExpandedValues ListExpander::PopBackOfMany(const Call& call, const TensorList& list) {
+  TensorList left = list;
+  const std::string& device = call.node.device;
+  if (!left.packed.node.exists()) {
+    std::vector<Endpoint> elements;
+    for (size_t i = 0; i < list.items.size(); ++i)
+      elements.push_back(Element(call, list, i, ShapeOf(call, 1)));
+    left.packed = graph_.Add(
+        graph_.New("Pack", call.name + "/elements", device).Inputs(elements).Attr("axis", int64_t{0}));
+  }
+  const auto number = [&](int32_t value) {
+    return graph_.Constant(call.name + "/number", Tensor::Scalar(value), device);
+  };
+  left.length =
+      graph_.Add(graph_.New("Sub", call.name + "/length", device).Input(list.length).Input(number(1)));
+  const Endpoint index =
+      graph_.Add(graph_.New("Maximum", call.name + "/index", device).Input(left.length).Input(number(0)));
+  const Endpoint item =
+      graph_.Add(graph_.New("GatherV2", call.name, device).Input(left.packed).Input(index).Input(number(0)));
+  left.items.pop_back();
+  return {Made(std::move(left)), {.tensor = item}};
 }
 
 ExpandedValue ListExpander::Resize(const Call& call) {
@@ -196,11 +224,12 @@ ExpandedValue ListExpander::Sum(const Call& call) {
     if (call.list(k).items.size() != sum.items.size())
       call.Refuse(Code::kInvalidArgument, "adds lists of different lengths");
   }
+  sum.packed = {};
   for (size_t i = 0; i < sum.items.size(); ++i) {
     std::vector<Endpoint> terms;
     for (size_t k = 0; k < call.inputs.size(); ++k) {
       const ExpandedValue& item = call.list(k).items[i];
-      if (item.list != nullptr) call.Refuse(Code::kUnimplemented, "adds lists in lists");
+      if (item.is_list()) call.Refuse(Code::kUnimplemented, "adds lists in lists");
       if (item.is_tensor()) terms.push_back(item.tensor);
     }
     if (terms.empty()) continue;
@@ -227,14 +256,40 @@ ExpandedValue ListExpander::Choose(Endpoint condition, const ExpandedValue& yes,
     NodeBuilder select = graph_.New("Select", name, device);
     return {.tensor = graph_.Add(select.Input(condition).Input(yes.tensor).Input(no.tensor))};
   }
-  if (yes.list == nullptr || no.list == nullptr || yes.list->items.size() != no.list->items.size()) {
-    Throw(Code::kUnimplemented, "node '{}': data choose between lists of different lengths", name);
+  const auto is_optional = [](const ExpandedValue& value) {
+    return value.choice != nullptr || (value.list != nullptr && value.list->optional);
+  };
+  if (is_optional(yes) && is_optional(no))
+    return {.choice = std::make_shared<const OptionalChoice>(OptionalChoice{condition, yes, no})};
+  if (yes.list == nullptr || no.list == nullptr || yes.list->optional || no.list->optional)
+    Throw(Code::kUnimplemented, "node '{}': data choose between values of different kinds", name);
+  return ChooseList(condition, *yes.list, *no.list, name, device);
+}
+
+ExpandedValue ListExpander::LengthOf(const TensorList& list, const std::string& name,
+                                     const std::string& device) {
+  if (list.length.node.exists()) return {.tensor = list.length};
+  const auto length = static_cast<int32_t>(list.items.size());
+  return {.tensor = graph_.Constant(name, Tensor::Scalar(length), device)};
+}
+
+// What only the longer one has counts where it is chosen.
+ExpandedValue ListExpander::ChooseList(Endpoint condition, const TensorList& yes, const TensorList& no,
+                                       const std::string& name, const std::string& device) {
+  const bool yes_is_longer = yes.items.size() >= no.items.size();
+  TensorList chosen = yes_is_longer ? yes : no;
+  const size_t common = (yes_is_longer ? no : yes).items.size();
+  bool same = true;
+  for (size_t i = 0; i < common; ++i) {
+    const ExpandedValue before = chosen.items[i];
+    chosen.items[i] = Choose(condition, yes.items[i], no.items[i], name + "/" + std::to_string(i), device);
+    same = same && chosen.items[i] == before;
   }
-  TensorList chosen = *yes.list;
-  for (size_t i = 0; i < chosen.items.size(); ++i) {
-    chosen.items[i] =
-        Choose(condition, chosen.items[i], no.list->items[i], name + "/" + std::to_string(i), device);
-  }
+  if (!same) chosen.packed = {};
+  if (common == chosen.items.size() && yes.length == no.length) return Made(std::move(chosen));
+  chosen.length = Choose(condition, LengthOf(yes, name + "/length", device),
+                         LengthOf(no, name + "/length", device), name + "/length", device)
+                      .tensor;
   return Made(std::move(chosen));
 }
 
@@ -258,12 +313,16 @@ ExpandedValues ListExpander::Expand(const Node& node, const std::string& name, c
     const ExpandedValue joined = Concat(call, &lengths);
     return {joined, lengths};
   }
+  if (op == "OptionalFromValue" || op == "OptionalNone") return {Optional(call)};
+  if (op == "OptionalGetValue") return Components(call, inputs.empty() ? ExpandedValue{} : inputs[0]);
+  if (op == "OptionalHasValue") return {HasValue(call, inputs.empty() ? ExpandedValue{} : inputs[0])};
   if (op == "TensorListLength") {
-    const auto length = static_cast<int32_t>(call.list(0).items.size());
-    return {{.tensor = graph_.Constant(name, Tensor::Scalar(length), node.device)}};
+    const TensorList& list = call.any_list(0);
+    if (list.length.node.exists()) return {Named(call, list.length)};
+    return {LengthOf(list, name, node.device)};
   }
   if (op == "TensorListElementShape") {
-    const Shape& shape = call.list(0).element_shape;
+    const Shape& shape = call.any_list(0).element_shape;
     const DataType type = node.TypeAttr("shape_type");
     if (type != DataType::kInt32 && type != DataType::kInt64)
       call.Refuse(Code::kInvalidArgument, "gives shapes as int32 or int64");
@@ -280,9 +339,10 @@ ExpandedValues ListExpander::Expand(const Node& node, const std::string& name, c
   if (op == "AddN") return {Sum(call)};
   if (op == "Select" || op == "SelectV2") return {Select(call)};
   if (op == "ZerosLike") {
-    TensorList zeros = call.list(0);
+    TensorList zeros = call.any_list(0);
+    zeros.packed = {};
     for (ExpandedValue& item : zeros.items) {
-      if (item.list != nullptr) call.Refuse(Code::kUnimplemented, "is of lists in lists");
+      if (item.is_list()) call.Refuse(Code::kUnimplemented, "is of lists in lists");
       if (item.is_tensor())
         zeros.element_shape = MergeShapes(zeros.element_shape, graph_.info(item.tensor).shape);
       item = {};

@@ -1,14 +1,15 @@
-// Lists of tensors (TensorList*), replaced by their elements. Internal to core/place.
+// Lists of tensors (TensorList*) and optionals, replaced by their elements. Internal to core/place.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/place/growing_graph.h"
 
 namespace lanescope {
 
-// EmptyTensorList, TensorListReserve, TensorListSetItem ...
+// EmptyTensorList, TensorListReserve, TensorListSetItem ..., OptionalFromValue ...
 bool IsListOp(std::string_view op);
 // Whether some of the values are lists or arrays.
 bool HasLists(const ExpandedValues& values);
@@ -39,9 +40,17 @@ class ListExpander {
   ExpandedValue SetItem(const Call& call);
   ExpandedValue PushBack(const Call& call);
   ExpandedValues PopBack(const Call& call);
+  ExpandedValues PopBackOfMany(const Call& call, const TensorList& list);
   ExpandedValue Resize(const Call& call);
   ExpandedValue Sum(const Call& call);
   ExpandedValue Select(const Call& call);
+  ExpandedValue LengthOf(const TensorList& list, const std::string& name, const std::string& device);
+  ExpandedValue ChooseList(Endpoint condition, const TensorList& yes, const TensorList& no,
+                           const std::string& name, const std::string& device);
+  ExpandedValue Optional(const Call& call);
+  ExpandedValue HasValue(const Call& call, const ExpandedValue& optional);
+  bool Fits(const ExpandedValue& optional, const std::vector<DataType>& types) const;
+  ExpandedValues Components(const Call& call, const ExpandedValue& optional);
 
   // The element, zeros where nobody has set it.
   Endpoint Element(const Call& call, const TensorList& list, size_t index, const Shape& shape);

@@ -56,6 +56,54 @@ def _gradient_of_loop():
     tf.identity(gradient, name=f'g{i}')
 
 
+def _gradient_until_data_say():
+  """What a loop accumulates is as long as data say."""
+  x = tf.placeholder(tf.float32, [3], name='x')
+  w = tf.placeholder(tf.float32, [3], name='w')
+  loop = tf.while_loop(lambda i, s: tf.logical_and(i < 6, tf.reduce_sum(s) < 9.0), lambda i, s: [i + 1, s * w + tf.sin(s)],
+                       [0, x])
+  tf.identity(loop[0], name='count')
+  total = tf.reduce_sum(tf.square(loop[1]), name='total')
+  for i, gradient in enumerate(tf.gradients(total, [x, w])):
+    tf.identity(gradient, name=f'g{i}')
+
+
+def _gradient_of_branches():
+  """The branches hand out different tensors."""
+  x = tf.placeholder(tf.float32, [2, 3], name='x')
+  w = tf.placeholder(tf.float32, [3, 2], name='w')
+  flag = tf.placeholder(tf.bool, [], name='flag')
+  y = tf.cond(flag, lambda: tf.tanh(tf.matmul(x, w)) * 2.0, lambda: tf.sigmoid(x[:, :2]) * tf.exp(x[:, 1:]))
+  total = tf.reduce_sum(tf.square(y), name='total')
+  for i, gradient in enumerate(tf.gradients(total, [x, w])):
+    tf.identity(gradient, name=f'g{i}')
+
+
+def _gradient_of_nested():
+  """A loop and a branch, whose side data decide, in a loop."""
+  x = tf.placeholder(tf.float32, [3], name='x')
+  w = tf.placeholder(tf.float32, [3], name='w')
+
+  def outer(i, s):
+    inner = tf.while_loop(lambda j, t: j <= i, lambda j, t: [j + 1, tf.tanh(t * w)], [0, s])[1]
+    return [i + 1, tf.cond(tf.reduce_sum(s) > 1.0, lambda: tf.sin(inner) * s, lambda: tf.exp(inner) + x)]
+
+  total = tf.reduce_sum(tf.while_loop(lambda i, s: i < 3, outer, [0, x])[1], name='total')
+  for i, gradient in enumerate(tf.gradients(total, [x, w])):
+    tf.identity(gradient, name=f'g{i}')
+
+
+def _gradient_of_lookup():
+  """Rows of a table in a branch, and in a loop."""
+  table = tf.placeholder(tf.float32, [4, 2], name='x')
+  flag = tf.placeholder(tf.bool, [], name='flag')
+  rows = tf.cond(flag, lambda: tf.gather(table, [1, 3, 1]), lambda: tf.gather(table, [0, 1, 2]) * 2.0)
+  loop = tf.while_loop(lambda i, s: i < 3, lambda i, s: [i + 1, s * tf.gather(table, i)], [0, tf.ones([2])])
+  total = tf.reduce_sum(tf.square(rows)) + tf.reduce_sum(loop[1])
+  total = tf.identity(total, name='total')
+  tf.identity(tf.convert_to_tensor(tf.gradients(total, [table])[0]), name='g0')
+
+
 def _array():
   """Elements written in a loop, some of them never."""
   x = tf.placeholder(tf.float32, [3, 2], name='x')
@@ -170,6 +218,17 @@ def control_flow(family):
          [({'x': np.array(x, np.float32)}, ['count', 'y']) for x in ([1, 2, 3], [9, 9, 9], [0, 0, 0])])
   feeds = {'x': _x('gradient x', (3, 2)), 'w': _x('gradient w', (2, 2))}
   record('gradient', _gradient_of_loop, [(feeds, ['g0', 'g1'])])
+  record('gradient until data say', _gradient_until_data_say,
+         [({'x': np.array(x, np.float32), 'w': np.array([1.5, 0.5, 2.0], np.float32)}, ['count', 'g0', 'g1'])
+          for x in ([1, 2, 0.5], [9, 9, 9], [0.1, 0.2, 0.3])])
+  feeds = {'x': _x('side x'), 'w': _x('side w', (3, 2))}
+  record('gradient of branches', _gradient_of_branches,
+         [({**feeds, 'flag': np.array(flag)}, ['g0', 'g1']) for flag in (True, False)])
+  record('gradient of nested', _gradient_of_nested,
+         [({'x': np.array(x, np.float32), 'w': np.array([1.5, 0.5, -1.0], np.float32)}, ['g0', 'g1'])
+          for x in ([1, 0.5, 0.2], [-0.3, 0.2, 0.1])])
+  record('gradient of lookup', _gradient_of_lookup,
+         [({'x': _x('table', (4, 2)), 'flag': np.array(flag)}, ['g0']) for flag in (True, False)])
   record('array', _array, [({'x': _x('array', (3, 2))}, ['y', 'z'])])
   record('updates', _updates, [({'x': _x('updates', (2,))}, ['y'])])
   record('branches', _branches_of_data,
