@@ -42,8 +42,9 @@ void GatherChecked(KernelContext& context, const GatherPlan& plan) {
   });
 }
 
-void GatherNd(KernelContext& context, const CoordinateRows& plan) {
-  const TensorRef& params = context.input(0);
+void GatherNd(KernelContext& context, const GatherNdPlan& gather) {
+  const TensorRef& params = *gather.params;
+  const CoordinateRows& plan = gather.rows;
   const std::vector<int64_t> offsets =
       RowOffsets("indices", plan, context.input(1), params.shape, "param shape");
   DispatchBySize(params.dtype, [&](auto tag) {

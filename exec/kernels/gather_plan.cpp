@@ -16,6 +16,12 @@ GatherPlan PlanBy(KernelContext& context, const TensorRef& params, const ops::Ga
           SizeOfDims(indices.shape, batch, indices.shape.rank())};
 }
 
+GatherNdPlan PlanNd(KernelContext& context, const TensorRef& params) {
+  const CoordinateRows rows = CoordinatesOf("indices", context.input(1).shape, params.shape);
+  ShapeOutput(context, 0, rows.result);
+  return {&params, rows};
+}
+
 }  // namespace
 
 GatherPlan GatherOp::Plan(KernelContext& context) const {
@@ -40,10 +46,10 @@ CoordinateRows CoordinatesOf(std::string_view name, const Shape& indices, const 
   return rows;
 }
 
-CoordinateRows PlanGatherNd(KernelContext& context) {
-  const CoordinateRows rows = CoordinatesOf("indices", context.input(1).shape, context.input(0).shape);
-  ShapeOutput(context, 0, rows.result);
-  return rows;
+GatherNdPlan PlanGatherNd(KernelContext& context) { return PlanNd(context, context.input(0)); }
+
+GatherNdPlan PlanResourceGatherNd(KernelContext& context) {
+  return PlanNd(context, context.variable(0).tensor);
 }
 
 }  // namespace lanescope::exec

@@ -43,15 +43,21 @@ struct CoordinateRows {
 // Throws InvalidArgument where the index, called `name`, is a scalar or too deep.
 CoordinateRows CoordinatesOf(std::string_view name, const Shape& indices, const Shape& shape);
 
-// Inputs params, indices.
-CoordinateRows PlanGatherNd(KernelContext& context);
+struct GatherNdPlan {
+  const TensorRef* params;
+  CoordinateRows rows;
+};
+// Inputs params or a variable's handle, indices.
+GatherNdPlan PlanGatherNd(KernelContext& context);
+GatherNdPlan PlanResourceGatherNd(KernelContext& context);
 
 template <void (*gather)(KernelContext&, const GatherPlan&),
-          void (*gather_nd)(KernelContext&, const CoordinateRows&)>
+          void (*gather_nd)(KernelContext&, const GatherNdPlan&)>
 void RegisterGatherOps(KernelRegistry& registry) {
   for (const char* op : {"Gather", "GatherV2"}) RegisterOp<GatherOp, gather>(registry, op);
   RegisterOp<ResourceGatherOp, gather>(registry, "ResourceGather");
   RegisterOp<PlanGatherNd, gather_nd>(registry, "GatherNd");
+  RegisterOp<PlanResourceGatherNd, gather_nd>(registry, "ResourceGatherNd");
 }
 
 }  // namespace lanescope::exec

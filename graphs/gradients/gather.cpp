@@ -153,14 +153,21 @@ std::vector<Gradient> GatherV2Gradient(const OpGradient& g) {
   return {GatherAlong(g, params_shape, axis, batch_dims)};
 }
 
-std::vector<Gradient> GatherNdGradient(const OpGradient& g) {
+std::vector<Gradient> GatherNdGradientOf(const OpGradient& g, Endpoint shape) {
   const Endpoint indices = g.in(1);
-  const Endpoint shape = ShapeTensor(g.s, g.in(0), g.type(indices));
   const lanescope::Shape& of_indices = g.shape(indices);
   if (of_indices.rank() == 2 && of_indices[1] == 1) {
     return {IndexedSlices{g.grad(), op::Squeeze(g.s, indices, {.squeeze_dims = {-1}}), shape}};
   }
   return {op::ScatterNd(g.s, indices, g.grad(), shape)};
+}
+
+std::vector<Gradient> GatherNdGradient(const OpGradient& g) {
+  return GatherNdGradientOf(g, ShapeTensor(g.s, g.in(0), g.type(g.in(1))));
+}
+
+std::vector<Gradient> ResourceGatherNdGradient(const OpGradient& g) {
+  return GatherNdGradientOf(g, op::VariableShape(g.s, g.in(0), {.out_type = g.type(g.in(1))}));
 }
 
 std::vector<Gradient> ScatterNdGradient(const OpGradient& g) {
@@ -252,6 +259,7 @@ void AddGatherGradients(GradientTable& table) {
   table.Add("ParallelDynamicStitch", DynamicStitchGradient);
   table.Add("SparseToDense", SparseToDenseGradient);
   table.Add("ResourceGather", ResourceGatherGradient);
+  table.Add("ResourceGatherNd", ResourceGatherNdGradient);
   table.Add("ReadVariableOp", ReadVariableGradient);
 }
 

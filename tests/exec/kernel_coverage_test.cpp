@@ -15,9 +15,8 @@ namespace {
 // Placed and simulated, not run: what they need has no part in training steps, or no library has their hash.
 // An all-reduce is copies and sums before it runs.
 const std::set<std::string_view> kWithoutKernel = {
-    "LookupTableExport",   "LookupTableExportV2", "LookupTableInsert",
-    "LookupTableInsertV2", "MutableHashTable",    "MutableHashTableV2",
-    "NcclAllReduce",       "ResourceGatherNd",    "StringToHashBucket"};
+    "LookupTableExport", "LookupTableExportV2", "LookupTableInsert", "LookupTableInsertV2",
+    "MutableHashTable",  "MutableHashTableV2",  "NcclAllReduce",     "StringToHashBucket"};
 // TensorFlow rewrites it before it places it.
 constexpr std::string_view kWithoutDevice = "AccumulateNV2";
 

@@ -12,10 +12,8 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "core/graph/graph_io.h"
-#include "core/place/functions.h"
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
@@ -214,63 +212,16 @@ std::vector<std::string> Families() {
 INSTANTIATE_TEST_SUITE_P(Recorded, GoldenGradients, testing::ValuesIn(Families()),
                          [](const auto& file) { return file.param; });
 
-// What TensorFlow differentiates and this does not: their gradients want ops that have no kernel here.
 TEST(Gradients, EveryOpThatHasOneInTensorFlowHasOneHere) {
-  const std::set<std::string_view> without = {"ResourceGatherNd"};
-  for (const std::string_view op : without) EXPECT_FALSE(IsDifferentiable(op)) << op;
   std::ifstream file(Golden("gradients.txt"));
   std::string op;
   int count = 0;
   while (file >> op) {
     ++count;
-    EXPECT_EQ(IsDifferentiable(op), !without.contains(op)) << op;
+    EXPECT_TRUE(IsDifferentiable(op)) << op;
   }
   EXPECT_GT(count, 200);
 }
-
-// A loop that TensorFlow wrote, without the gradients that it wrote.
-struct LoopCase {
-  const char* name;
-  std::vector<std::string> ys;
-  std::vector<std::string> xs, gradients;
-};
-
-class LoopGradients : public testing::TestWithParam<LoopCase> {};
-
-TEST_P(LoopGradients, AreTensorFlowsValuesOnceTheLoopIsUnrolled) {
-  const LoopCase& c = GetParam();
-  std::ifstream file(Golden("ops") / "control_flow.json");
-  const Json cases = Json::parse(file).at("cases");
-  const auto found = std::ranges::find_if(cases, [&](const Json& each) { return each.at("name") == c.name; });
-  ASSERT_NE(found, cases.end());
-  for (const Json& step : found->at("steps")) {
-    InlineOptions options;
-    std::map<std::string, Tensor> feeds;
-    for (const auto& [name, value] : step.at("feeds").items()) {
-      feeds[name] = TensorOf(value);
-      options.feeds[name].dtype = feeds[name].dtype();
-      options.feeds[name].shape = feeds[name].shape();
-    }
-    Scope s(InlineFunctions(ParseGraphText(found->at("graph").get<std::string>()), options));
-    std::vector<Endpoint> ys, xs;
-    for (const std::string& y : c.ys) ys.push_back(s.graph().FindEndpoint(y));
-    for (const std::string& x : c.xs) xs.push_back(s.graph().FindEndpoint(x));
-    const std::vector<Gradient> gradients = Gradients(s, ys, xs, {.name = "ours"});
-    std::vector<std::string> names;
-    for (const Gradient& gradient : gradients) names.push_back(s.graph().TensorName(gradient.ToDense(s)));
-    exec::test::ReferenceInterpreter session(s.graph());
-    const std::vector<Tensor> values = session.Run(feeds, names);
-    for (size_t i = 0; i < values.size(); ++i) {
-      ExpectNear(values[i], TensorOf(step.at("fetches").at(c.gradients[i] + ":0")), 1e-5, 1e-5,
-                 c.gradients[i]);
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Recorded, LoopGradients,
-                         testing::Values(LoopCase{"gradient", {"Sum"}, {"x", "w"}, {"g0", "g1"}},
-                                         LoopCase{"branches", {"Sum"}, {"x"}, {"g"}}),
-                         [](const auto& each) { return std::string(each.param.name); });
 
 TEST(Gradients, OpsWithoutOneAreNamed) {
   Scope s;

@@ -114,8 +114,9 @@ void Gather(KernelContext& context, const GatherPlan& plan) {
             context.output().data);
 }
 
-void GatherNd(KernelContext& context, const CoordinateRows& rows) {
-  const TensorRef& params = context.input(0);
+void GatherNd(KernelContext& context, const GatherNdPlan& plan) {
+  const auto& [source, rows] = plan;
+  const TensorRef& params = *source;
   RunGatherNd(LaunchOf(context), ElementBytes(params.dtype), MapOf(rows, params.shape), rows.rows,
               rows.row_size, ReaderOf("GatherNd", context.input(1)), params.data, context.output().data);
 }

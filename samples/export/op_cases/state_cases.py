@@ -153,6 +153,17 @@ def _scatters(family):
 
   family.graph('ResourceGather/int64', build_gather, [({'indices': np.array([2, 0])}, ['g:0'], [])])
 
+  def build_gather_nd():
+    handle, init = resource('v', START)
+    tf.raw_ops.ResourceGatherNd(resource=handle,
+                                indices=placeholder('indices', np.zeros([3, 2], np.int32)),
+                                dtype=tf.float32,
+                                name='g')
+    return [init]
+
+  family.graph('ResourceGatherNd/int32', build_gather_nd,
+               [({'indices': np.array([[2, 0], [0, 1], [2, 0]], np.int32)}, ['g:0'], [])])
+
 
 def state(family):
   _dense_updates(family)
