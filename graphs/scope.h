@@ -27,6 +27,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/inputs/run_spec.h"
+#include "core/place/function_body.h"
 #include "graphs/device_spec.h"
 #include "graphs/input.h"
 #include "graphs/variable.h"
@@ -105,6 +106,17 @@ class Scope {
   // nothing but such constants is added then.
   Endpoint Add(std::string_view op, std::string_view name, std::vector<InputList> arguments,
                std::vector<std::pair<std::string_view, AttrValue>> attrs = {});
+
+  // Adds a node of any op as it is, under its name made unique, with what its scopes say of devices and the
+  // like. Of an op without a definition the signature that is recorded from TensorFlow says the outputs'
+  // types, and "_output_shapes" their shapes. Throws what Add throws.
+  Endpoint AddNode(Node node);
+  // Puts another node in a node's place: the same with other attributes, more inputs or more outputs. What is
+  // known of its outputs stays. For gradients, which ask their op for what it computes on the way.
+  void Replace(NodeId id, Node node);
+  // Adds a function to the graph's library (core/place/function_body.h).
+  AttrValue AddFunction(const FunctionBody& body, const std::string& name);
+  void AddFunctions(const Graph& from);
 
   // The first seed of random ops that have a seed of their own, which is their second.
   void SetRandomSeed(int64_t seed) { random_seed_ = seed; }

@@ -121,6 +121,31 @@ Endpoint Scope::AddComplete(Node node) {
   return {id, infos_.back().empty() ? -1 : 0};
 }
 
+Endpoint Scope::AddNode(Node node) {
+  CheckNesting();
+  NodeBuilder builder(&graph_, node.op, UniqueName(node.name.empty() ? node.op : node.name));
+  builder.Inputs(node.inputs);
+  for (const auto& [attr, value] : node.attrs) builder.Attr(attr, value);
+  return AddComplete(builder.Finish());
+}
+
+void Scope::Replace(NodeId id, Node node) {
+  LANESCOPE_CHECK(graph_.node(id).name == node.name);
+  std::vector<TensorInfo> inputs;
+  for (const Endpoint& input : node.inputs) inputs.push_back(Info(input));
+  std::vector<TensorInfo> outputs = InferNode(node, inputs);
+  LANESCOPE_CHECK(outputs.size() >= infos_[id].size());
+  std::ranges::copy(infos_[id], outputs.begin());
+  graph_.node(id) = std::move(node);
+  infos_[id] = std::move(outputs);
+}
+
+AttrValue Scope::AddFunction(const FunctionBody& body, const std::string& name) {
+  return lanescope::AddFunction(body, name, &graph_);
+}
+
+void Scope::AddFunctions(const Graph& from) { lanescope::AddFunctions(from, &graph_); }
+
 Endpoint Scope::Constant(const Tensor& value, std::string_view name) {
   CheckNesting();
   NodeBuilder builder(&graph_, "Const", UniqueName(name));

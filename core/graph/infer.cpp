@@ -18,10 +18,11 @@ using Feeds = std::vector<std::pair<Endpoint, TensorInfo>>;
   Throw(error.code(), "node '{}': {}: {}", node.name, node.op, error.message());
 }
 
-// The attribute that TensorFlow's exporter writes. Of a node with a definition it is not read: the definition
-// knows better.
+// The attribute that TensorFlow's exporter writes, or that loops and branches have. Of a node with a
+// definition it is not read: the definition knows better.
 void ShapesFromAttr(const Node& node, std::span<TensorInfo> outputs) {
   const AttrValue* attr = node.FindAttr("_output_shapes");
+  if (attr == nullptr) attr = node.FindAttr("output_shapes");
   const auto* shapes = attr == nullptr ? nullptr : std::get_if<std::vector<ShapeAttr>>(attr);
   if (shapes == nullptr) return;
   for (size_t i = 0; i < std::min(outputs.size(), shapes->size()); ++i) outputs[i].shape = (*shapes)[i].shape;

@@ -30,7 +30,10 @@ bool IsFloating(DataType type) {
   }
 }
 
-bool CarriesGradients(DataType type) { return IsFloating(type) || type == DataType::kResource; }
+// Lists of tensors are variants.
+bool CarriesGradients(DataType type) {
+  return IsFloating(type) || type == DataType::kResource || type == DataType::kVariant;
+}
 
 bool IsNumber(DataType type) {
   return type != DataType::kString && type != DataType::kBool && type != DataType::kResource &&
@@ -83,8 +86,8 @@ class GradientWriter {
     while (!ready.empty()) {
       const NodeId id = ready.front();
       ready.pop_front();
+      const std::vector<Endpoint> inputs = s_.graph().node(id).inputs;  // loops get further ones
       Differentiate(id);
-      const std::vector<Endpoint> inputs = s_.graph().node(id).inputs;
       for (const Endpoint& input : inputs) {
         if (--pending_[input.node] == 0) ready.push_back(input.node);
       }
@@ -110,10 +113,11 @@ class GradientWriter {
       Throw(Code::kInvalidArgument, "Length mismatch. Passed {} grad_ys for {} ys", options_.grad_ys.size(),
             ys_.size());
     }
-    for (const Endpoint& y : ys_) {
-      if (!IsNumber(s_.TypeOf(y))) {
+    for (size_t i = 0; i < ys_.size(); ++i) {
+      const bool given = !options_.grad_ys.empty() && !options_.grad_ys[i].empty();
+      if (!given && !IsNumber(s_.TypeOf(ys_[i]))) {
         Throw(Code::kInvalidArgument, "'{}' has type {}; a y must be numeric to obtain a default gradient",
-              s_.graph().TensorName(y), DataTypeName(s_.TypeOf(y)));
+              s_.graph().TensorName(ys_[i]), DataTypeName(s_.TypeOf(ys_[i])));
       }
     }
   }
@@ -284,7 +288,7 @@ class GradientWriter {
 
   void Hand(const Node& node, size_t i, const Gradient& grad) {
     const Endpoint input = node.inputs[i];
-    if (!grad.is_slices()) {
+    if (!grad.is_slices() && s_.TypeOf(input) != DataType::kResource) {
       try {
         s_.MergeShape(grad.dense(), s_.ShapeOf(input));
       } catch (const Error&) {

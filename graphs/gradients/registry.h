@@ -68,6 +68,9 @@ void AddArrayGradients(GradientTable& table);
 void AddSliceGradients(GradientTable& table);
 void AddGatherGradients(GradientTable& table);
 void AddSegmentGradients(GradientTable& table);
+void AddBranchGradients(GradientTable& table);
+void AddLoopGradients(GradientTable& table);
+void AddListGradients(GradientTable& table);    // of lists of tensors
 void AddSecondGradients(GradientTable& table);  // of the ops that first gradients are made of
 void AddSecondNetworkGradients(GradientTable& table);
 

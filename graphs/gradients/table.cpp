@@ -23,6 +23,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "Ceil",
                                             "ConcatOffset",
                                             "Const",
+                                            "EmptyTensorList",
                                             "Equal",
                                             "Floor",
                                             "FloorDiv",
@@ -90,6 +91,9 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "StringToHashBucket",
                                             "StringToHashBucketFast",
                                             "StringToNumber",
+                                            "TensorListElementShape",
+                                            "TensorListLength",
+                                            "TensorListReserve",
                                             "TruncateDiv",
                                             "TruncatedNormal",
                                             "VarIsInitializedOp",
@@ -111,6 +115,9 @@ class Table : public GradientTable {
     AddSliceGradients(*this);
     AddGatherGradients(*this);
     AddSegmentGradients(*this);
+    AddBranchGradients(*this);
+    AddLoopGradients(*this);
+    AddListGradients(*this);
     AddSecondGradients(*this);
     AddSecondNetworkGradients(*this);
   }

@@ -23,7 +23,17 @@ void InferConst(InferenceContext& context) {
 }
 
 void InferPlaceholder(InferenceContext& context) {
-  if (context.node().FindAttr("shape") != nullptr) context.SetShape(0, context.node().GetShapeAttr("shape"));
+  const Node& node = context.node();
+  if (node.FindAttr("shape") != nullptr) context.SetShape(0, node.GetShapeAttr("shape"));
+  // Of a handle that a function is given.
+  if (context.output().dtype != DataType::kResource || node.FindAttr("_handle_dtypes") == nullptr) return;
+  const auto* shapes = std::get_if<std::vector<ShapeAttr>>(node.FindAttr("_handle_shapes"));
+  const std::vector<DataType>& types = node.TypeListAttr("_handle_dtypes");
+  if (shapes == nullptr || shapes->size() != 1 || types.size() != 1) return;
+  TensorInfo variable;
+  variable.dtype = types[0];
+  variable.shape = (*shapes)[0].shape;
+  context.output().handle = std::make_shared<const TensorInfo>(std::move(variable));
 }
 
 // Whatever is fed or the default: the shape is at least as open as the attribute says, and the value is not
