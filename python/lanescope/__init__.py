@@ -11,6 +11,28 @@
 
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what __getattr__ below imports when it is first asked for
+    from lanescope._core import Error as Error
+    from lanescope._core import __version__ as __version__
+    from lanescope.comparison import Comparison as Comparison
+    from lanescope.comparison import compare as compare
+    from lanescope.graph import Graph as Graph
+    from lanescope.machine import Machine as Machine
+    from lanescope.placement import Placement as Placement
+    from lanescope.placement import place as place
+    from lanescope.prediction import Prediction as Prediction
+    from lanescope.prediction import Predictor as Predictor
+    from lanescope.prediction import Sweep as Sweep
+    from lanescope.prediction import simulate as simulate
+    from lanescope.prediction import sweep as sweep
+    from lanescope.searching import SearchResult as SearchResult
+    from lanescope.searching import search as search
+    from lanescope.session import RunResult as RunResult
+    from lanescope.session import Session as Session
+    from lanescope.session import run as run
+    from lanescope.trace import Trace as Trace
 
 # A build puts the compiled module in another folder than these files.
 __path__ = pkgutil.extend_path(__path__, __name__)

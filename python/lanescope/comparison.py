@@ -42,7 +42,7 @@ class Comparison(Report):
         return [svg for svg in _core.timeline_svgs(self._trace, runs, -1, width) if svg] if runs else []
 
     def _repr_html_(self) -> str:
-        cells = [("Placement", "Measured", "Predicted", "low", "high", "Error")]
+        cells: list[tuple[str, ...]] = [("Placement", "Measured", "Predicted", "low", "high", "Error")]
         for row in self.rows:
             measured, predicted = row["measured"], row["predicted"]
             step = predicted["step_ns"] if predicted else None
@@ -82,7 +82,7 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
         several = graphs if isinstance(graphs, (list, tuple)) else [graphs]
         pairs = [(as_graph(graph), list(strategies)) for graph in several]
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
-    path = os.fspath(trace) if trace else os.path.join(folder.name, "trace.db")
+    path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
     with ExitStack() as stack:
         rows = [(graph._core, [stack.enter_context(strategy_text(each)) for each in own]) for graph, own in pairs]
         result = json.loads(_core.compare(rows, as_machine(machine)._core, costs_text(costs), path, run, steps, rounds,
