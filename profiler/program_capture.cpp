@@ -160,7 +160,8 @@ std::string InjectionLibrary() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
-  for (const char* folder : {".", "../lib", "../lib64", "../lib/x86_64-linux-gnu"}) {
+  for (const char* folder :
+       {".", "../lib/lanescope", "../lib64/lanescope", "../lib/x86_64-linux-gnu/lanescope"}) {
     const std::filesystem::path path = program.parent_path() / folder / kLibraryName;
     if (std::filesystem::exists(path, error)) return std::filesystem::canonical(path, error).string();
   }

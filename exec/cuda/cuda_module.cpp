@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "exec/cuda/api.h"
@@ -19,18 +20,14 @@ constexpr const char* kDriverFile = "libcuda.so.1";
 std::mutex mutex;
 CudaModule* testing_module = nullptr;
 
-// Where the module may lie: LANESCOPE_CUDA_MODULE, beside the program, in the library folder of its prefix.
-std::vector<std::filesystem::path> ModulePaths() {
-  if (const char* path = std::getenv("LANESCOPE_CUDA_MODULE")) return {path};
+// The program, or the module of Python's package, that this is part of; empty where nothing says so.
+std::filesystem::path ThisFile() {
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {kModuleFile};
-  const auto folder = program.parent_path();
-  std::vector<std::filesystem::path> paths{folder / kModuleFile};
-#ifdef LANESCOPE_LIBDIR
-  paths.push_back(folder.parent_path() / LANESCOPE_LIBDIR / "lanescope" / kModuleFile);
-#endif
-  return paths;
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&ThisFile), &info) != 0 && info.dli_fname != nullptr &&
+      std::string_view(info.dli_fname).ends_with(".so"))
+    return std::filesystem::canonical(info.dli_fname, error);
+  return std::filesystem::read_symlink("/proc/self/exe", error);
 }
 
 std::string LastDlError() {
@@ -46,7 +43,10 @@ struct Loaded {
 Loaded LoadModule() {
   std::string reason;
   if (CountVisibleGpus(&reason) == 0) return {nullptr, reason};
-  for (const auto& path : ModulePaths()) {
+  const char* given = std::getenv("LANESCOPE_CUDA_MODULE");
+  const auto paths =
+      given != nullptr ? std::vector<std::filesystem::path>{given} : CudaModulePaths(ThisFile());
+  for (const auto& path : paths) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) continue;
     // Its symbols stay its own: it carries copies of what it shares with the program.
@@ -71,6 +71,17 @@ CudaModule* LoadCudaModule(std::string* reason) {
   static const Loaded loaded = LoadModule();
   *reason = loaded.reason;
   return loaded.module;
+}
+
+std::vector<std::filesystem::path> CudaModulePaths(const std::filesystem::path& file) {
+  std::vector<std::filesystem::path> paths{file.parent_path() / kModuleFile};
+  for (auto prefix = file.parent_path(); prefix.has_relative_path(); prefix = prefix.parent_path()) {
+#ifdef LANESCOPE_LIBDIR
+    paths.push_back(prefix / LANESCOPE_LIBDIR / "lanescope" / kModuleFile);
+#endif
+    paths.push_back(prefix / "bin" / kModuleFile);  // a build's
+  }
+  return paths;
 }
 
 void SetCudaModuleForTesting(CudaModule* module) {

@@ -2,7 +2,9 @@
 // so that one program runs everywhere.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "exec/kernel.h"
 
@@ -20,6 +22,11 @@ class CudaModule {
 
 // Loads the module at the first call. Null without it; `reason` then says why in one line and what to do.
 CudaModule* LoadCudaModule(std::string* reason);
+
+// Where it is looked for, unless LANESCOPE_CUDA_MODULE names it: beside `file`, which is the program or the
+// module of Python's package, and in the library folders of the folders above, one of which is the prefix of
+// an installation.
+std::vector<std::filesystem::path> CudaModulePaths(const std::filesystem::path& file);
 
 // How many GPUs the driver shows (CUDA_VISIBLE_DEVICES respected), without loading the module; 0 with the
 // reason in one line.

@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import multiprocessing
 import os
+import pathlib
 import pickle
 import subprocess
 import threading
@@ -35,6 +36,17 @@ def test_a_graph_knows_its_step():
     again = pickle.loads(pickle.dumps(graph))
     assert again.nodes() == graph.nodes()
     assert lanescope.Graph(graph.to_bytes(), run={"fetches": graph.fetches[:1]}).nodes() == graph.nodes()
+
+
+def test_stubs_know_every_name():
+    """Editors and type checkers see what the package has: the compiled module's names, and those imported when asked for."""
+    core = lanescope._core
+    stub = pathlib.Path(core.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
+    assert [name for name in [*vars(core), "__version__"] if not name.startswith("__") and name not in stub] == []
+    source = pathlib.Path(lanescope.__file__).read_text(encoding="utf-8")
+    assert [name for name in lanescope.__all__ if f" import {name} as {name}" not in source] == []
+    for name in lanescope.__all__:
+        assert getattr(lanescope, name).__doc__, name
 
 
 def test_errors_have_a_code():

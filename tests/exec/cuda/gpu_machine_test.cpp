@@ -1,8 +1,10 @@
 #include "exec/gpu_machine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "exec/cuda/cuda_device.h"
+#include "exec/cuda/cuda_module.h"
 #include "tests/exec/cuda/stub_harness.h"
 
 namespace lanescope::exec::test {
@@ -30,6 +32,29 @@ TEST(GpuMemoryLimit, FollowsTensorFlow) {
               [] { GpuMemoryLimit(kMiB, kMiB, {.fraction = 1.5}); });
   ExpectError(Code::kInvalidArgument, {"more than the GPU's"},
               [] { GpuMemoryLimit(kMiB, kMiB, {.limit_bytes = 2 * kMiB}); });
+}
+
+// Beside the program of a build, below the prefix of an installation (whose folder for libraries may have the
+// architecture's name in it), and from a package of Python's in either.
+TEST(CudaModule, IsFoundFromTheProgramAndFromPython) {
+  using testing::AllOf;
+  using testing::Contains;
+  using testing::EndsWith;
+  using testing::Not;
+  using testing::StartsWith;
+  const auto paths = [](const std::string& file) {
+    std::vector<std::string> texts;
+    for (const auto& path : cuda::CudaModulePaths(file)) texts.push_back(path.string());
+    return texts;
+  };
+  const std::string name = "/liblanescope_cuda.so";
+  EXPECT_THAT(paths("/build/bin/lanescope"), Contains("/build/bin" + name));
+  EXPECT_THAT(paths("/usr/bin/lanescope"),
+              Contains(AllOf(StartsWith("/usr/lib"), EndsWith("/lanescope" + name))));
+  EXPECT_THAT(paths("/env/lib/python3.12/site-packages/lanescope/_core.so"),
+              Contains(AllOf(StartsWith("/env/lib"), Not(StartsWith("/env/lib/python")),
+                             EndsWith("/lanescope" + name))));
+  EXPECT_THAT(paths("/build/python/lanescope/_core.so"), Contains("/build/bin" + name));
 }
 
 // Each GPU in visible order, linked to the host; to each other only with peer access.
