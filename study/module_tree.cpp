@@ -20,15 +20,15 @@ constexpr size_t kMostBytes = size_t{16} << 20;
 constexpr ptrdiff_t kMostDots = 500;
 
 ordered_json Parse(std::string_view text) {
-  ordered_json json = ordered_json::parse(text, nullptr, false);
-  if (!json.is_object()) Throw(Code::kInvalidArgument, "the modules of a model must be a JSON object");
+  ordered_json root = ordered_json::parse(text, nullptr, false);
+  if (!root.is_object()) Throw(Code::kInvalidArgument, "the modules of a model must be a JSON object");
   for (const char* key : {"modules", "parameters"}) {
-    if (!json.contains(key) || !json[key].is_object())
+    if (!root.contains(key) || !root[key].is_object())
       Throw(Code::kInvalidArgument, "the modules of a model need an object '{}'", key);
   }
-  if (!json.contains("order") || !json["order"].is_array())
+  if (!root.contains("order") || !root["order"].is_array())
     Throw(Code::kInvalidArgument, "the modules of a model need a list 'order'");
-  return json;
+  return root;
 }
 
 std::string_view ParentOf(std::string_view path) {
@@ -45,10 +45,10 @@ std::string TorchParameter::NodeName() const {
 }
 
 ModuleTree::ModuleTree(std::string_view text) {
-  const ordered_json json = Parse(text);
+  const ordered_json root = Parse(text);
   modules_.emplace_back();
   by_path_.emplace("", 0);
-  for (const auto& [path, type] : json["modules"].items()) {
+  for (const auto& [path, type] : root["modules"].items()) {
     if (!type.is_string()) Throw(Code::kInvalidArgument, "the class of module '{}' must be a string", path);
     if (path.empty()) {
       modules_[0].type = type.get<std::string>();
@@ -63,13 +63,13 @@ ModuleTree::ModuleTree(std::string_view text) {
     module.path = path;
     module.type = type.get<std::string>();
   }
-  for (const auto& [name, bytes] : json["parameters"].items()) {
+  for (const auto& [name, bytes] : root["parameters"].items()) {
     if (!bytes.is_number_unsigned() || bytes.get<uint64_t>() > uint64_t{1} << 50)
       Throw(Code::kInvalidArgument, "the bytes of parameter '{}' must be an integer from 0 to 2^50", name);
     modules_[Nearest(ParentOf(name))].parameters.push_back({name, bytes.get<int64_t>()});
   }
   size_t time = 0;
-  for (const ordered_json& each : json["order"]) {
+  for (const ordered_json& each : root["order"]) {
     if (!each.is_string()) Throw(Code::kInvalidArgument, "'order' must be a list of module paths");
     const std::string path = each.get<std::string>();
     const auto at = by_path_.find(path);
