@@ -107,6 +107,7 @@ function(lanescope_test_paths)
   target_include_directories(lanescope_test_paths PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(lanescope_test_paths PRIVATE LANESCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                           LANESCOPE_PROGRAM="$<TARGET_FILE:lanescope>"
+                                                          LANESCOPE_PYTHON="${LANESCOPE_PYTHON}"
                                                           LANESCOPE_FAULT_SHIM="$<TARGET_FILE:lanescope_fault_shim>")
 endfunction()
 

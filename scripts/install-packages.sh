@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need. Does nothing, and needs no root, when all are there.
+# A browser without a display, which one test opens a report in, is installed where the release has one and that works;
+# where it does not, a line says so, and the test that it is skipped.
 #   scripts/install-packages.sh [--fuzz]     --fuzz: and those of scripts/fuzz.sh
 set -euo pipefail
 
@@ -30,30 +32,51 @@ if [[ ${1:-} == --fuzz ]]; then
   packages+=(clang-16 libclang-rt-16-dev)
 fi
 
+is_installed() {
+  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2> /dev/null || true) == installed ]]
+}
+
 missing=()
 for package in "${packages[@]}"; do
-  status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2> /dev/null || true)
-  [[ $status == installed ]] || missing+=("$package")
+  is_installed "$package" || missing+=("$package")
 done
-if ((${#missing[@]} == 0)); then
+
+browser=chromium-headless-shell
+has_browser=true
+is_installed chromium || is_installed $browser || has_browser=false
+without_browser() {
+  echo "without $browser ($1): the test that opens a report in a browser is SKIPPED"
   exit 0
-fi
+}
 
 as_root=()
 if ((EUID != 0)); then
-  command -v sudo > /dev/null || fail "missing packages, and neither root nor sudo to install them: ${missing[*]}"
+  if ! command -v sudo > /dev/null; then
+    ((${#missing[@]} == 0)) || fail "missing packages, and neither root nor sudo to install them: ${missing[*]}"
+    $has_browser || without_browser "neither root nor sudo to install it"
+    exit 0
+  fi
   as_root=(sudo)
 fi
 apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --option Dpkg::Use-Pty=0)
 
-echo "installing: ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-"${apt_get[@]}" update > "$log" 2>&1 || {
-  cat "$log" >&2
-  fail "apt-get update failed (log above); check the package sources and the network"
-}
-"${apt_get[@]}" install --yes --no-install-recommends "${missing[@]}" > "$log" 2>&1 || {
-  cat "$log" >&2
-  fail "apt-get install failed (log above) for: ${missing[*]}"
-}
+if ((${#missing[@]} > 0)); then
+  echo "installing: ${missing[*]}"
+  "${apt_get[@]}" update > "$log" 2>&1 || {
+    cat "$log" >&2
+    fail "apt-get update failed (log above); check the package sources and the network"
+  }
+  "${apt_get[@]}" install --yes --no-install-recommends "${missing[@]}" > "$log" 2>&1 || {
+    cat "$log" >&2
+    fail "apt-get install failed (log above) for: ${missing[*]}"
+  }
+fi
+
+$has_browser && exit 0
+candidate=$(apt-cache policy $browser 2> /dev/null | sed -n 's/^ *Candidate: *//p')
+[[ -n $candidate && $candidate != "(none)" ]] || without_browser "this release has none"
+echo "installing: $browser"
+timeout 300 "${apt_get[@]}" install --yes --no-install-recommends $browser > "$log" 2>&1 ||
+  without_browser "$(tail -n 1 "$log")"

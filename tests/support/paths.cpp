@@ -10,6 +10,7 @@ std::string SourceDir() {
   return given == nullptr ? LANESCOPE_SOURCE_DIR : given;
 }
 std::string ProgramPath() { return LANESCOPE_PROGRAM; }
+std::string PythonPath() { return LANESCOPE_PYTHON; }
 std::string FaultShimPath() { return LANESCOPE_FAULT_SHIM; }
 
 }  // namespace lanescope::test

@@ -9,6 +9,8 @@ namespace lanescope::test {
 std::string SourceDir();
 // The `lanescope` program; empty in a build without it.
 std::string ProgramPath();
+// The Python that has what scripts/python-env.sh installs, or the system's.
+std::string PythonPath();
 // The library of fault_shim.cpp.
 std::string FaultShimPath();
 

@@ -190,15 +190,17 @@ TEST(ExportTest, PerfettoReadsBack) {
 
 // The same by the schema that Perfetto publishes, where its Python package is installed.
 TEST(ExportTest, PerfettosOwnSchemaReadsIt) {
-  if (std::system("python3 -c 'import perfetto.protos.perfetto.trace.perfetto_trace_pb2' 2>/dev/null") != 0)
-    GTEST_SKIP() << "the Python package perfetto is not installed";
+  const std::string python = "'" + test::PythonPath() + "' ";
+  const std::string look =
+      python + "-c 'import perfetto.protos.perfetto.trace.perfetto_trace_pb2' 2>/dev/null";
+  if (std::system(look.c_str()) != 0)
+    GTEST_SKIP() << "needs the Python package perfetto (scripts/python-env.sh)";
   ScratchFile file("trace.perfetto-trace");
   std::ofstream(file.path(), std::ios::binary) << Written(WritePerfetto, TwoSteps());
   const std::string script = test::SourceDir() + "/tests/scripts/read_perfetto.py";
   // 2 steps, 6 activities in each, 5 arrows.
   EXPECT_EQ(
-      std::system(("python3 " + script + " " + file.path() + " --slices 14 --flows 10 --counters 1").c_str()),
-      0);
+      std::system((python + script + " " + file.path() + " --slices 14 --flows 10 --counters 1").c_str()), 0);
 }
 
 TEST(ExportTest, ChromeReadsBack) {
