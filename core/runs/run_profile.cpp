@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -104,8 +105,7 @@ class Profiler {
     for (const RunView::Step& step : view_.steps) {
       if (step.counts) lengths.push_back(step.end_ns - step.start_ns);
     }
-    const auto spread = SpreadOf(lengths);
-    return spread ? StepRange{spread->median, spread->p25, spread->p75} : StepRange();
+    return MeasuredStep(std::move(lengths), view_.knows_dependencies());
   }
   std::vector<size_t> ChooseSteps(int step) const {
     const std::vector<RunView::Step>& steps = view_.steps;
@@ -263,6 +263,15 @@ class Profiler {
 };
 
 }  // namespace
+
+StepRange MeasuredStep(std::vector<int64_t> lengths, bool repeat) {
+  const auto spread = SpreadOf(lengths);
+  if (!spread) return {};
+  if (repeat) return {spread->median, spread->p25, spread->p75};
+  const std::vector<int64_t> middle = MiddleHalf(std::move(lengths), [](int64_t length) { return length; });
+  const double sum = std::accumulate(middle.begin(), middle.end(), 0.0);
+  return {sum / static_cast<double>(middle.size()), spread->p25, spread->p75};
+}
 
 PathSums PathSumsOf(const RunProfile& profile) {
   PathSums sums;

@@ -59,6 +59,12 @@ struct PathSums {
 };
 PathSums PathSumsOf(const RunProfile& profile);
 
+// Of the lengths of the steps that count; unknown for none. Steps of a graph repeat, and their median tells
+// how long one takes. Where no graph is known (`repeat` false), as in other tools' traces, steps are as
+// different as they like and follow each other without gaps: there it is the mean of their middle half, which
+// is also what ProfileRun says.
+StepRange MeasuredStep(std::vector<int64_t> lengths, bool repeat);
+
 // Means are taken over the middle half, by length, of the steps that count, so that a few outliers do not
 // decide. `step`: over the step of this number alone. A launch competes with what runs on its device, a copy
 // with other copies; on emulated devices, which share the host's processors, everything competes with

@@ -7,7 +7,7 @@
 #include <queue>
 #include <tuple>
 
-#include "core/base/statistics.h"
+#include "core/runs/run_profile.h"
 #include "gui/model/group_lanes.h"
 #include "gui/model/index_calls.h"
 #include "gui/model/join_pieces.h"
@@ -257,11 +257,11 @@ void FillStepTimes(RunData* run) {
   for (const RunView::Step& step : run->steps) {
     if (step.counts) lengths.push_back(step.end_ns - step.start_ns);
   }
-  const Spread spread = *SpreadOf(lengths);
-  run->step_ns = std::llround(spread.median);
+  const StepRange step = MeasuredStep(std::move(lengths), !run->commands.empty());
+  run->step_ns = std::llround(step.step_ns);
   if (run->kind == RunKind::kSimulated || run->kind == RunKind::kWhatIf) return;
-  run->step_low_ns = std::llround(spread.p25);
-  run->step_high_ns = std::llround(spread.p75);
+  run->step_low_ns = std::llround(step.low_ns);
+  run->step_high_ns = std::llround(step.high_ns);
 }
 
 }  // namespace

@@ -36,6 +36,21 @@ TEST(RunBuilderTest, RowsAreDisjointAndHoldEverySlice) {
   EXPECT_EQ(before, after);
 }
 
+// Steps of 10, 20, 30, 90 and 100 ns. Law: where no graph is known a step is the mean of the middle half, (20
+// + 30 + 90) / 3, as `diff` has it; where one is, whose steps repeat, the median.
+TEST(RunBuilderTest, AStepIsWhatDiffSaysItIs) {
+  for (const bool graph : {false, true}) {
+    RunData run;
+    int64_t at = 0;
+    for (const int64_t length : {10, 100, 30, 90, 20}) {
+      run.steps.push_back({static_cast<int>(run.steps.size()), at, at + length, true});
+      at += length;
+    }
+    if (graph) run.commands.emplace_back();
+    EXPECT_EQ(FinishRun(std::move(run), {})->step_ns, graph ? 30 : 47);
+  }
+}
+
 TEST(RunBuilderTest, NestedCallsNest) {
   // outer 0-100 holds middle 10-60, which holds inner 20-30; a second call 60-90 goes back to the second row.
   const Lane lane =
