@@ -42,7 +42,7 @@ void ImportTrace(const ImportOptions& options) {
                               : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
   const traces::ImportCounts counts = ImportWithProgress(options.files, out);
-  Print("{}: {}\n", out, CountsText(counts));
+  Print("{}: {}\n", out, traces::ImportText(counts));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "traces/report/summary.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/line_width.h"
@@ -62,11 +62,12 @@ void PrintSummary(const SummaryArguments& options) {
       PrintText(traces::SummaryCsv(summary, layout, run.id == runs.front().id));
       continue;
     }
-    Print("Run {}: {}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
+    Print("Run {}: {}{}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
           run.strategy.empty() ? "" : " " + run.strategy,
           run.simulated  ? ", simulated"
           : run.emulated ? ", measured on emulated devices"
                          : ", measured",
+          summary.hosts.empty() ? "" : fmt::format(" on {}", fmt::join(summary.hosts, ", ")),
           run.complete ? "" : ", incomplete");
     PrintText(traces::SummaryText(summary, layout) + "\n");
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -18,34 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of folders: the files of a job's ranks, of one format.
-bool IsOfARank(const std::string& path) {
-  using traces::ImportFormat;
-  const ImportFormat format = traces::FormatOf(path);
-  return format == ImportFormat::kJson || format == ImportFormat::kXPlane || format == ImportFormat::kChakra;
-}
-
 bool HasRanks(const std::string& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (IsOfARank(entry->path().string())) return true;
+  try {
+    return !traces::FilesToImport(folder).empty();
+  } catch (const Error&) {
+    return false;
   }
-  return false;
-}
-
-// By name.
-std::vector<std::string> RanksIn(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (IsOfARank(entry->path().string())) files.push_back(entry->path().string());
-  }
-  if (files.empty()) {
-    Throw(Code::kNotFound, "the folder '{}' holds no trace of a profiler (.json, .json.gz, .xplane.pb, .et)",
-          folder);
-  }
-  std::ranges::sort(files);
-  return files;
 }
 
 class ImportedTraces {
@@ -53,14 +30,10 @@ class ImportedTraces {
   const std::string& Import(const std::string& path, const std::vector<std::string>& files) {
     const auto [entry, is_new] = imported_.try_emplace(path);
     if (!is_new) return entry->second;
-    // Each in a folder of its own: the name is what a timeline shows.
-    const fs::path folder = fs::path(folder_.path()) / std::to_string(imported_.size());
-    fs::create_directory(folder);
-    fs::path name = fs::path(path).filename();
-    if (name.empty()) name = "ranks";
-    const std::string out = (folder / (name.string() + ".sqlite")).string();
+    const std::string out =
+        (fs::path(folder_.path()) / (std::to_string(imported_.size()) + ".sqlite")).string();
     const traces::ImportCounts counts = ImportWithProgress(files, out);
-    PrintNote("{}: {}\n", path, CountsText(counts));
+    PrintNote("{}: {}\n", path, traces::ImportText(counts));
     return entry->second = out;
   }
 
@@ -81,10 +54,8 @@ traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, c
 }
 
 std::string AsTrace(const std::string& path) {
-  std::error_code error;
-  const bool folder = fs::is_directory(path, error);
-  if (!folder && traces::FormatOf(path) == traces::ImportFormat::kNone) return path;
-  const std::vector<std::string> files = folder ? RanksIn(path) : std::vector<std::string>{path};
+  const std::vector<std::string> files = traces::FilesToImport(path);
+  if (files.empty()) return path;
   static ImportedTraces imported;
   return imported.Import(path, files);
 }
@@ -96,22 +67,6 @@ bool IsTrace(const std::string& path) {
   char head[16] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof(head));
   return std::string_view(head, sizeof(head)).starts_with("SQLite format 3");
-}
-
-std::string CountsText(const traces::ImportCounts& counts) {
-  std::string text =
-      fmt::format("{} kernels, {} copies, {} memory sets, {} API calls, {} ranges", counts.kernels,
-                  counts.copies, counts.memsets, counts.api_calls, counts.ranges);
-  if (counts.synchronizations > 0) text += fmt::format(", {} synchronisations", counts.synchronizations);
-  if (counts.device_ranges > 0) text += fmt::format(", {} annotations on GPUs", counts.device_ranges);
-  if (counts.operators > 0) text += fmt::format(", {} operators with shapes or stacks", counts.operators);
-  if (counts.collectives > 0) text += fmt::format(", {} collectives with their sizes", counts.collectives);
-  if (counts.memory > 0) text += fmt::format(", {} changes of memory", counts.memory);
-  std::string left_out;
-  if (counts.skipped > 0) left_out = fmt::format("{} without a time or a name", counts.skipped);
-  for (const auto& [category, count] : counts.left_out)
-    left_out += fmt::format("{}{} {}", left_out.empty() ? "" : ", ", count, category);
-  return left_out.empty() ? text : text + "; left out: " + left_out;
 }
 
 }  // namespace lanescope::cli

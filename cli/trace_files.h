@@ -20,7 +20,4 @@ traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, c
 // Whether the file or folder looks like a trace, of anyone's; else it may be a graph.
 bool IsTrace(const std::string& path);
 
-// "555 kernels, 32 copies, ...; left out: 41 cuda_sync".
-std::string CountsText(const traces::ImportCounts& counts);
-
 }  // namespace lanescope::cli

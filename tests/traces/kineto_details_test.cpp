@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/traces/sample_run.h"
+#include "traces/export/report_page.h"
 #include "traces/export/timeline.h"
 #include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
@@ -129,6 +130,10 @@ TEST_F(KinetoDetailsTest, TheProfilersSpanIsARangeOfItsOwnProcess) {
   EXPECT_THAT(run_.ProcessLabel(GlobalPidOf(span->global_tid)), testing::StartsWith("Spans"));
   for (const TraceApiCall& call : run_.api_calls)
     EXPECT_NE(GlobalPidOf(call.global_tid), GlobalPidOf(span->global_tid));
+  // The page of a report has no row for it.
+  const std::string page = TimelineData(run_, 1000);
+  EXPECT_THAT(page, testing::HasSubstr("aten::mm"));
+  EXPECT_THAT(page, testing::Not(testing::HasSubstr("PyTorch Profiler (0)")));
 }
 
 TEST_F(KinetoDetailsTest, RangesKnowTheirOperators) {

@@ -51,7 +51,8 @@ class MadeTrace {
 };
 
 // Busy 10-100, 120-200, 260-300 on stream 7 and 320-400 on stream 8; launched at 0, 20, 210 and 290.
-// Idle 100-120: launched already. 200-260: the call 210-230, else the host. 300-320: launched already.
+// Idle 100-120: launched already, after what was on the same stream. 200-260: the call 210-230, else the
+// host. 300-320: launched already, on another stream than what had ended.
 TEST(WaitsTest, IdleTimeIsSplitByWhatEndedIt) {
   MadeTrace trace;
   trace.Launched(7, 0, 10, 10, 100);
@@ -64,7 +65,8 @@ TEST(WaitsTest, IdleTimeIsSplitByWhatEndedIt) {
   EXPECT_EQ(device.window_ns, 390);
   EXPECT_EQ(device.compute_ns, 290);
   EXPECT_EQ(device.idle_ns, 100);
-  EXPECT_EQ(device.queued_ns, 40);
+  EXPECT_EQ(device.queued_ns, 20);
+  EXPECT_EQ(device.for_streams_ns, 20);
   EXPECT_EQ(device.in_calls_ns, 20);
   EXPECT_EQ(device.host_ns, 40);
   EXPECT_EQ(device.edges_ns, 0);

@@ -153,7 +153,10 @@ class TimelineBuilder {
   int ProcessOf(const TrackKey& key) {
     const auto [entry, is_new] =
         processes_.try_emplace({key.group, key.process}, static_cast<int>(timeline_.processes.size()));
-    if (is_new) timeline_.processes.push_back({Printable(names_.ProcessName(key))});
+    if (is_new) {
+      timeline_.processes.push_back({Printable(names_.ProcessName(key)),
+                                     key.group == TrackKey::Group::kHost && IsNoProcess(key.process)});
+    }
     return entry->second;
   }
 

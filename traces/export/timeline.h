@@ -18,7 +18,8 @@ std::string_view SliceKindName(SliceKind kind);  // "kernel"
 // Owns its texts, which are printable (core/base/printable.h). Value type.
 struct Timeline {
   struct Process {
-    std::string name;  // "GPU:0 (NVIDIA H100)", "process 100": devices and what ran on hosts
+    std::string name;          // "GPU:0 (NVIDIA H100)", "process 100": devices and what ran on hosts
+    bool of_profiler = false;  // what a profiler says of itself
   };
   // What stands in one row: two of its slices overlap only where one holds the other.
   struct Track {

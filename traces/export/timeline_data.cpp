@@ -73,9 +73,17 @@ std::vector<std::vector<Drawn>> Fit(const Timeline& timeline, const Span& span, 
 }  // namespace
 
 std::string TimelineData(const TraceRun& run, size_t max_slices) {
-  const Timeline timeline = MakeTimeline(run);
+  Timeline timeline = MakeTimeline(run);
   Span span;
-  for (const Timeline::Slice& slice : timeline.slices) span.Add(slice.start_ns, slice.end_ns);
+  for (Timeline::Track& track : timeline.tracks) {
+    // A profiler's own span around all of the trace is worth no row.
+    if (timeline.processes[static_cast<size_t>(track.process)].of_profiler && track.slices.size() == 1)
+      track.slices.clear();
+    for (const int number : track.slices) {
+      const Timeline::Slice& slice = timeline.slices[static_cast<size_t>(number)];
+      span.Add(slice.start_ns, slice.end_ns);
+    }
+  }
   size_t left_out = 0;
   const std::vector<std::vector<Drawn>> rows = Fit(timeline, span, max_slices, &left_out);
   nlohmann::json names = nlohmann::json::array(), tracks = nlohmann::json::array();

@@ -31,6 +31,13 @@ enum class ImportFormat : uint8_t {
 // By name and first bytes. Throws nothing for files that are not there: kNone, unless their name says more.
 ImportFormat FormatOf(const std::string& path);
 
+// What a path stands for where an import is of use: the file itself, or of a folder those of a job's ranks,
+// by name. Empty: none is. Throws NotFound for a folder without any.
+std::vector<std::string> FilesToImport(const std::string& path);
+
+// "4010 kernels, 36 copies, ...; left out: 12 arrows (fwdbwd)".
+std::string ImportText(const ImportCounts& counts);
+
 // Called now and then with how much is done, 0 to 1.
 using ImportProgress = std::function<void(double)>;
 

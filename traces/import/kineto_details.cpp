@@ -162,10 +162,10 @@ void KinetoDetails::ReadDevices(const Json& list) {
   }
 }
 
-void KinetoDetails::FindHost(const std::string& path) {
+std::string KinetoDetails::HostInName(const std::string& path) const {
   const std::string name = std::filesystem::path(path).filename().string();
   const size_t end = name.find(".pt.trace.json");
-  if (end == std::string::npos) return;
+  if (end == std::string::npos) return "";
   std::string_view stem = std::string_view(name).substr(0, end);
   const auto is_number = [](std::string_view text) {
     return !text.empty() && text.size() < 18 &&
@@ -174,8 +174,25 @@ void KinetoDetails::FindHost(const std::string& path) {
   if (const size_t dot = stem.rfind('.'); dot != std::string_view::npos && is_number(stem.substr(dot + 1)))
     stem = stem.substr(0, dot);
   const size_t line = stem.rfind('_');
-  if (line == std::string_view::npos || line == 0 || !is_number(stem.substr(line + 1))) return;
-  if (host_pids_.contains(std::stoll(std::string(stem.substr(line + 1))))) trace_.host = stem.substr(0, line);
+  if (line == std::string_view::npos || line == 0 || !is_number(stem.substr(line + 1))) return "";
+  const bool of_trace = host_pids_.contains(std::stoll(std::string(stem.substr(line + 1))));
+  return of_trace ? std::string(stem.substr(0, line)) : "";
+}
+
+void KinetoDetails::FindHost(const Json& file, const std::string& path) {
+  if (file.is_object()) {
+    const auto distributed = file.find("distributedInfo");
+    for (const Json* object : {&file, distributed == file.end() ? nullptr : &*distributed}) {
+      // The profiler's own, and what programs add by add_metadata_json.
+      for (const char* key : {"host_name", "hostname", "host"}) {
+        const std::string* said = object != nullptr && object->is_object() ? JsonText(*object, key) : nullptr;
+        if (trace_.host.empty() && said != nullptr) trace_.host = *said;
+      }
+    }
+    const std::string* first = JsonText(file, "traceName");
+    if (trace_.host.empty() && first != nullptr) trace_.host = HostInName(*first);
+  }
+  if (trace_.host.empty()) trace_.host = HostInName(path);
 }
 
 }  // namespace lanescope::traces

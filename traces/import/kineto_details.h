@@ -31,14 +31,16 @@ class KinetoDetails {
   void ReadDevices(const nlohmann::json& list);
   // Of threads and processes: what are streams and devices of viewers is so in the trace.
   void NameStreams();
-  // tensorboard_trace_handler calls files after the host and the process,
-  // "node7_4711.1694128201545.pt.trace.json": the trace's host, where that process is one of the trace's.
-  void FindHost(const std::string& path);
+  // Of what a file says beside its events: the trace's host. Where that says none, by the name that the file
+  // has or had: tensorboard_trace_handler calls files after the host and the process,
+  // "node7_4711.1694128201545.pt.trace.json", and the process must be one of the trace's.
+  void FindHost(const nlohmann::json& file, const std::string& path);
 
  private:
   void AddLaunch(const nlohmann::json& args, ImportEvent* kernel);
   void AddCollective(const nlohmann::json& args, int64_t correlation);
   void AddOperator(const nlohmann::json& args, ImportEvent* range);
+  std::string HostInName(const std::string& path) const;
 
   ImportTrace& trace_;
   ImportNames& names_;

@@ -77,7 +77,7 @@ class Reader {
     if (rest.is_object() && rest.contains("deviceProperties")) details_.ReadDevices(rest["deviceProperties"]);
     if (rest.is_object() && rest.contains("distributedInfo") && rest["distributedInfo"].is_object())
       trace_.rank = JsonInteger(rest["distributedInfo"], "rank");
-    details_.FindHost(path_);
+    details_.FindHost(rest, path_);
     return std::move(trace_);
   }
 

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
+#include "traces/read/ranks.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
@@ -50,33 +52,48 @@ DeviceNumbers::DeviceNumbers(Database& database) {
   });
 }
 
-std::vector<TraceRank> ReadRanks(Database& database) {
-  using tables::kRank;
-  std::vector<TraceRank> ranks;
-  ReadRows(database, kRank, {kRank.vm, kRank.rank, kRank.host}, [&](const auto& row) {
-    ranks.push_back({static_cast<int64_t>(static_cast<uint64_t>(row[kRank.vm].value_or(0)) >> 48),
-                     row[kRank.rank].value_or(-1), std::string(row[kRank.host])});
-  });
-  std::ranges::stable_sort(ranks, {}, &TraceRank::file);
-  return ranks;
-}
-
 namespace {
 
 // GPUs of several ranks are called after those.
 void NameByRank(Database& database, std::map<int, TraceDevice>* devices) {
   const std::vector<TraceRank> ranks = ReadRanks(database);
-  if (ranks.size() < 2) return;
   using tables::kGpu;
   ReadRows(database, kGpu, {kGpu.id, kGpu.vm, kGpu.cuda_device}, [&](const auto& row) {
     const auto file = static_cast<int64_t>(static_cast<uint64_t>(row[kGpu.vm].value_or(0)) >> 48);
     const auto rank = std::ranges::find(ranks, file, &TraceRank::file);
     const auto device = devices->find(row[kGpu.id]);
     if (rank == ranks.end() || device == devices->end()) return;
+    device->second.host = rank->host;
+    if (ranks.size() < 2) return;
     device->second.owner = RankName(*rank);
     device->second.label = fmt::format("{} GPU:{}", device->second.owner,
                                        row[kGpu.cuda_device].value_or(int64_t{device->first}));
   });
+}
+
+// The same of the processes of one export, where each GPU has contexts of one rank of MPI alone.
+void NameByContexts(Database& database, std::map<int, TraceDevice>* devices) {
+  const std::map<int64_t, int> ranks = ReadMpiRanks(database);
+  if (ranks.size() < 2) return;
+  DeviceNumbers numbers(database);
+  std::map<int, std::set<int>> ranks_of_gpu;
+  using tables::kCudaContext;
+  ReadRows(database, kCudaContext,
+           {kCudaContext.hw, kCudaContext.vm, kCudaContext.process, kCudaContext.device},
+           [&](const auto& row) {
+             const int64_t global_pid = ((row[kCudaContext.hw].value_or(0) & 0xff) << 56) |
+                                        ((row[kCudaContext.vm].value_or(0) & 0xff) << 48) |
+                                        ((row[kCudaContext.process].value_or(0) & 0xffffff) << 24);
+             const auto rank = ranks.find(global_pid);
+             if (rank != ranks.end())
+               ranks_of_gpu[numbers.Of(global_pid, row[kCudaContext.device])].insert(rank->second);
+           });
+  for (const auto& [gpu, of_gpu] : ranks_of_gpu) {
+    const auto device = devices->find(gpu);
+    if (of_gpu.size() != 1 || device == devices->end()) continue;
+    device->second.owner = fmt::format("rank {}", *of_gpu.begin());
+    device->second.label = fmt::format("{} GPU:{}", device->second.owner, gpu);
+  }
 }
 
 }  // namespace
@@ -98,6 +115,7 @@ std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activi
     device.name = fmt::format("/job:localhost/replica:0/task:0/device:GPU:{}", id);
   }
   NameByRank(database, &devices);
+  NameByContexts(database, &devices);
   // Of an import: devices that are no GPU.
   using tables::kDevice;
   ReadRows(database, kDevice, {kDevice.id, kDevice.name, kDevice.kind}, [&](const auto& row) {

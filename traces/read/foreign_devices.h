@@ -1,5 +1,4 @@
 // The GPUs of another tool's trace, and which of them a process means by a device number. Internal to traces.
-// Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +35,6 @@ class DeviceNumbers {
   int64_t last_pid_ = -1;
   int last_device_ = -1, last_gpu_ = -1;
 };
-
-// Of an import whose files say it; by file.
-std::vector<TraceRank> ReadRanks(Database& database);
 
 // The GPUs that the trace describes and, if asked for (a pass over all of them), those that appear in its
 // activities, by number.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "traces/read/foreign_devices.h"
+#include "traces/read/ranks.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
@@ -100,6 +100,15 @@ void ReadProcesses(Database& database, const RunFilter& filter, TextNumbers& tex
     if (filter.Of(global_pid) < 0 || row.IsNull(kProcesses.name)) return;
     run->processes.push_back({global_pid, texts.Add(row[kProcesses.name])});
   });
+  for (const auto& [global_pid, rank] : ReadMpiRanks(database)) {
+    if (filter.Of(global_pid) < 0) continue;
+    const auto known = std::ranges::find(run->processes, global_pid, &TraceProcess::global_pid);
+    if (known == run->processes.end()) {
+      run->processes.push_back({global_pid, -1, rank});
+    } else {
+      known->rank = rank;
+    }
+  }
   run->ranks = ReadRanks(database);
 }
 

@@ -20,26 +20,38 @@ std::string RankName(const TraceRank& rank) {
   return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : fmt::format("file {}", rank.file);
 }
 
+bool IsNoProcess(int64_t global_pid) {
+  constexpr int64_t kMostPids = int64_t{1} << 22;  // of Linux
+  return ((global_pid >> 24) & 0xffffff) > kMostPids;
+}
+
 const TraceRank* TraceRun::RankOf(int64_t global_pid) const {
   const auto found = std::ranges::find(ranks, static_cast<int64_t>(static_cast<uint64_t>(global_pid) >> 48),
                                        &TraceRank::file);
   return found == ranks.end() ? nullptr : &*found;
 }
 
+std::vector<std::string> HostsOf(std::vector<TraceRank> ranks) {
+  std::ranges::stable_sort(ranks, {}, &TraceRank::rank);
+  std::vector<std::string> hosts;
+  for (const TraceRank& rank : ranks) {
+    if (!rank.host.empty() && std::ranges::find(hosts, rank.host) == hosts.end()) hosts.push_back(rank.host);
+  }
+  return hosts;
+}
+
 std::string TraceRun::ProcessLabel(int64_t global_pid) const {
   const int64_t pid = (global_pid >> 24) & 0xffffff;
-  const auto named = std::ranges::find(processes, global_pid, &TraceProcess::global_pid);
-  std::string name = named == processes.end() ? "" : Text(named->name);
+  const auto known = std::ranges::find(processes, global_pid & ~int64_t{0xffffff}, &TraceProcess::global_pid);
+  std::string name = known == processes.end() ? "" : Text(known->name);
   name.erase(0, name.rfind('/') + 1);  // exports of Nsight Systems have the whole path
-  // What a profiler says of itself is of no process: it has a number beyond those of Linux.
-  constexpr int64_t kMostPids = int64_t{1} << 22;
-  std::string label = name.empty()      ? fmt::format("process {}", pid)
-                      : pid > kMostPids ? name
-                                        : fmt::format("{} ({})", name, pid);
+  std::string label = name.empty()              ? fmt::format("process {}", pid)
+                      : IsNoProcess(global_pid) ? name
+                                                : fmt::format("{} ({})", name, pid);
+  if (known != processes.end() && known->rank >= 0) return fmt::format("rank {}: {}", known->rank, label);
   const TraceRank* rank = RankOf(global_pid);
   if (rank == nullptr || ranks.size() < 2) return label;
-  const bool machines = std::ranges::any_of(
-      ranks, [&](const TraceRank& other) { return !other.host.empty() && other.host != ranks.front().host; });
+  const bool machines = HostsOf(ranks).size() > 1;
   return fmt::format("{}{}: {}", machines && !rank->host.empty() ? rank->host + " " : "", RankName(*rank),
                      label);
 }

@@ -8,6 +8,7 @@
 #include "traces/read/launch_links.h"
 #include "traces/read/nvtx_reader.h"
 #include "traces/read/queue_reader.h"
+#include "traces/read/ranks.h"
 #include "traces/read/step_ranges.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/saturating.h"
@@ -297,6 +298,8 @@ std::vector<TraceStep> TraceReader::Steps(int run) {
   if (impl_->ours) ReadSteps(impl_->database, run, &out);
   return std::move(out.steps);
 }
+
+std::vector<TraceRank> TraceReader::Ranks() { return ReadRanks(impl_->database); }
 
 TraceRun TraceReader::ReadRun(int run) { return Read(run, true); }
 

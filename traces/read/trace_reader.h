@@ -42,6 +42,7 @@ struct TraceDevice {
   int64_t memory_bandwidth = 0;  // bytes per second; 0: the trace does not say
   // Of the jobs of several ranks: whose it is, and as that numbers it ("rank 3 GPU:0"); else empty.
   std::string owner, label;
+  std::string host;  // the machine that it is in; empty: the trace does not say
 };
 
 // "GPU:0", of several ranks "rank 3 GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
@@ -127,9 +128,11 @@ inline int64_t GlobalPidOf(int64_t global_tid) { return global_tid & ~int64_t{0x
 struct TraceProcess {
   int64_t global_pid = 0;
   int name = -1;
+  int rank = -1;  // of MPI; -1: the trace does not say
 };
 
-// Which rank of a job the files of an import are of. They are told apart by the upper 16 bits of global_pid.
+// Which rank of a job the files of an import are of, and on which machine they, or an export, were recorded.
+// They are told apart by the upper 16 bits of global_pid.
 struct TraceRank {
   int64_t file = 0;
   int64_t rank = -1;  // -1: the file does not say
@@ -141,6 +144,12 @@ std::string ThreadLabel(int64_t global_tid, const std::string& name);
 
 // "rank 3", or where that is not known "file 4".
 std::string RankName(const TraceRank& rank);
+
+// The machines that ranks name, each once, in the order of ranks.
+std::vector<std::string> HostsOf(std::vector<TraceRank> ranks);
+
+// Profilers record something of themselves under numbers that no process has.
+bool IsNoProcess(int64_t global_pid);
 
 // What a profiler of another tool calls a stream.
 struct TraceStream {
@@ -219,8 +228,8 @@ struct TraceRun {
   std::vector<TraceRange> ranges;        // by start
   std::vector<TraceOperator> operators;  // of ranges
   std::vector<TraceThread> threads;
-  std::vector<TraceProcess> processes;          // that have names
-  std::vector<TraceRank> ranks;                 // by file
+  std::vector<TraceProcess> processes;          // that have names or ranks
+  std::vector<TraceRank> ranks;                 // by file, of which something is known
   std::vector<TraceStream> streams;             // that have names
   std::vector<TraceDeviceRange> device_ranges;  // in the order of the file
   // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
@@ -268,6 +277,8 @@ class TraceReader {
   std::vector<TraceDevice> Devices(int run);
   // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
   std::vector<TraceStep> Steps(int run);
+  // Of another tool's trace; else, and where it does not say, none.
+  std::vector<TraceRank> Ranks();
   TraceRun ReadRun(int run);
   // The same without launches, copies, memory sets and the devices of another tool's trace that only these
   // name: ActivityCursor reads them on several threads.

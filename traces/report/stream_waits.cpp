@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kKernelGapNs = 30'000;  // as HolisticTraceAnalysis has it: 30 of a trace's microseconds
 constexpr int64_t kTimeDigitNs = 2'000;   // times of some traces are whole microseconds
-constexpr int64_t kHandOverNs = 10'000;   // so soon after what it waited for an operation begins
 
 // When operations of a device ended.
 class Ends {

@@ -9,6 +9,8 @@
 
 namespace lanescope::traces {
 
+inline constexpr int64_t kHandOverNs = 10'000;  // so soon after what it waited for an operation begins
+
 // What ran on a GPU.
 struct WaitingOperation {
   int64_t start_ns = 0, end_ns = 0;

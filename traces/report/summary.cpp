@@ -365,6 +365,7 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
                          (reader.Steps(run).empty() && HasStepRanges(database));
   Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context, options);
   FillCapture(context, &summary);
+  summary.hosts = HostsOf(reader.Ranks());
   return summary;
 }
 

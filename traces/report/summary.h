@@ -90,6 +90,7 @@ struct SummaryOptions {
 struct Summary {
   int run = 0;
   int step = -1;
+  std::vector<std::string> hosts;  // the machines that the trace names
   // Sorted by total time, largest first.
   std::vector<SummaryRow> gpu_activities;
   std::vector<SummaryRow> host_activities;  // launches on devices that are no GPU

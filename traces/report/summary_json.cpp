@@ -122,6 +122,7 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
   for (const DeviceWaits& device : waits.devices) {
     devices.push_back({{"device", device.label},
                        {"model", device.model},
+                       {"host", device.host},
                        {"window_ns", device.window_ns},
                        {"compute_ns", device.compute_ns},
                        {"exposed_ns", device.exposed_ns},
@@ -129,6 +130,7 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
                        {"idle_ns", device.idle_ns},
                        {"idle_in_calls_ns", device.in_calls_ns},
                        {"idle_host_ns", device.host_ns},
+                       {"idle_for_streams_ns", device.for_streams_ns},
                        {"idle_queued_ns", device.queued_ns},
                        {"idle_edges_ns", device.edges_ns},
                        {"collectives", device.collectives},
@@ -194,6 +196,7 @@ bool HasSums(const Summary& summary) {
 std::string SummaryJson(const Summary& summary) {
   const Communication& c = summary.communication;
   OrderedJson json = {{"run", summary.run},
+                      {"hosts", summary.hosts},
                       {"gpu_activities", RowsJson(summary.gpu_activities)},
                       {"host_activities", RowsJson(summary.host_activities)},
                       {"api_calls", RowsJson(summary.api_calls)},

@@ -65,14 +65,20 @@ class GapSplit {
   void Split(const std::vector<WaitingOperation>& operations, std::span<const Interval> windows,
              DeviceWaits* waits) const {
     int64_t busy_until = INT64_MIN;
-    std::vector<Interval> in_calls, host, queued;
+    int last_stream = 0;                 // what ended last was on it
+    std::map<int, int64_t> stream_ends;  // the last so far
+    std::vector<Interval> in_calls, host, queued, for_streams;
     for (const WaitingOperation& operation : operations) {
       if (busy_until != INT64_MIN && operation.start_ns > busy_until) {
         const Interval gap{busy_until, operation.start_ns};
         const TraceApiCall* call =
             operation.call < 0 ? nullptr : &run_.api_calls[static_cast<size_t>(operation.call)];
         if (call == nullptr || call->start_ns <= gap.start) {
-          queued.push_back(gap);
+          const auto own = stream_ends.find(operation.stream);
+          const bool own_was_idle = own == stream_ends.end() || own->second < gap.start;
+          const bool handed_over =
+              operation.stream != last_stream && own_was_idle && gap.end - gap.start <= kHandOverNs;
+          (handed_over ? for_streams : queued).push_back(gap);
         } else {
           const std::vector<Interval> inside = ClipTo(calls_[call->global_tid].Union(), std::span(&gap, 1));
           in_calls.insert(in_calls.end(), inside.begin(), inside.end());
@@ -84,15 +90,20 @@ class GapSplit {
           if (gap.end > from) host.push_back({from, gap.end});
         }
       }
+      if (operation.end_ns > busy_until) last_stream = operation.stream;
       busy_until = std::max(busy_until, operation.end_ns);
+      const auto [end, is_new] = stream_ends.try_emplace(operation.stream, operation.end_ns);
+      end->second = std::max(end->second, operation.end_ns);
     }
     const auto within = [&](const std::vector<Interval>& intervals) {
       return TotalLength(ClipTo(intervals, windows));
     };
     waits->in_calls_ns = within(in_calls);
     waits->host_ns = within(host);
+    waits->for_streams_ns = within(for_streams);
     waits->queued_ns = within(queued);
-    waits->edges_ns = waits->idle_ns - waits->in_calls_ns - waits->host_ns - waits->queued_ns;
+    waits->edges_ns =
+        waits->idle_ns - waits->in_calls_ns - waits->host_ns - waits->for_streams_ns - waits->queued_ns;
   }
 
  private:
@@ -109,7 +120,10 @@ DeviceWaits UsageOf(const TraceRun& run, int device, const std::vector<WaitingOp
   DeviceWaits waits;
   waits.device = device;
   waits.label = run.DeviceLabel(device);
-  if (const TraceDevice* described = run.FindDevice(device)) waits.model = described->model;
+  if (const TraceDevice* described = run.FindDevice(device)) {
+    waits.model = described->model;
+    waits.host = described->host;
+  }
   waits.window_ns = TotalLength(windows);
   waits.compute_ns = TotalLength(compute);
   waits.hidden_ns = IntersectionLength(compute, moves);

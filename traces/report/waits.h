@@ -13,16 +13,19 @@ namespace lanescope::traces {
 struct TraceRun;
 
 // Of one GPU, over the steps, or without steps from its first to its last activity:
-//   window = compute + exposed + idle, idle = in_calls + host + queued + edges.
+//   window = compute + exposed + idle, idle = in_calls + host + for_streams + queued + edges.
 struct DeviceWaits {
   int device = 0;
   std::string label, model;
+  std::string host;  // the machine that it is in; empty: the trace does not say
   int64_t window_ns = 0, compute_ns = 0, exposed_ns = 0, hidden_ns = 0, idle_ns = 0;
   // Idle until something started whose call began after the device had become idle: while that thread was in
   // API calls (the launches themselves take too long), and while it was not (the host does other things).
   int64_t in_calls_ns = 0, host_ns = 0;
-  int64_t queued_ns = 0;  // idle though the next was launched already
-  int64_t edges_ns = 0;   // before the first and after the last activity of the window
+  // Idle though the next was launched already: shortly after the last operation before, which was on another
+  // stream (by times alone), and else.
+  int64_t for_streams_ns = 0, queued_ns = 0;
+  int64_t edges_ns = 0;  // before the first and after the last activity of the window
   // Of NCCL's kernels that all GPUs have (the nth of a name on each): the shortest is taken for the transfer,
   // what one lasts longer for waiting until the last has come.
   int64_t collectives = 0, transfer_ns = 0, waiting_ns = 0;

@@ -47,19 +47,43 @@ std::string CollectivesText(const Waits& waits, int width) {
 std::string WaitsText(const Waits& waits, int width) {
   TextTable devices;
   devices.Text("Device").Number("Window").Number("Compute").Number("Exposed").Number("Hidden").Number("Idle");
-  devices.Group("Idle for").Number("calls").Number("host").Number("queued").Number("ranks");
+  devices.Group("Idle for")
+      .Number("calls")
+      .Number("host")
+      .Number("streams")
+      .Number("queued")
+      .Number("edges")
+      .Number("ranks");
   devices.Group("Collectives").Number("count").Number("transfer").Number("waiting").Number("last in");
-  devices.Group("").Name("Model");
+  const bool hosts =
+      std::ranges::any_of(waits.devices, [](const DeviceWaits& device) { return !device.host.empty(); });
+  devices.Group("");
+  if (hosts) devices.Name("Host");
+  devices.Name("Model");
   for (const DeviceWaits& device : waits.devices) {
     const auto share = [&](int64_t ns) {
       return PercentText(
           device.window_ns <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(device.window_ns));
     };
-    devices.Row({device.label, TimeText(device.window_ns), share(device.compute_ns), share(device.exposed_ns),
-                 share(device.hidden_ns), share(device.idle_ns), share(device.in_calls_ns),
-                 share(device.host_ns), share(device.queued_ns), share(device.for_ranks_ns),
-                 std::to_string(device.collectives), TimeText(device.transfer_ns),
-                 TimeText(device.waiting_ns), std::to_string(device.last), device.model});
+    std::vector<std::string> cells = {device.label,
+                                      TimeText(device.window_ns),
+                                      share(device.compute_ns),
+                                      share(device.exposed_ns),
+                                      share(device.hidden_ns),
+                                      share(device.idle_ns),
+                                      share(device.in_calls_ns),
+                                      share(device.host_ns),
+                                      share(device.for_streams_ns),
+                                      share(device.queued_ns),
+                                      share(device.edges_ns),
+                                      share(device.for_ranks_ns),
+                                      std::to_string(device.collectives),
+                                      TimeText(device.transfer_ns),
+                                      TimeText(device.waiting_ns),
+                                      std::to_string(device.last)};
+    if (hosts) cells.push_back(device.host);
+    cells.push_back(device.model);
+    devices.Row(std::move(cells));
   }
   std::string out = "\n" + devices.Take(width);
   if (!waits.verdict.empty()) out += waits.verdict + "\n";
