@@ -5,7 +5,6 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/trace_files.h"
 #include "core/base/error.h"
 
 namespace lanescope::cli {
@@ -55,7 +54,6 @@ void AddGui(CLI::App* app) {
   command->callback([options] {
     if (!options->size.empty()) ParseSize(options->size, &options->gui);
     const study::Cancellation::Watch in_order(&Interruption());
-    for (std::string& file : options->gui.files) file = AsTrace(file);
     options->gui.interrupted = &Interruption().flag();
     gui::RunGui(options->gui);
   });

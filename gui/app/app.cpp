@@ -46,6 +46,12 @@ void App::SetScale(float scale) {
 
 void App::Open(const std::string& path) { document_.Open(path); }
 
+void App::ThrowIfUnopened() const {
+  for (const OpenFile& file : document_.files()) {
+    if (file.state.phase == LoadState::Phase::kFailed) throw Error(file.state.code, file.state.message);
+  }
+}
+
 bool App::busy() const { return document_.busy() || document_.loading() || analysis_.busy() || sql_.busy(); }
 
 void App::HandleKeys(const std::vector<KeyPress>& presses) {

@@ -40,6 +40,8 @@ class App {
   ImU32 background() const { return ThemeOf(state_.theme).background; }
   // What of Show() there is not; empty: all of it is there, as far as it was applied.
   std::string view_problem() const;
+  // Throws why a file could not be opened, of the first of them.
+  void ThrowIfUnopened() const;
   bool wants_quit() const { return state_.quit; }
 
   Document& document() { return document_; }

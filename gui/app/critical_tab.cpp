@@ -17,12 +17,12 @@ int ShownIndex(const Ui& ui) {
   return index >= 0 ? index : ui.timeline().IndexOf(ui.timeline().baseline());
 }
 
-void DrawSummary(const Ui& ui, const ShownPath& shown) {
+void DrawCriticalSummary(const Ui& ui, const RunData& run, const ShownPath& shown) {
   const StepPath::Totals totals = shown.path.totals();
   const double step = std::max<double>(static_cast<double>(shown.step_ns), 1);
   const auto share = [&](int64_t ns) { return "  (" + PercentText(static_cast<double>(ns) / step) + ")"; };
-  ImGui::TextUnformatted(
-      ("step " + std::to_string(shown.step) + " takes " + TimeText(shown.step_ns) + ":").c_str());
+  const std::string what = run.steps.empty() ? "all of it" : "step " + std::to_string(shown.step);
+  ImGui::TextUnformatted((what + " takes " + TimeText(shown.step_ns) + ":").c_str());
   ImGui::SameLine();
   ColouredText(ui.theme.good, "launches " + TimeText(totals.launch_ns) + share(totals.launch_ns));
   ImGui::SameLine(0, ui.Px(16));
@@ -104,7 +104,7 @@ void DrawCriticalTab(const Ui& ui) {
     DimText(ui.theme, "No critical path: " + shown.problem);
     return;
   }
-  DrawSummary(ui, shown);
+  DrawCriticalSummary(ui, *run.data, shown);
   DrawWorkTable(ui, run, shown, *all);
 }
 

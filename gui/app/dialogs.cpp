@@ -21,9 +21,18 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxEntries = 5000;
 
+// By name alone: a folder may hold thousands of files.
 bool LooksLikeTrace(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return extension == ".db" || extension == ".sqlite" || extension == ".sqlite3";
+  const std::string name = path.filename().string();
+  if (name.ends_with(".run.json")) return false;
+  constexpr std::string_view kEndings[] = {".db",      ".sqlite", ".sqlite3",      ".nvvp",      ".json",
+                                           ".json.gz", ".csv",    ".run_metadata", ".xplane.pb", ".et"};
+  return std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool IsOfARank(const std::string& name) {
+  return name.ends_with(".json") || name.ends_with(".json.gz") || name.ends_with(".xplane.pb") ||
+         name.ends_with(".et");
 }
 
 // Begins a modal window in the middle. `wanted` opens it and is false again when it is closed; Escape closes
@@ -86,6 +95,15 @@ void OpenDialog::Draw(const Ui& ui) {
   if (!BeginDialog(ui, "Open a trace", ImVec2(640, 460), &ui.state.show_open)) return;
   if (ImGui::Button("Up")) Enter(fs::path(folder_).parent_path().string());
   ImGui::SameLine();
+  if (std::ranges::any_of(entries_,
+                          [](const Entry& entry) { return !entry.folder && IsOfARank(entry.name); })) {
+    if (ImGui::Button("Open all as ranks")) {
+      ui.document.Open(folder_);
+      ui.state.show_open = false;
+    }
+    Tooltip("all profiles in this folder, as one job of several ranks");
+    ImGui::SameLine();
+  }
   ImGui::AlignTextToFramePadding();
   CutText(folder_);
   ImGui::BeginChild("entries", ImVec2(0, -ImGui::GetFrameHeightWithSpacing() * 2.4f), true);
@@ -98,7 +116,7 @@ void OpenDialog::Draw(const Ui& ui) {
       DimText(ui.theme, FormatBytes(entry.bytes));
     }
   }
-  if (entries.empty()) DimText(ui.theme, "no traces (.db, .sqlite) here");
+  if (entries.empty()) DimText(ui.theme, "no traces (.db, .sqlite, .json, .json.gz, …) here");
   ImGui::EndChild();
   DrawProblem(ui, problem_);
   ImGui::SetNextItemWidth(-ui.Px(160));

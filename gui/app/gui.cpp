@@ -12,6 +12,7 @@
 #include "gui/platform/headless.h"
 #include "gui/platform/png_file.h"
 #include "gui/platform/window.h"
+#include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {
@@ -49,8 +50,10 @@ void Prepare(const GuiOptions& options, App* app) {
 }
 
 void MakeScreenshot(const GuiOptions& options) {
-  for (const std::string& file : options.files)
-    traces::TraceReader reader(file);  // throws what is wrong with it
+  for (const std::string& file : options.files) {
+    if (traces::FilesToImport(file).empty())
+      traces::TraceReader reader(file);  // throws what is wrong with it
+  }
   ImGuiSession session;
   SyntheticInput input(nullptr);
   App app(nullptr, "");
@@ -70,6 +73,7 @@ void MakeScreenshot(const GuiOptions& options) {
     settled = -1;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  app.ThrowIfUnopened();
   if (const std::string problem = app.view_problem(); !problem.empty()) {
     Throw(Code::kNotFound, "{}; no picture was written", problem);
   }

@@ -32,7 +32,7 @@ std::vector<std::string> ReadRecentFiles(const std::string& list) {
   std::string line;
   while (files.size() < kMaxFiles && std::getline(in, line)) {
     std::error_code error;
-    if (!line.empty() && line.size() <= kMaxLine && fs::is_regular_file(line, error)) files.push_back(line);
+    if (!line.empty() && line.size() <= kMaxLine && fs::exists(line, error)) files.push_back(line);
   }
   return files;
 }

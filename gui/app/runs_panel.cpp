@@ -1,4 +1,5 @@
 // Left: the runs, what they are, and how they compare.
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -102,6 +103,11 @@ void DrawChange(const Ui& ui, const ShownRun& run) {
 }
 
 void DrawRemarks(const Ui& ui, const RunData& run) {
+  if (!run.hosts.empty()) {
+    const std::string hosts = fmt::format("on {}", fmt::join(run.hosts, ", "));
+    DimText(ui.theme, Shorten(hosts, ImGui::GetContentRegionAvail().x));
+    Tooltip(hosts);
+  }
   const std::string text = RemarksOf(run);
   if (!text.empty()) ColouredText(ui.theme.bad, Shorten(text, ImGui::GetContentRegionAvail().x));
   if (!run.error.empty()) {

@@ -99,9 +99,9 @@ void SqlConsole::TakeResult() {
 void SqlConsole::Draw(const Ui& ui) {
   TakeResult();
   TakeAllRoom(ui);
-  // What failed to open cannot be asked.
+  // What failed to open cannot be asked, nor what is still being imported.
   std::vector<OpenFile> files = ui.document.files();
-  std::erase_if(files, [](const OpenFile& file) { return file.state.phase == LoadState::Phase::kFailed; });
+  std::erase_if(files, [](const OpenFile& file) { return file.state.file.empty(); });
   if (files.empty()) return;
   const bool known =
       std::any_of(files.begin(), files.end(), [&](const OpenFile& file) { return file.path == path_; });
@@ -128,7 +128,9 @@ void SqlConsole::Draw(const Ui& ui) {
   if (worker_.busy()) {
     if (ImGui::Button("Cancel")) worker_.Cancel();
   } else if (ImGui::Button("Run  (Ctrl+Enter)") || enter) {
-    Run(path_);
+    const auto asked =
+        std::find_if(files.begin(), files.end(), [&](const OpenFile& file) { return file.path == path_; });
+    Run(asked->state.file);
   }
   if (!result_.columns.empty()) {
     const auto rows = static_cast<int64_t>(result_.rows.size());

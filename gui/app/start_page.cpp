@@ -59,7 +59,9 @@ void DrawStartPage(const Ui& ui, const std::vector<std::string>& recent) {
   if (ImGui::Button("Open a trace…")) ui.state.show_open = true;
   ImGui::SameLine();
   DimText(ui.theme, "or drop files into this window");
-  DimText(ui.theme, "Traces of lanescope (.db), and SQLite exports of Nsight Systems as they are.");
+  DimText(ui.theme,
+          "Traces of lanescope (.db), SQLite exports of Nsight Systems, profiles of PyTorch (.json, .gz) and "
+          "others.");
   ImGui::Dummy(ImVec2(1, ui.Px(10)));
   DrawRecent(ui, recent);
   ImGui::Dummy(ImVec2(1, ui.Px(10)));

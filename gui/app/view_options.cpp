@@ -24,6 +24,21 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
+// At the commas that a key follows: names of kernels have commas too.
+std::vector<std::string_view> SplitAtKeys(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  for (size_t comma = text.find(','); comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
+    const size_t after = text.find_first_not_of(kLetters, comma + 1);
+    if (after == std::string_view::npos || after == comma + 1 || text[after] != '=') continue;
+    parts.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
 int ParseNumber(std::string_view key, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -107,7 +122,7 @@ ViewOptions ParseViewOptions(std::string_view text) {
   ViewOptions options;
   if (text.empty()) return options;
   std::set<std::string_view> seen;
-  for (const std::string_view part : Split(text, ',')) {
+  for (const std::string_view part : SplitAtKeys(text)) {
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals + 1 == part.size()) {
       Throw(Code::kInvalidArgument, "--view: '{}' is not KEY=VALUE", part);

@@ -35,7 +35,7 @@ std::string ReplayCommand(const Document& document) {
     for (const char c : text) shell += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return shell + "'";
   };
-  std::string command = "lanescope simulate " + quoted(run->data->file);
+  std::string command = "lanescope simulate " + quoted(run->data->source);
   for (const std::string& change : document.replay().changes) command += " --set " + quoted(change);
   return command;
 }

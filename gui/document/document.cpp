@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/place/placer.h"
 #include "gui/document/document_editor.h"
+#include "gui/document/import_folder.h"
 
 namespace lanescope::gui {
 namespace {
@@ -41,7 +42,7 @@ class Document::Impl {
     }
     file->state = {};
     StopLoad(path);
-    loads_.push_back(std::make_unique<TraceLoad>(path, wake_));
+    loads_.push_back(std::make_unique<TraceLoad>(path, wake_, [this] { return imports_.NewFolder(); }));
   }
 
   void Close(const std::string& given) {
@@ -165,6 +166,7 @@ class Document::Impl {
   }
 
   const std::function<void()> wake_;
+  ImportFolder imports_;  // before the loads, which write into it
   std::vector<std::unique_ptr<TraceLoad>> loads_, stopped_;
   std::string measured_file_;  // read again for what was measured; empty: none
 

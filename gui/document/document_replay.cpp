@@ -147,6 +147,8 @@ std::shared_ptr<const RunData> RunOfReplay(const ReplayBase& base, const std::ve
   run.prediction_of = "replay";
   run.devices = base.run->devices;
   run.processes = base.run->processes;
+  run.places = base.run->places;
+  run.hosts = base.run->hosts;
   for (RunDevice& device : run.devices) device.peak_bytes = 0;
   run.step_ns = std::llround(what_if.predicted_ns());
   run.unchanged_step_ns = std::llround(what_if.replayed_ns());

@@ -245,8 +245,12 @@ std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::v
         return (*frames)[static_cast<size_t>(run)].numbers.CommandIndex(schedule, command);
       },
       of_origins, watch(kActivity, "reading commands"));
-  columns.processes = columns.correlations = std::ranges::any_of(
+  columns.correlations = std::ranges::any_of(
       *frames, [](const RunFrame& frame) { return frame.range_steps != nullptr || frame.calls != nullptr; });
+  // Lanes of ranks stand apart, whether or not their calls are recorded.
+  columns.processes = columns.correlations || std::ranges::any_of(*frames, [](const RunFrame& frame) {
+                        return frame.data.places.size() > 1;
+                      });
   columns.streams = !ours;
   columns.memory_kinds = of_origins.graph_nodes;
   // Else every activity has its command, which names it. A capture on a GPU also notes commands whose kernels

@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "traces/read/trace_reader.h"
+
 namespace lanescope::gui {
 namespace {
 
@@ -43,7 +45,14 @@ class Grouper {
       in_place_[PlaceOf(process)].insert(process);
       (run_.lanes[l].role == LaneRole::kThread ? threads_ : devices_).insert(process);
     }
-    for (const auto& [place, processes] : in_place_) title_of_place_[place] = PlaceTitle(place);
+    for (const auto& [place, processes] : in_place_) {
+      title_of_place_[place] = PlaceTitle(place);
+      const std::string& host = HostOf(place);
+      if (host.empty()) continue;
+      const int64_t number = NumberIn(title_of_place_[place]);
+      const auto [known, is_new] = first_of_host_.try_emplace(host, number);
+      known->second = std::min(known->second, number);
+    }
   }
 
   void Group() {
@@ -61,7 +70,20 @@ class Grouper {
     const auto found = by_device_.find(lane.device);
     return found == by_device_.end() ? -1 : found->second;
   }
+  const RunPlace* PlaceNumbered(int64_t place) const {
+    const auto found = std::find_if(run_.places.begin(), run_.places.end(),
+                                    [&](const RunPlace& each) { return each.place == place; });
+    return found == run_.places.end() ? nullptr : &*found;
+  }
+  // Where the job is on several machines; else empty.
+  const std::string& HostOf(int64_t place) const {
+    static const std::string kNone;
+    const RunPlace* known = PlaceNumbered(place);
+    return known == nullptr || run_.hosts.size() < 2 ? kNone : known->host;
+  }
   std::string PlaceTitle(int64_t place) const {
+    const RunPlace* known = PlaceNumbered(place);
+    if (known != nullptr && !known->title.empty()) return known->title;
     for (size_t l = 0; l < run_.lanes.size(); ++l) {
       const Lane& lane = run_.lanes[l];
       if (processes_[l] < 0 || PlaceOf(processes_[l]) != place || lane.device < 0) continue;
@@ -70,26 +92,45 @@ class Grouper {
     }
     return fmt::format("host {}", place);
   }
-  std::tuple<int64_t, int64_t, int64_t, bool> KeyOf(size_t l) const {
+  // Machines in the order of their first ranks; ranks in theirs, be they of files or of MPI's processes.
+  using Key = std::tuple<int64_t, std::string_view, int64_t, int64_t, int64_t, int64_t, bool>;
+  Key KeyOf(size_t l) const {
     const int64_t place = PlaceOf(processes_[l]);
-    return {NumberIn(title_of_place_.at(place)), place, processes_[l],
+    const std::string& host = HostOf(place);
+    const RunProcess* process = ProcessNumbered(processes_[l]);
+    return {host.empty() ? INT64_MAX : first_of_host_.at(host),
+            host,
+            NumberIn(title_of_place_.at(place)),
+            place,
+            process == nullptr || process->rank < 0 ? INT64_MAX : process->rank,
+            processes_[l],
             run_.lanes[l].role == LaneRole::kThread};
   }
-  std::string ProcessTitle(int64_t process) const {
+  const RunProcess* ProcessNumbered(int64_t process) const {
     const auto found = std::find_if(run_.processes.begin(), run_.processes.end(),
                                     [&](const RunProcess& each) { return each.process == process; });
+    return found == run_.processes.end() ? nullptr : &*found;
+  }
+  std::string ProcessTitle(int64_t process) const {
+    const RunProcess* found = ProcessNumbered(process);
     const std::string number = fmt::format("process {}", (process >> 24) & 0xffffff);
-    return found == run_.processes.end() || found->name.empty() ? number : number + " " + found->name;
+    if (found == nullptr) return number;
+    const std::string rank = found->rank >= 0 ? fmt::format("rank {}: ", found->rank) : "";
+    if (traces::IsNoProcess(process) && !found->name.empty()) return rank + found->name;
+    return rank + number + (found->name.empty() ? "" : " ") + found->name;
   }
   // The number of the group, made anew where it is not there.
   int Number(const std::string& title, LaneGroup::Kind kind, int parent, int64_t of) {
-    const auto [found, is_new] = numbers_.try_emplace({kind, of}, static_cast<int>(run_.groups.size()));
+    const std::string host = kind == LaneGroup::Kind::kHost ? title : "";
+    const auto [found, is_new] = numbers_.try_emplace({kind, of, host}, static_cast<int>(run_.groups.size()));
     if (is_new) run_.groups.push_back({title, kind, parent});
     return found->second;
   }
   int GroupOf(size_t l) {
     const int64_t process = processes_[l], place = PlaceOf(process);
     int group = -1;
+    if (const std::string& host = HostOf(place); !host.empty())
+      group = Number(host, LaneGroup::Kind::kHost, group, 0);
     if (in_place_.size() > 1)
       group = Number(title_of_place_.at(place), LaneGroup::Kind::kPlace, group, place);
     const bool several = in_place_.at(place).size() > 1;
@@ -106,8 +147,9 @@ class Grouper {
   std::vector<int64_t> processes_;  // by lane; -1: not known
   std::map<int64_t, std::set<int64_t>> in_place_;
   std::map<int64_t, std::string> title_of_place_;
-  std::set<int64_t> threads_, devices_;  // processes that have such lanes
-  std::map<std::pair<LaneGroup::Kind, int64_t>, int> numbers_;
+  std::set<int64_t> threads_, devices_;           // processes that have such lanes
+  std::map<std::string, int64_t> first_of_host_;  // its lowest rank
+  std::map<std::tuple<LaneGroup::Kind, int64_t, std::string>, int> numbers_;
 };
 
 }  // namespace

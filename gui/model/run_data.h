@@ -55,14 +55,20 @@ struct SlicePlace {
 };
 // What some lanes belong to; they fold together.
 struct LaneGroup {
-  enum class Kind : uint8_t { kPlace, kProcess, kThreads };
-  std::string title;  // "rank 3", "process 100 python"
+  enum class Kind : uint8_t { kHost, kPlace, kProcess, kThreads };
+  std::string title;  // "node7", "rank 3", "process 100 python"
   Kind kind = Kind::kPlace;
   int parent = -1;  // index into RunData::groups, of one before
 };
 struct RunProcess {
   int64_t process = -1;  // globalPid
   std::string name;
+  int rank = -1;  // of MPI; -1: nobody says
+};
+// What processes whose numbers have the same upper bits ran as and on: TraceRank.
+struct RunPlace {
+  int64_t place = 0;        // upper 16 bits of globalPid
+  std::string title, host;  // "rank 3"; empty: the trace does not say
 };
 
 // What a colour by range stands for, and the time on devices that it was given to.
@@ -132,8 +138,9 @@ struct RunCommand : RunView::Command {
 
 // Immutable once built, shared between threads as shared_ptr<const RunData>.
 struct RunData {
-  std::string file;  // path of the trace; empty: in no file
-  int id = 0;        // number in the file
+  std::string file;    // path of the trace; empty: in no file
+  std::string source;  // what was opened: `file`, or what that was imported from
+  int id = 0;          // number in the file
   RunKind kind = RunKind::kHardware;
   bool foreign = false;    // of another tool: no commands
   bool emulated = false;   // virtual devices or links took part; for predictions, in what they predict
@@ -153,6 +160,8 @@ struct RunData {
   std::vector<Lane> lanes;        // by device: compute, copy-in, copy-out, memory; then links; then threads
   std::vector<LaneGroup> groups;  // each after its parent
   std::vector<RunProcess> processes;  // that have names
+  std::vector<RunPlace> places;
+  std::vector<std::string> hosts;  // that the trace names, each once
   std::vector<OpEntry> ops;
   std::vector<RunView::Step> steps;  // ascending
   std::vector<RunCommand> commands;  // by (schedule, id)
@@ -169,7 +178,7 @@ struct RunData {
   Rows<uint32_t> slices_of_command;
 
   int64_t begin_ns = 0, end_ns = 0;  // of everything; begin == end: empty
-  // Median of the steps that count, or the whole run where there are no steps; 0: empty.
+  // MeasuredStep's of the steps that count, or the whole run where there are no steps; 0: empty.
   int64_t step_ns = 0;
   int64_t step_low_ns = 0, step_high_ns = 0;  // predicted: interval; measured: quartiles; 0: unknown
   // What-ifs: the step that is predicted without the changes, and the measured one of the run they are made

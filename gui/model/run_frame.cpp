@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/error.h"
 #include "core/base/printable.h"
-#include "traces/store/query.h"
 
 namespace lanescope::gui {
 namespace {
@@ -48,8 +46,14 @@ void DescribeCommands(const traces::TraceRun& run, RunFrame* frame) {
   }
 }
 
+// Of a path that may end as folders do.
+std::string LastOf(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string TitleOf(const traces::TraceRunInfo& info, bool ours, const std::string& path) {
-  if (!ours) return path.substr(path.rfind('/') + 1);
+  if (!ours) return LastOf(path);
   const std::string graph = info.graph.substr(0, info.graph.rfind('.'));
   std::string title = fmt::format("{}: {}", info.id, graph);
   if (!info.strategy.empty()) title += (graph.empty() ? "" : " ") + info.strategy;
@@ -58,7 +62,7 @@ std::string TitleOf(const traces::TraceRunInfo& info, bool ours, const std::stri
 
 }  // namespace
 
-RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours) {
+RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, const std::string& source, bool ours) {
   RunFrame frame;
   frame.ours = ours;
   traces::RunTables tables = traces::TablesOf(run);
@@ -68,6 +72,7 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   RunData& data = frame.data;
   const traces::TraceRunInfo& info = run.info;
   data.file = path;
+  data.source = source;
   data.id = info.id;
   data.kind = info.simulated ? RunKind::kSimulated : info.emulated ? RunKind::kEmulated : RunKind::kHardware;
   data.foreign = !ours;
@@ -78,7 +83,7 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   data.uncalibrated = info.simulated && info.prediction_of == "uncalibrated";
   data.uncalibrated_share = info.uncalibrated_share;
   data.extrapolated_share = info.extrapolated_share;
-  data.title = TitleOf(info, ours, path);
+  data.title = TitleOf(info, ours, source);
   data.graph = info.graph;
   data.strategy = info.strategy;
   data.prediction_of = info.prediction_of;
@@ -89,6 +94,12 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours
   DescribeDevices(run, &frame);
   DescribeNodes(run, &frame);
   DescribeCommands(run, &frame);
+  for (const traces::TraceRank& rank : run.ranks)
+    data.places.push_back(
+        {rank.file, run.ranks.size() < 2 ? "" : traces::RankName(rank), Printable(rank.host)});
+  for (const std::string& host : traces::HostsOf(run.ranks)) data.hosts.push_back(Printable(host));
+  for (const traces::TraceProcess& process : run.processes)
+    data.processes.push_back({process.global_pid, LastOf(Printable(run.Text(process.name))), process.rank});
   for (const traces::TraceStream& stream : run.streams)
     frame.stream_names[{stream.device, stream.stream}] = run.Text(stream.name);
   for (const traces::TraceDevice& device : run.devices) {
@@ -138,6 +149,10 @@ std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame) {
         {call.start_ns, call.end_ns, op(call.name, kCallOp), -1, call.step, static_cast<int32_t>(i)});
   }
   if (!run.api_calls.empty()) frame->calls = std::make_shared<const traces::ApiCallIndex>(run.api_calls);
+  // A profiler's own span around all of the trace says nothing that is worth a lane.
+  std::erase_if(lanes, [](const auto& lane) {
+    return traces::IsNoProcess(lane.first) && lane.second.pieces.front().slices.size() == 1;
+  });
   std::map<int64_t, std::string> names;
   for (const traces::TraceThread& thread : run.threads) names[thread.global_tid] = run.Text(thread.name);
   std::vector<RawLane> result;
@@ -179,20 +194,6 @@ std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* fram
     result.push_back(std::move(lane));
   }
   return result;
-}
-
-std::vector<RunProcess> ReadProcessNames(const std::string& path) {
-  std::vector<RunProcess> processes;
-  try {
-    const traces::QueryResult rows = traces::RunQuery(path, "SELECT globalPid, name FROM PROCESSES");
-    for (const traces::QueryRow& row : rows.rows) {
-      const auto* process = std::get_if<int64_t>(&row[0]);
-      const auto* name = std::get_if<std::string>(&row[1]);
-      if (process != nullptr && name != nullptr) processes.push_back({*process, Printable(*name)});
-    }
-  } catch (const Error&) {  // a trace may lack the table
-  }
-  return processes;
 }
 
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame) {

@@ -8,13 +8,12 @@
 
 namespace lanescope::gui {
 
-RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, bool ours);
+// `source`: what was opened and is called by its name, `path` or what that was imported from.
+RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, const std::string& source, bool ours);
 // Memory counters, and for every thread its ranges with the API calls inside. Adds ops to the frame.
 std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame);
 // Annotations of streams. Adds ops to the frame.
 std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* frame);
-// Processes of a file that have names; none where it does not say.
-std::vector<RunProcess> ReadProcessNames(const std::string& path);
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame);
 
 }  // namespace lanescope::gui

@@ -129,12 +129,18 @@ void ReadCallChain(const RunData& run, const Lane& lane, uint32_t slice, const s
                    SliceFacts* facts) {
   const Answer frames = Ask(
       run,
-      fmt::format("SELECT value AS frame FROM CUDA_CALLCHAINS AS c JOIN StringIds AS s ON s.id = c.symbol "
+      fmt::format("SELECT s.value AS frame, m.value AS module FROM CUDA_CALLCHAINS AS c "
+                  "JOIN StringIds AS s ON s.id = c.symbol LEFT JOIN StringIds AS m ON m.id = c.module "
                   "WHERE c.id = (SELECT callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE start = {} AND "
                   "globalTid = {} AND callchainId IS NOT NULL LIMIT 1) ORDER BY stackDepth LIMIT 256",
                   lane.start_ns[slice], lane.thread),
       cancelled);
-  for (size_t i = 0; i < frames.size(); ++i) facts->stack.push_back(frames.Text(i, "frame"));
+  for (size_t i = 0; i < frames.size(); ++i) {
+    std::string module = frames.Text(i, "module");
+    module.erase(0, module.rfind('/') + 1);
+    // A frame without a symbol is an address: the library says at least whose it is.
+    facts->stack.push_back(frames.Text(i, "frame") + (module.empty() ? "" : " (" + module + ")"));
+  }
 }
 
 // Ranges of a thread, or of its process, around a time, by start.

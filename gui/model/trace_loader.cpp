@@ -6,6 +6,7 @@
 #include "core/base/thread.h"
 #include "gui/model/activity_scan.h"
 #include "gui/model/run_frame.h"
+#include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {
@@ -78,7 +79,8 @@ std::string NoteOf(const std::vector<std::shared_ptr<const RunData>>& runs) {
 }  // namespace
 
 std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, const LoadProgress& progress,
-                                                      const std::atomic<bool>* cancelled) {
+                                                      const std::atomic<bool>* cancelled,
+                                                      const std::string& source) {
   const auto report = [&](double fraction, const std::string& doing) {
     if (progress) progress(fraction, doing);
   };
@@ -88,14 +90,12 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
   std::vector<RunFrame> frames;
   std::vector<std::vector<RawLane>> threads;
   std::vector<std::vector<Lane>> memory;
-  const std::vector<RunProcess> processes = ReadProcessNames(path);
   for (size_t i = 0; i < infos.size(); ++i) {
     CheckCancelled(cancelled);
     report(kAfterFrames * static_cast<double>(i) / static_cast<double>(infos.size()),
            fmt::format("reading run {} of {}", i + 1, infos.size()));
     const traces::TraceRun outline = reader.ReadOutline(infos[i].id);
-    frames.push_back(FrameOf(outline, path, reader.is_ours()));
-    frames.back().data.processes = processes;
+    frames.push_back(FrameOf(outline, path, source.empty() ? path : source, reader.is_ours()));
     threads.push_back(ThreadLanes(outline, &frames.back()));
     for (RawLane& lane : AnnotationLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));
     memory.push_back(MemoryLanes(outline, frames.back()));
@@ -124,9 +124,10 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
   return runs;
 }
 
-TraceLoad::TraceLoad(std::string path, std::function<void()> wake)
+TraceLoad::TraceLoad(std::string path, std::function<void()> wake, NewFolder new_folder)
     : path_(std::move(path)),
       wake_(std::move(wake)),
+      new_folder_(std::move(new_folder)),
       thread_(StartThread("loading a trace", [this] { Run(); })) {}
 
 TraceLoad::~TraceLoad() {
@@ -152,6 +153,29 @@ void TraceLoad::Set(const std::function<void(LoadState&)>& change) {
   if (wake_) wake_();
 }
 
+std::vector<std::shared_ptr<const RunData>> TraceLoad::Load(const LoadProgress& progress, LoadState* done) {
+  constexpr double kImporting = 0.7;  // of the time
+  const std::vector<std::string> files = traces::FilesToImport(path_);
+  done->file = path_;
+  if (files.empty() || !new_folder_) {
+    auto runs = LoadTrace(path_, progress, &cancelled_);
+    done->message = NoteOf(runs);
+    return runs;
+  }
+  done->file = new_folder_() + "/imported.sqlite";
+  const traces::ImportCounts counts = traces::ImportTraces(
+      files, done->file, &cancelled_, [&](double fraction) { progress(kImporting * fraction, "importing"); });
+  auto runs = LoadTrace(
+      done->file,
+      [&](double fraction, const std::string& doing) {
+        progress(kImporting + (1 - kImporting) * fraction, doing);
+      },
+      &cancelled_, path_);
+  const std::string note = NoteOf(runs);
+  done->message = "imported " + traces::ImportText(counts) + (note.empty() ? "" : "; " + note);
+  return runs;
+}
+
 void TraceLoad::Run() {
   double shown = -1;
   const auto progress = [&](double fraction, const std::string& doing) {
@@ -162,28 +186,28 @@ void TraceLoad::Run() {
       state.doing = doing;
     });
   };
-  const auto fail = [&](LoadState::Phase phase, const std::string& message) {
+  const auto fail = [&](Code code, const std::string& message) {
     Set([&](LoadState& state) {
-      state.phase = phase;
+      state.phase = code == Code::kCancelled ? LoadState::Phase::kCancelled : LoadState::Phase::kFailed;
+      state.code = code;
       state.message = message;
     });
   };
   try {
-    auto runs = LoadTrace(path_, progress, &cancelled_);
-    const std::string note = NoteOf(runs);
+    LoadState done;
+    auto runs = Load(progress, &done);
+    done.phase = LoadState::Phase::kDone;
+    done.progress = 1;
     Set([&](LoadState& state) {
       runs_ = std::move(runs);
-      state.phase = LoadState::Phase::kDone;
-      state.progress = 1;
-      state.message = note;
+      state = done;
     });
   } catch (const Error& error) {
-    fail(error.code() == Code::kCancelled ? LoadState::Phase::kCancelled : LoadState::Phase::kFailed,
-         error.message());
+    fail(error.code(), error.message());
   } catch (const std::bad_alloc&) {
-    fail(LoadState::Phase::kFailed, path_ + " does not fit into memory");
+    fail(Code::kResourceExhausted, path_ + " does not fit into memory");
   } catch (const std::exception& error) {
-    fail(LoadState::Phase::kFailed, fmt::format("{}: {}", path_, error.what()));
+    fail(Code::kUnknown, fmt::format("{}: {}", path_, error.what()));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "gui/app/actions.h"
@@ -101,6 +103,29 @@ TEST_F(ForeignRobotTest, EverythingDrawsAndKnobsTurn) {
   robot_.Key(GLFW_KEY_Z, GLFW_MOD_CONTROL);
   ASSERT_TRUE(robot_.Settle());
   EXPECT_TRUE(robot_.document().replay().changes.empty());
+}
+
+// A profile of PyTorch, opened as it is. Law: runs are called after it, the command line that repeats a
+// what-if names it, and SQL asks what it was imported into.
+TEST_F(ForeignRobotTest, AProfileKeepsItsName) {
+  const std::string profile = folder_ / "rank0.pt.trace.json";
+  std::ofstream(profile) << R"({"traceEvents": [
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 101, "ts": 1, "dur": 2,
+     "args": {"correlation": 7}},
+    {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 2,
+     "args": {"device": 0, "stream": 7, "correlation": 7}}]})";
+  ASSERT_TRUE(robot_.Open(profile));
+  ASSERT_EQ(robot_.timeline().runs().size(), 2u);
+  const ShownRun& run = robot_.timeline().runs()[1];
+  EXPECT_EQ(run.title, "rank0.pt.trace.json");
+  robot_.document().BeginReplay(run.key);
+  robot_.document().SetKnobByText("GPU:0.speed=2");
+  ASSERT_TRUE(robot_.Until([&] { return !robot_.document().replay().preparing; }));
+  ASSERT_TRUE(robot_.Settle());
+  EXPECT_EQ(ReplayCommand(robot_.document()), "lanescope simulate '" + profile + "' --set 'GPU:0.speed=2'");
+  const std::string imported = robot_.document().files().back().state.file;
+  EXPECT_NE(imported, profile);
+  EXPECT_TRUE(std::filesystem::exists(imported));
 }
 
 // Law: a view that changes what the trace does not have is refused.

@@ -51,6 +51,12 @@ TEST(ViewOptionsTest, ParsesEveryKey) {
   EXPECT_EQ(options.changes, (std::vector<std::string>{"launch.overhead=0us", "GPU:0.speed=2"}));
   EXPECT_FALSE(options.notes);
   EXPECT_FALSE(options.help);
+  // A name may have commas.
+  const ViewOptions named =
+      ParseViewOptions("select=void gemm<float, 128, 4>(a,b),set=kernel:f<1,2>.speed=2,tab=sql");
+  EXPECT_EQ(named.select, "void gemm<float, 128, 4>(a,b)");
+  EXPECT_EQ(named.changes, std::vector<std::string>{"kernel:f<1,2>.speed=2"});
+  EXPECT_EQ(named.tab, "sql");
 }
 
 TEST(ViewOptionsTest, RefusesWhatItDoesNotKnow) {

@@ -14,6 +14,7 @@
 #include "gui/model/trace_loader.h"
 #include "tests/gui/model/foreign_trace.h"
 #include "tests/traces/sample_run.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::gui {
 namespace {
@@ -132,6 +133,67 @@ TEST_F(LaunchTest, RangesColourWhatWasLaunchedInThem) {
   }
   EXPECT_EQ(attn, 100);
   EXPECT_EQ(step, 40);  // a kernel of 20 and a copy of 20
+}
+
+// Kernels of process 1 whose correlation id no call has, one beside a call in "attn" and one without any id.
+// Law: nobody says in which range they were launched, so they have no colour by range, and no call.
+TEST(LaunchWithoutCallTest, HasNoRange) {
+  traces::ScratchFile file;
+  test::WriteForeignTrace(file.path());
+  traces::Database(file.path(), traces::OpenMode::kReadWrite)
+      .Execute(
+          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (210, 220, 0, 7, 77, 1 << 24, 2, 3, 1, 1, 1, 1, 1, "
+          "1, "
+          "1, 0, 0), (230, 240, 0, 7, NULL, 1 << 24, 2, 3, 1, 1, 1, 1, 1, 1, 1, 0, 0)");
+  const auto run = LoadTrace(file.path(), nullptr, nullptr).at(0);
+  int found = 0;
+  for (size_t l = 0; l < run->lanes.size(); ++l) {
+    const Lane& lane = run->lanes[l];
+    for (uint32_t i = 0; i < lane.size(); ++i) {
+      if (!lane.on_device() || (lane.start_ns[i] != 210 && lane.start_ns[i] != 230)) continue;
+      ++found;
+      EXPECT_EQ(run->CallOf(static_cast<int>(l), i), -1);
+      EXPECT_EQ(ColorOf(*run, lane, i, ColorMode::kRange), 0u);
+    }
+  }
+  EXPECT_EQ(found, 2);
+}
+
+// A call chain of Nsight Systems (its documented table, schema 3.17) of the first launch; the frame in the
+// driver has no symbol. Law: the inspector has the frames from the call outwards, each with its library.
+TEST(CallChainTest, OfNsightSystems) {
+  traces::ScratchFile file;
+  test::WriteForeignTrace(file.path());
+  traces::Database(file.path(), traces::OpenMode::kReadWrite)
+      .Execute(
+          "DELETE FROM LANESCOPE_OPERATOR;"
+          "INSERT INTO StringIds VALUES (20, '0x7f7e4295f0f7'), (21, '/usr/lib64/libcuda.so.575.57.08'), "
+          "(22, "
+          "'launch_gemm(float*)'), (23, '/opt/app/train'), (24, 'main');"
+          "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN callchainId INTEGER;"
+          "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = 5 WHERE start = 60;"
+          "CREATE TABLE CUDA_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT "
+          "NULL, kernelMode INTEGER, thumbCode INTEGER, unresolved INTEGER, specialEntry INTEGER, originalIP "
+          "INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL, PRIMARY KEY (id, stackDepth));"
+          "INSERT INTO CUDA_CALLCHAINS VALUES (5, 24, 23, 0, 0, 0, 0, 3, NULL, 2), (5, 20, 21, 0, 0, 1, 0, "
+          "1, "
+          "NULL, 0), (5, 22, 23, 0, 0, 0, 0, 2, NULL, 1), (6, 24, 23, 0, 0, 0, 0, 3, NULL, 0)");
+  const auto run = LoadTrace(file.path(), nullptr, nullptr).at(0);
+  const std::atomic<bool> cancelled{false};
+  const auto stack_of = [&](int64_t start, LaneRole role) {
+    for (size_t l = 0; l < run->lanes.size(); ++l) {
+      const Lane& lane = run->lanes[l];
+      for (uint32_t i = 0; i < lane.size(); ++i) {
+        if (lane.role == role && lane.start_ns[i] == start)
+          return ReadSliceFacts({{1, static_cast<int>(l), i}, run}, cancelled).stack;
+      }
+    }
+    return std::vector<std::string>{"there is no such slice"};
+  };
+  const std::vector<std::string> frames = {"0x7f7e4295f0f7 (libcuda.so.575.57.08)",
+                                           "launch_gemm(float*) (train)", "main (train)"};
+  EXPECT_EQ(stack_of(60, LaneRole::kThread), frames);
+  EXPECT_EQ(stack_of(330, LaneRole::kCompute), std::vector<std::string>());
 }
 
 // Law: lanes stand by host, each with its threads; a folded group leaves its header alone, and to go to a
