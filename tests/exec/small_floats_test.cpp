@@ -9,13 +9,13 @@
 namespace lanescope::exec::test {
 namespace {
 
-Tensor Small(DataType dtype, const Shape& shape, const std::vector<float>& values) {
+Tensor RoundedTensor(DataType dtype, const Shape& shape, const std::vector<float>& values) {
   Tensor tensor(dtype, shape);
   FloatToSmall(dtype, tensor.NumElements(), values.data(), tensor.raw_data());
   return tensor;
 }
 
-std::vector<float> Floats(const Tensor& tensor) {
+std::vector<float> WidenedValues(const Tensor& tensor) {
   std::vector<float> values(static_cast<size_t>(tensor.NumElements()));
   SmallToFloat(tensor.dtype(), tensor.NumElements(), tensor.raw_data(), values.data());
   return values;
@@ -26,10 +26,10 @@ class SmallFloats : public testing::TestWithParam<DataType> {
   const DataType dtype_ = GetParam();
 
   std::vector<float> Run(Node node, std::vector<Tensor> inputs, const Shape& output) const {
-    return Floats(RunOne(node, std::move(inputs), output, dtype_, 2));
+    return WidenedValues(RunOne(node, std::move(inputs), output, dtype_, 2));
   }
   Tensor Of(const Shape& shape, const std::vector<float>& values) const {
-    return Small(dtype_, shape, values);
+    return RoundedTensor(dtype_, shape, values);
   }
 };
 
@@ -57,7 +57,7 @@ TEST_P(SmallFloats, OutputsMayBeUnplannedOrOfOtherTypes) {
   const Node softmax = MakeNode("Softmax", {{"T", dtype_}});
   const Tensor made = RunUnplanned(softmax, {Of({1, 2}, {3, 3})}, 64, dtype_);
   EXPECT_EQ(made.shape(), Shape({1, 2}));
-  EXPECT_EQ(Floats(made), (std::vector<float>{0.5, 0.5}));
+  EXPECT_EQ(WidenedValues(made), (std::vector<float>{0.5, 0.5}));
   const Node largest =
       MakeNode("ArgMax", {{"T", dtype_}, {"Tidx", DataType::kInt32}, {"output_type", DataType::kInt64}});
   const Tensor axis = Tensor::FromValues<int32_t>(Shape{}, {0});
