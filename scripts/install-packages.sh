@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need. Does nothing, and needs no root, when all are there.
-# A browser without a display, which one test opens a report in, is installed where the release has one and that works;
-# where it does not, a line says so, and the test that it is skipped.
-#   scripts/install-packages.sh [--fuzz]     --fuzz: and those of scripts/fuzz.sh
+# Installs the Debian packages that building needs. Does nothing, and needs no root, when all are there.
+#   scripts/install-packages.sh [--tests|--fuzz]
+#     --tests: and those that tests run. A browser without a display, which one test opens a report in, is installed where the
+#              release has one and that works; where it does not, a line says so, and the test that it is skipped
+#     --fuzz:  and those of scripts/fuzz.sh
 set -euo pipefail
 
 packages=(
@@ -11,8 +12,8 @@ packages=(
   libcli11-dev nlohmann-json3-dev libfmt-dev
   libopenblas-dev libfarmhash-dev
   libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev libjpeg-dev fonts-dejavu-core
-  libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin xvfb xdotool
-  dpkg-dev file mandoc zsh fish
+  libgtest-dev libgmock-dev libbenchmark-dev
+  dpkg-dev file
 )
 
 fail() {
@@ -22,14 +23,17 @@ fail() {
 
 command -v dpkg-query > /dev/null || fail "this system has no dpkg; install by hand: ${packages[*]}"
 
-# The format check wants clang-format 14 exactly; Debian 12 is the release that has it.
-if (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]]); then
-  packages+=(clang-format-14)
-fi
+case ${1:-} in
+  "") ;;
+  --tests) packages+=(python3-venv openmpi-bin xvfb xdotool mandoc zsh fish) ;;
+  # Clang before 16 does not let a lambda have what a structured binding names.
+  --fuzz) packages+=(clang-16 libclang-rt-16-dev) ;;
+  *) fail "unknown option $1; usage: scripts/install-packages.sh [--tests|--fuzz]" ;;
+esac
 
-# Clang before 16 does not let a lambda have what a structured binding names.
-if [[ ${1:-} == --fuzz ]]; then
-  packages+=(clang-16 libclang-rt-16-dev)
+# The format check wants clang-format 14 exactly; Debian 12 is the release that has it.
+if [[ ${1:-} == --tests ]] && (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]]); then
+  packages+=(clang-format-14)
 fi
 
 is_installed() {
@@ -42,8 +46,8 @@ for package in "${packages[@]}"; do
 done
 
 browser=chromium-headless-shell
-has_browser=true
-is_installed chromium || is_installed $browser || has_browser=false
+has_browser=true  # or needs none
+[[ ${1:-} != --tests ]] || is_installed chromium || is_installed $browser || has_browser=false
 without_browser() {
   echo "without $browser ($1): the test that opens a report in a browser is SKIPPED"
   exit 0

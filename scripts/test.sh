@@ -64,7 +64,7 @@ case ${1:-} in
     ;;
 esac
 mkdir -p build
-phase "packages" ./scripts/install-packages.sh
+phase "packages" ./scripts/install-packages.sh --tests
 phase "Python packages" ./scripts/python-env.sh
 $run
 printf '%s\n' "== time" "${timings[@]}"
