@@ -21,6 +21,7 @@ const KernelRegistry& PlainKernels() {
     RegisterAccumulatorKernels(made);
     RegisterReaderKernels(made);
     RegisterDecodeKernels(made);
+    RegisterExampleKernels(made);
     RegisterPieceKernels(made);
     RegisterPictureKernels(made);
     return made;

@@ -160,6 +160,7 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterQueueOps(*built);
     ops::RegisterAccumulatorOps(*built);
     ops::RegisterReaderOps(*built);
+    ops::RegisterExampleOps(*built);
     ops::RegisterTextOps(*built);
     ops::RegisterControlOps(*built);
     return built;

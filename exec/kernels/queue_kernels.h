@@ -8,6 +8,7 @@ namespace lanescope::exec {
 void RegisterQueueKernels(KernelRegistry& registry);  // FIFOQueue ..., QueueEnqueue, QueueDequeue ...
 void RegisterAccumulatorKernels(KernelRegistry& registry);
 void RegisterReaderKernels(KernelRegistry& registry);   // TextLineReader ..., ReaderRead
+void RegisterExampleKernels(KernelRegistry& registry);  // ParseExample, ParseSingleExample
 void RegisterDecodeKernels(KernelRegistry& registry);   // DecodeCSV, DecodeRaw
 void RegisterPieceKernels(KernelRegistry& registry);    // Substr, StringSplit ..., ReadFile
 void RegisterPictureKernels(KernelRegistry& registry);  // DecodePng, DecodeJpeg

@@ -67,24 +67,25 @@ void RegisterReductionOps(OpRegistry& registry);  // Sum, Mean, ArgMax, L2Loss, 
 void RegisterLinearOps(OpRegistry& registry);     // MatMul, Qr, Einsum
 void RegisterConvolutionOps(OpRegistry& registry);
 void RegisterPoolingOps(OpRegistry& registry);
-void RegisterVolumeOps(OpRegistry& registry);      // convolution and pooling of volumes
-void RegisterImageOps(OpRegistry& registry);       // resized images, blocks as channels, reversed sequences
-void RegisterNnOps(OpRegistry& registry);          // LRN, bias, softmax, cross entropy, activations
-void RegisterArrayOps(OpRegistry& registry);       // reshape, transpose, tile, pad, fill
-void RegisterSliceOps(OpRegistry& registry);       // slices, concat, split, pack
-void RegisterMetadataOps(OpRegistry& registry);    // Shape, Size, Rank, Range, broadcast arithmetic
-void RegisterSparseOps(OpRegistry& registry);      // gather, scatter, Unique, Where, dynamic partition
-void RegisterSegmentOps(OpRegistry& registry);     // segment sums
-void RegisterStateOps(OpRegistry& registry);       // variables, assignments, scatter updates
-void RegisterOptimizerOps(OpRegistry& registry);   // Apply* and SparseApply*
-void RegisterRandomOps(OpRegistry& registry);      // random tensors
-void RegisterSamplingOps(OpRegistry& registry);    // random classes and candidates
-void RegisterCollectiveOps(OpRegistry& registry);  // what all devices do together
-void RegisterStringOps(OpRegistry& registry);      // string conversion, lookup tables
-void RegisterAccumulatorOps(OpRegistry& registry);
-void RegisterQueueOps(OpRegistry& registry);    // queues of tensors, by handle and by reference
-void RegisterReaderOps(OpRegistry& registry);   // readers of records, records as numbers
-void RegisterTextOps(OpRegistry& registry);     // pieces of strings, files and pictures in strings
-void RegisterControlOps(OpRegistry& registry);  // constants, placeholders, identities, NoOp, Assert
+void RegisterVolumeOps(OpRegistry& registry);       // convolution and pooling of volumes
+void RegisterImageOps(OpRegistry& registry);        // resized images, blocks as channels, reversed sequences
+void RegisterNnOps(OpRegistry& registry);           // LRN, bias, softmax, cross entropy, activations
+void RegisterArrayOps(OpRegistry& registry);        // reshape, transpose, tile, pad, fill
+void RegisterSliceOps(OpRegistry& registry);        // slices, concat, split, pack
+void RegisterMetadataOps(OpRegistry& registry);     // Shape, Size, Rank, Range, broadcast arithmetic
+void RegisterSparseOps(OpRegistry& registry);       // gather, scatter, Unique, Where, dynamic partition
+void RegisterSegmentOps(OpRegistry& registry);      // segment sums
+void RegisterStateOps(OpRegistry& registry);        // variables, assignments, scatter updates
+void RegisterOptimizerOps(OpRegistry& registry);    // Apply* and SparseApply*
+void RegisterRandomOps(OpRegistry& registry);       // random tensors
+void RegisterSamplingOps(OpRegistry& registry);     // random classes and candidates
+void RegisterCollectiveOps(OpRegistry& registry);   // what all devices do together
+void RegisterStringOps(OpRegistry& registry);       // string conversion, lookup tables
+void RegisterAccumulatorOps(OpRegistry& registry);  // gradients of several steps, added up
+void RegisterQueueOps(OpRegistry& registry);        // queues of tensors, by handle and by reference
+void RegisterReaderOps(OpRegistry& registry);       // readers of records, records as numbers
+void RegisterExampleOps(OpRegistry& registry);      // records that are tf.train.Example messages
+void RegisterTextOps(OpRegistry& registry);         // pieces of strings, files and pictures in strings
+void RegisterControlOps(OpRegistry& registry);      // constants, placeholders, identities, NoOp, Assert
 
 }  // namespace lanescope::ops

@@ -76,6 +76,101 @@ def parsing(family):
   family.op('StringStrip', 'StringStrip', input=_texts(' a b\t\n', '', '  '))
 
 
+def _example(**features):
+  """A serialized tf.train.Example; None: a feature without a list."""
+  example = tf.train.Example()
+  for name, values in features.items():
+    feature = example.features.feature[name]
+    if values is None:
+      continue
+    if values and isinstance(values[0], bytes):
+      feature.bytes_list.value.extend(values)
+    elif values and isinstance(values[0], float):
+      feature.float_list.value.extend(values)
+    else:
+      feature.int64_list.value.extend(values)
+  return example.SerializeToString(deterministic=True)
+
+
+def examples(family):
+  a = _example(x=[1.0, 2.0], y=[3, 4, 5], z=[b'p'])
+  b = _example(x=[3.0, -4.5], y=[], z=[b'q', b'r'])
+  no_list = _example(x=None, y=[-1, 1 << 62])
+  nothing = _example()
+  unpacked = b'\x0a\x13\x0a\x11\x0a\x01x\x12\x0c\x12\x0a' + b''.join(
+      b'\x0d' + np.float32(v).tobytes() for v in (1, 2))
+  none = np.array([], np.float32)
+  pair = np.array([7, 8], np.float32)
+  names = np.array([], object)
+  sparse = [('y', tf.int64), ('z', tf.string), ('x', tf.float32)]
+
+  def key(name):
+    return np.array(name.encode(), object)
+
+  def many(case, records, dense=(), lists=(), **more):
+    """dense: (key, default, shape)."""
+    family.op(f'ParseExample/{case}',
+              'ParseExample',
+              serialized=golden.Constant(_texts(*records) if records else np.array([], object), object),
+              names=more.get('names', names),
+              sparse_keys=[key(k) for k, _ in lists],
+              dense_keys=[key(k) for k, _, _ in dense],
+              dense_defaults=[default for _, default, _ in dense],
+              sparse_types=[dtype for _, dtype in lists],
+              dense_shapes=[tf.TensorShape(shape) for _, _, shape in dense])
+
+  many('dense', [a, b], [('x', none, [2])])
+  many('dense_default', [a, nothing, no_list], [('x', pair, [2])])
+  many('dense_scalar', [_example(x=[1.5]), _example(x=[2.5])], [('x', none, [])])
+  many('dense_longest', [a, nothing, _example(x=[1.0] * 6)], [('x', np.array(-1, np.float32), [None])])
+  many('dense_longest_rows', [a, _example(x=[1.0, 2.0, 3.0, 4.0])], [('x', np.array(-1, np.float32), [None, 2])])
+  many('dense_texts', [a, b], [('z', np.array(b'-', object), [None])])
+  many('sparse', [a, b, nothing, no_list], lists=sparse)
+  many('both', [b, a], [('x', none, [2])], sparse[:2], names=_texts('first', 'second'))
+  many('none', [], [('x', none, [2])], sparse[:2])
+  many('unpacked', [unpacked], [('x', none, [2])])
+  many('twice', [a + _example(x=[9.0, 8.0])], [('x', none, [2])], sparse[:2])
+  many('twice_sparse', [a + _example(x=[9.0, 8.0, 7.0]), b], lists=sparse)
+
+  def second(case, records, dense=(), lists=(), ragged=()):
+    """ragged: (key, value type, split type)."""
+    family.op(f'ParseExampleV2/{case}',
+              'ParseExampleV2',
+              serialized=golden.Constant(records, object),
+              names=names,
+              sparse_keys=np.array([k.encode() for k, _ in lists], object),
+              dense_keys=np.array([k.encode() for k, _, _ in dense], object),
+              ragged_keys=np.array([k.encode() for k, _, _ in ragged], object),
+              dense_defaults=[default for _, default, _ in dense],
+              num_sparse=len(lists),
+              sparse_types=[dtype for _, dtype in lists],
+              ragged_value_types=[dtype for _, dtype, _ in ragged],
+              ragged_split_types=[dtype for _, _, dtype in ragged],
+              dense_shapes=[tf.TensorShape(shape) for _, _, shape in dense])
+
+  lengths = [('z', tf.string, tf.int64), ('y', tf.int64, tf.int32)]
+  second('vector', _texts(a, b), [('x', none, [2])], sparse[:1], lengths[:1])
+  second('ragged', _texts(nothing, b, a, no_list), ragged=lengths)
+  second('scalar', np.array(a, object), [('x', none, [2])], sparse[:1], lengths[:1])
+  second('scalar_longest', np.array(a, object), [('x', np.array(0, np.float32), [None])])
+
+  def single(case, record, dense=(), lists=()):
+    family.op(f'ParseSingleExample/{case}',
+              'ParseSingleExample',
+              serialized=_text(record),
+              dense_defaults=[default for _, default, _ in dense],
+              num_sparse=len(lists),
+              sparse_keys=[k.encode() for k, _ in lists],
+              dense_keys=[k.encode() for k, _, _ in dense],
+              sparse_types=[dtype for _, dtype in lists],
+              dense_shapes=[tf.TensorShape(shape) for _, _, shape in dense])
+
+  single('all', a, [('x', none, [2])], sparse[:2])
+  single('default', nothing, [('x', pair, [2])], sparse[:1])
+  single('longest', a, [('y', np.array(9, np.int64), [None])])
+  single('longest_missing', nothing, [('y', np.array(9, np.int64), [None])])
+
+
 def _png(pixels, color, bits=8, extra=b''):
   """A PNG file of rows of bytes."""
 
@@ -186,4 +281,4 @@ def queues(family):
                [count, ({'work': _texts('A', 'B', 'C')}, [], ['put']), ({}, [], ['close']), read, count, read, read, count])
 
 
-FAMILIES = {'parsing': parsing, 'pictures': pictures, 'queues': queues}
+FAMILIES = {'parsing': parsing, 'examples': examples, 'pictures': pictures, 'queues': queues}
