@@ -99,28 +99,41 @@ def _moving_averages(variables, step):
   return tf.group(*updates, name='ExponentialMovingAverage')
 
 
-def _build_towers(towers, optimizer, images, labels):
+def _fed_parts(towers):
+  """Placeholders of images and labels, a part of both for every tower."""
+  images = tf.placeholder(tf.float32, [None, IMAGE, IMAGE, 3], name='images')
+  labels = tf.placeholder(tf.int32, [None], name='labels')
+
+  def parts():
+    image_parts = tf.split(images, towers) if towers > 1 else [images]
+    label_parts = tf.split(labels, towers) if towers > 1 else [labels]
+    return list(zip(image_parts, label_parts))
+
+  return parts
+
+
+def _build_towers(towers, optimizer, parts):
   """Returns the losses and the (gradient, variable) lists of all towers."""
-  image_parts = tf.split(images, towers) if towers > 1 else [images]
-  label_parts = tf.split(labels, towers) if towers > 1 else [labels]
   losses, gradients = [], []
   with tf.variable_scope(tf.get_variable_scope()):
     for i in range(towers):
       with tf.device(f'/gpu:{i}'), tf.name_scope(f'tower_{i}') as scope:
-        losses.append(_tower_loss(scope, image_parts[i], label_parts[i]))
+        losses.append(_tower_loss(scope, *parts[i]))
         tf.get_variable_scope().reuse_variables()
         gradients.append(optimizer.compute_gradients(losses[-1]))
   return losses, gradients
 
 
-def build(towers):
-  """Returns (graph, run configuration)."""
+def build(towers, inputs=_fed_parts, feeds=True):
+  """Returns (graph, run configuration).
+
+  `inputs(towers)` makes what the graph begins with, and what it returns gives each tower's images and labels.
+  """
   batch = TOWER_BATCH * towers
   graph = tf.Graph()
   with graph.as_default(), tf.device('/cpu:0'):
     tf.set_random_seed(1)
-    images = tf.placeholder(tf.float32, [None, IMAGE, IMAGE, 3], name='images')
-    labels = tf.placeholder(tf.int32, [None], name='labels')
+    parts = inputs(towers)
     global_step = tf.get_variable('global_step', [],
                                   initializer=tf.constant_initializer(0),
                                   trainable=False,
@@ -132,7 +145,7 @@ def build(towers):
                                       DECAY_FACTOR,
                                       staircase=True)
     optimizer = tf.train.GradientDescentOptimizer(rate)
-    losses, gradients = _build_towers(towers, optimizer, images, labels)
+    losses, gradients = _build_towers(towers, optimizer, parts())
     apply_gradients = optimizer.apply_gradients(_average_gradients(gradients), global_step=global_step)
     with tf.control_dependencies([apply_gradients]):
       averages = _moving_averages(tf.trainable_variables(), global_step.read_value())
@@ -167,4 +180,6 @@ def build(towers):
       },
       'loss': loss.name,
   }
+  if not feeds:
+    del run['feeds'], run['batch_axis']
   return graph, run

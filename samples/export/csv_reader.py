@@ -61,7 +61,7 @@ def build():
   }
   for runner in graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
     run['queue_runners'].append({
-        'queue': runner.name,
+        'queue': runner.enqueue_ops[0].inputs[0].op.get_attr('shared_name').decode() or runner.name,
         'enqueue': [op.name for op in runner.enqueue_ops],
         'close': runner.close_op.name,
         'cancel': runner.cancel_op.name,

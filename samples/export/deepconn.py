@@ -112,15 +112,20 @@ def _tower(inputs, tower, placement, table, embeddings):
     return _dense(flat, dense_name, seed=21 + tower)
 
 
-def build(placement_name, colocate_gradients=False):
-  """Returns (graph, run configuration)."""
+def _fed():
+  user_reviews = tf.placeholder(tf.string, [None, WORDS], name='user_reviews')
+  item_reviews = tf.placeholder(tf.string, [None, WORDS], name='item_reviews')
+  labels = tf.placeholder(tf.float32, [None, 1], name='labels')
+  return user_reviews, item_reviews, labels
+
+
+def build(placement_name, colocate_gradients=False, inputs=_fed):
+  """Returns (graph, run configuration). `inputs` makes the reviews of users and items and their ratings."""
   placement = PLACEMENTS[placement_name]
   graph = tf.Graph()
   with graph.as_default():
     tf.set_random_seed(1)
-    user_reviews = tf.placeholder(tf.string, [None, WORDS], name='user_reviews')
-    item_reviews = tf.placeholder(tf.string, [None, WORDS], name='item_reviews')
-    labels = tf.placeholder(tf.float32, [None, 1], name='labels')
+    user_reviews, item_reviews, labels = inputs()
     with tf.device('/cpu:0'):
       words = tf.as_string(tf.range(VOCABULARY))
       table = word_table.build(words)
@@ -142,7 +147,10 @@ def build(placement_name, colocate_gradients=False):
                                                            name='train')
     init = tf.global_variables_initializer()
     init_tables = tf.tables_initializer()
-  return graph, _run_configuration(loss, train, init, init_tables)
+  run = _run_configuration(loss, train, init, init_tables)
+  if inputs is not _fed:
+    del run['feeds'], run['batch_axis']
+  return graph, run
 
 
 def _run_configuration(loss, train, init, init_tables):
