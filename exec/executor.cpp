@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
@@ -271,10 +272,18 @@ bool Executor::RunWaiting(CommandId number, size_t index, bool resumed, EventRin
   event.step = trace_.step;
   event.schedule = trace_.schedule;
   event.start_ns = NowNs();
-  if (!resumed) {
+  int64_t since_ns = event.start_ns;
+  {
     const std::lock_guard<std::mutex> lock(waiting_mutex_);
-    waiting_.push_back(kernel);
+    if (resumed) {
+      // It may have to wait again, for something else.
+      const auto waiting = std::ranges::find(waiting_, kernel, &Waiting::kernel);
+      since_ns = std::exchange(waiting->since_ns, event.start_ns);
+    } else {
+      waiting_.push_back({kernel, since_ns});
+    }
   }
+  if (resumed && trace_.waits != nullptr) NoteWait(number, kernel, since_ns);
   StepState::QueueState* const queue = state_->queues_[index].get();
   try {
     if (!loaded_->Advance(number, [this, number, queue] { Resume(number, queue); })) {
@@ -285,12 +294,21 @@ bool Executor::RunWaiting(CommandId number, size_t index, bool resumed, EventRin
     }
     event.end_ns = NowNs();
     if (ring != nullptr) ring->Push(event);
+    if (trace_.waits != nullptr && trace_.thread != kNoInputThread) {
+      const int node = loaded_->schedule().commands[number].node.number();
+      trace_.waits->Work(trace_.thread, node, event.end_ns - event.start_ns);
+    }
   } catch (...) {
     Fail();
   }
   const std::lock_guard<std::mutex> lock(waiting_mutex_);
-  std::erase(waiting_, kernel);
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.kernel == kernel; });
   return true;
+}
+
+void Executor::NoteWait(CommandId unit, WaitingKernel* kernel, int64_t since_ns) {
+  const int node = loaded_->schedule().commands[unit].node.number();
+  trace_.waits->Wait({trace_.thread, trace_.waiting_step, node, 0, since_ns, NowNs()}, kernel->WaitsFor());
 }
 
 // Called by whoever lets the unit go on, from any thread.
@@ -314,12 +332,12 @@ CommandId Executor::TakeResumed(StepState::QueueState* queue) {
 }
 
 void Executor::CancelWaiting() {
-  std::vector<WaitingKernel*> waiting;
+  std::vector<Waiting> waiting;
   {
     const std::lock_guard<std::mutex> lock(waiting_mutex_);
     waiting = waiting_;
   }
-  for (WaitingKernel* kernel : waiting) kernel->Cancel();
+  for (const Waiting& each : waiting) each.kernel->Cancel();
 }
 
 void Executor::RunNow(CommandId number, EventRing* ring) {

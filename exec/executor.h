@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/record/input_log.h"
 #include "core/record/recorder.h"
 #include "exec/loaded_schedule.h"
 #include "exec/pacer.h"
@@ -36,6 +37,9 @@ class Executor {
     Recorder* recorder = nullptr;
     int schedule = 0;  // number of the schedule in the run's trace
     int step = 0;
+    InputLog* waits = nullptr;  // null: waits are not recorded
+    int thread = kNoInputThread;
+    int waiting_step = 0;  // as the log numbers it
   };
   // Runs every command once. `timeout_ns` 0: none. Throws the first error of a command, DeadlineExceeded or
   // Cancelled; nothing is left running then.
@@ -70,6 +74,7 @@ class Executor {
   bool RunWaiting(CommandId unit, size_t queue, bool resumed, EventRing* ring);
   void Resume(CommandId unit, StepState::QueueState* queue);
   CommandId TakeResumed(StepState::QueueState* queue);
+  void NoteWait(CommandId unit, WaitingKernel* kernel, int64_t since_ns);
   void CancelWaiting();
   void Complete(CommandId unit, size_t queue);
   CommandId TakeReady(StepState::QueueState* queue);
@@ -99,7 +104,11 @@ class Executor {
   std::exception_ptr error_;
   std::string awaited_;  // what the step still waited for when it had to end
   std::mutex waiting_mutex_;
-  std::vector<WaitingKernel*> waiting_;  // launches that may wait now
+  struct Waiting {
+    WaitingKernel* kernel;
+    int64_t since_ns;
+  };
+  std::vector<Waiting> waiting_;  // launches that may wait now
 };
 
 }  // namespace lanescope::exec

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "exec/device_set.h"
 #include "exec/kernel.h"
 #include "exec/resources/resource_manager.h"
 
@@ -21,14 +22,12 @@ namespace lanescope::exec {
 struct SessionState {
   const Graph* graph = nullptr;
   std::shared_ptr<ResourceManager> shared;  // by name, maybe with other sessions
-  struct VariableMemory {
-    Variable variable;
-    DeviceId device{0};
-  };
-  std::map<NodeId, VariableMemory> variables;             // by node
-  std::map<NodeId, std::unique_ptr<Resource>> resources;  // by node; guarded by mutex
-  std::map<NodeId, uint64_t> random_counters;             // by node; entries made when a schedule is loaded
-  uint64_t seed = kDefaultSessionSeed;                    // of random ops without seeds of their own
+  std::shared_ptr<DeviceSet> device_set;
+  bool share_variables = false;                                 // by name, with all that have `shared`
+  std::map<NodeId, std::shared_ptr<SharedVariable>> variables;  // by node
+  std::map<NodeId, std::unique_ptr<Resource>> resources;        // by node; guarded by mutex
+  std::map<NodeId, uint64_t> random_counters;  // by node; entries made when a schedule is loaded
+  uint64_t seed = kDefaultSessionSeed;         // of random ops without seeds of their own
   std::mutex mutex;
 };
 

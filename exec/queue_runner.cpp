@@ -46,8 +46,9 @@ std::vector<Error> QueueRunner::errors() const {
 
 void QueueRunner::Fill(Session* session, Coordinator* coordinator, const std::string& enqueue_op) {
   const RunRequest request{{}, {}, {enqueue_op}};
+  const InputThread thread{0, enqueue_op, spec_.queue};
   try {
-    while (!coordinator->ShouldStop()) session->Run(request);
+    while (!coordinator->ShouldStop()) session->Run(request, {.input = &thread});
     EndOne(session, false);
   } catch (const Error& error) {
     const auto& closed_on = spec_.closed_on;

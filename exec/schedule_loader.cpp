@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/op.h"
+#include "exec/resources/resource_name.h"
 #include "exec/stream_device.h"
 
 namespace lanescope::exec {
@@ -109,9 +110,25 @@ class ScheduleLoader {
         Throw(Code::kUnimplemented, "variable '{}' of {} cannot run here", variable.name,
               DataTypeName(tensor.dtype));
       tensor.capacity_bytes = tensor.NumElements() * element;
-      tensor.data = devices_[device]->Allocate(tensor.capacity_bytes);
-      state_->variables[node] = {{tensor, false}, device};
+      state_->variables[node] = VariableOf(variable, device, tensor);
     }
+  }
+
+  // The session's own, or the one that all sessions have by this name.
+  std::shared_ptr<SharedVariable> VariableOf(const Node& node, DeviceId device, const TensorRef& tensor) {
+    const auto make = [&] { return std::make_shared<SharedVariable>(state_->device_set, device, tensor); };
+    if (!state_->share_variables) return make();
+    const ResourceName name = NameResource({.container = node.StringAttr("container", ""),
+                                            .shared_name = node.StringAttr("shared_name", ""),
+                                            .node_name = node.name,
+                                            .use_node_name_as_default = true});
+    auto found = state_->shared->LookupOrCreate<SharedVariable>(name.container, name.name, make);
+    const TensorRef& there = found->variable.tensor;
+    if (there.dtype == tensor.dtype && there.shape == tensor.shape && found->device() == device) return found;
+    Throw(Code::kInvalidArgument, "variable '{}' is {}{} on {}, but another session keeps it as {}{} on {}",
+          name.name, DataTypeName(tensor.dtype), tensor.shape.ToString(),
+          machine_.device(device).local_name(), DataTypeName(there.dtype), there.shape.ToString(),
+          machine_.device(found->device()).local_name());
   }
 
   void LoadLaunch(CommandId number, LoadedCommand* loaded) {
@@ -153,7 +170,7 @@ class ScheduleLoader {
 
   Variable* VariableOf(const Value& root) const {
     if (!root.variable.exists() || !IsVariableNode(graph_.node(root.variable))) return nullptr;
-    return &state_->variables.at(root.variable).variable;
+    return &state_->variables.at(root.variable)->variable;
   }
 
   void RequireInitialized(const Value& root, LoadedCommand* loaded) const {

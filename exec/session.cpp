@@ -8,6 +8,7 @@
 #include "core/machine/tasks.h"
 #include "core/schedule/task_share.h"
 #include "exec/backend.h"
+#include "exec/kernels/queue_handle.h"
 #include "exec/kernels/shared_reader.h"
 #include "exec/step_exchange.h"
 #include "exec/step_runner.h"
@@ -66,9 +67,19 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
       placement_(placement),
       machine_(machine),
       options_(options),
-      devices_(MakeDevices(
-          options.job.transport != nullptr ? SeenByTask(machine, options.job.transport->rank()) : machine,
-          options.devices)) {
+      device_set_(options.device_set != nullptr
+                      ? options.device_set
+                      : std::make_shared<DeviceSet>(options.job.transport != nullptr
+                                                        ? SeenByTask(machine, options.job.transport->rank())
+                                                        : machine,
+                                                    options.devices)),
+      devices_(device_set_->devices) {
+  if (options.share_variables && (options.resources == nullptr || options.device_set == nullptr))
+    Throw(Code::kInvalidArgument, "sessions that share variables need a resource manager and a device set");
+  if (devices_.size() != machine.devices.size())
+    Throw(Code::kInvalidArgument, "the device set was made of another machine");
+  state_.device_set = device_set_;
+  state_.share_variables = options.share_variables;
   state_.graph = &graph;
   state_.shared = options.resources != nullptr ? options.resources : std::make_shared<ResourceManager>();
   state_.seed = options.seed;
@@ -77,6 +88,7 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
 
 Session::~Session() {
   Close();
+  const std::lock_guard lock(device_set_->mutex);
   runners_.clear();
   prepared_.clear();
 }
@@ -165,7 +177,7 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
   }
   // What cannot be loaded is said now, and the first run need not load.
   const Lease runner(this, *step->here);
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_, device_set_->mutex);
   runner->Ready(step->here, observer_, ConnectionOf(*step));
   return *step;
 }
@@ -218,11 +230,11 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   const Lease runner(this, *step.here);
   StepRunner::LoadedStep* loaded = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_, device_set_->mutex);
     loaded = &runner->Ready(step.here, observer_, ConnectionOf(step));
   }
   loaded->loaded->SetFeeds(tensors);
-  const Executor::Trace trace = BeginTrace(step);
+  const Executor::Trace trace = BeginTrace(step, options.input);
   const int64_t timeout_ns = options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns;
   const int64_t number = steps_begun_++;
   if (loaded->loaded->messages() != nullptr) loaded->loaded->messages()->BeginStep(number);
@@ -268,14 +280,25 @@ StepTimes Session::JoinTimes(const PreparedStep& step, const Executor& executor,
   return joined;
 }
 
-Executor::Trace Session::BeginTrace(const PreparedStep& step) {
+Executor::Trace Session::BeginTrace(const PreparedStep& step, const InputThread* input) {
   const std::lock_guard lock(mutex_);
+  if (input != nullptr) {
+    if (input_log_ == nullptr) return {};
+    const int thread = input_log_->ThreadOf(input, input->op, input->queue);
+    return {.waits = input_log_, .thread = thread, .waiting_step = input_log_->BeginStep(thread)};
+  }
   if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};
-  return {recorder_, step.trace_number, recorded_steps_++};
+  const int number = recorded_steps_++;
+  return {recorder_, step.trace_number, number, input_log_, kNoInputThread, number};
 }
 
 // Without times the step failed: where no other one began meanwhile, the next takes its number.
 void Session::EndTrace(const Executor::Trace& trace, const StepTimes* times) {
+  if (trace.waits != nullptr && times != nullptr) {
+    if (trace.thread != kNoInputThread)
+      trace.waits->EndStep(trace.thread, trace.waiting_step, times->start_ns, times->end_ns);
+    if (trace.waits->FillIsDue(times->end_ns)) LogFills(trace.waits);
+  }
   if (trace.recorder == nullptr) return;
   const std::lock_guard lock(mutex_);
   if (times == nullptr) {
@@ -291,9 +314,30 @@ void Session::EndTrace(const Executor::Trace& trace, const StepTimes* times) {
   step_ring_->Push(event);
 }
 
+void Session::LogFills(InputLog* log) {
+  for (const auto& queue : state_.shared->All<TensorQueue>()) {
+    const QueueSpec& spec = queue->spec();
+    log->Fill({0, QueueTitle(queue->name()), spec.capacity, spec.min_after_dequeue}, NowNs(), queue->size());
+  }
+}
+
+void Session::LogInput(InputLog* log) {
+  const std::lock_guard lock(mutex_);
+  input_log_ = log;
+}
+
+void Session::SetRecording(bool on) {
+  const std::lock_guard lock(mutex_);
+  recording_ = on;
+}
+
 void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {
+  const std::lock_guard lock(mutex_);
   if (recorder != recorder_) {
-    for (const auto& runner : runners_) runner->executor().ForgetRecorder();
+    // One that runs now runs a step that is not recorded.
+    for (const auto& runner : runners_) {
+      if (!runner->is_taken) runner->executor().ForgetRecorder();
+    }
     recorder_ = recorder;
     step_ring_ = recorder != nullptr ? recorder->NewRing() : nullptr;
     recorded_steps_ = 0;
@@ -327,17 +371,22 @@ int64_t Session::records_read() const {
   return records;
 }
 
+void Session::Reset(ResourceManager* resources, const std::vector<std::string>& containers) {
+  if (containers.empty()) resources->Cleanup(kDefaultContainer);
+  for (const std::string& container : containers) resources->Cleanup(container);
+}
+
 Tensor Session::ReadVariable(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const NodeId node = graph_.FindNode(name);
   const auto found = state_.variables.find(node);
   if (!node.exists() || found == state_.variables.end())
     Throw(Code::kNotFound, "there is no variable '{}' in this session", name);
-  const Variable& variable = found->second.variable;
+  const Variable& variable = found->second->variable;
   if (!variable.initialized)
     Throw(Code::kFailedPrecondition, "Attempting to use uninitialized value {}", name);
   Tensor tensor(variable.tensor.dtype, variable.tensor.shape);
-  devices_[found->second.device]->Download(tensor.raw_data(), variable.tensor.data, tensor.ByteSize());
+  devices_[found->second->device()]->Download(tensor.raw_data(), variable.tensor.data, tensor.ByteSize());
   return tensor;
 }
 

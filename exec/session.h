@@ -17,11 +17,13 @@
 #include "core/graph/tensor.h"
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
+#include "core/record/input_log.h"
 #include "core/record/launch_observer.h"
 #include "core/record/recorder.h"
 #include "core/schedule/schedule.h"
 #include "exec/device.h"
 #include "exec/device_options.h"
+#include "exec/device_set.h"
 #include "exec/executor.h"
 #include "exec/loaded_schedule.h"
 #include "exec/resources/resource_manager.h"
@@ -47,17 +49,25 @@ struct JobOptions {
 struct SessionOptions {
   // What its graph names (queues, readers) is shared with the sessions that have the same manager; null: a
   // manager of its own.
-  std::shared_ptr<ResourceManager> resources;
+  std::shared_ptr<ResourceManager> resources = nullptr;
+  // The devices that it runs on with the sessions that have the same set, made of the same machine; null: its
+  // own.
+  std::shared_ptr<DeviceSet> device_set = nullptr;
+  // Where it has both: variables too are those of all such sessions, by container and name, and outlive them
+  // until their container is emptied (Session::Reset).
+  bool share_variables = false;
   uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
   int64_t timeout_ns = 0;               // of runs that have none of their own; 0: none
-  DeviceOptions devices;
-  JobOptions job;  // the transport must outlive the session
+  DeviceOptions devices = {};
+  JobOptions job = {};  // the transport must outlive the session
 };
 
 struct RunOptions {
   // 0: the session's; on expiry DeadlineExceeded, nothing is left running, and what still waited has taken
   // nothing.
   int64_t timeout_ns = 0;
+  // Not null: the run is one of a thread that fills a queue, which this stands for.
+  const InputThread* input = nullptr;
 };
 
 struct RunResult {
@@ -77,9 +87,9 @@ struct PreparedStep {
 
 class StepRunner;
 
-// Prepare, Run, Cancel, Close and ReadVariable may be called from any thread: steps that run at the same time
-// share devices and variables, and nothing orders their accesses to these. The rest is for when no step runs.
-// Graph, placement and machine must outlive the session.
+// Prepare, Run, Record, SetRecording, Cancel, Close and ReadVariable may be called from any thread: steps
+// that run at the same time share devices and variables, and nothing orders their accesses to these. The rest
+// is for when no step runs. Graph, placement and machine must outlive the session.
 class Session {
  public:
   Session(const Graph& graph, const Placement& placement, const Machine& machine,
@@ -97,7 +107,10 @@ class Session {
   // From now on commands of runs of `step` go to the recorder under this schedule number; null stops.
   void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
   // Suspends and resumes recording, for steps that only warm caches up.
-  void SetRecording(bool on) { recording_ = on; }
+  void SetRecording(bool on);
+  // From now on what recorded runs and those of input threads wait for goes there, and how full queues are;
+  // null stops. From any thread; the log must outlive the runs in progress.
+  void LogInput(InputLog* log);
   // Who learns which command the activity of streams belongs to: their commands are then not timed by the
   // session itself. Null: nobody. Between runs only; must outlive the session or be taken off.
   void Observe(LaunchObserver* observer);
@@ -114,6 +127,9 @@ class Session {
   int64_t steps_run() const { return steps_run_.load(); }
   // Records that the readers in its resources have read.
   int64_t records_read() const;
+  // Empties containers (none: the default one): what they hold, variables, queues and readers, is gone for
+  // sessions made from now on.
+  static void Reset(ResourceManager* resources, const std::vector<std::string>& containers);
   // What its graph names, maybe shared with other sessions.
   ResourceManager& resources() { return *state_.shared; }
 
@@ -129,16 +145,19 @@ class Session {
   PreparedStep& PrepareLocked(const RunRequest& request);
   StepRunner* AddRunner();
   StepRunner* TakeRunner(const Schedule& schedule);
-  Executor::Trace BeginTrace(const PreparedStep& step);
+  Executor::Trace BeginTrace(const PreparedStep& step, const InputThread* input);
   void EndTrace(const Executor::Trace& trace, const StepTimes* times);
+  void LogFills(InputLog* log);
 
   const Graph& graph_;
   const Placement& placement_;
   const Machine& machine_;
   const SessionOptions options_;
-  IdVector<DeviceId, std::unique_ptr<Device>> devices_;
+  const std::shared_ptr<DeviceSet> device_set_;
+  const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
   SessionState state_;
-  // Guards what follows, the devices' memory and the loading of steps.
+  // Guards what follows and, with the device set's (taken after it), the devices' memory and the loading of
+  // steps.
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   int running_ = 0;
@@ -152,6 +171,7 @@ class Session {
   EventRing* step_ring_ = nullptr;
   int recorded_steps_ = 0;
   bool recording_ = true;
+  InputLog* input_log_ = nullptr;
   std::atomic<int64_t> steps_run_{0};
   std::atomic<int64_t> steps_begun_{0};
 };

@@ -74,7 +74,7 @@ TensorRef StepOperands::Locate(ValueId id) const {
       tensor.capacity_bytes = root.bytes;
       break;
     case Storage::kVariable: {
-      const TensorRef& variable = state_.variables.at(root.variable).variable.tensor;
+      const TensorRef& variable = state_.variables.at(root.variable)->variable.tensor;
       tensor.data = variable.data;
       tensor.capacity_bytes = variable.capacity_bytes;
       break;

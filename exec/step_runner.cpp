@@ -14,7 +14,11 @@ StepRunner::StepRunner(const Graph& graph, const Machine& machine,
       arena_bytes_(devices.size(), 0),
       executor_(machine) {}
 
-StepRunner::~StepRunner() = default;
+StepRunner::~StepRunner() {
+  for (const DeviceId d : devices_.ids()) {
+    if (arenas_[d] != nullptr) devices_[d]->Free(arenas_[d]);
+  }
+}
 
 void StepRunner::GrowArenas(const Schedule& schedule) {
   for (const DeviceId d : devices_.ids()) {

@@ -23,6 +23,7 @@ class StepRunner {
   StepRunner(const Graph& graph, const Machine& machine,
              const IdVector<DeviceId, std::unique_ptr<Device>>& devices, SessionState* state,
              bool record_graphs);
+  // As Ready: by one thread of all that share the devices at a time.
   ~StepRunner();
 
   struct LoadedStep {

@@ -23,6 +23,9 @@ RunSpec WithSeed(RunSpec spec, const std::optional<uint64_t>& seed) {
   return spec;
 }
 
+// Entries of an input's log after which the trace gets them.
+constexpr size_t kInputGathered = 8192;
+
 // Steps of a job after which the first process gets the events of the others.
 constexpr int kStepsGathered = 64;
 
@@ -151,6 +154,7 @@ void RecordedRun::RunSteps(int steps) {
   if (step_->trace_number < 0) {
     const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
     session_->Record(recorder_.get(), step_, number);
+    session_->LogInput(&input_log_);
   }
   if (steps_per_round_ == 0) steps_per_round_ = steps;
   if (options_.watch_others && !meter_.has_value()) meter_.emplace();
@@ -172,6 +176,7 @@ void RecordedRun::RunSteps(int steps) {
     if (meter_.has_value()) disturbances_.push_back(meter_->Take());
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
+    if (input_log_.size() >= kInputGathered || i + 1 == steps) DeliverInput();
     if (IsShared() && (i + 1 == steps || (i + 1) % kStepsGathered == 0)) GatherEvents();
     if (options_.core_speeds == nullptr || (i + 1 < steps && NowNs() - speed_at < kSpeedEveryNs)) continue;
     const int64_t before = std::exchange(speed, CoreSpeed());
@@ -179,6 +184,13 @@ void RecordedRun::RunSteps(int steps) {
     core_speeds_.resize(step_ns_.size(), (before + speed) / 2);
     if (meter_.has_value()) meter_->Take();
   }
+}
+
+void RecordedRun::DeliverInput() {
+  InputRecord input = input_log_.Take();
+  if (input.size() == 0) return;
+  if (options_.keep_events) Append(input, &input_record_);
+  if (writer_ != nullptr) writer_->AddInput(run_id_, std::move(input));
 }
 
 int64_t RecordedRun::CoreSpeed() {
@@ -239,7 +251,9 @@ void RecordedRun::Finish(const std::string& error) {
          fmt::format("note: steps of {} ran without CUDA graphs: {}", placed_.workload->name(), problem));
   }
   session_->Record(nullptr, nullptr, 0);
+  session_->LogInput(nullptr);
   recorder_.reset();
+  DeliverInput();
   if (writer_ == nullptr) return;
   writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances()});
   trace_sink_ = nullptr;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/record/event.h"
+#include "core/record/input_log.h"
 #include "core/record/recorder.h"
 #include "exec/core_speeds.h"
 #include "exec/session.h"
@@ -89,6 +90,8 @@ class RecordedRun : private EventSink {
   int64_t batches() const { return next_step_; }
   int64_t records_read() const { return session_->records_read(); }
   const std::vector<Event>& events() const { return events_; }
+  // What its recorded steps waited for, and what filled their queues; where options.keep_events.
+  const InputRecord& input() const { return input_record_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
   bool oversubscribed() const { return oversubscribed_; }  // once finished
   // Called with number and fetches of every step; those that warm up count.
@@ -104,6 +107,7 @@ class RecordedRun : private EventSink {
   int64_t RunOne();
   exec::RunResult RunStep();
   int64_t CoreSpeed();
+  void DeliverInput();
   std::vector<StepDisturbance> StepDisturbances() const;
 
   PlacedGraph placed_;
@@ -113,6 +117,7 @@ class RecordedRun : private EventSink {
   RunSpec spec_;  // the workload's, with the run's seed
   std::unique_ptr<exec::Session> session_;
   exec::PreparedStep* step_ = nullptr;
+  InputLog input_log_;                   // outlives the session's steps
   std::unique_ptr<InputThreads> input_;  // from the first step on, if there are queue runners
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
@@ -129,6 +134,7 @@ class RecordedRun : private EventSink {
   int steps_per_round_ = 0;
   std::vector<char> left_out_;
   std::vector<Event> events_;
+  InputRecord input_record_;
   std::vector<Event> not_gathered_;  // of a job: this process' own
   std::vector<Tensor> last_fetches_;
 };

@@ -52,7 +52,16 @@ std::shared_ptr<TensorQueue> QueueOf(KernelContext& context, int input) {
 std::string QueueTitle(KernelContext& context, int input) {
   const Node& node = context.handle_node(input);
   const std::string shared_name = node.StringAttr("shared_name", "");
-  return fmt::format("queue '{}'", shared_name.empty() ? node.name : shared_name);
+  return QueueTitle(shared_name.empty() ? node.name : shared_name);
+}
+
+std::string QueueTitle(std::string_view name) {
+  // "_7_examples" is the node 'examples': NameResource makes such names, and nobody else may.
+  if (name.starts_with('_')) {
+    const size_t end = name.find('_', 1);
+    if (end != std::string_view::npos) name.remove_prefix(end + 1);
+  }
+  return fmt::format("queue '{}'", name);
 }
 
 }  // namespace lanescope::exec

@@ -161,6 +161,7 @@ class ReadKernel : public TurnKernel {
     work_.Cancel();
     TurnKernel::Cancel();
   }
+  std::string WaitsFor() const final { return work_.in_progress() ? queue_title_ : title_; }
 
  protected:
   // Whether there is enough.
@@ -169,7 +170,10 @@ class ReadKernel : public TurnKernel {
  private:
   void Prepare(KernelContext& context) final {
     queue_ = QueueOf(context, 1);
-    title_ = QueueTitle(context, 1);
+    queue_title_ = QueueTitle(context, 1);
+    const Node& reader = context.handle_node(0);
+    const std::string shared_name = reader.StringAttr("shared_name", "");
+    title_ = fmt::format("reader '{}'", shared_name.empty() ? reader.name : shared_name);
     const auto& types = queue_->spec().types;
     if (types.size() != 1 || types[0] != DataType::kString) {
       Throw(Code::kInvalidArgument, "Expected queue with single string component");
@@ -196,6 +200,7 @@ class ReadKernel : public TurnKernel {
   }
 
   std::shared_ptr<TensorQueue> queue_;
+  std::string queue_title_;
   QueueAttempt work_;
 };
 

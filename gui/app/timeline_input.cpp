@@ -66,7 +66,8 @@ void ShowCounterTooltip(const Ui& ui, const Hit& hit) {
   const ShownRun* run = ui.timeline().Find(hit.run);
   if (run == nullptr || hit.lane < 0) return;
   const Lane& lane = run->data->lanes[static_cast<size_t>(hit.lane)];
-  std::string text = lane.label + ": " + FormatBytes(hit.counter_value);
+  std::string text = lane.label + ": ";
+  text += lane.role == LaneRole::kMemory ? FormatBytes(hit.counter_value) : std::to_string(hit.counter_value);
   if (lane.device >= 0) {
     const int64_t limit = run->data->devices[static_cast<size_t>(lane.device)].memory_limit;
     if (limit > 0) text += " of " + FormatBytes(limit);

@@ -52,13 +52,14 @@ void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& fr
   list->PopClipRect();
 }
 
-// The largest value of a memory lane, at its right end of the gutter.
+// The largest value of a counter's lane, at its right end of the gutter.
 void PaintCounterScale(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float origin_y,
                        const DrawPlan::Part& part) {
   ImGui::PushFont(ui.fonts.small);
   for (const DrawCounter& counter : part.counters) {
     if (counter.scale_bytes < 2) continue;
-    const std::string text = FormatBytes(std::llround(counter.scale_bytes));
+    const int64_t most = std::llround(counter.scale_bytes);
+    const std::string text = counter.in_bytes ? FormatBytes(most) : std::to_string(most);
     const float height = counter.y1 - counter.y0;
     if (height < ImGui::GetFontSize() * 1.9f) continue;
     list->AddText(ImVec2(frame.left - TextWidth(text) - ui.Px(6),

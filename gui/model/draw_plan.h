@@ -84,6 +84,7 @@ struct DrawCounter {
   int lane = 0;
   double scale_bytes = 1;  // value at y0
   float limit_y = -1;      // where the limit lies; -1: out of scale or unknown
+  bool in_bytes = true;    // else elements
 };
 
 // From the end of one slice to the start of another.

@@ -234,6 +234,7 @@ void DrawCounterLane(const LaneDrawing& d, DrawPlan::Part* part) {
       std::max<int64_t>(1, *std::max_element(lane.counter_value.begin(), lane.counter_value.end()));
   DrawCounter counter{0, d.laid.top - d.scroll, d.laid.bottom - d.scroll, 0, 0, d.laid.key, d.laid.lane, 1,
                       -1};
+  counter.in_bytes = lane.role == LaneRole::kMemory;
   // The limit is in the picture unless the values would be a line at its foot.
   const bool show_limit = limit > 0 && static_cast<double>(peak) > 0.2 * static_cast<double>(limit);
   counter.scale_bytes = 1.08 * static_cast<double>(show_limit ? std::max(limit, peak) : peak);

@@ -103,6 +103,7 @@ int OrderOf(const Lane& lane) {
   switch (lane.role) {
     case LaneRole::kLink:
       return 1;
+    case LaneRole::kQueueFill:
     case LaneRole::kThread:
       return 2;
     default:

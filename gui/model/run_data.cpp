@@ -44,6 +44,8 @@ std::string_view LaneRoleName(LaneRole role) {
       return "memory";
     case LaneRole::kLink:
       return "link";
+    case LaneRole::kQueueFill:
+      return "queue";
     case LaneRole::kThread:
       return "thread";
   }

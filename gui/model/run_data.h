@@ -23,7 +23,16 @@ enum class RunKind : uint8_t {
 };
 std::string_view RunKindName(RunKind kind);  // "hardware", "emulated", "simulated", "what-if"
 
-enum class LaneRole : uint8_t { kAnnotation, kCompute, kCopyIn, kCopyOut, kMemory, kLink, kThread };
+enum class LaneRole : uint8_t {
+  kAnnotation,
+  kCompute,
+  kCopyIn,
+  kCopyOut,
+  kMemory,
+  kLink,
+  kQueueFill,
+  kThread
+};
 std::string_view LaneRoleName(LaneRole role);
 // Of a copy that `device` carries out.
 constexpr LaneRole CopyRole(int device, int src, int dst) {
@@ -105,11 +114,11 @@ struct Lane : SliceColumns {
   int group = -1;        // index into RunData::groups; -1: none
   int64_t process = -1;  // that launched the first of it, or whose thread it is (globalPid); -1: nobody says
 
-  // kMemory: value[i] from time[i] on; ascending times. Other lanes: empty.
+  // kMemory (bytes), kQueueFill (elements): value[i] from time[i] on; ascending times. Other lanes: empty.
   std::vector<int64_t> counter_time_ns, counter_value;
   CounterPyramid counter;
 
-  bool is_counter() const { return role == LaneRole::kMemory; }
+  bool is_counter() const { return role == LaneRole::kMemory || role == LaneRole::kQueueFill; }
   bool on_device() const {
     return role == LaneRole::kCompute || role == LaneRole::kCopyIn || role == LaneRole::kCopyOut;
   }

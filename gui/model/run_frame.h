@@ -14,6 +14,10 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, const std
 std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame);
 // Annotations of streams. Adds ops to the frame.
 std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* frame);
+// What its steps waited for, and the threads that fill its queues: their steps, in which they may wait too.
+std::vector<RawLane> InputLanes(const traces::TraceRun& run, RunFrame* frame);
+// How full its queues were.
+std::vector<Lane> FillLanes(const traces::TraceRun& run);
 std::vector<Lane> MemoryLanes(const traces::TraceRun& run, const RunFrame& frame);
 
 }  // namespace lanescope::gui

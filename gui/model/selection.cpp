@@ -92,8 +92,8 @@ Area VisibleArea(const Timeline& timeline, const ViewTransform& view) {
   Area area{view.begin(), view.end(), {}};
   for (const ShownRun& run : timeline.runs()) {
     for (size_t lane = 0; lane < run.data->lanes.size(); ++lane) {
-      const LaneRole role = run.data->lanes[lane].role;
-      if (role != LaneRole::kLink && role != LaneRole::kMemory)
+      const Lane& each = run.data->lanes[lane];
+      if (each.role != LaneRole::kLink && !each.is_counter())
         area.lanes.emplace_back(run.key, static_cast<int>(lane));
     }
   }

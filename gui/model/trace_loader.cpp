@@ -98,7 +98,9 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
     frames.push_back(FrameOf(outline, path, source.empty() ? path : source, reader.is_ours()));
     threads.push_back(ThreadLanes(outline, &frames.back()));
     for (RawLane& lane : AnnotationLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));
+    for (RawLane& lane : InputLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));
     memory.push_back(MemoryLanes(outline, frames.back()));
+    for (Lane& lane : FillLanes(outline)) memory.back().push_back(std::move(lane));
   }
   std::vector<std::vector<RawLane>> lanes =
       ScanActivities(path, &frames, cancelled, [&](double fraction, const std::string& doing) {

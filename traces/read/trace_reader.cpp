@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "traces/read/activity_reader.h"
 #include "traces/read/foreign_devices.h"
+#include "traces/read/input_reader.h"
 #include "traces/read/launch_links.h"
 #include "traces/read/nvtx_reader.h"
 #include "traces/read/queue_reader.h"
@@ -301,6 +302,17 @@ std::vector<TraceStep> TraceReader::Steps(int run) {
 
 std::vector<TraceRank> TraceReader::Ranks() { return ReadRanks(impl_->database); }
 
+std::vector<TraceNode> TraceReader::Nodes(int run) {
+  TraceRun out;
+  if (impl_->ours) ReadNodes(impl_->database, run, &out);
+  return std::move(out.nodes);
+}
+
+InputRecord TraceReader::Input(int run) {
+  int64_t invalid_rows = 0;
+  return impl_->ours ? ReadInput(impl_->database, run, &invalid_rows) : InputRecord();
+}
+
 TraceRun TraceReader::ReadRun(int run) { return Read(run, true); }
 
 TraceRun TraceReader::ReadOutline(int run) { return Read(run, false); }
@@ -319,6 +331,7 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
     ReadCommands(database, run, texts, &out);
     ReadSteps(database, run, &out);
     ReadMemory(database, run, &out);
+    out.input = ReadInput(database, run, &out.invalid_rows);
     out.dropped = ReadDropped(database, run);
   } else if (database.HasTable(tables::kMemory.sql_name())) {
     ReadMemory(database, run, &out);  // of an import

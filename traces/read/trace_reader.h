@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/record/input_record.h"
 #include "core/schedule/schedule.h"
 #include "traces/store/copy_class.h"
 
@@ -237,6 +238,7 @@ struct TraceRun {
   std::vector<TraceStep> steps;
   std::vector<TraceMemoryPoint> memory;
   std::vector<TraceNvlink> nvlinks;
+  InputRecord input;         // threads and queues by number, the rest by time
   int64_t dropped = 0;       // records lost while recording
   int64_t invalid_rows = 0;  // activities without usable times: not among the above
   std::vector<std::string> texts;
@@ -279,6 +281,9 @@ class TraceReader {
   std::vector<TraceStep> Steps(int run);
   // Of another tool's trace; else, and where it does not say, none.
   std::vector<TraceRank> Ranks();
+  std::vector<TraceNode> Nodes(int run);
+  // What filled its queues, and what waited; empty of other tools' traces.
+  InputRecord Input(int run);
   TraceRun ReadRun(int run);
   // The same without launches, copies, memory sets and the devices of another tool's trace that only these
   // name: ActivityCursor reads them on several threads.

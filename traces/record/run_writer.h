@@ -8,6 +8,7 @@
 
 #include "core/record/disturbance.h"
 #include "core/record/event.h"
+#include "core/record/input_record.h"
 #include "core/record/run_info.h"
 #include "traces/record/activity_writer.h"
 #include "traces/record/memory_timeline.h"
@@ -55,6 +56,7 @@ class RunWriter {
   int id() const { return id_; }
   int AddSchedule(const Schedule& schedule);
   void Write(std::span<const Event> events);
+  void WriteInput(const InputRecord& input);
   void CountDropped(int64_t records) { dropped_ += records; }
   // From here on a capture records what runs on GPUs: events of commands there are not written a second time.
   void BeginCapture(ActivityTables& tables);

@@ -39,6 +39,7 @@ struct EventBatch {
   int64_t dropped = 0;
   std::optional<ActivityBatch> activities;
   size_t weight = 0;  // in events
+  std::optional<InputRecord> input = std::nullopt;
 };
 
 }  // namespace
@@ -82,6 +83,11 @@ class TraceWriter::Impl {
     std::unique_ptr<Sink>& sink = sinks_[run];
     if (!sink) sink = std::make_unique<Sink>(this, run);
     return sink.get();
+  }
+
+  void AddInput(int run, InputRecord input) {
+    const size_t weight = input.size();
+    Enqueue({run, {}, 0, std::nullopt, weight, std::move(input)});
   }
 
   ActivitySink* CaptureOf(int run) {
@@ -270,6 +276,11 @@ class TraceWriter::Impl {
         run->second.WriteActivities(*batch.activities);
         CommitWhenDue();
       }
+      if (batch.input) {
+        Begin();
+        run->second.WriteInput(*batch.input);
+        CommitWhenDue();
+      }
       const std::span<const Event> events(batch.events);
       for (size_t i = 0; i < events.size(); i += kEventsPerSlice) {
         Begin();
@@ -370,6 +381,7 @@ TraceWriter::~TraceWriter() = default;
 int TraceWriter::BeginRun(const RunInfo& info) { return impl_->BeginRun(info); }
 int TraceWriter::AddSchedule(int run, const Schedule& schedule) { return impl_->AddSchedule(run, schedule); }
 EventSink* TraceWriter::Sink(int run) { return impl_->SinkOf(run); }
+void TraceWriter::AddInput(int run, InputRecord input) { impl_->AddInput(run, std::move(input)); }
 ActivitySink* TraceWriter::Capture(int run) { return impl_->CaptureOf(run); }
 void TraceWriter::EndRun(int run, const RunOutcome& outcome) { impl_->EndRun(run, outcome); }
 void TraceWriter::RequireHealthy() { impl_->RequireHealthy(); }

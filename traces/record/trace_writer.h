@@ -8,6 +8,7 @@
 
 #include "core/record/disturbance.h"
 #include "core/record/event.h"
+#include "core/record/input_record.h"
 #include "core/record/run_info.h"
 #include "traces/record/activity_rows.h"
 
@@ -48,6 +49,8 @@ class TraceWriter {
   // Takes the run's events: those of measured runs in ns of NowNs(), of simulated runs in virtual ns from 0.
   // Valid until EndRun.
   EventSink* Sink(int run);
+  // Appends what the input of a run did, in the times of its events.
+  void AddInput(int run, InputRecord input);
   // Takes what a capture delivers of the run's processes, from any thread. From now on events of commands on
   // CUDA devices are not written, since the capture delivers them. Valid until EndRun.
   ActivitySink* Capture(int run);

@@ -23,6 +23,9 @@
 namespace lanescope::traces {
 namespace {
 
+// From here on what steps wait for comes first in the verdict.
+constexpr double kNotableInput = 0.05;
+
 SummaryRow MakeRow(std::string name, std::string type, const TimeTotals& totals) {
   SummaryRow row;
   row.name = std::move(name);
@@ -217,6 +220,25 @@ void FillIdleCall(const Context& context, std::span<const Interval> gaps, const 
   summary->idle_call_ns = most->second;
 }
 
+// GPUs wait, or hosts where there are none.
+void FillInput(const Context& context, const std::vector<std::pair<int, DeviceIntervals>>& devices,
+               std::span<const Interval> windows, Summary* summary) {
+  if (!context.reader.is_ours()) return;
+  const InputRecord input = context.reader.Input(context.run);
+  if (input.waits.empty() && input.threads.empty()) return;
+  std::vector<DeviceIntervals> gpus, hosts;
+  std::string names;
+  for (const auto& [id, intervals] : devices) {
+    const bool host = context.IsHost(id) || id < 0;
+    (host ? hosts : gpus).push_back(intervals);
+    if (!host) names += (names.empty() ? "" : ", ") + DeviceLabel(context.devices, id);
+  }
+  summary->input = FindInputUse(input, context.reader.Nodes(context.run), gpus.empty() ? hosts : gpus,
+                                gpus.empty() ? "The host" : names, windows);
+  if (summary->input && summary->input->wait_share() >= kNotableInput)
+    summary->verdict = summary->input->verdict + " " + summary->verdict;
+}
+
 // When devices were busy: a moment is one of the step in whose window it lies, whichever launched the work.
 // `run`: in memory, or null.
 void FillDevices(const Context& context, ActivityTotals* totals, const std::vector<TraceStep>& steps,
@@ -247,6 +269,7 @@ void FillDevices(const Context& context, ActivityTotals* totals, const std::vect
   if (options.idle_call || (summary->bound && summary->bound->name == "idle"))
     FillIdleCall(context, gaps, run, names, summary);
   summary->verdict = VerdictOf(*summary, working);
+  FillInput(context, devices, windows, summary);
   if (step >= 0) return;
   for (const TraceStep& each : steps) {
     StepUsage usage{each.step, each.start_ns, each.end_ns, {}, each.counts};

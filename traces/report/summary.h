@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/report/device_time.h"
+#include "traces/report/input_use.h"
 #include "traces/report/waits.h"
 #include "traces/store/copy_class.h"
 
@@ -107,6 +108,7 @@ struct Summary {
   int64_t invalid_rows = 0;                                 // activities without usable times: left out
   std::vector<std::string> notes;                           // on the capture: clocks, an incomplete trace
   std::optional<Waits> waits;
+  std::optional<InputUse> input;  // of runs with queues that somebody waited for
   std::optional<Bound> bound;
   // Of a run that is idle most of the time, or if asked for: the API call that the most of the time was in in
   // which nothing ran, and how much.

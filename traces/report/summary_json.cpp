@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "traces/report/summary.h"
@@ -186,6 +187,34 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
                       {"verdict", waits.verdict}};
 }
 
+OrderedJson InputJson(const InputUse& use) {
+  OrderedJson queues = OrderedJson::array(), threads = OrderedJson::array();
+  for (const QueueUse& queue : use.queues) {
+    queues.push_back(
+        {{"name", queue.name},
+         {"capacity", queue.capacity < 0 ? OrderedJson(nullptr) : OrderedJson(queue.capacity)},
+         {"kept", queue.kept},
+         {"mean_fill", queue.mean_fill < 0 ? OrderedJson(nullptr) : OrderedJson(queue.mean_fill)},
+         {"starved_ns", queue.starved_ns},
+         {"full_ns", queue.full_ns},
+         {"threads", queue.threads}});
+  }
+  for (const InputThreadUse& thread : use.threads) {
+    threads.push_back({{"op", thread.op},
+                       {"queue", thread.queue},
+                       {"steps", thread.steps},
+                       {"step_ns", std::llround(thread.step_ns)},
+                       {"work_ns", std::llround(thread.work_ns)},
+                       {"waited_ns", thread.waited_ns},
+                       {"blocked_ns", thread.blocked_ns}});
+  }
+  return {{"window_ns", use.window_ns},
+          {"wait_ns", use.wait_ns},
+          {"queues", queues},
+          {"threads", threads},
+          {"verdict", use.verdict}};
+}
+
 bool HasSums(const Summary& summary) {
   return !summary.kernel_sums.empty() || !summary.memory_time_sums.empty() || !summary.api_sums.empty() ||
          !summary.nvtx_sums.empty();
@@ -219,6 +248,7 @@ std::string SummaryJson(const Summary& summary) {
                       {"verdict", summary.verdict}};
   if (summary.step >= 0) json["step"] = summary.step;
   if (summary.waits) AddWaits(*summary.waits, &json);
+  if (summary.input) json["input"] = InputJson(*summary.input);
   if (!summary.ranges.empty()) json["nvtx"] = RangesJson(summary.ranges);
   if (HasSums(summary)) {
     json["kernel_sum"] = SumsJson(summary.kernel_sums);

@@ -211,6 +211,7 @@ std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
   AppendTraffic(summary.traffic, layout.width, &out);
   AppendDevices(summary, layout.width, &out);
   if (summary.waits) out += WaitsText(*summary.waits, layout.width);
+  if (summary.input) out += InputUseText(*summary.input, layout.width);
   return out + "\n" + NotesText(summary) + summary.verdict + "\n";
 }
 

@@ -360,6 +360,47 @@ TEST(TraceLoaderTest, ProfilesAreImportedOnTheWay) {
   EXPECT_EQ(load.state().code, Code::kNotFound);
 }
 
+// A thread that fills a queue has a lane of its own, in which it waits too, and so have the run's waits; the
+// queue is a counter.
+TEST(TraceLoaderTest, WhatFillsQueuesHasLanes) {
+  traces::ScratchFile file;
+  traces::SampleRun sample;
+  traces::TraceWriter writer(file.path());
+  const int number = writer.BeginRun(sample.info());
+  writer.AddSchedule(number, sample.schedule());
+  writer.Sink(number)->Consume(traces::SampleRun::StepEvents(0, 0));
+  InputRecord input;
+  input.threads = {{0, "fill", "q"}};
+  input.queues = {{0, "queue 'q'", 8, 0}};
+  input.steps = {{0, 0, 0, 900}};
+  input.waits = {{kNoInputThread, 0, 0, 0, 0, 100}, {0, 0, 1, 0, 200, 300}};
+  input.fills = {{0, 0, 1}, {0, 500, 8}};
+  writer.AddInput(number, input);
+  writer.EndRun(number, {});
+  writer.Close();
+  const auto runs = LoadTrace(file.path(), nullptr, nullptr);
+  ASSERT_EQ(runs.size(), 1u);
+  const RunData& run = *runs[0];
+  std::vector<std::string> shown;
+  for (const Lane& lane : run.lanes) {
+    if (lane.role == LaneRole::kQueueFill) {
+      EXPECT_TRUE(lane.is_counter());
+      EXPECT_EQ(lane.counter_value, (std::vector<int64_t>{1, 8}));
+      shown.push_back(lane.label);
+    }
+    if (lane.role != LaneRole::kThread) continue;
+    for (size_t i = 0; i < lane.size(); ++i)
+      shown.push_back(lane.label + ": " + run.ops[static_cast<size_t>(lane.op[i])].name);
+  }
+  EXPECT_EQ(shown, (std::vector<std::string>{"queue 'q' of 8", "input 1: fill: fill",
+                                             "input 1: fill: waits for queue 'q'",
+                                             "steps wait: waits for queue 'q'"}));
+  // Waiting is no work of a device.
+  for (const OpEntry& op : run.ops) {
+    EXPECT_TRUE(!op.name.starts_with("waits") || op.ns == 0) << op.name;
+  }
+}
+
 TEST(TraceLoaderTest, CancelEndsTheLoad) {
   traces::ScratchFile file;
   traces::SampleRun sample;
