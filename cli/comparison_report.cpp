@@ -87,6 +87,40 @@ void PrintTimes(const Comparison& comparison) {
   }
 }
 
+// What steps wait for, as measured and as predicted.
+void PrintInput(const Comparison& comparison) {
+  TextTable table;
+  table.Name("Waits for input").Group("Measured").Number("wait").Number("fill").Text("");
+  table.Group("Predicted").Number("wait").Number("fill").Group("").Name("Queue");
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!HasFigures(row)) continue;
+    const auto* measured =
+        row.measured && row.measured->summary.input ? &*row.measured->summary.input : nullptr;
+    const auto* predicted =
+        row.predicted && row.predicted->prediction.input ? &*row.predicted->prediction.input : nullptr;
+    if (measured == nullptr && predicted == nullptr) continue;
+    std::vector<std::string> cells = {row.label(), "-", "-", "", "-", "-", ""};
+    std::string queue;
+    if (predicted != nullptr) {
+      const auto first = static_cast<size_t>(predicted->pipeline.stages[0].takes[0].queue);
+      queue = predicted->pipeline.queues[first].name;
+      cells[4] = PercentText(predicted->result.wait_ns / predicted->result.step_ns);
+      cells[5] = fmt::format("{:.1f}", predicted->result.queues[first].mean_fill);
+    }
+    if (measured != nullptr && !measured->queues.empty()) {
+      auto use = std::ranges::find(measured->queues, queue, &traces::QueueUse::name);
+      if (use == measured->queues.end())
+        use = std::ranges::max_element(measured->queues, {}, &traces::QueueUse::starved_ns);
+      queue = use->name;
+      cells[1] = PercentText(measured->wait_share());
+      cells[2] = use->mean_fill < 0 ? "-" : fmt::format("{:.1f}", use->mean_fill);
+    }
+    cells[6] = queue;
+    table.Row(std::move(cells));
+  }
+  if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
+}
+
 // How far predictions are from measurements, and what stands behind them.
 void PrintErrors(const Comparison& comparison) {
   size_t repeats = 0;
@@ -244,6 +278,7 @@ void PrintComparison(const study::Comparison& comparison) {
           comparison.link_slowdown);
   Print("\n");
   PrintTimes(comparison);
+  PrintInput(comparison);
   PrintErrors(comparison);
   PrintDisturbance(comparison);
   PrintEffects(comparison);

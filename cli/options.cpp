@@ -8,6 +8,7 @@
 #include "cli/print.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
+#include "study/queue_change.h"
 
 namespace lanescope::cli {
 namespace {
@@ -52,6 +53,13 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
   command->add_option("--fetch", fetches, "Tensor to return (replaces the configured fetches)")
       ->allow_extra_args(false);
   command->add_option("--target", targets, "Node to run for its effect (replaces the configured targets)")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--queue", queues,
+          "Change a queue of the graph: QUEUE.threads=N that fill it, QUEUE.capacity=N, QUEUE.batch=N "
+          "elements taken at once")
+      ->check(study::CheckQueueChange)
       ->allow_extra_args(false);
   command->add_flag_callback(
       "--no-soft-placement", [this] { soft_placement = false; },

@@ -9,6 +9,40 @@
 
 namespace lanescope::cli {
 
+namespace {
+
+// What the step waits for, and who fills its queues.
+void PrintInput(const sims::Prediction& prediction) {
+  const sims::PipelinePrediction& input = *prediction.input;
+  const sims::PipelineResult& result = input.result;
+  TextTable queues;
+  queues.Name("Input").Number("Capacity").Number("Mean fill").Number("Starved").Number("Full");
+  for (size_t q = 0; q < result.queues.size(); ++q) {
+    const sims::PipelineQueue& queue = input.pipeline.queues[q];
+    queues.Row({queue.name, queue.capacity < 0 ? "-" : std::to_string(queue.capacity),
+                fmt::format("{:.1f}", result.queues[q].mean_fill), PercentText(result.queues[q].starved),
+                PercentText(result.queues[q].full)});
+  }
+  TextTable threads;
+  threads.Name("Threads that run")
+      .Number("Threads")
+      .Number("Steps/s")
+      .Number("work")
+      .Number("Waits")
+      .Number("Blocked");
+  for (size_t s = 1; s < result.stages.size(); ++s) {
+    const sims::PipelineResult::Stage& stage = result.stages[s];
+    threads.Row({input.pipeline.stages[s].name, std::to_string(input.pipeline.stages[s].threads),
+                 fmt::format("{:.0f}", stage.steps_per_second), TimeText(stage.work_ns),
+                 PercentText(stage.waiting + stage.turn), PercentText(stage.blocked)});
+  }
+  PrintText("\n" + queues.Take(LineWidth()) + "\n" + threads.Take(LineWidth()));
+  Print("\nThe step waits for input {} of its time; without waiting it takes {}\n",
+        PercentText(result.wait_ns / result.step_ns, 0), TimeText(result.step_ns - result.wait_ns));
+}
+
+}  // namespace
+
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin) {
   const std::string caveat = CaveatOf(prediction, machine);
@@ -34,6 +68,7 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   }
   PrintText("\n" + devices.Take(LineWidth()));
   if (!copies.empty()) PrintText("\n" + copies.Take(LineWidth()));
+  if (prediction.input) PrintInput(prediction);
   const sims::CriticalPath& path = prediction.critical_path;
   Print("\nCritical path: {} of launches, {} of copies, {} of gaps; {} commands in the schedule\n",
         TimeText(path.launch_ns), TimeText(path.copy_ns), TimeText(path.overhead_ns),

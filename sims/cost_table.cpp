@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "sims/input_costs_json.h"
 #include "sims/ticks.h"
 
 namespace lanescope::sims {
@@ -233,6 +234,7 @@ CostTable ParseCostTable(std::string_view text) {
     both.Finish();
   }
   if (object.Has("fetches")) table.fetches = ParseFetches(ListOf(&object, "fetches"));
+  if (const json* input = object.Find("input")) table.input = ParseInputCosts(*input);
   object.Finish();
   return table;
 }
@@ -277,6 +279,7 @@ std::string CostTableToJson(const CostTable& table) {
       fetches.push_back({{"bytes", point.bytes}, {"ns", point.ns}});
     root["fetches"] = fetches;
   }
+  if (!table.input.empty()) root["input"] = InputCostsJson(table.input);
   return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -10,6 +10,7 @@
 #include "core/machine/machine.h"
 #include "sims/fetch_cost.h"
 #include "sims/gap_model.h"
+#include "sims/input_costs.h"
 #include "sims/interference.h"
 
 namespace lanescope::sims {
@@ -45,6 +46,7 @@ struct CostTable {
   bool has_interference = false;
   Interference interference;
   FetchCurve fetches;
+  InputCosts input;          // of the threads that filled the run's queues, if any did
   double common_spread = 0;  // relative half width of what moves a whole run together (clock, neighbours)
 };
 

@@ -22,6 +22,7 @@
 #include "sims/fetch_cost.h"
 #include "sims/gap_model.h"
 #include "sims/interference.h"
+#include "sims/pipeline.h"
 #include "sims/simulator.h"
 
 namespace lanescope::sims {
@@ -48,6 +49,7 @@ struct Prediction {
   IdVector<DeviceId, int64_t> peak_bytes;
   CriticalPath critical_path;
   std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
+  std::optional<PipelinePrediction> input;          // where threads fill queues that the step takes from
   int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
 
   double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }

@@ -38,6 +38,7 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
 void AddSamples(const CalibrationInput& from, CalibrationInput* to) {
   to->ops.insert(to->ops.end(), from.ops.begin(), from.ops.end());
   to->copies.insert(to->copies.end(), from.copies.begin(), from.copies.end());
+  if (to->input.empty()) to->input = from.input;
 }
 
 CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,
@@ -47,6 +48,7 @@ CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, con
   table.gaps = input.gaps;
   table.common_spread = input.common_spread;
   table.fetches = fetches;
+  table.input = input.input;
   return table;
 }
 

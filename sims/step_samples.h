@@ -10,6 +10,7 @@
 #include "core/record/event.h"
 #include "core/schedule/schedule.h"
 #include "sims/calibrate.h"
+#include "sims/input_costs.h"
 
 namespace lanescope::sims {
 
@@ -18,6 +19,7 @@ struct CalibrationInput {
   std::vector<CopySample> copies;
   GapModel gaps;
   double common_spread = 0;
+  InputCosts input;  // of the threads that filled the run's queues, if any did
 };
 
 // Samples of every launch and copy in the middle half, by length, of the complete steps from `warmup_steps`

@@ -8,6 +8,7 @@
 #include "core/graph/signature.h"
 #include "sims/interference.h"
 #include "sims/measured_steps.h"
+#include "study/this_machine.h"
 
 namespace lanescope::study {
 namespace {
@@ -18,6 +19,11 @@ void TakeSlowdown(const SlowdownMatrix& measured, sims::InterferenceMatrix* matr
     for (size_t n = 0; n < static_cast<size_t>(kNumWorkClasses); ++n)
       matrix->slowdown[v][n] = std::max(1.0, measured[v][n]);
   }
+}
+
+// Empty for a number that is no node's.
+std::string OpOfNode(const Graph& graph, int node) {
+  return node >= 0 && static_cast<size_t>(node) < graph.num_nodes() ? graph.node(NodeId(node)).op : "";
 }
 
 // As the simulator takes it. One matrix stands for all GPUs: the first one's.
@@ -52,7 +58,12 @@ sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
     const auto step = static_cast<size_t>(event.step);
     return event.step >= 0 && step < counts.size() && counts[step] != 0;
   });
-  return lanescope::sims::SamplesOf(schedule, known, events, machine);
+  const InputRecord& input = run.input();
+  sims::CalibrationInput samples =
+      lanescope::sims::SamplesOf(schedule, known, sims::WithoutWaits(events, input.waits), machine);
+  samples.input =
+      sims::FitInput(input, events, NumProcessors(), [&](int node) { return OpOfNode(graph, node); });
+  return samples;
 }
 
 sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasurement* measured,

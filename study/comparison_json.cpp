@@ -35,26 +35,31 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
     busy[machine.device(d).local_name()] = used == row.busy.end() ? 0.0 : used->second;
     peak[machine.device(d).local_name()] = schedule.peak_bytes[d];
   }
-  return {{"step_ns",
-           {{"median", std::llround(step.median)},
-            {"p25", std::llround(step.p25)},
-            {"p75", std::llround(step.p75)},
-            {"min", step.min},
-            {"max", step.max}}},
-          {"steps", row.statistics.steps},
-          {"busy", busy},
-          {"peak_bytes", peak},
-          {"copies", CopiesJson(PerStep(row.statistics))},
-          {"critical_path_ns", row.critical_path_ns},
-          {"disturbed",
-           {{"quiet", row.quiet},
-            {"steps", row.disturbed_steps},
-            {"of", row.steps},
-            {"other_speed", row.other_speed_steps},
-            {"others", ShareOf(row.disturbance.others_ns, row)},
-            {"stolen", ShareOf(row.disturbance.stolen_ns, row)},
-            {"waited", ShareOf(row.disturbance.waited_ns, row)},
-            {"preempted", row.disturbance.preempted}}}};
+  json result = {{"step_ns",
+                  {{"median", std::llround(step.median)},
+                   {"p25", std::llround(step.p25)},
+                   {"p75", std::llround(step.p75)},
+                   {"min", step.min},
+                   {"max", step.max}}},
+                 {"steps", row.statistics.steps},
+                 {"busy", busy},
+                 {"peak_bytes", peak},
+                 {"copies", CopiesJson(PerStep(row.statistics))},
+                 {"critical_path_ns", row.critical_path_ns},
+                 {"disturbed",
+                  {{"quiet", row.quiet},
+                   {"steps", row.disturbed_steps},
+                   {"of", row.steps},
+                   {"other_speed", row.other_speed_steps},
+                   {"others", ShareOf(row.disturbance.others_ns, row)},
+                   {"stolen", ShareOf(row.disturbance.stolen_ns, row)},
+                   {"waited", ShareOf(row.disturbance.waited_ns, row)},
+                   {"preempted", row.disturbance.preempted}}}};
+  if (row.summary.input) {
+    const traces::InputUse& use = *row.summary.input;
+    result["input"] = {{"wait_ns", use.wait_ns}, {"window_ns", use.window_ns}, {"verdict", use.verdict}};
+  }
+  return result;
 }
 
 json RowJson(const Comparison& comparison, const ComparisonRow& row) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/units.h"
@@ -53,13 +54,43 @@ json PredictionJson(const Machine& machine, const sims::Prediction& prediction) 
   }
   const sims::CriticalPath& path = prediction.critical_path;
   const std::string caveat = CaveatOf(prediction, machine);
-  return {
+  json result = {
       {"caveat", caveat.empty() ? json(nullptr) : json(caveat)},
       {"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
       {"busy", busy},
       {"peak_bytes", peak},
       {"copies", CopiesJson(prediction.copies)},
       {"critical_path_ns", path.launch_ns + path.copy_ns}};
+  if (prediction.input) result["input"] = InputJson(*prediction.input);
+  return result;
+}
+
+json InputJson(const sims::PipelinePrediction& input) {
+  json queues = json::array(), threads = json::array();
+  for (size_t q = 0; q < input.pipeline.queues.size(); ++q) {
+    const sims::PipelineQueue& queue = input.pipeline.queues[q];
+    const sims::PipelineResult::Queue& use = input.result.queues[q];
+    queues.push_back({{"name", queue.name},
+                      {"capacity", queue.capacity < 0 ? json(nullptr) : json(queue.capacity)},
+                      {"kept", queue.kept},
+                      {"mean_fill", use.mean_fill},
+                      {"starved", use.starved},
+                      {"full", use.full}});
+  }
+  for (size_t s = 1; s < input.pipeline.stages.size(); ++s) {
+    const sims::PipelineStage& stage = input.pipeline.stages[s];
+    const sims::PipelineResult::Stage& use = input.result.stages[s];
+    threads.push_back({{"op", stage.name},
+                       {"threads", stage.threads},
+                       {"steps_per_second", use.steps_per_second},
+                       {"work_ns", std::llround(use.work_ns)},
+                       {"waiting", use.waiting + use.turn},
+                       {"blocked", use.blocked}});
+  }
+  return {{"alone_ns", input.alone_ns},
+          {"wait_ns", std::llround(input.result.wait_ns)},
+          {"queues", queues},
+          {"threads", threads}};
 }
 
 json PredictionJson(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,

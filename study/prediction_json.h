@@ -24,6 +24,8 @@ nlohmann::json PredictionJson(const Machine& machine, const Schedule& schedule,
                               const sims::Prediction& prediction, int64_t wall_ns);
 // {"device_to_device": {"count", "bytes", "ns"}, ...} from totals per step.
 nlohmann::json CopiesJson(const std::array<sims::CopyTraffic, kNumCopyClasses>& copies);
+// step_ns, wait_ns, queues, threads: of a prediction with input.
+nlohmann::json InputJson(const sims::PipelinePrediction& input);
 // {"hand-off": ns, ...}: step times without each of AllEffects.
 nlohmann::json AblationJson(const std::vector<int64_t>& without_ns);
 // {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sims/device_speed.h"
+#include "study/input_pipeline.h"
 
 namespace lanescope::study {
 namespace {
@@ -92,7 +93,10 @@ sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& sc
   settings.draws = options.draws;
   settings.cancelled = options.cancelled;
   if (options.without != nullptr) options.without->leave_out(&settings);
-  return lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+  sims::Prediction prediction =
+      lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+  if (table() != nullptr) AddInput(workload, machine_, schedule, table()->input, &prediction);
+  return prediction;
 }
 
 std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule& schedule,

@@ -1,5 +1,7 @@
 #include "study/recorded_prediction.h"
 
+#include <cmath>
+
 #include "core/base/error.h"
 #include "core/record/event.h"
 #include "core/record/run_info.h"
@@ -24,6 +26,25 @@ class UntilCancelled : public EventSink {
   const Cancellation* cancellation_;
 };
 
+// What every step waits for, and how full the queues are on average.
+InputRecord InputOf(const sims::Prediction& prediction, const Schedule& schedule, int steps) {
+  const sims::PipelinePrediction& input = *prediction.input;
+  InputRecord record;
+  for (size_t q = 0; q < input.pipeline.queues.size(); ++q) {
+    const sims::PipelineQueue& queue = input.pipeline.queues[q];
+    const int number = static_cast<int>(q);
+    record.queues.push_back({number, queue.name, queue.capacity, queue.kept});
+    record.fills.push_back({number, 0, std::llround(input.result.queues[q].mean_fill)});
+  }
+  const int queue = input.pipeline.stages[0].takes[0].queue;
+  const int node = schedule.commands[input.take].node.number();
+  for (int step = 0; input.wait_ns > 0 && step < steps; ++step) {
+    const int64_t start = step * prediction.step_ns + input.waits_from_ns;
+    record.waits.push_back({kNoInputThread, step, node, queue, start, start + input.wait_ns});
+  }
+  return record;
+}
+
 }  // namespace
 
 int RecordPrediction(traces::TraceWriter* writer, const PlacedGraph& placed, const Schedule& schedule,
@@ -45,6 +66,7 @@ int RecordPrediction(traces::TraceWriter* writer, const PlacedGraph& placed, con
   info.info = &placed.workload->info();
   const int run = writer->BeginRun(info);
   writer->AddSchedule(run, schedule);
+  if (prediction.input) writer->AddInput(run, InputOf(prediction, schedule, options.steps));
   UntilCancelled sink(writer->Sink(run), options.cancellation);
   try {
     sims::PublishSteps(schedule, prediction.simulation, options.steps, 0, &sink);

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "study/input_pipeline.h"
 
 namespace lanescope::study {
 namespace {
@@ -79,7 +80,8 @@ void RowMeasurements::WaitForUsualSpeed() {
 
 void RowMeasurements::RunSlot(size_t row, int steps) {
   if (core_speeds_.has_value()) WaitForUsualSpeed();
-  runs_[row].run->WarmUp(1);
+  // Its input went on while others ran.
+  runs_[row].run->WarmUp(1 + StoredSteps(*rows_[row].placed.workload));
   runs_[row].run->RunSteps(steps);
   if (meter_.has_value()) slots_.push_back({row, meter_->Take()});
 }

@@ -13,11 +13,6 @@
 namespace lanescope::study {
 namespace {
 
-int UsableCores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
 // The GPUs of it that were chosen.
 Machine Chosen(const Machine& machine, const MachineChoice& choice) {
   if (choice.visible_devices.empty() && choice.logical_devices.empty()) return machine;
@@ -28,6 +23,11 @@ Machine Chosen(const Machine& machine, const MachineChoice& choice) {
 }
 
 }  // namespace
+
+int NumProcessors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
 
 Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note) {
   exec::GpuMemoryOptions memory;
@@ -51,7 +51,7 @@ Machine LoadMachine(const MachineChoice& choice, const Notes& note) {
           "a memory fraction or limit is for the GPUs found here; a machine file says each device's memory");
   }
   if (!choice.file.empty()) return Chosen(ReadMachine(choice.file), choice);
-  return Chosen(VirtualMachine(2, std::max(1, UsableCores() / 2)), choice);
+  return Chosen(VirtualMachine(2, std::max(1, NumProcessors() / 2)), choice);
 }
 
 bool IsEmulated(const Machine& machine) {

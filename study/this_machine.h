@@ -26,6 +26,9 @@ Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr);
 // The GPUs found here. Throws FailedPrecondition without any, saying why.
 Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note = nullptr);
 
+// Processors that this program may use.
+int NumProcessors();
+
 // Host threads play some of its devices, so that microbenchmarks of this computer are about it.
 bool IsEmulated(const Machine& machine);
 

@@ -7,10 +7,17 @@
 
 #include "core/base/error.h"
 #include "study/calibration.h"
+#include "study/this_machine.h"
 #include "traces/read/recorded_schedule.h"
 
 namespace lanescope::study {
 namespace {
+
+// Empty for a number that is no node's.
+std::string OpOfNode(const traces::TraceRun& run, int node) {
+  const auto found = std::ranges::lower_bound(run.nodes, node, {}, &traces::TraceNode::id);
+  return found != run.nodes.end() && found->id == node ? found->op : "";
+}
 
 // Adds the samples of all schedules of a run; `input` has the gaps of the first.
 void AddRun(const traces::TraceRun& run, const Machine& machine, int warmup_steps,
@@ -19,8 +26,12 @@ void AddRun(const traces::TraceRun& run, const Machine& machine, int warmup_step
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
       Throw(Code::kCancelled, "calibration was cancelled");
     const traces::RecordedSchedule recorded = traces::ReadSchedule(run, number, machine);
+    const std::vector<Event> events = sims::WithoutWaits(recorded.events, run.input.waits);
     sims::CalibrationInput found =
-        lanescope::sims::SamplesOf(recorded.schedule, recorded.work, recorded.events, machine, warmup_steps);
+        lanescope::sims::SamplesOf(recorded.schedule, recorded.work, events, machine, warmup_steps);
+    if (number == 0)
+      found.input = sims::FitInput(run.input, recorded.events, NumProcessors(),
+                                   [&](int node) { return OpOfNode(run, node); });
     if (input->has_value()) {
       sims::AddSamples(found, &**input);
     } else {

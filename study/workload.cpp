@@ -13,6 +13,7 @@
 #include "core/inputs/saved_model.h"
 #include "core/inputs/step_request.h"
 #include "core/place/functions.h"
+#include "study/queue_change.h"
 
 namespace lanescope::study {
 namespace {
@@ -148,6 +149,7 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   if (!options.fetches.empty()) spec_.fetches = options.fetches;
   if (!options.targets.empty()) spec_.targets = options.targets;
   Inline(options);
+  for (const std::string& change : options.queues) ApplyQueueChange(change, &graph_, &spec_);
   Configure(graph_, title, options, &spec_);
   for (const QueueRunnerSpec& runner : spec_.queue_runners) CheckQueueRunner(graph_, runner);
   request_ = StepRequestOf(graph_, spec_);

@@ -27,7 +27,8 @@ struct WorkloadOptions {
   std::map<std::string, Tensor> values;  // by name, likewise
   std::vector<std::string> fetches;      // if there are any, instead of the configured ones; likewise
   std::vector<std::string> targets;
-  bool soft_placement = true;  // false: to fail where a requested device cannot be used
+  std::vector<std::string> queues;  // changes of queues (study/queue_change.h)
+  bool soft_placement = true;       // false: to fail where a requested device cannot be used
   Unconfigured unconfigured = Unconfigured::kRefuse;
   Notes note;  // of what is assumed of a whole graph
 };

@@ -164,10 +164,17 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
       Lanescope({"import", folder.Write("a.json", kRank), folder.Write("b.json", kRank), "-o", ranks}).status,
       0);
   ASSERT_EQ(Lanescope({"simulate", graph, "--machine", machine, "--trace", trace}).status, 0);
+  const std::string with_input = CsvReader(folder), input_trace = folder.File("i.db"),
+                    input_costs = folder.File("i.json");
+  ASSERT_EQ(Lanescope({"run", with_input, "--steps", "20", "--trace", input_trace}).status, 0);
+  ASSERT_EQ(Lanescope({"calibrate", input_trace, "-o", input_costs}).status, 0);
   const std::vector<std::vector<std::string>> commands = {
       {"place", graph, "--machine", machine},
       {"run", graph, "--steps", "3", "--strategy", "alternating", "--trace", trace},
-      {"run", CsvReader(folder), "--steps", "3"},
+      {"run", with_input, "--steps", "3"},
+      {"simulate", with_input, "--cost", input_costs},
+      {"compare", with_input, "--strategies", "annotated", "--steps", "5", "--rounds", "1", "--warmup", "0"},
+      {"summary", input_trace},
       {"simulate", graph, "--machine", machine, "--strategy", "single,alternating", "--ablate", "--sweep",
        "link.bandwidth=0.01GB/s..100GB/s"},
       {"simulate", foreign, "--set", "kernel:gemm.speed=2"},

@@ -1,0 +1,272 @@
+#include "sims/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+
+#include "core/base/error.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr int kCountedSteps = 200;
+constexpr int kFirstSteps = 20;  // at least, before those that are counted
+constexpr int64_t kMaxEvents = 20'000'000;
+
+class PipelineLoop {
+ public:
+  explicit PipelineLoop(const Pipeline& pipeline) : pipeline_(pipeline) {
+    queues_.resize(pipeline.queues.size());
+    stages_.resize(pipeline.stages.size());
+    for (size_t s = 0; s < pipeline.stages.size(); ++s) {
+      for (int t = 0; t < pipeline.stages[s].threads; ++t) actors_.push_back({s});
+    }
+    first_steps_ = kFirstSteps + StepsThatFillQueues();
+  }
+
+  PipelineResult Run() {
+    for (size_t a = 0; a < actors_.size(); ++a) Begin(a);
+    Serve();
+    while (steps_ < first_steps_ + kCountedSteps) {
+      if (++events_ > kMaxEvents) break;
+      Advance();
+      Serve();
+    }
+    return Result();
+  }
+
+ private:
+  // What an actor's thread does: a step's parts in order.
+  enum class Phase { kBefore, kTakes, kTurn, kExclusive, kWork, kPuts };
+  struct Actor {
+    size_t stage = 0;
+    Phase phase = Phase::kBefore;
+    size_t access = 0;     // of takes or puts
+    int64_t missing = 0;   // elements of it
+    double remaining = 0;  // ns of work
+    double begun = 0;      // when its wait or work began
+  };
+  struct QueueState {
+    int64_t size = 0;
+    std::deque<size_t> takers, putters;  // actors, in order
+    double area = 0, starved = 0, full = 0, since = 0;
+  };
+  struct StageState {
+    bool turn_taken = false;
+    std::deque<size_t> for_turn;
+    int64_t steps = 0;
+    double work = 0, waiting = 0, turn = 0, blocked = 0;
+  };
+
+  // The first stage's, until as much has passed as queues can hold.
+  int64_t StepsThatFillQueues() const {
+    int64_t most = 0;
+    for (const QueueAccess& take : pipeline_.stages.front().takes) {
+      const PipelineQueue& queue = pipeline_.queues[static_cast<size_t>(take.queue)];
+      const int64_t held = std::max(queue.capacity, queue.kept);
+      most = std::max(most, 2 * held / std::max<int64_t>(take.elements, 1));
+    }
+    return std::min<int64_t>(most, 10'000);
+  }
+
+  const PipelineStage& StageOf(const Actor& actor) const { return pipeline_.stages[actor.stage]; }
+  static bool Works(const Actor& actor) {
+    return actor.phase == Phase::kBefore || actor.phase == Phase::kExclusive || actor.phase == Phase::kWork;
+  }
+
+  void StartWork(Actor* actor, Phase phase, int64_t ns) {
+    actor->phase = phase;
+    actor->remaining = static_cast<double>(ns);
+    actor->begun = now_;
+  }
+
+  void Begin(size_t a) { StartWork(&actors_[a], Phase::kBefore, StageOf(actors_[a]).before_ns); }
+
+  // To the next access of a list, or on.
+  void StartAccess(size_t a, Phase phase, size_t access) {
+    Actor& actor = actors_[a];
+    const PipelineStage& stage = StageOf(actor);
+    const auto& list = phase == Phase::kTakes ? stage.takes : stage.puts;
+    if (access == list.size()) return phase == Phase::kTakes ? WantTurn(a) : EndStep(a);
+    actor.phase = phase;
+    actor.access = access;
+    actor.missing = list[access].elements;
+    actor.begun = now_;
+    QueueState& queue = queues_[static_cast<size_t>(list[access].queue)];
+    (phase == Phase::kTakes ? queue.takers : queue.putters).push_back(a);
+    touched_ = true;
+  }
+
+  void WantTurn(size_t a) {
+    Actor& actor = actors_[a];
+    if (StageOf(actor).exclusive_ns == 0) return StartWork(&actor, Phase::kWork, StageOf(actor).work_ns);
+    StageState& stage = stages_[actor.stage];
+    actor.phase = Phase::kTurn;
+    actor.begun = now_;
+    stage.for_turn.push_back(a);
+    GiveTurn(actor.stage);
+  }
+
+  void GiveTurn(size_t s) {
+    StageState& stage = stages_[s];
+    if (stage.turn_taken || stage.for_turn.empty()) return;
+    stage.turn_taken = true;
+    Actor& actor = actors_[stage.for_turn.front()];
+    stage.for_turn.pop_front();
+    stage.turn += now_ - actor.begun;
+    StartWork(&actor, Phase::kExclusive, StageOf(actor).exclusive_ns);
+  }
+
+  void EndWork(size_t a) {
+    Actor& actor = actors_[a];
+    StageState& stage = stages_[actor.stage];
+    stage.work += now_ - actor.begun;
+    if (actor.phase == Phase::kBefore) return StartAccess(a, Phase::kTakes, 0);
+    if (actor.phase == Phase::kWork) return StartAccess(a, Phase::kPuts, 0);
+    stage.turn_taken = false;
+    StartWork(&actor, Phase::kWork, StageOf(actor).work_ns);
+    GiveTurn(actor.stage);
+  }
+
+  void EndStep(size_t a) {
+    Actor& actor = actors_[a];
+    ++stages_[actor.stage].steps;
+    if (actor.stage == 0 && ++steps_ == first_steps_) StartCounting();
+    Begin(a);
+  }
+
+  // Attempts that can go on do, until none can.
+  void Serve() {
+    while (touched_) {
+      touched_ = false;
+      for (size_t q = 0; q < queues_.size(); ++q) {
+        while (ServeSide(q, false) || ServeSide(q, true)) {
+        }
+      }
+    }
+  }
+
+  // The head of a side takes or puts what it can. Whether it is done.
+  bool ServeSide(size_t q, bool takes) {
+    QueueState& queue = queues_[q];
+    const PipelineQueue& spec = pipeline_.queues[q];
+    std::deque<size_t>& side = takes ? queue.takers : queue.putters;
+    if (side.empty()) return false;
+    const int64_t room = spec.capacity < 0 ? std::numeric_limits<int64_t>::max() : spec.capacity - queue.size;
+    const int64_t can = takes ? queue.size - spec.kept : room;
+    const size_t a = side.front();
+    Actor& actor = actors_[a];
+    const int64_t moved = std::clamp<int64_t>(can, 0, actor.missing);
+    if (moved > 0) {
+      queue.area += static_cast<double>(queue.size) * (now_ - queue.since);
+      queue.since = now_;
+      queue.size += takes ? -moved : moved;
+      actor.missing -= moved;
+      touched_ = true;
+    }
+    if (actor.missing > 0) return false;
+    side.pop_front();
+    const double waited = now_ - actor.begun;
+    StageState& stage = stages_[actor.stage];
+    (takes ? stage.waiting : stage.blocked) += waited;
+    if (takes && actor.stage == 0) queue.starved += waited;
+    StartAccess(a, takes ? Phase::kTakes : Phase::kPuts, actor.access + 1);
+    return true;
+  }
+
+  // To the next end of some work.
+  void Advance() {
+    double wanted = 0, least = std::numeric_limits<double>::infinity();
+    for (const Actor& actor : actors_) {
+      if (!Works(actor)) continue;
+      wanted += StageOf(actor).cores;
+      least = std::min(least, actor.remaining);
+    }
+    if (std::isinf(least)) Throw(Code::kFailedPrecondition, "the steps of this pipeline wait for each other");
+    const double rate =
+        pipeline_.cores > 0 && wanted > pipeline_.cores ? static_cast<double>(pipeline_.cores) / wanted : 1;
+    for (QueueState& queue : queues_) {
+      if (!queue.putters.empty()) queue.full += least / rate;
+    }
+    now_ += least / rate;
+    ended_.clear();
+    for (size_t a = 0; a < actors_.size(); ++a) {
+      if (!Works(actors_[a])) continue;
+      actors_[a].remaining -= least;
+      if (actors_[a].remaining <= 1e-6) ended_.push_back(a);
+    }
+    for (const size_t a : ended_) EndWork(a);
+  }
+
+  void StartCounting() {
+    counted_from_ = now_;
+    for (QueueState& queue : queues_) {
+      queue.area = queue.starved = queue.full = 0;
+      queue.since = now_;
+    }
+    for (StageState& stage : stages_) {
+      stage.steps = 0;
+      stage.work = stage.waiting = stage.turn = stage.blocked = 0;
+    }
+    // What waits now counts from here on.
+    for (Actor& actor : actors_) actor.begun = now_;
+  }
+
+  PipelineResult Result() const {
+    const double counted = now_ - counted_from_;
+    const auto steps = static_cast<double>(steps_ - first_steps_);
+    if (steps <= 0 || counted <= 0)
+      Throw(Code::kInvalidArgument, "a pipeline whose steps take no time has no speed");
+    PipelineResult result;
+    result.step_ns = counted / steps;
+    result.wait_ns = (stages_[0].waiting + stages_[0].blocked) / steps;
+    for (const QueueState& queue : queues_) {
+      const double area = queue.area + static_cast<double>(queue.size) * (now_ - queue.since);
+      result.queues.push_back({area / counted, queue.starved / counted, queue.full / counted});
+    }
+    for (size_t s = 0; s < stages_.size(); ++s) {
+      const StageState& stage = stages_[s];
+      const auto count = static_cast<double>(std::max<int64_t>(stage.steps, 1));
+      const double time = counted * std::max(1, pipeline_.stages[s].threads);
+      result.stages.push_back({static_cast<double>(stage.steps) / counted * 1e9, stage.work / count,
+                               stage.waiting / time, stage.turn / time, stage.blocked / time});
+    }
+    return result;
+  }
+
+  const Pipeline& pipeline_;
+  std::vector<QueueState> queues_;
+  std::vector<StageState> stages_;
+  std::vector<Actor> actors_;
+  std::vector<size_t> ended_;
+  double now_ = 0, counted_from_ = 0;
+  int64_t steps_ = 0, first_steps_ = 0, events_ = 0;
+  bool touched_ = false;
+};
+
+void Check(const Pipeline& pipeline) {
+  if (pipeline.stages.empty() || pipeline.stages.front().threads != 1)
+    Throw(Code::kInvalidArgument, "a pipeline needs a first stage of one thread");
+  const auto& first = pipeline.stages.front();
+  if (first.before_ns + first.exclusive_ns + first.work_ns <= 0 && first.takes.empty())
+    Throw(Code::kInvalidArgument, "a pipeline whose steps take no time has no speed");
+  for (const PipelineStage& stage : pipeline.stages) {
+    const bool idle = stage.before_ns + stage.exclusive_ns + stage.work_ns <= 0;
+    if (idle && &stage != &first)
+      Throw(Code::kInvalidArgument, "steps of '{}' take no time; nothing is known of them", stage.name);
+    for (const auto* list : {&stage.takes, &stage.puts}) {
+      for (const QueueAccess& access : *list)
+        LANESCOPE_CHECK(static_cast<size_t>(access.queue) < pipeline.queues.size());
+    }
+  }
+}
+
+}  // namespace
+
+PipelineResult SimulatePipeline(const Pipeline& pipeline) {
+  Check(pipeline);
+  return PipelineLoop(pipeline).Run();
+}
+
+}  // namespace lanescope::sims
