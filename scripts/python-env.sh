@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes build/python-env, a Python with what the package's module and its tests need (nanobind, NumPy, pytest) and Debian has
-# not, and with the schema that Perfetto publishes, which exports are read back by. Does nothing when all is there; says so and
-# goes on where the package registry cannot be reached: the tests then say that they are skipped.
+# not, with the schema that Perfetto publishes, which exports are read back by, and with pandas and pyarrow, whose tables traces
+# become. Does nothing when all is there; says so and goes on where the package registry cannot be reached: the tests then say
+# that they are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 env=build/python-env
@@ -16,4 +17,7 @@ fi
 if ! has perfetto.protos.perfetto.trace.perfetto_trace_pb2 &&
   ! timeout 120 "$env/bin/python" -m pip install --quiet perfetto >> "$log" 2>&1; then
   echo "python-env: without the package perfetto, whose schema one test reads exports by: it is SKIPPED (the log is $log)"
+fi
+if ! has pandas,pyarrow && ! timeout 120 "$env/bin/python" -m pip install --quiet pandas pyarrow >> "$log" 2>&1; then
+  echo "python-env: without pandas and pyarrow, whose tables traces become: that is SKIPPED (the log is $log)"
 fi
