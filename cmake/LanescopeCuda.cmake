@@ -8,6 +8,8 @@ set(LANESCOPE_CUDA_LIBRARY_DIRS "" CACHE STRING
 set(LANESCOPE_CUDA_ARCHITECTURES AUTO CACHE STRING
     "GPU architectures of the module as CMake names them (80-real;90), or AUTO: those of the GPUs that are here")
 
+option(LANESCOPE_CUDA_RPATH "The installed CUDA module looks for CUDA's libraries where they were when it was built; off: where the linker does" ON)
+
 # Without a GPU to compile for there is PTX alone, which any GPU since Ampere makes its own code of when the module is first
 # loaded: a third of the time that code for two of them takes to compile.
 function(lanescope_cuda_architectures variable)

@@ -59,8 +59,7 @@ foreach(folder graphs machines traces)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/lanescope/samples
           COMPONENT program)
 endforeach()
-# What a Debian package says of its licence, whose text each Debian has, and the text for everybody else.
-install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+# The text of the licence for everybody but Debian, which has it.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bundle)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
         PATTERN results EXCLUDE)

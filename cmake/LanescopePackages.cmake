@@ -2,7 +2,7 @@
 # libraries. docs/packages.md says what is in which, and where they run.
 set(CPACK_PACKAGE_NAME lanescope)
 set(CPACK_PACKAGE_VENDOR "Lanescope")
-set(CPACK_PACKAGE_CONTACT "Lanescope developers <lanescope@localhost>")
+set(CPACK_PACKAGE_CONTACT "Lanescope developers <lanescope@lanescope.invalid>")  # no address takes letters
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DESCRIPTION
     "Where should each operator of a graph run, and what would any other placement cost? Lanescope runs graphs on CUDA GPUs and on virtual devices, records traces in SQLite, simulates placements with a calibrated cost model, and shows both on one timeline.")
@@ -34,9 +34,24 @@ string(REGEX REPLACE "\\..*" "" fmt_major "${fmt_VERSION}")
 math(EXPR fmt_next "${fmt_major} + 1")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libpng-dev, libjpeg-dev, libfarmhash-dev")
+# What Debian wants to find in each package: its licence, whose text each Debian has, and its changes.
+file(WRITE ${PROJECT_BINARY_DIR}/changelog "lanescope (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * Version ${PROJECT_VERSION}.
+
+ -- ${CPACK_PACKAGE_CONTACT}  Mon, 23 Nov 2026 12:00:00 +0000
+")
+execute_process(COMMAND gzip -9 --no-name --force ${PROJECT_BINARY_DIR}/changelog)
+foreach(pair program:lanescope development:liblanescope-dev cuda:lanescope-cuda)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 component)
+  list(GET pair 1 package)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright ${PROJECT_BINARY_DIR}/changelog.gz
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
+endforeach()
 # NVIDIA's libraries come from NVIDIA's own packages, or none.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME lanescope-cuda)
-set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "lanescope (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "lanescope (= ${PROJECT_VERSION}), libc6, libstdc++6, libgcc-s1")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Placement of computation graphs, measured and simulated: the program")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Placement of computation graphs, measured and simulated: headers and libraries")
 set(CPACK_COMPONENT_CUDA_DESCRIPTION "Placement of computation graphs, measured and simulated: CUDA GPUs")
