@@ -20,6 +20,16 @@ std::string CheckFeed(const std::string& text) {
   return good ? "" : fmt::format("'{}' is not of the form NAME=file.npy", text);
 }
 
+// Empty for a good --trips.
+std::string CheckTrips(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  const std::string times = equals == std::string::npos ? "" : text.substr(equals + 1);
+  const bool number =
+      !times.empty() && times.size() <= 6 && times.find_first_not_of("0123456789") == std::string::npos;
+  if (equals == 0 || !number || std::stoll(times) > 1 << 19) return "must be LOOP=N, with N from 0 to 524288";
+  return "";
+}
+
 }  // namespace
 
 void MachineOptions::Add(CLI::App* command) {
@@ -61,9 +71,22 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
           "elements taken at once")
       ->check(study::CheckQueueChange)
       ->allow_extra_args(false);
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--trips", [this](const std::vector<std::string>& given) { NoteTrips(given); },
+          "LOOP=N: how often the body of a loop runs whose end data decide (in run: at most)")
+      ->check(CheckTrips)
+      ->allow_extra_args(false);
   command->add_flag_callback(
       "--no-soft-placement", [this] { soft_placement = false; },
       "Fail where a requested device cannot be used");
+}
+
+void StepOptions::NoteTrips(const std::vector<std::string>& given) {
+  for (const std::string& text : given) {
+    const size_t equals = text.rfind('=');
+    trips[text.substr(0, equals)] = std::stoll(text.substr(equals + 1));
+  }
 }
 
 void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices) {

@@ -27,6 +27,9 @@ struct MachineOptions : study::MachineChoice {
 struct StepOptions : study::WorkloadOptions {
   // `unconfigured`: what the command makes of a graph whose step is not configured.
   void Add(CLI::App* command, study::Unconfigured unconfigured);
+
+ private:
+  void NoteTrips(const std::vector<std::string>& given);  // --trips
 };
 
 // How steps run on GPUs, for commands that run them.

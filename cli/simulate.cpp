@@ -20,6 +20,7 @@
 #include "core/record/recorder.h"
 #include "core/schedule/unknown_work.h"
 #include "sims/megatron/gpt_graph.h"
+#include "study/loop_trips.h"
 #include "study/machine_change.h"
 #include "study/mpi.h"
 #include "study/placing.h"
@@ -40,7 +41,7 @@ struct SimulateOptions {
   PlaceOptions place;
   std::vector<std::string> set;
   int steps = 1, run = 0;
-  bool as_json = false, batch = false, ablate = false;
+  bool as_json = false, batch = false, ablate = false, measure_trips = false;
 };
 
 // Costs of the file, or the machine's rates, with what --set changes.
@@ -163,8 +164,20 @@ void WriteTrace(const SimulateOptions& options, const Candidate& step, const stu
   writer.Close();
 }
 
+// A simulated loop runs as often as is said, or as it did here.
+study::WorkloadOptions StepOf(const SimulateOptions& options) {
+  study::WorkloadOptions step = options.step;
+  if (options.measure_trips) {
+    step.trips = study::MeasureTrips(options.graph, step, &Interruption());
+    for (const auto& [loop, times] : step.trips)
+      NoteLine(fmt::format("note: loop '{}' ran {} times here", loop, times));
+  }
+  step.exact_trips = !step.trips.empty();
+  return step;
+}
+
 void SimulateGraph(const SimulateOptions& options) {
-  const study::Workload workload(options.graph, options.step);
+  const study::Workload workload(options.graph, StepOf(options));
   const study::Predictor predictor = PredictorOf(options);
   const Machine& machine = predictor.machine();
   if (options.batch) return RunBatch(workload, predictor);
@@ -263,6 +276,8 @@ void AddSimulate(CLI::App* app) {
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
+  command->add_flag("--measure-trips", options->measure_trips,
+                    "Run a step on this computer first, to see how often loops run whose end data decide");
   command->add_flag("--ablate", options->ablate, "Print how each effect of the model changes the prediction");
   auto* batch = command->add_flag("--batch", options->batch,
                                   "Read placements as JSON lines from stdin, print one JSON line for each");

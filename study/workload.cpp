@@ -119,6 +119,8 @@ Workload::Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOp
 void Workload::Inline(const WorkloadOptions& options) {
   InlineOptions known;
   known.trips = spec_.trips;
+  known.exact_trips = options.exact_trips;
+  known.counted = &counted_loops_;
   if (!spec_.fetches.empty() || !spec_.targets.empty()) {
     for (const auto* names : {&spec_.init, &spec_.fetches, &spec_.targets})
       known.needed.insert(known.needed.end(), names->begin(), names->end());
@@ -146,6 +148,7 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
   for (const auto& [name, values] : options.values) ReplaceFeed(name, values, &spec_);
   CheckPolynomials(spec_);
+  for (const auto& [loop, times] : options.trips) spec_.trips[loop] = times;
   if (!options.fetches.empty()) spec_.fetches = options.fetches;
   if (!options.targets.empty()) spec_.targets = options.targets;
   Inline(options);

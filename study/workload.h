@@ -27,8 +27,10 @@ struct WorkloadOptions {
   std::map<std::string, Tensor> values;  // by name, likewise
   std::vector<std::string> fetches;      // if there are any, instead of the configured ones; likewise
   std::vector<std::string> targets;
-  std::vector<std::string> queues;  // changes of queues (study/queue_change.h)
-  bool soft_placement = true;       // false: to fail where a requested device cannot be used
+  std::vector<std::string> queues;       // changes of queues (study/queue_change.h)
+  std::map<std::string, int64_t> trips;  // by loop, instead of those of the run configuration
+  bool exact_trips = false;              // they are how often a loop runs, not how often at most
+  bool soft_placement = true;            // false: to fail where a requested device cannot be used
   Unconfigured unconfigured = Unconfigured::kRefuse;
   Notes note;  // of what is assumed of a whole graph
 };
@@ -53,6 +55,8 @@ class Workload {
   // Shapes and values with the step's feeds.
   const GraphInfo& info() const { return info_; }
   const PlacerOptions& placer() const { return placer_; }
+  // The loops whose end data decide (InlineFunctions): "LOOP/trips" says how often one ran.
+  const std::vector<std::string>& counted_loops() const { return counted_loops_; }
 
   // Dtypes and shapes of what a node reads.
   std::vector<TensorInfo> InputInfos(NodeId node) const;
@@ -69,6 +73,7 @@ class Workload {
   CompileRequest request_;
   GraphInfo info_;
   PlacerOptions placer_;
+  std::vector<std::string> counted_loops_;
 };
 
 // Beside a graph that was written from `original`: its run configuration with the fetches, targets and loss

@@ -61,7 +61,8 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
     const Body asked = EmitFunction(condition, name, state, {below + "cond/", site.controls});
     if (asked.outputs.size() != 1)
       Throw(Code::kInvalidArgument, "node '{}' has a condition with {} outputs", name, asked.outputs.size());
-    const std::optional<bool> known = Known(name, asked.outputs[0]);
+    std::optional<bool> known = Known(name, asked.outputs[0]);
+    if (options_.exact_trips && given != options_.trips.end()) known = trip < given->second;
     if (known && !*known) break;
     if (!known) {
       if (given != options_.trips.end() && trip >= given->second) {
@@ -104,6 +105,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
 void ControlFlowExpander::WriteTripCount(const std::string& name, const std::string& device,
                                          const TripCount& count) {
   if (count.conditions.empty()) return;
+  if (options_.counted != nullptr) options_.counted->push_back(name);
   std::vector<Endpoint> terms;
   const auto number = [&](int64_t value) {
     return graph_.Constant(name + "/trips/number", Tensor::Scalar(static_cast<int32_t>(value)), device);

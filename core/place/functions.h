@@ -16,16 +16,20 @@ namespace lanescope {
 struct InlineOptions {
   std::map<std::string, TensorInfo> feeds = {};  // by tensor: dtype and shape of what is fed
   std::map<std::string, int64_t> trips = {};     // by loop: how often its body runs at most
+  // These are how often it runs, whatever the conditions say: for a step that is simulated, not run.
+  bool exact_trips = false;
   // Tensors and nodes that a step asks for: loops and branches that none of them needs stay. Empty: all.
   std::vector<std::string> needed = {};
+  // Not null: gets the loops whose end data decide, those inside of others too.
+  std::vector<std::string>* counted = nullptr;
 };
 
 // The graph without calls (PartitionedCall, StatefulPartitionedCall, and ops named as a function of the
-// graph's library), loops (While), branches (If; Switch and Merge), and lists, arrays and stacks of tensors
-// (TensorList*, TensorArray*V3, Stack*V2), however deep they are nested. The nodes of a call's function are
-// called "CALL/NODE" and are on the call's device where they ask for none; users of the call's outputs take
-// them from the nodes that make them. A node with the call's name stays: it runs after all that the function
-// does for its effect.
+// graph's library), loops (While), branches (If; Switch and Merge), optionals, and lists, arrays and stacks
+// of tensors (TensorList*, TensorArray*V3, Stack*V2), however deep they are nested. The nodes of a call's
+// function are called "CALL/NODE" and are on the call's device where they ask for none; users of the call's
+// outputs take them from the nodes that make them. A node with the call's name stays: it runs after all that
+// the function does for its effect.
 //
 // A loop is unrolled: the nodes of its trip k are called "LOOP/k/NODE". Where the condition follows from
 // shapes, that says how often. Where it does not, the loop is unrolled as often as `trips` says, or until its
@@ -33,8 +37,9 @@ struct InlineOptions {
 // loop that wants to go on then fails. How often the body of such a loop ran is a tensor: "LOOP/trips". A
 // branch whose condition is known is the branch taken; of others both sides run and the results are chosen.
 // What is chosen from must have no effects. A list, an array or a stack of tensors is its elements: none is
-// left. What a loop writes to an array in a trip that data may leave out is chosen like a result; a stack
-// cannot be changed there.
+// left. A list to which trips append that data may leave out has as many elements as data say: its last one
+// can be taken, as gradients of loops do. What a loop writes to an array in a trip that data may leave out is
+// chosen like a result; a stack cannot be changed there.
 //
 // An all-reduce (NcclAllReduce nodes of one shared name, one a device) is copies and sums: around a ring, or
 // up and down a tree where tensors are small or of unknown shape and where devices are more than 64, or as

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "core/machine/machine.h"
 #include "sims/cost_table.h"
 #include "tests/cli/program.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::cli {
 namespace {
@@ -323,6 +325,32 @@ TEST(SimulateTrace, WhatIsForGraphsIsRefused) {
           .status,
       0);
   ExpectError(Lanescope({"simulate", ours}), 1, "FailedPrecondition", "simulate the graph");
+}
+
+// Law: a loop whose end data decide (6 trips at most) is simulated as often as is said, or as it runs here:
+// with x = 1, 2, 3 it adds up to 20 in three trips.
+TEST(Simulate, LoopsRunAsOftenAsIsSaidOrMeasured) {
+  const json cases =
+      json::parse(ReadText(test::SourceDir() + "/tests/golden/ops/control_flow.json"))["cases"];
+  const auto loop =
+      std::ranges::find_if(cases, [](const json& each) { return each["name"] == "until data say"; });
+  const Folder folder;
+  const std::string graph = folder.Write("loop.pbtxt", (*loop)["graph"].get<std::string>());
+  folder.Write("loop.run.json", R"({"feeds": {"x": {"dtype": "float32", "shape": [3], "values": [1, 2, 3]}},
+                                    "fetches": ["y:0"]})");
+  const auto commands = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"simulate", graph, "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return LanescopeJson(arguments)["commands"].get<int>();
+  };
+  EXPECT_LT(commands({"--trips", "while=2"}), commands({"--trips", "while=3"}));
+  EXPECT_LT(commands({"--trips", "while=3"}), commands({}));
+  EXPECT_EQ(commands({"--measure-trips"}), commands({"--trips", "while=3"}));
+  const Outcome measured = Lanescope({"simulate", graph, "--measure-trips"});
+  EXPECT_THAT(measured.errors, HasSubstr("note: loop 'while' ran 3 times here"));
+  EXPECT_EQ(Lanescope({"simulate", graph, "--trips", "while"}).status, 2);
+  EXPECT_EQ(Lanescope({"run", graph, "--trips", "while=2", "--steps", "1"}).status, 1);
+  EXPECT_EQ(Lanescope({"run", graph, "--trips", "while=4", "--steps", "1"}).status, 0);
 }
 
 }  // namespace

@@ -130,6 +130,23 @@ TEST(Loops, WhereDataSayHowOftenTheBoundIsGiven) {
   EXPECT_THAT(ControlNames(graph, "loop"), ElementsAre("loop/require_end"));
 }
 
+// Law: a simulated loop runs as often as is said, and nothing is chosen.
+TEST(Loops, TripsThatAreExactAreAllTaken) {
+  std::vector<std::string> counted;
+  Expanded(Loop("below", "add", "s"), {.trips = {{"loop", 3}}, .counted = &counted});
+  EXPECT_THAT(counted, ElementsAre("loop"));
+  const Graph graph = Expanded(Loop("below", "add", "s"), {.trips = {{"loop", 2}}, .exact_trips = true});
+  EXPECT_TRUE(graph.FindNode("loop/2/cond/less").exists());
+  EXPECT_FALSE(graph.FindNode("loop/2/sum").exists());
+  EXPECT_FALSE(graph.FindNode("loop/ended").exists());
+  EXPECT_THAT(InputNames(graph, "loop"), ElementsAre("loop/1/next", "loop/1/sum"));
+  // Updates of variables, too, which data could not be asked for.
+  std::string nodes = Loop("count", "change", "v");
+  nodes.replace(nodes.find("\"i\""), 3, "\"data\"");
+  const Graph changes = Expanded(nodes, {.trips = {{"loop", 2}}, .exact_trips = true});
+  EXPECT_TRUE(changes.FindNode("loop/1/assign").exists());
+}
+
 TEST(Loops, OneThatNoStepNeedsStays) {
   const Graph graph = Expanded(Loop("below", "add", "s"), {.needed = {"s:0"}});
   EXPECT_EQ(ExpandedNode(graph, "loop").op, "While");
