@@ -2,7 +2,9 @@
 
 #include <atomic>
 
+#include "core/graph/ops/sampling.h"
 #include "exec/kernels/hash.h"
+#include "exec/kernels/stateless_random.h"
 
 namespace lanescope::exec {
 
@@ -50,5 +52,22 @@ RandomIntegersPlan RandomIntegersOp::Plan(KernelContext& context) const {
   const auto size = static_cast<uint64_t>(context.output().NumElements());
   return {stream_.Reserve(context, size * kReservedBlocks), range.low, range.size};
 }
+
+template <bool kStateless>
+MultinomialPlan MultinomialOp<kStateless>::Plan(KernelContext& context) const {
+  const Shape& logits = context.input(0).shape;
+  const Shape shape = ops::DrawnShape(logits, NumbersOf(context.input(1)));
+  const auto start = [&] {
+    if (kStateless) return StreamOfSeed(context.input(2));
+    const uint64_t in_fours = (static_cast<uint64_t>(shape[1]) + 3) / 4 * 4;
+    return stream_.Reserve(context, static_cast<uint64_t>(shape[0]) * in_fours * 2 * kReservedBlocks);
+  };
+  MultinomialPlan plan{start(), shape[0], shape[1], logits[1]};
+  ShapeOutput(context, 0, shape);
+  return plan;
+}
+
+template class MultinomialOp<false>;
+template class MultinomialOp<true>;
 
 }  // namespace lanescope::exec

@@ -80,8 +80,31 @@ class StatelessIntegersOp {
   bool has_key_;
 };
 
-// Multinomial, candidate samplers: on host memory alone.
+// `samples` classes for each row of logits [rows, classes]; row after row takes two words a sample.
+struct MultinomialPlan {
+  Philox start;
+  int64_t rows = 0, samples = 0, classes = 0;
+};
+// Multinomial and StatelessMultinomial: inputs logits, num_samples [, seed].
+template <bool kStateless>
+class MultinomialOp {
+ public:
+  static constexpr bool kReplayable = kStateless;
+  explicit MultinomialOp(const Node& node) : stream_(node) {}
+  MultinomialPlan Plan(KernelContext& context) const;
+
+ private:
+  NodeStream stream_;
+};
+
+template <void (*draw)(KernelContext&, const MultinomialPlan&)>
+void RegisterMultinomialOps(KernelRegistry& registry) {
+  RegisterOp<MultinomialOp<false>, draw>(registry, "Multinomial");
+  RegisterOp<MultinomialOp<true>, draw>(registry, "StatelessMultinomial");
+}
+
 void RegisterSamplingKernels(KernelRegistry& registry);
+// Candidate samplers: on host memory alone.
 void RegisterCandidateKernels(KernelRegistry& registry);
 
 template <void (*reals)(KernelContext&, const RandomPlan&),

@@ -6,6 +6,7 @@
 #include "exec/cuda/kernels/linear.h"
 #include "exec/kernels/convolution_plan.h"
 #include "exec/kernels/matmul_shape.h"
+#include "exec/kernels/triangular_plan.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -79,12 +80,36 @@ void ConvolveFilterGrad(KernelContext& context, const ConvPlan& plan) {
   });
 }
 
+void SolveTriangular(KernelContext& context, const TriangularPlan& plan) {
+  const TensorRef &a = context.input(0), &b = context.input(1);
+  if (context.output().NumElements() == 0) return;
+  DispatchReal("MatrixTriangularSolve", a.dtype, [&]<typename T>(T) {
+    TriangularSystems systems{plan.matrices, plan.rows, plan.columns, 0, 0, plan.lower, plan.turned};
+    const int64_t a_size = plan.rows * plan.rows, b_size = plan.rows * plan.columns;
+    const int64_t own_a = a.NumElements() / a_size, own_b = b.NumElements() / b_size;
+    T* x = context.output().as<T>();
+    // As in products: matrices that advance with the results, or one for all, are one launch.
+    if ((own_a == plan.matrices || own_a == 1) && (own_b == plan.matrices || own_b == 1)) {
+      systems.a_step = own_a == 1 ? 0 : a_size;
+      systems.b_step = own_b == 1 ? 0 : b_size;
+      return RunTriangularSolve<T>(LaunchOf(context), systems, a.as<T>(), b.as<T>(), x);
+    }
+    systems.matrices = 1;
+    for (int64_t i = 0; i < plan.matrices; ++i) {
+      RunTriangularSolve<T>(LaunchOf(context), systems,
+                            a.as<T>() + MatMulShape::MatrixOffset(a.shape, plan.batch, i),
+                            b.as<T>() + MatMulShape::MatrixOffset(b.shape, plan.batch, i), x + i * b_size);
+    }
+  });
+}
+
 }  // namespace
 
 void RegisterLinearOps(KernelRegistry& registry) {
   for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}) {
     registry.Register(op, MakeKernel<MatMulKernel>);
   }
+  RegisterOp<TriangularSolveOp, SolveTriangular>(registry, "MatrixTriangularSolve");
   RegisterConvolutionOps<Convolve, ConvolveInputGrad, ConvolveFilterGrad>(registry, "Conv2D");
 }
 

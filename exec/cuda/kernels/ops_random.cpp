@@ -20,10 +20,22 @@ void FillIntegers(KernelContext& context, const RandomIntegersPlan& plan) {
   });
 }
 
+void DrawClasses(KernelContext& context, const MultinomialPlan& plan) {
+  const auto bytes = plan.rows * plan.classes * static_cast<int64_t>(sizeof(double));
+  auto* sums = static_cast<double*>(ScratchOf(context, bytes));
+  DispatchReal("Multinomial", context.input(0).dtype, [&]<typename T>(T) {
+    DispatchIndex("Multinomial", context.output().dtype, [&]<typename Class>(Class) {
+      RunMultinomial<T, Class>(LaunchOf(context), plan.start, plan.rows, plan.samples, plan.classes,
+                               context.input(0).as<T>(), sums, context.output().as<Class>());
+    });
+  });
+}
+
 }  // namespace
 
 void RegisterRandomOps(KernelRegistry& registry) {
   exec::RegisterRandomOps<FillRandom, FillIntegers>(registry);
+  RegisterMultinomialOps<DrawClasses>(registry);
 }
 
 }  // namespace lanescope::exec::cuda

@@ -87,6 +87,30 @@ void GradOfSegments(KernelContext& context, const SegmentGrad& plan) {
                  ReaderOf("SparseSegmentGrad", context.input(2)), grad.data, context.output().data);
 }
 
+// Of the rows that the indices name alone, whose number the device says.
+class SegmentRowsGradKernel final : public UnrecordedKernel {
+ public:
+  explicit SegmentRowsGradKernel(const Node& node) : op_(node) {}
+  void Compute(KernelContext& context) override {
+    const SegmentGrad plan = op_.Plan(context);
+    const TensorRef& grad = context.input(0);
+    const LoopType type = LoopTypeOf("SparseSegmentGradV2", grad.dtype);
+    const IndexReader rows = ReaderOf("SparseSegmentGradV2", context.input(1));
+    auto* staging = static_cast<int32_t*>(StagingOf(context, sizeof(int32_t)));
+    const int64_t count = RunSegmentRowsGrad(
+        LaunchOf(context), staging, plan, type == LoopType::kDouble, rows,
+        ReaderOf("SparseSegmentGradV2", context.input(2)), grad.data, context.output(0).data,
+        ReaderOf("SparseSegmentGradV2", context.output(1)).bytes, context.output(1).data);
+    Shape shape = grad.shape;
+    shape.set_dim(0, count);
+    context.SetOutputShape(0, shape);
+    context.SetOutputShape(1, Shape{count});
+  }
+
+ private:
+  SegmentGradOp op_;
+};
+
 void Stitch(KernelContext& context, StitchPlan plan) {
   // Of rows with one target the last is kept, so that none is written twice.
   std::vector<bool> written(static_cast<size_t>(plan.rows), false);
@@ -175,6 +199,8 @@ void RegisterSparseOps(KernelRegistry& registry) {
   registry.Register("UniqueWithCounts", MakeKernel<UniqueKernel>);
   registry.Register("Where", MakeKernel<WhereKernel>);
   RegisterSegmentOps<CombineUnsorted, SegmentKernel, GradOfSegments>(registry);
+  for (const std::string how : {"Sum", "Mean", "SqrtN"})
+    registry.Register("SparseSegment" + how + "GradV2", MakeKernel<SegmentRowsGradKernel>);
   RegisterOp<PlanDynamicStitch, Stitch>(registry, "DynamicStitch");
   registry.Register("DynamicPartition", MakeKernel<DynamicPartitionKernel>);
   RegisterCoordinateScatterOps<UpdateAtCoordinates>(registry);

@@ -1,5 +1,6 @@
 #include "exec/cuda/kernels/element_wise.cuh"
 #include "exec/cuda/kernels/random.h"
+#include "exec/cuda/kernels/search.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -38,6 +39,43 @@ __global__ void RandomIntegersKernel(StreamStart start, int64_t low, uint64_t ra
     Philox philox = start.At();
     philox.Skip(static_cast<uint64_t>(group));
     StoreGroup<T>(IntegerGroup(philox.Next(), low, range, T{}), group, n, out);
+  }
+}
+
+// Running sums of the likelihoods of a row; what is not finite has none. A thread for each row.
+template <typename T>
+__global__ void LikelihoodsKernel(int64_t rows, int64_t classes, const T* logits, double* sums) {
+  for (int64_t row = ThreadIndex(); row < rows; row += ThreadCount()) {
+    const T* own = logits + row * classes;
+    const auto finite = [](T value) { return value - value == T(0); };
+    bool any = false;
+    T largest = T(0);
+    for (int64_t i = 0; i < classes; ++i) {
+      if (!finite(own[i])) continue;
+      largest = any && largest > own[i] ? largest : own[i];
+      any = true;
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < classes; ++i) {
+      if (finite(own[i])) sum += exp(static_cast<double>(own[i]) - static_cast<double>(largest));
+      sums[row * classes + i] = sum;
+    }
+  }
+}
+
+template <typename Class>
+__global__ void DrawKernel(StreamStart start, int64_t draws, Divider samples, int64_t classes,
+                           const double* sums, Class* out) {
+  for (int64_t draw = ThreadIndex(); draw < draws; draw += ThreadCount()) {
+    int64_t row = draw;
+    samples.Split(row);
+    Philox philox = start.At();
+    philox.Skip(static_cast<uint64_t>(draw) / 2);  // a block is two draws
+    const Philox::Block words = philox.Next();
+    const size_t word = static_cast<size_t>(draw % 2) * 2;
+    const double* own = sums + row * classes;
+    const double wanted = UnitDouble(words[word], words[word + 1]) * own[classes - 1];
+    out[draw] = static_cast<Class>(UpperBound(own, classes, wanted));
   }
 }
 
@@ -80,6 +118,26 @@ void RunRandomIntegers(Launch& launch, const StreamStart& start, int64_t low, ui
   CheckLaunch("random integers");
 }
 
+template <typename T, typename Class>
+void RunMultinomial(Launch& launch, const StreamStart& start, int64_t rows, int64_t samples, int64_t classes,
+                    const T* logits, double* sums, Class* out) {
+  const int64_t draws = rows * samples;
+  if (draws == 0) return;
+  LikelihoodsKernel<T><<<BlocksFor(rows), kThreads, 0, launch.stream()>>>(rows, classes, logits, sums);
+  CheckLaunch("likelihoods of classes");
+  DrawKernel<Class><<<BlocksFor(draws), kThreads, 0, launch.stream()>>>(start, draws, Divider(samples),
+                                                                        classes, sums, out);
+  CheckLaunch("Multinomial");
+}
+
+#define LANESCOPE_MULTINOMIAL(T, Class)                                                                    \
+  template void RunMultinomial<T, Class>(Launch&, const StreamStart&, int64_t, int64_t, int64_t, const T*, \
+                                         double*, Class*);
+LANESCOPE_MULTINOMIAL(float, int32_t)
+LANESCOPE_MULTINOMIAL(float, int64_t)
+LANESCOPE_MULTINOMIAL(double, int32_t)
+LANESCOPE_MULTINOMIAL(double, int64_t)
+#undef LANESCOPE_MULTINOMIAL
 template void RunRandom<float>(Launch&, Distribution, const StreamStart&, int64_t, float*);
 template void RunRandom<double>(Launch&, Distribution, const StreamStart&, int64_t, double*);
 template void RunRandomIntegers<int32_t>(Launch&, const StreamStart&, int64_t, uint64_t, int64_t, int32_t*);

@@ -17,4 +17,10 @@ template <typename T>
 void RunRandomIntegers(Launch& launch, const StreamStart& start, int64_t low, uint64_t range, int64_t n,
                        T* out);
 
+// Classes drawn from logits [rows, classes], `samples` a row; sums: [rows, classes] of scratch memory. T:
+// float or double; Class: int32 or int64.
+template <typename T, typename Class>
+void RunMultinomial(Launch& launch, const StreamStart& start, int64_t rows, int64_t samples, int64_t classes,
+                    const T* logits, double* sums, Class* out);
+
 }  // namespace lanescope::exec::cuda

@@ -40,6 +40,12 @@ void RunSortedSegments(Launch& launch, const SortedSegments& spec, LoopType type
 void RunSegmentGrad(Launch& launch, const SegmentGrad& spec, bool doubles, IndexReader row_of,
                     IndexReader ids, const void* grad, void* result);
 
+// The same for the rows that are named alone, in order: `named` gets their numbers, of `index_bytes` each.
+// Returns how many there are, which the stream is waited for.
+int64_t RunSegmentRowsGrad(Launch& launch, int32_t* staging, const SegmentGrad& spec, bool doubles,
+                           IndexReader row_of, IndexReader ids, const void* grad, void* result,
+                           int index_bytes, void* named);
+
 // Distinct values of x in order of first occurrence. Returns their number, which the stream is waited for;
 // numbers[i] is the place of x[i] among them, counts (may be null) how often each occurs. Values are told
 // apart as on the host: -0 equals 0; NaNs of the same bits count as one here.

@@ -31,13 +31,7 @@ bool RunsOnGpus(std::string_view op) {
 
 // Ops of GPUs that run on a host alone so far. A graph that has one on a GPU is placed and simulated, not
 // run.
-const std::set<std::string_view> kHostOnly = {
-    "MatrixTriangularSolve",    "Multinomial",
-    "QueueDequeueV2",           "QueueEnqueueV2",
-    "QueueIsClosedV2",          "SparseSegmentMeanGradV2",
-    "SparseSegmentSqrtNGradV2", "SparseSegmentSumGradV2",
-    "StatelessMultinomial",
-};
+const std::set<std::string_view> kHostOnly = {"QueueDequeueV2", "QueueEnqueueV2", "QueueIsClosedV2"};
 
 TEST(CudaKernelCoverage, OpsOfGpusHaveCudaKernels) {
   std::set<std::string_view> missing;

@@ -207,6 +207,13 @@ TEST(GpuOps, Segments) {
                    {Random(kFloat, Shape{segments, inner}), IndicesBelow(20, Shape{rows}, 4), Ints(sorted),
                     Number(20)}),
               1e-4);
+      for (const DataType index : {kInt32, kInt64}) {
+        CheckOp(Case(std::string(op) + "GradV2",
+                     With(kFloat, {{"Tidx", AttrValue(index)}, {"Tsegmentids", AttrValue(kInt32)}}),
+                     {Random(kFloat, Shape{segments, inner}), IndicesBelow(20, Shape{rows}, 4, index),
+                      Ints(sorted), Number(20)}),
+                1e-4);
+      }
     }
   }
   CheckOp(Case("UnsortedSegmentSum",

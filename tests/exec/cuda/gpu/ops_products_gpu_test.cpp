@@ -39,6 +39,53 @@ TEST(GpuOps, Einsums) {
   check("ab,bc->ac", {Random(kFloat, {3, 0}), Random(kFloat, {0, 4}, 2)});
 }
 
+// With a diagonal that lets errors not grow.
+Tensor Triangular(DataType t, const Shape& shape) {
+  Tensor tensor = Random(t, shape, 3, -0.5, 0.5);
+  const int64_t n = shape[shape.rank() - 1];
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    if (i % n != i / n % n) continue;
+    if (t == kFloat) tensor.data<float>()[i] += 2;
+    if (t == kDouble) tensor.data<double>()[i] += 2;
+  }
+  return tensor;
+}
+
+TEST(GpuOps, TriangularSystems) {
+  LANESCOPE_NEEDS_GPU();
+  const std::pair<Shape, Shape> cases[] = {{{4, 4}, {4, 3}},       {{1, 1}, {1, 1}},
+                                           {{3, 6, 6}, {3, 6, 2}}, {{5, 5}, {4, 5, 2}},
+                                           {{2, 3, 3}, {3, 1}},    {{2, 1, 3, 3}, {1, 4, 3, 2}},
+                                           {{0, 3, 3}, {0, 3, 2}}};
+  for (const auto& [a, b] : cases) {
+    for (const bool lower : {true, false}) {
+      for (const bool adjoint : {true, false}) {
+        const AttrMap attrs = {{"lower", AttrValue(lower)}, {"adjoint", AttrValue(adjoint)}};
+        for (const DataType t : {kFloat, kDouble}) {
+          CheckOp(Case("MatrixTriangularSolve", With(t, attrs), {Triangular(t, a), Random(t, b, 2)}), 1e-5,
+                  false);
+        }
+      }
+    }
+  }
+}
+
+TEST(GpuOps, ClassesAreTheHosts) {
+  LANESCOPE_NEEDS_GPU();
+  for (const DataType t : {kFloat, kDouble}) {
+    for (const DataType classes : {kInt32, kInt64}) {
+      for (const int samples : {0, 1, 7, 400}) {
+        AttrMap attrs = {{"output_dtype", AttrValue(classes)}, {"seed", IntAttr(3)}, {"seed2", IntAttr(4)}};
+        CheckOp(Case("Multinomial", With(t, attrs), {Random(t, Shape{5, 9}), Number(samples)}), 0, false);
+        attrs = {{"output_dtype", AttrValue(classes)}, {"Tseed", AttrValue(kInt64)}};
+        CheckOp(Case("StatelessMultinomial", With(t, attrs),
+                     {Random(t, Shape{3, 9}), Number(samples), Longs({3, -4})}),
+                0, false);
+      }
+    }
+  }
+}
+
 Tensor Words(std::vector<uint64_t> values) {
   Tensor tensor(DataType::kUint64, Shape{static_cast<Dim>(values.size())});
   std::memcpy(tensor.raw_data(), values.data(), values.size() * sizeof(uint64_t));
