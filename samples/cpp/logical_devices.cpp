@@ -4,6 +4,7 @@
 
 #include "core/base/units.h"
 #include "core/machine/device_config.h"
+#include "core/place/placement_log.h"
 #include "graphs/mirrored.h"
 #include "graphs/ops.h"
 
@@ -38,6 +39,19 @@ void ProductOn(const char* device, bool soft_placement) {
   options.soft_placement = soft_placement;
   samples::GraphRun run(s, options);
   std::printf("%s ran on %s\n", device, run.DeviceOf(product).c_str());
+}
+
+// As an op of TensorFlow 2 that runs by itself, outside of any graph.
+void ProductByItselfOn(const char* device) {
+  Scope s;
+  const auto on = s.Device(device);
+  const auto product = op::MatMul(s, op::Const(s, kA), op::Const(s, kB));
+  const lanescope::Machine machine = lanescope::VirtualMachine(1, 1);
+  try {
+    PlaceByItself(s.graph().node(product.node), machine, false);
+  } catch (const lanescope::Error& error) {
+    std::printf("by itself: %s\n", error.what());
+  }
 }
 
 void ManualTowers(const samples::RunOptions& options) {
@@ -91,6 +105,7 @@ int main() {
     } catch (const lanescope::Error& error) {
       std::printf("without soft placement: %s\n", error.what());
     }
+    ProductByItselfOn("/device:GPU:2");
     const samples::RunOptions options = TwoLogicalGpus();
     ManualTowers(options);
     MirroredReplicas(options);

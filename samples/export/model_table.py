@@ -20,7 +20,8 @@ import sample_graphs
 HEAD = """# Models as TensorFlow exports them
 
 Models of TensorFlow 2.15 (Keras layers, its own initializers, Adam or plain descent) as `samples/export/export_models.py`
-writes them: a forward pass or a training step, as the nodes of a graph or as a call of a `tf.function`. Made by
+writes them: a forward pass or a training step, as the nodes of a graph or as a call of a `tf.function`, and the forward pass
+as a SavedModel with its variables' values ("saved"), run as it is. Made by
 `samples/export/model_table.py`: each is placed and simulated on two virtual GPUs and run for two steps; "agrees" says that
 forward passes, or losses, are TensorFlow's within 1e-3 in both steps. A training step that makes small differences large
 (normalized gradients of sums that are zero but for rounding, say) makes TensorFlow differ from itself: "agrees as TensorFlow
@@ -44,6 +45,24 @@ def _ours(program, path):
                       f'{folder}/t.db')
     values = [np.load(f) for f in sorted(pathlib.Path(folder).rglob('*.npy'))]
   return ok, error, values
+
+
+def _saved_row(program, path):
+  """A SavedModel, and beside it what is fed and what TensorFlow gives."""
+  name, step, form = path.name.rsplit('_', 2)
+  feed = ['--feed', f'serving_default_x={path}.x.npy']
+  placed, place_error = _call(program, 'place', path)
+  simulated, simulate_error = _call(program, 'simulate', path)
+  with tempfile.TemporaryDirectory() as folder:
+    ran, run_error = _call(program, 'run', path, *feed, '--steps', 1, '--warmup', 0, '--save-fetches', folder)
+    values = [np.load(f) for f in sorted(pathlib.Path(folder).rglob('*.npy'))]
+  verdict = 'no'
+  if ran:
+    verdict = 'agrees' if np.allclose(values[0], np.load(f'{path}.result.npy'), 1e-3, 1e-3) else 'other numbers'
+  error = next((e for e in (place_error, simulate_error, run_error) if e), '').replace('|', '/')
+  yes = lambda ok: 'yes' if ok else 'no'
+  print(path.name, placed, simulated, verdict, error, flush=True)
+  return (verdict, f'| {name} | {step} | {form} | | {yes(placed)} | {yes(simulated)} | {verdict} | {error[:160]} |')
 
 
 def _theirs(path):
@@ -95,6 +114,8 @@ def main():
   folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
   output = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else sample_graphs.REPOSITORY / 'docs' / 'exported-models.md'
   rows = [_row(program, path) for path in sorted(folder.glob('*.pbtxt'))]
+  rows += [_saved_row(program, path) for path in sorted(folder.glob('*_saved'))]
+  rows.sort(key=lambda row: row[1])
   agree = sum(verdict.startswith('agrees') for verdict, _ in rows)
   output.write_text(HEAD + '\n'.join(row for _, row in rows) + f'\n\n{agree} of {len(rows)} run and agree.\n')
 
