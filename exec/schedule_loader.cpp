@@ -23,6 +23,20 @@ bool IsVariableNode(const Node& node) {
   return def != nullptr && def->role == StateRole::kVariable;
 }
 
+// Both sides of a branch run, and one of them may read what the condition says is not there: "the variable,
+// if it is initialized, or else its first value".
+bool IsChosenIfInitialized(const Graph& graph, const Node& node, NodeId variable) {
+  if (node.op != "Select" || node.inputs.empty()) return false;
+  const auto source = [&graph](Endpoint e) {
+    while (graph.node(e.node).op == "Identity" && !graph.node(e.node).inputs.empty())
+      e = graph.node(e.node).inputs[0];
+    return e.node;
+  };
+  const Node& condition = graph.node(source(node.inputs[0]));
+  const bool asks = condition.op == "IsVariableInitialized" || condition.op == "VarIsInitializedOp";
+  return asks && !condition.inputs.empty() && source(condition.inputs[0]) == variable;
+}
+
 // The new value of a variable that its producer writes in place.
 bool WrittenByACommand(const Schedule& schedule, ValueId value) {
   return std::any_of(schedule.commands.begin(), schedule.commands.end(), [&](const Command& command) {
@@ -151,6 +165,7 @@ class ScheduleLoader {
       if (variable == nullptr) continue;
       const bool replaced = node.op == "Assign" || node.op == "AssignVariableOp";
       if (replaced && i > 0 && WrittenByACommand(schedule_, inputs[i])) continue;
+      if (i > 0 && IsChosenIfInitialized(graph_, node, root.variable)) continue;
       if (!AcceptsUninitialized(node.op) || (replaced && i > 0)) RequireInitialized(root, loaded);
     }
     for (const ValueId output : schedule_.Outputs(command)) {

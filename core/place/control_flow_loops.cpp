@@ -53,6 +53,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
   ExpandedValues state = inputs;
   std::vector<std::pair<Endpoint, ExpandedValues>> open;  // conditions that data decide, and the state there
   TripCount count;
+  NodeId ended;  // the check that the loop did not want to go on
   for (int64_t trip = 0;; ++trip) {
     if (++trips_ > kMaxTrips)
       Throw(Code::kInvalidArgument, "node '{}': loops run more than {} times", name, kMaxTrips);
@@ -67,6 +68,7 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
     if (!known) {
       if (given != options_.trips.end() && trip >= given->second) {
         RequireEnd(node, name, asked.outputs[0].tensor, given->second, effects);
+        ended = effects->back();
         break;
       }
       if (given == options_.trips.end() && open.size() >= kMaxUnknownTrips) {
@@ -97,6 +99,12 @@ ExpandedValues ControlFlowExpander::Unroll(const Node& node, const std::string& 
       state[i] = lists_.Choose(open[k].first, state[i], open[k].second[i],
                                name + "/" + std::to_string(k) + "/output_" + std::to_string(i), node.device);
     }
+  }
+  // Nobody gets a result of a loop that was cut off.
+  for (size_t i = 0; ended.exists() && i < state.size(); ++i) {
+    if (!state[i].is_tensor() || TypeOf(state[i]) == DataType::kResource) continue;
+    NodeBuilder checked = graph_.New("Identity", name + "/output_" + std::to_string(i), node.device);
+    state[i].tensor = graph_.Add(checked.Input(state[i].tensor).ControlInput(ended));
   }
   return state;
 }

@@ -60,6 +60,23 @@ TEST_F(SessionTest, AnUninitializedVariableIsNamed) {
 
 // Law: with so many threads left and no more, a session either opens and runs or says ResourceExhausted and
 // leaves no thread behind; a step that had no thread did nothing, and runs once there are threads again.
+// Law: "v if it is initialized, else 7" is 7 before and v afterwards, though both sides are computed.
+TEST_F(SessionTest, WhatIsChosenIfItIsInitializedNeedNotBe) {
+  Graph graph = Counter().graph;
+  const Endpoint v = graph.FindEndpoint("v");
+  graph.AddNode(NodeBuilder(&graph, "IsVariableInitialized", "is_there").Input(v).Finish());
+  const Tensor sevens = Floats(Shape{8}, 7.0f);
+  graph.AddNode(
+      NodeBuilder(&graph, "Const", "else").Attr("dtype", DataType::kFloat).Attr("value", sevens).Finish());
+  NodeBuilder chosen(&graph, "Select", "chosen");
+  for (const char* input : {"is_there", "read", "else"}) chosen.Input(graph.FindEndpoint(input));
+  graph.AddNode(chosen.Finish());
+  Session& session = Open(graph);
+  EXPECT_TRUE(BitwiseEqual(session.Run({{}, {"chosen"}, {}}).fetches[0], sevens));
+  session.Run({{}, {}, {"init"}});
+  EXPECT_TRUE(BitwiseEqual(session.Run({{}, {"chosen"}, {}}).fetches[0], Floats(Shape{8}, 1.0f)));
+}
+
 TEST_F(SessionTest, NoThreadLeftIsAnError) {
   machine_ = FastMachine(2, 2);
   const Counter counter;

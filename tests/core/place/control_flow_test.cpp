@@ -125,9 +125,11 @@ TEST(Loops, WhereDataSayHowOftenTheBoundIsGiven) {
   EXPECT_THAT(InputNames(graph, "loop/1/output_1"),
               ElementsAre("loop/1/cond/less", "loop/1/sum", "loop/0/sum"));
   EXPECT_THAT(InputNames(graph, "loop/0/output_1"), ElementsAre("loop/0/cond/less", "loop/1/output_1", "s"));
-  EXPECT_THAT(InputNames(graph, "loop"), ElementsAre("loop/0/output_0", "loop/0/output_1"));
+  EXPECT_THAT(InputNames(graph, "loop"), ElementsAre("loop/output_0", "loop/output_1"));
+  EXPECT_THAT(InputNames(graph, "loop/output_1"), ElementsAre("loop/0/output_1"));
   EXPECT_THAT(InputNames(graph, "loop/ended"), ElementsAre("loop/2/cond/less"));
   EXPECT_THAT(ControlNames(graph, "loop"), ElementsAre("loop/require_end"));
+  EXPECT_THAT(ControlNames(graph, "loop/output_1"), ElementsAre("loop/require_end"));
 }
 
 // Law: a simulated loop runs as often as is said, and nothing is chosen.
