@@ -6,6 +6,7 @@
 #include <set>
 
 #include "traces/read/ranks.h"
+#include "traces/store/export_tables.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "traces/store/export_tables.h"
 #include "traces/store/lanescope_tables.h"
-#include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
 
 namespace lanescope::traces {

@@ -376,34 +376,6 @@ struct NvtxEvent : TableOf<NvtxEvent> {
 };
 inline constexpr NvtxEvent kNvtxEvent;
 
-// Exports of early 2021 and before say this for TARGET_INFO_GPU. No table of ours.
-struct OldGpu : TableOf<OldGpu> {
-  constexpr OldGpu() : TableOf("TARGET_INFO_CUDA_GPU", "GPUs.") {}
-  Id id{this, Needed(kDeviceId, Need::kAlways)};
-  Text name{this, About(kName, "Model.")};
-  Size memory_bytes{this, {"globalMemorySize", Need::kOptional, "Memory (bytes)."}};
-  Size memory_bandwidth{this,
-                        {"globalMemoryBandwidth", Need::kOptional, "Memory bandwidth (bytes per second)."}};
-};
-inline constexpr OldGpu kOldGpu;
-
-// What exports say of their machine. No table of ours.
-struct SystemEnv : TableOf<SystemEnv> {
-  constexpr SystemEnv() : TableOf("TARGET_INFO_SYSTEM_ENV", "Properties of a machine.") {}
-  Integer vm{this, {"globalVid", Need::kOptional, "The machine, as in the upper 16 bits of globalPid."}};
-  Text name{this, Needed(kName, Need::kAlways)};
-  Text value{this, {"value", Need::kAlways, "Its value."}};
-};
-inline constexpr SystemEnv kSystemEnv;
-
-// Of exports of programs that call MPI_Comm_rank. No table of ours.
-struct MpiRank : TableOf<MpiRank> {
-  constexpr MpiRank() : TableOf("MPI_RANKS", "Ranks of MPI.") {}
-  Integer global_tid{this, {kGlobalTid.name, Need::kAlways, "Thread that asked for its rank."}};
-  Number rank{this, {"rank", Need::kAlways, "Rank in MPI_COMM_WORLD."}};
-};
-inline constexpr MpiRank kMpiRank;
-
 inline constexpr const Table* kNsys[] = {
     &kStringIds,       &kProcesses,    &kThreadNames, &kCaptureMetaData, &kExportMetaData,
     &kAnalysisDetails, &kSessionStart, &kGpu,         &kCudaDevice,      &kCudaContext,
