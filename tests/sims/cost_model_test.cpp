@@ -181,8 +181,12 @@ TEST(CalibratedCostOfModels, HoldWhereverTheModelIs) {
   for (const auto& [measured, kind] : {std::pair("cuda NVIDIA A100", DeviceKind::kModelled),
                                        std::pair("modelled NVIDIA A100", DeviceKind::kCuda)}) {
     CostTable table;
-    table.launches.push_back(
-        {.signature = "MadeUp()->float[8]", .op = "MadeUp", .device = measured, .ns = 700, .count = 1});
+    table.launches.push_back({.signature = "MadeUp()->float[8]",
+                              .op = "MadeUp",
+                              .device = measured,
+                              .ns = 700,
+                              .count = 1,
+                              .work = {}});
     const CalibratedCost costs(table);
     DeviceSpec gpu;
     gpu.kind = kind;
