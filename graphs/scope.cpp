@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/infer_node.h"
+#include "core/graph/op.h"
 
 namespace lanescope::graphs {
 namespace {
@@ -204,6 +205,20 @@ std::vector<Endpoint> Scope::Outputs(Endpoint node) const {
     outputs.push_back({node.node, static_cast<int>(i)});
   }
   return outputs;
+}
+
+std::vector<std::vector<Endpoint>> Scope::OutputLists(Endpoint endpoint) const {
+  const Node& node = graph_.node(endpoint.node);
+  OpDef of_one_result = *OpRegistry::Global().Find(node.op);
+  std::vector<std::vector<Endpoint>> lists;
+  int next = 0;
+  for (const ArgDef& result : OpRegistry::Global().Find(node.op)->outputs) {
+    of_one_result.outputs = {result};
+    std::vector<Endpoint>& list = lists.emplace_back();
+    for (size_t count = OutputTypes(node, &of_one_result).size(); list.size() < count; ++next)
+      list.push_back({endpoint.node, next});
+  }
+  return lists;
 }
 
 void Scope::MergeShape(Endpoint output, const lanescope::Shape& shape) {

@@ -137,6 +137,8 @@ class Scope {
   static Endpoint Output(Endpoint node, int number) { return {node.node, number}; }
   // All outputs of the node.
   std::vector<Endpoint> Outputs(Endpoint node) const;
+  // The same by the results of its op, of which some are lists.
+  std::vector<std::vector<Endpoint>> OutputLists(Endpoint node) const;
   // What else is known of an output's shape. Throws InvalidArgument where it contradicts.
   void MergeShape(Endpoint output, const lanescope::Shape& shape);
 

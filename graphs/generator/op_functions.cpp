@@ -269,9 +269,7 @@ class OpFunction {
     if (has_several()) {
       text += fmt::format("struct {} {{\n", ResultType());
       for (const ArgDef& output : def_.outputs) {
-        if (IsList(output))
-          Throw(Code::kUnimplemented, "op functions with results like those of {}", def_.name);
-        text += fmt::format("  Endpoint {};\n", output.name);
+        text += fmt::format("  {} {};\n", IsList(output) ? "std::vector<Endpoint>" : "Endpoint", output.name);
       }
       text += "};\n";
     }
@@ -291,9 +289,15 @@ class OpFunction {
 
   std::string Body(const std::string& call) const {
     if (has_several()) {
+      const bool lists = std::any_of(def_.outputs.begin(), def_.outputs.end(), IsList);
       std::string outputs;
       for (size_t i = 0; i < def_.outputs.size(); ++i) {
-        outputs += fmt::format("{}{{node, {}}}", i == 0 ? "" : ", ", i);
+        if (i > 0) outputs += ", ";
+        outputs += !lists ? fmt::format("{{node, {}}}", i)
+                          : fmt::format("lists[{}]{}", i, IsList(def_.outputs[i]) ? "" : "[0]");
+      }
+      if (lists) {
+        return fmt::format("  const auto lists = scope.OutputLists({});\n  return {{{}}};\n", call, outputs);
       }
       return fmt::format("  const NodeId node = {}.node;\n  return {{{}}};\n", call, outputs);
     }
