@@ -38,7 +38,7 @@ bool Contains(const std::vector<int>& runs, const std::vector<int>& all) {
   return std::ranges::all_of(all, [&](int run) { return std::ranges::find(runs, run) != runs.end(); });
 }
 
-void Append(const std::string& path, const DatabaseFiles& given) {
+void AppendTo(const std::string& path, const DatabaseFiles& given) {
   static const traces::SampleRun sample;
   const bool ours = IsOurs(path);
   const std::vector<int> before = ReadableRuns(path);
@@ -61,6 +61,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static lanescope::HostileDatabase databases(lanescope::OurSeeds());
   lanescope::ByteSource bytes(data, size);
   const std::string path = databases.Make(&bytes);
-  lanescope::Append(path, lanescope::FilesAt(path));
+  lanescope::AppendTo(path, lanescope::FilesAt(path));
   return 0;
 }
