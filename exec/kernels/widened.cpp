@@ -4,6 +4,7 @@
 #include <deque>
 #include <iterator>
 
+#include "core/graph/op.h"
 #include "exec/kernels/element_wise_ops.h"
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/small_floats.h"
@@ -92,11 +93,14 @@ void Round(WorkerTeam& team, const float* from, const TensorRef& to) {
 // The launch as a kernel of float sees it.
 class WidenedContext final : public KernelContext {
  public:
-  // `growing`: for each output memory for one whose size is not planned.
-  WidenedContext(KernelContext& outer, std::vector<GrowingMemory>* growing) : outer_(outer) {
+  // `types`: of the inputs, by the op's signature. `growing`: for each output memory for one whose size is
+  // not planned.
+  WidenedContext(KernelContext& outer, const std::vector<DataType>& types,
+                 std::vector<GrowingMemory>* growing)
+      : outer_(outer) {
     team_ = &outer.team();
     session_seed_ = outer.session_seed();
-    float* memory = ThreadScratch<WidenedContext, float>(Elements());
+    float* memory = ThreadScratch<WidenedContext, float>(Elements(types));
     const auto take = [&](int64_t elements) {
       float* taken = memory;
       memory += Padded(elements);
@@ -105,13 +109,13 @@ class WidenedContext final : public KernelContext {
     for (int i = 0; i < outer.num_inputs(); ++i) {
       TensorRef ref = outer.input(i);
       Variable* variable = nullptr;
-      if (IsSmallFloat(ref.dtype)) {
+      if (types[static_cast<size_t>(i)] == DataType::kResource) {
+        variable = &outer.variable(i);
+        if (IsSmallFloat(variable->tensor.dtype)) variable = WidenVariable(*variable, take);
+      } else if (IsSmallFloat(ref.dtype)) {
         float* floats = take(ref.NumElements());
         Widen(*team_, ref, floats);
         ref = Floats(ref.shape, floats, ref.NumElements());
-      } else if (ref.dtype == DataType::kResource) {
-        variable = &outer.variable(i);
-        if (IsSmallFloat(variable->tensor.dtype)) variable = WidenVariable(*variable, take);
       }
       inputs_.push_back(std::move(ref));
       variables_.push_back(variable);
@@ -165,11 +169,11 @@ class WidenedContext final : public KernelContext {
     return {DataType::kFloat, shape, data, room * static_cast<int64_t>(sizeof(float)), growing};
   }
 
-  int64_t Elements() const {
+  int64_t Elements(const std::vector<DataType>& types) const {
     int64_t elements = 0;
     for (int i = 0; i < outer_.num_inputs(); ++i) {
-      const TensorRef& ref = outer_.input(i);
-      const TensorRef& held = ref.dtype == DataType::kResource ? outer_.variable(i).tensor : ref;
+      const TensorRef& held =
+          types[static_cast<size_t>(i)] == DataType::kResource ? outer_.variable(i).tensor : outer_.input(i);
       if (IsSmallFloat(held.dtype)) elements += Padded(held.NumElements());
     }
     for (int i = 0; i < outer_.num_outputs(); ++i) {
@@ -194,17 +198,19 @@ class WidenedContext final : public KernelContext {
 
 class WidenedKernel final : public Kernel {
  public:
-  explicit WidenedKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+  WidenedKernel(std::unique_ptr<Kernel> kernel, std::vector<DataType> types)
+      : kernel_(std::move(kernel)), types_(std::move(types)) {}
 
   void Compute(KernelContext& context) override {
     growing_.resize(static_cast<size_t>(context.num_outputs()));
-    WidenedContext widened(context, &growing_);
+    WidenedContext widened(context, types_, &growing_);
     kernel_->Compute(widened);
     widened.Finish();
   }
 
  private:
   const std::unique_ptr<Kernel> kernel_;
+  const std::vector<DataType> types_;  // of the inputs
   std::vector<GrowingMemory> growing_;
 };
 
@@ -219,7 +225,7 @@ std::unique_ptr<Kernel> MakeWidened(const Node& node, const KernelRegistry& kern
   Node widened = node;
   for (auto& [name, value] : widened.attrs)
     if (IsSmall(value)) value = DataType::kFloat;
-  return std::make_unique<WidenedKernel>(kernels.Create(widened));
+  return std::make_unique<WidenedKernel>(kernels.Create(widened), InputTypes(node));
 }
 
 }  // namespace lanescope::exec
