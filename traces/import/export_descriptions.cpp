@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/store/lanescope_tables.h"
+#include "traces/store/import_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/row_inserter.h"
 

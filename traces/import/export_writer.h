@@ -6,7 +6,7 @@
 #include "traces/import/export_file.h"
 #include "traces/import/import.h"
 #include "traces/import/import_trace.h"
-#include "traces/store/lanescope_tables.h"
+#include "traces/store/import_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/row_inserter.h"
 

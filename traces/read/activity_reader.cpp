@@ -6,7 +6,7 @@
 #include "traces/read/activity_cursor.h"
 #include "traces/read/activity_names.h"
 #include "traces/read/launch_links.h"
-#include "traces/store/lanescope_tables.h"
+#include "traces/store/import_tables.h"
 #include "traces/store/string_table.h"
 #include "traces/store/table_reader.h"
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "traces/read/ranks.h"
-#include "traces/store/lanescope_tables.h"
+#include "traces/store/import_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/table_reader.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "traces/store/export_tables.h"
-#include "traces/store/lanescope_tables.h"
+#include "traces/store/import_tables.h"
 #include "traces/store/table_reader.h"
 
 namespace lanescope::traces {

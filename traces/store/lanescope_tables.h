@@ -1,5 +1,4 @@
-// What the activity tables cannot say: runs, nodes, placement, schedules, memory. Internal to traces.
-// Internal to traces.
+// What the activity tables cannot say: runs, nodes, placement, schedules, memory, input. Internal to traces.
 #pragma once
 
 #include "traces/store/nsys_tables.h"
@@ -334,76 +333,6 @@ struct Nvlink : OfRun<Nvlink> {
   Integer through_switch{this, {"throughSwitch", Need::kNotNull, "1: through an NVSwitch."}};
 };
 inline constexpr Nvlink kNvlink;
-
-struct CollectiveTable : TableOf<CollectiveTable> {
-  constexpr CollectiveTable()
-      : TableOf("LANESCOPE_COLLECTIVE",
-                "What kernels of NCCL move, where a profiler of another tool says it: joins by globalPid and "
-                "correlationId. Imports alone have it.") {}
-  Integer global_pid{this, {kGlobalPid.name, Need::kAlways, "Process of the kernel."}};
-  Integer correlation{this, {kCorrelationId.name, Need::kAlways, "Its correlation id."}};
-  Text kind{this, About(kKind, "As the profiler calls it: 'allreduce', '_allgather_base'.")};
-  Size bytes{this,
-             {kBytes.name, Need::kNotNull,
-              "Bytes: the larger of what goes into and comes out of a rank; 0: not known."}};
-  Size ranks{this, {"groupSize", Need::kNotNull, "Ranks that take part; 0: not known."}};
-  Text group{this, {"groupName", Need::kOptional, "Process group."}};
-};
-inline constexpr CollectiveTable kCollective;
-
-struct StreamNameTable : TableOf<StreamNameTable> {
-  constexpr StreamNameTable()
-      : TableOf("LANESCOPE_STREAM",
-                "Names of streams, where a profiler of another tool gives them. Imports alone have it.") {}
-  Id device{this, kDeviceId};
-  Id stream{this, {kStreamId.name, Need::kNotNull, "Stream number."}};
-  Integer name{this, Needed(kNameId, Need::kAlways)};
-};
-inline constexpr StreamNameTable kStreamName;
-
-struct RankTable : TableOf<RankTable> {
-  constexpr RankTable()
-      : TableOf("LANESCOPE_RANK",
-                "Which rank of a job the files of an import are of: joins TARGET_INFO_GPU by vmId and "
-                "processes by the upper 16 bits of globalPid. Imports alone have it.") {}
-  Integer vm{this, {kVmId.name, Need::kAlways, "File: its number, from 1 on, shifted left by 48."}};
-  Integer rank{this, {"rank", Need::kOptional, "Rank; NULL: the file does not say."}};
-  Text host{this, {"host", Need::kOptional, "Machine that it ran on; NULL: the file does not say."}};
-};
-inline constexpr RankTable kRank;
-
-struct DeviceRangeTable : TableOf<DeviceRangeTable> {
-  constexpr DeviceRangeTable()
-      : TableOf("LANESCOPE_DEVICE_RANGE",
-                "Annotations of a program, when what they launched ran on a stream. Imports alone have it.") {
-  }
-  Time start{this, kStart};
-  Time end{this, kEnd};
-  Id device{this, kDeviceId};
-  Id stream{this, {kStreamId.name, Need::kNotNull, "Stream number."}};
-  Integer name{this, Needed(kNameId, Need::kAlways)};
-  Integer counted{this,
-                  {"counted", Need::kOptional,
-                   "What hardware counters say of it, '{\"sm__cycles_active.avg\": 12}'; StringIds.id."}};
-};
-inline constexpr DeviceRangeTable kDeviceRange;
-
-struct OperatorTable : TableOf<OperatorTable> {
-  constexpr OperatorTable()
-      : TableOf("LANESCOPE_OPERATOR",
-                "What a profiler of another tool says of an operator: joins NVTX_EVENTS by eventId. Imports "
-                "alone "
-                "have it.") {}
-  Integer event{this, {"eventId", Need::kAlways, "NVTX_EVENTS.eventId of its range."}};
-  Integer shapes{this,
-                 {"shapes", Need::kOptional, "Shapes of its inputs, '[[64, 512], [512]]'; StringIds.id."}};
-  Integer types{this, {"types", Need::kOptional, "Their types; StringIds.id."}};
-  Integer stack{this, {"callStack", Need::kOptional, "Who called it, the innermost first; StringIds.id."}};
-};
-inline constexpr OperatorTable kOperator;
-
-// Of imports alone, beside those of the export.
-inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank, &kDeviceRange, &kOperator};
 
 inline constexpr const Table* kLanescope[] = {
     &kSchema,  &kRun,    &kCostModel,   &kPrediction,      &kProcess,   &kDevice,      &kNode,   &kPlacement,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "traces/store/lanescope_tables.h"
+#include "traces/store/import_tables.h"
 
 namespace lanescope::traces {
 namespace {

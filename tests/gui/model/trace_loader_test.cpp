@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
-#include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
