@@ -128,7 +128,7 @@ class NoisyNeighbours {
       const pid_t child = fork();
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (volatile int x = 0;;) x = x + 1;
+        for (volatile unsigned x = 0;;) x = x + 1;  // wraps: an overflow would end it
       }
       children_.push_back(child);
     }
