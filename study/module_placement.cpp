@@ -24,10 +24,14 @@ std::string NameOf(const std::string& device) {
   Throw(Code::kInvalidArgument, "'{}' is the name of no device", device);
 }
 
+// What to make of a parameter's further names: nothing, for who cares where bytes lie, or one more parameter.
+enum class Tied { kLeftOut, kNamed };
+
 // Modules with where their parameters lie.
 class PlacedModules {
  public:
-  PlacedModules(const ModuleTree& modules, const DeviceOfNode& device) : modules_(modules) {
+  PlacedModules(const ModuleTree& modules, const DeviceOfNode& device, Tied tied)
+      : modules_(modules), tied_(tied) {
     Add(modules.root(), device);
   }
 
@@ -43,10 +47,14 @@ class PlacedModules {
       return visit({module.path, MainDevice(bytes)}, &module);
     for (const size_t child : module.children) VisitParts(child, whole, visit);
     for (const TorchParameter& parameter : module.parameters)
-      visit({parameter.name, device_.at(parameter.name)}, nullptr);
+      if (Counts(parameter)) visit({parameter.name, device_.at(parameter.name)}, nullptr);
   }
 
  private:
+  bool Counts(const TorchParameter& parameter) const {
+    return tied_ == Tied::kNamed || parameter.tied_to.empty();
+  }
+
   static std::string MainDevice(const std::map<std::string, int64_t>& bytes) {
     return std::max_element(bytes.begin(), bytes.end(),
                             [](const auto& a, const auto& b) {
@@ -58,6 +66,7 @@ class PlacedModules {
   void Add(size_t number, const DeviceOfNode& device) {
     std::map<std::string, int64_t> bytes;
     for (const TorchParameter& parameter : modules_[number].parameters) {
+      if (!Counts(parameter)) continue;
       const std::string node = parameter.NodeName();
       const std::string name = device(node);
       if (name.empty()) {
@@ -77,6 +86,7 @@ class PlacedModules {
   }
 
   const ModuleTree& modules_;
+  const Tied tied_;
   std::map<std::string, std::string> device_;               // of each parameter
   std::map<size_t, std::map<std::string, int64_t>> bytes_;  // of each module, by device
 };
@@ -125,7 +135,7 @@ nlohmann::ordered_json DeviceMap(const std::vector<ModulePart>& parts) {
 std::vector<ModulePart> PartsOnOneDevice(const ModuleTree& modules, const DeviceOfNode& device,
                                          const std::set<std::string>& whole) {
   std::vector<ModulePart> parts;
-  PlacedModules(modules, device)
+  PlacedModules(modules, device, Tied::kNamed)
       .VisitParts(modules.root(), whole,
                   [&](const ModulePart& part, const TorchModule*) { parts.push_back(part); });
   return parts;
@@ -142,7 +152,7 @@ std::vector<std::string> SplitPoints(const ModuleTree& modules, const DeviceOfNo
     if (module != nullptr && !part.path.empty() && module->first_use != SIZE_MAX)
       stretches.push_back({module->first_use, part});
   };
-  PlacedModules(modules, device).VisitParts(modules.root(), whole, add);
+  PlacedModules(modules, device, Tied::kLeftOut).VisitParts(modules.root(), whole, add);
   std::stable_sort(stretches.begin(), stretches.end(),
                    [](const Stretch& a, const Stretch& b) { return a.first_use < b.first_use; });
   std::vector<std::string> points;
@@ -167,7 +177,7 @@ std::vector<std::string> SplitPoints(const ModuleTree& modules, const DeviceOfNo
 
 std::vector<std::string> FsdpWraps(const ModuleTree& modules, const DeviceOfNode& device) {
   std::vector<std::string> wraps;
-  AddWraps(modules, PlacedModules(modules, device), modules.root(), &wraps);
+  AddWraps(modules, PlacedModules(modules, device, Tied::kLeftOut), modules.root(), &wraps);
   return wraps;
 }
 

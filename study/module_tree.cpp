@@ -39,7 +39,7 @@ std::string_view ParentOf(std::string_view path) {
 }  // namespace
 
 std::string TorchParameter::NodeName() const {
-  std::string node = name;
+  std::string node = tied_to.empty() ? name : tied_to;
   std::replace(node.begin(), node.end(), '.', '/');
   return node;
 }
@@ -66,7 +66,14 @@ ModuleTree::ModuleTree(std::string_view text) {
   for (const auto& [name, bytes] : root["parameters"].items()) {
     if (!bytes.is_number_unsigned() || bytes.get<uint64_t>() > uint64_t{1} << 50)
       Throw(Code::kInvalidArgument, "the bytes of parameter '{}' must be an integer from 0 to 2^50", name);
-    modules_[Nearest(ParentOf(name))].parameters.push_back({name, bytes.get<int64_t>()});
+    modules_[Nearest(ParentOf(name))].parameters.push_back({name, bytes.get<int64_t>(), ""});
+  }
+  const ordered_json tied = root.value("tied", ordered_json::object());
+  if (!tied.is_object()) Throw(Code::kInvalidArgument, "'tied' must be an object of names of parameters");
+  for (const auto& [name, first] : tied.items()) {
+    if (!first.is_string() || !root["parameters"].contains(first.get<std::string>()))
+      Throw(Code::kInvalidArgument, "'{}' is tied to what is no parameter", name);
+    modules_[Nearest(ParentOf(name))].parameters.push_back({name, 0, first.get<std::string>()});
   }
   size_t time = 0;
   for (const ordered_json& each : root["order"]) {

@@ -10,8 +10,9 @@
 namespace lanescope::study {
 
 struct TorchParameter {
-  std::string name;  // "blocks.0.weight"; its variable is the node "blocks/0/weight"
-  int64_t bytes = 0;
+  std::string name;     // "blocks.0.weight"; its variable is the node "blocks/0/weight"
+  int64_t bytes = 0;    // none of its own where it is tied
+  std::string tied_to;  // the parameter that it is another name of, or nothing
 
   std::string NodeName() const;
 };
@@ -27,7 +28,8 @@ struct TorchModule {
 // Immutable.
 class ModuleTree {
  public:
-  // {"modules": {PATH: CLASS}, "parameters": {NAME: BYTES}, "order": [PATH]}, in the model's order; `order`
+  // {"modules": {PATH: CLASS}, "parameters": {NAME: BYTES}, "tied": {NAME: NAME}, "order": [PATH]}, in the
+  // model's order; `tied` maps further names of parameters to those with bytes and may be left out, `order`
   // says when modules work. Throws InvalidArgument.
   explicit ModuleTree(std::string_view json);
 

@@ -138,6 +138,32 @@ def test_the_command_prints_the_same(exported, tmp_path):
             assert json.loads(done.stdout) == function(made, placement, **whole)
 
 
+class TiedHead(nn.Module):
+    """Whose output is by the table of its words, as those of GPT-2."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.blocks, self.head = nn.Embedding(11, 8), nn.Sequential(Block(), Block()), nn.Linear(8, 11, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, x):
+        return self.head(self.blocks(self.words(x)))
+
+
+def test_a_tied_head_lies_where_its_words_do(tmp_path):
+    accelerate = pytest.importorskip("accelerate")
+    torch.manual_seed(1)
+    model, x = TiedHead().eval(), torch.arange(6).reshape(2, 3)
+    made = export(model, x)
+    assert made.tied == {"head.weight": "words.weight"}
+    placement = halves(made, ("blocks.1",))
+    assert device_map(made, placement) == {"words": 0, "blocks.0": 0, "blocks.1": 1, "head": 0}
+    assert split_points(made, placement) == ["blocks.1"]
+    want = model(x)
+    accelerate.dispatch_model(model, device_map(made, placement, devices={"GPU:0": "cpu", "GPU:1": "disk"}), offload_dir=str(tmp_path))
+    assert torch.equal(model(x), want)
+
+
 class Outer(nn.Module):
     """Whose part has the name "model", as those of Hugging Face."""
 

@@ -49,6 +49,21 @@ TEST(ModulePlacement, PartsAreAsLargeAsTheirDeviceAllows) {
                   FieldsAre("out", "GPU:1"), FieldsAre("scale", "GPU:0")));
 }
 
+// A head that is the table of the words: Accelerate wants to know where it is, a pipeline does not come back
+// for it.
+TEST(ModulePlacement, TiedParametersLieWhereTheirFirstNameDoes) {
+  const ModuleTree modules(
+      R"({"modules": {"": "Model", "words": "Embedding", "block": "Linear", "head": "Linear"},
+    "parameters": {"words.weight": 400, "block.weight": 30}, "tied": {"head.weight": "words.weight"},
+    "order": ["words", "block", "head"]})");
+  const DeviceOfNode cut = Second({"block"});
+  EXPECT_THAT(
+      PartsOnOneDevice(modules, cut, {}),
+      ElementsAre(FieldsAre("words", "GPU:0"), FieldsAre("block", "GPU:1"), FieldsAre("head", "GPU:0")));
+  EXPECT_THAT(SplitPoints(modules, cut, {}), ElementsAre("block"));
+  EXPECT_THAT(PartsOnOneDevice(modules, Second({"words", "block"}), {}), ElementsAre(FieldsAre("", "GPU:1")));
+}
+
 // 30 bytes of `up` outweigh the 20 of `down`.
 TEST(ModulePlacement, AWholeModuleGoesWhereMostOfItLies) {
   const ModuleTree modules(kModules);
@@ -99,7 +114,10 @@ TEST(ModuleTree, RefusesWhatIsNoTree) {
                                  R"({"modules": {"a": 1}, "parameters": {}, "order": []})",
                                  R"({"modules": {}, "parameters": {"a": -1}, "order": []})",
                                  R"({"modules": {}, "parameters": {"a": 1e300}, "order": []})",
-                                 R"({"modules": {}, "parameters": {}, "order": [1]})"})
+                                 R"({"modules": {}, "parameters": {}, "order": [1]})",
+                                 R"({"modules": {}, "parameters": {}, "order": [], "tied": []})",
+                                 R"({"modules": {}, "parameters": {}, "order": [], "tied": {"a": 1}})",
+                                 R"({"modules": {}, "parameters": {}, "order": [], "tied": {"a": "b"}})"})
     EXPECT_NE(MessageOf([&] { ModuleTree tree(text); }), "nothing was thrown") << text;
   std::string deep = "a";
   for (int i = 0; i < 600; ++i) deep += ".a";

@@ -29,7 +29,8 @@ class Exported:
     """A graph with its step. `graph_def`: the GraphDef's bytes; `run`: its run configuration; `feeds`: by name the
     values of the example inputs; `cost_only`: how often which ATen op stands for its cost, for want of a kernel;
     `calls`: the ATen ops of the step with the nodes that stand for them; `modules`: by path the class of every module;
-    `parameters`: by name the bytes of every parameter and buffer; `updates`: the optimizer's nodes."""
+    `parameters`: by name the bytes of every parameter and buffer; `tied`: by their further names the first ones of
+    those that have several; `updates`: the optimizer's nodes."""
 
     graph_def: bytes
     run: dict
@@ -39,6 +40,7 @@ class Exported:
     modules: dict = field(default_factory=dict, repr=False)
     updates: list = field(default_factory=list, repr=False)
     parameters: dict = field(default_factory=dict, repr=False)
+    tied: dict = field(default_factory=dict, repr=False)
 
     def run_without_files(self) -> dict[str, Any]:
         """The run configuration for who is given `feeds` as they are."""
@@ -62,10 +64,10 @@ class Exported:
             out.write(self.modules_json())
 
     def modules_json(self) -> str:
-        """What turns placements into those of other libraries: modules, parameters, and the order in which modules
-        work."""
+        """What turns placements into those of other libraries: modules, parameters with their further names, and the
+        order in which modules work."""
         order = dict.fromkeys(call.module for call in self.calls if not call.module.startswith("gradients/"))
-        return json.dumps({"modules": self.modules, "parameters": self.parameters, "order": list(order)})
+        return json.dumps({"modules": self.modules, "parameters": self.parameters, "tied": self.tied, "order": list(order)})
 
 
 def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch.Tensor],
@@ -97,6 +99,9 @@ class _Export:
         self._e, self._model, self._trains = Emitter(), model, trains
         # A tied parameter has several names; it counts once, under the first.
         self._state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        first = {id(tensor): name for name, tensor in self._state.items()}
+        names = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
+        self._tied = {name: first[id(tensor)] for name, tensor in names if name not in self._state}
         if keep_values is None:
             tensors = self._state.values()
             keep_values = (all(map(has_content, tensors))
@@ -132,7 +137,7 @@ class _Export:
         for call in captured.calls:
             call.nodes = [name for name in call.nodes if name in needed]
         return Exported(self._e.serialize(needed), self._run, self._feeds, translator.unknown, captured.calls, modules,
-                        self._updates, sizes)
+                        self._updates, sizes, self._tied)
 
     def _fetch_all(self, results):
         names = ["loss"] * self._trains + [f"output_{number}" for number in range(len(results))]
