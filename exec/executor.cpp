@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "core/base/error.h"
@@ -38,6 +39,21 @@ class RunningFlag {
 // Whether the workers that a unit took are free now: it gives them back when it begins to wait (but in an
 // in-order queue, whose place it keeps), or is complete without having waited.
 bool FreesWorkers(bool resumed, bool complete, bool in_order) { return in_order ? complete : !resumed; }
+
+// A copy of the exception that is handled now.
+Error ErrorInFlight() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {Code::kResourceExhausted, "the host has no memory left for what the step does"};
+  } catch (const std::exception& exception) {
+    return {Code::kInternal, exception.what()};
+  } catch (...) {
+    return {Code::kUnknown, "a kernel threw what is no error"};
+  }
+}
 
 }  // namespace
 
@@ -84,11 +100,12 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   plan_ = &loaded->plan();
   state_ = state;
   trace_ = trace;
-  error_ = nullptr;
+  error_.reset();
   awaited_.clear();
   waiting_.clear();
   bool interrupted = interrupted_.exchange(false);
   bool expired = false;
+  std::string awaited;
   cancelled_.store(interrupted, std::memory_order_relaxed);
   times.start_ns = NowNs();
   end_ns_.store(times.start_ns, std::memory_order_relaxed);
@@ -98,16 +115,17 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
     drivers_[i]->steps.fetch_add(1, std::memory_order_release);  // publishes everything above
     drivers_[i]->steps.notify_one();
   }
-  WaitUntilDone(times.start_ns, timeout_ns, &interrupted, &expired);
+  WaitUntilDone(times.start_ns, timeout_ns, &interrupted, &expired, &awaited);
   times.end_ns = end_ns_.load(std::memory_order_acquire);
   if (loaded->program() != nullptr) {
     times.end_ns = FinishStreams(trace.recorder != nullptr ? drivers_[0]->ring : nullptr);
     expired = expired || (timeout_ns > 0 && times.end_ns - times.start_ns >= timeout_ns);
   }
-  if (error_) std::rethrow_exception(error_);
+  if (error_) throw *error_;
+  if (awaited.empty()) awaited = awaited_;
   if (expired)
     Throw(Code::kDeadlineExceeded, "Timed out waiting for notification; the step took longer than {} ms{}",
-          timeout_ns / 1000000, awaited_.empty() ? "" : ", and still waits for " + awaited_);
+          timeout_ns / 1000000, awaited.empty() ? "" : ", and still waits for " + awaited);
   if (interrupted) Throw(Code::kCancelled, "the step was cancelled");
   return times;
 }
@@ -125,7 +143,8 @@ int64_t Executor::FinishStreams(EventRing* ring) {
   return end_ns;
 }
 
-void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired) {
+void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired,
+                             std::string* awaited) {
   const auto finished = [&] { return running_drivers_.load(std::memory_order_acquire) == 0; };
   for (int spin = 0; spin < kSpins && !finished(); ++spin) Relax(spin);
   const std::chrono::milliseconds poll(timeout_ns > 0 && timeout_ns < 100000000 ? 1 : 50);
@@ -133,7 +152,10 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interru
   std::unique_lock<std::mutex> lock(mutex_);
   while (!done_.wait_for(lock, poll, finished)) {
     if (interrupted_.exchange(false)) *interrupted = true;
-    if (timeout_ns > 0 && NowNs() - start_ns >= timeout_ns) *expired = true;
+    if (!*expired && timeout_ns > 0 && NowNs() - start_ns >= timeout_ns) {
+      *expired = true;
+      *awaited = Awaited();  // while it still is
+    }
     if (!*interrupted && !*expired) continue;
     cancelled_.store(true, std::memory_order_relaxed);
     CancelWaiting();
@@ -265,81 +287,6 @@ bool Executor::RunOne(CommandId number, size_t queue, EventRing* ring) {
   return true;
 }
 
-bool Executor::RunWaiting(CommandId number, size_t index, bool resumed, EventRing* ring) {
-  WaitingKernel* const kernel = loaded_->WaitingKernelOf(number);
-  Event event;
-  event.command = number;
-  event.step = trace_.step;
-  event.schedule = trace_.schedule;
-  event.start_ns = NowNs();
-  int64_t since_ns = event.start_ns;
-  {
-    const std::lock_guard<std::mutex> lock(waiting_mutex_);
-    if (resumed) {
-      // It may have to wait again, for something else.
-      const auto waiting = std::ranges::find(waiting_, kernel, &Waiting::kernel);
-      since_ns = std::exchange(waiting->since_ns, event.start_ns);
-    } else {
-      waiting_.push_back({kernel, since_ns});
-    }
-  }
-  if (resumed && trace_.waits != nullptr) NoteWait(number, kernel, since_ns);
-  StepState::QueueState* const queue = state_->queues_[index].get();
-  try {
-    if (!loaded_->Advance(number, [this, number, queue] { Resume(number, queue); })) {
-      // Whoever cancelled before the wait began has not ended it. (It read the kernel's state before, so that
-      // it is visible here that the step has to end.)
-      if (cancelled_.load(std::memory_order_relaxed)) kernel->Cancel();
-      return false;
-    }
-    event.end_ns = NowNs();
-    if (ring != nullptr) ring->Push(event);
-    if (trace_.waits != nullptr && trace_.thread != kNoInputThread) {
-      const int node = loaded_->schedule().commands[number].node.number();
-      trace_.waits->Work(trace_.thread, node, event.end_ns - event.start_ns);
-    }
-  } catch (...) {
-    Fail();
-  }
-  const std::lock_guard<std::mutex> lock(waiting_mutex_);
-  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.kernel == kernel; });
-  return true;
-}
-
-void Executor::NoteWait(CommandId unit, WaitingKernel* kernel, int64_t since_ns) {
-  const int node = loaded_->schedule().commands[unit].node.number();
-  trace_.waits->Wait({trace_.thread, trace_.waiting_step, node, 0, since_ns, NowNs()}, kernel->WaitsFor());
-}
-
-// Called by whoever lets the unit go on, from any thread.
-void Executor::Resume(CommandId unit, StepState::QueueState* queue) {
-  const std::lock_guard<std::mutex> lock(queue->resumed_mutex);
-  queue->resumed.push_back(unit);
-  queue->num_resumed.fetch_add(1, std::memory_order_seq_cst);
-  if (queue->workers > 1) return Wake(queue, false);
-  if (queue->asleep.load(std::memory_order_seq_cst) != 0 && queue->asleep.exchange(0) != 0) {
-    queue->asleep.notify_one();
-  }
-}
-
-CommandId Executor::TakeResumed(StepState::QueueState* queue) {
-  if (queue->num_resumed.load(std::memory_order_relaxed) == 0) return {};
-  const std::lock_guard<std::mutex> lock(queue->resumed_mutex);
-  const CommandId unit = queue->resumed.back();
-  queue->resumed.pop_back();
-  queue->num_resumed.fetch_sub(1, std::memory_order_relaxed);
-  return unit;
-}
-
-void Executor::CancelWaiting() {
-  std::vector<Waiting> waiting;
-  {
-    const std::lock_guard<std::mutex> lock(waiting_mutex_);
-    waiting = waiting_;
-  }
-  for (const Waiting& each : waiting) each.kernel->Cancel();
-}
-
 void Executor::RunNow(CommandId number, EventRing* ring) {
   const bool event_command = !loaded_->schedule().commands[number].is_work();
   // Between host queues the dependencies say it all.
@@ -362,17 +309,14 @@ void Executor::RunNow(CommandId number, EventRing* ring) {
   }
 }
 
+// The exception itself stays in this thread: whoever runs the step gets an error of its own.
 void Executor::Fail() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    // What noticed why the step ends is not the reason itself.
-    if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
-  } catch (...) {
-  }
+  const Error error = ErrorInFlight();
+  // What noticed why the step ends is not the reason itself.
+  if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!error_) error_ = std::current_exception();
+    if (!error_) error_ = error;
     cancelled_.store(true, std::memory_order_relaxed);
   }
   CancelWaiting();

@@ -5,13 +5,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/record/input_log.h"
 #include "core/record/recorder.h"
 #include "exec/loaded_schedule.h"
@@ -63,7 +64,8 @@ class Executor {
   };
 
   void DriverLoop(Driver* driver);
-  void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired);
+  void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired,
+                     std::string* awaited);
   void Drive(size_t queue, EventRing* ring);
   void DriveAlone(size_t queue, EventRing* ring);
   void DriveTogether(size_t queue, EventRing* ring);
@@ -75,6 +77,8 @@ class Executor {
   void Resume(CommandId unit, StepState::QueueState* queue);
   CommandId TakeResumed(StepState::QueueState* queue);
   void NoteWait(CommandId unit, WaitingKernel* kernel, int64_t since_ns);
+  void NoteThatItWaits(WaitingKernel* kernel, int attempt);
+  std::string Awaited();
   void CancelWaiting();
   void Complete(CommandId unit, size_t queue);
   CommandId TakeReady(StepState::QueueState* queue);
@@ -101,12 +105,14 @@ class Executor {
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable done_;
-  std::exception_ptr error_;
-  std::string awaited_;  // what the step still waited for when it had to end
+  std::optional<Error> error_;
+  std::string awaited_;  // the message that the step still waited for when it had to end
   std::mutex waiting_mutex_;
   struct Waiting {
     WaitingKernel* kernel;
     int64_t since_ns;
+    int attempt = 0;     // resumed so often
+    bool waits = false;  // no driver works on it
   };
   std::vector<Waiting> waiting_;  // launches that may wait now
 };

@@ -33,9 +33,11 @@ bool AreCompatible(const std::vector<Shape>& a, const std::vector<Shape>& b) {
 void CheckShapes(const QueueSpec& spec) {
   const bool is_padding = spec.kind == TensorQueueKind::kPaddingFifo;
   if (spec.shapes.size() != spec.types.size() && (is_padding || !spec.shapes.empty())) {
+    // Who declares none is told as TensorFlow's own declaration says it, too.
     Throw(Code::kInvalidArgument,
-          "Shapes must be provided for all components, but received {} dtypes and {} shapes.",
-          spec.types.size(), spec.shapes.size());
+          "Shapes must be provided for all components, but received {} dtypes and {} shapes.{}",
+          spec.types.size(), spec.shapes.size(),
+          spec.shapes.empty() ? " When providing partial shapes, a list of shapes must be provided." : "");
   }
   for (size_t i = 0; i < spec.shapes.size(); ++i) {
     const Shape& shape = spec.shapes[i];

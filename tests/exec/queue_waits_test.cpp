@@ -85,6 +85,22 @@ TEST(QueueWaits, ThreadsThatFillAQueueHaveStepsOfTheirOwn) {
   EXPECT_EQ(record.works[0].count, static_cast<int64_t>(record.steps.size()));
 }
 
+// However slow this computer is: with enough time the step comes to its wait.
+TEST(QueueWaits, ATimeOutSaysWhatTheStepWaitsFor) {
+  Pipeline pipeline(WaitingGraph(2), 2);
+  std::string outcome;
+  for (int64_t timeout_ms = 50; timeout_ms < 60'000 && !outcome.ends_with("'examples'"); timeout_ms *= 4) {
+    outcome = Pipeline::Outcome([&] {
+      pipeline.session.Run({{}, {"take", "take_three"}, {}}, {.timeout_ns = timeout_ms * 1'000'000});
+    });
+    EXPECT_TRUE(outcome.starts_with("DeadlineExceeded: ")) << outcome;
+  }
+  EXPECT_TRUE(outcome.ends_with(" ms, and still waits for queue 'examples'")) << outcome;
+  // Nothing was taken.
+  pipeline.Do("put");
+  EXPECT_EQ(pipeline.Floats("take"), std::vector<float>{1});
+}
+
 // Without a log nothing is kept, and a step of no thread that is not recorded leaves nothing.
 TEST(QueueWaits, StepsThatAreNotRecordedLeaveNothing) {
   Pipeline pipeline(WaitingGraph(2), 2);

@@ -148,14 +148,18 @@ TEST(QueueTuplesTest, APaddedBatchTooLargeForATensorIsRefused) {
   EXPECT_TRUE(outcome.starts_with("InvalidArgument: ")) << outcome;
 }
 
+TEST(QueueSpecTest, K51AQueueThatPadsNeedsShapes) {
+  EXPECT_EQ(
+      ErrorOf([] { CheckQueueSpec(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {})); }),
+      "InvalidArgument: Shapes must be provided for all components, but received 1 dtypes and 0 shapes. "
+      "When providing partial shapes, a list of shapes must be provided.");
+}
+
 TEST(QueueSpecTest, K53DeclarationsAreChecked) {
   const auto refusal = [](const QueueSpec& spec) { return ErrorOf([&] { CheckQueueSpec(spec); }); };
   EXPECT_EQ(
       refusal(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat, DataType::kFloat}, {Shape{}})),
       "InvalidArgument: Shapes must be provided for all components, but received 2 dtypes and 1 shapes.");
-  EXPECT_EQ(
-      refusal(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {})),
-      "InvalidArgument: Shapes must be provided for all components, but received 1 dtypes and 0 shapes.");
   EXPECT_EQ(refusal(SpecOf(TensorQueueKind::kPaddingFifo, {DataType::kFloat}, {Shape::Unknown()})),
             "InvalidArgument: shape <unknown> must have known rank.");
   EXPECT_NE(refusal(SpecOf(TensorQueueKind::kFifo, {DataType::kFloat}, {Shape{kUnknownDim}})), "");
