@@ -27,6 +27,7 @@
 #include "tests/exec/golden_cases.h"
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
+#include "tests/support/sanitized.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -347,10 +348,11 @@ std::vector<OpCase> RecordedOps() {
 
 TEST(OneRule, InferenceAndKernelsAgree) {
   std::map<std::string, std::pair<int, std::string>> found;  // by kind: how many, the first of them
+  constexpr int kVariants = 200 / lanescope::test::kOneCaseOf;
   int both = 0;
   uint64_t seed = 1;
   for (const OpCase& recorded : RecordedOps()) {
-    for (int variant = 0; variant < 200; ++variant) {
+    for (int variant = 0; variant < kVariants; ++variant) {
       OpCase op = recorded;
       for (int change = 0; change < (variant + 2) / 3 % 4; ++change) Mutation(++seed).Apply(&op);
       if (!IsAllowed(op.node)) continue;
@@ -365,7 +367,7 @@ TEST(OneRule, InferenceAndKernelsAgree) {
       if (count++ == 0) example = Describe(op) + "\n    " + problem;
     }
   }
-  EXPECT_GT(both, 400'000);
+  EXPECT_GT(both, 400'000 / lanescope::test::kOneCaseOf);
   for (const auto& [key, value] : found) ADD_FAILURE() << value.first << " x " << value.second;
 }
 

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "tests/support/sanitized.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
 #include "traces/export/export.h"
@@ -111,10 +113,12 @@ TEST(HostileTraceTest, WrongTypesAndHugeValues) {
   }
   const char* values[] = {"'text'", "1e300", "9223372036854775807", "-9223372036854775807 - 1", "1 << 40"};
   int errors = 0;
-  for (const auto& [table, column] : columns) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto& [table, column] = columns[i];
     if (Database(file.path(), OpenMode::kReadOnly).QueryInteger("SELECT COUNT(*) FROM " + table) == 0)
       continue;
-    for (const char* value : values) {
+    for (size_t v = i % test::kOneCaseOf; v < std::size(values); v += test::kOneCaseOf) {
+      const char* value = values[v];
       std::ofstream(mutated.path(), std::ios::binary | std::ios::trunc) << original;
       {
         Database database(mutated.path(), OpenMode::kReadWrite);
@@ -128,7 +132,7 @@ TEST(HostileTraceTest, WrongTypesAndHugeValues) {
       if (!ReadsWithoutError(mutated.path())) ++errors;
     }
   }
-  EXPECT_GT(errors, 100);
+  EXPECT_GT(errors, 100 / test::kOneCaseOf);
 }
 
 TEST(HostileTraceTest, TotalsDoNotOverflow) {

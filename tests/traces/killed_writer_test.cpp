@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/faulty_files.h"
+#include "tests/support/sanitized.h"
 #include "tests/traces/sample_run.h"
 #include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
@@ -88,7 +89,7 @@ TEST_P(KilledWriterTest, RunsBeforeAreReadableAndMoreCanFollow) {
   ScratchFile file, before("before.db");
   Append(before.path());
   int64_t step = 1;
-  for (;; ++step) {
+  for (;; step += test::kOneCaseOf) {
     SCOPED_TRACE(step);
     CopyTrace(before.path(), file.path());
     if (!EndsAppending(&files_, file.path(), GetParam(), step)) break;
@@ -126,7 +127,7 @@ TEST_P(KilledWriterTest, AnImportOrASimulatedTraceIsThereWholeOrNotAtAll) {
   const auto import = [&] { ImportTraces({events.path()}, file.path()); };
   for (const std::function<void()>& work : {std::function<void()>(simulate), std::function<void()>(import)}) {
     int64_t step = 1;
-    for (;; ++step) {
+    for (;; step += test::kOneCaseOf) {
       const int status = InProcess([&] {
         files_.Arm(GetParam(), step);
         work();
@@ -150,7 +151,7 @@ TEST(KilledWritersTest, ANewTraceIsATraceOrNothingYet) {
   FaultyFiles files;
   ScratchFile file;
   int64_t step = 1;
-  for (;; ++step) {
+  for (;; step += test::kOneCaseOf) {
     SCOPED_TRACE(step);
     for (const char* end : {"", "-wal", "-shm", "-journal"}) fs::remove(file.path() + end);
     if (!EndsAppending(&files, file.path(), FileFault::kEndHalfway, step)) break;
