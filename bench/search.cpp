@@ -1,7 +1,8 @@
 // Placements that the search evaluates per second, one thread, on a graph of 300 tasks and two GPUs (items
-// are evaluations). "model": random placements, each evaluated to its end; "chain": as annealing meets them,
-// most of them given up early; "full": placed by the placer's rules, compiled, estimated and simulated, as
-// every line of `simulate --batch` is (which draws an interval beside).
+// are evaluations). "model": random placements, each evaluated to its end; "move": each one random move from
+// the last, and evaluated to its end; "chain": as annealing meets them, most of them given up early; "full":
+// placed by the placer's rules, compiled, estimated and simulated, as every line of `simulate --batch` is
+// (which draws an interval beside).
 #include <benchmark/benchmark.h>
 
 #include "sims/annealing.h"
@@ -38,6 +39,26 @@ void BM_Model(benchmark::State& state) {
   state.counters["tasks"] = tasks.num_tasks();
 }
 
+void BM_Move(benchmark::State& state) {
+  const StrategyInput input = World().input();
+  const TaskGraph tasks(input);
+  const sims::PlacementModel model(tasks, {});
+  const sims::MoveSpace space(tasks);
+  sims::PlacementEvaluator evaluator(model);
+  std::mt19937 rng(2);
+  sims::PlacementState placed = RandomStates(tasks, 1).front();
+  int64_t evaluations = 0;
+  for (auto _ : state) {
+    const int group = space.movable()[rng() % space.movable().size()];
+    const std::vector<DeviceId>& devices = tasks.group(group).devices;
+    placed.device[static_cast<size_t>(group)] = devices[rng() % devices.size()];
+    benchmark::DoNotOptimize(evaluator.Evaluate(placed, sims::PlacementEvaluator::kTooLong - 1));
+    ++evaluations;
+  }
+  state.SetItemsProcessed(evaluations);
+  state.counters["spared"] = static_cast<double>(evaluator.spared()) / static_cast<double>(evaluations);
+}
+
 void BM_Chain(benchmark::State& state) {
   const StrategyInput input = World().input();
   const TaskGraph tasks(input);
@@ -62,6 +83,7 @@ void BM_Full(benchmark::State& state) {
 }
 
 BENCHMARK(BM_Model)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_Move)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_Chain)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Full)->Unit(benchmark::kMicrosecond);
 

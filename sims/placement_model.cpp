@@ -7,18 +7,13 @@
 #include "core/schedule/dispatch.h"
 
 namespace lanescope::sims {
-namespace {
-
-constexpr int kMostSearched = 64;  // tables are by pairs of devices
-
-}  // namespace
 
 PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
     : tasks_(tasks), devices_(tasks.num_devices()), host_(tasks.host()), gaps_(gaps) {
   const Machine& machine = tasks.machine();
-  if (devices_ > kMostSearched) {
+  if (devices_ > kMostDevices) {
     Throw(Code::kUnimplemented, "a search takes machines of up to {} devices, and this one has {}",
-          kMostSearched, devices_);
+          kMostDevices, devices_);
   }
   for (const auto& from : gaps.handoff_ns) {
     for (const int64_t ns : from) any_handoff_ |= ns > 0;
@@ -31,6 +26,7 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
                          .wake = gaps.wake(spec.kind, kind)};
     if (spec.in_order) queue_spec.issue = gaps.issue(spec.kind);
     if (kind == QueueClass::kCompute && !spec.in_order) queue_spec.servers = LaunchWorkers(spec);
+    any_in_order_ |= spec.in_order;
     queues_.push_back(queue_spec);
     return static_cast<int>(queues_.size()) - 1;
   };
@@ -98,7 +94,9 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
     }
   });
   for (const GraphTask& task : tasks.tasks()) {
-    waits_.push_back(static_cast<int>(task.after.size()));
+    int waits = static_cast<int>(task.after.size());
+    for (const TaskRead& read : task.reads) waits += tasks.tensor(read.tensor).producer >= 0;
+    waits_.push_back(waits);
     group_.push_back(task.group);
   }
   for (int id = 0; id < tasks.num_tasks(); ++id) {
@@ -109,16 +107,39 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
                        (tensor.producer >= 0) + static_cast<int>(tensor.copied_after.size()),
                        tensor.on_host});
   }
-  tail_.assign(num_tasks, 0);
-  for (int id = tasks.num_tasks() - 1; id >= 0; --id) {
-    const std::vector<DeviceId>& devices = tasks.group(tasks.task(id).group).devices;
+  NumberCopies();
+  FindTails();
+}
+
+void PlacementModel::NumberCopies() {
+  std::vector<std::vector<int>> of_group(tasks_.groups().size());
+  first_copy_.push_back(0);
+  for (int t = 0; t < static_cast<int>(tensor_.size()); ++t) {
+    const Tensor& tensor = tensor_[IndexOf(t)];
+    const auto places = static_cast<int>(uses_[t].size()) + (tensor.fetch >= 0);
+    first_copy_.push_back(first_copy_.back() + std::min(places, devices_ - 1));
+    for (const Use& use : uses_[t]) of_group[IndexOf(group_[IndexOf(use.task)])].push_back(t);
+    const int home = tensor.producer >= 0 ? group_[IndexOf(tensor.producer)] : tensor.group;
+    if (home >= 0) of_group[IndexOf(home)].push_back(t);
+  }
+  for (const std::vector<int>& tensors : of_group) {
+    for (const int tensor : tensors) tensors_of_.Append(tensor);
+    tensors_of_.SortOpenRow();
+    tensors_of_.EndRow();
+  }
+}
+
+void PlacementModel::FindTails() {
+  tail_.assign(IndexOf(tasks_.num_tasks()), 0);
+  for (int id = tasks_.num_tasks() - 1; id >= 0; --id) {
+    const std::vector<DeviceId>& devices = tasks_.group(tasks_.task(id).group).devices;
     int64_t fastest = std::numeric_limits<int64_t>::max();
-    for (const DeviceId device : devices) fastest = std::min(fastest, tasks.LaunchNs(id, device));
+    for (const DeviceId device : devices) fastest = std::min(fastest, tasks_.LaunchNs(id, device));
     const int64_t mine = tail_[IndexOf(id)] += fastest;
     const auto raise = [&](int before) { tail_[IndexOf(before)] = std::max(tail_[IndexOf(before)], mine); };
-    for (const int before : tasks.task(id).after) raise(before);
-    for (const TaskRead& read : tasks.task(id).reads) {
-      if (const int producer = tasks.tensor(read.tensor).producer; producer >= 0) raise(producer);
+    for (const int before : tasks_.task(id).after) raise(before);
+    for (const TaskRead& read : tasks_.task(id).reads) {
+      if (const int producer = tasks_.tensor(read.tensor).producer; producer >= 0) raise(producer);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Tables of a task graph and its machine for the quick simulation of placement_evaluator.h. Internal to sims.
+// Tables of a task graph and its machine for the quick simulation of placement_run.h. Internal to sims.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,13 @@ class PlacementModel {
  public:
   PlacementModel(const TaskGraph& tasks, const GapModel& gaps);
 
+  static constexpr int kMostDevices = 64;  // tables are by pairs of devices
+
  private:
   friend class PlacementEvaluator;
+  friend class PlacementLayout;
+  friend class PlacementRun;
+  friend struct PlacementMoment;
 
   // A queue as compiling makes it: where launches run, or an engine that drives copies.
   struct QueueSpec {
@@ -40,7 +45,7 @@ class PlacementModel {
   struct Tensor {
     int64_t bytes = 0;
     int producer = -1, group = -1, fetch = -1;
-    int waits = 0;  // of a copy of it: for its producer and for other tasks
+    int waits = 0;  // of a copy of it: for its producer and for other tasks, which its `copied_after` lists
     bool on_host = false;
   };
   struct Route {
@@ -51,6 +56,8 @@ class PlacementModel {
     double ns_per_byte = 0;
   };
 
+  void NumberCopies();
+  void FindTails();
   const Tensor& tensor(int id) const { return tensor_[static_cast<size_t>(id)]; }
   int64_t LaunchNs(int task, DeviceId device) const {
     return launch_ns_[IndexOf(task * devices_) + device.index()];
@@ -66,6 +73,7 @@ class PlacementModel {
   const DeviceId host_;
   const GapModel gaps_;
   bool any_handoff_ = false;
+  bool any_in_order_ = false;  // queue
   bool memory_can_run_out_ = false;
   std::vector<QueueSpec> queues_;  // launches of device d on queue d, copies on the others
   std::vector<int> copy_queue_;    // by (source, destination)
@@ -78,7 +86,10 @@ class PlacementModel {
   Rows<> after_;               // by task: those that wait for it beside its readers
   Rows<> outputs_;             // by task: the tensors that it makes
   Rows<> handed_on_;           // by task: tensors whose copies wait for it though it does not make them
-  std::vector<int> waits_;     // by task: how many tasks it waits for beside its reads
+  std::vector<int> waits_;     // by task: how many tasks it waits for, once for each read
+  Rows<> tensors_of_;          // by group: what its tasks read and make, and what it holds
+  // By tensor: the first of its numbers for copies, one for each memory that may want it beside its own.
+  std::vector<int> first_copy_;
   // What the tasks and tensors say, side by side: an evaluation reads nothing else of them.
   std::vector<int> group_;  // by task
   std::vector<Tensor> tensor_;

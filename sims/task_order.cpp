@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -27,85 +28,64 @@ TaskOrder::TaskOrder(const TaskGraph& tasks)
                              for (int id = 0; id < tasks.num_tasks(); ++id)
                                ForEachBefore(tasks, id, [&](int before) { add(before, id); });
                            })),
-      waits_(static_cast<size_t>(tasks.num_tasks()), 0),
-      rank_(waits_) {
-  for (const int task : successors_.items) ++waits_[static_cast<size_t>(task)];
+      waits_(IndexOf(tasks.num_tasks()), 0) {
+  for (const int task : successors_.items) ++waits_[IndexOf(task)];
 }
 
-void TaskOrder::Prioritise(const std::vector<int>& priority) {
-  if (ranked_ && ranked_for_ == priority) return;
-  ranked_ = true;
-  ranked_for_ = priority;
-  const auto tasks = static_cast<size_t>(tasks_.num_tasks());
-  urgency_ = priority.empty() ? std::vector<int>(tasks, 0) : priority;
+bool TaskOrder::Prioritise(const std::vector<int>& priority) {
+  if (made_.done && made_.priority == priority) return false;
+  std::swap(made_, before_);
+  if (!made_.done || made_.priority != priority) Make(priority);
+  return true;
+}
+
+void TaskOrder::Make(const std::vector<int>& priority) {
+  const size_t tasks = IndexOf(tasks_.num_tasks());
+  made_.done = true;
+  made_.priority = priority;
+  std::vector<int>& urgency = made_.urgency;
+  urgency = priority.empty() ? std::vector<int>(tasks, 0) : priority;
   for (int id = tasks_.num_tasks() - 1; id >= 0; --id) {
     ForEachBefore(tasks_, id, [&](int before) {
-      int& urgency = urgency_[static_cast<size_t>(before)];
-      urgency = std::max(urgency, urgency_[static_cast<size_t>(id)]);
+      urgency[IndexOf(before)] = std::max(urgency[IndexOf(before)], urgency[IndexOf(id)]);
     });
   }
-  all_equal_ = std::adjacent_find(urgency_.begin(), urgency_.end(), std::not_equal_to<>()) == urgency_.end();
-  order_.clear();
+  made_.all_equal =
+      std::adjacent_find(urgency.begin(), urgency.end(), std::not_equal_to<>()) == urgency.end();
+  made_.order.clear();
+  made_.rank.resize(tasks);
   std::vector<int> waiting = waits_;
   using Key = std::pair<int64_t, int>;
   std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
-  const auto arrive = [&](int id) { ready.emplace(-int64_t{urgency(id)}, id); };
+  const auto arrive = [&](int id) { ready.emplace(-int64_t{urgency[IndexOf(id)]}, id); };
   for (int id = 0; id < tasks_.num_tasks(); ++id) {
-    if (waiting[static_cast<size_t>(id)] == 0) arrive(id);
+    if (waiting[IndexOf(id)] == 0) arrive(id);
   }
   while (!ready.empty()) {
     const int id = ready.top().second;
     ready.pop();
-    rank_[static_cast<size_t>(id)] = static_cast<int>(order_.size());
-    order_.push_back(id);
+    made_.rank[IndexOf(id)] = static_cast<int>(made_.order.size());
+    made_.order.push_back(id);
     for (const int next : successors_[id]) {
-      if (--waiting[static_cast<size_t>(next)] == 0) arrive(next);
+      if (--waiting[IndexOf(next)] == 0) arrive(next);
     }
   }
-  LANESCOPE_CHECK(order_.size() == tasks);
+  LANESCOPE_CHECK(made_.order.size() == tasks);
 }
 
-// The rank of the launch that the copy comes right before: the first one that is less urgent than the copy,
-// or as urgent and made later, among those after what the copy waits for.
+// The first launch that is less urgent than the copy, or as urgent and made later, among those after what
+// the copy waits for.
 int TaskOrder::PositionOf(const CopyOrder& copy) const {
   if (copy.first_reader < 0) return tasks_.num_tasks();
-  if (all_equal_) return rank(copy.first_reader);
+  const int last = rank(copy.first_reader);
+  if (made_.all_equal) return last;
   int position = copy.after + 1;
-  for (; position < rank(copy.first_reader); ++position) {
-    const int launch = order_[static_cast<size_t>(position)];
+  for (; position < last; ++position) {
+    const int launch = task_at(position);
     if (urgency(launch) < copy.priority) break;
     if (urgency(launch) == copy.priority && launch >= copy.first_reader) break;
   }
   return position;
-}
-
-void TaskOrder::Merge(const std::vector<CopyOrder>& copies, std::vector<int>* rank, std::vector<int>* items) {
-  const auto before = [&](int a, int b) {
-    const CopyOrder &x = copies[static_cast<size_t>(a)], &y = copies[static_cast<size_t>(b)];
-    if (x.priority != y.priority) return x.priority > y.priority;
-    return x.first_reader != y.first_reader ? x.first_reader < y.first_reader : x.number < y.number;
-  };
-  // A sorted list of copies for each position; hardly ever more than a few.
-  copy_at_.assign(order_.size() + 1, -1);
-  next_copy_.resize(copies.size());
-  for (int c = 0; c < static_cast<int>(copies.size()); ++c) {
-    int* at = &copy_at_[static_cast<size_t>(PositionOf(copies[static_cast<size_t>(c)]))];
-    while (*at >= 0 && !before(c, *at)) at = &next_copy_[static_cast<size_t>(*at)];
-    next_copy_[static_cast<size_t>(c)] = *at;
-    *at = c;
-  }
-  const int tasks = tasks_.num_tasks();
-  rank->resize(static_cast<size_t>(tasks) + copies.size());
-  items->clear();
-  const auto add = [&](int item) {
-    (*rank)[static_cast<size_t>(item)] = static_cast<int>(items->size());
-    items->push_back(item);
-  };
-  for (int position = 0; position <= tasks; ++position) {
-    for (int c = copy_at_[static_cast<size_t>(position)]; c >= 0; c = next_copy_[static_cast<size_t>(c)])
-      add(tasks + c);
-    if (position < tasks) add(order_[static_cast<size_t>(position)]);
-  }
 }
 
 }  // namespace lanescope::sims

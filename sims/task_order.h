@@ -14,35 +14,45 @@ struct CopyOrder {
   int number = 0;         // among the reads of that task; of a fetch, among the fetches
   int priority = 0;       // of the most urgent reader
   int after = -1;         // the last rank of a task that the copy waits for, -1 none
+
+  // Whether it comes before another copy for the same position.
+  bool IsBefore(const CopyOrder& other) const {
+    if (priority != other.priority) return priority > other.priority;
+    return first_reader != other.first_reader ? first_reader < other.first_reader : number < other.number;
+  }
 };
 
 // Ranks by priorities: what an urgent task waits for is as urgent, and among the possible ones the most
-// urgent comes first, then the one that was made first. Keeps what it made for the last priorities. The task
-// graph must outlive it. Not thread-safe.
+// urgent comes first, then the one that was made first. Keeps what it made for the last two lists of
+// priorities, so that taking a change of them back costs nothing. The task graph must outlive it. Not
+// thread-safe.
 class TaskOrder {
  public:
   explicit TaskOrder(const TaskGraph& tasks);
 
-  // By task, larger first; empty: all equal.
-  void Prioritise(const std::vector<int>& priority);
-  int rank(int task) const { return rank_[static_cast<size_t>(task)]; }
+  // By task, larger first; empty: all equal. False: the order is the same as before.
+  bool Prioritise(const std::vector<int>& priority);
+  int rank(int task) const { return made_.rank[IndexOf(task)]; }
+  int task_at(int rank) const { return made_.order[IndexOf(rank)]; }
   // Priority with that of all who wait for it.
-  int urgency(int task) const { return urgency_[static_cast<size_t>(task)]; }
-  // Fills `rank` by item, the tasks and then the copies, and `items` by rank. Every item has its own rank.
-  void Merge(const std::vector<CopyOrder>& copies, std::vector<int>* rank, std::vector<int>* items);
+  int urgency(int task) const { return made_.urgency[IndexOf(task)]; }
+  // The rank of the launch that a copy comes right before; the number of tasks: it comes after all.
+  int PositionOf(const CopyOrder& copy) const;
 
  private:
-  int PositionOf(const CopyOrder& copy) const;
+  struct Made {
+    bool done = false;
+    std::vector<int> priority;
+    std::vector<int> rank, urgency;  // by task
+    std::vector<int> order;          // tasks by rank
+    bool all_equal = false;
+  };
+  void Make(const std::vector<int>& priority);
 
   const TaskGraph& tasks_;
   Rows<> successors_;
   std::vector<int> waits_;  // by task: how many it waits for
-  std::vector<int> rank_, urgency_;
-  std::vector<int> order_;  // tasks by rank
-  std::vector<int> ranked_for_;
-  bool ranked_ = false;
-  bool all_equal_ = false;
-  std::vector<int> copy_at_, next_copy_;  // of Merge: by position the first copy; by copy the one after it
+  Made made_, before_;
 };
 
 }  // namespace lanescope::sims

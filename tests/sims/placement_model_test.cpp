@@ -127,5 +127,124 @@ TEST(PlacementModelTest, MemoryIsALimit) {
   EXPECT_EQ(evaluator.Evaluate(on_gpu, kNoLimit), PlacementEvaluator::kTooLong);
 }
 
+// From a random state by random moves of groups, scopes of groups and priorities: what goes on from moments
+// of earlier runs equals what begins at the beginning, also where it is given up in between.
+void ExpectSameFromTheBeginning(const PlacementWorld& world, unsigned seed, int64_t* spared) {
+  const StrategyInput input = world.input();
+  const TaskGraph tasks(input);
+  const PlacementModel model(tasks, world.gaps);
+  PlacementEvaluator evaluator(model);
+  std::mt19937 rng(seed);
+  PlacementState state{world.RandomDevices(tasks, &rng), {}};
+  int64_t current = kNoLimit;
+  for (int i = 0; i < 300; ++i) {
+    PlacementState next = state;
+    const unsigned kind = rng() % 10;
+    const size_t moves = kind == 0 ? 8 : kind == 1 ? 0 : 1 + rng() % 2;
+    for (size_t m = 0; m < moves; ++m) {
+      const size_t group = rng() % next.device.size();
+      const std::vector<DeviceId>& devices = tasks.groups()[group].devices;
+      next.device[group] = devices[rng() % devices.size()];
+    }
+    if (kind == 1) {
+      next.priority.resize(static_cast<size_t>(tasks.num_tasks()), 0);
+      next.priority[rng() % next.priority.size()] = static_cast<int>(rng() % 5);
+    }
+    const int64_t limit = i % 7 == 0 || current == kNoLimit ? kNoLimit : current + current / 20;
+    const double share = i < 250 ? 1 : 0.9;
+    const int64_t step = evaluator.Evaluate(next, limit, share);
+    ASSERT_EQ(step, PlacementEvaluator(model).Evaluate(next, limit, share)) << seed << " " << i;
+    if (step == PlacementEvaluator::kTooLong) continue;
+    state = next;
+    current = step;
+  }
+  *spared += evaluator.spared();
+}
+
+// Links of finite width, so that copies wait for each other.
+PlacementWorld NarrowWorld(unsigned seed, int variables, int gpus = 2) {
+  PlacementWorld world(seed, 60, variables, gpus);
+  for (LinkSpec& link : world.machine.links) link.bandwidth = 4e6;
+  return world;
+}
+
+TEST(PlacementModelTest, GoingOnEqualsBeginning) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    ExpectSameFromTheBeginning(NarrowWorld(seed, 0), seed, &spared);
+    ExpectSameFromTheBeginning(NarrowWorld(seed, 4, 3), seed, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
+TEST(PlacementModelTest, GoingOnEqualsBeginningWithGaps) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    PlacementWorld world = NarrowWorld(seed, 2);
+    world.gaps = Gaps();
+    for (auto& kind : world.gaps.wake_ns) kind = {6'000, 2'000};
+    ExpectSameFromTheBeginning(world, seed, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
+TEST(PlacementModelTest, GoingOnEqualsBeginningOnStreams) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    PlacementWorld world = NarrowWorld(seed, 2);
+    for (DeviceSpec& device : world.machine.devices) device.in_order = true;
+    ExpectSameFromTheBeginning(world, seed, &spared);
+    world.gaps = Gaps();
+    ExpectSameFromTheBeginning(world, seed + 10, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
+// A task that waits for others and has no tensor to read or make.
+TEST(PlacementModelTest, GoingOnEqualsBeginningWhereTasksOnlyWait) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    PlacementWorld world = NarrowWorld(seed, 3);
+    Node all;
+    all.name = "all";
+    all.op = "NoOp";
+    for (const std::string& update : world.random.targets)
+      all.control_inputs.push_back(world.random.graph.FindNode(update));
+    ASSERT_FALSE(all.control_inputs.empty());
+    const NodeId added = world.random.graph.AddNode(std::move(all));
+    world.Cost(added, 5'000, 15'000);
+    world.step.fetches.push_back({added, -1});
+    world.info = InferGraph(world.random.graph, {});
+    for (const DeviceId gpu : world.machine.Gpus()) world.machine.devices[gpu].in_order = true;
+    ExpectSameFromTheBeginning(world, seed, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
+TEST(PlacementModelTest, GoingOnEqualsBeginningWithWorkers) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    PlacementWorld world = NarrowWorld(seed, 2);
+    for (DeviceSpec& device : world.machine.devices) {
+      if (device.is_gpu()) device.kind = DeviceKind::kVirtual;
+      device.workers = 3;
+    }
+    ExpectSameFromTheBeginning(world, seed, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
+// Tensors have 64 bytes: room for some of them, but not for all at once.
+TEST(PlacementModelTest, GoingOnEqualsBeginningWithLittleMemory) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    PlacementWorld world = NarrowWorld(seed, 4);
+    for (const DeviceId gpu : world.machine.Gpus())
+      world.machine.devices[gpu].memory_bytes = 64 * (12 + 6 * seed);
+    ExpectSameFromTheBeginning(world, seed, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
 }  // namespace
 }  // namespace lanescope::sims
