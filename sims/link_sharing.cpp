@@ -72,14 +72,6 @@ void LinkSharing::SetSlowdown(int slot, double slowdown) {
   slowed_slots_.push_back(slot);
 }
 
-void LinkSharing::AddSlot(int slot) {
-  Flow& added = flow(slot);
-  if (added.stamp == stamp_) return;
-  added.stamp = stamp_;
-  added.fixed = false;
-  component_.push_back(slot);
-}
-
 void LinkSharing::AddMembers(const Resource& of) {
   for (const Member& member : of.members) AddSlot(member.slot);
 }
@@ -88,8 +80,11 @@ void LinkSharing::AddMembers(const Resource& of) {
 bool LinkSharing::CanBind(const Resource& resource) {
   if (resource.members.size() < 2) return false;
   double demand = 0;
-  for (const Member& member : resource.members) demand += member.bound;
-  return demand > resource.capacity;
+  for (const Member& member : resource.members) {
+    demand += member.bound;
+    if (demand > resource.capacity) return true;
+  }
+  return false;
 }
 
 // The flows whose rate may change: new ones, those on changed resources that bind or did, and whatever shares
@@ -191,6 +186,11 @@ void LinkSharing::Fill() {
     const bool any = FixAtBounds(level);
     if (unfixed_.empty()) return;
     if (any) continue;
+    // Often one resource holds up all that are left.
+    if (static_cast<size_t>(resource(tightest).unfixed) == unfixed_.size()) {
+      for (const int slot : unfixed_) flow(slot).fair = level;
+      return;
+    }
     for (const Member& member : resource(tightest).members) {
       Flow& waiting = flow(member.slot);
       if (!waiting.fixed) Fix(&waiting, level);
@@ -200,7 +200,7 @@ void LinkSharing::Fill() {
 
 void LinkSharing::Retime(int slot, Ticks now) {
   Flow& timed = flow(slot);
-  const double rate = timed.fair / timed.slowdown;
+  const double rate = timed.slowdown == 1 ? timed.fair : timed.fair / timed.slowdown;
   if (rate == timed.rate && !timed.fresh) return;
   timed.remaining = std::max(0.0, timed.remaining - timed.rate * static_cast<double>(now - timed.updated));
   timed.updated = now;

@@ -78,7 +78,13 @@ class LinkSharing {
   Flow& flow(int slot) { return flows_[static_cast<size_t>(slot)]; }
   Resource& resource(int number) { return resources_[static_cast<size_t>(number)]; }
   void MarkDirty(int number);
-  void AddSlot(int slot);
+  void AddSlot(int slot) {
+    Flow& added = flow(slot);
+    if (added.stamp == stamp_) return;
+    added.stamp = stamp_;
+    added.fixed = false;
+    component_.push_back(slot);
+  }
   void AddMembers(const Resource& of);
   void CollectComponent();
   static bool CanBind(const Resource& resource);

@@ -65,7 +65,7 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
   std::vector<double> kind_error(static_cast<size_t>(kinds));
   NormalStream normal(settings.seed);
   CommandCosts drawn = estimates.costs;
-  SimulationResult result;
+  simulator->Freeze(prediction->simulation);
   std::vector<double> steps;
   for (int draw = 0; draw < draws; ++draw) {
     if (settings.cancelled != nullptr && settings.cancelled->load(std::memory_order_relaxed))
@@ -79,8 +79,7 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
       const double ns = static_cast<double>(estimates.costs.ns[c]) * std::exp(sigmas[c] * z);
       drawn.ns[c] = static_cast<int64_t>(std::min(ns + 0.5, static_cast<double>(kMaxSimulatedNs)));
     }
-    simulator->Run(drawn, &result);
-    steps.push_back(static_cast<double>(result.step_ns) * common);
+    steps.push_back(static_cast<double>(simulator->StepNs(drawn)) * common);
   }
   std::sort(steps.begin(), steps.end());
   const auto at = [&](double quantile) { return std::llround(QuantileOfSorted(steps, quantile)); };

@@ -1,5 +1,5 @@
-// What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp
-// and the loop alone. Internal to sims.
+// What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp,
+// the loop and frozen_order.h alone. Internal to sims.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +69,7 @@ struct SimulationPlan {
   std::vector<Server> servers;
   IdVector<QueueId, ServerRange> servers_of;
   IdVector<QueueId, std::vector<CommandId>> orders;  // the commands of every queue by rank
+  IdVector<QueueId, char> in_order;
   Ticks handoff[kNumQueueClasses][kNumQueueClasses] = {};
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "sims/frozen_order.h"
 #include "sims/simulation_loop.h"
 
 namespace lanescope::sims {
@@ -12,6 +14,9 @@ struct Simulator::Prepared {
   const Schedule* schedule = nullptr;
   SimulationPlan plan;
   SimulationScratch scratch;
+  std::optional<FrozenOrder> frozen;
+  int passes = 0, refused = 0;
+  SimulationResult result;  // of runs that are asked for their step time alone
 };
 
 namespace {
@@ -43,6 +48,7 @@ void PlanOrders(const Schedule& schedule, SimulationPlan* plan) {
   };
   for (const QueueId q : schedule.queues.ids()) {
     std::vector<CommandId>& order = plan->orders[q];
+    plan->in_order.Add(schedule.queues[q].in_order);
     if (!schedule.queues[q].in_order && !std::is_sorted(order.begin(), order.end(), before))
       std::sort(order.begin(), order.end(), before);
     for (size_t i = 0; i < order.size(); ++i) plan->tasks[order[i]].position = static_cast<int>(i);
@@ -144,6 +150,11 @@ void CheckCosts(const CommandCosts& costs, size_t commands) {
   if (costs.ns.size() != commands || !fits(costs.classes) || !fits(costs.cores)) {
     Throw(Code::kInvalidArgument, "{} costs for {} commands; give one each", costs.ns.size(), commands);
   }
+  for (const CommandId c : costs.ns.ids()) {
+    if (costs.ns[c] >= 0 && costs.ns[c] <= kMaxSimulatedNs) continue;
+    Throw(Code::kInvalidArgument, "command {} costs {} ns; costs lie between 0 and 26 days", c.number(),
+          costs.ns[c]);
+  }
 }
 
 template <bool kShared, bool kInterfere>
@@ -183,13 +194,8 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   CheckCosts(costs, plan.tasks.size());
   scratch->tasks.resize(plan.tasks.size());
   for (const CommandId c : costs.ns.ids()) {
-    const int64_t ns = costs.ns[c];
-    if (ns < 0 || ns > kMaxSimulatedNs) {
-      Throw(Code::kInvalidArgument, "command {} costs {} ns; costs lie between 0 and 26 days", c.number(),
-            ns);
-    }
     scratch->tasks[c] = plan.tasks[c];
-    scratch->tasks[c].duration = TicksOf(ns);
+    scratch->tasks[c].duration = TicksOf(costs.ns[c]);
   }
   for (auto& ready : scratch->ready) ready.Reset();
   result->times.resize(plan.tasks.size());
@@ -204,6 +210,29 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
               : RunLoop<false, false>(plan, scratch, costs, result);
   }
 }
+
+void Simulator::Freeze(const SimulationResult& result) {
+  prepared_->frozen.reset();
+  prepared_->passes = prepared_->refused = 0;
+  if (FrozenOrder::Applies(prepared_->plan)) prepared_->frozen.emplace(prepared_->plan, result.times);
+}
+
+int64_t Simulator::StepNs(const CommandCosts& costs) {
+  constexpr int kMostRefused = 8;  // and twice as many passes: then trying costs more than it saves
+  Prepared& own = *prepared_;
+  if (own.frozen && own.refused <= kMostRefused + 2 * own.passes) {
+    CheckCosts(costs, own.plan.tasks.size());
+    if (const std::optional<Ticks> last = own.frozen->LastEnd(costs)) {
+      ++own.passes;
+      return NsOf(*last + own.plan.step_finish);
+    }
+    ++own.refused;
+  }
+  Run(costs, &own.result);
+  return own.result.step_ns;
+}
+
+int Simulator::passes() const { return prepared_->passes; }
 
 SimulationResult Simulate(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
                           const GapModel& gaps, const Interference* interference,
