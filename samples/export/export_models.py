@@ -84,16 +84,23 @@ def _recurrent(layer):
   return lambda: keras.Sequential([layers.Embedding(100, 8), layer(16), layers.Dense(10)])
 
 
-class _RawCells(tf.Module):
-  """A recurrence written by hand, as many steps as there are words."""
+class _Cells(tf.Module):
+  """A cell over embedded words; the loop over them is what differs."""
 
-  def __init__(self):
-    super().__init__(name='cells')
+  def __init__(self, name):
+    super().__init__(name=name)
     self.embedding, self.cell, self.out = layers.Embedding(100, 8), layers.LSTMCell(16), layers.Dense(10)
 
   @property
   def trainable_variables(self):
     return (self.embedding.trainable_variables + self.cell.trainable_variables + self.out.trainable_variables)
+
+
+class _RawCells(_Cells):
+  """A recurrence written by hand, as many steps as there are words."""
+
+  def __init__(self):
+    super().__init__('cells')
 
   def __call__(self, x, training=False):
     words = self.embedding(x)
@@ -145,16 +152,11 @@ class _Word2Vec(tf.Module):
     return tf.matmul(rows, tf.math.l2_normalize(self.embedding, 1), transpose_b=True)
 
 
-class _DynamicRnn(tf.Module):
+class _DynamicRnn(_Cells):
   """tf.compat.v1.nn.dynamic_rnn with lengths, whose loop is one of TensorFlow 1 in graphs."""
 
   def __init__(self):
-    super().__init__(name='dynamic_rnn')
-    self.embedding, self.cell, self.out = layers.Embedding(100, 8), layers.LSTMCell(16), layers.Dense(10)
-
-  @property
-  def trainable_variables(self):
-    return (self.embedding.trainable_variables + self.cell.trainable_variables + self.out.trainable_variables)
+    super().__init__('dynamic_rnn')
 
   def __call__(self, x, training=False):
     words = self.embedding(x)
