@@ -74,5 +74,6 @@ install(FILES ${PROJECT_BINARY_DIR}/lanescopeConfig.cmake ${PROJECT_BINARY_DIR}/
         DESTINATION ${lanescope_package_dir} COMPONENT development)
 
 # The same for builds without CMake: pkg-config --cflags --libs lanescope.
+file(RELATIVE_PATH LANESCOPE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/lanescope.pc.in ${PROJECT_BINARY_DIR}/lanescope.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lanescope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

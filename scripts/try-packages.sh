@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Installs the packages that scripts/package.sh built in fresh Debian systems, and uses them there. Wants root, debootstrap
 # and a mirror of Debian.
-#   scripts/try-packages.sh FOLDER [RELEASE...]     RELEASE: 12, 13; default: both. FOLDER gets a system for each.
+#   scripts/try-packages.sh FOLDER [RELEASE...]     RELEASE: 12, 13; default: both. FOLDER gets systems for each.
 set -euo pipefail
-packages=$(cd "$(dirname "$0")/../build/package/packages" && pwd)
+# shellcheck source=scripts/fresh_system.sh
+. "$(dirname "$0")/fresh_system.sh"
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+packages=$source_dir/build/package/packages
 if (($# == 0)) || [[ $1 == -* ]]; then
   sed -n '2,4s/^# //p' "$0"
   exit 2
@@ -12,58 +15,60 @@ folder=$(mkdir -p "$1" && cd "$1" && pwd)
 shift
 releases=("$@")
 ((${#releases[@]} > 0)) || releases=(12 13)
-declare -A suites=([12]=bookworm [13]=trixie)
+require_debootstrap
+samples=/usr/share/lanescope/samples
 
-fail() {
-  echo "try-packages: $1" >&2
-  exit 1
-}
-((EUID == 0)) || fail "debootstrap wants root"
-command -v debootstrap > /dev/null || fail "debootstrap is not installed"
-
-# fresh_system SUITE ROOT: only what every Debian has; made once.
-fresh_system() {
-  [[ -e $2/etc/debian_version ]] && return
-  debootstrap --variant=minbase "$1" "$2" > "$2.log" 2>&1 || { tail -5 "$2.log" >&2; fail "debootstrap failed"; }
-}
-
-# inside ROOT COMMAND: in the system, without a network, with /proc and /dev of its own.
-inside() {
+use_shells() {  # use_shells ROOT: the manual, and what shells offer
   local root=$1
-  shift
-  unshare --mount --net --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev" && mknod -m 666 "$0/dev/null" c 1 3 \
-      && mknod -m 444 "$0/dev/urandom" c 1 9 && mkdir "$0/dev/shm" && exec chroot "$0" "$@"' "$root" "$@"
+  install_in "$root" man-db bash-completion zsh fish
+  inside "$root" sh -c 'man --warnings lanescope-compare | col -b | sed -n "/^NAME/,/^SYN/p"; mandb --quiet; apropos --exact lanescope'
+  [[ $(inside "$root" bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader lanescope
+    COMP_WORDS=(lanescope compl) COMP_CWORD=1; $(complete -p lanescope | sed "s/.*-F \([^ ]*\).*/\1/"); echo "${COMPREPLY[@]}"') == completions ]] \
+    || fail "bash completes nothing"
+  [[ $(inside "$root" fish -c 'complete --do-complete "lanescope compl"') == completions* ]] || fail "fish completes nothing"
+  [[ $(inside "$root" zsh -c 'autoload -U compinit; compinit -D; echo $_comps[lanescope]') == _lanescope ]] || fail "zsh knows no completion"
+  echo "bash, zsh and fish complete"
 }
 
-use_program() {  # use_program ROOT PROGRAM SAMPLES
-  local root=$1 program=$2 samples=$3
-  inside "$root" "$program" --version
-  inside "$root" "$program" compare "$samples/graphs/polynomial.pbtxt:single,alternating" --rounds 2 --steps 20 --trace /tmp/t.db
-  inside "$root" "$program" run "$samples/graphs/deepconn_single.pbtxt" --steps 2
-  inside "$root" "$program" simulate "$samples/graphs/deepconn_dual.pbtxt" --machine "$samples/machines/k80x2.json" > /dev/null
-  inside "$root" "$program" summary /tmp/t.db > /dev/null
+use_libraries() {  # use_libraries ROOT: a program of the user's, by pkg-config
+  local root=$1
+  mkdir -p "$root/tmp/cpp"
+  cp "$source_dir/samples/cpp/predict_step.cpp" "$root/tmp/cpp"
+  # shellcheck disable=SC2016
+  inside "$root" sh -c 'cd /tmp/cpp && g++ $(pkg-config --cflags lanescope) predict_step.cpp -o predict_step $(pkg-config --libs lanescope) \
+    && ./predict_step "$0/graphs/deepconn_dual.pbtxt" "$0/machines/k80x2.json"' $samples
+  echo "a program linked to lanescope $(inside "$root" pkg-config --modversion lanescope) runs"
 }
 
 for release in "${releases[@]}"; do
-  suite=${suites[$release]:-}
-  [[ -n $suite ]] || fail "unknown release $release"
   echo "== Debian $release: lanescope_*.deb"
   root=$folder/deb-$release
-  fresh_system "$suite" "$root"
-  cp "$packages"/lanescope_*.deb "$root/tmp/"
-  # The network of this machine, for apt alone.
-  cp /etc/resolv.conf "$root/etc/resolv.conf"
-  chroot "$root" sh -c 'apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends /tmp/lanescope_*.deb' \
-    > "$root.apt.log" 2>&1 || { tail -20 "$root.apt.log" >&2; fail "apt-get install failed"; }
-  use_program "$root" lanescope /usr/share/lanescope/samples
+  fresh_system "$release" "$root"
+  cp "$packages"/*.deb "$root/tmp/"
+  (cd "$root" && install_in "$root" ./tmp/lanescope_*.deb)
+  use_program "$root" lanescope $samples
   if inside "$root" sh -c 'command -v gcc || command -v cc'; then fail "the package brought a compiler"; fi
+  use_shells "$root"
+  if compgen -G "$packages/lanescope-cuda_*.deb" > /dev/null; then
+    echo "== Debian $release: lanescope-cuda_*.deb beside it"
+    (cd "$root" && install_in "$root" ./tmp/lanescope-cuda_*.deb)
+    inside "$root" lanescope devices
+    inside "$root" lanescope run $samples/graphs/polynomial.pbtxt --steps 2
+  fi
   echo "== Debian $release: the tarball, in a system without its libraries"
   root=$folder/tarball-$release
-  fresh_system "$suite" "$root"
+  fresh_system "$release" "$root"
   rm -rf "$root/opt"/lanescope-*
   tar -xzf "$packages"/lanescope-*.tar.gz -C "$root/opt"
   prefix=$(cd "$root" && echo opt/lanescope-*)
   use_program "$root" "/$prefix/bin/lanescope" "/$prefix/share/lanescope/samples"
+  if (. /etc/os-release && [[ $ID == debian && $VERSION_ID == "$release" ]]); then
+    echo "== Debian $release, which the packages were built on: liblanescope-dev_*.deb"
+    root=$folder/dev-$release
+    fresh_system "$release" "$root"
+    cp "$packages"/*.deb "$root/tmp/"
+    (cd "$root" && install_in "$root" ./tmp/{lanescope,liblanescope-dev}_*.deb g++ pkgconf)
+    use_libraries "$root"
+  fi
 done
 echo "the packages run on Debian ${releases[*]}"
