@@ -1,6 +1,7 @@
 // Speed of the simulator: tasks (ops and copies) per second on a random graph over 8 devices in a star, links
 // of 12.5 GB/s, a shared backbone of 25 GB/s. "alone": copies take their time alone; "shared": max-min fair
-// links. "prepare" includes reading the schedule, as the first simulation of a schedule does.
+// links; "frozen": step times by one pass, without events. "prepare" includes reading the schedule, as the
+// first simulation of a schedule does.
 #include "sims/simulator.h"
 
 #include <benchmark/benchmark.h>
@@ -16,9 +17,9 @@ struct Setting {
   sims::CommandCosts costs;
 
   // About `tasks` commands: seven of eight launches have a copy before them.
-  Setting(int64_t tasks, int64_t window) {
-    sims::ScheduleMaker maker =
-        sims::RandomStarSchedule(machine, static_cast<int>(tasks * 8 / 15), static_cast<int>(window), 7);
+  Setting(int64_t tasks, int64_t window, bool in_order = false) {
+    sims::ScheduleMaker maker = sims::RandomStarSchedule(machine, static_cast<int>(tasks * 8 / 15),
+                                                         static_cast<int>(window), 7, in_order);
     costs.ns = maker.ns();
     schedule = maker.Build();
   }
@@ -35,6 +36,20 @@ void BM_Run(benchmark::State& state, bool share_links) {
   sims::Simulator simulator(setting.schedule, setting.machine, {}, nullptr, options);
   sims::SimulationResult result;
   for (auto _ : state) simulator.Run(setting.costs, &result);
+  Count(state, setting);
+}
+
+// Step times alone, in a frozen order: in-order queues, copies alone.
+void BM_FrozenOrder(benchmark::State& state) {
+  const Setting setting(state.range(0), state.range(1), true);
+  sims::SimulationOptions options;
+  options.share_links = false;
+  sims::Simulator simulator(setting.schedule, setting.machine, {}, nullptr, options);
+  sims::SimulationResult result;
+  simulator.Run(setting.costs, &result);
+  simulator.Freeze(result);
+  for (auto _ : state) benchmark::DoNotOptimize(simulator.StepNs(setting.costs));
+  if (simulator.passes() == 0) state.SkipWithError("simulated");
   Count(state, setting);
 }
 
@@ -73,6 +88,7 @@ void Sizes(benchmark::internal::Benchmark* bench) {
 }
 BENCHMARK_CAPTURE(BM_Run, alone, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Run, shared, true)->Apply(Sizes);
+BENCHMARK(BM_FrozenOrder)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_PrepareAndRun, alone, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_PrepareAndRun, shared, true)->Apply(Sizes);
 BENCHMARK(BM_AllEffects)->Args({100'000, 256})->Unit(benchmark::kMillisecond);

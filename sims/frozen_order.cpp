@@ -13,31 +13,52 @@ constexpr size_t kMostLookedAt = 64;
 
 }  // namespace
 
-FrozenOrder::FrozenOrder(const SimulationPlan& plan, const IdVector<CommandId, CommandTime>& times)
-    : plan_(plan), times_(plan.tasks.size()), at_(plan.servers_of.size()) {
-  OrderSteps(times);
+FrozenOrder::FrozenOrder(const SimulationPlan& plan, const IdVector<CommandId, Command>& commands,
+                         const IdVector<CommandId, CommandTime>& times)
+    : plan_(plan),
+      times_(plan.tasks.size()),
+      servers_(plan.servers.size()),
+      last_pick_(plan.servers_of.size(), 0) {
+  OrderSteps(commands, times);
   ListQueues();
   ListLinks(times);
 }
 
 bool FrozenOrder::Applies(const SimulationPlan& plan) {
-  const auto one_server = [](const ServerRange& range) { return range.end - range.first == 1; };
   const auto awake = [](const Server& server) { return server.wake == 0; };
-  return plan.domains.empty() && std::all_of(plan.servers_of.begin(), plan.servers_of.end(), one_server) &&
-         std::all_of(plan.servers.begin(), plan.servers.end(), awake);
+  return plan.domains.empty() && std::all_of(plan.servers.begin(), plan.servers.end(), awake);
+}
+
+// As the queues picked in the run, or nearly: the check after a pass decides.
+IdVector<QueueId, std::vector<CommandId>> FrozenOrder::QueueOrders(
+    const IdVector<CommandId, CommandTime>& times) const {
+  IdVector<QueueId, std::vector<CommandId>> orders = plan_.orders;
+  const auto began_before = [&](CommandId a, CommandId b) {
+    const CommandTime &x = times[a], &y = times[b];
+    return x.start_ns != y.start_ns ? x.start_ns < y.start_ns : x.end_ns < y.end_ns;
+  };
+  for (const QueueId q : orders.ids()) {
+    if (!plan_.in_order[q]) std::stable_sort(orders[q].begin(), orders[q].end(), began_before);
+  }
+  return orders;
 }
 
 // So that everything comes after what it waits for, the command before it in its queue included.
-void FrozenOrder::OrderSteps(const IdVector<CommandId, CommandTime>& times) {
+void FrozenOrder::OrderSteps(const IdVector<CommandId, Command>& commands,
+                             const IdVector<CommandId, CommandTime>& times) {
   const size_t total = plan_.tasks.size();
-  IdVector<CommandId, int> waits(total, 0), place(total, -1);
+  IdVector<CommandId, int> waits(total, 0);
   IdVector<CommandId, CommandId> next(total);
+  for (const CommandId c : plan_.tasks.ids()) waits[c] = plan_.tasks[c].pending;
+  for (const std::vector<CommandId>& queue : QueueOrders(times)) {
+    for (size_t i = 1; i < queue.size(); ++i) {
+      next[queue[i - 1]] = queue[i];
+      ++waits[queue[i]];
+    }
+  }
   std::vector<CommandId> order;
   order.reserve(total);
   for (const CommandId c : plan_.tasks.ids()) {
-    const CommandId previous = times[c].previous;
-    waits[c] = plan_.tasks[c].pending + previous.exists();
-    if (previous.exists()) next[previous] = c;
     if (waits[c] == 0) order.push_back(c);
   }
   IdVector<CommandId, std::vector<Before>> before(total);
@@ -46,24 +67,26 @@ void FrozenOrder::OrderSteps(const IdVector<CommandId, CommandTime>& times) {
   };
   for (size_t i = 0; i < order.size(); ++i) {
     const CommandId c = order[i];
-    place[c] = static_cast<int>(i);
     const Task& task = plan_.tasks[c];
     for (int s = task.first_successor; s < task.end_successor; ++s) {
       const CommandId successor = plan_.successors[s];
       const QueueId to = plan_.tasks[successor].queue;
       const Ticks delay = to != task.queue ? plan_.handoff[kind_of(task.queue)][kind_of(to)] : 0;
-      before[successor].push_back({place[c], delay});
+      before[successor].push_back({static_cast<int>(i), delay});
       if (--waits[successor] == 0) order.push_back(successor);
     }
     if (next[c].exists() && --waits[next[c]] == 0) order.push_back(next[c]);
   }
-  LANESCOPE_CHECK(order.size() == total);
+  // What took no time may stand in another order than it ran: then nothing is sure.
+  if (order.size() < total) order.clear();
   for (const CommandId c : order) {
+    const ServerRange range = plan_.servers_of[plan_.tasks[c].queue];
     before_.insert(before_.end(), before[c].begin(), before[c].end());
     steps_.push_back({.command = c,
                       .queue = plan_.tasks[c].queue,
                       .end_before = static_cast<int>(before_.size()),
                       .route = plan_.route_of.empty() ? -1 : plan_.route_of[c],
+                      .workers = std::min(range.end - range.first, commands[c].workers),
                       .sync = !plan_.sync.empty() && plan_.sync[c] != 0});
   }
 }
@@ -90,10 +113,43 @@ void FrozenOrder::ListLinks(const IdVector<CommandId, CommandTime>& times) {
   for (std::vector<int>& places : links_) std::stable_sort(places.begin(), places.end(), earlier);
 }
 
-// When everything runs; false: longer than virtual time lasts.
+// When the command's queue picks it, and the server that runs it.
+size_t FrozenOrder::Pick(const Step& step, Times* times) {
+  const ServerRange range = plan_.servers_of[step.queue];
+  if (range.end - range.first == 1) {
+    times->before = servers_[IndexOf(range.first)].end;
+    times->picked = std::max(times->ready, times->before);
+    return IndexOf(range.first);
+  }
+  times->before = last_pick_[step.queue];
+  Ticks at = std::max(times->ready, times->before);
+  while (true) {
+    int chosen = -1, idle = range.end - range.first;
+    Ticks next_end = kNever;
+    for (int s = range.first; s < range.end; ++s) {
+      const ServerTimes& server = servers_[IndexOf(s)];
+      if (server.end > at) {
+        idle -= server.workers;
+        next_end = std::min(next_end, server.end);
+        continue;
+      }
+      if (server.start == at) sure_ = false;  // took no time: it ends a round later than others begin
+      if (chosen < 0 || server.free_at < servers_[IndexOf(chosen)].free_at) chosen = s;
+    }
+    if (chosen >= 0 && step.workers <= idle) {
+      times->picked = last_pick_[step.queue] = at;
+      return IndexOf(chosen);
+    }
+    at = next_end;
+  }
+}
+
+// When everything runs; false: longer than virtual time lasts, or it is not sure.
 bool FrozenOrder::Pass(const CommandCosts& costs) {
-  for (QueueTimes& queue : at_) queue = {.end = plan_.step_start, .free_at = 0, .issued = 0};
+  for (ServerTimes& server : servers_) server = {.end = plan_.step_start};
+  for (Ticks& pick : last_pick_) pick = plan_.step_start;
   any_zero_ = false;
+  sure_ = true;
   int next = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
@@ -103,13 +159,13 @@ bool FrozenOrder::Pass(const CommandCosts& costs) {
       const Before& before = before_[IndexOf(next)];
       times.ready = std::max(times.ready, times_[IndexOf(before.place)].end + before.delay);
     }
-    QueueTimes& queue = at_[step.queue];
-    const Server& server = plan_.servers[IndexOf(plan_.servers_of[step.queue].first)];
-    times.picked = std::max(times.ready, queue.end);
+    const size_t number = Pick(step, &times);
+    const Server& plan = plan_.servers[number];
+    ServerTimes& server = servers_[number];
     Ticks start = times.picked;
     if (!step.sync) {
-      start = std::max(start, queue.free_at);
-      if (server.issue > 0) start = std::max(start, queue.issued += server.issue);
+      start = std::max(start, server.free_at);
+      if (plan.issue > 0) start = std::max(start, server.issued += plan.issue);
     }
     const Ticks duration = TicksOf(costs.ns[step.command]);
     times.end = start + duration;
@@ -125,10 +181,12 @@ bool FrozenOrder::Pass(const CommandCosts& costs) {
             times.moves + static_cast<Ticks>(flow.bytes / std::min(flow.limit, route.bandwidth) + 0.5);
       }
     }
-    any_zero_ |= times.end == start;
-    queue.end = times.end;
-    if (!step.sync) queue.free_at = times.end + server.gap;
-    if (times.end > kMaxTicks) return false;
+    any_zero_ |= times.end == times.picked;
+    server.start = times.picked;
+    server.end = times.end;
+    server.workers = step.workers;
+    if (!step.sync) server.free_at = times.end + plan.gap;
+    if (times.end > kMaxTicks || !sure_) return false;
   }
   return true;
 }
@@ -152,14 +210,13 @@ bool FrozenOrder::KeepsOrder(const std::vector<int>& places) const {
     const int place = places[i];
     const Times& times = times_[IndexOf(place)];
     if (soonest <= times.picked) {
-      const Ticks before = i > 0 ? times_[IndexOf(places[i - 1])].end : plan_.step_start;
-      const bool idle = times.ready > before;
-      if (idle && soonest < times.ready) return false;  // that one would not have waited
+      // What was ready before would not have waited for this one.
+      if (times.ready > times.before && soonest < times.ready) return false;
       const bool root = place == 0
                             ? steps_[0].end_before == 0
                             : steps_[IndexOf(place)].end_before == steps_[IndexOf(place) - 1].end_before;
       // In one instant it may come a round after the queue picked.
-      if (any_zero_ && times.ready >= before && !root) return false;
+      if (any_zero_ && times.ready >= times.before && !root) return false;
       if (PositionOf(place) > least && !IsFirst(places, i)) return false;
     }
     soonest = std::min(soonest, times.ready);
@@ -180,7 +237,7 @@ bool FrozenOrder::SharesLink(const std::vector<int>& places) const {
 }
 
 std::optional<Ticks> FrozenOrder::LastEnd(const CommandCosts& costs) {
-  if (!Pass(costs)) return std::nullopt;
+  if (steps_.size() < plan_.tasks.size() || !Pass(costs)) return std::nullopt;
   for (const std::vector<int>& places : links_) {
     if (SharesLink(places)) return std::nullopt;
   }

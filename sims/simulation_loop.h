@@ -27,6 +27,7 @@ class SimulationLoop {
         ready_(scratch->ready),
         times_(result->times),
         busy_(result->queue_busy_ns),
+        ready_at_(scratch->ready_at),
         timers_(plan.servers.size()),
         servers_(plan.servers.size()),
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
@@ -342,6 +343,7 @@ class SimulationLoop {
   IdVector<QueueId, BasicReadyQueue<ReadyPositions>>& ready_;
   IdVector<CommandId, CommandTime>& times_;
   IdVector<QueueId, int64_t>& busy_;
+  IdVector<CommandId, Ticks>& ready_at_;  // where handing over takes time
   Ticks now_ = 0;
   size_t finished_ = 0;
   CommandId fetching_;
@@ -350,7 +352,6 @@ class SimulationLoop {
   std::vector<ServerState> servers_;
   std::vector<QueueId> touched_;
   HandoffHeap handoffs_;
-  IdVector<CommandId, Ticks> ready_at_;
   LinkSharing sharing_;
   DomainLoads domains_;
   IdVector<QueueId, QueueState> queues_;

@@ -89,6 +89,7 @@ struct SimulationPlan {
 struct SimulationScratch {
   IdVector<CommandId, Task> tasks;
   IdVector<QueueId, BasicReadyQueue<ReadyPositions>> ready;
+  IdVector<CommandId, Ticks> ready_at;
 };
 
 }  // namespace lanescope::sims

@@ -214,7 +214,8 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
 void Simulator::Freeze(const SimulationResult& result) {
   prepared_->frozen.reset();
   prepared_->passes = prepared_->refused = 0;
-  if (FrozenOrder::Applies(prepared_->plan)) prepared_->frozen.emplace(prepared_->plan, result.times);
+  if (FrozenOrder::Applies(prepared_->plan))
+    prepared_->frozen.emplace(prepared_->plan, prepared_->schedule->commands, result.times);
 }
 
 int64_t Simulator::StepNs(const CommandCosts& costs) {
