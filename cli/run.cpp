@@ -13,7 +13,9 @@
 #include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/replicas.h"
 #include "cli/report.h"
+#include "cli/tensor_values.h"
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
@@ -28,8 +30,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMaxPrintedElements = 10000;
-
 struct RunOptions {
   std::string graph, strategy = "annotated", trace, save_fetches;
   MachineOptions machine;
@@ -38,32 +38,8 @@ struct RunOptions {
   study::RunRequest run;
   int64_t timeout_ms = 0;
   std::string profile{study::kProfileNames.front()};
-  bool log = false, as_json = false;
+  bool log = false, as_json = false, replicas = false, in_graph = false;
 };
-
-json ElementJson(const Tensor& tensor, int64_t i) {
-  const auto number = [](double x) { return std::isfinite(x) ? json(x) : json(nullptr); };
-  switch (tensor.dtype()) {
-    case DataType::kFloat:
-      return number(tensor.data<float>()[i]);
-    case DataType::kDouble:
-      return number(tensor.data<double>()[i]);
-    case DataType::kBool:
-      return tensor.data<bool>()[i];
-    case DataType::kString:
-      return tensor.data<std::string>()[i];
-    default:
-      return tensor.IntAt(i);
-  }
-}
-
-json TensorJson(const std::string& name, const Tensor& tensor) {
-  json shape = json::array(), values = json::array();
-  for (const Dim dim : tensor.shape().dims()) shape.push_back(dim);
-  for (int64_t i = 0; i < std::min(tensor.NumElements(), kMaxPrintedElements); ++i)
-    values.push_back(ElementJson(tensor, i));
-  return {{"name", name}, {"dtype", NumpyName(tensor.dtype())}, {"shape", shape}, {"values", values}};
-}
 
 // Batches are steps; a graph may take its input from elsewhere than from readers.
 std::string InputText(const study::RecordedRun& run) {
@@ -78,13 +54,8 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
         TimeText(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
-    std::string values;
-    for (int64_t k = 0; k < std::min<int64_t>(tensor.NumElements(), 8); ++k) {
-      values += k == 0 ? "" : " ";
-      values += JsonText(ElementJson(tensor, k));
-    }
-    Print("  {} {}{} = {}{}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
-          tensor.shape().ToString(), values, tensor.NumElements() > 8 ? " ..." : "");
+    Print("  {} {}{} = {}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
+          tensor.shape().ToString(), ValuesText(tensor));
   }
   if (run.input_ended()) Print("the input has ended: {}\n", InputText(run));
   if (!trace.empty()) Print("recorded as run {} of {}\n", run.run_id(), trace);
@@ -172,6 +143,17 @@ std::string SettingsText(const RunOptions& options, const study::Workload& workl
     for (const std::string& name : *names) text += " " + name;
   }
   return text;
+}
+
+// One network a GPU is placed by itself and records its commands alone.
+void RunEnsemble(const RunOptions& options) {
+  if (study::WorldTransport() != nullptr)
+    Throw(Code::kInvalidArgument, "--replicas runs in one process; leave out mpirun");
+  if (ProfileOf(options) != study::Profile::kOff)
+    Throw(Code::kUnimplemented, "--profile of several networks; record commands alone, or profile one");
+  const Machine machine = options.machine.Load();
+  const study::Workload workload(options.graph, options.step);
+  RunReplicas(workload, machine, {options.run, options.in_graph, options.trace, options.as_json});
 }
 
 void RunGraph(const RunOptions& options) {
@@ -264,14 +246,22 @@ void AddRun(CLI::App* app) {
   options->step.Add(command, study::Unconfigured::kRefuse);
   AddGpuOptions(command, &options->run.settings.devices);
   options->place.Add(command);
-  command->add_flag(
-      "--log-device-placement", options->log,
-      "Print the GPUs and one line per node, as TensorFlow does (with --json on standard error)");
+  auto* replicas = command
+                       ->add_flag("--replicas", options->replicas,
+                                  "Run one network on every GPU, each a session, and print their throughput")
+                       ->excludes("--strategy")
+                       ->excludes("--save-fetches");
+  command->add_flag("--in-graph", options->in_graph, "With --replicas: all of them in one graph and session")
+      ->needs(replicas);
+  command
+      ->add_flag("--log-device-placement", options->log,
+                 "Print the GPUs and one line per node, as TensorFlow does (with --json on standard error)")
+      ->excludes(replicas);
   command->add_flag("--json", options->as_json, "Print JSON");
   AddExample(command, "lanescope run samples/graphs/polynomial.pbtxt --steps 20 --trace t.db");
   command->callback([options] {
     options->run.settings.timeout_ns = options->timeout_ms * 1000000;
-    RunGraph(*options);
+    options->replicas ? RunEnsemble(*options) : RunGraph(*options);
   });
 }
 

@@ -15,7 +15,9 @@ void Cancellation::Cancel(int signal) noexcept {
   }
   cancelled_.store(true);
   ending_.fetch_add(1);
-  if (exec::Session* session = running_.load()) session->Cancel();
+  for (const std::atomic<exec::Session*>& running : running_) {
+    if (exec::Session* session = running.load()) session->Cancel();
+  }
   ending_.fetch_sub(1);
 }
 
@@ -31,12 +33,18 @@ void Cancellation::Check() const {
 Cancellation::Running::Running(Cancellation* of, exec::Session* session) : of_(of) {
   if (of_ == nullptr) return;
   of_->Check();
-  of_->running_.store(session);
+  for (std::atomic<exec::Session*>& slot : of_->running_) {
+    exec::Session* none = nullptr;
+    if (!slot.compare_exchange_strong(none, session)) continue;
+    slot_ = &slot;
+    return;
+  }
+  Throw(Code::kInternal, "more than {} sessions run at once", kMaxRunning);
 }
 
 Cancellation::Running::~Running() {
   if (of_ == nullptr) return;
-  of_->running_.store(nullptr);
+  slot_->store(nullptr);
   while (of_->ending_.load() > 0) std::this_thread::yield();
 }
 

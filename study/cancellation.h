@@ -1,6 +1,7 @@
 // Ends work that is in progress, from another thread or from a signal handler.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <string>
 
@@ -14,6 +15,8 @@ namespace lanescope::study {
 // async-signal-safe.
 class Cancellation {
  public:
+  static constexpr int kMaxRunning = 64;
+
   Cancellation() = default;
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
@@ -46,8 +49,8 @@ class Cancellation {
     Cancellation* of_;
   };
 
-  // While it lives, Cancel ends the session's step. One at a time. Throws Cancelled, once cancelled. `of` may
-  // be null.
+  // While it lives, Cancel ends the session's step. Of kMaxRunning sessions at once. Throws Cancelled, once
+  // cancelled. `of` may be null.
   class Running {
    public:
     Running(Cancellation* of, exec::Session* session);
@@ -57,6 +60,7 @@ class Cancellation {
 
    private:
     Cancellation* of_;
+    std::atomic<exec::Session*>* slot_ = nullptr;
   };
 
  private:
@@ -65,7 +69,7 @@ class Cancellation {
   std::atomic<int> watches_{0};
   // A session may go once it is no longer here and nobody who read it from here is still ending its step.
   // Sequentially consistent: who counts itself in before reading is seen by who clears before counting.
-  std::atomic<exec::Session*> running_{nullptr};
+  std::array<std::atomic<exec::Session*>, kMaxRunning> running_{};
   std::atomic<int> ending_{0};
 };
 

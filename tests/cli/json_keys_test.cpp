@@ -172,6 +172,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
       {"place", graph, "--machine", machine},
       {"run", graph, "--steps", "3", "--strategy", "alternating", "--trace", trace},
       {"run", with_input, "--steps", "3"},
+      {"run", graph, "--steps", "3", "--replicas", "--in-graph"},
       {"simulate", with_input, "--cost", input_costs},
       {"compare", with_input, "--strategies", "annotated", "--steps", "5", "--rounds", "1", "--warmup", "0"},
       {"summary", input_trace},
@@ -203,9 +204,11 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
   std::set<std::string> checked;
   for (std::vector<std::string> command : commands) {
     command.push_back("--json");
-    // Of a trace it prints other keys than of a graph.
-    const std::string name =
-        command[0] == "simulate" && command[1] == foreign ? "simulate-trace" : command[0];
+    // Of a trace it prints other keys than of a graph, and of an ensemble other ones than of a run.
+    const bool of_ensemble = std::ranges::count(command, "--replicas") > 0;
+    const std::string name = command[0] == "simulate" && command[1] == foreign ? "simulate-trace"
+                             : of_ensemble                                     ? "run-replicas"
+                                                                               : command[0];
     ASSERT_TRUE(documented.contains(name)) << name << " is not documented";
     Check(LanescopeJson(command), documented[name].get(), name);
     checked.insert(name);

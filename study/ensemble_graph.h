@@ -1,0 +1,26 @@
+// One graph that holds a network several times.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/graph/graph.h"
+#include "core/inputs/run_spec.h"
+
+namespace lanescope::study {
+
+// What the names of replica r begin with: "replica_0/".
+std::string ReplicaScope(int replica);
+// Of a node of the graph that was repeated.
+inline NodeId ReplicaNode(NodeId node, size_t nodes, int replica) {
+  return NodeId(static_cast<size_t>(replica) * nodes + node.index());
+}
+
+// Nodes, colocation groups and shared resources get the names of their replica; nothing is shared. Loops and
+// functions must be inlined, as a workload's are.
+Graph RepeatGraph(const Graph& graph, int replicas);
+// The step of all. Feeds that have no seed of their own get `seed` and the replica's number. The loss is the
+// first one's.
+RunSpec RepeatStep(const RunSpec& spec, int replicas, uint64_t seed);
+
+}  // namespace lanescope::study
