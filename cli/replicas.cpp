@@ -50,10 +50,11 @@ void PrintEnsemble(const study::Ensemble& ensemble, const study::Workload& workl
     const study::Replica& replica = ensemble.replicas[r];
     std::string values;
     for (const Tensor& tensor : replica.fetches) values += (values.empty() ? "" : "; ") + ValuesText(tensor);
-    table.Row({std::to_string(r), machine.device(replica.device).name, std::to_string(replica.step_ns.size()),
-               TimeText(StepsOf(replica).median), fmt::format("{:.4g}", replica.steps_per_second), values});
+    table.Row({std::to_string(r), machine.device(replica.device).local_name(),
+               std::to_string(replica.step_ns.size()), TimeText(StepsOf(replica).median),
+               fmt::format("{:.4g}", replica.steps_per_second), values});
   }
-  table.Row({"0 alone", machine.device(ensemble.replicas.front().device).name, "", "",
+  table.Row({"0 alone", machine.device(ensemble.replicas.front().device).local_name(), "", "",
              fmt::format("{:.4g}", ensemble.alone_steps_per_second)});
   table.Row({"all", "", "", "", fmt::format("{:.4g}", ensemble.steps_per_second)});
   PrintText(table.Take(LineWidth()));
@@ -78,7 +79,7 @@ json EnsembleJson(const study::Ensemble& ensemble, const study::Workload& worklo
     json fetches = json::array();
     for (size_t i = 0; i < replica.fetches.size(); ++i)
       fetches.push_back(TensorJson(names[i], replica.fetches[i]));
-    replicas.push_back({{"device", machine.device(replica.device).name},
+    replicas.push_back({{"device", machine.device(replica.device).local_name()},
                         {"run", options.trace.empty() ? json(nullptr) : json(replica.run_id)},
                         {"steps", replica.step_ns.size()},
                         {"step_ns",

@@ -155,7 +155,9 @@ TEST(Ensemble, AFailureEndsTheOthers) {
 // Input: more GPUs than sessions that one signal can end.
 TEST(Ensemble, HasAMostOfNetworks) {
   const auto workload = Network();
-  EXPECT_THAT(ErrorOf([&] { RunEnsemble(*workload, VirtualMachine(kMaxReplicas + 1, 1), {}); }),
+  Machine machine = VirtualMachine(kMaxReplicas, 1);
+  machine.devices.Add(machine.devices.back());
+  EXPECT_THAT(ErrorOf([&] { RunEnsemble(*workload, machine, {}); }),
               testing::HasSubstr("an ensemble has at most 64 networks"));
 }
 
