@@ -4,29 +4,9 @@
 #include <utility>
 
 namespace lanescope::exec {
-namespace {
-
-template <typename T>
-void AddTo(Tensor* sum, const Tensor& more) {
-  T* to = sum->data<T>();
-  const T* from = more.data<T>();
-  for (int64_t i = 0; i < sum->NumElements(); ++i) to[i] += from[i];
-}
-
-template <typename T>
-void DivideBy(Tensor* sum, int64_t count) {
-  T* to = sum->data<T>();
-  for (int64_t i = 0; i < sum->NumElements(); ++i) to[i] /= static_cast<T>(count);
-}
-
-}  // namespace
 
 GradientAccumulator::GradientAccumulator(std::string name, AccumulatorSpec spec)
-    : name_(std::move(name)), spec_(std::move(spec)) {
-  if (spec_.dtype == DataType::kFloat || spec_.dtype == DataType::kDouble) return;
-  Throw(Code::kUnimplemented, "accumulator '{}' is of {}; float and double are added up here", name_,
-        DataTypeName(spec_.dtype));
-}
+    : name_(std::move(name)), spec_(std::move(spec)), sum_(MakeGradientSum(name_, spec_)) {}
 
 GradientAccumulator::~GradientAccumulator() {
   for (const Attempt& attempt : waiting_) {
@@ -35,29 +15,12 @@ GradientAccumulator::~GradientAccumulator() {
   }
 }
 
-bool GradientAccumulator::Apply(int64_t local_step, const Tensor& gradient) {
+bool GradientAccumulator::Apply(int64_t local_step, const GradientParts& gradient) {
   std::list<Outcome> complete;
   {
     const std::lock_guard lock(mutex_);
     if (local_step < global_step_) return false;
-    if (gradient.dtype() != spec_.dtype) {
-      Throw(Code::kInvalidArgument, "accumulator '{}' takes gradients of {}, not of {}", name_,
-            DataTypeName(spec_.dtype), DataTypeName(gradient.dtype()));
-    }
-    const Shape expected = count_ > 0 ? sum_.shape() : spec_.shape;
-    try {
-      MergeShapes(expected, gradient.shape());
-    } catch (const Error&) {
-      Throw(Code::kInvalidArgument, "Shape mismatch: expected {}, got {}", expected.ToString(),
-            gradient.shape().ToString());
-    }
-    if (count_ == 0) {
-      sum_ = gradient;
-    } else if (spec_.dtype == DataType::kFloat) {
-      AddTo<float>(&sum_, gradient);
-    } else {
-      AddTo<double>(&sum_, gradient);
-    }
+    sum_->Add(gradient);
     ++count_;
     complete = TakeWhatIsComplete();
   }
@@ -106,24 +69,12 @@ GradientAccumulator::State GradientAccumulator::state() const {
 std::list<GradientAccumulator::Outcome> GradientAccumulator::TakeWhatIsComplete() {
   std::list<Outcome> complete;
   while (!waiting_.empty() && count_ >= waiting_.front().required) {
-    complete.push_back({std::move(waiting_.front().taken), Average()});
+    complete.push_back({std::move(waiting_.front().taken), sum_->Take()});
     waiting_.pop_front();
+    count_ = 0;
+    ++global_step_;
   }
   return complete;
-}
-
-Tensor GradientAccumulator::Average() {
-  Tensor average = std::exchange(sum_, Tensor());
-  if (spec_.reduction == GradientReduction::kMean) {
-    if (spec_.dtype == DataType::kFloat) {
-      DivideBy<float>(&average, count_);
-    } else {
-      DivideBy<double>(&average, count_);
-    }
-  }
-  count_ = 0;
-  ++global_step_;
-  return average;
 }
 
 }  // namespace lanescope::exec

@@ -4,35 +4,26 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include "core/base/error.h"
-#include "core/graph/shape.h"
-#include "core/graph/tensor.h"
 #include "exec/resources/attempts.h"
+#include "exec/resources/gradient_sum.h"
 
 namespace lanescope::exec {
 
-enum class GradientReduction { kMean, kSum };
-
-// What is declared of an accumulator.
-struct AccumulatorSpec {
-  DataType dtype = DataType::kFloat;  // float, double or half
-  Shape shape = Shape::Unknown();
-  GradientReduction reduction = GradientReduction::kMean;
-  friend bool operator==(const AccumulatorSpec&, const AccumulatorSpec&) = default;
-};
-
-// Gradients of one variable, as TensorFlow's ConditionalAccumulator. Each comes with the step that its worker
+// Gradients of one variable, as TensorFlow's ConditionalAccumulator and
+// SparseConditionalAccumulator. Each comes with the step that its worker
 // computed it for; what is older than the accumulator's step is dropped. Thread-safe; callbacks run once, on
 // the thread whose call let the attempt finish, without a lock, and do not throw.
 class GradientAccumulator final : public AttemptResource {
  public:
   static constexpr char kTypeName[] = "Accumulator";
-  using Taken = std::function<void(const Error* error, Tensor average)>;
+  using Taken = std::function<void(const Error* error, GradientParts average)>;
 
-  // Throws InvalidArgument for a type that cannot be added up here.
+  // Throws Unimplemented for a type that cannot be added up here.
   GradientAccumulator(std::string name, AccumulatorSpec spec);
   ~GradientAccumulator() override;
   GradientAccumulator(const GradientAccumulator&) = delete;
@@ -40,7 +31,7 @@ class GradientAccumulator final : public AttemptResource {
 
   // False: it is too old, and dropped. Throws InvalidArgument for another type or shape than declared, or
   // than that of the gradients that are there.
-  bool Apply(int64_t local_step, const Tensor& gradient);
+  bool Apply(int64_t local_step, const GradientParts& gradient);
   // Waits until there are `required` gradients; then all that there are, as their mean or sum, are taken, and
   // the step goes on by one. Attempts finish in order. Throws InvalidArgument for a number that is not
   // positive.
@@ -65,17 +56,16 @@ class GradientAccumulator final : public AttemptResource {
   };
   struct Outcome {
     Taken taken;
-    Tensor average;
+    GradientParts average;
   };
 
   std::list<Outcome> TakeWhatIsComplete();
-  Tensor Average();
 
   const std::string name_;
   const AccumulatorSpec spec_;
 
   mutable std::mutex mutex_;
-  Tensor sum_;  // with count_ > 0
+  const std::unique_ptr<GradientSum> sum_;
   int64_t count_ = 0;
   int64_t global_step_ = 0;
   AttemptNumber last_attempt_ = 0;

@@ -1,5 +1,7 @@
-// Synchronous replicas by accumulators and a queue of tokens: cases I21 and I23. Variables v0 = 0 and v1 = 1
-// learn by a rate of 2; worker w's gradients are 0.1 + 0.2 w and 0.9 + 0.2 w.
+// Synchronous replicas by accumulators and a queue of tokens: cases I21 and I23. Variables v0 = 0, v1 = 1 and
+// sparse = [[3], [4]] learn by a rate of 2; worker w's gradients are 0.1 + 0.2 w, 0.9 + 0.2 w and, of row 1
+// of sparse, 0.1 + 0.2 w.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/exec/pipeline_harness.h"
@@ -22,6 +24,7 @@ class Replicas {
     const std::vector<Tensor> values = pipeline_.Get({"v0", "v1"});
     return {values[0].data<float>()[0], values[1].data<float>()[0]};
   }
+  std::vector<float> Rows() { return pipeline_.Floats("sparse"); }
   int64_t GlobalStep() { return pipeline_.Get({"global_step"})[0].IntAt(0); }
   int64_t LocalStep(int worker) {
     return pipeline_.Get({"local_step_" + std::to_string(worker)})[0].IntAt(0);
@@ -42,6 +45,45 @@ class Replicas {
     NodeBuilder group = builder->Op("NoOp", name);
     for (const NodeId node : after) group.ControlInput(node);
     return group.Build().node;
+  }
+
+  static Endpoint LongVector(GraphBuilder* builder, const std::string& name, std::vector<int64_t> values) {
+    return builder->Const(name, Tensor::FromValues(Shape{static_cast<Dim>(values.size())}, values));
+  }
+
+  // The variable that learns by rows: its update.
+  static NodeId AddRows(GraphBuilder* builder, const std::vector<Endpoint>& local, int required,
+                        std::vector<std::vector<NodeId>>* pushes, std::vector<NodeId>* init) {
+    const Tensor first = Tensor::FromValues(Shape{2, 1}, std::vector<float>{3, 4});
+    const Endpoint variable = Variable(builder, "sparse", first, init);
+    const Endpoint sum = builder->Op("SparseConditionalAccumulator", "sparse/sum")
+                             .Attr("dtype", DataType::kFloat)
+                             .Attr("shape", Shape{2, 1})
+                             .Build();
+    for (size_t w = 0; w < local.size(); ++w) {
+      const std::string at = "sparse/" + std::to_string(w);
+      const Tensor row =
+          Tensor::FromValues(Shape{1, 1}, std::vector<float>{0.1f + 0.2f * static_cast<float>(w)});
+      NodeBuilder apply = builder->Op("SparseAccumulatorApplyGradient", at + "/apply");
+      apply.Input(sum)
+          .Input(local[w])
+          .Input(LongVector(builder, at + "/indices", {1}))
+          .Input(builder->Const(at + "/values", row))
+          .Input(LongVector(builder, at + "/shape", {2, 1}))
+          .Attr("has_known_shape", true);
+      (*pushes)[w].push_back(apply.Build().node);
+    }
+    const Endpoint mean = builder->Op("SparseAccumulatorTakeGradient", "sparse/take")
+                              .Input(sum)
+                              .Input(builder->Scalar("sparse/required", int32_t{required}))
+                              .Attr("dtype", DataType::kFloat)
+                              .Build();
+    const Endpoint delta = builder->Op("Mul", "sparse/delta")
+                               .Input({mean.node, 1})
+                               .Input(builder->Scalar("sparse/rate", 2.0f))
+                               .Build();
+    NodeBuilder descend = builder->Op("ScatterSub", "sparse/descend");
+    return descend.Input(variable).Input(mean).Input(delta).Build().node;
   }
 
   static Graph Build(int workers, int required) {
@@ -84,6 +126,7 @@ class Replicas {
       updates.push_back(
           descend.Input(variable).Input(builder.Scalar(v + "/rate", 2.0f)).Input(mean).Build().node);
     }
+    updates.push_back(AddRows(&builder, local, required, &pushes, &init));
     for (int w = 0; w < workers; ++w) {
       const std::string number = std::to_string(w);
       Group(&builder, "push_" + number, pushes[static_cast<size_t>(w)]);
@@ -122,6 +165,7 @@ TEST(SyncReplicas, I20_I21_AStaleRoundChangesNothing) {
   replicas.Update();
   EXPECT_NEAR(replicas.Variables()[0], -0.4f, 1e-6);
   EXPECT_NEAR(replicas.Variables()[1], -1.0f, 1e-6);
+  EXPECT_THAT(replicas.Rows(), testing::Pointwise(testing::FloatNear(1e-6f), {3.0f, 3.6f}));
   EXPECT_EQ(replicas.GlobalStep(), 1);
   for (const int w : {0, 1}) {
     EXPECT_EQ(replicas.LocalStep(w), 0);
@@ -131,6 +175,7 @@ TEST(SyncReplicas, I20_I21_AStaleRoundChangesNothing) {
   }
   EXPECT_EQ(replicas.Waiting(), 0);
   EXPECT_NEAR(replicas.Variables()[0], -0.4f, 1e-6);
+  EXPECT_THAT(replicas.Rows(), testing::Pointwise(testing::FloatNear(1e-6f), {3.0f, 3.6f}));
   EXPECT_EQ(replicas.GlobalStep(), 1);
   // With the new step they count again.
   for (const int w : {0, 1}) replicas.Push(w);
@@ -147,6 +192,7 @@ TEST(SyncReplicas, I23_ABackupWorkerIsNotWaitedFor) {
   update.get();
   EXPECT_NEAR(replicas.Variables()[0], -0.6f, 1e-6);
   EXPECT_NEAR(replicas.Variables()[1], -1.2f, 1e-6);
+  EXPECT_THAT(replicas.Rows(), testing::Pointwise(testing::FloatNear(1e-6f), {3.0f, 3.4f}));
   EXPECT_EQ(replicas.GlobalStep(), 1);
 }
 

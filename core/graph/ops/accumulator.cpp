@@ -20,6 +20,45 @@ void InferTakeGradient(InferenceContext& context) {
   if (gradient != nullptr) context.SetShape(0, gradient->shape);
 }
 
+// Rows by their numbers, and the shape of the whole.
+void InferTakeRows(InferenceContext& context) {
+  const TensorInfo* gradient = context.input(0).handle.get();
+  Shape rows = gradient != nullptr ? gradient->shape : Shape::Unknown();
+  if (rows.known_rank() && rows.rank() > 0) {
+    rows.set_dim(0, kUnknownDim);
+    context.SetShape(2, Shape{rows.rank()});
+  } else {
+    rows = Shape::Unknown();
+    context.SetShape(2, Shape{kUnknownDim});
+  }
+  context.SetShape(0, Shape{kUnknownDim});
+  context.SetShape(1, rows);
+}
+
+void RegisterRowAccumulators(OpRegistry& registry) {
+  const OpLister op(registry);
+  op("SparseConditionalAccumulator() -> (handle: Ref(string))",
+     "dtype: number; shape: shape; container: string = ''; shared_name: string = ''; reduction_type: "
+     "{'MEAN', "
+     "'SUM'} = 'MEAN'")
+      .Infer(InferAccumulator)
+      .Role(StateRole::kTable)
+      .HostOnly()
+      .Work(NoWork)
+      .Stateful();
+  op("SparseAccumulatorApplyGradient(handle: Ref(string), local_step: int64, gradient_indices: int64, "
+     "gradient_values: dtype, gradient_shape: int64) -> ()",
+     "dtype: number; has_known_shape: bool")
+      .HostOnly()
+      .Stateful();
+  op("SparseAccumulatorTakeGradient(handle: Ref(string), num_required: int32) -> (indices: int64, values: "
+     "dtype, shape: int64)",
+     "dtype: number")
+      .HostOnly()
+      .Stateful()
+      .Infer(InferTakeRows);
+}
+
 void RegisterAccumulators(OpRegistry& registry, const std::string& prefix, const std::string& handle) {
   const OpLister op(registry);
   op(prefix + "ConditionalAccumulator() -> (handle: " + handle + ")",
@@ -47,6 +86,7 @@ void RegisterAccumulators(OpRegistry& registry, const std::string& prefix, const
 void RegisterAccumulatorOps(OpRegistry& registry) {
   RegisterAccumulators(registry, "", "Ref(string)");
   RegisterAccumulators(registry, "Resource", "resource");
+  RegisterRowAccumulators(registry);
 }
 
 }  // namespace lanescope::ops

@@ -24,11 +24,12 @@ struct Average {
   std::string error;
 
   GradientAccumulator::Taken Taker() {
-    return [this](const Error* failed, Tensor average) {
+    return [this](const Error* failed, GradientParts average) {
       if (failed != nullptr) {
         error = failed->what();
       } else {
-        values.assign(average.data<float>(), average.data<float>() + average.NumElements());
+        const Tensor& mean = average.at(0);
+        values.assign(mean.data<float>(), mean.data<float>() + mean.NumElements());
       }
     };
   }
@@ -37,10 +38,10 @@ struct Average {
 TEST(GradientAccumulator, I25WhatIsOlderThanTheStepIsDropped) {
   GradientAccumulator accumulator("a", {.shape = Shape{2}});
   accumulator.SetGlobalStep(3);
-  EXPECT_FALSE(accumulator.Apply(2, Pair(1, 1)));
+  EXPECT_FALSE(accumulator.Apply(2, {Pair(1, 1)}));
   EXPECT_EQ(accumulator.state().count, 0);
-  EXPECT_TRUE(accumulator.Apply(3, Pair(1, 1)));
-  EXPECT_TRUE(accumulator.Apply(7, Pair(1, 1)));
+  EXPECT_TRUE(accumulator.Apply(3, {Pair(1, 1)}));
+  EXPECT_TRUE(accumulator.Apply(7, {Pair(1, 1)}));
   EXPECT_EQ(accumulator.state().count, 2);
 }
 
@@ -55,16 +56,16 @@ TEST(GradientAccumulator, I27NoneCannotBeWaitedFor) {
 // Law: the mean is over all that are there, more than were asked for too; then the step goes on.
 TEST(GradientAccumulator, ATakeGetsTheMeanOfAll) {
   GradientAccumulator accumulator("a", {.shape = Shape{2}});
-  for (const float x : {1.0f, 2.0f, 6.0f}) accumulator.Apply(0, Pair(x, -x));
+  for (const float x : {1.0f, 2.0f, 6.0f}) accumulator.Apply(0, {Pair(x, -x)});
   Average average;
   accumulator.Take(2, average.Taker());
   EXPECT_THAT(average.values, ElementsAre(3, -3));
   EXPECT_EQ(accumulator.state().count, 0);
   EXPECT_EQ(accumulator.state().global_step, 1);
-  EXPECT_FALSE(accumulator.Apply(0, Pair(1, 1)));
+  EXPECT_FALSE(accumulator.Apply(0, {Pair(1, 1)}));
   GradientAccumulator sum("s", {.reduction = GradientReduction::kSum});
-  sum.Apply(0, Pair(1, 2));
-  sum.Apply(0, Pair(3, 4));
+  sum.Apply(0, {Pair(1, 2)});
+  sum.Apply(0, {Pair(3, 4)});
   sum.Take(1, average.Taker());
   EXPECT_THAT(average.values, ElementsAre(4, 6));
 }
@@ -74,9 +75,9 @@ TEST(GradientAccumulator, TakesWaitInOrder) {
   Average first, second;
   accumulator.Take(2, first.Taker());
   const auto number = accumulator.Take(1, second.Taker());
-  accumulator.Apply(0, Pair(1, 1));
+  accumulator.Apply(0, {Pair(1, 1)});
   EXPECT_TRUE(first.values.empty() && second.values.empty());
-  accumulator.Apply(0, Pair(3, 3));
+  accumulator.Apply(0, {Pair(3, 3)});
   EXPECT_THAT(first.values, ElementsAre(2, 2));
   EXPECT_EQ(accumulator.state().waiting, 1);
   EXPECT_TRUE(accumulator.Cancel(number));
@@ -86,13 +87,60 @@ TEST(GradientAccumulator, TakesWaitInOrder) {
 
 TEST(GradientAccumulator, OtherTypesAndShapesAreRefused) {
   GradientAccumulator accumulator("a", {.shape = Shape{kUnknownDim}});
-  EXPECT_THAT(ErrorOf([&] { accumulator.Apply(0, Tensor::Scalar(1.0f)); }), HasSubstr("Shape mismatch"));
-  EXPECT_THAT(ErrorOf([&] { accumulator.Apply(0, Tensor::Scalar(1.0)); }), HasSubstr("not of double"));
-  accumulator.Apply(0, Pair(1, 1));
-  EXPECT_THAT(ErrorOf([&] { accumulator.Apply(0, Tensor(DataType::kFloat, Shape{3})); }),
+  EXPECT_THAT(ErrorOf([&] { accumulator.Apply(0, {Tensor::Scalar(1.0f)}); }), HasSubstr("Shape mismatch"));
+  EXPECT_THAT(ErrorOf([&] { accumulator.Apply(0, {Tensor::Scalar(1.0)}); }), HasSubstr("not of double"));
+  accumulator.Apply(0, {Pair(1, 1)});
+  EXPECT_THAT(ErrorOf([&] { accumulator.Apply(0, {Tensor(DataType::kFloat, Shape{3})}); }),
               HasSubstr("Shape mismatch: expected [2], got [3]"));
   EXPECT_THAT(ErrorOf([] { GradientAccumulator("a", {.dtype = DataType::kInt32}); }),
               HasSubstr("Unimplemented"));
+}
+
+// Rows of a [4, 2] tensor.
+GradientParts Rows(const std::vector<int64_t>& numbers, const std::vector<float>& values,
+                   const std::vector<int64_t>& whole = {4, 2}) {
+  const auto count = static_cast<Dim>(numbers.size());
+  return {Tensor::FromValues(Shape{count}, numbers), Tensor::FromValues(Shape{count, 2}, values),
+          Tensor::FromValues(Shape{static_cast<Dim>(whole.size())}, whole)};
+}
+
+// Law: each row is divided by how many gradients have it, whatever the order in which they name their rows; one
+// that a gradient names twice is added up.
+TEST(GradientAccumulator, RowsAreAddedByTheirNumbers) {
+  GradientAccumulator accumulator("a", {.shape = Shape{kUnknownDim, 2}, .rows = true});
+  accumulator.Apply(0, Rows({3, 1}, {1, 2, 3, 4}));
+  accumulator.Apply(0, Rows({1, 0, 0}, {5, 8, 3, 3, 4, 4}));
+  GradientParts mean;
+  accumulator.Take(2, [&](const Error* error, GradientParts average) {
+    ASSERT_EQ(error, nullptr);
+    mean = std::move(average);
+  });
+  ASSERT_EQ(mean.size(), 3u);
+  const auto longs = [](const Tensor& t) {
+    return std::vector<int64_t>(t.data<int64_t>(), t.data<int64_t>() + t.NumElements());
+  };
+  EXPECT_THAT(longs(mean[0]), ElementsAre(0, 1, 3));
+  EXPECT_EQ(mean[1].shape(), (Shape{3, 2}));
+  EXPECT_THAT(std::vector<float>(mean[1].data<float>(), mean[1].data<float>() + 6),
+              ElementsAre(7, 7, 4, 6, 1, 2));
+  EXPECT_THAT(longs(mean[2]), ElementsAre(-1, 2));
+}
+
+TEST(GradientAccumulator, RowsThatDoNotFitAreRefused) {
+  GradientAccumulator accumulator("a", {.shape = Shape{4, 2}, .rows = true});
+  const auto error = [&](const GradientParts& gradient) {
+    return ErrorOf([&] { accumulator.Apply(0, gradient); });
+  };
+  EXPECT_THAT(error(Rows({4}, {1, 1})), HasSubstr("index of slice 0 exceeded limits of shape"));
+  EXPECT_THAT(error(Rows({-1}, {1, 1})), HasSubstr("index of slice 0 exceeded limits of shape"));
+  EXPECT_THAT(error(Rows({1}, {1, 1}, {5, 2})), HasSubstr("expected shape dim 0 to be 4, got 5"));
+  EXPECT_THAT(error(Rows({1}, {1, 1}, {4})), HasSubstr("expected shape rank at least 2, got 1"));
+  EXPECT_THAT(error({Tensor::Scalar<int64_t>(1), Pair(1, 1), Tensor(DataType::kInt64, Shape{0})}),
+              HasSubstr("int64 vector"));
+  EXPECT_THAT(error({Tensor::FromValues(Shape{1}, std::vector<int64_t>{1}),
+                     Tensor(DataType::kFloat, Shape{1, 3}), Tensor(DataType::kInt64, Shape{0})}),
+              HasSubstr("Shape mismatch"));
+  EXPECT_EQ(accumulator.state().count, 0);
 }
 
 // Law: no gradient is lost or counted twice, whichever thread brings it.
@@ -105,7 +153,7 @@ TEST(GradientAccumulatorThreads, AllArrive) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
-        for (int k = 0; k < kEach; ++k) accumulator.Apply(0, Pair(1, 2));
+        for (int k = 0; k < kEach; ++k) accumulator.Apply(0, {Pair(1, 2)});
       });
     }
   }
