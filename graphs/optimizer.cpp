@@ -55,7 +55,9 @@ Endpoint Optimizer::ApplyGradients(Scope& scope, const std::vector<GradientOf>& 
   if (options.global_step == nullptr) return Finish(scope, updates, full);
   const auto after = scope.ControlDependencies({Finish(scope, updates, "update")});
   const auto with = scope.ColocateWith(options.global_step->ref);
-  const Endpoint one = ScalarOf(scope, 1, options.global_step->dtype, "value");
+  const bool by_handle = options.global_step->use_resource;
+  const Endpoint one = ScalarOf(scope, 1, options.global_step->dtype, by_handle ? "Const" : "value");
+  if (by_handle) return op::AssignAddVariableOp(scope, options.global_step->ref, one, {.name = full});
   return op::AssignAdd(scope, options.global_step->ref, one, {.name = full});
 }
 
@@ -76,7 +78,10 @@ const Variable& Optimizer::Slot(Scope& scope, const Variable& variable, std::str
   if (slot == nullptr) {
     const auto with = scope.ColocateWith(variable.ref);
     slot = &scope.NewVariable(variable.name + "/" + name_, variable.shape,
-                              {.dtype = variable.dtype, .initializer = initializer, .trainable = false});
+                              {.dtype = variable.dtype,
+                               .initializer = initializer,
+                               .trainable = false,
+                               .use_resource = variable.use_resource});
   }
   return *slot;
 }
@@ -93,6 +98,12 @@ Endpoint Optimizer::As(Scope& scope, Endpoint value, const Variable& variable) {
   return Cast(scope, value, variable.dtype);
 }
 
+Endpoint Optimizer::ValueOf(Scope& scope, const Variable& variable) {
+  if (!variable.use_resource) return variable.value;
+  const auto free = scope.NoColocation();
+  return op::ReadVariableOp(scope, variable.ref, variable.dtype);
+}
+
 // Plain descent.
 
 GradientDescentOptimizer::GradientDescentOptimizer(Input learning_rate)
@@ -105,7 +116,10 @@ void GradientDescentOptimizer::Prepare(Scope& scope) {
 }
 
 Endpoint GradientDescentOptimizer::ApplyDense(Scope& scope, Endpoint gradient, const Variable& variable) {
-  return op::ApplyGradientDescent(scope, variable.ref, As(scope, rate_, variable), gradient);
+  const Endpoint rate = As(scope, rate_, variable);
+  if (variable.use_resource)
+    return op::ResourceApplyGradientDescent(scope, variable.ref, rate, gradient, {.use_locking = false});
+  return op::ApplyGradientDescent(scope, variable.ref, rate, gradient);
 }
 
 // Rows that occur more than once are subtracted one after the other.
@@ -116,6 +130,10 @@ Endpoint GradientDescentOptimizer::ApplyRows(Scope& scope, const IndexedSlices& 
 
 Endpoint GradientDescentOptimizer::ApplySparse(Scope& scope, const IndexedSlices& gradient,
                                                const Variable& variable) {
+  if (variable.use_resource) {
+    const Endpoint rows = Mul(scope, Neg(scope, gradient.values), As(scope, rate_, variable));
+    return op::ResourceScatterAdd(scope, variable.ref, gradient.indices, rows);
+  }
   const Endpoint delta = Mul(scope, gradient.values, As(scope, rate_, variable));
   return op::ScatterSub(scope, variable.ref, gradient.indices, delta);
 }
@@ -138,17 +156,27 @@ void MomentumOptimizer::Prepare(Scope& scope) {
 }
 
 Endpoint MomentumOptimizer::ApplyDense(Scope& scope, Endpoint gradient, const Variable& variable) {
-  const Endpoint rate = As(scope, rate_, variable);
-  return op::ApplyMomentum(scope, variable.ref, Slot(variable, "momentum").ref, rate, gradient,
-                           As(scope, momentum_node_, variable), {.use_nesterov = options_.use_nesterov});
+  const Endpoint rate = As(scope, rate_, variable), momentum = As(scope, momentum_node_, variable);
+  const Endpoint accumulator = Slot(variable, "momentum").ref;
+  if (variable.use_resource) {
+    return op::ResourceApplyMomentum(scope, variable.ref, accumulator, rate, gradient, momentum,
+                                     {.use_nesterov = options_.use_nesterov});
+  }
+  return op::ApplyMomentum(scope, variable.ref, accumulator, rate, gradient, momentum,
+                           {.use_nesterov = options_.use_nesterov});
 }
 
 Endpoint MomentumOptimizer::ApplySparse(Scope& scope, const IndexedSlices& gradient,
                                         const Variable& variable) {
-  const Endpoint rate = As(scope, rate_, variable);
-  return op::SparseApplyMomentum(scope, variable.ref, Slot(variable, "momentum").ref, rate, gradient.values,
-                                 gradient.indices, As(scope, momentum_node_, variable),
-                                 {.use_nesterov = options_.use_nesterov});
+  const Endpoint rate = As(scope, rate_, variable), momentum = As(scope, momentum_node_, variable);
+  const Endpoint accumulator = Slot(variable, "momentum").ref;
+  if (variable.use_resource) {
+    return op::ResourceSparseApplyMomentum(scope, variable.ref, accumulator, rate, gradient.values,
+                                           gradient.indices, momentum,
+                                           {.use_nesterov = options_.use_nesterov});
+  }
+  return op::SparseApplyMomentum(scope, variable.ref, accumulator, rate, gradient.values, gradient.indices,
+                                 momentum, {.use_nesterov = options_.use_nesterov});
 }
 
 // By the sum of squares.
@@ -170,14 +198,20 @@ void AdagradOptimizer::CreateSlots(Scope& scope, const std::vector<const Variabl
 void AdagradOptimizer::Prepare(Scope& scope) { rate_ = ToNode(scope, learning_rate_, "learning_rate"); }
 
 Endpoint AdagradOptimizer::ApplyDense(Scope& scope, Endpoint gradient, const Variable& variable) {
-  return op::ApplyAdagrad(scope, variable.ref, Slot(variable, "accumulator").ref, As(scope, rate_, variable),
-                          gradient);
+  const Endpoint accumulator = Slot(variable, "accumulator").ref, rate = As(scope, rate_, variable);
+  if (variable.use_resource)
+    return op::ResourceApplyAdagrad(scope, variable.ref, accumulator, rate, gradient);
+  return op::ApplyAdagrad(scope, variable.ref, accumulator, rate, gradient);
 }
 
 Endpoint AdagradOptimizer::ApplySparse(Scope& scope, const IndexedSlices& gradient,
                                        const Variable& variable) {
-  return op::SparseApplyAdagrad(scope, variable.ref, Slot(variable, "accumulator").ref,
-                                As(scope, rate_, variable), gradient.values, gradient.indices);
+  const Endpoint accumulator = Slot(variable, "accumulator").ref, rate = As(scope, rate_, variable);
+  if (variable.use_resource) {
+    return op::ResourceSparseApplyAdagrad(scope, variable.ref, accumulator, rate, gradient.values,
+                                          gradient.indices);
+  }
+  return op::SparseApplyAdagrad(scope, variable.ref, accumulator, rate, gradient.values, gradient.indices);
 }
 
 // By the mean of squares.
@@ -204,11 +238,17 @@ Endpoint RmsPropOptimizer::ApplyDense(Scope& scope, Endpoint gradient, const Var
   const Endpoint rate = As(scope, rate_, variable), decay = As(scope, decay_, variable);
   const Endpoint momentum = As(scope, momentum_, variable), epsilon = As(scope, epsilon_, variable);
   const Endpoint rms = Slot(variable, "rms").ref, mom = Slot(variable, "momentum").ref;
-  if (!options_.centered) {
-    return op::ApplyRMSProp(scope, variable.ref, rms, mom, rate, decay, momentum, epsilon, gradient);
-  }
-  return op::ApplyCenteredRMSProp(scope, variable.ref, Slot(variable, "mg").ref, rms, mom, rate, decay,
-                                  momentum, epsilon, gradient);
+  const auto apply = [&](auto add) {
+    return add(scope, variable.ref, rms, mom, rate, decay, momentum, epsilon, gradient, {});
+  };
+  const auto apply_centered = [&](auto add) {
+    const Endpoint mean = Slot(variable, "mg").ref;
+    return add(scope, variable.ref, mean, rms, mom, rate, decay, momentum, epsilon, gradient, {});
+  };
+  if (!options_.centered)
+    return variable.use_resource ? apply(op::ResourceApplyRMSProp) : apply(op::ApplyRMSProp);
+  return variable.use_resource ? apply_centered(op::ResourceApplyCenteredRMSProp)
+                               : apply_centered(op::ApplyCenteredRMSProp);
 }
 
 Endpoint RmsPropOptimizer::ApplySparse(Scope& scope, const IndexedSlices& gradient,
@@ -216,86 +256,18 @@ Endpoint RmsPropOptimizer::ApplySparse(Scope& scope, const IndexedSlices& gradie
   const Endpoint rate = As(scope, rate_, variable), decay = As(scope, decay_, variable);
   const Endpoint momentum = As(scope, momentum_, variable), epsilon = As(scope, epsilon_, variable);
   const Endpoint rms = Slot(variable, "rms").ref, mom = Slot(variable, "momentum").ref;
-  if (!options_.centered) {
-    return op::SparseApplyRMSProp(scope, variable.ref, rms, mom, rate, decay, momentum, epsilon,
-                                  gradient.values, gradient.indices);
-  }
-  return op::SparseApplyCenteredRMSProp(scope, variable.ref, Slot(variable, "mg").ref, rms, mom, rate, decay,
-                                        momentum, epsilon, gradient.values, gradient.indices);
-}
-
-// Adam.
-
-AdamOptimizer::AdamOptimizer(Input learning_rate, const AdamOptions& options)
-    : Optimizer("Adam"), learning_rate_(std::move(learning_rate)), options_(options) {}
-
-void AdamOptimizer::CreateSlots(Scope& scope, const std::vector<const Variable*>& variables) {
-  if (beta1_power_ == nullptr) {
-    const Variable* first = *std::ranges::min_element(variables, {}, &Variable::name);
-    const auto with = scope.ColocateWith(first->ref);
-    beta1_power_ = &scope.NewVariable(options_.beta1, {.name = "beta1_power", .trainable = false});
-    beta2_power_ = &scope.NewVariable(options_.beta2, {.name = "beta2_power", .trainable = false});
-  }
-  for (const Variable* variable : variables) {
-    Slot(scope, *variable, "m", Zeros());
-    Slot(scope, *variable, "v", Zeros());
-  }
-}
-
-void AdamOptimizer::Prepare(Scope& scope) {
-  rate_ = ToNode(scope, learning_rate_, "learning_rate");
-  beta1_ = ToNode(scope, options_.beta1, "beta1");
-  beta2_ = ToNode(scope, options_.beta2, "beta2");
-  epsilon_ = ToNode(scope, options_.epsilon, "epsilon");
-}
-
-Endpoint AdamOptimizer::ApplyDense(Scope& scope, Endpoint gradient, const Variable& variable) {
-  const Endpoint power1 = As(scope, beta1_power_->value, variable),
-                 power2 = As(scope, beta2_power_->value, variable);
-  const Endpoint rate = As(scope, rate_, variable);
-  const Endpoint beta1 = As(scope, beta1_, variable), beta2 = As(scope, beta2_, variable);
-  return op::ApplyAdam(scope, variable.ref, Slot(variable, "m").ref, Slot(variable, "v").ref, power1, power2,
-                       rate, beta1, beta2, As(scope, epsilon_, variable), gradient);
-}
-
-// All rows of the means decay, and then the rows that have a gradient get their share of it.
-Endpoint AdamOptimizer::ApplySparse(Scope& scope, const IndexedSlices& gradient, const Variable& variable) {
-  const Endpoint grad = gradient.values;
-  const Endpoint power1 = As(scope, beta1_power_->value, variable),
-                 power2 = As(scope, beta2_power_->value, variable);
-  const Endpoint plain_rate = As(scope, rate_, variable);
-  const Endpoint beta1 = As(scope, beta1_, variable), beta2 = As(scope, beta2_, variable);
-  const Endpoint epsilon = As(scope, epsilon_, variable);
-  const Endpoint root = op::Sqrt(scope, Sub(scope, 1, power2));
-  const Endpoint scaled = Mul(scope, plain_rate, root);
-  const Endpoint rate = Div(scope, scaled, Sub(scope, 1, power1));
-  const auto mean = [&](const Variable& slot, Endpoint share, Endpoint beta) {
-    const Endpoint decayed = op::Assign(scope, slot.ref, Mul(scope, slot, beta), {.use_locking = false});
-    const auto after = scope.ControlDependencies({decayed});
-    return op::ScatterAdd(scope, slot.ref, gradient.indices, share);
+  const Endpoint values = gradient.values, indices = gradient.indices;
+  const auto apply = [&](auto add) {
+    return add(scope, variable.ref, rms, mom, rate, decay, momentum, epsilon, values, indices, {});
   };
-  const Endpoint m_share = Mul(scope, grad, Sub(scope, 1, beta1));
-  const Endpoint m = mean(Slot(variable, "m"), m_share, beta1);
-  const Endpoint square = Mul(scope, grad, grad);
-  const Endpoint v_share = Mul(scope, square, Sub(scope, 1, beta2));
-  const Endpoint v = mean(Slot(variable, "v"), v_share, beta2);
-  const Endpoint v_root = op::Sqrt(scope, v);
-  const Endpoint step = Mul(scope, rate, m);
-  const Endpoint update = op::AssignSub(scope, variable.ref, Div(scope, step, Add(scope, v_root, epsilon)));
-  return Group(scope, {update, m, v});
-}
-
-Endpoint AdamOptimizer::Finish(Scope& scope, const std::vector<Endpoint>& updates, std::string_view name) {
-  std::vector<Endpoint> all = updates;
-  {
-    const auto after = scope.ControlDependencies(updates);
-    const auto with = scope.ColocateWith(beta1_power_->ref);
-    const Endpoint power1 = Mul(scope, *beta1_power_, beta1_);
-    all.push_back(op::Assign(scope, beta1_power_->ref, power1, {.use_locking = false}));
-    const Endpoint power2 = Mul(scope, *beta2_power_, beta2_);
-    all.push_back(op::Assign(scope, beta2_power_->ref, power2, {.use_locking = false}));
-  }
-  return Group(scope, all, name);
+  const auto apply_centered = [&](auto add) {
+    const Endpoint mean = Slot(variable, "mg").ref;
+    return add(scope, variable.ref, mean, rms, mom, rate, decay, momentum, epsilon, values, indices, {});
+  };
+  if (!options_.centered)
+    return variable.use_resource ? apply(op::ResourceSparseApplyRMSProp) : apply(op::SparseApplyRMSProp);
+  return variable.use_resource ? apply_centered(op::ResourceSparseApplyCenteredRMSProp)
+                               : apply_centered(op::SparseApplyCenteredRMSProp);
 }
 
 }  // namespace lanescope::graphs

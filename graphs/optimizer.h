@@ -73,6 +73,8 @@ class Optimizer {
   // `value` as a node called `name`, and that for a variable of another type.
   static Endpoint ToNode(Scope& scope, const Input& value, std::string_view name);
   static Endpoint As(Scope& scope, Endpoint value, const Variable& variable);
+  // The variable's value as it is now: of one behind a handle, read here.
+  static Endpoint ValueOf(Scope& scope, const Variable& variable);
 
  private:
   const std::string name_;
@@ -183,6 +185,9 @@ class AdamOptimizer : public Optimizer {
   Endpoint Finish(Scope& scope, const std::vector<Endpoint>& updates, std::string_view name) override;
 
  private:
+  static Endpoint Decayed(Scope& scope, const Variable& slot, Endpoint beta);
+  static Endpoint WithRows(Scope& scope, const Variable& slot, Endpoint indices, Endpoint share);
+
   const Input learning_rate_;
   const AdamOptions options_;
   const Variable* beta1_power_ = nullptr;

@@ -70,7 +70,8 @@ enum class Reuse {
 class Scope {
  public:
   Scope();
-  // Goes on with a graph. Its variables are those that have a "NAME/Assign" and a "NAME/read", all trainable.
+  // Goes on with a graph. Its variables are those that have a "NAME/Assign" and a "NAME/read" (behind a
+  // handle: a "NAME/Read/ReadVariableOp"), all trainable.
   explicit Scope(Graph graph);
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
@@ -218,8 +219,11 @@ class Scope {
   Endpoint FirstValue(const std::string& name, const lanescope::Shape& shape, const VariableOptions& options);
   const Variable& MakeShared(const std::string& full_name, const lanescope::Shape& shape,
                              const VariableOptions& options);
+  ScopeGuard InGroupOf(const std::string& variable);
   const Variable& AddVariable(const std::string& name, Endpoint initial_value, bool in_own_group,
                               bool trainable);
+  const Variable& AddHandle(const std::string& name, Endpoint initial_value, bool trainable);
+  const Variable& Keep(Variable variable);
   void MarkUsed(std::string_view name);
   void FindVariables();
 

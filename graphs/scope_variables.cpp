@@ -1,4 +1,4 @@
-// Variables of a Scope: a VariableV2, what it begins with, the Assign that says so, and an Identity that
+// Variables of a Scope: a VariableV2 or a VarHandleOp, what it begins with, the Assign that says so, and what
 // reads it.
 #include "core/base/error.h"
 #include "graphs/scope.h"
@@ -6,12 +6,16 @@
 namespace lanescope::graphs {
 
 // Where the variable will be, but on whatever device its ops like best: the group decides.
+ScopeGuard Scope::InGroupOf(const std::string& variable) {
+  State next = state_;
+  next.groups = {"loc:@" + variable};
+  next.devices.push_back({});
+  return Open("colocation", std::move(next));
+}
+
 Endpoint Scope::FirstValue(const std::string& name, const lanescope::Shape& shape,
                            const VariableOptions& options) {
-  State next = state_;
-  next.groups = {"loc:@" + name};
-  next.devices.push_back({});
-  const auto group = Open("colocation", std::move(next));
+  const auto group = InGroupOf(name);
   const auto names = Name("Initializer");
   const bool is_floating = options.dtype == DataType::kFloat || options.dtype == DataType::kDouble;
   const Initializer initializer = options.initializer != nullptr ? options.initializer
@@ -26,7 +30,6 @@ const Variable& Scope::AddVariable(const std::string& name, Endpoint initial_val
   variable.name = name;
   variable.initial_value = initial_value;
   variable.trainable = trainable;
-  variable.replica = state_.variables.replica;
   variable.dtype = TypeOf(initial_value);
   variable.shape = ShapeOf(initial_value);
   {
@@ -39,6 +42,45 @@ const Variable& Scope::AddVariable(const std::string& name, Endpoint initial_val
   variable.initializer = Add("Assign", "Assign", {variable.ref, initial_value});
   const auto with = ColocateWith(variable.ref);
   variable.value = Add("Identity", "read", {variable.ref});
+  return Keep(std::move(variable));
+}
+
+// Assigned and read where the handle is, in nobody's group.
+const Variable& Scope::AddHandle(const std::string& name, Endpoint initial_value, bool trainable) {
+  Variable variable;
+  variable.name = name;
+  variable.initial_value = initial_value;
+  variable.trainable = trainable;
+  variable.use_resource = true;
+  variable.dtype = TypeOf(initial_value);
+  variable.shape = ShapeOf(initial_value);
+  {
+    State next = state_;
+    next.groups = {"loc:@" + name};
+    const auto group = Open("colocation", std::move(next));
+    variable.ref = Add("VarHandleOp", name + "/", {},
+                       {{"shape", ShapeAttr{variable.shape, ""}},
+                        {"dtype", variable.dtype},
+                        {"shared_name", std::string(name)}});
+  }
+  const std::string device = graph_.node(variable.ref.node).device;
+  {
+    const auto names = Name("IsInitialized");
+    Add("VarIsInitializedOp", "", {variable.ref});
+  }
+  {
+    const auto alone = NoColocation();
+    const auto on = Device(device);
+    variable.initializer = Add("AssignVariableOp", "Assign", {variable.ref, initial_value});
+  }
+  const auto names = Name("Read");
+  const auto on = Device(device);
+  variable.value = Add("ReadVariableOp", "", {variable.ref}, {{"dtype", variable.dtype}});
+  return Keep(std::move(variable));
+}
+
+const Variable& Scope::Keep(Variable variable) {
+  variable.replica = state_.variables.replica;
   variables_.push_back(std::make_unique<Variable>(std::move(variable)));
   variable_order_.push_back(variables_.back().get());
   return *variables_.back();
@@ -94,7 +136,9 @@ const Variable& Scope::MakeShared(const std::string& full_name, const lanescope:
           full_name, original, shape.ToString(), DataTypeName(options.dtype));
   }
   const auto root = Name("");
-  return NewVariable(known->second->initial_value, {.name = full_name, .trainable = options.trainable});
+  return NewVariable(
+      known->second->initial_value,
+      {.name = full_name, .trainable = options.trainable, .use_resource = options.use_resource});
 }
 
 const Variable& Scope::NewVariable(std::string_view name, const lanescope::Shape& shape,
@@ -104,6 +148,7 @@ const Variable& Scope::NewVariable(std::string_view name, const lanescope::Shape
   const auto names = Name(name);
   const std::string node = state_.names.substr(0, state_.names.size() - 1);
   const Endpoint first = FirstValue(node, shape, options);
+  if (options.use_resource) return AddHandle(node, first, options.trainable);
   return AddVariable(node, first, true, options.trainable);
 }
 
@@ -115,30 +160,43 @@ const Variable& Scope::NewVariable(const Input& initial_value, const NewVariable
   if (initial_value.endpoint() != nullptr) {
     first = *initial_value.endpoint();
   } else {
-    const Tensor& value = initial_value.value();
-    first = Constant(initial_value.typed() ? value : NumbersAs(value, NaturalType(value)), "initial_value");
+    const Tensor& given = initial_value.value();
+    const Tensor value = initial_value.typed() ? given : NumbersAs(given, NaturalType(given));
+    if (options.use_resource) {
+      const auto group = InGroupOf(node);
+      const auto below = Name("Initializer");
+      first = Constant(value, "initial_value");
+    } else {
+      first = Constant(value, "initial_value");
+    }
   }
   if (!ShapeOf(first).IsExact()) {
     Throw(Code::kInvalidArgument, "initial_value must have a shape specified: {} of variable {}",
           ShapeOf(first).ToString(), node);
   }
+  if (options.use_resource) return AddHandle(node, first, options.trainable);
   return AddVariable(node, first, false, options.trainable);
 }
 
 void Scope::FindVariables() {
   for (const NodeId id : graph_.node_ids()) {
     const Node& node = graph_.node(id);
-    const NodeId assign = graph_.FindNode(node.name + "/Assign"), read = graph_.FindNode(node.name + "/read");
-    if ((node.op != "VariableV2" && node.op != "Variable") || !assign.exists() || !read.exists()) continue;
-    if (graph_.node(assign).op != "Assign" || graph_.node(assign).inputs.size() != 2) continue;
+    const bool is_handle = node.op == "VarHandleOp";
+    if (!is_handle && node.op != "VariableV2" && node.op != "Variable") continue;
+    const NodeId assign = graph_.FindNode(node.name + "/Assign"),
+                 read = graph_.FindNode(node.name + (is_handle ? "/Read/ReadVariableOp" : "/read"));
+    if (!assign.exists() || !read.exists()) continue;
+    const Node& by = graph_.node(assign);
+    if (by.op != (is_handle ? "AssignVariableOp" : "Assign") || by.inputs.size() != 2) continue;
     auto variable = std::make_unique<Variable>();
     variable->name = node.name;
-    variable->dtype = TypeOf({id, 0});
-    variable->shape = ShapeOf({id, 0});
+    variable->dtype = is_handle ? node.TypeAttr("dtype") : TypeOf({id, 0});
+    variable->shape = is_handle ? node.GetShapeAttr("shape") : ShapeOf({id, 0});
     variable->ref = {id, 0};
     variable->value = {read, 0};
-    variable->initial_value = graph_.node(assign).inputs[1];
-    variable->initializer = {assign, 0};
+    variable->initial_value = by.inputs[1];
+    variable->initializer = {assign, is_handle ? -1 : 0};
+    variable->use_resource = is_handle;
     variable_order_.push_back(variable.get());
     shared_variables_[node.name] = variable.get();
     variables_.push_back(std::move(variable));

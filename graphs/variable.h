@@ -18,12 +18,13 @@ struct Variable {
   std::string name;
   DataType dtype = DataType::kFloat;
   lanescope::Shape shape;
-  Endpoint ref;            // the variable itself: what updates and Gradients take
-  Endpoint value;          // its value, by an Identity called "read"
+  Endpoint ref;            // the variable itself, or its handle: what updates and Gradients take
+  Endpoint value;          // its value, by an Identity called "read" or a ReadVariableOp below "Read"
   Endpoint initial_value;  // what it begins with
   Endpoint initializer;    // the Assign that says so
   bool trainable = true;
-  int replica = 0;  // of the scope that made it
+  bool use_resource = false;  // it is behind a handle (VarHandleOp)
+  int replica = 0;            // of the scope that made it
 
   operator Endpoint() const { return value; }  // NOLINT: implicit by design
 };
@@ -35,11 +36,13 @@ struct VariableOptions {
   DataType dtype = DataType::kFloat;
   Initializer initializer = nullptr;
   bool trainable = true;
+  bool use_resource = false;  // a variable behind a handle, as TensorFlow 2 has them
 };
 
 struct NewVariableOptions {
   std::string_view name = "Variable";
   bool trainable = true;
+  bool use_resource = false;
 };
 
 // Initializers. A seed of 0 takes the session's.

@@ -1,4 +1,5 @@
 // Gradients of lookups, which are rows of a table (IndexedSlices), and of scatters and partitions.
+#include "graphs/constants.h"
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"
 
@@ -166,8 +167,16 @@ std::vector<Gradient> GatherNdGradient(const OpGradient& g) {
   return GatherNdGradientOf(g, ShapeTensor(g.s, g.in(0), g.type(g.in(1))));
 }
 
+// The shape of the variable behind a handle: a constant where it is exact while the graph is written.
+Endpoint ShapeBehind(Scope& s, Endpoint handle, DataType type) {
+  const TensorInfo& info = s.Info(handle);
+  if (info.handle != nullptr && info.handle->shape.IsExact())
+    return s.Constant(DimsTensor(info.handle->shape, type));
+  return op::VariableShape(s, handle, {.out_type = type});
+}
+
 std::vector<Gradient> ResourceGatherNdGradient(const OpGradient& g) {
-  return GatherNdGradientOf(g, op::VariableShape(g.s, g.in(0), {.out_type = g.type(g.in(1))}));
+  return GatherNdGradientOf(g, ShapeBehind(g.s, g.in(0), g.type(g.in(1))));
 }
 
 std::vector<Gradient> ScatterNdGradient(const OpGradient& g) {
@@ -235,7 +244,7 @@ std::vector<Gradient> SparseToDenseGradient(const OpGradient& g) {
 
 // A lookup in a variable behind a handle: rows of it, again.
 std::vector<Gradient> ResourceGatherGradient(const OpGradient& g) {
-  const Endpoint shape = op::VariableShape(g.s, g.in(0));
+  const Endpoint shape = ShapeBehind(g.s, g.in(0), DataType::kInt32);
   const Endpoint count = op::ExpandDims(g.s, SizeTensor(g.s, g.in(1)), 0);
   return {RowsOf(g, shape, g.in(1), count, g.grad())};
 }

@@ -16,22 +16,22 @@ _OPTIMIZERS = {
 }
 
 
-def _variable(name, shape, dtype=np.float32):
-  return tf.get_variable(name, initializer=random_array(name, shape, dtype), use_resource=False)
+def _variable(name, shape, dtype=np.float32, resource=False):
+  return tf.get_variable(name, initializer=random_array(name, shape, dtype), use_resource=resource)
 
 
-def _dense(dtype=np.float32):
+def _dense(dtype=np.float32, resource=False):
   with tf.device('/cpu:0'):
-    w = _variable('w', [3, 2], dtype)
+    w = _variable('w', [3, 2], dtype, resource)
   with tf.device('/gpu:0'):
-    b = _variable('b', [2], dtype)
+    b = _variable('b', [2], dtype, resource)
     x = tf.placeholder(dtype, [4, 3], name='x')
     return tf.reduce_mean(tf.square(tf.tanh(tf.nn.bias_add(tf.matmul(x, w), b))), name='loss')
 
 
-def _rows():
+def _rows(resource=False):
   with tf.device('/gpu:1'):
-    table = _variable('table', [5, 2])
+    table = _variable('table', [5, 2], resource=resource)
   x = tf.placeholder(np.int32, [4], name='x')
   return tf.reduce_sum(tf.square(tf.gather(table, x)), name='loss')
 
@@ -46,6 +46,10 @@ def record(family):
   for name, make in _OPTIMIZERS.items():
     family.training(f'{name}/dense', _dense, _feeds, lambda loss, make=make: make(0.1).minimize(loss))
     family.training(f'{name}/rows', _rows, _feeds, lambda loss, make=make: make(0.1).minimize(loss))
+    family.training(f'{name}/handles', lambda: _dense(resource=True), _feeds,
+                    lambda loss, make=make: make(0.1).minimize(loss))
+    family.training(f'{name}/handle_rows', lambda: _rows(resource=True), _feeds,
+                    lambda loss, make=make: make(0.1).minimize(loss))
   for name in ('sgd', 'adam'):
     make = _OPTIMIZERS[name]
     family.training(f'{name}/double', lambda: _dense(np.float64), _feeds,
@@ -80,3 +84,9 @@ def record(family):
     return step, lambda: _OPTIMIZERS['adam'](0.1).minimize(loss, global_step=step)
 
   family.training('adam/counted', _dense, _feeds, None, prepare=counted)
+
+  def counted_behind_a_handle(loss):
+    step = tf.get_variable('step', initializer=0, trainable=False, use_resource=True)
+    return step, lambda: _OPTIMIZERS['adam'](0.1).minimize(loss, global_step=step)
+
+  family.training('adam/handles_counted', lambda: _dense(resource=True), _feeds, None, prepare=counted_behind_a_handle)
