@@ -1,7 +1,5 @@
 // Optionals: what a branch hands out to the branch of its gradient. One that data choose is both, until
 // somebody on one side of that condition takes its components.
-#include <algorithm>
-
 #include "core/place/tensor_list_call.h"
 
 namespace lanescope {
@@ -55,6 +53,10 @@ ExpandedValue ListExpander::HasValue(const Call& call, const ExpandedValue& opti
   const OptionalChoice& choice = *optional.choice;
   return Choose(choice.condition, HasValue(call, choice.yes), HasValue(call, choice.no), call.name,
                 call.node.device);
+}
+
+bool IsOptional(const ExpandedValue& value) {
+  return value.choice != nullptr || (value.list != nullptr && value.list->optional);
 }
 
 }  // namespace lanescope

@@ -164,49 +164,6 @@ ExpandedValue ListExpander::SetItem(const Call& call) {
   return Made(std::move(list));
 }
 
-ExpandedValue ListExpander::PushBack(const Call& call) {
-  TensorList list = call.list(0);
-  if (call.inputs.size() < 2) call.Refuse(Code::kInvalidArgument, "has no element to append");
-  list.items.push_back(call.inputs[1]);
-  return Made(std::move(list));
-}
-
-ExpandedValues ListExpander::PopBack(const Call& call) {
-  TensorList list = call.any_list(0);
-  if (list.items.empty()) call.Refuse(Code::kInvalidArgument, "takes the last element of an empty list");
-  if (list.length.node.exists()) return PopBackOfMany(call, list);
-  const ExpandedValue last = list.items.back();
-  const ExpandedValue item =
-      last.is_list() ? last
-                     : ExpandedValue{.tensor = Element(call, list, list.items.size() - 1, ShapeOf(call, 1))};
-  list.items.pop_back();
-  return {Made(std::move(list)), item};
-}
-
-// Data say which item is the last. Where they say that there is none, nobody uses what comes out.
-ExpandedValues ListExpander::PopBackOfMany(const Call& call, const TensorList& list) {
-  TensorList left = list;
-  const std::string& device = call.node.device;
-  if (!left.packed.node.exists()) {
-    std::vector<Endpoint> elements;
-    for (size_t i = 0; i < list.items.size(); ++i)
-      elements.push_back(Element(call, list, i, ShapeOf(call, 1)));
-    left.packed = graph_.Add(
-        graph_.New("Pack", call.name + "/elements", device).Inputs(elements).Attr("axis", int64_t{0}));
-  }
-  const auto number = [&](int32_t value) {
-    return graph_.Constant(call.name + "/number", Tensor::Scalar(value), device);
-  };
-  left.length =
-      graph_.Add(graph_.New("Sub", call.name + "/length", device).Input(list.length).Input(number(1)));
-  const Endpoint index =
-      graph_.Add(graph_.New("Maximum", call.name + "/index", device).Input(left.length).Input(number(0)));
-  const Endpoint item =
-      graph_.Add(graph_.New("GatherV2", call.name, device).Input(left.packed).Input(index).Input(number(0)));
-  left.items.pop_back();
-  return {Made(std::move(left)), {.tensor = item}};
-}
-
 ExpandedValue ListExpander::Resize(const Call& call) {
   TensorList list = call.list(0);
   const auto count = graph_.ConstantAt(call.tensor(1));
@@ -215,31 +172,6 @@ ExpandedValue ListExpander::Resize(const Call& call) {
     call.Refuse(Code::kInvalidArgument, "gets less than no or too many elements");
   list.items.resize(static_cast<size_t>(*count));
   return Made(std::move(list));
-}
-
-// Element by element.
-ExpandedValue ListExpander::Sum(const Call& call) {
-  TensorList sum = call.list(0);
-  for (size_t k = 1; k < call.inputs.size(); ++k) {
-    if (call.list(k).items.size() != sum.items.size())
-      call.Refuse(Code::kInvalidArgument, "adds lists of different lengths");
-  }
-  sum.packed = {};
-  for (size_t i = 0; i < sum.items.size(); ++i) {
-    std::vector<Endpoint> terms;
-    for (size_t k = 0; k < call.inputs.size(); ++k) {
-      const ExpandedValue& item = call.list(k).items[i];
-      if (item.is_list()) call.Refuse(Code::kUnimplemented, "adds lists in lists");
-      if (item.is_tensor()) terms.push_back(item.tensor);
-    }
-    if (terms.empty()) continue;
-    sum.items[i].tensor =
-        terms.size() == 1
-            ? terms[0]
-            : graph_.Add(
-                  graph_.New("AddN", call.name + "/" + std::to_string(i), call.node.device).Inputs(terms));
-  }
-  return Made(std::move(sum));
 }
 
 ExpandedValue ListExpander::Select(const Call& call) {
@@ -256,10 +188,7 @@ ExpandedValue ListExpander::Choose(Endpoint condition, const ExpandedValue& yes,
     NodeBuilder select = graph_.New("Select", name, device);
     return {.tensor = graph_.Add(select.Input(condition).Input(yes.tensor).Input(no.tensor))};
   }
-  const auto is_optional = [](const ExpandedValue& value) {
-    return value.choice != nullptr || (value.list != nullptr && value.list->optional);
-  };
-  if (is_optional(yes) && is_optional(no))
+  if (IsOptional(yes) && IsOptional(no))
     return {.choice = std::make_shared<const OptionalChoice>(OptionalChoice{condition, yes, no})};
   if (yes.list == nullptr || no.list == nullptr || yes.list->optional || no.list->optional)
     Throw(Code::kUnimplemented, "node '{}': data choose between values of different kinds", name);
@@ -282,7 +211,15 @@ ExpandedValue ListExpander::ChooseList(Endpoint condition, const TensorList& yes
   bool same = true;
   for (size_t i = 0; i < common; ++i) {
     const ExpandedValue before = chosen.items[i];
-    chosen.items[i] = Choose(condition, yes.items[i], no.items[i], name + "/" + std::to_string(i), device);
+    const std::string below = name + "/" + std::to_string(i);
+    // An element that nobody has set is zeros.
+    const auto set = [&](const ExpandedValue& item, const ExpandedValue& other) {
+      if (!item.empty() || !other.is_tensor()) return item;
+      NodeBuilder zeros = graph_.New("ZerosLike", below + "/unset", device);
+      return ExpandedValue{.tensor = graph_.Add(zeros.Input(other.tensor))};
+    };
+    const ExpandedValue if_yes = set(yes.items[i], no.items[i]), if_no = set(no.items[i], yes.items[i]);
+    chosen.items[i] = Choose(condition, if_yes, if_no, below, device);
     same = same && chosen.items[i] == before;
   }
   if (!same) chosen.packed = {};
@@ -336,19 +273,9 @@ ExpandedValues ListExpander::Expand(const Node& node, const std::string& name, c
     return {{.tensor = graph_.Constant(name, dims, node.device)}};
   }
   if (op == "Identity" || op == "IdentityN" || op == "StopGradient") return inputs;
-  if (op == "AddN") return {Sum(call)};
+  if (op == "AddN" && !inputs.empty()) return {Sum(call, inputs)};
   if (op == "Select" || op == "SelectV2") return {Select(call)};
-  if (op == "ZerosLike") {
-    TensorList zeros = call.any_list(0);
-    zeros.packed = {};
-    for (ExpandedValue& item : zeros.items) {
-      if (item.is_list()) call.Refuse(Code::kUnimplemented, "is of lists in lists");
-      if (item.is_tensor())
-        zeros.element_shape = MergeShapes(zeros.element_shape, graph_.info(item.tensor).shape);
-      item = {};
-    }
-    return {Made(std::move(zeros))};
-  }
+  if (op == "ZerosLike" && !inputs.empty()) return {ZerosOf(call, inputs[0])};
   call.Refuse(Code::kUnimplemented, "does with lists of tensors what is not known here");
 }
 

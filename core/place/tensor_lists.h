@@ -14,6 +14,8 @@ bool IsListOp(std::string_view op);
 // Whether some of the values are lists or arrays.
 bool HasLists(const ExpandedValues& values);
 
+bool IsOptional(const ExpandedValue& value);
+
 // What a node of the graph before yields that makes or takes lists: an op on lists, or AddN, ZerosLike and
 // the like of lists; of ops on arrays those that read, given the array as a list. Nodes that it needs are
 // called "NAME/...", and the one that has the node's output NAME. Throws Unimplemented for other ops and for
@@ -39,10 +41,14 @@ class ListExpander {
   ExpandedValue GetItem(const Call& call);
   ExpandedValue SetItem(const Call& call);
   ExpandedValue PushBack(const Call& call);
+  void AppendToMany(const Call& call, const ExpandedValue& last, TensorList* list);
   ExpandedValues PopBack(const Call& call);
   ExpandedValues PopBackOfMany(const Call& call, const TensorList& list);
   ExpandedValue Resize(const Call& call);
-  ExpandedValue Sum(const Call& call);
+  ExpandedValue Sum(const Call& call, const ExpandedValues& terms);
+  ExpandedValue SumOfLists(const Call& call, const ExpandedValues& terms);
+  ExpandedValue SumOfOptionals(const Call& call, const ExpandedValues& terms);
+  ExpandedValue ZerosOf(const Call& call, const ExpandedValue& value);
   ExpandedValue Select(const Call& call);
   ExpandedValue LengthOf(const TensorList& list, const std::string& name, const std::string& device);
   ExpandedValue ChooseList(Endpoint condition, const TensorList& yes, const TensorList& no,
@@ -64,8 +70,11 @@ class ListExpander {
   ExpandedValue Made(TensorList list);
   Shape ShapeOf(const Call& call, size_t input) const;
 
+  class Depth;
+
   GrowingGraph& graph_;
   size_t copied_ = 0;  // elements of lists so far
+  int depth_ = 0;      // of lists in lists that are being walked
 };
 
 }  // namespace lanescope

@@ -1,4 +1,9 @@
 // Einsum on host memory.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "exec/kernels/broadcast.h"
 #include "exec/kernels/depthwise.h"
 #include "exec/kernels/einsum_plan.h"
 #include "exec/kernels/product.h"
@@ -16,21 +21,46 @@ void Turn(const EinsumPlan& plan, DataType dtype, const std::string& from, const
   copy.Run(dtype, destination, source, team);
 }
 
+// Each of `rows` stretches of `length` elements added up.
+template <typename T>
+void SumRows(int64_t rows, int64_t length, const T* from, T* to, WorkerTeam& team) {
+  const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, length));
+  team.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      to[i] = std::accumulate(from + i * length, from + (i + 1) * length, T{0});
+  });
+}
+
+// An operand in the order of `to`, without the letters that it alone has: in `memory`, or where it is.
+template <typename T>
+const T* Turned(KernelContext& context, const EinsumPlan& plan, int input, const std::string& to,
+                const std::string& alone, std::vector<T>& memory) {
+  const TensorRef& tensor = context.input(input);
+  const T* source = tensor.as<T>();
+  std::vector<T> turned;
+  if (plan.operand(input) != to + alone) {
+    turned.resize(static_cast<size_t>(tensor.NumElements()));
+    Turn(plan, tensor.dtype, plan.operand(input), to + alone, source, turned.data(), context.team());
+    source = turned.data();
+  }
+  if (!alone.empty()) {
+    const int64_t rows = plan.CountOf(to);
+    memory.resize(static_cast<size_t>(rows));
+    SumRows(rows, plan.CountOf(alone), source, memory.data(), context.team());
+    return memory.data();
+  }
+  if (source == tensor.as<T>()) return source;
+  memory = std::move(turned);
+  return memory.data();
+}
+
 template <typename T>
 void Multiplied(KernelContext& context, const EinsumPlan& plan) {
   WorkerTeam& team = context.team();
-  const auto turned = [&](int input, const std::string& to, std::vector<T>& memory) {
-    const TensorRef& tensor = context.input(input);
-    const std::string& from = plan.equation->inputs[static_cast<size_t>(input)];
-    if (from == to) return static_cast<const T*>(tensor.as<T>());
-    memory.resize(static_cast<size_t>(tensor.NumElements()));
-    Turn(plan, tensor.dtype, from, to, tensor.data, memory.data(), team);
-    return static_cast<const T*>(memory.data());
-  };
   std::vector<T> a_memory, b_memory, c_memory;
-  const T* a = turned(0, plan.left, a_memory);
-  const T* b = turned(1, plan.right, b_memory);
-  const std::string& wanted = plan.equation->output;
+  const T* a = Turned(context, plan, 0, plan.left, plan.left_alone, a_memory);
+  const T* b = Turned(context, plan, 1, plan.right, plan.right_alone, b_memory);
+  const std::string& wanted = plan.output();
   T* c = context.output().as<T>();
   if (plan.made != wanted) {
     c_memory.resize(static_cast<size_t>(context.output().NumElements()));
@@ -45,14 +75,19 @@ void Multiplied(KernelContext& context, const EinsumPlan& plan) {
 }
 
 void RunEinsum(KernelContext& context, const EinsumPlan& plan) {
-  if (context.output().NumElements() == 0) return;
+  const TensorRef& output = context.output();
+  if (output.NumElements() == 0) return;
   const TensorRef& first = context.input(0);
-  if (context.num_inputs() == 1) {
-    Turn(plan, first.dtype, plan.equation->inputs[0], plan.equation->output, first.data,
-         context.output().data, context.team());
+  if (context.num_inputs() == 1 && plan.left_alone.empty()) {
+    Turn(plan, first.dtype, plan.operand(0), plan.output(), first.data, output.data, context.team());
     return;
   }
-  DispatchReal("Einsum", first.dtype, [&]<typename T>(T) { Multiplied<T>(context, plan); });
+  DispatchReal("Einsum", first.dtype, [&]<typename T>(T) {
+    if (context.num_inputs() > 1) return Multiplied<T>(context, plan);
+    std::vector<T> sums;
+    const T* made = Turned(context, plan, 0, plan.left, plan.left_alone, sums);
+    std::copy_n(made, output.NumElements(), output.as<T>());
+  });
 }
 
 }  // namespace

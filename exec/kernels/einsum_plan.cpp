@@ -1,5 +1,8 @@
 #include "exec/kernels/einsum_plan.h"
 
+#include <optional>
+#include <utility>
+
 namespace lanescope::exec {
 namespace {
 
@@ -9,7 +12,7 @@ bool Has(const std::string& labels, char label) { return labels.find(label) != s
 
 int64_t EinsumPlan::CountOf(const std::string& labels) const {
   int64_t count = 1;
-  for (const char label : labels) count *= sizes.at(label);
+  for (const char label : labels) count *= sized.sizes.at(label);
   return count;
 }
 
@@ -19,41 +22,36 @@ EinsumOp::EinsumOp(const Node& node)
     Throw(Code::kUnimplemented, "node {}: an einsum of {} operands has no kernel here", node.name,
           equation_.inputs.size());
   }
-  const std::string& a = equation_.inputs[0];
-  const std::string b = equation_.inputs.size() > 1 ? equation_.inputs[1] : std::string();
-  for (const char label : a) {
-    (Has(b, label) ? Has(equation_.output, label) ? batch_ : summed_ : left_) += label;
-  }
-  for (const char label : b) {
-    if (!Has(a, label)) right_ += label;
-  }
-  for (const char label : left_ + right_) CheckInOutput(node.name, label);
-}
-
-// What is in one operand alone has to be in the result: sums over it have no kernel.
-void EinsumOp::CheckInOutput(const std::string& name, char label) const {
-  if (Has(equation_.output, label)) return;
-  Throw(Code::kUnimplemented, "node {}: an einsum that sums over '{}' of one operand has no kernel here",
-        name, label);
 }
 
 EinsumPlan EinsumOp::Plan(KernelContext& context) const {
   std::vector<Shape> shapes;
   for (int i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.input(i).shape);
-  EinsumPlan plan{&equation_,
-                  ops::EinsumSizes(equation_, shapes),
-                  batch_ + left_ + summed_,
-                  batch_ + summed_ + right_,
-                  batch_ + left_ + right_,
-                  0,
-                  0,
-                  0,
-                  0};
-  plan.batches = plan.CountOf(batch_);
-  plan.m = plan.CountOf(left_);
-  plan.n = plan.CountOf(right_);
-  plan.k = plan.CountOf(summed_);
-  ShapeOutput(context, 0, ops::EinsumShape(equation_.output, plan.sizes));
+  std::optional<ops::SizedEinsum> sized = ops::SizeEinsum(equation_, shapes);
+  LANESCOPE_CHECK(sized.has_value());
+  EinsumPlan plan{std::move(*sized), {}, {}, {}, {}, {}, 0, 0, 0, 0};
+  ShapeOutput(context, 0, plan.sized.ShapeOf(plan.output()));
+  const std::string a = plan.operand(0);
+  const std::string b = context.num_inputs() > 1 ? plan.operand(1) : std::string();
+  std::string batch, left, right, summed;
+  for (const char label : a) {
+    const bool in_output = Has(plan.output(), label);
+    if (Has(b, label)) {
+      (in_output ? batch : summed) += label;
+    } else {
+      (in_output ? left : plan.left_alone) += label;
+    }
+  }
+  for (const char label : b) {
+    if (!Has(a, label)) (Has(plan.output(), label) ? right : plan.right_alone) += label;
+  }
+  plan.left = context.num_inputs() > 1 ? batch + left + summed : plan.output();
+  plan.right = batch + summed + right;
+  plan.made = batch + left + right;
+  plan.batches = plan.CountOf(batch);
+  plan.m = plan.CountOf(left);
+  plan.n = plan.CountOf(right);
+  plan.k = plan.CountOf(summed);
   return plan;
 }
 

@@ -11,19 +11,22 @@
 namespace lanescope::exec {
 
 // By letters, what the operands are turned to: [batch, left, summed] and [batch, summed, right] make
-// [batch, left, right].
+// [batch, left, right]. Letters that one operand alone has, and not the result, come last, and are summed
+// over first. An einsum of one operand is turned to the result's letters and those.
 struct EinsumPlan {
-  const ops::EinsumEquation* equation;
-  std::map<char, Dim> sizes;
+  ops::SizedEinsum sized;
   std::string left, right, made;
+  std::string left_alone, right_alone;
   int64_t batches, m, n, k;
 
+  const std::string& operand(int i) const { return sized.equation.inputs[static_cast<size_t>(i)]; }
+  const std::string& output() const { return sized.equation.output; }
   int64_t CountOf(const std::string& labels) const;
   // Calls dim(extent, stride in `to`, stride in `from`) for the dimensions of `to`, outermost first: of dense
   // tensors of the same letters in another order.
   template <typename Fn>
   void ForEachDim(const std::string& from, const std::string& to, const Fn& dim) const {
-    for (const char label : to) dim(sizes.at(label), Stride(to, label), Stride(from, label));
+    for (const char label : to) dim(sized.sizes.at(label), Stride(to, label), Stride(from, label));
   }
 
  private:
@@ -38,10 +41,7 @@ class EinsumOp {
   EinsumPlan Plan(KernelContext& context) const;
 
  private:
-  void CheckInOutput(const std::string& name, char label) const;
-
   ops::EinsumEquation equation_;
-  std::string batch_, left_, right_, summed_;
 };
 
 }  // namespace lanescope::exec

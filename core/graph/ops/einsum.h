@@ -1,7 +1,8 @@
-// Equations of Einsum: "abc,cde->abde".
+// Equations of Einsum: "abc,cde->abde", "...ab,bc->...ac".
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,18 +13,26 @@
 namespace lanescope::ops {
 
 struct EinsumEquation {
-  std::vector<std::string> inputs;  // a letter for each dimension
+  std::vector<std::string> inputs;  // a letter for each dimension; '.' for those that "..." stands for
   std::string output;
 };
 
 // Throws InvalidArgument for what is no equation or has another number of inputs, and Unimplemented for
-// letters twice in one place (diagonals) and for "...".
+// letters twice in one place (diagonals).
 EinsumEquation ParseEinsum(std::string_view equation, int num_inputs);
 
-// The sizes of the letters. Throws InvalidArgument for shapes of other ranks, or sizes that contradict.
-std::map<char, Dim> EinsumSizes(const EinsumEquation& equation, std::span<const Shape> shapes);
+// An equation of tensors of these shapes, and the sizes of its letters. Dimensions that "..." stands for have
+// digits for letters, of which the last one's is '0'; an input that has 1 where others have more has none
+// there.
+struct SizedEinsum {
+  EinsumEquation equation;
+  std::map<char, Dim> sizes;
 
-// Of the letters of `labels`.
-Shape EinsumShape(const std::string& labels, const std::map<char, Dim>& sizes);
+  // Of the letters of `labels`.
+  Shape ShapeOf(const std::string& labels) const;
+};
+// Nothing where "..." stands for dimensions of an unknown number. Throws InvalidArgument for shapes of other
+// ranks, for sizes that contradict, and for "..." of the inputs that the output drops.
+std::optional<SizedEinsum> SizeEinsum(const EinsumEquation& equation, std::span<const Shape> shapes);
 
 }  // namespace lanescope::ops

@@ -70,7 +70,8 @@ void InferEinsum(InferenceContext& context) {
   const EinsumEquation equation = EquationOf(context.node());
   std::vector<Shape> shapes;
   for (int i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.shape(i));
-  context.SetShape(0, EinsumShape(equation.output, EinsumSizes(equation, shapes)));
+  const std::optional<SizedEinsum> sized = SizeEinsum(equation, shapes);
+  if (sized) context.SetShape(0, sized->ShapeOf(sized->equation.output));
 }
 
 // A product and a sum for every combination of all letters.
@@ -78,7 +79,9 @@ OpWork EinsumCost(const Node& node, std::span<const TensorInfo> inputs, std::spa
   std::vector<Shape> shapes;
   for (const TensorInfo& input : inputs) shapes.push_back(input.shape);
   int64_t flops = inputs.size() > 1 ? 2 : 1;
-  for (const auto& [label, size] : EinsumSizes(EquationOf(node), shapes)) {
+  const std::optional<SizedEinsum> sized = SizeEinsum(EquationOf(node), shapes);
+  if (!sized) return {0, TotalBytes(inputs, outputs)};
+  for (const auto& [label, size] : sized->sizes) {
     flops = SaturatingMul(flops, HasBound(size) ? BoundOf(size) : 0);
   }
   return {flops, TotalBytes(inputs, outputs)};

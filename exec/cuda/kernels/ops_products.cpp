@@ -48,36 +48,77 @@ void Turn(KernelContext& context, const EinsumPlan& plan, const std::string& fro
   RunStridedCopy(LaunchOf(context), ElementBytes(context.output().dtype), map, destination, source);
 }
 
+// Scratch memory of an operand: turned, summed over the letters that it alone has, and as many ones as those.
+struct OperandScratch {
+  OperandScratch(ScratchLayout* layout, const KernelContext& context, const EinsumPlan& plan, int input,
+                 const std::string& to, const std::string& alone) {
+    const TensorRef& tensor = context.input(input);
+    const auto element = ElementBytes(tensor.dtype);
+    if (plan.operand(input) != to + alone) turned = layout->Add(BytesOf(tensor));
+    if (alone.empty()) return;
+    summed = layout->Add(plan.CountOf(to) * element);
+    ones = layout->Add(plan.CountOf(alone) * element);
+  }
+  int64_t turned = -1, summed = -1, ones = -1;
+};
+
+template <typename T>
+const T* Turned(KernelContext& context, const EinsumPlan& plan, int input, const std::string& to,
+                const std::string& alone, const OperandScratch& at, char* scratch, T* sums) {
+  const auto memory = [scratch](int64_t offset) {
+    return static_cast<T*>(static_cast<void*>(scratch + offset));
+  };
+  const T* source = context.input(input).as<T>();
+  if (at.turned >= 0) {
+    Turn(context, plan, plan.operand(input), to + alone, source, scratch + at.turned);
+    source = memory(at.turned);
+  }
+  if (alone.empty()) return source;
+  const int64_t rows = plan.CountOf(to), length = plan.CountOf(alone);
+  T* const ones = memory(at.ones);
+  const T one{1};
+  if (length > 0) RunFillFromHost(LaunchOf(context), sizeof(T), length, ones, &one);
+  const MatrixBatch<T> a{source, std::max<int64_t>(1, length), rows * length, false},
+      b{ones, 1, length, false};
+  T* const result = sums != nullptr ? sums : memory(at.summed);
+  RunProduct<T>(LaunchOf(context), 1, rows, 1, length, a, b, result, false);
+  return result;
+}
+
 template <typename T>
 void Multiplied(KernelContext& context, const EinsumPlan& plan) {
-  const std::vector<std::string>& given = plan.equation->inputs;
-  const std::string& wanted = plan.equation->output;
+  const std::string& wanted = plan.output();
   ScratchLayout layout;
-  const int64_t a_at = layout.Add(BytesOf(context.input(0)));
-  const int64_t b_at = layout.Add(BytesOf(context.input(1)));
+  const OperandScratch a_at(&layout, context, plan, 0, plan.left, plan.left_alone);
+  const OperandScratch b_at(&layout, context, plan, 1, plan.right, plan.right_alone);
   const int64_t c_at = layout.Add(BytesOf(context.output()));
   char* scratch = static_cast<char*>(ScratchOf(context, layout.bytes()));
-  const auto turned = [&](int input, const std::string& to, int64_t at) {
-    const std::string& from = given[static_cast<size_t>(input)];
-    if (from == to) return static_cast<const T*>(context.input(input).as<T>());
-    Turn(context, plan, from, to, context.input(input).data, scratch + at);
-    return static_cast<const T*>(static_cast<const void*>(scratch + at));
-  };
-  const MatrixBatch<T> a{turned(0, plan.left, a_at), std::max<int64_t>(1, plan.k), plan.m * plan.k, false};
-  const MatrixBatch<T> b{turned(1, plan.right, b_at), std::max<int64_t>(1, plan.n), plan.k * plan.n, false};
+  const T* left = Turned<T>(context, plan, 0, plan.left, plan.left_alone, a_at, scratch, nullptr);
+  const T* right = Turned<T>(context, plan, 1, plan.right, plan.right_alone, b_at, scratch, nullptr);
+  const MatrixBatch<T> a{left, std::max<int64_t>(1, plan.k), plan.m * plan.k, false};
+  const MatrixBatch<T> b{right, std::max<int64_t>(1, plan.n), plan.k * plan.n, false};
   void* c = plan.made == wanted ? context.output().data : scratch + c_at;
   RunProduct<T>(LaunchOf(context), plan.batches, plan.m, plan.n, plan.k, a, b, static_cast<T*>(c), false);
   if (plan.made != wanted) Turn(context, plan, plan.made, wanted, c, context.output().data);
 }
 
+template <typename T>
+void Summed(KernelContext& context, const EinsumPlan& plan) {
+  ScratchLayout layout;
+  const OperandScratch at(&layout, context, plan, 0, plan.left, plan.left_alone);
+  char* scratch = static_cast<char*>(ScratchOf(context, layout.bytes()));
+  Turned<T>(context, plan, 0, plan.left, plan.left_alone, at, scratch, context.output().as<T>());
+}
+
 void RunEinsum(KernelContext& context, const EinsumPlan& plan) {
   if (context.output().NumElements() == 0) return;
-  if (context.num_inputs() == 1) {
-    Turn(context, plan, plan.equation->inputs[0], plan.equation->output, context.input(0).data,
-         context.output().data);
+  if (context.num_inputs() == 1 && plan.left_alone.empty()) {
+    Turn(context, plan, plan.operand(0), plan.output(), context.input(0).data, context.output().data);
     return;
   }
-  DispatchReal("Einsum", context.input(0).dtype, [&]<typename T>(T) { Multiplied<T>(context, plan); });
+  DispatchReal("Einsum", context.input(0).dtype, [&]<typename T>(T) {
+    context.num_inputs() > 1 ? Multiplied<T>(context, plan) : Summed<T>(context, plan);
+  });
 }
 
 }  // namespace

@@ -323,9 +323,14 @@ def einsum(family):
   shapes = {'a': 2, 'b': 3, 'c': 4, 'd': 5, 'e': 2}
   for dtype in (np.float32, np.float64):
     for equation in ('ab,bc->ac', 'abc,cde->abde', 'aecd,abcd->acbe', 'acbe,aecd->abcd', 'abcd,cde->abe', 'ab,ab->ab',
-                     'ab,cd->adbc', 'abc->cab', 'a,a->'):
+                     'ab,cd->adbc', 'abc->cab', 'a,a->', 'abc->ca', 'abc->', 'abc,cde->dae', 'abc,dc->a', 'ab,cd->'):
       inputs = [random_array(equation + labels, [shapes[c] for c in labels], dtype)
                 for labels in equation.split('->')[0].split(',')]
+      within = golden.FLOAT32_SUM if dtype == np.float32 else golden.FLOAT64
+      family.op(f'{equation}/{np.dtype(dtype).name}', 'Einsum', within, inputs=inputs, equation=equation)
+    for equation, first, second in (('...ab,...bc->...ac', [3, 1, 2, 4], [5, 4, 2]), ('a...,b...->ab...', [2, 3], [4, 3]),
+                                    ('ab,bc...->...ac', [2, 3], [3, 4, 2]), ('...a,...a->...', [2, 3], [3])):
+      inputs = [random_array(f'{equation} {i}', shape, dtype) for i, shape in enumerate((first, second))]
       within = golden.FLOAT32_SUM if dtype == np.float32 else golden.FLOAT64
       family.op(f'{equation}/{np.dtype(dtype).name}', 'Einsum', within, inputs=inputs, equation=equation)
 

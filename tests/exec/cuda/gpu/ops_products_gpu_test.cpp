@@ -37,6 +37,13 @@ TEST(GpuOps, Einsums) {
   check("ab,cb->ca", {Random(kFloat, {7, 5}), Random(kFloat, {3, 5}, 2)});
   check("abc->cab", {Random(kFloat, {2, 3, 4})});
   check("ab,bc->ac", {Random(kFloat, {3, 0}), Random(kFloat, {0, 4}, 2)});
+  check("abc->ca", {Random(kFloat, {2, 3, 4})});
+  check("abc->", {Random(kFloat, {2, 3, 4})});
+  check("ab->a", {Random(kFloat, {3, 0})});
+  check("abc,cde->dae", {Random(kFloat, {2, 3, 4}), Random(kFloat, {4, 5, 2}, 2)});
+  check("abc,dc->a", {Random(kFloat, {2, 3, 4}), Random(kFloat, {5, 4}, 2)});
+  check("...ab,...bc->...ac", {Random(kFloat, {3, 1, 2, 4}), Random(kFloat, {5, 4, 2}, 2)});
+  check("a...,b...->ab...", {Random(kFloat, {2, 3}), Random(kFloat, {4, 3}, 2)});
 }
 
 // With a diagonal that lets errors not grow.
