@@ -39,7 +39,7 @@ class BranchGradient {
     std::vector<DataType> types;
     for (const Endpoint& given : given_)
       types.push_back(given.node.exists() ? g_.s.TypeOf(given) : DataType::kInvalid);
-    return FunctionGradient(&g_.s, g_.node(), attr, arguments, types);
+    return FunctionGradient(g_, attr, arguments, types);
   }
 
   // Both branches give the same gradients of the same form. By argument: whether it is rows, or none at all.

@@ -43,10 +43,11 @@ void NoteArgument(const TensorInfo& info, Node* placeholder) {
   placeholder->attrs["_handle_shapes"] = std::vector<ShapeAttr>{{info.handle->shape, ""}};
 }
 
-FunctionGradient::FunctionGradient(Scope* outer, const Node& node, const std::string& attr,
+FunctionGradient::FunctionGradient(const OpGradient& g, const std::string& attr,
                                    const std::vector<TensorInfo>& arguments,
                                    const std::vector<DataType>& types) {
-  FunctionBody body = ReadFunction(outer->graph(), node, attr);
+  const Node& node = g.node();
+  FunctionBody body = ReadFunction(g.s.graph(), node, attr);
   arguments_ = std::move(body.arguments);
   outputs_ = std::move(body.outputs);
   effects_ = std::move(body.effects);
@@ -76,9 +77,12 @@ FunctionGradient::FunctionGradient(Scope* outer, const Node& node, const std::st
     numbers.push_back(i);
   }
   if (ys.empty() || xs.empty()) return;
-  const std::vector<Gradient> made = Gradients(*s_, ys, xs, {.grad_ys = grad_ys});
+  // Of its own name among those of the graph: arrays of gradients are told apart by it.
+  std::string source = g.source();
+  std::ranges::replace(source, '/', '_');
+  const std::vector<Gradient> made = Gradients(*s_, ys, xs, {.name = source, .grad_ys = grad_ys});
   for (size_t k = 0; k < made.size(); ++k) gradients_[numbers[k]] = made[k];
-  outer->AddFunctions(s_->graph());
+  g.s.AddFunctions(s_->graph());
 }
 
 Endpoint FunctionGradient::Zeros(size_t argument, DataType type) {
@@ -221,7 +225,10 @@ bool IsTrainable(const Scope& s, Endpoint e) {
   // The list may be an argument, of which nothing is known: its elements are taken for numbers.
   for (size_t steps = 0; steps < s.graph().num_nodes(); ++steps) {
     const Node& node = s.graph().node(e.node);
-    if (node.FindAttr("element_dtype") != nullptr) return IsFloat(node.TypeAttr("element_dtype"));
+    if (node.FindAttr("element_dtype") != nullptr) {
+      const DataType element = node.TypeAttr("element_dtype");
+      return IsFloat(element) || element == DataType::kVariant;  // lists in lists
+    }
     if (node.inputs.empty() || e.output >= static_cast<int>(node.inputs.size())) return true;
     e = node.inputs[static_cast<size_t>(e.output)];
     if (s.TypeOf(e) != DataType::kVariant) return true;

@@ -26,10 +26,10 @@ Node MakePlaceholder(std::string name, DataType type, const lanescope::Shape& sh
 class FunctionGradient {
  public:
   // The function in `attr` of the node; `arguments`: what is known of them. `types`: by output, the element
-  // type of its gradient; kInvalid where it has none. Functions that its gradient calls go to `outer`. Throws
-  // what Gradients throws.
-  FunctionGradient(Scope* outer, const Node& node, const std::string& attr,
-                   const std::vector<TensorInfo>& arguments, const std::vector<DataType>& types);
+  // type of its gradient; kInvalid where it has none. Functions that its gradient calls go to g's scope.
+  // Throws what Gradients throws.
+  FunctionGradient(const OpGradient& g, const std::string& attr, const std::vector<TensorInfo>& arguments,
+                   const std::vector<DataType>& types);
 
   // The function's nodes and those of its gradient.
   Scope& s() { return *s_; }

@@ -70,6 +70,7 @@ class GradientWriter {
   std::vector<Gradient> Run() {
     CheckArguments();
     const auto names = s_.Name(options_.name);
+    source_ = s_.CurrentNames().substr(0, s_.CurrentNames().size() - 1);
     s_.UniqueName("uid");  // TensorFlow takes a name for the call, and so do we
     std::vector<Gradient> first;
     for (size_t i = 0; i < ys_.size(); ++i) first.push_back(FirstGradient(i));
@@ -246,7 +247,7 @@ class GradientWriter {
       zeros[static_cast<size_t>(i)] = true;
       grads[static_cast<size_t>(i)] = op::ZerosLike(s_, Endpoint{id, i}, {.name = "zeros_like"});
     }
-    const OpGradient gradient(s_, node, id, std::move(grads), std::move(zeros));
+    const OpGradient gradient(s_, node, id, std::move(grads), std::move(zeros), source_);
     const std::vector<Gradient> of_inputs = Write(*function, gradient);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (i < of_inputs.size() && !of_inputs[i].empty()) Hand(node, i, of_inputs[i]);
@@ -306,6 +307,7 @@ class GradientWriter {
   const std::vector<Endpoint>& xs_;
   const GradientOptions& options_;
   const size_t num_ops_;  // before the first gradient
+  std::string source_;
   IdVector<NodeId, bool> reachable_;
   IdVector<NodeId, int> pending_;
   std::set<NodeId> stops_;

@@ -1,6 +1,4 @@
 // Gradients of matrix products and convolutions.
-#include "core/base/error.h"
-#include "core/graph/ops/einsum.h"
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"
 
@@ -143,30 +141,6 @@ std::vector<Gradient> DepthwiseBackpropFilterGradient(const OpGradient& g) {
   return {of_input, Gradient(), conv.DepthwiseForward(g.s, g.in(0), g.grad())};
 }
 
-// Of sums of products of different letters each input's is a sum of products, too. Letters of one operand
-// alone are summed over before a product can be, and no kernel does that.
-std::vector<Gradient> EinsumGradient(const OpGradient& g) {
-  const ops::EinsumEquation equation = ops::ParseEinsum(g.node().StringAttr("equation"), g.num_inputs());
-  if (g.num_inputs() > 2)
-    Throw(Code::kUnimplemented, "'{}': the gradient of an einsum of {} operands", g.node().name,
-          g.num_inputs());
-  for (int i = 0; i < g.num_inputs(); ++i) {
-    const std::string others = equation.output + (g.num_inputs() == 2 ? equation.inputs[i == 0 ? 1 : 0] : "");
-    for (const char label : equation.inputs[static_cast<size_t>(i)]) {
-      if (others.find(label) != std::string::npos) continue;
-      Throw(Code::kUnimplemented, "'{}': the gradient of a sum over '{}', which one operand alone has",
-            g.node().name, label);
-    }
-  }
-  if (g.num_inputs() == 1) return {op::Einsum(g.s, {g.grad()}, equation.output + "->" + equation.inputs[0])};
-  const auto gradient = [&](size_t of, Endpoint other) {
-    return op::Einsum(g.s, {g.grad(), other},
-                      equation.output + "," + equation.inputs[1 - of] + "->" + equation.inputs[of]);
-  };
-  const Endpoint of_left = gradient(0, g.in(1));
-  return {of_left, gradient(1, g.in(0))};
-}
-
 }  // namespace
 
 void AddLinearGradients(GradientTable& table) {
@@ -177,7 +151,6 @@ void AddLinearGradients(GradientTable& table) {
   table.Add("DepthwiseConv2dNative", DepthwiseGradient);
   table.Add("DepthwiseConv2dNativeBackpropInput", DepthwiseBackpropInputGradient);
   table.Add("DepthwiseConv2dNativeBackpropFilter", DepthwiseBackpropFilterGradient);
-  table.Add("Einsum", EinsumGradient);
   table.Add("Conv2D", Conv2DGradient);
   table.Add("Conv2DBackpropInput", Conv2DBackpropInputGradient);
   table.Add("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);

@@ -1,4 +1,4 @@
-// Gradients of lists of tensors: lists of their elements' gradients.
+// Gradients of lists of tensors, and of optionals: lists and optionals of their elements' gradients.
 #include "core/base/error.h"
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/function_gradient.h"
@@ -19,6 +19,13 @@ Endpoint ElementShapeOf(Scope& s, Endpoint list) {
 
 Endpoint LengthOf(Scope& s, Endpoint list) { return AddListNode(s, "TensorListLength", {list}); }
 
+// Of an element; a list as an element of another one is a scalar.
+Endpoint ShapeOfElement(Scope& s, Endpoint element) {
+  if (s.TypeOf(element) == DataType::kVariant)
+    return s.Constant(Tensor(DataType::kInt32, lanescope::Shape{0}), "Shape");
+  return ShapeTensor(s, element);
+}
+
 // What follows the first dimension.
 Endpoint RowShape(Scope& s, Endpoint tensor) { return Range(s, ShapeTensor(s, tensor), 1, 0); }
 
@@ -35,7 +42,7 @@ Endpoint ReserveLike(Scope& s, Endpoint list, DataType type) {
 DataType ElementType(const OpGradient& g) { return g.node().TypeAttr("element_dtype"); }
 
 std::vector<Gradient> PushBackGradient(const OpGradient& g) {
-  const Endpoint pop = AddListNode(g.s, "TensorListPopBack", {g.grad(), ShapeTensor(g.s, g.in(1))},
+  const Endpoint pop = AddListNode(g.s, "TensorListPopBack", {g.grad(), ShapeOfElement(g.s, g.in(1))},
                                    {{"element_dtype", ElementType(g)}});
   return {pop, Scope::Output(pop, 1)};
 }
@@ -77,8 +84,8 @@ std::vector<Gradient> SetItemGradient(const OpGradient& g) {
   const DataType type = g.type(item);
   const Endpoint zeros = op::ZerosLike(g.s, item, {.name = "zeros_like"});
   Endpoint of_list = AddListNode(g.s, "TensorListSetItem", {list, index, zeros}, {{"element_dtype", type}});
-  const Endpoint of_item =
-      AddListNode(g.s, "TensorListGetItem", {list, index, ShapeTensor(g.s, item)}, {{"element_dtype", type}});
+  const Endpoint of_item = AddListNode(g.s, "TensorListGetItem", {list, index, ShapeOfElement(g.s, item)},
+                                       {{"element_dtype", type}});
   if (g.node().BoolAttr("resize_if_index_out_of_bounds", false))
     of_list = AddListNode(g.s, "TensorListResize", {of_list, LengthOf(g.s, g.in(0))});
   return {of_list, {}, of_item};
@@ -129,6 +136,31 @@ std::vector<Gradient> ListSplitGradient(const OpGradient& g) {
           {}};
 }
 
+std::vector<Gradient> OptionalFromValueGradient(const OpGradient& g) {
+  std::vector<DataType> types;
+  std::vector<ShapeAttr> shapes;
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    types.push_back(g.type(g.in(i)));
+    shapes.push_back({g.shape(g.in(i)), ""});
+  }
+  const Endpoint value =
+      AddListNode(g.s, "OptionalGetValue", {g.grad()}, {{"output_types", types}, {"output_shapes", shapes}});
+  std::vector<Gradient> gradients;
+  for (int i = 0; i < g.num_inputs(); ++i) gradients.emplace_back(Scope::Output(value, i));
+  return gradients;
+}
+
+// Components that are no real numbers count as zeros.
+std::vector<Gradient> OptionalGetValueGradient(const OpGradient& g) {
+  std::vector<Endpoint> components;
+  std::vector<DataType> types;
+  for (int i = 0; i < g.num_grads(); ++i) {
+    components.push_back(g.raw_grad(i).empty() ? ZerosLike(g.s, g.out(i)) : g.grad(i));
+    types.push_back(g.type(components.back()));
+  }
+  return {AddListNode(g.s, "OptionalFromValue", components, {{"Toutput_types", types}})};
+}
+
 }  // namespace
 
 void AddListGradients(GradientTable& table) {
@@ -146,6 +178,10 @@ void AddListGradients(GradientTable& table) {
   table.Add("TensorListConcat", ListConcatGradient);
   table.Add("TensorListConcatV2", ListConcatGradient);
   table.Add("TensorListSplit", ListSplitGradient);
+  table.Add("OptionalFromValue", OptionalFromValueGradient);
+  table.Add("OptionalGetValue", OptionalGetValueGradient);
+  table.Add("OptionalHasValue", nullptr);
+  table.Add("OptionalNone", nullptr);
 }
 
 }  // namespace lanescope::graphs

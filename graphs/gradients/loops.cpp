@@ -10,6 +10,9 @@
 namespace lanescope::graphs {
 namespace {
 
+// An attribute of loops: which of their variables counts the trips.
+constexpr const char* kTrips = "_lanescope_trips";
+
 constexpr int kMaxRounds = 8;  // of finding the shapes of a loop's variables
 
 Endpoint ConstantIn(Graph* graph, const std::string& name, const Tensor& value) {
@@ -82,7 +85,7 @@ class LoopGradient {
   }
 
  private:
-  // The variables that the loop had before gradients were asked for.
+  // The variables that gradients go through.
   static size_t CountOf(const OpGradient& g) {
     const auto all = static_cast<int64_t>(g.num_grads());
     return static_cast<size_t>(std::clamp<int64_t>(g.node().IntAttr("_num_original_outputs", all), 0, all));
@@ -120,7 +123,7 @@ class LoopGradient {
     std::vector<DataType> types;
     for (const Endpoint& given : given_)
       types.push_back(given.node.exists() ? g_.s.TypeOf(given) : DataType::kInvalid);
-    return FunctionGradient(&g_.s, g_.node(), "body", ArgumentsOf(g_), types);
+    return FunctionGradient(g_, "body", ArgumentsOf(g_), types);
   }
 
   // Whether the body hands the variable on as it is.
@@ -146,13 +149,13 @@ class LoopGradient {
       return Endpoint{arguments.back(), 0};
     };
     const auto free = outer.NoControlDependencies();
-    total_ = 0;
-    if (!CountsItself()) {
+    if (!FindTotal()) {
       const Endpoint before = add(outer.Constant(Zero(DataType::kInt32), "trips"), DataType::kInt32);
       const Endpoint one = s.Constant(One(DataType::kInt32), "one_trip");
       outputs.push_back(op::AddV2(s, before, one, {.name = "trips"}));
       nodes.insert(nodes.end(), {one.node, outputs.back().node});
       total_ = g_.num_grads();
+      node.attrs[kTrips] = static_cast<int64_t>(total_);
     }
     for (const Endpoint& e : taken_) {
       const int argument = body_.ArgumentAt(e);
@@ -175,9 +178,19 @@ class LoopGradient {
     if (!outputs.empty()) Rewrite(body_.Function(arguments, outputs, nodes), std::move(node));
   }
 
-  bool CountsItself() const {
-    if (g_.node().FindAttr("_num_original_outputs") == nullptr || count_ == 0) return false;
-    const DataType type = g_.type(g_.in(0));
+  // Whether a variable counts the trips already: one of TensorFlow's loop, or one that it got here.
+  bool FindTotal() {
+    const Node& node = g_.node();
+    total_ = 0;
+    if (node.FindAttr(kTrips) != nullptr) {
+      const int64_t given = node.IntAttr(kTrips);
+      if (given < 0 || given >= g_.num_grads())
+        Throw(Code::kInvalidArgument, "node '{}' has no output {} ({})", node.name, given, kTrips);
+      total_ = static_cast<int>(given);
+    } else if (node.FindAttr("_num_original_outputs") == nullptr || count_ == 0) {
+      return false;
+    }
+    const DataType type = g_.type(g_.in(total_));
     return type == DataType::kInt32 || type == DataType::kInt64;
   }
 
@@ -208,8 +221,8 @@ class LoopGradient {
       if (list != nullptr && !list->empty())
         for (const lanescope::Shape& shape : shapes_) list->push_back({shape, ""});
     }
-    // What is added is not differentiated again.
-    node.attrs.try_emplace("_num_original_outputs", static_cast<int64_t>(g_.num_grads()));
+    // Second derivatives go through what is added, too.
+    node.attrs["_num_original_outputs"] = static_cast<int64_t>(node.inputs.size());
     g_.s.Replace(g_.out().node, std::move(node));
   }
 

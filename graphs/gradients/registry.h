@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +14,14 @@ namespace lanescope::graphs {
 // The op that is differentiated, and the gradients of its outputs. Lives for one call.
 class OpGradient {
  public:
-  OpGradient(Scope& scope, const Node& node, NodeId id, std::vector<Gradient> grads, std::vector<bool> zeros)
-      : s(scope), node_(node), id_(id), grads_(std::move(grads)), zeros_(std::move(zeros)) {}
+  OpGradient(Scope& scope, const Node& node, NodeId id, std::vector<Gradient> grads, std::vector<bool> zeros,
+             std::string source)
+      : s(scope),
+        node_(node),
+        id_(id),
+        grads_(std::move(grads)),
+        zeros_(std::move(zeros)),
+        source_(std::move(source)) {}
 
   Scope& s;
 
@@ -30,6 +37,9 @@ class OpGradient {
   // Whether the gradient is nothing but zeros, since the ys do not depend on the output.
   bool is_zero(int i) const { return zeros_[static_cast<size_t>(i)]; }
 
+  // Tells this call of Gradients from others on the same graph.
+  const std::string& source() const { return source_; }
+
   // What is known while the graph is written.
   const lanescope::Shape& shape(Endpoint e) const { return s.ShapeOf(e); }
   DataType type(Endpoint e) const { return s.TypeOf(e); }
@@ -40,6 +50,7 @@ class OpGradient {
   const NodeId id_;
   const std::vector<Gradient> grads_;
   const std::vector<bool> zeros_;
+  const std::string source_;
 };
 
 // One gradient an input, or as many as there are and none for the rest.
@@ -61,6 +72,7 @@ void AddUnaryGradients(GradientTable& table);
 void AddBinaryGradients(GradientTable& table);
 void AddReductionGradients(GradientTable& table);
 void AddLinearGradients(GradientTable& table);
+void AddEinsumGradients(GradientTable& table);
 void AddFactorGradients(GradientTable& table);  // of matrices' factors
 void AddNetworkGradients(GradientTable& table);
 void AddVolumeGradients(GradientTable& table);  // of volumes, resized images, reversed sequences
@@ -70,7 +82,8 @@ void AddGatherGradients(GradientTable& table);
 void AddSegmentGradients(GradientTable& table);
 void AddBranchGradients(GradientTable& table);
 void AddLoopGradients(GradientTable& table);
-void AddListGradients(GradientTable& table);    // of lists of tensors
+void AddListGradients(GradientTable& table);  // of lists of tensors, and of optionals
+void AddTensorArrayGradients(GradientTable& table);
 void AddSecondGradients(GradientTable& table);  // of the ops that first gradients are made of
 void AddSecondNetworkGradients(GradientTable& table);
 

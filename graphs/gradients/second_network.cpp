@@ -1,4 +1,5 @@
-// Second derivatives of pooling and batch normalisation.
+// Second derivatives of pooling, normalisation, resizing and activations.
+#include "core/graph/ops/layers.h"
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"
 
@@ -49,6 +50,30 @@ std::vector<Gradient> MaxPool3DGradGradGradient(const OpGradient& g) {
                             {.data_format = node.StringAttr("data_format", "NDHWC")})};
 }
 
+// Rows and columns of images.
+Endpoint ImageSize(Scope& s, Endpoint images) { return Range(s, ShapeTensor(s, images), 1, 3); }
+
+std::vector<Gradient> ResizeBilinearGradGradient(const OpGradient& g) {
+  return {op::ResizeBilinear(g.s, g.grad(), ImageSize(g.s, g.in(0)),
+                             {.align_corners = g.node().BoolAttr("align_corners", false),
+                              .half_pixel_centers = g.node().BoolAttr("half_pixel_centers", false)})};
+}
+
+std::vector<Gradient> ResizeNearestGradGradient(const OpGradient& g) {
+  return {op::ResizeNearestNeighbor(g.s, g.grad(), ImageSize(g.s, g.in(0)),
+                                    {.align_corners = g.node().BoolAttr("align_corners", false),
+                                     .half_pixel_centers = g.node().BoolAttr("half_pixel_centers", false)})};
+}
+
+// Of dy / (1 + |x|)^2.
+std::vector<Gradient> SoftsignGradGradient(const OpGradient& g) {
+  Scope& s = g.s;
+  const Endpoint dy = g.in(0), x = g.in(1), grad = g.grad();
+  const Endpoint of_dy = op::SoftsignGrad(s, grad, x);
+  const Endpoint slope = Mul(s, op::Sign(s, x), op::Pow(s, Add(s, op::Abs(s, x), 1), -3));
+  return {of_dy, Mul(s, Mul(s, Mul(s, grad, dy), slope), -2)};
+}
+
 // FusedBatchNormGrad, written out: its own gradient is that of these nodes.
 class WrittenOut {
  public:
@@ -67,6 +92,8 @@ class WrittenOut {
 
   std::vector<Gradient> Gradients() const {
     GradientOptions options;
+    // What is written out is differentiated, not what its arguments come of.
+    for (int i = 0; i < g_.num_inputs(); ++i) options.stop_gradients.push_back(g_.in(i));
     std::vector<Endpoint> ys;
     for (int i = 0; i < 3; ++i) {
       if (g_.is_zero(i)) continue;
@@ -118,6 +145,28 @@ class WrittenOut {
 
 std::vector<Gradient> BatchNormGradGradient(const OpGradient& g) { return WrittenOut(g).Gradients(); }
 
+// LRNGrad, written out: with n the norms, dx = dy n^-beta - 2 alpha beta x sum(dy y / n) over the neighbours,
+// by a product with a matrix of ones near the diagonal.
+std::vector<Gradient> LrnGradGradient(const OpGradient& g) {
+  Scope& s = g.s;
+  const Node& node = g.node();
+  const Endpoint dy = g.in(0), x = g.in(1), y = g.in(2);
+  const DataType type = g.type(x);
+  const double alpha = node.FloatAttr("alpha", 1.0f), beta = node.FloatAttr("beta", 0.5f);
+  const Endpoint depth = Element(s, ShapeTensor(s, x), 3);
+  const Endpoint square = op::Pack(s, {depth, depth});
+  const Endpoint radius = op::Minimum(s, depth, static_cast<int>(ops::LrnRadius(node)));
+  const Endpoint band = op::MatrixBandPart(s, OnesOf(s, square, type), radius, radius);
+  const auto near = [&](Endpoint of) {
+    const Endpoint rows = op::Reshape(s, of, op::Pack(s, {Input(-1), depth}));
+    return op::Reshape(s, op::MatMul(s, rows, band), ShapeTensor(s, x));
+  };
+  const Endpoint norm = Add(s, Mul(s, near(op::Square(s, x)), alpha), double{node.FloatAttr("bias", 1.0f)});
+  const Endpoint pulled = Mul(s, x, near(Div(s, Mul(s, dy, y), norm)));
+  const Endpoint dx = Sub(s, Mul(s, dy, op::Pow(s, norm, -beta)), Mul(s, pulled, 2 * alpha * beta));
+  return Gradients(s, {dx}, {dy, x, y}, {.grad_ys = {g.raw_grad()}, .stop_gradients = {dy, x, y}});
+}
+
 }  // namespace
 
 void AddSecondNetworkGradients(GradientTable& table) {
@@ -125,6 +174,10 @@ void AddSecondNetworkGradients(GradientTable& table) {
   table.Add("MaxPoolGradGrad", MaxPoolGradGradGradient);
   table.Add("MaxPool3DGrad", MaxPool3DGradGradient);
   table.Add("MaxPool3DGradGrad", MaxPool3DGradGradGradient);
+  table.Add("LRNGrad", LrnGradGradient);
+  table.Add("ResizeBilinearGrad", ResizeBilinearGradGradient);
+  table.Add("ResizeNearestNeighborGrad", ResizeNearestGradGradient);
+  table.Add("SoftsignGrad", SoftsignGradGradient);
   table.Add("FusedBatchNormGrad", BatchNormGradGradient);
   table.Add("FusedBatchNormGradV2", BatchNormGradGradient);
   table.Add("FusedBatchNormGradV3", BatchNormGradGradient);

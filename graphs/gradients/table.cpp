@@ -23,6 +23,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "Ceil",
                                             "ConcatOffset",
                                             "Const",
+                                            "DecodeRaw",
                                             "EmptyTensorList",
                                             "Equal",
                                             "Floor",
@@ -31,6 +32,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "GreaterEqual",
                                             "HashTable",
                                             "HashTableV2",
+                                            "HistogramSummary",
                                             "InitializeTable",
                                             "InitializeTableV2",
                                             "Invert",
@@ -74,6 +76,7 @@ constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "Shape",
                                             "ShapeN",
                                             "Size",
+                                            "StringSplit",
                                             "StatelessMultinomial",
                                             "StatelessRandomGetAlg",
                                             "StatelessRandomGetKeyCounter",
@@ -108,6 +111,7 @@ class Table : public GradientTable {
     AddBinaryGradients(*this);
     AddReductionGradients(*this);
     AddLinearGradients(*this);
+    AddEinsumGradients(*this);
     AddFactorGradients(*this);
     AddNetworkGradients(*this);
     AddVolumeGradients(*this);
@@ -118,6 +122,7 @@ class Table : public GradientTable {
     AddBranchGradients(*this);
     AddLoopGradients(*this);
     AddListGradients(*this);
+    AddTensorArrayGradients(*this);
     AddSecondGradients(*this);
     AddSecondNetworkGradients(*this);
   }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,14 +16,13 @@
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
+#include "tests/graphs/differences.h"
 #include "tests/graphs/golden.h"
 
 namespace lanescope::graphs {
 namespace {
 
 using exec::test::ReferenceInterpreter;
-using Tensors = std::map<std::string, Tensor>;
-
 std::filesystem::path GoldenFolder() { return Golden("gradients"); }
 
 void SetNumber(Tensor* tensor, int64_t i, double value) {
@@ -33,12 +31,6 @@ void SetNumber(Tensor* tensor, int64_t i, double value) {
   } else {
     tensor->data<double>()[i] = value;
   }
-}
-
-Tensor CopyOf(const Tensor& tensor) {
-  Tensor copy(tensor.dtype(), tensor.shape());
-  std::memcpy(copy.raw_data(), tensor.raw_data(), static_cast<size_t>(tensor.ByteSize()));
-  return copy;
 }
 
 // One case: TensorFlow's graph, and ours made from the part of it that is not gradients.

@@ -239,6 +239,120 @@ def control_flow(family):
   record('made lists', _made_lists, [({'x': _x('made', (4, 2))}, ['y', 'part', 'joined'])])
 
 
+def _gradients_twice(total, xs):
+  """Names total, its gradients g0, ..., the sum of their squares and its gradients h0, ..."""
+  total = tf.identity(total, name='total')
+  first = [tf.convert_to_tensor(g) for g in tf.gradients(total, xs)]
+  squares = tf.add_n([tf.reduce_sum(tf.square(g)) for g in first], name='squares')
+  for i, gradient in enumerate(first):
+    tf.identity(gradient, name=f'g{i}')
+  for i, gradient in enumerate(tf.gradients(squares, xs)):
+    tf.identity(tf.convert_to_tensor(gradient), name=f'h{i}')
+
+
+def _smooth_loop():
+  x = tf.placeholder(tf.float64, [2, 3], name='x')
+  w = tf.placeholder(tf.float64, [3, 3], name='w')
+  loop = tf.while_loop(lambda i, s: i < 3, lambda i, s: [i + 1, tf.tanh(tf.matmul(s, w))], [0, x])
+  _gradients_twice(tf.reduce_sum(tf.square(loop[1])), [x, w])
+
+
+def _smooth_branches():
+  """The branches hand out different tensors."""
+  x = tf.placeholder(tf.float64, [2, 3], name='x')
+  w = tf.placeholder(tf.float64, [3, 2], name='w')
+  flag = tf.placeholder(tf.bool, [], name='flag')
+  y = tf.cond(flag, lambda: tf.tanh(tf.matmul(x, w)) * x[:, :2], lambda: tf.sigmoid(x[:, :2]) * tf.exp(x[:, 1:]))
+  _gradients_twice(tf.reduce_sum(tf.square(y)), [x, w])
+
+
+def _smooth_branch_in_branch():
+  x = tf.placeholder(tf.float64, [3], name='x')
+  w = tf.placeholder(tf.float64, [3], name='w')
+  flag = tf.placeholder(tf.bool, [], name='flag')
+  inner = lambda: tf.cond(x[0] > 0.0, lambda: tf.sin(x * w) * w, lambda: tf.exp(x) * w * w)
+  y = tf.cond(flag, lambda: tf.tanh(inner()), lambda: tf.cos(x * x) * w)
+  _gradients_twice(tf.reduce_sum(tf.square(y)), [x, w])
+
+
+def _smooth_nested():
+  """A loop and a branch, whose side data decide, in a loop."""
+  x = tf.placeholder(tf.float64, [3], name='x')
+  w = tf.placeholder(tf.float64, [3], name='w')
+
+  def outer(i, s):
+    inner = tf.while_loop(lambda j, t: j <= i, lambda j, t: [j + 1, tf.tanh(t * w)], [0, s])[1]
+    return [i + 1, tf.cond(tf.reduce_sum(s) > 1.0, lambda: tf.sin(inner) * s, lambda: tf.exp(inner) + x)]
+
+  _gradients_twice(tf.reduce_sum(tf.while_loop(lambda i, s: i < 2, outer, [0, x])[1]), [x, w])
+
+
+def _smooth_until_data_say():
+  x = tf.placeholder(tf.float64, [3], name='x')
+  w = tf.placeholder(tf.float64, [3], name='w')
+  loop = tf.while_loop(lambda i, s: tf.logical_and(i < 5, tf.reduce_sum(s) < 9.0), lambda i, s: [i + 1, s * w + tf.sin(s)],
+                       [0, x])
+  _gradients_twice(tf.reduce_sum(tf.square(loop[1])), [x, w])
+
+
+def _smooth_array():
+  """Elements of arrays read and written in a loop."""
+  x = tf.placeholder(tf.float64, [3, 2], name='x')
+  w = tf.placeholder(tf.float64, [2], name='w')
+  written = tf.TensorArray(tf.float64, 4, element_shape=[2])
+  read = tf.TensorArray(tf.float64, 3, clear_after_read=False).unstack(x)
+
+  def body(i, s, a):
+    s = tf.sin(s * w) + read.read(i)
+    return i + 1, s, a.write(i + 1, s * s)
+
+  _, s, written = tf.while_loop(lambda i, s, a: i < 3, body, (0, tf.zeros_like(w), written.write(0, tf.exp(w))))
+  _gradients_twice(tf.reduce_sum(tf.square(written.stack()) * 0.5) + tf.reduce_sum(written.gather([2, 1]) * s), [x, w])
+
+
+def _smooth_lists():
+  """Each op on lists that has a gradient."""
+  x = tf.placeholder(tf.float64, [4, 2], name='x')
+  handle = list_ops.tensor_list_from_tensor(x * x, element_shape=[2])
+  handle = list_ops.tensor_list_push_back(handle, x[0] * x[1])
+  handle, last = list_ops.tensor_list_pop_back(handle, tf.float64)
+  handle = list_ops.tensor_list_set_item(handle, 1, last * x[2])
+  total = tf.reduce_sum(list_ops.tensor_list_get_item(handle, 1, tf.float64) * x[3])
+  total += tf.reduce_sum(tf.sin(list_ops.tensor_list_stack(handle, tf.float64)))
+  total += tf.reduce_sum(tf.exp(list_ops.tensor_list_gather(handle, [3, 1], tf.float64)) * x[:2])
+  scattered = list_ops.tensor_list_scatter(x[:2] * x[2:], [2, 0], element_shape=[2])
+  scattered = tf.raw_ops.TensorListScatterIntoExistingList(input_handle=scattered, tensor=tf.square(x[1:2]), indices=[2])
+  total += tf.reduce_sum(tf.pow(list_ops.tensor_list_get_item(scattered, 0, tf.float64), 3.0))
+  total += tf.reduce_sum(tf.square(list_ops.tensor_list_get_item(scattered, 2, tf.float64)))
+  split = list_ops.tensor_list_split(tf.exp(x), [None, 2], [1, 2, 1])
+  total += tf.reduce_sum(tf.square(list_ops.tensor_list_concat(split, tf.float64, [None, 2])) * x)
+  _gradients_twice(total, [x])
+
+
+def smooth_control_flow(family):
+  """In double precision, with second derivatives."""
+
+  def record(case, build, steps):
+    values = ['total', 'squares'] + [f'{d}{i}' for d in 'gh' for i in range(len([n for n in steps[0] if n != 'flag']))]
+    family.graph(case, _version_2(build), [(feeds, [f'{n}:0' for n in values], []) for feeds in steps])
+
+  def x(name, shape):
+    return random_array(name, shape, np.float64, -1.0, 1.0)
+
+  record('loop', _smooth_loop, [{'x': x('loop x', [2, 3]), 'w': x('loop w', [3, 3])}])
+  feeds = {'x': x('side x', [2, 3]), 'w': x('side w', [3, 2])}
+  record('branches', _smooth_branches, [{**feeds, 'flag': np.array(flag)} for flag in (True, False)])
+  w = np.array([1.5, 0.5, -1.0])
+  record('branch in branch', _smooth_branch_in_branch,
+         [{'x': np.array([first, 0.5, 0.2]), 'w': w, 'flag': np.array(flag)}
+          for first, flag in ((0.7, True), (-0.7, True), (0.7, False))])
+  record('nested', _smooth_nested, [{'x': np.array(x), 'w': w} for x in ([1, 0.5, 0.2], [-0.3, 0.2, 0.1])])
+  record('until data say', _smooth_until_data_say,
+         [{'x': np.array(x), 'w': np.array([1.5, 0.5, 2.0])} for x in ([1, 2, 0.5], [9.0, 9, 9], [0.1, 0.2, 0.3])])
+  record('array', _smooth_array, [{'x': x('array x', [3, 2]), 'w': x('array w', [2])}])
+  record('lists', _smooth_lists, [{'x': x('lists x', [4, 2])}])
+
+
 def branches_of_switches(family):
   """Branches as TensorFlow 1 writes them."""
 
@@ -273,6 +387,7 @@ def matrix_factors(family):
 
 FAMILIES = {
     'control_flow': control_flow,
+    'smooth_control_flow': smooth_control_flow,
     'branches_of_switches': branches_of_switches,
     'matrix_factors': matrix_factors,
 }

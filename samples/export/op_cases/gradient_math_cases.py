@@ -117,7 +117,17 @@ def einsum(family):
                          ('bij,bkj->bik', [2, 2, 3], [2, 4, 3]), ('abc,adbe->acbde', [2, 3, 2], [2, 2, 3, 2])):
     family.case(equation, lambda x, y, equation=equation: tf.raw_ops.Einsum(inputs=[x, y], equation=equation),
                 {'x': _x('x' + equation, x), 'y': _x('y' + equation, y)})
-  family.case('abc->cab', lambda x: tf.raw_ops.Einsum(inputs=[x], equation='abc->cab'), {'x': _x('x', [2, 3, 4])})
+  for equation, x, y in (('abc,cd->ad', [2, 3, 2], [2, 4]), ('abc,cd->da', [2, 3, 2], [2, 4]),
+                         ('ab,cb->a', [2, 3], [4, 3]), ('...ab,...bc->...ac', [3, 1, 2, 4], [2, 4, 3]),
+                         ('...ab,bc->...ac', [2, 2, 3], [3, 2]), ('a...,b...->ab...', [2, 3], [2, 3])):
+    family.case(equation, lambda x, y, equation=equation: tf.raw_ops.Einsum(inputs=[x, y], equation=equation),
+                {'x': _x('x' + equation, x), 'y': _x('y' + equation, y)})
+  for equation in ('abc->cab', 'abc->ac', 'abc->ca', '...ab->...b'):
+    family.case(equation, lambda x, equation=equation: tf.raw_ops.Einsum(inputs=[x], equation=equation),
+                {'x': _x('x', [2, 3, 4])})
+  for equation, x, y in (('abc,cd->ad', [2, 3, 2], [2, 4]), ('...ab,...bc->...ac', [3, 1, 2, 4], [2, 4, 3])):
+    family.case(equation + '/unknown', lambda x, y, equation=equation: tf.raw_ops.Einsum(inputs=[x, y], equation=equation),
+                {'x': _x('x' + equation, x), 'y': _x('y' + equation, y)}, unknown=('x', 'y'))
 
 
 def factors(family):

@@ -48,6 +48,25 @@ def _array_until_data_say():
   tf.identity(array.stack(), name='y')
 
 
+def _smooth_array():
+  """Elements of arrays read and written in a loop, in double precision."""
+  x = tf.placeholder(tf.float64, [3, 2], name='x')
+  w = tf.placeholder(tf.float64, [2], name='w')
+  written = tf.TensorArray(tf.float64, 4, element_shape=[2], clear_after_read=False)
+  read = tf.TensorArray(tf.float64, 3, clear_after_read=False).unstack(x)
+
+  def body(i, s, a):
+    s = tf.sin(s * w) + read.read(i)
+    return i + 1, s, a.write(i + 1, s * s)
+
+  _, s, written = tf.while_loop(lambda i, s, a: i < 3, body, (0, tf.zeros_like(w), written.write(0, tf.exp(w))))
+  joined = tf.TensorArray(tf.float64, 2, infer_shape=False, clear_after_read=False).split(tf.exp(x), [1, 2]).concat()
+  total = tf.reduce_sum(tf.square(written.stack()) * 0.5) + tf.reduce_sum(written.gather([2, 1]) * s)
+  total = tf.add(total, tf.reduce_sum(tf.square(joined) * x), name='total')
+  for i, gradient in enumerate(tf.gradients(total, [x, w])):
+    tf.identity(gradient, name=f'g{i}')
+
+
 def _recurrent(cell, lengths):
 
   def build():
@@ -99,6 +118,8 @@ def old_loops(family):
   record('growing array', _growing_array, [({'x': _x('growing', (3, 2))}, ['y', 'g'])])
   record('array until data say', _array_until_data_say,
          [({'x': _x('some', (4, 2)), 'most': np.array(most, np.int32)}, ['y']) for most in (0, 2, 7)])
+  feeds = {'x': random_array('smooth x', [3, 2], np.float64, -1, 1), 'w': random_array('smooth w', [2], np.float64, -1, 1)}
+  record('smooth array', _smooth_array, [(feeds, ['total', 'g0', 'g1'])])
   rnn = tf.nn.rnn_cell
   x = _x('recurrent', (2, 4, 3))
   for name, kind in {'lstm': rnn.BasicLSTMCell, 'gru': rnn.GRUCell}.items():

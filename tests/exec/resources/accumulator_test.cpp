@@ -104,8 +104,8 @@ GradientParts Rows(const std::vector<int64_t>& numbers, const std::vector<float>
           Tensor::FromValues(Shape{static_cast<Dim>(whole.size())}, whole)};
 }
 
-// Law: each row is divided by how many gradients have it, whatever the order in which they name their rows; one
-// that a gradient names twice is added up.
+// Law: each row is divided by how many gradients have it, whatever the order in which they name their rows;
+// one that a gradient names twice is added up.
 TEST(GradientAccumulator, RowsAreAddedByTheirNumbers) {
   GradientAccumulator accumulator("a", {.shape = Shape{kUnknownDim, 2}, .rows = true});
   accumulator.Apply(0, Rows({3, 1}, {1, 2, 3, 4}));
