@@ -1,9 +1,6 @@
 """Graphs exported from PyTorch compute what PyTorch computes, run by the program LANESCOPE."""
 
 import collections
-import json
-import os
-import subprocess
 
 import numpy
 import pytest
@@ -11,33 +8,16 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from lanescope.torch import export  # noqa: E402
+from torch_steps import lanescope, losses, losses_of_pytorch, run  # noqa: E402
 
 nn = torch.nn
-
-
-def lanescope(*args):
-    done = subprocess.run([os.environ["LANESCOPE"], *args, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def train(model, optimizer, loss, x, y, folder):
     """Losses of three steps, ours and PyTorch's, and what was exported."""
     exported = export(model, x, optimizer, loss, labels=(y,))
-    path = str(folder / "model.pb")
-    exported.save(path)
-    theirs = []
-    for _ in range(3):
-        value = loss(model(x), y)
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-        theirs.append(value.item())
-    fetched = folder / "fetched"
-    lanescope("run", path, "--steps", "3", "--warmup", "0", "--trace", str(folder / "t.db"), "--save-fetches",
-              str(fetched))
-    ours = [float(numpy.load(file)) for file in sorted(fetched.rglob("*loss*.npy"))]
-    return ours, theirs, exported
+    theirs = losses_of_pytorch(model, optimizer, loss, x, y)
+    return losses(run(exported, folder, 3)), theirs, exported
 
 
 class Images(nn.Module):
@@ -114,7 +94,7 @@ def test_trains_like_pytorch(case, tmp_path):
     ours, theirs, exported = train(model, optimizer(model.parameters()), nn.functional.cross_entropy, x, y, tmp_path)
     assert ours == pytest.approx(theirs, rel=1e-5)
     assert exported.cost_only == collections.Counter()
-    nodes = {node["name"] for node in lanescope("place", str(tmp_path / "model.pb"))["nodes"]}
+    nodes = {node["name"] for node in lanescope("place", tmp_path / "model.pb")["nodes"]}
     assert {name.replace(".", "/") for name in model.state_dict() if name in exported.parameters} <= nodes
     assert set(exported.parameters) == {name for name in model.state_dict() if (case, name) != ("tied", "out.weight")}
     assert any(name.startswith("gradients/out/") for name in nodes)
@@ -143,6 +123,22 @@ def test_small_floats_train_too(case, dtype, tolerance, tmp_path):
     assert exported.cost_only == collections.Counter()
 
 
+@pytest.mark.parametrize("optimizer", [
+    lambda p: torch.optim.AdamW(p, 0.05, weight_decay=0.1), lambda p: torch.optim.Adam(p, 0.05, weight_decay=0.1),
+    lambda p: torch.optim.SGD(p, 0.5, momentum=0.9, nesterov=True, weight_decay=0.01)], ids=["AdamW", "Adam", "SGD"])
+def test_bfloat16_trains_with_what_it_has_no_numbers_for(optimizer, tmp_path):
+    """0.999 and 1 are one number in bfloat16, and GPUs have no update ops of it: nothing of the step goes to the host."""
+    make, inputs, (rows, classes), _ = CASES["tied"]
+    torch.manual_seed(1)
+    model, x, y = make().bfloat16(), inputs(), torch.randint(0, classes, (rows,))
+    ours, theirs, _ = train(model, optimizer(model.parameters()), nn.functional.cross_entropy, x, y, tmp_path)
+    assert ours == pytest.approx(theirs, rel=3e-2)
+    assert ours[2] < 0.9 * ours[0]
+    lanescope("devices", "--make", "dgx-h100:1", "-o", tmp_path / "dgx.json")
+    placed = lanescope("place", tmp_path / "model.pb", "--machine", tmp_path / "dgx.json", "--strategy", "single")["nodes"]
+    assert {node["op"] for node in placed if node["device"].endswith("CPU:0")} <= {"Placeholder", "Const"}
+
+
 def test_frozen_statistics_are_not_trained(tmp_path):
     """Batch norms of a model in eval mode, whose weights train all the same."""
     torch.manual_seed(1)
@@ -155,10 +151,8 @@ def test_frozen_statistics_are_not_trained(tmp_path):
 def test_inference_gives_the_same_outputs(tmp_path):
     torch.manual_seed(2)
     model, x = Images().eval(), torch.randn(2, 3, 16, 16)
-    export(model, x).save(str(tmp_path / "m.pb"))
-    lanescope("run", str(tmp_path / "m.pb"), "--steps", "1", "--warmup", "0", "--trace", str(tmp_path / "t.db"),
-              "--save-fetches", str(tmp_path / "f"))
-    [ours] = [numpy.load(file) for file in (tmp_path / "f").rglob("*output_0*.npy")]
+    fetched = run(export(model, x), tmp_path, 1, "--trace", tmp_path / "t.db")
+    [ours] = [numpy.load(file) for file in fetched.glob("*output_0*.npy")]
     assert ours == pytest.approx(model(x).detach().numpy(), rel=1e-4, abs=1e-6)
 
 
@@ -171,10 +165,9 @@ def test_numbers_of_several_axes_pick_elements(tmp_path):
     x, rows, columns = torch.randn(4, 5, 2), torch.tensor([3, -1]), torch.tensor([0, 2, -5])
     exported = export(Picked(), (x, rows, columns))
     assert exported.cost_only == collections.Counter()
-    exported.save(tmp_path / "m.pb")
-    lanescope("run", str(tmp_path / "m.pb"), "--steps", "1", "--warmup", "0", "--save-fetches", str(tmp_path / "f"))
+    fetched = run(exported, tmp_path, 1)
     for number, want in enumerate(Picked()(x, rows, columns)):
-        [ours] = [numpy.load(file) for file in (tmp_path / "f").rglob(f"*output_{number}*.npy")]
+        [ours] = [numpy.load(file) for file in fetched.glob(f"*output_{number}*.npy")]
         assert numpy.array_equal(ours, want.numpy())
 
 
@@ -187,7 +180,7 @@ def test_an_op_without_a_kernel_stands_for_its_cost(tmp_path):
     exported = convolution(64, 1024)
     assert exported.cost_only == {"aten.convolution.default": 1}
     exported.save(str(tmp_path / "m.pb"))
-    nodes = {node["name"]: node for node in lanescope("place", str(tmp_path / "m.pb"))["nodes"]}
+    nodes = {node["name"]: node for node in lanescope("place", tmp_path / "m.pb")["nodes"]}
     node = nodes["0/AtenConvolution"]
     assert node["flops"] == 2 * 3 * 64 * 1024
     assert node["bytes"] == 4 * (1026 + (3 + 1) * 64 + 64 * 1024)

@@ -1,5 +1,6 @@
 """Grows a graph of TensorFlow's ops: names in scopes, tensors whose axes may lie in another order."""
 
+import contextlib
 import math
 
 import numpy
@@ -49,6 +50,7 @@ class Emitter:
         self.nodes = {}  # name: (op, inputs, attrs), in order
         self.scope = ""
         self.call = None  # the Call that nodes are added for
+        self._near = ""  # the variable beside which nodes are placed
         self.notes = {}  # what an op of the forward pass leaves for its gradient
         self._constants = {}
         self._ordered = {}
@@ -60,10 +62,22 @@ class Emitter:
         while unique in self.nodes:
             number += 1
             unique = f"{stem}_{number}"
+        if self._near:
+            attrs["_class"] = [f"loc:@{self._near}"]
         self.nodes[unique] = (op, list(inputs), attrs)
         if self.call is not None:
             self.call.nodes.append(unique)
         return unique
+
+    @contextlib.contextmanager
+    def beside(self, handle):
+        """Nodes are named below the variable's and lie where it does."""
+        before = self.scope, self._near
+        self.scope, self._near = f"{handle}/Update", handle
+        try:
+            yield
+        finally:
+            self.scope, self._near = before
 
     def op(self, op, inputs, dtype, shape, axes=None, types=None, **attrs):
         """One node with one output. `inputs`: references; `types`: its dtype attributes, default T."""
@@ -80,9 +94,9 @@ class Emitter:
             content = Content(dtype, array.shape, array.tobytes())
         key = (dtype, content.shape, content.data)
         if key not in self._constants:
-            scope, self.scope = self.scope, ""
+            (scope, near), self.scope, self._near = (self.scope, self._near), "", ""
             self._constants[key] = self.tensor(content, "constants/" + dtype)
-            self.scope = scope
+            self.scope, self._near = scope, near
         return self._constants[key]
 
     def tensor(self, content, name="Const"):

@@ -4,6 +4,7 @@ import torch
 
 from lanescope.torch.graph_def import Dtype
 from lanescope.torch.variables import Variable, slot_of
+from lanescope.torch.wide_updates import WIDE, wide_adam, wide_sgd
 
 
 def emit_updates(e, optimizer, gradients):
@@ -48,6 +49,11 @@ def _apply(e, op, handles, inputs, variable, after=(), **attrs):
 def _sgd(e, group, members, scope, updates, inits, decoupled):
     _refuse(group, "maximize", "dampening")
     for variable, gradient in members:
+        if variable.dtype == "bfloat16":
+            slot = slot_of(e, f"{variable.handle}/momentum", variable) if group["momentum"] else None
+            inits += [slot.init] if slot else []
+            updates += wide_sgd(e, group, variable, slot, gradient)
+            continue
         gradient = e.plain(_decayed(e, group, variable, gradient))
         rate = e.const(float(group["lr"]), variable.dtype)
         if not group["momentum"]:
@@ -66,21 +72,25 @@ def _adam(e, group, members, scope, updates, inits, decoupled):
     powers = {}
     applied = []
     for variable, gradient in members:
-        dtype = variable.dtype
+        dtype = WIDE if variable.dtype == "bfloat16" else variable.dtype
+        decouples = decoupled or group.get("decoupled_weight_decay")
         if dtype not in powers:
             powers[dtype] = [Variable(e, f"{scope}/beta{i + 1}_power_{dtype}", dtype, (), e.const(beta, dtype))
                              for i, beta in enumerate(group["betas"])]
             inits += [power.init for power in powers[dtype]]
         slots = [slot_of(e, f"{variable.handle}/{name}", variable) for name in ("exp_avg", "exp_avg_sq")]
         inits += [slot.init for slot in slots]
+        first, second = (power.read for power in powers[dtype])
+        if dtype != variable.dtype:
+            applied += wide_adam(e, group, variable, slots, (first, second), gradient, decouples)
+            continue
         after = []
-        if decoupled or group.get("decoupled_weight_decay"):
+        if decouples:
             if group["weight_decay"]:
                 kept = e.scalar(1 - float(group["lr"]) * group["weight_decay"], dtype)
                 after = [variable.assign(e.binary("Mul", variable.read, kept), f"{variable.handle}/Decay")]
         else:
             gradient = _decayed(e, group, variable, gradient)
-        first, second = (power.read for power in powers[dtype])
         left = e.unary("Sqrt", e.binary("Sub", e.scalar(1, dtype), second))
         epsilon = e.binary("Mul", left, e.scalar(group["eps"], dtype))
         numbers = [float(group["lr"]), *group["betas"]]

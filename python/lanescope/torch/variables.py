@@ -13,11 +13,11 @@ def has_content(tensor):
 class Variable:
     """A variable, read once a step."""
 
-    def __init__(self, emitter, name, dtype, shape, first):
-        """`first`: reference of the first value."""
+    def __init__(self, emitter, name, dtype, shape, first, near=""):
+        """`first`: reference of the first value. `near`: the handle of the variable that it lies beside."""
         self._e, self.dtype, self.shape = emitter, dtype, tuple(shape)
         self.handle = emitter.node("VarHandleOp", name, dtype=Dtype(dtype), shape=Shape(shape), container="",
-                                   shared_name=name)
+                                   shared_name=name, **({"_class": [f"loc:@{near}"]} if near else {}))
         self.init = emitter.node("AssignVariableOp", name + "/Assign", [self.handle, first], dtype=Dtype(dtype))
         self.read = Value(emitter.node("ReadVariableOp", name + "/Read/ReadVariableOp", [self.handle],
                                        dtype=Dtype(dtype)), dtype, shape)
@@ -40,4 +40,4 @@ def variable_of(emitter, name, tensor, keep_values):
 
 
 def slot_of(emitter, name, like):
-    return Variable(emitter, name, like.dtype, like.shape, emitter.fill(like.shape, 0, like.dtype).ref)
+    return Variable(emitter, name, like.dtype, like.shape, emitter.fill(like.shape, 0, like.dtype).ref, like.handle)
