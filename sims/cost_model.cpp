@@ -50,6 +50,7 @@ CalibratedCost::CalibratedCost(CostTable table) : table_(std::move(table)) {
                           static_cast<double>(cost.ns)};
     by_op[Key(cost.device, cost.op)].push_back(point);
     by_device[cost.device].push_back(point);
+    sizes_.Add(cost);
   }
   for (const auto& [key, points] : by_op) op_fits_[key] = FitRoofline(points);
   for (const auto& [key, points] : by_device) device_fits_[key] = FitRoofline(points);
@@ -95,8 +96,24 @@ std::optional<CostEstimate> CalibratedCost::Measured(const std::vector<Source>& 
   return std::nullopt;
 }
 
-std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& sources, const std::string& op,
-                                                   const OpWork& work) const {
+std::optional<CostEstimate> CalibratedCost::Resized(const std::vector<Source>& sources,
+                                                    const std::string& signature, const OpWork& work) const {
+  for (const Source& source : sources) {
+    const auto fit = device_fits_.find(source.device);
+    const bool knows = fit != device_fits_.end() && fit->second.points >= kMinFitPoints;
+    const auto estimate = sizes_.Find(source.device, signature, work, knows ? fit->second.fixed_ns : 0);
+    if (!estimate) continue;
+    const double ns = source.Factor(work) * estimate->ns;
+    return CostEstimate{RoundNs(ns), RoundNs(ns * estimate->spread),
+                        estimate->growth <= kRangeSlack ? CostBasis::kFitted : CostBasis::kExtrapolated};
+  }
+  return std::nullopt;
+}
+
+std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& sources,
+                                                   const SignedWork& launch) const {
+  if (const auto resized = Resized(sources, launch.signature, launch.work)) return resized;
+  const OpWork& work = launch.work;
   const auto usable = [](const auto& fits, const std::string& key) {
     const auto found = fits.find(key);
     return found == fits.end() || found->second.points < kMinFitPoints ? nullptr : &found->second;
@@ -105,7 +122,7 @@ std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& so
   for (const bool same_op : {true, false}) {
     for (const Source& source : sources) {
       const RooflineFit* const fit =
-          same_op ? usable(op_fits_, Key(source.device, op)) : usable(device_fits_, source.device);
+          same_op ? usable(op_fits_, Key(source.device, launch.op)) : usable(device_fits_, source.device);
       if (fit == nullptr) continue;
       const double ns = source.Factor(work) * fit->Predict(flops, bytes);
       const bool near = flops <= kRangeSlack * fit->max_flops && bytes <= kRangeSlack * fit->max_bytes;
@@ -121,10 +138,12 @@ CostEstimate CalibratedCost::Launch(const Machine& machine, DeviceId device_numb
                                     std::span<const TensorInfo> outputs) const {
   const DeviceSpec& device = machine.device(device_number);
   const std::vector<Source> sources = SourcesOf(device);
-  if (const auto measured = Measured(sources, OpSignature(node, inputs, outputs))) return *measured;
+  const std::string signature = OpSignature(node, inputs, outputs);
+  if (const auto measured = Measured(sources, signature)) return *measured;
   if (!AttributedNs(node, device.parsed.type) && !CollectiveOf(node) && AreSizesKnown(inputs) &&
       AreSizesKnown(outputs)) {
-    if (const auto fitted = Fitted(sources, node.op, WorkOf(node, inputs, outputs))) return *fitted;
+    if (const auto fitted = Fitted(sources, {signature, node.op, WorkOf(node, inputs, outputs)}))
+      return *fitted;
   }
   return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));
 }
@@ -133,7 +152,7 @@ CostEstimate CalibratedCost::Launch(const DeviceSpec& device, const SignedWork& 
   const std::vector<Source> sources = SourcesOf(device);
   if (const auto measured = Measured(sources, work.signature)) return *measured;
   if (!work.op.empty()) {
-    if (const auto fitted = Fitted(sources, work.op, work.work)) return *fitted;
+    if (const auto fitted = Fitted(sources, work)) return *fitted;
   }
   return {kUnknownNs, static_cast<int64_t>(kUnknownSpread * kUnknownNs), CostBasis::kNothing};
 }

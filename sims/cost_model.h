@@ -11,6 +11,7 @@
 #include "core/graph/signature.h"
 #include "core/schedule/cost.h"
 #include "sims/cost_table.h"
+#include "sims/op_sizes.h"
 #include "sims/roofline_fit.h"
 
 namespace lanescope::sims {
@@ -22,20 +23,24 @@ namespace lanescope::sims {
 //   2. the entry of another device of the host's threads, in proportion to the workers that the op's work can
 //      be split over (they run the same kernels on the same cores): kFitted;
 //   3. the node's `_lanescope_cost` in ns;
-//   4. the roofline fit over the table's entries of the same op on the same device, then on those of 2;
-//   5. the fit over all ops on the same device, then on those of 2;
-//   6. RooflineCost from the machine's rates.
-// 2 to 6 are not calibrated: 4 is kFitted up to four times the largest work that was measured, kExtrapolated
-// beyond it, as 5 is. A fit needs three entries; none applies to tensors of unknown size. A copy costs its
-// CopyFit over the machine file's time, calibrated when its size lies within a factor of 4 of what was
-// measured; without one, the machine file's time.
+//   4. entries of the same op whose sizes differ by one factor, as those of another batch (OpSizes), on the
+//   same
+//      device, then on those of 2;
+//   5. the roofline fit over the table's entries of the same op on the same device, then on those of 2;
+//   6. the fit over all ops on the same device, then on those of 2;
+//   7. RooflineCost from the machine's rates.
+// 2 to 7 are not calibrated: 4 and 5 are kFitted up to four times the largest size or work that was measured,
+// kExtrapolated beyond it, as 6 is. A fit needs three entries; 4 to 6 do not apply to tensors of unknown
+// size. A copy costs its CopyFit over the machine file's time, calibrated when its size lies within a factor
+// of 4 of what was measured; without one, the machine file's time.
 class CalibratedCost : public CostModel {
  public:
   explicit CalibratedCost(CostTable table);
 
   CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
-  // The same by 1, 2, 4 and 5 for a launch whose graph is not there; where none applies it costs kUnknownNs.
+  // The same by 1, 2, 4, 5 and 6 for a launch whose graph is not there; where none applies it costs
+  // kUnknownNs.
   CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
 
@@ -55,13 +60,15 @@ class CalibratedCost : public CostModel {
   std::vector<Source> SourcesOf(const DeviceSpec& device) const;
   std::optional<CostEstimate> Measured(const std::vector<Source>& sources,
                                        const std::string& signature) const;
-  std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const std::string& op,
-                                     const OpWork& work) const;
+  std::optional<CostEstimate> Resized(const std::vector<Source>& sources, const std::string& signature,
+                                      const OpWork& work) const;
+  std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const SignedWork& work) const;
 
   CostTable table_;
   std::unordered_map<std::string, size_t> entries_;  // device and signature
-  std::map<std::string, RooflineFit> op_fits_;       // device and op
-  std::map<std::string, RooflineFit> device_fits_;   // device
+  OpSizes sizes_;
+  std::map<std::string, RooflineFit> op_fits_;      // device and op
+  std::map<std::string, RooflineFit> device_fits_;  // device
 };
 
 }  // namespace lanescope::sims
