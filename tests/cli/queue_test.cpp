@@ -1,0 +1,63 @@
+// Graphs that read their input themselves, with their queues changed on the command line.
+#include <gmock/gmock.h>
+
+#include "tests/cli/program.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// A placement with another batch is one of the changed graph: the same change goes with it wherever it is
+// used, and without it the file is refused.
+TEST(Queue, APlacementGoesWithTheSameChange) {
+  const Folder folder;
+  const std::string graph = CsvReader(folder), placement = folder.File("p.json");
+  const std::vector<std::string> batch = {"--queue", "instance_q.batch=40"};
+  const auto with = [&](std::vector<std::string> command) {
+    command.insert(command.end(), batch.begin(), batch.end());
+    return command;
+  };
+  LanescopeJson(with({"place", graph, "--strategy", "heft", "-o", placement, "--json"}));
+  const json simulated = LanescopeJson(with({"simulate", graph, "--strategy", "@" + placement, "--json"}));
+  EXPECT_GT(simulated["step_ns"]["value"], 0);
+  const json run = LanescopeJson(
+      with({"run", graph, "--strategy", "@" + placement, "--steps", "100", "--warmup", "0", "--json"}));
+  EXPECT_EQ(run["input"]["batches"], 1000 / 40);
+  ExpectError(Lanescope({"simulate", graph, "--strategy", "@" + placement}), 1, "InvalidArgument",
+              "the graph has no node");
+}
+
+// The search sees the changed graph, too.
+TEST(Queue, ASearchIsOfTheChangedGraph) {
+  const Folder folder;
+  const std::string graph = CsvReader(folder), best = folder.File("best.json");
+  const json found = LanescopeJson({"search", graph, "--queue", "instance_q.batch=40", "--rounds", "1",
+                                    "--start", "single,annotated", "-o", best, "--json"});
+  const json simulated = LanescopeJson(
+      {"simulate", graph, "--queue", "instance_q.batch=40", "--strategy", "@" + best, "--json"});
+  EXPECT_EQ(simulated["step_ns"]["value"], found["best"]["step_ns"]);
+}
+
+TEST(Queue, WhatCannotBeIsSaid) {
+  const Folder folder;
+  const std::string graph = CsvReader(folder);
+  for (const char* command : {"run", "simulate", "place", "search"}) {
+    ExpectError(Lanescope({command, graph, "--queue", "other.batch=3"}), 1, "NotFound",
+                "the graph has no queue 'other'");
+  }
+}
+
+// Two runs share no queue, whatever it is called: one that nobody fills stays empty although another run
+// fills its own at the same time, and the time-out says which one it is.
+TEST(Queue, RunsShareNothing) {
+  const Folder with, without;
+  Process filled({"run", CsvReader(with), "--steps", "50", "--warmup", "0"});
+  const Outcome starved = Lanescope({"run", CsvReader(without, false), "--steps", "1", "--timeout", "2000"});
+  ExpectError(starved, 1, "DeadlineExceeded", "still waits for queue 'shared_instance_q'");
+  EXPECT_EQ(filled.Wait().status, 0);
+}
+
+}  // namespace
+}  // namespace lanescope::cli
