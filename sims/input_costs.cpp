@@ -2,152 +2,54 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <map>
+#include <limits>
 #include <utility>
+
+#include "sims/thread_steps.h"
 
 namespace lanescope::sims {
 namespace {
 
-struct Stretch {
-  int64_t start = 0, end = 0;
-};
+constexpr size_t kMostTimes = 512;  // that are kept of an op
 
-// Sorted, disjoint.
-std::vector<Stretch> Joined(std::vector<Stretch> stretches) {
-  std::ranges::sort(stretches, {}, &Stretch::start);
-  std::vector<Stretch> joined;
-  for (const Stretch& stretch : stretches) {
-    if (joined.empty() || stretch.start > joined.back().end) {
-      joined.push_back(stretch);
-    } else {
-      joined.back().end = std::max(joined.back().end, stretch.end);
+// When several of the threads worked.
+std::vector<Stretch> Together(std::span<const ThreadWork* const> threads) {
+  std::vector<std::pair<int64_t, int>> changes;
+  for (const ThreadWork* thread : threads) {
+    for (const Stretch& stretch : thread->working) {
+      changes.emplace_back(stretch.start, 1);
+      changes.emplace_back(stretch.end, -1);
     }
   }
-  return joined;
-}
-
-// What of `from` is not in `taken`, both sorted and disjoint.
-std::vector<Stretch> Without(std::span<const Stretch> from, std::span<const Stretch> taken) {
-  std::vector<Stretch> left;
-  size_t next = 0;
-  for (const Stretch& stretch : from) {
-    int64_t start = stretch.start;
-    while (next < taken.size() && taken[next].end <= start) ++next;
-    for (size_t i = next; i < taken.size() && taken[i].start < stretch.end; ++i) {
-      if (taken[i].start > start) left.push_back({start, taken[i].start});
-      start = std::max(start, taken[i].end);
-    }
-    if (start < stretch.end) left.push_back({start, stretch.end});
+  std::ranges::sort(changes);
+  std::vector<Stretch> together;
+  int working = 0;
+  for (size_t i = 0; i + 1 < changes.size(); ++i) {
+    working += changes[i].second;
+    if (working >= 2 && changes[i + 1].first > changes[i].first)
+      together.push_back({changes[i].first, changes[i + 1].first});
   }
-  return left;
+  return Joined(std::move(together));
 }
 
-int64_t LengthOf(std::span<const Stretch> stretches) {
+void FitTogether(std::span<const ThreadWork* const> threads, const SharedCores& cores, InputCost* cost) {
+  const std::vector<Stretch> windows = Within(Together(threads), cores.Quiet());
   int64_t length = 0;
-  for (const Stretch& stretch : stretches) length += stretch.end - stretch.start;
-  return length;
+  for (const Stretch& window : windows) length += window.end - window.start;
+  for (const ThreadWork* thread : threads)
+    cost->together_count +=
+        std::ranges::count_if(thread->ends, [&](int64_t end) { return Contains(windows, end); });
+  if (cost->together_count > 0) cost->together_ns = length / cost->together_count;
 }
 
-// How far work gets when it shares cores: the integral of its speed.
-class SharedCores {
- public:
-  void Add(std::span<const Stretch> working, double cores) {
-    for (const Stretch& stretch : working) {
-      changes_.emplace_back(stretch.start, cores);
-      changes_.emplace_back(stretch.end, -cores);
-    }
+// As many of each list, so that none is long.
+std::vector<int64_t> SomeOf(std::span<const std::vector<int64_t>> lists) {
+  std::vector<int64_t> some;
+  for (const std::vector<int64_t>& list : lists) {
+    const size_t count = std::min(list.size(), kMostTimes / lists.size());
+    some.insert(some.end(), list.end() - static_cast<std::ptrdiff_t>(count), list.end());
   }
-  void Settle(int cores) {
-    std::ranges::sort(changes_);
-    double wanted = 0, done = 0;
-    for (const auto& [time, change] : changes_) {
-      if (!times_.empty()) done += Rate(wanted, cores) * static_cast<double>(time - times_.back());
-      if (times_.empty() || time > times_.back()) {
-        times_.push_back(time);
-        done_.push_back(done);
-        rates_.push_back(1);
-      }
-      wanted += change;
-      rates_.back() = Rate(wanted, cores);
-    }
-  }
-  double WorkIn(std::span<const Stretch> working) const {
-    double work = 0;
-    for (const Stretch& stretch : working) work += DoneAt(stretch.end) - DoneAt(stretch.start);
-    return work;
-  }
-
- private:
-  static double Rate(double wanted, int cores) { return wanted > cores ? cores / wanted : 1; }
-  double DoneAt(int64_t time) const {
-    const auto after = std::ranges::upper_bound(times_, time);
-    if (after == times_.begin()) return 0;
-    const auto i = static_cast<size_t>(after - times_.begin() - 1);
-    return done_[i] + rates_[i] * static_cast<double>(time - times_[i]);
-  }
-
-  std::vector<std::pair<int64_t, double>> changes_;
-  std::vector<int64_t> times_;
-  std::vector<double> done_, rates_;
-};
-
-std::vector<Stretch> WaitsOf(std::span<const InputWait> waits, int thread) {
-  std::vector<Stretch> stretches;
-  for (const InputWait& wait : waits) {
-    if (wait.thread == thread) stretches.push_back({wait.start_ns, wait.end_ns});
-  }
-  return Joined(std::move(stretches));
-}
-
-// What lies in both, both sorted and disjoint.
-std::vector<Stretch> Within(std::span<const Stretch> stretches, std::span<const Stretch> windows) {
-  return Without(stretches, Without(stretches, windows));
-}
-
-bool Contains(std::span<const Stretch> windows, int64_t time) {
-  const auto after = std::ranges::upper_bound(windows, time, {}, &Stretch::start);
-  return after != windows.begin() && time <= std::prev(after)->end;
-}
-
-// A thread works from its first step to its last, but where it waits. What it does while no step of the run
-// is recorded counts only where there is nothing else.
-struct ThreadWork {
-  std::string op;
-  int64_t steps = 0;
-  int64_t turns = 0, exclusive_ns = 0;
-  std::vector<Stretch> working;
-};
-
-std::vector<ThreadWork> WorkOfThreads(const InputRecord& input, std::span<const Stretch> steps,
-                                      const std::function<std::string(int node)>& op_of_node) {
-  std::map<int, ThreadWork> threads;
-  std::map<int, Stretch> lives;
-  std::map<int, int64_t> counted;  // steps beside those of the run
-  for (const InputThread& thread : input.threads) threads[thread.number].op = thread.op;
-  for (const InputStep& step : input.steps) {
-    ++threads[step.thread].steps;
-    if (Contains(steps, step.end_ns)) ++counted[step.thread];
-    const auto [life, is_new] = lives.try_emplace(step.thread, Stretch{step.start_ns, step.end_ns});
-    life->second.start = std::min(life->second.start, step.start_ns);
-    life->second.end = std::max(life->second.end, step.end_ns);
-  }
-  for (const InputWork& work : input.works) {
-    if (!op_of_node(work.node).starts_with("ReaderRead")) continue;
-    threads[work.thread].turns += work.count;
-    threads[work.thread].exclusive_ns += work.ns;
-  }
-  std::vector<ThreadWork> result;
-  for (auto& [number, thread] : threads) {
-    if (thread.steps == 0) continue;
-    thread.working = Without(std::span(&lives[number], 1), WaitsOf(input.waits, number));
-    if (counted[number] > 0) {
-      thread.working = Within(thread.working, steps);
-      thread.steps = counted[number];
-    }
-    result.push_back(std::move(thread));
-  }
-  return result;
+  return some;
 }
 
 }  // namespace
@@ -157,73 +59,116 @@ const InputCost* InputCosts::Find(const std::string& op) const {
   return found == threads.end() ? nullptr : &*found;
 }
 
-InputCosts FitInput(const InputRecord& input, std::span<const Event> events, int cores,
-                    const std::function<std::string(int node)>& op_of_node) {
-  std::vector<Stretch> steps;
-  int64_t busy = 0;
-  for (const Event& event : events) {
-    if (event.kind == EventKind::kStep) {
-      steps.push_back({event.start_ns, event.end_ns});
-    } else if (event.bytes == 0) {  // a launch
-      busy += event.end_ns - event.start_ns;
-    }
-  }
-  steps = Joined(std::move(steps));
-  const std::vector<ThreadWork> threads = WorkOfThreads(input, steps, op_of_node);
-  const auto working = Without(steps, WaitsOf(input.waits, kNoInputThread));
-  const int64_t length = LengthOf(working);
-  SharedCores shared;
-  if (length > 0) shared.Add(working, static_cast<double>(busy) / static_cast<double>(length));
-  for (const ThreadWork& thread : threads) shared.Add(thread.working, 1);
-  shared.Settle(std::max(cores, 1));
+int64_t InputCost::SerialNs() const {
+  constexpr int64_t kFewEnds = 30;
+  constexpr double kNotable = 1.15;
+  const bool serial =
+      together_count >= kFewEnds && static_cast<double>(together_ns) > kNotable * static_cast<double>(ns) / 2;
+  return std::max(exclusive_ns, serial ? std::min(together_ns, ns) : 0);
+}
+
+bool TakesCore(const Schedule& schedule, const Machine& machine, CommandId command) {
+  const Command& launch = schedule.commands[command];
+  return launch.kind == CommandKind::kLaunch &&
+         !machine.device(schedule.queues[launch.queue].device).is_hardware();
+}
+
+InputCosts FitInput(const InputRun& run) {
+  const std::vector<ThreadWork> threads = WorkOfThreads(run);
+  const SharedCores shared = CoresOf(threads, run);
   InputCosts costs;
-  costs.cores = cores;
-  if (length > 0) costs.step_factor = shared.WorkIn(working) / static_cast<double>(length);
-  std::map<std::string, std::pair<double, double>> sums;  // by op: work, exclusive
-  for (const ThreadWork& thread : threads) {
-    const double alone = shared.WorkIn(thread.working);
-    const auto found = std::ranges::find(costs.threads, thread.op, &InputCost::op);
-    InputCost& cost = found == costs.threads.end() ? costs.threads.emplace_back() : *found;
-    cost.op = thread.op;
-    cost.count += thread.steps;
-    const auto took = static_cast<double>(LengthOf(thread.working));
-    auto& [work, exclusive] = sums[thread.op];
-    work += alone;
-    if (took > 0 && thread.turns > 0) {
-      const double turn = static_cast<double>(thread.exclusive_ns) / static_cast<double>(thread.turns);
-      exclusive += turn * static_cast<double>(thread.steps) * alone / took;
+  costs.cores = run.cores;
+  for (const OpThreads& op : ByOp(threads, shared)) {
+    InputCost& cost = costs.threads.emplace_back();
+    cost.op = op.op;
+    double took = 0, alone = 0, steps_alone = 0;
+    std::vector<std::vector<int64_t>> times;
+    for (const std::vector<StepWork>& steps : op.steps) {
+      times.emplace_back();
+      for (const StepWork& step : steps) {
+        ++cost.count;
+        took += step.took;
+        if (step.crowded && op.is_short() && op.knows_alone) continue;
+        const double crowded = op.is_short() ? std::min(step.took, op.usual) : step.shared;
+        const double time = step.crowded ? crowded : step.took;
+        alone += time;
+        ++steps_alone;
+        times.back().push_back(std::llround(time));
+      }
     }
-  }
-  for (InputCost& cost : costs.threads) {
-    const auto& [work, exclusive] = sums[cost.op];
-    cost.ns = std::llround(work / static_cast<double>(cost.count));
-    cost.exclusive_ns =
-        std::min(cost.ns, static_cast<int64_t>(std::llround(exclusive / static_cast<double>(cost.count))));
+    cost.ns = std::llround(alone / std::max(1.0, steps_alone));
+    double turns = 0, turns_ns = 0;
+    for (const ThreadWork* thread : op.works) {
+      turns += static_cast<double>(thread->turns);
+      turns_ns += static_cast<double>(thread->exclusive_ns);
+    }
+    if (turns > 0 && took > 0) {
+      const double share = static_cast<double>(cost.ns * cost.count) / took;
+      cost.exclusive_ns = std::min(cost.ns, static_cast<int64_t>(std::llround(turns_ns / turns * share)));
+    }
+    cost.times = SomeOf(times);
+    FitTogether(op.works, shared, &cost);
   }
   return costs;
 }
 
-std::vector<Event> WithoutWaits(std::span<const Event> events, std::span<const InputWait> waits) {
-  const std::vector<Stretch> waiting = WaitsOf(waits, kNoInputThread);
-  std::vector<Event> result(events.begin(), events.end());
-  if (waiting.empty()) return result;
+void AddInputCosts(const InputCosts& from, InputCosts* to) {
+  if (from.empty()) return;
+  if (to->empty()) {
+    *to = from;
+    return;
+  }
+  const auto mean = [](double a, double b, double share) { return a * share + b * (1 - share); };
+  for (const InputCost& other : from.threads) {
+    const auto found = std::ranges::find(to->threads, other.op, &InputCost::op);
+    if (found == to->threads.end()) {
+      to->threads.push_back(other);
+      continue;
+    }
+    const double mine = static_cast<double>(found->count) /
+                        (static_cast<double>(found->count) + static_cast<double>(other.count));
+    const auto both = [&](int64_t a, int64_t b) {
+      return static_cast<int64_t>(std::llround(mean(static_cast<double>(a), static_cast<double>(b), mine)));
+    };
+    found->ns = both(found->ns, other.ns);
+    found->exclusive_ns = std::min(found->ns, both(found->exclusive_ns, other.exclusive_ns));
+    found->count += other.count;
+    const int64_t ends = found->together_count + other.together_count;
+    if (ends > 0)
+      found->together_ns =
+          std::llround(mean(static_cast<double>(found->together_ns), static_cast<double>(other.together_ns),
+                            static_cast<double>(found->together_count) / static_cast<double>(ends)));
+    found->together_count = ends;
+    const std::vector<std::vector<int64_t>> lists = {std::move(found->times), other.times};
+    found->times = SomeOf(lists);
+  }
+}
+
+std::vector<Event> WithoutInput(const InputRun& run) {
+  const std::vector<Stretch> waiting = WaitsOf(run.input.waits, kNoInputThread);
+  const std::vector<ThreadWork> threads = WorkOfThreads(run);
+  std::vector<Event> result(run.events.begin(), run.events.end());
+  if (waiting.empty() && threads.empty()) return result;
+  const SharedCores shared = CoresOfSteps(threads, run);
   std::vector<Stretch> commands;
-  for (const Event& event : events) {
+  for (const Event& event : run.events) {
     if (event.kind == EventKind::kCommand) commands.push_back({event.start_ns, event.end_ns});
   }
   const std::vector<Stretch> idle = Without(waiting, Joined(std::move(commands)));
-  std::vector<int64_t> before(idle.size() + 1, 0);  // idle time before each
-  for (size_t i = 0; i < idle.size(); ++i) before[i + 1] = before[i] + idle[i].end - idle[i].start;
-  const auto earlier = [&](int64_t time) {
+  std::vector<double> before(idle.size() + 1, 0);  // idle time before each, as far as it counted
+  for (size_t i = 0; i < idle.size(); ++i) before[i + 1] = before[i] + shared.StepWork(idle[i]);
+  int64_t origin = std::numeric_limits<int64_t>::max();
+  for (const Event& event : run.events) origin = std::min(origin, event.start_ns);
+  const auto alone = [&](int64_t time) {
     const auto after = std::ranges::upper_bound(idle, time, {}, &Stretch::start);
     const auto count = static_cast<size_t>(after - idle.begin());
-    int64_t taken = before[count];
-    if (count > 0 && time < idle[count - 1].end) taken -= idle[count - 1].end - time;
-    return time - taken;
+    double taken = before[count];
+    if (count > 0 && time < idle[count - 1].end) taken -= shared.StepWork({time, idle[count - 1].end});
+    return origin + std::llround(shared.StepWork({origin, time}) - taken);
   };
   for (Event& event : result) {
-    event.start_ns = earlier(event.start_ns);
-    event.end_ns = earlier(event.end_ns);
+    event.start_ns = alone(event.start_ns);
+    event.end_ns = alone(event.end_ns);
   }
   return result;
 }

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/machine/machine.h"
 #include "core/record/event.h"
 #include "core/record/input_record.h"
+#include "core/schedule/schedule.h"
 
 namespace lanescope::sims {
 
@@ -18,24 +20,45 @@ struct InputCost {
   int64_t ns = 0;            // without waiting
   int64_t exclusive_ns = 0;  // of it: with the turn at a reader
   int64_t count = 0;         // steps measured
+  // Some of them, in the order in which a thread did them: how they vary around `ns`, and which kind follows
+  // which. Empty: all take the same.
+  std::vector<int64_t> times = {};
+  // From one step's end to the next one's, of whichever thread, where several worked and none lacked a core;
+  // and how many such ends there were. 0: none.
+  int64_t together_ns = 0, together_count = 0;
+
+  // What only one thread at a time does, by how little several are faster than one.
+  int64_t SerialNs() const;
 };
 
 struct InputCosts {
-  int cores = 0;           // that were there
-  double step_factor = 1;  // what a step of the run takes alone, of what it took beside the threads
+  int cores = 0;  // that were there
   std::vector<InputCost> threads;
 
   bool empty() const { return threads.empty(); }
   const InputCost* Find(const std::string& op) const;
 };
 
-// From a measured run: `events` are those of its steps, `op_of_node` names the op type of a node. Work that
-// wanted more cores than there were counts as what it would have taken alone.
-InputCosts FitInput(const InputRecord& input, std::span<const Event> events, int cores,
-                    const std::function<std::string(int node)>& op_of_node);
+// A measured run, and what was there. Refers to what it is made of.
+struct InputRun {
+  const InputRecord& input;
+  std::span<const Event> events;  // of its steps
+  int cores = 0;
+  std::function<bool(CommandId)> takes_core;
+  std::function<std::string(int node)> op_of_node;  // "ReaderReadV2"
+};
 
-// The events as if nobody had waited: a step is shorter by the time in which it waited and nothing of it ran,
-// and what came later comes earlier.
-std::vector<Event> WithoutWaits(std::span<const Event> events, std::span<const InputWait> waits);
+// Whether the command is a launch on a device that is threads of the host.
+bool TakesCore(const Schedule& schedule, const Machine& machine, CommandId command);
+
+// Work that wanted more cores than there were counts as what it would have taken alone.
+InputCosts FitInput(const InputRun& run);
+
+// Adds what another run of the same machine cost: means weigh as many steps as they are of.
+void AddInputCosts(const InputCosts& from, InputCosts* to);
+
+// The events as if there had been no threads that fill queues: a step is shorter by the time in which it
+// waited and nothing of it ran, and by what the threads took of its cores; what came later comes earlier.
+std::vector<Event> WithoutInput(const InputRun& run);
 
 }  // namespace lanescope::sims

@@ -3,24 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/base/error.h"
 
 namespace lanescope::sims {
 namespace {
 
-constexpr int kCountedSteps = 200;
+constexpr int64_t kCountedSteps = 400;
 constexpr int kFirstSteps = 20;  // at least, before those that are counted
+constexpr double kNothingNs = 1e-6;
 constexpr int64_t kMaxEvents = 20'000'000;
+
+using Consume = std::function<void(const PipelineRecord&)>;
 
 class PipelineLoop {
  public:
-  explicit PipelineLoop(const Pipeline& pipeline) : pipeline_(pipeline) {
+  // `consume`: empty where nothing is recorded.
+  PipelineLoop(const Pipeline& pipeline, int64_t counted_steps, Consume consume)
+      : pipeline_(pipeline), counted_steps_(counted_steps), consume_(std::move(consume)) {
     queues_.resize(pipeline.queues.size());
     stages_.resize(pipeline.stages.size());
     for (size_t s = 0; s < pipeline.stages.size(); ++s) {
-      for (int t = 0; t < pipeline.stages[s].threads; ++t) actors_.push_back({s});
+      const PipelineStage& stage = pipeline.stages[s];
+      const auto threads = static_cast<size_t>(stage.threads);
+      for (size_t t = 0; t < threads; ++t)
+        actors_.push_back({.stage = s, .next_time = stage.times.size() * t / threads});
     }
     first_steps_ = kFirstSteps + StepsThatFillQueues();
   }
@@ -28,8 +38,8 @@ class PipelineLoop {
   PipelineResult Run() {
     for (size_t a = 0; a < actors_.size(); ++a) Begin(a);
     Serve();
-    while (steps_ < first_steps_ + kCountedSteps) {
-      if (++events_ > kMaxEvents) break;
+    while (steps_ < first_steps_ + counted_steps_) {
+      if (++events_ > kMaxEvents && !consume_) break;
       Advance();
       Serve();
     }
@@ -42,10 +52,16 @@ class PipelineLoop {
   struct Actor {
     size_t stage = 0;
     Phase phase = Phase::kBefore;
-    size_t access = 0;     // of takes or puts
-    int64_t missing = 0;   // elements of it
-    double remaining = 0;  // ns of work
-    double begun = 0;      // when its wait or work began
+    size_t access = 0;                      // of takes or puts
+    int64_t missing = 0;                    // elements of it
+    double remaining = 0;                   // ns of work
+    double begun = 0;                       // when its wait or work began
+    size_t next_time = 0;                   // of its stage's times
+    int64_t exclusive_ns = 0, work_ns = 0;  // of this step
+    int64_t steps = 0;                      // done
+    size_t load = 0;                        // of its stage's loads
+    double load_left = 0;
+    double step_begun = 0;
   };
   struct QueueState {
     int64_t size = 0;
@@ -81,7 +97,21 @@ class PipelineLoop {
     actor->begun = now_;
   }
 
-  void Begin(size_t a) { StartWork(&actors_[a], Phase::kBefore, StageOf(actors_[a]).before_ns); }
+  void Begin(size_t a) {
+    Actor& actor = actors_[a];
+    const PipelineStage& stage = StageOf(actor);
+    actor.exclusive_ns = stage.exclusive_ns;
+    actor.work_ns = stage.work_ns;
+    if (!stage.times.empty()) {
+      const int64_t all = stage.times[actor.next_time++ % stage.times.size()];
+      actor.exclusive_ns = std::min(all, stage.exclusive_ns);
+      actor.work_ns = all - actor.exclusive_ns;
+    }
+    actor.step_begun = now_;
+    actor.load = 0;
+    actor.load_left = stage.loads.empty() ? 0 : static_cast<double>(stage.loads[0].ns);
+    StartWork(&actor, Phase::kBefore, stage.before_ns);
+  }
 
   // To the next access of a list, or on.
   void StartAccess(size_t a, Phase phase, size_t access) {
@@ -93,6 +123,7 @@ class PipelineLoop {
     actor.access = access;
     actor.missing = list[access].elements;
     actor.begun = now_;
+    if (a == 0 && phase == Phase::kTakes && access == 0) record_.asked = Counted(now_);
     QueueState& queue = queues_[static_cast<size_t>(list[access].queue)];
     (phase == Phase::kTakes ? queue.takers : queue.putters).push_back(a);
     touched_ = true;
@@ -100,7 +131,9 @@ class PipelineLoop {
 
   void WantTurn(size_t a) {
     Actor& actor = actors_[a];
-    if (StageOf(actor).exclusive_ns == 0) return StartWork(&actor, Phase::kWork, StageOf(actor).work_ns);
+    if (a == 0) record_.had = Counted(now_);
+    if (StageOf(actor).takes.empty() && a == 0) record_.asked = record_.had;
+    if (actor.exclusive_ns == 0) return StartWork(&actor, Phase::kWork, actor.work_ns);
     StageState& stage = stages_[actor.stage];
     actor.phase = Phase::kTurn;
     actor.begun = now_;
@@ -112,10 +145,12 @@ class PipelineLoop {
     StageState& stage = stages_[s];
     if (stage.turn_taken || stage.for_turn.empty()) return;
     stage.turn_taken = true;
-    Actor& actor = actors_[stage.for_turn.front()];
+    const size_t a = stage.for_turn.front();
+    Actor& actor = actors_[a];
     stage.for_turn.pop_front();
     stage.turn += now_ - actor.begun;
-    StartWork(&actor, Phase::kExclusive, StageOf(actor).exclusive_ns);
+    RecordWait(a, -1, StageOf(actor).turn_node);
+    StartWork(&actor, Phase::kExclusive, actor.exclusive_ns);
   }
 
   void EndWork(size_t a) {
@@ -125,15 +160,39 @@ class PipelineLoop {
     if (actor.phase == Phase::kBefore) return StartAccess(a, Phase::kTakes, 0);
     if (actor.phase == Phase::kWork) return StartAccess(a, Phase::kPuts, 0);
     stage.turn_taken = false;
-    StartWork(&actor, Phase::kWork, StageOf(actor).work_ns);
+    StartWork(&actor, Phase::kWork, actor.work_ns);
     GiveTurn(actor.stage);
   }
 
   void EndStep(size_t a) {
     Actor& actor = actors_[a];
     ++stages_[actor.stage].steps;
-    if (actor.stage == 0 && ++steps_ == first_steps_) StartCounting();
+    if (records() && a > 0)
+      record_.steps.push_back(
+          {static_cast<int>(a) - 1, actor.steps, Counted(actor.step_begun), Counted(now_)});
+    ++actor.steps;
+    if (a == 0) EndCountedStep();
     Begin(a);
+  }
+
+  void EndCountedStep() {
+    if (++steps_ == first_steps_) StartCounting();
+    if (records() && steps_ > first_steps_) {
+      record_.end = Counted(now_);
+      consume_(record_);
+    }
+    record_ = {.begin = Counted(now_), .fills = std::exchange(first_fills_, {})};
+  }
+
+  bool records() const { return consume_ != nullptr && steps_ >= first_steps_; }
+  double Counted(double time) const { return std::max(0.0, time - counted_from_); }
+
+  // That it has waited since it began to.
+  void RecordWait(size_t a, int queue, int node) {
+    const Actor& actor = actors_[a];
+    if (!records() || now_ <= actor.begun) return;
+    record_.waits.push_back({static_cast<int>(a) - 1, a == 0 ? steps_ - first_steps_ : actor.steps, queue,
+                             node, Counted(actor.begun), Counted(now_)});
   }
 
   // Attempts that can go on do, until none can.
@@ -162,6 +221,7 @@ class PipelineLoop {
       queue.area += static_cast<double>(queue.size) * (now_ - queue.since);
       queue.since = now_;
       queue.size += takes ? -moved : moved;
+      if (records()) record_.fills.push_back({static_cast<int>(q), Counted(now_), queue.size});
       actor.missing -= moved;
       touched_ = true;
     }
@@ -170,33 +230,71 @@ class PipelineLoop {
     const double waited = now_ - actor.begun;
     StageState& stage = stages_[actor.stage];
     (takes ? stage.waiting : stage.blocked) += waited;
+    const auto& list = takes ? StageOf(actor).takes : StageOf(actor).puts;
+    RecordWait(a, static_cast<int>(q), list[actor.access].node);
     if (takes && actor.stage == 0) queue.starved += waited;
     StartAccess(a, takes ? Phase::kTakes : Phase::kPuts, actor.access + 1);
     return true;
   }
 
+  // Cores that the actor's work wants now.
+  double CoresOf(const Actor& actor) const {
+    const PipelineStage& stage = StageOf(actor);
+    if (stage.loads.empty()) return stage.cores;
+    return actor.load < stage.loads.size() ? stage.loads[actor.load].cores : 0;
+  }
+  // Until its work, or what it wants, ends.
+  double Ahead(const Actor& actor) const {
+    const bool changes = actor.load < StageOf(actor).loads.size();
+    return changes ? std::min(actor.remaining, actor.load_left) : actor.remaining;
+  }
+  // Of the first stage, and of every thread of the others.
+  struct Speeds {
+    double first = 1, others = 1;
+  };
+  // The first stage's launches go first: threads have the cores that these leave. Where they leave none all
+  // share alike. What they want more than there are cores they have waited for already.
+  Speeds SpeedsOf(double first, double others) const {
+    const double cores = pipeline_.cores;
+    if (cores <= 0 || first + others <= cores) return {};
+    if (first < cores) return {1, (cores - first) / others};
+    const double share = cores / (first + others);
+    return {share * first / cores, share};
+  }
+
   // To the next end of some work.
   void Advance() {
-    double wanted = 0, least = std::numeric_limits<double>::infinity();
+    double first = 0, others = 0;
     for (const Actor& actor : actors_) {
-      if (!Works(actor)) continue;
-      wanted += StageOf(actor).cores;
-      least = std::min(least, actor.remaining);
+      if (Works(actor)) (actor.stage == 0 ? first : others) += CoresOf(actor);
+    }
+    const Speeds speeds = SpeedsOf(first, others);
+    const auto speed = [&](const Actor& actor) { return actor.stage == 0 ? speeds.first : speeds.others; };
+    double least = std::numeric_limits<double>::infinity();
+    for (const Actor& actor : actors_) {
+      if (Works(actor)) least = std::min(least, Ahead(actor) / speed(actor));
     }
     if (std::isinf(least)) Throw(Code::kFailedPrecondition, "the steps of this pipeline wait for each other");
-    const double rate =
-        pipeline_.cores > 0 && wanted > pipeline_.cores ? static_cast<double>(pipeline_.cores) / wanted : 1;
     for (QueueState& queue : queues_) {
-      if (!queue.putters.empty()) queue.full += least / rate;
+      if (!queue.putters.empty()) queue.full += least;
     }
-    now_ += least / rate;
+    now_ += least;
     ended_.clear();
     for (size_t a = 0; a < actors_.size(); ++a) {
       if (!Works(actors_[a])) continue;
-      actors_[a].remaining -= least;
-      if (actors_[a].remaining <= 1e-6) ended_.push_back(a);
+      Work(&actors_[a], least * speed(actors_[a]));
+      if (actors_[a].remaining <= kNothingNs) ended_.push_back(a);
     }
     for (const size_t a : ended_) EndWork(a);
+  }
+
+  void Work(Actor* actor, double ns) {
+    const std::vector<StageLoad>& loads = StageOf(*actor).loads;
+    actor->remaining -= ns;
+    actor->load_left -= ns;
+    while (actor->load < loads.size() && actor->load_left <= kNothingNs) {
+      if (++actor->load < loads.size()) actor->load_left += static_cast<double>(loads[actor->load].ns);
+    }
   }
 
   void StartCounting() {
@@ -210,7 +308,13 @@ class PipelineLoop {
       stage.work = stage.waiting = stage.turn = stage.blocked = 0;
     }
     // What waits now counts from here on.
-    for (Actor& actor : actors_) actor.begun = now_;
+    for (Actor& actor : actors_) {
+      actor.begun = now_;
+      actor.steps = 0;
+    }
+    if (!consume_) return;
+    for (size_t q = 0; q < queues_.size(); ++q)
+      first_fills_.push_back({static_cast<int>(q), 0, queues_[q].size});
   }
 
   PipelineResult Result() const {
@@ -236,6 +340,10 @@ class PipelineLoop {
   }
 
   const Pipeline& pipeline_;
+  const int64_t counted_steps_;
+  const Consume consume_;
+  PipelineRecord record_;
+  std::vector<PipelineRecord::Fill> first_fills_;
   std::vector<QueueState> queues_;
   std::vector<StageState> stages_;
   std::vector<Actor> actors_;
@@ -252,7 +360,8 @@ void Check(const Pipeline& pipeline) {
   if (first.before_ns + first.exclusive_ns + first.work_ns <= 0 && first.takes.empty())
     Throw(Code::kInvalidArgument, "a pipeline whose steps take no time has no speed");
   for (const PipelineStage& stage : pipeline.stages) {
-    const bool idle = stage.before_ns + stage.exclusive_ns + stage.work_ns <= 0;
+    const bool idle = stage.before_ns + stage.exclusive_ns + stage.work_ns <= 0 ||
+                      (!stage.times.empty() && std::ranges::count(stage.times, 0) == std::ssize(stage.times));
     if (idle && &stage != &first)
       Throw(Code::kInvalidArgument, "steps of '{}' take no time; nothing is known of them", stage.name);
     for (const auto* list : {&stage.takes, &stage.puts}) {
@@ -266,7 +375,13 @@ void Check(const Pipeline& pipeline) {
 
 PipelineResult SimulatePipeline(const Pipeline& pipeline) {
   Check(pipeline);
-  return PipelineLoop(pipeline).Run();
+  return PipelineLoop(pipeline, kCountedSteps, nullptr).Run();
+}
+
+void RecordPipeline(const Pipeline& pipeline, int64_t steps,
+                    const std::function<void(const PipelineRecord&)>& consume) {
+  Check(pipeline);
+  PipelineLoop(pipeline, steps, consume).Run();
 }
 
 }  // namespace lanescope::sims

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct PipelineQueue {
 struct QueueAccess {
   int queue = 0;  // index into Pipeline::queues
   int64_t elements = 1;
+  int node = -1;  // of the graph, for records
+};
+
+struct StageLoad {
+  int64_t ns = 0;
+  double cores = 1;
 };
 
 // A step that threads run again and again: it works, takes elements, works with one thread at a time, works
@@ -31,8 +38,15 @@ struct PipelineStage {
   std::vector<QueueAccess> takes = {};
   int64_t exclusive_ns = 0;  // only one of its threads at a time
   int64_t work_ns = 0;       // after that, before it puts
+  // What its steps take one after the other, again and again: exclusive_ns, and what is left as work. Threads
+  // begin at different ones. Empty: always exclusive_ns and work_ns.
+  std::vector<int64_t> times = {};
   std::vector<QueueAccess> puts = {};
   double cores = 1;  // that its work keeps busy
+  // The same where it changes: cores one after the other, for so long each, from the step's begin on.
+  std::vector<StageLoad> loads = {};
+  int turn_node = -1;        // of the graph, for records: who has to have the turn
+  std::string turn_of = {};  // "reader 'lines'"
 };
 
 // The stage whose steps are counted is the first one; it has one thread.
@@ -63,15 +77,48 @@ struct PipelineResult {
 struct PipelinePrediction {
   Pipeline pipeline;
   PipelineResult result;
-  int64_t alone_ns = 0;  // the step, if it never waited, as it is beside the threads of the calibrated run
+  int64_t alone_ns = 0;  // the step, if nobody shared its cores and it never waited
   CommandId take;        // the command that takes first
-  int64_t waits_from_ns = 0, wait_ns = 0;
+  // When it is to take, and when what comes after begins to, in the predicted step.
+  int64_t take_from_ns = 0, take_until_ns = 0;
+};
+
+// What happened since the step before ended, in ns since counting began.
+struct PipelineRecord {
+  // The first stage's: it asked for its elements, had them all, and ended.
+  double begin = 0, asked = 0, had = 0, end = 0;
+  struct Step {
+    int thread = 0;  // by number of all threads, the first stage's left out
+    int64_t step = 0;
+    double begin = 0, end = 0;
+  };
+  struct Wait {
+    int thread = -1;  // -1: the first stage's
+    int64_t step = 0;
+    int queue = -1;  // -1: its turn
+    int node = -1;
+    double begin = 0, end = 0;
+  };
+  struct Fill {
+    int queue = 0;
+    double time = 0;
+    int64_t size = 0;
+  };
+  std::vector<Step> steps = {};
+  std::vector<Wait> waits = {};
+  std::vector<Fill> fills = {};
 };
 
 // Queues begin empty; what is counted begins once what they can hold has passed. Waiting attempts at one side
-// of a queue are served in order, and take or put what they can; work is slowed down alike where it wants
-// more cores than there are. Throws InvalidArgument for a pipeline whose first stage does nothing in no time,
-// and FailedPrecondition where all wait for each other (a batch that no queue can ever hold).
+// of a queue are served in order, and take or put what they can; where more
+// cores are wanted than there are, the first stage has them first and the others share the rest alike. Throws
+// InvalidArgument for a pipeline whose first stage does nothing in no time, and FailedPrecondition where all
+// wait for each other (a batch that no queue can ever hold).
 PipelineResult SimulatePipeline(const Pipeline& pipeline);
+
+// The same, and what each of the first `steps` counted steps and the threads beside it did; `consume` may
+// throw. Threads are numbered stage by stage.
+void RecordPipeline(const Pipeline& pipeline, int64_t steps,
+                    const std::function<void(const PipelineRecord&)>& consume);
 
 }  // namespace lanescope::sims

@@ -38,7 +38,7 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
 void AddSamples(const CalibrationInput& from, CalibrationInput* to) {
   to->ops.insert(to->ops.end(), from.ops.begin(), from.ops.end());
   to->copies.insert(to->copies.end(), from.copies.begin(), from.copies.end());
-  if (to->input.empty()) to->input = from.input;
+  AddInputCosts(from.input, &to->input);
 }
 
 CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,

@@ -38,6 +38,12 @@ sims::Interference InterferenceOf(const MachineMeasurement& measured) {
 
 }  // namespace
 
+sims::InputRun InputRunOf(const RecordedRun& run, const Machine& machine, std::span<const Event> events) {
+  return {run.input(), events, NumProcessors(),
+          [&run, &machine](CommandId command) { return sims::TakesCore(*run.schedule(), machine, command); },
+          [&run](int node) { return OpOfNode(run.placed().workload->graph(), node); }};
+}
+
 sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
                                  const std::vector<char>& counts) {
   const Graph& graph = run.placed().workload->graph();
@@ -58,11 +64,10 @@ sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
     const auto step = static_cast<size_t>(event.step);
     return event.step >= 0 && step < counts.size() && counts[step] != 0;
   });
-  const InputRecord& input = run.input();
+  const sims::InputRun input = InputRunOf(run, machine, events);
   sims::CalibrationInput samples =
-      lanescope::sims::SamplesOf(schedule, known, sims::WithoutWaits(events, input.waits), machine);
-  samples.input =
-      sims::FitInput(input, events, NumProcessors(), [&](int node) { return OpOfNode(graph, node); });
+      lanescope::sims::SamplesOf(schedule, known, sims::WithoutInput(input), machine);
+  samples.input = sims::FitInput(input);
   return samples;
 }
 

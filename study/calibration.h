@@ -3,17 +3,24 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/record/event.h"
 #include "sims/cost_table.h"
+#include "sims/input_costs.h"
 #include "sims/step_samples.h"
 #include "study/measure_machine.h"
 #include "study/recorded_run.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::study {
+
+// What a run says of the threads that fill its queues. `events`: of its steps, as far as they count. Refers
+// to all three.
+sims::InputRun InputRunOf(const RecordedRun& run, const Machine& machine, std::span<const Event> events);
 
 // Samples and gaps of a run (options.keep_events). `counts` says of every recorded step whether it does.
 sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,

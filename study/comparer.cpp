@@ -134,8 +134,8 @@ void Comparer::Calibrate() {
     predictor_.emplace(comparison_.machine, CostsOf(measurements_.CountedSteps(0)));
     in_sample_row_ = 0;
     const RecordedRun& first = *measurements_.run(0);
-    const auto steps =
-        sims::GroupSteps(*first.schedule(), sims::WithoutWaits(first.events(), first.input().waits), 0);
+    const auto events = sims::WithoutInput(InputRunOf(first, comparison_.machine, first.events()));
+    const auto steps = sims::GroupSteps(*first.schedule(), events, 0);
     comparison_.replay_error =
         sims::ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->gaps).error;
     Tell(request_.note, fmt::format("identity replay of the first row: {} of its step time",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -9,8 +10,6 @@
 
 namespace lanescope::study {
 namespace {
-
-constexpr double kLeastCores = 0.05;  // of a step whose work other hardware does
 
 // The first of the step's commands that takes from a queue, and when it begins.
 struct FirstTake {
@@ -31,17 +30,22 @@ FirstTake FindFirstTake(const Graph& graph, const Schedule& schedule, const sims
   return first;
 }
 
-// Cores that the step's launches keep busy, on average.
-double CoresOf(const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction) {
-  int64_t busy = 0;
+// How many of the step's launches on threads of the host run side by side, from its begin to its end.
+std::vector<sims::StageLoad> LoadsOf(const Machine& machine, const Schedule& schedule,
+                                     const sims::Prediction& prediction) {
+  std::map<int64_t, int> changes = {{0, 0}, {prediction.step_ns, 0}};
   for (const CommandId c : schedule.commands.ids()) {
-    const Command& command = schedule.commands[c];
-    if (command.kind != CommandKind::kLaunch) continue;
-    if (machine.device(schedule.queues[command.queue].device).is_hardware()) continue;
-    busy += prediction.simulation.times[c].end_ns - prediction.simulation.times[c].start_ns;
+    if (!sims::TakesCore(schedule, machine, c)) continue;
+    ++changes[prediction.simulation.times[c].start_ns];
+    --changes[prediction.simulation.times[c].end_ns];
   }
-  return std::max(kLeastCores,
-                  static_cast<double>(busy) / static_cast<double>(std::max<int64_t>(prediction.step_ns, 1)));
+  std::vector<sims::StageLoad> loads;
+  int running = 0;
+  for (auto change = changes.begin(); std::next(change) != changes.end(); ++change) {
+    running += change->second;
+    loads.push_back({std::next(change)->first - change->first, static_cast<double>(running)});
+  }
+  return loads;
 }
 
 // How many elements a node takes or puts; 1 where the graph does not say.
@@ -55,6 +59,17 @@ int64_t ElementsOf(const Workload& workload, const Node& node) {
     if (shape.IsExact() && shape.rank() > 0) return std::max<int64_t>(1, shape.dim(0));
   }
   return 1;
+}
+
+// The recorded times, so that their mean is the op's cost.
+std::vector<int64_t> TimesAround(const sims::InputCost& cost) {
+  double sum = 0;
+  for (const int64_t time : cost.times) sum += static_cast<double>(time);
+  std::vector<int64_t> times;
+  if (sum <= 0) return times;
+  const double scale = static_cast<double>(cost.ns) * static_cast<double>(cost.times.size()) / sum;
+  for (const int64_t time : cost.times) times.push_back(std::llround(static_cast<double>(time) * scale));
+  return times;
 }
 
 class PipelineMaker {
@@ -106,7 +121,19 @@ class PipelineMaker {
       if (!takes && !PutsOne(node) && !PutsMany(node)) continue;
       const NodeId queue = QueueUsedBy(graph_, node);
       if (!queue.exists()) continue;
-      (takes ? stage->takes : stage->puts).push_back({QueueIndex(queue), ElementsOf(workload_, node)});
+      (takes ? stage->takes : stage->puts)
+          .push_back({QueueIndex(queue), ElementsOf(workload_, node), n.number()});
+    }
+  }
+
+  // Who reads has the turn at a reader.
+  void AddTurn(const std::set<NodeId>& nodes, sims::PipelineStage* stage) {
+    for (const NodeId n : nodes) {
+      const Node& node = graph_.node(n);
+      if (!node.op.starts_with("ReaderRead") || node.inputs.empty()) continue;
+      stage->turn_node = n.number();
+      stage->turn_of = fmt::format("reader '{}'", QueueName(graph_.node(node.inputs[0].node)));
+      return;
     }
   }
 
@@ -125,9 +152,11 @@ class PipelineMaker {
     sims::PipelineStage stage;
     stage.name = graph_.node(enqueue).name;
     stage.threads = threads;
-    stage.exclusive_ns = cost->exclusive_ns;
-    stage.work_ns = cost->ns - cost->exclusive_ns;
+    stage.exclusive_ns = cost->SerialNs();
+    stage.work_ns = cost->ns - stage.exclusive_ns;
+    stage.times = TimesAround(*cost);
     AddAccesses(nodes, &stage);
+    AddTurn(nodes, &stage);
     pipeline_.stages.push_back(std::move(stage));
     return true;
   }
@@ -166,12 +195,11 @@ std::optional<sims::Pipeline> PipelineOf(const Workload& workload, const Machine
   for (const Command& command : schedule.commands) {
     if (command.kind == CommandKind::kLaunch) nodes.insert(command.node);
   }
-  const auto alone = [&](int64_t ns) { return std::llround(static_cast<double>(ns) * costs.step_factor); };
   sims::PipelineStage step;
   step.name = "step";
-  step.before_ns = alone(first.start_ns);
-  step.work_ns = std::max<int64_t>(1, alone(prediction.step_ns) - step.before_ns);
-  step.cores = CoresOf(machine, schedule, prediction);
+  step.before_ns = first.start_ns;
+  step.work_ns = std::max<int64_t>(1, prediction.step_ns - step.before_ns);
+  step.loads = LoadsOf(machine, schedule, prediction);
   PipelineMaker maker(workload, costs);
   if (!maker.Make(std::move(step), nodes)) return std::nullopt;
   sims::Pipeline pipeline = maker.Take();
@@ -189,19 +217,17 @@ void AddInput(const Workload& workload, const Machine& machine, const Schedule& 
   input.alone_ns = prediction->step_ns;
   const FirstTake first = FindFirstTake(workload.graph(), schedule, prediction->simulation);
   input.take = first.command;
-  input.waits_from_ns = first.start_ns;
-  const int64_t step_ns = std::max<int64_t>(1, std::llround(input.result.step_ns));
-  // Where the threads slow the step down it does not only wait: all of it takes longer, what is taken here.
+  // What comes after the first take comes later.
+  const int64_t step_ns =
+      std::max(prediction->step_ns, static_cast<int64_t>(std::llround(input.result.step_ns)));
   const int64_t later = step_ns - prediction->step_ns;
-  input.wait_ns =
-      std::max<int64_t>(0, std::min(later, static_cast<int64_t>(std::llround(input.result.wait_ns))));
-  const double shorter =
-      later < 0 ? static_cast<double>(step_ns) / static_cast<double>(prediction->step_ns) : 1;
+  input.take_from_ns = first.start_ns;
+  input.take_until_ns = first.start_ns + later;
   for (const CommandId c : schedule.commands.ids()) {
     sims::CommandTime& time = prediction->simulation.times[c];
-    const bool after = later > 0 && time.start_ns >= first.start_ns;
-    for (int64_t* ns : {&time.start_ns, &time.end_ns})
-      *ns = std::llround(static_cast<double>(*ns) * shorter) + (after ? later : 0);
+    if (time.start_ns < first.start_ns) continue;
+    time.start_ns += later;
+    time.end_ns += later;
   }
   for (double& busy : prediction->busy)
     busy *= static_cast<double>(prediction->step_ns) / static_cast<double>(step_ns);

@@ -26,12 +26,14 @@ void AddRun(const traces::TraceRun& run, const Machine& machine, int warmup_step
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
       Throw(Code::kCancelled, "calibration was cancelled");
     const traces::RecordedSchedule recorded = traces::ReadSchedule(run, number, machine);
-    const std::vector<Event> events = sims::WithoutWaits(recorded.events, run.input.waits);
+    const sims::InputRun input_run{
+        run.input, recorded.events, NumProcessors(),
+        [&](CommandId command) { return sims::TakesCore(recorded.schedule, machine, command); },
+        [&](int node) { return OpOfNode(run, node); }};
+    const std::vector<Event> events = sims::WithoutInput(input_run);
     sims::CalibrationInput found =
         lanescope::sims::SamplesOf(recorded.schedule, recorded.work, events, machine, warmup_steps);
-    if (number == 0)
-      found.input = sims::FitInput(run.input, recorded.events, NumProcessors(),
-                                   [&](int node) { return OpOfNode(run, node); });
+    if (number == 0) found.input = sims::FitInput(input_run);
     if (input->has_value()) {
       sims::AddSamples(found, &**input);
     } else {

@@ -95,6 +95,51 @@ TEST(Pipeline, ThreadsMayTakeFromQueuesToo) {
   }
 }
 
+// 50 elements of 100 ns each, then 50 of 1900, by one thread; the step takes one every 1000 ns. A queue with
+// room for a phase evens them out. Without room the step waits through every slow phase and gains nothing in
+// the fast ones, but for the one or two elements that it can store: (50 * 1000 + 50 * 1900) / 100 at most.
+TEST(Pipeline, WhereInputVariesRoomMatters) {
+  Pipeline pipeline = FilledBy(1, 1000, 1, 1000, 1000);
+  std::vector<int64_t>& times = pipeline.stages[1].times;
+  times.assign(50, 100);
+  times.insert(times.end(), 50, 1900);
+  EXPECT_NEAR(SimulatePipeline(pipeline).step_ns, 1000, 10);
+  pipeline.queues[0].capacity = 1;
+  EXPECT_NEAR(SimulatePipeline(pipeline).step_ns, 1440, 30);
+  pipeline.stages[1].times.clear();
+  EXPECT_NEAR(SimulatePipeline(pipeline).step_ns, 1000, 1);
+}
+
+// What is recorded is what was counted: steps one after the other, each of 10 us of which 9.5 wait; beside
+// them a thread with ten steps each, and the queue's size after each of these.
+TEST(Pipeline, StepsAndWaitsAreRecorded) {
+  const Pipeline pipeline = FilledBy(1, 1000, 10, 500, 100);
+  double end = 0;
+  size_t records = 0, steps = 0, fills = 0;
+  double waited = 0;
+  RecordPipeline(pipeline, 50, [&](const PipelineRecord& record) {
+    ++records;
+    EXPECT_NEAR(record.begin, end, 1e-6);
+    EXPECT_LE(record.begin, record.asked);
+    EXPECT_LE(record.asked, record.had);
+    end = record.end;
+    EXPECT_NEAR(record.end - record.had, 500, 1e-6);
+    steps += record.steps.size();
+    for (const PipelineRecord::Wait& wait : record.waits) {
+      EXPECT_EQ(wait.thread, -1);
+      EXPECT_EQ(wait.queue, 0);
+      waited += wait.end - wait.begin;
+    }
+    for (const PipelineRecord::Step& step : record.steps) EXPECT_EQ(step.thread, 0);
+    fills += record.fills.size();
+  });
+  EXPECT_EQ(records, 50u);
+  EXPECT_NEAR(end, 50 * 10'000.0, 1);
+  EXPECT_NEAR(waited, 50 * 9'500.0, 1);
+  EXPECT_EQ(steps, 500u);
+  EXPECT_GE(fills, 500u);
+}
+
 TEST(Pipeline, RefusesWhatNeverEnds) {
   Pipeline nobody = FilledBy(1, 1000, 10, 500, 100);
   nobody.stages.pop_back();
