@@ -22,9 +22,9 @@ struct ModulePart {
   std::string device;  // "GPU:1", with its task in front where it has one
 };
 
-// All parameters, tied ones under each of their names, by modules as large as they can be. `whole`: classes of modules that stay whole and go
-// where most of their bytes lie. All functions throw InvalidArgument for a parameter that the placement
-// lacks.
+// All parameters, tied ones under each of their names, by modules as large as they can be. `whole`: classes
+// of modules that stay whole and go where most of their bytes lie. All functions throw InvalidArgument for a
+// parameter that the placement lacks.
 std::vector<ModulePart> PartsOnOneDevice(const ModuleTree& modules, const DeviceOfNode& device,
                                          const std::set<std::string>& whole);
 
