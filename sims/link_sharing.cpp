@@ -1,6 +1,7 @@
 #include "sims/link_sharing.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -37,8 +38,10 @@ void LinkSharing::Start(int slot, Ticks now, std::span<const int> route, double 
              .stamp = started.stamp,
              .active = true,
              .fresh = true};
+  ++num_active_;
   for (int hop = 0; hop < started.hops; ++hop) {
     Resource& passed = resource(started.route[hop]);
+    started.links |= BitOf(started.route[hop]);
     started.bound = std::min(started.bound, passed.capacity);
     positions_[static_cast<size_t>(slot * max_hops_ + hop)] = static_cast<int>(passed.members.size());
     passed.members.push_back({slot, hop, 0});
@@ -53,6 +56,7 @@ void LinkSharing::End(int slot) {
   Flow& ended = flow(slot);
   LANESCOPE_CHECK(ended.active);
   ended.active = false;
+  --num_active_;
   ended.finish = kNever;
   for (int hop = 0; hop < ended.hops; ++hop) {
     std::vector<Member>& members = resource(ended.route[hop]).members;
@@ -73,6 +77,7 @@ void LinkSharing::SetSlowdown(int slot, double slowdown) {
 }
 
 void LinkSharing::AddMembers(const Resource& of) {
+  if (component_.size() == num_active_) return;
   for (const Member& member : of.members) AddSlot(member.slot);
 }
 
@@ -93,14 +98,17 @@ void LinkSharing::CollectComponent() {
   component_.clear();
   binding_.clear();
   ++stamp_;
+  uint64_t reached = 0;
   for (const int number : dirty_resources_) {
     Resource& changed = resource(number);
     changed.dirty = false;
     const bool bound = changed.binds;
     changed.binds = CanBind(changed);
     num_binding_ += static_cast<size_t>(changed.binds) - static_cast<size_t>(bound);
+    if (changed.binds != bound) all_binding_ ^= BitOf(number);
     if (!bound && !changed.binds) continue;
     changed.stamp = stamp_;
+    reached |= BitOf(number);
     if (changed.binds) binding_.push_back(number);
     AddMembers(changed);
   }
@@ -109,14 +117,30 @@ void LinkSharing::CollectComponent() {
     if (flow(slot).active) AddSlot(slot);
   }
   dirty_slots_.clear();
+  resources_.size() <= kMostBits ? ReachByBits(reached) : Reach();
+}
+
+void LinkSharing::Reach() {
   for (size_t i = 0; i < component_.size() && binding_.size() < num_binding_; ++i) {
-    const Flow& reached = flow(component_[i]);
-    for (int hop = 0; hop < reached.hops; ++hop) {
-      Resource& passed = resource(reached.route[hop]);
+    const Flow& passing = flow(component_[i]);
+    for (int hop = 0; hop < passing.hops; ++hop) {
+      Resource& passed = resource(passing.route[hop]);
       if (!passed.binds || passed.stamp == stamp_) continue;
       passed.stamp = stamp_;
-      binding_.push_back(reached.route[hop]);
+      binding_.push_back(passing.route[hop]);
       AddMembers(passed);
+    }
+  }
+}
+
+// The same for few resources, in the same order: routes are ascending.
+void LinkSharing::ReachByBits(uint64_t reached) {
+  for (size_t i = 0; i < component_.size() && binding_.size() < num_binding_; ++i) {
+    for (uint64_t left = flow(component_[i]).links & all_binding_ & ~reached; left != 0; left &= left - 1) {
+      const int number = std::countr_zero(left);
+      reached |= BitOf(number);
+      binding_.push_back(number);
+      AddMembers(resource(number));
     }
   }
 }

@@ -53,6 +53,7 @@ class LinkSharing {
     double slowdown = 1;
     Ticks updated = 0;
     Ticks finish = kNever;
+    uint64_t links = 0;  // bits of its resources, where they are few
     const int* route = nullptr;
     int hops = 0;
     uint32_t stamp = 0;
@@ -75,6 +76,8 @@ class LinkSharing {
     std::vector<Member> members;
   };
 
+  static constexpr size_t kMostBits = 64;
+  static uint64_t BitOf(int number) { return uint64_t{1} << (static_cast<size_t>(number) % kMostBits); }
   Flow& flow(int slot) { return flows_[static_cast<size_t>(slot)]; }
   Resource& resource(int number) { return resources_[static_cast<size_t>(number)]; }
   void MarkDirty(int number);
@@ -87,6 +90,8 @@ class LinkSharing {
   }
   void AddMembers(const Resource& of);
   void CollectComponent();
+  void Reach();
+  void ReachByBits(uint64_t reached);
   static bool CanBind(const Resource& resource);
   void Fill();
   int Tightest(double* level);
@@ -99,7 +104,9 @@ class LinkSharing {
   std::vector<int> positions_;  // [slot * max_hops + hop]: index in the resource's members
   int max_hops_;
   uint32_t stamp_ = 0;
-  size_t num_binding_ = 0;  // resources
+  size_t num_active_ = 0;     // flows
+  size_t num_binding_ = 0;    // resources
+  uint64_t all_binding_ = 0;  // their bits, where resources are few
   std::vector<int> dirty_resources_;
   std::vector<int> dirty_slots_;
   std::vector<int> slowed_slots_;  // whose fair rate stays
