@@ -14,6 +14,10 @@
 
 namespace lanescope::sims {
 
+// Linux lets a thread run that long before another one gets its core: a step that is shorter either runs
+// through beside others, or stands still as a whole while launches have the cores.
+inline constexpr double kSliceNs = 3e6;
+
 // Of a thread's step, alone on a core.
 struct InputCost {
   std::string op;            // the node that it runs

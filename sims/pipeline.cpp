@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kCountedSteps = 400;
 constexpr int kFirstSteps = 20;  // at least, before those that are counted
 constexpr double kNothingNs = 1e-6;
+constexpr double kLeastShare = 0.1;  // of the cores, which those that yield have even so
 constexpr int64_t kMaxEvents = 20'000'000;
 
 using Consume = std::function<void(const PipelineRecord&)>;
@@ -248,31 +249,41 @@ class PipelineLoop {
     const bool changes = actor.load < StageOf(actor).loads.size();
     return changes ? std::min(actor.remaining, actor.load_left) : actor.remaining;
   }
-  // Of the first stage, and of every thread of the others.
-  struct Speeds {
-    double first = 1, others = 1;
+  // Of work that wants so many cores.
+  struct Wanted {
+    double first = 0, fair = 0, yielding = 0;  // of the first stage, of others like it, of those that yield
   };
-  // The first stage's launches go first: threads have the cores that these leave. Where they leave none all
-  // share alike. What they want more than there are cores they have waited for already.
-  Speeds SpeedsOf(double first, double others) const {
-    const double cores = pipeline_.cores;
-    if (cores <= 0 || first + others <= cores) return {};
-    if (first < cores) return {1, (cores - first) / others};
-    const double share = cores / (first + others);
-    return {share * first / cores, share};
+  struct Speeds {
+    double first = 1, fair = 1, yielding = 1;
+  };
+  // What the first stage alone wants more than there are cores it has waited for already.
+  Speeds SpeedsOf(const Wanted& wanted) const {
+    const double cores = pipeline_.cores, before = wanted.first + wanted.fair;
+    if (cores <= 0 || before + wanted.yielding <= cores) return {};
+    const double share = before > cores ? cores / before : 1;
+    const double left = std::max(cores - before, kLeastShare * cores);
+    return {share * std::max(1.0, wanted.first / cores), share,
+            wanted.yielding > left ? left / wanted.yielding : 1};
+  }
+  double& PartOf(const Actor& actor, Wanted* wanted) const {
+    if (actor.stage == 0) return wanted->first;
+    return StageOf(actor).yields ? wanted->yielding : wanted->fair;
+  }
+  double SpeedOf(const Actor& actor, const Speeds& speeds) const {
+    if (actor.stage == 0) return speeds.first;
+    return StageOf(actor).yields ? speeds.yielding : speeds.fair;
   }
 
   // To the next end of some work.
   void Advance() {
-    double first = 0, others = 0;
+    Wanted wanted;
     for (const Actor& actor : actors_) {
-      if (Works(actor)) (actor.stage == 0 ? first : others) += CoresOf(actor);
+      if (Works(actor)) PartOf(actor, &wanted) += CoresOf(actor);
     }
-    const Speeds speeds = SpeedsOf(first, others);
-    const auto speed = [&](const Actor& actor) { return actor.stage == 0 ? speeds.first : speeds.others; };
+    const Speeds speeds = SpeedsOf(wanted);
     double least = std::numeric_limits<double>::infinity();
     for (const Actor& actor : actors_) {
-      if (Works(actor)) least = std::min(least, Ahead(actor) / speed(actor));
+      if (Works(actor)) least = std::min(least, Ahead(actor) / SpeedOf(actor, speeds));
     }
     if (std::isinf(least)) Throw(Code::kFailedPrecondition, "the steps of this pipeline wait for each other");
     for (QueueState& queue : queues_) {
@@ -282,7 +293,7 @@ class PipelineLoop {
     ended_.clear();
     for (size_t a = 0; a < actors_.size(); ++a) {
       if (!Works(actors_[a])) continue;
-      Work(&actors_[a], least * speed(actors_[a]));
+      Work(&actors_[a], least * SpeedOf(actors_[a], speeds));
       if (actors_[a].remaining <= kNothingNs) ended_.push_back(a);
     }
     for (const size_t a : ended_) EndWork(a);

@@ -42,7 +42,8 @@ struct PipelineStage {
   // begin at different ones. Empty: always exclusive_ns and work_ns.
   std::vector<int64_t> times = {};
   std::vector<QueueAccess> puts = {};
-  double cores = 1;  // that its work keeps busy
+  double cores = 1;     // that its work keeps busy
+  bool yields = false;  // it has the cores that others leave
   // The same where it changes: cores one after the other, for so long each, from the step's begin on.
   std::vector<StageLoad> loads = {};
   int turn_node = -1;        // of the graph, for records: who has to have the turn
@@ -111,9 +112,9 @@ struct PipelineRecord {
 
 // Queues begin empty; what is counted begins once what they can hold has passed. Waiting attempts at one side
 // of a queue are served in order, and take or put what they can; where more
-// cores are wanted than there are, the first stage has them first and the others share the rest alike. Throws
-// InvalidArgument for a pipeline whose first stage does nothing in no time, and FailedPrecondition where all
-// wait for each other (a batch that no queue can ever hold).
+// cores are wanted than there are, all share them alike, but for stages that yield: these share what is left.
+// Throws InvalidArgument for a pipeline whose first stage does nothing in no time, and FailedPrecondition
+// where all wait for each other (a batch that no queue can ever hold).
 PipelineResult SimulatePipeline(const Pipeline& pipeline);
 
 // The same, and what each of the first `steps` counted steps and the threads beside it did; `consume` may

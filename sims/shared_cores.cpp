@@ -6,26 +6,26 @@
 namespace lanescope::sims {
 
 void SharedCores::AddLaunches(std::span<const Stretch> running) { Add(running, 1, 0); }
-void SharedCores::AddThread(std::span<const Stretch> working, double cores) { Add(working, 0, cores); }
+void SharedCores::AddThread(std::span<const Stretch> working) { Add(working, 0, 1); }
 
-void SharedCores::Add(std::span<const Stretch> stretches, double launches, double threads) {
+void SharedCores::Add(std::span<const Stretch> stretches, int launches, int threads) {
   for (const Stretch& stretch : stretches) {
     changes_.push_back({stretch.start, launches, threads});
     changes_.push_back({stretch.end, -launches, -threads});
   }
 }
 
-SharedCores::Sums SharedCores::RateOf(double launches, double threads) const {
-  constexpr double kNothing = 1e-9;  // sums of parts are not exact
-  const double wanted = launches + threads;
-  if (wanted <= cores_ + kNothing || threads <= kNothing) return {1, 1, 0};
-  if (launches < cores_ - kNothing) return {(cores_ - launches) / threads, 1, 1};
-  return {cores_ / wanted, launches / wanted, 1};
+SharedCores::Sums SharedCores::RateOf(int launches, int threads) const {
+  const auto share = [this](int wanted) {
+    return wanted > cores_ ? static_cast<double>(cores_) / wanted : 1.0;
+  };
+  const int wanted = launches + threads;
+  return {share(wanted), launches > 0 ? share(wanted) / share(launches) : 1.0, wanted > cores_ ? 1.0 : 0.0};
 }
 
 void SharedCores::Settle() {
   std::ranges::sort(changes_, {}, &Change::time);
-  double launches = 0, threads = 0;
+  int launches = 0, threads = 0;
   for (const Change& change : changes_) {
     if (moments_.empty()) {
       moments_.push_back({change.time, {}, {}});

@@ -11,15 +11,15 @@
 
 namespace lanescope::sims {
 
-// Launches go first, threads share alike the cores that these leave; where launches alone fill the cores all
-// share alike. Filled, then settled, then asked.
+// At every moment all that runs goes on alike: where it wants more than there are, each at its share of the
+// cores. Filled, then settled, then asked.
 class SharedCores {
  public:
   explicit SharedCores(int cores) : cores_(cores > 1 ? cores : 1) {}
 
-  // Each stretch wants a core, or that much of one.
+  // Each stretch wants a core.
   void AddLaunches(std::span<const Stretch> running);
-  void AddThread(std::span<const Stretch> working, double cores = 1);
+  void AddThread(std::span<const Stretch> working);
   void Settle();
 
   // Time that what a thread did in the stretch takes alone.
@@ -39,14 +39,14 @@ class SharedCores {
   };
   struct Change {
     int64_t time = 0;
-    double launches = 0, threads = 0;
+    int launches = 0, threads = 0;
   };
   struct Moment {
     int64_t time = 0;
     Sums done, rate;
   };
-  void Add(std::span<const Stretch> stretches, double launches, double threads);
-  Sums RateOf(double launches, double threads) const;
+  void Add(std::span<const Stretch> stretches, int launches, int threads);
+  Sums RateOf(int launches, int threads) const;
   Sums At(int64_t time) const;
 
   const int cores_;

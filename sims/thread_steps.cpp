@@ -38,12 +38,11 @@ std::vector<StepWork> StepsOf(const ThreadWork& thread, const SharedCores& cores
     StepWork step;
     for (auto part = stretch; part != thread.working.end() && part->start < until; ++part) {
       const Stretch own{std::max(part->start, from), std::min(part->end, until)};
-      step.parts.push_back(own);
       step.took += static_cast<double>(own.end - own.start);
       step.shared += cores.ThreadWork(own);
       step.crowded = step.crowded || cores.IsCrowded(own);
     }
-    steps.push_back(std::move(step));
+    steps.push_back(step);
   }
   return steps;
 }
@@ -132,18 +131,9 @@ std::vector<OpThreads> ByOp(std::span<const ThreadWork> threads, const SharedCor
 SharedCores CoresOfSteps(std::span<const ThreadWork> threads, const InputRun& run) {
   SharedCores shared(run.cores);
   shared.AddLaunches(LaunchesOf(run));
-  for (const ThreadWork& thread : threads) {
-    if (thread.ends.size() < 2) continue;
-    const Stretch steps{thread.ends.front(), thread.ends.back()};
-    shared.AddThread(Without(thread.working, std::span(&steps, 1)));
-  }
   for (const OpThreads& op : ByOp(threads, CoresOf(threads, run))) {
-    for (const std::vector<StepWork>& steps : op.steps) {
-      for (const StepWork& step : steps) {
-        const bool stood = step.crowded && op.is_short() && step.took > op.usual;
-        shared.AddThread(step.parts, stood ? op.usual / step.took : 1);
-      }
-    }
+    if (op.is_short()) continue;
+    for (const ThreadWork* thread : op.works) shared.AddThread(thread->working);
   }
   shared.Settle();
   return shared;

@@ -12,10 +12,6 @@
 
 namespace lanescope::sims {
 
-// Linux lets a thread run that long before another one gets its core: what is shorter is either run through
-// beside others, or stands still as a whole.
-inline constexpr double kSliceNs = 3e6;
-
 // A thread works from its first step to its last, but where it waits. What it does while no step of the run
 // is recorded counts only where there is nothing else.
 struct ThreadWork {
@@ -29,7 +25,6 @@ std::vector<ThreadWork> WorkOfThreads(const InputRun& run);
 
 // A thread's step: its work between two ends.
 struct StepWork {
-  std::vector<Stretch> parts;
   double took = 0, shared = 0;  // as it was, and what of it counts where cores are shared evenly
   bool crowded = false;
 };
@@ -50,7 +45,7 @@ std::vector<OpThreads> ByOp(std::span<const ThreadWork> threads, const SharedCor
 std::vector<Stretch> WaitsOf(std::span<const InputWait> waits, int thread);
 // All that ran, on the cores that there were.
 SharedCores CoresOf(std::span<const ThreadWork> threads, const InputRun& run);
-// What the steps of the run shared their cores with: a short step that stood still took none meanwhile.
+// What the steps of the run shared their cores with: threads with short steps have what launches leave.
 SharedCores CoresOfSteps(std::span<const ThreadWork> threads, const InputRun& run);
 
 }  // namespace lanescope::sims

@@ -155,6 +155,7 @@ class PipelineMaker {
     stage.exclusive_ns = cost->SerialNs();
     stage.work_ns = cost->ns - stage.exclusive_ns;
     stage.times = TimesAround(*cost);
+    stage.yields = static_cast<double>(cost->ns) < sims::kSliceNs;
     AddAccesses(nodes, &stage);
     AddTurn(nodes, &stage);
     pipeline_.stages.push_back(std::move(stage));

@@ -157,18 +157,23 @@ TEST(InputCosts, StepsAreShorterByTheTimeInWhichTheyOnlyWaited) {
   EXPECT_EQ(WithoutInput(RunOf({}, events, 4))[3].end_ns, 1000);
 }
 
-// One launch from 0 to 1000 on one core, beside a thread that works from 200 to 600: of these 400 the step
-// has half.
+// One launch of 100 ms on one core, beside a thread that works from 20 to 60 ms in two steps: of these 40 ms
+// the step has half. Steps that are short against a time slice take nothing of it.
 TEST(InputCosts, StepsAreShorterByWhatThreadsTookOfTheirCores) {
-  const std::vector<Event> events = {Launch(0, 1000), Step(0, 1000)};
+  constexpr int64_t kMs = 1'000'000;
+  const std::vector<Event> events = {Launch(0, 100 * kMs), Step(0, 100 * kMs)};
   InputRecord input;
   input.threads = {{0, "a", "q"}};
-  input.steps = {{0, 0, 200, 400}, {0, 1, 400, 600}};
+  input.steps = {{0, 0, 20 * kMs, 40 * kMs}, {0, 1, 40 * kMs, 60 * kMs}};
   const std::vector<Event> alone = WithoutInput(RunOf(input, events, 1));
   EXPECT_EQ(alone[0].start_ns, 0);
-  EXPECT_EQ(alone[0].end_ns, 800);
-  EXPECT_EQ(alone[1].end_ns, 800);
-  EXPECT_EQ(WithoutInput(RunOf(input, events, 2))[1].end_ns, 1000);
+  EXPECT_EQ(alone[0].end_ns, 80 * kMs);
+  EXPECT_EQ(alone[1].end_ns, 80 * kMs);
+  EXPECT_EQ(WithoutInput(RunOf(input, events, 2))[1].end_ns, 100 * kMs);
+  input.steps.clear();
+  for (int step = 0; step < 40; ++step)
+    input.steps.push_back({0, step, (20 + step) * kMs, (21 + step) * kMs});
+  EXPECT_EQ(WithoutInput(RunOf(input, events, 1))[1].end_ns, 100 * kMs);
 }
 
 TEST(InputCosts, AreKeptInCostFiles) {

@@ -83,6 +83,20 @@ TEST(Pipeline, WorkSharesTheCores) {
   EXPECT_NEAR(SimulatePipeline(pipeline).step_ns, 3'000'000, 3'000);
 }
 
+// A step that fills both cores is not slowed down by threads that yield, and these have a tenth of the cores:
+// 200 us of work in a step of 1 ms. Where they share alike the step takes twice as long.
+TEST(Pipeline, WhoYieldsHasWhatIsLeft) {
+  Pipeline pipeline = FilledBy(2, 1000, 10, 1'000'000, -1);
+  pipeline.cores = 2;
+  pipeline.stages[0].cores = 2;
+  pipeline.stages[1].yields = true;
+  const PipelineResult result = SimulatePipeline(pipeline);
+  EXPECT_NEAR(result.step_ns, 1'000'000, 1);
+  EXPECT_NEAR(result.stages[1].steps_per_second, 200'000, 2'000);
+  pipeline.stages[1].yields = false;
+  EXPECT_NEAR(SimulatePipeline(pipeline).step_ns, 2'000'000, 2'000);
+}
+
 // Two queues in a row: whoever is slowest sets the speed.
 TEST(Pipeline, ThreadsMayTakeFromQueuesToo) {
   for (const auto& [first, second, expected] :
