@@ -208,12 +208,13 @@ void NvtxRecorder::Take(traces::ActivityBatch* batch, bool with_open) {
       }
     }
   }
-  // Threads that have ended hold nothing more.
+  // Who has ended holds its record no more, and only then may it go: one that came meanwhile is still empty.
+  threads.clear();
   std::lock_guard lock(mutex_);
   std::erase_if(threads_, [](const std::shared_ptr<Thread>& thread) {
-    if (thread.use_count() > 2) return false;
+    if (thread.use_count() > 1) return false;
     std::lock_guard held(thread->mutex);
-    return thread.use_count() == 2 && thread->ended.empty();
+    return thread->ended.empty();
   });
 }
 

@@ -183,10 +183,19 @@ int FindProgram(dl_phdr_info* info, size_t, void* base) {
   return 1;
 }
 
+// Fortran's runtime, which OpenBLAS loads, ends its program with an own message where its tables find no
+// memory: nobody else has a say in that.
+bool EndsItsProgram(const Stack& stack) {
+  Dl_info caller;
+  return dladdr(reinterpret_cast<void*>(stack.addresses[0]), &caller) != 0 && caller.dli_fname != nullptr &&
+         strstr(caller.dli_fname, "/libgfortran.so") != nullptr;
+}
+
 void WriteStacks(FILE* file) {
   uintptr_t base = 0;
   dl_iterate_phdr(FindProgram, &base);
   for (size_t i = 0; i < num_stacks.load() && i < kMaxStacks; ++i) {
+    if (EndsItsProgram(stacks[i])) continue;
     fprintf(file, "%llx", static_cast<unsigned long long>(stacks[i].hash));
     for (const uintptr_t address : stacks[i].addresses) {
       // Farther addresses are of libraries.
