@@ -10,10 +10,12 @@
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
+#include "cli/stage_memory.h"
 #include "core/base/error.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/record/recorder.h"
+#include "sims/megatron/gpt_graph.h"
 #include "sims/megatron/layout_search.h"
 #include "study/json_text.h"
 #include "study/placing.h"
@@ -32,8 +34,22 @@ constexpr size_t kSimulated = 8, kShown = 12;
 struct Row {
   FoundLayout found;
   std::optional<int64_t> simulated_ns;
+  bool too_large = false;  // for the machine's memory, when it was planned tensor by tensor
   int64_t step_ns() const { return simulated_ns.value_or(static_cast<int64_t>(found.step.seconds * 1e9)); }
 };
+
+// What the graph's GPUs hold, where a machine says it: the least of them.
+sims::megatron::MegatronRules RulesOn(const Machine* machine) {
+  sims::megatron::MegatronRules rules;
+  if (machine == nullptr) return rules;
+  double least = 0;
+  for (const DeviceId gpu : machine->Gpus()) {
+    const auto bytes = static_cast<double>(machine->device(gpu).memory_bytes);
+    if (bytes > 0 && (least == 0 || bytes < least)) least = bytes;
+  }
+  if (least > 0) rules.gpu.memory_bytes = least;
+  return rules;
+}
 
 std::string NameOf(const GptLayout& layout) {
   return fmt::format("tensor {:.0f} data {:.0f} pipeline {:.0f} micro-batch {:.0f}{}", layout.tensor,
@@ -46,14 +62,22 @@ bool IsSame(const GptLayout& a, const GptLayout& b) {
          a.micro_batch == b.micro_batch;
 }
 
-int64_t Simulate(const GptOrigin& origin, const GptLayout& layout, const study::Predictor& predictor) {
+// Empty where the plan of its tensors does not fit.
+std::optional<int64_t> Simulate(const GptOrigin& origin, const GptLayout& layout,
+                                const study::Predictor& predictor) {
   StepGraph step = WriteGptStep(origin.model, layout, origin.schedule, {},
                                 NodesOfGptStep(origin.model, layout) > kMostUnfoldedGptNodes);
   const study::Workload workload("layout", std::move(step.graph), std::move(step.spec));
   const study::PlacedGraph placed =
       study::Place(workload, "annotated", predictor.machine(), predictor.costs());
-  const Schedule schedule = CompileStep(placed, predictor.machine());
-  return predictor.Predict(workload, schedule, {.draws = 0}).step_ns;
+  try {
+    const Schedule schedule = CompileStep(placed, predictor.machine());
+    return predictor.Predict(workload, schedule, {.draws = 0}).step_ns;
+  } catch (const Error& error) {
+    if (error.code() != Code::kResourceExhausted) throw;
+    PrintNote("note: {}: {}\n", NameOf(layout), error.message());
+    return std::nullopt;
+  }
 }
 
 // The model's arithmetic, forward and twice that backward, at the peak of all GPUs.
@@ -87,8 +111,9 @@ void SearchGptLayouts(const std::string& graph, const GptOrigin& origin, const M
                       const std::string& output, bool as_json) {
   if (!output.empty()) RequireGraphFile(output);
   const int64_t start = NowNs();
+  const sims::megatron::MegatronRules rules = RulesOn(machine);
   const std::vector<FoundLayout> found = sims::megatron::SearchLayouts(
-      origin.model, origin.layout.batch, static_cast<int>(origin.layout.gpus()));
+      origin.model, origin.layout.batch, static_cast<int>(origin.layout.gpus()), rules, origin.schedule);
   std::vector<Row> rows;
   for (const FoundLayout& layout : found) {
     const bool own = IsSame(layout.layout, origin.layout);
@@ -106,6 +131,13 @@ void SearchGptLayouts(const std::string& graph, const GptOrigin& origin, const M
       if (i >= kSimulated && !IsSame(rows[i].found.layout, origin.layout)) continue;
       if (Interruption().cancelled()) break;
       rows[i].simulated_ns = Simulate(origin, rows[i].found.layout, predictor);
+      rows[i].too_large = !rows[i].simulated_ns;
+    }
+    std::erase_if(rows, [](const Row& row) { return row.too_large; });
+    if (rows.empty()) {
+      Throw(Code::kResourceExhausted,
+            "none of the best {} layouts fits the machine's memory; take more GPUs or smaller micro-batches",
+            kSimulated);
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
       if (a.simulated_ns.has_value() != b.simulated_ns.has_value()) return a.simulated_ns.has_value();
@@ -121,14 +153,16 @@ void SearchGptLayouts(const std::string& graph, const GptOrigin& origin, const M
     for (const Row& row : rows) listed.push_back(LayoutJson(row));
     json of_best = LayoutJson(best);
     of_best["placement"] = nullptr;
-    PrintJson(study::JsonText({{"best", of_best},
-                               {"lower_bound_ns", static_cast<int64_t>(bound * 1e9)},
-                               {"lower_bound_by", "peak arithmetic"},
-                               {"gap", static_cast<double>(best.step_ns()) * 1e-9 / bound - 1},
-                               {"evaluations", found.size()},
-                               {"evaluations_per_s", static_cast<double>(found.size()) / seconds},
-                               {"layouts", listed},
-                               {"verified", json::array()}}));
+    PrintJson(
+        study::JsonText({{"best", of_best},
+                         {"lower_bound_ns", static_cast<int64_t>(bound * 1e9)},
+                         {"lower_bound_by", "peak arithmetic"},
+                         {"gap", static_cast<double>(best.step_ns()) * 1e-9 / bound - 1},
+                         {"evaluations", found.size()},
+                         {"evaluations_per_s", static_cast<double>(found.size()) / seconds},
+                         {"layouts", listed},
+                         {"stages", StageMemoryJson({origin.model, best.found.layout, origin.schedule})},
+                         {"verified", json::array()}}));
   } else {
     Print("{}: {} layouts over {:.0f} GPUs\n\n", graph, found.size(), origin.layout.gpus());
     TextTable table;
@@ -144,6 +178,8 @@ void SearchGptLayouts(const std::string& graph, const GptOrigin& origin, const M
     table.Row({"lower bound: the model's arithmetic at the GPUs' peak", "", TimeText(bound * 1e9), "",
                fmt::format("{:.3f}x", bound * 1e9 / static_cast<double>(best.step_ns()))});
     PrintText(table.Take(LineWidth()));
+    Print("\nMemory of the best:\n");
+    PrintStageMemory({origin.model, best.found.layout, origin.schedule});
     if (!output.empty()) Print("\ngraph of the best: {}\n", output);
   }
   Interruption().Check();

@@ -5,7 +5,9 @@
 #include "cli/command.h"
 #include "cli/gpt_file.h"
 #include "cli/print.h"
+#include "cli/stage_memory.h"
 #include "core/base/units.h"
+#include "sims/megatron/gpt_memory.h"
 
 namespace lanescope::cli {
 namespace {
@@ -17,16 +19,15 @@ struct MakeGptOptions {
 };
 
 void MakeGpt(const MakeGptOptions& options) {
-  sims::megatron::GptLayout layout = options.layout;
+  sims::megatron::GptOrigin origin{options.model, options.layout};
+  if (options.schedule == "gpipe") origin.schedule = sims::megatron::PipelineSchedule::kGPipe;
+  sims::megatron::GptLayout& layout = origin.layout;
   const sims::megatron::MegatronRules rules;
-  layout.recompute =
-      options.recompute == "full" ||
-      (options.recompute == "auto" && !FitsWithoutRecomputing(options.model, layout, rules.gpu));
+  layout.recompute = options.recompute == "full" ||
+                     (options.recompute == "auto" &&
+                      !FitsWithoutRecomputing(options.model, layout, rules.gpu, origin.schedule));
   const sims::megatron::GptStep step = EstimateGptStep(options.model, layout, rules);
-  const int nodes = WriteGptFile({options.model, layout,
-                                  options.schedule == "gpipe" ? sims::megatron::PipelineSchedule::kGPipe
-                                                              : sims::megatron::PipelineSchedule::k1F1B},
-                                 options.fold, options.output);
+  const int nodes = WriteGptFile(origin, options.fold, options.output);
   Print("{}: {} nodes for GPU:0 to GPU:{:.0f}{}\n", options.output, nodes, layout.gpus() - 1,
         layout.recompute ? "; activations are recomputed" : "");
   Print("A step on A100s, by rules: {}\n", TimeText(step.seconds * 1e9));
@@ -38,6 +39,9 @@ void MakeGpt(const MakeGptOptions& options) {
                                                   {"optimizer", step.update}};
   for (const auto& [name, seconds] : parts)
     Print("  {:<24} {:>10}  {:>7}\n", name, TimeText(seconds * 1e9), PercentText(seconds / step.seconds));
+  Print("\n");
+  PrintStageMemory(origin);
+  NoteTooLarge(origin);
 }
 
 void AddGpt(CLI::App* make) {

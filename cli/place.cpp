@@ -148,8 +148,10 @@ void PlaceAndReport(PlaceCommandOptions& options) {
     only_log ? PrintText(lines) : PrintNotes(lines);
   }
   if (!options.output.empty()) Save(graph, machine, placed.placement, options.output);
-  if (placed.written && !options.output.empty() && !options.output.ends_with(".json"))
-    study::SaveRunConfiguration(read, workload.spec(), options.output);
+  if (!options.output.empty() && !options.output.ends_with(".json")) {
+    placed.written ? study::SaveRunConfiguration(read, workload.spec(), options.output)
+                   : study::CopyRunConfiguration(read, options.output);
+  }
   if (only_log) return;
   if (options.format.given()) return options.format.Print(placed, machine);
   const Schedule schedule = CompileStep(placed, machine);

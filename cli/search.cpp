@@ -1,6 +1,6 @@
 #include "sims/search.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -95,10 +95,28 @@ nlohmann::json ResultJson(const study::Workload& workload, const Machine& machin
   return result;
 }
 
+// Strategies that do not fit are many at once, and say the same of several tensors.
+void PrintFailed(const std::vector<std::pair<std::string, Error>>& failed) {
+  std::vector<std::string> too_large;
+  std::string first;
+  for (const auto& [name, error] : failed) {
+    if (error.code() != Code::kResourceExhausted) {
+      Print("{}: {}\n", name, OneLine(error.what()));
+      continue;
+    }
+    if (too_large.empty()) first = error.message();
+    too_large.push_back(name);
+  }
+  if (!too_large.empty())
+    Print("do not fit the devices' memory: {} ({}: {})\n", fmt::format("{}", fmt::join(too_large, ", ")),
+          too_large.front(), OneLine(first));
+}
+
 void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound,
                  const std::vector<Verified>& verified) {
   const sims::FoundPlacement& best = result.best.front();
   const auto share = [&](int64_t ns) {
+    if (best.step_ns == 0) return std::string("-");
     return fmt::format("{:.3f}x", static_cast<double>(ns) / static_cast<double>(best.step_ns));
   };
   TextTable table;
@@ -110,7 +128,7 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
   table.Row({fmt::format("lower bound: {}", bound.reason), TimeText(static_cast<double>(bound.step_ns)),
              share(bound.step_ns)});
   PrintText(table.Take(LineWidth()));
-  for (const auto& [name, error] : result.failed) Print("{}: {}\n", name, OneLine(error.what()));
+  PrintFailed(result.failed);
   Print("\n{} evaluations, {:.0f} a second, and {} full simulations in {}{}\n", result.evaluations,
         result.evaluations_per_s(), result.simulations, TimeText(static_cast<double>(result.wall_ns)),
         result.settled ? "" : "; ended before it settled, so a repetition may end elsewhere");
@@ -130,6 +148,8 @@ void Search(SearchCommand& command) {
   if (const auto origin = sims::megatron::OriginOf(workload.graph())) {
     const std::optional<Machine> machine =
         command.machine.file.empty() ? std::nullopt : std::optional(command.machine.Load());
+    // There is little to share: the first process does it.
+    if (!study::WorldRanks().is_first()) return;
     return SearchGptLayouts(workload.name(), *origin, machine ? &*machine : nullptr, command.output,
                             command.as_json);
   }
@@ -170,6 +190,7 @@ void Search(SearchCommand& command) {
     PrintJson(JsonText(ResultJson(workload, predictor.machine(), found, verified)));
   } else {
     Print("{} on {}; predictions {}\n\n", workload.name(), predictor.machine().name, predictor.origin());
+    if (!found.caveat.empty()) Print("The best: {}\n\n", found.caveat);
     PrintResult(result, found.bound, verified);
     if (!command.output.empty()) Print("placement: {}\n", command.output);
   }

@@ -60,7 +60,7 @@ class PlacementSearch {
   SearchResult Run(const std::vector<SearchStart>& starts) {
     for (const SearchStart& start : starts) AddStart(start);
     if (elites_.empty()) {
-      if (!result_.failed.empty()) throw result_.failed.front().second;
+      RefuseAll();
       Throw(Code::kInvalidArgument, "a search needs a placement to start from");
     }
     Report();
@@ -95,6 +95,15 @@ class PlacementSearch {
   }
 
  private:
+  // Where no start can be simulated: one alone says why, of several the first does.
+  void RefuseAll() const {
+    if (result_.failed.empty()) return;
+    const auto& [name, error] = result_.failed.front();
+    if (result_.failed.size() == 1) throw error;
+    Throw(error.code(), "none of {} placements to start from can be simulated; {}: {}", result_.failed.size(),
+          name, error.message());
+  }
+
   int64_t BestNs() const { return elites_.front().found.step_ns; }
   bool IsOver() const {
     return NowNs() - begin_ns_ >= options_.budget_ns ||

@@ -8,11 +8,41 @@
 #include "core/base/error.h"
 #include "core/strategies/strategy.h"
 #include "study/placement_search_json.h"
+#include "study/prediction_json.h"
 
 namespace lanescope::study {
 namespace {
 
 using nlohmann::json;
+
+bool FitsMemory(const PlacedGraph& placed, const Machine& machine) {
+  try {
+    CompileStep(placed, machine);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == Code::kResourceExhausted) return false;
+    throw;
+  }
+}
+
+// Strategies that heed memory know what tensors take, not how they lie: where the plan of all of them does
+// not fit, a placement for devices of less memory may. Empty where none does.
+std::optional<sims::SearchStart> PlaceInLess(const Workload& workload, const Predictor& predictor,
+                                             const std::string& name, const PlaceOptions& options) {
+  constexpr int kLeastPercent = 50, kStep = 10;
+  for (int percent = 100 - kStep; percent >= kLeastPercent; percent -= kStep) {
+    Machine machine = predictor.machine();
+    for (DeviceSpec& device : machine.devices) device.memory_bytes = device.memory_bytes / 100 * percent;
+    PlacedGraph placed = Place(workload, name, machine, predictor.costs(), options);
+    if (FitsMemory(placed, predictor.machine()))
+      return sims::SearchStart{fmt::format("{} in {}% of the memory", name, percent),
+                               std::move(placed.placement)};
+  }
+  return std::nullopt;
+}
+
+// Baechi's: the other named ones take what is fastest.
+bool HeedsMemory(std::string_view strategy) { return strategy == "m-etf" || strategy == "m-sct"; }
 
 // All that can be placed; what cannot is noted.
 std::vector<sims::SearchStart> PlaceStarts(const Workload& workload, const Predictor& predictor,
@@ -31,6 +61,12 @@ std::vector<sims::SearchStart> PlaceStarts(const Workload& workload, const Predi
         Throw(Code::kInvalidArgument,
               "it writes another graph; save that with `place --strategy {} -o FILE.pb` and search it", name);
       }
+      if (HeedsMemory(name) && !FitsMemory(placed, predictor.machine())) {
+        if (auto smaller = PlaceInLess(workload, predictor, name, request.place)) {
+          starts.push_back(std::move(*smaller));
+          continue;
+        }
+      }
       starts.push_back({name, std::move(placed.placement)});
     } catch (const Error& error) {
       if (error.code() == Code::kCancelled || error.code() == Code::kNotFound) throw;
@@ -46,6 +82,13 @@ std::vector<sims::SearchStart> PlaceStarts(const Workload& workload, const Predi
 StrategyInput InputOf(const Workload& workload, const Predictor& predictor) {
   return {workload.graph(),  workload.info(),   predictor.machine(),
           predictor.costs(), workload.placer(), &workload.request()};
+}
+
+// What the best's step time goes by, where that is little.
+std::string CaveatOfBest(const Workload& workload, const Predictor& predictor,
+                         const sims::FoundPlacement& best) {
+  const Schedule schedule = CompileStep({&workload, best.origin, best.placement}, predictor.machine());
+  return CaveatOf(predictor.Predict(workload, schedule, {.draws = 0}), predictor.machine());
 }
 
 }  // namespace
@@ -64,6 +107,7 @@ FoundPlacements SearchPlacements(const Workload& workload, const Predictor& pred
   sims::SearchOptions options = request.options;
   options.enough_ns = found.bound.step_ns;
   found.result = sims::SearchPlacements(InputOf(workload, predictor), predictor.settings(), starts, options);
+  found.caveat = CaveatOfBest(workload, predictor, found.result.best.front());
   return found;
 }
 
@@ -89,6 +133,7 @@ json FoundPlacementsJson(const FoundPlacements& found, const Graph& graph, const
           {"lower_bound_ns", bound.step_ns},
           {"lower_bound_by", bound.reason},
           {"gap", gap ? json(*gap) : json(nullptr)},
+          {"caveat", found.caveat.empty() ? json(nullptr) : json(found.caveat)},
           {"evaluations", result.evaluations},
           {"evaluations_per_s", result.evaluations_per_s()},
           {"simulations", result.simulations},

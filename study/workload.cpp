@@ -166,12 +166,24 @@ std::vector<TensorInfo> Workload::InputInfos(NodeId node) const {
   return inputs;
 }
 
-void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const std::string& graph_path) {
-  const auto beside = [](const std::string& graph) {
-    return std::filesystem::path(graph).replace_extension(".run.json").string();
-  };
+namespace {
+
+std::string ConfigurationBeside(const std::string& graph) {
+  return std::filesystem::path(graph).replace_extension(".run.json").string();
+}
+
+}  // namespace
+
+void CopyRunConfiguration(const Workload& original, const std::string& graph_path) {
+  const std::string from = ConfigurationBeside(original.path()), to = ConfigurationBeside(graph_path);
   std::error_code ignored;
-  const std::string from = beside(original.path());
+  if (original.path().empty() || !std::filesystem::exists(from, ignored)) return;
+  if (!std::filesystem::exists(to, ignored)) WriteFile(to, ReadFile(from));
+}
+
+void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const std::string& graph_path) {
+  std::error_code ignored;
+  const std::string from = ConfigurationBeside(original.path());
   nlohmann::json json = nlohmann::json::object();
   if (!original.path().empty() && std::filesystem::exists(from, ignored))
     json = nlohmann::json::parse(ReadFile(from));
@@ -179,7 +191,7 @@ void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const s
   json["targets"] = spec.targets;
   if (!spec.loss.empty()) json["loss"] = spec.loss;
   json.erase("batch_axis");  // is used up
-  WriteFile(beside(graph_path), json.dump(2) + "\n");
+  WriteFile(ConfigurationBeside(graph_path), json.dump(2) + "\n");
 }
 
 }  // namespace lanescope::study

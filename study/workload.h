@@ -79,5 +79,8 @@ class Workload {
 // Beside a graph that was written from `original`: its run configuration with the fetches, targets and loss
 // of `spec`. Files that it names must lie beside the new one too.
 void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const std::string& graph_path);
+// Beside a graph with the nodes of `original`: its run configuration as it is, where it has one and there is
+// none yet.
+void CopyRunConfiguration(const Workload& original, const std::string& graph_path);
 
 }  // namespace lanescope::study

@@ -3,42 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/base/error.h"
+#include "sims/megatron/gpt_memory.h"
+#include "sims/megatron/pipeline_passes.h"
 
 namespace lanescope::sims::megatron {
 namespace {
 
 constexpr double kMostNodes = 1e6;
+constexpr double kMostParameters = 1e15;
 constexpr std::string_view kStandsFor = "_lanescope_stands_for";
-constexpr std::string_view kMadeAs = "_lanescope_gpt";  // of the node that a step runs
 
-// The numbers of a model and its layout by name, for both ways.
-std::vector<std::pair<const char*, double*>> NumbersOf(GptOrigin* origin) {
-  GptModel& model = origin->model;
-  GptLayout& layout = origin->layout;
-  return {{"layers", &model.layers},
-          {"hidden", &model.hidden},
-          {"heads", &model.heads},
-          {"sequence", &model.sequence},
-          {"vocabulary", &model.vocabulary},
-          {"batch", &layout.batch},
-          {"micro_batch", &layout.micro_batch},
-          {"tensor", &layout.tensor},
-          {"data", &layout.data},
-          {"pipeline", &layout.pipeline}};
-}
-
-std::string TextOf(GptOrigin origin) {
-  nlohmann::ordered_json json;
-  for (const auto& [name, number] : NumbersOf(&origin)) json[name] = static_cast<int64_t>(*number);
-  json["recompute"] = origin.layout.recompute;
-  json["schedule"] = origin.schedule == PipelineSchedule::kGPipe ? "gpipe" : "1f1b";
-  return json.dump();
-}
-constexpr int kParts = 5;  // of a layer
+constexpr int kParts = 5;         // of a layer
+constexpr size_t kVariables = 3;  // of a GPU
 constexpr std::array<const char*, kParts> kPartNames = {"qkv", "attention", "projection", "expand",
                                                         "contract"};
 constexpr std::array<const char*, kParts> kPartOps = {"ColumnParallelLinear", "CoreAttention",
@@ -47,6 +26,14 @@ constexpr std::array<const char*, kParts> kPartOps = {"ColumnParallelLinear", "C
 // The passes forward whose results, and backward whose gradients, the tensor group sums.
 constexpr bool SumsForward(int part) { return part == 2 || part == 4; }
 constexpr bool SumsBackward(int part) { return part == 0 || part == 3; }
+
+// What a node on each GPU of a group does and yields.
+struct NodeKind {
+  const char* op = "";
+  double seconds = 0;
+  double columns = 0;  // of what the next one reads, with a row a token
+  double kept = 0;     // of what stays for the gradients, output 1; 0: there is no such
+};
 
 // GPUs that sum `bytes` of each, and how long the last of them lets the others wait. None: no collective.
 struct Reducing {
@@ -59,7 +46,8 @@ class GptWriter {
   GptWriter(const GptModel& model, const GptLayout& layout, PipelineSchedule schedule,
             const MegatronRules& rules, bool folded)
       : times_(TimesOf(model, layout, rules)),
-        origin_(TextOf({model, layout, schedule})),
+        saved_(SavedOf(model, layout)),
+        origin_(GptOriginText({model, layout, schedule})),
         schedule_(schedule),
         tensor_(static_cast<int>(layout.tensor)),
         data_(static_cast<int>(layout.data)),
@@ -78,15 +66,22 @@ class GptWriter {
             "micro-batches{}",
             nodes, folded ? "" : ", or fold GPUs that do the same");
     }
+    memory_ = GptMemoryByStage(model, layout, schedule);
+    if (memory_.front().parameters > kMostParameters)
+      Throw(Code::kInvalidArgument, "a GPU would have {:.3g} parameters; take a smaller model",
+            memory_.front().parameters);
   }
 
   StepGraph Run() {
     last_.assign(static_cast<size_t>(ranks_ * replicas_ * stages_), {});
     forward_.assign(static_cast<size_t>(replicas_ * stages_ * micro_batches_ * ranks_), {});
     backward_ = forward_;
+    kept_.assign(forward_.size() * static_cast<size_t>(layers_ * kParts), {});
+    AddVariables();
     // Any order does in which a pass comes after those that it waits for: turn by turn over the stages.
     std::vector<std::vector<Pass>> passes;
-    for (int stage = 0; stage < stages_; ++stage) passes.push_back(PassesOf(stage));
+    for (int stage = 0; stage < stages_; ++stage)
+      passes.push_back(PassesOf(schedule_, stage, stages_, micro_batches_));
     std::vector<size_t> next(passes.size(), 0);
     for (bool more = true; more;) {
       more = false;
@@ -108,29 +103,12 @@ class GptWriter {
   }
 
  private:
-  struct Pass {
-    bool backward = false;
-    int micro_batch = 0;
-  };
   using Group = std::vector<NodeId>;  // a node on each GPU of a tensor group
 
   static std::vector<std::pair<int, size_t>> Numbered(const std::vector<size_t>& list) {
     std::vector<std::pair<int, size_t>> numbered;
     for (size_t i = 0; i < list.size(); ++i) numbered.emplace_back(static_cast<int>(i), list[i]);
     return numbered;
-  }
-
-  // In which order a stage takes them.
-  std::vector<Pass> PassesOf(int stage) const {
-    const int ahead =
-        schedule_ == PipelineSchedule::kGPipe ? micro_batches_ : std::min(micro_batches_, stages_ - stage);
-    std::vector<Pass> passes;
-    for (int m = 0; m < ahead; ++m) passes.push_back({false, m});
-    for (int m = 0; m < micro_batches_; ++m) {
-      passes.push_back({true, m});
-      if (m + ahead < micro_batches_) passes.push_back({false, m + ahead});
-    }
-    return passes;
   }
 
   size_t Slot(int stage, int replica, int micro_batch) const {
@@ -152,6 +130,14 @@ class GptWriter {
     return static_cast<size_t>((stage * replicas_ + replica) * ranks_ + rank);
   }
 
+  // Of what a layer's part keeps, by its first rank.
+  size_t KeptSlot(int stage, int replica, int micro_batch, int layer, int part) const {
+    const size_t slot = Slot(stage, replica, micro_batch) * static_cast<size_t>(layers_ * kParts);
+    return slot + static_cast<size_t>((layer * kParts + part) * ranks_);
+  }
+  // Half-precision values a token that take so many bytes for all of them.
+  double ColumnsOf(double bytes) const { return std::ceil(bytes / (2 * rows_)); }
+
   static std::string CostText(double seconds, const Reducing& group) {
     const std::string ns = fmt::format(R"("ns": {{"GPU": {:.0f}}})", seconds * 1e9);
     if (group.count == 0) return "{" + ns + "}";
@@ -163,25 +149,54 @@ class GptWriter {
     return {{Shape{static_cast<int64_t>(rows_), static_cast<int64_t>(columns)}, ""}};
   }
 
-  NodeId Add(const std::string& name, const char* op, int gpu, double seconds, double columns,
-             const Reducing& group = {}) {
+  NodeId Add(const std::string& name, int gpu, const NodeKind& kind, const Reducing& group = {}) {
     Node node;
-    node.name = fmt::format("gpu_{}/{}", gpu, name);
-    node.op = op;
-    node.device = fmt::format("/device:GPU:{}", gpu);
+    node.op = kind.op;
     node.attrs["T"] = DataType::kHalf;
-    node.attrs["_output_shapes"] = ShapeOf(columns);
-    node.attrs["_lanescope_cost"] = CostText(seconds, group);
+    std::vector<ShapeAttr> shapes = ShapeOf(kind.columns);
+    if (kind.kept > 0) shapes.push_back(ShapeOf(kind.kept).front());
+    node.attrs["_output_shapes"] = std::move(shapes);
+    node.attrs["_lanescope_cost"] = CostText(kind.seconds, group);
+    return AddTo(gpu, name, std::move(node));
+  }
+  NodeId AddTo(int gpu, const std::string& name, Node node) {
+    node.name = fmt::format("gpu_{}/{}", gpu, name);
+    node.device = fmt::format("/device:GPU:{}", gpu);
     if (ranks_ * replicas_ < tensor_ * data_)
       node.attrs[std::string(kStandsFor)] = static_cast<int64_t>(tensor_ * data_);
     return step_.graph.AddNode(std::move(node));
   }
+
+  template <typename Visit>
+  void ForEachGpu(Visit visit) const {
+    for (int stage = 0; stage < stages_; ++stage) {
+      for (int replica = 0; replica < replicas_; ++replica) {
+        for (int rank = 0; rank < ranks_; ++rank) visit(stage, replica, rank);
+      }
+    }
+  }
+  // Of every GPU its weights, their gradients, and what the optimizer keeps of each of them.
+  void AddVariables() {
+    ForEachGpu([&](int stage, int replica, int rank) {
+      const auto count = static_cast<int64_t>(memory_[static_cast<size_t>(stage)].parameters);
+      const auto add = [&](const char* name, DataType type, const Shape& shape) {
+        Node node;
+        node.op = "VariableV2";
+        node.attrs["dtype"] = type;
+        node.attrs["shape"] = ShapeAttr{shape, ""};
+        variables_.push_back(AddTo(Gpu(stage, replica, rank), name, std::move(node)));
+      };
+      add("weights", DataType::kHalf, {count});
+      add("gradients", DataType::kFloat, {count});
+      add("optimizer", DataType::kFloat, {3, count});
+    });
+  }
   // A node on each GPU of a group, after what ran there before.
-  Group AddGroup(int stage, int replica, const std::string& name, const char* op, double seconds,
-                 double columns, const Group& inputs, const Reducing& reducing = {}) {
+  Group AddGroup(int stage, int replica, const std::string& name, const NodeKind& kind, const Group& inputs,
+                 const Reducing& reducing = {}) {
     Group group;
     for (int rank = 0; rank < ranks_; ++rank) {
-      const NodeId id = Add(name, op, Gpu(stage, replica, rank), seconds, columns, reducing);
+      const NodeId id = Add(name, Gpu(stage, replica, rank), kind, reducing);
       Node& node = step_.graph.node(id);
       const NodeId input = inputs.empty() ? NodeId() : inputs[static_cast<size_t>(rank)];
       if (input.exists()) node.inputs.push_back({input, 0});
@@ -195,7 +210,7 @@ class GptWriter {
   Group AllReduce(int stage, int replica, const std::string& name, const Group& inputs) {
     if (tensor_ == 1) return inputs;
     const Group group =
-        AddGroup(stage, replica, name + "/all_reduce", "AllReduce", times_.all_reduce, columns_, inputs,
+        AddGroup(stage, replica, name + "/all_reduce", {"AllReduce", times_.all_reduce, columns_}, inputs,
                  {times_.all_reduce_bytes, times_.arrival, Gpu(stage, replica, 0), tensor_, 1});
     for (int rank = 0; rank < ranks_; ++rank) {
       for (int other = 0; other < ranks_; ++other) {
@@ -207,35 +222,52 @@ class GptWriter {
     return group;
   }
 
-  // One part of a layer. The widest has four times the columns; of a sum every GPU has all of them.
-  Group AddPart(int stage, int replica, const std::string& name, int part, double time, bool widest,
-                bool sums, const Group& inputs) {
-    const double width = widest ? 4 * columns_ / tensor_ : sums ? columns_ : columns_ / tensor_;
-    const Group values =
-        AddGroup(stage, replica, name, kPartOps[static_cast<size_t>(part)], time, width, inputs);
-    return sums ? AllReduce(stage, replica, name, values) : values;
+  // The widest part of a layer has four times the columns; of a sum every GPU has all of them.
+  double WidthOf(bool widest, bool sums) const {
+    return widest ? 4 * columns_ / tensor_ : sums ? columns_ : columns_ / tensor_;
   }
-  Group AddLayerForward(int stage, int replica, const std::string& name, Group values) {
+  // A layer of one micro-batch, which is at `kept` in kept_. All that its gradients read stays, or only what
+  // the layer itself reads. Made again it starts from that, and waits for its turn alone.
+  enum class Keeping { kAll, kInput, kAgain };
+  Group AddLayerForward(int stage, int replica, const std::string& name, Group values, size_t kept,
+                        Keeping keeping) {
     for (int part = 0; part < kParts; ++part) {
       const auto at = static_cast<size_t>(part);
-      values = AddPart(stage, replica, name + "/" + kPartNames[at], part, times_.forward[at], part == 3,
-                       SumsForward(part), values);
+      const bool sums = SumsForward(part);
+      NodeKind kind{kPartOps[at], times_.forward[at], WidthOf(part == 3, sums), ColumnsOf(saved_.parts[at])};
+      if (keeping == Keeping::kInput) kind.kept = part == 0 ? ColumnsOf(saved_.input) : 0;
+      const std::string part_name = name + "/" + kPartNames[at];
+      values = AddGroup(stage, replica, part_name, kind, values);
+      const size_t place = kept + at * static_cast<size_t>(ranks_);
+      if (part == 0 && keeping == Keeping::kAgain) ReadKept(values, place);
+      if (kind.kept > 0)
+        std::copy(values.begin(), values.end(), kept_.begin() + static_cast<ptrdiff_t>(place));
+      if (sums) values = AllReduce(stage, replica, part_name, values);
     }
     return values;
   }
-  Group AddLayerBackward(int stage, int replica, const std::string& name, Group values) {
+  Group AddLayerBackward(int stage, int replica, const std::string& name, Group values, size_t kept) {
     for (int part = kParts - 1; part >= 0; --part) {
       const auto at = static_cast<size_t>(part);
-      values = AddPart(stage, replica, name + "/" + kPartNames[at] + "_grad", part, times_.backward[at],
-                       part == 4, SumsBackward(part), values);
+      const bool sums = SumsBackward(part);
+      const std::string part_name = name + "/" + kPartNames[at] + "_grad";
+      values = AddGroup(stage, replica, part_name,
+                        {kPartOps[at], times_.backward[at], WidthOf(part == 4, sums)}, values);
+      ReadKept(values, kept + at * static_cast<size_t>(ranks_));
+      if (sums) values = AllReduce(stage, replica, part_name, values);
     }
     return values;
+  }
+  void ReadKept(const Group& readers, size_t place) {
+    for (size_t rank = 0; rank < readers.size(); ++rank)
+      step_.graph.node(readers[rank]).inputs.push_back({kept_[place + rank], 1});
   }
 
   // What goes to another stage: a part from each GPU of the tensor group.
   void SendParts(const Group& values) {
+    const ShapeAttr part = ShapeOf(std::max(1.0, columns_ / tensor_)).front();
     for (const NodeId id : values)
-      step_.graph.node(id).attrs["_output_shapes"] = ShapeOf(std::max(1.0, columns_ / tensor_));
+      std::get<std::vector<ShapeAttr>>(step_.graph.node(id).attrs["_output_shapes"]).front() = part;
   }
 
   void AddPass(int stage, int replica, const Pass& pass) {
@@ -247,14 +279,19 @@ class GptWriter {
     if (!pass.backward) {
       if (stage > 0) values = Ends(forward_, stage - 1, replica, m);
       if (stage == 0) {
-        values = AddGroup(stage, replica, fmt::format("micro_{}/embedding", m), "VocabParallelEmbedding",
-                          times_.embedding, columns_, {});
+        values = AddGroup(stage, replica, fmt::format("micro_{}/embedding", m),
+                          {"VocabParallelEmbedding", times_.embedding, columns_}, {});
       }
-      for (int layer = 0; layer < layers_; ++layer)
-        values = AddLayerForward(stage, replica, layer_name(layer, ""), values);
+      for (int layer = 0; layer < layers_; ++layer) {
+        values = AddLayerForward(stage, replica, layer_name(layer, ""), values,
+                                 KeptSlot(stage, replica, m, layer, 0),
+                                 recompute_ ? Keeping::kInput : Keeping::kAll);
+      }
       if (stage == stages_ - 1) {
-        values = AddGroup(stage, replica, fmt::format("micro_{}/head", m), "VocabParallelHead", times_.head,
-                          columns_, values);
+        // The logits' gradients are made with them: nothing of them stays.
+        const double logits = ColumnsOf(memory_.back().logits);
+        values = AddGroup(stage, replica, fmt::format("micro_{}/head", m),
+                          {"VocabParallelHead", times_.head, columns_, logits}, values);
       }
       if (stage < stages_ - 1) SendParts(values);
       std::copy(values.begin(), values.end(),
@@ -264,11 +301,9 @@ class GptWriter {
     values = Ends(stage == stages_ - 1 ? forward_ : backward_, stage == stages_ - 1 ? stage : stage + 1,
                   replica, m);
     for (int layer = layers_ - 1; layer >= 0; --layer) {
-      if (recompute_) {
-        // From what the layer read, which is there; it waits for its turn alone.
-        AddLayerForward(stage, replica, layer_name(layer, "/again"), {});
-      }
-      values = AddLayerBackward(stage, replica, layer_name(layer, ""), values);
+      const size_t kept = KeptSlot(stage, replica, m, layer, 0);
+      if (recompute_) AddLayerForward(stage, replica, layer_name(layer, "/again"), {}, kept, Keeping::kAgain);
+      values = AddLayerBackward(stage, replica, layer_name(layer, ""), values, kept);
     }
     if (stage > 0) SendParts(values);
     std::copy(values.begin(), values.end(),
@@ -278,29 +313,23 @@ class GptWriter {
   // Gradients over replicas, those of the tied embedding over both ends, and the optimizer.
   void AddUpdates() {
     std::vector<NodeId> reduced = last_;
-    const auto for_each_gpu = [&](const auto& visit) {
-      for (int stage = 0; stage < stages_; ++stage) {
-        for (int replica = 0; replica < replicas_; ++replica) {
-          for (int rank = 0; rank < ranks_; ++rank) visit(stage, replica, rank);
-        }
-      }
-    };
-    for_each_gpu([&](int stage, int replica, int rank) {
+    ForEachGpu([&](int stage, int replica, int rank) {
       if (data_ == 1) return;
-      const NodeId id = Add("gradients/all_reduce", "AllReduce", Gpu(stage, replica, rank), times_.replicas,
-                            columns_, {times_.replica_bytes, 0, Gpu(stage, 0, rank), data_, tensor_});
+      const NodeId id =
+          Add("gradients/all_reduce", Gpu(stage, replica, rank), {"AllReduce", times_.replicas, columns_},
+              {times_.replica_bytes, 0, Gpu(stage, 0, rank), data_, tensor_});
       for (int other = 0; other < replicas_; ++other)
         step_.graph.node(id).control_inputs.push_back(last_[Shown(stage, other, rank)]);
       reduced[Shown(stage, replica, rank)] = id;
     });
     const std::vector<NodeId> own = reduced;
-    for_each_gpu([&](int stage, int replica, int rank) {
+    ForEachGpu([&](int stage, int replica, int rank) {
       if (stages_ == 1 || (stage != 0 && stage != stages_ - 1)) return;
       const int other = stage == 0 ? stages_ - 1 : 0;
       const int distance = (stages_ - 1) * data_ * tensor_;
-      const NodeId id =
-          Add("gradients/embedding/all_reduce", "AllReduce", Gpu(stage, replica, rank), times_.tied, columns_,
-              {times_.tied_bytes, 0, Gpu(0, replica, rank), 2, distance});
+      const NodeId id = Add("gradients/embedding/all_reduce", Gpu(stage, replica, rank),
+                            {"AllReduce", times_.tied, columns_},
+                            {times_.tied_bytes, 0, Gpu(0, replica, rank), 2, distance});
       step_.graph.node(id).control_inputs = {own[Shown(stage, replica, rank)],
                                              own[Shown(other, replica, rank)]};
       reduced[Shown(stage, replica, rank)] = id;
@@ -308,17 +337,22 @@ class GptWriter {
     Node train;
     train.name = "train";
     train.op = "NoOp";
-    for_each_gpu([&](int stage, int replica, int rank) {
-      const NodeId id = Add("adam", "FusedAdam", Gpu(stage, replica, rank), times_.update, columns_);
+    ForEachGpu([&](int stage, int replica, int rank) {
+      const NodeId id = Add("adam", Gpu(stage, replica, rank), {"FusedAdam", times_.update, columns_});
+      const size_t variable = kVariables * Shown(stage, replica, rank);
+      for (size_t v = 0; v < kVariables; ++v)
+        step_.graph.node(id).inputs.push_back({variables_[variable + v], 0});
       step_.graph.node(id).control_inputs.push_back(reduced[Shown(stage, replica, rank)]);
       train.control_inputs.push_back(id);
     });
-    train.attrs[std::string(kMadeAs)] = origin_;
+    train.attrs[std::string(kGptOriginAttr)] = origin_;
     step_.graph.AddNode(std::move(train));
     step_.spec.targets = {"train"};
   }
 
   const GptTimes times_;
+  const SavedActivations saved_;
+  std::vector<GptMemory> memory_;  // by stage
   const std::string origin_;
   const PipelineSchedule schedule_;
   const int tensor_, data_, stages_;
@@ -328,6 +362,9 @@ class GptWriter {
   const double columns_, rows_;
   std::vector<NodeId> last_;                // by GPU: the node that it runs last
   std::vector<NodeId> forward_, backward_;  // by Slot and rank: the last node of a pass, none not yet
+  // By KeptSlot and rank: what a part of a layer keeps, or made last, for its gradients.
+  std::vector<NodeId> kept_;
+  std::vector<NodeId> variables_;  // by GPU: kVariables each
   StepGraph step_;
 };
 
@@ -336,27 +373,6 @@ class GptWriter {
 StepGraph WriteGptStep(const GptModel& model, const GptLayout& layout, PipelineSchedule schedule,
                        const MegatronRules& rules, bool folded) {
   return GptWriter(model, layout, schedule, rules, folded).Run();
-}
-
-std::optional<GptOrigin> OriginOf(const Graph& graph) {
-  const NodeId train = graph.FindNode("train");
-  const AttrValue* attr = !train.exists() ? nullptr : graph.node(train).FindAttr(kMadeAs);
-  const auto* text = attr == nullptr ? nullptr : std::get_if<std::string>(attr);
-  if (text == nullptr) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
-  GptOrigin origin;
-  for (const auto& [name, number] : NumbersOf(&origin)) {
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    if (found == json.end() || !found->is_number()) {
-      Throw(Code::kInvalidArgument,
-            "node 'train': attribute '{}' has no number '{}'; it is written by make gpt", kMadeAs, name);
-    }
-    *number = found->get<double>();
-  }
-  origin.layout.recompute = json.value("recompute", nlohmann::json()) == true;
-  const bool gpipe = json.value("schedule", nlohmann::json()) == "gpipe";
-  origin.schedule = gpipe ? PipelineSchedule::kGPipe : PipelineSchedule::k1F1B;
-  return origin;
 }
 
 int64_t StandsFor(const Graph& graph) {

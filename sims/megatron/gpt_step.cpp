@@ -183,10 +183,7 @@ class StepParts {
   }
 
   bool SpansNodes() const { return layout_.gpus() > rules_.cluster.gpus_per_node; }
-  double SplitVocabulary() const {
-    if (layout_.tensor == 1) return model_.vocabulary;
-    return std::ceil(model_.vocabulary / (128 * layout_.tensor)) * 128;
-  }
+  double SplitVocabulary() const { return megatron::SplitVocabulary(model_, layout_); }
   double Parameters() const {
     return StageLayers() * 12 * model_.hidden * model_.hidden / layout_.tensor +
            SplitVocabulary() * model_.hidden;
@@ -206,24 +203,9 @@ GptTimes TimesOf(const GptModel& model, const GptLayout& layout, const MegatronR
   return StepParts(model, layout, rules).Parts();
 }
 
-double GptMemoryBytes(const GptModel& model, const GptLayout& layout) {
-  // Half-precision value and gradient, and three single-precision numbers of Adam and two of mixed precision.
-  constexpr double kStateBytes = 18;
-  const double t = layout.tensor, h = model.hidden, stage = model.layers / layout.pipeline;
-  const double tokens = layout.micro_batch * model.sequence;
-  const double layer = tokens * h * (10 + 24 / t + 5 * model.heads * model.sequence / (h * t));
-  const double in_flight = std::min(layout.pipeline, layout.micro_batches());
-  const double logits = tokens * model.vocabulary / t * 8;
-  const double parameters = (stage * 12 * h * h + model.vocabulary * h) / t;
-  const double activations =
-      layout.recompute ? kHalfBytes * tokens * h * stage * in_flight + layer : layer * stage * in_flight;
-  return kStateBytes * parameters + activations + logits;
-}
-
-bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu) {
-  GptLayout whole = layout;
-  whole.recompute = false;
-  return GptMemoryBytes(model, whole) <= gpu.memory_bytes;
+double SplitVocabulary(const GptModel& model, const GptLayout& layout) {
+  if (layout.tensor == 1) return model.vocabulary;
+  return std::ceil(model.vocabulary / (128 * layout.tensor)) * 128;
 }
 
 GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const MegatronRules& rules) {

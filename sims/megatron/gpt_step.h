@@ -23,6 +23,11 @@ struct GptLayout {
   double micro_batches() const { return batch / (micro_batch * data); }
 };
 
+enum class PipelineSchedule {
+  kGPipe,  // all micro-batches forward, then all backward (Huang et al., 2019)
+  k1F1B,   // one forward, one backward as soon as the pipeline is full (Narayanan et al., 2021)
+};
+
 // What the program around the kernels takes, fitted by bench/accuracy. A layer or another part of the model
 // takes about the longer of its kernels' time and the host's time to launch them.
 struct GptHost {
@@ -79,12 +84,8 @@ struct GptTimes {
 // Throws InvalidArgument where the layout does not divide the model.
 GptTimes TimesOf(const GptModel& model, const GptLayout& layout, const MegatronRules& rules = {});
 
-// What a GPU holds: parameters, gradients, optimizer state and the activations of the micro-batches in
-// flight, all of them or, where they are made again, those between layers and of one layer (Korthikanti et
-// al., "Reducing Activation Recomputation in Large Transformer Models", 2022).
-double GptMemoryBytes(const GptModel& model, const GptLayout& layout);
-// Whether a GPU's memory holds all activations.
-bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu);
+// Rows of the vocabulary that a GPU of a tensor group has: Megatron pads them to whole 128 a GPU.
+double SplitVocabulary(const GptModel& model, const GptLayout& layout);
 
 // One forward, one backward schedule (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
 // Clusters Using Megatron-LM", 2021). Where the layout does not divide the model, the largest part of it

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "sims/megatron/gpt_memory.h"
 
 namespace lanescope::sims::megatron {
 namespace {
@@ -74,7 +75,8 @@ class RowReader {
  private:
   double Number(const char* name) const {
     const auto found = columns_.find(name);
-    if (found == columns_.end()) Fail(fmt::format("there is no column \"{}\"", name));
+    if (found == columns_.end())
+      Fail(fmt::format("there is no column \"{}\"; the first line names columns with commas between", name));
     if (found->second >= cells_->size()) Fail(fmt::format("\"{}\" is missing", name));
     const std::string& text = (*cells_)[found->second];
     char* end = nullptr;

@@ -168,6 +168,11 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
                     input_costs = folder.File("i.json");
   ASSERT_EQ(Lanescope({"run", with_input, "--steps", "20", "--trace", input_trace}).status, 0);
   ASSERT_EQ(Lanescope({"calibrate", input_trace, "-o", input_costs}).status, 0);
+  const std::string gpt = folder.File("gpt.pb");
+  ASSERT_EQ(Lanescope({"make", "gpt", "--layers", "2", "--batch", "4", "--micro-batch", "1", "--tensor", "2",
+                       "--fold", "all", "-o", gpt})
+                .status,
+            0);
   const std::vector<std::vector<std::string>> commands = {
       {"place", graph, "--machine", machine},
       {"run", graph, "--steps", "3", "--strategy", "alternating", "--trace", trace},
@@ -180,6 +185,8 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
        "link.bandwidth=0.01GB/s..100GB/s"},
       {"simulate", foreign, "--set", "kernel:gemm.speed=2"},
       {"search", graph, "--machine", machine, "--rounds", "1"},
+      {"search", gpt},
+      {"simulate", gpt, "--machine", SampleMachine("dgx-h100")},
       {"compare", graph + ":single,alternating", "--no-run", "--machine", machine},
       {"compare", graph + ":single,alternating", "--steps", "3"},
       {"summary", trace, "--run", "2"},
@@ -207,6 +214,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
     // Of a trace it prints other keys than of a graph, and of an ensemble other ones than of a run.
     const bool of_ensemble = std::ranges::count(command, "--replicas") > 0;
     const std::string name = command[0] == "simulate" && command[1] == foreign ? "simulate-trace"
+                             : command[0] == "search" && command[1] == gpt     ? "search-gpt"
                              : of_ensemble                                     ? "run-replicas"
                                                                                : command[0];
     ASSERT_TRUE(documented.contains(name)) << name << " is not documented";

@@ -80,14 +80,18 @@ TEST(Place, APlacementFileGivesTheSamePlacementAgain) {
 
 TEST(Place, APlacedGraphKeepsItsPlacement) {
   const Folder folder;
-  folder.Write("placed.run.json",
-               ReadText(lanescope::test::SourceDir() + "/samples/graphs/polynomial.run.json"));
+  const std::string configuration =
+      ReadText(lanescope::test::SourceDir() + "/samples/graphs/polynomial.run.json");
   for (const std::string name : {"placed.pbtxt", "placed.pb"}) {
     const json first = LanescopeJson(
         {"place", Sample("polynomial"), "--strategy", "alternating", "--json", "-o", folder.File(name)});
     EXPECT_EQ(LanescopeJson({"place", folder.File(name), "--json"})["nodes"], first["nodes"]);
+    EXPECT_EQ(ReadText(folder.File("placed.run.json")), configuration) << "what a step is comes along";
     EXPECT_EQ(Lanescope({"run", folder.File(name), "--steps", "1"}).status, 0);
   }
+  folder.Write("other.run.json", "{}");
+  LanescopeJson({"place", Sample("polynomial"), "--json", "-o", folder.File("other.pb")});
+  EXPECT_EQ(ReadText(folder.File("other.run.json")), "{}") << "one that is there stays";
 }
 
 TEST(Place, WrongPlacementFilesAreRefused) {

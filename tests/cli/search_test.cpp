@@ -76,6 +76,51 @@ TEST(Search, GptGraphsAreSearchedOverLayouts) {
   EXPECT_EQ(simulated["step_ns"]["value"], result["best"]["step_ns"]);
 }
 
+// Law: layouts that the machine's GPUs cannot hold are no answers, and where none fits it says so.
+TEST(Search, LayoutsFitTheMachine) {
+  const Folder folder;
+  const std::string graph = folder.File("gpt.pb");
+  ASSERT_EQ(Lanescope({"make", "gpt", "--layers", "4", "--batch", "16", "--micro-batch", "1", "--tensor", "4",
+                       "--pipeline", "2", "-o", graph})
+                .status,
+            0);
+  const auto with_memory = [&](const char* memory) {
+    json machine = json::parse(ReadText(SampleMachine("dgx-h100")));
+    for (json& device : machine["devices"]) {
+      if (device.contains("memory")) device["memory"] = memory;
+    }
+    return std::vector<std::string>{"search", graph, "--machine", folder.Write("M.json", machine.dump()),
+                                    "--json"};
+  };
+  const json result = LanescopeJson(with_memory("4GiB"));
+  for (const json& layout : result["layouts"]) EXPECT_LE(layout["memory_bytes"], int64_t{4} << 30);
+  EXPECT_EQ(result["stages"].size(), result["best"]["pipeline"]);
+  ExpectError(Lanescope(with_memory("64MiB")), 1, "ResourceExhausted", "takes the least");
+}
+
+// Law: where the GPUs hold less than one of them would need, a placer that heeds memory still gives a start,
+// and what does not fit is said once.
+TEST(Search, LittleMemoryLeavesAStart) {
+  const Folder folder;
+  json machine = json::parse(ReadText(SampleMachine("k80x2")));
+  for (json& device : machine["devices"]) {
+    if (device["name"] != "CPU:0") device["memory"] = "100MiB";
+  }
+  const std::string file = folder.Write("M.json", machine.dump());
+  const json result =
+      LanescopeJson({"search", Sample("deepconn_dual"), "--json", "--machine", file, "--rounds", "0"});
+  bool heeded = false;
+  for (const json& start : result["starts"])
+    heeded |= start["strategy"].get<std::string>().find("% of the memory") != std::string::npos;
+  EXPECT_TRUE(heeded) << result["starts"];
+  const Outcome shown = Lanescope({"search", Sample("deepconn_dual"), "--machine", file, "--rounds", "0"});
+  EXPECT_THAT(shown.output, HasSubstr("do not fit the devices' memory: "));
+  for (json& device : machine["devices"]) device["memory"] = "1MiB";
+  ExpectError(
+      Lanescope({"search", Sample("deepconn_dual"), "--machine", folder.Write("M.json", machine.dump())}), 1,
+      "ResourceExhausted", "placements to start from can be simulated");
+}
+
 // What the ranks of `mpirun -n 2` print together, with the program's arguments behind it. OpenMPI keeps
 // memory when it ends, which AddressSanitizer would call leaks of the program.
 json UnderMpirun(const Folder& folder, const std::string& arguments) {

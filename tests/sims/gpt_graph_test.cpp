@@ -21,8 +21,10 @@ double Simulated(const StepGraph& step, const GptLayout& layout) {
     link.bandwidth = 1e15;
     link.latency_ns = 0;
   }
-  for (DeviceSpec& device : machine.devices)
+  for (DeviceSpec& device : machine.devices) {
     device.kind = device.is_gpu() ? DeviceKind::kModelled : DeviceKind::kHost;
+    device.memory_bytes = int64_t{80} << 30;
+  }
   const CompileRequest request = StepRequestOf(step.graph, step.spec);
   const GraphInfo info = InferGraph(step.graph, request.feeds);
   const RooflineCost costs;
@@ -120,6 +122,14 @@ TEST(GptGraphTest, KnowsItsOrigin) {
   EXPECT_EQ(OriginOf(Graph()), std::nullopt);
   graph.node(graph.FindNode("train")).attrs["_lanescope_gpt"] = std::string("{\"layers\": []}");
   EXPECT_THROW(OriginOf(graph), Error);
+  // Numbers that nobody could lay out.
+  const std::string good = GptOriginText(*origin);
+  for (const char* pipeline : {"0", "-4", "1.5", "1e300", "1000000000"}) {
+    std::string text = good;
+    text.replace(text.find("\"pipeline\":4"), 12, std::string("\"pipeline\":") + pipeline);
+    graph.node(graph.FindNode("train")).attrs["_lanescope_gpt"] = text;
+    EXPECT_THROW(OriginOf(graph), Error) << pipeline;
+  }
 }
 
 // Law: no layout of the list is faster than its first, all use all GPUs and fit, and the one that the rules

@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/machine/collective.h"
 #include "core/machine/machine.h"
+#include "sims/megatron/gpt_memory.h"
 #include "sims/megatron/gpt_step.h"
 #include "sims/megatron/measured_rows.h"
 #include "tests/support/paths.h"

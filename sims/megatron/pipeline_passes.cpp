@@ -1,0 +1,19 @@
+#include "sims/megatron/pipeline_passes.h"
+
+#include <algorithm>
+
+namespace lanescope::sims::megatron {
+
+std::vector<Pass> PassesOf(PipelineSchedule schedule, int stage, int stages, int micro_batches) {
+  const int ahead =
+      schedule == PipelineSchedule::kGPipe ? micro_batches : std::min(micro_batches, stages - stage);
+  std::vector<Pass> passes;
+  for (int m = 0; m < ahead; ++m) passes.push_back({false, m});
+  for (int m = 0; m < micro_batches; ++m) {
+    passes.push_back({true, m});
+    if (m + ahead < micro_batches) passes.push_back({false, m + ahead});
+  }
+  return passes;
+}
+
+}  // namespace lanescope::sims::megatron
