@@ -6,8 +6,11 @@
 
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "core/machine/cluster_tasks.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
+#include "study/job.h"
+#include "study/mpi.h"
 #include "study/queue_change.h"
 
 namespace lanescope::cli {
@@ -37,6 +40,10 @@ void MachineOptions::Add(CLI::App* command) {
       "--machine", file,
       "Machine file (JSON), or `physical`: the GPUs of this computer; default: those if there "
       "are two or more, else two virtual GPUs");
+  command->add_option(
+      "--cluster", cluster,
+      "Tasks with the devices of the machine each: ps=HOST:N,worker=HOST:N,HOST:N, N of them on a "
+      "host; rank r of mpirun is the r-th");
   command
       ->add_option("--memory-fraction", memory_fraction,
                    "Share of each physical GPU's memory that tensors may take")
@@ -51,8 +58,20 @@ void MachineOptions::Add(CLI::App* command) {
       "1024@0,1024@-1 says the priority of their streams, too");
 }
 
-Machine MachineOptions::Load() const { return study::LoadMachine(*this, NoteLine); }
-Machine MachineOptions::LoadPhysical() const { return study::LoadPhysicalMachine(*this, NoteLine); }
+Machine MachineOptions::Load() const {
+  RequireHosts();
+  return study::LoadMachine(*this, NoteLine);
+}
+
+Machine MachineOptions::LoadPhysical() const {
+  RequireHosts();
+  return study::LoadPhysicalMachine(*this, NoteLine);
+}
+
+void MachineOptions::RequireHosts() const {
+  if (cluster.empty() || study::RankName().empty()) return;
+  study::RequireHosts(ParseClusterTasks(cluster), study::WorldTransport());
+}
 
 void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) {
   unconfigured = unconfigured_step;

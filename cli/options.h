@@ -21,6 +21,10 @@ struct MachineOptions : study::MachineChoice {
   // What LoadMachine and LoadPhysicalMachine say of GPUs is printed.
   Machine Load() const;
   Machine LoadPhysical() const;
+
+ private:
+  // Processes that mpirun started run on the hosts of the cluster.
+  void RequireHosts() const;
 };
 
 // Options that override the run configuration beside the graph.

@@ -1,6 +1,9 @@
 #include "study/job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -66,7 +69,33 @@ class EventMerger {
   std::vector<Event> merged_;
 };
 
+// What all processes have found: the first one says it, which ends the others.
+[[noreturn]] void ThrowForAll(exec::Transport* transport, const std::string& message) {
+  if (transport->rank() != 0) transport->Share("");
+  Throw(Code::kFailedPrecondition, "{}", message);
+}
+
+std::string HostsInOrder(const std::vector<ClusterTask>& tasks) {
+  std::string hosts;
+  for (const ClusterTask& task : tasks) hosts += (hosts.empty() ? "" : ",") + task.host;
+  return hosts;
+}
+
 }  // namespace
+
+void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transport) {
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  const std::vector<std::string> hosts = transport->Share(own.data());
+  for (size_t rank = 0; rank < std::min(hosts.size(), tasks.size()); ++rank) {
+    if (MayBeOneHost(hosts[rank], tasks[rank].host)) continue;
+    ThrowForAll(transport,
+                fmt::format("rank {} runs on {}, but the cluster has its task {} on {}: start the processes "
+                            "in the order of the tasks, as by mpirun -host {}",
+                            rank, hosts.size(), hosts[rank], tasks[rank].name(), tasks[rank].host,
+                            HostsInOrder(tasks)));
+  }
+}
 
 Job::Job(exec::Transport* transport) : transport_(transport) {
   if (transport_ != nullptr) MeasureClocks();
@@ -100,21 +129,15 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
       others += (others.empty() ? "" : ", ") + transport_->NameOf(rank);
     }
     if (!others.empty())
-      ThrowForAll(fmt::format("{} differ: {} has another one than {}; give all the same", parts[part].first,
-                              others, transport_->NameOf(0)));
+      ThrowForAll(transport_, fmt::format("{} differ: {} has another one than {}; give all the same",
+                                          parts[part].first, others, transport_->NameOf(0)));
   }
   if (tasks.size() != transport_->size()) {
-    ThrowForAll(fmt::format(
-        "the machine has {} task{}, but mpirun started {} processes: start one for each, or give --machine a "
-        "file with as many tasks",
-        tasks.size(), tasks.size() == 1 ? "" : "s", transport_->size()));
+    ThrowForAll(transport_, fmt::format("the machine has {} task{}, but mpirun started {} processes: start "
+                                        "one for each, or give --machine a "
+                                        "file with as many tasks",
+                                        tasks.size(), tasks.size() == 1 ? "" : "s", transport_->size()));
   }
-}
-
-// What all have found: the first process says it, which ends the others.
-void Job::ThrowForAll(const std::string& message) const {
-  if (!is_first()) transport_->Share("");
-  Throw(Code::kFailedPrecondition, "{}", message);
 }
 
 void Job::Await(exec::Transport::Ticket ticket) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/machine/cluster_tasks.h"
 #include "core/machine/machine.h"
 #include "core/record/event.h"
 #include "core/schedule/task_share.h"
@@ -19,6 +20,10 @@ struct ClockOffset {
   int64_t ahead_ns = 0;
   int64_t uncertainty_ns = 0;
 };
+
+// The processes run where the cluster has their tasks. All call it; throws FailedPrecondition naming the
+// first that does not, in the first of them, which ends the others.
+void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transport);
 
 // All processes make the same calls in the same order. Not thread-safe.
 class Job {
@@ -45,7 +50,6 @@ class Job {
   std::vector<Event> Gather(const std::vector<Event>& own, const Schedule& whole, const TaskShare& share);
 
  private:
-  [[noreturn]] void ThrowForAll(const std::string& message) const;
   void MeasureClocks();
   ClockOffset MeasureClock(int rank);
   void AnswerClock();

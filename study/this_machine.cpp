@@ -7,19 +7,21 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/cluster_tasks.h"
 #include "core/machine/device_config.h"
 #include "exec/gpu_machine.h"
 
 namespace lanescope::study {
 namespace {
 
-// The GPUs of it that were chosen.
+// The GPUs of it that were chosen, in every task.
 Machine Chosen(const Machine& machine, const MachineChoice& choice) {
-  if (choice.visible_devices.empty() && choice.logical_devices.empty()) return machine;
   DeviceConfig config;
   config.visible_device_list = choice.visible_devices;
   if (!choice.logical_devices.empty()) config.logical_devices = ParseLogicalDevices(choice.logical_devices);
-  return ConfigureDevices(machine, config);
+  const bool any = !choice.visible_devices.empty() || !choice.logical_devices.empty();
+  Machine chosen = any ? ConfigureDevices(machine, config) : machine;
+  return choice.cluster.empty() ? chosen : MachineOfTasks(chosen, ParseClusterTasks(choice.cluster));
 }
 
 }  // namespace

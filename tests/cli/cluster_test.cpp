@@ -62,6 +62,29 @@ TEST(Cluster, TwoProcessesAreOneRun) {
   EXPECT_GE(devices["rows"][0][0], 2) << devices;
 }
 
+// Laws: --cluster is the machine file's tasks without a file; two processes fetch what one does; a process on
+// another host than its task's is told before the first step.
+TEST(Cluster, TasksAreNamedOnTheCommandLine) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string each = SampleMachine("two-virtual-gpus");
+  const std::string cluster = "ps=localhost,worker=localhost:1";
+  const Ranks two = Mpirun(folder, fmt::format("-n 2 PROGRAM {} --cluster {}",
+                                               RunOf("deepconn_dual", each, "tower-split"), cluster));
+  ASSERT_EQ(two.status, 0) << two.errors;
+  const json one = LanescopeJson({"run", Sample("deepconn_dual"), "--machine", each, "--cluster", cluster,
+                                  "--strategy", "tower-split", "--steps", "3", "--warmup", "1", "--json"});
+  const json result = json::parse(two.output);
+  EXPECT_EQ(result["fetches"], one["fetches"]);
+  EXPECT_EQ(result["ranks"][0]["task"], "/job:ps/task:0");
+  EXPECT_EQ(result["ranks"][1]["task"], "/job:worker/task:0");
+  const Ranks elsewhere =
+      Mpirun(folder, fmt::format("-n 2 PROGRAM {} --cluster worker=localhost,no-such-node",
+                                 RunOf("polynomial", each, "single")));
+  EXPECT_EQ(elsewhere.status, 1);
+  EXPECT_THAT(elsewhere.errors, HasSubstr("but the cluster has its task /job:worker/task:1 on no-such-node"));
+}
+
 // A machine whose tasks are not the processes, and processes that mean different steps, are told before the
 // first step.
 TEST(Cluster, WhatDiffersIsToldBeforeTheFirstStep) {
