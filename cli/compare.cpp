@@ -166,6 +166,7 @@ void AddCompare(CLI::App* app) {
   options->step.Add(command, study::Unconfigured::kRefuse);
   AddGpuOptions(command, &options->request.settings.devices);
   options->place.Add(command);
+  options->place.AddWire(command);
   command->add_flag(
       "--log-device-placement", options->log,
       "Print the GPUs and every row's nodes, as TensorFlow does (with --json on standard error)");

@@ -7,6 +7,7 @@
 #include "cli/ablation_report.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
+#include "cli/wire_report.h"
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
@@ -283,6 +284,7 @@ void PrintComparison(const study::Comparison& comparison) {
   PrintDisturbance(comparison);
   PrintEffects(comparison);
   PrintCopies(comparison);
+  PrintWire(comparison);
   PrintDevices(comparison);
   PrintDominating(comparison);
   if (!comparison.trace.empty()) Print("\ntrace: {}\n", comparison.trace);

@@ -141,6 +141,15 @@ void PlaceOptions::Add(CLI::App* command) {
   command->footer(footer);
 }
 
+void PlaceOptions::AddWire(CLI::App* command) {
+  command
+      ->add_option_function<std::string>(
+          "--wire", [this](const std::string& name) { wire = ParseWireFormat(name).value(); },
+          "What float32 tensors of 4 KiB or more become between tasks: float32, bfloat16 or int8")
+      ->check(CLI::IsMember({"float32", "bfloat16", "int8"}))
+      ->default_str("float32");
+}
+
 std::vector<std::string> SplitAtCommas(std::string_view text) {
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= text.size();) {

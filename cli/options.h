@@ -46,6 +46,8 @@ struct PlaceOptions : study::PlaceOptions {
   PlaceOptions();
   // --strategy-timeout, and what each strategy does at the end of the help.
   void Add(CLI::App* command);
+  // --wire, for commands that place to run or to predict.
+  void AddWire(CLI::App* command);
 };
 
 // "a,b,c" -> a, b, c.

@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/unknown_report.h"
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
@@ -132,6 +133,9 @@ std::string CheckOutput(const std::string& path) {
 }
 
 void PlaceAndReport(PlaceCommandOptions& options) {
+  if (options.place.wire != WireFormat::kFloat32 && options.output.ends_with(".json"))
+    Throw(Code::kInvalidArgument,
+          "--wire changes the graph; write that, as .pb or .pbtxt, instead of a placement");
   const study::Workload read(options.graph, options.step);
   if (options.format.given()) options.format.Read(options.graph);
   const Machine machine = options.machine.Load();
@@ -192,6 +196,7 @@ void AddPlace(CLI::App* app) {
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
+  options->place.AddWire(command);
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command
       ->add_option(

@@ -246,6 +246,7 @@ void AddRun(CLI::App* app) {
   options->step.Add(command, study::Unconfigured::kRefuse);
   AddGpuOptions(command, &options->run.settings.devices);
   options->place.Add(command);
+  options->place.AddWire(command);
   auto* replicas = command
                        ->add_flag("--replicas", options->replicas,
                                   "Run one network on every GPU, each a session, and print their throughput")

@@ -82,14 +82,14 @@ void PrintFolding(const Folding& folding) {
 
 // What a line, a placement on top of `base`, takes: as a line.
 std::string SimulateLine(const std::string& line, const study::Workload& workload,
-                         const study::Predictor& predictor, const Placement& base) {
+                         const study::Predictor& predictor, const Placement& base, WireFormat wire) {
   const Machine& machine = predictor.machine();
   const int64_t start = NowNs();
   try {
-    const study::PlacedGraph placed{&workload, "batch",
-                                    ParsePlacement(line, workload.graph(), machine, base)};
+    const study::PlacedGraph placed = study::OnWire(
+        {&workload, "batch", ParsePlacement(line, workload.graph(), machine, base)}, machine, wire);
     const Schedule schedule = CompileStep(placed, machine);
-    const sims::Prediction prediction = predictor.Predict(workload, schedule);
+    const sims::Prediction prediction = predictor.Predict(*placed.workload, schedule);
     return JsonText(PredictionJson(machine, schedule, prediction, NowNs() - start));
   } catch (const Error& error) {
     return JsonText({{"failed", {{"code", CodeName(error.code())}, {"message", error.message()}}}});
@@ -98,7 +98,7 @@ std::string SimulateLine(const std::string& line, const study::Workload& workloa
 
 // The first rank alone is given lines and prints; the ranks take them in turn.
 void RunSharedBatch(const study::Workload& workload, const study::Predictor& predictor, const Placement& base,
-                    const Ranks& ranks) {
+                    WireFormat wire, const Ranks& ranks) {
   json lines = json::array(), mine = json::array();
   std::string line;
   while (ranks.is_first() && std::getline(std::cin, line)) {
@@ -107,7 +107,7 @@ void RunSharedBatch(const study::Workload& workload, const study::Predictor& pre
   lines = json::parse(ranks.Share(lines.dump(-1, ' ', false, json::error_handler_t::replace)).front());
   const auto step = static_cast<size_t>(ranks.size);
   for (size_t i = static_cast<size_t>(ranks.rank); i < lines.size(); i += step)
-    mine.push_back(SimulateLine(lines[i], workload, predictor, base));
+    mine.push_back(SimulateLine(lines[i], workload, predictor, base, wire));
   std::vector<json> answers;
   for (const std::string& text : ranks.Share(mine.dump())) answers.push_back(json::parse(text));
   for (size_t i = 0; ranks.is_first() && i < lines.size(); ++i)
@@ -115,15 +115,15 @@ void RunSharedBatch(const study::Workload& workload, const study::Predictor& pre
 }
 
 // JSON lines in, each a placement; JSON lines out.
-void RunBatch(const study::Workload& workload, const study::Predictor& predictor) {
+void RunBatch(const study::Workload& workload, const study::Predictor& predictor, WireFormat wire) {
   const Placement base =
       study::Place(workload, "annotated", predictor.machine(), predictor.costs()).placement;
   const Ranks& ranks = study::WorldRanks();
-  if (ranks.size > 1) return RunSharedBatch(workload, predictor, base, ranks);
+  if (ranks.size > 1) return RunSharedBatch(workload, predictor, base, wire, ranks);
   std::string line;
   while (std::getline(std::cin, line)) {
     if (line.empty()) continue;
-    PrintJson(SimulateLine(line, workload, predictor, base));
+    PrintJson(SimulateLine(line, workload, predictor, base, wire));
     std::fflush(stdout);  // whoever sends the next line may first want this answer
   }
 }
@@ -180,7 +180,7 @@ void SimulateGraph(const SimulateOptions& options) {
   const study::Workload workload(options.graph, StepOf(options));
   const study::Predictor predictor = PredictorOf(options);
   const Machine& machine = predictor.machine();
-  if (options.batch) return RunBatch(workload, predictor);
+  if (options.batch) return RunBatch(workload, predictor, options.place.wire);
   const int64_t start = NowNs();
   const std::vector<Candidate> candidates = Prepare(options, workload, predictor);
   const Candidate& step = candidates.front();
@@ -196,7 +196,7 @@ void SimulateGraph(const SimulateOptions& options) {
   }
   if (!options.trace.empty()) WriteTrace(options, step, predictor, prediction);
   std::vector<int64_t> without_ns;
-  if (options.ablate) without_ns = predictor.Ablate(workload, step.schedule);
+  if (options.ablate) without_ns = predictor.Ablate(*step.placed.workload, step.schedule);
   if (options.as_json) {
     json result = PredictionJson(machine, step.schedule, prediction, wall_ns);
     result["unknown"] = UnknownWorkJson(unknown);
@@ -276,6 +276,7 @@ void AddSimulate(CLI::App* app) {
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
+  options->place.AddWire(command);
   command->add_flag("--measure-trips", options->measure_trips,
                     "Run a step on this computer first, to see how often loops run whose end data decide");
   command->add_flag("--ablate", options->ablate, "Print how each effect of the model changes the prediction");

@@ -24,14 +24,20 @@ Comparer::Comparer(ComparisonRequest request)
     workloads_.push_back(graph.workload ? graph.workload
                                         : std::make_shared<const Workload>(graph.path, request_.step));
     for (const std::string& strategy : graph.strategies) {
-      ComparisonRow row;
-      row.graph = workloads_.back()->name();
-      row.strategy = strategy;
-      row.placed.workload = workloads_.back().get();
-      row.placed.strategy = strategy;
-      comparison_.rows.push_back(std::move(row));
+      AddRow(strategy, WireFormat::kFloat32);
+      if (request_.place.wire != WireFormat::kFloat32) AddRow(strategy, request_.place.wire);
     }
   }
+}
+
+void Comparer::AddRow(const std::string& strategy, WireFormat wire) {
+  ComparisonRow row;
+  row.graph = workloads_.back()->name();
+  row.strategy = strategy;
+  row.wire = wire;
+  row.placed.workload = workloads_.back().get();
+  row.placed.strategy = strategy;
+  comparison_.rows.push_back(std::move(row));
 }
 
 Comparison Comparer::Run() {
@@ -79,6 +85,7 @@ void Comparer::PlaceRows() {
     Guard(&row, request_.note, [&] {
       std::vector<NodeId> order;
       PlaceOptions place = request_.place;
+      place.wire = row.wire;
       if (request_.on_placed) place.order = &order;
       row.placed = Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), place);
       if (request_.on_placed) request_.on_placed(row, order);
@@ -170,7 +177,8 @@ void Comparer::Predict() {
 void Comparer::FindBounds() {
   std::set<const Workload*> bounded;
   for (const ComparisonRow& row : comparison_.rows) {
-    if (!row.predicted || !bounded.insert(row.placed.workload).second) continue;
+    if (!row.predicted || row.wire != WireFormat::kFloat32 || !bounded.insert(row.placed.workload).second)
+      continue;
     CheckCancelled();
     try {
       const std::string name =

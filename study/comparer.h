@@ -35,7 +35,7 @@ struct ComparisonRequest {
   std::vector<ComparedGraph> graphs;
   Machine machine;
   WorkloadOptions step;
-  PlaceOptions place;    // without `order`
+  PlaceOptions place;    // without `order`; every row is placed with float32 between tasks, too
   RunSettings settings;  // of what is measured
   // Steps of a row in a round; rounds, interleaved over the rows; repeats that they are dealt to, each an
   // experiment of its own; steps of a row before that.
@@ -64,6 +64,7 @@ class Comparer {
   Comparison Run();
 
  private:
+  void AddRow(const std::string& strategy, WireFormat wire);
   void PlaceRows();
   void OpenTrace();
   void Measure();

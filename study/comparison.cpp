@@ -1,6 +1,25 @@
 #include "study/comparison.h"
 
+#include "core/machine/tasks.h"
+
 namespace lanescope::study {
+
+std::string ComparisonRow::label() const {
+  const std::string format = wire == WireFormat::kFloat32 ? "" : ", " + std::string(WireFormatName(wire));
+  return graph.substr(0, graph.rfind('.')) + " " + strategy + format;
+}
+
+WireTraffic TrafficBetweenTasks(const Machine& machine, const Schedule& schedule) {
+  const MachineTasks tasks = TasksOf(machine);
+  WireTraffic traffic;
+  for (const Command& command : schedule.commands) {
+    if (command.kind != CommandKind::kCopy) continue;
+    if (tasks.SameTask(schedule.CopySource(command), schedule.CopyDestination(command))) continue;
+    ++traffic.messages;
+    traffic.bytes += command.bytes;
+  }
+  return traffic;
+}
 
 double ComparisonRow::step_ns() const {
   if (measured) return measured->statistics.step_ns->median;

@@ -34,6 +34,7 @@ struct MeasuredRow {
   int other_speed_steps = 0;           // of these, while cores or GPUs had another speed than usual
   bool quiet = true;                   // a third of the rounds that were asked for was undisturbed
   Disturbance disturbance;             // over all steps
+  std::vector<double> losses;          // by step, those that warm up counted; empty: it fetches none
   double noise = 0;              // largest distance of a round's median from the median of all, as a fraction
   int64_t critical_path_ns = 0;  // of the mean step: launches and copies on the path, as `explain` has them
 };
@@ -56,6 +57,7 @@ struct RepeatedRow {
 struct ComparisonRow {
   std::string graph;  // file name
   std::string strategy;
+  WireFormat wire = WireFormat::kFloat32;
   PlacedGraph placed;
   std::optional<Schedule> schedule;
   std::optional<MeasuredRow> measured;
@@ -66,10 +68,17 @@ struct ComparisonRow {
   // Median step measured, else predicted; 0 of a row that has neither. ns.
   double step_ns() const;
   // "deepconn_single tower-split"
-  std::string label() const { return graph.substr(0, graph.rfind('.')) + " " + strategy; }
+  // "deepconn_single tower-split, bfloat16" where the format between tasks is another one
+  std::string label() const;
   // (predicted - measured) / measured; empty when either is missing.
   std::optional<double> error() const;
 };
+
+// What goes from task to task in a step: messages, and their bytes by the bounds.
+struct WireTraffic {
+  int64_t messages = 0, bytes = 0;
+};
+WireTraffic TrafficBetweenTasks(const Machine& machine, const Schedule& schedule);
 
 // How fast a step of the graph could be under any placement, by the costs that its rows are predicted with.
 struct GraphBound {

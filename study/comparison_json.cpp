@@ -45,6 +45,7 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
                  {"busy", busy},
                  {"peak_bytes", peak},
                  {"copies", CopiesJson(PerStep(row.statistics))},
+                 {"losses", row.losses},
                  {"critical_path_ns", row.critical_path_ns},
                  {"disturbed",
                   {{"quiet", row.quiet},
@@ -66,6 +67,11 @@ json RowJson(const Comparison& comparison, const ComparisonRow& row) {
   json result;
   result["graph"] = row.graph;
   result["strategy"] = row.strategy;
+  result["wire"] = WireFormatName(row.wire);
+  if (row.schedule) {
+    const WireTraffic traffic = TrafficBetweenTasks(comparison.machine, *row.schedule);
+    result["between_tasks"] = {{"messages", traffic.messages}, {"bytes", traffic.bytes}};
+  }
   result["run"] = {{"measured", row.measured ? json(row.measured->run) : json(nullptr)},
                    {"simulated", row.predicted ? json(row.predicted->run) : json(nullptr)}};
   result["in_sample"] = row.predicted && row.predicted->in_sample;

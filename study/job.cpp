@@ -92,8 +92,7 @@ void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transp
     ThrowForAll(transport,
                 fmt::format("rank {} runs on {}, but the cluster has its task {} on {}: start the processes "
                             "in the order of the tasks, as by mpirun -host {}",
-                            rank, hosts.size(), hosts[rank], tasks[rank].name(), tasks[rank].host,
-                            HostsInOrder(tasks)));
+                            rank, hosts[rank], tasks[rank].name(), tasks[rank].host, HostsInOrder(tasks)));
   }
 }
 

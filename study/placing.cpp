@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 #include "study/external_strategy.h"
@@ -13,17 +14,15 @@ namespace {
 
 constexpr std::string_view kProgramPrefix = "exec:";
 
-}  // namespace
-
-PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
-                  const CostModel& costs, const PlaceOptions& options) {
+PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, const Machine& machine,
+                        const CostModel& costs, const PlaceOptions& options) {
   if (const GraphStrategy* rewriting = FindGraphStrategy(strategy)) {
     StepGraph step = rewriting->rewrite({workload.graph(), workload.spec(), workload.info(), machine, costs});
     WorkloadOptions same;
     same.soft_placement = workload.placer().soft_placement;
     const auto written =
         std::make_shared<const Workload>(workload.name(), std::move(step.graph), std::move(step.spec), same);
-    PlacedGraph placed = Place(*written, "annotated", machine, costs, options);
+    PlacedGraph placed = PlaceAsItIs(*written, "annotated", machine, costs, options);
     placed.strategy = strategy;
     placed.written = written;
     return placed;
@@ -46,6 +45,29 @@ PlacedGraph Place(const Workload& workload, const std::string& strategy, const M
     options.order->assign(order.end() - static_cast<ptrdiff_t>(nodes), order.end());
   }
   return placed;
+}
+
+}  // namespace
+
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
+                  const CostModel& costs, const PlaceOptions& options) {
+  return OnWire(PlaceAsItIs(workload, strategy, machine, costs, options), machine, options.wire);
+}
+
+PlacedGraph OnWire(PlacedGraph placed, const Machine& machine, WireFormat format) {
+  if (format == WireFormat::kFloat32) return placed;
+  const Workload& workload = *placed.workload;
+  WiredGraph wired = WriteWireFormat(workload.graph(), workload.info(), workload.request().feeds,
+                                     workload.request().fetches, placed.placement, machine, format);
+  WorkloadOptions same;
+  same.soft_placement = workload.placer().soft_placement;
+  PlacedGraph written{nullptr, fmt::format("{}, {}", placed.strategy, WireFormatName(format)),
+                      std::move(wired.placement)};
+  written.written =
+      std::make_shared<const Workload>(workload.name(), std::move(wired.graph), workload.spec(), same);
+  written.workload = written.written.get();
+  LANESCOPE_CHECK(written.workload->graph().num_nodes() == written.placement.device.size());
+  return written;
 }
 
 Schedule CompileStep(const PlacedGraph& placed, const Machine& machine) {

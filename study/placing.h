@@ -8,6 +8,7 @@
 
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
+#include "core/place/wire_format.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
 #include "study/cancellation.h"
@@ -19,9 +20,12 @@ struct PlaceOptions {
   int64_t program_timeout_s = 600;       // that an exec:PROGRAM may take
   std::vector<NodeId>* order = nullptr;  // if not null: nodes in the order in which the placer took them
   Cancellation* cancellation = nullptr;  // of programs
+  WireFormat wire =
+      WireFormat::kFloat32;  // of tensors between tasks: others than this are written into the graph
 };
 
-// What `compare` calls a row. The workload must outlive it, unless the strategy wrote another one.
+// What `compare` calls a row. The workload must outlive it, unless the strategy or the wire format wrote
+// another one.
 struct PlacedGraph {
   const Workload* workload = nullptr;
   std::string strategy;
@@ -33,6 +37,9 @@ struct PlacedGraph {
 // and PlaceByProgram throw.
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options = {});
+
+// The same with float32 tensors in that format between tasks: a workload of its own (WriteWireFormat).
+PlacedGraph OnWire(PlacedGraph placed, const Machine& machine, WireFormat format);
 
 // Without running it. Throws what Compile throws.
 Schedule CompileStep(const PlacedGraph& placed, const Machine& machine);

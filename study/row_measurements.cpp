@@ -24,6 +24,21 @@ bool AnyCounts(std::vector<char>::const_iterator first, int steps) {
   return std::find(first, first + steps, 1) != first + steps;
 }
 
+// Which fetch of a step says how good the model is: the configured loss, else the only float; -1: none.
+int LossFetch(const Workload& workload) {
+  int only = -1, floats = 0;
+  for (size_t i = 0; i < workload.spec().fetches.size(); ++i) {
+    const Endpoint fetch = workload.graph().FindEndpoint(workload.spec().fetches[i]);
+    const TensorInfo& info = workload.info().of(fetch);
+    if (info.dtype != DataType::kFloat || !(info.shape == Shape{})) continue;
+    if (!workload.spec().loss.empty() && workload.graph().FindEndpoint(workload.spec().loss) == fetch)
+      return static_cast<int>(i);
+    only = static_cast<int>(i);
+    ++floats;
+  }
+  return floats == 1 ? only : -1;
+}
+
 }  // namespace
 
 void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& function) {
@@ -50,6 +65,12 @@ void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOption
   for (size_t i = 0; i < rows_.size(); ++i) {
     Guard(&rows_[i], note_, [&] {
       runs_[i].run = std::make_unique<RecordedRun>(rows_[i].placed, machine_, writer, watched);
+      if (const int loss = LossFetch(*rows_[i].placed.workload); loss >= 0) {
+        runs_[i].run->on_step = [this, i, loss](int64_t, const std::vector<Tensor>& fetches) {
+          const auto fetch = static_cast<size_t>(loss);
+          if (fetch < fetches.size()) runs_[i].losses.push_back(*fetches[fetch].data<float>());
+        };
+      }
       runs_[i].run->WarmUp(warmup_steps);
     });
   }
@@ -187,6 +208,7 @@ void RowMeasurements::Describe(size_t row, MeasuredRow* measured) const {
   for (const Disturbance& step : steps) measured->disturbance += step;
   const std::vector<char> counts = runs_[row].run->Undisturbed();
   measured->steps = static_cast<int>(steps.size());
+  measured->losses = runs_[row].losses;
   measured->disturbed_steps = static_cast<int>(std::count(counts.begin(), counts.end(), 0));
   measured->other_speed_steps = OtherSpeedSteps(row);
   measured->quiet = 3 * runs_[row].quiet_rounds >= wanted_rounds_;

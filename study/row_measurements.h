@@ -58,6 +58,7 @@ class RowMeasurements {
  private:
   struct Row {
     std::unique_ptr<RecordedRun> run;
+    std::vector<double> losses;       // by step
     std::vector<char> beside_others;  // by round
     int quiet_rounds = 0;
   };

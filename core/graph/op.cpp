@@ -156,6 +156,7 @@ const OpRegistry& OpRegistry::Global() {
     ops::RegisterRandomOps(*built);
     ops::RegisterSamplingOps(*built);
     ops::RegisterCollectiveOps(*built);
+    ops::RegisterWireOps(*built);
     ops::RegisterStringOps(*built);
     ops::RegisterQueueOps(*built);
     ops::RegisterAccumulatorOps(*built);

@@ -47,4 +47,11 @@ inline uint16_t FloatToBfloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+// Without rounding: the upper half of the number, but for what is no number, which stays none.
+inline uint16_t TruncateToBfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return FloatToBfloat16(value);
+  return static_cast<uint16_t>(bits >> 16);
+}
+
 }  // namespace lanescope::exec::functors

@@ -45,5 +45,6 @@ void RegisterCompareKernels(KernelRegistry& registry);
 void RegisterSelectKernels(KernelRegistry& registry);
 void RegisterCastKernels(KernelRegistry& registry);
 void RegisterAddNKernels(KernelRegistry& registry);
+void RegisterWireKernels(KernelRegistry& registry);
 
 }  // namespace lanescope::exec

@@ -9,6 +9,7 @@ void RegisterMathKernels(KernelRegistry& registry) {
   RegisterSelectKernels(registry);
   RegisterCastKernels(registry);
   RegisterAddNKernels(registry);
+  RegisterWireKernels(registry);
 }
 
 }  // namespace lanescope::exec

@@ -2,6 +2,7 @@
 #include <array>
 #include <iterator>
 
+#include "exec/functors/small_float.h"
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/small_floats.h"
 #include "exec/kernels/tensor_access.h"
@@ -29,6 +30,7 @@ class CastKernel final : public Kernel {
  public:
   explicit CastKernel(const Node& node)
       : same_(node.TypeAttr("SrcT") == node.TypeAttr("DstT")),
+        truncates_(node.BoolAttr("Truncate", false) && node.TypeAttr("DstT") == DataType::kBfloat16),
         loop_(same_ ? nullptr : CastBetween(node.TypeAttr("SrcT"), node.TypeAttr("DstT"))) {}
 
   void Compute(KernelContext& context) override {
@@ -57,10 +59,14 @@ class CastKernel final : public Kernel {
     }
     if (!IsSmallFloat(to)) return loop_(n, x, y);
     loop_(n, x, cast.data());
+    if (truncates_)
+      return static_cast<void>(std::transform(cast.data(), cast.data() + n, static_cast<uint16_t*>(y),
+                                              functors::TruncateToBfloat16));
     FloatToSmall(to, n, cast.data(), y);
   }
 
   bool same_;
+  bool truncates_;
   CastLoop loop_;
 };
 

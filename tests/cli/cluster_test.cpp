@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "tests/cli/program.h"
 #include "tests/support/paths.h"
@@ -83,6 +84,55 @@ TEST(Cluster, TasksAreNamedOnTheCommandLine) {
                                  RunOf("polynomial", each, "single")));
   EXPECT_EQ(elsewhere.status, 1);
   EXPECT_THAT(elsewhere.errors, HasSubstr("but the cluster has its task /job:worker/task:1 on no-such-node"));
+}
+
+// Law: tensors of fewer bits between tasks are the same bits whoever plays the tasks, and others than
+// float32's.
+TEST(Cluster, FormatsBetweenTasksAreOfTheStep) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string machine = SampleMachine("two-tasks");
+  std::set<std::string> results;
+  for (const char* wire : {"float32", "bfloat16", "int8"}) {
+    const Ranks two = Mpirun(folder, fmt::format("-n 2 PROGRAM {} --wire {}",
+                                                 RunOf("deepconn_dual", machine, "tower-split"), wire));
+    ASSERT_EQ(two.status, 0) << two.errors;
+    const json one =
+        LanescopeJson({"run", Sample("deepconn_dual"), "--machine", machine, "--strategy", "tower-split",
+                       "--steps", "3", "--warmup", "1", "--wire", wire, "--json"});
+    EXPECT_EQ(json::parse(two.output)["fetches"], one["fetches"]) << wire;
+    results.insert(one["fetches"].dump());
+  }
+  EXPECT_EQ(results.size(), 3U);
+}
+
+// Bytes of a format are a half and about a quarter; losses are near those of float32.
+TEST(Cluster, ComparisonsShowFormatsBesideFloat32) {
+  const Folder folder;
+  const std::vector<std::string> command = {"compare",   Sample("deepconn_dual") + ":tower-split",
+                                            "--machine", SampleMachine("two-tasks"),
+                                            "--steps",   "2",
+                                            "--rounds",  "2",
+                                            "--repeats", "1",
+                                            "--wire",    "bfloat16"};
+  std::vector<std::string> as_json = command, as_table = command;
+  as_json.emplace_back("--json");
+  as_table.emplace_back("--no-run");
+  const json rows = LanescopeJson(as_json)["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["wire"], "float32");
+  EXPECT_EQ(rows[1]["wire"], "bfloat16");
+  const auto bytes = [&](size_t row) { return rows[row]["between_tasks"]["bytes"].get<double>(); };
+  EXPECT_NEAR(bytes(1) / bytes(0), 0.5, 0.01);
+  const json &exact = rows[0]["measured"]["losses"], &losses = rows[1]["measured"]["losses"];
+  ASSERT_EQ(exact.size(), losses.size());
+  ASSERT_GE(exact.size(), 4U);
+  EXPECT_NE(exact, losses);
+  for (size_t i = 0; i < exact.size(); ++i)
+    EXPECT_NEAR(losses[i].get<double>() / exact[i].get<double>(), 1, 0.05) << i;
+  const std::string table = Lanescope(as_table).output;
+  EXPECT_THAT(table, HasSubstr("Between tasks, a step"));
+  EXPECT_THAT(table, HasSubstr("deepconn_dual tower-split, bfloat16"));
 }
 
 // A machine whose tasks are not the processes, and processes that mean different steps, are told before the

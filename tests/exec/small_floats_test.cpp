@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/single_output.h"
 
@@ -70,6 +72,24 @@ TEST_P(SmallFloats, ConvolutionsAddInFloat) {
   const Node node = MakeNode("Conv2D", {{"T", dtype_}, {"strides", ones}, {"padding", std::string("VALID")}});
   EXPECT_EQ(Run(node, {Of({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6}), Of({2, 2, 1, 1}, {1, 1, 1, 1})}, {1, 1, 2, 1}),
             (std::vector<float>{12, 16}));
+}
+
+// Recorded from TensorFlow 2.15 (Cast with Truncate), by bits: the upper half, towards zero; no number stays
+// none.
+TEST(SmallFloatCast, TruncationDropsTheLowerHalf) {
+  const std::vector<std::pair<uint32_t, uint16_t>> cases = {
+      {0x3f800001, 0x3f80}, {0x3f80ffff, 0x3f80}, {0x3f808000, 0x3f80}, {0xbf80ffff, 0xbf80},
+      {0x7f800001, 0x7fc0}, {0xff80ffff, 0xffc0}, {0x7fc00001, 0x7fc0}, {0x7f7fffff, 0x7f7f},
+      {0x00000001, 0x0000}, {0x0000ffff, 0x0000}, {0x00010001, 0x0001}, {0x80008000, 0x8000},
+      {0x7f800000, 0x7f80}};
+  const Node node =
+      MakeNode("Cast", {{"SrcT", DataType::kFloat}, {"DstT", DataType::kBfloat16}, {"Truncate", true}});
+  std::vector<float> values;
+  for (const auto& [bits, expected] : cases) values.push_back(std::bit_cast<float>(bits));
+  const Shape shape{static_cast<Dim>(cases.size())};
+  const Tensor cast = RunOne(node, {Tensor::FromValues(shape, values)}, shape, DataType::kBfloat16, 2);
+  for (size_t i = 0; i < cases.size(); ++i)
+    EXPECT_EQ(static_cast<const uint16_t*>(cast.raw_data())[i], cases[i].second) << i;
 }
 
 }  // namespace

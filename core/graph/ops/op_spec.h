@@ -80,6 +80,7 @@ void RegisterOptimizerOps(OpRegistry& registry);    // Apply* and SparseApply*
 void RegisterRandomOps(OpRegistry& registry);       // random tensors
 void RegisterSamplingOps(OpRegistry& registry);     // random classes and candidates
 void RegisterCollectiveOps(OpRegistry& registry);   // what all devices do together
+void RegisterWireOps(OpRegistry& registry);         // tensors with fewer bits between tasks
 void RegisterStringOps(OpRegistry& registry);       // string conversion, lookup tables
 void RegisterAccumulatorOps(OpRegistry& registry);  // gradients of several steps, added up
 void RegisterQueueOps(OpRegistry& registry);        // queues of tensors, by handle and by reference
