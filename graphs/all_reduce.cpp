@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/base/error.h"
-#include "graphs/gradients/arithmetic.h"
+#include "graphs/collective_steps.h"
 
 namespace lanescope::graphs {
 namespace {
@@ -23,53 +23,6 @@ void CheckTensors(const Scope& s, const std::vector<Endpoint>& tensors,
   }
 }
 
-class ScopeSteps final : public AllReduceSteps {
- private:
-  template <typename Write>
-  auto On(size_t device, Write write) {
-    const auto on = s_.Device(devices_[device]);
-    return write();
-  }
-
- public:
-  ScopeSteps(Scope& scope, const lanescope::Shape& shape, const std::vector<std::string>& devices, bool mean)
-      : s_(scope), shape_(shape), devices_(devices), mean_(mean) {}
-
-  Endpoint Combine(size_t device, Endpoint a, Endpoint b) override {
-    return On(device, [&] { return Add(s_, a, b); });
-  }
-  Endpoint CombineAll(size_t device, const std::vector<Endpoint>& tensors) override {
-    return On(device, [&] { return op::AddN(s_, tensors); });
-  }
-  Endpoint Send(size_t device, Endpoint tensor) override {
-    return On(device, [&] { return op::Identity(s_, tensor); });
-  }
-  Endpoint Finish(size_t device, Endpoint whole) override {
-    if (!mean_) return whole;
-    return On(device, [&] { return Div(s_, whole, static_cast<double>(devices_.size())); });
-  }
-  std::vector<Endpoint> Split(size_t device, Endpoint tensor, const std::vector<int64_t>& sizes) override {
-    const auto count = static_cast<int64_t>(sizes.size());
-    return On(device, [&] {
-      return op::SplitV(s_, op::Reshape(s_, tensor, {-1}), Tensor::FromValues(lanescope::Shape{count}, sizes),
-                        0, count);
-    });
-  }
-  Endpoint Join(size_t device, const std::vector<Endpoint>& parts) override {
-    const std::vector<Dim> dims(shape_.dims().begin(), shape_.dims().end());
-    return On(device, [&] {
-      return op::Reshape(s_, op::ConcatV2(s_, parts, 0),
-                         Tensor::FromValues(lanescope::Shape{shape_.rank()}, dims));
-    });
-  }
-
- private:
-  Scope& s_;
-  const lanescope::Shape shape_;
-  const std::vector<std::string>& devices_;
-  bool mean_;
-};
-
 // One node a device, which know each other by their shared name.
 std::vector<Endpoint> WriteOp(Scope& s, const std::vector<Endpoint>& tensors,
                               const std::vector<std::string>& devices, const AllReduceOptions& options) {
@@ -81,7 +34,7 @@ std::vector<Endpoint> WriteOp(Scope& s, const std::vector<Endpoint>& tensors,
                                {{"reduction", std::string("sum")},
                                 {"num_devices", static_cast<int64_t>(tensors.size())},
                                 {"shared_name", shared},
-                                {"_lanescope_all_reduce", std::string(AllReduceByName(options.by))}});
+                                {"_lanescope_all_reduce", std::string(CollectiveByName(options.by))}});
     results.push_back(options.mean ? Div(s, sum, static_cast<double>(tensors.size())) : sum);
   }
   return results;

@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/place/all_reduce_schedule.h"
+#include "core/place/collective_schedule.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {
 
-using lanescope::AllReduceBy;
+using lanescope::CollectiveBy;
+using AllReduceBy = CollectiveBy;
 
 struct AllReduceOptions {
   AllReduceBy by = AllReduceBy::kRing;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 
@@ -10,7 +11,8 @@
 #include "core/graph/graph_builder.h"
 #include "core/graph/op.h"
 #include "core/graph/validate.h"
-#include "core/place/all_reduce_schedule.h"
+#include "core/place/collective_nodes.h"
+#include "core/place/collective_schedule.h"
 
 namespace lanescope {
 namespace {
@@ -19,45 +21,13 @@ namespace {
 constexpr int64_t kSmallBytes = 64 << 10;
 // A ring has as many nodes as the square of its devices.
 constexpr size_t kMostInRing = 64;
-constexpr const char* kAlgorithm = "_lanescope_all_reduce";
-
-// The nodes of one shared name, in the order of the graph: device i's is members[i].
-struct Group {
-  std::string name;
-  std::vector<NodeId> members;
-};
-
-bool IsCollective(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  // One that says itself what it costs is simulated as it is.
-  return node.op == "NcclAllReduce" && !graph.problems.contains(id) &&
-         node.FindAttr("_lanescope_cost") == nullptr;
-}
-
-std::vector<Group> GroupsOf(const Graph& graph) {
-  std::vector<Group> groups;
-  std::map<std::string, size_t> by_name;
-  for (const NodeId id : graph.node_ids()) {
-    if (!IsCollective(graph, id)) continue;
-    const std::string name = graph.node(id).StringAttr("shared_name", "");
-    const auto [found, added] = by_name.emplace(name, groups.size());
-    if (added) groups.push_back({name, {}});
-    groups[found->second].members.push_back(id);
-  }
-  return groups;
-}
+constexpr std::array<const char*, 2> kAlgorithms = {"_lanescope_all_reduce", "_lanescope_collective"};
 
 // Adds nodes behind those of the graph; "NAME/..." is below the node of the device.
-class GraphSteps final : public AllReduceSteps {
+class GraphSteps final : public CollectiveSteps {
  public:
-  GraphSteps(Graph* graph, const Group& group, const Shape& shape) : graph_(*graph), shape_(shape) {
-    const Node& first = graph_.node(group.members[0]);
-    type_ = first.TypeAttr("T");
-    const std::string reduction = first.StringAttr("reduction");
-    combine_ = reduction == "prod"  ? "Mul"
-               : reduction == "min" ? "Minimum"
-               : reduction == "max" ? "Maximum"
-                                    : "AddV2";
+  GraphSteps(Graph* graph, const CollectiveGroup& group, const Shape& shape)
+      : graph_(*graph), shape_(shape), combine_(group.combine), mean_(group.mean), type_(group.type) {
     for (const NodeId id : group.members) {
       names_.push_back(graph_.node(id).name);
       devices_.push_back(graph_.node(id).device);
@@ -76,26 +46,37 @@ class GraphSteps final : public AllReduceSteps {
   Endpoint Send(size_t device, Endpoint tensor) override {
     return New(device, "Identity", "copy").Input(tensor).Build();
   }
-  Endpoint Finish(size_t, Endpoint whole) override { return whole; }
+  Endpoint Finish(size_t device, Endpoint whole) override {
+    if (!mean_) return whole;
+    const Endpoint count = Constant(device, Tensor::Scalar<int32_t>(static_cast<int32_t>(devices_.size())));
+    const Endpoint divisor = New(device, "Cast", "count").Input(count).Attr("DstT", type_).Build();
+    return New(device, "Div", "mean").Input(whole).Input(divisor).Build();
+  }
   std::vector<Endpoint> Split(size_t device, Endpoint tensor, const std::vector<int64_t>& sizes) override {
     const auto count = static_cast<int64_t>(sizes.size());
     const Endpoint flat = Reshape(device, tensor, {-1});
     const Endpoint lengths = Constant(device, Tensor::FromValues(Shape{count}, sizes));
-    const Endpoint axis = Constant(device, Tensor::Scalar<int32_t>(0));
     const Endpoint parts = New(device, "SplitV", "split")
                                .Input(flat)
                                .Input(lengths)
-                               .Input(axis)
+                               .Input(FirstAxis(device))
                                .Attr("num_split", count)
                                .Build();
-    std::vector<Endpoint> chunks;
-    for (int i = 0; i < static_cast<int>(count); ++i) chunks.push_back({parts.node, i});
-    return chunks;
+    return OutputsOf(parts, sizes.size());
   }
   Endpoint Join(size_t device, const std::vector<Endpoint>& parts) override {
-    const Endpoint axis = Constant(device, Tensor::Scalar<int32_t>(0));
-    const Endpoint flat = New(device, "ConcatV2", "join").Inputs(parts).Input(axis).Build();
-    return Reshape(device, flat, {shape_.dims().begin(), shape_.dims().end()});
+    return Reshape(device, JoinRows(device, parts), {shape_.dims().begin(), shape_.dims().end()});
+  }
+  std::vector<Endpoint> SplitRows(size_t device, Endpoint tensor, size_t parts) override {
+    const Endpoint split = New(device, "Split", "split")
+                               .Input(FirstAxis(device))
+                               .Input(tensor)
+                               .Attr("num_split", static_cast<int64_t>(parts))
+                               .Build();
+    return OutputsOf(split, parts);
+  }
+  Endpoint JoinRows(size_t device, const std::vector<Endpoint>& parts) override {
+    return New(device, "ConcatV2", "join").Inputs(parts).Input(FirstAxis(device)).Build();
   }
 
  private:
@@ -110,6 +91,12 @@ class GraphSteps final : public AllReduceSteps {
   Endpoint Constant(size_t device, const Tensor& value) {
     return New(device, "Const", "const").Attr("value", value).Attr("dtype", value.dtype()).Build();
   }
+  Endpoint FirstAxis(size_t device) { return Constant(device, Tensor::Scalar<int32_t>(0)); }
+  static std::vector<Endpoint> OutputsOf(Endpoint node, size_t count) {
+    std::vector<Endpoint> outputs;
+    for (size_t i = 0; i < count; ++i) outputs.push_back({node.node, static_cast<int>(i)});
+    return outputs;
+  }
   Endpoint Reshape(size_t device, Endpoint tensor, const std::vector<int64_t>& dims) {
     const Endpoint shape = Constant(device, Tensor::FromValues(Shape{static_cast<Dim>(dims.size())}, dims));
     return New(device, "Reshape", "reshape").Input(tensor).Input(shape).Build();
@@ -117,61 +104,73 @@ class GraphSteps final : public AllReduceSteps {
 
   Graph& graph_;
   const Shape shape_;
-  DataType type_ = DataType::kInvalid;
-  std::string combine_;
+  const std::string combine_;
+  const bool mean_;
+  const DataType type_;
   std::vector<std::string> names_, devices_;
   int number_ = 0;
 };
 
-Shape CheckGroup(const Graph& graph, const GraphInfo& info, const Group& group) {
-  const Node& first = graph.node(group.members[0]);
-  const int64_t wanted = first.IntAttr("num_devices");
-  if (wanted != static_cast<int64_t>(group.members.size())) {
-    Throw(Code::kInvalidArgument, "node '{}': {} of the {} devices of the collective '{}' take part",
-          first.name, group.members.size(), wanted, group.name);
+// Of the group's first node; empty where it says nothing.
+std::optional<CollectiveBy> AskedAlgorithm(const Node& node) {
+  for (const char* attr : kAlgorithms) {
+    const std::string asked = node.StringAttr(attr, "");
+    if (asked.empty()) continue;
+    const auto by = ParseCollectiveBy(asked);
+    if (by) return by;
+    Throw(Code::kInvalidArgument, "node '{}': '{}' is none of ring, tree, one-device in '{}'", node.name,
+          asked, attr);
   }
-  Shape shape = Shape::Unknown();
-  for (const NodeId id : group.members) {
-    const Node& node = graph.node(id);
-    if (node.StringAttr("reduction") != first.StringAttr("reduction") ||
-        node.TypeAttr("T") != first.TypeAttr("T")) {
-      Throw(Code::kInvalidArgument, "nodes '{}' and '{}' of the collective '{}' reduce in different ways",
-            first.name, node.name, group.name);
-    }
-    shape = MergeShapes(shape, info.of(node.inputs[0]).shape);
-  }
-  return shape;
+  return std::nullopt;
 }
 
-AllReduceBy AlgorithmOf(const Node& node, const Shape& shape, size_t devices) {
-  const std::string asked = node.StringAttr(kAlgorithm, "");
-  if (!asked.empty()) {
-    const auto by = ParseAllReduceBy(asked);
-    if (!by) {
-      Throw(Code::kInvalidArgument, "node '{}': '{}' is none of ring, tree, one-device in '{}'", node.name,
-            asked, kAlgorithm);
-    }
-    if (*by != AllReduceBy::kRing || (shape.IsExact() && devices <= kMostInRing)) return *by;
+CollectiveBy AlgorithmOf(const Node& node, const CollectiveGroup& group, const Shape& shape) {
+  const size_t devices = group.members.size();
+  const bool has_chunks =
+      group.kind == CollectiveOp::kAllReduce || group.kind == CollectiveOp::kBroadcast;  // of known sizes
+  const bool can_ring = (!has_chunks || shape.IsExact()) && devices <= kMostInRing;
+  const auto asked = AskedAlgorithm(node);
+  if (asked && (*asked != CollectiveBy::kRing || can_ring)) return *asked;
+  if (!can_ring || !shape.HasBound()) return CollectiveBy::kTree;
+  const int64_t bytes = shape.NumElements() * static_cast<int64_t>(ElementSize(group.type));
+  return devices > 2 && bytes < kSmallBytes ? CollectiveBy::kTree : CollectiveBy::kRing;
+}
+
+std::vector<Endpoint> WriteNodes(const CollectiveGroup& group, CollectiveBy by, const Shape& shape,
+                                 const std::vector<Endpoint>& tensors, CollectiveSteps* steps) {
+  const int64_t elements = shape.IsExact() ? shape.NumElements() : 0;
+  switch (group.kind) {
+    case CollectiveOp::kAllReduce:
+      return ScheduleAllReduce(by, tensors, elements, steps);
+    case CollectiveOp::kAllGather:
+      return ScheduleAllGather(by, tensors, steps);
+    case CollectiveOp::kReduceScatter:
+      return ScheduleReduceScatter(by, tensors, steps);
+    case CollectiveOp::kBroadcast:
+      return ScheduleBroadcast(by, tensors[0], group.members.size(), elements, steps);
+    case CollectiveOp::kReduce:
+      break;
   }
-  if (!shape.IsExact() || devices > kMostInRing) return AllReduceBy::kTree;
-  const int64_t bytes = shape.NumElements() * static_cast<int64_t>(ElementSize(node.TypeAttr("T")));
-  return devices > 2 && bytes < kSmallBytes ? AllReduceBy::kTree : AllReduceBy::kRing;
+  return {steps->Finish(0, steps->CombineAll(0, tensors))};
 }
 
 // The nodes stay, as what gives the result.
-void Expand(Graph* graph, const GraphInfo& info, const Group& group) {
-  const Shape shape = CheckGroup(*graph, info, group);
+void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group) {
+  const Shape shape = CheckCollective(*graph, info, group);
   std::vector<Endpoint> tensors;
-  for (const NodeId id : group.members) tensors.push_back(graph->node(id).inputs[0]);
-  const AllReduceBy by = AlgorithmOf(graph->node(group.members[0]), shape, group.members.size());
+  for (const NodeId id : group.members) {
+    const Node& node = graph->node(id);
+    const size_t inputs =
+        group.kind == CollectiveOp::kReduce ? node.inputs.size() : std::min<size_t>(1, node.inputs.size());
+    tensors.insert(tensors.end(), node.inputs.begin(), node.inputs.begin() + static_cast<ptrdiff_t>(inputs));
+  }
+  const CollectiveBy by = AlgorithmOf(graph->node(group.members[0]), group, shape);
   GraphSteps steps(graph, group, shape);
-  const std::vector<Endpoint> results =
-      ScheduleAllReduce(by, tensors, shape.IsExact() ? shape.NumElements() : 0, &steps);
+  const std::vector<Endpoint> results = WriteNodes(group, by, shape, tensors, &steps);
   for (size_t i = 0; i < results.size(); ++i) {
     Node& node = graph->node(group.members[i]);
-    const DataType type = node.TypeAttr("T");
     node.op = "Identity";
-    node.attrs = {{"T", type}};
+    node.attrs = {{"T", group.type}};
     node.inputs = {results[i]};
   }
 }
@@ -179,12 +178,11 @@ void Expand(Graph* graph, const GraphInfo& info, const Group& group) {
 }  // namespace
 
 Graph ExpandCollectives(Graph graph, const InlineOptions& options) {
-  const std::vector<Group> groups = GroupsOf(graph);
-  if (groups.empty()) return graph;
+  if (!HasCollectives(graph)) return graph;
   std::vector<std::pair<Endpoint, TensorInfo>> feeds;
   for (const auto& [tensor, info] : options.feeds) feeds.emplace_back(graph.FindEndpoint(tensor), info);
   const GraphInfo info = InferGraph(graph, feeds);
-  for (const Group& group : groups) Expand(&graph, info, group);
+  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group);
   NoteProblems(&graph);
   return graph;
 }

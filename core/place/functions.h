@@ -41,10 +41,12 @@ struct InlineOptions {
 // can be taken, as gradients of loops do. What a loop writes to an array in a trip that data may leave out is
 // chosen like a result; a stack cannot be changed there.
 //
-// An all-reduce (NcclAllReduce nodes of one shared name, one a device) is copies and sums: around a ring, or
-// up and down a tree where tensors are small or of unknown shape and where devices are more than 64, or as
-// the attribute "_lanescope_all_reduce" of its first node says ("ring", "tree", "one-device"). Its nodes stay
-// as what gives the result.
+// A collective (NcclAllReduce nodes of one shared name, one a device; CollectiveReduce, CollectiveGather,
+// CollectiveReduceScatterV2, CollectiveBcastSend and CollectiveBcastRecv, also V2, of one group and instance
+// key; NcclReduce, NcclBroadcast) is copies, sums and joins: around a ring, or up and down a tree where
+// tensors are small or of unknown shape and where devices are more than 64, or as the attribute
+// "_lanescope_all_reduce" or "_lanescope_collective" of its first node says ("ring", "tree", "one-device").
+// Devices are numbered in the order of the graph. Its nodes stay as what gives the result.
 //
 // Throws InvalidArgument for a function that is not there, that calls itself, or that does not fit its call,
 // and for more than half a million nodes, or for a collective without all of its devices; Unimplemented for a

@@ -136,13 +136,16 @@ std::vector<Gradient> BatchNormGradient(const OpGradient& g) {
   return {of_x, of_scale, of_offset};
 }
 
+void RequireSum(const Node& node) {
+  if (node.StringAttr("reduction") == "sum") return;
+  Throw(Code::kUnimplemented, "'{}': No gradient defined for {} except for reduction=\"sum\".", node.name,
+        node.op);
+}
+
 // Of a sum over devices, on each the sum of their gradients.
 std::vector<Gradient> AllReduceGradient(const OpGradient& g) {
   const Node& node = g.node();
-  if (node.StringAttr("reduction") != "sum") {
-    Throw(Code::kUnimplemented, "'{}': No gradient defined for NcclAllReduce except for reduction=\"sum\".",
-          node.name);
-  }
+  RequireSum(node);
   const auto on = g.s.Device(node.device);
   std::vector<std::pair<std::string_view, AttrValue>> attrs = {
       {"reduction", std::string("sum")},
@@ -153,10 +156,32 @@ std::vector<Gradient> AllReduceGradient(const OpGradient& g) {
   return {g.s.Add("NcclAllReduce", "", {InputList(g.grad())}, attrs)};
 }
 
+// Of a sum on one device, at every one the gradient of it.
+std::vector<Gradient> NcclReduceGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  RequireSum(node);
+  const size_t tensors = node.inputs.size();
+  const auto on = g.s.Device(node.device);
+  const Endpoint sent =
+      g.s.Add("NcclBroadcast", "", {InputList(g.grad())}, {{"shape", ShapeAttr{g.s.ShapeOf(g.grad()), ""}}});
+  return std::vector<Gradient>(tensors, sent);
+}
+
+// The sum of the gradients at all who read it: what was added up for it, each from where it is.
+std::vector<Gradient> NcclBroadcastGradient(const OpGradient& g) {
+  const Node& node = g.node();
+  const Node& sum = g.s.graph().node(g.grad().node);
+  const std::vector<Endpoint> parts = sum.op == "AddN" ? sum.inputs : std::vector<Endpoint>{g.grad()};
+  const auto on = g.s.Device(node.device);
+  return {g.s.Add("NcclReduce", "", {InputList(parts)}, {{"reduction", std::string("sum")}})};
+}
+
 }  // namespace
 
 void AddNetworkGradients(GradientTable& table) {
   table.Add("NcclAllReduce", AllReduceGradient);
+  table.Add("NcclReduce", NcclReduceGradient);
+  table.Add("NcclBroadcast", NcclBroadcastGradient);
   table.Add("Relu", ReluGradient);
   table.Add("Relu6", Relu6Gradient);
   table.Add("LeakyRelu", LeakyReluGradient);

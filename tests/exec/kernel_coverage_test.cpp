@@ -13,10 +13,17 @@ namespace lanescope::exec {
 namespace {
 
 // Placed and simulated, not run: what they need has no part in training steps, or no library has their hash.
-// An all-reduce is copies and sums before it runs.
-const std::set<std::string_view> kWithoutKernel = {
-    "LookupTableExport", "LookupTableExportV2", "LookupTableInsert", "LookupTableInsertV2",
-    "MutableHashTable",  "MutableHashTableV2",  "NcclAllReduce",     "StringToHashBucket"};
+// Collectives are copies and sums before they run.
+const std::set<std::string_view> kWithoutKernel = {"CollectiveBcastRecv", "CollectiveBcastRecvV2",
+                                                   "CollectiveBcastSend", "CollectiveBcastSendV2",
+                                                   "CollectiveGather",    "CollectiveGatherV2",
+                                                   "CollectiveReduce",    "CollectiveReduceScatterV2",
+                                                   "CollectiveReduceV2",  "LookupTableExport",
+                                                   "LookupTableExportV2", "LookupTableInsert",
+                                                   "LookupTableInsertV2", "MutableHashTable",
+                                                   "MutableHashTableV2",  "NcclAllReduce",
+                                                   "NcclBroadcast",       "NcclReduce",
+                                                   "StringToHashBucket"};
 // TensorFlow rewrites it before it places it.
 constexpr std::string_view kWithoutDevice = "AccumulateNV2";
 

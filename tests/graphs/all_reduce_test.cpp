@@ -128,7 +128,7 @@ TEST(AllReduce, OneDeviceTakesAllAndGivesAll) {
 TEST(AllReduce, AsOneOpItBecomesTheSameCopies) {
   for (const AllReduceBy by : {AllReduceBy::kRing, AllReduceBy::kTree, AllReduceBy::kOneDevice}) {
     for (const bool mean : {false, true}) {
-      SCOPED_TRACE(std::string(AllReduceByName(by)) + (mean ? ", mean" : ""));
+      SCOPED_TRACE(std::string(CollectiveByName(by)) + (mean ? ", mean" : ""));
       constexpr int kGpus = 4;
       Reduced written, reduced;
       WriteReduction(written, kGpus, 12, {.by = by, .mean = mean});
