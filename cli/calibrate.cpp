@@ -16,6 +16,7 @@
 #include "sims/cost_table.h"
 #include "study/calibration.h"
 #include "study/missing_costs.h"
+#include "study/mpi.h"
 #include "study/this_machine.h"
 #include "traces/read/trace_reader.h"
 
@@ -125,6 +126,8 @@ void PrintMissing(const std::string& graph, const std::vector<study::MissingCost
 }
 
 void CalibrateCosts(const CalibrateOptions& options) {
+  // Traces hold what all ranks did: the first one reads them, the others wait for its end.
+  if (!study::WorldRanks().is_first()) return;
   Calibration calibration = ReadSamples(options);
   std::optional<study::Workload> workload;
   if (!options.graph.empty()) {

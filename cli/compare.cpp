@@ -19,6 +19,7 @@
 #include "core/base/units.h"
 #include "study/comparer.h"
 #include "study/comparison_json.h"
+#include "study/job.h"
 #include "study/mpi.h"
 
 namespace lanescope::cli {
@@ -101,14 +102,16 @@ void Report(const CompareOptions& options, const study::Comparison& comparison) 
 }
 
 void CompareRows(const CompareOptions& options) {
-  if (!study::RankName().empty()) {
-    Throw(Code::kUnimplemented,
-          "compare measures in one process; under mpirun record rows with `lanescope run --trace`, then "
-          "calibrate from one and simulate the others");
-  }
+  study::Job job(study::WorldTransport());
   const Machine machine = options.machine.Load();
   const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
   study::ComparisonRequest request = RequestOf(options, machine);
+  request.job = &job;
+  if (!job.is_first()) {
+    request.note = nullptr;
+    if (!options.no_run) study::Comparer(std::move(request)).Run();
+    return;
+  }
   if (options.log) {
     request.on_placed = [&](const study::ComparisonRow& row, const std::vector<NodeId>& order) {
       log(Printable(row.label()) + "\n" + PlacementLog(row.placed, machine, order));

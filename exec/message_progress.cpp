@@ -69,7 +69,7 @@ void MessageProgress::Start(CommandId command) {
     if (message.is_send) MakeContent(&message);
   }
   messages_.splice(messages_.end(), made);
-  Enter(&message, message.has_header ? Stage::kHeader : Stage::kContent);
+  Enter(&message, message.has_header || message.has_last_byte ? Stage::kReady : Stage::kContent);
 }
 
 // Of a message that is sent: header and bytes.
@@ -96,14 +96,14 @@ void MessageProgress::SendOrReceive(Message* message, void* data, int64_t bytes)
 void MessageProgress::Enter(Message* message, Stage stage) {
   message->stage = stage;
   switch (stage) {
-    case Stage::kHeader:
-      return SendOrReceive(message, &message->header, sizeof message->header);
+    case Stage::kReady:
+      return message->has_header ? SendOrReceive(message, &message->header, sizeof message->header)
+                                 : SendOrReceive(message, nullptr, 0);
     case Stage::kContent:
+      // Both ends are ready: now the link would begin to carry it.
+      if (message->has_last_byte) message->next_ns = NowNs() + message->route.latency_ns;
       for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
         SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
-      return;
-    case Stage::kPaced:
-      message->next_ns = NowNs() + message->route.latency_ns;
       return;
     case Stage::kLastByte:
       return SendOrReceive(message, nullptr, 0);
@@ -137,30 +137,31 @@ void MessageProgress::TakeContent(Message* message) {
   if (memory.tensor.dtype == DataType::kString) Unflatten(message->text, memory.tensor);
 }
 
+// Of a message whose link is emulated, while its bytes move: whether they would be through.
+bool MessageProgress::IsThrough(Message* message) {
+  if (!message->is_send || !message->has_last_byte) return true;
+  const int64_t now = NowNs();
+  while (message->next_ns <= now && message->passed < message->bytes) {
+    const int64_t chunk = std::min(Pacer::kChunkBytes, message->bytes - message->passed);
+    message->next_ns = pacer_->Pass(message->route, message->next_ns, chunk);
+    message->passed += chunk;
+  }
+  return message->next_ns <= now;
+}
+
 // False: it waits. Whether the whole message is done, otherwise.
 bool MessageProgress::Advance(Message* message) {
   switch (message->stage) {
-    case Stage::kHeader:
+    case Stage::kReady:
       if (!TicketsDone(message)) return false;
-      if (!message->is_send) TakeHeader(message);
+      if (!message->is_send && message->has_header) TakeHeader(message);
       Enter(message, Stage::kContent);
       return Advance(message);
-    case Stage::kContent:
-      if (!TicketsDone(message)) return false;
+    case Stage::kContent: {
+      const bool is_through = IsThrough(message);
+      if (!TicketsDone(message) || !is_through) return false;
       if (!message->is_send && message->data != nullptr) TakeContent(message);
       if (!message->has_last_byte) return true;
-      // Both ends are ready: now the link would begin to carry it.
-      message->start_ns = NowNs();
-      Enter(message, message->is_send ? Stage::kPaced : Stage::kLastByte);
-      return Advance(message);
-    case Stage::kPaced: {
-      const int64_t now = NowNs();
-      while (message->next_ns <= now && message->passed < message->bytes) {
-        const int64_t chunk = std::min(Pacer::kChunkBytes, message->bytes - message->passed);
-        message->next_ns = pacer_->Pass(message->route, message->next_ns, chunk);
-        message->passed += chunk;
-      }
-      if (message->next_ns > now) return false;
       Enter(message, Stage::kLastByte);
       return Advance(message);
     }

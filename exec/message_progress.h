@@ -19,8 +19,8 @@ class LoadedSchedule;
 
 // Any number of messages are under way at once, whatever the order in which the other ends come to them. A
 // tensor whose shape is known only when the step runs, or of strings, has a header in front; where links are
-// emulated its sender paces it, and says when the last byte is through. Used by one thread at a time; refers
-// to what it is made of.
+// emulated its sender paces it from when both ends are ready, and says when the last byte is through. Used by
+// one thread at a time; refers to what it is made of.
 class MessageProgress {
  public:
   // Tags of this many steps differ; messages of one tag keep their order anyway.
@@ -56,12 +56,12 @@ class MessageProgress {
     int32_t rank = 0;
     int64_t dims[16] = {};
   };
-  enum class Stage { kHeader, kContent, kPaced, kLastByte };
+  enum class Stage { kReady, kContent, kLastByte };
   struct Message {
     CommandId command;
     bool is_send = false, has_header = false, has_last_byte = false;
     int peer = 0, tag = 0;
-    Stage stage = Stage::kHeader;
+    Stage stage = Stage::kReady;
     Header header;
     char* data = nullptr;
     int64_t bytes = 0;
@@ -77,6 +77,7 @@ class MessageProgress {
   void TakeHeader(Message* message);
   void TakeContent(Message* message);
   bool Advance(Message* message);
+  bool IsThrough(Message* message);
   bool TicketsDone(Message* message);
   void SendOrReceive(Message* message, void* data, int64_t bytes);
 

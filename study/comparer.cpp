@@ -13,6 +13,7 @@
 #include "sims/measured_steps.h"
 #include "sims/replay.h"
 #include "study/link_slowdown.h"
+#include "study/message_times.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
 
@@ -42,6 +43,8 @@ void Comparer::AddRow(const std::string& strategy, WireFormat wire) {
 
 Comparison Comparer::Run() {
   if (request_.reference_step_ns > 0) {
+    if (request_.job != nullptr && request_.job->is_shared())
+      Throw(Code::kUnimplemented, "a reference step is measured in one process; leave out mpirun");
     const ComparisonRow& row = comparison_.rows.front();
     const PlacedGraph placed =
         Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), request_.place);
@@ -51,6 +54,7 @@ Comparison Comparer::Run() {
   PlaceRows();
   OpenTrace();
   if (request_.run) Measure();
+  if (!IsFirst()) return std::move(comparison_);
   Calibrate();
   Predict();
   FindBounds();
@@ -77,7 +81,20 @@ RecordedRunOptions Comparer::RunOptions() const {
   options.keep_events = true;
   options.cancellation = request_.cancellation;
   options.note = request_.note;
+  options.job = request_.job;
+  options.start_together = true;
   return options;
+}
+
+// All processes have read the same graphs, and place them alike.
+void Comparer::RequireSameRows() const {
+  if (request_.job == nullptr) return;
+  const std::string settings =
+      fmt::format("{} {} {} {} {}", request_.steps, request_.rounds, request_.warmup,
+                  request_.settings.seed.has_value(), request_.settings.seed.value_or(0));
+  for (const ComparisonRow& row : comparison_.rows) {
+    if (!row.failed.has_value()) request_.job->RequireSame(row.placed, comparison_.machine, settings);
+  }
 }
 
 void Comparer::PlaceRows() {
@@ -97,6 +114,7 @@ void Comparer::PlaceRows() {
 void Comparer::OpenTrace() {
   if (request_.cancellation != nullptr) in_order_.emplace(request_.cancellation);
   comparison_.trace = request_.trace;
+  if (!IsFirst()) return;
   if (request_.trace.empty()) {
     temporary_.emplace();
     comparison_.trace = temporary_->path() + "/trace.db";
@@ -105,21 +123,31 @@ void Comparer::OpenTrace() {
 }
 
 void Comparer::Measure() {
-  Tell(request_.note, "measuring links and interference");
+  RequireSameRows();
   try {
-    measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
     RecordedRunOptions options = RunOptions();
-    options.copy_cores = measured_machine_.host.copy_cores;
-    options.watch_others = true;
+    std::optional<HandoffChain> chain;
+    if (IsFirst()) {
+      Tell(request_.note, "measuring links and interference");
+      measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
+      options.copy_cores = measured_machine_.host.copy_cores;
+      options.watch_others = true;
+    }
+    if (request_.job != nullptr && request_.job->is_shared()) {
+      request_.job->FromFirst(true);  // the others have let it measure alone
+      AddMessages(MeasureMessages(comparison_.machine, request_.job, request_.cancellation));
+    }
     measurements_.Start(writer_.get(), options, request_.warmup);
-    HandoffChain chain(comparison_.machine, request_.cancellation);
-    measurements_.RunRounds(request_.rounds, request_.steps, [&] { chain.Run(); });
-    measured_machine_.handoffs = chain.Finish();
+    if (IsFirst()) chain.emplace(comparison_.machine, request_.cancellation);
+    measurements_.RunRounds(request_.rounds, request_.steps, [&] {
+      if (chain.has_value()) chain->Run();
+    });
+    if (chain.has_value()) measured_machine_.handoffs = chain->Finish();
   } catch (...) {
     const bool cancelled = request_.cancellation != nullptr && request_.cancellation->cancelled();
     const std::string reason = cancelled ? request_.cancellation->Reason() : "the comparison failed";
     measurements_.Finish("Cancelled: " + reason);
-    writer_->Close();
+    if (writer_ != nullptr) writer_->Close();
     if (!cancelled) throw;
     Throw(Code::kCancelled, "{}{}", reason,
           request_.trace.empty() ? "" : "; the trace holds what was measured");
@@ -127,11 +155,26 @@ void Comparer::Measure() {
   measurements_.Finish("");
 }
 
+// Links between tasks are what messages over them take.
+void Comparer::AddMessages(const std::vector<exec::LinkTime>& messages) {
+  std::erase_if(measured_machine_.links, [&](const exec::LinkTime& link) {
+    return IsMessage(comparison_.machine, link.src, link.dst);
+  });
+  measured_machine_.links.insert(measured_machine_.links.end(), messages.begin(), messages.end());
+  measures_messages_ = !messages.empty();
+}
+
 sims::CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
   const RecordedRun& first = *measurements_.run(0);
   const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
-  return FitCosts(SamplesOf(first, comparison_.machine, steps), &measured_machine_, comparison_.machine,
-                  origin);
+  sims::CalibrationInput samples = SamplesOf(first, comparison_.machine, steps);
+  if (measures_messages_) {
+    // Those of a step wait for each other.
+    std::erase_if(samples.copies, [&](const sims::CopySample& copy) {
+      return IsMessage(comparison_.machine, copy.src, copy.dst);
+    });
+  }
+  return FitCosts(samples, &measured_machine_, comparison_.machine, origin);
 }
 
 void Comparer::Calibrate() {

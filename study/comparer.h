@@ -49,6 +49,8 @@ struct ComparisonRequest {
   int64_t reference_step_ns = 0;
   std::optional<sims::SweepRange> sweep;  // empty: widely around the links between GPUs
   Cancellation* cancellation = nullptr;
+  // Not null: the processes that measure together. All ask for the same; the first one compares.
+  Job* job = nullptr;
   Notes note;
   // Called for every row that is placed, with the node ids in the order in which the placer took them.
   std::function<void(const ComparisonRow&, const std::vector<NodeId>& order)> on_placed;
@@ -60,7 +62,8 @@ class Comparer {
   // Reads the graphs.
   explicit Comparer(ComparisonRequest request);
   // Once. The result refers to this object's graphs. What goes wrong with one row is in the row. Throws
-  // Cancelled; what was measured is in the trace then.
+  // Cancelled; what was measured is in the trace then. In processes of a job but the first it is without
+  // figures.
   Comparison Run();
 
  private:
@@ -68,6 +71,7 @@ class Comparer {
   void PlaceRows();
   void OpenTrace();
   void Measure();
+  void AddMessages(const std::vector<exec::LinkTime>& messages);
   void Calibrate();
   // Calibrated on these steps of the first row and the microbenchmarks alone.
   sims::CostTable CostsOf(const std::vector<char>& steps) const;
@@ -77,6 +81,8 @@ class Comparer {
   void ReadBack();
   void SweepLinks();
   void CheckCancelled() const;
+  bool IsFirst() const { return request_.job == nullptr || request_.job->is_first(); }
+  void RequireSameRows() const;
   RecordedRunOptions RunOptions() const;
 
   const ComparisonRequest request_;
@@ -89,6 +95,7 @@ class Comparer {
   std::unique_ptr<traces::TraceWriter> writer_;
   RowMeasurements measurements_;
   MachineMeasurement measured_machine_;
+  bool measures_messages_ = false;
   std::optional<Predictor> predictor_;
   int in_sample_row_ = -1;
 };

@@ -53,8 +53,12 @@ bool IsRealTime() {
 
 }  // namespace
 
-DisturbanceMeter::DisturbanceMeter(std::string proc)
-    : proc_(std::move(proc)), stat_(OpenToRead(proc_ + "/stat")) {
+DisturbanceMeter::DisturbanceMeter(const std::vector<int>& companions, std::string proc)
+    : proc_(std::move(proc)), own_clocks_{CLOCK_PROCESS_CPUTIME_ID}, stat_(OpenToRead(proc_ + "/stat")) {
+  for (const int process : companions) {
+    clockid_t clock = 0;
+    if (clock_getcpuclockid(process, &clock) == 0) own_clocks_.push_back(clock);
+  }
   TakeWaited();
   last_ = Read();
 }
@@ -69,11 +73,13 @@ DisturbanceMeter::~DisturbanceMeter() {
 DisturbanceMeter::Counters DisturbanceMeter::Read() const {
   // cpu user nice system idle iowait irq softirq steal (proc(5))
   const auto ticks = ReadNumbers<8>(stat_, std::string_view("cpu ").size());
+  int64_t own_ns = 0;
+  for (const clockid_t clock : own_clocks_) own_ns += ClockNs(clock);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return {.wall_ns = ClockNs(CLOCK_MONOTONIC),
           .busy_ns = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) * TickNs(),
-          .own_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID),
+          .own_ns = own_ns,
           .stolen_ns = ticks[7] * TickNs(),
           .preempted = usage.ru_nivcsw};
 }

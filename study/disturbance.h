@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/record/disturbance.h"
 
@@ -14,8 +15,9 @@ namespace lanescope::study {
 // between two readings take what they waited with them. Not thread-safe.
 class DisturbanceMeter {
  public:
-  // Begins a stretch. `proc`: where the proc file system is mounted.
-  explicit DisturbanceMeter(std::string proc = "/proc");
+  // Begins a stretch. `companions`: processes of this computer that belong to the program, too. `proc`: where
+  // the proc file system is mounted.
+  explicit DisturbanceMeter(const std::vector<int>& companions = {}, std::string proc = "/proc");
   ~DisturbanceMeter();
   DisturbanceMeter(const DisturbanceMeter&) = delete;
   DisturbanceMeter& operator=(const DisturbanceMeter&) = delete;
@@ -37,6 +39,7 @@ class DisturbanceMeter {
   int64_t TakeOthers(int64_t busy_ns, int64_t own_ns);
 
   const std::string proc_;
+  std::vector<int> own_clocks_;  // of processor time
   int stat_ = -1;
   Counters last_;
   int64_t owed_ns_ = 0;            // our own processor time that no tick has shown yet

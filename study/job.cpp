@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int kClockTag = (1 << 30) + 1;  // no message of a step has it
 constexpr int kClockRounds = 50;
+constexpr int kStartTag = (1 << 30) + 3;
 
 // FNV-1a: to tell texts apart, not to guard them.
 uint64_t DigestOf(std::string_view text) {
@@ -75,6 +78,12 @@ class EventMerger {
   Throw(Code::kFailedPrecondition, "{}", message);
 }
 
+std::string HostName() {
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  return own.data();
+}
+
 std::string HostsInOrder(const std::vector<ClusterTask>& tasks) {
   std::string hosts;
   for (const ClusterTask& task : tasks) hosts += (hosts.empty() ? "" : ",") + task.host;
@@ -84,9 +93,7 @@ std::string HostsInOrder(const std::vector<ClusterTask>& tasks) {
 }  // namespace
 
 void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transport) {
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
-  const std::vector<std::string> hosts = transport->Share(own.data());
+  const std::vector<std::string> hosts = transport->Share(HostName());
   for (size_t rank = 0; rank < std::min(hosts.size(), tasks.size()); ++rank) {
     if (MayBeOneHost(hosts[rank], tasks[rank].host)) continue;
     ThrowForAll(transport,
@@ -97,7 +104,17 @@ void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transp
 }
 
 Job::Job(exec::Transport* transport) : transport_(transport) {
-  if (transport_ != nullptr) MeasureClocks();
+  if (transport_ == nullptr) return;
+  FindNeighbours();
+  MeasureClocks();
+}
+
+void Job::FindNeighbours() {
+  const std::string host = HostName() + "\n", own = std::to_string(getpid());
+  for (const std::string& other : transport_->Share(host + own)) {
+    if (other.starts_with(host) && other.substr(host.size()) != own)
+      neighbours_.push_back(std::atoi(other.c_str() + host.size()));
+  }
 }
 
 exec::JobOptions Job::session_options() const {
@@ -141,6 +158,39 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
 
 void Job::Await(exec::Transport::Ticket ticket) {
   while (!transport_->Test(ticket)) std::this_thread::yield();
+}
+
+// Leaves the cores to who works meanwhile.
+void Job::AwaitQuietly(exec::Transport::Ticket ticket) {
+  constexpr std::chrono::microseconds kBetweenLooks{100};
+  while (!transport_->Test(ticket)) std::this_thread::sleep_for(kBetweenLooks);
+}
+
+void Job::StartTogether() {
+  if (transport_ == nullptr) return;
+  constexpr int64_t kLeadNs = 500'000;  // longer than the last of them takes to hear of it
+  int64_t start = 0;
+  if (!is_first()) {
+    const auto told = transport_->Receive(0, kStartTag, &start, sizeof start);
+    AwaitQuietly(transport_->Send(0, kStartTag, nullptr, 0));
+    AwaitQuietly(told);
+  } else {
+    for (int rank = 1; rank < transport_->size(); ++rank)
+      AwaitQuietly(transport_->Receive(rank, kStartTag, nullptr, 0));
+    start = NowNs() + kLeadNs;
+    std::vector<int64_t> starts;
+    for (const ClockOffset& clock : clocks_) starts.push_back(start + clock.ahead_ns);
+    std::vector<exec::Transport::Ticket> told;
+    for (int rank = 1; rank < transport_->size(); ++rank)
+      told.push_back(transport_->Send(rank, kStartTag, &starts[static_cast<size_t>(rank)], sizeof start));
+    for (const exec::Transport::Ticket ticket : told) AwaitQuietly(ticket);
+  }
+  const int64_t left = start - NowNs();
+  if (left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+}
+
+bool Job::FromFirst(bool mine) const {
+  return transport_ == nullptr ? mine : transport_->Share(mine ? "1" : "0")[0] == "1";
 }
 
 // The answer that came back fastest says most: the other's clock was read within that time.

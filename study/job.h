@@ -34,6 +34,8 @@ class Job {
   bool is_shared() const { return transport_ != nullptr; }
   bool is_first() const { return transport_ == nullptr || transport_->rank() == 0; }
   exec::JobOptions session_options() const;
+  // Of this process' computer, but itself, by number.
+  const std::vector<int>& neighbours() const { return neighbours_; }
   std::string NameOf(int rank) const { return is_shared() ? transport_->NameOf(rank) : "rank 0"; }
   // By rank, as measured last.
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
@@ -42,6 +44,12 @@ class Job {
   // and where the processes are not of one version or mean different steps, naming what differs and whose.
   // `settings`: what else has to be the same.
   void RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const;
+
+  // Returns in all processes at the same moment, soon after all have called it: what one did before the
+  // others is no part of the step that comes.
+  void StartTogether();
+  // What the first process found.
+  bool FromFirst(bool mine) const;
 
   // The events of this process alone in the numbers of the whole schedule: when the others are gone.
   static std::vector<Event> Numbered(const std::vector<Event>& own, const TaskShare& share);
@@ -54,9 +62,12 @@ class Job {
   ClockOffset MeasureClock(int rank);
   void AnswerClock();
   void Await(exec::Transport::Ticket ticket);
+  void AwaitQuietly(exec::Transport::Ticket ticket);
+  void FindNeighbours();
 
   exec::Transport* const transport_;
   std::vector<ClockOffset> clocks_;
+  std::vector<int> neighbours_;
 };
 
 }  // namespace lanescope::study

@@ -157,13 +157,15 @@ void RecordedRun::RunSteps(int steps) {
     session_->LogInput(&input_log_);
   }
   if (steps_per_round_ == 0) steps_per_round_ = steps;
-  if (options_.watch_others && !meter_.has_value()) meter_.emplace();
+  if (options_.watch_others && !meter_.has_value())
+    meter_.emplace(options_.job != nullptr ? options_.job->neighbours() : std::vector<int>());
   int64_t speed = CoreSpeed();
   int64_t speed_at = NowNs();
   if (meter_.has_value()) meter_->Take();  // what came between
   for (int i = 0; i < steps; ++i) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
+    if (options_.start_together && IsShared()) options_.job->StartTogether();
     try {
       step_ns_.push_back(RunOne());
     } catch (const Error& error) {

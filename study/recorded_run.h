@@ -41,6 +41,7 @@ struct RecordedRunOptions {
   Cancellation* cancellation = nullptr;
   // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
   Job* job = nullptr;
+  bool start_together = false;  // the processes begin recorded steps at the same moment
   Notes note;
   // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
   std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;

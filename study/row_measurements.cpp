@@ -55,15 +55,16 @@ void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& f
 void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options,
                             int warmup_steps) {
   note_ = options.note;
+  if (options.job != nullptr && options.job->is_shared()) job_ = options.job;
   RecordedRunOptions watched = options;
   if (options.watch_others) {
     watched.core_speeds = &core_speeds_.emplace();
     watched.gpu_clocks = &gpu_clocks_.emplace(machine_);
-    meter_.emplace();
+    meter_.emplace(job_ != nullptr ? job_->neighbours() : std::vector<int>());
   }
   runs_.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
-    Guard(&rows_[i], note_, [&] {
+    Try(i, [&] {
       runs_[i].run = std::make_unique<RecordedRun>(rows_[i].placed, machine_, writer, watched);
       if (const int loss = LossFetch(*rows_[i].placed.workload); loss >= 0) {
         runs_[i].run->on_step = [this, i, loss](int64_t, const std::vector<Tensor>& fetches) {
@@ -76,10 +77,15 @@ void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOption
   }
 }
 
+void RowMeasurements::Try(size_t row, const std::function<void()>& function) {
+  if (job_ == nullptr) return Guard(&rows_[row], note_, function);
+  if (!rows_[row].failed.has_value()) function();
+}
+
 void RowMeasurements::RunRound(int steps) {
   ++rounds_;
   for (size_t i = 0; i < runs_.size(); ++i) {
-    if (runs_[i].run != nullptr) Guard(&rows_[i], note_, [&] { RunSlot(i, steps); });
+    if (runs_[i].run != nullptr) Try(i, [&] { RunSlot(i, steps); });
   }
   if (meter_.has_value()) JudgeRounds();
 }
@@ -101,6 +107,7 @@ void RowMeasurements::WaitForUsualSpeed() {
 
 void RowMeasurements::RunSlot(size_t row, int steps) {
   if (core_speeds_.has_value()) WaitForUsualSpeed();
+  if (job_ != nullptr) job_->StartTogether();
   // Its input went on while others ran.
   runs_[row].run->WarmUp(1 + StoredSteps(*rows_[row].placed.workload));
   runs_[row].run->RunSteps(steps);
@@ -146,14 +153,17 @@ void RowMeasurements::RunRounds(int rounds, int steps, const std::function<void(
   };
   constexpr int64_t kNsBetweenNotes = 5'000'000'000;
   int64_t told_ns = NowNs() - kNsBetweenNotes;
-  for (int round = 0; round < rounds || (round < 2 * rounds && !quiet()); ++round) {
+  for (int round = 0;; ++round) {
+    const bool goes_on = round < rounds || (round < 2 * rounds && !quiet());
+    if (goes_on) beside();
+    // The others wait here meanwhile.
+    if (job_ != nullptr ? !job_->FromFirst(goes_on) : !goes_on) return;
     if (round == rounds) Tell(note_, "too many rounds were disturbed: up to as many again are run");
     if (round == rounds || NowNs() - told_ns >= kNsBetweenNotes) {
       told_ns = NowNs();
       Tell(note_, fmt::format("round {} of {}: {} steps of each of {} rows", round + 1,
                               round < rounds ? rounds : 2 * rounds, steps, runs_.size()));
     }
-    beside();
     RunRound(steps);
   }
 }

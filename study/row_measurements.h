@@ -31,7 +31,8 @@ class RowMeasurements {
   RowMeasurements(std::vector<ComparisonRow>* rows, const Machine& machine)
       : rows_(*rows), machine_(machine) {}
 
-  // Prepares and warms up every row that has not failed. `options`: of every row's run. Throws Cancelled.
+  // Prepares and warms up every row that has not failed. `options`: of every row's run; with a job all of its
+  // processes make the same calls, and the first one judges. Throws Cancelled.
   void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
   // While more than a third of a row's rounds are disturbed more are run, of all rows, at most as many again.
   // `beside` is called in every one. Throws Cancelled.
@@ -67,6 +68,8 @@ class RowMeasurements {
     size_t row = 0;
     Disturbance taken;
   };
+  // What fails with one process of a job ends all of them; otherwise it is the row's failure.
+  void Try(size_t row, const std::function<void()>& function);
   void RunRound(int steps);
   void RunSlot(size_t row, int steps);
   void JudgeRounds();
@@ -74,6 +77,7 @@ class RowMeasurements {
   int OtherSpeedSteps(size_t row) const;
   std::vector<ComparisonRow>& rows_;
   const Machine& machine_;
+  Job* job_ = nullptr;  // null: this process alone
   Notes note_;
   std::vector<Row> runs_;
   std::optional<DisturbanceMeter> meter_;

@@ -49,7 +49,7 @@ TEST(Cluster, TwoProcessesAreOneRun) {
   const std::string trace = folder.File("two.db"), machine = SampleMachine("two-tasks");
   for (const auto& [graph, strategy] :
        std::vector<std::pair<std::string, std::string>>{{"deepconn_dual", "tower-split"},
-                                                        {"two_towers_matmul", "tower-split"},
+                                                        {"mirrored_two", "annotated"},
                                                         {"cifar10_towers", "alternating"}}) {
     const Ranks two =
         Mpirun(folder, fmt::format("-n 2 PROGRAM {} --trace {}", RunOf(graph, machine, strategy), trace));
@@ -133,6 +133,72 @@ TEST(Cluster, ComparisonsShowFormatsBesideFloat32) {
   const std::string table = Lanescope(as_table).output;
   EXPECT_THAT(table, HasSubstr("Between tasks, a step"));
   EXPECT_THAT(table, HasSubstr("deepconn_dual tower-split, bfloat16"));
+}
+
+// Four processes fetch the bits of one: their gradients are added up by messages around all of them.
+TEST(Cluster, FourProcessesTrainAsOne) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string machine = SampleMachine("four-tasks");
+  const Ranks four = Mpirun(
+      folder, fmt::format("--bind-to none -n 4 PROGRAM {}", RunOf("mirrored_four", machine, "annotated")));
+  ASSERT_EQ(four.status, 0) << four.errors;
+  const json one = LanescopeJson({"run", Sample("mirrored_four"), "--machine", machine, "--strategy",
+                                  "annotated", "--steps", "3", "--warmup", "1", "--json"});
+  const json result = json::parse(four.output);
+  EXPECT_EQ(result["fetches"], one["fetches"]);
+  ASSERT_EQ(result["ranks"].size(), 4U);
+  EXPECT_EQ(result["ranks"][3]["task"], "/job:worker/task:3");
+}
+
+// The first of the processes compares what all measured, and says it once; the trace has runs of both tasks.
+TEST(Cluster, ComparisonsAndCostsAreOfAllProcesses) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  const Ranks two = Mpirun(
+      folder,
+      fmt::format(
+          "--bind-to none -n 2 PROGRAM compare {}:alternating,single --machine {} --steps 3 --rounds 2 "
+          "--repeats 1 --trace {} --json",
+          Sample("polynomial"), SampleMachine("two-tasks"), trace));
+  ASSERT_EQ(two.status, 0) << two.errors;
+  const json rows = json::parse(two.output)["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  for (const json& row : rows) {
+    EXPECT_TRUE(row["failed"].is_null()) << row;
+    EXPECT_GE(row["measured"]["steps"], 6) << row;
+    EXPECT_GT(row["predicted"]["step_ns"]["value"], 0) << row;
+  }
+  EXPECT_GT(rows[0]["between_tasks"]["messages"], 0);
+  EXPECT_EQ(rows[1]["between_tasks"]["messages"], 0);
+  const json devices = LanescopeJson(
+      {"query", trace, "SELECT COUNT(DISTINCT deviceId) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"});
+  EXPECT_GE(devices["rows"][0][0], 2) << devices;
+  const Ranks costs = Mpirun(folder, fmt::format("-n 2 PROGRAM calibrate {} --no-microbenchmarks -o {}",
+                                                 trace, folder.File("cost.json")));
+  ASSERT_EQ(costs.status, 0) << costs.errors;
+  EXPECT_THAT(costs.output, HasSubstr("ops calibrated on run 1"));
+  EXPECT_EQ(costs.output.find("calibrated"), costs.output.rfind("calibrated")) << "once";
+}
+
+// Every pair of four processes, and their links.
+TEST(Cluster, TheNetworkOfFourIsMeasured) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string made = folder.File("measured.json");
+  const std::string modelled =
+      folder.Write("one.json", R"({"devices": [{"name": "CPU:0", "kind": "host"}]})");
+  const Ranks four = Mpirun(folder, fmt::format("--bind-to none -n 4 PROGRAM devices --machine {} --cluster "
+                                                "worker=localhost:4 --measure -o {}",
+                                                modelled, made));
+  ASSERT_EQ(four.status, 0) << four.errors;
+  for (const char* pair :
+       {"task:0 <-> /job:worker/task:1", "task:0 <-> /job:worker/task:3", "task:2 <-> /job:worker/task:3"})
+    EXPECT_THAT(four.output, HasSubstr(pair));
+  const json links = json::parse(ReadText(made))["links"];
+  ASSERT_EQ(links.size(), 6U);
+  for (const json& link : links) EXPECT_GE(link["table"].size(), 8U) << link;
 }
 
 // A machine whose tasks are not the processes, and processes that mean different steps, are told before the

@@ -33,7 +33,7 @@ class DisturbanceTest : public testing::Test {
 // 100 + 20 + 30 + 1 + 2 ticks more of busy processors and 7 of stolen ones; nearly none of it is our own.
 TEST_F(DisturbanceTest, CountsWhatOthersTook) {
   WriteStat("1000 100 200 5000 50 10 20 3");
-  DisturbanceMeter meter(proc_);
+  DisturbanceMeter meter({}, proc_);
   WriteStat("1100 120 230 9000 90 11 22 10");
   const Disturbance taken = meter.Take();
   const int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
@@ -46,7 +46,7 @@ TEST_F(DisturbanceTest, CountsWhatOthersTook) {
 // A tick shows what a program of its own used in the stretches before it: no other ran.
 TEST_F(DisturbanceTest, ATickOfOnesOwnIsNobodyElses) {
   WriteStat("1000 100 200 5000 50 10 20 3");
-  DisturbanceMeter meter(proc_);
+  DisturbanceMeter meter({}, proc_);
   const int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -63,7 +63,7 @@ TEST_F(DisturbanceTest, ATickOfOnesOwnIsNobodyElses) {
 TEST_F(DisturbanceTest, AddsUpWhatThreadsWaited) {
   Write("self/task/7/schedstat", "900 1000 5\n");
   Write("self/task/8/schedstat", "900 2000 5\n");
-  DisturbanceMeter meter(proc_);
+  DisturbanceMeter meter({}, proc_);
   Write("self/task/7/schedstat", "950 1500 6\n");
   std::filesystem::remove_all(proc_ + "/self/task/8");
   std::filesystem::create_directories(proc_ + "/self/task/9");
@@ -73,7 +73,7 @@ TEST_F(DisturbanceTest, AddsUpWhatThreadsWaited) {
 }
 
 TEST_F(DisturbanceTest, WhatTheSystemDoesNotTellIsZero) {
-  DisturbanceMeter meter(proc_ + "/nowhere");
+  DisturbanceMeter meter({}, proc_ + "/nowhere");
   const Disturbance taken = meter.Take();
   EXPECT_EQ(taken.others_ns, 0);
   EXPECT_EQ(taken.stolen_ns, 0);
