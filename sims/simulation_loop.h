@@ -25,6 +25,7 @@ class SimulationLoop {
       : plan_(plan),
         tasks_(scratch->tasks),
         ready_(scratch->ready),
+        ahead_(scratch->ahead),
         times_(result->times),
         busy_(result->queue_busy_ns),
         ready_at_(scratch->ready_at),
@@ -143,8 +144,20 @@ class SimulationLoop {
     for (int idle = IdleServer(queue); idle >= 0; idle = IdleServer(queue)) {
       const CommandId command = ready_[queue].Pop();
       if (!command.exists()) return;
+      PrefetchAfter(queue);
       Start(idle, command);
     }
+  }
+
+  // What a queue will probably start next is fetched while others run: when the next command after it has
+  // started. (A function that only prefetched would be dropped by the compiler: it has no effect.)
+  void PrefetchAfter(QueueId queue) {
+    const CommandId next = looking_.exists() ? ahead_[looking_] : CommandId();
+    if (next.exists()) {
+      __builtin_prefetch(&task(next), 1);
+      __builtin_prefetch(&times_[next], 1);
+    }
+    looking_ = queue;
   }
 
   void Start(int number, CommandId command) {
@@ -340,13 +353,15 @@ class SimulationLoop {
 
   const SimulationPlan& plan_;
   IdVector<CommandId, Task>& tasks_;
-  IdVector<QueueId, BasicReadyQueue<ReadyPositions>>& ready_;
+  IdVector<QueueId, BasicReadyQueue<ReadyAhead>>& ready_;
+  const IdVector<QueueId, CommandId>& ahead_;
   IdVector<CommandId, CommandTime>& times_;
   IdVector<QueueId, int64_t>& busy_;
   IdVector<CommandId, Ticks>& ready_at_;  // where handing over takes time
   Ticks now_ = 0;
   size_t finished_ = 0;
   CommandId fetching_;
+  QueueId looking_;
   int asleep_ = 0;  // servers whose driver nothing has woken yet
   TimerTree timers_;
   std::vector<ServerState> servers_;

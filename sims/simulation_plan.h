@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/schedule/dispatch.h"
 #include "sims/gap_model.h"
 #include "sims/interference.h"
+#include "sims/ready_ahead.h"
 #include "sims/ticks.h"
 
 namespace lanescope::sims {
@@ -88,7 +88,8 @@ struct SimulationPlan {
 // What is kept from run to run only to save allocation.
 struct SimulationScratch {
   IdVector<CommandId, Task> tasks;
-  IdVector<QueueId, BasicReadyQueue<ReadyPositions>> ready;
+  IdVector<QueueId, CommandId> ahead;  // what `ready` says that comes next
+  IdVector<QueueId, BasicReadyQueue<ReadyAhead>> ready;
   IdVector<CommandId, Ticks> ready_at;
 };
 

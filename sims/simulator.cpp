@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/huge_pages.h"
 #include "sims/frozen_order.h"
 #include "sims/simulation_loop.h"
 
@@ -21,10 +22,20 @@ struct Simulator::Prepared {
 
 namespace {
 
+// The first time in huge pages: both are touched in the order of virtual time.
+template <typename T>
+void ResizeInHugePages(size_t count, IdVector<CommandId, T>* table) {
+  if (table->empty()) {
+    table->reserve(count);
+    PreferHugePages(table->data(), count * sizeof(T));
+  }
+  table->resize(count);
+}
+
 void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
   const size_t total = schedule.commands.size();
   LANESCOPE_CHECK(schedule.successors.size() == total && schedule.num_predecessors.size() == total);
-  plan->tasks.resize(total);
+  ResizeInHugePages(total, &plan->tasks);
   plan->successors = schedule.successors.items.data();
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
@@ -178,11 +189,13 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   if (options.interference && interference != nullptr) {
     PlanInterference(schedule, machine, *interference, plan);
   }
+  SimulationScratch* scratch = &prepared_->scratch;
+  scratch->ahead.resize(schedule.queues.size());
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
     const std::vector<CommandId>* order = &plan->orders[q];
-    prepared_->scratch.ready.Add(BasicReadyQueue(queue.in_order ? order : nullptr, std::max(1, queue.workers),
-                                                 &schedule.commands, ReadyPositions(order)));
+    scratch->ready.Add(BasicReadyQueue(queue.in_order ? order : nullptr, std::max(1, queue.workers),
+                                       &schedule.commands, ReadyAhead(order, &scratch->ahead[q])));
   }
 }
 
@@ -192,13 +205,13 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   const SimulationPlan& plan = prepared_->plan;
   SimulationScratch* scratch = &prepared_->scratch;
   CheckCosts(costs, plan.tasks.size());
-  scratch->tasks.resize(plan.tasks.size());
+  ResizeInHugePages(plan.tasks.size(), &scratch->tasks);
   for (const CommandId c : costs.ns.ids()) {
     scratch->tasks[c] = plan.tasks[c];
     scratch->tasks[c].duration = TicksOf(costs.ns[c]);
   }
   for (auto& ready : scratch->ready) ready.Reset();
-  result->times.resize(plan.tasks.size());
+  ResizeInHugePages(plan.tasks.size(), &result->times);
   result->queue_busy_ns.assign(plan.servers_of.size(), 0);
   const bool shared = !plan.routes.empty();
   const bool interfere = !plan.domains.empty();
