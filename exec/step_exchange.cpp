@@ -44,17 +44,15 @@ std::vector<StepTimes> ExchangeTimes(Transport* transport, const StepTimes& own,
 }
 
 void PatientWait::Next() {
-  constexpr int kSpins = 50;
+  // Who sleeps is let in soon, even where devices keep all cores busy; who yields waits for their time slices.
+  constexpr int kLooksAtOnce = 3;
   constexpr std::chrono::microseconds kShort{20}, kLong{100};
   constexpr int kShortSleeps = 100;
   thread_local const bool fine_timer = prctl(PR_SET_TIMERSLACK, 1UL) == 0;  // 50 us would be the least else
   static_cast<void>(fine_timer);
   ++looks_;
-  if (looks_ < kSpins) {
-    std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(looks_ < kSpins + kShortSleeps ? kShort : kLong);
-  }
+  if (looks_ > kLooksAtOnce)
+    std::this_thread::sleep_for(looks_ < kLooksAtOnce + kShortSleeps ? kShort : kLong);
 }
 
 }  // namespace lanescope::exec
