@@ -75,21 +75,72 @@ PageTable TrafficTable(const traces::Summary& summary) {
   return table;
 }
 
+PageTable WaitsTable(const traces::Waits& waits) {
+  PageTable table{"What GPUs wait for, over the steps",
+                  {"Device", "Window", "Idle in calls", "Host", "Streams", "Queued", "Edges", "Ranks",
+                   "Collectives", "Transfer", "Waiting", "Last in"},
+                  {}};
+  for (const traces::DeviceWaits& device : waits.devices) {
+    const auto share = [&](int64_t ns) {
+      return PercentText(static_cast<double>(ns) /
+                         static_cast<double>(std::max<int64_t>(1, device.window_ns)));
+    };
+    table.rows.push_back({device.label, TimeText(device.window_ns), share(device.in_calls_ns),
+                          share(device.host_ns), share(device.for_streams_ns), share(device.queued_ns),
+                          share(device.edges_ns), share(device.for_ranks_ns),
+                          std::to_string(device.collectives), TimeText(device.transfer_ns),
+                          TimeText(device.waiting_ns), std::to_string(device.last)});
+  }
+  return table;
+}
+
+PageTable StragglersTable(const traces::Waits& waits) {
+  PageTable table{
+      "Whom the others wait for", {"Step", "Device", "Last to", "Collectives", "The others waited"}, {}};
+  for (const traces::Straggler& straggler : waits.stragglers) {
+    if (table.rows.size() == kRowsOfATable) break;
+    table.rows.push_back({straggler.step < 0 ? "all" : std::to_string(straggler.step), straggler.label,
+                          std::to_string(straggler.collectives), std::to_string(straggler.of),
+                          TimeText(straggler.others_waited_ns)});
+  }
+  return table;
+}
+
+// Of a trace in which nothing ran on a device.
+PageTable RangesTable(const traces::Summary& summary) {
+  PageTable table{"Ranges of the host", {"Time", "Calls", "Mean", "Longest", "Name"}, {}};
+  for (const traces::OperationSum& sum : summary.nvtx_sums) {
+    if (table.rows.size() == kRowsOfATable) break;
+    table.rows.push_back({TimeText(sum.total), std::to_string(sum.count), TimeText(sum.average),
+                          TimeText(sum.max), Shortened(sum.name, kName)});
+  }
+  return table;
+}
+
 PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference,
                       const traces::TraceRunInfo& info, size_t slices) {
   PageSection section;
   section.heading = Describe(reference, info);
   traces::SummaryOptions options;
   options.idle_call = true;
+  options.waits = slices > 0 && !reader->is_ours();  // of those that are loaded anyway
   const traces::Summary summary = traces::Summarize(*reader, info.id, options);
   section.verdict = summary.verdict;
   section.notes = summary.notes;
   if (summary.dropped > 0)
     section.notes.push_back(fmt::format("{} records were lost while recording", summary.dropped));
   section.advice = traces::AdviceOf(summary);
-  section.tables = {DevicesTable(summary), TableOf("GPU activities", summary.gpu_activities),
+  section.tables = {DevicesTable(summary),
+                    TableOf("GPU activities", summary.gpu_activities),
                     TableOf("Host activities", summary.host_activities),
-                    TableOf("API calls", summary.api_calls), TrafficTable(summary)};
+                    TableOf("API calls", summary.api_calls),
+                    TrafficTable(summary),
+                    RangesTable(summary)};
+  if (summary.waits && !summary.waits->devices.empty()) {
+    if (!summary.waits->verdict.empty()) section.notes.push_back(summary.waits->verdict);
+    section.tables.insert(section.tables.begin() + 1,
+                          {WaitsTable(*summary.waits), StragglersTable(*summary.waits)});
+  }
   if (slices > 0) section.timeline = traces::TimelineData(reader->ReadRun(info.id), slices);
   return section;
 }

@@ -36,12 +36,30 @@ void ImportModel(const ImportOptions& options) {
   Print("{}: {} nodes, {} of them known by their cost alone\n", out, model.graph.num_nodes(), unknown);
 }
 
+// Folders stand for the ranks in them.
+std::vector<std::string> FilesIn(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    for (std::string& file : traces::FilesToImport(path)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+// "job" for "a/job.json", "a/job" and "a/job/".
+std::string NameOf(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).stem().string();
+}
+
 void ImportTrace(const ImportOptions& options) {
-  const std::string out = options.out.empty()
-                              ? std::filesystem::path(options.files.front()).stem().string() + ".sqlite"
-                              : options.out;
+  const std::string out = options.out.empty() ? NameOf(options.files.front()) + ".sqlite" : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
-  const traces::ImportCounts counts = ImportWithProgress(options.files, out);
+  const traces::ImportCounts counts = ImportWithProgress(FilesIn(options.files), out);
   Print("{}: {}\n", out, traces::ImportText(counts));
 }
 
@@ -53,7 +71,9 @@ void AddImport(CLI::App* app) {
       "Make a SQLite trace of other profilers' files: PyTorch (Kineto), TensorFlow (RunMetadata, timeline, "
       "XPlane), JAX (XPlane), nvprof, Chakra; or a graph of an ONNX model");
   auto options = std::make_shared<ImportOptions>();
-  command->add_option("files", options->files, "Files to import; several ranks of one job make one trace")
+  command
+      ->add_option("files", options->files,
+                   "Files to import; several ranks of one job, or the folder with them, make one trace")
       ->required()
       ->expected(1, 1000);
   command->add_option("-o,--output", options->out,

@@ -121,6 +121,7 @@ std::string_view BriefName(std::string_view name) {
 // Of the kernels of both runs those that took the most time, one launch beside one launch.
 std::string PerLaunchText(const RunDiff& diff) {
   constexpr size_t kShown = 3;
+  constexpr double kAsLong = 0.005;
   std::vector<const OpDiff*> both;
   for (const OpDiff& op : diff.ops) {
     if (op.kind == WorkKind::kLaunch && !op.copy && op.LengthChange()) both.push_back(&op);
@@ -131,8 +132,12 @@ std::string PerLaunchText(const RunDiff& diff) {
   std::string text = "; one launch of ";
   for (size_t i = 0; i < std::min(kShown, both.size()); ++i) {
     const double change = *both[i]->LengthChange();
-    text += fmt::format("{}{} takes {} {}", i == 0 ? "" : ", of ", BriefName(both[i]->name),
-                        PercentText(std::abs(change), 0), change >= 0 ? "longer" : "less");
+    text += fmt::format("{}{} takes ", i == 0 ? "" : ", of ", BriefName(both[i]->name));
+    if (std::abs(change) < kAsLong) {
+      text += "as long";
+    } else {
+      text += fmt::format("{} {}", PercentText(std::abs(change), 0), change >= 0 ? "longer" : "less");
+    }
   }
   return text;
 }

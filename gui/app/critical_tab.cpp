@@ -26,7 +26,7 @@ void DrawCriticalSummary(const Ui& ui, const RunData& run, const ShownPath& show
   ImGui::SameLine();
   ColouredText(ui.theme.good, "launches " + TimeText(totals.launch_ns) + share(totals.launch_ns));
   ImGui::SameLine(0, ui.Px(16));
-  ColouredText(ui.theme.bad, "copies " + TimeText(totals.transfer_ns) + share(totals.transfer_ns));
+  ColouredText(ui.theme.bad, "transfer " + TimeText(totals.transfer_ns) + share(totals.transfer_ns));
   ImGui::SameLine(0, ui.Px(16));
   DimText(ui.theme, "waiting " + TimeText(totals.waiting_ns) + share(totals.waiting_ns));
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/cli/program.h"
@@ -90,6 +91,18 @@ TEST_F(ForeignTraceTest, AFolderOfRanksNamesThem) {
   const Outcome faster = Lanescope({"simulate", folder_.File(""), "--set", "rank 1 GPU:0.speed=2"});
   EXPECT_EQ(faster.status, 0) << faster.errors;
   EXPECT_THAT(faster.output, HasSubstr("rank 1 GPU:0.speed=2: changes"));
+}
+
+// A folder stands for the ranks in it, and names the trace.
+TEST_F(ForeignTraceTest, FoldersAreImported) {
+  const std::string folder = std::filesystem::path(small_).parent_path().string();
+  const Outcome outcome = Lanescope({"import", folder + "/", "-o", folder + "/job.sqlite"});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("job.sqlite: 8 kernels"));
+  const std::string page = folder_.File("report.html");
+  EXPECT_EQ(Lanescope({"report", folder + "/job.sqlite", "-o", page}).status, 0);
+  EXPECT_THAT(ReadText(page), HasSubstr("What GPUs wait for"));
+  EXPECT_THAT(Lanescope({"import", folder + "/nowhere"}).errors, HasSubstr("error: NotFound"));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "core/base/file.h"
+#include "tests/traces/imported.h"
 #include "tests/traces/sample_run.h"
 #include "traces/export/report_page.h"
 #include "traces/export/timeline.h"
@@ -153,6 +155,26 @@ TEST_F(KinetoDetailsTest, KernelsOfRocmHaveTheirNames) {
   ASSERT_EQ(run_.copies.size(), 1u);
   EXPECT_EQ(run_.copies[0].copy_class, CopyClass::kHostToDevice);
   EXPECT_EQ(run_.copies[0].bytes, 64);
+}
+
+// A program that used no GPU: two operators of 30 us and one of 50 us on one thread, in 100 us.
+TEST(KinetoHostTest, ATraceOfTheHostAlone) {
+  ScratchFile in("in.json");
+  WriteFile(in.path(), R"([
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 30},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 40, "dur": 30},
+{"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 50, "dur": 50}])");
+  const Imported imported = ImportOf(in.path());
+  const Summary& summary = imported.summary;
+  ASSERT_EQ(summary.nvtx_sums.size(), 2u);
+  EXPECT_EQ(summary.nvtx_sums[0].name, "aten::mm");
+  EXPECT_EQ(summary.nvtx_sums[0].total, 60'000);
+  EXPECT_EQ(
+      summary.verdict,
+      "Nothing ran on a device. The host has 3 ranges on 1 thread in 100 us; aten::mm takes the most time "
+      "(60 us in 2 calls).");
+  EXPECT_THAT(SummaryText(summary), testing::HasSubstr("aten::relu"));
+  EXPECT_THAT(SummaryCsv(summary, {}, true), testing::HasSubstr("aten::relu"));
 }
 
 }  // namespace

@@ -68,6 +68,30 @@ TEST(KinetoStepsTest, AStepEndsBeforeWorkOfNoStep) {
   EXPECT_EQ(steps[2].end_ns, 170);
 }
 
+// Two threads whose steps overlap, each with a launch 60 us after its step began: what a thread launches
+// belongs to its own step.
+TEST(KinetoStepsTest, ThreadsHaveStepsOfTheirOwn) {
+  std::string text = "[";
+  for (int step = 0; step < 4; ++step) {
+    const int start = 50 * step, thread = 10 + step % 2;
+    text += fmt::format(R"({}{{"ph": "X", "cat": "user_annotation", "name": "step {}", "pid": 9, "tid": {},
+      "ts": {}, "dur": 99}},
+      {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": {}, "ts": {}, "dur": 1,
+      "args": {{"correlation": {}}}}},
+      {{"ph": "X", "cat": "kernel", "name": "k{}", "pid": 0, "tid": 7, "ts": {}, "dur": 10,
+      "args": {{"device": 0, "stream": 7, "correlation": {}}}}})",
+                        step == 0 ? "" : ",", step, thread, start, thread, start + 60, step + 1, step,
+                        start + 70, step + 1);
+  }
+  ScratchFile in("in.json"), out("out.db");
+  WriteFile(in.path(), text + "]");
+  ImportTraces({in.path()}, out.path());
+  const TraceRun run = TraceReader(out.path()).ReadRun(1);
+  ASSERT_EQ(run.launches.size(), 4u);
+  for (const TraceLaunch& launch : run.launches)
+    EXPECT_EQ(run.Text(launch.name), "k" + std::to_string(launch.step));
+}
+
 // Published with the traces: 745.2 ms in six steps of 124.2 ms; the other version takes 464.6 ms.
 TEST(KinetoStepsTest, TwoVersionsOfOneJob) {
   const std::string test = SharedTrace("kineto", "hta_test.json.gz");

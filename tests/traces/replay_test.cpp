@@ -201,6 +201,21 @@ TEST(ReplayTest, WithoutTheStraggler) {
   EXPECT_NEAR(static_cast<double>(times[2]), 122 + 100 - 12, 8);
 }
 
+// Beside them ranks 2 and 3 with a collective of their own, at which they are at 164 and 314 and which ends
+// at 414: rank 3 takes 164 as well, so that it begins at about 172.
+TEST(ReplayTest, WithoutTheStragglerOfEachGroup) {
+  MadeTrace trace = TwoRanks();
+  trace.run().texts.push_back("ncclDevKernel_ReduceScatter");
+  for (int rank : {2, 3}) {
+    const int64_t end = rank == 2 ? 162 : 312;
+    trace.Kernel(trace.Call(0, 10, 2, rank), 12, end, 0, rank);
+    trace.Kernel(trace.Call(10, 20, 2, rank), end + 2, 414, 5, rank);
+  }
+  const Times times = trace.Simulate({"straggler=removed"});
+  EXPECT_EQ(times[1], 402);
+  EXPECT_NEAR(static_cast<double>(times[2]), 172 + 100 - 12, 10);
+}
+
 // Of an all-reduce of two ranks every byte crosses a link 2 * 1/2 times, of four 2 * 3/4: 150 instead of 100.
 TEST(ReplayTest, MoreRanksMakeAllReducesLonger) {
   EXPECT_EQ(TwoRanks().Simulate({"ranks=4"}), (Times{352, 352, 402}));

@@ -150,15 +150,20 @@ TEST(WaitsTest, AGapOfAStreamThatWaitsForAnother) {
   }
 }
 
-// What one GPU has more often than another cannot be told apart.
+// Of what one GPU has more often than another those belong together that end together.
 TEST(WaitsTest, CollectivesThatDoNotMatchAreLeftAlone) {
   MadeTrace trace;
-  trace.Kernel(0, 1, 1, 100, 400);
-  trace.Kernel(0, 1, 1, 500, 600);
-  trace.Kernel(1, 1, 1, 250, 400);
+  trace.Kernel(0, 1, 1, 100'000, 400'000);
+  trace.Kernel(0, 1, 1, 500'000, 600'000);
+  trace.Kernel(1, 1, 1, 250'000, 400'000);
   const Waits waits = FindWaits(trace.run());
-  EXPECT_EQ(waits.devices.at(0).collectives, 0);
-  EXPECT_TRUE(waits.stragglers.empty());
+  EXPECT_EQ(waits.devices.at(0).collectives, 1);
+  EXPECT_EQ(waits.devices[0].waiting_ns, 150'000);
+  MadeTrace apart;
+  apart.Kernel(0, 1, 1, 100'000, 400'000);
+  apart.Kernel(0, 1, 1, 500'000, 600'000);
+  apart.Kernel(1, 1, 1, 1'250'000, 1'400'000);
+  EXPECT_EQ(FindWaits(apart.run()).devices.at(0).collectives, 0);
 }
 
 // nccl-tests (doc/PERFORMANCE.md): what a byte of the message is worth on the bus, of n ranks.

@@ -23,7 +23,8 @@ const std::string_view kPageScript = R"JS(
 'use strict';
 const colours = ['#999999', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 const kinds = ['step', 'kernel', 'communication', 'copy', 'memory set', 'API call', 'range'];
-const row = 20, label = 190, axis = 22;
+const texts = ['#fff', '#fff', '#fff', '#fff', '#000', '#000', '#000'];
+const row = 20, nested = 14, levels = 10, label = 190, axis = 22;
 function time(ns) {
   const a = Math.abs(ns);
   return a >= 1e9 ? (ns / 1e9).toPrecision(4) + ' s' : a >= 1e6 ? (ns / 1e6).toPrecision(4) + ' ms'
@@ -39,7 +40,23 @@ for (const box of document.querySelectorAll('.timeline')) {
     if (track.process !== process) lines.push({ heading: process = track.process });
     lines.push(track);
   }
-  const height = axis + lines.length * row + 4;
+  // What lies within another slice stands below it.
+  let height = axis;
+  for (const line of lines) {
+    const s = line.slices || [], open = [];
+    line.depth = new Uint8Array(s.length / 5);
+    for (let k = 0; k < s.length; k += 5) {
+      while (open.length && open[open.length - 1] <= s[k]) open.pop();
+      line.depth[k / 5] = Math.min(open.length, levels - 1);
+      open.push(s[k] + s[k + 1]);
+    }
+    const deepest = line.depth.reduce((a, b) => Math.max(a, b), 0);
+    line.level = deepest > 0 ? nested : row;
+    line.y = height;
+    line.height = (deepest + 1) * line.level;
+    height += line.height + (deepest > 0 ? 4 : 0);
+  }
+  height += 4;
   let from = 0, to = Math.max(1, data.length), width = 0;
   function x(ns) { return label + (ns - from) / (to - from) * (width - label); }
   function draw() {
@@ -56,46 +73,40 @@ for (const box of document.querySelectorAll('.timeline')) {
       c.fillStyle = '#8884'; c.fillRect(x(t), 0, 1, height);
       c.fillStyle = ink; c.fillText(time(t), x(t) + 3, axis / 2);
     }
-    lines.forEach((line, i) => {
-      const y = axis + i * row;
+    for (const line of lines) {
+      const y = line.y;
       c.save();
       c.beginPath(); c.rect(0, y, label - 6, row); c.clip();
       c.fillStyle = ink; c.font = (line.heading ? 'bold ' : '') + '11px system-ui, sans-serif';
       c.fillText(line.heading || line.name, line.heading ? 4 : 14, y + row / 2);
       c.restore();
-      if (!line.slices) return;
-      c.save();
-      c.beginPath(); c.rect(label, y, width - label, row); c.clip();
-      const s = line.slices, depth = [];
+      const s = line.slices || [], tall = line.level;
       for (let k = 0; k < s.length; k += 5) {
-        while (depth.length && depth[depth.length - 1] <= s[k]) depth.pop();
-        depth.push(s[k] + s[k + 1]);
         const left = x(s[k]), right = x(s[k] + s[k + 1]);
         if (right < label || left > width) continue;
-        const inset = Math.min(3 * (depth.length - 1), row - 8);
+        const top = y + line.depth[k / 5] * tall + 1;
         const begin = Math.max(left, label), wide = Math.max(Math.min(right, width) - begin, 1);
         c.fillStyle = colours[s[k + 3]];
-        c.fillRect(begin, y + 1 + inset, wide, row - 2 - inset);
+        c.fillRect(begin, top, wide, tall - 2);
         ++drawn;
-        if (wide > 2) { c.fillStyle = '#0003'; c.fillRect(begin + wide - 1, y + 1 + inset, 1, row - 2 - inset); }
+        if (wide > 2) { c.fillStyle = '#0003'; c.fillRect(begin + wide - 1, top, 1, tall - 2); }
         if (wide > 40) {
           c.save();
-          c.beginPath(); c.rect(begin, y, wide, row); c.clip();
-          c.fillStyle = '#fff'; c.fillText(data.names[s[k + 2]], begin + 3, y + (row + inset) / 2);
+          c.beginPath(); c.rect(begin, top, wide, tall - 2); c.clip();
+          c.fillStyle = texts[s[k + 3]]; c.fillText(data.names[s[k + 2]], begin + 3, top + tall / 2 - 1);
           c.restore();
         }
       }
-      c.restore();
-    });
+    }
     document.body.dataset.drawn = drawn;
   }
   function at(event) {
-    const line = lines[Math.floor((event.offsetY - axis) / row)];
+    const line = lines.find(l => event.offsetY >= l.y && event.offsetY < l.y + l.height);
     if (!line || !line.slices || event.offsetX < label) return null;
-    const s = line.slices;
+    const s = line.slices, level = Math.floor((event.offsetY - line.y) / line.level);
     let found = null;
     for (let k = 0; k < s.length; k += 5) {
-      if (x(s[k]) <= event.offsetX && Math.max(x(s[k] + s[k + 1]), x(s[k]) + 1) >= event.offsetX) found = k;
+      if (line.depth[k / 5] === level && x(s[k]) <= event.offsetX && Math.max(x(s[k] + s[k + 1]), x(s[k]) + 1) >= event.offsetX) found = k;
     }
     if (found === null) return null;
     return data.names[s[found + 2]] + '\n' + kinds[s[found + 3]] + ', ' + time(s[found + 1]) + ' from ' +

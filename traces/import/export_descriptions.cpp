@@ -77,7 +77,9 @@ void AddRank(Database& database, const ImportFile& file, bool alone) {
   InsertRow(database, to,
             {{to.vm, file.Vm()},
              {to.rank, file.trace.rank ? Cell(*file.trace.rank) : Cell()},
-             {to.host, file.trace.host.empty() ? Cell() : Cell(file.trace.host)}});
+             {to.host, file.trace.host.empty() ? Cell() : Cell(file.trace.host)},
+             {to.world, file.trace.world > 0 ? Cell(file.trace.world) : Cell()},
+             {to.clock_ahead, file.trace.clock_ahead_ns != 0 ? Cell(file.trace.clock_ahead_ns) : Cell()}});
 }
 
 void AddNames(Database& database, const ImportFile& file, ImportDevices* devices) {
@@ -113,6 +115,7 @@ void DescribeFile(Database& database, const ImportFile& file, ImportDevices* dev
   AddRank(database, file, alone);
   AddNames(database, file, devices);
   counts->skipped += file.trace.skipped;
+  if (file.trace.clock_ahead_ns != 0) ++counts->clocks;
   for (const auto& [category, count] : file.trace.left_out) counts->left_out[category] += count;
 }
 

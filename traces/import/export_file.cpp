@@ -8,11 +8,14 @@ ImportFile::ImportFile(const ImportTrace& of, int file_number, int64_t zero, Str
     : trace(of), number(file_number), time_zero(zero) {
   names.reserve(trace.names.size());
   for (const std::string& name : trace.names) names.push_back(strings->Intern(name));
+  int64_t annotated_pid = 0;  // without calls what threads say of themselves tells whose kernels these are
   trace.events.ForEach([&](const ImportEvent& event) {
+    if (event.kind == ImportEvent::Kind::kRange && annotated_pid == 0) annotated_pid = event.pid;
     if (event.kind != ImportEvent::Kind::kApiCall) return;
     if (some_pid_ == 0) some_pid_ = event.pid;
     if (event.pid != some_pid_) process_of_.emplace(event.correlation, event.pid);
   });
+  if (some_pid_ == 0) some_pid_ = annotated_pid;
 }
 
 int64_t ImportFile::LaunchedBy(int64_t correlation) const {

@@ -14,6 +14,7 @@
 #include "traces/import/export_descriptions.h"
 #include "traces/import/export_file.h"
 #include "traces/import/export_writer.h"
+#include "traces/import/file_clocks.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/nvprof_text.h"
 #include "traces/import/nvprof_trace.h"
@@ -36,9 +37,11 @@ ImportCounts WriteExport(const std::vector<ImportTrace>& traces, const std::stri
                          const std::string& name, const std::atomic<bool>* cancelled) {
   int64_t time_zero = INT64_MAX;
   for (const ImportTrace& trace : traces) {
-    trace.events.ForEach([&](const ImportEvent& event) { time_zero = std::min(time_zero, event.start_ns); });
+    const int64_t ahead = trace.clock_ahead_ns;
+    trace.events.ForEach(
+        [&](const ImportEvent& event) { time_zero = std::min(time_zero, event.start_ns - ahead); });
     trace.memory.ForEach(
-        [&](const ImportMemory& memory) { time_zero = std::min(time_zero, memory.time_ns); });
+        [&](const ImportMemory& memory) { time_zero = std::min(time_zero, memory.time_ns - ahead); });
   }
   ImportCounts counts;
   Database database(path, OpenMode::kCreate, name);
@@ -51,7 +54,7 @@ ImportCounts WriteExport(const std::vector<ImportTrace>& traces, const std::stri
     int number = 0;
     for (const ImportTrace& trace : traces) {
       ++number;
-      const ImportFile file(trace, number, time_zero, &strings);
+      const ImportFile file(trace, number, time_zero + trace.clock_ahead_ns, &strings);
       devices.BeginFile();
       writer.Add(file, &devices, cancelled, &counts);
       DescribeFile(database, file, &devices, traces.size() == 1, &counts);
@@ -148,6 +151,7 @@ ImportCounts ImportTraces(const std::vector<std::string>& files, const std::stri
   }
   if (progress) progress(kReading);
   RefuseTwice(files, traces);
+  FindClocks(&traces);
   const ImportCounts counts = WriteExport(traces, file.temporary_path(), out, cancelled);
   file.Commit();
   return counts;

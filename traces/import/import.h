@@ -15,6 +15,7 @@ struct ImportCounts {
   int64_t collectives = 0;                  // of which the file says what they move
   int64_t device_ranges = 0;                // annotations on streams
   int64_t operators = 0;                    // ranges with shapes or a call stack
+  int64_t clocks = 0;                       // of files, that were put right by the first file's
   int64_t skipped = 0;                      // events that lack what their kind needs
   std::map<std::string, int64_t> left_out;  // events of kinds that have no place here, by category
 };
@@ -43,11 +44,12 @@ using ImportProgress = std::function<void(double)>;
 
 // Writes an export in the layout of Nsight Systems: kernels, copies, memory sets, API calls,
 // synchronisations, and operators and annotations as NVTX ranges, and memory over time. Ops of devices that
-// are no GPU are kernels on devices of their own (LANESCOPE_DEVICE). Several files (the ranks of one job, one
-// clock) go into one export, in which file n is the nth virtual machine. The devices of each are GPUs of
+// are no GPU are kernels on devices of their own (LANESCOPE_DEVICE). Several files (the ranks of one
+// job) go into one export, in which file n is the nth virtual machine. The devices of each are GPUs of
 // their own: they keep their numbers where no other file has those, and are called after their ranks ("rank 3
-// GPU:0"). Of JSON, memory holds names and the like alone, however large the file is: what
-// happened waits in a file without a name in $TMPDIR or /var/tmp. Time zero is the first event. Throws
+// GPU:0"). Where what ranks have in common shows that their clocks differ, times are those of the first
+// file's clock (LANESCOPE_RANK). Of JSON, memory holds names and the like alone, however large the file is:
+// what happened waits in a file without a name in $TMPDIR or /var/tmp. Time zero is the first event. Throws
 // AlreadyExists when `out` is there, InvalidArgument for what is no such trace and for two files of one rank
 // (a file that is named twice, too), DataLoss for damaged files, Cancelled soon after `*cancelled` became
 // true (null: never), and leaves no file behind.

@@ -13,6 +13,8 @@ std::string ImportText(const ImportCounts& counts) {
   if (counts.operators > 0) text += fmt::format(", {} operators with shapes or stacks", counts.operators);
   if (counts.collectives > 0) text += fmt::format(", {} collectives with their sizes", counts.collectives);
   if (counts.memory > 0) text += fmt::format(", {} changes of memory", counts.memory);
+  if (counts.clocks > 0)
+    text += fmt::format(", the clock of {} file{} put right", counts.clocks, counts.clocks > 1 ? "s" : "");
   std::string left_out;
   if (counts.skipped > 0) left_out = fmt::format("{} without a time or a name", counts.skipped);
   for (const auto& [category, count] : counts.left_out)

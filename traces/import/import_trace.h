@@ -103,6 +103,8 @@ struct ImportTrace {
   std::string_view format;      // "Kineto": who wrote it
   std::optional<int64_t> rank;  // of the job that the file is of
   std::string host;             // where it ran; empty: the file does not say
+  int64_t world = 0;            // ranks of the job; 0: the file does not say
+  int64_t clock_ahead_ns = 0;   // of the first file's (FindClocks)
   int64_t skipped = 0;
   // Events of kinds that an export has no place for, by category, cut to 60 bytes; beyond twenty "others".
   std::map<std::string, int64_t> left_out;

@@ -19,6 +19,16 @@ bool IsOfDevice(Kind kind) {
   return kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset || kind == Kind::kDeviceRange;
 }
 
+// Processes may number the groups that they are in: these ranks tell them apart.
+std::string ProcessGroup(const Json& args) {
+  const std::string* name = JsonText(args, "Process Group Name");
+  const auto ranks = args.find("Process Group Ranks");
+  std::string group = name == nullptr ? "" : *name;
+  if (ranks != args.end() && (ranks->is_string() || ranks->is_array()))
+    group += (group.empty() ? "" : " ") + (ranks->is_string() ? ranks->get<std::string>() : Dumped(*ranks));
+  return group;
+}
+
 }  // namespace
 
 void KinetoDetails::Read(const Json& args, ImportEvent* event) {
@@ -77,11 +87,11 @@ void KinetoDetails::AddLaunch(const Json& args, ImportEvent* kernel) {
 void KinetoDetails::AddCollective(const Json& args, int64_t correlation) {
   const std::string* kind = JsonText(args, "Collective name");
   if (kind == nullptr) return;
-  const std::string *type = JsonText(args, "dtype"), *group = JsonText(args, "Process Group Name");
+  const std::string* type = JsonText(args, "dtype");
   ImportCollective collective;
   collective.correlation = correlation;
   collective.kind = names_.Intern(*kind);
-  if (group != nullptr) collective.group = names_.Intern(*group);
+  if (const std::string group = ProcessGroup(args); !group.empty()) collective.group = names_.Intern(group);
   const int64_t elements = std::max<int64_t>(
       {0, JsonInteger(args, "In msg nelems").value_or(0), JsonInteger(args, "Out msg nelems").value_or(0)});
   const int64_t size = type == nullptr ? 0 : TorchTypeBytes(*type);

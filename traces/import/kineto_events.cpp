@@ -30,6 +30,9 @@ std::optional<Kind> KindOf(const std::string& category) {
       {"gpu_memset", Kind::kMemset},     {"Memset", Kind::kMemset},
       {"cuda_runtime", Kind::kApiCall},  {"cuda_driver", Kind::kApiCall},
       {"hip_runtime", Kind::kApiCall},   {"Runtime", Kind::kApiCall},
+      {"xpu_runtime", Kind::kApiCall},   {"privateuse1_runtime", Kind::kApiCall},
+      {"xpu_driver", Kind::kApiCall},    {"privateuse1_driver", Kind::kApiCall},
+      {"mtia_runtime", Kind::kApiCall},  {"hip_driver", Kind::kApiCall},
       {"cpu_op", Kind::kRange},          {"Operator", Kind::kRange},
       {"python_function", Kind::kRange}, {"gpu_user_annotation", Kind::kDeviceRange},
       {"user_annotation", Kind::kRange}, {"cuda_sync", Kind::kSynchronization},
@@ -75,8 +78,10 @@ class Reader {
           path_);
     }
     if (rest.is_object() && rest.contains("deviceProperties")) details_.ReadDevices(rest["deviceProperties"]);
-    if (rest.is_object() && rest.contains("distributedInfo") && rest["distributedInfo"].is_object())
+    if (rest.is_object() && rest.contains("distributedInfo") && rest["distributedInfo"].is_object()) {
       trace_.rank = JsonInteger(rest["distributedInfo"], "rank");
+      trace_.world = std::max<int64_t>(0, JsonInteger(rest["distributedInfo"], "world_size").value_or(0));
+    }
     details_.FindHost(rest, path_);
     return std::move(trace_);
   }

@@ -31,12 +31,14 @@ class RunActivities : public ActivityVisitor {
     using tables::kCollective;
     ReadRows(database, kCollective,
              {kCollective.global_pid, kCollective.correlation, kCollective.kind, kCollective.bytes,
-              kCollective.ranks},
+              kCollective.ranks, kCollective.group},
              [&](const auto& row) {
+               TraceCollective collective{0, texts_.Add(row[kCollective.kind]), row[kCollective.bytes],
+                                          row[kCollective.ranks]};
+               if (!row[kCollective.group].empty()) collective.group = texts_.Add(row[kCollective.group]);
                collectives_.emplace(std::pair(row[kCollective.global_pid].value_or(0),
                                               row[kCollective.correlation].value_or(-1)),
-                                    TraceCollective{0, texts_.Add(row[kCollective.kind]),
-                                                    row[kCollective.bytes], row[kCollective.ranks]});
+                                    collective);
              });
   }
 

@@ -16,10 +16,12 @@ int64_t FileOf(int64_t vm) { return static_cast<int64_t>(static_cast<uint64_t>(v
 std::vector<TraceRank> ReadRanks(Database& database) {
   using tables::kRank, tables::kSystemEnv;
   std::vector<TraceRank> ranks;
-  ReadRows(database, kRank, {kRank.vm, kRank.rank, kRank.host}, [&](const auto& row) {
-    ranks.push_back(
-        {FileOf(row[kRank.vm].value_or(0)), row[kRank.rank].value_or(-1), std::string(row[kRank.host])});
-  });
+  ReadRows(
+      database, kRank, {kRank.vm, kRank.rank, kRank.host, kRank.world, kRank.clock_ahead},
+      [&](const auto& row) {
+        ranks.push_back({FileOf(row[kRank.vm].value_or(0)), row[kRank.rank].value_or(-1),
+                         std::string(row[kRank.host]), row[kRank.world], row[kRank.clock_ahead].value_or(0)});
+      });
   ReadRows(database, kSystemEnv, {kSystemEnv.vm, kSystemEnv.name, kSystemEnv.value}, [&](const auto& row) {
     const int64_t file = FileOf(row[kSystemEnv.vm].value_or(0));
     if (row[kSystemEnv.name] != "Hostname" || row[kSystemEnv.value].empty() ||

@@ -1,57 +1,15 @@
 #include "traces/read/step_ranges.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
+#include "core/base/error.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/string_table.h"
 #include "traces/store/table_reader.h"
 
 namespace lanescope::traces {
-namespace {
-
-constexpr std::string_view kWords[] = {"step", "iteration", "iter", "batch"};
-constexpr size_t kMaxText = 60;  // longer ones are messages
-constexpr size_t kMaxDigits = 9;
-
-bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-}  // namespace
-
-std::optional<StepText> ParseStepText(std::string_view text) {
-  if (text.size() > kMaxText) return std::nullopt;
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  size_t digits = 0;
-  while (digits < text.size() && IsDigit(text[text.size() - 1 - digits])) ++digits;
-  if (digits > kMaxDigits) return std::nullopt;
-  std::string_view words = text.substr(0, text.size() - digits);
-  while (!words.empty() && !IsLetter(words.back())) {
-    if (std::string_view(" _-#:=.[(").find(words.back()) == std::string_view::npos) return std::nullopt;
-    words.remove_suffix(1);
-  }
-  std::string lower(words);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (size_t rank = 0; rank < std::size(kWords); ++rank) {
-    if (!lower.ends_with(kWords[rank])) continue;
-    // "Timestep" is another word than "step"; "ProfilerStep" is two.
-    const size_t at = lower.size() - kWords[rank].size();
-    if (at > 0 && IsLetter(words[at - 1]) && std::isupper(static_cast<unsigned char>(words[at])) == 0)
-      continue;
-    StepText result{static_cast<int>(rank), -1};
-    if (digits > 0) result.number = std::stoll(std::string(text.substr(text.size() - digits)));
-    // Without a number only the word itself, or "train step" and the like: "optimizer.step" is a part of one.
-    if (digits == 0 && at > 0 && lower != "train_step" && lower != "training_step" && lower != "train step" &&
-        lower != "training step") {
-      continue;
-    }
-    return result;
-  }
-  return std::nullopt;
-}
 
 bool HasStepRanges(Database& database) {
   using tables::kNvtxEvent;
@@ -74,7 +32,9 @@ RangeSteps::RangeSteps(const TraceRun& run) : index_(run.api_calls) {
   if (ranges_.empty()) return;
   calls_.reserve(run.api_calls.size());
   for (const TraceApiCall& call : run.api_calls) {
-    calls_.push_back(At(GlobalPidOf(call.global_tid), call.start_ns));
+    const auto own = of_threads_.find(call.global_tid);
+    const int step = own == of_threads_.end() ? -1 : At(own->second, call.start_ns);
+    calls_.push_back(step >= 0 ? step : At(GlobalPidOf(call.global_tid), call.start_ns));
   }
 }
 
@@ -94,13 +54,15 @@ void RangeSteps::CollectRanges(const TraceRun& run) {
     const auto text = text_of(range);
     if (!text || kind_of(*text) != best) continue;
     ranges_[GlobalPidOf(range.global_tid)].push_back(
-        {range.start_ns, range.open ? INT64_MAX : range.end_ns, text->number});
+        {range.start_ns, range.open ? INT64_MAX : range.end_ns, text->number, range.global_tid});
   }
   for (auto& [process, ranges] : ranges_) {
     std::set<int64_t> numbers;
     for (const Range& range : ranges) numbers.insert(range.number);
-    if (numbers.size() == ranges.size() && *numbers.begin() >= 0) continue;
-    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].number = static_cast<int64_t>(i);
+    if (numbers.size() != ranges.size() || *numbers.begin() < 0) {
+      for (size_t i = 0; i < ranges.size(); ++i) ranges[i].number = static_cast<int64_t>(i);
+    }
+    for (const Range& range : ranges) of_threads_[range.global_tid].push_back(range);
   }
 }
 
@@ -108,8 +70,10 @@ void RangeSteps::CollectRanges(const TraceRun& run) {
 int RangeSteps::At(int64_t global_pid, int64_t time) const {
   auto process = ranges_.find(global_pid);
   if (process == ranges_.end() && (global_pid == 0 && ranges_.size() == 1)) process = ranges_.begin();
-  if (process == ranges_.end()) return -1;
-  const auto& ranges = process->second;
+  return process == ranges_.end() ? -1 : At(process->second, time);
+}
+
+int RangeSteps::At(const std::vector<Range>& ranges, int64_t time) {
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), time,
                        [](int64_t value, const Range& range) { return value < range.start_ns; });
@@ -144,6 +108,19 @@ std::vector<TraceStep> StepWindows::Steps() const {
     if (steps[i].end_ns >= next || other == outside.end() || *other >= next) steps[i].end_ns = next;
   }
   return steps;
+}
+
+void CheckStep(const TraceRun& run, int number) {
+  for (const TraceStep& step : run.steps) {
+    if (step.step == number) return;
+  }
+  if (run.steps.empty()) {
+    Throw(Code::kFailedPrecondition,
+          "the trace records no steps, and no NVTX range looks like one (\"step 3\", \"iteration 3\"); leave "
+          "--step out");
+  }
+  Throw(Code::kNotFound, "run {} has no step {}; it has {} to {}", run.info.id, number,
+        run.steps.front().step, run.steps.back().step);
 }
 
 void FindSteps(TraceRun* run) {

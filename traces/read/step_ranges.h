@@ -1,5 +1,4 @@
 // Steps of a trace that records none: NVTX ranges that look like steps. Internal to traces.
-// Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +10,15 @@
 #include "traces/read/launch_links.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
+#include "traces/store/step_text.h"
 
 namespace lanescope::traces {
 
-// The ranges of a run that are its steps, and which of them an activity was launched in: they may lie on
-// another thread than the launches (autograd has its own). Ranges count as steps when their text is one of
-// the words below, or starts with words and ends in one of them and a number ("ProfilerStep#12", "train step
-// 3", "iteration_7"); of several kinds the first in this order: "step", "iteration", "iter", "batch".
-// Numbered ranges keep their number, unless a process uses one twice; then, and without numbers, they count
-// from 0 in the order of time. Thread-compatible.
+// The ranges of a run that are its steps, and which of them an activity was launched in: of those of the
+// launching thread, else of its process, since they may lie on another thread (autograd has its own). Ranges
+// count as steps when their text does (ParseStepText); of several words the first in its order. Numbered
+// ranges keep their number, unless a process uses one twice; then, and without numbers, they count from 0 in
+// the order of time. Thread-compatible.
 class RangeSteps {
  public:
   // From the ranges and API calls of a run, or of its outline.
@@ -40,12 +39,15 @@ class RangeSteps {
   struct Range {
     int64_t start_ns = 0, end_ns = 0;
     int64_t number = -1;
+    int64_t global_tid = 0;
   };
   void CollectRanges(const TraceRun& run);
   int At(int64_t global_pid, int64_t time) const;
+  static int At(const std::vector<Range>& ranges, int64_t time);
 
-  std::map<int64_t, std::vector<Range>> ranges_;  // by process, by start
-  std::vector<int> calls_;                        // step by API call
+  std::map<int64_t, std::vector<Range>> ranges_;      // by process, by start
+  std::map<int64_t, std::vector<Range>> of_threads_;  // the same by thread
+  std::vector<int> calls_;                            // step by API call
   ApiCallIndex index_;
 };
 
@@ -70,14 +72,10 @@ class StepWindows {
 // a step.
 void FindSteps(TraceRun* run);
 
+// Throws NotFound where the run does not have the step, FailedPrecondition where it has none at all.
+void CheckStep(const TraceRun& run, int number);
+
 // Whether the file has a range that looks like a step, without loading it.
 bool HasStepRanges(Database& database);
-
-// Whether a text looks like a step, and its number (-1: none). `rank`: place in the order above.
-struct StepText {
-  int rank = 0;
-  int64_t number = -1;
-};
-std::optional<StepText> ParseStepText(std::string_view text);
 
 }  // namespace lanescope::traces

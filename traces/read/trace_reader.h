@@ -106,6 +106,7 @@ struct TraceCollective {
   int kind = -1;      // text: as the profiler calls it
   int64_t bytes = 0;  // the larger of what goes into and comes out of a rank; 0: not known
   int64_t ranks = 0;  // that take part; 0: not known
+  int group = -1;     // text: the process group; -1: not known
 };
 
 // An NVTX range: push/pop ranges belong to a thread, start/end ranges to the process.
@@ -138,6 +139,10 @@ struct TraceRank {
   int64_t file = 0;
   int64_t rank = -1;  // -1: the file does not say
   std::string host;   // empty: the same
+  int64_t world = 0;  // ranks of the job; 0: the same
+  // By how much the file's clock was ahead of the first file's; its times here are less that. 0: by nothing
+  // that collectives or steps could tell.
+  int64_t clock_ahead_ns = 0;
 };
 
 // "thread 101 (autograd)"; profilers that put the number into the name do not have it twice.

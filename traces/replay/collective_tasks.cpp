@@ -15,10 +15,10 @@ void LinkCollectives(const TraceRun& run, const DeviceOperations& operations,
     if (operations.all()[i].kind == ReplayTask::Kind::kCollective)
       operation_of[operations.all()[i].launch] = static_cast<int>(i);
   }
-  for (const std::vector<int>& parts : FindCollectives(run)) {
+  for (const Collective& collective : FindCollectives(run)) {
     std::vector<int> tasks;
     int64_t all_there = INT64_MIN, first_end = INT64_MAX;
-    for (const int part : parts) {
+    for (const int part : collective.parts) {
       tasks.push_back(task_of_operation[static_cast<size_t>(operation_of.at(part))]);
       all_there = std::max(all_there, task_at(tasks.back()).start_ns);
       first_end = std::min(first_end, task_at(tasks.back()).end_ns);
@@ -29,6 +29,7 @@ void LinkCollectives(const TraceRun& run, const DeviceOperations& operations,
       task_at(task).ns = task_at(task).end_ns - all_there;
     }
     graph->collectives.push_back(std::move(tasks));
+    graph->ranks_of_collectives.push_back(collective.ranks);
   }
   graph->facts.collectives = static_cast<int64_t>(graph->collectives.size());
   for (const ReplayTask& task : graph->tasks)

@@ -10,7 +10,8 @@ namespace lanescope::traces {
 
 // Each the reason as a sentence without its full stop; empty: the trace says it.
 
-// How long NCCL's kernels transfer: of those that one GPU alone has, nobody knows.
+// How long NCCL's kernels transfer: of those that one GPU alone has nobody knows. A few of them keep their
+// time.
 std::string WhyNoTransferTimes(const ReplayGraph& graph);
 // Who waits for whom: nobody where GPUs have no collectives in common, or parts of them are missing.
 std::string WhyNoRankWaits(const ReplayGraph& graph);

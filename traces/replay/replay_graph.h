@@ -64,6 +64,7 @@ struct ReplayGraph {
   std::vector<ReplayTask> tasks;              // each waits for tasks before it alone
   Rows<ReplayHold> holds;                     // by task
   std::vector<std::vector<int>> collectives;  // tasks of each
+  std::vector<int64_t> ranks_of_collectives;  // that take part, in the trace or not
   std::vector<ReplayQueue> queues;
   std::vector<std::string> names;
   std::vector<TraceDevice> devices;
@@ -82,7 +83,7 @@ struct ReplayGraph {
 //  - One that began later than all that explains waits for what had ended last on another stream, and keeps
 //    what is left of its delay.
 //  - A call that synchronises, and a copy's that ended after its copy, wait for the device.
-//  - A kernel of NCCL that all GPUs have ends a fixed time after the last of them began.
+//  - A kernel of NCCL that several GPUs have ends a fixed time after the last of them began.
 // Throws FailedPrecondition for a run without activities on GPUs.
 ReplayGraph BuildReplayGraph(const TraceRun& run, std::span<const TraceSynchronization> synchronizations);
 

@@ -27,19 +27,24 @@ Approaches FindApproaches(const ReplayGraph& graph) {
   for (const std::vector<int>& parts : graph.collectives) collectives.push_back(&parts);
   std::ranges::stable_sort(collectives, {}, [&](const std::vector<int>* parts) { return all_there(*parts); });
   Approaches found;
-  int64_t from = graph.begin_ns;
+  // By GPU the last collective that it took part in: ranks may be in several groups.
+  std::map<int, int64_t> since;
+  const auto gpu_of = [&](int part) { return graph.queues[static_cast<size_t>(task(part).queue)].device; };
+  const auto from_of = [&](int part) {
+    return since.try_emplace(gpu_of(part), graph.begin_ns).first->second;
+  };
   for (const std::vector<int>* parts : collectives) {
     std::vector<int64_t> lengths;
-    for (const int part : *parts) lengths.push_back(task(part).start_ns - from);
+    for (const int part : *parts) lengths.push_back(task(part).start_ns - from_of(part));
     std::ranges::sort(lengths);
     const int64_t usual = lengths[(lengths.size() - 1) / 2];
     for (const int part : *parts) {
-      const int64_t until = task(part).start_ns;
+      const int64_t from = from_of(part), until = task(part).start_ns;
       if (usual <= 0 || until - from <= usual) continue;
-      found[graph.queues[static_cast<size_t>(task(part).queue)].device].push_back(
+      found[gpu_of(part)].push_back(
           {from, until, static_cast<double>(usual) / static_cast<double>(until - from)});
     }
-    from = all_there(*parts);
+    for (const int part : *parts) since[gpu_of(part)] = all_there(*parts);
   }
   return found;
 }

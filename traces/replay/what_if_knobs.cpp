@@ -101,11 +101,11 @@ WhatIfKnob LaunchKnob(const ReplayGraph& graph, const Parts& parts) {
 
 WhatIfKnob RanksKnob(const ReplayGraph& graph, const Parts& parts) {
   WhatIfKnob knob = Knob(WhatIfKnob::Kind::kCount, "ranks", "ranks of the job", parts.collectives);
-  size_t here = 1;
-  for (const std::vector<int>& collective : graph.collectives) here = std::max(here, collective.size());
+  int64_t here = 1;
+  for (const int64_t ranks : graph.ranks_of_collectives) here = std::max(here, ranks);
   knob.low = knob.now = static_cast<double>(here);
   knob.high = kMoreRanks * knob.low;
-  knob.refused = WhyNotRanks(static_cast<int64_t>(here), graph);
+  knob.refused = WhyNotRanks(here, graph);
   return knob;
 }
 

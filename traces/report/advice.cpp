@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/units.h"
 #include "traces/report/longest_launch.h"
+#include "traces/store/saturating.h"
 
 namespace lanescope::traces {
 namespace {
@@ -73,6 +75,27 @@ void AddImbalance(const Summary& summary, std::vector<Advice>* found) {
            most->device, PercentText(share(*most), 0), least->device, PercentText(share(*least), 0))});
 }
 
+// Where a summary has what ranks wait for: the GPU whose coming late costs the others most.
+void AddStraggler(const Summary& summary, std::vector<Advice>* found) {
+  if (!summary.waits || summary.waits->stragglers.empty()) return;
+  double share = 0;
+  for (const DeviceWaits& device : summary.waits->devices) {
+    if (device.window_ns > 0)
+      share += static_cast<double>(device.for_ranks_ns) / static_cast<double>(device.window_ns);
+  }
+  share /= static_cast<double>(summary.waits->devices.size());
+  std::map<std::string, int64_t> waited;
+  for (const Straggler& straggler : summary.waits->stragglers) {
+    int64_t& of = waited[straggler.label];
+    of = AddSaturating(of, straggler.others_waited_ns);
+  }
+  const auto last = std::ranges::max_element(waited, {}, [](const auto& entry) { return entry.second; });
+  found->push_back(
+      {share, fmt::format("The mean GPU waits in collectives for {} of the time with nothing else to "
+                          "do, most for {}: what that does before them holds up all.",
+                          PercentText(share, 0), last->first)});
+}
+
 }  // namespace
 
 std::vector<std::string> AdviceOf(const Summary& summary) {
@@ -88,6 +111,7 @@ std::vector<std::string> AdviceOf(const Summary& summary) {
                        : "start them earlier, from pinned memory, on a stream of their own, or place "
                          "what needs the data where it is.")});
   AddImbalance(summary, &found);
+  AddStraggler(summary, &found);
   if (const LongestLaunch longest = LongestLaunchOf(summary); longest.row != nullptr) {
     found.push_back(
         {longest.share * shares.compute / 2,

@@ -29,7 +29,8 @@ std::vector<CollectiveRow> FindCollectiveRows(const TraceRun& run) {
     const TraceLaunch& part = run.launches[static_cast<size_t>(launch)];
     return part.end_ns - part.start_ns;
   };
-  for (const std::vector<int>& parts : FindCollectives(run)) {
+  for (const Collective& collective : FindCollectives(run)) {
+    const std::vector<int>& parts = collective.parts;
     const auto found = moved.find(parts.front());
     if (found == moved.end() || static_cast<int64_t>(parts.size()) != found->second->ranks) continue;
     int64_t shortest = INT64_MAX;

@@ -37,23 +37,6 @@ bool InStep(const TraceRun& run, int step, int64_t time) {
          });
 }
 
-std::vector<OperationSum> SumsOfRanges(const TraceRun& run, int step) {
-  constexpr std::string_view kPushPop = "PushPop", kStartEnd = "StartEnd";
-  ValuesByName values;  // the style stands before the text
-  for (const TraceRange& range : run.ranges) {
-    if (range.open || !InStep(run, step, range.start_ns)) continue;
-    values[fmt::format("{} {}", range.process_wide ? kStartEnd : kPushPop, run.Text(range.text))].push_back(
-        range.end_ns - range.start_ns);
-  }
-  std::vector<OperationSum> sums = Rank(std::move(values));
-  for (OperationSum& sum : sums) {
-    const size_t blank = sum.name.find(' ');
-    sum.style = sum.name.substr(0, blank);
-    sum.name = sum.name.substr(blank + 1);
-  }
-  return sums;
-}
-
 }  // namespace
 
 OperationSum SumOf(std::string name, std::vector<int64_t> values) {
@@ -76,6 +59,23 @@ OperationSum SumOf(std::string name, std::vector<int64_t> values) {
     sum.stddev = std::sqrt(squares / static_cast<double>(sum.count - 1));
   }
   return sum;
+}
+
+std::vector<OperationSum> SumsOfRanges(const TraceRun& run, int step) {
+  constexpr std::string_view kPushPop = "PushPop", kStartEnd = "StartEnd";
+  ValuesByName values;  // the style stands before the text
+  for (const TraceRange& range : run.ranges) {
+    if (range.open || !InStep(run, step, range.start_ns)) continue;
+    values[fmt::format("{} {}", range.process_wide ? kStartEnd : kPushPop, run.Text(range.text))].push_back(
+        range.end_ns - range.start_ns);
+  }
+  std::vector<OperationSum> sums = Rank(std::move(values));
+  for (OperationSum& sum : sums) {
+    const size_t blank = sum.name.find(' ');
+    sum.style = sum.name.substr(0, blank);
+    sum.name = sum.name.substr(blank + 1);
+  }
+  return sums;
 }
 
 void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary) {

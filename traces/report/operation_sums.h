@@ -12,8 +12,10 @@
 namespace lanescope::traces {
 
 OperationSum SumOf(std::string name, std::vector<int64_t> values);
+// Of ranges that begin in the time of a step (-1: of all); those that did not end are left out.
+std::vector<OperationSum> SumsOfRanges(const TraceRun& run, int step);
 // Fills kernel_sums, memory_time_sums, memory_size_sums, api_sums and nvtx_sums with the activities of a step
-// (-1: of all); of ranges with those that begin in its time. Ranges that did not end are left out.
+// (-1: of all).
 void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary);
 
 // Activities by the name (RangeName) of the NVTX range around their launch.

@@ -12,6 +12,7 @@
 #include "traces/report/activity_totals.h"
 #include "traces/report/bound.h"
 #include "traces/report/device_usage.h"
+#include "traces/report/foreign_notes.h"
 #include "traces/report/idle_calls.h"
 #include "traces/report/operation_sums.h"
 #include "traces/store/api_call_name.h"
@@ -329,19 +330,6 @@ void FillCapture(const Context& context, Summary* summary) {
   for (auto& [time, note] : clock_notes) summary->notes.push_back(std::move(note));
 }
 
-void CheckStep(const TraceRun& run, int number) {
-  for (const TraceStep& step : run.steps) {
-    if (step.step == number) return;
-  }
-  if (run.steps.empty()) {
-    Throw(Code::kFailedPrecondition,
-          "the trace records no steps, and no NVTX range looks like one (\"step 3\", \"iteration 3\"); leave "
-          "--step out");
-  }
-  Throw(Code::kNotFound, "run {} has no step {}; it has {} to {}", run.info.id, number,
-        run.steps.front().step, run.steps.back().step);
-}
-
 Summary SummarizeInMemory(const Context& context, const SummaryOptions& options) {
   const TraceRun run = context.reader.ReadRun(context.run);
   Summary summary;
@@ -388,6 +376,7 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
                          (reader.Steps(run).empty() && HasStepRanges(database));
   Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context, options);
   FillCapture(context, &summary);
+  AddForeignNotes(reader, run, &summary);
   summary.hosts = HostsOf(reader.Ranks());
   return summary;
 }

@@ -102,7 +102,7 @@ std::string SummaryCsv(const Summary& summary, const SummaryLayout& layout, bool
   SummaryLines lines(summary, layout.top);
   if (!summary.ranges.empty()) {
     AddRanges(summary, heading, &lines);
-  } else if (layout.nsys) {
+  } else if (layout.nsys || (summary.gpu_activities.empty() && !summary.nvtx_sums.empty())) {
     AddSums(summary, heading, &lines);
   } else {
     AddActivities(summary, heading, &lines);

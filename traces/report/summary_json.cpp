@@ -184,6 +184,7 @@ void AddWaits(const Waits& waits, OrderedJson* json) {
                       {"collectives", collectives},
                       {"link", waits.link.within > 0 ? OrderedJson(waits.link.source) : OrderedJson(nullptr)},
                       {"peer_copy_bytes_per_second", rate(waits.peer_copy_bandwidth)},
+                      {"partial_collectives", waits.partial},
                       {"verdict", waits.verdict}};
 }
 

@@ -192,9 +192,9 @@ std::string NotesText(const Summary& summary) {
 
 std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
   std::string out;
-  const bool empty =
-      summary.gpu_activities.empty() && summary.host_activities.empty() && summary.api_calls.empty();
-  if (empty) return NotesText(summary) + summary.verdict + "\n";
+  const bool idle = summary.gpu_activities.empty() && summary.host_activities.empty();
+  if (idle && summary.api_calls.empty() && summary.nvtx_sums.empty())
+    return NotesText(summary) + summary.verdict + "\n";
   if (layout.nsys) {
     AppendSums("NVTX Range Summary", "Instances", "Range", summary.nvtx_sums, layout, &out);
     AppendSums("CUDA API Summary", "Num Calls", "Name", summary.api_sums, layout, &out);
@@ -206,6 +206,7 @@ std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
     AppendBlock("GPU activities", summary.gpu_activities, layout, &out);
     AppendBlock("Host activities", summary.host_activities, layout, &out);
     AppendBlock("API calls", summary.api_calls, layout, &out);
+    if (idle) AppendSums("NVTX Range Summary", "Instances", "Range", summary.nvtx_sums, layout, &out);
   }
   AppendRanges(summary.ranges, layout, &out);
   AppendTraffic(summary.traffic, layout.width, &out);

@@ -139,38 +139,49 @@ using RankWaits = std::map<size_t, IntervalSet>;
 RankWaits FindStragglers(const TraceRun& run, Waits* waits) {
   RankWaits rank_waits;
   struct OfStep {
-    std::map<size_t, int64_t> last;  // by position of the device
+    struct Last {
+      int64_t waited_ns = 0, count = 0;
+      auto operator<=>(const Last&) const = default;
+    };
+    std::map<size_t, Last> last;  // by position of the device, for which others waited
     int64_t all = 0, waited_ns = 0;
   };
   std::map<int, OfStep> steps;
-  for (const std::vector<int>& collective : FindCollectives(run)) {
+  std::map<int, size_t> positions;
+  for (size_t i = 0; i < waits->devices.size(); ++i) positions[waits->devices[i].device] = i;
+  for (const Collective& collective : FindCollectives(run)) {
     const auto part = [&](size_t i) -> const TraceLaunch& {
-      return run.launches[static_cast<size_t>(collective[i])];
+      return run.launches[static_cast<size_t>(collective.parts[i])];
     };
+    const auto position = [&](size_t i) { return positions.at(part(i).device); };
     int64_t shortest = INT64_MAX;
     size_t last = 0;
-    for (size_t i = 0; i < collective.size(); ++i) {
+    for (size_t i = 0; i < collective.parts.size(); ++i) {
       shortest = std::min(shortest, part(i).end_ns - part(i).start_ns);
       if (part(i).start_ns > part(last).start_ns) last = i;
     }
     OfStep& step = steps[part(0).step];
     ++step.all;
-    ++step.last[last];
-    ++waits->devices[last].last;
-    for (size_t i = 0; i < collective.size(); ++i) {
+    OfStep::Last& of_last = step.last[position(last)];
+    ++of_last.count;
+    ++waits->devices[position(last)].last;
+    const auto here = static_cast<int64_t>(collective.parts.size());
+    if (collective.ranks > here) ++waits->partial;
+    for (size_t i = 0; i < collective.parts.size(); ++i) {
       const int64_t waited = part(i).end_ns - part(i).start_ns - shortest;
-      DeviceWaits& device = waits->devices[i];
+      DeviceWaits& device = waits->devices[position(i)];
       ++device.collectives;
       device.transfer_ns = AddSaturating(device.transfer_ns, shortest);
       device.waiting_ns = AddSaturating(device.waiting_ns, waited);
       step.waited_ns = AddSaturating(step.waited_ns, waited);
-      if (waited > 0) rank_waits[i].Add(part(i).start_ns, part(i).start_ns + waited);
+      of_last.waited_ns = AddSaturating(of_last.waited_ns, waited);
+      if (waited > 0) rank_waits[position(i)].Add(part(i).start_ns, part(i).start_ns + waited);
     }
   }
   for (const auto& [number, step] : steps) {
     const auto most = std::ranges::max_element(step.last, {}, [](const auto& entry) { return entry.second; });
     waits->stragglers.push_back(
-        {number, waits->devices[most->first].label, most->second, step.all, step.waited_ns});
+        {number, waits->devices[most->first].label, most->second.count, step.all, step.waited_ns});
   }
   return rank_waits;
 }

@@ -26,8 +26,8 @@ struct DeviceWaits {
   // stream (by times alone), and else.
   int64_t for_streams_ns = 0, queued_ns = 0;
   int64_t edges_ns = 0;  // before the first and after the last activity of the window
-  // Of NCCL's kernels that all GPUs have (the nth of a name on each): the shortest is taken for the transfer,
-  // what one lasts longer for waiting until the last has come.
+  // Of NCCL's kernels that several GPUs have (the nth of a name and process group on each): the shortest is
+  // taken for the transfer, what one lasts longer for waiting until the last has come.
   int64_t collectives = 0, transfer_ns = 0, waiting_ns = 0;
   int64_t for_ranks_ns = 0;  // that waiting, where nothing else runs: exposed, and idle in truth
   int64_t last = 0;          // how many of them this GPU was the last to start
@@ -54,7 +54,7 @@ struct StreamWaits {
 
 struct Straggler {
   int step = -1;
-  std::string label;  // the GPU that came last to most of the step's collectives
+  std::string label;  // the GPU for which the others waited most in the step's collectives
   int64_t collectives = 0, of = 0, others_waited_ns = 0;
 };
 
@@ -65,7 +65,10 @@ struct Waits {
   LinkRate link;                      // what collectives have at most on the bus
   double peer_copy_bandwidth = 0;     // the best that a large copy between GPUs reached (bytes per second)
   std::vector<Straggler> stragglers;  // by step; none where the GPUs have no collectives in common
-  std::string verdict;                // "launch-bound: GPU:0 waits for 69% of its idle time for the host"
+  // Collectives of which the trace has some ranks only: what those here waited for the others counts as
+  // transfer.
+  int64_t partial = 0;
+  std::string verdict;  // "launch-bound: GPU:0 waits for 69% of its idle time for the host"
 };
 
 // `link`: as somebody who knows says it; without a rate it is as the trace says it.

@@ -117,6 +117,12 @@ std::string WaitsText(const Waits& waits, int width) {
                        straggler.step < 0 ? "" : fmt::format("step {}: ", straggler.step), straggler.label,
                        straggler.collectives, straggler.of, TimeText(straggler.others_waited_ns));
   }
+  if (waits.partial > 0) {
+    out += fmt::format(
+        "Of {} collectives not all ranks are in the trace: what those here waited for the others counts as "
+        "transfer\n",
+        waits.partial);
+  }
   return out + CollectivesText(waits, width);
 }
 

@@ -17,7 +17,8 @@ struct CollectiveTable : TableOf<CollectiveTable> {
              {kBytes.name, Need::kNotNull,
               "Bytes: the larger of what goes into and comes out of a rank; 0: not known."}};
   Size ranks{this, {"groupSize", Need::kNotNull, "Ranks that take part; 0: not known."}};
-  Text group{this, {"groupName", Need::kOptional, "Process group."}};
+  Text group{this,
+             {"groupName", Need::kOptional, "Process group, and its ranks where the profiler names them."}};
 };
 inline constexpr CollectiveTable kCollective;
 
@@ -39,6 +40,12 @@ struct RankTable : TableOf<RankTable> {
   Integer vm{this, {kVmId.name, Need::kAlways, "File: its number, from 1 on, shifted left by 48."}};
   Integer rank{this, {"rank", Need::kOptional, "Rank; NULL: the file does not say."}};
   Text host{this, {"host", Need::kOptional, "Machine that it ran on; NULL: the file does not say."}};
+  Size world{this, {"worldSize", Need::kOptional, "Ranks of the job; NULL: the file does not say."}};
+  Integer clock_ahead{
+      this,
+      {"clockAhead", Need::kOptional,
+       "ns by which its clock was ahead of the first file's, as collectives or steps that both have tell; "
+       "times in the tables are less that. NULL: the clocks agree, as far as the files say."}};
 };
 inline constexpr RankTable kRank;
 
