@@ -12,8 +12,7 @@ namespace lanescope {
 StepGraph ReplicateOverBatch(const RewriteInput& input) {
   const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) Throw(Code::kInvalidArgument, "data-parallel: the machine has fewer than two GPUs");
-  if (input.spec.batch_axis.empty())
-    Throw(Code::kInvalidArgument, "data-parallel: the run configuration has no batch_axis");
+  if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "data-parallel: {}", kNoBatchAxis);
   const ReplicaPlan plan{.strategy = "data-parallel",
                          .scope = "replica_",
                          .replicas = static_cast<int>(gpus.size()),

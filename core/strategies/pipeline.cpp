@@ -323,7 +323,7 @@ void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& 
 StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
   const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) RefusePipeline("the machine has fewer than two GPUs");
-  if (input.spec.batch_axis.empty()) RefusePipeline("the run configuration has no batch_axis");
+  if (input.spec.batch_axis.empty()) RefusePipeline("{}", kNoBatchAxis);
   const IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
   const ForwardOrder places(input, roles);
   const int micro_batches = MicroBatchesOf(input.spec, gpus.size());

@@ -11,6 +11,11 @@
 
 namespace lanescope {
 
+// Why nothing can be replicated, and what to do.
+inline constexpr const char* kNoBatchAxis =
+    "the run configuration has no batch_axis, which says of each feed which dimension is the batch: "
+    "\"batch_axis\": {\"NAME\": 0}";
+
 // What of a graph is written once, and what once for each part of the batch.
 enum class ReplicaRole : uint8_t {
   kShared,      // depends on no batch: variables, constants
