@@ -1,5 +1,6 @@
 // Einsum on host memory.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -21,6 +22,16 @@ void Turn(const EinsumPlan& plan, DataType dtype, const std::string& from, const
   copy.Run(dtype, destination, source, team);
 }
 
+// The result from what was made: elsewhere than on its diagonals it is zero.
+void TurnResult(KernelContext& context, const EinsumPlan& plan, const std::string& from, const void* made) {
+  const TensorRef& output = context.output();
+  if (plan.has_diagonal()) {
+    const auto bytes = output.NumElements() * static_cast<int64_t>(ElementSize(output.dtype));
+    std::memset(output.data, 0, static_cast<size_t>(bytes));
+  }
+  Turn(plan, output.dtype, from, plan.output(), made, output.data, context.team());
+}
+
 // Each of `rows` stretches of `length` elements added up.
 template <typename T>
 void SumRows(int64_t rows, int64_t length, const T* from, T* to, WorkerTeam& team) {
@@ -39,7 +50,7 @@ const T* Turned(KernelContext& context, const EinsumPlan& plan, int input, const
   const T* source = tensor.as<T>();
   std::vector<T> turned;
   if (plan.operand(input) != to + alone) {
-    turned.resize(static_cast<size_t>(tensor.NumElements()));
+    turned.resize(static_cast<size_t>(plan.CountOf(to) * plan.CountOf(alone)));
     Turn(plan, tensor.dtype, plan.operand(input), to + alone, source, turned.data(), context.team());
     source = turned.data();
   }
@@ -63,15 +74,14 @@ void Multiplied(KernelContext& context, const EinsumPlan& plan) {
   const std::string& wanted = plan.output();
   T* c = context.output().as<T>();
   if (plan.made != wanted) {
-    c_memory.resize(static_cast<size_t>(context.output().NumElements()));
+    c_memory.resize(static_cast<size_t>(plan.CountOf(plan.made)));
     c = c_memory.data();
   }
   const int64_t m = plan.m, n = plan.n, k = plan.k;
   for (int64_t i = 0; i < plan.batches; ++i) {
     Multiply<T>(&team, m, n, k, {a + i * m * k, k, false}, {b + i * k * n, n, false}, c + i * m * n);
   }
-  if (plan.made != wanted)
-    Turn(plan, context.output().dtype, plan.made, wanted, c, context.output().data, team);
+  if (plan.made != wanted) TurnResult(context, plan, plan.made, c);
 }
 
 void RunEinsum(KernelContext& context, const EinsumPlan& plan) {
@@ -79,14 +89,14 @@ void RunEinsum(KernelContext& context, const EinsumPlan& plan) {
   if (output.NumElements() == 0) return;
   const TensorRef& first = context.input(0);
   if (context.num_inputs() == 1 && plan.left_alone.empty()) {
-    Turn(plan, first.dtype, plan.operand(0), plan.output(), first.data, output.data, context.team());
+    TurnResult(context, plan, plan.operand(0), first.data);
     return;
   }
   DispatchReal("Einsum", first.dtype, [&]<typename T>(T) {
     if (context.num_inputs() > 1) return Multiplied<T>(context, plan);
     std::vector<T> sums;
     const T* made = Turned(context, plan, 0, plan.left, plan.left_alone, sums);
-    std::copy_n(made, output.NumElements(), output.as<T>());
+    TurnResult(context, plan, plan.made, made);
   });
 }
 

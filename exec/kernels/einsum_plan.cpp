@@ -8,6 +8,14 @@ namespace {
 
 bool Has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
 
+std::string Unique(const std::string& labels) {
+  std::string unique;
+  for (const char label : labels) {
+    if (!Has(unique, label)) unique += label;
+  }
+  return unique;
+}
+
 }  // namespace
 
 int64_t EinsumPlan::CountOf(const std::string& labels) const {
@@ -15,6 +23,8 @@ int64_t EinsumPlan::CountOf(const std::string& labels) const {
   for (const char label : labels) count *= sized.sizes.at(label);
   return count;
 }
+
+bool EinsumPlan::has_diagonal() const { return Unique(output()) != output(); }
 
 EinsumOp::EinsumOp(const Node& node)
     : equation_(ops::ParseEinsum(node.StringAttr("equation"), static_cast<int>(node.IntAttr("N")))) {
@@ -31,8 +41,8 @@ EinsumPlan EinsumOp::Plan(KernelContext& context) const {
   LANESCOPE_CHECK(sized.has_value());
   EinsumPlan plan{std::move(*sized), {}, {}, {}, {}, {}, 0, 0, 0, 0};
   ShapeOutput(context, 0, plan.sized.ShapeOf(plan.output()));
-  const std::string a = plan.operand(0);
-  const std::string b = context.num_inputs() > 1 ? plan.operand(1) : std::string();
+  const std::string a = Unique(plan.operand(0));
+  const std::string b = context.num_inputs() > 1 ? Unique(plan.operand(1)) : std::string();
   std::string batch, left, right, summed;
   for (const char label : a) {
     const bool in_output = Has(plan.output(), label);
@@ -45,9 +55,10 @@ EinsumPlan EinsumOp::Plan(KernelContext& context) const {
   for (const char label : b) {
     if (!Has(a, label)) (Has(plan.output(), label) ? right : plan.right_alone) += label;
   }
-  plan.left = context.num_inputs() > 1 ? batch + left + summed : plan.output();
+  const bool alone = context.num_inputs() == 1;
+  plan.left = alone ? Unique(plan.output()) : batch + left + summed;
   plan.right = batch + summed + right;
-  plan.made = batch + left + right;
+  plan.made = alone ? plan.left : batch + left + right;
   plan.batches = plan.CountOf(batch);
   plan.m = plan.CountOf(left);
   plan.n = plan.CountOf(right);

@@ -1,6 +1,6 @@
 // The gradient of Einsum. Of a sum of products of different letters each operand's is a sum of products, too;
 // over letters that one operand alone has, the gradient is repeated; dimensions of "..." that were broadcast
-// are summed over.
+// are summed over. That of a diagonal is zero elsewhere.
 #include "core/graph/ops/einsum.h"
 
 #include <algorithm>
@@ -24,6 +24,13 @@ int64_t AxisOf(const std::string& labels, char label) {
   return dots == std::string::npos || at < dots
              ? static_cast<int64_t>(at)
              : static_cast<int64_t>(at) - static_cast<int64_t>(labels.size());
+}
+
+bool HasRepeats(const std::string& labels) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels.find(labels[i]) != i) return true;
+  }
+  return false;
 }
 
 std::string Without(std::string labels, const std::string& letters) {
@@ -81,7 +88,12 @@ class EinsumGradientOf {
  private:
   // The letters that the operand alone has: that it is summed over.
   std::string Alone(const Operand& operand, const std::string& other) const {
-    return Without(operand.labels, output_ + other + ".");
+    const std::string alone = Without(operand.labels, output_ + other + ".");
+    std::string once;
+    for (const char label : alone) {
+      if (once.find(label) == std::string::npos) once += label;
+    }
+    return once;
   }
 
   // The shape where it is needed; otherwise its name counts as used, as in TensorFlow.
@@ -136,8 +148,8 @@ class EinsumGradientOf {
       sizes.emplace_back(Element(s_, shape, axes.back()));
     }
     const Endpoint dims = op::Pack(s_, sizes, {.name = "stack"});
-    // TensorFlow takes the dots for a letter that is there three times.
-    if (Without(to, repeated) == from && !HasDots(to)) {
+    // As TensorFlow has it, the dots too are a letter that is there three times.
+    if (Without(to, repeated) == from && !HasRepeats(to) && !HasRepeats(from)) {
       const Endpoint over = s_.Constant(NumbersAs(Input(axes).value(), DataType::kInt32));
       return op::BroadcastTo(s_, op::Reshape(s_, grad, ReducedShape(s_, shape, over)), shape);
     }

@@ -23,12 +23,8 @@ std::string LabelsIn(std::string_view part, std::string_view equation) {
     } else if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
       Throw(Code::kInvalidArgument, "'{}' is no einsum equation: '{}' is no label", equation, c);
     }
-    if (labels.find(c) != std::string::npos) {
-      if (c == kEllipsis)
-        Throw(Code::kInvalidArgument, "'{}' is no einsum equation: \"...\" twice in one place", equation);
-      Throw(Code::kUnimplemented, "'{}': label '{}' twice in one place (a diagonal) has no kernel here",
-            equation, c);
-    }
+    if (c == kEllipsis && labels.find(c) != std::string::npos)
+      Throw(Code::kInvalidArgument, "'{}' is no einsum equation: \"...\" twice in one place", equation);
     labels += c;
   }
   return labels;

@@ -13,12 +13,13 @@
 namespace lanescope::ops {
 
 struct EinsumEquation {
-  std::vector<std::string> inputs;  // a letter for each dimension; '.' for those that "..." stands for
+  // A letter for each dimension; '.' for those that "..." stands for. A letter that is in one place more than
+  // once is a diagonal there.
+  std::vector<std::string> inputs;
   std::string output;
 };
 
-// Throws InvalidArgument for what is no equation or has another number of inputs, and Unimplemented for
-// letters twice in one place (diagonals).
+// Throws InvalidArgument for what is no equation or has another number of inputs.
 EinsumEquation ParseEinsum(std::string_view equation, int num_inputs);
 
 // An equation of tensors of these shapes, and the sizes of its letters. Dimensions that "..." stands for have

@@ -48,6 +48,15 @@ void Turn(KernelContext& context, const EinsumPlan& plan, const std::string& fro
   RunStridedCopy(LaunchOf(context), ElementBytes(context.output().dtype), map, destination, source);
 }
 
+// The result from what was made: elsewhere than on its diagonals it is zero.
+void TurnResult(KernelContext& context, const EinsumPlan& plan, const std::string& from, const void* made) {
+  const TensorRef& output = context.output();
+  const uint64_t zero = 0;
+  if (plan.has_diagonal())
+    RunFillFromHost(LaunchOf(context), ElementBytes(output.dtype), output.NumElements(), output.data, &zero);
+  Turn(context, plan, from, plan.output(), made, output.data);
+}
+
 // Scratch memory of an operand: turned, summed over the letters that it alone has, and as many ones as those.
 struct OperandScratch {
   OperandScratch(ScratchLayout* layout, const KernelContext& context, const EinsumPlan& plan, int input,
@@ -91,7 +100,7 @@ void Multiplied(KernelContext& context, const EinsumPlan& plan) {
   ScratchLayout layout;
   const OperandScratch a_at(&layout, context, plan, 0, plan.left, plan.left_alone);
   const OperandScratch b_at(&layout, context, plan, 1, plan.right, plan.right_alone);
-  const int64_t c_at = layout.Add(BytesOf(context.output()));
+  const int64_t c_at = layout.Add(plan.CountOf(plan.made) * ElementBytes(context.output().dtype));
   char* scratch = static_cast<char*>(ScratchOf(context, layout.bytes()));
   const T* left = Turned<T>(context, plan, 0, plan.left, plan.left_alone, a_at, scratch, nullptr);
   const T* right = Turned<T>(context, plan, 1, plan.right, plan.right_alone, b_at, scratch, nullptr);
@@ -99,7 +108,7 @@ void Multiplied(KernelContext& context, const EinsumPlan& plan) {
   const MatrixBatch<T> b{right, std::max<int64_t>(1, plan.n), plan.k * plan.n, false};
   void* c = plan.made == wanted ? context.output().data : scratch + c_at;
   RunProduct<T>(LaunchOf(context), plan.batches, plan.m, plan.n, plan.k, a, b, static_cast<T*>(c), false);
-  if (plan.made != wanted) Turn(context, plan, plan.made, wanted, c, context.output().data);
+  if (plan.made != wanted) TurnResult(context, plan, plan.made, c);
 }
 
 template <typename T>
@@ -107,13 +116,15 @@ void Summed(KernelContext& context, const EinsumPlan& plan) {
   ScratchLayout layout;
   const OperandScratch at(&layout, context, plan, 0, plan.left, plan.left_alone);
   char* scratch = static_cast<char*>(ScratchOf(context, layout.bytes()));
-  Turned<T>(context, plan, 0, plan.left, plan.left_alone, at, scratch, context.output().as<T>());
+  T* const sums = plan.has_diagonal() ? nullptr : context.output().as<T>();
+  const T* made = Turned<T>(context, plan, 0, plan.left, plan.left_alone, at, scratch, sums);
+  if (sums == nullptr) TurnResult(context, plan, plan.made, made);
 }
 
 void RunEinsum(KernelContext& context, const EinsumPlan& plan) {
   if (context.output().NumElements() == 0) return;
   if (context.num_inputs() == 1 && plan.left_alone.empty()) {
-    Turn(context, plan, plan.operand(0), plan.output(), context.input(0).data, context.output().data);
+    TurnResult(context, plan, plan.operand(0), context.input(0).data);
     return;
   }
   DispatchReal("Einsum", context.input(0).dtype, [&]<typename T>(T) {

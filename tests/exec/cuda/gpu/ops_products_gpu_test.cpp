@@ -44,6 +44,13 @@ TEST(GpuOps, Einsums) {
   check("abc,dc->a", {Random(kFloat, {2, 3, 4}), Random(kFloat, {5, 4}, 2)});
   check("...ab,...bc->...ac", {Random(kFloat, {3, 1, 2, 4}), Random(kFloat, {5, 4, 2}, 2)});
   check("a...,b...->ab...", {Random(kFloat, {2, 3}), Random(kFloat, {4, 3}, 2)});
+  check("aa->a", {Random(kFloat, {40, 40})});
+  check("aab->ba", {Random(kFloat, {36, 36, 40})});
+  check("aa->", {Random(kFloat, {5, 5})});
+  check("a->aa", {Random(kFloat, {40})});
+  check("abc->bba", {Random(kFloat, {3, 4, 5})});
+  check("aab,bcc->abc", {Random(kFloat, {3, 3, 4}), Random(kFloat, {4, 5, 5}, 2)});
+  check("ab,bc->caa", {Random(kFloat, {3, 4}), Random(kFloat, {4, 5}, 2)});
 }
 
 // With a diagonal that lets errors not grow.
