@@ -19,6 +19,7 @@ const KernelRegistry& PlainKernels() {
     RegisterStringKernels(made);
     RegisterQueueKernels(made);
     RegisterAccumulatorKernels(made);
+    RegisterTransferKernels(made);
     RegisterReaderKernels(made);
     RegisterDecodeKernels(made);
     RegisterExampleKernels(made);

@@ -10,6 +10,7 @@
 #include "core/place/control_flow.h"
 #include "core/place/function_calls.h"
 #include "core/place/function_graphs.h"
+#include "core/place/partitions.h"
 
 namespace lanescope {
 
@@ -31,6 +32,7 @@ Graph InlineCalls(const Graph& graph) {
 
 Graph InlineFunctions(const Graph& graph, const InlineOptions& options) {
   Graph inlined = InlineCalls(graph);
+  if (HasPartitions(inlined)) inlined = PartitionsJoined(std::move(inlined));
   if (HasControlFlow(inlined)) {
     FunctionGraphs functions(inlined.extra);
     inlined = ExpandControlFlow(inlined, &functions, options);

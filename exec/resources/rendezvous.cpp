@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -62,24 +63,31 @@ void Rendezvous::Send(const std::string& key, Tensor tensor) {
       meeting.sent.push_back(std::move(tensor));
       return;
     }
-    received = std::move(meeting.waiting.front());
+    received = std::move(meeting.waiting.front().second);
     meeting.waiting.pop_front();
     if (meeting.waiting.empty()) meetings_.erase(key);
   }
   received(nullptr, std::move(tensor));
 }
 
-void Rendezvous::Receive(const std::string& key, Received received) {
+std::shared_ptr<Rendezvous> Rendezvous::Of(ResourceManager* resources) {
+  return resources->LookupOrCreate<Rendezvous>(kDefaultContainer, "rendezvous",
+                                               [] { return std::make_shared<Rendezvous>(); });
+}
+
+Rendezvous::AttemptNumber Rendezvous::Receive(const std::string& key, Received received) {
   Tensor tensor;
   std::optional<Error> error;
+  AttemptNumber attempt = 0;
   {
     const std::lock_guard lock(mutex_);
+    attempt = ++last_attempt_;
     error = aborted_;
     if (!error) {
       Meeting& meeting = meetings_[key];
       if (meeting.sent.empty()) {
-        meeting.waiting.push_back(std::move(received));
-        return;
+        meeting.waiting.emplace_back(attempt, std::move(received));
+        return attempt;
       }
       tensor = std::move(meeting.sent.front());
       meeting.sent.pop_front();
@@ -87,6 +95,28 @@ void Rendezvous::Receive(const std::string& key, Received received) {
     }
   }
   received(error ? &*error : nullptr, std::move(tensor));
+  return attempt;
+}
+
+bool Rendezvous::Cancel(AttemptNumber attempt) {
+  Received received;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto meeting = meetings_.begin(); meeting != meetings_.end() && !received; ++meeting) {
+      auto& waiting = meeting->second.waiting;
+      const auto found =
+          std::find_if(waiting.begin(), waiting.end(), [&](const auto& one) { return one.first == attempt; });
+      if (found == waiting.end()) continue;
+      received = std::move(found->second);
+      waiting.erase(found);
+      if (waiting.empty()) meetings_.erase(meeting);
+      break;
+    }
+  }
+  if (!received) return false;
+  const Error error(Code::kCancelled, "the receive was cancelled");
+  received(&error, Tensor());
+  return true;
 }
 
 void Rendezvous::Abort(const Error& error) {
@@ -98,7 +128,7 @@ void Rendezvous::Abort(const Error& error) {
     meetings = std::exchange(meetings_, {});
   }
   for (auto& [key, meeting] : meetings) {
-    for (Received& received : meeting.waiting) received(&error, Tensor());
+    for (auto& [attempt, received] : meeting.waiting) received(&error, Tensor());
   }
 }
 

@@ -355,7 +355,7 @@ void Run(const std::string& notes_path, const std::string& header, const std::ve
   definitions[0] += kConst;
   size_t number = 0;
   for (const std::string_view name : OpRegistry::Global().Names()) {
-    if (name == "Const") continue;
+    if (name == "Const" || name.front() == '_') continue;  // those are of graphs that were partitioned
     const OpDef& def = *OpRegistry::Global().Find(name);
     const OpFunction function(def, NoteOf(notes, def.name));
     declarations += function.Declaration();

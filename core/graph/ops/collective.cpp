@@ -1,4 +1,4 @@
-// Ops of which every device has a part.
+// Ops of which every device has a part, or each of two devices one end.
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"
 
@@ -41,6 +41,23 @@ void InferScattered(InferenceContext& context) {
 }
 
 void InferReceived(InferenceContext& context) { context.SetShape(0, ShapeFromInput(context, 3)); }
+
+// Another graph may send it: what comes is not known here.
+void InferTransferred(InferenceContext& context) { context.SetShape(0, Shape::Unknown()); }
+
+void RegisterTransfers(const OpLister& op) {
+  const std::string transfer =
+      "tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; "
+      "client_terminated: bool = false";
+  for (const std::string at : {"_", "_Host"}) {
+    op(at + "Send(tensor: T) -> ()", "T: type; " + transfer).Work(NoWork).HostOnly().Stateful();
+    op(at + "Recv() -> (tensor: tensor_type)", "tensor_type: type; " + transfer)
+        .Infer(InferTransferred)
+        .Work(NoWork)
+        .HostOnly()
+        .Stateful();
+  }
+}
 
 }  // namespace
 
@@ -99,6 +116,7 @@ void RegisterCollectiveOps(OpRegistry& registry) {
      sent + "Tshape: index = int32; " + hints)
       .Infer(InferReceived)
       .Stateful();
+  RegisterTransfers(op);
 }
 
 }  // namespace lanescope::ops

@@ -32,8 +32,9 @@ bool RunsOnGpus(std::string_view op) {
 // Ops of GPUs that run on a host alone so far. A graph that has one on a GPU is placed and simulated, not
 // run.
 // Packed tensors are made in host memory (core/place/wire_format.h).
-const std::set<std::string_view> kHostOnly = {"PackScaledInt8", "QueueDequeueV2", "QueueEnqueueV2",
-                                              "QueueIsClosedV2", "UnpackScaledInt8"};
+const std::set<std::string_view> kHostOnly = {
+    "PackScaledInt8",   "QueueDequeueV2", "QueueEnqueueV2", "QueueIsClosedV2",
+    "UnpackScaledInt8", "_Recv",          "_Send"};
 
 TEST(CudaKernelCoverage, OpsOfGpusHaveCudaKernels) {
   std::set<std::string_view> missing;
