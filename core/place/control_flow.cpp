@@ -128,11 +128,13 @@ std::vector<NodeId> ControlFlowExpander::ControlsOf(const GraphBody& body, const
 void ControlFlowExpander::Copy(const GraphBody& body, NodeId id, const std::string& name, const Site& site,
                                const ExpandedValues& inputs, std::vector<NodeId> controls, Emitted* out) {
   Node copy = body.graph.node(id);
-  if (!taken_.empty() || !out->sides[id].empty()) CheckHasNoEffect(name, &copy);
+  const bool chosen = !taken_.empty() || !out->sides[id].empty();
+  if (chosen) CheckHasNoEffect(name, copy);
   RenameGroups(site.prefix, &copy);
   copy.name = name;
   for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = inputs[i].tensor;
   copy.control_inputs = std::move(controls);
+  if (chosen && copy.op == "Assert") AssertWhereTaken(name, out->sides[id], &copy);
   const NodeId added = AddCopy(body, id, std::move(copy));
   for (int i = 0; i < graph_.NumOutputs(added); ++i) {
     out->values[id].push_back({.tensor = {added, i}});
@@ -158,17 +160,22 @@ void ControlFlowExpander::Feed(const std::string& tensor, const TensorInfo& info
   if ((rest.empty() || rest == ":0") && graph_.NumOutputs(node) > 0) graph_.SetShape({node, 0}, info.shape);
 }
 
-void ControlFlowExpander::CheckHasNoEffect(const std::string& name, Node* node) {
-  if (node->op == "Assert") {  // of a side that may not be taken: says nothing
-    node->op = "NoOp";
-    node->attrs.clear();
-    return;
-  }
-  const OpDef* def = OpRegistry::Global().Find(node->op);
+void ControlFlowExpander::AssertWhereTaken(const std::string& name, const Sides& own, Node* assertion) {
+  const std::optional<Endpoint> taken = WhetherTaken(own, name, assertion->device);
+  if (!taken || assertion->inputs.empty()) return;
+  const Endpoint not_taken =
+      graph_.Add(graph_.New("LogicalNot", name + "/elsewhere", assertion->device).Input(*taken));
+  assertion->inputs[0] = graph_.Add(graph_.New("LogicalOr", name + "/holds", assertion->device)
+                                        .Input(assertion->inputs[0])
+                                        .Input(not_taken));
+}
+
+void ControlFlowExpander::CheckHasNoEffect(const std::string& name, const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
   if (def == nullptr || def->role != StateRole::kUpdate) return;
   Throw(Code::kUnimplemented,
         "node '{}' ({}) changes a variable in a loop or branch whose condition depends on data", name,
-        node->op);
+        node.op);
 }
 
 void ControlFlowExpander::RenameGroups(const std::string& prefix, Node* node) {

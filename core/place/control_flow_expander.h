@@ -18,7 +18,8 @@
 namespace lanescope {
 
 inline bool IsLoop(std::string_view op) { return op == "While" || op == "StatelessWhile"; }
-inline bool IsBranch(std::string_view op) { return op == "If" || op == "StatelessIf"; }
+inline bool IsCase(std::string_view op) { return op == "Case" || op == "StatelessCase"; }
+inline bool IsBranch(std::string_view op) { return op == "If" || op == "StatelessIf" || IsCase(op); }
 
 // A condition and which side of it a node is on.
 struct Side {
@@ -96,7 +97,9 @@ class ControlFlowExpander {
   // A feed's shape is what users of the tensor see.
   void Feed(const std::string& tensor, const TensorInfo& info, NodeId node);
   // What data choose between runs whatever they choose.
-  static void CheckHasNoEffect(const std::string& name, Node* node);
+  static void CheckHasNoEffect(const std::string& name, const Node& node);
+  // Says nothing unless it is taken.
+  void AssertWhereTaken(const std::string& name, const Sides& own, Node* assertion);
   // Groups of a function's nodes are the copies' own.
   static void RenameGroups(const std::string& prefix, Node* node);
 
@@ -135,6 +138,19 @@ class ControlFlowExpander {
 
   ExpandedValues Branch(const Node& node, const std::string& name, const ExpandedValues& inputs,
                         const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
+  ExpandedValues Case(const Node& node, const std::string& name, const ExpandedValues& inputs,
+                      const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
+  struct BranchBody {
+    const GraphBody* body;
+    std::string prefix;  // of the names of its nodes
+  };
+  ExpandedValues Taken(const BranchBody& branch, const std::string& name, const ExpandedValues& arguments,
+                       const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
+  // Of the first branch whose condition holds, or else of the last one, which has none: all of them run.
+  ExpandedValues FirstThatHolds(const Node& node, const std::string& name,
+                                const std::vector<BranchBody>& bodies,
+                                const std::vector<Endpoint>& conditions, const ExpandedValues& arguments,
+                                const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
   // The node that keeps the name of a loop or branch.
   NodeId Finish(const Node& node, const std::string& name, const ExpandedValues& values,
                 const std::vector<NodeId>& controls);

@@ -1,4 +1,6 @@
 // Loops and branches by functions: trips one after the other, both sides where data decide.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -152,37 +154,83 @@ ExpandedValues ControlFlowExpander::Branch(const Node& node, const std::string& 
                                            const ExpandedValues& inputs, const std::vector<NodeId>& controls,
                                            std::vector<NodeId>* effects) {
   if (inputs.empty()) Throw(Code::kInvalidArgument, "node '{}' has no condition", name);
+  if (IsCase(node.op)) return Case(node, name, inputs, controls, effects);
+  const std::vector<BranchBody> bodies = {{&functions_.Of(node, "then_branch"), name + "/then/"},
+                                          {&functions_.Of(node, "else_branch"), name + "/else/"}};
   const ExpandedValues arguments(inputs.begin() + 1, inputs.end());
-  const std::optional<bool> known = Known(name, inputs[0]);
-  const auto emit = [&](bool yes) {
-    return EmitFunction(functions_.Of(node, yes ? "then_branch" : "else_branch"), name, arguments,
-                        {name + (yes ? "/then/" : "/else/"), controls});
-  };
-  if (known) {
-    Body taken = emit(*known);
-    *effects = std::move(taken.effects);
-    return std::move(taken.outputs);
+  if (const std::optional<bool> known = Known(name, inputs[0]))
+    return Taken(bodies[*known ? 0 : 1], name, arguments, controls, effects);
+  return FirstThatHolds(node, name, bodies, {inputs[0].tensor}, arguments, controls, effects);
+}
+
+// An index of no branch is the last one's.
+ExpandedValues ControlFlowExpander::Case(const Node& node, const std::string& name,
+                                         const ExpandedValues& inputs, const std::vector<NodeId>& controls,
+                                         std::vector<NodeId>* effects) {
+  std::vector<BranchBody> bodies;
+  for (const GraphBody* body : functions_.ListOf(node, "branches"))
+    bodies.push_back({body, fmt::format("{}/branch_{}/", name, bodies.size())});
+  const auto last = static_cast<int64_t>(bodies.size()) - 1;
+  const ExpandedValues arguments(inputs.begin() + 1, inputs.end());
+  const Endpoint index = inputs[0].tensor;
+  const bool single = inputs[0].is_tensor() && graph_.info(index).dtype == DataType::kInt32 &&
+                      !(graph_.info(index).shape.known_rank() && graph_.info(index).shape.rank() > 0);
+  if (!single) Throw(Code::kUnimplemented, "node '{}' has an index that is no single int32", name);
+  if (const auto known = graph_.ConstantAt(index)) {
+    const auto branch = static_cast<int64_t>(*known);
+    return Taken(bodies[static_cast<size_t>(branch < 0 ? last : std::min(branch, last))], name, arguments,
+                 controls, effects);
   }
-  const auto on_side = [&](bool side) {
-    taken_.push_back({inputs[0].tensor, side});
-    Body body = emit(side);
-    LeaveConditions(taken_.size() - 1);
-    return body;
-  };
-  const Body yes = on_side(true), no = on_side(false);
-  if (yes.outputs.size() != no.outputs.size()) {
-    Throw(Code::kInvalidArgument, "node '{}': its branches have {} and {} outputs", name, yes.outputs.size(),
-          no.outputs.size());
+  std::vector<Endpoint> conditions;
+  for (int64_t i = 0; i < last; ++i) {
+    const std::string is = fmt::format("{}/is_{}", name, i);
+    const Endpoint number =
+        graph_.Constant(is + "/number", Tensor::Scalar(static_cast<int32_t>(i)), node.device);
+    conditions.push_back(graph_.Add(graph_.New("Equal", is, node.device).Input(index).Input(number)));
   }
-  ExpandedValues chosen;
-  for (size_t i = 0; i < yes.outputs.size(); ++i) {
-    if (TypeOf(yes.outputs[i]) != TypeOf(no.outputs[i]))
-      Throw(Code::kInvalidArgument, "node '{}': its branches have outputs of different types", name);
-    chosen.push_back(lists_.Choose(inputs[0].tensor, yes.outputs[i], no.outputs[i],
-                                   name + "/output_" + std::to_string(i), node.device));
+  if (conditions.empty()) return Taken(bodies[0], name, arguments, controls, effects);
+  return FirstThatHolds(node, name, bodies, conditions, arguments, controls, effects);
+}
+
+ExpandedValues ControlFlowExpander::Taken(const BranchBody& branch, const std::string& name,
+                                          const ExpandedValues& arguments,
+                                          const std::vector<NodeId>& controls, std::vector<NodeId>* effects) {
+  Body body = EmitFunction(*branch.body, name, arguments, {branch.prefix, controls});
+  effects->insert(effects->end(), body.effects.begin(), body.effects.end());
+  return std::move(body.outputs);
+}
+
+ExpandedValues ControlFlowExpander::FirstThatHolds(const Node& node, const std::string& name,
+                                                   const std::vector<BranchBody>& bodies,
+                                                   const std::vector<Endpoint>& conditions,
+                                                   const ExpandedValues& arguments,
+                                                   const std::vector<NodeId>& controls,
+                                                   std::vector<NodeId>* effects) {
+  std::vector<ExpandedValues> made;
+  const size_t around = taken_.size();
+  for (size_t k = 0; k < bodies.size(); ++k) {
+    // Where no condition before it holds, and its own does.
+    if (k > 0) {
+      LeaveConditions(around + k - 1);
+      taken_.push_back({conditions[k - 1], false});
+    }
+    if (k < conditions.size()) taken_.push_back({conditions[k], true});
+    made.push_back(Taken(bodies[k], name, arguments, controls, effects));
   }
-  *effects = yes.effects;
-  effects->insert(effects->end(), no.effects.begin(), no.effects.end());
+  LeaveConditions(around);
+  ExpandedValues chosen = std::move(made.back());
+  for (size_t k = conditions.size(); k-- > 0;) {
+    if (made[k].size() != chosen.size()) {
+      Throw(Code::kInvalidArgument, "node '{}': its branches have {} and {} outputs", name, made[k].size(),
+            chosen.size());
+    }
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (TypeOf(made[k][i]) != TypeOf(chosen[i]))
+        Throw(Code::kInvalidArgument, "node '{}': its branches have outputs of different types", name);
+      chosen[i] = lists_.Choose(conditions[k], made[k][i], chosen[i], name + "/output_" + std::to_string(i),
+                                node.device);
+    }
+  }
   return chosen;
 }
 

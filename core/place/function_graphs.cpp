@@ -22,15 +22,42 @@ FunctionGraphs::FunctionGraphs(const std::string& extra) : library_(std::make_un
 
 FunctionGraphs::~FunctionGraphs() = default;
 
+// What an attribute names, as an attribute of one function.
+struct FunctionGraphs::Call {
+  tf::AttrValue attr;
+};
+
 const GraphBody& FunctionGraphs::Of(const Node& node, const std::string& attr) {
   const AttrValue* value = node.FindAttr(attr);
   const RawAttr* raw = value == nullptr ? nullptr : std::get_if<RawAttr>(value);
-  tf::AttrValue called;
-  if (raw == nullptr || !called.ParseFromString(raw->proto) || !called.has_func()) {
+  Call call;
+  if (raw == nullptr || !call.attr.ParseFromString(raw->proto) || !call.attr.has_func()) {
     Throw(Code::kInvalidArgument, "node '{}' ({}) has no function in its attribute '{}'", node.name, node.op,
           attr);
   }
-  std::unique_ptr<GraphBody>& made = made_[raw->proto + '\n' + node.device];
+  return Made(node, call);
+}
+
+std::vector<const GraphBody*> FunctionGraphs::ListOf(const Node& node, const std::string& attr) {
+  const AttrValue* value = node.FindAttr(attr);
+  const RawAttr* raw = value == nullptr ? nullptr : std::get_if<RawAttr>(value);
+  tf::AttrValue list;
+  if (raw == nullptr || !list.ParseFromString(raw->proto) || list.list().func().empty()) {
+    Throw(Code::kInvalidArgument, "node '{}' ({}) has no functions in its attribute '{}'", node.name, node.op,
+          attr);
+  }
+  std::vector<const GraphBody*> bodies;
+  for (const tf::NameAttrList& function : list.list().func()) {
+    Call call;
+    *call.attr.mutable_func() = function;
+    bodies.push_back(&Made(node, call));
+  }
+  return bodies;
+}
+
+const GraphBody& FunctionGraphs::Made(const Node& node, const Call& given) {
+  const tf::AttrValue& called = given.attr;
+  std::unique_ptr<GraphBody>& made = made_[called.SerializeAsString() + '\n' + node.device];
   if (made != nullptr) return *made;
   const tf::FunctionDef* function = nullptr;
   for (const tf::FunctionDef& candidate : library_->functions.function()) {

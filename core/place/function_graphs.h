@@ -39,9 +39,13 @@ class FunctionGraphs {
   // made once. Throws InvalidArgument for an attribute or a function that is not there, and what inlining its
   // calls throws.
   const GraphBody& Of(const Node& node, const std::string& attr);
+  // Those of a list of functions, at least one.
+  std::vector<const GraphBody*> ListOf(const Node& node, const std::string& attr);
 
  private:
   struct Library;
+  struct Call;
+  const GraphBody& Made(const Node& node, const Call& call);
   std::unique_ptr<Library> library_;
   std::map<std::string, std::unique_ptr<GraphBody>> made_;
 };
