@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MACHINES = {2: 'two-tasks', 4: 'four-tasks'}
 GRAPHS = {
     'deepconn_dual': {2: ['tower-split', 'alternating', 'heft', 'single'],
-                      4: ['round-robin', 'tower-split', 'alternating', 'single']},
+                      4: ['round-robin', 'tower-split', 'heft', 'single']},
     'mirrored': {2: ['annotated', 'alternating', 'single'], 4: ['annotated', 'alternating', 'single']},
 }
 NAMES = {2: 'two', 4: 'four'}
