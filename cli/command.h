@@ -10,6 +10,7 @@ namespace lanescope::cli {
 void AddDevices(CLI::App* app);
 void AddPlace(CLI::App* app);
 void AddRun(CLI::App* app);
+void AddServe(CLI::App* app);
 void AddSimulate(CLI::App* app);
 void AddSearch(CLI::App* app);
 void AddMake(CLI::App* app);

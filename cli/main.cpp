@@ -76,6 +76,7 @@ int Main(int argc, char** argv) {
   AddDevices(&app);
   AddPlace(&app);
   AddRun(&app);
+  AddServe(&app);
   AddSimulate(&app);
   AddSearch(&app);
   AddMake(&app);

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -20,15 +21,20 @@
 #include "core/base/statistics.h"
 #include "core/base/units.h"
 #include "core/machine/tasks.h"
+#include "exec/serve/remote_tasks.h"
 #include "study/job.h"
 #include "study/mpi.h"
 #include "study/recorded_run.h"
+#include "study/serving.h"
 #include "traces/report/statistics.h"
 
 namespace lanescope::cli {
 namespace {
 
 using nlohmann::json;
+
+// Who runs the init targets where some processes serve others.
+constexpr std::array<std::string_view, 3> kInits = {"first", "each", "none"};
 
 struct RunOptions {
   std::string graph, strategy = "annotated", trace, save_fetches;
@@ -38,6 +44,9 @@ struct RunOptions {
   study::RunRequest run;
   int64_t timeout_ms = 0;
   std::string profile{study::kProfileNames.front()};
+  std::string init{kInits.front()};
+  int alone_steps = 0;
+  bool together = false;
   bool log = false, as_json = false, replicas = false, in_graph = false;
 };
 
@@ -45,6 +54,22 @@ struct RunOptions {
 std::string InputText(const study::RecordedRun& run) {
   const std::string batches = fmt::format("{} batches", run.batches());
   return run.records_read() > 0 ? fmt::format("{} records, {}", run.records_read(), batches) : batches;
+}
+
+// Of steps that change what others change too.
+struct Staleness {
+  double mean = 0;
+  int64_t most = 0;
+};
+
+std::optional<Staleness> StalenessOf(const study::RecordedRun& run) {
+  if (run.staleness().empty()) return std::nullopt;
+  Staleness all;
+  for (const int64_t steps : run.staleness()) {
+    all.mean += static_cast<double>(steps) / static_cast<double>(run.staleness().size());
+    all.most = std::max(all.most, steps);
+  }
+  return all;
 }
 
 void PrintResult(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
@@ -56,6 +81,10 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
     const Tensor& tensor = run.last_fetches()[i];
     Print("  {} {}{} = {}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
           tensor.shape().ToString(), ValuesText(tensor));
+  }
+  if (const auto staleness = StalenessOf(run)) {
+    Print("staleness: {:.2f} updates of others during a step, {} at most\n", staleness->mean,
+          staleness->most);
   }
   if (run.input_ended()) Print("the input has ended: {}\n", InputText(run));
   if (!trace.empty()) Print("recorded as run {} of {}\n", run.run_id(), trace);
@@ -80,13 +109,23 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
     result["input"] = {
         {"records", run.records_read()}, {"batches", run.batches()}, {"ended", run.input_ended()}};
   }
+  const auto staleness = StalenessOf(run);
+  result["staleness"] = staleness ? json{{"mean", staleness->mean}, {"max", staleness->most}} : json(nullptr);
   result["fetches"] = fetches;
   return result;
 }
 
-json RanksJson(const study::Job& job, const Machine& machine) {
+// `own`: not null where others serve this process: it is the run's only one.
+json RanksJson(const study::Job& job, const Machine& machine, const exec::Transport* own) {
   const std::vector<std::string> tasks = TasksOf(machine).names;
   json ranks = json::array();
+  if (own != nullptr) {
+    ranks.push_back({{"name", own->NameOf(own->rank())},
+                     {"task", tasks[static_cast<size_t>(own->rank())]},
+                     {"clock_ahead_ns", 0},
+                     {"clock_uncertainty_ns", 0}});
+    return ranks;
+  }
   const std::vector<study::ClockOffset> alone(1);
   const std::vector<study::ClockOffset>& clocks = job.is_shared() ? job.clocks() : alone;
   for (size_t rank = 0; rank < clocks.size(); ++rank) {
@@ -156,17 +195,59 @@ void RunEnsemble(const RunOptions& options) {
   RunReplicas(workload, machine, {options.run, options.in_graph, options.trace, options.as_json});
 }
 
-void RunGraph(const RunOptions& options) {
+// Where some processes serve, those that do are not told apart from this one's own devices but by name.
+struct Served {
+  Served(exec::Transport* ranks, const study::Roles& roles)
+      : tasks(ranks, roles.servers, LANESCOPE_VERSION), separate(roles.servers, [this](int rank) {
+          tasks.Lose(
+              rank,
+              fmt::format(
+                  "has not answered for ten seconds: it was stopped, or its host or network is gone: {}",
+                  study::OwnCommand()));
+        }) {}
+
+  exec::RemoteTasks tasks;
+  study::SeparateRanks separate;
+};
+
+// "{rank}" in a file's name.
+std::string WithRank(std::string name, int rank) {
+  constexpr std::string_view kRank = "{rank}";
+  for (size_t at = name.find(kRank); at != std::string::npos; at = name.find(kRank))
+    name.replace(at, kRank.size(), std::to_string(rank));
+  return name;
+}
+
+int InitializerOf(const RunOptions& options, const exec::Transport& ranks, const study::Roles& roles) {
+  if (options.init == "each") return ranks.rank();
+  return options.init == "none" ? -1 : roles.clients.front();
+}
+
+void RunGraph(RunOptions options) {
   study::RunCapture capture(ProfileOf(options));
-  study::Job job(study::WorldTransport());
-  if (job.is_shared() && capture.active())
+  exec::Transport* const ranks = study::WorldTransport();
+  study::Roles roles;
+  if (ranks != nullptr) {
+    for (std::string* name : {&options.trace, &options.save_fetches}) *name = WithRank(*name, ranks->rank());
+    roles = study::ShareRoles(ranks, false, options.trace);
+  }
+  study::Job job(roles.are_served() ? nullptr : ranks);
+  if (ranks != nullptr && capture.active())
     Throw(Code::kUnimplemented, "--profile of several processes; record commands alone, or profile one");
   const Machine machine = options.machine.Load();
   const study::Workload workload(options.graph, options.step);
   std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
-  const study::PlacedGraph placed = study::Place(workload, options.strategy, machine, RooflineCost(), place);
+  std::optional<Served> served;
+  if (roles.are_served()) {
+    study::RequireTasks(machine, *ranks);
+    served.emplace(ranks, roles);
+  }
+  const study::PlacedGraph placed =
+      served ? study::PlaceForClient(workload, options.strategy, machine, ranks->rank(), roles.servers,
+                                     RooflineCost(), place)
+             : study::Place(workload, options.strategy, machine, RooflineCost(), place);
   job.RequireSame(placed, machine, SettingsText(options, *placed.workload));
   if (options.log && job.is_first()) {
     const std::string lines = DeviceMapping(machine) + PlacementLog(placed, machine, order);
@@ -184,6 +265,10 @@ void RunGraph(const RunOptions& options) {
                           .capture = &capture,
                           .cancellation = &Interruption(),
                           .job = &job,
+                          .servers = served ? &served->tasks : nullptr,
+                          .initializer = served ? InitializerOf(options, *ranks, roles) : -1,
+                          .alone_steps = options.alone_steps,
+                          .together = options.together,
                           .note = NoteLine});
   {
     std::optional<Progress> progress;
@@ -201,7 +286,7 @@ void RunGraph(const RunOptions& options) {
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
     json result = ResultJson(run, *spread, options.trace);
-    result["ranks"] = RanksJson(job, machine);
+    result["ranks"] = RanksJson(job, machine, served ? ranks : nullptr);
     PrintJson(JsonText(result));
   } else {
     PrintResult(run, *spread, options.trace);
@@ -231,6 +316,22 @@ void AddRun(CLI::App* app) {
       ->capture_default_str()
       ->check(
           CLI::IsMember(std::vector<std::string>(study::kProfileNames.begin(), study::kProfileNames.end())));
+  command
+      ->add_option(
+          "--init", options->init,
+          "Where `serve` keeps variables: who gives them their first values. first: the first process "
+          "that runs a graph, and the others wait for it; each: this one too; none: this one does not")
+      ->capture_default_str()
+      ->check(CLI::IsMember(std::vector<std::string>(kInits.begin(), kInits.end())));
+  command
+      ->add_option(
+          "--alone-steps", options->alone_steps,
+          "Where `serve` keeps variables: steps of the first process, not recorded, before others begin")
+      ->capture_default_str()
+      ->check(CLI::Range(0, study::kMaxSteps));
+  command->add_flag("--together", options->together,
+                    "Where `serve` keeps variables: after the steps go on, not recorded, until the other "
+                    "processes have run theirs, as synchronous training wants it");
   command->add_option("--save-fetches", options->save_fetches,
                       "Folder for the fetches of every step as .npy files");
   command->add_option("--timeout", options->timeout_ms, "Milliseconds that one step may take")

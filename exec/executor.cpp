@@ -88,7 +88,8 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
   }
 }
 
-StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace) {
+StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace,
+                        const std::atomic<bool>* stop) {
   StepTimes times;
   const RunningFlag running(&is_running_);
   const size_t drivers = state->queue_of_driver_.size();
@@ -103,7 +104,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   error_.reset();
   awaited_.clear();
   waiting_.clear();
-  bool interrupted = interrupted_.exchange(false);
+  bool interrupted = interrupted_.exchange(false) || (stop != nullptr && stop->load());
   bool expired = false;
   std::string awaited;
   cancelled_.store(interrupted, std::memory_order_relaxed);
@@ -115,7 +116,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
     drivers_[i]->steps.fetch_add(1, std::memory_order_release);  // publishes everything above
     drivers_[i]->steps.notify_one();
   }
-  WaitUntilDone(times.start_ns, timeout_ns, &interrupted, &expired, &awaited);
+  WaitUntilDone(times.start_ns, timeout_ns, stop, &interrupted, &expired, &awaited);
   times.end_ns = end_ns_.load(std::memory_order_acquire);
   if (loaded->program() != nullptr) {
     times.end_ns = FinishStreams(trace.recorder != nullptr ? drivers_[0]->ring : nullptr);
@@ -143,15 +144,16 @@ int64_t Executor::FinishStreams(EventRing* ring) {
   return end_ns;
 }
 
-void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired,
-                             std::string* awaited) {
+void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::atomic<bool>* stop,
+                             bool* interrupted, bool* expired, std::string* awaited) {
   const auto finished = [&] { return running_drivers_.load(std::memory_order_acquire) == 0; };
   for (int spin = 0; spin < kSpins && !finished(); ++spin) Relax(spin);
-  const std::chrono::milliseconds poll(timeout_ns > 0 && timeout_ns < 100000000 ? 1 : 50);
+  const bool soon = stop != nullptr || (timeout_ns > 0 && timeout_ns < 100000000);
+  const std::chrono::milliseconds poll(soon ? 1 : 50);
   // The lock is taken even when all is done: the last driver may still hold it.
   std::unique_lock<std::mutex> lock(mutex_);
   while (!done_.wait_for(lock, poll, finished)) {
-    if (interrupted_.exchange(false)) *interrupted = true;
+    if (interrupted_.exchange(false) || (stop != nullptr && stop->load())) *interrupted = true;
     if (!*expired && timeout_ns > 0 && NowNs() - start_ns >= timeout_ns) {
       *expired = true;
       *awaited = Awaited();  // while it still is

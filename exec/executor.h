@@ -42,9 +42,10 @@ class Executor {
     int thread = kNoInputThread;
     int waiting_step = 0;  // as the log numbers it
   };
-  // Runs every command once. `timeout_ns` 0: none. Throws the first error of a command, DeadlineExceeded or
-  // Cancelled; nothing is left running then.
-  StepTimes Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace);
+  // Runs every command once. `timeout_ns` 0: none. `stop`: null, or what anyone sets to end the step. Throws
+  // the first error of a command, DeadlineExceeded or Cancelled; nothing is left running then.
+  StepTimes Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace,
+                const std::atomic<bool>* stop = nullptr);
   // The recorder of earlier runs is not touched again.
   void ForgetRecorder();
   // Ends the step that runs now, from any thread or signal handler.
@@ -53,7 +54,21 @@ class Executor {
   // Whether the next step, or the one that runs now, has to end.
   bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
   // From any thread or signal handler.
-  bool is_running() const { return is_running_.load(std::memory_order_relaxed); }
+  bool is_running() const {
+    return is_running_.load(std::memory_order_relaxed) || awaits_others_.load(std::memory_order_relaxed);
+  }
+  // While one lives, the step runs on in other processes: whoever has run its part here looks at
+  // interrupted() and ends it.
+  class AwaitsOthers {
+   public:
+    explicit AwaitsOthers(Executor* executor) : executor_(*executor) { executor_.awaits_others_.store(true); }
+    ~AwaitsOthers() { executor_.awaits_others_.store(false); }
+    AwaitsOthers(const AwaitsOthers&) = delete;
+    AwaitsOthers& operator=(const AwaitsOthers&) = delete;
+
+   private:
+    Executor& executor_;
+  };
 
  private:
   struct Driver {
@@ -64,8 +79,8 @@ class Executor {
   };
 
   void DriverLoop(Driver* driver);
-  void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, bool* interrupted, bool* expired,
-                     std::string* awaited);
+  void WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::atomic<bool>* stop, bool* interrupted,
+                     bool* expired, std::string* awaited);
   void Drive(size_t queue, EventRing* ring);
   void DriveAlone(size_t queue, EventRing* ring);
   void DriveTogether(size_t queue, EventRing* ring);
@@ -102,6 +117,7 @@ class Executor {
   std::atomic<bool> cancelled_{false};  // commands that have not started are skipped, others end soon
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> is_running_{false};
+  std::atomic<bool> awaits_others_{false};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable done_;

@@ -48,8 +48,6 @@ MessageProgress::MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const T
 
 MessageProgress::~MessageProgress() { Abandon(); }
 
-void MessageProgress::BeginStep(int64_t number) { step_ = number; }
-
 void MessageProgress::Start(CommandId command) {
   const MessageEnd& end = share_->ends[command];
   std::list<Message> made(1);
@@ -57,7 +55,7 @@ void MessageProgress::Start(CommandId command) {
   message.command = command;
   message.is_send = end.is_send;
   message.peer = end.peer;
-  message.tag = static_cast<int>(step_ % kStepsOfTags) * share_->num_messages + end.message;
+  message.tag = first_tag_ + end.message;
   message.start_ns = NowNs();
   if (loaded_.schedule().commands[command].kind == CommandKind::kCopy) {
     const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);

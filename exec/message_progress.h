@@ -39,7 +39,11 @@ class MessageProgress {
   MessageProgress& operator=(const MessageProgress&) = delete;
 
   // `number`: of the steps that the job has run, the same in all processes.
-  void BeginStep(int64_t number);
+  void BeginStep(int64_t number) {
+    BeginStepAt(static_cast<int>(number % kStepsOfTags) * share_->num_messages);
+  }
+  // The step's messages have the tags from `first_tag` on.
+  void BeginStepAt(int first_tag) { first_tag_ = first_tag; }
   // The other ends may begin theirs later. Throws what reading the tensor throws.
   void Start(CommandId command);
   // Appends those that are complete now.
@@ -85,7 +89,7 @@ class MessageProgress {
   const std::shared_ptr<const TaskShare> share_;
   Transport& transport_;
   Pacer* const pacer_;
-  int64_t step_ = 0;
+  int first_tag_ = 0;
   std::list<Message> messages_;  // their memory stays where it is
 };
 

@@ -10,24 +10,45 @@
 #include "exec/backend.h"
 #include "exec/kernels/queue_handle.h"
 #include "exec/kernels/shared_reader.h"
-#include "exec/step_exchange.h"
+#include "exec/serve/remote_session.h"
 #include "exec/step_runner.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
 
-CompileRequest CompileRequestOf(const Graph& graph, const RunRequest& request,
-                                std::vector<std::string>* feed_names) {
-  std::vector<std::pair<std::string, TensorInfo>> feeds;
+StepDescription Describe(const RunRequest& request) {
+  StepDescription step;
   for (const auto& [name, tensor] : request.feeds) {
     TensorInfo info;
     info.dtype = tensor.dtype();
     info.shape = tensor.shape();
-    feeds.emplace_back(name, info);
-    feed_names->push_back(name);
+    step.feeds.emplace_back(name, info);
   }
-  return MakeCompileRequest(graph, feeds, request.fetches, request.targets);
+  step.fetches = request.fetches;
+  step.targets = request.targets;
+  return step;
+}
+
+std::string CacheKey(const StepDescription& step) {
+  std::string key;
+  for (const auto& [name, info] : step.feeds)
+    key += fmt::format("{}={}{};", name, DataTypeName(info.dtype), info.shape.ToString());
+  for (const std::string& fetch : step.fetches) key += "|" + fetch;
+  for (const std::string& target : step.targets) key += "^" + target;
+  return key;
+}
+
+// As ServedSession::Prepare reads it.
+std::string FrameOf(const StepDescription& step) {
+  FrameWriter writer;
+  writer.Number(static_cast<int64_t>(step.feeds.size()));
+  for (const auto& [name, info] : step.feeds) {
+    const auto dims = info.shape.dims();
+    writer.Text(name).Number(static_cast<int64_t>(info.dtype));
+    writer.Records(std::vector<int64_t>(dims.begin(), dims.end()));
+  }
+  return writer.Texts(step.fetches).Texts(step.targets).Take();
 }
 
 // Links of a machine that host threads play are emulated, those between its tasks too.
@@ -37,6 +58,9 @@ bool IsPaced(const Machine& machine) {
 }
 
 }  // namespace
+
+PreparedStep::PreparedStep() = default;
+PreparedStep::~PreparedStep() = default;
 
 // A runner of the session for as long as a step runs.
 class Session::Lease {
@@ -73,6 +97,10 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
                                                         ? SeenByTask(machine, options.job.transport->rank())
                                                         : machine,
                                                     options.devices)),
+      elsewhere_(
+          options.job.servers != nullptr
+              ? std::make_unique<RemoteSession>(options.job.servers, graph, placement, machine, options.seed)
+              : nullptr),
       devices_(device_set_->devices) {
   if (options.share_variables && (options.resources == nullptr || options.device_set == nullptr))
     Throw(Code::kInvalidArgument, "sessions that share variables need a resource manager and a device set");
@@ -144,16 +172,6 @@ StepRunner* Session::TakeRunner(const Schedule& schedule) {
   return found;
 }
 
-std::string Session::CacheKey(const RunRequest& request) const {
-  std::string key;
-  for (const auto& [name, tensor] : request.feeds) {
-    key += fmt::format("{}={}{};", name, DataTypeName(tensor.dtype()), tensor.shape().ToString());
-  }
-  for (const std::string& fetch : request.fetches) key += "|" + fetch;
-  for (const std::string& target : request.targets) key += "^" + target;
-  return key;
-}
-
 void Session::RequireRunnable(DeviceId device) const {
   if (devices_[device] != nullptr) return;
   Throw(Code::kFailedPrecondition,
@@ -169,12 +187,15 @@ std::function<void(LoadedSchedule*, Pacer*)> Session::ConnectionOf(const Prepare
   };
 }
 
-PreparedStep& Session::Prepare(const RunRequest& request) {
+PreparedStep& Session::Prepare(const RunRequest& request) { return PrepareStep(Describe(request)); }
+
+PreparedStep& Session::PrepareStep(const StepDescription& description) {
   PreparedStep* step = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    step = &PrepareLocked(request);
+    step = &PrepareLocked(description);
   }
+  if (elsewhere_ != nullptr) elsewhere_->Ready(step->elsewhere.get());
   // What cannot be loaded is said now, and the first run need not load.
   const Lease runner(this, *step->here);
   const std::scoped_lock lock(mutex_, device_set_->mutex);
@@ -182,23 +203,36 @@ PreparedStep& Session::Prepare(const RunRequest& request) {
   return *step;
 }
 
-PreparedStep& Session::PrepareLocked(const RunRequest& request) {
-  const std::string key = CacheKey(request);
+PreparedStep& Session::PrepareLocked(const StepDescription& description) {
+  const std::string key = CacheKey(description);
   const auto found = prepared_.find(key);
   if (found != prepared_.end()) return *found->second;
   auto step = std::make_unique<PreparedStep>();
-  const CompileRequest compile = CompileRequestOf(graph_, request, &step->feed_names);
+  for (const auto& [name, info] : description.feeds) step->feed_names.push_back(name);
+  CompileRequest compile =
+      MakeCompileRequest(graph_, description.feeds, description.fetches, description.targets);
+  Transport* const transport = options_.job.transport;
+  if (transport != nullptr)
+    compile.host = TasksOf(machine_).hosts.at(static_cast<size_t>(options_.job.client));
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
-  Transport* const transport = options_.job.transport;
   if (transport == nullptr) {
     for (const Value& value : step->schedule->values) RequireRunnable(value.device);
     step->here = step->schedule;
   } else {
-    step->share =
-        std::make_shared<const TaskShare>(ShareOfTask(*step->schedule, TasksOf(machine_), transport->rank()));
+    const MachineTasks tasks = TasksOf(machine_);
+    step->share = std::make_shared<const TaskShare>(
+        ShareOfTask(*step->schedule, tasks, transport->rank(), options_.job.client));
     step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
+    if (elsewhere_ != nullptr) {
+      step->elsewhere = std::make_unique<RemoteStep>();
+      step->elsewhere->tasks = TasksWithAPart(*step->schedule, tasks);
+      std::erase(step->elsewhere->tasks, transport->rank());
+      step->elsewhere->request = FrameOf(description);
+      step->elsewhere->commands = static_cast<int64_t>(step->schedule->commands.size());
+      step->elsewhere->messages = step->share->num_messages;
+    }
   }
   for (const Queue& queue : step->here->queues) RequireRunnable(queue.device);
   return *prepared_.emplace(key, std::move(step)).first->second;
@@ -208,14 +242,14 @@ RunResult Session::Run(const RunRequest& request, const RunOptions& options) {
   PreparedStep* step = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    step = &PrepareLocked(request);
+    step = &PrepareLocked(Describe(request));
   }
+  if (elsewhere_ != nullptr) elsewhere_->Ready(step->elsewhere.get());
   return Run(*step, request.feeds, options);
 }
 
-RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
-                       const RunOptions& options) {
-  std::vector<Tensor> tensors;
+void Session::CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                         std::vector<Tensor>* tensors) const {
   for (size_t i = 0; i < step.feed_names.size(); ++i) {
     const auto found = feeds.find(step.feed_names[i]);
     const Value& value = step.schedule->values[step.schedule->feeds[i]];
@@ -225,27 +259,45 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
             step.feed_names[i], DataTypeName(found->second.dtype()), found->second.shape().ToString(),
             DataTypeName(value.dtype), value.shape.ToString());
     }
-    tensors.push_back(found->second);
+    tensors->push_back(found->second);
   }
+}
+
+RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                       const RunOptions& options) {
+  std::vector<Tensor> tensors;
+  if (options.share == nullptr) CheckFeeds(step, feeds, &tensors);
   const Lease runner(this, *step.here);
   StepRunner::LoadedStep* loaded = nullptr;
   {
     const std::scoped_lock lock(mutex_, device_set_->mutex);
     loaded = &runner->Ready(step.here, observer_, ConnectionOf(step));
   }
-  loaded->loaded->SetFeeds(tensors);
-  const Executor::Trace trace = BeginTrace(step, options.input);
+  if (options.share == nullptr) loaded->loaded->SetFeeds(tensors);
+  const Executor::Trace trace = BeginTrace(step, options);
   const int64_t timeout_ns = options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns;
   const int64_t number = steps_begun_++;
-  if (loaded->loaded->messages() != nullptr) loaded->loaded->messages()->BeginStep(number);
+  MessageProgress* const messages = loaded->loaded->messages();
   RunResult result;
   try {
-    result.times = runner->executor().Run(loaded->loaded.get(), loaded->state.get(), timeout_ns, trace);
-    if (options_.job.transport != nullptr)
-      result.times = JoinTimes(step, runner->executor(), number, result.times, timeout_ns);
+    if (elsewhere_ != nullptr) {
+      RunServed(step, &runner->executor(), loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
+                &result);
+    } else {
+      if (messages != nullptr && options.share != nullptr) messages->BeginStepAt(options.share->first_tag);
+      if (messages != nullptr && options.share == nullptr) messages->BeginStep(number);
+      result.times = runner->executor().Run(loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
+                                            options.share != nullptr ? options.share->stop : nullptr);
+      if (options_.job.transport != nullptr && options.share == nullptr)
+        result.times = JoinTimes(step, runner->executor(), number, result.times, timeout_ns);
+    }
   } catch (...) {
-    EndTrace(trace, nullptr);
+    if (options.share == nullptr) EndTrace(trace, nullptr);
     throw;
+  }
+  if (options.share != nullptr) {
+    ++steps_run_;
+    return result;
   }
   EndTrace(trace, &result.times);
   ++steps_run_;
@@ -255,36 +307,15 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   return result;
 }
 
-// No process begins a step before all have ended the one before.
-StepTimes Session::JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
-                             const StepTimes& own, int64_t timeout_ns) {
-  const auto ahead = [&](int rank) {
-    const auto r = static_cast<size_t>(rank);
-    return r < options_.job.ahead_ns.size() ? options_.job.ahead_ns[r] : 0;
-  };
-  Transport& transport = *options_.job.transport;
-  const std::vector<StepTimes> all =
-      ExchangeTimes(&transport, own, EndOfStepTag(*step.share, number), [&](int missing) {
-        if (executor.interrupted()) Throw(Code::kCancelled, "the step was cancelled");
-        if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
-          Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended it",
-                timeout_ns / 1000000, transport.NameOf(missing));
-      });
-  StepTimes joined = own;
-  for (int rank = 0; rank < transport.size(); ++rank) {
-    const StepTimes& times = all[static_cast<size_t>(rank)];
-    const int64_t shift = ahead(transport.rank()) - ahead(rank);
-    joined.start_ns = std::min(joined.start_ns, times.start_ns + shift);
-    joined.end_ns = std::max(joined.end_ns, times.end_ns + shift);
-  }
-  return joined;
-}
-
-Executor::Trace Session::BeginTrace(const PreparedStep& step, const InputThread* input) {
+Executor::Trace Session::BeginTrace(const PreparedStep& step, const RunOptions& options) {
   const std::lock_guard lock(mutex_);
-  if (input != nullptr) {
+  if (options.share != nullptr) {
+    if (recorder_ == nullptr || options.share->step < 0) return {};
+    return {.recorder = recorder_, .schedule = options.share->schedule, .step = options.share->step};
+  }
+  if (options.input != nullptr) {
     if (input_log_ == nullptr) return {};
-    const int thread = input_log_->ThreadOf(input, input->op, input->queue);
+    const int thread = input_log_->ThreadOf(options.input, options.input->op, options.input->queue);
     return {.waits = input_log_, .thread = thread, .waiting_step = input_log_->BeginStep(thread)};
   }
   if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -39,11 +40,25 @@ struct RunRequest {
   std::vector<std::string> targets;
 };
 
-// The processes that run a step together: each is the task of its rank, and all make the same calls.
+// What a step feeds, fetches and triggers, without values.
+struct StepDescription {
+  std::vector<std::pair<std::string, TensorInfo>> feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+};
+
+class RemoteTasks;
+
+// The processes that run a step together: each is the task of its rank. Either all make the same calls, or
+// one alone makes them and the others serve it (exec/serve/task_server.h).
 struct JobOptions {
   Transport* transport = nullptr;  // null: this process plays all tasks
   // By rank: what its clock (NowNs) is ahead of the first one's, in ns.
   std::vector<int64_t> ahead_ns;
+  // The task that feeds and fetches.
+  int client = 0;
+  // Not null: this process is that task, and these serve it. Must outlive the session.
+  RemoteTasks* servers = nullptr;
 };
 
 struct SessionOptions {
@@ -62,25 +77,44 @@ struct SessionOptions {
   JobOptions job = {};  // the transport must outlive the session
 };
 
+// What a client says of a step whose share here it asks for.
+struct ShareOptions {
+  int first_tag = 0;                        // of its messages
+  int schedule = -1, step = -1;             // their numbers in the client's trace; -1: not recorded
+  const std::atomic<bool>* stop = nullptr;  // ends it, once set
+};
+
 struct RunOptions {
   // 0: the session's; on expiry DeadlineExceeded, nothing is left running, and what still waited has taken
   // nothing.
   int64_t timeout_ns = 0;
   // Not null: the run is one of a thread that fills a queue, which this stands for.
   const InputThread* input = nullptr;
+  // Not null: it is this process' share of another one's step, which feeds and fetches.
+  const ShareOptions* share = nullptr;
 };
 
 struct RunResult {
   std::vector<Tensor> fetches;  // of a job: in its first process
   StepTimes times;              // of a job: from when the first process began until the last one ended
+  // Of a step that changes variables of tasks that serve this one: how many other steps changed some there
+  // between its beginning and its end; the most of any task. -1: it changes none.
+  int64_t staleness = -1;
 };
+
+struct RemoteStep;
+class RemoteSession;
 
 // A compiled step, cached by (feed shapes, fetches, targets). Owned by the session.
 struct PreparedStep {
+  PreparedStep();
+  ~PreparedStep();
+
   std::shared_ptr<const GraphInfo> info;
   std::shared_ptr<const Schedule> schedule;
   std::shared_ptr<const Schedule> here;    // what of it runs in this process
   std::shared_ptr<const TaskShare> share;  // that, where there are others; else null
+  std::unique_ptr<RemoteStep> elsewhere;   // what servers are asked of it; null: there are none
   std::vector<std::string> feed_names;     // in the schedule's order
   int trace_number = -1;                   // number of the schedule in the trace, once it is recorded
 };
@@ -100,6 +134,7 @@ class Session {
   // Compiles, loads and caches. Throws what Compile throws, Unimplemented for ops without a kernel, NotFound
   // for a name.
   PreparedStep& Prepare(const RunRequest& request);
+  PreparedStep& PrepareStep(const StepDescription& step);
   RunResult Run(const RunRequest& request, const RunOptions& options = {});
   RunResult Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                 const RunOptions& options = {});
@@ -130,6 +165,9 @@ class Session {
   // Empties containers (none: the default one): what they hold, variables, queues and readers, is gone for
   // sessions made from now on.
   static void Reset(ResourceManager* resources, const std::vector<std::string>& containers);
+  // What recorded steps have done in tasks that serve this one, since the last call: events in the numbers of
+  // the whole schedule and on this process' clock.
+  std::vector<Event> TakeServedEvents();
   // What its graph names, maybe shared with other sessions.
   ResourceManager& resources() { return *state_.shared; }
 
@@ -141,11 +179,14 @@ class Session {
   StepTimes JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
                       const StepTimes& own, int64_t timeout_ns);
   std::function<void(LoadedSchedule*, Pacer*)> ConnectionOf(const PreparedStep& step) const;
-  std::string CacheKey(const RunRequest& request) const;
-  PreparedStep& PrepareLocked(const RunRequest& request);
+  PreparedStep& PrepareLocked(const StepDescription& step);
+  void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                  std::vector<Tensor>* tensors) const;
+  void RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded, StepState* state,
+                 int64_t timeout_ns, const Executor::Trace& trace, RunResult* result);
   StepRunner* AddRunner();
   StepRunner* TakeRunner(const Schedule& schedule);
-  Executor::Trace BeginTrace(const PreparedStep& step, const InputThread* input);
+  Executor::Trace BeginTrace(const PreparedStep& step, const RunOptions& options);
   void EndTrace(const Executor::Trace& trace, const StepTimes* times);
   void LogFills(InputLog* log);
 
@@ -154,6 +195,7 @@ class Session {
   const Machine& machine_;
   const SessionOptions options_;
   const std::shared_ptr<DeviceSet> device_set_;
+  const std::unique_ptr<RemoteSession> elsewhere_;  // null: nobody serves it
   const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
   SessionState state_;
   // Guards what follows and, with the device set's (taken after it), the devices' memory and the loading of

@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <thread>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -18,6 +16,7 @@
 #include "core/graph/graph_io.h"
 #include "core/machine/tasks.h"
 #include "core/place/placement.h"
+#include "study/copy_ends.h"
 
 namespace lanescope::study {
 namespace {
@@ -47,30 +46,6 @@ std::vector<Event> EventsOfBytes(const std::string& bytes) {
   if (!events.empty()) std::memcpy(events.data(), bytes.data(), events.size() * sizeof(Event));
   return events;
 }
-
-// Puts the two ends of a copy between tasks together.
-class EventMerger {
- public:
-  explicit EventMerger(const Schedule& whole) : whole_(whole) {}
-
-  void Add(const Event& event) {
-    const bool known = event.kind == EventKind::kCommand && whole_.commands.Contains(event.command);
-    if (event.kind == EventKind::kCommand && !known) return;
-    if (!known || whole_.commands[event.command].kind != CommandKind::kCopy) return merged_.push_back(event);
-    const auto [found, added] =
-        places_.try_emplace({event.schedule, event.step, event.command}, merged_.size());
-    if (added) return merged_.push_back(event);
-    Event& other = merged_[found->second];
-    other.start_ns = std::max(other.start_ns, event.start_ns);
-    other.end_ns = std::max(other.end_ns, event.end_ns);
-  }
-  std::vector<Event> Take() { return std::move(merged_); }
-
- private:
-  const Schedule& whole_;
-  std::map<std::tuple<int, int, CommandId>, size_t> places_;
-  std::vector<Event> merged_;
-};
 
 // What all processes have found: the first one says it, which ends the others.
 [[noreturn]] void ThrowForAll(exec::Transport* transport, const std::string& message) {
@@ -248,15 +223,15 @@ std::vector<Event> Job::Gather(const std::vector<Event>& own, const Schedule& wh
   MeasureClocks();
   const std::vector<std::string> all = transport_->Share(BytesOfEvents(numbered));
   if (!is_first()) return {};
-  EventMerger merger(whole);
+  std::vector<Event> events;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     for (Event event : EventsOfBytes(all[rank])) {
       event.start_ns -= clocks_[rank].ahead_ns;
       event.end_ns -= clocks_[rank].ahead_ns;
-      merger.Add(event);
+      events.push_back(event);
     }
   }
-  return merger.Take();
+  return JoinCopyEnds(events, {&whole});
 }
 
 }  // namespace lanescope::study

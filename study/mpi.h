@@ -1,7 +1,9 @@
 // The processes that mpirun started this one with.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "core/base/ranks.h"
 #include "exec/transport.h"
@@ -17,8 +19,23 @@ const Ranks& WorldRanks();
 // The same ranks as they send each other tensors; null where there is one. Lives as long as the process.
 exec::Transport* WorldTransport();
 
+// From its making on the ranks end by themselves: an error of one does not end the others, and one that does
+// not answer for ten seconds is told to its peers. All ranks make one, at the same point of what they do
+// together; once a process.
+class SeparateRanks {
+ public:
+  // Who is a peer has this one as a peer too. `lost` is called from another thread while this lives.
+  SeparateRanks(const std::vector<int>& peers, std::function<void(int rank)> lost);
+  ~SeparateRanks();
+  SeparateRanks(const SeparateRanks&) = delete;
+  SeparateRanks& operator=(const SeparateRanks&) = delete;
+};
+
 // "rank 1 of 4 on node7" in a process that mpirun started with others, whether it has joined them or not;
 // else "".
 std::string RankName();
+
+// What this process was started with, for messages.
+std::string OwnCommand();
 
 }  // namespace lanescope::study

@@ -83,7 +83,7 @@ exec::Transport::Ticket MpiLibrary::Send(int to, int tag, const void* data, int6
   const std::lock_guard lock(mutex_);
   Handle request = nullptr;
   Require(issend_(data, CheckedCount(bytes), bytes_, to, tag, world_, &request), "MPI_Issend");
-  open_[++last_] = request;
+  open_[++last_] = {request, false};
   return last_;
 }
 
@@ -91,7 +91,7 @@ exec::Transport::Ticket MpiLibrary::Receive(int from, int tag, void* data, int64
   const std::lock_guard lock(mutex_);
   Handle request = nullptr;
   Require(irecv_(data, CheckedCount(bytes), bytes_, from, tag, world_, &request), "MPI_Irecv");
-  open_[++last_] = request;
+  open_[++last_] = {request, true};
   return last_;
 }
 
@@ -100,19 +100,30 @@ bool MpiLibrary::Test(Ticket ticket) {
   const auto found = open_.find(ticket);
   if (found == open_.end()) return true;
   int done = 0;
-  Require(test_(&found->second, &done, nullptr), "MPI_Test");  // null: no status is wanted
+  Require(test_(&found->second.request, &done, nullptr), "MPI_Test");  // null: no status is wanted
   if (done != 0) open_.erase(found);
   return done != 0;
 }
 
-// What cannot be cancelled any more (a send whose receiver is on its way) is left to the end of the process.
+// A message that is coming in already comes in whole: its memory is written until then. What cannot be
+// cancelled (a send whose receiver may still come) is left to the end of the process.
 void MpiLibrary::Cancel(Ticket ticket) {
-  const std::lock_guard lock(mutex_);
-  const auto found = open_.find(ticket);
-  if (found == open_.end()) return;
-  cancel_(&found->second);
-  free_(&found->second);
-  open_.erase(found);
+  constexpr auto kLongest = std::chrono::seconds(2);  // the sender may be gone
+  Message message;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(ticket);
+    if (found == open_.end()) return;
+    message = found->second;
+    open_.erase(found);
+    cancel_(&message.request);
+    if (!message.received) free_(&message.request);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  while (message.received && !TestHandle(&message.request)) {
+    if (std::chrono::steady_clock::now() - begin > kLongest) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
 }
 
 bool MpiLibrary::TestHandle(Handle* request) {
@@ -122,10 +133,13 @@ bool MpiLibrary::TestHandle(Handle* request) {
   return done != 0;
 }
 
-void MpiLibrary::Await(Handle request) {
+bool MpiLibrary::Await(Handle request, const std::atomic<bool>* given_up) {
   constexpr std::chrono::microseconds kLongest{5000};
-  for (std::chrono::microseconds pause{20}; !TestHandle(&request); pause = std::min(2 * pause, kLongest))
+  for (std::chrono::microseconds pause{20}; !TestHandle(&request); pause = std::min(2 * pause, kLongest)) {
+    if (given_up != nullptr && given_up->load()) return false;
     std::this_thread::sleep_for(pause);
+  }
+  return true;
 }
 
 std::vector<std::string> MpiLibrary::Share(const std::string& mine) {
@@ -156,13 +170,13 @@ std::vector<std::string> MpiLibrary::Share(const std::string& mine) {
   return shared;
 }
 
-void MpiLibrary::Meet() {
+bool MpiLibrary::Meet(const std::atomic<bool>* given_up) {
   Handle request = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (barrier_(world_, &request) != 0) return;
+    if (barrier_(world_, &request) != 0) return true;
   }
-  Await(request);
+  return Await(request, given_up);
 }
 
 void MpiLibrary::Leave() {

@@ -2,6 +2,7 @@
 // Internal to study.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -27,8 +28,8 @@ class MpiLibrary : public exec::Transport {
   void Cancel(Ticket ticket) override;
   std::vector<std::string> Share(const std::string& mine) override;
 
-  // Waits until all ranks have come here.
-  void Meet();
+  // Waits until all ranks have come here, or until `*given_up`: then false.
+  bool Meet(const std::atomic<bool>* given_up = nullptr);
   // Nothing is sent or received after that.
   void Leave();
   // Ends all ranks: they wait for what this one will not send.
@@ -39,7 +40,7 @@ class MpiLibrary : public exec::Transport {
 
   template <typename F>
   void Find(F** function, const char* name);
-  void Await(Handle request);
+  bool Await(Handle request, const std::atomic<bool>* given_up = nullptr);
   bool TestHandle(Handle* request);
 
   void* library_ = nullptr;
@@ -58,7 +59,11 @@ class MpiLibrary : public exec::Transport {
   int rank_ = 0, size_ = 1;
   std::vector<std::string> hosts_;  // by rank
   std::mutex mutex_;                // of all calls, and of:
-  std::unordered_map<Ticket, Handle> open_;
+  struct Message {
+    Handle request = nullptr;
+    bool received = false;
+  };
+  std::unordered_map<Ticket, Message> open_;
   Ticket last_ = 0;
 };
 

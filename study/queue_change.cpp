@@ -20,7 +20,7 @@ struct QueueChange {
 };
 
 // Empty where the text is no change.
-std::optional<QueueChange> Parse(std::string_view text) {
+std::optional<QueueChange> ParseQueueChange(std::string_view text) {
   const size_t equals = text.find('=');
   const size_t dot = text.substr(0, equals).rfind('.');
   if (equals == std::string_view::npos || dot == std::string_view::npos || dot == 0) return std::nullopt;
@@ -86,7 +86,7 @@ void SetCapacity(NodeId queue, int64_t capacity, Graph* graph) {
 }  // namespace
 
 void ApplyQueueChange(std::string_view text, Graph* graph, RunSpec* spec) {
-  const std::optional<QueueChange> change = Parse(text);
+  const std::optional<QueueChange> change = ParseQueueChange(text);
   if (!change) Throw(Code::kInvalidArgument, "{}", CheckQueueChange(std::string(text)));
   const NodeId queue = FindQueue(*graph, change->queue);
   if (change->key == "threads") return SetThreads(*graph, queue, change->value, spec);
@@ -95,7 +95,7 @@ void ApplyQueueChange(std::string_view text, Graph* graph, RunSpec* spec) {
 }
 
 std::string CheckQueueChange(const std::string& change) {
-  if (Parse(change)) return "";
+  if (ParseQueueChange(change)) return "";
   return fmt::format("'{}' is not of the form QUEUE.threads=N (up to {}), QUEUE.capacity=N or QUEUE.batch=N",
                      change, kMaxThreads);
 }

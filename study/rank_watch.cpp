@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -21,11 +22,10 @@ constexpr std::chrono::milliseconds kBetweenSigns{250};
 
 class RankWatch::Impl {
  public:
-  Impl(exec::Transport* transport, int64_t limit_ns, std::function<void(int rank)> silent)
+  Impl(exec::Transport* transport, const std::vector<int>& peers, int64_t limit_ns,
+       std::function<void(int rank)> silent)
       : transport_(*transport), limit_ns_(limit_ns), silent_(std::move(silent)) {
-    for (int rank = 0; rank < transport_.size(); ++rank) {
-      if (rank != transport_.rank() && (rank == 0 || transport_.rank() == 0)) peers_.push_back({rank});
-    }
+    for (const int rank : peers) peers_.push_back({rank});
     thread_ = StartThread("the watch over other ranks", [this] { Run(); });
   }
   ~Impl() {
@@ -67,8 +67,14 @@ class RankWatch::Impl {
       for (Peer& peer : peers_) {
         if (paused_ns > limit_ns_ / 2) peer.seen_ns += paused_ns;
         Exchange(&peer, now);
-        if (now - peer.seen_ns > limit_ns_) return silent_(peer.rank);
+        if (now - peer.seen_ns > limit_ns_) silent_(peer.rank);
       }
+      std::erase_if(peers_, [&](const Peer& peer) {
+        if (now - peer.seen_ns <= limit_ns_) return false;
+        transport_.Cancel(peer.sent);
+        transport_.Cancel(peer.received);
+        return true;
+      });
     }
   }
 
@@ -86,15 +92,16 @@ class RankWatch::Impl {
   exec::Transport& transport_;
   const int64_t limit_ns_;
   const std::function<void(int rank)> silent_;
-  std::vector<Peer> peers_;
+  std::list<Peer> peers_;  // what is sent and received lies in them
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;
 };
 
-RankWatch::RankWatch(exec::Transport* transport, int64_t limit_ns, std::function<void(int rank)> silent)
-    : impl_(std::make_unique<Impl>(transport, limit_ns, std::move(silent))) {}
+RankWatch::RankWatch(exec::Transport* transport, const std::vector<int>& peers, int64_t limit_ns,
+                     std::function<void(int rank)> silent)
+    : impl_(std::make_unique<Impl>(transport, peers, limit_ns, std::move(silent))) {}
 
 RankWatch::~RankWatch() = default;
 

@@ -1,13 +1,19 @@
 #include "study/recorded_run.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "core/record/run_info.h"
 #include "exec/gpu_machine.h"
+#include "exec/serve/remote_tasks.h"
+#include "study/copy_ends.h"
 #include "study/oversubscription.h"
+#include "study/serving.h"
 #include "study/this_machine.h"
 #include "study/undisturbed.h"
 
@@ -29,9 +35,15 @@ constexpr size_t kInputGathered = 8192;
 // Steps of a job after which the first process gets the events of the others.
 constexpr int kStepsGathered = 64;
 
-exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Job* job) {
+exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Job* job,
+                                      exec::RemoteTasks* servers) {
   exec::SessionOptions options;
   if (job != nullptr) options.job = job->session_options();
+  if (servers != nullptr) {
+    options.job.transport = &servers->transport();
+    options.job.client = servers->transport().rank();
+    options.job.servers = servers;
+  }
   if (settings.seed.has_value()) options.seed = *settings.seed;
   options.devices = settings.devices;
   return options;
@@ -46,16 +58,82 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
       writer_(writer),
       options_(options),
       spec_(WithSeed(placed.workload->spec(), options.settings.seed)) {
-  session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
-                                             SessionOptionsOf(options.settings, options.job));
-  if (!spec_.init.empty()) {
-    const Cancellation::Running running(options_.cancellation, session_.get());
-    session_->Run(exec::RunRequest{{}, {}, spec_.init});
-  }
+  session_ =
+      std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
+                                      SessionOptionsOf(options.settings, options.job, options.servers));
+  Initialize();
   if (options_.cancellation != nullptr) options_.cancellation->Check();
   step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
   if (writer_ != nullptr) BeginTrace();
   recorder_.reset(new Recorder(this));  // of a private base
+}
+
+void RecordedRun::Initialize() {
+  const auto run = [this](const std::vector<std::string>& targets) {
+    if (targets.empty()) return;
+    const Cancellation::Running running(options_.cancellation, session_.get());
+    session_->Run(exec::RunRequest{{}, {}, targets});
+  };
+  if (!IsServed()) return run(spec_.init);
+  const int own = options_.servers->transport().rank();
+  if (options_.initializer == own) {
+    run(spec_.init);
+    if (options_.alone_steps == 0) options_.servers->Reach(exec::Stage::kReady);
+    return;
+  }
+  if (options_.initializer >= 0) {
+    AwaitClient(options_.initializer, exec::Stage::kReady);
+  }
+  run(InitOfTask(placed_, machine_, own));
+}
+
+void RecordedRun::AwaitClient(int client, exec::Stage stage) {
+  options_.servers->Await(client, stage, [this] {
+    if (options_.cancellation != nullptr) options_.cancellation->Check();
+  });
+}
+
+// Steps that nobody else's come between: the others begin after them.
+void RecordedRun::WarmUpAlone() {
+  if (!IsServed() || options_.alone_steps == 0 ||
+      options_.initializer != options_.servers->transport().rank())
+    return;
+  WarmUp(options_.alone_steps);
+  options_.servers->Reach(exec::Stage::kReady);
+}
+
+// Other processes' steps may wait for what this one's threads put into queues.
+void RecordedRun::AwaitOtherClients() {
+  if (!IsServed()) return;
+  options_.servers->Reach(exec::Stage::kDone);
+  if (!options_.together) {
+    if (input_ != nullptr) AwaitAllDone();
+    return;
+  }
+  session_->SetRecording(false);
+  std::atomic<bool> all_done{false};
+  std::thread goes_on = StartThread("steps for other processes", [&] {
+    try {
+      for (; !all_done.load(); ++next_step_) RunStep();
+    } catch (const Error&) {  // it is ended, or nobody can go on
+    }
+  });
+  const auto end = [&] {
+    all_done.store(true);
+    session_->Close();  // no other step follows
+    goes_on.join();
+  };
+  try {
+    AwaitAllDone();
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
+void RecordedRun::AwaitAllDone() {
+  for (const int client : options_.servers->OtherClients()) AwaitClient(client, exec::Stage::kDone);
 }
 
 void RecordedRun::BeginTrace() {
@@ -91,6 +169,12 @@ void RecordedRun::Consume(std::span<const Event> events) {
 
 void RecordedRun::GatherEvents() {
   recorder_->Flush();
+  if (IsServed()) {
+    std::vector<Event> all = Job::Numbered(std::exchange(not_gathered_, {}), *step_->share);
+    const std::vector<Event> others = session_->TakeServedEvents();
+    all.insert(all.end(), others.begin(), others.end());
+    return Deliver(JoinCopyEnds(all, {schedule().get()}));
+  }
   Deliver(options_.job->Gather(std::exchange(not_gathered_, {}), *schedule(), *step_->share));
 }
 
@@ -107,6 +191,7 @@ void RecordedRun::CountDropped(int64_t records) {
 
 int64_t RecordedRun::RunOne() {
   exec::RunResult result = RunStep();
+  last_staleness_ = result.staleness;
   last_fetches_ = std::move(result.fetches);
   return result.times.end_ns - result.times.start_ns;
 }
@@ -168,6 +253,7 @@ void RecordedRun::RunSteps(int steps) {
     if (options_.start_together && IsShared()) options_.job->StartTogether();
     try {
       step_ns_.push_back(RunOne());
+      if (last_staleness_ >= 0) staleness_.push_back(last_staleness_);
     } catch (const Error& error) {
       if (input_ == nullptr || error.code() != Code::kOutOfRange || input_->error() || step_ns_.empty())
         throw;
@@ -222,9 +308,11 @@ std::vector<StepDisturbance> RecordedRun::StepDisturbances() const {
 
 void RecordedRun::RunToEnd(int warmup_steps, int steps) {
   try {
+    WarmUpAlone();
     WarmUp(warmup_steps);
     if (options_.capture != nullptr) options_.capture->BeginRecording();
     RunSteps(steps);
+    AwaitOtherClients();
   } catch (const Error& error) {
     if (error.code() != Code::kCancelled || options_.cancellation == nullptr) {
       Finish(error.what());
@@ -245,7 +333,7 @@ void RecordedRun::Finish(const std::string& error) {
   session_->Observe(nullptr);
   recorder_->Flush();
   // Of a run that was cut short the others' events may never come.
-  if (IsShared() && options_.job->is_first())
+  if (IsServed() || (IsShared() && options_.job->is_first()))
     Deliver(Job::Numbered(std::exchange(not_gathered_, {}), *step_->share));
   oversubscribed_ = IsOversubscribed(*schedule(), machine_, events_, options_.copy_cores);
   if (const std::string problem = session_->graph_problem(); !problem.empty()) {

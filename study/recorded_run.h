@@ -25,6 +25,10 @@
 #include "study/run_settings.h"
 #include "traces/record/trace_writer.h"
 
+namespace lanescope::exec {
+enum class Stage : int64_t;
+}  // namespace lanescope::exec
+
 namespace lanescope::study {
 
 struct RecordedRunOptions {
@@ -42,6 +46,16 @@ struct RecordedRunOptions {
   // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
   Job* job = nullptr;
   bool start_together = false;  // the processes begin recorded steps at the same moment
+  // Not null: this process is alone in what it runs, and these tasks serve it. The trace holds what all of
+  // them did for it.
+  exec::RemoteTasks* servers = nullptr;
+  // Of such a process: who gives the variables of those tasks their first values. `initializer` is the rank
+  // of a client that does, once for all; the others wait for it, and see to their own variables. -1: nobody.
+  int initializer = -1;
+  int alone_steps = 0;  // of the initializer, not recorded, before the others begin
+  // After its steps it goes on, without recording, until all clients have run theirs: they wait for what its
+  // steps give them.
+  bool together = false;
   Notes note;
   // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
   std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;
@@ -84,6 +98,9 @@ class RecordedRun : private EventSink {
   const std::vector<int64_t>& core_speeds() const { return core_speeds_; }
   // By recorded step, where options.gpu_clocks; else empty.
   const std::vector<GpuClock>& gpu_clocks() const { return gpu_clocks_; }
+  // Of recorded steps that changed variables of tasks that serve it: how many steps of others had changed
+  // them meanwhile.
+  const std::vector<int64_t>& staleness() const { return staleness_; }
   // Where its configuration has queue runners: they have no more for its steps, which therefore ended before
   // they were asked to.
   bool input_ended() const { return input_ended_; }
@@ -102,8 +119,14 @@ class RecordedRun : private EventSink {
   void Consume(std::span<const Event> events) override;
   void CountDropped(int64_t records) override;
   void Deliver(std::span<const Event> events);
-  bool IsShared() const { return options_.job != nullptr && options_.job->is_shared(); }
+  bool IsServed() const { return options_.servers != nullptr; }
+  bool IsShared() const { return IsServed() || (options_.job != nullptr && options_.job->is_shared()); }
   void GatherEvents();
+  void Initialize();
+  void AwaitClient(int client, exec::Stage stage);
+  void WarmUpAlone();
+  void AwaitOtherClients();
+  void AwaitAllDone();
   void BeginTrace();
   int64_t RunOne();
   exec::RunResult RunStep();
@@ -138,6 +161,8 @@ class RecordedRun : private EventSink {
   InputRecord input_record_;
   std::vector<Event> not_gathered_;  // of a job: this process' own
   std::vector<Tensor> last_fetches_;
+  int64_t last_staleness_ = -1;
+  std::vector<int64_t> staleness_;
 };
 
 }  // namespace lanescope::study

@@ -135,7 +135,12 @@ struct CompileRequest {
   // What each fed tensor is: its endpoint, dtype and exact shape.
   std::vector<std::pair<Endpoint, TensorInfo>> feeds;
   std::vector<Endpoint> fetches;  // output -1: a target, run for its effect, nothing is returned
+  DeviceId host;                  // in whose memory feeds and fetches are; none: the machine's host()
 };
+
+inline DeviceId CallersHost(const CompileRequest& request, const Machine& machine) {
+  return request.host.exists() ? request.host : machine.host();
+}
 
 // Prunes to the fetches, folds shape arithmetic, partitions by the placement, orders variable reads before
 // updates, and plans memory. `info` is InferGraph of the same graph and feeds. Throws ResourceExhausted when

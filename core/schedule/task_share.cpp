@@ -19,8 +19,8 @@ struct Ends {
 
 class ShareMaker {
  public:
-  ShareMaker(const Schedule& whole, const MachineTasks& tasks, int task)
-      : whole_(whole), tasks_(tasks), task_(task), own_(whole.commands.size()) {
+  ShareMaker(const Schedule& whole, const MachineTasks& tasks, int task, int client)
+      : whole_(whole), tasks_(tasks), task_(task), client_(client), own_(whole.commands.size()) {
     part_.task = task;
   }
 
@@ -86,7 +86,7 @@ class ShareMaker {
       value.constant = nullptr;
     }
     share_.feeds = whole_.feeds;
-    if (task_ == 0) share_.fetches = whole_.fetches;
+    if (task_ == client_) share_.fetches = whole_.fetches;
     for (const auto& [node, device] : whole_.variables) {
       if (tasks_.task_of[device] == task_) share_.variables.emplace_back(node, device);
     }
@@ -183,7 +183,7 @@ class ShareMaker {
 
   const Schedule& whole_;
   const MachineTasks& tasks_;
-  const int task_;
+  const int task_, client_;
   TaskShare part_;
   Schedule& share_ = part_.schedule;
   IdVector<CommandId, Ends> ends_;      // by command of the whole
@@ -196,8 +196,24 @@ class ShareMaker {
 
 }  // namespace
 
-TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task) {
-  return ShareMaker(whole, tasks, task).Make();
+TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client) {
+  return ShareMaker(whole, tasks, task, client).Make();
+}
+
+std::vector<int> TasksWithAPart(const Schedule& whole, const MachineTasks& tasks) {
+  std::vector<bool> has_part(static_cast<size_t>(tasks.size()), false);
+  for (const Command& command : whole.commands) {
+    const bool copies = command.kind == CommandKind::kCopy;
+    const DeviceId from = copies ? whole.CopySource(command) : whole.queues[command.queue].device;
+    const DeviceId to = copies ? whole.CopyDestination(command) : from;
+    has_part[static_cast<size_t>(tasks.task_of[from])] = true;
+    has_part[static_cast<size_t>(tasks.task_of[to])] = true;
+  }
+  std::vector<int> with;
+  for (int task = 0; task < tasks.size(); ++task) {
+    if (has_part[static_cast<size_t>(task)]) with.push_back(task);
+  }
+  return with;
 }
 
 }  // namespace lanescope

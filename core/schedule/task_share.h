@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/machine/tasks.h"
 #include "core/schedule/schedule.h"
@@ -32,7 +33,11 @@ struct TaskShare {
 // dependencies are met and received once the receiver's are, and a send completes only when the receiver has
 // begun to take it, keeps every dependency of the whole: what a copy waits for at one end is complete before
 // it completes at the other.
-// Fetches belong to the first task. Throws Unimplemented for streams that wait for another task's directly.
-TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task);
+// Fetches belong to the task `client`. Throws Unimplemented for streams that wait for another task's
+// directly.
+TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client = 0);
+
+// The tasks that have a command of the schedule, or an end of one, ascending.
+std::vector<int> TasksWithAPart(const Schedule& whole, const MachineTasks& tasks);
 
 }  // namespace lanescope

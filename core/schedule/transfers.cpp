@@ -21,7 +21,7 @@ class TransferLister {
         request_(request),
         placement_(placement),
         machine_(machine),
-        host_(machine.host()),
+        host_(CallersHost(request, machine)),
         info_(info),
         needed_(graph.num_nodes(), false),
         host_outputs_(graph.num_nodes()),

@@ -15,9 +15,9 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kCommands = {"devices",   "place",   "run",   "simulate", "compare",
-                                            "calibrate", "summary", "query", "diff",     "explain",
-                                            "import",    "profile", "gui"};
+const std::vector<std::string> kCommands = {"devices", "place",     "run",     "serve", "simulate",
+                                            "compare", "calibrate", "summary", "query", "diff",
+                                            "explain", "import",    "profile", "gui"};
 
 int Shell(const std::string& command) {
   const int how = system(command.c_str());

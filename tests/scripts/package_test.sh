@@ -34,6 +34,7 @@ unset LANESCOPE_RECORD_RUNS
 "$work/samples/cifar10" 1
 test "$(ls "$work"/runs/*.pbtxt | wc -l)" -gt 10
 "$work/samples/write_graphs" "$work"
+"$work/samples/replicas" "$work"
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
 "$prefix/bin/lanescope" --help > /dev/null

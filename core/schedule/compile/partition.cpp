@@ -18,7 +18,7 @@ class Partitioner {
  public:
   explicit Partitioner(Draft* draft)
       : draft_(*draft),
-        host_(draft->machine.host()),
+        host_(CallersHost(draft->request, draft->machine)),
         completion_(draft->graph.num_nodes()),
         places_(draft, &completion_),
         host_table_(draft) {

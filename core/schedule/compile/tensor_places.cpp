@@ -7,7 +7,7 @@
 namespace lanescope::compile {
 
 TensorPlaces::TensorPlaces(Draft* draft, const Completion* completion)
-    : draft_(*draft), completion_(*completion), host_(draft->machine.host()) {
+    : draft_(*draft), completion_(*completion), host_(CallersHost(draft->request, draft->machine)) {
   first_.reserve(draft_.graph.num_nodes());
   int total = 0;
   for (const NodeId id : draft_.graph.node_ids()) {

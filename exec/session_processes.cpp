@@ -1,0 +1,64 @@
+// Steps of which other processes run a part: those that make the same calls, and those that serve this one.
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "exec/serve/remote_session.h"
+#include "exec/session.h"
+#include "exec/step_exchange.h"
+
+namespace lanescope::exec {
+
+// This process' share, and those that others run for it.
+void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
+                        StepState* state, int64_t timeout_ns, const Executor::Trace& trace,
+                        RunResult* result) {
+  const bool recorded = trace.recorder != nullptr;
+  RemoteRun others(elsewhere_.get(), *step.elsewhere, recorded ? trace.schedule : -1,
+                   recorded ? trace.step : -1);
+  if (loaded->messages() != nullptr) loaded->messages()->BeginStepAt(others.first_tag());
+  try {
+    const Executor::AwaitsOthers awaits(executor);
+    const StepTimes own = executor->Run(loaded, state, timeout_ns, trace, &others.stop());
+    result->times = others.Join(own, [&](int missing) {
+      if (executor->interrupted()) Throw(Code::kCancelled, "the step was cancelled");
+      if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
+        Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended its part",
+              timeout_ns / 1000000, options_.job.transport->NameOf(missing));
+    });
+    result->staleness = others.staleness();
+  } catch (const Error& error) {
+    throw others.Fail(error);
+  }
+}
+
+// No process begins a step before all have ended the one before.
+StepTimes Session::JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
+                             const StepTimes& own, int64_t timeout_ns) {
+  const auto ahead = [&](int rank) {
+    const auto r = static_cast<size_t>(rank);
+    return r < options_.job.ahead_ns.size() ? options_.job.ahead_ns[r] : 0;
+  };
+  Transport& transport = *options_.job.transport;
+  const std::vector<StepTimes> all =
+      ExchangeTimes(&transport, own, EndOfStepTag(*step.share, number), [&](int missing) {
+        if (executor.interrupted()) Throw(Code::kCancelled, "the step was cancelled");
+        if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
+          Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended it",
+                timeout_ns / 1000000, transport.NameOf(missing));
+      });
+  StepTimes joined = own;
+  for (int rank = 0; rank < transport.size(); ++rank) {
+    const StepTimes& times = all[static_cast<size_t>(rank)];
+    const int64_t shift = ahead(transport.rank()) - ahead(rank);
+    joined.start_ns = std::min(joined.start_ns, times.start_ns + shift);
+    joined.end_ns = std::max(joined.end_ns, times.end_ns + shift);
+  }
+  return joined;
+}
+
+std::vector<Event> Session::TakeServedEvents() {
+  return elsewhere_ != nullptr ? elsewhere_->TakeEvents() : std::vector<Event>();
+}
+
+}  // namespace lanescope::exec

@@ -1,0 +1,16 @@
+// One event of the two that a copy between processes has. Internal to study.
+#pragma once
+
+#include <vector>
+
+#include "core/record/event.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope::study {
+
+// Of a copy that has two events in a step one: from when both ends were ready until both were done. Commands
+// are those of the whole schedules, which the events number; what is none of them is left out.
+std::vector<Event> JoinCopyEnds(const std::vector<Event>& events,
+                                const std::vector<const Schedule*>& schedules);
+
+}  // namespace lanescope::study
