@@ -67,7 +67,7 @@ study::ComparisonRequest RequestOf(const CompareOptions& options, const Machine&
     request.graphs.push_back(SplitGraph(graph, options.strategies));
   request.reference_step_ns = ParseReferenceStep(options);
   if (!options.cost.empty()) request.costs = sims::ReadCostTable(options.cost);
-  request.step = options.step;
+  request.step = options.step.On(machine);
   request.place = options.place;
   request.run = !options.no_run;
   request.cancellation = &Interruption();

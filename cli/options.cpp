@@ -96,9 +96,21 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
           "LOOP=N: how often the body of a loop runs whose end data decide (in run: at most)")
       ->check(CheckTrips)
       ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--all-reduce", all_reduce,
+          "How all-reduces are done: ring, tree, one-device (copies), or nccl on GPUs; default: what "
+          "the graph asks for, NCCL where it is installed, else what suits their size")
+      ->check(CLI::IsMember({"ring", "tree", "one-device", "nccl"}));
   command->add_flag_callback(
       "--no-soft-placement", [this] { soft_placement = false; },
       "Fail where a requested device cannot be used");
+}
+
+study::WorkloadOptions StepOptions::On(const Machine& machine) const {
+  study::WorkloadOptions step = *this;
+  step.joint_launches = study::TakesJointLaunches(machine, all_reduce);
+  return step;
 }
 
 void StepOptions::NoteTrips(const std::vector<std::string>& given) {

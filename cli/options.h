@@ -31,6 +31,8 @@ struct MachineOptions : study::MachineChoice {
 struct StepOptions : study::WorkloadOptions {
   // `unconfigured`: what the command makes of a graph whose step is not configured.
   void Add(CLI::App* command, study::Unconfigured unconfigured);
+  // The same, with all-reduces as they are done on this machine.
+  study::WorkloadOptions On(const Machine& machine) const;
 
  private:
   void NoteTrips(const std::vector<std::string>& given);  // --trips

@@ -235,7 +235,7 @@ void RunGraph(RunOptions options) {
   if (ranks != nullptr && capture.active())
     Throw(Code::kUnimplemented, "--profile of several processes; record commands alone, or profile one");
   const Machine machine = options.machine.Load();
-  const study::Workload workload(options.graph, options.step);
+  const study::Workload workload(options.graph, options.step.On(machine));
   std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;

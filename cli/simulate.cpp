@@ -165,8 +165,9 @@ void WriteTrace(const SimulateOptions& options, const Candidate& step, const stu
 }
 
 // A simulated loop runs as often as is said, or as it did here.
-study::WorkloadOptions StepOf(const SimulateOptions& options) {
-  study::WorkloadOptions step = options.step;
+study::WorkloadOptions StepOf(const SimulateOptions& options, const Machine& machine) {
+  study::WorkloadOptions step = options.step.On(machine);
+  if (options.batch) step.joint_launches = false;  // placements come later
   if (options.measure_trips) {
     step.trips = study::MeasureTrips(options.graph, step, &Interruption());
     for (const auto& [loop, times] : step.trips)
@@ -177,9 +178,9 @@ study::WorkloadOptions StepOf(const SimulateOptions& options) {
 }
 
 void SimulateGraph(const SimulateOptions& options) {
-  const study::Workload workload(options.graph, StepOf(options));
   const study::Predictor predictor = PredictorOf(options);
   const Machine& machine = predictor.machine();
+  const study::Workload workload(options.graph, StepOf(options, machine));
   if (options.batch) return RunBatch(workload, predictor, options.place.wire);
   const int64_t start = NowNs();
   const std::vector<Candidate> candidates = Prepare(options, workload, predictor);

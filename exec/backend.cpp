@@ -65,6 +65,15 @@ BackendRegistration::~BackendRegistration() {
   std::erase(registry.backends, backend_);
 }
 
+bool HasJointLaunches(const Machine& machine) {
+  std::string reason;
+  const auto gpus = std::count_if(machine.devices.begin(), machine.devices.end(),
+                                  [](const DeviceSpec& spec) { return spec.is_hardware(); });
+  if (gpus < 2) return false;
+  Backend* backend = OneBackend(machine);
+  return backend != nullptr && backend->LaunchesTogether(&reason);
+}
+
 IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
                                                         const DeviceOptions& options) {
   IdVector<DeviceId, std::unique_ptr<Device>> devices(machine.devices.size());

@@ -30,6 +30,11 @@ class Backend {
   virtual int CountGpus(std::string* reason) = 0;
   // Loads what using them takes. False with the reason in one line.
   virtual bool Load(std::string* reason) = 0;
+  // Whether its GPUs have what joint launches take (exec/joint_driver.h). False with the reason in one line.
+  virtual bool LaunchesTogether(std::string* reason) {
+    *reason = "its devices do not launch together";
+    return false;
+  }
   // Them and the host, as DetectGpus gives it. After Load.
   virtual Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) = 0;
 };
@@ -51,6 +56,8 @@ class BackendRegistration {
   Backend* backend_;
 };
 
+// Whether collectives of the machine's GPUs can be joint launches here: those of hardware have what it takes.
+bool HasJointLaunches(const Machine& machine);
 // Every device of the machine; null for modelled ones, which may stand there unused. Throws
 // InvalidArgument when GPUs of several sorts are among them, and what the backend throws.
 IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine, const DeviceOptions& options);

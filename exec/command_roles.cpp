@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/place/joint_launch.h"
+
 namespace lanescope::exec {
 
 Device& CommandRoles::QueueDevice(CommandId command) const {
@@ -30,6 +32,7 @@ StreamRole CommandRoles::RoleOf(CommandId number) const {
       break;
   }
   if (graph_.node(command.node).op == "NoOp") return StreamRole::kNothing;
+  if (!JointLaunchOf(graph_.node(command.node)).empty()) return StreamRole::kJoint;
   const auto on_host = [&](ValueId value) { return InHostMemory(value); };
   const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
   // TensorFlow serves int32 and shapes on GPUs in the same way.
@@ -48,6 +51,7 @@ StreamCommand CommandRoles::StreamCommandOf(CommandId number, bool replayable, b
   stream.role = RoleOf(number);
   switch (stream.role) {
     case StreamRole::kNone:
+    case StreamRole::kJoint:
       break;
     case StreamRole::kOnHost:
       stream.settle_first = true;

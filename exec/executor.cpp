@@ -134,7 +134,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
 // What has been issued to streams ends before the step does, whatever went wrong.
 int64_t Executor::FinishStreams(EventRing* ring) {
   try {
-    loaded_->program()->Drain();
+    loaded_->program()->Drain(cancelled_.load(std::memory_order_relaxed));
   } catch (...) {
     Fail();
   }
@@ -152,7 +152,19 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::at
   const std::chrono::milliseconds poll(soon ? 1 : 50);
   // The lock is taken even when all is done: the last driver may still hold it.
   std::unique_lock<std::mutex> lock(mutex_);
+  int64_t ended_ns = 0;  // since when it has to end
   while (!done_.wait_for(lock, poll, finished)) {
+    if (loaded_->program() != nullptr) {
+      const int64_t now = NowNs();
+      if (cancelled_.load(std::memory_order_relaxed) && ended_ns == 0) ended_ns = now;
+      lock.unlock();
+      try {
+        loaded_->program()->WatchJointLaunches(ended_ns > 0 && now - ended_ns > kJointGraceNs);
+      } catch (...) {
+        Fail();
+      }
+      lock.lock();
+    }
     if (interrupted_.exchange(false) || (stop != nullptr && stop->load())) *interrupted = true;
     if (!*expired && timeout_ns > 0 && NowNs() - start_ns >= timeout_ns) {
       *expired = true;

@@ -28,26 +28,39 @@ std::vector<std::pair<CommandId, CommandId>> AllEdges(const Schedule& schedule) 
 
 // How many times recordable work and other work alternate at most on a way to the command. Recordable
 // commands of one level depend on others of lower levels only, and others depend on recordable ones of their
-// level or lower: so each level's recordable commands can be one unit without a cycle.
+// level or lower: so each level's recordable commands can be one unit without a cycle. That holds for the
+// parts of a joint launch too, since all have the level of the highest.
 IdVector<CommandId, int> Levels(const Schedule& schedule,
                                 const std::vector<std::pair<CommandId, CommandId>>& edges,
-                                const IdVector<CommandId, char>& recordable) {
+                                const IdVector<CommandId, char>& recordable,
+                                const std::vector<std::vector<CommandId>>& joint) {
   IdVector<CommandId, int> level(schedule.commands.size(), 0);
   // Commands are in an order that respects all dependencies: edges sorted by their end are relaxed in it.
   std::vector<std::pair<CommandId, CommandId>> by_end;
   by_end.reserve(edges.size());
   for (const auto& [before, after] : edges) by_end.emplace_back(after, before);
   std::sort(by_end.begin(), by_end.end());
-  for (const auto& [after, before] : by_end) {
-    const int step = !recordable[before] && recordable[after] ? 1 : 0;
-    level[after] = std::max(level[after], level[before] + step);
+  for (bool changed = true; changed;) {
+    for (const auto& [after, before] : by_end) {
+      const int step = !recordable[before] && recordable[after] ? 1 : 0;
+      level[after] = std::max(level[after], level[before] + step);
+    }
+    changed = false;
+    for (const auto& parts : joint) {
+      int highest = 0;
+      for (const CommandId c : parts) highest = std::max(highest, level[c]);
+      for (const CommandId c : parts) {
+        changed |= level[c] != highest;
+        level[c] = highest;
+      }
+    }
   }
   return level;
 }
 
 void MakeSegments(const Schedule& schedule, const std::vector<std::pair<CommandId, CommandId>>& edges,
                   const IdVector<CommandId, char>& recordable, int min_segment, IssuePlan* plan) {
-  const IdVector<CommandId, int> level = Levels(schedule, edges, recordable);
+  const IdVector<CommandId, int> level = Levels(schedule, edges, recordable, plan->joint);
   std::vector<std::vector<CommandId>> by_level;
   for (const CommandId c : level.ids()) {
     if (!recordable[c]) continue;
@@ -78,8 +91,14 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
 }
 
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
-                         const IdVector<CommandId, char>& recordable, int min_segment) {
+                         const IdVector<CommandId, char>& recordable, int min_segment,
+                         std::vector<std::vector<CommandId>> joint) {
   IssuePlan plan;
+  plan.joint = std::move(joint);
+  if (!plan.joint.empty()) plan.joint_of.assign(schedule.commands.size(), -1);
+  for (size_t j = 0; j < plan.joint.size(); ++j) {
+    for (const CommandId c : plan.joint[j]) plan.joint_of[c] = static_cast<int>(j);
+  }
   IdVector<QueueId, int> issue_queue_of(schedule.queues.size(), -1);
   const int groups = 1 + *std::max_element(stream_group.begin(), stream_group.end());
   plan.queues.resize(At(groups));
@@ -95,7 +114,8 @@ IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>&
 
   const size_t count = schedule.commands.size();
   const auto unit = [&](CommandId command) {
-    const int segment = plan.segment_of[command];
+    const int segment = plan.segment_of[command], together = plan.Joint(command);
+    if (together >= 0) return plan.joint[At(together)].front();
     return segment < 0 ? command : plan.segments[At(segment)].front();
   };
   for (const CommandId c : schedule.commands.ids()) {

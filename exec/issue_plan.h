@@ -10,9 +10,9 @@ namespace lanescope::exec {
 
 // An issue queue is what a thread drives, or several where its queue has workers to share: a queue of a host
 // memory device, or all queues of a device with streams.
-// A unit is what an issue queue hands out: a command, or a segment of commands that are issued together; a
-// segment goes by its first command, all others have no unit. Refers to the schedule, which must outlive it.
-// Immutable.
+// A unit is what an issue queue hands out: a command, a segment of commands that are issued together, or the
+// parts of a joint launch; these go by their first command, all others have no unit. Refers to the schedule,
+// which must outlive it. Immutable.
 struct IssuePlan {
   struct IssueQueue {
     bool in_order = false;
@@ -27,6 +27,10 @@ struct IssuePlan {
   std::vector<std::vector<CommandId>> segments;  // commands, ascending
   IdVector<CommandId, int> segment_of;           // -1: none; empty: there are no segments
 
+  std::vector<std::vector<CommandId>> joint;  // the parts of each joint launch
+  IdVector<CommandId, int> joint_of;          // -1: none; empty: there are no joint launches
+
+  int Joint(CommandId command) const { return joint_of.empty() ? -1 : joint_of[command]; }
   int Segment(CommandId command) const { return segment_of.empty() ? -1 : segment_of[command]; }
 };
 
@@ -37,8 +41,10 @@ IssuePlan PlanByQueue(const Schedule& schedule);
 // host memory devices. The order inside a stream queue becomes explicit dependencies, so that one thread can
 // issue all queues of a device as commands become ready. `recordable`: whether the command may be part of
 // a segment. A segment is a maximal set of recordable commands between the same others; one of fewer than
-// `min_segment` launches and copies is left as single commands.
+// `min_segment` launches and copies is left as single commands. `joint`: commands that are one unit, none of
+// them recordable, each group directly behind each other on its queues but for events.
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
-                         const IdVector<CommandId, char>& recordable, int min_segment);
+                         const IdVector<CommandId, char>& recordable, int min_segment,
+                         std::vector<std::vector<CommandId>> joint = {});
 
 }  // namespace lanescope::exec

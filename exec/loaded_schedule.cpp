@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "core/base/error.h"
+#include "core/place/joint_launch.h"
 #include "exec/pacer.h"
 #include "exec/stream_device.h"
 
@@ -66,8 +68,33 @@ void LoadedSchedule::LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device
   IdVector<DeviceId, StreamDevice*> with_streams;
   for (const auto& device : devices) with_streams.Add(device != nullptr ? device->streams() : nullptr);
   CommandRunner* const runner = this;
-  program_ =
-      std::make_unique<StreamProgram>(*schedule_, with_streams, std::move(commands), runner, record_graphs);
+  program_ = std::make_unique<StreamProgram>(*schedule_, with_streams, std::move(commands), runner,
+                                             record_graphs, JointLaunches());
+}
+
+// Commands are in the order of the schedule, which is not that of the ranks.
+std::vector<JointLaunch> LoadedSchedule::JointLaunches() const {
+  std::map<std::string, JointLaunch> by_name;
+  for (const CommandId c : commands_.ids()) {
+    if (schedule_->commands[c].kind != CommandKind::kLaunch) continue;
+    const Node& node = graph_.node(schedule_->commands[c].node);
+    const std::string name = JointLaunchOf(node);
+    if (name.empty()) continue;
+    JointLaunch& launch = by_name[name];
+    launch.reduction = ParseReduction(node.StringAttr("reduction"));
+    launch.dtype = node.TypeAttr("T");
+    launch.parts.push_back(c);
+  }
+  std::vector<JointLaunch> launches;
+  for (auto& [name, launch] : by_name) launches.push_back(std::move(launch));
+  return launches;
+}
+
+JointOperands LoadedSchedule::PreparePart(CommandId number) {
+  const LoadedCommand& loaded = commands_[number];
+  CheckInitialized(loaded);
+  const TensorRef &from = loaded.context.inputs()[0], &to = loaded.context.outputs()[0];
+  return {from.data, to.data, from.NumElements()};
 }
 
 void LoadedSchedule::Bind(const IdVector<DeviceId, std::byte*>& arenas) {

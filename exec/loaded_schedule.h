@@ -77,6 +77,8 @@ class LoadedSchedule : private CommandRunner {
   int64_t RunOnHost(CommandId command, class Pacer* pacer, const std::atomic<bool>& cancelled);
   void Compute(CommandId command) override;
   CopyOperands PrepareCopy(CommandId command) override;
+  JointOperands PreparePart(CommandId command) override;
+  std::vector<JointLaunch> JointLaunches() const;
   std::string Describe(CommandId command) const override;
   void LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device>>& devices, bool record_graphs);
 

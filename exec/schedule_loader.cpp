@@ -76,7 +76,8 @@ class ScheduleLoader {
   void RequireKernels() const {
     std::map<std::string, int> missing;
     for (const CommandId c : schedule_.commands.ids()) {
-      if (schedule_.commands[c].kind != CommandKind::kLaunch) continue;
+      if (schedule_.commands[c].kind != CommandKind::kLaunch || roles_.RoleOf(c) == StreamRole::kJoint)
+        continue;
       const std::string& op = graph_.node(schedule_.commands[c].node).op;
       const KernelRegistry& kernels = roles_.KernelsFor(c);
       if (kernels.Has(op)) continue;
@@ -149,7 +150,7 @@ class ScheduleLoader {
     const Command& command = schedule_.commands[number];
     const Node& node = graph_.node(command.node);
     Device& device = roles_.QueueDevice(number);
-    loaded->kernel = roles_.KernelsFor(number).Create(node);
+    if (roles_.RoleOf(number) != StreamRole::kJoint) loaded->kernel = roles_.KernelsFor(number).Create(node);
     if (roles_.RoleOf(number) == StreamRole::kNone)
       loaded->waiting = dynamic_cast<WaitingKernel*>(loaded->kernel.get());
     loaded->context =

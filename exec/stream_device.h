@@ -25,6 +25,8 @@
 
 namespace lanescope::exec {
 
+class JointDriver;
+
 // A backend's own objects; null is none.
 using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
@@ -71,6 +73,8 @@ class StreamDriver {
 
   // Returns when all that was issued to the stream has run. Throws what it failed with.
   virtual void Synchronize(StreamHandle stream) = 0;
+  // Whether it has, without waiting for it. Throws the same.
+  virtual bool IsEmpty(StreamHandle stream) = 0;
 
   // Of the current device. `timed`: notes when it is reached.
   virtual EventHandle CreateEvent(bool timed) = 0;
@@ -110,6 +114,8 @@ class StreamDevice : public Device {
   virtual StreamHandle stream(QueueKind kind) const = 0;
   // For kernels on the compute stream.
   virtual StreamContext* launch() = 0;
+  // What launches on several of the backend's devices at once; null: nothing does.
+  virtual JointDriver* joint() { return nullptr; }
   // Work of class kCompute or kMemory, for a stream of this device.
   virtual std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) = 0;
   // What to try when work fails after it was issued, for the end of the message; may be empty.

@@ -27,10 +27,17 @@ IdVector<QueueId, int> StreamGroups(const Schedule& schedule,
 }  // namespace
 
 StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
-                             IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs)
-    : schedule_(schedule), devices_(devices), runner_(runner), commands_(commands.size()) {
+                             IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs,
+                             std::vector<JointLaunch> joint)
+    : schedule_(schedule),
+      devices_(devices),
+      runner_(runner),
+      commands_(commands.size()),
+      joint_(std::move(joint)) {
   for (StreamDevice* device : devices) {
-    if (device != nullptr) driver_ = &device->driver();
+    if (device == nullptr) continue;
+    driver_ = &device->driver();
+    joint_driver_ = device->joint();
   }
   LANESCOPE_CHECK(driver_ != nullptr);
   capture_ = graphs ? driver_->capture() : nullptr;
@@ -39,8 +46,12 @@ StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, 
     commands_[c].spec = commands[c];
     recordable.Add(capture_ != nullptr && commands[c].recordable);
   }
-  plan_ = PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment);
+  std::vector<std::vector<CommandId>> together;
+  for (const JointLaunch& launch : joint_) together.push_back(launch.parts);
+  plan_ =
+      PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment, std::move(together));
   MakeStreams(devices);
+  PrepareJointLaunches();
   MakeEvents();
   MakeSegments();
 }
@@ -111,6 +122,8 @@ void StreamProgram::MakeEvents() {
 void StreamProgram::BeginStep(const StepIdentity& identity, bool timed) {
   identity_ = identity;
   timed_ = timed && observer_ == nullptr;
+  joint_issued_.store(false, std::memory_order_relaxed);
+  joint_aborted_.store(false, std::memory_order_relaxed);
   for (const auto& stream : streams_) stream->dirty.store(false, std::memory_order_relaxed);
   for (Command& command : commands_) command.issued = false;
   if (!timed_) return;
@@ -126,6 +139,8 @@ void StreamProgram::Run(CommandId unit) {
   const int segment = plan_.Segment(unit);
   if (segment >= 0) {
     RunSegment(segment);
+  } else if (plan_.Joint(unit) >= 0) {
+    RunJoint(plan_.Joint(unit));
   } else {
     RunSingle(unit);
   }
@@ -163,7 +178,7 @@ void StreamProgram::RunOnHost(CommandId number) {
 
 void StreamProgram::IssueSingle(CommandId number) {
   Command& command = At(number);
-  const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
+  const std::shared_lock<std::shared_mutex> lock(issue_mutex_), others = BetweenJointLaunches();
   command.stream->device->MakeCurrent();
   if (command.spec.settle_first) driver_->Synchronize(command.stream->handle);
   if (command.spec.feed) StageFeed(number);
@@ -176,6 +191,7 @@ void StreamProgram::Issue(CommandId number, bool capture) {
   switch (command.spec.role) {
     case StreamRole::kNone:
     case StreamRole::kOnHost:
+    case StreamRole::kJoint:
       LANESCOPE_CHECK(false);
       break;
     case StreamRole::kKernel:
@@ -254,18 +270,39 @@ void StreamProgram::Rethrow(CommandId command) const {
   }
 }
 
-void StreamProgram::Drain() {
+void StreamProgram::RethrowOf(const Stream& stream) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    const std::string advice = stream.device->advice();
+    throw Error(error.code(),
+                fmt::format("{} failed while it ran the step: {}{}{}", stream.device->spec().local_name(),
+                            error.message(), advice.empty() ? "" : "; ", advice));
+  }
+}
+
+bool StreamProgram::IsEmpty(const Stream& stream) {
+  try {
+    stream.device->MakeCurrent();
+    return driver_->IsEmpty(stream.handle);
+  } catch (const Error&) {
+    RethrowOf(stream);
+  }
+}
+
+void StreamProgram::Drain(bool cancelled) {
+  if (joint_issued_.load(std::memory_order_relaxed)) return DrainJoint(cancelled);
   std::optional<Error> problem;
   for (const auto& stream : streams_) {
     try {
       stream->device->MakeCurrent();
       driver_->Synchronize(stream->handle);
-    } catch (const Error& error) {
-      if (problem.has_value()) continue;
-      const std::string advice = stream->device->advice();
-      problem = Error(error.code(), fmt::format("{} failed while it ran the step: {}{}{}",
-                                                stream->device->spec().local_name(), error.message(),
-                                                advice.empty() ? "" : "; ", advice));
+    } catch (const Error&) {
+      try {
+        RethrowOf(*stream);
+      } catch (const Error& error) {
+        if (!problem.has_value()) problem = error;
+      }
     }
   }
   if (problem.has_value()) throw *problem;

@@ -8,6 +8,9 @@
 // issued before them, on any stream, and everything issued after them begins after their end; so a Wait
 // works only between two single commands or inside one segment, and is nothing otherwise. While a segment is
 // captured no other thread issues anything (issue_mutex_); while a host kernel runs nobody holds that mutex.
+// The parts of a joint launch (exec/joint_driver.h) are one unit, and nothing else is issued between them, by
+// other programs neither (JointDriver::issue_mutex): each waits on its device for the others, so a command
+// between two of them that one waits for and that is behind the other would never run.
 #pragma once
 
 #include <atomic>
@@ -22,6 +25,7 @@
 #include "core/record/recorder.h"
 #include "core/schedule/schedule.h"
 #include "exec/issue_plan.h"
+#include "exec/joint_driver.h"
 #include "exec/stream_device.h"
 
 namespace lanescope::exec {
@@ -31,6 +35,7 @@ enum class StreamRole : uint8_t {
   kOnHost,   // on a stream's queue, but all operands are in host memory: a host kernel runs it
   kKernel,   // a kernel of the device
   kCopy,     // an asynchronous copy
+  kJoint,    // a part of a joint launch
   kNothing,  // orders others; nothing runs
   kRecord,
   kWait,
@@ -49,6 +54,19 @@ struct CopyOperands {
   int64_t bytes = 0;
 };
 
+struct JointOperands {
+  const void* input = nullptr;
+  void* output = nullptr;
+  int64_t elements = 0;
+};
+
+// What the parts of a joint launch do; for the time being all-reduces.
+struct JointLaunch {
+  Reduction reduction = Reduction::kSum;
+  DataType dtype = DataType::kInvalid;
+  std::vector<CommandId> parts;  // by rank
+};
+
 // What the program asks of the schedule's owner. Calls for one command come from one thread at a time.
 class CommandRunner {
  public:
@@ -56,6 +74,8 @@ class CommandRunner {
   // Runs the kernel: on the host, or enqueuing on its device's compute stream.
   virtual void Compute(CommandId command) = 0;
   virtual CopyOperands PrepareCopy(CommandId command) = 0;
+  // Of a part of a joint launch.
+  virtual JointOperands PreparePart(CommandId command) = 0;
   // "node 'c' (MatMul) on GPU:0"
   virtual std::string Describe(CommandId command) const = 0;
 };
@@ -73,9 +93,11 @@ class StreamProgram {
   static constexpr int kMinSegment = 3;
 
   // `devices`: null for those of host memory; all of one backend. They, the schedule and `runner`
-  // must outlive the program. `graphs`: segments are recorded, where the backend can.
+  // must outlive the program. `graphs`: segments are recorded, where the backend can. Throws
+  // FailedPrecondition where joint launches cannot run.
   StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
-                IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs);
+                IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs,
+                std::vector<JointLaunch> joint = {});
   ~StreamProgram();
   StreamProgram(const StreamProgram&) = delete;
   StreamProgram& operator=(const StreamProgram&) = delete;
@@ -91,7 +113,11 @@ class StreamProgram {
   // Returns when the stream predecessors of a command that runs on the host are complete.
   void Await(CommandId command);
   // Returns when all streams are empty. Throws the first error of a device, after trying all of them.
-  void Drain();
+  // `cancelled`: what waits in a joint launch for what never comes is ended after a while.
+  void Drain(bool cancelled = false);
+  // Called now and then while the step runs, by one thread: throws what its joint launches failed with, after
+  // ending them all. `cancelled`: for so long that what still waits in them has to end.
+  void WatchJointLaunches(bool cancelled);
   // The times of the step's commands, after Drain.
   void Publish(EventRing* ring) const;
 
@@ -139,6 +165,15 @@ class StreamProgram {
   void MakeSegments();
   void RunSingle(CommandId command);
   void RunOnHost(CommandId command);
+  std::vector<StreamDevice*> DevicesOf(const JointLaunch& launch) const;
+  void PrepareJointLaunches();
+  void RunJoint(int joint);
+  void DrainJoint(bool cancelled);
+  void AbortJoint() noexcept;
+  bool IsEmpty(const Stream& stream);
+  [[noreturn]] static void RethrowOf(const Stream& stream);
+  // While others' joint launches may be issued: not now. Nothing where there are none.
+  std::shared_lock<std::shared_mutex> BetweenJointLaunches();
   void IssueSingle(CommandId command);
   void RunSegment(int segment);
   GraphHandle RecordSegment(int segment);
@@ -166,6 +201,10 @@ class StreamProgram {
   std::vector<std::pair<const void*, CommandId>> graph_nodes_;
   std::unordered_set<const void*> seen_nodes_;
   std::shared_mutex issue_mutex_;
+  std::vector<JointLaunch> joint_;
+  JointDriver* joint_driver_ = nullptr;     // of the devices; null: they have none
+  std::atomic<bool> joint_issued_{false};   // in this step
+  std::atomic<bool> joint_aborted_{false};  // in this step
   LaunchObserver* observer_ = nullptr;
   StepIdentity identity_;
   bool timed_ = false;

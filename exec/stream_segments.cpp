@@ -26,6 +26,7 @@ void StreamProgram::RunSegment(int number) {
   Segment& segment = segments_[static_cast<size_t>(number)];
   const auto& commands = plan_.segments[static_cast<size_t>(number)];
   const std::unique_lock<std::shared_mutex> lock(issue_mutex_);
+  const std::shared_lock<std::shared_mutex> others = BetweenJointLaunches();
   for (const CommandId c : commands) {
     if (At(c).spec.feed) StageFeed(c);
   }

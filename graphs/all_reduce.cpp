@@ -46,7 +46,7 @@ std::vector<Endpoint> AllReduce(Scope& scope, const std::vector<Endpoint>& tenso
                                 const std::vector<std::string>& devices, const AllReduceOptions& options) {
   CheckTensors(scope, tensors, devices);
   const auto names = scope.Name(options.name);
-  if (options.as_op) return WriteOp(scope, tensors, devices, options);
+  if (options.as_op || options.by == AllReduceBy::kNccl) return WriteOp(scope, tensors, devices, options);
   const lanescope::Shape shape = scope.ShapeOf(tensors[0]);
   if (options.by == AllReduceBy::kRing && tensors.size() > 1 && !shape.IsExact()) {
     Throw(Code::kInvalidArgument, "'{}' has shape {}; an all-reduce by a ring has to know it",

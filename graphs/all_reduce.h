@@ -19,7 +19,7 @@ struct AllReduceOptions {
   bool mean = false;  // of the tensors, not their sum
   std::string_view name = "AllReduce";
   // One NcclAllReduce node a device, as TensorFlow has it, in place of copies and sums; those it becomes
-  // where it is run or simulated (InlineFunctions in core/place/functions.h).
+  // where it is run or simulated (InlineFunctions in core/place/functions.h). By kNccl it always is.
   bool as_op = false;
 };
 

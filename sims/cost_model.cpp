@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/graph/signature.h"
+#include "core/place/joint_launch.h"
 #include "core/schedule/dispatch.h"
 #include "sims/ticks.h"
 
@@ -140,8 +141,8 @@ CostEstimate CalibratedCost::Launch(const Machine& machine, DeviceId device_numb
   const std::vector<Source> sources = SourcesOf(device);
   const std::string signature = OpSignature(node, inputs, outputs);
   if (const auto measured = Measured(sources, signature)) return *measured;
-  if (!AttributedNs(node, device.parsed.type) && !CollectiveOf(node) && AreSizesKnown(inputs) &&
-      AreSizesKnown(outputs)) {
+  if (!AttributedNs(node, device.parsed.type) && !CollectiveOf(node) && JointLaunchOf(node).empty() &&
+      AreSizesKnown(inputs) && AreSizesKnown(outputs)) {
     if (const auto fitted = Fitted(sources, {signature, node.op, WorkOf(node, inputs, outputs)}))
       return *fitted;
   }

@@ -5,14 +5,19 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/place/joint_launch.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
+#include "exec/backend.h"
 #include "study/external_strategy.h"
 
 namespace lanescope::study {
 namespace {
 
 constexpr std::string_view kProgramPrefix = "exec:";
+
+PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strategy, const Machine& machine,
+                            const CostModel& costs, const PlaceOptions& options);
 
 PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, const Machine& machine,
                         const CostModel& costs, const PlaceOptions& options) {
@@ -24,7 +29,7 @@ PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, c
         std::make_shared<const Workload>(workload.name(), std::move(step.graph), std::move(step.spec), same);
     PlacedGraph placed = PlaceAsItIs(*written, "annotated", machine, costs, options);
     placed.strategy = strategy;
-    placed.written = written;
+    if (placed.written == nullptr) placed.written = written;
     return placed;
   }
   PlacerOptions placer = workload.placer();
@@ -39,6 +44,8 @@ PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, c
   } else {
     placed.placement = PlaceByStrategy(strategy, input);
   }
+  if (!WhyNoJointLaunches(workload.graph(), placed.placement, machine).empty())
+    return PlaceWithCopies(workload, strategy, machine, costs, options);
   if (options.order != nullptr) {
     // A strategy may place several times; the last time counts.
     const auto nodes = std::min(order.size(), workload.graph().num_nodes());
@@ -47,7 +54,28 @@ PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, c
   return placed;
 }
 
+// The workload with copies in place of joint launches, under the same strategy.
+PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strategy, const Machine& machine,
+                            const CostModel& costs, const PlaceOptions& options) {
+  WorkloadOptions same;
+  same.soft_placement = workload.placer().soft_placement;
+  const auto written = std::make_shared<const Workload>(
+      workload.name(), WithoutJointLaunches(workload.graph(), workload.request().feeds), workload.spec(),
+      same);
+  PlacedGraph placed = PlaceAsItIs(*written, strategy, machine, costs, options);
+  placed.written = written;
+  return placed;
+}
+
 }  // namespace
+
+bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce) {
+  if (all_reduce.empty()) return exec::HasJointLaunches(machine);
+  return all_reduce == "nccl" &&
+         std::none_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
+           return device.is_gpu() && device.kind == DeviceKind::kVirtual;
+         });
+}
 
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options) {

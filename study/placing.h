@@ -33,8 +33,13 @@ struct PlacedGraph {
   std::shared_ptr<const Workload> written = nullptr;  // what `workload` then is
 };
 
-// `strategy` is a name, @placement.json or exec:PROGRAM. Throws what PlaceByStrategy, GraphStrategy::rewrite
-// and PlaceByProgram throw.
+// Whether all-reduces of a step on this machine are joint launches where they can be: on GPUs of hardware
+// with NCCL, and where `all_reduce` is "nccl" on all GPUs that are not virtual. "": as fits the machine.
+bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce);
+
+// `strategy` is a name, @placement.json or exec:PROGRAM. Where it puts joint launches so that they cannot
+// run, they become copies, in a workload that is written for it. Throws what PlaceByStrategy,
+// GraphStrategy::rewrite and PlaceByProgram throw.
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options = {});
 

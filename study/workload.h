@@ -30,7 +30,10 @@ struct WorkloadOptions {
   std::vector<std::string> queues;       // changes of queues (study/queue_change.h)
   std::map<std::string, int64_t> trips;  // by loop, instead of those of the run configuration
   bool exact_trips = false;              // they are how often a loop runs, not how often at most
-  bool soft_placement = true;            // false: to fail where a requested device cannot be used
+  // How all-reduces are done, and whether by the GPUs' library where they may be (InlineOptions).
+  std::string all_reduce;
+  bool joint_launches = false;
+  bool soft_placement = true;  // false: to fail where a requested device cannot be used
   Unconfigured unconfigured = Unconfigured::kRefuse;
   Notes note;  // of what is assumed of a whole graph
 };

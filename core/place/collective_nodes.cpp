@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/place/joint_launch.h"
 
 namespace lanescope {
 namespace {
@@ -37,7 +38,7 @@ const Family* FamilyOf(const Graph& graph, NodeId id) {
   const auto* found = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                    [&](const Family& family) { return node.op == family.op; });
   if (found == std::end(kFamilies) || graph.problems.contains(id) ||
-      node.FindAttr("_lanescope_cost") != nullptr)
+      node.FindAttr("_lanescope_cost") != nullptr || node.FindAttr(kJointLaunch) != nullptr)
     return nullptr;
   return found;
 }

@@ -23,7 +23,7 @@ struct CollectiveGroup {
 
 // NcclAllReduce nodes of one shared name, Collective* nodes of one kind, group key and instance key, and each
 // NcclReduce and NcclBroadcast alone. Not those that say themselves what they cost: they are simulated as
-// they are.
+// they are; nor parts of joint launches.
 bool HasCollectives(const Graph& graph);
 // Throws InvalidArgument for keys that are not constant.
 std::vector<CollectiveGroup> FindCollectives(const Graph& graph, const GraphInfo& info);

@@ -87,13 +87,16 @@ std::string_view CollectiveByName(CollectiveBy by) {
     case CollectiveBy::kTree:
       return "tree";
     case CollectiveBy::kOneDevice:
+      return "one-device";
+    case CollectiveBy::kNccl:
       break;
   }
-  return "one-device";
+  return "nccl";
 }
 
 std::optional<CollectiveBy> ParseCollectiveBy(std::string_view name) {
-  for (const CollectiveBy by : {CollectiveBy::kRing, CollectiveBy::kTree, CollectiveBy::kOneDevice}) {
+  for (const CollectiveBy by :
+       {CollectiveBy::kRing, CollectiveBy::kTree, CollectiveBy::kOneDevice, CollectiveBy::kNccl}) {
     if (CollectiveByName(by) == name) return by;
   }
   return std::nullopt;
@@ -160,6 +163,7 @@ std::vector<Endpoint> ScheduleReduceScatter(CollectiveBy by, const std::vector<E
 
 std::vector<Endpoint> ScheduleBroadcast(CollectiveBy by, Endpoint tensor, size_t devices, int64_t elements,
                                         CollectiveSteps* steps) {
+  if (by == CollectiveBy::kNccl) by = CollectiveBy::kTree;
   if (by == CollectiveBy::kOneDevice || devices <= 2) return SendToAll(tensor, devices, steps);
   Tensors results(devices, tensor);
   results[0] = steps->Send(0, tensor);

@@ -20,8 +20,10 @@ enum class CollectiveBy {
   kTree,
   // All to the first device, or from it.
   kOneDevice,
+  // All-reduces by the GPUs' own library (joint_launch.h), where it can be; otherwise, and others, as suits.
+  kNccl,
 };
-// "ring", "tree", "one-device".
+// "ring", "tree", "one-device", "nccl".
 std::string_view CollectiveByName(CollectiveBy by);
 std::optional<CollectiveBy> ParseCollectiveBy(std::string_view name);
 

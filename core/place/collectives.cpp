@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/graph/graph_builder.h"
@@ -13,6 +15,7 @@
 #include "core/graph/validate.h"
 #include "core/place/collective_nodes.h"
 #include "core/place/collective_schedule.h"
+#include "core/place/joint_launch.h"
 
 namespace lanescope {
 namespace {
@@ -111,26 +114,27 @@ class GraphSteps final : public CollectiveSteps {
   int number_ = 0;
 };
 
-// Of the group's first node; empty where it says nothing.
-std::optional<CollectiveBy> AskedAlgorithm(const Node& node) {
+// That the group's first node asks for, unless all are told; empty where neither says anything.
+std::optional<CollectiveBy> AskedAlgorithm(const Node& node, const std::string& told) {
   for (const char* attr : kAlgorithms) {
-    const std::string asked = node.StringAttr(attr, "");
+    const std::string asked = told.empty() ? node.StringAttr(attr, "") : told;
     if (asked.empty()) continue;
     const auto by = ParseCollectiveBy(asked);
     if (by) return by;
-    Throw(Code::kInvalidArgument, "node '{}': '{}' is none of ring, tree, one-device in '{}'", node.name,
-          asked, attr);
+    Throw(Code::kInvalidArgument, "node '{}': '{}' is none of ring, tree, one-device, nccl in '{}'",
+          node.name, asked, attr);
   }
   return std::nullopt;
 }
 
-CollectiveBy AlgorithmOf(const Node& node, const CollectiveGroup& group, const Shape& shape) {
+// What is asked for NCCL here is done as though nothing were asked for.
+CollectiveBy AlgorithmOf(std::optional<CollectiveBy> asked, const CollectiveGroup& group,
+                         const Shape& shape) {
   const size_t devices = group.members.size();
   const bool has_chunks =
       group.kind == CollectiveOp::kAllReduce || group.kind == CollectiveOp::kBroadcast;  // of known sizes
   const bool can_ring = (!has_chunks || shape.IsExact()) && devices <= kMostInRing;
-  const auto asked = AskedAlgorithm(node);
-  if (asked && (*asked != CollectiveBy::kRing || can_ring)) return *asked;
+  if (asked && *asked != CollectiveBy::kNccl && (*asked != CollectiveBy::kRing || can_ring)) return *asked;
   if (!can_ring || !shape.HasBound()) return CollectiveBy::kTree;
   const int64_t bytes = shape.NumElements() * static_cast<int64_t>(ElementSize(group.type));
   return devices > 2 && bytes < kSmallBytes ? CollectiveBy::kTree : CollectiveBy::kRing;
@@ -154,9 +158,58 @@ std::vector<Endpoint> WriteNodes(const CollectiveGroup& group, CollectiveBy by, 
   return {steps->Finish(0, steps->CombineAll(0, tensors))};
 }
 
+// An all-reduce of GPUs' tensors in their own memory, each on a GPU of its own.
+bool CanBeJoint(const Graph& graph, const CollectiveGroup& group, const Shape& shape) {
+  std::set<std::string> devices;
+  for (const NodeId id : group.members) {
+    const Node& node = graph.node(id);
+    DeviceName device;
+    if (node.op != "NcclAllReduce" || !ParseDeviceName(node.device, &device) || device.type != "GPU" ||
+        !device.has_id)
+      return false;
+    if (!devices.insert(device.ToString()).second) return false;
+  }
+  return devices.size() > 1 && shape.IsExact() && group.type != DataType::kInt32;
+}
+
+// A part for each node, which then gives its result. No part begins before all inputs are there, and no
+// result is there before all parts are done: so a step has all of them or none.
+void KeepJoint(Graph* graph, const CollectiveGroup& group) {
+  std::vector<std::string> devices;
+  for (const NodeId id : group.members) devices.push_back(graph->node(id).device);
+  std::vector<NodeId> parts;
+  for (const NodeId id : group.members) {
+    Node part = graph->node(id);
+    do {
+      part.name += "/part";
+    } while (graph->FindNode(part.name).exists());
+    part.attrs[kJointLaunch] = AttrValue(group.name);
+    part.attrs[kJointDevices] = AttrValue(devices);
+    for (const NodeId other : group.members) {
+      if (other != id) part.control_inputs.push_back(graph->node(other).inputs[0].node);
+    }
+    parts.push_back(graph->AddNode(std::move(part)));
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Node& node = graph->node(group.members[i]);
+    node.op = "Identity";
+    node.attrs = {{"T", group.type}};
+    node.inputs = {{parts[i], 0}};
+    node.control_inputs.clear();
+    for (const NodeId part : parts) {
+      if (part != parts[i]) node.control_inputs.push_back(part);
+    }
+  }
+}
+
 // The nodes stay, as what gives the result.
-void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group) {
+void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group, const InlineOptions& options) {
   const Shape shape = CheckCollective(*graph, info, group);
+  const std::string told = group.kind == CollectiveOp::kAllReduce ? options.all_reduce : "";
+  const std::optional<CollectiveBy> asked = AskedAlgorithm(graph->node(group.members[0]), told);
+  if (options.joint_launches && asked.value_or(CollectiveBy::kNccl) == CollectiveBy::kNccl &&
+      CanBeJoint(*graph, group, shape))
+    return KeepJoint(graph, group);
   std::vector<Endpoint> tensors;
   for (const NodeId id : group.members) {
     const Node& node = graph->node(id);
@@ -164,7 +217,7 @@ void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group) {
         group.kind == CollectiveOp::kReduce ? node.inputs.size() : std::min<size_t>(1, node.inputs.size());
     tensors.insert(tensors.end(), node.inputs.begin(), node.inputs.begin() + static_cast<ptrdiff_t>(inputs));
   }
-  const CollectiveBy by = AlgorithmOf(graph->node(group.members[0]), group, shape);
+  const CollectiveBy by = AlgorithmOf(asked, group, shape);
   GraphSteps steps(graph, group, shape);
   const std::vector<Endpoint> results = WriteNodes(group, by, shape, tensors, &steps);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -182,7 +235,19 @@ Graph ExpandCollectives(Graph graph, const InlineOptions& options) {
   std::vector<std::pair<Endpoint, TensorInfo>> feeds;
   for (const auto& [tensor, info] : options.feeds) feeds.emplace_back(graph.FindEndpoint(tensor), info);
   const GraphInfo info = InferGraph(graph, feeds);
-  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group);
+  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group, options);
+  NoteProblems(&graph);
+  return graph;
+}
+
+Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds) {
+  for (const NodeId id : graph.node_ids()) {
+    Node& node = graph.node(id);
+    node.attrs.erase(kJointLaunch);
+    node.attrs.erase(kJointDevices);
+  }
+  const GraphInfo info = InferGraph(graph, feeds);
+  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group, {});
   NoteProblems(&graph);
   return graph;
 }

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/size_table.h"
 #include "core/machine/collective.h"
+#include "core/place/joint_launch.h"
 
 namespace lanescope {
 namespace {
@@ -76,6 +77,12 @@ CostEstimate RooflineCost::Launch(const Machine& machine, DeviceId device_number
   }
   if (const std::optional<int64_t> given = AttributedNs(node, device.parsed.type)) {
     estimate.ns = *given;
+    return estimate;
+  }
+  if (const int64_t joint_ns = inputs.empty() ? 0 : JointLaunchNs(machine, node, BytesOf(inputs[0]));
+      joint_ns > 0) {
+    estimate.ns = joint_ns + device.launch_ns;
+    estimate.spread_ns = RoundNs(kBlindSpread * static_cast<double>(estimate.ns));
     return estimate;
   }
   const OpWork work = WorkOf(node, inputs, outputs);

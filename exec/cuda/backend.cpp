@@ -41,6 +41,7 @@ class CudaBackend : public Backend {
                                                           const DeviceOptions& options) override;
   int CountGpus(std::string* reason) override { return CountVisibleGpus(reason); }
   bool Load(std::string* reason) override { return LoadCudaModule(reason) != nullptr; }
+  bool LaunchesTogether(std::string* reason) override { return LoadNccl(reason) != nullptr; }
   Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) override {
     std::string reason;
     CudaModule* module = LoadCudaModule(&reason);
@@ -61,12 +62,13 @@ IdVector<DeviceId, std::unique_ptr<Device>> CudaBackend::MakeDevices(const Machi
   CheckOrdinals(machine, &module->api());
   EnablePeers(machine, &module->api());
   const auto set = std::make_shared<PartitionSet>(&module->api());
+  const auto nccl = std::make_shared<Nccl>();
   IdVector<DeviceId, Partition> partitions(machine.devices.size());
   set->Divide(machine, &partitions);
   IdVector<DeviceId, std::unique_ptr<Device>> devices(machine.devices.size());
   for (const DeviceId d : devices.ids()) {
     if (!Serves(machine.devices[d])) continue;
-    devices[d] = std::make_unique<CudaDevice>(machine.devices[d], module, partitions[d], set, options);
+    devices[d] = std::make_unique<CudaDevice>(machine.devices[d], module, partitions[d], set, nccl, options);
   }
   return devices;
 }

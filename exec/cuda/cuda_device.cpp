@@ -58,11 +58,13 @@ std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups) 
 }
 
 CudaDevice::CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partition& partition,
-                       std::shared_ptr<PartitionSet> partitions, const DeviceOptions& options)
+                       std::shared_ptr<PartitionSet> partitions, std::shared_ptr<Nccl> nccl,
+                       const DeviceOptions& options)
     : spec_(spec),
       module_(module),
       partition_(partition),
       partitions_(std::move(partitions)),
+      nccl_(std::move(nccl)),
       options_(options),
       team_(MakeThreadTeam(1)) {
   MakeCurrent();

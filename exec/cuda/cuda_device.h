@@ -8,6 +8,7 @@
 #include "core/schedule/schedule.h"
 #include "exec/cuda/api.h"
 #include "exec/cuda/cuda_module.h"
+#include "exec/cuda/nccl.h"
 #include "exec/device_options.h"
 #include "exec/memory_pool.h"
 #include "exec/stream_device.h"
@@ -38,9 +39,10 @@ std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups);
 // MakeCurrent.
 class CudaDevice : public StreamDevice {
  public:
-  // `partitions` keeps the share alive.
+  // `partitions` keeps the share alive. `nccl`: of all devices of the set.
   CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partition& partition,
-             std::shared_ptr<PartitionSet> partitions, const DeviceOptions& options);
+             std::shared_ptr<PartitionSet> partitions, std::shared_ptr<Nccl> nccl,
+             const DeviceOptions& options);
   ~CudaDevice() override;
 
   const DeviceSpec& spec() const override { return spec_; }
@@ -54,6 +56,7 @@ class CudaDevice : public StreamDevice {
   StreamDriver& driver() const override { return api(); }
   int ordinal() const override { return spec_.physical; }
   StreamHandle stream(QueueKind kind) const override { return streams_[static_cast<size_t>(kind)]; }
+  JointDriver* joint() override { return nccl_.get(); }
   StreamContext* launch() override;  // made at the first call
   std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) override;
   std::string advice() const override { return "CUDA_LAUNCH_BLOCKING=1 with --no-cuda-graph names the op"; }
@@ -69,6 +72,7 @@ class CudaDevice : public StreamDevice {
   CudaModule* module_;
   Partition partition_;
   std::shared_ptr<PartitionSet> partitions_;
+  std::shared_ptr<Nccl> nccl_;
   DeviceOptions options_;
   std::unique_ptr<MemoryPool> pool_;
   std::array<StreamHandle, kNumStreams> streams_{};

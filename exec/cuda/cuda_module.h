@@ -37,7 +37,7 @@ int CountVisibleGpus(std::string* reason);
 void SetCudaModuleForTesting(CudaModule* module);
 
 // The module's entry point, `extern "C"`. The number must be kCudaModuleVersion, else it returns null.
-inline constexpr int kCudaModuleVersion = 2;
+inline constexpr int kCudaModuleVersion = 3;
 inline constexpr char kCudaModuleEntry[] = "lanescope_cuda_module";
 using CudaModuleEntry = CudaModule* (*)(int version);
 

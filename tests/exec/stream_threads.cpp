@@ -37,6 +37,12 @@ class StreamThread {
     changed_.wait(lock, [&] { return done_ >= wanted; });
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
+  bool IsEmpty() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (done_ < issued_) return false;
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return true;
+  }
 
  private:
   struct Item {
@@ -248,6 +254,7 @@ void StreamThreads::DestroyStream(StreamHandle stream) noexcept {
 }
 
 void StreamThreads::Synchronize(StreamHandle stream) { At(stream)->Synchronize(); }
+bool StreamThreads::IsEmpty(StreamHandle stream) { return At(stream)->IsEmpty(); }
 
 EventHandle StreamThreads::CreateEvent(bool) {
   ++live_objects_;

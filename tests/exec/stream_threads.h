@@ -40,6 +40,7 @@ class StreamThreads : public Backend, public StreamDriver {
   bool PinHost(void*, int64_t) noexcept override { return false; }
   void UnpinHost(void*) noexcept override {}
   void Synchronize(StreamHandle stream) override;
+  bool IsEmpty(StreamHandle stream) override;
   EventHandle CreateEvent(bool timed) override;
   void DestroyEvent(EventHandle event) noexcept override;
   void Record(EventHandle event, StreamHandle stream) override;

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <queue>
+#include <string>
+#include <vector>
 
 #include "core/base/error.h"
+#include "core/place/joint_launch.h"
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/dispatch.h"
 
@@ -18,11 +22,37 @@ bool IsSorted(const Rows<CommandId, CommandId>& after) {
   return true;
 }
 
+// The launches of the draft that begin only together (joint_launch.h).
+struct JointLaunches {
+  std::vector<std::vector<CommandId>> parts;
+  IdVector<CommandId, int> of;  // by command: its joint launch, -1: none; empty: there are none
+
+  int Of(CommandId command) const { return of.empty() ? -1 : of[command]; }
+};
+
+JointLaunches FindJointLaunches(const Draft& draft) {
+  JointLaunches joint;
+  std::map<std::string, int> by_name;
+  for (const CommandId c : draft.commands.ids()) {
+    const Command& command = draft.command(c);
+    if (command.kind != CommandKind::kLaunch) continue;
+    const std::string name = JointLaunchOf(draft.node(command.node));
+    if (name.empty()) continue;
+    const auto [found, added] = by_name.emplace(name, static_cast<int>(joint.parts.size()));
+    if (added) joint.parts.emplace_back();
+    joint.parts[static_cast<size_t>(found->second)].push_back(c);
+    if (joint.of.empty()) joint.of.assign(draft.commands.size(), -1);
+    joint.of[c] = found->second;
+  }
+  return joint;
+}
+
 // Commands such that dependencies come first; among the possible ones the largest priority, then the earliest
-// made. Empty priorities: all equal.
+// made. Empty priorities: all equal. The parts of a joint launch come one directly behind the other, so that
+// on all devices joint launches are in one order, and nothing that one part waits for is behind another.
 std::vector<CommandId> Sort(const Rows<CommandId, CommandId>& after,
                             const Rows<CommandId, CommandId>& successors,
-                            const IdVector<CommandId, int>& priority) {
+                            const IdVector<CommandId, int>& priority, const JointLaunches& joint) {
   const auto key = [&](CommandId command) {
     const int64_t p = priority.empty() ? 0 : priority[command];
     return std::pair<int64_t, CommandId>(-p, command);
@@ -31,27 +61,48 @@ std::vector<CommandId> Sort(const Rows<CommandId, CommandId>& after,
                       std::greater<>>
       ready;
   IdVector<CommandId, size_t> waiting(after.size());
+  std::vector<size_t> missing;  // by joint launch: its parts that still wait
+  for (const auto& parts : joint.parts) missing.push_back(parts.size());
+  const auto make_ready = [&](CommandId command) {
+    const int launch = joint.Of(command);
+    if (launch < 0 || --missing[static_cast<size_t>(launch)] == 0) ready.push(key(command));
+  };
   for (const CommandId c : waiting.ids()) {
     waiting[c] = after[c].size();
-    if (waiting[c] == 0) ready.push(key(c));
+    if (waiting[c] == 0) make_ready(c);
   }
   std::vector<CommandId> order;
   order.reserve(waiting.size());
   while (!ready.empty()) {
     const CommandId command = ready.top().second;
     ready.pop();
-    order.push_back(command);
-    for (const CommandId next : successors[command]) {
-      if (--waiting[next] == 0) ready.push(key(next));
+    const int launch = joint.Of(command);
+    const size_t first = order.size();
+    if (launch < 0) {
+      order.push_back(command);
+    } else {
+      const auto& parts = joint.parts[static_cast<size_t>(launch)];
+      order.insert(order.end(), parts.begin(), parts.end());
     }
+    for (size_t i = first; i < order.size(); ++i) {
+      for (const CommandId next : successors[order[i]]) {
+        if (--waiting[next] == 0) make_ready(next);
+      }
+    }
+  }
+  if (!joint.parts.empty() && order.size() != waiting.size()) {
+    Throw(
+        Code::kInvalidArgument,
+        "all-reduces wait for each other in a circle, so that NCCL cannot run them; --all-reduce ring makes "
+        "copies of them");
   }
   LANESCOPE_CHECK(order.size() == waiting.size());
   return order;
 }
 
 // What an urgent command waits for is as urgent as itself.
-IdVector<CommandId, int> InheritedPriorities(const Draft& draft,
-                                             const Rows<CommandId, CommandId>& successors) {
+IdVector<CommandId, int> InheritedPriorities(const Draft& draft, const Rows<CommandId, CommandId>& successors,
+                                             const JointLaunches& joint) {
   if (draft.placement.priority.empty()) return {};
   IdVector<CommandId, int> priority(draft.commands.size(), 0);
   for (const CommandId c : draft.commands.ids()) {
@@ -60,7 +111,7 @@ IdVector<CommandId, int> InheritedPriorities(const Draft& draft,
     priority[c] = command.kind == CommandKind::kCopy ? std::numeric_limits<int>::min()
                                                      : draft.placement.priority[command.node];
   }
-  const auto order = Sort(draft.after, successors, {});
+  const auto order = Sort(draft.after, successors, {}, joint);
   for (size_t i = order.size(); i-- > 0;) {
     for (const CommandId before : draft.after[order[i]]) {
       auto& p = priority[before];
@@ -175,9 +226,11 @@ void Renumber(Draft* draft, const std::vector<CommandId>& order) {
 
 void OrderCommands(Draft* draft) {
   CollectDependencies(draft);
-  if (!draft->placement.priority.empty() || !IsSorted(draft->after)) {
+  const JointLaunches joint = FindJointLaunches(*draft);
+  if (!draft->placement.priority.empty() || !joint.parts.empty() || !IsSorted(draft->after)) {
     const auto successors = Transpose(draft->after, draft->commands.size());
-    Renumber(draft, Sort(draft->after, successors, InheritedPriorities(*draft, successors)));
+    const auto priority = InheritedPriorities(*draft, successors, joint);
+    Renumber(draft, Sort(draft->after, successors, priority, joint));
   }
   QueueMaker queues(draft);
   WorkerCounter workers(*draft);

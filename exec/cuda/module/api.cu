@@ -129,6 +129,15 @@ class RuntimeApi : public Api {
   void Synchronize(StreamHandle stream) override {
     Check(cudaStreamSynchronize(cuda::ToCuda(stream)), "cudaStreamSynchronize");
   }
+  bool IsEmpty(StreamHandle stream) override {
+    const cudaError_t status = cudaStreamQuery(cuda::ToCuda(stream));
+    if (status == cudaErrorNotReady) {
+      cudaGetLastError();  // it is kept as if it were an error
+      return false;
+    }
+    Check(status, "cudaStreamQuery");
+    return true;
+  }
 
   EventHandle CreateEvent(bool timed) override {
     cudaEvent_t event = nullptr;

@@ -23,6 +23,7 @@ class WaitingRunner : public CommandRunner {
     waited_in_vain = issued_.get_future().wait_for(std::chrono::seconds(5)) != std::future_status::ready;
   }
   CopyOperands PrepareCopy(CommandId) override { return {}; }
+  JointOperands PreparePart(CommandId) override { return {}; }
   std::string Describe(CommandId) const override { return "a command"; }
   void AwaitHostKernel() { entered_.get_future().wait(); }
   bool waited_in_vain = false;

@@ -66,6 +66,7 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   std::pair<int, int> StreamPriorities() override { return {-5, 0}; }
   void DestroyStream(StreamHandle stream) noexcept override;
   void Synchronize(StreamHandle stream) override;
+  bool IsEmpty(StreamHandle stream) override;
   EventHandle CreateEvent(bool timed) override;
   void DestroyEvent(EventHandle event) noexcept override;
   void Record(EventHandle event, StreamHandle stream) override;

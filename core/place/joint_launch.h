@@ -1,0 +1,37 @@
+// Collectives that the library of the devices runs (NCCL on CUDA GPUs): one launch a device, and all of them
+// together, since each waits on its device for the others.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/id.h"
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+
+namespace lanescope {
+
+// On a node that is a part of one: its name, the same on all of its parts, and the devices of all parts as
+// the graph names them, in the order of their ranks.
+inline constexpr const char* kJointLaunch = "_lanescope_joint_launch";
+inline constexpr const char* kJointDevices = "_lanescope_joint_devices";
+
+// Empty: the node is launched by itself.
+std::string JointLaunchOf(const Node& node);
+
+// Why the parts of the graph's joint launches cannot run where they are placed: they have to be on different
+// physical GPUs, all of one machine; one line, empty where they can.
+std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, const Machine& machine);
+
+// The graph with copies and sums in place of its joint launches. `feeds`: what is known of them.
+Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds);
+
+// How long the all-reduce takes that the node is a part of, from the last of its parts on: by the formulas of
+// the machine's cluster where all are in it, else around a ring of the machine's links. 0 for other nodes and
+// devices that the machine does not have.
+int64_t JointLaunchNs(const Machine& machine, const Node& node, int64_t bytes);
+
+}  // namespace lanescope

@@ -1,0 +1,149 @@
+#include "exec/cuda/nccl.h"
+
+#include <algorithm>
+
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
+
+namespace lanescope::exec::cuda {
+namespace {
+
+std::vector<int> OrdinalsOf(std::span<StreamDevice* const> devices) {
+  std::vector<int> ordinals;
+  for (const StreamDevice* device : devices) ordinals.push_back(device->ordinal());
+  return ordinals;
+}
+
+int TypeOf(DataType dtype) {
+  switch (dtype) {
+    case DataType::kInt64:
+      return kNcclInt64;
+    case DataType::kHalf:
+      return kNcclHalf;
+    case DataType::kFloat:
+      return kNcclFloat;
+    case DataType::kDouble:
+      return kNcclDouble;
+    default:
+      Throw(Code::kUnimplemented, "no all-reduce of {} by NCCL; --all-reduce ring does it",
+            DataTypeName(dtype));
+  }
+}
+
+int OperationOf(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kSum:
+      return kNcclSum;
+    case Reduction::kProd:
+      return kNcclProd;
+    case Reduction::kMin:
+      return kNcclMin;
+    case Reduction::kMax:
+      break;
+  }
+  return kNcclMax;
+}
+
+}  // namespace
+
+Nccl::~Nccl() {
+  for (const auto& [ordinals, group] : groups_) {
+    for (const NcclComm comm : group) library_->comm_destroy(comm);
+  }
+}
+
+Error Nccl::ErrorOf(const char* call, int result, NcclComm comm) const {
+  const char* said = library_->get_error_string(result);
+  const char* more = library_->get_last_error(comm);
+  const std::string what = more != nullptr ? more : "";
+  return {Code::kInternal,
+          fmt::format("{} failed: {}{}{}", call, said != nullptr ? said : std::to_string(result),
+                      what.empty() ? "" : ": ", what.substr(0, what.find('\n')))};
+}
+
+const Nccl::Group& Nccl::GroupLocked(const std::vector<int>& ordinals) {
+  const auto found = groups_.find(ordinals);
+  if (found != groups_.end()) return found->second;
+  if (library_ == nullptr) {
+    std::string reason;
+    library_ = LoadNccl(&reason);
+    if (library_ == nullptr)
+      Throw(Code::kFailedPrecondition, "{}; --all-reduce ring does without it", reason);
+  }
+  auto sorted = ordinals;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    Throw(Code::kFailedPrecondition,
+          "two devices of an all-reduce are parts of one GPU, which NCCL does not join; --all-reduce ring "
+          "does");
+  }
+  Group group(ordinals.size(), nullptr);
+  const int result = library_->comm_init_all(group.data(), static_cast<int>(group.size()), ordinals.data());
+  if (result != kNcclSuccess) throw ErrorOf("ncclCommInitAll", result, nullptr);
+  return groups_.emplace(ordinals, std::move(group)).first->second;
+}
+
+void Nccl::Prepare(std::span<StreamDevice* const> devices) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  GroupLocked(OrdinalsOf(devices));
+}
+
+// One thread launches for all GPUs, so it says first that several calls are one.
+void Nccl::AllReduce(Reduction reduction, DataType dtype, int64_t elements,
+                     std::span<const JointPart> parts) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<int> ordinals;
+  for (const JointPart& part : parts) ordinals.push_back(part.device->ordinal());
+  const int type = TypeOf(dtype), operation = OperationOf(reduction);
+  const Group& group = GroupLocked(ordinals);
+  const char* call = "ncclGroupStart";
+  int result = library_->group_start();
+  NcclComm failed = nullptr;
+  for (size_t rank = 0; result == kNcclSuccess && rank < parts.size(); ++rank) {
+    const JointPart& part = parts[rank];
+    part.device->MakeCurrent();
+    call = "ncclAllReduce";
+    failed = group[rank];
+    result = library_->all_reduce(part.input, part.output, static_cast<size_t>(elements), type, operation,
+                                  group[rank], part.device->stream(QueueKind::kCompute));
+  }
+  // The group ends whatever happened in it.
+  const bool started = std::string_view(call) != "ncclGroupStart";
+  const int ended = started ? library_->group_end() : kNcclSuccess;
+  if (result == kNcclSuccess && ended != kNcclSuccess) {
+    call = "ncclGroupEnd";
+    result = ended;
+    failed = group[0];
+  }
+  if (result == kNcclSuccess) return;
+  const Error error = ErrorOf(call, result, failed);
+  AbortLocked(ordinals);
+  throw error;
+}
+
+std::optional<Error> Nccl::Problem(std::span<StreamDevice* const> devices) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = groups_.find(OrdinalsOf(devices));
+  if (found == groups_.end()) return std::nullopt;
+  for (const NcclComm comm : found->second) {
+    int result = kNcclSuccess;
+    const int asked = library_->comm_get_async_error(comm, &result);
+    if (asked != kNcclSuccess) return ErrorOf("ncclCommGetAsyncError", asked, comm);
+    if (result != kNcclSuccess && result != kNcclInProgress) return ErrorOf("an all-reduce", result, comm);
+  }
+  return std::nullopt;
+}
+
+void Nccl::Abort(std::span<StreamDevice* const> devices) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  AbortLocked(OrdinalsOf(devices));
+}
+
+void Nccl::AbortLocked(const std::vector<int>& ordinals) noexcept {
+  const auto found = groups_.find(ordinals);
+  if (found == groups_.end()) return;
+  for (const NcclComm comm : found->second) library_->comm_abort(comm);
+  groups_.erase(found);
+}
+
+}  // namespace lanescope::exec::cuda

@@ -1,0 +1,44 @@
+// All-reduces of CUDA GPUs by NCCL. Internal to exec.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exec/cuda/nccl_library.h"
+#include "exec/joint_driver.h"
+
+namespace lanescope::exec::cuda {
+
+// The communicators of a set of devices, one group for each list of GPUs that launches together; made once.
+// Outlives the steps that launch. Calls for one group are one at a time, as NCCL wants it.
+class Nccl : public JointDriver {
+ public:
+  Nccl() = default;
+  ~Nccl() override;
+  Nccl(const Nccl&) = delete;
+  Nccl& operator=(const Nccl&) = delete;
+
+  void Prepare(std::span<StreamDevice* const> devices) override;
+  void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
+                 std::span<const JointPart> parts) override;
+  std::optional<Error> Problem(std::span<StreamDevice* const> devices) override;
+  void Abort(std::span<StreamDevice* const> devices) noexcept override;
+
+ private:
+  using Group = std::vector<NcclComm>;  // by rank
+
+  const Group& GroupLocked(const std::vector<int>& ordinals);
+  void AbortLocked(const std::vector<int>& ordinals) noexcept;
+  Error ErrorOf(const char* call, int result, NcclComm comm) const;
+
+  std::mutex mutex_;
+  std::shared_ptr<const NcclLibrary> library_;
+  std::map<std::vector<int>, Group> groups_;  // by the GPUs' ordinals
+};
+
+}  // namespace lanescope::exec::cuda

@@ -1,0 +1,54 @@
+// Launches on several devices at once, each of which waits on its device for the others: collectives, as the
+// library of the devices runs them. What a backend may offer beside its streams (StreamDevice::joint).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/dtype.h"
+#include "core/base/error.h"
+#include "exec/stream_device.h"
+
+namespace lanescope::exec {
+
+enum class Reduction : uint8_t { kSum, kProd, kMin, kMax };
+// "sum", "prod", "min", "max"; throws InvalidArgument for another name.
+Reduction ParseReduction(std::string_view name);
+
+// How long joint launches of a step that has to end may take to end by themselves.
+inline constexpr int64_t kJointGraceNs = 2'000'000'000;
+
+// One device's part, on its compute stream.
+struct JointPart {
+  StreamDevice* device = nullptr;
+  const void* input = nullptr;
+  void* output = nullptr;
+};
+
+// One for all devices of a set; shared by the steps that run on them. Thread-safe.
+class JointDriver {
+ public:
+  virtual ~JointDriver() = default;
+  // Makes what launches on these devices, in this order, take: it may take long, and is done by the launch
+  // itself otherwise. Throws FailedPrecondition with the reason where there is no such thing.
+  virtual void Prepare(std::span<StreamDevice* const> devices) = 0;
+  // Issues all parts. Throws when one could not be issued; what was is then aborted.
+  virtual void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
+                         std::span<const JointPart> parts) = 0;
+  // What has gone wrong with launches on these devices since they were issued.
+  virtual std::optional<Error> Problem(std::span<StreamDevice* const> devices) = 0;
+  // Launches on these devices that are under way end, with whatever result.
+  virtual void Abort(std::span<StreamDevice* const> devices) noexcept = 0;
+
+  // Held alone while the parts of a launch are issued, shared while anything else is.
+  std::shared_mutex& issue_mutex() { return issue_mutex_; }
+
+ private:
+  std::shared_mutex issue_mutex_;
+};
+
+}  // namespace lanescope::exec

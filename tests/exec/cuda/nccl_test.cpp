@@ -1,0 +1,351 @@
+// All-reduces by NCCL: what comes out, in which order they are launched, and what happens when they fail.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "core/place/functions.h"
+#include "core/record/recorder.h"
+#include "exec/backend.h"
+#include "exec/cuda/nccl_library.h"
+#include "tests/exec/cuda/fake_nccl_use.h"
+#include "tests/exec/cuda/stub_harness.h"
+
+namespace lanescope::exec::test {
+namespace {
+
+std::string GpuName(int gpu) { return "/gpu:" + std::to_string(gpu); }
+
+// Steps of a graph on a machine, its all-reduces as joint launches or as copies.
+class Reduced {
+ public:
+  Reduced(const Graph& graph, std::map<std::string, Tensor> feeds, std::vector<std::string> fetches,
+          const Machine& machine, bool joint, bool graphs = true)
+      : machine_(machine), request_{std::move(feeds), std::move(fetches), {}} {
+    InlineOptions options;
+    options.joint_launches = joint;
+    std::vector<std::pair<Endpoint, TensorInfo>> known;
+    for (const auto& [name, tensor] : request_.feeds) {
+      options.feeds[name].dtype = tensor.dtype();
+      options.feeds[name].shape = tensor.shape();
+    }
+    graph_ = InlineFunctions(graph, options);
+    for (const auto& [name, info] : options.feeds) known.emplace_back(graph_.FindEndpoint(name), info);
+    const GraphInfo info = InferGraph(graph_, known);
+    placement_ = PlaceByStrategy("annotated", {graph_, info, machine_, RooflineCost(), {}});
+    SessionOptions session;
+    session.devices.graphs = graphs;
+    session_ = std::make_unique<Session>(graph_, placement_, machine_, session);
+  }
+  std::vector<Tensor> Step() { return session_->Run(request_).fetches; }
+  Session& session() { return *session_; }
+  const RunRequest& request() const { return request_; }
+  const Graph& graph() const { return graph_; }
+
+ private:
+  const Machine machine_;
+  const RunRequest request_;
+  Graph graph_;
+  Placement placement_;
+  std::unique_ptr<Session> session_;
+};
+
+template <typename T>
+Tensor Numbers(int64_t count, int first) {
+  Tensor tensor(DataTypeOf<T>::value, Shape{count});
+  for (int64_t i = 0; i < count; ++i) tensor.data<T>()[i] = static_cast<T>((first + 3 * i) % 5 + 1);
+  return tensor;
+}
+
+// On each GPU: a square, the all-reduce of those, its negation.
+Graph SumOfSquares(int gpus, DataType dtype, const std::string& reduction, int64_t count) {
+  GraphBuilder builder;
+  for (int i = 0; i < gpus; ++i) {
+    const std::string at = std::to_string(i);
+    const Endpoint x = builder.Placeholder("x" + at, dtype, Shape{count});
+    const Endpoint square = builder.Op("Square", "square" + at).Input(x).Device(GpuName(i)).Build();
+    const Endpoint sum = builder.Op("NcclAllReduce", "sum" + at)
+                             .Input(square)
+                             .Attr("reduction", reduction)
+                             .Attr("num_devices", gpus)
+                             .Attr("shared_name", "squares")
+                             .Device(GpuName(i))
+                             .Build();
+    builder.Op("Neg", "y" + at).Input(sum).Device(GpuName(i)).Build();
+  }
+  return builder.Take();
+}
+
+std::vector<int> Ordinals(int gpus) {
+  std::vector<int> ordinals;
+  for (int i = 0; i < gpus; ++i) ordinals.push_back(i);
+  return ordinals;
+}
+
+template <typename T>
+void ExpectReduced(int gpus, const std::string& reduction, bool graphs) {
+  SCOPED_TRACE(reduction + " on " + std::to_string(gpus) + " GPUs");
+  const Graph graph = SumOfSquares(gpus, DataTypeOf<T>::value, reduction, 37);
+  std::map<std::string, Tensor> feeds;
+  std::vector<std::string> fetches;
+  for (int i = 0; i < gpus; ++i) {
+    feeds["x" + std::to_string(i)] = Numbers<T>(37, i);
+    fetches.push_back("y" + std::to_string(i));
+  }
+  const auto expected = Reduced(graph, feeds, fetches, FastMachine(gpus), false).Step();
+  StubGuard stub({.gpus = gpus, .seed = static_cast<uint64_t>(gpus)});
+  {
+    FakeNccl nccl(&*stub);
+    {
+      Reduced run(graph, feeds, fetches, GpuMachine(Ordinals(gpus)), true, graphs);
+      for (int step = 1; step <= 3; ++step) {
+        const auto found = run.Step();
+        ASSERT_EQ(found.size(), expected.size());
+        for (size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(BitwiseEqual(found[i], expected[i]));
+        EXPECT_EQ(nccl.Calls("ncclAllReduce"), gpus * step);
+        EXPECT_EQ(nccl.Calls("ncclGroupEnd"), step);
+      }
+      EXPECT_EQ(stub->peer_copies(), 0);
+      EXPECT_EQ(nccl.Calls("ncclCommInitAll"), 1);
+      EXPECT_EQ(nccl.live(), gpus);
+    }
+    EXPECT_EQ(nccl.live(), 0);
+    EXPECT_EQ(nccl.Calls("ncclCommAbort"), 0);
+  }
+  EXPECT_EQ(stub->live_objects(), 0);
+}
+
+// The bits of the copies and sums that an all-reduce is elsewhere, by one launch a GPU and step, from one
+// group of communicators.
+TEST(Nccl, GivesWhatCopiesGive) {
+  for (const char* reduction : {"sum", "prod", "min", "max"}) {
+    ExpectReduced<float>(2, reduction, true);
+    ExpectReduced<double>(3, reduction, false);
+  }
+  ExpectReduced<int64_t>(4, "sum", true);
+}
+
+// One result is asked for: all parts run nevertheless, since each waits for the others.
+TEST(Nccl, AStepHasAllPartsOrNone) {
+  StubGuard stub({.gpus = 3});
+  FakeNccl nccl(&*stub);
+  const Graph graph = SumOfSquares(3, DataType::kFloat, "sum", 8);
+  std::map<std::string, Tensor> feeds;
+  for (int i = 0; i < 3; ++i) feeds["x" + std::to_string(i)] = Numbers<float>(8, i);
+  Reduced one(graph, feeds, {"y1"}, GpuMachine({0, 1, 2}), true);
+  one.Step();
+  EXPECT_EQ(nccl.Calls("ncclAllReduce"), 3);
+  Reduced none(graph, feeds, {"square1"}, GpuMachine({0, 1, 2}), true);
+  none.Step();
+  EXPECT_EQ(nccl.Calls("ncclAllReduce"), 3);
+}
+
+// Chains of ops on four GPUs with all-reduces of random subsets of them, in the order in which chance writes
+// them. Whatever order streams and commands take, no two GPUs launch two all-reduces in different orders: the
+// stub would stop, for lack of work that can run.
+class ManyReductions {
+ public:
+  explicit ManyReductions(unsigned seed) : random_(seed) {
+    for (int i = 0; i < kGpus; ++i) {
+      const std::string x = "x" + std::to_string(i);
+      last_.push_back(builder_.Placeholder(x, DataType::kFloat, Shape{16}));
+      feeds[x] = Numbers<float>(16, i);
+    }
+    for (int k = 0; k < 12; ++k) {
+      std::vector<int> gpus = Ordinals(kGpus);
+      std::shuffle(gpus.begin(), gpus.end(), random_);
+      gpus.resize(2 + random_() % (kGpus - 1));
+      for (const int gpu : gpus) Work(gpu, k);
+      // Results are used later, or never by the chain.
+      const bool used = random_() % 2 == 0;
+      for (const int gpu : gpus) {
+        const Endpoint max = builder_.Op("NcclAllReduce", Name("reduced", gpu, k))
+                                 .Input(last_[static_cast<size_t>(gpu)])
+                                 .Attr("reduction", "max")
+                                 .Attr("num_devices", static_cast<int64_t>(gpus.size()))
+                                 .Attr("shared_name", "reduction" + std::to_string(k))
+                                 .Device(GpuName(gpu))
+                                 .Build();
+        fetches.push_back(builder_.graph().TensorName(max));
+        if (used) last_[static_cast<size_t>(gpu)] = max;
+      }
+      // A value of another GPU, so that what one does waits for what others do.
+      const int gpu = static_cast<int>(random_() % kGpus), from = static_cast<int>(random_() % kGpus);
+      last_[static_cast<size_t>(gpu)] = builder_.Op("Maximum", Name("taken", gpu, k))
+                                            .Input(last_[static_cast<size_t>(gpu)])
+                                            .Input(last_[static_cast<size_t>(from)])
+                                            .Device(GpuName(gpu))
+                                            .Build();
+    }
+    graph = builder_.Take();
+  }
+
+  static constexpr int kGpus = 4;
+  Graph graph;
+  std::map<std::string, Tensor> feeds;
+  std::vector<std::string> fetches;
+
+ private:
+  static std::string Name(const char* what, int gpu, int k) {
+    return what + std::to_string(k) + "_" + std::to_string(gpu);
+  }
+  void Work(int gpu, int k) {
+    Endpoint& at = last_[static_cast<size_t>(gpu)];
+    at = builder_.Op("AddV2", Name("work", gpu, k)).Input(at).Input(at).Device(GpuName(gpu)).Build();
+  }
+
+  std::mt19937 random_;
+  GraphBuilder builder_;
+  std::vector<Endpoint> last_;
+};
+
+TEST(Nccl, AllGpusLaunchInOneOrder) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    const ManyReductions many(seed);
+    const auto expected =
+        Reduced(many.graph, many.feeds, many.fetches, FastMachine(ManyReductions::kGpus), false).Step();
+    StubGuard stub({.gpus = ManyReductions::kGpus, .seed = seed});
+    FakeNccl nccl(&*stub);
+    const Machine machine = GpuMachine(Ordinals(ManyReductions::kGpus));
+    Reduced run(many.graph, many.feeds, many.fetches, machine, true, seed % 3 != 0);
+    for (int step = 0; step < 3; ++step) {
+      const auto found = run.Step();
+      for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_TRUE(BitwiseEqual(found[i], expected[i])) << many.fetches[i];
+    }
+    EXPECT_EQ(nccl.Calls("ncclAllReduce"), 3 * static_cast<int>(many.fetches.size()));
+  }
+}
+
+class TwoGpus : public ::testing::Test {
+ protected:
+  TwoGpus() : nccl_(&*stub_) { feeds_ = {{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}}; }
+  std::unique_ptr<Reduced> Run() {
+    return std::make_unique<Reduced>(SumOfSquares(2, DataType::kFloat, "sum", 8), feeds_,
+                                     std::vector<std::string>{"y0", "y1"}, GpuMachine({0, 1}), true);
+  }
+
+  StubGuard stub_;
+  FakeNccl nccl_;
+  std::map<std::string, Tensor> feeds_;
+};
+
+// What cannot be issued ends the step with NCCL's words and the op; its communicators are aborted, and the
+// next step makes others.
+TEST_F(TwoGpus, AFailingCallNamesTheOp) {
+  const auto run = Run();
+  const auto expected = run->Step();
+  int groups = 1;
+  for (const auto& [call, nth] :
+       std::map<const char*, int>{{"ncclGroupStart", 1}, {"ncclAllReduce", 2}, {"ncclGroupEnd", 1}}) {
+    nccl_.Fail(call, nth);
+    ExpectError(Code::kInternal,
+                {std::string(call) + " failed: internal error: the test wants it", "NcclAllReduce"},
+                [&] { run->Step(); });
+    EXPECT_EQ(nccl_.Calls("ncclCommAbort"), 2 * groups++);
+    EXPECT_TRUE(BitwiseEqual(run->Step()[1], expected[1]));
+    EXPECT_EQ(nccl_.Calls("ncclCommInitAll"), groups);
+  }
+}
+
+TEST_F(TwoGpus, WhatFailsLaterEndsTheStep) {
+  const auto run = Run();
+  const auto expected = run->Step();
+  nccl_.AsyncError(3);
+  ExpectError(Code::kInternal, {"an all-reduce failed: internal error", "NcclAllReduce"},
+              [&] { run->Step(); });
+  EXPECT_EQ(nccl_.Calls("ncclCommAbort"), 2);
+  EXPECT_TRUE(BitwiseEqual(run->Step()[0], expected[0]));
+}
+
+// The GPUs that wait for one that has failed are let go.
+TEST_F(TwoGpus, ABrokenGpuEndsTheStep) {
+  const auto run = Run();
+  run->Step();
+  stub_->BreakGpu(1);
+  ExpectError(Code::kInternal, {"GPU:1", "cudaErrorIllegalAddress"}, [&] { run->Step(); });
+  EXPECT_EQ(nccl_.Calls("ncclCommAbort"), 2);
+  EXPECT_EQ(nccl_.live(), 0);
+}
+
+TEST_F(TwoGpus, CommunicatorsThatCannotBeMadeAreAnError) {
+  nccl_.Fail("ncclCommInitAll", 1);
+  const auto run = Run();
+  ExpectError(Code::kInternal, {"ncclCommInitAll failed"}, [&] { run->Step(); });
+  run->Step();
+}
+
+class PartLog : public EventSink {
+ public:
+  void Consume(std::span<const Event> batch) override {
+    events.insert(events.end(), batch.begin(), batch.end());
+  }
+  void CountDropped(int64_t) override {}
+  std::vector<Event> events;
+};
+
+// Every part has an event of its own, on its own GPU.
+TEST_F(TwoGpus, PartsAreRecorded) {
+  const auto run = Run();
+  PreparedStep& step = run->session().Prepare(run->request());
+  PartLog log;
+  {
+    Recorder recorder(&log);
+    run->session().Record(&recorder, &step, 0);
+    run->Step();
+    run->session().Record(nullptr, nullptr, 0);
+  }
+  std::vector<Event> parts;
+  for (const Event& event : log.events) {
+    if (event.kind != EventKind::kCommand) continue;
+    const Command& command = step.schedule->commands[event.command];
+    if (command.kind == CommandKind::kLaunch && run->graph().node(command.node).op == "NcclAllReduce")
+      parts.push_back(event);
+  }
+  ASSERT_EQ(parts.size(), 2u);
+  for (const Event& part : parts) EXPECT_LT(part.start_ns, part.end_ns);
+  const auto queue_of = [&](const Event& event) { return step.schedule->commands[event.command].queue; };
+  EXPECT_NE(step.schedule->queues[queue_of(parts[0])].device,
+            step.schedule->queues[queue_of(parts[1])].device);
+}
+
+// Without the library, with one that is too old, and with what is none: one line says so, and what to do.
+TEST(NcclLibrary, WhatIsMissing) {
+  StubGuard stub;
+  const std::map<std::string, Tensor> feeds{{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}};
+  for (const auto& [file, reason] : std::map<std::string, std::string>{
+           {"/no/such/libnccl.so.2", "NCCL cannot be loaded (/no/such/libnccl.so.2: "},
+           {LANESCOPE_FAKE_NCCL_OLD, "NCCL 2.10.3 is too old; install 2.13.0 or later"},
+           {LANESCOPE_NO_NCCL, "is not NCCL: it has no ncclGetVersion"}}) {
+    const NcclFile named(file);
+    std::string said;
+    EXPECT_EQ(cuda::LoadNccl(&said), nullptr);
+    EXPECT_NE(said.find(reason), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos);
+    EXPECT_FALSE(HasJointLaunches(GpuMachine({0, 1})));
+    ExpectError(Code::kFailedPrecondition, {reason, "; --all-reduce ring does without it"}, [&] {
+      Reduced(SumOfSquares(2, DataType::kFloat, "sum", 8), feeds, {"y0"}, GpuMachine({0, 1}), true).Step();
+    });
+  }
+}
+
+TEST(NcclLibrary, IsForSeveralGpusOfHardware) {
+  StubGuard stub;
+  FakeNccl nccl(&*stub);
+  std::string reason;
+  ASSERT_NE(cuda::LoadNccl(&reason), nullptr);
+  EXPECT_EQ(cuda::LoadNccl(&reason)->VersionText(), "2.28.9");
+  EXPECT_TRUE(HasJointLaunches(GpuMachine({0, 1})));
+  EXPECT_FALSE(HasJointLaunches(GpuMachine({0})));
+  EXPECT_FALSE(HasJointLaunches(FastMachine(2)));
+  ExpectError(Code::kFailedPrecondition, {"parts of one GPU"}, [&] {
+    Reduced(SumOfSquares(2, DataType::kFloat, "sum", 8),
+            {{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}}, {"y0"}, GpuMachine({0, 0}), true)
+        .Step();
+  });
+}
+
+}  // namespace
+}  // namespace lanescope::exec::test
