@@ -67,7 +67,7 @@ bool LoopParts::HasLoop(const std::vector<const tf::NodeDef*>& enters) const {
 }
 
 bool LoopParts::IsPart(const tf::NodeDef& node) const {
-  return IsMachinery(node) || variable_of_.contains(&node);
+  return IsMachinery(node) || variable_of_.contains(&node) || passed_.contains(&node);
 }
 
 void LoopParts::NoteEnter(const tf::NodeDef& enter) {
@@ -92,10 +92,17 @@ void LoopParts::NoteSwitch(const tf::NodeDef& node) {
     for (const std::string& input : user->input()) {
       const LoopSource source = LoopSourceOf(input);
       if (source.node != node.name() || source.output != 0) continue;
-      if (user->op() != "Exit") RefuseLoop(*user, "whose last value is used inside it");
-      variables_[static_cast<size_t>(found->second)].exits.push_back(user);
+      NoteLastValue(*user, &variables_[static_cast<size_t>(found->second)]);
     }
   }
+}
+
+void LoopParts::NoteLastValue(const tf::NodeDef& user, Variable* variable) {
+  if (user.op() == "Exit") return variable->exits.push_back(&user);
+  const auto& users = index_.UsersOf(user);
+  if (user.op() != "Identity" || users.empty() || !passed_.insert(&user).second)
+    RefuseLoop(user, "whose last value is used inside it");
+  for (const tf::NodeDef* next : users) NoteLastValue(*next, variable);
 }
 
 void LoopParts::TakeApart() {

@@ -72,11 +72,13 @@ class LoopParts {
  private:
   void NoteEnter(const tf::NodeDef& enter);
   void NoteSwitch(const tf::NodeDef& node);
+  void NoteLastValue(const tf::NodeDef& user, Variable* variable);
 
   const NodeIndex& index_;
   NodeSet inside_;
   const tf::NodeDef* condition_ = nullptr;
   std::vector<Variable> variables_;
+  NodeSet passed_;                                           // identities between a last value and its Exit
   std::unordered_map<const tf::NodeDef*, int> variable_of_;  // of its Merge and its Switches
 };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kMaxLoops = 64;
 
 bool IsReplaced(std::string_view op) {
-  return IsLoop(op) || IsBranch(op) || IsListOp(op) || IsArrayOp(op) || op == "Switch" || op == "Merge";
+  return IsLoop(op) || IsBranch(op) || IsListOp(op) || IsArrayOp(op) || IsSwitch(op) || IsMerge(op);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void ControlFlowExpander::EmitNode(const GraphBody& body, NodeId id, const Site&
           body.graph.node(input.node).name, input.output);
   }
   if (site.prefix.empty() && !needed_[id]) return Keep(body, id, out);
-  if (node.op != "Merge" && IsDead(node, *out)) {
+  if (!IsMerge(node.op) && IsDead(node, *out)) {
     out->dead[id] = true;
     out->values[id].resize(static_cast<size_t>(body.types.Count(id)));
     return;
@@ -101,7 +101,7 @@ void ControlFlowExpander::EmitNode(const GraphBody& body, NodeId id, const Site&
                                : graph_.FreeName(site.prefix + node.name.substr(kFunctionPrefix.size()));
   graph_.Release(name);
   std::vector<NodeId> controls = ControlsOf(body, node, site, *out);
-  if (node.op != "Merge") out->sides[id] = SidesOf(body, node, *out);
+  if (!IsMerge(node.op)) out->sides[id] = SidesOf(body, node, *out);
   if (IsReplaced(node.op) || HasLists(inputs)) {
     Replace(body, id, name, inputs, std::move(controls), out);
   } else {
@@ -206,10 +206,10 @@ void ControlFlowExpander::Replace(const GraphBody& body, NodeId id, const std::s
     // Who waits for it waits for its effects, too: an output that is constant is never computed.
     out->after[id] = effects;
     out->after[id].push_back(Finish(node, name, values, effects.empty() ? controls : effects));
-  } else if (node.op == "Switch") {
+  } else if (IsSwitch(node.op)) {
     values = Switch(name, inputs, &out->conditions[id]);
     out->after[id] = std::move(controls);
-  } else if (node.op == "Merge") {
+  } else if (IsMerge(node.op)) {
     values = Merge(node, name, body, out, &out->sides[id]);
     out->dead[id] = values[0].empty();
     if (values[0].is_tensor()) controls.push_back(values[0].tensor.node);

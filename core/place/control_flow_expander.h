@@ -21,6 +21,10 @@ inline bool IsLoop(std::string_view op) { return op == "While" || op == "Statele
 inline bool IsCase(std::string_view op) { return op == "Case" || op == "StatelessCase"; }
 inline bool IsBranch(std::string_view op) { return op == "If" || op == "StatelessIf" || IsCase(op); }
 
+// Of variables that are no handles, too.
+inline bool IsSwitch(std::string_view op) { return op == "Switch" || op == "RefSwitch"; }
+inline bool IsMerge(std::string_view op) { return op == "Merge" || op == "RefMerge"; }
+
 // A condition and which side of it a node is on.
 struct Side {
   Endpoint condition;

@@ -17,7 +17,7 @@ bool ControlFlowExpander::IsDead(const Node& node, const Emitted& out) {
 Sides ControlFlowExpander::SidesOf(const GraphBody& body, const Endpoint& input, const Emitted& out) {
   const NodeId source = input.node;
   Sides sides = out.sides[source];
-  if (body.graph.node(input.node).op == "Switch" && out.conditions[source].node.exists())
+  if (IsSwitch(body.graph.node(input.node).op) && out.conditions[source].node.exists())
     sides.push_back({out.conditions[source], input.output == 1});
   return sides;
 }
