@@ -48,7 +48,9 @@ std::string OutputName(const Graph& graph, Endpoint endpoint) {
 
 bool IsStateful(const Node& node) {
   const OpDef* def = OpRegistry::Global().Find(node.op);
-  if (def == nullptr) return node.op == "If" || node.op == "While" || node.op == "StatefulPartitionedCall";
+  if (def == nullptr) {
+    return node.op == "If" || node.op == "Case" || node.op == "While" || node.op == "StatefulPartitionedCall";
+  }
   return (def->stateful || def->role != StateRole::kNone) && !node.op.starts_with("Placeholder");
 }
 
@@ -132,6 +134,31 @@ std::string FunctionNameOf(const Node& node, const std::string& attr) {
   const RawAttr* raw = value == nullptr ? nullptr : std::get_if<RawAttr>(value);
   tf::AttrValue called;
   return raw != nullptr && called.ParseFromString(raw->proto) ? called.func().name() : "";
+}
+
+std::vector<AttrValue> FunctionsIn(const Node& node, const std::string& attr) {
+  const AttrValue* value = node.FindAttr(attr);
+  const RawAttr* raw = value == nullptr ? nullptr : std::get_if<RawAttr>(value);
+  tf::AttrValue list;
+  std::vector<AttrValue> functions;
+  if (raw == nullptr || !list.ParseFromString(raw->proto)) return functions;
+  for (const tf::NameAttrList& function : list.list().func()) {
+    tf::AttrValue one;
+    *one.mutable_func() = function;
+    functions.emplace_back(RawAttr{one.SerializeAsString()});
+  }
+  return functions;
+}
+
+AttrValue FunctionList(const std::vector<AttrValue>& functions) {
+  tf::AttrValue list;
+  for (const AttrValue& function : functions) {
+    tf::AttrValue one;
+    const RawAttr* raw = std::get_if<RawAttr>(&function);
+    LANESCOPE_CHECK(raw != nullptr && one.ParseFromString(raw->proto));
+    *list.mutable_list()->add_func() = one.func();
+  }
+  return RawAttr{list.SerializeAsString()};
 }
 
 FunctionBody ReadFunction(const Graph& graph, const Node& node, const std::string& attr) {

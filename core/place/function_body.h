@@ -21,6 +21,11 @@ FunctionBody ReadFunction(const Graph& graph, const Node& node, const std::strin
 // The name of that function, empty where the attribute names none.
 std::string FunctionNameOf(const Node& node, const std::string& attr);
 
+// An attribute that names several functions (Case) as attributes that name one each, and back. Empty where it
+// names none.
+std::vector<AttrValue> FunctionsIn(const Node& node, const std::string& attr);
+AttrValue FunctionList(const std::vector<AttrValue>& functions);
+
 // Adds a function to the graph's library, called `name` or, where that is taken, with a number behind;
 // functions of the body's library that the graph has not come along. Returns what an attribute that names it
 // holds. Throws Unimplemented for a node of an op whose outputs nobody knows.

@@ -1,5 +1,5 @@
-// The gradient of If: an If of the branches' gradients. What they take of the branches, the first If hands
-// out as optionals, of which those of the branch not taken are empty, as TensorFlow does.
+// The gradient of If and Case: an If or Case of the branches' gradients. What they take of the branches, the
+// first node hands out as optionals, of which those of the branches not taken are empty, as TensorFlow does.
 #include <algorithm>
 #include <optional>
 
@@ -10,10 +10,29 @@
 namespace lanescope::graphs {
 namespace {
 
+constexpr const char* kBranches = "branches";  // the functions of a Case
+
 class BranchGradient {
  public:
   explicit BranchGradient(const OpGradient& g)
-      : g_(g), condition_(g.in(0)), given_(GivenOf(g)), branch_{Read("then_branch"), Read("else_branch")} {}
+      : g_(g), condition_(g.in(0)), given_(GivenOf(g)), is_case_(g.node().op.ends_with("Case")) {
+    // Each function of a list in an attribute of its own.
+    Node node = g.node();
+    attrs_ = {"then_branch", "else_branch"};
+    if (is_case_) {
+      attrs_.clear();
+      for (const AttrValue& function : FunctionsIn(node, kBranches)) {
+        attrs_.push_back("branch_" + std::to_string(attrs_.size()));
+        node.attrs[attrs_.back()] = function;
+      }
+      if (attrs_.empty()) Throw(Code::kInvalidArgument, "node '{}' ({}) has no branches", node.name, node.op);
+    }
+    for (const std::string& attr : attrs_) {
+      branch_.push_back(Read(node, attr));
+      names_.push_back(FunctionNameOf(node, attr));
+    }
+    taken_.resize(branch_.size());
+  }
 
   std::vector<Gradient> Write() {
     const std::vector<std::optional<bool>> kinds = MatchGradients();
@@ -33,57 +52,66 @@ class BranchGradient {
     return given;
   }
 
-  FunctionGradient Read(const std::string& attr) {
+  FunctionGradient Read(const Node& node, const std::string& attr) const {
     std::vector<TensorInfo> arguments;
     for (int i = 1; i < g_.num_inputs(); ++i) arguments.push_back(g_.s.Info(g_.in(i)));
     std::vector<DataType> types;
     for (const Endpoint& given : given_)
       types.push_back(given.node.exists() ? g_.s.TypeOf(given) : DataType::kInvalid);
-    return FunctionGradient(g_, attr, arguments, types);
+    return FunctionGradient(g_, node, attr, arguments, types);
   }
 
-  // Both branches give the same gradients of the same form. By argument: whether it is rows, or none at all.
+  // All branches give the same gradients of the same form. By argument: whether it is rows, or none at all.
   std::vector<std::optional<bool>> MatchGradients() {
     std::vector<std::optional<bool>> kinds;
-    std::vector<Endpoint> results[2];
+    std::vector<std::vector<Endpoint>> results(branch_.size());
     for (size_t i = 0; i < num_arguments(); ++i) {
-      Gradient* both[2] = {&branch_[0].gradient(i), &branch_[1].gradient(i)};
-      if (both[0]->empty() && both[1]->empty()) {
+      const FunctionGradient* has = nullptr;  // a branch that depends on the argument
+      DataType type = DataType::kInvalid;
+      bool rows = false;
+      for (FunctionGradient& branch : branch_) {
+        const Gradient& gradient = branch.gradient(i);
+        if (gradient.empty()) continue;
+        rows = rows || gradient.is_slices();
+        if (has == nullptr)
+          type = branch.s().TypeOf(gradient.is_slices() ? gradient.slices().values : gradient.dense());
+        has = &branch;
+      }
+      if (has == nullptr) {
         kinds.emplace_back();
         continue;
       }
-      const bool rows = both[0]->is_slices() || both[1]->is_slices();
-      for (int side = 0; side < 2; ++side) {
-        if (!both[side]->empty()) continue;
-        const Gradient& other = *both[1 - side];
-        const Endpoint like = other.is_slices() ? other.slices().values : other.dense();
-        *both[side] = branch_[side].Zeros(i, branch_[1 - side].s().TypeOf(like));
+      for (FunctionGradient& branch : branch_) {
+        if (branch.gradient(i).empty()) branch.gradient(i) = branch.Zeros(i, type);
       }
-      if (rows) {
-        const auto both_rows = Rows(both);
-        for (int side = 0; side < 2; ++side) {
-          const IndexedSlices& slices = both_rows[static_cast<size_t>(side)];
+      const std::vector<IndexedSlices> all_rows = rows ? Rows(i) : std::vector<IndexedSlices>();
+      for (size_t side = 0; side < branch_.size(); ++side) {
+        if (rows) {
+          const IndexedSlices& slices = all_rows[side];
           results[side].insert(results[side].end(), {slices.values, slices.indices, slices.dense_shape});
+        } else {
+          results[side].push_back(branch_[side].gradient(i).dense());
         }
-      } else {
-        for (int side = 0; side < 2; ++side) results[side].push_back(both[side]->dense());
       }
       kinds.emplace_back(rows);
     }
-    for (int side = 0; side < 2; ++side) taken_[side] = branch_[side].Finish(results[side]);
+    for (size_t side = 0; side < branch_.size(); ++side) taken_[side] = branch_[side].Finish(results[side]);
     return kinds;
   }
 
-  // Both as rows, numbered in one type.
-  std::vector<IndexedSlices> Rows(Gradient* const (&both)[2]) {
+  // All of an argument's as rows, numbered in one type.
+  std::vector<IndexedSlices> Rows(size_t argument) {
     std::vector<IndexedSlices> rows;
-    for (int side = 0; side < 2; ++side)
-      rows.push_back(both[side]->is_slices() ? both[side]->slices()
-                                             : AllRows(branch_[side].s(), both[side]->dense()));
+    for (FunctionGradient& branch : branch_) {
+      const Gradient& gradient = branch.gradient(argument);
+      rows.push_back(gradient.is_slices() ? gradient.slices() : AllRows(branch.s(), gradient.dense()));
+    }
     for (Endpoint IndexedSlices::*part : {&IndexedSlices::indices, &IndexedSlices::dense_shape}) {
-      if (branch_[0].s().TypeOf(rows[0].*part) == branch_[1].s().TypeOf(rows[1].*part)) continue;
-      for (int side = 0; side < 2; ++side) {
-        Endpoint& e = rows[static_cast<size_t>(side)].*part;
+      bool alike = true;
+      for (size_t side = 1; side < branch_.size(); ++side)
+        alike = alike && branch_[side].s().TypeOf(rows[side].*part) == branch_[0].s().TypeOf(rows[0].*part);
+      for (size_t side = 0; !alike && side < branch_.size(); ++side) {
+        Endpoint& e = rows[side].*part;
         e = Cast(branch_[side].s(), e, DataType::kInt64);
       }
     }
@@ -91,7 +119,7 @@ class BranchGradient {
   }
 
   // Of what a branch's gradient takes, that which no argument and no output is.
-  std::vector<Endpoint> Inner(int side) const {
+  std::vector<Endpoint> Inner(size_t side) const {
     std::vector<Endpoint> inner;
     for (const Endpoint& e : taken_[side]) {
       if (branch_[side].ArgumentAt(e) < 0 && branch_[side].OutputAt(e) < 0) inner.push_back(e);
@@ -101,10 +129,12 @@ class BranchGradient {
 
   // The first node with the optionals that both gradients want.
   void HandOut() {
-    const size_t count = std::max(Inner(0).size(), Inner(1).size());
+    size_t count = 0;
+    for (size_t side = 0; side < branch_.size(); ++side) count = std::max(count, Inner(side).size());
     if (count == 0) return;
     Node node = g_.s.graph().node(g_.out().node);
-    for (int side = 0; side < 2; ++side) {
+    std::vector<AttrValue> functions;
+    for (size_t side = 0; side < branch_.size(); ++side) {
       FunctionGradient& branch = branch_[side];
       const std::vector<Endpoint> inner = Inner(side);
       std::vector<Endpoint> optionals;
@@ -119,10 +149,10 @@ class BranchGradient {
         optionals.push_back(branch.s().AddNode(std::move(optional)));
         nodes.push_back(optionals.back().node);
       }
-      const std::string attr = side == 0 ? "then_branch" : "else_branch";
-      node.attrs[attr] = g_.s.AddFunction(branch.Function({}, optionals, nodes),
-                                          FunctionNameOf(g_.node(), attr) + "_rewritten");
+      functions.push_back(
+          g_.s.AddFunction(branch.Function({}, optionals, nodes), names_[side] + "_rewritten"));
     }
+    SetFunctions(functions, &node);
     std::vector<DataType> types = node.TypeListAttr("Tout");
     types.insert(types.end(), count, DataType::kVariant);
     node.attrs["Tout"] = types;
@@ -133,6 +163,14 @@ class BranchGradient {
         list->insert(list->end(), count, ShapeAttr{lanescope::Shape{}, ""});
     }
     g_.s.Replace(g_.out().node, std::move(node));
+  }
+
+  void SetFunctions(const std::vector<AttrValue>& functions, Node* node) const {
+    if (is_case_) {
+      node->attrs[kBranches] = FunctionList(functions);
+    } else {
+      for (size_t side = 0; side < functions.size(); ++side) node->attrs[attrs_[side]] = functions[side];
+    }
   }
 
   // Where a tensor outside is among the gradient node's inputs.
@@ -149,7 +187,7 @@ class BranchGradient {
     std::vector<size_t> taken, given;
     std::vector<bool> optional;
   };
-  Wiring Wire(int side) {
+  Wiring Wire(size_t side) {
     Wiring wiring;
     int slot = g_.num_grads();
     for (const Endpoint& e : taken_[side]) {
@@ -168,22 +206,24 @@ class BranchGradient {
   }
 
   std::vector<Gradient> WriteGradientNode(const std::vector<std::optional<bool>>& kinds) {
-    const Wiring wiring[2] = {Wire(0), Wire(1)};
-    Node node = MakeNode("StatelessIf", g_.node().name, {condition_});
+    std::vector<Wiring> wiring;
+    for (size_t side = 0; side < branch_.size(); ++side) wiring.push_back(Wire(side));
+    Node node = MakeNode(is_case_ ? "StatelessCase" : "StatelessIf", g_.node().name, {condition_});
     node.inputs.insert(node.inputs.end(), inputs_.begin(), inputs_.end());
     std::vector<DataType> in_types, out_types;
     for (const Endpoint& input : inputs_) in_types.push_back(g_.s.TypeOf(input));
-    for (int side = 0; side < 2; ++side) {
+    std::vector<AttrValue> functions;
+    for (size_t side = 0; side < branch_.size(); ++side) {
       const FunctionBody function = GradientFunction(side, wiring[side]);
-      if (HasState(function.graph)) node.op = "If";
-      const std::string attr = side == 0 ? "then_branch" : "else_branch";
-      node.attrs[attr] = g_.s.AddFunction(function, FunctionNameOf(g_.node(), attr) + "_grad");
+      if (HasState(function.graph)) node.op = is_case_ ? "Case" : "If";
+      functions.push_back(g_.s.AddFunction(function, names_[side] + "_grad"));
       out_types.clear();
       for (const Endpoint& output : function.outputs)
         out_types.push_back(
             OutputTypes(function.graph.node(output.node))[static_cast<size_t>(output.output)]);
     }
-    node.attrs["Tcond"] = g_.s.TypeOf(condition_);
+    SetFunctions(functions, &node);
+    if (!is_case_) node.attrs["Tcond"] = g_.s.TypeOf(condition_);
     node.attrs["Tin"] = in_types;
     node.attrs["Tout"] = out_types;
     node.attrs["output_shapes"] = std::vector<ShapeAttr>();
@@ -205,7 +245,7 @@ class BranchGradient {
     return gradients;
   }
 
-  FunctionBody GradientFunction(int side, const Wiring& wiring) {
+  FunctionBody GradientFunction(size_t side, const Wiring& wiring) {
     FunctionBody to;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       to.arguments.push_back(to.graph.AddNode(
@@ -237,18 +277,19 @@ class BranchGradient {
   const OpGradient& g_;
   const Endpoint condition_;
   const std::vector<Endpoint> given_;  // gradients of the outputs; no node where there is none
-  FunctionGradient branch_[2];         // then, else
-  std::vector<Endpoint> taken_[2];     // what their gradients take
-  std::vector<Endpoint> inputs_;       // of the gradient node, after the condition
+  const bool is_case_;
+  std::vector<std::string> attrs_, names_;    // by branch: where its function is named, and how
+  std::vector<FunctionGradient> branch_;      // then, else
+  std::vector<std::vector<Endpoint>> taken_;  // what their gradients take
+  std::vector<Endpoint> inputs_;              // of the gradient node, after the condition
 };
 
-std::vector<Gradient> IfGradient(const OpGradient& g) { return BranchGradient(g).Write(); }
+std::vector<Gradient> GradientOfBranches(const OpGradient& g) { return BranchGradient(g).Write(); }
 
 }  // namespace
 
 void AddBranchGradients(GradientTable& table) {
-  table.Add("If", IfGradient);
-  table.Add("StatelessIf", IfGradient);
+  for (const char* op : {"If", "StatelessIf", "Case", "StatelessCase"}) table.Add(op, GradientOfBranches);
 }
 
 }  // namespace lanescope::graphs

@@ -43,10 +43,9 @@ void NoteArgument(const TensorInfo& info, Node* placeholder) {
   placeholder->attrs["_handle_shapes"] = std::vector<ShapeAttr>{{info.handle->shape, ""}};
 }
 
-FunctionGradient::FunctionGradient(const OpGradient& g, const std::string& attr,
+FunctionGradient::FunctionGradient(const OpGradient& g, const Node& node, const std::string& attr,
                                    const std::vector<TensorInfo>& arguments,
                                    const std::vector<DataType>& types) {
-  const Node& node = g.node();
   FunctionBody body = ReadFunction(g.s.graph(), node, attr);
   arguments_ = std::move(body.arguments);
   outputs_ = std::move(body.outputs);
@@ -244,7 +243,7 @@ IndexedSlices AllRows(Scope& s, Endpoint dense) {
 
 bool HasState(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const Node& node) {
-    if (node.op == "If" || node.op == "While") return true;
+    if (node.op == "If" || node.op == "Case" || node.op == "While") return true;
     const OpDef* def = OpRegistry::Global().Find(node.op);
     return def != nullptr && (def->stateful || def->role != StateRole::kNone) && node.op != "Placeholder";
   });

@@ -25,11 +25,11 @@ Node MakePlaceholder(std::string name, DataType type, const lanescope::Shape& sh
 // One call, whose gradient is being written. Not thread-safe.
 class FunctionGradient {
  public:
-  // The function in `attr` of the node; `arguments`: what is known of them. `types`: by output, the element
-  // type of its gradient; kInvalid where it has none. Functions that its gradient calls go to g's scope.
-  // Throws what Gradients throws.
-  FunctionGradient(const OpGradient& g, const std::string& attr, const std::vector<TensorInfo>& arguments,
-                   const std::vector<DataType>& types);
+  // The function in `attr` of `node`, which is g's with other attributes maybe; `arguments`: what is known of
+  // them. `types`: by output, the element type of its gradient; kInvalid where it has none. Functions that
+  // its gradient calls go to g's scope. Throws what Gradients throws.
+  FunctionGradient(const OpGradient& g, const Node& node, const std::string& attr,
+                   const std::vector<TensorInfo>& arguments, const std::vector<DataType>& types);
 
   // The function's nodes and those of its gradient.
   Scope& s() { return *s_; }

@@ -123,7 +123,7 @@ class LoopGradient {
     std::vector<DataType> types;
     for (const Endpoint& given : given_)
       types.push_back(given.node.exists() ? g_.s.TypeOf(given) : DataType::kInvalid);
-    return FunctionGradient(g_, "body", ArgumentsOf(g_), types);
+    return FunctionGradient(g_, g_.node(), "body", ArgumentsOf(g_), types);
   }
 
   // Whether the body hands the variable on as it is.

@@ -24,6 +24,7 @@ struct LoopCase {
   const char* name;
   const char* y;
   std::vector<std::string> xs, gradients;
+  const char* file = "control_flow.json";
 };
 
 void PrintTo(const LoopCase& c, std::ostream* out) { *out << c.name; }
@@ -37,7 +38,7 @@ class LoopGradients : public testing::TestWithParam<LoopCase> {
   };
 
   void SetUp() override {
-    std::ifstream file(Golden("ops") / "control_flow.json");
+    std::ifstream file(Golden("ops") / GetParam().file);
     const Json cases = Json::parse(file).at("cases");
     const auto found =
         std::ranges::find_if(cases, [](const Json& each) { return each.at("name") == GetParam().name; });
@@ -108,19 +109,20 @@ TEST_P(LoopGradients, OfWhatIsUnrolledAreTensorFlowsValues) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, LoopGradients,
-                         testing::Values(LoopCase{"gradient", "Sum", {"x", "w"}, {"g0", "g1"}},
-                                         LoopCase{"branches", "Sum", {"x"}, {"g"}},
-                                         LoopCase{
-                                             "gradient until data say", "total", {"x", "w"}, {"g0", "g1"}},
-                                         LoopCase{"gradient of branches", "total", {"x", "w"}, {"g0", "g1"}},
-                                         LoopCase{"gradient of nested", "total", {"x", "w"}, {"g0", "g1"}},
-                                         LoopCase{"gradient of lookup", "total", {"x"}, {"g0"}}),
-                         [](const auto& each) {
-                           std::string name = each.param.name;
-                           std::ranges::replace(name, ' ', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Recorded, LoopGradients,
+    testing::Values(LoopCase{"gradient", "Sum", {"x", "w"}, {"g0", "g1"}},
+                    LoopCase{"branches", "Sum", {"x"}, {"g"}},
+                    LoopCase{"gradient until data say", "total", {"x", "w"}, {"g0", "g1"}},
+                    LoopCase{"gradient of branches", "total", {"x", "w"}, {"g0", "g1"}},
+                    LoopCase{"gradient of nested", "total", {"x", "w"}, {"g0", "g1"}},
+                    LoopCase{"gradient of lookup", "total", {"x"}, {"g0"}},
+                    LoopCase{"gradient of cases", "total", {"x", "w"}, {"g0", "g1"}, "cases.json"}),
+    [](const auto& each) {
+      std::string name = each.param.name;
+      std::ranges::replace(name, ' ', '_');
+      return name;
+    });
 
 // Law: the loop gets what the gradient wants of it, and stays the node that it was.
 TEST(LoopGradient, IsALoopThatRunsBackwards) {
