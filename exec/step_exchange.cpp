@@ -44,7 +44,7 @@ std::vector<StepTimes> ExchangeTimes(Transport* transport, const StepTimes& own,
 }
 
 void PatientWait::Next() {
-  // Who sleeps is let in soon, even where devices keep all cores busy; who yields waits for their time slices.
+  // Who sleeps is let in soon, even where devices keep all cores busy; who yields waits for their slices.
   constexpr int kLooksAtOnce = 3;
   constexpr std::chrono::microseconds kShort{20}, kLong{100};
   constexpr int kShortSleeps = 100;
