@@ -16,7 +16,7 @@ namespace {
 
 using sims::megatron::GptMemory;
 
-std::string BytesText(double bytes) { return FormatBytes(static_cast<int64_t>(bytes)); }
+std::string BytesText(double bytes) { return FormatBytes(sims::megatron::WholeBytes(bytes)); }
 
 }  // namespace
 

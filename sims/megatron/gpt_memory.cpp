@@ -71,6 +71,8 @@ FullestStage FullestStageOf(const GptModel& model, const GptLayout& layout, Pipe
   return fullest;
 }
 
+int64_t WholeBytes(double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p62)); }
+
 bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu,
                             PipelineSchedule schedule) {
   GptLayout whole = layout;

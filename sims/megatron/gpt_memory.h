@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "sims/megatron/gpt_step.h"
@@ -44,6 +45,8 @@ struct FullestStage {
 };
 FullestStage FullestStageOf(const GptModel& model, const GptLayout& layout,
                             PipelineSchedule schedule = PipelineSchedule::k1F1B);
+// As a whole number; of more bytes than anything has, as many as there are numbers for.
+int64_t WholeBytes(double bytes);
 // Whether a GPU's memory holds all activations.
 bool FitsWithoutRecomputing(const GptModel& model, const GptLayout& layout, const Gpu& gpu,
                             PipelineSchedule schedule = PipelineSchedule::k1F1B);

@@ -41,8 +41,8 @@ class LayoutSearch {
       Throw(Code::kResourceExhausted,
             "no layout over {} GPUs fits their memory of {}; tensor {:.0f}, data {:.0f}, pipeline {:.0f}, "
             "micro-batch {:.0f} takes the least, {} with activations made again; take more GPUs",
-            gpus, FormatBytes(static_cast<int64_t>(rules_.gpu.memory_bytes)), least.tensor, least.data,
-            least.pipeline, least.micro_batch, FormatBytes(static_cast<int64_t>(least_.bytes)));
+            gpus, FormatBytes(WholeBytes(rules_.gpu.memory_bytes)), least.tensor, least.data, least.pipeline,
+            least.micro_batch, FormatBytes(WholeBytes(least_.bytes)));
     }
     if (found_.empty()) {
       Throw(Code::kInvalidArgument,

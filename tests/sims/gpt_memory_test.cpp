@@ -61,6 +61,13 @@ TEST(GptMemoryTest, MicroBatchesUnderWay) {
             (std::vector<double>{2, 2, 2, 1}));
 }
 
+// A layout of the largest numbers still has a memory that can be printed.
+TEST(GptMemoryTest, MoreThanAnythingHasIsANumber) {
+  const GptModel huge{.layers = 1e9, .hidden = 1e9, .heads = 1, .sequence = 1e9, .vocabulary = 1e9};
+  EXPECT_EQ(WholeBytes(FullestStageOf(huge, {.batch = 1e9, .micro_batch = 1e9}).bytes), int64_t{1} << 62);
+  EXPECT_EQ(WholeBytes(1.5), 1);
+}
+
 TEST(GptMemoryTest, TheFullestStageIsTheFullestOfAll) {
   for (const double pipeline : {1.0, 2.0, 4.0, 8.0}) {
     for (const bool recompute : {false, true}) {
