@@ -52,7 +52,10 @@ void Pack(KernelContext& context) {
 
 class UnpackKernel final : public Kernel {
  public:
-  explicit UnpackKernel(const Node& node) : shape_(node.GetShapeAttr("shape")) {}
+  explicit UnpackKernel(const Node& node) : shape_(node.GetShapeAttr("shape")) {
+    if (!shape_.IsExact())
+      Throw(Code::kInvalidArgument, "a tensor of shape {} cannot be unpacked", shape_.ToString());
+  }
 
   void Compute(KernelContext& context) override {
     const int64_t count = shape_.NumElements();
