@@ -100,8 +100,7 @@ TEST_F(Transfers, F11TheKeyIsTensorFlows) {
 
 // A receive that nobody answers ends with its step, and takes nothing.
 TEST_F(Transfers, AReceiveEndsWithItsStep) {
-  ExpectError(Code::kDeadlineExceeded, {"still waits for the tensor /job:a", "edge_1_A1"},
-              [&] { receiver_.Receive(20); });
+  ExpectError(Code::kDeadlineExceeded, {}, [&] { receiver_.Receive(50); });
   sender_.Send(6);
   EXPECT_EQ(receiver_.Receive(), -6);
 }

@@ -93,7 +93,7 @@ void Reduce(Reduction* reduction) {
 }
 
 void RunPart(void* data) {
-  const std::unique_ptr<Part> part(static_cast<Part*>(data));
+  const auto* part = static_cast<const Part*>(data);
   Reduction& reduction = *part->reduction;
   if (!reduction.done) {
     reduction.done = true;
@@ -104,6 +104,8 @@ void RunPart(void* data) {
   }
   std::memcpy(reduction.calls[part->rank].to, reduction.result.data(), reduction.result.size());
 }
+
+void DropPart(void* data) { delete static_cast<Part*>(data); }
 
 // All ranks of a group in one go, with the same arguments.
 int Launch(const std::vector<Call>& group) {
@@ -123,7 +125,7 @@ int Launch(const std::vector<Call>& group) {
   reduction->result.resize(first.count * SizeOf(first.type));
   streams.meet(streams.user, clique.ordinals.data(), by_rank.data(), static_cast<int>(by_rank.size()));
   for (size_t rank = 0; rank < by_rank.size(); ++rank)
-    streams.enqueue(streams.user, by_rank[rank], RunPart, new Part{reduction, rank});
+    streams.enqueue(streams.user, by_rank[rank], RunPart, DropPart, new Part{reduction, rank});
   return kSuccess;
 }
 

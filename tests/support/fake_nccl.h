@@ -8,7 +8,8 @@ struct FakeNcclStreams {
   void* user = nullptr;
   // What is issued to any of these streams from now on runs after all that is issued to all of them already.
   void (*meet)(void* user, const int* ordinals, void* const* streams, int count) = nullptr;
-  void (*enqueue)(void* user, void* stream, void (*work)(void*), void* data) = nullptr;
+  // `drop` is called when the work is gone, whether it has run or not.
+  void (*enqueue)(void* user, void* stream, void (*work)(void*), void (*drop)(void*), void* data) = nullptr;
 };
 
 // By name: FakeNcclUse; null: no streams.

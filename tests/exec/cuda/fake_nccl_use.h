@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,10 @@ class FakeNccl {
     }
     self->events_.insert(self->events_.end(), arrived.begin(), arrived.end());
   }
-  static void Enqueue(void* user, void* stream, void (*work)(void*), void* data) {
-    static_cast<FakeNccl*>(user)->stub_->Enqueue(static_cast<StreamHandle>(stream), [=] { work(data); });
+  static void Enqueue(void* user, void* stream, void (*work)(void*), void (*drop)(void*), void* data) {
+    const std::shared_ptr<void> owned(data, drop);
+    static_cast<FakeNccl*>(user)->stub_->Enqueue(static_cast<StreamHandle>(stream),
+                                                 [work, owned] { work(owned.get()); });
   }
 
   const NcclFile file_;

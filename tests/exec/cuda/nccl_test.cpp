@@ -201,7 +201,7 @@ class ManyReductions {
 };
 
 TEST(Nccl, AllGpusLaunchInOneOrder) {
-  for (unsigned seed = 1; seed <= 6; ++seed) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const ManyReductions many(seed);
     const auto expected =
