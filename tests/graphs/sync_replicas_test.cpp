@@ -13,6 +13,7 @@
 #include "exec/session.h"
 #include "graphs/ops.h"
 #include "graphs/replica_devices.h"
+#include "tests/graphs/nodes.h"
 
 namespace lanescope::graphs {
 namespace {
@@ -54,8 +55,6 @@ class Replica {
   Placement placement_;
   std::unique_ptr<Session> session_;
 };
-
-std::string NameOf(const Scope& scope, Endpoint node) { return scope.graph().node(node.node).name; }
 
 // The published case: v0 = 0, v1 = 1, sparse = [[3], [4]], a rate of 2; worker w's gradients are 0.1 + 0.2 w,
 // 0.9 + 0.2 w and, of row 1 of sparse, 0.1 + 0.2 w. The local step of a replica has a name of its own, since
