@@ -148,9 +148,9 @@ TEST(NoteProblems, AreSaidWhereANodeIsNeeded) {
   EXPECT_FALSE(info.of(after).shape.known_rank());
   const Machine machine = VirtualMachine(2, 1);
   const Placement placement = PlaceGraph(graph, machine, {});
-  EXPECT_NO_THROW(Compile(graph, info, {feeds, {good}}, placement, machine));
+  EXPECT_NO_THROW(Compile(graph, info, {feeds, {good}, {}}, placement, machine));
   try {
-    Compile(graph, info, {feeds, {after}}, placement, machine);
+    Compile(graph, info, {feeds, {after}, {}}, placement, machine);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.message(), "node 'bad': MatMul lacks attribute 'T' (type)");
