@@ -18,7 +18,7 @@ inline Dim BoundedDim(int64_t bound) { return -(bound + 2); }
 inline bool IsExact(Dim dim) { return dim >= 0; }
 inline bool HasBound(Dim dim) { return dim != kUnknownDim; }
 // The exact size or the bound; -1 if unknown.
-inline int64_t BoundOf(Dim dim) { return dim >= -1 ? dim : -dim - 2; }
+inline int64_t BoundOf(Dim dim) { return dim >= -1 ? dim : -(dim + 2); }
 // sum, product and maximum that carry exactness and bounds along; overflow throws InvalidArgument.
 Dim AddDims(Dim a, Dim b);
 Dim MulDims(Dim a, Dim b);

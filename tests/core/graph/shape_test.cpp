@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/core/base/expect_error.h"
 
 namespace lanescope {
@@ -22,6 +24,7 @@ TEST(Dims, SumsAndProductsCarryExactnessAndBounds) {
   EXPECT_EQ(MulDims(0, kUnknownDim), 0) << "nothing times anything is nothing";
   EXPECT_EQ(BoundOf(BoundedDim(0)), 0);
   EXPECT_EQ(BoundOf(kUnknownDim), -1);
+  EXPECT_EQ(BoundOf(std::numeric_limits<Dim>::min()), std::numeric_limits<Dim>::max() - 1);
 }
 
 TEST(Dims, OverflowIsRefused) {
