@@ -27,19 +27,21 @@ IdVector<QueueId, int> StreamGroups(const Schedule& schedule,
 }  // namespace
 
 StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
-                             IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs,
-                             std::vector<JointLaunch> joint)
-    : schedule_(schedule),
-      devices_(devices),
-      runner_(runner),
-      commands_(commands.size()),
-      joint_(std::move(joint)) {
+                             CommandRunner* runner, std::vector<JointLaunch> joint)
+    : schedule_(schedule), devices_(devices), runner_(runner), joint_(std::move(joint)) {
   for (StreamDevice* device : devices) {
     if (device == nullptr) continue;
     driver_ = &device->driver();
     joint_driver_ = device->joint();
   }
   LANESCOPE_CHECK(driver_ != nullptr);
+}
+
+StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
+                             IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs,
+                             std::vector<JointLaunch> joint)
+    : StreamProgram(schedule, devices, runner, std::move(joint)) {
+  commands_.resize(commands.size());
   capture_ = graphs ? driver_->capture() : nullptr;
   IdVector<CommandId, char> recordable;
   for (const CommandId c : commands.ids()) {
@@ -58,15 +60,16 @@ StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, 
 
 StreamProgram::~StreamProgram() {
   Forget();
+  const auto destroy = [&](EventHandle event) {
+    if (event != nullptr) driver_->DestroyEvent(event);
+  };
   for (Command& command : commands_) {
-    for (const EventHandle event : {command.event, command.start, command.end}) {
-      if (event != nullptr) driver_->DestroyEvent(event);
-    }
+    for (const EventHandle event : {command.event, command.start, command.end}) destroy(event);
     if (command.staging != nullptr) driver_->FreeHost(command.staging);
   }
-  for (const Segment& segment : segments_) driver_->DestroyEvent(segment.done);
-  for (const auto& stream : streams_) driver_->DestroyEvent(stream->join);
-  for (const DeviceClock& clock : clocks_) driver_->DestroyEvent(clock.base);
+  for (const Segment& segment : segments_) destroy(segment.done);
+  for (const auto& stream : streams_) destroy(stream->join);
+  for (const DeviceClock& clock : clocks_) destroy(clock.base);
 }
 
 StreamProgram::Stream* StreamProgram::StreamOf(StreamDevice* device, QueueKind kind) {
@@ -75,15 +78,14 @@ StreamProgram::Stream* StreamProgram::StreamOf(StreamDevice* device, QueueKind k
     if (stream->handle == handle) return stream.get();
   }
   device->MakeCurrent();
-  auto stream = std::make_unique<Stream>();
-  stream->handle = handle;
-  stream->device = device;
-  stream->join = driver_->CreateEvent(false);
-  streams_.push_back(std::move(stream));
+  Stream& stream = *streams_.emplace_back(std::make_unique<Stream>());
+  stream.handle = handle;
+  stream.device = device;
+  stream.join = driver_->CreateEvent(false);
   if (std::none_of(clocks_.begin(), clocks_.end(),
                    [&](const DeviceClock& clock) { return clock.device == device; }))
-    clocks_.push_back({device, driver_->CreateEvent(true), 0});
-  return streams_.back().get();
+    clocks_.emplace_back(DeviceClock{device, nullptr, 0}).base = driver_->CreateEvent(true);
+  return &stream;
 }
 
 void StreamProgram::MakeStreams(const IdVector<DeviceId, StreamDevice*>& devices) {

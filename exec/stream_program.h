@@ -157,6 +157,10 @@ class StreamProgram {
     int64_t base_ns = 0;
   };
 
+  // Holds nothing yet. The public one goes on from it, so what that holds when it throws is given back.
+  StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
+                CommandRunner* runner, std::vector<JointLaunch> joint);
+
   Command& At(CommandId command) { return commands_[command]; }
   const Command& At(CommandId command) const { return commands_[command]; }
   Stream* StreamOf(StreamDevice* device, QueueKind kind);

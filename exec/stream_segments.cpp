@@ -9,7 +9,7 @@ namespace lanescope::exec {
 
 void StreamProgram::MakeSegments() {
   for (const auto& commands : plan_.segments) {
-    Segment segment;
+    Segment& segment = segments_.emplace_back();
     origin_->device->MakeCurrent();
     segment.done = driver_->CreateEvent(false);
     for (const CommandId c : commands) {
@@ -18,7 +18,6 @@ void StreamProgram::MakeSegments() {
           std::find(segment.streams.begin(), segment.streams.end(), stream) == segment.streams.end())
         segment.streams.push_back(stream);
     }
-    segments_.push_back(std::move(segment));
   }
 }
 

@@ -328,6 +328,7 @@ TEST(NcclLibrary, WhatIsMissing) {
     ExpectError(Code::kFailedPrecondition, {reason, "; --all-reduce ring does without it"}, [&] {
       Reduced(SumOfSquares(2, DataType::kFloat, "sum", 8), feeds, {"y0"}, GpuMachine({0, 1}), true).Step();
     });
+    EXPECT_EQ(stub->live_objects(), 0) << "what the program had made when it threw";
   }
 }
 
