@@ -93,6 +93,13 @@ void PrintTable(const Machine& machine) {
                    machine.device(link.b).local_name(),
                FormatBandwidth(link.bandwidth), FormatDuration(link.latency_ns), note});
   }
+  for (const NicSpec& nic : machine.nics) {
+    std::string tasks;
+    for (const DeviceId host : nic.hosts)
+      tasks += (tasks.empty() ? "" : ", ") + machine.device(host).local_name();
+    links.Row({tasks + " <-> network", FormatBandwidth(nic.bandwidth), "",
+               "each way, shared by all links to tasks elsewhere"});
+  }
   machine.cluster ? AddCluster(machine, &devices, &links) : AddStaged(machine, &links);
   PrintText(devices.Take(LineWidth()));
   if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));

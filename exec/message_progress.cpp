@@ -137,7 +137,7 @@ void MessageProgress::TakeContent(Message* message) {
 
 // Of a message whose link is emulated, while its bytes move: whether they would be through.
 bool MessageProgress::IsThrough(Message* message) {
-  if (!message->is_send || !message->has_last_byte) return true;
+  if (!message->has_last_byte) return true;
   const int64_t now = NowNs();
   while (message->next_ns <= now && message->passed < message->bytes) {
     const int64_t chunk = std::min(Pacer::kChunkBytes, message->bytes - message->passed);

@@ -19,8 +19,9 @@ class LoadedSchedule;
 
 // Any number of messages are under way at once, whatever the order in which the other ends come to them. A
 // tensor whose shape is known only when the step runs, or of strings, has a header in front; where links are
-// emulated its sender paces it from when both ends are ready, and says when the last byte is through. Used by
-// one thread at a time; refers to what it is made of.
+// emulated both ends pace it from when both are ready, since one knows what else leaves its task and the
+// other what else comes, and the sender says when the last byte is through. Used by one thread at a time;
+// refers to what it is made of.
 class MessageProgress {
  public:
   // Tags of this many steps differ; messages of one tag keep their order anyway.

@@ -38,6 +38,7 @@ double SlowLinks(const PlacedGraph& placed, int64_t reference_step_ns, const Rec
     link.latency_ns = static_cast<int64_t>(static_cast<double>(link.latency_ns) * factor);
   }
   for (BusSpec& bus : machine->buses) bus.bandwidth /= factor;
+  for (NicSpec& nic : machine->nics) nic.bandwidth /= factor;
   Tell(options.note, fmt::format("GPU arithmetic of a step takes {} here, {:.2f} times the reference: links "
                                  "are slowed by that",
                                  FormatDuration(static_cast<int64_t>(here)), factor));

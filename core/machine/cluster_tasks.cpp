@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <set>
 
 #include "core/base/error.h"
@@ -69,11 +70,27 @@ void AddTask(const Machine& each, const ClusterTask& task, bool names_buses, Mac
   }
 }
 
+constexpr double kNetworkBandwidth = 1e9;
+
+// One for each computer, where there are several.
+std::vector<NicSpec> NicsOf(const std::vector<ClusterTask>& tasks, const std::vector<DeviceId>& hosts) {
+  std::map<std::string, NicSpec> nics;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    NicSpec& nic = nics[tasks[t].host];
+    nic.hosts.push_back(hosts[t]);
+    nic.bandwidth = kNetworkBandwidth;
+  }
+  std::vector<NicSpec> all;
+  for (auto& [computer, nic] : nics) all.push_back(std::move(nic));
+  if (all.size() == 1) all.clear();
+  return all;
+}
+
 LinkSpec NetworkBetween(DeviceId a, DeviceId b, bool one_host) {
   LinkSpec link;
   link.a = a;
   link.b = b;
-  link.bandwidth = one_host ? 8e9 : 1e9;
+  link.bandwidth = one_host ? 8e9 : kNetworkBandwidth;
   link.latency_ns = one_host ? 60'000 : 200'000;
   return link;
 }
@@ -128,6 +145,7 @@ Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& task
     for (size_t b = a + 1; b < tasks.size(); ++b)
       machine.links.push_back(NetworkBetween(hosts[a], hosts[b], tasks[a].host == tasks[b].host));
   }
+  machine.nics = NicsOf(tasks, hosts);
   return machine;
 }
 

@@ -24,8 +24,8 @@ struct ClusterTask {
 std::vector<ClusterTask> ParseClusterTasks(std::string_view text);
 
 // The devices, links and buses of `each` once for every task, and a link between the hosts of every two: of
-// 8 GB/s and 60 us within a computer, of 1 GB/s and 200 us (10 Gbit/s Ethernet) between two. Throws
-// InvalidArgument where `each` has several tasks or a network of its own.
+// 8 GB/s and 60 us within a computer, of 1 GB/s and 200 us (10 Gbit/s Ethernet) between two, each of which
+// has an interface of 1 GB/s. Throws InvalidArgument where `each` has several tasks or a network of its own.
 Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& tasks);
 
 // Whether the two may name one computer, as one of them is a part of the other ("node1", "node1.site.org"),

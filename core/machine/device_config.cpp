@@ -181,6 +181,10 @@ Machine ConfigureDevices(const Machine& machine, const DeviceConfig& config) {
     seen.devices.Add(machine.device(i));
     base.Add(i);
   }
+  for (NicSpec nic : machine.nics) {
+    for (DeviceId& host : nic.hosts) host = seen.FindDevice(machine.device(host).name);
+    seen.nics.push_back(std::move(nic));
+  }
   for (size_t i = 0; i < gpus.size(); ++i) {
     DeviceSpec& spec = gpus[i].spec;
     spec.parsed.id = static_cast<int>(i);

@@ -26,6 +26,37 @@ int FindLink(const Machine& machine, DeviceId a, DeviceId b) {
   return -1;
 }
 
+// CPU:0 of the device's task; none if there is none.
+DeviceId HostBeside(const Machine& machine, DeviceId device) {
+  const DeviceName& name = machine.device(device).parsed;
+  for (const DeviceId d : machine.devices.ids()) {
+    const DeviceName& other = machine.device(d).parsed;
+    if (other.id == 0 && other.type == "CPU" && IsSameAddressSpace(other, name)) return d;
+  }
+  return {};
+}
+
+// Of the device's task; -1 if it has none.
+int NicOf(const Machine& machine, DeviceId device) {
+  const DeviceId host = HostBeside(machine, device);
+  for (size_t n = 0; n < machine.nics.size(); ++n) {
+    const auto& hosts = machine.nics[n].hosts;
+    if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) return static_cast<int>(n);
+  }
+  return -1;
+}
+
+// What goes from one task to another passes the interfaces of both, if they are not the same one.
+void AddNics(const Machine& machine, DeviceId from, DeviceId to, Route* route) {
+  if (machine.nics.empty() || IsSameAddressSpace(machine.device(from).parsed, machine.device(to).parsed))
+    return;
+  const int out = NicOf(machine, from), in = NicOf(machine, to);
+  if (out == in) return;
+  const auto first = static_cast<int>(2 * machine.links.size() + machine.buses.size());
+  if (out >= 0) route->resources.push_back(first + 2 * out);
+  if (in >= 0) route->resources.push_back(first + 2 * in + 1);
+}
+
 // Appends the resources that a copy leaving `from` over this link holds; a bus that both hops of a staged
 // copy pass is listed once.
 void AddHop(const Machine& machine, int link_number, DeviceId from, Route* route) {
@@ -38,17 +69,8 @@ void AddHop(const Machine& machine, int link_number, DeviceId from, Route* route
       route->resources.push_back(bus);
     }
   }
+  AddNics(machine, from, from == link.a ? link.b : link.a, route);
   route->latency_ns += link.latency_ns;
-}
-
-// CPU:0 of the device's task; none if there is none.
-DeviceId HostBeside(const Machine& machine, DeviceId device) {
-  const DeviceName& name = machine.device(device).parsed;
-  for (const DeviceId d : machine.devices.ids()) {
-    const DeviceName& other = machine.device(d).parsed;
-    if (other.id == 0 && other.type == "CPU" && IsSameAddressSpace(other, name)) return d;
-  }
-  return {};
 }
 
 // From device to device over links: through the hosts of both. Nothing where a link is missing.
@@ -136,15 +158,21 @@ std::vector<DeviceId> Machine::Gpus() const {
 
 double Machine::ResourceBandwidth(int resource) const {
   LANESCOPE_CHECK(resource >= 0 && resource < num_resources());
-  const auto index = static_cast<size_t>(resource), listed = 2 * links.size() + buses.size();
-  if (index >= listed) return cluster->ResourceBandwidth(static_cast<int>(index - listed));
+  if (resource >= num_listed_resources())
+    return cluster->ResourceBandwidth(resource - num_listed_resources());
+  const auto index = static_cast<size_t>(resource), first_nic = 2 * links.size() + buses.size();
+  if (index >= first_nic) return nics[(index - first_nic) / 2].bandwidth;
   return index < 2 * links.size() ? links[index / 2].bandwidth : buses[index - 2 * links.size()].bandwidth;
 }
 
 std::string Machine::ResourceName(int resource) const {
   LANESCOPE_CHECK(resource >= 0 && resource < num_resources());
-  const auto index = static_cast<size_t>(resource), listed = 2 * links.size() + buses.size();
-  if (index >= listed) return cluster->ResourceName(static_cast<int>(index - listed));
+  if (resource >= num_listed_resources()) return cluster->ResourceName(resource - num_listed_resources());
+  const auto index = static_cast<size_t>(resource), first_nic = 2 * links.size() + buses.size();
+  if (index >= first_nic) {
+    return fmt::format("NIC of {}, {}", device(nics[(index - first_nic) / 2].hosts.front()).local_name(),
+                       (index - first_nic) % 2 == 0 ? "out" : "in");
+  }
   if (index >= 2 * links.size()) return buses[index - 2 * links.size()].name;
   const LinkSpec& link = links[index / 2];
   const bool backwards = index % 2 == 1;
@@ -164,8 +192,7 @@ Route Machine::RouteBetween(DeviceId src, DeviceId dst) const {
     return route;
   }
   if (const auto way = WayInCluster(*this, src, dst)) {
-    const auto listed = static_cast<int>(2 * links.size() + buses.size());
-    for (const int resource : way->resources) route.resources.push_back(listed + resource);
+    for (const int resource : way->resources) route.resources.push_back(num_listed_resources() + resource);
     route.latency_ns = way->latency_ns;
   } else if (const int direct = FindLink(*this, src, dst); direct >= 0) {
     AddHop(*this, direct, src, &route);

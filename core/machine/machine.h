@@ -67,8 +67,16 @@ struct BusSpec {
   double bandwidth = 0;  // bytes per second, shared by all that passes
 };
 
+// The network interface of a computer: what its tasks send to tasks of others shares its bandwidth, and so
+// does what they receive.
+struct NicSpec {
+  std::vector<DeviceId> hosts;  // CPU:0 of each of the tasks; a task has one interface at most
+  double bandwidth = 0;         // bytes per second, in each direction
+};
+
 // What a copy from one device to another passes. Resources are numbered 0..num_resources()-1: two per link (a
-// to b, b to a; the same one twice when not duplex), then the buses, then those of the cluster.
+// to b, b to a; the same one twice when not duplex), then the buses, two per network interface (out, in),
+// then those of the cluster.
 struct Route {
   std::vector<int> resources;
   int64_t latency_ns = 0;
@@ -84,6 +92,7 @@ class Machine {
       devices;  // CPU:0 is always there; TensorFlow's order is by name, this is file order
   std::vector<LinkSpec> links;
   std::vector<BusSpec> buses;
+  std::vector<NicSpec> nics;
   // Joins GPU:0, GPU:1, ..., which are the devices from `first_clustered` on.
   std::optional<Cluster> cluster;
   DeviceId first_clustered{0};
@@ -96,13 +105,16 @@ class Machine {
   DeviceId FindDevice(std::string_view name) const;
   // GPUs in order of id.
   std::vector<DeviceId> Gpus() const;
-  int num_resources() const {
-    return static_cast<int>(2 * links.size() + buses.size()) + (cluster ? cluster->num_resources() : 0);
-  }
+  int num_resources() const { return num_listed_resources() + (cluster ? cluster->num_resources() : 0); }
   double ResourceBandwidth(int resource) const;
   std::string ResourceName(int resource) const;
   // Throws NotFound when no path exists.
   Route RouteBetween(DeviceId src, DeviceId dst) const;
+
+ private:
+  int num_listed_resources() const {
+    return static_cast<int>(2 * (links.size() + nics.size()) + buses.size());
+  }
 };
 
 // JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/machine-file.md). Throws

@@ -25,6 +25,7 @@ inline constexpr size_t kMaxMachineBytes = size_t{16} << 20;
 inline constexpr size_t kMaxDevices = 1024;
 inline constexpr size_t kMaxLinks = 65536;
 inline constexpr size_t kMaxBuses = 4096;
+inline constexpr size_t kMaxNics = 4096;
 inline constexpr size_t kMaxTableRows = 4096;
 inline constexpr int64_t kMaxMemory = int64_t{1} << 50;     // 1 PiB
 inline constexpr double kMaxBandwidth = 1e15;               // 1 PB/s

@@ -179,6 +179,30 @@ void ReadBuses(const Field& field, Machine* machine) {
   }
 }
 
+DeviceId ReadTaskReference(const Field& field, const Machine& machine) {
+  const std::string name = field.String();
+  DeviceName task;
+  const bool is_task = ParseDeviceName(name, &task) && task.has_task && !task.has_type;
+  const DeviceId host = is_task ? machine.FindDevice(name + "/device:CPU:0") : DeviceId();
+  if (!host.exists()) field.Fail("no task '{}' in machine.devices", name);
+  return host;
+}
+
+void ReadNics(const Field& field, Machine* machine) {
+  std::set<DeviceId> with_nic;
+  for (const Field& element : field.Elements(kMaxNics)) {
+    element.RequireObject({"tasks", "bandwidth"});
+    NicSpec nic;
+    for (const Field& task : element["tasks"].Elements(kMaxNics)) {
+      nic.hosts.push_back(ReadTaskReference(task, *machine));
+      if (!with_nic.insert(nic.hosts.back()).second) task.Fail("the task has a network interface already");
+    }
+    if (nic.hosts.empty()) element["tasks"].Fail("must name a task");
+    nic.bandwidth = element["bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
+    machine->nics.push_back(std::move(nic));
+  }
+}
+
 int ReadBusReference(const Field& field, const Machine& machine) {
   const std::string name = field.String();
   for (size_t i = 0; i < machine.buses.size(); ++i) {
@@ -265,7 +289,7 @@ Machine ParseMachine(std::string_view text) {
   using namespace machine_file;
   const Json json = ParseWithoutDuplicates(text);
   const Field root(json, "machine");
-  root.RequireObject({"name", "devices", "links", "buses", "cluster"});
+  root.RequireObject({"name", "devices", "links", "buses", "nics", "cluster"});
   Machine machine;
   if (root.Has("name")) machine.name = root["name"].String();
   if (root.Has("devices") || !root.Has("cluster")) ReadDevices(root["devices"], &machine);
@@ -273,6 +297,7 @@ Machine ParseMachine(std::string_view text) {
   if (root.Has("cluster")) ReadCluster(root["cluster"], &machine);
   if (root.Has("buses")) ReadBuses(root["buses"], &machine);
   if (root.Has("links")) ReadLinks(root["links"], &machine);
+  if (root.Has("nics")) ReadNics(root["nics"], &machine);
   return machine;
 }
 

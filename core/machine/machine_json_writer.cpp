@@ -32,6 +32,16 @@ Json DeviceToJson(const DeviceSpec& device) {
   return json;
 }
 
+Json NicToJson(const Machine& machine, const NicSpec& nic) {
+  Json json = {{"tasks", Json::array()}, {"bandwidth", ExactBandwidth(nic.bandwidth)}};
+  for (const DeviceId host : nic.hosts) {
+    DeviceName task = machine.device(host).parsed;
+    task.has_type = task.has_id = false;
+    json["tasks"].push_back(task.ToString());
+  }
+  return json;
+}
+
 Json LinkToJson(const Machine& machine, const LinkSpec& link) {
   Json json = {{"between", {machine.device(link.a).local_name(), machine.device(link.b).local_name()}},
                {"bandwidth", ExactBandwidth(link.bandwidth)},
@@ -52,6 +62,7 @@ std::string MachineToJson(const Machine& machine) {
   for (const BusSpec& bus : machine.buses) {
     json["buses"].push_back({{"name", bus.name}, {"bandwidth", ExactBandwidth(bus.bandwidth)}});
   }
+  for (const NicSpec& nic : machine.nics) json["nics"].push_back(NicToJson(machine, nic));
   if (machine.cluster) json["cluster"] = machine_file::ClusterToJson(machine);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -123,6 +123,24 @@ TEST_F(SimulatorTest, CopiesShareABus) {
   EXPECT_EQ(Run(maker, {}, nullptr, alone).step_ns, 150);
 }
 
+// Over links of 4 bytes per ns, from a host whose interface carries 1 each way: two copies out share it, one
+// in has it to itself.
+TEST_F(SimulatorTest, CopiesBetweenTasksShareAnInterface) {
+  machine_ = StarMachine(3, 4e9, 0, 0);
+  for (const DeviceId d : machine_.devices.ids()) machine_.devices[d].parsed.task = d.number();
+  machine_.nics.push_back({{machine_.host()}, 1e9});
+  ScheduleMaker maker;
+  const QueueId x = maker.Queue(gpu(0), QueueKind::kCopyIn), y = maker.Queue(gpu(1), QueueKind::kCopyIn);
+  const QueueId z = maker.Queue(gpu(2), QueueKind::kCopyOut);
+  maker.Copy(x, machine_.host(), gpu(0), 100, 100);
+  maker.Copy(y, machine_.host(), gpu(1), 150, 150);
+  maker.Copy(z, gpu(2), machine_.host(), 180, 180);
+  const SimulationResult shared = Run(maker);
+  EXPECT_EQ(shared.times[CommandId(0)].end_ns, 200);
+  EXPECT_EQ(shared.times[CommandId(1)].end_ns, 250);
+  EXPECT_EQ(shared.times[CommandId(2)].end_ns, 180);
+}
+
 TEST_F(SimulatorTest, LatencyPassesBeforeTheLinkIsUsed) {
   // Latency 40 (20 per hop); a copy alone takes 40 + 100. Two at a time on the destination's link: 40 + 200.
   machine_ = StarMachine(3, 1e9, 20, 0);

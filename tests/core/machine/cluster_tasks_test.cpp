@@ -73,6 +73,10 @@ TEST(ClusterTasks, EveryTaskHasTheDevices) {
   EXPECT_EQ(machine.RouteBetween(tasks.hosts[0], tasks.hosts[1]).bandwidth, 8e9) << "one computer";
   EXPECT_EQ(machine.RouteBetween(tasks.hosts[0], tasks.hosts[2]).bandwidth, 1e9) << "two";
   EXPECT_EQ(machine.RouteBetween(gpu("/job:ps/task:0"), last).latency_ns, 200'000);
+  ASSERT_EQ(machine.nics.size(), 2U);
+  EXPECT_THAT(machine.nics[0].hosts, ElementsAre(tasks.hosts[0], tasks.hosts[1])) << "of the computer a";
+  EXPECT_TRUE(MachineOfTasks(ParseMachine(one), ParseClusterTasks("worker=a:2")).nics.empty())
+      << "no network";
   EXPECT_NO_THROW(ParseMachine(MachineToJson(machine)));
   EXPECT_THAT(ErrorOf([&] { MachineOfTasks(machine, ParseClusterTasks("ps=a")); }),
               HasSubstr("has 3 tasks already"));

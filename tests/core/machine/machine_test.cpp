@@ -1,5 +1,6 @@
 #include "core/machine/machine.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -195,6 +196,54 @@ TEST(MachineTest, SharedDirectionsAndMissingRoutes) {
     EXPECT_EQ(error.code(), Code::kNotFound);
   }
   EXPECT_TRUE(machine.RouteBetween(DeviceId(1), DeviceId(1)).resources.empty());
+}
+
+// Three tasks on two computers: p and q on one, r alone, all linked to each other.
+std::string TwoComputers(const std::string& nics) {
+  const auto link = [](const char* a, const char* b) {
+    return fmt::format(
+        R"({{"between": ["/job:{}/task:0/CPU:0", "/job:{}/task:0/CPU:0"], "bandwidth": "8GB/s"}})", a, b);
+  };
+  return fmt::format(
+      R"({{"devices": [{{"name": "/job:p/task:0/CPU:0"}}, {{"name": "/job:q/task:0/CPU:0"}},
+                       {{"name": "/job:r/task:0/CPU:0"}}],
+           "links": [{}, {}, {}], "nics": {}}})",
+      link("p", "q"), link("p", "r"), link("q", "r"), nics);
+}
+
+// Resources: 6 of the links, then out and in of each interface. What stays on a computer passes none.
+TEST(MachineTest, LinksOfAComputerShareItsNetworkInterface) {
+  const Machine machine = ParseMachine(TwoComputers(
+      R"([{"tasks": ["/job:p/task:0", "/job:q/task:0"], "bandwidth": "2GB/s"}, {"tasks": ["/job:r/task:0"],
+          "bandwidth": "1GB/s"}])"));
+  const DeviceId p(0), q(1), r(2);
+  EXPECT_EQ(machine.num_resources(), 10);
+  EXPECT_EQ(machine.RouteBetween(p, q).resources, (std::vector<int>{0}));
+  EXPECT_EQ(machine.RouteBetween(p, r).resources, (std::vector<int>{2, 6, 9}));
+  EXPECT_EQ(machine.RouteBetween(q, r).resources, (std::vector<int>{4, 6, 9}));
+  EXPECT_EQ(machine.RouteBetween(r, p).resources, (std::vector<int>{3, 8, 7}));
+  EXPECT_EQ(machine.RouteBetween(p, q).bandwidth, 8e9);
+  EXPECT_EQ(machine.RouteBetween(p, r).bandwidth, 1e9);
+  EXPECT_EQ(machine.RouteBetween(p, r).link, 1) << "its table counts";
+  EXPECT_EQ(machine.ResourceBandwidth(6), 2e9);
+  EXPECT_EQ(machine.ResourceName(6), "NIC of /job:p/task:0/CPU:0, out");
+  EXPECT_EQ(machine.ResourceName(9), "NIC of /job:r/task:0/CPU:0, in");
+  EXPECT_EQ(MachineToJson(ParseMachine(MachineToJson(machine))), MachineToJson(machine));
+}
+
+TEST(MachineTest, NetworkInterfacesAreChecked) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"([{"tasks": ["/job:x/task:0"], "bandwidth": "1GB/s"}])",
+       "machine.nics[0].tasks[0]: no task '/job:x/task:0'"},
+      {R"([{"tasks": ["/job:p/task:0/CPU:0"], "bandwidth": "1GB/s"}])", "machine.nics[0].tasks[0]: no task"},
+      {R"([{"tasks": ["CPU:0"], "bandwidth": "1GB/s"}])", "machine.nics[0].tasks[0]: no task"},
+      {R"([{"tasks": [], "bandwidth": "1GB/s"}])", "machine.nics[0].tasks: must name a task"},
+      {R"([{"tasks": ["/job:p/task:0"]}])", "machine.nics[0].bandwidth: missing"},
+      {R"([{"tasks": ["/job:p/task:0", "/job:p/task:0"], "bandwidth": "1GB/s"}])",
+       "machine.nics[0].tasks[1]: the task has a network interface already"},
+  };
+  for (const auto& [nics, message] : cases)
+    EXPECT_TRUE(MessageOf(TwoComputers(nics)).starts_with(message)) << MessageOf(TwoComputers(nics));
 }
 
 // latency + bytes / bandwidth: 4.3 us + 7,550,000 B / 7.55 GB/s = 4.3 us + 1 ms.

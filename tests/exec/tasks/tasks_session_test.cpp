@@ -135,6 +135,27 @@ TEST(TasksSession, MessagesArePacedByTheirLink) {
   });
 }
 
+// 1 MB to each of two tasks, and back from each, through an interface of 50 MB/s of the first task, where
+// each link would carry 10 GB/s: 40 ms out, which only the sender knows, then 40 ms in, which only the
+// receiver knows.
+TEST(TasksSession, MessagesOfOneTaskShareItsInterface) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{250000});
+  Machine machine = MachineOfTasks(3, 1, 1e10, 100'000);
+  const std::vector<DeviceId> hosts = TasksOf(machine).hosts;
+  machine.nics.push_back({{hosts[0]}, 5e7});
+  for (const char* name : {"y1", "y2"}) builder.Op("Neg", name).Input(x).Build();
+  Placement placement = PlaceAll(builder.graph(), hosts[0]);
+  PlaceOn(&placement, builder.graph(), "y1", hosts[1]);
+  PlaceOn(&placement, builder.graph(), "y2", hosts[2]);
+  FetchesOfTasks(machine, [&](const JobOptions& job) {
+    Session session(builder.graph(), placement, machine, In(job));
+    const RunResult result = session.Run({{{"x", Floats(Shape{250000}, 1)}}, {"y1", "y2"}, {}});
+    EXPECT_GE(result.times.end_ns - result.times.start_ns, 80'000'000);
+    return result.fetches;
+  });
+}
+
 // A step that cannot end says what it waits for.
 TEST(TasksSession, TheTimeOutNamesWhoIsMissing) {
   GraphBuilder builder;
