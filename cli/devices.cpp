@@ -97,8 +97,7 @@ void PrintTable(const Machine& machine) {
     std::string tasks;
     for (const DeviceId host : nic.hosts)
       tasks += (tasks.empty() ? "" : ", ") + machine.device(host).local_name();
-    links.Row({tasks + " <-> network", FormatBandwidth(nic.bandwidth), "",
-               "each way, shared by all links to tasks elsewhere"});
+    links.Row({tasks + " <-> network", FormatBandwidth(nic.bandwidth), "", "each way"});
   }
   machine.cluster ? AddCluster(machine, &devices, &links) : AddStaged(machine, &links);
   PrintText(devices.Take(LineWidth()));

@@ -1,36 +1,49 @@
 #!/usr/bin/env python3
-"""How well steps of several processes are predicted: cluster.py [--ranks 2,4] [--rounds N] [--steps N].
+"""How well steps of several processes are predicted: cluster.py [--ranks 2,4] [--network 100MB/s,1GB/s] [--rounds N].
 
-For 2 and for 4 processes of this computer, whose network is emulated (samples/machines), `mpirun -n N lanescope
-compare` calibrates on the first placement and predicts the others, of DeepCoNN and of mirrored training. Rows with a
-star calibrated the predictions; the others count. Wants a quiet machine; takes some minutes.
+For 2 and for 4 processes of this computer, whose network is emulated (samples/machines, with links and a network
+interface of each task of --network), `mpirun -n N lanescope compare` calibrates on one device and predicts the other
+placements, of DeepCoNN and of mirrored training. Rows with a star calibrated the predictions; the others count. Wants
+a quiet machine; takes some minutes.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MACHINES = {2: 'two-tasks', 4: 'four-tasks'}
 GRAPHS = {
-    'deepconn_dual': {2: ['tower-split', 'alternating', 'heft', 'single'],
-                      4: ['round-robin', 'tower-split', 'heft', 'single']},
-    'mirrored': {2: ['annotated', 'alternating', 'single'], 4: ['annotated', 'alternating', 'single']},
+    'deepconn_dual': {2: ['single', 'tower-split', 'alternating', 'heft'],
+                      4: ['single', 'round-robin', 'tower-split', 'heft']},
+    'mirrored': {2: ['single', 'annotated', 'alternating'], 4: ['single', 'annotated', 'alternating']},
 }
 NAMES = {2: 'two', 4: 'four'}
 
 
-def compare(program, graph, ranks, options):
+def throttled(ranks, bandwidth):
+  """The machine file of so many tasks, all that they send or receive through an interface of that bandwidth."""
+  machine = json.loads((ROOT / f'samples/machines/{MACHINES[ranks]}.json').read_text())
+  tasks = sorted({device['name'].rsplit('/', 1)[0] for device in machine['devices']})
+  for link in machine['links']:
+    if len({end.rsplit('/', 1)[0] for end in link['between']}) == 2:
+      link['bandwidth'] = bandwidth
+  machine['nics'] = [{'tasks': [task], 'bandwidth': bandwidth} for task in tasks]
+  return machine
+
+
+def compare(program, graph, ranks, machine, options):
   """The rows of one comparison, by the processes that it measures."""
   name = f'mirrored_{NAMES[ranks]}' if graph == 'mirrored' else graph
   command = [
       'mpirun', '--oversubscribe', '--bind-to', 'none', '-n', str(ranks), program, 'compare',
       f'{ROOT}/samples/graphs/{name}.pbtxt:{",".join(GRAPHS[graph][ranks])}', '--machine',
-      f'{ROOT}/samples/machines/{MACHINES[ranks]}.json', '--rounds', str(options.rounds), '--steps',
-      str(options.steps), '--json'
+      machine, '--rounds', str(options.rounds), '--steps', str(options.steps), '--json'
   ]
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
   done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -43,28 +56,32 @@ def compare(program, graph, ranks, options):
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--ranks', default='2,4', help='processes (default: 2,4)')
+  parser.add_argument('--network', default='100MB/s,1GB/s', help='bandwidths (default: 100MB/s,1GB/s)')
   parser.add_argument('--rounds', type=int, default=6)
   parser.add_argument('--steps', type=int, default=8)
   parser.add_argument('--program', default=str(ROOT / 'build/release/bin/lanescope'))
   options = parser.parse_args()
-  print(f'{"ranks":5}  {"row":28}  {"measured":>10}  {"predicted":>10}  {"error":>7}   {"noise":>6}  disturbed')
+  print(f'{"ranks":5}  {"network":8}  {"row":28}  {"measured":>10}  {"predicted":>10}  {"error":>7}   {"noise":>6}  disturbed')
   held_out = {}
-  for ranks in map(int, options.ranks.split(',')):
-    for graph in GRAPHS:
-      for row in compare(options.program, graph, ranks, options):
-        label = f'{row["graph"].split(".")[0]} {row["strategy"]}'
+  with tempfile.TemporaryDirectory() as folder:
+    for ranks, network, graph in itertools.product(
+        map(int, options.ranks.split(',')), options.network.split(','), GRAPHS):
+      machine = pathlib.Path(folder, 'machine.json')
+      machine.write_text(json.dumps(throttled(ranks, network)))
+      for row in compare(options.program, graph, ranks, str(machine), options):
+        label = f'{ranks:5}  {network:8}  ' + f'{row["graph"].split(".")[0]} {row["strategy"]}'.ljust(28)
         if row['failed'] or not row['measured']:
-          print(f'{ranks:5}  {label:28}  {row["failed"]}')
+          print(f'{label}  {row["failed"]}')
           continue
         measured, predicted = row['measured']['step_ns']['median'], row['predicted']['step_ns']['value']
         disturbed = row['measured']['disturbed']
-        print(f'{ranks:5}  {label:28}  {measured / 1e6:7.2f} ms  {predicted / 1e6:7.2f} ms  {100 * row["error"]:+6.1f}%'
+        print(f'{label}  {measured / 1e6:7.2f} ms  {predicted / 1e6:7.2f} ms  {100 * row["error"]:+6.1f}%'
               f'{"*" if row["in_sample"] else " "}  {100 * row["noise"]:5.1f}%  {disturbed["steps"]} of '
               f'{disturbed["of"]}{"" if disturbed["quiet"] else ", hardly any quiet stretch"}', flush=True)
         if not row['in_sample']:
-          held_out.setdefault(ranks, []).append(abs(row['error']))
-  for ranks, errors in held_out.items():
-    print(f'{ranks} ranks: {len(errors)} held-out rows, mean error {100 * sum(errors) / len(errors):.1f}%, '
+          held_out.setdefault((ranks, network), []).append(abs(row['error']))
+  for (ranks, network), errors in held_out.items():
+    print(f'{ranks} ranks, {network}: {len(errors)} held-out rows, mean error {100 * sum(errors) / len(errors):.1f}%, '
           f'worst {100 * max(errors):.1f}%, {sum(error <= 0.05 for error in errors)} within 5%')
 
 
