@@ -122,8 +122,9 @@ ScopeGuard Scope::Name(std::string_view name) {
 
 ScopeGuard Scope::VariableScope(std::string_view name, Reuse reuse) {
   State next = state_;
-  next.names = NamesBelow(name);
-  next.variables.name += std::string(name) + "/";
+  // As in TensorFlow an empty name opens no name scope, and at the root none of variables.
+  if (!name.empty()) next.names = NamesBelow(name);
+  if (!name.empty() || !state_.variables.name.empty()) next.variables.name += std::string(name) + "/";
   if (reuse != Reuse::kInherit) next.variables.reuse = reuse;
   return Open("variable", std::move(next));
 }

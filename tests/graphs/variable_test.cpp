@@ -70,6 +70,30 @@ TEST(Variables, ScopesNameAndShareThem) {
   EXPECT_EQ(s.GetVariable("v", {2}).name, "layer/v");
 }
 
+// As TensorFlow 2.15 names them: no name scope, and a part of a variable's name below others alone.
+TEST(Variables, ScopesMayHaveAnEmptyName) {
+  Scope s;
+  const auto node = [&] { return s.graph().node(op::NoOp(s).node).name; };
+  {
+    const auto root = s.VariableScope("");
+    EXPECT_EQ(s.GetVariable("w", {1}).name, "w");
+    EXPECT_EQ(node(), "NoOp");
+  }
+  {
+    const auto names = s.Name("n");
+    const auto root = s.VariableScope("");
+    EXPECT_EQ(s.GetVariable("x", {1}).name, "x");
+    EXPECT_EQ(node(), "n/NoOp");
+  }
+  const auto layer = s.VariableScope("l");
+  const auto nameless = s.VariableScope("");
+  EXPECT_EQ(s.GetVariable("w", {1}).name, "l//w");
+  EXPECT_EQ(node(), "l/NoOp");
+  const auto inner = s.VariableScope("m");
+  EXPECT_EQ(s.GetVariable("w", {1}).name, "l//m/w");
+  EXPECT_EQ(node(), "l/m/NoOp");
+}
+
 TEST(Variables, NewOnesAreCalledAsTheirScopeSays) {
   Scope s;
   const auto names = s.Name("a");
