@@ -159,10 +159,10 @@ ScopeGuard Scope::NoColocation() {
 ScopeGuard Scope::ControlDependencies(const std::vector<Endpoint>& ops) {
   State next = state_;
   auto controller = std::make_shared<Controller>();
+  std::set<NodeId> known;
+  for (const auto& outer : state_.controllers) known.insert(outer->sources.begin(), outer->sources.end());
   for (const Endpoint& op : ops) {
-    if (std::ranges::find(controller->sources, op.node) == controller->sources.end()) {
-      controller->sources.push_back(op.node);
-    }
+    if (known.insert(op.node).second) controller->sources.push_back(op.node);
   }
   next.controllers.push_back(std::move(controller));
   return Open("control dependency", std::move(next));
@@ -251,9 +251,7 @@ std::vector<NodeId> Scope::ControlsFor(const Node& node) const {
         node.inputs, [&](const Endpoint& input) { return controller->members.contains(input.node); });
     if (waits_already) continue;
     for (const NodeId source : controller->sources) {
-      if (!is_input(source) && std::ranges::find(controls, source) == controls.end()) {
-        controls.push_back(source);
-      }
+      if (!is_input(source)) controls.push_back(source);
     }
   }
   return controls;

@@ -89,8 +89,8 @@ class Scope {
   // scopes of this kind unless `ignore_existing`.
   ScopeGuard ColocateWith(Endpoint op, bool ignore_existing = false);
   ScopeGuard NoColocation();
-  // After these nodes, and those of outer scopes of this kind; a node that an input inside waits for already
-  // does not wait again.
+  // After these nodes, and those of outer scopes of this kind. A node does not wait for those of a scope in
+  // which one of its inputs was added; what an outer scope names already is that one's alone.
   ScopeGuard ControlDependencies(const std::vector<Endpoint>& ops);
   ScopeGuard NoControlDependencies();
   // Variables are called "name/..." and so are nodes (made unique as by Name).

@@ -245,5 +245,19 @@ TEST(ControlScopes, OpsInsideWaitOnce) {
   EXPECT_THAT(ControlsOf(s, op::NoOp(s)), ElementsAre("a"));
 }
 
+// What an outer scope names an inner one does not name again, so that an op whose input was added in the
+// outer one waits for neither, as in TensorFlow 2.15.
+TEST(ControlScopes, OuterScopesNameFirst) {
+  Scope s;
+  const Endpoint a = op::NoOp(s, {.name = "a"});
+  const Endpoint b = op::NoOp(s, {.name = "b"});
+  const auto outer = s.ControlDependencies({a});
+  const Endpoint c = op::Const(s, 1.0, {.name = "c"});
+  EXPECT_THAT(ControlsOf(s, c), ElementsAre("a"));
+  const auto inner = s.ControlDependencies({a, b, b});
+  EXPECT_THAT(ControlsOf(s, op::NoOp(s)), ElementsAre("a", "b"));
+  EXPECT_THAT(ControlsOf(s, op::Identity(s, c)), ElementsAre("b"));
+}
+
 }  // namespace
 }  // namespace lanescope::graphs
