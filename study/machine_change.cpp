@@ -31,28 +31,57 @@ int ParseWorkers(std::string_view text) {
   return static_cast<int>(workers);
 }
 
-void ChangeLink(std::string_view key, std::string_view value, bool between_gpus, Machine* machine) {
-  const auto bandwidth = [&] {
-    const double given = ParseBandwidth(value);
-    if (!(given > 0)) Throw(Code::kInvalidArgument, "a link of {} moves nothing", value);
-    return given;
-  };
+double ParseLinkBandwidth(std::string_view value) {
+  const double given = ParseBandwidth(value);
+  if (!(given > 0)) Throw(Code::kInvalidArgument, "a link of {} moves nothing", value);
+  return given;
+}
+
+bool IsBetweenTasks(const Machine& machine, const LinkSpec& link) {
+  return !IsSameAddressSpace(machine.device(link.a).parsed, machine.device(link.b).parsed);
+}
+
+void ChangeLink(std::string_view key, std::string_view value, LinkSpec* link) {
+  link->table.clear();
+  if (key == "bandwidth") {
+    link->bandwidth = ParseLinkBandwidth(value);
+  } else {
+    link->latency_ns = ParseDuration(value);
+  }
+}
+
+// Links between tasks, and the interfaces that they pass.
+void ChangeNetwork(std::string_view key, std::string_view value, Machine* machine) {
+  bool any = false;
+  for (LinkSpec& link : machine->links) {
+    if (!IsBetweenTasks(*machine, link)) continue;
+    ChangeLink(key, value, &link);
+    any = true;
+  }
+  if (!any) {
+    Throw(Code::kFailedPrecondition,
+          "--set 'network.{}={}': no link of the machine is between two tasks; link.{} and host_link.{} are "
+          "those "
+          "within one",
+          key, value, key, key);
+  }
+  if (key == "bandwidth") {
+    for (NicSpec& nic : machine->nics) nic.bandwidth = ParseLinkBandwidth(value);
+  }
+}
+
+void ChangeLinks(std::string_view key, std::string_view value, bool between_gpus, Machine* machine) {
   if (machine->cluster) {
     Cluster& cluster = *machine->cluster;
     if (key == "bandwidth") {
-      (between_gpus ? cluster.nic_bandwidth : cluster.host_bandwidth) = bandwidth();
+      (between_gpus ? cluster.nic_bandwidth : cluster.host_bandwidth) = ParseLinkBandwidth(value);
     } else {
       (between_gpus ? cluster.nic_latency_ns : cluster.host_latency_ns) = ParseDuration(value);
     }
   }
   for (LinkSpec& link : machine->links) {
-    if ((machine->device(link.a).is_gpu() && machine->device(link.b).is_gpu()) != between_gpus) continue;
-    link.table.clear();
-    if (key == "bandwidth") {
-      link.bandwidth = bandwidth();
-    } else {
-      link.latency_ns = ParseDuration(value);
-    }
+    const bool has_gpus = machine->device(link.a).is_gpu() && machine->device(link.b).is_gpu();
+    if (has_gpus == between_gpus && !IsBetweenTasks(*machine, link)) ChangeLink(key, value, &link);
   }
 }
 
@@ -79,7 +108,8 @@ void ApplyMachineChange(std::string_view change, Machine* machine, IdVector<Devi
                value = change.substr(equals + 1);
     const bool link_key = key == "bandwidth" || key == "latency";
     if ((what == "link" || what == "host_link") && link_key)
-      return ChangeLink(key, value, what == "link", machine);
+      return ChangeLinks(key, value, what == "link", machine);
+    if (what == "network" && link_key) return ChangeNetwork(key, value, machine);
     if (key == "memory" || key == "workers" || key == "speed") {
       const DeviceId device = machine->FindDevice(what);
       if (!device.exists())
@@ -89,7 +119,7 @@ void ApplyMachineChange(std::string_view change, Machine* machine, IdVector<Devi
   }
   Throw(Code::kInvalidArgument,
         "--set '{}' is not understood; possible are link.bandwidth=, link.latency= (between GPUs), "
-        "host_link.bandwidth=, host_link.latency=, "
+        "host_link.bandwidth=, host_link.latency=, network.bandwidth=, network.latency= (between tasks), "
         "DEVICE.memory=, DEVICE.workers=, DEVICE.speed=",
         change);
 }

@@ -10,8 +10,9 @@
 namespace lanescope::study {
 
 // "link.bandwidth=10GB/s" (links between GPUs), "host_link.bandwidth=..", "link.latency=5us",
-// "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". A speed goes to `speed`, which has one a device.
-// Throws InvalidArgument listing what can be set.
+// "network.bandwidth=.." (links between tasks, and their network interfaces; the others are those within
+// one), "GPU:1.speed=0.5", "GPU:0.memory=4GiB", "GPU:0.workers=2". A speed goes to `speed`, which has one a
+// device. Throws InvalidArgument listing what can be set.
 void ApplyMachineChange(std::string_view change, Machine* machine, IdVector<DeviceId, double>* speed);
 // Before anything runs: empty where the text has the right form, else what is wrong.
 std::string CheckMachineChange(const std::string& change);

@@ -145,7 +145,7 @@ TEST(Cluster, ComparisonsAndCostsAreOfAllProcesses) {
   ASSERT_EQ(rows.size(), 2U);
   for (const json& row : rows) {
     EXPECT_TRUE(row["failed"].is_null()) << row;
-    EXPECT_GE(row["measured"]["steps"], 6) << row;
+    EXPECT_GE(row["measured"]["disturbed"]["of"], 6) << row;  // of them count those that nobody disturbed
     EXPECT_GT(row["predicted"]["step_ns"]["value"], 0) << row;
   }
   EXPECT_GT(rows[0]["between_tasks"]["messages"], 0);
