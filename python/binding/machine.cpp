@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "core/machine/cluster_tasks.h"
 #include "python/binding/binding.h"
 #include "study/this_machine.h"
 
@@ -38,6 +39,9 @@ void AddMachine(nb::module_& module) {
              nb::arg("visible_devices"), nb::arg("logical_devices"));
   module.def("parse_machine", [](const std::string& json) { return Shared(ParseMachine(json)); });
   module.def("make_machine", [](const std::string& text) { return Shared(MakeCluster(text)); });
+  module.def("machine_of_tasks", [](const Machine& each, const std::string& tasks) {
+    return Shared(MachineOfTasks(each, ParseClusterTasks(tasks)));
+  });
   module.def("virtual_machine", [](int gpus, int workers) { return Shared(VirtualMachine(gpus, workers)); });
 }
 

@@ -17,6 +17,7 @@ class Machine:
     Machine.physical()          the GPUs of this computer, however few
     Machine.virtual(2)          GPUs made of host threads
     Machine.make("dgx-h100:1")  nodes of GPUs as data sheets describe them, which need not be here
+    machine.tasks("ps=a:1,worker=b:2")  so many tasks of that machine's devices each, on these hosts
 
     visible_devices, logical_devices, memory_fraction, memory_limit: as the options of the command line.
     """
@@ -46,6 +47,10 @@ class Machine:
     def make(cls, text: str) -> Machine:
         """As `lanescope devices --make`: "dgx-a100:64,fat-tree,400Gb/s" is 64 nodes of that kind in such a network."""
         return _machine_of(_core.make_machine(text).to_json())
+
+    def tasks(self, cluster: str) -> Machine:
+        """As `--cluster`: the devices once for every task, joined by a network (docs/clusters.md)."""
+        return _machine_of(_core.machine_of_tasks(self._core, cluster).to_json())
 
     @property
     def name(self) -> str:

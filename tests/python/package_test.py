@@ -66,6 +66,11 @@ def test_machines_are_made_and_read():
     content = machine.to_dict()
     assert content["devices"][1]["workers"] == 2
     assert pickle.loads(pickle.dumps(machine)).to_dict() == content == lanescope.Machine(content).to_dict()
+    tasks = machine.tasks("ps=a,worker=b:2")
+    assert len(tasks.devices) == 12 and tasks.devices[-1] == "/job:worker/task:1/GPU:2"
+    assert len(tasks.to_dict()["nics"]) == 2
+    with pytest.raises(lanescope.Error, match="names no job"):
+        machine.tasks("b:2")
 
 
 def test_placing_is_what_the_command_places(tmp_path):
