@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "exec/functors/binary.h"
+#include "exec/functors/cast.h"
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/element_wise_plan.h"
 
@@ -71,12 +72,13 @@ void CompareNear(KernelContext& context, float tolerance) {
   const TensorRef& b = context.input(1);
   bool* y = context.output().as<bool>();
   DispatchNumber("ApproximateEqual", a.dtype, [&]<typename T>(T) {
+    const T limit = functors::Cast<T, float>()(tolerance);
     for (int64_t i = 0; i < a.NumElements(); ++i) {
       const T left = a.as<T>()[i];
       const T right = b.as<T>()[i];
       const functors::Sub minus;  // integers wrap around
       const T distance = left > right ? minus(left, right) : minus(right, left);
-      y[i] = distance < static_cast<T>(tolerance);
+      y[i] = distance < limit;
     }
   });
 }

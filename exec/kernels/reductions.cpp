@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "exec/functors/cast.h"
 #include "exec/kernels/reduce.h"
 
 namespace lanescope::exec {
@@ -37,7 +38,9 @@ template <typename T>
 void FinishReduction(T* values, int64_t n, const ReduceSpec& spec) {
   const auto divisor = static_cast<T>(spec.divisor);
   if (spec.finish == Finish::kSquareRoot) {
-    for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(std::sqrt(values[i]));
+    // Squares of integers may have wrapped around to less than nothing.
+    using Root = decltype(std::sqrt(T()));
+    for (int64_t i = 0; i < n; ++i) values[i] = functors::Cast<T, Root>()(std::sqrt(values[i]));
   } else if (std::is_integral_v<T> && divisor == T(0)) {
     std::fill_n(values, n, T(0));
   } else if (divisor != T(1)) {

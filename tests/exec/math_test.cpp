@@ -2,6 +2,7 @@
 // and equality for any number of workers.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "tests/exec/kernel_harness.h"
@@ -206,6 +207,20 @@ TEST(MathKernels, ResultsDoNotDependOnWorkersOrOnSharingMemory) {
   Tensor copy(DataType::kFloat, a.shape());
   std::memcpy(copy.raw_data(), a.raw_data(), static_cast<size_t>(a.ByteSize()));
   EXPECT_TRUE(SameBytes(RunKernel(node, {copy, b}, plan, 2, true)[0], one));
+}
+
+// A tolerance that an integer cannot hold becomes one as by Cast: the smallest, which nothing is under.
+TEST(MathKernels, IntegersAreNearByAnyTolerance) {
+  const Tensor a = Tensor::FromValues<int64_t>(Shape{2}, {1, 7});
+  const Tensor b = Tensor::FromValues<int64_t>(Shape{2}, {2, 7});
+  const auto run = [&](float tolerance) {
+    const Node node = MakeNode("ApproximateEqual", {{"T", DataType::kInt64}, {"tolerance", tolerance}});
+    return Values(RunKernel(node, {a, b}, {{DataType::kBool, Shape{2}}})[0]);
+  };
+  EXPECT_EQ(run(1.5F), (std::vector<double>{0, 1}));
+  for (const float odd : {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity(),
+                          std::nanf(""), 1e30F})
+    EXPECT_EQ(run(odd), (std::vector<double>{0, 0})) << odd;
 }
 
 TEST(MathKernels, ComparisonsAndLogic) {

@@ -111,6 +111,15 @@ TEST(ReductionKernels, MeanProdAndIntegers) {
               mean, 1e-6, "Mean");
 }
 
+// 50000^2 wraps around in 32 bits to less than nothing, whose root is no number: the smallest integer, as of
+// Cast.
+TEST(ReductionKernels, NormsOfLargeIntegersHaveAValue) {
+  const Tensor x = Tensor::FromValues<int32_t>(Shape{2, 2}, {50000, 0, 3, 4});
+  EXPECT_EQ(Values(RunKernel(ReductionNode("EuclideanNorm", DataType::kInt32, false), {x, Axes({1})},
+                             {{DataType::kInt32, Shape{2}}})[0]),
+            (std::vector<double>{std::numeric_limits<int32_t>::min(), 5}));
+}
+
 TEST(ReductionKernels, LogicalAndL2Loss) {
   Tensor flags(DataType::kBool, Shape{2, 2});
   flags.data<bool>()[1] = true;
