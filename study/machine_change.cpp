@@ -61,8 +61,7 @@ void ChangeNetwork(std::string_view key, std::string_view value, Machine* machin
   if (!any) {
     Throw(Code::kFailedPrecondition,
           "--set 'network.{}={}': no link of the machine is between two tasks; link.{} and host_link.{} are "
-          "those "
-          "within one",
+          "those within one",
           key, value, key, key);
   }
   if (key == "bandwidth") {

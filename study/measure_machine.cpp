@@ -8,6 +8,21 @@
 #include "study/this_machine.h"
 
 namespace lanescope::study {
+namespace {
+
+// An interface carries what the fastest of its links does; how much more it would, nobody has measured.
+void RateNics(Machine* machine) {
+  for (NicSpec& nic : machine->nics) {
+    const auto is_of = [&](DeviceId host) { return std::ranges::find(nic.hosts, host) != nic.hosts.end(); };
+    double fastest = 0;
+    for (const LinkSpec& link : machine->links) {
+      if (is_of(link.a) != is_of(link.b)) fastest = std::max(fastest, link.bandwidth);
+    }
+    if (fastest > 0) nic.bandwidth = fastest;
+  }
+}
+
+}  // namespace
 
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation) {
   constexpr int64_t kLargestCopy = 8 << 20;
@@ -72,6 +87,7 @@ std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transpor
         1e9 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, ns - link.latency_ns));
     link.table = std::move(table);
   }
+  RateNics(machine);
   return times;
 }
 

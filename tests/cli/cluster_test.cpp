@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/machine/machine.h"
 #include "tests/cli/mpirun.h"
 #include "tests/cli/program.h"
 #include "tests/support/paths.h"
@@ -168,15 +169,17 @@ TEST(Cluster, TheNetworkOfFourIsMeasured) {
   const std::string modelled =
       folder.Write("one.json", R"({"devices": [{"name": "CPU:0", "kind": "host"}]})");
   const Ranks four = Mpirun(folder, fmt::format("--bind-to none -n 4 PROGRAM devices --machine {} --cluster "
-                                                "worker=localhost:4 --measure -o {}",
+                                                "worker=localhost:2,127.0.0.1:2 --measure -o {}",
                                                 modelled, made));
   ASSERT_EQ(four.status, 0) << four.errors;
   for (const char* pair :
        {"task:0 <-> /job:worker/task:1", "task:0 <-> /job:worker/task:3", "task:2 <-> /job:worker/task:3"})
     EXPECT_THAT(four.output, HasSubstr(pair));
-  const json links = json::parse(ReadText(made))["links"];
-  ASSERT_EQ(links.size(), 6U);
-  for (const json& link : links) EXPECT_GE(link["table"].size(), 8U) << link;
+  const Machine machine = ReadMachine(made);
+  ASSERT_EQ(machine.links.size(), 6U);
+  for (const LinkSpec& link : machine.links) EXPECT_GE(link.table.size(), 8U);
+  ASSERT_EQ(machine.nics.size(), 2U);
+  for (const NicSpec& nic : machine.nics) EXPECT_NE(nic.bandwidth, 1e9) << "not what is assumed without";
 }
 
 // A machine whose tasks are not the processes, and processes that mean different steps, are told before the
