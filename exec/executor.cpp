@@ -285,6 +285,7 @@ void Executor::WaitForWork(StepState::QueueState* queue) {
 
 void Executor::HandOver(CommandId unit, size_t from, int to) {
   state_->queues_[from]->to[static_cast<size_t>(to)]->Send(unit);
+  if (to == loaded_->messages_queue()) loaded_->messages()->Nudge();
   StepState::QueueState* receiver = state_->queues_[static_cast<size_t>(to)].get();
   if (receiver->workers > 1) return Wake(receiver, false);
   // Waking costs a system call, so only a sleeper is woken.

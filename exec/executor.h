@@ -50,7 +50,6 @@ class Executor {
   void ForgetRecorder();
   // Ends the step that runs now, from any thread or signal handler.
   void Cancel() { interrupted_.store(true, std::memory_order_relaxed); }
-  Pacer& pacer() { return pacer_; }
   // Whether the next step, or the one that runs now, has to end.
   bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
   // From any thread or signal handler.

@@ -2,7 +2,7 @@
 // complete, and sleeps in between.
 #include "exec/executor.h"
 #include "exec/message_progress.h"
-#include "exec/step_exchange.h"
+#include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 
@@ -15,7 +15,7 @@ void Executor::DriveMessages(size_t index, EventRing* ring) {
     Complete(unit, index);
   };
   std::vector<MessageProgress::Done> done;
-  PatientWait patience;
+  PatientWait patience(messages.transport());
   while (queue->remaining > 0) {
     const bool cancelled = cancelled_.load(std::memory_order_relaxed);
     if (cancelled && !messages.idle()) {
@@ -63,7 +63,7 @@ void Executor::DriveMessages(size_t index, EventRing* ring) {
       complete(message.command);
     }
     if (done.empty()) {
-      patience.Next();
+      patience.Next(messages.DueNs());
     } else {
       patience.Reset();
     }

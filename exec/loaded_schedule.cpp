@@ -180,11 +180,12 @@ CopyOperands LoadedSchedule::PrepareCopy(CommandId number) {
   return {to.data, from.data, from.dtype == DataType::kString ? 0 : from.NumElements() * element};
 }
 
-void LoadedSchedule::Connect(std::shared_ptr<const TaskShare> share, Transport* transport, Pacer* pacer) {
+void LoadedSchedule::Connect(std::shared_ptr<const TaskShare> share, Transport* transport,
+                             const Machine* emulated) {
   for (const CommandId c : share->ends.ids()) {
     if (share->ends[c].peer >= 0) messages_queue_ = plan().queue_of[c];
   }
-  messages_ = std::make_unique<MessageProgress>(this, std::move(share), transport, pacer);
+  messages_ = std::make_unique<MessageProgress>(this, std::move(share), transport, emulated);
 }
 
 MessageMemory LoadedSchedule::MemoryOfMessage(CommandId number, bool sent) {

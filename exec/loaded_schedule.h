@@ -42,9 +42,9 @@ class LoadedSchedule : private CommandRunner {
   const IssuePlan& plan() const { return program_ != nullptr ? program_->plan() : plan_; }
   // The part of the schedule that runs on streams; null where nothing does.
   StreamProgram* program() { return program_.get(); }
-  // Of one task's share: who sends and receives for it, which must outlive it. `pacer`: of links that are
-  // emulated, else null.
-  void Connect(std::shared_ptr<const TaskShare> share, Transport* transport, class Pacer* pacer);
+  // Of one task's share: who sends and receives for it, which must outlive it. `emulated`: the machine whose
+  // links the messages take the time of; null: those of the transport.
+  void Connect(std::shared_ptr<const TaskShare> share, Transport* transport, const Machine* emulated);
   // Null where it has not been connected.
   MessageProgress* messages() { return messages_.get(); }
   // The issue queue of their ends; -1: none.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "exec/step_exchange.h"
+#include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 namespace {
@@ -64,7 +64,7 @@ class PairMeasurer {
   }
 
   void Await(Transport::Ticket ticket) {
-    for (PatientWait patience; !transport_.Test(ticket);) patience.Next();
+    for (PatientWait patience(&transport_); !transport_.Test(ticket);) patience.Next();
   }
 
   Transport& transport_;

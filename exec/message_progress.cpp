@@ -43,8 +43,10 @@ void Unflatten(const std::vector<char>& text, const TensorRef& tensor) {
 }  // namespace
 
 MessageProgress::MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const TaskShare> share,
-                                 Transport* transport, Pacer* pacer)
-    : loaded_(*loaded), share_(std::move(share)), transport_(*transport), pacer_(pacer) {}
+                                 Transport* transport, const Machine* emulated)
+    : loaded_(*loaded), share_(std::move(share)), transport_(*transport) {
+  if (emulated != nullptr) flows_.emplace(*emulated);
+}
 
 MessageProgress::~MessageProgress() { Abandon(); }
 
@@ -60,7 +62,7 @@ void MessageProgress::Start(CommandId command) {
   if (loaded_.schedule().commands[command].kind == CommandKind::kCopy) {
     const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);
     message.has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
-    message.has_last_byte = pacer_ != nullptr && memory.route != nullptr;
+    message.has_last_byte = flows_.has_value() && memory.route != nullptr;
     if (message.has_last_byte) message.route = *memory.route;
     message.data = static_cast<char*>(memory.tensor.data);
     message.bytes = memory.bytes;
@@ -99,7 +101,11 @@ void MessageProgress::Enter(Message* message, Stage stage) {
                                  : SendOrReceive(message, nullptr, 0);
     case Stage::kContent:
       // Both ends are ready: now the link would begin to carry it.
-      if (message->has_last_byte) message->next_ns = NowNs() + message->route.latency_ns;
+      if (message->has_last_byte) {
+        const int64_t now = NowNs();
+        flows_->MoveTo(now);
+        message->flow = flows_->Begin(message->route, now + message->route.latency_ns, message->bytes);
+      }
       for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
         SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
       return;
@@ -137,14 +143,12 @@ void MessageProgress::TakeContent(Message* message) {
 
 // Of a message whose link is emulated, while its bytes move: whether they would be through.
 bool MessageProgress::IsThrough(Message* message) {
-  if (!message->has_last_byte) return true;
+  if (message->flow < 0) return true;
   const int64_t now = NowNs();
-  while (message->next_ns <= now && message->passed < message->bytes) {
-    const int64_t chunk = std::min(Pacer::kChunkBytes, message->bytes - message->passed);
-    message->next_ns = pacer_->Pass(message->route, message->next_ns, chunk);
-    message->passed += chunk;
-  }
-  return message->next_ns <= now;
+  flows_->MoveTo(now);
+  if (flows_->EndNs(message->flow) > now) return false;
+  flows_->Forget(std::exchange(message->flow, -1));
+  return true;
 }
 
 // False: it waits. Whether the whole message is done, otherwise.
@@ -180,10 +184,24 @@ void MessageProgress::Poll(std::vector<Done>* done) {
   }
 }
 
+int64_t MessageProgress::DueNs() const {
+  // Longer ones go in pieces, which both ends have to look after.
+  constexpr int64_t kInOnePiece = 4096, kBetweenPiecesNs = 50'000;
+  int64_t due = INT64_MAX;
+  for (const Message& message : messages_) {
+    if (message.stage != Stage::kContent) continue;
+    if (message.flow >= 0) due = std::min(due, flows_->EndNs(message.flow));
+    if (!message.tickets.empty() && message.bytes > kInOnePiece)
+      due = std::min(due, NowNs() + kBetweenPiecesNs);
+  }
+  return due;
+}
+
 std::vector<CommandId> MessageProgress::Abandon() {
   std::vector<CommandId> abandoned;
   for (Message& message : messages_) {
     for (const Transport::Ticket ticket : message.tickets) transport_.Cancel(ticket);
+    if (message.flow >= 0) flows_->Forget(message.flow);
     abandoned.push_back(message.command);
   }
   messages_.clear();

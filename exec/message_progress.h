@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/machine/machine.h"
 #include "core/schedule/task_share.h"
-#include "exec/pacer.h"
+#include "exec/link_flows.h"
 #include "exec/transport.h"
 
 namespace lanescope::exec {
@@ -20,8 +21,9 @@ class LoadedSchedule;
 // Any number of messages are under way at once, whatever the order in which the other ends come to them. A
 // tensor whose shape is known only when the step runs, or of strings, has a header in front; where links are
 // emulated both ends pace it from when both are ready, since one knows what else leaves its task and the
-// other what else comes, and the sender says when the last byte is through. Used by one thread at a time;
-// refers to what it is made of.
+// other what else comes, and the sender says when the last byte is through. A bus that is emulated carries
+// messages as if there were no copies within the process. Used by one thread at a time; refers to what it is
+// made of.
 class MessageProgress {
  public:
   // Tags of this many steps differ; messages of one tag keep their order anyway.
@@ -32,9 +34,10 @@ class MessageProgress {
     int64_t start_ns = 0, end_ns = 0, bytes = 0;
   };
 
-  // `loaded` is the share's schedule. `pacer`: of emulated links; null: the transport takes what it takes.
+  // `loaded` is the share's schedule. `emulated`: the machine whose links are; null: the transport takes what
+  // it takes.
   MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const TaskShare> share, Transport* transport,
-                  Pacer* pacer);
+                  const Machine* emulated);
   ~MessageProgress();
   MessageProgress(const MessageProgress&) = delete;
   MessageProgress& operator=(const MessageProgress&) = delete;
@@ -49,7 +52,12 @@ class MessageProgress {
   void Start(CommandId command);
   // Appends those that are complete now.
   void Poll(std::vector<Done>* done);
+  // When to look again though no news has come.
+  int64_t DueNs() const;
   bool idle() const { return messages_.empty(); }
+  Transport* transport() const { return &transport_; }
+  // From any thread: there is something to start.
+  void Nudge() { transport_.Nudge(); }
   // Forgets all that are under way, and names them.
   std::vector<CommandId> Abandon();
   // "'x' from rank 1 (node7)" of the message that waits longest; empty where none does.
@@ -73,7 +81,7 @@ class MessageProgress {
     std::vector<char> text;                  // of strings, as they are sent
     std::vector<Transport::Ticket> tickets;  // of the stage
     Route route;
-    int64_t passed = 0, next_ns = 0;  // paced bytes, and when the next ones may start
+    int flow = -1;  // on emulated links
     int64_t start_ns = 0;
   };
 
@@ -89,7 +97,7 @@ class MessageProgress {
   LoadedSchedule& loaded_;
   const std::shared_ptr<const TaskShare> share_;
   Transport& transport_;
-  Pacer* const pacer_;
+  std::optional<LinkFlows> flows_;  // of emulated links
   int first_tag_ = 0;
   std::list<Message> messages_;  // their memory stays where it is
 };

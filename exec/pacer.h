@@ -16,19 +16,18 @@ namespace lanescope::exec {
 // of every link and bus on its way, so copies that share one pass their chunks in turn. Thread-safe.
 class Pacer {
  public:
-  static constexpr int64_t kChunkBytes = 64 << 10;
-
   explicit Pacer(const Machine& machine);
 
   // Copies `bytes` from `from` to `to` along the route and returns when the last chunk is through. Stops
   // early when `cancelled` says so.
   void Copy(const Route& route, void* to, const void* from, int64_t bytes,
             const std::atomic<bool>& cancelled);
-  // For who moves the bytes himself, chunk by chunk: when one of so many bytes that may start at `earliest`
-  // is through.
-  int64_t Pass(const Route& route, int64_t earliest, int64_t bytes);
 
  private:
+  static constexpr int64_t kChunkBytes = 64 << 10;
+
+  // When a chunk that may start at `earliest` is through.
+  int64_t Pass(const Route& route, int64_t earliest, int64_t bytes);
   // Gives back what a cancelled copy has reserved ahead; all other copies of its step are cancelled too.
   void Release(const Route& route);
   // When a chunk that may start at `earliest` has passed the resource.

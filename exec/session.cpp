@@ -180,10 +180,10 @@ void Session::RequireRunnable(DeviceId device) const {
 }
 
 // What a step that is loaded for a runner needs where it has a part alone: who sends and receives.
-std::function<void(LoadedSchedule*, Pacer*)> Session::ConnectionOf(const PreparedStep& step) const {
+std::function<void(LoadedSchedule*)> Session::ConnectionOf(const PreparedStep& step) const {
   if (options_.job.transport == nullptr) return nullptr;
-  return [this, share = step.share](LoadedSchedule* loaded, Pacer* pacer) {
-    loaded->Connect(share, options_.job.transport, IsPaced(machine_) ? pacer : nullptr);
+  return [this, share = step.share](LoadedSchedule* loaded) {
+    loaded->Connect(share, options_.job.transport, IsPaced(machine_) ? &machine_ : nullptr);
   };
 }
 

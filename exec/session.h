@@ -178,7 +178,7 @@ class Session {
   void RequireRunnable(DeviceId device) const;
   StepTimes JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
                       const StepTimes& own, int64_t timeout_ns);
-  std::function<void(LoadedSchedule*, Pacer*)> ConnectionOf(const PreparedStep& step) const;
+  std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;
   PreparedStep& PrepareLocked(const StepDescription& step);
   void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                   std::vector<Tensor>* tensors) const;

@@ -1,12 +1,9 @@
 #include "exec/step_exchange.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "exec/message_progress.h"
+#include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 
@@ -29,7 +26,7 @@ std::vector<StepTimes> ExchangeTimes(Transport* transport, const StepTimes& own,
     open.push_back({transport->Send(rank, tag, &own, sizeof own), rank});
     open.push_back({transport->Receive(rank, tag, &times[static_cast<size_t>(rank)], sizeof own), rank});
   }
-  PatientWait patience;
+  PatientWait patience(transport);
   try {
     for (;;) {
       std::erase_if(open, [&](const Open& message) { return transport->Test(message.ticket); });
@@ -41,18 +38,6 @@ std::vector<StepTimes> ExchangeTimes(Transport* transport, const StepTimes& own,
     for (const Open& message : open) transport->Cancel(message.ticket);
     throw;
   }
-}
-
-void PatientWait::Next() {
-  // Who sleeps is let in soon, even where devices keep all cores busy; who yields waits for their slices.
-  constexpr int kLooksAtOnce = 3;
-  constexpr std::chrono::microseconds kShort{20}, kLong{100};
-  constexpr int kShortSleeps = 100;
-  thread_local const bool fine_timer = prctl(PR_SET_TIMERSLACK, 1UL) == 0;  // 50 us would be the least else
-  static_cast<void>(fine_timer);
-  ++looks_;
-  if (looks_ > kLooksAtOnce)
-    std::this_thread::sleep_for(looks_ < kLooksAtOnce + kShortSleeps ? kShort : kLong);
 }
 
 }  // namespace lanescope::exec

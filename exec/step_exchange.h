@@ -18,14 +18,4 @@ int EndOfStepTag(const TaskShare& share, int64_t step);
 std::vector<StepTimes> ExchangeTimes(Transport* transport, const StepTimes& own, int tag,
                                      const std::function<void(int missing)>& wait);
 
-// Waits a little between two looks at a transport: not at all at first, later so that the core is others'.
-class PatientWait {
- public:
-  void Next();
-  void Reset() { looks_ = 0; }
-
- private:
-  int looks_ = 0;
-};
-
 }  // namespace lanescope::exec

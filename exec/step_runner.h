@@ -33,7 +33,7 @@ class StepRunner {
   // The step, ready to run here; loaded at its first use, and then given to `connect`, if there is one.
   // `observer`: who learns what streams are given.
   LoadedStep& Ready(const std::shared_ptr<const Schedule>& schedule, LaunchObserver* observer,
-                    const std::function<void(LoadedSchedule*, Pacer*)>& connect);
+                    const std::function<void(LoadedSchedule*)>& connect);
   bool Has(const Schedule* schedule) const { return steps_.contains(schedule); }
 
   Executor& executor() { return executor_; }

@@ -32,6 +32,15 @@ class Transport {
   // What every process hands in, by rank, once all have called it. All call it equally often. Throws
   // Cancelled soon after `*cancelled`, if it is given.
   virtual std::vector<std::string> Share(const std::string& mine) = 0;
+
+  // For who looks at tickets again and again, from any thread: how often something may have come in so far.
+  virtual uint32_t News() const { return 0; }
+  // Returns when something may have come in since News was `seen`, or at `until_ns` (of NowNs) at the latest.
+  virtual void AwaitNews(uint32_t seen, int64_t until_ns);
+  // Whether all that comes in is news; else only looking tells.
+  virtual bool TellsNews() const { return false; }
+  // Is news to this process itself.
+  virtual void Nudge() {}
 };
 
 }  // namespace lanescope::exec

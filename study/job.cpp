@@ -16,6 +16,7 @@
 #include "core/graph/graph_io.h"
 #include "core/machine/tasks.h"
 #include "core/place/placement.h"
+#include "exec/patient_wait.h"
 #include "study/copy_ends.h"
 
 namespace lanescope::study {
@@ -137,8 +138,7 @@ void Job::Await(exec::Transport::Ticket ticket) {
 
 // Leaves the cores to who works meanwhile.
 void Job::AwaitQuietly(exec::Transport::Ticket ticket) {
-  constexpr std::chrono::microseconds kBetweenLooks{100};
-  while (!transport_->Test(ticket)) std::this_thread::sleep_for(kBetweenLooks);
+  for (exec::PatientWait patience(transport_); !transport_->Test(ticket);) patience.Next();
 }
 
 void Job::StartTogether() {

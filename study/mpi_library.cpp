@@ -73,6 +73,7 @@ MpiLibrary::MpiLibrary() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   hosts_ = Share(host.data());
+  bells_ = std::make_unique<Doorbells>(rank_, [this](const std::string& mine) { return Share(mine); });
 }
 
 std::string MpiLibrary::NameOf(int rank) const {
@@ -80,29 +81,40 @@ std::string MpiLibrary::NameOf(int rank) const {
 }
 
 exec::Transport::Ticket MpiLibrary::Send(int to, int tag, const void* data, int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  Handle request = nullptr;
-  Require(issend_(data, CheckedCount(bytes), bytes_, to, tag, world_, &request), "MPI_Issend");
-  open_[++last_] = {request, false};
-  return last_;
+  Ticket ticket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    Handle request = nullptr;
+    Require(issend_(data, CheckedCount(bytes), bytes_, to, tag, world_, &request), "MPI_Issend");
+    ticket = ++last_;
+    open_[ticket] = {request, to, false};
+  }
+  bells_->Ring(to);
+  return ticket;
 }
 
 exec::Transport::Ticket MpiLibrary::Receive(int from, int tag, void* data, int64_t bytes) {
   const std::lock_guard lock(mutex_);
   Handle request = nullptr;
   Require(irecv_(data, CheckedCount(bytes), bytes_, from, tag, world_, &request), "MPI_Irecv");
-  open_[++last_] = {request, true};
+  open_[++last_] = {request, from, true};
   return last_;
 }
 
 bool MpiLibrary::Test(Ticket ticket) {
-  const std::lock_guard lock(mutex_);
-  const auto found = open_.find(ticket);
-  if (found == open_.end()) return true;
-  int done = 0;
-  Require(test_(&found->second.request, &done, nullptr), "MPI_Test");  // null: no status is wanted
-  if (done != 0) open_.erase(found);
-  return done != 0;
+  int peer = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(ticket);
+    if (found == open_.end()) return true;
+    int done = 0;
+    Require(test_(&found->second.request, &done, nullptr), "MPI_Test");  // null: no status is wanted
+    if (done == 0) return false;
+    peer = found->second.peer;
+    open_.erase(found);
+  }
+  bells_->Ring(peer);  // its end is done, too, once it looks
+  return true;
 }
 
 // A message that is coming in already comes in whole: its memory is written until then. What cannot be

@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "exec/transport.h"
+#include "study/doorbells.h"
 
 namespace lanescope::study {
 
@@ -27,6 +29,10 @@ class MpiLibrary : public exec::Transport {
   bool Test(Ticket ticket) override;
   void Cancel(Ticket ticket) override;
   std::vector<std::string> Share(const std::string& mine) override;
+  uint32_t News() const override { return bells_->count(); }
+  void AwaitNews(uint32_t seen, int64_t until_ns) override { bells_->Await(seen, until_ns); }
+  bool TellsNews() const override { return bells_->AllRing(); }
+  void Nudge() override { bells_->Ring(rank_); }
 
   // Waits until all ranks have come here, or until `*given_up`: then false.
   bool Meet(const std::atomic<bool>* given_up = nullptr);
@@ -58,9 +64,11 @@ class MpiLibrary : public exec::Transport {
   int (*abort_)(Handle, int) = nullptr;
   int rank_ = 0, size_ = 1;
   std::vector<std::string> hosts_;  // by rank
-  std::mutex mutex_;                // of all calls, and of:
+  std::unique_ptr<Doorbells> bells_;
+  std::mutex mutex_;  // of all calls, and of:
   struct Message {
     Handle request = nullptr;
+    int peer = 0;
     bool received = false;
   };
   std::unordered_map<Ticket, Message> open_;

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "exec/step_exchange.h"
+#include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 namespace {
@@ -32,7 +32,7 @@ RemoteTasks::~RemoteTasks() {
     if (!IsLost(server)) mailbox_.Send(server, LetterOf(Call::kLeave, 0).Take());
   }
   const int64_t begin_ns = NowNs();
-  PatientWait patience;
+  PatientWait patience(&transport_);
   while (!mailbox_.AllSent() && NowNs() - begin_ns < kMostLeavingNs) patience.Next();
   stop_.store(true);
   thread_.join();
@@ -111,7 +111,7 @@ void RemoteTasks::Lose(int server, const std::string& reason) {
 }
 
 void RemoteTasks::TakeAnswers() {
-  PatientWait patience;
+  PatientWait patience(&transport_);
   while (!stop_.load()) {
     std::optional<Mailbox::Letter> letter;
     try {

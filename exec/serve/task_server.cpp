@@ -12,11 +12,11 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
+#include "exec/patient_wait.h"
 #include "exec/serve/call_threads.h"
 #include "exec/serve/calls.h"
 #include "exec/serve/mailbox.h"
 #include "exec/serve/served_session.h"
-#include "exec/step_exchange.h"
 
 namespace lanescope::exec {
 namespace {
@@ -60,7 +60,7 @@ class TaskServer::Impl {
   }
 
   void Serve(const std::function<void()>& check) {
-    PatientWait patience;
+    PatientWait patience(options_.transport);
     try {
       while (AnyIsThere()) {
         if (check) check();
@@ -287,7 +287,7 @@ class TaskServer::Impl {
 
   void DeliverAnswers() {
     const int64_t begin_ns = NowNs();
-    PatientWait patience;
+    PatientWait patience(options_.transport);
     while (!mailbox_.AllSent() && NowNs() - begin_ns < kMostEndingNs) patience.Next();
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <list>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "exec/transport.h"
 
@@ -18,7 +20,8 @@ namespace lanescope::test {
 // Messages that some end has started and that are not done. Thread-safe.
 class MessageBoard {
  public:
-  explicit MessageBoard(int size) : size_(size), handed_in_(static_cast<size_t>(size)) {}
+  explicit MessageBoard(int size)
+      : size_(size), news_(static_cast<size_t>(size), 0), handed_in_(static_cast<size_t>(size)) {}
 
   int size() const { return size_; }
 
@@ -31,6 +34,9 @@ class MessageBoard {
     open_.push_back({ticket, is_send, from, to, tag, data, bytes, other != open_.end()});
     if (other == open_.end()) return ticket;
     other->done = true;
+    ++news_[static_cast<size_t>(from)];
+    ++news_[static_cast<size_t>(to)];
+    came_in_.notify_all();
     LANESCOPE_CHECK(other->bytes == bytes);
     if (bytes > 0)
       std::memcpy(is_send ? other->data : data, is_send ? data : other->data, static_cast<size_t>(bytes));
@@ -48,6 +54,21 @@ class MessageBoard {
   void Cancel(uint64_t ticket) {
     const std::lock_guard lock(mutex_);
     if (const auto found = Find(ticket); found != open_.end()) open_.erase(found);
+  }
+
+  uint32_t News(int rank) {
+    const std::lock_guard lock(mutex_);
+    return news_[static_cast<size_t>(rank)];
+  }
+  void AwaitNews(int rank, uint32_t seen, int64_t until_ns) {
+    std::unique_lock lock(mutex_);
+    const auto left = std::chrono::nanoseconds(until_ns - NowNs());
+    came_in_.wait_for(lock, left, [&] { return news_[static_cast<size_t>(rank)] != seen; });
+  }
+  void Nudge(int rank) {
+    const std::lock_guard lock(mutex_);
+    ++news_[static_cast<size_t>(rank)];
+    came_in_.notify_all();
   }
 
   std::vector<std::string> Share(int rank, const std::string& mine) {
@@ -79,7 +100,8 @@ class MessageBoard {
 
   const int size_;
   std::mutex mutex_;
-  std::condition_variable all_here_;
+  std::condition_variable all_here_, came_in_;
+  std::vector<uint32_t> news_;  // by rank
   std::list<End> open_;
   uint64_t last_ = 0;
   int arrived_ = 0, round_ = 0;
@@ -102,6 +124,10 @@ class MemoryTransport : public exec::Transport {
   bool Test(Ticket ticket) override { return board_.Test(ticket); }
   void Cancel(Ticket ticket) override { board_.Cancel(ticket); }
   std::vector<std::string> Share(const std::string& mine) override { return board_.Share(rank_, mine); }
+  uint32_t News() const override { return board_.News(rank_); }
+  void AwaitNews(uint32_t seen, int64_t until_ns) override { board_.AwaitNews(rank_, seen, until_ns); }
+  bool TellsNews() const override { return true; }
+  void Nudge() override { board_.Nudge(rank_); }
 
  private:
   MessageBoard& board_;

@@ -1,0 +1,15 @@
+#include "exec/transport.h"
+
+#include <chrono>
+#include <thread>
+
+#include "core/base/clock.h"
+
+namespace lanescope::exec {
+
+void Transport::AwaitNews(uint32_t, int64_t until_ns) {
+  const int64_t left_ns = until_ns - NowNs();
+  if (left_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
+}
+
+}  // namespace lanescope::exec
