@@ -13,6 +13,8 @@ namespace {
 
 // What a message carries at most; larger tensors are several.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
+// Longer ones go in pieces, which both ends have to look after.
+constexpr int64_t kInOnePiece = 4096;
 
 // Every string after its length.
 std::vector<char> Flatten(const TensorRef& tensor) {
@@ -62,14 +64,15 @@ void MessageProgress::Start(CommandId command) {
   if (loaded_.schedule().commands[command].kind == CommandKind::kCopy) {
     const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);
     message.has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
-    message.has_last_byte = flows_.has_value() && memory.route != nullptr;
-    if (message.has_last_byte) message.route = *memory.route;
+    message.is_paced = flows_.has_value() && memory.route != nullptr;
+    message.has_frame = message.is_paced && (message.has_header || memory.bytes > kInOnePiece);
+    if (message.is_paced) message.route = *memory.route;
     message.data = static_cast<char*>(memory.tensor.data);
     message.bytes = memory.bytes;
     if (message.is_send) MakeContent(&message);
   }
   messages_.splice(messages_.end(), made);
-  Enter(&message, message.has_header || message.has_last_byte ? Stage::kReady : Stage::kContent);
+  Enter(&message, message.has_header || message.has_frame ? Stage::kReady : Stage::kContent);
 }
 
 // Of a message that is sent: header and bytes.
@@ -100,12 +103,7 @@ void MessageProgress::Enter(Message* message, Stage stage) {
       return message->has_header ? SendOrReceive(message, &message->header, sizeof message->header)
                                  : SendOrReceive(message, nullptr, 0);
     case Stage::kContent:
-      // Both ends are ready: now the link would begin to carry it.
-      if (message->has_last_byte) {
-        const int64_t now = NowNs();
-        flows_->MoveTo(now);
-        message->flow = flows_->Begin(message->route, now + message->route.latency_ns, message->bytes);
-      }
+      if (message->has_frame) BeginFlow(message);
       for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
         SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
       return;
@@ -141,13 +139,25 @@ void MessageProgress::TakeContent(Message* message) {
   if (memory.tensor.dtype == DataType::kString) Unflatten(message->text, memory.tensor);
 }
 
-// Of a message whose link is emulated, while its bytes move: whether they would be through.
+// Both ends are ready: now the link would begin to carry it.
+void MessageProgress::BeginFlow(Message* message) {
+  const int64_t now = NowNs();
+  flows_->MoveTo(now);
+  message->flow = flows_->Begin(message->route, now + message->route.latency_ns, message->bytes);
+}
+
+// Whether its bytes would be through, where its link is emulated.
 bool MessageProgress::IsThrough(Message* message) {
-  if (message->flow < 0) return true;
+  if (!message->is_paced || message->is_through) return true;
+  if (message->flow < 0) {
+    if (!message->tickets.empty()) return false;
+    BeginFlow(message);
+  }
   const int64_t now = NowNs();
   flows_->MoveTo(now);
   if (flows_->EndNs(message->flow) > now) return false;
   flows_->Forget(std::exchange(message->flow, -1));
+  message->is_through = true;
   return true;
 }
 
@@ -160,10 +170,10 @@ bool MessageProgress::Advance(Message* message) {
       Enter(message, Stage::kContent);
       return Advance(message);
     case Stage::kContent: {
-      const bool is_through = IsThrough(message);
-      if (!TicketsDone(message) || !is_through) return false;
+      const bool is_there = TicketsDone(message);
+      if (!IsThrough(message) || !is_there) return false;
       if (!message->is_send && message->data != nullptr) TakeContent(message);
-      if (!message->has_last_byte) return true;
+      if (!message->has_frame) return true;
       Enter(message, Stage::kLastByte);
       return Advance(message);
     }
@@ -185,8 +195,7 @@ void MessageProgress::Poll(std::vector<Done>* done) {
 }
 
 int64_t MessageProgress::DueNs() const {
-  // Longer ones go in pieces, which both ends have to look after.
-  constexpr int64_t kInOnePiece = 4096, kBetweenPiecesNs = 50'000;
+  constexpr int64_t kBetweenPiecesNs = 50'000;
   int64_t due = INT64_MAX;
   for (const Message& message : messages_) {
     if (message.stage != Stage::kContent) continue;

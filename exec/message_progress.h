@@ -19,11 +19,12 @@ namespace lanescope::exec {
 class LoadedSchedule;
 
 // Any number of messages are under way at once, whatever the order in which the other ends come to them. A
-// tensor whose shape is known only when the step runs, or of strings, has a header in front; where links are
+// tensor whose shape is known only when the step runs, or of strings, has a header in front. Where links are
 // emulated both ends pace it from when both are ready, since one knows what else leaves its task and the
-// other what else comes, and the sender says when the last byte is through. A bus that is emulated carries
-// messages as if there were no copies within the process. Used by one thread at a time; refers to what it is
-// made of.
+// other what else comes. That its ends are ready is a message of its own in front, and that the last byte is
+// through, which the sender says, one behind it; what fits into one piece needs neither, for its ends know
+// that both are ready when it is there. A bus that is emulated carries messages as if there were no copies
+// within the process. Used by one thread at a time; refers to what it is made of.
 class MessageProgress {
  public:
   // Tags of this many steps differ; messages of one tag keep their order anyway.
@@ -72,7 +73,9 @@ class MessageProgress {
   enum class Stage { kReady, kContent, kLastByte };
   struct Message {
     CommandId command;
-    bool is_send = false, has_header = false, has_last_byte = false;
+    bool is_send = false, has_header = false;
+    bool is_paced = false;   // over an emulated link
+    bool has_frame = false;  // is_paced, with a message in front and one behind
     int peer = 0, tag = 0;
     Stage stage = Stage::kReady;
     Header header;
@@ -81,7 +84,8 @@ class MessageProgress {
     std::vector<char> text;                  // of strings, as they are sent
     std::vector<Transport::Ticket> tickets;  // of the stage
     Route route;
-    int flow = -1;  // on emulated links
+    int flow = -1;  // on its links
+    bool is_through = false;
     int64_t start_ns = 0;
   };
 
@@ -90,6 +94,7 @@ class MessageProgress {
   void TakeHeader(Message* message);
   void TakeContent(Message* message);
   bool Advance(Message* message);
+  void BeginFlow(Message* message);
   bool IsThrough(Message* message);
   bool TicketsDone(Message* message);
   void SendOrReceive(Message* message, void* data, int64_t bytes);

@@ -67,6 +67,9 @@ GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::spa
 // that had nothing to do is awake still, or sleeps.
 void TakeGapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
                      GapModel* gaps);
+// Of such steps of several tasks, which processes run: hand-offs to and from messages, and signals.
+void TakeGapsOfMessages(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
+                        GapModel* gaps);
 
 // Relative half width (nine in ten) of the step times around their median, from what is common to a whole
 // step; at most 1.

@@ -19,7 +19,7 @@ constexpr int64_t kVersion = 1;
 constexpr int64_t kMaxCount = int64_t{1} << 53;  // integers that every JSON reader keeps
 constexpr std::array<DeviceKind, kNumDeviceKinds> kKinds = {
     DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
-constexpr std::array<const char*, kNumQueueClasses> kQueueClassNames = {"compute", "copy"};
+constexpr std::array<const char*, kNumQueueClasses> kQueueClassNames = {"compute", "copy", "message"};
 constexpr std::array<const char*, kNumWorkClasses> kClassNames = {"compute", "memory", "copy"};
 
 DeviceKind ParseKind(JsonObject* object, const std::string& key) {
@@ -106,10 +106,16 @@ GapModel ParseGaps(const json& value) {
   JsonObject handoff(object.Require("handoff_ns"), "gaps.handoff_ns");
   for (size_t from = 0; from < kNumQueueClasses; ++from) {
     for (size_t to = 0; to < kNumQueueClasses; ++to) {
-      gaps.handoff_ns[from][to] =
-          Nanoseconds(&handoff, fmt::format("{}_to_{}", kQueueClassNames[from], kQueueClassNames[to]));
+      const std::string key = fmt::format("{}_to_{}", kQueueClassNames[from], kQueueClassNames[to]);
+      // Earlier files did not tell messages from copies.
+      const bool missing =
+          std::max(from, to) == static_cast<size_t>(QueueClass::kMessage) && !handoff.Has(key);
+      gaps.handoff_ns[from][to] = missing
+                                      ? gaps.handoff_ns[std::min<size_t>(from, 1)][std::min<size_t>(to, 1)]
+                                      : Nanoseconds(&handoff, key);
     }
   }
+  if (handoff.Has("signal")) gaps.signal_ns = Nanoseconds(&handoff, "signal");
   handoff.Finish();
   object.Finish();
   return gaps;
@@ -186,6 +192,7 @@ json GapsJson(const GapModel& gaps) {
           gaps.handoff_ns[from][to];
     }
   }
+  handoff["signal"] = gaps.signal_ns;
   return {{"step_start_ns", gaps.step_start_ns},
           {"step_finish_ns", gaps.step_finish_ns},
           {"devices", devices},

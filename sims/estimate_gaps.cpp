@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/base/statistics.h"
+#include "core/machine/tasks.h"
 #include "sims/calibrate.h"
 #include "sims/effect_constants.h"
 #include "sims/fit_issue.h"
@@ -31,16 +33,19 @@ struct Start {
 class GapSampler {
  public:
   GapSampler(const Schedule& schedule, const Machine& machine)
-      : schedule_(schedule), machine_(machine), predecessors_(PredecessorsOf(schedule)) {}
+      : schedule_(schedule),
+        machine_(machine),
+        tasks_(TasksOf(machine)),
+        predecessors_(PredecessorsOf(schedule)) {}
 
   void AddGaps(const MeasuredStep& step) {
     for (const Start& start : StartsOf(step)) {
       if (!start.previous.exists() || Ready(step, start) > End(step, start.previous)) continue;
       const Queue& queue = QueueOf(start.command);
-      if (queue.in_order && QueueClassOf(queue.kind) == QueueClass::kCompute) continue;
-      gaps_[static_cast<size_t>(machine_.device(queue.device).kind)]
-           [static_cast<size_t>(QueueClassOf(queue.kind))]
-               .push_back(static_cast<double>(Begin(step, start.command) - End(step, start.previous)));
+      if (ClassOf(queue) == QueueClass::kMessage) continue;  // several are under way at once
+      if (queue.in_order && ClassOf(queue) == QueueClass::kCompute) continue;
+      gaps_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(ClassOf(queue))]
+          .push_back(static_cast<double>(Begin(step, start.command) - End(step, start.previous)));
     }
   }
 
@@ -50,12 +55,15 @@ class GapSampler {
       if (!start.released.exists() || !start.previous.exists()) continue;
       const Queue& from = QueueOf(start.released);
       const Queue& to = QueueOf(start.command);
-      if (&from == &to) continue;
+      const bool signals = IsSignal(start.released, start.command);
+      if (&from == &to && !signals) continue;
       const int64_t ready = Ready(step, start);
-      const int64_t gap = gaps.gap(machine_.device(to.device).kind, QueueClassOf(to.kind));
+      const int64_t gap = gaps.gap(machine_.device(to.device).kind, ClassOf(to));
       if (ready < End(step, start.previous) + gap) continue;
-      handoffs_[static_cast<size_t>(QueueClassOf(from.kind))][static_cast<size_t>(QueueClassOf(to.kind))]
-          .push_back(static_cast<double>(Begin(step, start.command) - ready));
+      Samples& samples =
+          signals ? signals_
+                  : handoffs_[static_cast<size_t>(ClassOf(from))][static_cast<size_t>(ClassOf(to))];
+      samples.push_back(static_cast<double>(Begin(step, start.command) - ready));
     }
   }
 
@@ -68,7 +76,7 @@ class GapSampler {
       number = command.queue == queue ? number + 1 : 1;
       queue = command.queue;
       const Queue& on = QueueOf(start.command);
-      if (!on.in_order || QueueClassOf(on.kind) != QueueClass::kCompute) continue;
+      if (!on.in_order || ClassOf(on) != QueueClass::kCompute) continue;
       issues_[static_cast<size_t>(machine_.device(on.device).kind)].push_back(
           {.number = number,
            .start_ns = Begin(step, start.command) - step.start_ns,
@@ -90,8 +98,7 @@ class GapSampler {
       woken.begin = std::min(woken.begin, Begin(step, start.command));
       int64_t handoff = 0;
       if (start.released.exists() && &QueueOf(start.released) != &QueueOf(start.command))
-        handoff = gaps.handoff(QueueClassOf(QueueOf(start.released).kind),
-                               QueueClassOf(QueueOf(start.command).kind));
+        handoff = gaps.handoff(ClassOf(QueueOf(start.released)), ClassOf(QueueOf(start.command)));
       const int64_t at = Ready(step, start) + (!start.released.exists() ? gaps.step_start_ns : handoff);
       if (at >= woken.at) continue;
       woken.at = at;
@@ -102,11 +109,11 @@ class GapSampler {
       const Woken& woken = queues[q];
       if (woken.at == INT64_MAX) continue;
       const Queue& queue = schedule_.queues[q];
+      if (ClassOf(queue) == QueueClass::kMessage) continue;
       const int64_t delay = woken.begin - woken.at;
       auto& samples = delay > woken.usual ? late_ : in_time_;
-      samples[static_cast<size_t>(machine_.device(queue.device).kind)]
-             [static_cast<size_t>(QueueClassOf(queue.kind))]
-                 .push_back(static_cast<double>(delay));
+      samples[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(ClassOf(queue))]
+          .push_back(static_cast<double>(delay));
     }
   }
 
@@ -116,8 +123,7 @@ class GapSampler {
     const auto last = std::max_element(step.command_end_ns.begin(), step.command_end_ns.end());
     step_start_.push_back(static_cast<double>(*first - step.start_ns));
     const Queue& queue = QueueOf(CommandId(first - step.command_start_ns.begin()));
-    ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)]
-               [static_cast<size_t>(QueueClassOf(queue.kind))];
+    ++first_on_[static_cast<size_t>(machine_.device(queue.device).kind)][static_cast<size_t>(ClassOf(queue))];
     step_finish_.push_back(static_cast<double>(step.end_ns - *last));
   }
 
@@ -128,20 +134,28 @@ class GapSampler {
       }
     }
   }
-  // `average`: MeanNs or MedianNs.
+  // `average`: MeanNs or MedianNs. A kind without samples takes the mean of the others, messages of theirs,
+  // else what copies have.
   void FinishHandoffs(int64_t (*average)(const Samples&), GapModel* gaps) const {
-    int64_t sum = 0, kinds = 0;
+    gaps->signal_ns = average(signals_);
+    int64_t sum[2] = {}, kinds[2] = {};  // of copies; of messages
     for (size_t from = 0; from < kNumQueueClasses; ++from) {
       for (size_t to = 0; to < kNumQueueClasses; ++to) {
         gaps->handoff_ns[from][to] = average(handoffs_[from][to]);
         if (handoffs_[from][to].empty()) continue;
-        sum += gaps->handoff_ns[from][to];
-        ++kinds;
+        sum[OfMessage(from, to)] += gaps->handoff_ns[from][to];
+        ++kinds[OfMessage(from, to)];
       }
     }
-    for (size_t from = 0; kinds > 0 && from < kNumQueueClasses; ++from) {
+    for (size_t from = 0; from < kNumQueueClasses; ++from) {
       for (size_t to = 0; to < kNumQueueClasses; ++to) {
-        if (handoffs_[from][to].empty()) gaps->handoff_ns[from][to] = sum / kinds;
+        const bool of_message = OfMessage(from, to);
+        if (!handoffs_[from][to].empty()) continue;
+        if (kinds[of_message] > 0) {
+          gaps->handoff_ns[from][to] = sum[of_message] / kinds[of_message];
+        } else if (of_message) {
+          gaps->handoff_ns[from][to] = gaps->handoff_ns[std::min<size_t>(from, 1)][std::min<size_t>(to, 1)];
+        }
       }
     }
   }
@@ -176,6 +190,25 @@ class GapSampler {
   }
 
  private:
+  static bool OfMessage(size_t from, size_t to) {
+    return std::max(from, to) == static_cast<size_t>(QueueClass::kMessage);
+  }
+  QueueClass ClassOf(const Queue& queue) const {
+    return QueueClassOf(queue.kind, machine_.device(queue.device));
+  }
+  // The tasks of its ends.
+  std::pair<int, int> EndsOf(CommandId number) const {
+    const Command& command = schedule_.commands[number];
+    const int own = tasks_.task_of[QueueOf(number).device];
+    if (command.kind != CommandKind::kCopy) return {own, own};
+    return {tasks_.task_of[schedule_.CopySource(command)],
+            tasks_.task_of[schedule_.CopyDestination(command)]};
+  }
+  bool IsSignal(CommandId before, CommandId after) const {
+    const auto [a, b] = EndsOf(before);
+    const auto [c, d] = EndsOf(after);
+    return c != a && c != b && d != a && d != b;
+  }
   static int64_t Begin(const MeasuredStep& step, CommandId command) { return step.command_start_ns[command]; }
   static int64_t End(const MeasuredStep& step, CommandId command) { return step.command_end_ns[command]; }
   const Queue& QueueOf(CommandId command) const {
@@ -218,14 +251,28 @@ class GapSampler {
 
   const Schedule& schedule_;
   const Machine& machine_;
+  const MachineTasks tasks_;
   const Rows<CommandId, CommandId> predecessors_;
   Samples gaps_[kNumDeviceKinds][kNumQueueClasses];
   Samples handoffs_[kNumQueueClasses][kNumQueueClasses];
+  Samples signals_;
   Samples late_[kNumDeviceKinds][kNumQueueClasses], in_time_[kNumDeviceKinds][kNumQueueClasses];
   int first_on_[kNumDeviceKinds][kNumQueueClasses] = {};  // steps whose first command ran there
   std::vector<IssueSample> issues_[kNumDeviceKinds];
   Samples step_start_, step_finish_;
 };
+
+// A chain is a sum of hand-offs, of which each counts.
+GapModel GapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps) {
+  GapSampler sampler(schedule, machine);
+  GapModel chain;
+  steps = TypicalSteps(std::move(steps));
+  for (const MeasuredStep& step : steps) sampler.AddGaps(step);
+  sampler.FinishGaps(&chain);
+  for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, chain);
+  sampler.FinishHandoffs(MeanNs, &chain);
+  return chain;
+}
 
 }  // namespace
 
@@ -249,17 +296,22 @@ GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::spa
 
 void TakeGapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
                      GapModel* gaps) {
-  GapSampler sampler(schedule, machine);
-  GapModel chain;
-  steps = TypicalSteps(std::move(steps));
-  for (const MeasuredStep& step : steps) sampler.AddGaps(step);
-  sampler.FinishGaps(&chain);
-  for (const MeasuredStep& step : steps) sampler.AddHandoffs(step, chain);
-  sampler.FinishHandoffs(MeanNs, &chain);
+  const GapModel chain = GapsOfChain(schedule, machine, std::move(steps));
   gaps->handoff_ns = chain.handoff_ns;
   const auto device = static_cast<size_t>(DeviceKind::kVirtual),
              copies = static_cast<size_t>(QueueClass::kCopy);
   gaps->gap_ns[device][copies] = chain.gap_ns[device][copies];
+}
+
+void TakeGapsOfMessages(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
+                        GapModel* gaps) {
+  const GapModel chain = GapsOfChain(schedule, machine, std::move(steps));
+  constexpr auto kMessages = static_cast<size_t>(QueueClass::kMessage);
+  for (size_t other = 0; other < kNumQueueClasses; ++other) {
+    gaps->handoff_ns[kMessages][other] = chain.handoff_ns[kMessages][other];
+    gaps->handoff_ns[other][kMessages] = chain.handoff_ns[other][kMessages];
+  }
+  gaps->signal_ns = chain.signal_ns;
 }
 
 }  // namespace lanescope::sims

@@ -71,7 +71,10 @@ void FrozenOrder::OrderSteps(const IdVector<CommandId, Command>& commands,
     for (int s = task.first_successor; s < task.end_successor; ++s) {
       const CommandId successor = plan_.successors[s];
       const QueueId to = plan_.tasks[successor].queue;
-      const Ticks delay = to != task.queue ? plan_.handoff[kind_of(task.queue)][kind_of(to)] : 0;
+      const bool signals = !plan_.signals.empty() && plan_.signals[IndexOf(s)] != 0;
+      const Ticks delay = signals            ? plan_.signal
+                          : to != task.queue ? plan_.handoff[kind_of(task.queue)][kind_of(to)]
+                                             : 0;
       before[successor].push_back({static_cast<int>(i), delay});
       if (--waits[successor] == 0) order.push_back(successor);
     }

@@ -10,18 +10,21 @@
 
 namespace lanescope::sims {
 
-// The two classes of queues that gaps tell apart.
-enum class QueueClass : uint8_t { kCompute, kCopy };
-inline constexpr int kNumQueueClasses = 2;
+// The classes of queues that gaps tell apart. Messages are the copies from one task to another.
+enum class QueueClass : uint8_t { kCompute, kCopy, kMessage };
+inline constexpr int kNumQueueClasses = 3;
 inline constexpr int kNumDeviceKinds = 5;
 
-inline QueueClass QueueClassOf(QueueKind kind) {
-  return kind == QueueKind::kCompute ? QueueClass::kCompute : QueueClass::kCopy;
+// Of a queue of `device`. A host copies to other hosts only.
+inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {
+  if (kind == QueueKind::kCompute) return QueueClass::kCompute;
+  return device.is_gpu() ? QueueClass::kCopy : QueueClass::kMessage;
 }
 
 // All in ns. A command starts at the later of
 //   end of the queue's previous command + gap(device kind, class of queue), and
-//   for each dependency on another queue: its end + handoff(its queue's class, this one's);
+//   for each dependency on another queue: its end + handoff(its queue's class, this one's), or + signal
+//   where the one runs in other tasks than the other, so that a message without content tells of it;
 // on an in-order queue whose driver issues ahead, the k-th command (from 1) also not before k * issue after
 // the step's beginning. The step begins `step_start` before its first commands may start, and ends
 // `step_finish` after its last command. Drivers sleep between steps: one that is woken by its queue's first
@@ -31,8 +34,9 @@ struct GapModel {
   int64_t step_finish_ns = 0;
   std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> gap_ns{};       // [DeviceKind][class]
   std::array<std::array<int64_t, kNumQueueClasses>, kNumQueueClasses> handoff_ns{};  // [from class][to class]
-  std::array<int64_t, kNumDeviceKinds> issue_ns{};                                   // [DeviceKind]
-  std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> wake_ns{};      // [DeviceKind][class]
+  int64_t signal_ns = 0;
+  std::array<int64_t, kNumDeviceKinds> issue_ns{};                               // [DeviceKind]
+  std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> wake_ns{};  // [DeviceKind][class]
 
   int64_t gap(DeviceKind device, QueueClass of) const {
     return gap_ns[static_cast<size_t>(device)][static_cast<size_t>(of)];

@@ -293,13 +293,15 @@ class SimulationLoop {
     Touch(queue);
     Task& t = task(command);
     t.pending = kFinished;
-    for (int i = t.first_successor; i < t.end_successor; ++i) Release(plan_.successors[i], command, queue);
+    for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, command, queue);
   }
 
   QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
 
-  // One dependency of `command` is satisfied by the end of `by`, which ran on `queue`.
-  void Release(CommandId command, CommandId by, QueueId queue) {
+  // One dependency of the command at that place in the list of successors is satisfied by the end of `by`,
+  // which ran on `queue`.
+  void Release(int successor, CommandId by, QueueId queue) {
+    const CommandId command = plan_.successors[successor];
     Task& t = task(command);
     --t.pending;
     if (!plan_.any_handoff) {
@@ -308,7 +310,9 @@ class SimulationLoop {
       return;
     }
     Ticks at = now_;
-    if (t.queue != queue) {
+    if (!plan_.signals.empty() && plan_.signals[static_cast<size_t>(successor)] != 0) {
+      at += plan_.signal;
+    } else if (t.queue != queue) {
       at += plan_.handoff[static_cast<size_t>(KindOf(queue))][static_cast<size_t>(KindOf(t.queue))];
     }
     Ticks& ready_at = ready_at_[command];

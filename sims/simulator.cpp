@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/huge_pages.h"
+#include "core/machine/tasks.h"
 #include "sims/frozen_order.h"
 #include "sims/simulation_loop.h"
 
@@ -66,6 +67,15 @@ void PlanOrders(const Schedule& schedule, SimulationPlan* plan) {
   }
 }
 
+// Of messages any number is under way at once, where each task is a process; up to this many are followed.
+constexpr size_t kMostMessages = 64;
+
+int NumServers(const Queue& queue, const DeviceSpec& device, size_t commands) {
+  const int workers = std::max(1, queue.workers);
+  if (workers == 1 || QueueClassOf(queue.kind, device) != QueueClass::kMessage) return workers;
+  return std::max(workers, static_cast<int>(std::min(commands, kMostMessages)));
+}
+
 void PlanServers(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
                  const SimulationOptions& options, SimulationPlan* plan) {
   for (const QueueId q : schedule.queues.ids()) {
@@ -73,7 +83,7 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
     const DeviceSpec& device = machine.device(queue.device);
     Server server;
     server.queue = q;
-    server.kind = QueueClassOf(queue.kind);
+    server.kind = QueueClassOf(queue.kind, device);
     server.cores = queue.workers > 1 ? 1 : device.workers;
     if (options.gaps) {
       server.gap = TicksOf(gaps.gap(device.kind, server.kind));
@@ -81,7 +91,8 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
     }
     if (options.step_overhead) server.wake = TicksOf(gaps.wake(device.kind, server.kind));
     const auto first = static_cast<int>(plan->servers.size());
-    plan->servers.insert(plan->servers.end(), static_cast<size_t>(std::max(1, queue.workers)), server);
+    const int servers = NumServers(queue, device, plan->orders[q].size());
+    plan->servers.insert(plan->servers.end(), static_cast<size_t>(servers), server);
     plan->servers_of.Add({first, static_cast<int>(plan->servers.size())});
   }
   for (size_t from = 0; options.handoffs && from < kNumQueueClasses; ++from) {
@@ -93,6 +104,32 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
   if (options.step_overhead) {
     plan->step_start = TicksOf(gaps.step_start_ns);
     plan->step_finish = TicksOf(gaps.step_finish_ns);
+  }
+}
+
+// Which successors are told by a message without content.
+void PlanSignals(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+                 SimulationPlan* plan) {
+  if (gaps.signal_ns == 0) return;
+  const MachineTasks tasks = TasksOf(machine);
+  if (tasks.size() < 2) return;
+  const auto ends_of = [&](CommandId c) {
+    const Command& command = schedule.commands[c];
+    const int own = tasks.task_of[schedule.queues[command.queue].device];
+    if (command.kind != CommandKind::kCopy) return std::pair(own, own);
+    return std::pair(tasks.task_of[schedule.CopySource(command)],
+                     tasks.task_of[schedule.CopyDestination(command)]);
+  };
+  plan->signal = TicksOf(gaps.signal_ns);
+  plan->any_handoff = true;
+  plan->signals.assign(schedule.successors.items.size(), 0);
+  for (const CommandId c : schedule.commands.ids()) {
+    const auto [from, to] = ends_of(c);
+    for (int s = plan->tasks[c].first_successor; s < plan->tasks[c].end_successor; ++s) {
+      const auto [next_from, next_to] = ends_of(plan->successors[s]);
+      plan->signals[static_cast<size_t>(s)] =
+          next_from != from && next_from != to && next_to != from && next_to != to;
+    }
   }
 }
 
@@ -185,6 +222,7 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   PlanTasks(schedule, plan);
   PlanOrders(schedule, plan);
   PlanServers(schedule, machine, gaps, options, plan);
+  if (options.handoffs) PlanSignals(schedule, machine, gaps, plan);
   if (options.share_links) PlanCopies(schedule, machine, plan);
   if (options.interference && interference != nullptr) {
     PlanInterference(schedule, machine, *interference, plan);
@@ -194,7 +232,8 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
     const std::vector<CommandId>* order = &plan->orders[q];
-    scratch->ready.Add(BasicReadyQueue(queue.in_order ? order : nullptr, std::max(1, queue.workers),
+    scratch->ready.Add(BasicReadyQueue(queue.in_order ? order : nullptr,
+                                       NumServers(queue, machine.device(queue.device), order->size()),
                                        &schedule.commands, ReadyAhead(order, &scratch->ahead[q])));
   }
 }

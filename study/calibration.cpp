@@ -86,6 +86,10 @@ sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasu
     const Schedule& chain = *about.handoffs.schedule;
     sims::TakeGapsOfChain(chain, machine, sims::GroupSteps(chain, about.handoffs.events, 0), &table.gaps);
   }
+  if (about.messages.schedule != nullptr) {
+    const Schedule& chain = *about.messages.schedule;
+    sims::TakeGapsOfMessages(chain, machine, sims::GroupSteps(chain, about.messages.events, 0), &table.gaps);
+  }
   if (measured != nullptr) {
     table.has_interference = true;
     table.interference = InterferenceOf(about);

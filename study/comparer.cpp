@@ -133,16 +133,19 @@ void Comparer::Measure() {
       options.copy_cores = measured_machine_.host.copy_cores;
       options.watch_others = true;
     }
-    if (request_.job != nullptr && request_.job->is_shared()) {
+    if (request_.job != nullptr && request_.job->is_shared())
       request_.job->FromFirst(true);  // the others have let it measure alone
-      AddMessages(MeasureMessages(comparison_.machine, request_.job, request_.cancellation));
-    }
     measurements_.Start(writer_.get(), options, request_.warmup);
     if (IsFirst()) chain.emplace(comparison_.machine, request_.cancellation);
-    measurements_.RunRounds(request_.rounds, request_.steps, [&] {
-      if (chain.has_value()) chain->Run();
-    });
+    MessageChain messages(comparison_.machine, request_.job, request_.cancellation);
+    measurements_.RunRounds(
+        request_.rounds, request_.steps,
+        [&] {
+          if (chain.has_value()) chain->Run();
+        },
+        [&] { messages.Run(); });
     if (chain.has_value()) measured_machine_.handoffs = chain->Finish();
+    AddMessages(messages.Finish());
   } catch (...) {
     const bool cancelled = request_.cancellation != nullptr && request_.cancellation->cancelled();
     const std::string reason = cancelled ? request_.cancellation->Reason() : "the comparison failed";
@@ -156,7 +159,9 @@ void Comparer::Measure() {
 }
 
 // Links between tasks are what messages over them take.
-void Comparer::AddMessages(const std::vector<exec::LinkTime>& messages) {
+void Comparer::AddMessages(HandoffRun run) {
+  const std::vector<exec::LinkTime> messages = TimesOfMessages(comparison_.machine, run);
+  measured_machine_.messages = std::move(run);
   std::erase_if(measured_machine_.links, [&](const exec::LinkTime& link) {
     return IsMessage(comparison_.machine, link.src, link.dst);
   });

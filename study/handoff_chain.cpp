@@ -36,7 +36,6 @@ struct Chain {
                             on(builder.Op("Tanh", "own1").Input(x).Build(), second)};
     const Endpoint axis =
         on(builder.Const("axis", Tensor::FromValues(Shape{}, std::vector<int32_t>{0})), host);
-    std::string last_copied, last_waiting;
     Endpoint at = own[0];
     for (int hop = 0; hop < kHops; ++hop) {
       const DeviceId from = hop % 2 == 0 ? first : second, to = hop % 2 == 0 ? second : first;
@@ -46,21 +45,21 @@ struct Chain {
                                      .Attr("num_split", int64_t{2})
                                      .Build(),
                                  from);
-      last_copied = fmt::format("copied{}", hop);
-      at = on(builder.Op("ConcatV2", last_copied)
+      at = on(builder.Op("ConcatV2", fmt::format("copied{}", hop))
                   .Input({halves.node, 0})
                   .Input({halves.node, 1})
                   .Input(axis)
                   .Build(),
               to);
     }
+    // What is only waited for would not run.
+    step.targets.push_back(fmt::format("copied{}", kHops - 1));
     for (int hop = 0; hop < kHops; ++hop) {
-      last_waiting = fmt::format("waiting{}", hop);
       const int turn = (hop + 1) % 2;
-      at = on(builder.Op("Tanh", last_waiting).Input(own[turn]).ControlInput(at).Build(),
+      step.targets.push_back(fmt::format("waiting{}", hop));
+      at = on(builder.Op("Tanh", step.targets.back()).Input(own[turn]).ControlInput(at).Build(),
               turn == 0 ? first : second);
     }
-    step.targets = {last_copied, last_waiting};
   }
 };
 

@@ -21,8 +21,9 @@ struct MachineMeasurement {
   std::vector<exec::LinkTime> links;
   std::vector<exec::FetchTime> fetches;
   HandoffRun handoffs;
+  HandoffRun messages;  // of the processes of a job
 };
-// All but hand-offs. Some seconds. Throws Cancelled.
+// All but hand-offs and messages. Some seconds. Throws Cancelled.
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);
 
 // What a machine file takes from them, by what the machine has.

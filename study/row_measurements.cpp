@@ -143,7 +143,8 @@ void RowMeasurements::JudgeRounds() {
   }
 }
 
-void RowMeasurements::RunRounds(int rounds, int steps, const std::function<void()>& beside) {
+void RowMeasurements::RunRounds(int rounds, int steps, const std::function<void()>& beside,
+                                const std::function<void()>& together) {
   wanted_rounds_ = rounds;
   steps_ = steps;
   const auto quiet = [&] {
@@ -158,6 +159,7 @@ void RowMeasurements::RunRounds(int rounds, int steps, const std::function<void(
     if (goes_on) beside();
     // The others wait here meanwhile.
     if (job_ != nullptr ? !job_->FromFirst(goes_on) : !goes_on) return;
+    together();
     if (round == rounds) Tell(note_, "too many rounds were disturbed: up to as many again are run");
     if (round == rounds || NowNs() - told_ns >= kNsBetweenNotes) {
       told_ns = NowNs();

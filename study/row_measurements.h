@@ -35,8 +35,9 @@ class RowMeasurements {
   // processes make the same calls, and the first one judges. Throws Cancelled.
   void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
   // While more than a third of a row's rounds are disturbed more are run, of all rows, at most as many again.
-  // `beside` is called in every one. Throws Cancelled.
-  void RunRounds(int rounds, int steps, const std::function<void()>& beside);
+  // `beside` is called in every one, in the first process alone, `together` in all. Throws Cancelled.
+  void RunRounds(int rounds, int steps, const std::function<void()>& beside,
+                 const std::function<void()>& together);
   // Ends all runs in the trace, with the row's failure or this error.
   void Finish(const std::string& error);
 

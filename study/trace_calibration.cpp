@@ -94,6 +94,7 @@ void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
   table->has_interference = true;
   table->interference = kept.table.interference;
   table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
+  table->gaps.signal_ns = kept.table.gaps.signal_ns;
   const auto device = static_cast<size_t>(DeviceKind::kVirtual),
              copies = static_cast<size_t>(sims::QueueClass::kCopy);
   table->gaps.gap_ns[device][copies] = kept.table.gaps.gap_ns[device][copies];

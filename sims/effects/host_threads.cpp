@@ -19,7 +19,10 @@ constexpr Effect kHostThreadEffects[] = {
      }},
     {"hand-off", "host threads", "a driver notices what it waited for",
      "a chain of commands made for it, else the calibrated run",
-     [](PredictionSettings* s) { s->gaps.handoff_ns = {}; }},
+     [](PredictionSettings* s) {
+       s->gaps.handoff_ns = {};
+       s->gaps.signal_ns = 0;
+     }},
     {"wake-up", "host threads", "a driver that slept since the last step wakes", "the calibrated run",
      [](PredictionSettings* s) { s->gaps.wake_ns = {}; }},
     {"core wait", "host threads", "a woken driver waits for a core", "the system's time slice",

@@ -241,6 +241,58 @@ TEST(GapsOfAChain, AreMeans) {
   EXPECT_EQ(gaps.gap(DeviceKind::kVirtual, QueueClass::kCompute), 0) << "is the calibrated run's";
 }
 
+// Two tasks take turns: a message there, one back, then commands that wait for the other's without data.
+// Laws: hand-offs to and from messages and signals are the chain's means; what copies have stays.
+TEST(GapsOfMessages, AreThoseOfTheirChain) {
+  const Machine machine = ParseMachine(R"({"devices": [{"name": "/job:w/task:0/CPU:0", "kind": "host"},
+    {"name": "/job:w/task:1/CPU:0", "kind": "host"}],
+    "links": [{"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "1GB/s"}]})");
+  ScheduleMaker maker;
+  const QueueId here = maker.Queue(DeviceId(0)), there = maker.Queue(DeviceId(1)),
+                out = maker.Queue(DeviceId(0), QueueKind::kCopyOut),
+                back = maker.Queue(DeviceId(1), QueueKind::kCopyOut);
+  std::vector<CommandId> chain;
+  const auto add = [&](bool is_message, QueueId queue) {
+    const std::vector<CommandId> after = chain.empty() ? std::vector<CommandId>() : std::vector{chain.back()};
+    const DeviceId src(queue == out ? 0 : 1), dst(queue == out ? 1 : 0);
+    chain.push_back(is_message ? maker.Copy(queue, src, dst, 400, 0, after) : maker.Launch(queue, 0, after));
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    add(false, here);
+    add(true, out);
+    add(false, there);
+    add(true, back);
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    add(false, turn == 0 ? there : here);  // the first one is told by the end of the message there
+    add(false, turn == 0 ? here : there);
+  }
+  const Schedule schedule = maker.Build();
+  std::vector<Event> events;
+  for (int step = 0; step < 8; ++step) {
+    const int64_t begin = 10'000'000 * step;
+    int64_t now = begin;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const bool message = schedule.commands[chain[i]].kind == CommandKind::kCopy;
+      const bool after_message = i > 0 && schedule.commands[chain[i - 1]].kind == CommandKind::kCopy;
+      const int64_t delay = message ? 30'000 : after_message ? 50'000 + 20'000 * (step % 2) : 400'000;
+      const int64_t start = now + (i == 0 ? 0 : delay);
+      now = start + 100'000;
+      events.push_back({.start_ns = start, .end_ns = now, .command = chain[i], .step = step});
+    }
+    events.push_back({.start_ns = begin, .end_ns = now, .step = step, .kind = EventKind::kStep});
+  }
+  GapModel gaps;
+  gaps.handoff_ns[0][1] = 7;
+  TakeGapsOfMessages(schedule, machine, GroupSteps(schedule, events, 0), &gaps);
+  EXPECT_EQ(gaps.handoff(QueueClass::kCompute, QueueClass::kMessage), 30'000);
+  EXPECT_EQ(gaps.handoff(QueueClass::kMessage, QueueClass::kCompute), 60'000);
+  EXPECT_EQ(gaps.handoff(QueueClass::kMessage, QueueClass::kMessage), 45'000)
+      << "never met: the others' mean";
+  EXPECT_EQ(gaps.handoff(QueueClass::kCompute, QueueClass::kCopy), 7);
+  EXPECT_EQ(gaps.signal_ns, 400'000);
+}
+
 TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
   // The compute drivers are awake 400 us after their first command is ready.
   gaps_.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/base/error.h"
 #include "core/graph/signature.h"
 #include "sims/device_speed.h"
@@ -72,7 +74,8 @@ CostTable SampleTable() {
                           .min_bytes = 1000,
                           .max_bytes = 100'000});
   for (auto& classes : table.gaps.gap_ns) classes = {1, 2};
-  table.gaps.handoff_ns = {{{3, 4}, {5, 6}}};
+  table.gaps.handoff_ns = {{{3, 4, 14}, {5, 6, 15}, {16, 17, 18}}};
+  table.gaps.signal_ns = 19;
   table.gaps.issue_ns.fill(7);
   table.gaps.step_start_ns = 8;
   table.gaps.step_finish_ns = 9;
@@ -89,10 +92,27 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   const CostTable table = ParseCostTable(text);
   EXPECT_EQ(CostTableToJson(table), text);
   EXPECT_EQ(table.gaps.handoff(QueueClass::kCopy, QueueClass::kCompute), 5);
+  EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kCopy), 17);
+  EXPECT_EQ(table.gaps.signal_ns, 19);
   EXPECT_DOUBLE_EQ(table.interference.gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
   EXPECT_EQ(table.gaps.wake_ns[0][1], 11);
   EXPECT_EQ(table.fetches.Ns(128), 13);
+}
+
+// Law: in a file that does not tell messages from copies messages have what copies have, and no signal is
+// known.
+TEST(CostTable, EarlierFilesHaveNoMessages) {
+  nlohmann::json file = nlohmann::json::parse(CostTableToJson(SampleTable()));
+  nlohmann::json& handoff = file["gaps"]["handoff_ns"];
+  for (const char* key : {"compute_to_message", "copy_to_message", "message_to_compute", "message_to_copy",
+                          "message_to_message", "signal"})
+    ASSERT_EQ(handoff.erase(key), 1U) << key;
+  const CostTable table = ParseCostTable(file.dump());
+  EXPECT_EQ(table.gaps.handoff(QueueClass::kCompute, QueueClass::kMessage), 4);
+  EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kCompute), 5);
+  EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kMessage), 6);
+  EXPECT_EQ(table.gaps.signal_ns, 0);
 }
 
 TEST(CostTable, RefusesHostileFiles) {

@@ -44,7 +44,9 @@ class SimulatorLaws : public testing::Test {
   const Command& command(CommandId c) const { return schedule_.commands[c]; }
   const Queue& queue_of(CommandId c) const { return schedule_.queues[command(c).queue]; }
   DeviceKind kind_of(CommandId c) const { return machine_.device(queue_of(c).device).kind; }
-  QueueClass class_of(CommandId c) const { return QueueClassOf(queue_of(c).kind); }
+  QueueClass class_of(CommandId c) const {
+    return QueueClassOf(queue_of(c).kind, machine_.device(queue_of(c).device));
+  }
   int64_t alone(CommandId c) const { return costs_.ns[c]; }
 
   int64_t Gap(CommandId c) const { return options_.gaps ? gaps_.gap(kind_of(c), class_of(c)) : 0; }

@@ -57,6 +57,9 @@ class PlainSimulator {
 
   const Command& command(CommandId c) const { return schedule_.commands[c]; }
   const Queue& queue_of(CommandId c) const { return schedule_.queues[command(c).queue]; }
+  QueueClass ClassOf(CommandId c) const {
+    return QueueClassOf(queue_of(c).kind, machine_.device(queue_of(c).device));
+  }
   bool Flows(CommandId c) const {
     if (command(c).kind != CommandKind::kCopy || command(c).bytes == 0) return false;
     return items_[c].alone > RouteOf(c).latency_ns;
@@ -71,8 +74,7 @@ class PlainSimulator {
       const Item& item = items_[p];
       if (item.end < 0) return kInfinity;
       Real at = item.end;
-      if (command(p).queue != command(c).queue)
-        at += gaps_.handoff(QueueClassOf(queue_of(p).kind), QueueClassOf(queue_of(c).kind));
+      if (command(p).queue != command(c).queue) at += gaps_.handoff(ClassOf(p), ClassOf(c));
       ready = std::max(ready, at);
     }
     return ready;
@@ -110,9 +112,7 @@ class PlainSimulator {
 
   Real SlowdownOf(CommandId c) const {
     if (interference_ == nullptr || InterferenceDomain(machine_.device(queue_of(c).device)) != 0) return 1;
-    const auto class_of = [&](CommandId x) {
-      return QueueClassOf(queue_of(x).kind) == QueueClass::kCopy ? 2u : 1u;
-    };
+    const auto class_of = [&](CommandId x) { return ClassOf(x) != QueueClass::kCompute ? 2u : 1u; };
     const InterferenceMatrix& host = interference_->host;
     Real factor = 1, cores = 0, copies = 0;
     for (const CommandId x : items_.ids()) {
@@ -204,7 +204,8 @@ class PlainSimulator {
       item.end = now_;
       running_[q] = {};
       const Queue& queue = schedule_.queues[q];
-      free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind, QueueClassOf(queue.kind));
+      free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind,
+                                     QueueClassOf(queue.kind, machine_.device(queue.device)));
     }
   }
 

@@ -13,12 +13,14 @@ namespace {
 TEST(HandoffChain, RecordsWholeStepsOfAChainOfCopies) {
   const HandoffRun run = MeasureHandoffs(VirtualMachine(2, 1));
   ASSERT_NE(run.schedule, nullptr);
-  int copies_between_gpus = 0;
+  int copies_between_gpus = 0, launches = 0;
   for (const Command& command : run.schedule->commands) {
+    launches += command.kind == CommandKind::kLaunch;
     copies_between_gpus +=
         command.kind == CommandKind::kCopy && run.schedule->CopySource(command) != DeviceId(0);
   }
   EXPECT_GE(copies_between_gpus, 20);
+  EXPECT_GE(launches, 2 + 20 + 10) << "to copy from, to copy to, and those that wait without data";
   EXPECT_GE(run.events.size(), run.schedule->commands.size() * 10);
   sims::GapModel gaps;
   const Machine machine = VirtualMachine(2, 1);
