@@ -40,7 +40,8 @@ class ChainMaker {
       if (here.exists() && there.exists()) AddMessages(here, there, kSmallElements, kGpuHops);
     }
     // What is only waited for would not run.
-    for (const NodeId node : builder.graph().node_ids()) step.targets.push_back(builder.graph().node(node).name);
+    for (const NodeId node : builder.graph().node_ids())
+      step.targets.push_back(builder.graph().node(node).name);
   }
 
  private:
