@@ -30,18 +30,33 @@ class PairMeasurer {
         in_(out_.size()) {}
 
   MessageTime Measure(int64_t bytes, int repetitions) {
+    ToAndFro(bytes);  // caches, connections
+    AtOnce(bytes);
+    const int64_t first_ns = ToAndFro(bytes) + AtOnce(bytes);
+    const int64_t in_time = kLongestNs / std::max<int64_t>(first_ns, 1);
+    repetitions =
+        std::clamp(FromFirst(static_cast<int>(std::min<int64_t>(in_time, repetitions))), 3, repetitions);
     std::vector<int64_t> alone, both;
-    for (int i = -2; i < repetitions; ++i) {
-      const int64_t to_and_fro = ToAndFro(bytes);
-      const int64_t at_once = AtOnce(bytes);
-      if (i < 0) continue;  // caches, connections
-      alone.push_back(to_and_fro / 2);
-      both.push_back(at_once);
+    for (int i = 0; i < repetitions; ++i) {
+      alone.push_back(ToAndFro(bytes) / 2);
+      both.push_back(AtOnce(bytes));
     }
     return {transport_.rank(), peer_, bytes, MedianOf(alone), MedianOf(both)};
   }
+  // What takes longer says nothing new of a slow network.
+  bool IsLong(const MessageTime& time) { return FromFirst(time.ns > kLongNs ? 1 : 0) != 0; }
 
  private:
+  static constexpr int64_t kLongestNs = 1'000'000'000;  // of one size, if three times are enough
+  static constexpr int64_t kLongNs = 250'000'000;
+
+  // What the first of the two says.
+  int FromFirst(int mine) {
+    Await(is_first_ ? transport_.Send(peer_, kTag, &mine, sizeof mine)
+                    : transport_.Receive(peer_, kTag, &mine, sizeof mine));
+    return mine;
+  }
+
   int64_t ToAndFro(int64_t bytes) {
     const auto answer = transport_.Receive(peer_, kTag, in_.data(), bytes);
     if (!is_first_) Await(answer);
@@ -85,7 +100,7 @@ std::vector<MessageTime> MeasureNetwork(Transport* transport, int64_t max_bytes,
       if (transport->rank() == a || transport->rank() == b) {
         PairMeasurer pair(transport, transport->rank() == a ? b : a, max_bytes);
         own.push_back(pair.Measure(0, repetitions));
-        for (int64_t bytes = 1024; bytes <= max_bytes; bytes *= 4)
+        for (int64_t bytes = 1024; bytes <= max_bytes && !pair.IsLong(own.back()); bytes *= 4)
           own.push_back(pair.Measure(bytes, repetitions));
       }
       std::string text(own.size() * sizeof(MessageTime), '\0');

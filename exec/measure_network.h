@@ -15,8 +15,9 @@ struct MessageTime {
   int64_t both_ns = 0;  // while one of the same size goes the other way; median
 };
 
-// Every pair of processes in turn, alone, over sizes from nothing to `max_bytes`, with the waiting that steps
-// have. All processes call it and all get the times.
+// Every pair of processes in turn, alone, over sizes from nothing to `max_bytes`, or to one that takes a
+// quarter of a second, with the waiting that steps have. A size that takes long is measured three times only.
+// All processes call it and all get the times.
 std::vector<MessageTime> MeasureNetwork(Transport* transport, int64_t max_bytes = int64_t{16} << 20,
                                         int repetitions = 21);
 

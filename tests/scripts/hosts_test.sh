@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Steps of two hosts: hosts_test.sh SOURCES PROGRAM. The hosts are network namespaces with names of their own, joined by a
+# cable of 100 Mbit/s (tc), and mpirun starts the processes there as it would by ssh. Wants root, iproute2 and OpenMPI;
+# 77: one of them is missing, or this system does not allow it.
+set -euo pipefail
+sources=$1 program=$2
+graph=$sources/samples/graphs/deepconn_dual.pbtxt
+unique=ls$$
+work=$(mktemp -d)
+
+skip() {
+  echo "SKIPPED: $1"
+  exit 77
+}
+fail() {
+  echo "FAILED: $1" >&2
+  tail -n 20 "$work"/*.err >&2 2> /dev/null || true
+  exit 1
+}
+clean() {
+  for number in 1 2; do
+    ip netns pids "${unique}node$number" 2> /dev/null | xargs --no-run-if-empty kill -KILL || true  # what a cut cable left
+    ip netns del "${unique}node$number" 2> /dev/null || true
+  done
+  rm -rf "$work"
+}
+for tool in ip tc mpirun unshare python3; do
+  command -v $tool > /dev/null || skip "$tool is not installed"
+done
+((EUID == 0)) || skip "making hosts takes root"
+trap clean EXIT
+{ ip netns add "${unique}node1" && ip netns add "${unique}node2" &&
+  ip link add "${unique}a" netns "${unique}node1" type veth peer name "${unique}b" netns "${unique}node2"; } 2> /dev/null ||
+  skip "this system makes no network namespaces"
+inside() {  # inside 1|2 COMMAND...
+  local number=$1
+  shift
+  ip netns exec "${unique}node$number" "$@"
+}
+inside 1 ip addr add 10.77.0.1/24 dev "${unique}a"
+inside 2 ip addr add 10.77.0.2/24 dev "${unique}b"
+inside 1 ip link set "${unique}a" up
+inside 2 ip link set "${unique}b" up
+inside 1 ip link set lo up
+inside 2 ip link set lo up
+readonly bytes_per_second=12500000
+for end in 1:a 2:b; do
+  inside "${end%:*}" tc qdisc add dev "$unique${end#*:}" root tbf rate 100mbit burst 32k latency 200ms 2> /dev/null ||
+    skip "this system shapes no traffic"
+done
+
+# As ssh: HOST COMMAND...
+cat > "$work/agent" << AGENT
+#!/usr/bin/env bash
+host=\$1
+shift
+exec ip netns exec $unique\$host unshare --uts bash -c "hostname \$host; \$*"
+AGENT
+chmod +x "$work/agent"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# From node1; what it prints is in $work/NAME and $work/NAME.err.
+launch() {  # launch NAME ARGUMENT...
+  local name=$1
+  shift
+  inside 1 unshare --uts bash -c 'hostname node1; exec timeout 100 mpirun "$@"' mpirun --mca plm_rsh_agent "$work/agent" \
+    --mca btl tcp,self --mca btl_tcp_if_exclude lo --bind-to none "$@" > "$work/$name" 2> "$work/$name.err"
+}
+
+# Law: two hosts fetch the bits of one process that plays both.
+cluster=ps=node1:1,worker=node2:1
+run=(run "$graph" --cluster "$cluster" --machine "$sources/samples/machines/two-virtual-gpus.json" --strategy tower-split
+     --warmup 1 --json)
+launch two -host node1:1,node2:1 "$program" "${run[@]}" --steps 2 || fail "a run on two hosts"
+"$program" "${run[@]}" --steps 2 > "$work/one" 2> "$work/one.err" || fail "the same in one process"
+python3 - "$work" << 'CHECK' || fail "what two hosts fetch"
+import json, sys
+two, one = (json.load(open(f'{sys.argv[1]}/{name}')) for name in ('two', 'one'))
+assert two['fetches'] == one['fetches'], (two['fetches'], one['fetches'])
+assert ['node1' in two['ranks'][0]['name'], 'node2' in two['ranks'][1]['name']] == [True, True], two['ranks']
+CHECK
+
+# Law: a measured network is the cable, neither faster nor half as fast.
+echo '{"devices": [{"name": "CPU:0", "kind": "host", "workers": 1}]}' > "$work/cpu.json"
+launch devices -host node1:1,node2:1 "$program" devices --machine "$work/cpu.json" --cluster "$cluster" --measure \
+  -o "$work/measured.json" || fail "a network that is measured"
+python3 - "$work" $bytes_per_second << 'CHECK' || fail "what the network measures"
+import json, re, sys
+scale = {'GB/s': 1e9, 'MB/s': 1e6, 'kB/s': 1e3, 'B/s': 1}
+machine = json.load(open(f'{sys.argv[1]}/measured.json'))
+number, unit = re.fullmatch(r'([\d.e+]+) ?(\S+)', machine['links'][0]['bandwidth']).groups()
+measured = float(number) * scale[unit]
+assert 0.5 * float(sys.argv[2]) <= measured <= 1.05 * float(sys.argv[2]), measured
+CHECK
+
+in_time() {  # in_time SECONDS COMMAND...: until the command succeeds
+  local until=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < until)) || return 1
+    sleep 0.2
+  done
+}
+runs() { [[ -s $work/$1.err ]]; }  # it has said how far it is
+cable() {  # cable up|down
+  inside 2 ip link set "${unique}b" "$1"
+}
+no_program() { ! inside_runs; }
+inside_runs() {
+  local pid
+  for pid in $(ip netns pids "${unique}node1"); do
+    [[ $(cat "/proc/$pid/comm" 2> /dev/null) != lanescope ]] || return 0
+  done
+  return 1
+}
+
+# Law: when the cable is cut the processes end within seconds, and a line names the one that does not answer. (mpirun
+# itself goes on to wait for what it has on the other host.)
+launch cut -host node1:1,node2:1 "$program" "${run[@]}" --steps 1000000 &
+in_time 30 runs cut || fail "a run whose cable will be cut"
+cable down
+in_time 20 grep -q 'error: DeadlineExceeded: rank 0 of 2 on node1: rank 1 on node2 has not answered' "$work/cut.err" ||
+  fail "who has not answered is not named"
+in_time 10 no_program || fail "a process goes on without the other host"
+ip netns pids "${unique}node1" | xargs kill -KILL
+ip netns pids "${unique}node2" | xargs kill -KILL
+wait || true
+cable up
+
+# Law: told to look after its daemons, mpirun ends then, too.
+launch lost --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3 \
+  -host node1:1,node2:1 "$program" "${run[@]}" --steps 1000000 &
+mpirun=$!
+in_time 30 runs lost || fail "a run whose cable will be cut again"
+cable down
+in_time 30 bash -c "! kill -0 $mpirun 2> /dev/null" || fail "mpirun goes on without the other host"
+grep -q 'node2' "$work/lost.err" || fail "the host that is gone is not named"
+echo "hosts: passed"
