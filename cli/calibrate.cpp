@@ -15,6 +15,7 @@
 #include "core/machine/machine.h"
 #include "sims/cost_table.h"
 #include "study/calibration.h"
+#include "study/handoff_chain.h"
 #include "study/missing_costs.h"
 #include "study/mpi.h"
 #include "study/this_machine.h"

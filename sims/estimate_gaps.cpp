@@ -5,6 +5,7 @@
 
 #include "core/base/statistics.h"
 #include "core/machine/tasks.h"
+#include "core/schedule/task_share.h"
 #include "sims/calibrate.h"
 #include "sims/effect_constants.h"
 #include "sims/fit_issue.h"
@@ -196,18 +197,8 @@ class GapSampler {
   QueueClass ClassOf(const Queue& queue) const {
     return QueueClassOf(queue.kind, machine_.device(queue.device));
   }
-  // The tasks of its ends.
-  std::pair<int, int> EndsOf(CommandId number) const {
-    const Command& command = schedule_.commands[number];
-    const int own = tasks_.task_of[QueueOf(number).device];
-    if (command.kind != CommandKind::kCopy) return {own, own};
-    return {tasks_.task_of[schedule_.CopySource(command)],
-            tasks_.task_of[schedule_.CopyDestination(command)]};
-  }
   bool IsSignal(CommandId before, CommandId after) const {
-    const auto [a, b] = EndsOf(before);
-    const auto [c, d] = EndsOf(after);
-    return c != a && c != b && d != a && d != b;
+    return NeedsSignal(EndsOf(schedule_, tasks_, before), EndsOf(schedule_, tasks_, after));
   }
   static int64_t Begin(const MeasuredStep& step, CommandId command) { return step.command_start_ns[command]; }
   static int64_t End(const MeasuredStep& step, CommandId command) { return step.command_end_ns[command]; }

@@ -71,8 +71,7 @@ struct SimulationPlan {
   IdVector<QueueId, std::vector<CommandId>> orders;  // the commands of every queue by rank
   IdVector<QueueId, char> in_order;
   Ticks handoff[kNumQueueClasses][kNumQueueClasses] = {};
-  std::vector<char>
-      signals;  // by place in `successors`: it waits for `signal`, not for a hand-off. Empty: none does
+  std::vector<char> signals;  // by place in `successors`: it waits for `signal`. Empty: none does
   Ticks signal = 0;
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;

@@ -7,6 +7,7 @@
 
 #include "core/base/huge_pages.h"
 #include "core/machine/tasks.h"
+#include "core/schedule/task_share.h"
 #include "sims/frozen_order.h"
 #include "sims/simulation_loop.h"
 
@@ -113,23 +114,13 @@ void PlanSignals(const Schedule& schedule, const Machine& machine, const GapMode
   if (gaps.signal_ns == 0) return;
   const MachineTasks tasks = TasksOf(machine);
   if (tasks.size() < 2) return;
-  const auto ends_of = [&](CommandId c) {
-    const Command& command = schedule.commands[c];
-    const int own = tasks.task_of[schedule.queues[command.queue].device];
-    if (command.kind != CommandKind::kCopy) return std::pair(own, own);
-    return std::pair(tasks.task_of[schedule.CopySource(command)],
-                     tasks.task_of[schedule.CopyDestination(command)]);
-  };
   plan->signal = TicksOf(gaps.signal_ns);
   plan->any_handoff = true;
   plan->signals.assign(schedule.successors.items.size(), 0);
   for (const CommandId c : schedule.commands.ids()) {
-    const auto [from, to] = ends_of(c);
-    for (int s = plan->tasks[c].first_successor; s < plan->tasks[c].end_successor; ++s) {
-      const auto [next_from, next_to] = ends_of(plan->successors[s]);
-      plan->signals[static_cast<size_t>(s)] =
-          next_from != from && next_from != to && next_to != from && next_to != to;
-    }
+    const TaskEnds ends = EndsOf(schedule, tasks, c);
+    for (int s = plan->tasks[c].first_successor; s < plan->tasks[c].end_successor; ++s)
+      plan->signals[static_cast<size_t>(s)] = NeedsSignal(ends, EndsOf(schedule, tasks, plan->successors[s]));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/runs/run_profile.h"
 #include "sims/measured_steps.h"
 #include "sims/replay.h"
+#include "study/handoff_chain.h"
 #include "study/link_slowdown.h"
 #include "study/message_times.h"
 #include "traces/read/trace_reader.h"
@@ -126,7 +127,7 @@ void Comparer::Measure() {
   RequireSameRows();
   try {
     RecordedRunOptions options = RunOptions();
-    std::optional<HandoffChain> chain;
+    std::unique_ptr<RecordedChain> handoffs;
     if (IsFirst()) {
       Tell(request_.note, "measuring links and interference");
       measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
@@ -136,16 +137,18 @@ void Comparer::Measure() {
     if (request_.job != nullptr && request_.job->is_shared())
       request_.job->FromFirst(true);  // the others have let it measure alone
     measurements_.Start(writer_.get(), options, request_.warmup);
-    if (IsFirst()) chain.emplace(comparison_.machine, request_.cancellation);
-    MessageChain messages(comparison_.machine, request_.job, request_.cancellation);
+    if (IsFirst()) handoffs = MakeHandoffChain(comparison_.machine, request_.cancellation);
+    const auto messages = MakeMessageChain(comparison_.machine, request_.job, request_.cancellation);
     measurements_.RunRounds(
         request_.rounds, request_.steps,
         [&] {
-          if (chain.has_value()) chain->Run();
+          if (handoffs != nullptr) handoffs->Run();
         },
-        [&] { messages.Run(); });
-    if (chain.has_value()) measured_machine_.handoffs = chain->Finish();
-    AddMessages(messages.Finish());
+        [&] {
+          if (messages != nullptr) messages->Run();
+        });
+    if (handoffs != nullptr) measured_machine_.handoffs = handoffs->Finish();
+    if (messages != nullptr) AddMessages(messages->Finish());
   } catch (...) {
     const bool cancelled = request_.cancellation != nullptr && request_.cancellation->cancelled();
     const std::string reason = cancelled ? request_.cancellation->Reason() : "the comparison failed";
@@ -159,7 +162,7 @@ void Comparer::Measure() {
 }
 
 // Links between tasks are what messages over them take.
-void Comparer::AddMessages(HandoffRun run) {
+void Comparer::AddMessages(ChainRun run) {
   const std::vector<exec::LinkTime> messages = TimesOfMessages(comparison_.machine, run);
   measured_machine_.messages = std::move(run);
   std::erase_if(measured_machine_.links, [&](const exec::LinkTime& link) {

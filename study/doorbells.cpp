@@ -12,7 +12,6 @@
 #include <array>
 #include <climits>
 #include <ctime>
-#include <new>
 
 namespace lanescope::study {
 namespace {

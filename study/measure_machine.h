@@ -10,7 +10,7 @@
 #include "exec/measure.h"
 #include "exec/measure_network.h"
 #include "study/cancellation.h"
-#include "study/handoff_chain.h"
+#include "study/recorded_chain.h"
 
 namespace lanescope::study {
 
@@ -20,8 +20,8 @@ struct MachineMeasurement {
   std::vector<exec::GpuInterference> gpus;  // physical GPUs; their logical parts slow each other down
   std::vector<exec::LinkTime> links;
   std::vector<exec::FetchTime> fetches;
-  HandoffRun handoffs;
-  HandoffRun messages;  // of the processes of a job
+  ChainRun handoffs;
+  ChainRun messages;  // of the processes of a job
 };
 // All but hand-offs and messages. Some seconds. Throws Cancelled.
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);

@@ -10,13 +10,6 @@
 namespace lanescope {
 namespace {
 
-// The tasks in which a command begins and ends.
-struct Ends {
-  int from = 0, to = 0;
-
-  bool Has(int task) const { return from == task || to == task; }
-};
-
 class ShareMaker {
  public:
   ShareMaker(const Schedule& whole, const MachineTasks& tasks, int task, int client)
@@ -45,14 +38,7 @@ class ShareMaker {
 
   void FindEnds() {
     for (const CommandId c : whole_.commands.ids()) {
-      const Command& command = whole_.commands[c];
-      if (command.kind == CommandKind::kCopy) {
-        ends_.Add(
-            {tasks_.task_of[whole_.CopySource(command)], tasks_.task_of[whole_.CopyDestination(command)]});
-      } else {
-        const int task = tasks_.task_of[whole_.queues[command.queue].device];
-        ends_.Add({task, task});
-      }
+      ends_.Add(EndsOf(whole_, tasks_, c));
       message_.Add(ends_[c].from != ends_[c].to ? part_.num_messages++ : -1);
     }
   }
@@ -61,7 +47,7 @@ class ShareMaker {
     std::map<std::pair<CommandId, int>, size_t> known;
     for (const CommandId before : whole_.commands.ids()) {
       for (const CommandId after : whole_.Successors(before)) {
-        if (ends_[after].Has(ends_[before].from) || ends_[after].Has(ends_[before].to)) continue;
+        if (!NeedsSignal(ends_[before], ends_[after])) continue;
         const int to = ends_[after].from;
         const auto [found, added] = known.try_emplace({before, to}, signals_.size());
         if (added) {
@@ -186,7 +172,7 @@ class ShareMaker {
   const int task_, client_;
   TaskShare part_;
   Schedule& share_ = part_.schedule;
-  IdVector<CommandId, Ends> ends_;      // by command of the whole
+  IdVector<CommandId, TaskEnds> ends_;  // by command of the whole
   IdVector<CommandId, int> message_;    // likewise; -1: its ends are in one task
   IdVector<CommandId, CommandId> own_;  // likewise: its number here
   IdVector<QueueId, QueueId> queue_;    // by queue of the whole
@@ -195,6 +181,14 @@ class ShareMaker {
 };
 
 }  // namespace
+
+TaskEnds EndsOf(const Schedule& schedule, const MachineTasks& tasks, CommandId number) {
+  const Command& command = schedule.commands[number];
+  if (command.kind == CommandKind::kCopy)
+    return {tasks.task_of[schedule.CopySource(command)], tasks.task_of[schedule.CopyDestination(command)]};
+  const int task = tasks.task_of[schedule.queues[command.queue].device];
+  return {task, task};
+}
 
 TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client) {
   return ShareMaker(whole, tasks, task, client).Make();

@@ -10,6 +10,18 @@
 
 namespace lanescope {
 
+// The tasks in which a command begins and ends: those of a copy's memories, else of its device.
+struct TaskEnds {
+  int from = 0, to = 0;
+
+  bool Has(int task) const { return from == task || to == task; }
+};
+TaskEnds EndsOf(const Schedule& schedule, const MachineTasks& tasks, CommandId command);
+// Whether what waits for the one is in none of its tasks, so that a message without content has to tell it.
+inline bool NeedsSignal(const TaskEnds& before, const TaskEnds& after) {
+  return !after.Has(before.from) && !after.Has(before.to);
+}
+
 // What a command of the share is, if its other end is in another task's. A copy moves a tensor; a Record
 // stands for a dependency between commands of two tasks that no copy carries, and moves nothing.
 struct MessageEnd {

@@ -11,7 +11,7 @@ namespace {
 
 // Every hop of the chain is two copies, one after the other, and all its commands are recorded in every step.
 TEST(HandoffChain, RecordsWholeStepsOfAChainOfCopies) {
-  const HandoffRun run = MeasureHandoffs(VirtualMachine(2, 1));
+  const ChainRun run = MeasureHandoffs(VirtualMachine(2, 1));
   ASSERT_NE(run.schedule, nullptr);
   int copies_between_gpus = 0, launches = 0;
   for (const Command& command : run.schedule->commands) {
