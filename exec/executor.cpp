@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/futex.h"
 #include "core/base/thread.h"
+#include "exec/message_progress.h"
 #include "exec/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
 
 // Spinning this long catches a hand-off between busy devices; longer would take the core from a device that
-// works. In between the core is offered to others: the driver that is waited for may share it.
+// works. In between the core is offered to others: the driver that is waited for may share it. Where the
+// processes of a job have more drivers than the computer has cores there is always one that works.
 constexpr int kSpins = 400;
 constexpr int kSpinsBeforeYield = 64;
 
@@ -39,6 +43,14 @@ class RunningFlag {
 // Whether the workers that a unit took are free now: it gives them back when it begins to wait (but in an
 // in-order queue, whose place it keeps), or is complete without having waited.
 bool FreesWorkers(bool resumed, bool complete, bool in_order) { return in_order ? complete : !resumed; }
+
+int SpinsOf(LoadedSchedule* loaded) {
+  MessageProgress* const messages = loaded->messages();
+  if (messages == nullptr || !messages->transport()->IsOneComputer()) return kSpins;
+  const auto queues = static_cast<unsigned>(loaded->plan().queues.size());
+  const auto processes = static_cast<unsigned>(messages->transport()->size());
+  return queues * processes > std::thread::hardware_concurrency() ? 0 : kSpins;
+}
 
 // A copy of the exception that is handled now.
 Error ErrorInFlight() {
@@ -99,6 +111,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
     loaded->program()->BeginStep({trace.schedule, trace.step}, trace.recorder != nullptr);
   loaded_ = loaded;
   plan_ = &loaded->plan();
+  spins_.store(SpinsOf(loaded), std::memory_order_relaxed);
   state_ = state;
   trace_ = trace;
   error_.reset();
@@ -110,6 +123,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   cancelled_.store(interrupted, std::memory_order_relaxed);
   times.start_ns = NowNs();
   end_ns_.store(times.start_ns, std::memory_order_relaxed);
+  messaging_ns_.store(0, std::memory_order_relaxed);
   running_drivers_.store(static_cast<int>(drivers), std::memory_order_relaxed);
   for (size_t i = 0; i < drivers; ++i) {
     drivers_[i]->queue = state->queue_of_driver_[i];
@@ -118,6 +132,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   }
   WaitUntilDone(times.start_ns, timeout_ns, stop, &interrupted, &expired, &awaited);
   times.end_ns = end_ns_.load(std::memory_order_acquire);
+  times.messaging_ns = messaging_ns_.load(std::memory_order_relaxed);
   if (loaded->program() != nullptr) {
     times.end_ns = FinishStreams(trace.recorder != nullptr ? drivers_[0]->ring : nullptr);
     expired = expired || (timeout_ns > 0 && times.end_ns - times.start_ns >= timeout_ns);
@@ -147,7 +162,7 @@ int64_t Executor::FinishStreams(EventRing* ring) {
 void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::atomic<bool>* stop,
                              bool* interrupted, bool* expired, std::string* awaited) {
   const auto finished = [&] { return running_drivers_.load(std::memory_order_acquire) == 0; };
-  for (int spin = 0; spin < kSpins && !finished(); ++spin) Relax(spin);
+  for (int spin = 0; spin < spins_.load(std::memory_order_relaxed) && !finished(); ++spin) Relax(spin);
   const bool soon = stop != nullptr || (timeout_ns > 0 && timeout_ns < 100000000);
   const std::chrono::milliseconds poll(soon ? 1 : 50);
   // The lock is taken even when all is done: the last driver may still hold it.
@@ -179,7 +194,9 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::at
 void Executor::DriverLoop(Driver* driver) {
   WorkerTeam::StopOn(&cancelled_);
   for (uint32_t seen = 0;; ++seen) {
-    for (int spin = 0; spin < kSpins && driver->steps.load(std::memory_order_relaxed) == seen; ++spin) {
+    for (int spin = 0; spin < spins_.load(std::memory_order_relaxed) &&
+                       driver->steps.load(std::memory_order_relaxed) == seen;
+         ++spin) {
       Relax(spin);
     }
     driver->steps.wait(seen, std::memory_order_acquire);
@@ -243,7 +260,9 @@ void Executor::DriveTogether(size_t index, EventRing* ring) {
     if (unit.exists() && more) Wake(queue, false);
     lock.unlock();
     if (!unit.exists()) {
-      for (int spin = 0; spin < kSpins && queue->news.load(std::memory_order_relaxed) == seen; ++spin)
+      for (int spin = 0; spin < spins_.load(std::memory_order_relaxed) &&
+                         queue->news.load(std::memory_order_relaxed) == seen;
+           ++spin)
         Relax(spin);
       queue->news.wait(seen, std::memory_order_seq_cst);
     }
@@ -274,12 +293,12 @@ void Executor::WaitForWork(StepState::QueueState* queue) {
            std::any_of(queue->from.begin(), queue->from.end(),
                        [](const HandoverLog* log) { return log->HasMore(); });
   };
-  for (int spin = 0; spin < kSpins; ++spin) {
+  for (int spin = 0; spin < spins_.load(std::memory_order_relaxed); ++spin) {
     if (has_work()) return;
     Relax(spin);
   }
   queue->asleep.store(1, std::memory_order_seq_cst);
-  if (!has_work()) queue->asleep.wait(1, std::memory_order_relaxed);
+  while (!has_work() && queue->asleep.load(std::memory_order_relaxed) == 1) FutexWait(queue->asleep, 1);
   queue->asleep.store(0, std::memory_order_relaxed);
 }
 
@@ -290,7 +309,7 @@ void Executor::HandOver(CommandId unit, size_t from, int to) {
   if (receiver->workers > 1) return Wake(receiver, false);
   // Waking costs a system call, so only a sleeper is woken.
   if (receiver->asleep.load(std::memory_order_seq_cst) != 0 && receiver->asleep.exchange(0) != 0) {
-    receiver->asleep.notify_one();
+    FutexWake(receiver->asleep);
   }
 }
 

@@ -24,6 +24,8 @@ namespace lanescope::exec {
 struct StepTimes {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  int64_t messaging_ns =
+      0;  // of a processor, that the messages took their driver; of a job: all drivers together
 };
 
 // Owns the driver threads, which sleep between steps. One step at a time; Run is called by one thread at a
@@ -111,6 +113,8 @@ class Executor {
   StepState* state_ = nullptr;
   Trace trace_;
   const IssuePlan* plan_ = nullptr;
+  std::atomic<int64_t> messaging_ns_{0};
+  std::atomic<int> spins_{0};  // before a driver sleeps
   std::atomic<int> running_drivers_{0};
   std::atomic<int64_t> end_ns_{0};
   std::atomic<bool> cancelled_{false};  // commands that have not started are skipped, others end soon

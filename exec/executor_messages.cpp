@@ -1,5 +1,6 @@
 // The driver of the messages to and from other tasks: it starts them as they become ready, looks which are
 // complete, and sleeps in between.
+#include "core/base/clock.h"
 #include "exec/executor.h"
 #include "exec/message_progress.h"
 #include "exec/patient_wait.h"
@@ -16,6 +17,7 @@ void Executor::DriveMessages(size_t index, EventRing* ring) {
   };
   std::vector<MessageProgress::Done> done;
   PatientWait patience(messages.transport());
+  const int64_t began_ns = ThreadNs();
   while (queue->remaining > 0) {
     const bool cancelled = cancelled_.load(std::memory_order_relaxed);
     if (cancelled && !messages.idle()) {
@@ -69,6 +71,7 @@ void Executor::DriveMessages(size_t index, EventRing* ring) {
     }
     done.clear();
   }
+  messaging_ns_.store(ThreadNs() - began_ns, std::memory_order_relaxed);
 }
 
 }  // namespace lanescope::exec

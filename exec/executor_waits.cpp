@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/futex.h"
 #include "exec/executor.h"
 
 namespace lanescope::exec {
@@ -85,7 +86,7 @@ void Executor::Resume(CommandId unit, StepState::QueueState* queue) {
   queue->num_resumed.fetch_add(1, std::memory_order_seq_cst);
   if (queue->workers > 1) return Wake(queue, false);
   if (queue->asleep.load(std::memory_order_seq_cst) != 0 && queue->asleep.exchange(0) != 0) {
-    queue->asleep.notify_one();
+    FutexWake(queue->asleep);
   }
 }
 

@@ -32,12 +32,21 @@ int LinkFlows::Begin(const Route& route, int64_t begin_ns, int64_t bytes) {
   std::ranges::sort(flow.resources);
   const auto repeated = std::ranges::unique(flow.resources);
   flow.resources.erase(repeated.begin(), repeated.end());
+  if (flow.begin_ns > begin_ns) {
+    ShareOut();
+    flow.left = std::max(0.0, flow.left - flow.rate * static_cast<double>(flow.begin_ns - begin_ns));
+  }
+  foreseen_ = false;
   return number;
 }
 
 void LinkFlows::Forget(int number) {
-  flows_[static_cast<size_t>(number)] = {};
+  Flow& flow = flows_[static_cast<size_t>(number)];
+  const bool is_through = flow.end_ns >= 0;
+  flow = {};
+  if (is_through) return;
   ShareOut();
+  foreseen_ = false;
 }
 
 int64_t LinkFlows::EndOf(const Flow& flow, int64_t now_ns) {
@@ -81,17 +90,19 @@ void LinkFlows::MoveTo(int64_t now_ns) {
   }
 }
 
-int64_t LinkFlows::EndNs(int number) const {
-  // What lies between now and its end is played through on a copy.
-  LinkFlows later = *this;
-  const Flow& flow = later.flows_[static_cast<size_t>(number)];
+int64_t LinkFlows::EndNs(int number) {
+  if (!foreseen_) Foresee();
+  const Flow& flow = flows_[static_cast<size_t>(number)];
   LANESCOPE_CHECK(flow.used);
-  while (flow.end_ns < 0) {
-    const int64_t next = later.NextChange();
-    LANESCOPE_CHECK(next < INT64_MAX);
-    later.MoveTo(next);
-  }
-  return flow.end_ns;
+  return flow.end_ns >= 0 ? flow.end_ns : flow.foreseen_ns;
+}
+
+// What lies between now and all ends is played through on a copy.
+void LinkFlows::Foresee() {
+  LinkFlows later = *this;
+  for (int64_t next = later.NextChange(); next < INT64_MAX; next = later.NextChange()) later.MoveTo(next);
+  for (size_t i = 0; i < flows_.size(); ++i) flows_[i].foreseen_ns = later.flows_[i].end_ns;
+  foreseen_ = true;
 }
 
 // Progressive filling: the tightest resource gives each that passes it the same, and so on with what is left.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/thread.h"
@@ -18,12 +19,6 @@
 
 namespace lanescope::exec {
 namespace {
-
-int64_t ThreadCpuNs() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return int64_t{1000000000} * now.tv_sec + now.tv_nsec;
-}
 
 int UsableCores() {
   cpu_set_t set;
@@ -113,9 +108,9 @@ class Neighbour {
  public:
   explicit Neighbour(NeighbourLoad* load)
       : thread_(StartThread("a load beside the measured one", [this, load] {
-          const int64_t cpu = ThreadCpuNs(), wall = NowNs();
+          const int64_t cpu = ThreadNs(), wall = NowNs();
           while (!stop_.load(std::memory_order_relaxed)) load->Run();
-          cores_ = static_cast<double>(ThreadCpuNs() - cpu) /
+          cores_ = static_cast<double>(ThreadNs() - cpu) /
                    static_cast<double>(std::max<int64_t>(1, NowNs() - wall));
         })) {}
   ~Neighbour() { Stop(); }

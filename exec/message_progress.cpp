@@ -65,14 +65,15 @@ void MessageProgress::Start(CommandId command) {
     const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);
     message.has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
     message.is_paced = flows_.has_value() && memory.route != nullptr;
-    message.has_frame = message.is_paced && (message.has_header || memory.bytes > kInOnePiece);
+    message.is_small = message.is_paced && !message.has_header && memory.bytes <= kInOnePiece;
     if (message.is_paced) message.route = *memory.route;
     message.data = static_cast<char*>(memory.tensor.data);
     message.bytes = memory.bytes;
     if (message.is_send) MakeContent(&message);
   }
   messages_.splice(messages_.end(), made);
-  Enter(&message, message.has_header || message.has_frame ? Stage::kReady : Stage::kContent);
+  if (message.is_paced) ExchangeReady(&message);
+  message.has_header ? SendOrReceiveHeader(&message) : SendOrReceiveContent(&message);
 }
 
 // Of a message that is sent: header and bytes.
@@ -91,30 +92,62 @@ void MessageProgress::MakeContent(Message* message) {
   std::copy(dims.begin(), dims.end(), message->header.dims);
 }
 
+// Who comes second wakes the first: a sender by what it sends next, a receiver here.
+void MessageProgress::ExchangeReady(Message* message) {
+  transport_.Post(message->peer, message->tag, &message->start_ns, sizeof message->start_ns);
+  message->ready = transport_.ReceivePosted(message->peer, message->tag, &message->other_start_ns,
+                                            sizeof message->other_start_ns);
+  if (message->is_send || !transport_.Test(message->ready)) return;
+  message->ready = 0;
+  transport_.Nudge(message->peer);
+}
+
 void MessageProgress::SendOrReceive(Message* message, void* data, int64_t bytes) {
   message->tickets.push_back(message->is_send ? transport_.Send(message->peer, message->tag, data, bytes)
                                               : transport_.Receive(message->peer, message->tag, data, bytes));
 }
 
-void MessageProgress::Enter(Message* message, Stage stage) {
-  message->stage = stage;
-  switch (stage) {
-    case Stage::kReady:
-      return message->has_header ? SendOrReceive(message, &message->header, sizeof message->header)
-                                 : SendOrReceive(message, nullptr, 0);
-    case Stage::kContent:
-      if (message->has_frame) BeginFlow(message);
-      for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
-        SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
-      return;
-    case Stage::kLastByte:
-      return SendOrReceive(message, nullptr, 0);
-  }
+void MessageProgress::SendOrReceiveHeader(Message* message) {
+  message->is_in_header = true;
+  SendOrReceive(message, &message->header, sizeof message->header);
 }
 
-bool MessageProgress::TicketsDone(Message* message) {
-  std::erase_if(message->tickets, [this](Transport::Ticket ticket) { return transport_.Test(ticket); });
-  return message->tickets.empty();
+void MessageProgress::SendOrReceiveContent(Message* message) {
+  message->is_in_header = false;
+  if (message->is_small && message->is_send) {
+    transport_.Post(message->peer, message->tag, message->data, message->bytes);
+    transport_.Nudge(message->peer);
+  } else if (message->is_small) {
+    message->tickets.push_back(
+        transport_.ReceivePosted(message->peer, message->tag, message->data, message->bytes));
+  } else {
+    for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
+      SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
+  }
+  if (message->is_paced && !message->is_small && !message->is_send)
+    message->through = transport_.ReceivePosted(message->peer, message->tag, nullptr, 0);
+}
+
+// All tickets of all messages.
+void MessageProgress::TestTickets() {
+  open_.clear();
+  done_.clear();
+  for (const Message& message : messages_) {
+    open_.insert(open_.end(), message.tickets.begin(), message.tickets.end());
+    for (const Transport::Ticket ticket : {message.ready, message.through}) {
+      if (ticket != 0) open_.push_back(ticket);
+    }
+  }
+  transport_.TestSome(open_, &done_);
+  if (done_.empty()) return;
+  const auto is_done = [this](Transport::Ticket ticket) {
+    return std::ranges::find(done_, ticket) != done_.end();
+  };
+  for (Message& message : messages_) {
+    std::erase_if(message.tickets, is_done);
+    if (is_done(message.ready)) message.ready = 0;
+    if (is_done(message.through)) message.through = 0;
+  }
 }
 
 // What a header says has been checked by nobody.
@@ -139,23 +172,25 @@ void MessageProgress::TakeContent(Message* message) {
   if (memory.tensor.dtype == DataType::kString) Unflatten(message->text, memory.tensor);
 }
 
-// Both ends are ready: now the link would begin to carry it.
+// Both ends are ready, and have been since the later of them was. (Clocks of other computers tell nothing.)
 void MessageProgress::BeginFlow(Message* message) {
   const int64_t now = NowNs();
+  const int64_t since =
+      transport_.IsOneComputer() ? std::clamp(message->other_start_ns, message->start_ns, now) : now;
   flows_->MoveTo(now);
-  message->flow = flows_->Begin(message->route, now + message->route.latency_ns, message->bytes);
+  message->flow = flows_->Begin(message->route, since + message->route.latency_ns, message->bytes);
 }
 
 // Whether its bytes would be through, where its link is emulated.
 bool MessageProgress::IsThrough(Message* message) {
   if (!message->is_paced || message->is_through) return true;
   if (message->flow < 0) {
-    if (!message->tickets.empty()) return false;
+    if (message->ready != 0) return false;
     BeginFlow(message);
   }
   const int64_t now = NowNs();
-  flows_->MoveTo(now);
   if (flows_->EndNs(message->flow) > now) return false;
+  flows_->MoveTo(now);
   flows_->Forget(std::exchange(message->flow, -1));
   message->is_through = true;
   return true;
@@ -163,27 +198,23 @@ bool MessageProgress::IsThrough(Message* message) {
 
 // False: it waits. Whether the whole message is done, otherwise.
 bool MessageProgress::Advance(Message* message) {
-  switch (message->stage) {
-    case Stage::kReady:
-      if (!TicketsDone(message)) return false;
-      if (!message->is_send && message->has_header) TakeHeader(message);
-      Enter(message, Stage::kContent);
-      return Advance(message);
-    case Stage::kContent: {
-      const bool is_there = TicketsDone(message);
-      if (!IsThrough(message) || !is_there) return false;
-      if (!message->is_send && message->data != nullptr) TakeContent(message);
-      if (!message->has_frame) return true;
-      Enter(message, Stage::kLastByte);
-      return Advance(message);
-    }
-    case Stage::kLastByte:
-      return TicketsDone(message);
+  if (message->is_in_header) {
+    if (!message->tickets.empty()) return false;
+    if (!message->is_send) TakeHeader(message);
+    SendOrReceiveContent(message);
+  }
+  const bool is_there = message->tickets.empty() && message->through == 0;
+  if (!IsThrough(message) || !is_there) return false;
+  if (!message->is_send && message->data != nullptr) TakeContent(message);
+  if (message->is_send && message->is_paced && !message->is_small) {
+    transport_.Post(message->peer, message->tag, nullptr, 0);
+    transport_.Nudge(message->peer);
   }
   return true;
 }
 
 void MessageProgress::Poll(std::vector<Done>* done) {
+  TestTickets();
   for (auto message = messages_.begin(); message != messages_.end();) {
     if (!Advance(&*message)) {
       ++message;
@@ -194,13 +225,14 @@ void MessageProgress::Poll(std::vector<Done>* done) {
   }
 }
 
-int64_t MessageProgress::DueNs() const {
-  constexpr int64_t kBetweenPiecesNs = 50'000;
+int64_t MessageProgress::DueNs() {
+  constexpr int64_t kBetweenPiecesNs = 200'000;
   int64_t due = INT64_MAX;
   for (const Message& message : messages_) {
-    if (message.stage != Stage::kContent) continue;
-    if (message.flow >= 0) due = std::min(due, flows_->EndNs(message.flow));
-    if (!message.tickets.empty() && message.bytes > kInOnePiece)
+    // Who waits to be told that it is through is told then.
+    if (message.flow >= 0 && message.through == 0) due = std::min(due, flows_->EndNs(message.flow));
+    if (!message.is_in_header && message.ready == 0 && !message.tickets.empty() &&
+        message.bytes > kInOnePiece)
       due = std::min(due, NowNs() + kBetweenPiecesNs);
   }
   return due;
@@ -210,6 +242,8 @@ std::vector<CommandId> MessageProgress::Abandon() {
   std::vector<CommandId> abandoned;
   for (Message& message : messages_) {
     for (const Transport::Ticket ticket : message.tickets) transport_.Cancel(ticket);
+    if (message.ready != 0) transport_.Cancel(message.ready);
+    if (message.through != 0) transport_.Cancel(message.through);
     if (message.flow >= 0) flows_->Forget(message.flow);
     abandoned.push_back(message.command);
   }

@@ -21,9 +21,8 @@ class LoadedSchedule;
 // Any number of messages are under way at once, whatever the order in which the other ends come to them. A
 // tensor whose shape is known only when the step runs, or of strings, has a header in front. Where links are
 // emulated both ends pace it from when both are ready, since one knows what else leaves its task and the
-// other what else comes. That its ends are ready is a message of its own in front, and that the last byte is
-// through, which the sender says, one behind it; what fits into one piece needs neither, for its ends know
-// that both are ready when it is there. A bus that is emulated carries messages as if there were no copies
+// other what else comes. Each tells the other when it was ready, and the sender tells when the last byte is
+// through, unless the message is small. A bus that is emulated carries messages as if there were no copies
 // within the process. Used by one thread at a time; refers to what it is made of.
 class MessageProgress {
  public:
@@ -54,11 +53,11 @@ class MessageProgress {
   // Appends those that are complete now.
   void Poll(std::vector<Done>* done);
   // When to look again though no news has come.
-  int64_t DueNs() const;
+  int64_t DueNs();
   bool idle() const { return messages_.empty(); }
   Transport* transport() const { return &transport_; }
   // From any thread: there is something to start.
-  void Nudge() { transport_.Nudge(); }
+  void Nudge() { transport_.Nudge(transport_.rank()); }
   // Forgets all that are under way, and names them.
   std::vector<CommandId> Abandon();
   // "'x' from rank 1 (node7)" of the message that waits longest; empty where none does.
@@ -70,33 +69,35 @@ class MessageProgress {
     int32_t rank = 0;
     int64_t dims[16] = {};
   };
-  enum class Stage { kReady, kContent, kLastByte };
   struct Message {
     CommandId command;
     bool is_send = false, has_header = false;
-    bool is_paced = false;   // over an emulated link
-    bool has_frame = false;  // is_paced, with a message in front and one behind
+    bool is_paced = false;  // over an emulated link
+    bool is_small = false;  // is_paced: its content is posted, and nobody tells when it is through
     int peer = 0, tag = 0;
-    Stage stage = Stage::kReady;
+    bool is_in_header = false;  // the content comes after it
     Header header;
     char* data = nullptr;
     int64_t bytes = 0;
-    std::vector<char> text;                  // of strings, as they are sent
-    std::vector<Transport::Ticket> tickets;  // of the stage
+    std::vector<char> text;                    // of strings, as they are sent
+    std::vector<Transport::Ticket> tickets;    // of header or content
+    Transport::Ticket ready = 0, through = 0;  // what the other end tells; 0: it has, or will not
     Route route;
     int flow = -1;  // on its links
     bool is_through = false;
-    int64_t start_ns = 0;
+    int64_t start_ns = 0, other_start_ns = 0;
   };
 
-  void Enter(Message* message, Stage stage);
   void MakeContent(Message* message);
+  void ExchangeReady(Message* message);
+  void SendOrReceiveHeader(Message* message);
+  void SendOrReceiveContent(Message* message);
   void TakeHeader(Message* message);
   void TakeContent(Message* message);
   bool Advance(Message* message);
   void BeginFlow(Message* message);
   bool IsThrough(Message* message);
-  bool TicketsDone(Message* message);
+  void TestTickets();
   void SendOrReceive(Message* message, void* data, int64_t bytes);
 
   LoadedSchedule& loaded_;
@@ -105,6 +106,7 @@ class MessageProgress {
   std::optional<LinkFlows> flows_;  // of emulated links
   int first_tag_ = 0;
   std::list<Message> messages_;  // their memory stays where it is
+  std::vector<Transport::Ticket> open_, done_;
 };
 
 }  // namespace lanescope::exec

@@ -48,11 +48,13 @@ StepTimes Session::JoinTimes(const PreparedStep& step, const Executor& executor,
                 timeout_ns / 1000000, transport.NameOf(missing));
       });
   StepTimes joined = own;
+  joined.messaging_ns = 0;
   for (int rank = 0; rank < transport.size(); ++rank) {
     const StepTimes& times = all[static_cast<size_t>(rank)];
     const int64_t shift = ahead(transport.rank()) - ahead(rank);
     joined.start_ns = std::min(joined.start_ns, times.start_ns + shift);
     joined.end_ns = std::max(joined.end_ns, times.end_ns + shift);
+    joined.messaging_ns += times.messaging_ns;
   }
   return joined;
 }

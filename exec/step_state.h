@@ -61,7 +61,7 @@ class StepState {
     alignas(64) std::atomic<uint32_t> news{0};
     // Set by a driver that found nothing to do before it looks at its logs a last time; a sender looks here
     // after its Send. Both are sequentially consistent, so that one of the two sees the other.
-    alignas(64) std::atomic<int> asleep{0};
+    alignas(64) std::atomic<uint32_t> asleep{0};
     // Units that waited and can go on. Whoever lets them (a thread of another step, as a rule) holds the
     // mutex until it is done with this queue, and the driver takes them under it: so the step cannot end
     // meanwhile.

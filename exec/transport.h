@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,14 @@ class Transport {
   // Memory must stay until the ticket is done. A send is done once its receiver has begun to take it.
   virtual Ticket Send(int to, int tag, const void* data, int64_t bytes) = 0;
   virtual Ticket Receive(int from, int tag, void* data, int64_t bytes) = 0;
+  // A few bytes, which are copied: for the sender it is done with that. Its receiver calls ReceivePosted, and
+  // has no news of it.
+  virtual void Post(int to, int tag, const void* data, int64_t bytes) = 0;
+  virtual Ticket ReceivePosted(int from, int tag, void* data, int64_t bytes) = 0;
   // Never waits. A ticket that is done is forgotten.
   virtual bool Test(Ticket ticket) = 0;
+  // The same of several at once: appends those that are done.
+  virtual void TestSome(std::span<const Ticket> tickets, std::vector<Ticket>* done);
   // Forgets a message that is not done; its memory may go.
   virtual void Cancel(Ticket ticket) = 0;
   // What every process hands in, by rank, once all have called it. All call it equally often. Throws
@@ -37,10 +44,11 @@ class Transport {
   virtual uint32_t News() const { return 0; }
   // Returns when something may have come in since News was `seen`, or at `until_ns` (of NowNs) at the latest.
   virtual void AwaitNews(uint32_t seen, int64_t until_ns);
-  // Whether all that comes in is news; else only looking tells.
-  virtual bool TellsNews() const { return false; }
-  // Is news to this process itself.
-  virtual void Nudge() {}
+  // Whether all processes are on this computer: NowNs is the same to all, and all that comes in is news. Else
+  // only looking tells.
+  virtual bool IsOneComputer() const { return false; }
+  // Is news to that process, or to this one itself.
+  virtual void Nudge(int rank) { static_cast<void>(rank); }
 };
 
 }  // namespace lanescope::exec

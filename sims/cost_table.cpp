@@ -16,6 +16,7 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "lanescope-cost";
 constexpr int64_t kVersion = 1;
+constexpr double kMaxByteNs = 1e6;
 constexpr int64_t kMaxCount = int64_t{1} << 53;  // integers that every JSON reader keeps
 constexpr std::array<DeviceKind, kNumDeviceKinds> kKinds = {
     DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
@@ -117,6 +118,10 @@ GapModel ParseGaps(const json& value) {
   }
   if (handoff.Has("signal")) gaps.signal_ns = Nanoseconds(&handoff, "signal");
   handoff.Finish();
+  if (object.Has("message_overhead_ns"))
+    gaps.message_overhead_ns = Nanoseconds(&object, "message_overhead_ns");
+  if (object.Has("message_byte_ns"))
+    gaps.message_byte_ns = NumberIn(&object, "message_byte_ns", 0, kMaxByteNs);
   object.Finish();
   return gaps;
 }
@@ -196,7 +201,9 @@ json GapsJson(const GapModel& gaps) {
   return {{"step_start_ns", gaps.step_start_ns},
           {"step_finish_ns", gaps.step_finish_ns},
           {"devices", devices},
-          {"handoff_ns", handoff}};
+          {"handoff_ns", handoff},
+          {"message_overhead_ns", gaps.message_overhead_ns},
+          {"message_byte_ns", gaps.message_byte_ns}};
 }
 
 void CheckHeader(JsonObject* object) {

@@ -32,6 +32,15 @@ class DomainLoads {
                                           : costs_.cores[command];
     Add(server.domain, *state, +1);
   }
+  // A messenger begins to work, on one core.
+  void EnterMessenger(const Server& messenger, ServerState* state) {
+    if (messenger.domain < 0) return;
+    state->active = true;
+    state->load_class = WorkClass::kMemory;
+    state->is_messenger = true;
+    state->cores = 1;
+    Add(messenger.domain, *state, +1);
+  }
   void Leave(const Server& server, ServerState* state) {
     if (!state->active) return;
     state->active = false;
@@ -63,6 +72,16 @@ class DomainLoads {
     return std::min(slice, static_cast<Ticks>(sum / matrix.cores));
   }
 
+  // A driver that slept is being woken, which takes a core; or it is awake.
+  void BeginWaking(int domain) { AddCores(domain, +1, false); }
+  void EndWaking(int domain) { AddCores(domain, -1, false); }
+  // How much longer that takes for what else wakes on that core. (What runs there is CoreWait's.)
+  double WakingSlowdown(int domain) const {
+    if (domain < 0) return 1;
+    const int cores = plan_.domains[static_cast<size_t>(domain)].cores;
+    return cores > 0 ? 1 + loads_[static_cast<size_t>(domain)].restless / cores : 1;
+  }
+
   // Calls slow(server, slowdown) for every active server of the domains that changed.
   template <typename Slow>
   void Settle(const std::vector<ServerState>& servers, Slow slow) {
@@ -75,16 +94,20 @@ class DomainLoads {
       for (const int server : plan_.domain_servers[domain]) {
         const ServerState& state = servers[static_cast<size_t>(server)];
         if (!state.active) continue;
-        slow(server, slowdown.Of(state.load_class));
+        slow(server, state.is_messenger ? slowdown.OfMessenger() : slowdown.Of(state.load_class));
       }
     }
   }
 
  private:
   void Add(int domain, const ServerState& state, int sign) {
-    DomainLoad& load = loads_[static_cast<size_t>(domain)];
-    load.active[static_cast<size_t>(state.load_class)] += sign;
-    load.cores += sign * state.cores;
+    loads_[static_cast<size_t>(domain)].active[static_cast<size_t>(state.load_class)] += sign;
+    AddCores(domain, sign * state.cores, state.load_class == WorkClass::kCopy || state.is_messenger);
+  }
+  void AddCores(int domain, double cores, bool restless) {
+    if (domain < 0) return;
+    loads_[static_cast<size_t>(domain)].cores += cores;
+    if (restless) loads_[static_cast<size_t>(domain)].restless += cores;
     dirty_[static_cast<size_t>(domain)] = 1;
     any_dirty_ = true;
   }

@@ -26,7 +26,8 @@ FrozenOrder::FrozenOrder(const SimulationPlan& plan, const IdVector<CommandId, C
 
 bool FrozenOrder::Applies(const SimulationPlan& plan) {
   const auto awake = [](const Server& server) { return server.wake == 0; };
-  return plan.domains.empty() && std::all_of(plan.servers.begin(), plan.servers.end(), awake);
+  return plan.domains.empty() && plan.message_ends.empty() &&
+         std::all_of(plan.servers.begin(), plan.servers.end(), awake);
 }
 
 // As the queues picked in the run, or nearly: the check after a pass decides.

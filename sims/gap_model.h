@@ -29,12 +29,18 @@ inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {
 // the step's beginning. The step begins `step_start` before its first commands may start, and ends
 // `step_finish` after its last command. Drivers sleep between steps: one that is woken by its queue's first
 // ready command picks `wake` later, for it is not awake at once when the cores that wake it are busy.
+// Each task has one thread that moves its messages, the messenger: a message keeps it busy for
+// `message_overhead` where it is sent and again where it is received, there with `message_byte` for each byte
+// on top (LogGP's o, and what a copy adds; Alexandrov et al. 1995). Both are part of what a message takes, at
+// its beginning and at its end, and wait for each other and for a core.
 struct GapModel {
   int64_t step_start_ns = 0;
   int64_t step_finish_ns = 0;
   std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> gap_ns{};       // [DeviceKind][class]
   std::array<std::array<int64_t, kNumQueueClasses>, kNumQueueClasses> handoff_ns{};  // [from class][to class]
   int64_t signal_ns = 0;
+  int64_t message_overhead_ns = 0;
+  double message_byte_ns = 0;
   std::array<int64_t, kNumDeviceKinds> issue_ns{};                               // [DeviceKind]
   std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> wake_ns{};  // [DeviceKind][class]
 

@@ -13,28 +13,30 @@ namespace lanescope::sims {
 // Earliest first, ties by command number. Owned and used by one thread.
 class HandoffHeap {
  public:
-  void Push(Ticks time, CommandId command) {
-    heap_.push_back({time, command});
+  struct Handoff {
+    Ticks time;
+    CommandId command;
+    bool wakes;  // a driver that slept
+    bool operator>(const Handoff& other) const {
+      return time != other.time ? time > other.time : command > other.command;
+    }
+  };
+
+  void Push(const Handoff& handoff) {
+    heap_.push_back(handoff);
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
   // kNever when there is none.
   Ticks EarliestTime() const { return heap_.empty() ? kNever : heap_.front().time; }
   // The command that arrives first.
-  CommandId Pop() {
+  Handoff Pop() {
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-    const CommandId command = heap_.back().command;
+    const Handoff handoff = heap_.back();
     heap_.pop_back();
-    return command;
+    return handoff;
   }
 
  private:
-  struct Handoff {
-    Ticks time;
-    CommandId command;
-    bool operator>(const Handoff& other) const {
-      return time != other.time ? time > other.time : command > other.command;
-    }
-  };
   std::vector<Handoff> heap_;
 };
 

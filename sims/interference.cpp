@@ -28,9 +28,8 @@ WorkClass ClassOf(const OpWork& work) {
 
 DomainSlowdown::DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load) {
   const double asked = matrix.cores > 0 ? load.cores / matrix.cores : 0;
-  const double met =
-      matrix.cores > 0 ? load.active[static_cast<size_t>(WorkClass::kCopy)] * matrix.copy_cores / matrix.cores
-                       : 0;
+  const double met = matrix.cores > 0 ? load.restless / matrix.cores : 0;
+  messenger_ = matrix.cores > 0 ? std::max(1.0, 1 + (load.cores - 1) / matrix.cores) : 1;
   for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
     double excess = 1 - matrix.slowdown[victim][victim];  // the victim itself counts in the load
     for (size_t beside = 0; beside < kNumWorkClasses; ++beside)

@@ -33,24 +33,29 @@ WorkClass ClassOf(const OpWork& work);
 // What is running in one domain.
 struct DomainLoad {
   std::array<int, kNumWorkClasses> active{};  // commands of the class
-  double cores = 0;                           // that they ask for
+  double cores = 0;                           // that all ask for
+  double restless = 0;                        // of these, copies and messengers
 };
 
 // How active commands of each class are slowed under one load. One of class v beside n_b others of class b
 // takes
 //   (1 + sum over b of n_b * (slowdown[v][b] - 1)) * s
 // times as long. s is the lack of cores. More cores asked for than there are slow everyone in proportion, as
-// a fair scheduler does: s = max(1, asked / cores). A launch also shares its core with copies while another
-// core is free: a paced copy sleeps and wakes with every chunk, and wakes where it slept, so that it meets a
-// given launch on one core out of `cores`: s = max(that, 1 + copies * copy_cores / cores), the same as the
-// fair share when all cores are busy.
+// a fair scheduler does: s = max(1, asked / cores). A launch also shares its core with the restless while
+// another core is free: a paced copy sleeps and wakes with every chunk, a messenger with every message, and
+// each wakes where it slept, so that it meets a given launch on one core out of `cores`:
+// s = max(that, 1 + restless / cores), the same as the fair share when all cores are busy. For the same
+// reason a messenger meets any other that asks for a core on one core out of `cores`:
+// s = 1 + others / cores.
 class DomainSlowdown {
  public:
   DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load);
   double Of(WorkClass victim) const { return slowdown_[static_cast<size_t>(victim)]; }
+  double OfMessenger() const { return messenger_; }
 
  private:
   std::array<double, kNumWorkClasses> slowdown_{};
+  double messenger_ = 1;
 };
 
 }  // namespace lanescope::sims

@@ -11,13 +11,24 @@ namespace lanescope::sims {
 
 struct ServerState {
   // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
-  // its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake yet.
-  enum class Phase : uint8_t { kFixed, kWaking, kWaiting, kWorking, kFlowing };
+  // its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake yet. Of a
+  // message: it is about to begin; its messengers work on it or will, before it moves or after it has.
+  enum class Phase : uint8_t {
+    kFixed,
+    kWaking,
+    kWaiting,
+    kWorking,
+    kFlowing,
+    kPosting,
+    kSending,
+    kReceiving
+  };
   static constexpr int kIdle = -1;
   static constexpr int kAsleep = INT32_MAX;  // in `running`, until the driver is awake
 
   int running = kIdle;
   bool active = false;  // counted in its domain's load
+  bool is_messenger = false;
   Phase phase = Phase::kFixed;
   WorkClass load_class = WorkClass::kMemory;
   Ticks free_at = 0;

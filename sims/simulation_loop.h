@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <vector>
 
 #include "core/base/error.h"
@@ -34,7 +35,8 @@ class SimulationLoop {
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
                  plan.max_hops),
         domains_(plan, costs),
-        queues_(plan.servers_of.size()) {
+        queues_(plan.servers_of.size()),
+        to_messengers_(plan.servers.size() - static_cast<size_t>(plan.first_messenger)) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
     touched_.reserve(queues_.size());
   }
@@ -127,7 +129,11 @@ class SimulationLoop {
     }
     now_ = next;
     while (timers_.EarliestTime() == now_) Expire(timers_.Earliest());
-    while (handoffs_.EarliestTime() == now_) MakeReady(handoffs_.Pop());
+    while (handoffs_.EarliestTime() == now_) {
+      const HandoffHeap::Handoff handoff = handoffs_.Pop();
+      if (handoff.wakes) domains_.EndWaking(DomainOf(task(handoff.command).queue));
+      MakeReady(handoff.command);
+    }
   }
 
   [[noreturn]] void ThrowStuck() const {
@@ -176,7 +182,60 @@ class SimulationLoop {
     at.running = command.number();
     at.started = start;
     PrefetchSuccessors(command);
-    Begin(number, command, start);
+    if (!IsMessage(command)) return Begin(number, command, start);
+    at.phase = Phase::kPosting;
+    start > now_ ? timers_.Set(number, start) : Send(number);
+  }
+
+  bool IsMessage(CommandId command) const {
+    return !plan_.message_ends.empty() && plan_.message_ends[command].from >= 0;
+  }
+  // What its messengers work on it: each half of its time at most.
+  Ticks SendingTime(CommandId command) {
+    return std::min(plan_.message_ends[command].sending, task(command).duration / 2);
+  }
+  Ticks ReceivingTime(CommandId command) {
+    return std::min(plan_.message_ends[command].receiving, task(command).duration / 2);
+  }
+  // How long it takes alone, but for its messengers.
+  Ticks DurationOf(CommandId command) {
+    const Ticks all = task(command).duration;
+    return IsMessage(command) ? all - SendingTime(command) - ReceivingTime(command) : all;
+  }
+
+  void Send(int message) {
+    state(message).phase = Phase::kSending;
+    Employ(plan_.message_ends[CommandId(state(message).running)].from, message);
+  }
+  void Receive(int message) {
+    state(message).phase = Phase::kReceiving;
+    Employ(plan_.message_ends[CommandId(state(message).running)].to, message);
+  }
+
+  // A messenger takes messages in the order in which they come to it.
+  std::deque<int>& MessagesOf(int messenger) {
+    return to_messengers_[static_cast<size_t>(messenger - plan_.first_messenger)];
+  }
+  void Employ(int messenger, int message) {
+    MessagesOf(messenger).push_back(message);
+    if (MessagesOf(messenger).size() == 1) WorkOnMessage(messenger);
+  }
+  void WorkOnMessage(int messenger) {
+    const ServerState& message = state(MessagesOf(messenger).front());
+    const CommandId command(message.running);
+    Work(messenger, message.phase == Phase::kSending ? SendingTime(command) : ReceivingTime(command));
+    if constexpr (kInterfere) domains_.EnterMessenger(server(messenger), &state(messenger));
+  }
+  void EndWorkOnMessage(int messenger) {
+    if constexpr (kInterfere) domains_.Leave(server(messenger), &state(messenger));
+    const int message = MessagesOf(messenger).front();
+    MessagesOf(messenger).pop_front();
+    if (state(message).phase == Phase::kSending) {
+      Begin(message, CommandId(state(message).running), now_);
+    } else {
+      Finish(message);
+    }
+    if (!MessagesOf(messenger).empty()) WorkOnMessage(messenger);
   }
 
   // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
@@ -192,7 +251,7 @@ class SimulationLoop {
 
   void Begin(int number, CommandId command, Ticks start) {
     ServerState& at = state(number);
-    const Ticks duration = task(command).duration;
+    const Ticks duration = DurationOf(command);
     at.phase = Phase::kFixed;
     Ticks moves_at = start;
     bool flows = false;
@@ -220,7 +279,7 @@ class SimulationLoop {
   void BeginMoving(int number) {
     ServerState& at = state(number);
     const CommandId command(at.running);
-    const Ticks duration = task(command).duration;
+    const Ticks duration = DurationOf(command);
     bool flows = false;
     if constexpr (kShared) {
       const int route = plan_.route_of[command];
@@ -228,19 +287,22 @@ class SimulationLoop {
               plan_.bytes[command] > 0;
       if (flows) BeginFlow(number, command, plan_.routes[static_cast<size_t>(route)]);
     }
-    if (!flows) {
-      at.phase = Phase::kWorking;
-      at.remaining = static_cast<double>(duration);
-      at.slowdown = 1;
-      at.updated = now_;
-      timers_.Set(number, now_ + duration);
-    }
+    if (!flows) Work(number, duration);
     if constexpr (kInterfere) domains_.Enter(server(number), command, &at);
+  }
+
+  void Work(int number, Ticks duration) {
+    ServerState& at = state(number);
+    at.phase = Phase::kWorking;
+    at.remaining = static_cast<double>(duration);
+    at.slowdown = 1;
+    at.updated = now_;
+    timers_.Set(number, now_ + duration);
   }
 
   void BeginFlow(int number, CommandId command, const LinkPath& route) {
     state(number).phase = Phase::kFlowing;
-    const Flow flow = FlowAlone(route, plan_.bytes[command], task(command).duration);
+    const Flow flow = FlowAlone(route, plan_.bytes[command], DurationOf(command));
     sharing_.Start(number, now_,
                    {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
                    flow.limit);
@@ -249,6 +311,8 @@ class SimulationLoop {
   void Expire(int number) {
     ServerState& at = state(number);
     timers_.Set(number, kNever);
+    if (number >= plan_.first_messenger) return EndWorkOnMessage(number);
+    if (at.phase == Phase::kPosting) return Send(number);
     if (at.phase == Phase::kWaiting) return BeginMoving(number);
     if (at.phase == Phase::kWaking) return Awake(number);
     if constexpr (kShared) {
@@ -259,7 +323,7 @@ class SimulationLoop {
       domains_.Leave(server(number), &at);
       if (copied && WaitForCore(number)) return;
     }
-    Finish(number);
+    IsMessage(CommandId(at.running)) ? Receive(number) : Finish(number);
   }
 
   // A paced copy sleeps until its bytes would have arrived: its driver is woken once more to say so.
@@ -296,6 +360,7 @@ class SimulationLoop {
     for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, command, queue);
   }
 
+  int DomainOf(QueueId queue) const { return server(plan_.servers_of[queue].first).domain; }
   QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
 
   // One dependency of the command at that place in the list of successors is satisfied by the end of `by`,
@@ -313,7 +378,7 @@ class SimulationLoop {
     if (!plan_.signals.empty() && plan_.signals[static_cast<size_t>(successor)] != 0) {
       at += plan_.signal;
     } else if (t.queue != queue) {
-      at += plan_.handoff[static_cast<size_t>(KindOf(queue))][static_cast<size_t>(KindOf(t.queue))];
+      at += Handoff(queue, t.queue);
     }
     Ticks& ready_at = ready_at_[command];
     if (at >= ready_at) {
@@ -321,12 +386,23 @@ class SimulationLoop {
       t.released = by;
     }
     if (t.pending > 0) return;
+    bool wakes = false;
     if constexpr (kInterfere) {
       const int idle = t.queue != queue ? IdleServer(t.queue) : -1;
-      if (idle >= 0) ready_at += domains_.CoreWait(idle, servers_, timers_, now_);
+      wakes = idle >= 0;
+      if (wakes) ready_at += domains_.CoreWait(idle, servers_, timers_, now_);
     }
     if (ready_at <= now_) return MakeReady(command);
-    handoffs_.Push(ready_at, command);
+    if (wakes) domains_.BeginWaking(DomainOf(t.queue));
+    handoffs_.Push({ready_at, command, wakes});
+  }
+
+  // Whoever hands over wakes a driver that sleeps, on a core that others may want.
+  Ticks Handoff(QueueId from, QueueId to) {
+    const Ticks alone = plan_.handoff[static_cast<size_t>(KindOf(from))][static_cast<size_t>(KindOf(to))];
+    if constexpr (!kInterfere) return alone;
+    if (IdleServer(to) < 0) return alone;
+    return static_cast<Ticks>(static_cast<double>(alone) * domains_.WakingSlowdown(DomainOf(to)));
   }
 
   // Rates after all that changed at this instant.
@@ -374,6 +450,7 @@ class SimulationLoop {
   LinkSharing sharing_;
   DomainLoads domains_;
   IdVector<QueueId, QueueState> queues_;
+  std::vector<std::deque<int>> to_messengers_;  // messages by messenger, which works on the first
 };
 
 }  // namespace lanescope::sims

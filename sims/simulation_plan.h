@@ -49,6 +49,7 @@ inline Flow FlowAlone(const LinkPath& route, int64_t bytes, Ticks duration) {
 // A place where one command runs at a time: a queue, or one of the workers that a queue's commands share.
 struct Server {
   QueueId queue;
+  DeviceId device;
   Ticks gap = 0;
   Ticks issue = 0;  // in-order queues whose driver issues ahead
   Ticks wake = 0;   // from its queue's first ready command until its driver is awake
@@ -60,6 +61,12 @@ struct Server {
 // The servers of a queue.
 struct ServerRange {
   int first = 0, end = 0;
+};
+
+// The messengers of a message, as servers, and how long it keeps them busy.
+struct MessageEnds {
+  int from = -1, to = -1;  // -1: no message
+  Ticks sending = 0, receiving = 0;
 };
 
 struct SimulationPlan {
@@ -82,6 +89,10 @@ struct SimulationPlan {
   std::vector<int> route_resources;
   std::vector<double> capacities;  // bytes per tick
   int max_hops = 0;
+  // Messages keep messengers busy; empty where that takes nothing. Messengers are the last servers, and have
+  // no queue.
+  IdVector<CommandId, MessageEnds> message_ends;
+  int first_messenger = 0;
   // Interference; empty without.
   std::vector<InterferenceMatrix> domains;
   std::vector<std::vector<int>> domain_servers;

@@ -84,6 +84,7 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
     const DeviceSpec& device = machine.device(queue.device);
     Server server;
     server.queue = q;
+    server.device = queue.device;
     server.kind = QueueClassOf(queue.kind, device);
     server.cores = queue.workers > 1 ? 1 : device.workers;
     if (options.gaps) {
@@ -96,6 +97,7 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
     plan->servers.insert(plan->servers.end(), static_cast<size_t>(servers), server);
     plan->servers_of.Add({first, static_cast<int>(plan->servers.size())});
   }
+  plan->first_messenger = static_cast<int>(plan->servers.size());
   for (size_t from = 0; options.handoffs && from < kNumQueueClasses; ++from) {
     for (size_t to = 0; to < kNumQueueClasses; ++to) {
       plan->handoff[from][to] = TicksOf(gaps.handoff_ns[from][to]);
@@ -121,6 +123,31 @@ void PlanSignals(const Schedule& schedule, const Machine& machine, const GapMode
     const TaskEnds ends = EndsOf(schedule, tasks, c);
     for (int s = plan->tasks[c].first_successor; s < plan->tasks[c].end_successor; ++s)
       plan->signals[static_cast<size_t>(s)] = NeedsSignal(ends, EndsOf(schedule, tasks, plan->successors[s]));
+  }
+}
+
+// One for each task.
+void PlanMessengers(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+                    SimulationPlan* plan) {
+  if (gaps.message_overhead_ns == 0) return;
+  const MachineTasks tasks = TasksOf(machine);
+  if (tasks.size() < 2) return;
+  plan->message_ends.resize(schedule.commands.size());
+  for (const CommandId c : schedule.commands.ids()) {
+    const Command& command = schedule.commands[c];
+    if (command.kind != CommandKind::kCopy) continue;
+    const TaskEnds ends = EndsOf(schedule, tasks, c);
+    if (ends.from == ends.to) continue;
+    const double copying = gaps.message_byte_ns * static_cast<double>(command.bytes);
+    const auto copying_ns = static_cast<int64_t>(std::min(copying, static_cast<double>(kMaxSimulatedNs)));
+    plan->message_ends[c] = {plan->first_messenger + ends.from, plan->first_messenger + ends.to,
+                             TicksOf(gaps.message_overhead_ns),
+                             TicksOf(gaps.message_overhead_ns + copying_ns)};
+  }
+  for (const DeviceId host : tasks.hosts) {
+    Server messenger;
+    messenger.device = host;
+    plan->servers.push_back(messenger);
   }
 }
 
@@ -167,13 +194,13 @@ void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan
   }
 }
 
-void PlanInterference(const Schedule& schedule, const Machine& machine, const Interference& interference,
-                      SimulationPlan* plan) {
+void PlanInterference(const Machine& machine, const Interference& interference, SimulationPlan* plan) {
   std::map<int, int> numbers;
   for (size_t l = 0; l < plan->servers.size(); ++l) {
-    const Queue& queue = schedule.queues[plan->servers[l].queue];
-    const int domain = InterferenceDomain(machine.device(queue.device));
-    if (domain < 0) continue;
+    const Server& server = plan->servers[l];
+    const int domain = InterferenceDomain(machine.device(server.device));
+    // What a message takes of the cores its messengers take.
+    if (domain < 0 || (server.kind == QueueClass::kMessage && !plan->message_ends.empty())) continue;
     const auto [found, added] = numbers.try_emplace(domain, static_cast<int>(plan->domains.size()));
     if (added) {
       plan->domains.push_back(domain == 0 ? interference.host : interference.gpu);
@@ -214,9 +241,10 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   PlanOrders(schedule, plan);
   PlanServers(schedule, machine, gaps, options, plan);
   if (options.handoffs) PlanSignals(schedule, machine, gaps, plan);
+  PlanMessengers(schedule, machine, gaps, plan);
   if (options.share_links) PlanCopies(schedule, machine, plan);
   if (options.interference && interference != nullptr) {
-    PlanInterference(schedule, machine, *interference, plan);
+    PlanInterference(machine, *interference, plan);
   }
   SimulationScratch* scratch = &prepared_->scratch;
   scratch->ahead.resize(schedule.queues.size());

@@ -8,6 +8,7 @@
 #include "core/graph/signature.h"
 #include "sims/interference.h"
 #include "sims/measured_steps.h"
+#include "study/message_times.h"
 #include "study/this_machine.h"
 
 namespace lanescope::study {
@@ -89,6 +90,9 @@ sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasu
   if (about.messages.schedule != nullptr) {
     const Schedule& chain = *about.messages.schedule;
     sims::TakeGapsOfMessages(chain, machine, sims::GroupSteps(chain, about.messages.events, 0), &table.gaps);
+    const MessageOverhead overhead = OverheadOfMessages(machine, about.small_messages, about.messages);
+    table.gaps.message_overhead_ns = overhead.end_ns;
+    table.gaps.message_byte_ns = overhead.byte_ns;
   }
   if (measured != nullptr) {
     table.has_interference = true;

@@ -139,6 +139,7 @@ void Comparer::Measure() {
     measurements_.Start(writer_.get(), options, request_.warmup);
     if (IsFirst()) handoffs = MakeHandoffChain(comparison_.machine, request_.cancellation);
     const auto messages = MakeMessageChain(comparison_.machine, request_.job, request_.cancellation);
+    const auto small = MakeSmallMessageChain(comparison_.machine, request_.job, request_.cancellation);
     measurements_.RunRounds(
         request_.rounds, request_.steps,
         [&] {
@@ -146,9 +147,10 @@ void Comparer::Measure() {
         },
         [&] {
           if (messages != nullptr) messages->Run();
+          if (small != nullptr) small->Run();
         });
     if (handoffs != nullptr) measured_machine_.handoffs = handoffs->Finish();
-    if (messages != nullptr) AddMessages(messages->Finish());
+    if (messages != nullptr) AddMessages(messages->Finish(), small->Finish());
   } catch (...) {
     const bool cancelled = request_.cancellation != nullptr && request_.cancellation->cancelled();
     const std::string reason = cancelled ? request_.cancellation->Reason() : "the comparison failed";
@@ -162,9 +164,10 @@ void Comparer::Measure() {
 }
 
 // Links between tasks are what messages over them take.
-void Comparer::AddMessages(ChainRun run) {
+void Comparer::AddMessages(ChainRun run, ChainRun small) {
   const std::vector<exec::LinkTime> messages = TimesOfMessages(comparison_.machine, run);
   measured_machine_.messages = std::move(run);
+  measured_machine_.small_messages = std::move(small);
   std::erase_if(measured_machine_.links, [&](const exec::LinkTime& link) {
     return IsMessage(comparison_.machine, link.src, link.dst);
   });

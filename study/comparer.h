@@ -71,7 +71,7 @@ class Comparer {
   void PlaceRows();
   void OpenTrace();
   void Measure();
-  void AddMessages(ChainRun run);
+  void AddMessages(ChainRun run, ChainRun small);
   void Calibrate();
   // Calibrated on these steps of the first row and the microbenchmarks alone.
   sims::CostTable CostsOf(const std::vector<char>& steps) const;

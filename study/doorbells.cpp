@@ -2,32 +2,23 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <ctime>
+
+#include "core/base/futex.h"
 
 namespace lanescope::study {
 namespace {
-
-static_assert(std::atomic<uint32_t>::is_always_lock_free, "the bells of processes are of one kind");
 
 // Nobody guesses it, and no other computer has it. Empty: there is no randomness.
 std::string NewName() {
   std::array<uint64_t, 2> bits{};
   if (getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) return "";
   return fmt::format("/lanescope-{:016x}{:016x}", bits[0], bits[1]);
-}
-
-long Futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* until) {
-  return syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, until, nullptr,
-                 FUTEX_BITSET_MATCH_ANY);
 }
 
 }  // namespace
@@ -79,13 +70,9 @@ uint32_t Doorbells::count() const {
 
 void Doorbells::Await(uint32_t seen, int64_t until_ns) {
   Bell& bell = *bells_[static_cast<size_t>(rank_)];
-  constexpr int64_t kNsPerSecond = 1'000'000'000;
-  timespec until{};
-  until.tv_sec = until_ns / kNsPerSecond;
-  until.tv_nsec = until_ns % kNsPerSecond;
   // Who rings looks for sleepers after it has counted up, and the system looks at the count again.
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  if (bell.count.load(std::memory_order_seq_cst) == seen) Futex(&bell.count, FUTEX_WAIT_BITSET, seen, &until);
+  if (bell.count.load(std::memory_order_seq_cst) == seen) FutexWait(bell.count, seen, until_ns);
   bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -93,8 +80,7 @@ void Doorbells::Ring(int rank) {
   Bell* bell = bells_[static_cast<size_t>(rank)];
   if (bell == nullptr) return;
   bell->count.fetch_add(1, std::memory_order_seq_cst);
-  if (bell->sleepers.load(std::memory_order_seq_cst) != 0)
-    Futex(&bell->count, FUTEX_WAKE_BITSET, INT_MAX, nullptr);
+  if (bell->sleepers.load(std::memory_order_seq_cst) != 0) FutexWake(bell->count);
 }
 
 }  // namespace lanescope::study

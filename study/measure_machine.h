@@ -21,7 +21,7 @@ struct MachineMeasurement {
   std::vector<exec::LinkTime> links;
   std::vector<exec::FetchTime> fetches;
   ChainRun handoffs;
-  ChainRun messages;  // of the processes of a job
+  ChainRun messages, small_messages;  // of the processes of a job
 };
 // All but hand-offs and messages. Some seconds. Throws Cancelled.
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);

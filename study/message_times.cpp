@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "core/base/statistics.h"
 #include "core/machine/tasks.h"
 #include "core/schedule/cost.h"
+#include "core/schedule/task_share.h"
 
 namespace lanescope::study {
 namespace {
@@ -16,10 +18,17 @@ namespace {
 constexpr int64_t kLongestNs = 20'000'000;
 constexpr int kSignals = 4;
 constexpr int kGpuHops = 4;
+constexpr int kSmallHops = 8;
 constexpr int64_t kSmallElements = 256;
 
 class ChainMaker {
  public:
+  static Chain MakeSmall(const MachineTasks& tasks) {
+    ChainMaker maker;
+    for (size_t other = 1; other < tasks.hosts.size(); ++other)
+      maker.AddMessages(tasks.hosts[0], tasks.hosts[other], kSmallElements, kSmallHops);
+    return std::move(maker.chain_);
+  }
   static Chain Make(const Machine& machine, const MachineTasks& tasks) {
     ChainMaker maker;
     for (size_t other = 1; other < tasks.hosts.size(); ++other) {
@@ -78,6 +87,27 @@ class ChainMaker {
   Endpoint last_;
 };
 
+struct MessageCount {
+  int64_t messages = 0, bytes = 0;
+};
+
+// With those that carry nothing but that something has ended.
+MessageCount CountMessages(const Machine& machine, const Schedule& schedule) {
+  const MachineTasks tasks = TasksOf(machine);
+  MessageCount count;
+  for (const CommandId c : schedule.commands.ids()) {
+    const Command& command = schedule.commands[c];
+    const TaskEnds ends = EndsOf(schedule, tasks, c);
+    if (command.kind == CommandKind::kCopy && ends.from != ends.to) {
+      ++count.messages;
+      count.bytes += command.bytes;
+    }
+    for (const CommandId next : schedule.successors[c])
+      count.messages += NeedsSignal(ends, EndsOf(schedule, tasks, next));
+  }
+  return count;
+}
+
 }  // namespace
 
 std::unique_ptr<RecordedChain> MakeMessageChain(const Machine& machine, Job* job,
@@ -85,6 +115,26 @@ std::unique_ptr<RecordedChain> MakeMessageChain(const Machine& machine, Job* job
   if (job == nullptr || !job->is_shared()) return nullptr;
   return std::make_unique<RecordedChain>("messages", ChainMaker::Make(machine, TasksOf(machine)), machine,
                                          job, cancellation);
+}
+
+std::unique_ptr<RecordedChain> MakeSmallMessageChain(const Machine& machine, Job* job,
+                                                     Cancellation* cancellation) {
+  if (job == nullptr || !job->is_shared()) return nullptr;
+  return std::make_unique<RecordedChain>("small messages", ChainMaker::MakeSmall(TasksOf(machine)), machine,
+                                         job, cancellation);
+}
+
+MessageOverhead OverheadOfMessages(const Machine& machine, const ChainRun& small, const ChainRun& all) {
+  if (small.schedule == nullptr || all.schedule == nullptr || small.steps == 0 || all.steps == 0) return {};
+  const MessageCount few = CountMessages(machine, *small.schedule),
+                     many = CountMessages(machine, *all.schedule);
+  if (few.messages == 0 || many.bytes == 0) return {};
+  const auto of_step = [](const ChainRun& run) {
+    return static_cast<double>(run.messaging_ns) / static_cast<double>(run.steps);
+  };
+  const double end_ns = of_step(small) / static_cast<double>(2 * few.messages);
+  const double copying_ns = of_step(all) - end_ns * static_cast<double>(2 * many.messages);
+  return {static_cast<int64_t>(end_ns), std::max(0.0, copying_ns / static_cast<double>(many.bytes))};
 }
 
 std::vector<exec::LinkTime> TimesOfMessages(const Machine& machine, const ChainRun& run) {

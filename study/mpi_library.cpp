@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -53,8 +54,10 @@ MpiLibrary::MpiLibrary() {
   int (*place)(Handle, int*) = nullptr;
   Find(&init, "MPI_Init_thread");
   Find(&issend_, "MPI_Issend");
+  Find(&isend_, "MPI_Isend");
   Find(&irecv_, "MPI_Irecv");
   Find(&test_, "MPI_Test");
+  Find(&test_some_, "MPI_Testsome");
   Find(&cancel_, "MPI_Cancel");
   Find(&free_, "MPI_Request_free");
   Find(&gather_, "MPI_Iallgather");
@@ -62,6 +65,8 @@ MpiLibrary::MpiLibrary() {
   Find(&barrier_, "MPI_Ibarrier");
   Find(&finalize_, "MPI_Finalize");
   Find(&abort_, "MPI_Abort");
+  // Nobody waits within the library: who only looks would give its core away at every look.
+  setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
   int provided = 0;
   Require(init(nullptr, nullptr, kSerialized, &provided), "MPI_Init_thread");
   if (provided < kSerialized)
@@ -87,22 +92,45 @@ exec::Transport::Ticket MpiLibrary::Send(int to, int tag, const void* data, int6
     Handle request = nullptr;
     Require(issend_(data, CheckedCount(bytes), bytes_, to, tag, world_, &request), "MPI_Issend");
     ticket = ++last_;
-    open_[ticket] = {request, to, false};
+    open_[ticket] = {request, to};
   }
   bells_->Ring(to);
   return ticket;
 }
 
 exec::Transport::Ticket MpiLibrary::Receive(int from, int tag, void* data, int64_t bytes) {
+  return BeginReceiving(from, tag, data, bytes, true);
+}
+
+exec::Transport::Ticket MpiLibrary::ReceivePosted(int from, int tag, void* data, int64_t bytes) {
+  return BeginReceiving(from, tag, data, bytes, false);
+}
+
+exec::Transport::Ticket MpiLibrary::BeginReceiving(int from, int tag, void* data, int64_t bytes,
+                                                   bool sender_waits) {
   const std::lock_guard lock(mutex_);
   Handle request = nullptr;
   Require(irecv_(data, CheckedCount(bytes), bytes_, from, tag, world_, &request), "MPI_Irecv");
-  open_[++last_] = {request, from, true};
+  open_[++last_] = {request, from, true, sender_waits};
   return last_;
 }
 
+void MpiLibrary::Post(int to, int tag, const void* data, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(posted_, [this](Posted& posted) {
+    int done = 0;
+    Require(test_(&posted.request, &done, nullptr), "MPI_Test");
+    return done != 0;
+  });
+  const auto* begin = static_cast<const char*>(data);
+  Posted& posted = posted_.emplace_back();
+  posted.data.assign(begin, begin + bytes);
+  Require(isend_(posted.data.data(), CheckedCount(bytes), bytes_, to, tag, world_, &posted.request),
+          "MPI_Isend");
+}
+
 bool MpiLibrary::Test(Ticket ticket) {
-  int peer = 0;
+  Message message;
   {
     const std::lock_guard lock(mutex_);
     const auto found = open_.find(ticket);
@@ -110,11 +138,38 @@ bool MpiLibrary::Test(Ticket ticket) {
     int done = 0;
     Require(test_(&found->second.request, &done, nullptr), "MPI_Test");  // null: no status is wanted
     if (done == 0) return false;
-    peer = found->second.peer;
+    message = found->second;
     open_.erase(found);
   }
-  bells_->Ring(peer);  // its end is done, too, once it looks
+  if (message.sender_waits) bells_->Ring(message.peer);  // its end is done, too, once it looks
   return true;
+}
+
+// The library looks for news once for all of them, not once for each.
+void MpiLibrary::TestSome(std::span<const Ticket> tickets, std::vector<Ticket>* done) {
+  if (tickets.empty()) return;
+  const size_t before = done->size();
+  {
+    const std::lock_guard lock(mutex_);
+    tested_.clear();
+    for (const Ticket ticket : tickets) tested_.push_back(open_.at(ticket).request);
+    found_done_.resize(tested_.size());
+    int count = 0;
+    Require(test_some_(static_cast<int>(tested_.size()), tested_.data(), &count, found_done_.data(), nullptr),
+            "MPI_Testsome");
+    for (int i = 0; i < count; ++i)
+      done->push_back(tickets[static_cast<size_t>(found_done_[static_cast<size_t>(i)])]);
+  }
+  for (size_t i = before; i < done->size(); ++i) {
+    Message message;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = open_.find((*done)[i]);
+      message = found->second;
+      open_.erase(found);
+    }
+    if (message.sender_waits) bells_->Ring(message.peer);
+  }
 }
 
 // A message that is coming in already comes in whole: its memory is written until then. What cannot be

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,13 +28,16 @@ class MpiLibrary : public exec::Transport {
   std::string NameOf(int rank) const override;
   Ticket Send(int to, int tag, const void* data, int64_t bytes) override;
   Ticket Receive(int from, int tag, void* data, int64_t bytes) override;
+  void Post(int to, int tag, const void* data, int64_t bytes) override;
+  Ticket ReceivePosted(int from, int tag, void* data, int64_t bytes) override;
   bool Test(Ticket ticket) override;
+  void TestSome(std::span<const Ticket> tickets, std::vector<Ticket>* done) override;
   void Cancel(Ticket ticket) override;
   std::vector<std::string> Share(const std::string& mine) override;
   uint32_t News() const override { return bells_->count(); }
   void AwaitNews(uint32_t seen, int64_t until_ns) override { bells_->Await(seen, until_ns); }
-  bool TellsNews() const override { return bells_->AllRing(); }
-  void Nudge() override { bells_->Ring(rank_); }
+  bool IsOneComputer() const override { return bells_->AllRing(); }
+  void Nudge(int rank) override { bells_->Ring(rank); }
 
   // Waits until all ranks have come here, or until `*given_up`: then false.
   bool Meet(const std::atomic<bool>* given_up = nullptr);
@@ -48,12 +53,15 @@ class MpiLibrary : public exec::Transport {
   void Find(F** function, const char* name);
   bool Await(Handle request, const std::atomic<bool>* given_up = nullptr);
   bool TestHandle(Handle* request);
+  Ticket BeginReceiving(int from, int tag, void* data, int64_t bytes, bool sender_waits);
 
   void* library_ = nullptr;
   Handle world_ = nullptr, bytes_ = nullptr, ints_ = nullptr;
   int (*issend_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*isend_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*irecv_)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*test_)(Handle*, int*, void*) = nullptr;
+  int (*test_some_)(int, Handle*, int*, int*, void*) = nullptr;
   int (*cancel_)(Handle*) = nullptr;
   int (*free_)(Handle*) = nullptr;
   int (*gather_)(const void*, int, Handle, void*, int, Handle, Handle, Handle*) = nullptr;
@@ -70,9 +78,17 @@ class MpiLibrary : public exec::Transport {
     Handle request = nullptr;
     int peer = 0;
     bool received = false;
+    bool sender_waits = false;  // until it is received
   };
   std::unordered_map<Ticket, Message> open_;
+  struct Posted {
+    std::vector<char> data;
+    Handle request = nullptr;
+  };
+  std::list<Posted> posted_;  // whose data may still be read
   Ticket last_ = 0;
+  std::vector<Handle> tested_;
+  std::vector<int> found_done_;
 };
 
 }  // namespace lanescope::study

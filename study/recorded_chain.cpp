@@ -43,7 +43,8 @@ void RecordedChain::Run() {
 
 ChainRun RecordedChain::Finish() {
   run_->Finish();
-  return {run_->schedule(), run_->events()};
+  return {run_->schedule(), run_->events(), static_cast<int64_t>(run_->step_ns().size()),
+          run_->messaging_ns()};
 }
 
 }  // namespace lanescope::study

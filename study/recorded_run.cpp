@@ -192,6 +192,7 @@ void RecordedRun::CountDropped(int64_t records) {
 int64_t RecordedRun::RunOne() {
   exec::RunResult result = RunStep();
   last_staleness_ = result.staleness;
+  last_messaging_ns_ = result.times.messaging_ns;
   last_fetches_ = std::move(result.fetches);
   return result.times.end_ns - result.times.start_ns;
 }
@@ -253,6 +254,7 @@ void RecordedRun::RunSteps(int steps) {
     if (options_.start_together && IsShared()) options_.job->StartTogether();
     try {
       step_ns_.push_back(RunOne());
+      messaging_ns_ += last_messaging_ns_;
       if (last_staleness_ >= 0) staleness_.push_back(last_staleness_);
     } catch (const Error& error) {
       if (input_ == nullptr || error.code() != Code::kOutOfRange || input_->error() || step_ns_.empty())

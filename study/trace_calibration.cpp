@@ -95,6 +95,8 @@ void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
   table->interference = kept.table.interference;
   table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
   table->gaps.signal_ns = kept.table.gaps.signal_ns;
+  table->gaps.message_overhead_ns = kept.table.gaps.message_overhead_ns;
+  table->gaps.message_byte_ns = kept.table.gaps.message_byte_ns;
   const auto device = static_cast<size_t>(DeviceKind::kVirtual),
              copies = static_cast<size_t>(sims::QueueClass::kCopy);
   table->gaps.gap_ns[device][copies] = kept.table.gaps.gap_ns[device][copies];

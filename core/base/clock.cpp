@@ -184,4 +184,10 @@ int64_t NowNs() {
 #endif
 }
 
+int64_t ThreadNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
 }  // namespace lanescope

@@ -9,20 +9,16 @@
 namespace lanescope {
 namespace {
 
-// Dimensions and element counts stay below 2^62, so that a bound can always be packed and a sum of two cannot
-// overflow.
-constexpr int64_t kMaxCount = int64_t{1} << 62;
-
 int64_t CheckedProduct(int64_t a, int64_t b) {
   int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product) || product > kMaxCount) {
+  if (__builtin_mul_overflow(a, b, &product) || product > kMostElements) {
     Throw(Code::kInvalidArgument, "the product of dimensions {} and {} overflows 2^62", a, b);
   }
   return product;
 }
 
 Dim CheckedDim(Dim dim) {
-  if (dim > kMaxCount || dim < BoundedDim(kMaxCount)) {
+  if (dim > kMostElements || dim < BoundedDim(kMostElements)) {
     Throw(Code::kInvalidArgument, "dimension {} is larger than 2^62", dim);
   }
   return dim;
@@ -71,7 +67,7 @@ Dim BroadcastDims(Dim a, Dim b, const Shape& shape_a, const Shape& shape_b) {
 Dim AddDims(Dim a, Dim b) {
   if (!HasBound(a) || !HasBound(b)) return kUnknownDim;
   int64_t sum = 0;
-  if (__builtin_add_overflow(BoundOf(a), BoundOf(b), &sum) || sum > kMaxCount) {
+  if (__builtin_add_overflow(BoundOf(a), BoundOf(b), &sum) || sum > kMostElements) {
     Throw(Code::kInvalidArgument, "the sum of dimensions {} and {} overflows 2^62", BoundOf(a), BoundOf(b));
   }
   return IsExact(a) && IsExact(b) ? sum : BoundedDim(sum);

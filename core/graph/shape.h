@@ -14,7 +14,9 @@ namespace lanescope {
 // A dimension packed in one integer: n >= 0 exact, -1 unknown, -(b + 2) at most b.
 using Dim = int64_t;
 inline constexpr Dim kUnknownDim = -1;
-inline Dim BoundedDim(int64_t bound) { return -(bound + 2); }
+inline constexpr int64_t kMostElements = int64_t{1} << 62;  // of a dimension, and of a tensor
+// What no dimension reaches is no bound.
+inline Dim BoundedDim(int64_t bound) { return bound > kMostElements ? kUnknownDim : -(bound + 2); }
 inline bool IsExact(Dim dim) { return dim >= 0; }
 inline bool HasBound(Dim dim) { return dim != kUnknownDim; }
 // The exact size or the bound; -1 if unknown.

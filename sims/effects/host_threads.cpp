@@ -37,6 +37,12 @@ constexpr Effect kHostThreadEffects[] = {
      [](PredictionSettings* s) {
        if (InterferenceMatrix* host = HostOf(s)) host->cores = 0;
      }},
+    {"messengers", "host threads", "a task's messages keep the thread busy that moves them",
+     "chains of messages between the tasks",
+     [](PredictionSettings* s) {
+       s->gaps.message_overhead_ns = 0;
+       s->gaps.message_byte_ns = 0;
+     }},
     {"fetches", "host threads", "what another core wrote is fetched from there",
      "two threads that hand bytes over, measured", [](PredictionSettings* s) { s->fetches = FetchCurve(); }},
 };

@@ -76,6 +76,21 @@ TEST(LinkFlows, TheRestIsTheOthers) {
   EXPECT_EQ(flows.EndNs(fast), 100'000);
 }
 
+// Law: one that is told of late ends when it would have, where nobody shares its way.
+TEST(LinkFlows, OneMayBeToldOfLate) {
+  const Machine machine = ThreeTasks(1e9, 1e9);
+  LinkFlows flows(machine);
+  flows.MoveTo(30'000);
+  const int late = flows.Begin(Between(machine, 0, 1), 10'000, 100'000);
+  EXPECT_EQ(flows.EndNs(late), 110'000);
+  const int long_ago = flows.Begin(Between(machine, 1, 2), 0, 20'000);
+  EXPECT_EQ(flows.EndNs(long_ago), 30'000) << "through, but not before it was looked at";
+  // The second of an interface has half of it, also of what passed before it was told of.
+  const int beside = flows.Begin(Between(machine, 0, 2), 10'000, 30'000);
+  EXPECT_EQ(flows.EndNs(beside), 30'000 + 2 * 20'000);
+  EXPECT_EQ(flows.EndNs(late), 110'000 + 20'000);
+}
+
 // Laws, for random flows looked at in random moments: no resource carries more than it can, none ends before
 // it would alone, and looking changes nothing.
 TEST(LinkFlows, RandomFlowsKeepTheLaws) {

@@ -76,6 +76,8 @@ CostTable SampleTable() {
   for (auto& classes : table.gaps.gap_ns) classes = {1, 2};
   table.gaps.handoff_ns = {{{3, 4, 14}, {5, 6, 15}, {16, 17, 18}}};
   table.gaps.signal_ns = 19;
+  table.gaps.message_overhead_ns = 20;
+  table.gaps.message_byte_ns = 0.25;
   table.gaps.issue_ns.fill(7);
   table.gaps.step_start_ns = 8;
   table.gaps.step_finish_ns = 9;
@@ -94,6 +96,8 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(table.gaps.handoff(QueueClass::kCopy, QueueClass::kCompute), 5);
   EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kCopy), 17);
   EXPECT_EQ(table.gaps.signal_ns, 19);
+  EXPECT_EQ(table.gaps.message_overhead_ns, 20);
+  EXPECT_EQ(table.gaps.message_byte_ns, 0.25);
   EXPECT_DOUBLE_EQ(table.interference.gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
   EXPECT_EQ(table.gaps.wake_ns[0][1], 11);
@@ -108,11 +112,15 @@ TEST(CostTable, EarlierFilesHaveNoMessages) {
   for (const char* key : {"compute_to_message", "copy_to_message", "message_to_compute", "message_to_copy",
                           "message_to_message", "signal"})
     ASSERT_EQ(handoff.erase(key), 1U) << key;
+  for (const char* key : {"message_overhead_ns", "message_byte_ns"})
+    ASSERT_EQ(file["gaps"].erase(key), 1U) << key;
   const CostTable table = ParseCostTable(file.dump());
   EXPECT_EQ(table.gaps.handoff(QueueClass::kCompute, QueueClass::kMessage), 4);
   EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kCompute), 5);
   EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kMessage), 6);
   EXPECT_EQ(table.gaps.signal_ns, 0);
+  EXPECT_EQ(table.gaps.message_overhead_ns, 0);
+  EXPECT_EQ(table.gaps.message_byte_ns, 0);
 }
 
 TEST(CostTable, RefusesHostileFiles) {

@@ -113,6 +113,19 @@ const std::map<std::string, Case>& Cases() {
           w->settings.interference->host.cores = 1;
         },
         2000, 1000}},
+      // Two messages of 1000 at once: the second waits for 100 at both of its ends.
+      {"messengers",
+       {DeviceKind::kVirtual,
+        [](World* w) {
+          w->machine = ParseMachine(R"({"devices": [{"name": "/job:w/task:0/CPU:0", "kind": "host"},
+            {"name": "/job:w/task:1/CPU:0", "kind": "host"}],
+            "links": [{"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "1GB/s"}]})");
+          for (int i = 0; i < 2; ++i)
+            w->maker.Copy(w->maker.Queue(DeviceId(0), QueueKind::kCopyOut), DeviceId(0), DeviceId(1), 0,
+                          1000);
+          w->settings.gaps.message_overhead_ns = 100;
+        },
+        1100, 1000}},
       {"gap",
        {DeviceKind::kCuda,
         [](World* w) {

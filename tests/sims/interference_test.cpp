@@ -29,8 +29,17 @@ TEST(Slowdown, CommandsSufferTheMatrix) {
 TEST(Slowdown, CoresAreShared) {
   const InterferenceMatrix matrix = {.cores = 2, .copy_cores = 0.5};
   EXPECT_DOUBLE_EQ(Slowdown(matrix, {{3, 0, 0}, 3}, WorkClass::kCompute), 1.5);
-  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{1, 0, 1}, 1.5}, WorkClass::kCompute), 1.25);
-  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{1, 0, 1}, 1.5}, WorkClass::kCopy), 1);
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{1, 0, 1}, 1.5, 0.5}, WorkClass::kCompute), 1.25);
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{1, 0, 1}, 1.5, 0.5}, WorkClass::kCopy), 1);
+}
+
+// Law: a messenger, which is of the load, meets all others on one core of the two alike.
+TEST(Slowdown, MessengersWakeOnAnyCore) {
+  const InterferenceMatrix matrix = {.cores = 2};
+  EXPECT_DOUBLE_EQ(DomainSlowdown(matrix, {{0, 1, 0}, 1, 1}).OfMessenger(), 1);
+  EXPECT_DOUBLE_EQ(DomainSlowdown(matrix, {{0, 2, 0}, 2, 1}).OfMessenger(), 1.5);
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 2, 0}, 2, 1}, WorkClass::kMemory), 1.5);
+  EXPECT_DOUBLE_EQ(DomainSlowdown({}, {{0, 2, 0}, 2, 1}).OfMessenger(), 1) << "enough for all";
 }
 
 class TwoVirtualGpus : public testing::Test {

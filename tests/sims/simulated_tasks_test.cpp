@@ -60,5 +60,93 @@ TEST(SimulatedTasks, AnyNumberOfMessagesIsUnderWayAtOnce) {
   }
 }
 
+// Two tasks of one worker each, on `cores` cores.
+SimulationResult WithMessengers(ScheduleMaker* maker, const Machine& machine, GapModel gaps, int cores) {
+  Interference interference;
+  interference.host.cores = cores;
+  gaps.message_overhead_ns = 100;
+  Schedule schedule = maker->Build();
+  for (Queue& queue : schedule.queues) {
+    if (queue.kind != QueueKind::kCompute) queue.workers = 4;
+  }
+  return Simulate(schedule, machine, {maker->ns(), {}}, gaps, &interference);
+}
+
+// Laws: alone, a message takes its time, whatever its messengers take of it; several wait for each other at
+// the messengers that they share, and so in the order in which they were ready; of the two directions none
+// waits for the other's wire, but for its messengers.
+TEST(SimulatedTasks, MessengersTakeOneMessageAtATime) {
+  const Machine machine = TwoTasks();
+  ScheduleMaker maker;
+  const QueueId out = maker.Queue(DeviceId(0), QueueKind::kCopyOut);
+  const CommandId first = maker.Copy(out, DeviceId(0), DeviceId(1), 0, 1000);
+  const CommandId second = maker.Copy(out, DeviceId(0), DeviceId(1), 0, 1000);
+  const CommandId third = maker.Copy(out, DeviceId(0), DeviceId(1), 0, 150, {second});
+  const SimulationResult result = WithMessengers(&maker, machine, {}, 0);
+  EXPECT_EQ(result.times[first].end_ns, 1000);
+  EXPECT_EQ(result.times[second].start_ns, 0);
+  EXPECT_EQ(result.times[second].end_ns, 1100);
+  EXPECT_EQ(result.times[third].end_ns, 1250) << "half of its time each, not 100";
+  ScheduleMaker crossing;
+  const CommandId there =
+      crossing.Copy(crossing.Queue(DeviceId(0), QueueKind::kCopyOut), DeviceId(0), DeviceId(1), 0, 200);
+  const CommandId back =
+      crossing.Copy(crossing.Queue(DeviceId(1), QueueKind::kCopyOut), DeviceId(1), DeviceId(0), 0, 200);
+  const SimulationResult crossed = WithMessengers(&crossing, machine, {}, 0);
+  EXPECT_EQ(crossed.times[there].end_ns, 200);
+  EXPECT_EQ(crossed.times[back].end_ns, 200);
+}
+
+// Law: where it is received each byte keeps the messenger busy too.
+TEST(SimulatedTasks, BytesKeepTheReceiverBusy) {
+  const Machine machine = TwoTasks();
+  ScheduleMaker maker;
+  const QueueId out = maker.Queue(DeviceId(0), QueueKind::kCopyOut);
+  for (int i = 0; i < 2; ++i) maker.Copy(out, DeviceId(0), DeviceId(1), 200, 2000);
+  GapModel gaps;
+  gaps.message_byte_ns = 2;
+  const SimulationResult result = WithMessengers(&maker, machine, gaps, 0);
+  // Each moves 200 bytes in 1400 ns, its own limit; the second 100 later, and waits for 500 of the first's.
+  EXPECT_EQ(result.times[CommandId(0)].end_ns, 2000);
+  EXPECT_EQ(result.times[CommandId(1)].end_ns, 2500);
+}
+
+// Law: messengers share the cores with launches: on one core both take twice as long, on two half as long
+// again, for a messenger wakes on any of them.
+TEST(SimulatedTasks, MessengersShareCores) {
+  const Machine machine = TwoTasks();
+  for (const int cores : {1, 2}) {
+    ScheduleMaker maker;
+    const CommandId launch = maker.Launch(maker.Queue(DeviceId(0)), 1000);
+    const CommandId message =
+        maker.Copy(maker.Queue(DeviceId(1), QueueKind::kCopyOut), DeviceId(1), DeviceId(0), 0, 600);
+    const SimulationResult result = WithMessengers(&maker, machine, {}, cores);
+    const int64_t longer = 100 / cores;
+    EXPECT_EQ(result.times[message].end_ns, 600 + 2 * longer) << cores;
+    // While the messengers worked for 2 * (100 + longer) it did 200.
+    EXPECT_EQ(result.times[launch].end_ns, 1000 + 2 * longer) << cores;
+  }
+}
+
+// Law: a driver that is woken takes a core meanwhile: the launch beside it does 50 in the 100 that it takes.
+// One that is awake takes none beside its launch.
+TEST(SimulatedTasks, WakingADriverTakesACore) {
+  const Machine machine = TwoTasks();
+  GapModel gaps;
+  gaps.handoff_ns[0][0] = 100;
+  for (const bool sleeps : {true, false}) {
+    ScheduleMaker maker;
+    const QueueId here = maker.Queue(DeviceId(0)), there = maker.Queue(DeviceId(1));
+    const CommandId first = maker.Launch(here, 1000);
+    const CommandId beside = maker.Launch(here, 1000, {first});
+    if (!sleeps) maker.Launch(there, 5000);
+    maker.Launch(there, 0, {first});
+    Interference interference;
+    interference.host.cores = sleeps ? 1 : 2;
+    const SimulationResult result = Simulate(maker.Build(), machine, {maker.ns(), {}}, gaps, &interference);
+    EXPECT_EQ(result.times[beside].end_ns - result.times[beside].start_ns, sleeps ? 1050 : 1000);
+  }
+}
+
 }  // namespace
 }  // namespace lanescope::sims

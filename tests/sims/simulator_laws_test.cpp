@@ -73,9 +73,13 @@ class SimulatorLaws : public testing::Test {
     const int64_t ready = std::max(Ready(c), Awake(c));
     return !time(c).previous.exists() ? ready : std::max(ready, time(time(c).previous).end_ns);
   }
-  // A driver may wait for a core for up to a time slice.
+  // A driver may wait for a core for up to a time slice, and takes longer to wake beside copies, of which
+  // each queue has one at most.
   int64_t MayWait() const {
-    return options_.interference && options_.handoffs ? interference_.host.slice_ns : 0;
+    if (!options_.interference || !options_.handoffs) return 0;
+    const InterferenceMatrix& host = interference_.host;
+    const double beside = host.copy_cores * static_cast<double>(schedule_.queues.size()) / host.cores;
+    return host.slice_ns + static_cast<int64_t>(100'000 * beside);
   }
 
   // The commands of a queue as they ran, by what each says came before it.

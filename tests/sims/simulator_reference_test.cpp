@@ -25,7 +25,11 @@ class PlainSimulator {
         gaps_(gaps),
         interference_(interference) {
     items_.resize(ns.size());
-    for (const CommandId c : ns.ids()) items_[c].alone = ns[c];
+    for (const CommandId c : ns.ids()) {
+      items_[c].alone = ns[c];
+      items_[c].ready = gaps_.step_start_ns;
+      items_[c].pending = after_[c].size();
+    }
     free_at_.assign(schedule.queues.size(), 0);
     previous_end_.assign(schedule.queues.size(), 0);
     running_.resize(schedule.queues.size());
@@ -52,7 +56,10 @@ class PlainSimulator {
   struct Item {
     Real alone = 0, begin = 0, end = -1;
     Real remaining = 0, rate = 0;  // work in ns, or bytes
-    bool dispatched = false, moving = false;
+    bool dispatched = false;
+    Real ready = 0;  // when the last of its dependencies that have ended has arrived
+    size_t pending = 0;
+    bool wakes = false;  // its driver, until it is ready
   };
 
   const Command& command(CommandId c) const { return schedule_.commands[c]; }
@@ -68,16 +75,30 @@ class PlainSimulator {
     return machine_.RouteBetween(schedule_.CopySource(command(c)), schedule_.CopyDestination(command(c)));
   }
 
-  Real ReadyTime(CommandId c) const {
-    Real ready = gaps_.step_start_ns;
-    for (const CommandId p : after_[c]) {
-      const Item& item = items_[p];
-      if (item.end < 0) return kInfinity;
-      Real at = item.end;
-      if (command(p).queue != command(c).queue) at += gaps_.handoff(ClassOf(p), ClassOf(c));
-      ready = std::max(ready, at);
+  Real ReadyTime(CommandId c) const { return items_[c].pending > 0 ? kInfinity : items_[c].ready; }
+
+  bool OnHost(CommandId c) const {
+    return interference_ != nullptr && InterferenceDomain(machine_.device(queue_of(c).device)) == 0;
+  }
+
+  // The end of `p` arrives at what waits for it. Whoever sleeps is woken, which takes longer beside copies.
+  void Release(CommandId p) {
+    for (const CommandId c : items_.ids()) {
+      const auto times = std::count(after_[c].begin(), after_[c].end(), p);
+      if (times == 0) continue;
+      Item& item = items_[c];
+      const bool sleeps = command(p).queue != command(c).queue && !running_[command(c).queue].exists();
+      Real handoff = command(p).queue != command(c).queue ? gaps_.handoff(ClassOf(p), ClassOf(c)) : 0;
+      if (sleeps && OnHost(c) && interference_->host.cores > 0) {
+        Real copies = 0;
+        for (const CommandId x : items_.ids())
+          copies += Moving(x) && OnHost(x) && items_[x].alone > 0 && ClassOf(x) != QueueClass::kCompute;
+        handoff *= 1 + copies * interference_->host.copy_cores / interference_->host.cores;
+      }
+      item.ready = std::max(item.ready, now_ + handoff);
+      item.pending -= static_cast<size_t>(times);
+      item.wakes = item.pending == 0 && sleeps && OnHost(c);
     }
-    return ready;
   }
 
   void Dispatch() {
@@ -116,6 +137,7 @@ class PlainSimulator {
     const InterferenceMatrix& host = interference_->host;
     Real factor = 1, cores = 0, copies = 0;
     for (const CommandId x : items_.ids()) {
+      cores += items_[x].wakes && items_[x].ready > now_ + kSame;
       if (!Moving(x) || items_[x].alone == 0) continue;
       const DeviceSpec& device = machine_.device(queue_of(x).device);
       if (InterferenceDomain(device) != 0) continue;
@@ -202,10 +224,12 @@ class PlainSimulator {
       Item& item = items_[running_[q]];
       if (item.begin > now_ + kSame || item.remaining > item.rate * kSame) continue;
       item.end = now_;
+      const CommandId ended = running_[q];
       running_[q] = {};
       const Queue& queue = schedule_.queues[q];
       free_at_[q] = now_ + gaps_.gap(machine_.device(queue.device).kind,
                                      QueueClassOf(queue.kind, machine_.device(queue.device)));
+      Release(ended);
     }
   }
 

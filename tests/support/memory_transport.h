@@ -27,20 +27,18 @@ class MessageBoard {
 
   uint64_t Add(bool is_send, int from, int to, int tag, void* data, int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    const uint64_t ticket = ++last_;
-    const auto other = std::find_if(open_.begin(), open_.end(), [&](const End& end) {
-      return end.is_send != is_send && end.from == from && end.to == to && end.tag == tag && !end.done;
-    });
-    open_.push_back({ticket, is_send, from, to, tag, data, bytes, other != open_.end()});
-    if (other == open_.end()) return ticket;
-    other->done = true;
-    ++news_[static_cast<size_t>(from)];
-    ++news_[static_cast<size_t>(to)];
-    came_in_.notify_all();
-    LANESCOPE_CHECK(other->bytes == bytes);
-    if (bytes > 0)
-      std::memcpy(is_send ? other->data : data, is_send ? data : other->data, static_cast<size_t>(bytes));
-    return ticket;
+    open_.push_back({++last_, is_send, from, to, tag, data, bytes});
+    MeetOther(&open_.back());
+    return last_;
+  }
+  void Post(int from, int to, int tag, const void* data, int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    open_.push_back({++last_, true, from, to, tag, nullptr, bytes});
+    End& end = open_.back();
+    end.is_posted = true;
+    end.copy.assign(static_cast<const char*>(data), static_cast<const char*>(data) + bytes);
+    end.data = end.copy.data();
+    MeetOther(&end);
   }
 
   bool Test(uint64_t ticket) {
@@ -92,8 +90,27 @@ class MessageBoard {
     int from, to, tag;
     void* data;
     int64_t bytes;
-    bool done;
+    bool done = false;
+    bool is_posted = false;  // of its copy; nobody asks for its ticket
+    std::vector<char> copy = {};
   };
+
+  // If its other end is there, the message is done.
+  void MeetOther(End* end) {
+    const auto other = std::find_if(open_.begin(), open_.end(), [&](const End& at) {
+      return at.is_send != end->is_send && at.from == end->from && at.to == end->to && at.tag == end->tag &&
+             !at.done;
+    });
+    if (other == open_.end()) return;
+    LANESCOPE_CHECK(other->bytes == end->bytes);
+    const End &send = end->is_send ? *end : *other, &receive = end->is_send ? *other : *end;
+    if (send.bytes > 0) std::memcpy(receive.data, send.data, static_cast<size_t>(send.bytes));
+    end->done = other->done = true;
+    ++news_[static_cast<size_t>(end->from)];
+    ++news_[static_cast<size_t>(end->to)];
+    came_in_.notify_all();
+    std::erase_if(open_, [](const End& at) { return at.done && at.is_posted; });
+  }
   std::list<End>::iterator Find(uint64_t ticket) {
     return std::find_if(open_.begin(), open_.end(), [&](const End& end) { return end.ticket == ticket; });
   }
@@ -121,13 +138,19 @@ class MemoryTransport : public exec::Transport {
   Ticket Receive(int from, int tag, void* data, int64_t bytes) override {
     return board_.Add(false, from, rank_, tag, data, bytes);
   }
+  void Post(int to, int tag, const void* data, int64_t bytes) override {
+    board_.Post(rank_, to, tag, data, bytes);
+  }
+  Ticket ReceivePosted(int from, int tag, void* data, int64_t bytes) override {
+    return Receive(from, tag, data, bytes);
+  }
   bool Test(Ticket ticket) override { return board_.Test(ticket); }
   void Cancel(Ticket ticket) override { board_.Cancel(ticket); }
   std::vector<std::string> Share(const std::string& mine) override { return board_.Share(rank_, mine); }
   uint32_t News() const override { return board_.News(rank_); }
   void AwaitNews(uint32_t seen, int64_t until_ns) override { board_.AwaitNews(rank_, seen, until_ns); }
-  bool TellsNews() const override { return true; }
-  void Nudge() override { board_.Nudge(rank_); }
+  bool IsOneComputer() const override { return true; }
+  void Nudge(int rank) override { board_.Nudge(rank); }
 
  private:
   MessageBoard& board_;

@@ -25,6 +25,9 @@ TEST(Dims, SumsAndProductsCarryExactnessAndBounds) {
   EXPECT_EQ(BoundOf(BoundedDim(0)), 0);
   EXPECT_EQ(BoundOf(kUnknownDim), -1);
   EXPECT_EQ(BoundOf(std::numeric_limits<Dim>::min()), std::numeric_limits<Dim>::max() - 1);
+  EXPECT_EQ(BoundOf(BoundedDim(kHuge)), kHuge);
+  EXPECT_EQ(BoundedDim(kHuge + 1), kUnknownDim) << "x[:2^63 - 1] says nothing of x's size";
+  EXPECT_EQ(BoundedDim(std::numeric_limits<int64_t>::max()), kUnknownDim);
 }
 
 TEST(Dims, OverflowIsRefused) {

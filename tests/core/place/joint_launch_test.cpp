@@ -78,7 +78,7 @@ int CountJoint(const Graph& graph) {
                                         [](const Node& node) { return !JointLaunchOf(node).empty(); }));
 }
 
-Machine Gpus(int count, DeviceKind kind = DeviceKind::kModelled) {
+Machine GpusOfKind(int count, DeviceKind kind = DeviceKind::kModelled) {
   Machine machine = VirtualMachine(count, 1);
   for (DeviceSpec& device : machine.devices) {
     if (!device.is_gpu()) continue;
@@ -134,9 +134,9 @@ TEST(JointLaunch, WaitsForAllAndIsAwaitedByAll) {
 
 TEST(JointLaunch, NeedsGpusOfItsOwn) {
   const Graph graph = InlineFunctions(TwoParts(), {.joint_launches = true});
-  const Machine modelled = Gpus(2);
+  const Machine modelled = GpusOfKind(2);
   EXPECT_EQ(WhyNoJointLaunches(graph, Placed(graph, modelled), modelled), "");
-  Machine hardware = Gpus(2, DeviceKind::kCuda);
+  Machine hardware = GpusOfKind(2, DeviceKind::kCuda);
   EXPECT_EQ(WhyNoJointLaunches(graph, Placed(graph, hardware), hardware), "");
   const Machine virtual_gpus = VirtualMachine(2, 1);
   EXPECT_THAT(WhyNoJointLaunches(graph, Placed(graph, virtual_gpus), virtual_gpus),
@@ -167,7 +167,7 @@ TEST(JointLaunch, BecomesCopiesAgain) {
 // rate).
 TEST(JointLaunch, CostsWhatARingDoes) {
   const Graph graph = InlineFunctions(TwoParts("", {0, 1, 2}), {.joint_launches = true});
-  Machine machine = Gpus(3);
+  Machine machine = GpusOfKind(3);
   for (LinkSpec& link : machine.links) {
     link.latency_ns = 1000;
     link.bandwidth = 4e9;
@@ -176,7 +176,7 @@ TEST(JointLaunch, CostsWhatARingDoes) {
   const int64_t bytes = 12 << 20;
   EXPECT_EQ(JointLaunchNs(machine, part, bytes), 4 * (1000 + (4 << 20) / 4));
   EXPECT_EQ(JointLaunchNs(machine, graph.node(graph.FindNode("sum0")), bytes), 0) << "no part of one";
-  EXPECT_EQ(JointLaunchNs(Gpus(2), part, bytes), 0) << "no such GPU";
+  EXPECT_EQ(JointLaunchNs(GpusOfKind(2), part, bytes), 0) << "no such GPU";
 
   const TensorInfo tensor = Floats(Shape{3 << 20});
   machine.devices[machine.Gpus()[0]].launch_ns = 77;
@@ -212,7 +212,7 @@ TEST(JointLaunch, PartsFollowEachOther) {
     for (size_t i = 0; k % 2 == 0 && i < parts.size(); ++i) last[static_cast<size_t>(parts[i].gpu)] = sums[i];
   }
   const Graph graph = InlineFunctions(builder.Take(), {.joint_launches = true});
-  const Machine machine = Gpus(3);
+  const Machine machine = GpusOfKind(3);
   CompileRequest request;
   for (const NodeId id : graph.node_ids()) {
     if (graph.node(id).op == "Identity") request.fetches.push_back({id, 0});
@@ -255,7 +255,7 @@ TEST(JointLaunch, ACircleIsRefused) {
   const Endpoint a = reduce("first0", "a", a0, 0), b = reduce("first1", "b", b1, 1);
   const Endpoint last0 = reduce("last0", "b", a, 0), last1 = reduce("last1", "a", b, 1);
   const Graph graph = builder.Take();
-  const Machine machine = Gpus(2);
+  const Machine machine = GpusOfKind(2);
   const auto compile = [&](bool joint) {
     const Graph inlined = InlineFunctions(graph, {.joint_launches = joint});
     CompileRequest request;
