@@ -18,7 +18,7 @@ void PatientWait::Next(int64_t until_ns) {
   static_cast<void>(fine_timer);
   ++looks_;
   if (looks_ > kLooksAtOnce) {
-    const int64_t pause_ns = transport_.IsOneComputer()                 ? kNewsNs
+    const int64_t pause_ns = transport_.IsOneComputer()             ? kNewsNs
                              : looks_ < kLooksAtOnce + kShortSleeps ? kShortNs
                                                                     : kLongNs;
     transport_.AwaitNews(seen_, std::min(until_ns, NowNs() + pause_ns));
