@@ -29,6 +29,16 @@ void Relax(int spin) {
   }
 }
 
+// False: it has not come in so many spins.
+template <typename Come>
+bool SpinUntil(const std::atomic<int>& spins, Come come) {
+  for (int spin = 0; spin < spins.load(std::memory_order_relaxed); ++spin) {
+    if (come()) return true;
+    Relax(spin);
+  }
+  return false;
+}
+
 class RunningFlag {
  public:
   explicit RunningFlag(std::atomic<bool>* flag) : flag_(flag) { flag_->store(true); }
@@ -162,7 +172,7 @@ int64_t Executor::FinishStreams(EventRing* ring) {
 void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::atomic<bool>* stop,
                              bool* interrupted, bool* expired, std::string* awaited) {
   const auto finished = [&] { return running_drivers_.load(std::memory_order_acquire) == 0; };
-  for (int spin = 0; spin < spins_.load(std::memory_order_relaxed) && !finished(); ++spin) Relax(spin);
+  SpinUntil(spins_, finished);
   const bool soon = stop != nullptr || (timeout_ns > 0 && timeout_ns < 100000000);
   const std::chrono::milliseconds poll(soon ? 1 : 50);
   // The lock is taken even when all is done: the last driver may still hold it.
@@ -194,11 +204,7 @@ void Executor::WaitUntilDone(int64_t start_ns, int64_t timeout_ns, const std::at
 void Executor::DriverLoop(Driver* driver) {
   WorkerTeam::StopOn(&cancelled_);
   for (uint32_t seen = 0;; ++seen) {
-    for (int spin = 0; spin < spins_.load(std::memory_order_relaxed) &&
-                       driver->steps.load(std::memory_order_relaxed) == seen;
-         ++spin) {
-      Relax(spin);
-    }
+    SpinUntil(spins_, [&] { return driver->steps.load(std::memory_order_relaxed) != seen; });
     driver->steps.wait(seen, std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
     Drive(driver->queue, trace_.recorder != nullptr ? driver->ring : nullptr);
@@ -260,10 +266,7 @@ void Executor::DriveTogether(size_t index, EventRing* ring) {
     if (unit.exists() && more) Wake(queue, false);
     lock.unlock();
     if (!unit.exists()) {
-      for (int spin = 0; spin < spins_.load(std::memory_order_relaxed) &&
-                         queue->news.load(std::memory_order_relaxed) == seen;
-           ++spin)
-        Relax(spin);
+      SpinUntil(spins_, [&] { return queue->news.load(std::memory_order_relaxed) != seen; });
       queue->news.wait(seen, std::memory_order_seq_cst);
     }
     const bool complete =
@@ -293,10 +296,7 @@ void Executor::WaitForWork(StepState::QueueState* queue) {
            std::any_of(queue->from.begin(), queue->from.end(),
                        [](const HandoverLog* log) { return log->HasMore(); });
   };
-  for (int spin = 0; spin < spins_.load(std::memory_order_relaxed); ++spin) {
-    if (has_work()) return;
-    Relax(spin);
-  }
+  if (SpinUntil(spins_, has_work)) return;
   queue->asleep.store(1, std::memory_order_seq_cst);
   while (!has_work() && queue->asleep.load(std::memory_order_relaxed) == 1) FutexWait(queue->asleep, 1);
   queue->asleep.store(0, std::memory_order_relaxed);

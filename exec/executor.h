@@ -24,8 +24,9 @@ namespace lanescope::exec {
 struct StepTimes {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  int64_t messaging_ns =
-      0;  // of a processor, that the messages took their driver; of a job: all drivers together
+  // Of a processor, that messages took the thread that moves them; of processes that make the same calls: of
+  // all.
+  int64_t messaging_ns = 0;
 };
 
 // Owns the driver threads, which sleep between steps. One step at a time; Run is called by one thread at a

@@ -124,7 +124,7 @@ void MessageProgress::SendOrReceiveContent(Message* message) {
     for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
       SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
   }
-  if (message->is_paced && !message->is_small && !message->is_send)
+  if (message->TellsThrough() && !message->is_send)
     message->through = transport_.ReceivePosted(message->peer, message->tag, nullptr, 0);
 }
 
@@ -206,7 +206,7 @@ bool MessageProgress::Advance(Message* message) {
   const bool is_there = message->tickets.empty() && message->through == 0;
   if (!IsThrough(message) || !is_there) return false;
   if (!message->is_send && message->data != nullptr) TakeContent(message);
-  if (message->is_send && message->is_paced && !message->is_small) {
+  if (message->is_send && message->TellsThrough()) {
     transport_.Post(message->peer, message->tag, nullptr, 0);
     transport_.Nudge(message->peer);
   }
@@ -226,7 +226,9 @@ void MessageProgress::Poll(std::vector<Done>* done) {
 }
 
 int64_t MessageProgress::DueNs() {
-  constexpr int64_t kBetweenPiecesNs = 200'000;
+  // Where the library cannot copy from process to process (many containers) both ends move the pieces; with
+  // 200 us between two looks a step of DeepCoNN's towers took 68 ms instead of 47.
+  constexpr int64_t kBetweenPiecesNs = 50'000;
   int64_t due = INT64_MAX;
   for (const Message& message : messages_) {
     // Who waits to be told that it is through is told then.

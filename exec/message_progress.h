@@ -86,6 +86,9 @@ class MessageProgress {
     int flow = -1;  // on its links
     bool is_through = false;
     int64_t start_ns = 0, other_start_ns = 0;
+
+    // Its sender, when the last byte is.
+    bool TellsThrough() const { return is_paced && !is_small; }
   };
 
   void MakeContent(Message* message);

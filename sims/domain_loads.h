@@ -48,9 +48,9 @@ class DomainLoads {
   }
 
   // How long the sleeping driver of a server, woken now, waits for a core. It wakes on each core with the
-  // same probability; where a launch runs (on as many cores as it asks for), it waits for its end or for the
-  // end of its time slice. Threads whose slices do not end are given a free core at once, and wait for the
-  // first launch to end where there is none.
+  // same probability; where a launch (on as many cores as it asks for) or a messenger runs, it waits for its
+  // end or for the end of its time slice. Threads whose slices do not end are given a free core at once, and
+  // wait for the first launch to end where there is none.
   Ticks CoreWait(int server, const std::vector<ServerState>& servers, const TimerTree& timers,
                  Ticks now) const {
     const int domain = plan_.servers[static_cast<size_t>(server)].domain;
@@ -75,11 +75,12 @@ class DomainLoads {
   // A driver that slept is being woken, which takes a core; or it is awake.
   void BeginWaking(int domain) { AddCores(domain, +1, false); }
   void EndWaking(int domain) { AddCores(domain, -1, false); }
-  // How much longer that takes for what else wakes on that core. (What runs there is CoreWait's.)
+  // How much longer that takes for the copies that wake on that core too. (What runs there is CoreWait's.)
   double WakingSlowdown(int domain) const {
     if (domain < 0) return 1;
-    const int cores = plan_.domains[static_cast<size_t>(domain)].cores;
-    return cores > 0 ? 1 + loads_[static_cast<size_t>(domain)].restless / cores : 1;
+    const InterferenceMatrix& matrix = plan_.domains[static_cast<size_t>(domain)];
+    const int copies = loads_[static_cast<size_t>(domain)].active[static_cast<size_t>(WorkClass::kCopy)];
+    return matrix.cores > 0 ? 1 + copies * matrix.copy_cores / matrix.cores : 1;
   }
 
   // Calls slow(server, slowdown) for every active server of the domains that changed.

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 #include <vector>
 
 #include "core/base/error.h"
 #include "sims/domain_loads.h"
 #include "sims/handoff_heap.h"
 #include "sims/link_sharing.h"
+#include "sims/messengers.h"
 #include "sims/server_state.h"
 #include "sims/simulation_plan.h"
 #include "sims/simulator.h"
@@ -36,7 +36,7 @@ class SimulationLoop {
                  plan.max_hops),
         domains_(plan, costs),
         queues_(plan.servers_of.size()),
-        to_messengers_(plan.servers.size() - static_cast<size_t>(plan.first_messenger)) {
+        messengers_(plan) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
     touched_.reserve(queues_.size());
   }
@@ -182,60 +182,36 @@ class SimulationLoop {
     at.running = command.number();
     at.started = start;
     PrefetchSuccessors(command);
-    if (!IsMessage(command)) return Begin(number, command, start);
+    if (!messengers_.Move(command)) return Begin(number, command, start);
     at.phase = Phase::kPosting;
     start > now_ ? timers_.Set(number, start) : Send(number);
   }
 
-  bool IsMessage(CommandId command) const {
-    return !plan_.message_ends.empty() && plan_.message_ends[command].from >= 0;
-  }
-  // What its messengers work on it: each half of its time at most.
-  Ticks SendingTime(CommandId command) {
-    return std::min(plan_.message_ends[command].sending, task(command).duration / 2);
-  }
-  Ticks ReceivingTime(CommandId command) {
-    return std::min(plan_.message_ends[command].receiving, task(command).duration / 2);
-  }
-  // How long it takes alone, but for its messengers.
-  Ticks DurationOf(CommandId command) {
-    const Ticks all = task(command).duration;
-    return IsMessage(command) ? all - SendingTime(command) - ReceivingTime(command) : all;
-  }
-
   void Send(int message) {
     state(message).phase = Phase::kSending;
-    Employ(plan_.message_ends[CommandId(state(message).running)].from, message);
+    const int messenger = messengers_.Sender(CommandId(state(message).running));
+    if (messengers_.Join(messenger, message)) WorkOnMessage(messenger);
   }
   void Receive(int message) {
     state(message).phase = Phase::kReceiving;
-    Employ(plan_.message_ends[CommandId(state(message).running)].to, message);
-  }
-
-  // A messenger takes messages in the order in which they come to it.
-  std::deque<int>& MessagesOf(int messenger) {
-    return to_messengers_[static_cast<size_t>(messenger - plan_.first_messenger)];
-  }
-  void Employ(int messenger, int message) {
-    MessagesOf(messenger).push_back(message);
-    if (MessagesOf(messenger).size() == 1) WorkOnMessage(messenger);
+    const int messenger = messengers_.Receiver(CommandId(state(message).running));
+    if (messengers_.Join(messenger, message)) WorkOnMessage(messenger);
   }
   void WorkOnMessage(int messenger) {
-    const ServerState& message = state(MessagesOf(messenger).front());
+    const ServerState& message = state(messengers_.At(messenger));
     const CommandId command(message.running);
-    Work(messenger, message.phase == Phase::kSending ? SendingTime(command) : ReceivingTime(command));
+    const Ticks alone = task(command).duration;
+    Work(messenger, message.phase == Phase::kSending ? messengers_.SendingTime(command, alone)
+                                                     : messengers_.ReceivingTime(command, alone));
     if constexpr (kInterfere) domains_.EnterMessenger(server(messenger), &state(messenger));
   }
   void EndWorkOnMessage(int messenger) {
     if constexpr (kInterfere) domains_.Leave(server(messenger), &state(messenger));
-    const int message = MessagesOf(messenger).front();
-    MessagesOf(messenger).pop_front();
-    if (state(message).phase == Phase::kSending) {
-      Begin(message, CommandId(state(message).running), now_);
-    } else {
-      Finish(message);
-    }
-    if (!MessagesOf(messenger).empty()) WorkOnMessage(messenger);
+    const int message = messengers_.At(messenger);
+    messengers_.Leave(messenger);
+    state(message).phase == Phase::kSending ? Begin(message, CommandId(state(message).running), now_)
+                                            : Finish(message);
+    if (messengers_.At(messenger) >= 0) WorkOnMessage(messenger);
   }
 
   // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
@@ -251,7 +227,7 @@ class SimulationLoop {
 
   void Begin(int number, CommandId command, Ticks start) {
     ServerState& at = state(number);
-    const Ticks duration = DurationOf(command);
+    const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
     at.phase = Phase::kFixed;
     Ticks moves_at = start;
     bool flows = false;
@@ -279,7 +255,7 @@ class SimulationLoop {
   void BeginMoving(int number) {
     ServerState& at = state(number);
     const CommandId command(at.running);
-    const Ticks duration = DurationOf(command);
+    const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
     bool flows = false;
     if constexpr (kShared) {
       const int route = plan_.route_of[command];
@@ -302,7 +278,8 @@ class SimulationLoop {
 
   void BeginFlow(int number, CommandId command, const LinkPath& route) {
     state(number).phase = Phase::kFlowing;
-    const Flow flow = FlowAlone(route, plan_.bytes[command], DurationOf(command));
+    const Flow flow =
+        FlowAlone(route, plan_.bytes[command], messengers_.TimeBetween(command, task(command).duration));
     sharing_.Start(number, now_,
                    {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
                    flow.limit);
@@ -311,7 +288,7 @@ class SimulationLoop {
   void Expire(int number) {
     ServerState& at = state(number);
     timers_.Set(number, kNever);
-    if (number >= plan_.first_messenger) return EndWorkOnMessage(number);
+    if (messengers_.Has(number)) return EndWorkOnMessage(number);
     if (at.phase == Phase::kPosting) return Send(number);
     if (at.phase == Phase::kWaiting) return BeginMoving(number);
     if (at.phase == Phase::kWaking) return Awake(number);
@@ -323,7 +300,7 @@ class SimulationLoop {
       domains_.Leave(server(number), &at);
       if (copied && WaitForCore(number)) return;
     }
-    IsMessage(CommandId(at.running)) ? Receive(number) : Finish(number);
+    messengers_.Move(CommandId(at.running)) ? Receive(number) : Finish(number);
   }
 
   // A paced copy sleeps until its bytes would have arrived: its driver is woken once more to say so.
@@ -450,7 +427,7 @@ class SimulationLoop {
   LinkSharing sharing_;
   DomainLoads domains_;
   IdVector<QueueId, QueueState> queues_;
-  std::vector<std::deque<int>> to_messengers_;  // messages by messenger, which works on the first
+  Messengers messengers_;
 };
 
 }  // namespace lanescope::sims

@@ -130,46 +130,42 @@ void MpiLibrary::Post(int to, int tag, const void* data, int64_t bytes) {
 }
 
 bool MpiLibrary::Test(Ticket ticket) {
-  Message message;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = open_.find(ticket);
-    if (found == open_.end()) return true;
-    int done = 0;
-    Require(test_(&found->second.request, &done, nullptr), "MPI_Test");  // null: no status is wanted
-    if (done == 0) return false;
-    message = found->second;
-    open_.erase(found);
-  }
-  if (message.sender_waits) bells_->Ring(message.peer);  // its end is done, too, once it looks
-  return true;
+  std::vector<Ticket> done;
+  TestSome({&ticket, 1}, &done);
+  return !done.empty();
 }
 
 // The library looks for news once for all of them, not once for each.
 void MpiLibrary::TestSome(std::span<const Ticket> tickets, std::vector<Ticket>* done) {
-  if (tickets.empty()) return;
-  const size_t before = done->size();
+  std::vector<int> waiting;  // whose end is done, too, once they look
   {
     const std::lock_guard lock(mutex_);
     tested_.clear();
-    for (const Ticket ticket : tickets) tested_.push_back(open_.at(ticket).request);
-    found_done_.resize(tested_.size());
-    int count = 0;
-    Require(test_some_(static_cast<int>(tested_.size()), tested_.data(), &count, found_done_.data(), nullptr),
-            "MPI_Testsome");
-    for (int i = 0; i < count; ++i)
-      done->push_back(tickets[static_cast<size_t>(found_done_[static_cast<size_t>(i)])]);
-  }
-  for (size_t i = before; i < done->size(); ++i) {
-    Message message;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = open_.find((*done)[i]);
-      message = found->second;
-      open_.erase(found);
+    requests_.clear();
+    for (const Ticket ticket : tickets) {
+      const auto found = open_.find(ticket);
+      if (found == open_.end()) {
+        done->push_back(ticket);
+        continue;
+      }
+      tested_.push_back(ticket);
+      requests_.push_back(found->second.request);
     }
-    if (message.sender_waits) bells_->Ring(message.peer);
+    if (requests_.empty()) return;
+    found_done_.resize(requests_.size());
+    int count = 0;
+    Require(
+        test_some_(static_cast<int>(requests_.size()), requests_.data(), &count, found_done_.data(), nullptr),
+        "MPI_Testsome");  // null: no status is wanted
+    for (int i = 0; i < count; ++i) {
+      const Ticket ticket = tested_[static_cast<size_t>(found_done_[static_cast<size_t>(i)])];
+      const auto found = open_.find(ticket);
+      if (found->second.sender_waits) waiting.push_back(found->second.peer);
+      open_.erase(found);
+      done->push_back(ticket);
+    }
   }
+  for (const int peer : waiting) bells_->Ring(peer);
 }
 
 // A message that is coming in already comes in whole: its memory is written until then. What cannot be

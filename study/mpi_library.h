@@ -87,7 +87,9 @@ class MpiLibrary : public exec::Transport {
   };
   std::list<Posted> posted_;  // whose data may still be read
   Ticket last_ = 0;
-  std::vector<Handle> tested_;
+  // Of TestSome, kept only to save allocation.
+  std::vector<Ticket> tested_;
+  std::vector<Handle> requests_;
   std::vector<int> found_done_;
 };
 
