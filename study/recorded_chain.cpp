@@ -43,8 +43,7 @@ void RecordedChain::Run() {
 
 ChainRun RecordedChain::Finish() {
   run_->Finish();
-  return {run_->schedule(), run_->events(), static_cast<int64_t>(run_->step_ns().size()),
-          run_->messaging_ns()};
+  return {run_->schedule(), run_->events(), run_->messaging_ns()};
 }
 
 }  // namespace lanescope::study

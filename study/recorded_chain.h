@@ -36,8 +36,7 @@ struct Chain {
 struct ChainRun {
   std::shared_ptr<const Schedule> schedule;
   std::vector<Event> events;
-  int64_t steps = 0;
-  int64_t messaging_ns = 0;  // of processors, that messages took in all of them
+  std::vector<int64_t> messaging_ns;  // by step: of processors, that its messages took
 };
 
 // All nodes of the chain run. Not thread-safe; machine and job must outlive it.

@@ -254,7 +254,7 @@ void RecordedRun::RunSteps(int steps) {
     if (options_.start_together && IsShared()) options_.job->StartTogether();
     try {
       step_ns_.push_back(RunOne());
-      messaging_ns_ += last_messaging_ns_;
+      messaging_ns_.push_back(last_messaging_ns_);
       if (last_staleness_ >= 0) staleness_.push_back(last_staleness_);
     } catch (const Error& error) {
       if (input_ == nullptr || error.code() != Code::kOutOfRange || input_->error() || step_ns_.empty())

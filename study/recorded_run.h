@@ -87,8 +87,8 @@ class RecordedRun : private EventSink {
   const std::shared_ptr<const Schedule>& schedule() const { return step_->schedule; }
   const GraphInfo& info() const { return *step_->info; }
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
-  // Of processors, that the messages of these steps took in all processes.
-  int64_t messaging_ns() const { return messaging_ns_; }
+  // By step: of processors, that its messages took in all processes.
+  const std::vector<int64_t>& messaging_ns() const { return messaging_ns_; }
   // By recorded step, where options.watch_others; else empty. A call of RunSteps is a round.
   const std::vector<Disturbance>& disturbances() const { return disturbances_; }
   // 1 for recorded steps that do not count whatever was taken from them.
@@ -153,7 +153,8 @@ class RecordedRun : private EventSink {
   bool finished_ = false;
   bool oversubscribed_ = false;
   std::vector<int64_t> step_ns_;
-  int64_t messaging_ns_ = 0, last_messaging_ns_ = 0;
+  std::vector<int64_t> messaging_ns_;
+  int64_t last_messaging_ns_ = 0;
   std::optional<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
   std::vector<GpuClock> gpu_clocks_;
