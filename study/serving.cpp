@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/op.h"
+#include "core/machine/machine_part.h"
 #include "core/machine/tasks.h"
 
 namespace lanescope::study {
@@ -37,21 +38,6 @@ std::vector<DeviceId> DevicesSeen(const MachineTasks& tasks, int client, const s
     if (std::ranges::count(servers, tasks.task_of[d]) > 0) seen.push_back(d);
   }
   return seen;
-}
-
-Machine MachineSeen(const Machine& machine, const std::vector<DeviceId>& seen) {
-  Machine view = machine;
-  view.devices = {};
-  view.links.clear();
-  std::map<DeviceId, DeviceId> own;
-  for (const DeviceId d : seen) own[d] = view.devices.Add(machine.device(d));
-  for (LinkSpec link : machine.links) {
-    if (!own.contains(link.a) || !own.contains(link.b)) continue;
-    link.a = own[link.a];
-    link.b = own[link.b];
-    view.links.push_back(link);
-  }
-  return view;
 }
 
 }  // namespace
@@ -107,7 +93,7 @@ PlacedGraph PlaceForClient(const Workload& workload, const std::string& strategy
     Throw(Code::kUnimplemented, "a machine whose GPUs a formula joins is simulated; give one with tasks");
   }
   const std::vector<DeviceId> seen = DevicesSeen(TasksOf(machine), client, servers);
-  PlacedGraph placed = Place(workload, strategy, MachineSeen(machine, seen), costs, options);
+  PlacedGraph placed = Place(workload, strategy, PartOf(machine, seen), costs, options);
   for (DeviceId& device : placed.placement.device) device = seen[device.index()];
   return placed;
 }

@@ -1,0 +1,15 @@
+// Some of the devices of a machine as a machine of their own.
+#pragma once
+
+#include <vector>
+
+#include "core/machine/machine.h"
+
+namespace lanescope {
+
+// Those devices in that order, device i of the part being `devices[i]` of the machine, with the links and the
+// buses between them and the network interfaces of their tasks. The host of a task must be among them where
+// another of its devices is. Not of a machine with a cluster.
+Machine PartOf(const Machine& machine, const std::vector<DeviceId>& devices);
+
+}  // namespace lanescope
