@@ -54,13 +54,13 @@ class Executor {
   // Ends the step that runs now, from any thread or signal handler.
   void Cancel() { interrupted_.store(true, std::memory_order_relaxed); }
   // Whether the next step, or the one that runs now, has to end.
-  bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
+  bool TakeInterrupt() { return interrupted_.exchange(false, std::memory_order_relaxed); }
   // From any thread or signal handler.
   bool is_running() const {
     return is_running_.load(std::memory_order_relaxed) || awaits_others_.load(std::memory_order_relaxed);
   }
-  // While one lives, the step runs on in other processes: whoever has run its part here looks at
-  // interrupted() and ends it.
+  // While one lives, the step runs on in other processes: whoever has run its part here asks
+  // TakeInterrupt() and ends it.
   class AwaitsOthers {
    public:
     explicit AwaitsOthers(Executor* executor) : executor_(*executor) { executor_.awaits_others_.store(true); }

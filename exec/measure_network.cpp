@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "exec/message_tags.h"
 #include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 namespace {
-
-constexpr int kTag = (1 << 30) + 2;  // no message of a step has it
 
 int64_t MedianOf(std::vector<int64_t> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -52,16 +51,16 @@ class PairMeasurer {
 
   // What the first of the two says.
   int FromFirst(int mine) {
-    Await(is_first_ ? transport_.Send(peer_, kTag, &mine, sizeof mine)
-                    : transport_.Receive(peer_, kTag, &mine, sizeof mine));
+    Await(is_first_ ? transport_.Send(peer_, kNetworkTag, &mine, sizeof mine)
+                    : transport_.Receive(peer_, kNetworkTag, &mine, sizeof mine));
     return mine;
   }
 
   int64_t ToAndFro(int64_t bytes) {
-    const auto answer = transport_.Receive(peer_, kTag, in_.data(), bytes);
+    const auto answer = transport_.Receive(peer_, kNetworkTag, in_.data(), bytes);
     if (!is_first_) Await(answer);
     const int64_t begin = NowNs();
-    const auto sent = transport_.Send(peer_, kTag, out_.data(), bytes);
+    const auto sent = transport_.Send(peer_, kNetworkTag, out_.data(), bytes);
     if (is_first_) Await(answer);
     const int64_t end = NowNs();
     Await(sent);
@@ -71,8 +70,8 @@ class PairMeasurer {
   int64_t AtOnce(int64_t bytes) {
     ToAndFro(0);  // both are here
     const int64_t begin = NowNs();
-    const auto received = transport_.Receive(peer_, kTag, in_.data(), bytes);
-    const auto sent = transport_.Send(peer_, kTag, out_.data(), bytes);
+    const auto received = transport_.Receive(peer_, kNetworkTag, in_.data(), bytes);
+    const auto sent = transport_.Send(peer_, kNetworkTag, out_.data(), bytes);
     Await(received);
     Await(sent);
     return NowNs() - begin;

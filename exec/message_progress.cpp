@@ -40,6 +40,7 @@ void Unflatten(const std::vector<char>& text, const TensorRef& tensor) {
     tensor.as<std::string>()[i].assign(text.data() + at, static_cast<size_t>(length));
     at += static_cast<size_t>(length);
   }
+  if (at != text.size()) Throw(Code::kDataLoss, "strings that came from another process are too long");
 }
 
 }  // namespace
@@ -61,7 +62,8 @@ void MessageProgress::Start(CommandId command) {
   message.peer = end.peer;
   message.tag = first_tag_ + end.message;
   message.start_ns = NowNs();
-  if (loaded_.schedule().commands[command].kind == CommandKind::kCopy) {
+  message.is_signal = loaded_.schedule().commands[command].kind != CommandKind::kCopy;
+  if (!message.is_signal) {
     const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);
     message.has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
     message.is_paced = flows_.has_value() && memory.route != nullptr;
@@ -205,7 +207,7 @@ bool MessageProgress::Advance(Message* message) {
   }
   const bool is_there = message->tickets.empty() && message->through == 0;
   if (!IsThrough(message) || !is_there) return false;
-  if (!message->is_send && message->data != nullptr) TakeContent(message);
+  if (!message->is_send && !message->is_signal) TakeContent(message);
   if (message->is_send && message->TellsThrough()) {
     transport_.Post(message->peer, message->tag, nullptr, 0);
     transport_.Nudge(message->peer);

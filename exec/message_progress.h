@@ -12,6 +12,7 @@
 #include "core/machine/machine.h"
 #include "core/schedule/task_share.h"
 #include "exec/link_flows.h"
+#include "exec/message_tags.h"
 #include "exec/transport.h"
 
 namespace lanescope::exec {
@@ -44,7 +45,7 @@ class MessageProgress {
 
   // `number`: of the steps that the job has run, the same in all processes.
   void BeginStep(int64_t number) {
-    BeginStepAt(static_cast<int>(number % kStepsOfTags) * share_->num_messages);
+    BeginStepAt(kFirstStepTag + static_cast<int>(number % kStepsOfTags) * share_->num_messages);
   }
   // The step's messages have the tags from `first_tag` on.
   void BeginStepAt(int first_tag) { first_tag_ = first_tag; }
@@ -72,8 +73,9 @@ class MessageProgress {
   struct Message {
     CommandId command;
     bool is_send = false, has_header = false;
-    bool is_paced = false;  // over an emulated link
-    bool is_small = false;  // is_paced: its content is posted, and nobody tells when it is through
+    bool is_signal = false;  // that something has ended; else it carries a tensor
+    bool is_paced = false;   // over an emulated link
+    bool is_small = false;   // is_paced: its content is posted, and nobody tells when it is through
     int peer = 0, tag = 0;
     bool is_in_header = false;  // the content comes after it
     Header header;

@@ -11,6 +11,7 @@
 #include "exec/kernels/queue_handle.h"
 #include "exec/kernels/shared_reader.h"
 #include "exec/serve/remote_session.h"
+#include "exec/step_exchange.h"
 #include "exec/step_runner.h"
 #include "exec/stream_program.h"
 
@@ -224,6 +225,7 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
     const MachineTasks tasks = TasksOf(machine_);
     step->share = std::make_shared<const TaskShare>(
         ShareOfTask(*step->schedule, tasks, transport->rank(), options_.job.client));
+    RequireTags(*step->share, *transport);
     step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
     if (elsewhere_ != nullptr) {
       step->elsewhere = std::make_unique<RemoteStep>();
@@ -289,7 +291,7 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
       result.times = runner->executor().Run(loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
                                             options.share != nullptr ? options.share->stop : nullptr);
       if (options_.job.transport != nullptr && options.share == nullptr)
-        result.times = JoinTimes(step, runner->executor(), number, result.times, timeout_ns);
+        result.times = JoinTimes(step, &runner->executor(), number, result.times, timeout_ns);
     }
   } catch (...) {
     if (options.share == nullptr) EndTrace(trace, nullptr);

@@ -176,8 +176,8 @@ class Session {
 
   class Lease;
   void RequireRunnable(DeviceId device) const;
-  StepTimes JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
-                      const StepTimes& own, int64_t timeout_ns);
+  StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
+                      int64_t timeout_ns);
   std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;
   PreparedStep& PrepareLocked(const StepDescription& step);
   void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,

@@ -21,7 +21,7 @@ void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSche
     const Executor::AwaitsOthers awaits(executor);
     const StepTimes own = executor->Run(loaded, state, timeout_ns, trace, &others.stop());
     result->times = others.Join(own, [&](int missing) {
-      if (executor->interrupted()) Throw(Code::kCancelled, "the step was cancelled");
+      if (executor->TakeInterrupt()) Throw(Code::kCancelled, "the step was cancelled");
       if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
         Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended its part",
               timeout_ns / 1000000, options_.job.transport->NameOf(missing));
@@ -33,16 +33,17 @@ void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSche
 }
 
 // No process begins a step before all have ended the one before.
-StepTimes Session::JoinTimes(const PreparedStep& step, const Executor& executor, int64_t number,
+StepTimes Session::JoinTimes(const PreparedStep& step, Executor* executor, int64_t number,
                              const StepTimes& own, int64_t timeout_ns) {
   const auto ahead = [&](int rank) {
     const auto r = static_cast<size_t>(rank);
     return r < options_.job.ahead_ns.size() ? options_.job.ahead_ns[r] : 0;
   };
   Transport& transport = *options_.job.transport;
+  const Executor::AwaitsOthers awaits(executor);
   const std::vector<StepTimes> all =
       ExchangeTimes(&transport, own, EndOfStepTag(*step.share, number), [&](int missing) {
-        if (executor.interrupted()) Throw(Code::kCancelled, "the step was cancelled");
+        if (executor->TakeInterrupt()) Throw(Code::kCancelled, "the step was cancelled");
         if (timeout_ns > 0 && NowNs() - own.start_ns >= timeout_ns)
           Throw(Code::kDeadlineExceeded, "the step took longer than {} ms, and {} has not ended it",
                 timeout_ns / 1000000, transport.NameOf(missing));

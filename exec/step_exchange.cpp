@@ -2,13 +2,24 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "exec/message_progress.h"
+#include "exec/message_tags.h"
 #include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 
+void RequireTags(const TaskShare& share, const Transport& transport) {
+  const int64_t most = (transport.most_tag() - kFirstStepTag) / MessageProgress::kStepsOfTags - 1;
+  if (share.num_messages <= most) return;
+  Throw(Code::kResourceExhausted,
+        "a step of {} messages between tasks, and this MPI tells {} apart: place it "
+        "with fewer",
+        share.num_messages, most);
+}
+
 int EndOfStepTag(const TaskShare& share, int64_t step) {
-  return MessageProgress::kStepsOfTags * share.num_messages +
+  return kFirstStepTag + MessageProgress::kStepsOfTags * share.num_messages +
          static_cast<int>(step % MessageProgress::kStepsOfTags);
 }
 

@@ -10,6 +10,9 @@
 
 namespace lanescope::exec {
 
+// Throws ResourceExhausted where the transport has too few tags for the step's messages.
+void RequireTags(const TaskShare& share, const Transport& transport);
+
 // A tag that no message of the step has.
 int EndOfStepTag(const TaskShare& share, int64_t step);
 

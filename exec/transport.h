@@ -2,6 +2,7 @@
 // (tests/support/memory_transport.h).
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Tags are 0 to this.
+  virtual int most_tag() const { return INT_MAX; }
   // "rank 1 (node7)", for messages to people.
   virtual std::string NameOf(int rank) const = 0;
 

@@ -15,7 +15,8 @@ CommandCosts MeasuredCosts(const MeasuredStep& step) {
 
 ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
                          std::span<const MeasuredStep> steps, const GapModel& gaps) {
-  Simulator simulator(schedule, machine, gaps, nullptr, {.share_links = false, .interference = false});
+  Simulator simulator(schedule, machine, gaps, nullptr,
+                      {.share_links = false, .interference = false, .messengers = false});
   ReplayReport report;
   SimulationResult result;
   std::vector<double> errors;

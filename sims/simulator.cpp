@@ -241,7 +241,7 @@ Simulator::Simulator(const Schedule& schedule, const Machine& machine, const Gap
   PlanOrders(schedule, plan);
   PlanServers(schedule, machine, gaps, options, plan);
   if (options.handoffs) PlanSignals(schedule, machine, gaps, plan);
-  PlanMessengers(schedule, machine, gaps, plan);
+  if (options.messengers) PlanMessengers(schedule, machine, gaps, plan);
   if (options.share_links) PlanCopies(schedule, machine, plan);
   if (options.interference && interference != nullptr) {
     PlanInterference(machine, *interference, plan);

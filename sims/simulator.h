@@ -30,6 +30,7 @@ struct SimulationOptions {
   bool handoffs = true;
   bool step_overhead = true;
   bool interference = true;
+  bool messengers = true;
 };
 
 // When a command ran (ns from the beginning of the step) and what it waited for.

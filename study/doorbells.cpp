@@ -29,7 +29,8 @@ Doorbells::Doorbells(int rank, const std::function<std::vector<std::string>(cons
   Bell* own = nullptr;
   if (!name.empty()) {
     const int file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-    if (file >= 0 && ftruncate(file, sizeof(Bell)) == 0) own = Map(file);
+    // Not ftruncate: where the file system is full the first ring would be a SIGBUS.
+    if (file >= 0 && posix_fallocate(file, 0, sizeof(Bell)) == 0) own = Map(file);
     if (file >= 0) close(file);
     if (own == nullptr && file >= 0) shm_unlink(name.c_str());
     if (own == nullptr) name.clear();

@@ -16,15 +16,14 @@
 #include "core/graph/graph_io.h"
 #include "core/machine/tasks.h"
 #include "core/place/placement.h"
+#include "exec/message_tags.h"
 #include "exec/patient_wait.h"
 #include "study/copy_ends.h"
 
 namespace lanescope::study {
 namespace {
 
-constexpr int kClockTag = (1 << 30) + 1;  // no message of a step has it
 constexpr int kClockRounds = 50;
-constexpr int kStartTag = (1 << 30) + 3;
 
 // FNV-1a: to tell texts apart, not to guard them.
 uint64_t DigestOf(std::string_view text) {
@@ -146,18 +145,19 @@ void Job::StartTogether() {
   constexpr int64_t kLeadNs = 500'000;  // longer than the last of them takes to hear of it
   int64_t start = 0;
   if (!is_first()) {
-    const auto told = transport_->Receive(0, kStartTag, &start, sizeof start);
-    AwaitQuietly(transport_->Send(0, kStartTag, nullptr, 0));
+    const auto told = transport_->Receive(0, exec::kStartTag, &start, sizeof start);
+    AwaitQuietly(transport_->Send(0, exec::kStartTag, nullptr, 0));
     AwaitQuietly(told);
   } else {
     for (int rank = 1; rank < transport_->size(); ++rank)
-      AwaitQuietly(transport_->Receive(rank, kStartTag, nullptr, 0));
+      AwaitQuietly(transport_->Receive(rank, exec::kStartTag, nullptr, 0));
     start = NowNs() + kLeadNs;
     std::vector<int64_t> starts;
     for (const ClockOffset& clock : clocks_) starts.push_back(start + clock.ahead_ns);
     std::vector<exec::Transport::Ticket> told;
     for (int rank = 1; rank < transport_->size(); ++rank)
-      told.push_back(transport_->Send(rank, kStartTag, &starts[static_cast<size_t>(rank)], sizeof start));
+      told.push_back(
+          transport_->Send(rank, exec::kStartTag, &starts[static_cast<size_t>(rank)], sizeof start));
     for (const exec::Transport::Ticket ticket : told) AwaitQuietly(ticket);
   }
   const int64_t left = start - NowNs();
@@ -173,9 +173,9 @@ ClockOffset Job::MeasureClock(int rank) {
   ClockOffset best{0, INT64_MAX};
   for (int round = 0; round < kClockRounds; ++round) {
     int64_t theirs = 0;
-    const auto answer = transport_->Receive(rank, kClockTag, &theirs, sizeof theirs);
+    const auto answer = transport_->Receive(rank, exec::kClockTag, &theirs, sizeof theirs);
     const int64_t asked = NowNs();
-    const auto question = transport_->Send(rank, kClockTag, nullptr, 0);
+    const auto question = transport_->Send(rank, exec::kClockTag, nullptr, 0);
     Await(answer);
     const int64_t answered = NowNs();
     Await(question);
@@ -187,9 +187,9 @@ ClockOffset Job::MeasureClock(int rank) {
 
 void Job::AnswerClock() {
   for (int round = 0; round < kClockRounds; ++round) {
-    Await(transport_->Receive(0, kClockTag, nullptr, 0));
+    Await(transport_->Receive(0, exec::kClockTag, nullptr, 0));
     const int64_t now = NowNs();
-    Await(transport_->Send(0, kClockTag, &now, sizeof now));
+    Await(transport_->Send(0, exec::kClockTag, &now, sizeof now));
   }
 }
 

@@ -11,11 +11,11 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/thread.h"
+#include "exec/message_tags.h"
 
 namespace lanescope::study {
 namespace {
 
-constexpr int kTag = 1 << 30;  // no message of a step has it
 constexpr std::chrono::milliseconds kBetweenSigns{250};
 
 }  // namespace
@@ -80,13 +80,14 @@ class RankWatch::Impl {
 
   void Exchange(Peer* peer, int64_t now) {
     if (peer->sent == 0 || transport_.Test(peer->sent)) {
-      peer->sent = transport_.Send(peer->rank, kTag, &peer->out, 1);
+      peer->sent = transport_.Send(peer->rank, exec::kSignOfLifeTag, &peer->out, 1);
     }
     if (peer->received != 0 && transport_.Test(peer->received)) {
       peer->received = 0;
       peer->seen_ns = now;
     }
-    if (peer->received == 0) peer->received = transport_.Receive(peer->rank, kTag, &peer->in, 1);
+    if (peer->received == 0)
+      peer->received = transport_.Receive(peer->rank, exec::kSignOfLifeTag, &peer->in, 1);
   }
 
   exec::Transport& transport_;

@@ -58,6 +58,13 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
       writer_(writer),
       options_(options),
       spec_(WithSeed(placed.workload->spec(), options.settings.seed)) {
+  if (IsShared() && !IsServed() && !spec_.queue_runners.empty()) {
+    Throw(
+        Code::kUnimplemented,
+        "{} has threads that fill its queues, whose steps processes that make the same calls cannot take in "
+        "the same order; run it in one process, or with tasks that others serve (lanescope serve)",
+        placed_.workload->name());
+  }
   session_ =
       std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
                                       SessionOptionsOf(options.settings, options.job, options.servers));

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "exec/message_tags.h"
 
 namespace lanescope::exec {
 namespace {
 
-constexpr int kLetterTag = (1 << 30) + 4;  // no message of a step has it
 constexpr int64_t kMostLetterBytes = int64_t{1} << 30;
 
 }  // namespace

@@ -4,16 +4,17 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <iterator>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
+#include "exec/message_tags.h"
 #include "exec/patient_wait.h"
 
 namespace lanescope::exec {
 namespace {
 
-constexpr int kTagsOfMessages = 1 << 30;  // of all processes together
 constexpr int kClockRounds = 10;
 constexpr int64_t kMostLeavingNs = 2'000'000'000;
 
@@ -194,18 +195,40 @@ void RemoteTasks::Await(int client, Stage stage, const std::function<void()>& ch
   ended.get();
 }
 
-// Tags come round again after so many steps that none of them is under way any more.
+// Tags come round again after so many steps that none that ended is under way any more.
 int RemoteTasks::TakeTags(int count) {
-  const int room = kTagsOfMessages / transport_.size();
+  const int room = TagsOfOne();
   if (count > room / 64) {
     Throw(Code::kResourceExhausted, "a step of {} messages is more than {} processes tell apart", count,
           transport_.size());
   }
   const std::lock_guard lock(mutex_);
-  if (next_tag_ > room - count) next_tag_ = 0;
-  const int first = transport_.rank() * room + next_tag_;
-  next_tag_ += count;
-  return first;
+  for (int rounds = 0; rounds < 2;) {
+    if (next_tag_ > room - count) {
+      next_tag_ = 0;
+      ++rounds;
+    }
+    const auto after = spoiled_tags_.lower_bound(next_tag_ + count);
+    const int free_from = after == spoiled_tags_.begin() ? 0 : std::prev(after)->second;
+    if (free_from > next_tag_) {
+      next_tag_ = free_from;
+      continue;
+    }
+    const int first = kFirstStepTag + transport_.rank() * room + next_tag_;
+    next_tag_ += count;
+    return first;
+  }
+  Throw(Code::kResourceExhausted,
+        "so many steps have failed that no message can be told from what may still come of them: start the "
+        "processes anew");
 }
+
+void RemoteTasks::SpoilTags(int first, int count) {
+  const int own = first - kFirstStepTag - transport_.rank() * TagsOfOne();
+  const std::lock_guard lock(mutex_);
+  spoiled_tags_[own] = own + count;
+}
+
+int RemoteTasks::TagsOfOne() const { return (transport_.most_tag() - kFirstStepTag) / transport_.size(); }
 
 }  // namespace lanescope::exec

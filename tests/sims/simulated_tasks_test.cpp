@@ -1,6 +1,10 @@
 // Machines of several tasks, whose hosts send each other messages.
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
+#include "sims/replay.h"
 #include "sims/simulator.h"
 #include "tests/sims/schedule_maker.h"
 
@@ -95,6 +99,26 @@ TEST(SimulatedTasks, MessengersTakeOneMessageAtATime) {
   const SimulationResult crossed = WithMessengers(&crossing, machine, {}, 0);
   EXPECT_EQ(crossed.times[there].end_ns, 200);
   EXPECT_EQ(crossed.times[back].end_ns, 200);
+}
+
+// Law: what a step's messages have waited for their messengers is in their measured times, and replayed once.
+TEST(SimulatedTasks, ReplayedMessagesHaveWaitedAlready) {
+  const Machine machine = TwoTasks();
+  ScheduleMaker maker;
+  const QueueId out = maker.Queue(DeviceId(0), QueueKind::kCopyOut);
+  for (int i = 0; i < 2; ++i) maker.Copy(out, DeviceId(0), DeviceId(1), 0, 1000);
+  Schedule schedule = maker.Build();
+  schedule.queues[out].workers = 4;
+  GapModel gaps;
+  gaps.message_overhead_ns = 100;
+  MeasuredStep step;
+  step.end_ns = 1100;
+  for (const int64_t end_ns : {1000, 1100}) {
+    step.command_start_ns.Add(0);
+    step.command_end_ns.Add(end_ns);
+  }
+  const ReplayReport report = ReplaySteps(schedule, machine, std::span(&step, 1), gaps);
+  EXPECT_EQ(report.replayed_ns, std::vector<int64_t>{1100});
 }
 
 // Law: where it is received each byte keeps the messenger busy too.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <cstring>
 #include <list>
@@ -127,10 +128,12 @@ class MessageBoard {
 
 class MemoryTransport : public exec::Transport {
  public:
-  MemoryTransport(MessageBoard* board, int rank) : board_(*board), rank_(rank) {}
+  MemoryTransport(MessageBoard* board, int rank, int most_tag = INT_MAX)
+      : board_(*board), rank_(rank), most_tag_(most_tag) {}
 
   int rank() const override { return rank_; }
   int size() const override { return board_.size(); }
+  int most_tag() const override { return most_tag_; }
   std::string NameOf(int rank) const override { return fmt::format("rank {} here", rank); }
   Ticket Send(int to, int tag, const void* data, int64_t bytes) override {
     return board_.Add(true, rank_, to, tag, const_cast<void*>(data), bytes);
@@ -154,7 +157,7 @@ class MemoryTransport : public exec::Transport {
 
  private:
   MessageBoard& board_;
-  const int rank_;
+  const int rank_, most_tag_;
 };
 
 }  // namespace lanescope::test

@@ -1,5 +1,9 @@
 // A step whose devices are in several processes: the bits are those of one process.
+#include <chrono>
+#include <future>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "tests/exec/sample_run.h"
 #include "tests/exec/tasks/tasks_harness.h"
@@ -120,6 +124,47 @@ TEST(TasksSession, StringsTravel) {
   EXPECT_EQ(found[0].data<std::string>()[2], "0");
 }
 
+// Law: what another process says of strings is checked: fewer bytes than they need, or more, are an error.
+TEST(TasksSession, BrokenStringsAreRefused) {
+  GraphBuilder builder;
+  const Endpoint text = builder.Const("text", Tensor::FromValues<std::string>(Shape{3}, {"a", "b", "c"}));
+  builder.Op("Identity", "far").Input(text).Build();
+  const Machine machine = MachineOfTasks(2, 0);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+  struct {
+    int64_t bytes = 0;
+    int32_t rank = 1;
+    int64_t dims[16] = {3};
+  } header;
+  const std::vector<char> empty_strings(3 * sizeof(int64_t) + 6, 0);
+  for (const int64_t bytes : {int64_t{0}, int64_t{20}, int64_t{30}}) {
+    lanescope::test::MessageBoard board(2);
+    lanescope::test::MemoryTransport here(&board, 0), there(&board, 1);
+    Session session(builder.graph(), placement, machine, In({&here, {}}));
+    header.bytes = bytes;
+    there.Send(0, kFirstStepTag, &header, sizeof header);
+    there.Send(0, kFirstStepTag, empty_strings.data(), bytes);
+    ExpectError(Code::kDataLoss, {"strings that came from another process", bytes == 30 ? "long" : "short"},
+                [&] {
+                  session.Run({{}, {"far"}, {}}, {5'000'000'000});
+                });
+  }
+}
+
+// Law: a step with more messages than the transport has tags for is refused before it begins.
+TEST(TasksSession, EveryMessageNeedsATag) {
+  GraphBuilder builder;
+  builder.Op("Neg", "far").Input(builder.Const("x", Floats(Shape{4}, 1))).Build();
+  const Machine machine = MachineOfTasks(2, 0);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+  lanescope::test::MessageBoard board(2);
+  lanescope::test::MemoryTransport here(&board, 0, kFirstStepTag + 20);
+  Session session(builder.graph(), placement, machine, In({&here, {}}));
+  ExpectError(Code::kResourceExhausted, {"1 messages", "tells 0 apart"}, [&] {
+    session.Run({{}, {"far"}, {}});
+  });
+}
+
 // Where links are emulated, a message between tasks takes what the link says: 1 MB at 100 MB/s after 5 ms.
 TEST(TasksSession, MessagesArePacedByTheirLink) {
   GraphBuilder builder;
@@ -170,6 +215,25 @@ TEST(TasksSession, TheTimeOutNamesWhoIsMissing) {
       session.Run({{}, {"far"}, {}}, {50'000'000});
     });
   });
+}
+
+// Law: who has ended its own part and waits for others is cancelled, and the next step is not.
+TEST(TasksSession, ACancelledWaitForOthersIsOver) {
+  GraphBuilder builder;
+  builder.Op("Neg", "near").Input(builder.Const("x", Floats(Shape{4}, 1))).Build();
+  const Machine machine = MachineOfTasks(2, 0);
+  const Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[0]);
+  lanescope::test::MessageBoard board(2);
+  lanescope::test::MemoryTransport here(&board, 0);  // the other process never comes
+  Session session(builder.graph(), placement, machine, In({&here, {}}));
+  const RunRequest request{{}, {"near"}, {}};
+  PreparedStep& step = session.Prepare(request);
+  auto cancelled = std::async(std::launch::async,
+                              [&] { ExpectError(Code::kCancelled, {}, [&] { session.Run(step, {}, {}); }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  session.Cancel();  // once: a step that has not begun yet is cancelled, too
+  cancelled.get();
+  ExpectError(Code::kDeadlineExceeded, {"rank 1"}, [&] { session.Run(step, {}, {50'000'000}); });
 }
 
 // The error of one task is its own; devices of others are not touched.

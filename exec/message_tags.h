@@ -1,0 +1,11 @@
+// Which tags messages between processes have.
+#pragma once
+
+namespace lanescope::exec {
+
+// Of those that belong to no step.
+inline constexpr int kSignOfLifeTag = 0, kClockTag = 1, kNetworkTag = 2, kStartTag = 3, kLetterTag = 4;
+// Those of steps have tags from here to Transport::most_tag().
+inline constexpr int kFirstStepTag = 8;
+
+}  // namespace lanescope::exec
