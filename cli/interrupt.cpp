@@ -5,16 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "study/mpi.h"
+
 namespace lanescope::cli {
 namespace {
 
 study::Cancellation interruption;
 
-bool under_mpirun = false;
+bool of_a_job = false;
 
-// Async-signal-safe. Of a job mpirun ends the rest when one process has failed, which has said why.
+// Async-signal-safe. The rest of a job is ended when one process has failed, which has said why.
 [[noreturn]] void EndAtOnce(int number) {
-  if (under_mpirun && number == SIGTERM) _exit(128 + number);
+  if (of_a_job && number == SIGTERM) _exit(128 + number);
   static constexpr char kMessage[] = "error: Cancelled: interrupted\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
   _exit(128 + number);
@@ -28,7 +30,7 @@ void HandleSignal(int number) {
 }  // namespace
 
 void CatchSignals() {
-  under_mpirun = getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+  of_a_job = !study::RankName().empty();
   struct sigaction action = {};
   action.sa_handler = HandleSignal;
   // Only Ctrl-C: a terminal that closes sends its signal twice, and so does timeout(1).

@@ -21,14 +21,43 @@ namespace {
 
 constexpr int64_t kSilenceNs = 10'000'000'000;
 
-// As mpirun says before anything has joined; 0 without it.
-int LaunchedRanks() {
-  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  return size == nullptr ? 0 : std::atoi(size);
+int Number(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? -1 : std::atoi(text);
+}
+
+// What this process was started with, as is said before anything has joined; -1: nothing. mpirun sets
+// OpenMPI's variables; with srun and its plug-in OpenMPI does so itself once it has joined, and those of
+// Slurm's step are there.
+struct Launch {
+  bool by_mpirun = false;
+  int rank = -1, ranks = -1, ranks_here = -1;  // on this computer
+
+  // A computer's processes need no network.
+  bool OnOneComputer() const { return ranks_here == ranks; }
+};
+
+Launch OwnLaunch() {
+  Launch launch{true, Number("OMPI_COMM_WORLD_RANK"), Number("OMPI_COMM_WORLD_SIZE"),
+                Number("OMPI_COMM_WORLD_LOCAL_SIZE")};
+  if (launch.ranks >= 0) return launch;
+  launch = {false, Number("SLURM_PROCID"), Number("SLURM_STEP_NUM_TASKS"), -1};
+  if (Number("SLURM_STEP_NUM_NODES") == 1) launch.ranks_here = launch.ranks;
+  return launch;
+}
+
+// Else each would run all of it, and write the same files.
+void RequireMeeting(const Launch& launch) {
+  if (launch.by_mpirun || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr) return;
+  Throw(Code::kFailedPrecondition,
+        "srun started {} processes and nothing by which they find each other: give it --mpi=pmix (srun "
+        "--mpi=list shows what it has), start them by mpirun, or unset SLURM_STEP_NUM_TASKS for runs that "
+        "have nothing to do with each other",
+        launch.ranks);
 }
 
 struct World {
-  MpiLibrary mpi;
+  MpiLibrary mpi{OwnLaunch().OnOneComputer()};
   std::unique_ptr<RankWatch> watch;
   bool separate = false;
   std::atomic<bool> some_are_lost{false};
@@ -81,8 +110,17 @@ World& TheWorld() {
 
 const Ranks& WorldRanks() {
   static const Ranks ranks = [] {
-    if (LaunchedRanks() < 2) return Ranks();
+    const Launch launch = OwnLaunch();
+    if (launch.ranks < 2) return Ranks();
+    RequireMeeting(launch);
     MpiLibrary& mpi = TheWorld().mpi;
+    if (mpi.size() != launch.ranks) {
+      Throw(Code::kFailedPrecondition,
+            "{} processes were started, but OpenMPI joins {}: start them with the mpirun of the OpenMPI that "
+            "is "
+            "installed here, or by srun with a plug-in that it knows",
+            launch.ranks, mpi.size());
+    }
     return Ranks{mpi.rank(), mpi.size(), [&mpi](const std::string& mine) { return mpi.Share(mine); }};
   }();
   return ranks;
@@ -109,11 +147,11 @@ SeparateRanks::~SeparateRanks() {
 }
 
 std::string RankName() {
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (LaunchedRanks() < 2 || rank == nullptr) return "";
+  const Launch launch = OwnLaunch();
+  if (launch.ranks < 2 || launch.rank < 0) return "";
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  return fmt::format("rank {} of {} on {}", std::atoi(rank), LaunchedRanks(), host.data());
+  return fmt::format("rank {} of {} on {}", launch.rank, launch.ranks, host.data());
 }
 
 std::string OwnCommand() {

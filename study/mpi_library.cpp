@@ -36,7 +36,7 @@ void MpiLibrary::Find(F** function, const char* name) {
   *function = reinterpret_cast<F*>(found);
 }
 
-MpiLibrary::MpiLibrary() {
+MpiLibrary::MpiLibrary(bool on_one_computer) {
   // Its components look its symbols up by themselves.
   library_ = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
   if (library_ == nullptr) {
@@ -67,6 +67,7 @@ MpiLibrary::MpiLibrary() {
   Find(&abort_, "MPI_Abort");
   // Nobody waits within the library: who only looks would give its core away at every look.
   setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
+  if (on_one_computer) setenv("OMPI_MCA_btl", "self,vader", 0);
   int provided = 0;
   Require(init(nullptr, nullptr, kSerialized, &provided), "MPI_Init_thread");
   if (provided < kSerialized)
@@ -75,10 +76,23 @@ MpiLibrary::MpiLibrary() {
   Require(place(world_, &rank_), "MPI_Comm_rank");
   Find(&place, "MPI_Comm_size");
   Require(place(world_, &size_), "MPI_Comm_size");
+  most_tag_ = MostTag();
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   hosts_ = Share(host.data());
   bells_ = std::make_unique<Doorbells>(rank_, [this](const std::string& mine) { return Share(mine); });
+}
+
+// From what carries the messages: 2^23 - 1 over InfiniBand (UCX), 2^31 - 1 elsewhere.
+int MpiLibrary::MostTag() {
+  constexpr int kTagUb = 0;           // MPI_TAG_UB
+  constexpr int kLeastByMpi = 32767;  // that every MPI has
+  int (*attribute)(Handle, int, void*, int*) = nullptr;
+  Find(&attribute, "MPI_Comm_get_attr");
+  int* most = nullptr;
+  int found = 0;
+  Require(attribute(world_, kTagUb, static_cast<void*>(&most), &found), "MPI_Comm_get_attr");
+  return found != 0 ? *most : kLeastByMpi;
 }
 
 std::string MpiLibrary::NameOf(int rank) const {

@@ -21,10 +21,13 @@ namespace lanescope::study {
 // core busy, which others need. One object a process.
 class MpiLibrary : public exec::Transport {
  public:
-  MpiLibrary();
+  // Without a network where all ranks are on one computer, if the environment does not name what carries
+  // their messages: OpenMPI would listen for all the world.
+  explicit MpiLibrary(bool on_one_computer);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int most_tag() const override { return most_tag_; }
   std::string NameOf(int rank) const override;
   Ticket Send(int to, int tag, const void* data, int64_t bytes) override;
   Ticket Receive(int from, int tag, void* data, int64_t bytes) override;
@@ -51,6 +54,7 @@ class MpiLibrary : public exec::Transport {
 
   template <typename F>
   void Find(F** function, const char* name);
+  int MostTag();
   bool Await(Handle request, const std::atomic<bool>* given_up = nullptr);
   bool TestHandle(Handle* request);
   Ticket BeginReceiving(int from, int tag, void* data, int64_t bytes, bool sender_waits);
@@ -70,7 +74,7 @@ class MpiLibrary : public exec::Transport {
   int (*barrier_)(Handle, Handle*) = nullptr;
   int (*finalize_)() = nullptr;
   int (*abort_)(Handle, int) = nullptr;
-  int rank_ = 0, size_ = 1;
+  int rank_ = 0, size_ = 1, most_tag_ = 0;
   std::vector<std::string> hosts_;  // by rank
   std::unique_ptr<Doorbells> bells_;
   std::mutex mutex_;  // of all calls, and of:

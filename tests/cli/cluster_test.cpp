@@ -210,6 +210,59 @@ TEST(Cluster, WhatDiffersIsToldBeforeTheFirstStep) {
   EXPECT_THAT(places.errors, HasSubstr("placements differ: rank 1 on "));
 }
 
+// Law: UCX, which OpenMPI takes where there is InfiniBand, tells fewer messages apart; they are enough.
+TEST(Cluster, UcxCarriesMessages) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string machine = SampleMachine("two-tasks");
+  const Ranks two =
+      Mpirun(folder, fmt::format("--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any -n 2 "
+                                 "PROGRAM {}",
+                                 RunOf("deepconn_dual", machine, "tower-split")));
+  if (two.errors.find("PML ucx cannot be selected") != std::string::npos)
+    GTEST_SKIP() << "this OpenMPI has no UCX, or it does not work here";
+  ASSERT_EQ(two.status, 0) << two.errors;
+  EXPECT_EQ(json::parse(two.output)["ranks"].size(), 2u);
+}
+
+// Law: threads that fill queues take steps of their own, in an order that processes do not share.
+TEST(Cluster, QueueRunnersAreOfOneProcess) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const Ranks two =
+      Mpirun(folder, fmt::format("-n 2 PROGRAM run {}/samples/pipelines/deepconn_csv.pbtxt --machine {}",
+                                 test::SourceDir(), SampleMachine("two-tasks")));
+  EXPECT_EQ(two.status, 1);
+  EXPECT_THAT(two.errors, HasSubstr("error: Unimplemented: "));
+  EXPECT_THAT(two.errors, HasSubstr("threads that fill its queues"));
+}
+
+// Law: processes that srun started are a job as mpirun's are, where its plug-in joins them (what it leaves in
+// the environment is faked here, what joins them is mpirun's); else they say so, and none runs the whole.
+TEST(Cluster, SrunStartsAJob) {
+  const Folder folder;
+  const std::string errors = folder.File("srun_errors"), machine = SampleMachine("two-tasks");
+  const std::string run = RunOf("deepconn_dual", machine, "tower-split");
+  const std::string slurm = "SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=1 SLURM_PROCID";
+  EXPECT_NE(
+      std::system(fmt::format("{}=1 '{}' {} > '{}' 2>&1", slurm, test::ProgramPath(), run, errors).c_str()),
+      0);
+  EXPECT_THAT(ReadText(errors), HasSubstr("error: FailedPrecondition: rank 1 of 2 on "));
+  EXPECT_THAT(ReadText(errors), HasSubstr("--mpi=pmix"));
+  SKIP_WITHOUT_MPIRUN();
+  const Ranks two = Mpirun(
+      folder,
+      fmt::format("-n 2 sh -c \"{}=\\$PMIX_RANK exec env -u OMPI_COMM_WORLD_SIZE -u OMPI_COMM_WORLD_RANK "
+                  "-u OMPI_COMM_WORLD_LOCAL_SIZE PROGRAM {}\"",
+                  slurm, run));
+  ASSERT_EQ(two.status, 0) << two.errors;
+  const json found = json::parse(two.output);
+  EXPECT_EQ(found["ranks"].size(), 2u);
+  EXPECT_EQ(found["fetches"],
+            LanescopeJson({"run", Sample("deepconn_dual"), "--machine", machine, "--strategy", "tower-split",
+                           "--steps", "3", "--warmup", "1", "--json"})["fetches"]);
+}
+
 // A process that is stopped does not answer: the others end soon, and one line names it and the command.
 TEST(Cluster, AStoppedProcessEndsTheJob) {
   SKIP_WITHOUT_MPIRUN();
