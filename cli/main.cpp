@@ -22,6 +22,7 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 constexpr int kSignalled = 128;
+constexpr char kNoMemory[] = "the host has no memory left for this; use a smaller graph or batch";
 int exit_status = 0;
 
 // A command that a signal ended ends with the signal's status, whatever else it has to say.
@@ -43,7 +44,11 @@ int Fail(std::string_view code, std::string_view message) {
   const std::string rank = study::RankName();
   // mpirun ends what a failed rank leaves: that one has said why.
   if (!rank.empty() && Interruption().signal().load() == SIGTERM) return StatusOr(kFailed);
-  PrintNote("error: {}: {}{}{}\n", code, rank, rank.empty() ? "" : ": ", OneLine(message));
+  if (rank.empty()) {
+    PrintNote("error: {}: {}\n", code, OneLine(message));
+  } else {
+    PrintNote("error: {}: {}: {} [{}]\n", code, rank, OneLine(message), study::OwnCommand());
+  }
   return StatusOr(kFailed);
 }
 
@@ -118,11 +123,23 @@ int Main(int argc, char** argv) {
   }
 }
 
+// What a process of a job says when there is no memory; empty elsewhere.
+std::string MemoryErrorOfRank() {
+  const std::string rank = study::RankName();
+  if (rank.empty()) return "";
+  return fmt::format("error: ResourceExhausted: {}: {} [{}]\n", rank, kNoMemory, study::OwnCommand());
+}
+
 // Takes no memory itself.
-int FailForMemory() {
+int FailForMemory(const std::string& of_rank) {
   std::fflush(stdout);
-  PrintLiteralNote(
-      "error: ResourceExhausted: the host has no memory left for this; use a smaller graph or batch\n");
+  if (of_rank.empty()) {
+    PrintLiteralNote("error: ResourceExhausted: ");
+    PrintLiteralNote(kNoMemory);
+    PrintLiteralNote("\n");
+  } else {
+    PrintLiteralNote(of_rank.c_str());
+  }
   return StatusOr(kFailed);
 }
 
@@ -139,10 +156,12 @@ void SetExitStatus(int status) { exit_status = status; }
 
 int main(int argc, char** argv) {
   lanescope::cli::OpenStandardStreams();
-  lanescope::cli::CatchSignals();
+  std::string memory_error;  // made before there is need of it
   try {
+    lanescope::cli::CatchSignals();
+    memory_error = lanescope::cli::MemoryErrorOfRank();
     return lanescope::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {
-    return lanescope::cli::FailForMemory();
+    return lanescope::cli::FailForMemory(memory_error);
   }
 }

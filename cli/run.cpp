@@ -199,11 +199,8 @@ void RunEnsemble(const RunOptions& options) {
 struct Served {
   Served(exec::Transport* ranks, const study::Roles& roles)
       : tasks(ranks, roles.servers, LANESCOPE_VERSION), separate(roles.servers, [this](int rank) {
-          tasks.Lose(
-              rank,
-              fmt::format(
-                  "has not answered for ten seconds: it was stopped, or its host or network is gone: {}",
-                  study::OwnCommand()));
+          tasks.Lose(rank,
+                     "has not answered for ten seconds: it was stopped, or its host or network is gone");
         }) {}
 
   exec::RemoteTasks tasks;

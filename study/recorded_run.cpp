@@ -1,5 +1,7 @@
 #include "study/recorded_run.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -8,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/thread.h"
+#include "core/machine/tasks.h"
 #include "core/record/run_info.h"
 #include "exec/gpu_machine.h"
 #include "exec/serve/remote_tasks.h"
@@ -315,6 +318,18 @@ std::vector<StepDisturbance> RecordedRun::StepDisturbances() const {
   return steps;
 }
 
+std::vector<RunTask> RecordedRun::Tasks() const {
+  std::vector<RunTask> tasks;
+  if (IsServed() || !IsShared()) return tasks;
+  const std::vector<std::string> names = TasksOf(machine_).names;
+  for (size_t rank = 0; rank < options_.job->clocks().size(); ++rank) {
+    const ClockOffset& clock = options_.job->clocks()[rank];
+    tasks.push_back(
+        {names[rank], options_.job->NameOf(static_cast<int>(rank)), clock.ahead_ns, clock.uncertainty_ns});
+  }
+  return tasks;
+}
+
 void RecordedRun::RunToEnd(int warmup_steps, int steps) {
   try {
     WarmUpAlone();
@@ -327,7 +342,9 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
       Finish(error.what());
       throw;
     }
-    const std::string reason = options_.cancellation->Reason();
+    std::string reason = options_.cancellation->Reason();
+    if (IsShared() && options_.cancellation->signal().load() == SIGTERM)
+      reason += ", as mpirun ends what another process has left that failed";
     Finish("Cancelled: " + reason);
     Throw(Code::kCancelled, "{}", reason);
   }
@@ -354,7 +371,7 @@ void RecordedRun::Finish(const std::string& error) {
   recorder_.reset();
   DeliverInput();
   if (writer_ == nullptr) return;
-  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances()});
+  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances(), Tasks()});
   trace_sink_ = nullptr;
 }
 

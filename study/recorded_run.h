@@ -135,6 +135,7 @@ class RecordedRun : private EventSink {
   int64_t CoreSpeed();
   void DeliverInput();
   std::vector<StepDisturbance> StepDisturbances() const;
+  std::vector<RunTask> Tasks() const;
 
   PlacedGraph placed_;
   const Machine& machine_;

@@ -2,12 +2,15 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <set>
+#include <thread>
 
 #include "core/machine/machine.h"
 #include "tests/cli/mpirun.h"
 #include "tests/cli/program.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitized.h"
 
 namespace lanescope::cli {
 namespace {
@@ -40,6 +43,12 @@ TEST(Cluster, TwoProcessesAreOneRun) {
   const json devices = LanescopeJson(
       {"query", trace, "SELECT COUNT(DISTINCT deviceId) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"});
   EXPECT_GE(devices["rows"][0][0], 2) << devices;
+  const json tasks =
+      LanescopeJson({"query", trace,
+                     "SELECT name, process LIKE 'rank ' || task || ' on %' FROM LANESCOPE_TASK "
+                     "WHERE runId = 1 ORDER BY task",
+                     "--json"});
+  EXPECT_EQ(tasks["rows"], json::parse(R"([["/job:worker/task:0", 1], ["/job:worker/task:1", 1]])"));
 }
 
 // Laws: --cluster is the machine file's tasks without a file; two processes fetch what one does; a process on
@@ -223,6 +232,51 @@ TEST(Cluster, UcxCarriesMessages) {
     GTEST_SKIP() << "this OpenMPI has no UCX, or it does not work here";
   ASSERT_EQ(two.status, 0) << two.errors;
   EXPECT_EQ(json::parse(two.output)["ranks"].size(), 2u);
+}
+
+// Laws: a process that has no memory, or that is killed, is named with its host, and ends the job within
+// seconds; what it was to run stands beside the first one's error. The trace stays, marked.
+TEST(Cluster, AFailedProcessIsNamed) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string machine = SampleMachine("two-tasks"), graph = folder.File("large.pbtxt");
+  std::ofstream(graph) << R"(
+    node { name: "dims" op: "Const" device: "/job:worker/task:1/device:CPU:0"
+      attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1500000000 } } } }
+    node { name: "one" op: "Const" device: "/job:worker/task:1/device:CPU:0"
+      attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+    node { name: "large" op: "Fill" device: "/job:worker/task:1/device:CPU:0" input: "dims" input: "one"
+      attr { key: "T" value { type: DT_FLOAT } } attr { key: "index_type" value { type: DT_INT32 } } })";
+  const std::string large = fmt::format("run {} --machine {} --target large", graph, machine);
+  if (!test::kSanitized) {  // whose shadow is larger than any limit
+    const Ranks no_memory = Mpirun(
+        folder,
+        fmt::format("-n 1 PROGRAM {} : -n 1 sh -c \"ulimit -v 4000000; exec PROGRAM {}\"", large, large));
+    EXPECT_NE(no_memory.status, 0);
+    EXPECT_THAT(no_memory.errors, HasSubstr("error: ResourceExhausted: rank 1 of 2 on "));
+    EXPECT_THAT(no_memory.errors, HasSubstr("large.pbtxt --machine"));
+  }
+
+  const std::string trace = folder.File("killed.db"), number = folder.File("number");
+  const std::string endless = fmt::format(
+      "PROGRAM run {} --machine {} --strategy alternating --steps 10000000", Sample("polynomial"), machine);
+  std::thread killer([&] {
+    std::system(fmt::format("while [ ! -s '{}' ]; do sleep 0.1; done; sleep 0.5; kill -KILL $(cat '{}')",
+                            trace, number)
+                    .c_str());
+  });
+  const Ranks killed =
+      Mpirun(folder, fmt::format("-n 1 {} --trace {} : -n 1 sh -c \"echo \\$\\$ > {}; exec {}\"", endless,
+                                 trace, number, endless));
+  killer.join();
+  EXPECT_NE(killed.status, 0);
+  EXPECT_THAT(killed.errors, HasSubstr("rank 1"));
+  EXPECT_THAT(killed.errors, HasSubstr("signal 9"));
+  const json run = LanescopeJson({"query", trace, "SELECT steps > 0, error FROM LANESCOPE_RUN", "--json"});
+  EXPECT_EQ(run["rows"][0][0], 1) << run;
+  EXPECT_THAT(run["rows"][0][1], HasSubstr("another process")) << run;
 }
 
 // Law: threads that fill queues take steps of their own, in an order that processes do not share.

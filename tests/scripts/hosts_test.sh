@@ -87,6 +87,10 @@ clock = two['ranks'][1]
 seconds = int(sys.argv[3]) if int(sys.argv[2]) else 0
 assert abs(clock['clock_ahead_ns'] - seconds * 10**9) < 10**8 and 0 < clock['clock_uncertainty_ns'] < 10**8, clock
 trace = sqlite3.connect(f'{sys.argv[1]}/two.db')
+tasks = trace.execute('SELECT name, process, clockAheadNs FROM LANESCOPE_TASK ORDER BY task').fetchall()
+assert [(name, process) for name, process, _ in tasks] == [('/job:ps/task:0', two['ranks'][0]['name']),
+                                                           ('/job:worker/task:0', two['ranks'][1]['name'])], tasks
+assert abs(tasks[1][2] - clock['clock_ahead_ns']) < 10**8, tasks
 for kind in 'KERNEL', 'MEMCPY':
   devices, events, outside = trace.execute(f'''
     SELECT COUNT(DISTINCT e.deviceId), COUNT(*), SUM(e.start < s.start - 1000000 OR e.end > s.end + 1000000) FROM CUPTI_ACTIVITY_KIND_{kind} e

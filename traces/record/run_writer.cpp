@@ -233,6 +233,21 @@ void RunWriter::WriteDisturbances(std::span<const StepDisturbance> disturbances)
   rows.Flush();
 }
 
+void RunWriter::WriteTasks(std::span<const RunTask> tasks) {
+  using tables::kTask;
+  RowInserter rows(database_, kTask);
+  for (size_t number = 0; number < tasks.size(); ++number) {
+    const RunTask& task = tasks[number];
+    rows.Add({{kTask.run, id_},
+              {kTask.number, number},
+              {kTask.name, task.name},
+              {kTask.process, task.process},
+              {kTask.clock_ahead, task.clock_ahead_ns},
+              {kTask.clock_uncertainty, task.clock_uncertainty_ns}});
+  }
+  rows.Flush();
+}
+
 std::vector<int64_t> RunWriter::CountedSteps(std::span<const StepDisturbance> disturbances) const {
   std::set<int> disturbed;
   for (const StepDisturbance& step : disturbances) {
@@ -254,6 +269,7 @@ void RunWriter::Finish(const RunOutcome& outcome) {
   }
   WriteMemory();
   WriteDisturbances(outcome.disturbances);
+  WriteTasks(outcome.tasks);
   InsertDropped(database_, id_, "events", dropped_);
   InsertDropped(database_, id_, "events of unknown commands", malformed_);
   using tables::kAnalysisDetails, tables::kRun;

@@ -10,6 +10,7 @@
 #include "core/record/event.h"
 #include "core/record/input_record.h"
 #include "core/record/run_info.h"
+#include "core/record/run_task.h"
 #include "traces/record/activity_writer.h"
 #include "traces/record/memory_timeline.h"
 #include "traces/record/run_rows.h"
@@ -78,6 +79,7 @@ class RunWriter {
   void WriteStep(const Event& event);
   void WriteMemory();
   void WriteDisturbances(std::span<const StepDisturbance> disturbances);
+  void WriteTasks(std::span<const RunTask> tasks);
   // Lengths of the steps that count.
   std::vector<int64_t> CountedSteps(std::span<const StepDisturbance> disturbances) const;
 

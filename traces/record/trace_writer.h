@@ -10,6 +10,7 @@
 #include "core/record/event.h"
 #include "core/record/input_record.h"
 #include "core/record/run_info.h"
+#include "core/record/run_task.h"
 #include "traces/record/activity_rows.h"
 
 namespace lanescope::traces {
@@ -20,6 +21,7 @@ struct RunOutcome {
   std::string error;        // empty: it ended well. Else "CODE: message" of what cut it short.
   bool incomplete = false;  // the end is missing: what was recorded stays marked incomplete
   std::vector<StepDisturbance> disturbances = {};  // of the steps that were watched
+  std::vector<RunTask> tasks = {};                 // that processes of their own ran, in order
 };
 
 // When a new trace appears under its name: with its first run, to be read while it grows, or whole, by Close.

@@ -215,6 +215,22 @@ struct DisturbanceTable : OfRun<DisturbanceTable> {
 };
 inline constexpr DisturbanceTable kDisturbance;
 
+struct TaskTable : OfRun<TaskTable> {
+  constexpr TaskTable()
+      : OfRun("LANESCOPE_TASK",
+              "Tasks of the machine that processes of their own ran; none where one process played them all. "
+              "Files of version 5 and before have no rows.") {}
+  Number number{this, {"task", Need::kAlways, "Number of the task: the rank of its process."}};
+  Text name{this, {kName.name, Need::kAlways, "Name of the task, as its devices begin."}};
+  Text process{this, {"process", Need::kAlways, "The process: its rank and host."}};
+  Integer clock_ahead{this,
+                      {"clockAheadNs", Need::kNotNull,
+                       "ns by which its clock was ahead of the first task's, as measured last; times in the "
+                       "tables are less that."}};
+  Size clock_uncertainty{this, {"clockUncertaintyNs", Need::kNotNull, "By how much that may be wrong (ns)."}};
+};
+inline constexpr TaskTable kTask;
+
 struct Memory : OfRun<Memory> {
   constexpr Memory()
       : OfRun("LANESCOPE_MEMORY", "Memory over time, of the first recorded step of each schedule.") {}
@@ -335,8 +351,9 @@ struct Nvlink : OfRun<Nvlink> {
 inline constexpr Nvlink kNvlink;
 
 inline constexpr const Table* kLanescope[] = {
-    &kSchema,  &kRun,    &kCostModel,   &kPrediction,      &kProcess,   &kDevice,      &kNode,   &kPlacement,
-    &kCommand, &kQueue,  &kDependency,  &kActivity,        &kStep,      &kDisturbance, &kMemory, &kDropped,
-    &kClock,   &kNvlink, &kInputThread, &kInputQueueTable, &kInputStep, &kInputWork,   &kWait,   &kQueueFill};
+    &kSchema,    &kRun,       &kCostModel, &kPrediction, &kProcess,  &kDevice,      &kNode,
+    &kPlacement, &kCommand,   &kQueue,     &kDependency, &kActivity, &kStep,        &kDisturbance,
+    &kTask,      &kMemory,    &kDropped,   &kClock,      &kNvlink,   &kInputThread, &kInputQueueTable,
+    &kInputStep, &kInputWork, &kWait,      &kQueueFill};
 
 }  // namespace lanescope::traces::tables
