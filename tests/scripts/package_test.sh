@@ -35,6 +35,9 @@ unset LANESCOPE_RECORD_RUNS
 test "$(ls "$work"/runs/*.pbtxt | wc -l)" -gt 10
 "$work/samples/write_graphs" "$work"
 "$work/samples/replicas" "$work"
+mkdir -p "$work/trained"
+"$work/samples/replicas" "$work/trained" 1000
+"$source_dir/tests/scripts/parameter_servers_test.sh" "$prefix/bin/lanescope" "$work/trained" "$source_dir/samples/machines"
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
 "$prefix/bin/lanescope" --help > /dev/null
