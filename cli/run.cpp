@@ -187,7 +187,7 @@ std::string SettingsText(const RunOptions& options, const study::Workload& workl
 // One network a GPU is placed by itself and records its commands alone.
 void RunEnsemble(const RunOptions& options) {
   if (study::WorldTransport() != nullptr)
-    Throw(Code::kInvalidArgument, "--replicas runs in one process; leave out mpirun");
+    Throw(Code::kInvalidArgument, "--replicas runs in one process; start it alone");
   if (ProfileOf(options) != study::Profile::kOff)
     Throw(Code::kUnimplemented, "--profile of several networks; record commands alone, or profile one");
   const Machine machine = options.machine.Load();

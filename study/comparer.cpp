@@ -45,7 +45,7 @@ void Comparer::AddRow(const std::string& strategy, WireFormat wire) {
 Comparison Comparer::Run() {
   if (request_.reference_step_ns > 0) {
     if (request_.job != nullptr && request_.job->is_shared())
-      Throw(Code::kUnimplemented, "a reference step is measured in one process; leave out mpirun");
+      Throw(Code::kUnimplemented, "a reference step is measured in one process; start it alone");
     const ComparisonRow& row = comparison_.rows.front();
     const PlacedGraph placed =
         Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), request_.place);

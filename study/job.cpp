@@ -124,7 +124,7 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
                                           parts[part].first, others, transport_->NameOf(0)));
   }
   if (tasks.size() != transport_->size()) {
-    ThrowForAll(transport_, fmt::format("the machine has {} task{}, but mpirun started {} processes: start "
+    ThrowForAll(transport_, fmt::format("the machine has {} task{}, but {} processes were started: start "
                                         "one for each, or give --machine a "
                                         "file with as many tasks",
                                         tasks.size(), tasks.size() == 1 ? "" : "s", transport_->size()));

@@ -66,7 +66,7 @@ std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transpor
   const MachineTasks tasks = TasksOf(*machine);
   if (tasks.size() != transport->size()) {
     Throw(Code::kFailedPrecondition,
-          "the machine has {} tasks, but mpirun started {} processes: start one for each", tasks.size(),
+          "the machine has {} tasks, but {} processes were started: start one for each", tasks.size(),
           transport->size());
   }
   const std::vector<exec::MessageTime> times = exec::MeasureNetwork(transport);

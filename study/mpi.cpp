@@ -41,6 +41,8 @@ Launch OwnLaunch() {
   Launch launch{true, Number("OMPI_COMM_WORLD_RANK"), Number("OMPI_COMM_WORLD_SIZE"),
                 Number("OMPI_COMM_WORLD_LOCAL_SIZE")};
   if (launch.ranks >= 0) return launch;
+  // A shell that srun started (--pty) passes them on to what runs in it alone.
+  if (isatty(STDIN_FILENO) != 0) return launch;
   launch = {false, Number("SLURM_PROCID"), Number("SLURM_STEP_NUM_TASKS"), -1};
   if (Number("SLURM_STEP_NUM_NODES") == 1) launch.ranks_here = launch.ranks;
   return launch;

@@ -41,8 +41,9 @@ MpiLibrary::MpiLibrary(bool on_one_computer) {
   library_ = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
   if (library_ == nullptr) {
     Throw(Code::kFailedPrecondition,
-          "mpirun started this process, but OpenMPI's library is missing ({}); install libopenmpi3 or run "
-          "without mpirun",
+          "this process was started with others, but OpenMPI's library is missing ({}); install libopenmpi3 "
+          "or run "
+          "it alone",
           dlerror());
   }
   world_ = dlsym(library_, "ompi_mpi_comm_world");
@@ -67,7 +68,7 @@ MpiLibrary::MpiLibrary(bool on_one_computer) {
   Find(&abort_, "MPI_Abort");
   // Nobody waits within the library: who only looks would give its core away at every look.
   setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
-  if (on_one_computer) setenv("OMPI_MCA_btl", "self,vader", 0);
+  if (on_one_computer) setenv("OMPI_MCA_btl", "^tcp,ofi", 0);
   int provided = 0;
   Require(init(nullptr, nullptr, kSerialized, &provided), "MPI_Init_thread");
   if (provided < kSerialized)

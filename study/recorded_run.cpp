@@ -344,7 +344,7 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
     }
     std::string reason = options_.cancellation->Reason();
     if (IsShared() && options_.cancellation->signal().load() == SIGTERM)
-      reason += ", as mpirun ends what another process has left that failed";
+      reason += ", which also comes when another process of the job has failed";
     Finish("Cancelled: " + reason);
     Throw(Code::kCancelled, "{}", reason);
   }

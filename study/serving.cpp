@@ -81,7 +81,7 @@ void RequireTasks(const Machine& machine, const exec::Transport& transport) {
   const int tasks = TasksOf(machine).size();
   if (tasks == transport.size()) return;
   Throw(Code::kFailedPrecondition,
-        "the machine has {} task{}, but mpirun started {} processes: start one for each, or give --machine a "
+        "the machine has {} task{}, but {} processes were started: start one for each, or give --machine a "
         "file with as many tasks",
         tasks, tasks == 1 ? "" : "s", transport.size());
 }

@@ -11,7 +11,7 @@
 
 namespace lanescope::study {
 
-// What the processes that mpirun started do, by rank.
+// What the processes of the job do, by rank.
 struct Roles {
   std::vector<int> servers, clients;
 

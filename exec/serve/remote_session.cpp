@@ -80,8 +80,7 @@ RemoteRun::RemoteRun(RemoteSession* session, const RemoteStep& step, int schedul
     : session_(*session) {
   if (step.tasks.empty()) return;
   RemoteTasks& tasks = session_.tasks_;
-  num_tags_ = static_cast<int>(step.messages) + 1;
-  first_tag_ = tasks.TakeTags(num_tags_);
+  first_tag_ = tasks.TakeTags(static_cast<int>(step.messages) + 1);
   std::map<int, RemoteSession::Opened> opened;
   {
     const std::lock_guard lock(session_.mutex_);
@@ -110,7 +109,7 @@ RemoteRun::RemoteRun(RemoteSession* session, const RemoteStep& step, int schedul
       const std::lock_guard lock(state_->mutex);
       for (Part& part : state_->parts) part.ended = part.ended || part.call == 0;  // never begun
     }
-    End();
+    StopAll();
     throw;
   }
 }
@@ -141,12 +140,7 @@ void RemoteRun::State::End(size_t part, const Error* failure, std::string_view r
   changed.notify_all();
 }
 
-RemoteRun::~RemoteRun() { End(); }
-
-void RemoteRun::End() {
-  StopAll();
-  if (num_tags_ > 0 && !joined_) session_.tasks_.SpoilTags(first_tag_, num_tags_);
-}
+RemoteRun::~RemoteRun() { StopAll(); }
 
 // A share that has ended needs no stop; one that is lost has an answer too.
 void RemoteRun::StopAll() {
@@ -179,7 +173,9 @@ StepTimes RemoteRun::Join(StepTimes own, const std::function<void(int task)>& wa
     own.end_ns = std::max(own.end_ns, part.times.end_ns);
     staleness_ = std::max(staleness_, part.staleness);
   }
-  joined_ = true;
+  const bool took_tags = !state_->parts.empty();
+  lock.unlock();
+  if (took_tags) session_.tasks_.GiveTagsBack(first_tag_);
   return own;
 }
 

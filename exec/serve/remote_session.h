@@ -107,11 +107,9 @@ class RemoteRun {
     void End(size_t part, const Error* failure, std::string_view results, int64_t ahead_ns);
   };
   void StopAll();
-  void End();
 
   RemoteSession& session_;
-  int first_tag_ = 0, num_tags_ = 0;  // of its messages
-  bool joined_ = false;
+  int first_tag_ = 0;  // of its messages
   int64_t staleness_ = -1;
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };

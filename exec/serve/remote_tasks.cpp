@@ -195,7 +195,7 @@ void RemoteTasks::Await(int client, Stage stage, const std::function<void()>& ch
   ended.get();
 }
 
-// Tags come round again after so many steps that none that ended is under way any more.
+// They are taken in order, round and round, so that none comes again soon after it was given back.
 int RemoteTasks::TakeTags(int count) {
   const int room = TagsOfOne();
   if (count > room / 64) {
@@ -208,25 +208,23 @@ int RemoteTasks::TakeTags(int count) {
       next_tag_ = 0;
       ++rounds;
     }
-    const auto after = spoiled_tags_.lower_bound(next_tag_ + count);
-    const int free_from = after == spoiled_tags_.begin() ? 0 : std::prev(after)->second;
+    const auto after = taken_tags_.lower_bound(next_tag_ + count);
+    const int free_from = after == taken_tags_.begin() ? 0 : std::prev(after)->second;
     if (free_from > next_tag_) {
       next_tag_ = free_from;
       continue;
     }
-    const int first = kFirstStepTag + transport_.rank() * room + next_tag_;
-    next_tag_ += count;
-    return first;
+    taken_tags_[next_tag_] = next_tag_ + count;
+    return kFirstStepTag + transport_.rank() * room + std::exchange(next_tag_, next_tag_ + count);
   }
   Throw(Code::kResourceExhausted,
         "so many steps have failed that no message can be told from what may still come of them: start the "
         "processes anew");
 }
 
-void RemoteTasks::SpoilTags(int first, int count) {
-  const int own = first - kFirstStepTag - transport_.rank() * TagsOfOne();
+void RemoteTasks::GiveTagsBack(int first) {
   const std::lock_guard lock(mutex_);
-  spoiled_tags_[own] = own + count;
+  taken_tags_.erase(first - kFirstStepTag - transport_.rank() * TagsOfOne());
 }
 
 int RemoteTasks::TagsOfOne() const { return (transport_.most_tag() - kFirstStepTag) / transport_.size(); }

@@ -59,11 +59,11 @@ class RemoteTasks {
   void Await(int client, Stage stage, const std::function<void()>& check);
   // The processes that serve nobody, but this one.
   std::vector<int> OtherClients() const;
-  // The first of so many tags that no message under way has of this process' steps. Throws ResourceExhausted
-  // for more than there are.
+  // The first of so many tags that no other message of this process' steps has. Throws ResourceExhausted for
+  // more than there are.
   int TakeTags(int count);
-  // Of a step that failed: what was sent of it may still be under way, so nobody gets them again.
-  void SpoilTags(int first, int count);
+  // Once a step has ended well. What was sent of one that failed may still come: nobody gets its tags again.
+  void GiveTagsBack(int first);
 
  private:
   struct Open {
@@ -84,8 +84,8 @@ class RemoteTasks {
   std::map<int64_t, Open> open_;
   std::map<int, std::string> lost_;  // servers, and why
   int64_t last_call_ = 0;
-  int next_tag_ = 0;                 // of this process' own
-  std::map<int, int> spoiled_tags_;  // from the key to below the value
+  int next_tag_ = 0;               // of this process' own
+  std::map<int, int> taken_tags_;  // from the key to below the value
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Trains with parameter servers: parameter_servers_test.sh PROGRAM FOLDER MACHINES. FOLDER has the graphs that
-# samples/cpp/replicas.cpp writes for 1000 elements, MACHINES are samples/machines. Wants OpenMPI, else says so.
+# samples/cpp/replicas.cpp writes for 1000 elements, MACHINES are samples/machines. Wants OpenMPI and Python, else says so.
 set -euo pipefail
 program=$1 folder=$2 machines=$3
-command -v mpirun > /dev/null || {
-  echo "SKIPPED: parameter servers: mpirun is not installed"
-  exit 0
-}
+for tool in mpirun python3; do
+  command -v $tool > /dev/null || {
+    echo "SKIPPED: parameter servers: $tool is not installed"
+    exit 0
+  }
+done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 readonly steps=12
 job() {  # job SERVERS MACHINE CLIENT...: a client is "GRAPH RESULT OPTION..."

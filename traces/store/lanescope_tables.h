@@ -217,16 +217,18 @@ inline constexpr DisturbanceTable kDisturbance;
 
 struct TaskTable : OfRun<TaskTable> {
   constexpr TaskTable()
-      : OfRun("LANESCOPE_TASK",
-              "Tasks of the machine that processes of their own ran; none where one process played them all. "
-              "Files of version 5 and before have no rows.") {}
+      : OfRun(
+            "LANESCOPE_TASK",
+            "Tasks of the machine that processes of their own ran; none where one process played them all or "
+            "others served the run. Files of version 5 and before lack the table.") {}
   Number number{this, {"task", Need::kAlways, "Number of the task: the rank of its process."}};
   Text name{this, {kName.name, Need::kAlways, "Name of the task, as its devices begin."}};
   Text process{this, {"process", Need::kAlways, "The process: its rank and host."}};
-  Integer clock_ahead{this,
-                      {"clockAheadNs", Need::kNotNull,
-                       "ns by which its clock was ahead of the first task's, as measured last; times in the "
-                       "tables are less that."}};
+  Integer clock_ahead{
+      this,
+      {"clockAheadNs", Need::kNotNull,
+       "ns by which its clock was ahead of the first task's, as measured last; it has been taken "
+       "from the times in the tables."}};
   Size clock_uncertainty{this, {"clockUncertaintyNs", Need::kNotNull, "By how much that may be wrong (ns)."}};
 };
 inline constexpr TaskTable kTask;

@@ -233,7 +233,7 @@ TEST(TasksSession, ACancelledWaitForOthersIsOver) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   session.Cancel();  // once: a step that has not begun yet is cancelled, too
   cancelled.get();
-  ExpectError(Code::kDeadlineExceeded, {"rank 1"}, [&] { session.Run(step, {}, {50'000'000}); });
+  ExpectError(Code::kDeadlineExceeded, {"rank 1"}, [&] { session.Run(step, {}, {500'000'000}); });
 }
 
 // The error of one task is its own; devices of others are not touched.
