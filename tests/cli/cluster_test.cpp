@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -264,11 +265,12 @@ TEST(Cluster, AFailedProcessIsNamed) {
   const std::string endless =
       fmt::format("PROGRAM run {} --machine {} --strategy tower-split --steps 10000000",
                   Sample("deepconn_dual"), machine);
+  std::filesystem::remove(folder.File("errors"));
   std::thread killer([&] {
+    // It says how far it is: steps have been recorded.
     std::system(
-        fmt::format(
-            "timeout 60 sh -c 'while [ ! -s {} ]; do sleep 0.1; done'; sleep 0.5; kill -KILL $(cat '{}')",
-            trace, number)
+        fmt::format("timeout 60 sh -c 'until grep -q step {}; do sleep 0.1; done'; kill -KILL $(cat '{}')",
+                    folder.File("errors"), number)
             .c_str());
   });
   const Ranks killed =
