@@ -66,6 +66,22 @@ TEST(TraceWriterErrors, ANewerSchemaIsRefused) {
   EXPECT_THROW(TraceReader reader(file.path()), Error);
 }
 
+// Law: what can be read of a trace that has lost its runs is not mixed with new ones.
+TEST(TraceWriterErrors, ATraceWithoutItsRunsIsRefused) {
+  ScratchFile file;
+  SampleRun sample;
+  {
+    TraceWriter writer(file.path());
+    sample.WriteTo(&writer, 1);
+    writer.Close();
+  }
+  Database(file.path(), OpenMode::kReadWrite).Execute("DROP TABLE LANESCOPE_RUN");
+  const std::string before = ContentOf(file.path());
+  EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
+  EXPECT_EQ(ContentOf(file.path()), before);
+  EXPECT_EQ(TraceReader(file.path()).Runs().size(), 1u);
+}
+
 TEST(TraceWriterErrors, APlaceThatCannotBeWrittenIsOneClearError) {
   ScratchFile file;
   EXPECT_EQ(CodeOfOpening((file.folder() / "missing" / "trace.db").string()), Code::kFailedPrecondition);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "traces/store/lanescope_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/schema.h"
 #include "traces/store/trace_kind.h"
@@ -26,13 +27,14 @@ void RefuseWhatIsNotOurs(const std::string& path) {
   if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0) return;
   int64_t application = 0, version = 0;
   bool empty = false;
-  bool nsys = false;
+  bool nsys = false, has_runs = false;
   try {
     Database database(path, OpenMode::kReadOnly);
     application = database.QueryInteger("PRAGMA application_id");
     version = database.QueryInteger("PRAGMA user_version");
     empty = database.QueryInteger("PRAGMA page_count") > 0 &&
             database.QueryInteger("SELECT COUNT(*) FROM main.sqlite_schema") == 0;
+    has_runs = database.HasTable(tables::kRun.sql_name());
     nsys = database.HasTable(tables::kKernel.sql_name()) ||
            database.HasTable(tables::kExportMetaData.sql_name());
   } catch (const Error& failure) {
@@ -44,6 +46,8 @@ void RefuseWhatIsNotOurs(const std::string& path) {
     Refuse(path, nsys ? "is another tool's trace" : "is a database, but no trace");
   }
   if (version > kSchemaVersion) Refuse(path, "was written by a newer version of Lanescope");
+  // Its activities would be taken for those of the runs to come, which have the same numbers.
+  if (!empty && !has_runs) Refuse(path, "is a damaged trace, without its table of runs");
 }
 
 // From here on every change goes through the log: whoever is killed leaves nothing to undo, and readers never
