@@ -278,7 +278,7 @@ TEST(Cluster, AFailedProcessIsNamed) {
   const Ranks killed = Mpirun(
       folder,
       fmt::format(
-          "--mca odls_base_sigkill_timeout 20 -n 1 {} --trace {} : -n 1 sh -c \"echo \\$\\$ > {}; exec {}\"",
+          "--mca odls_base_sigkill_timeout 4 -n 1 {} --trace {} : -n 1 sh -c \"echo \\$\\$ > {}; exec {}\"",
           endless, trace, number, endless));
   killer.join();
   EXPECT_NE(killed.status, 0);
