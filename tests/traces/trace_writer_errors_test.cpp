@@ -82,6 +82,27 @@ TEST(TraceWriterErrors, ATraceWithoutItsRunsIsRefused) {
   EXPECT_EQ(TraceReader(file.path()).Runs().size(), 1u);
 }
 
+// Law: a page that is damaged is found before anything is written to it.
+TEST(TraceWriterErrors, ADamagedTraceIsRefused) {
+  ScratchFile file;
+  SampleRun sample;
+  {
+    TraceWriter writer(file.path());
+    sample.WriteTo(&writer, 1);
+    writer.Close();
+  }
+  std::string damaged = ContentOf(file.path());
+  const auto page = static_cast<size_t>(
+      Database(file.path(), OpenMode::kReadOnly)
+          .QueryInteger("SELECT rootpage FROM sqlite_schema WHERE name = 'LANESCOPE_NODE'"));
+  const auto page_size =
+      static_cast<size_t>(Database(file.path(), OpenMode::kReadOnly).QueryInteger("PRAGMA page_size"));
+  damaged[(page - 1) * page_size + 9] ^= 0x3f;  // where its first cell lies
+  std::ofstream(file.path(), std::ios::binary) << damaged;
+  EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
+  EXPECT_EQ(ContentOf(file.path()), damaged);
+}
+
 TEST(TraceWriterErrors, APlaceThatCannotBeWrittenIsOneClearError) {
   ScratchFile file;
   EXPECT_EQ(CodeOfOpening((file.folder() / "missing" / "trace.db").string()), Code::kFailedPrecondition);

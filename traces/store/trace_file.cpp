@@ -15,6 +15,10 @@ namespace {
 
 constexpr int kFinishTimeoutMs = 1000;
 
+// SQLite writes on in pages that are damaged, which can make what was readable unreadable. Larger files are
+// not looked through: it would take seconds.
+constexpr int64_t kLookedThroughBytes = int64_t{32} << 20;
+
 [[noreturn]] void Refuse(const std::string& path, std::string_view what) {
   Throw(Code::kFailedPrecondition, "{} {}; it was not touched: write the trace to another file", path, what);
 }
@@ -27,7 +31,7 @@ void RefuseWhatIsNotOurs(const std::string& path) {
   if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0) return;
   int64_t application = 0, version = 0;
   bool empty = false;
-  bool nsys = false, has_runs = false;
+  bool nsys = false, has_runs = false, damaged = false;
   try {
     Database database(path, OpenMode::kReadOnly);
     application = database.QueryInteger("PRAGMA application_id");
@@ -37,6 +41,10 @@ void RefuseWhatIsNotOurs(const std::string& path) {
     has_runs = database.HasTable(tables::kRun.sql_name());
     nsys = database.HasTable(tables::kKernel.sql_name()) ||
            database.HasTable(tables::kExportMetaData.sql_name());
+    if (application == kTraceApplicationId && !empty &&
+        database.QueryInteger("PRAGMA page_count") * database.QueryInteger("PRAGMA page_size") <=
+            kLookedThroughBytes)
+      damaged = database.QueryText("PRAGMA quick_check(1)") != "ok";
   } catch (const Error& failure) {
     if (failure.code() == Code::kDataLoss) Refuse(path, "is no trace");
     throw;
@@ -46,6 +54,7 @@ void RefuseWhatIsNotOurs(const std::string& path) {
     Refuse(path, nsys ? "is another tool's trace" : "is a database, but no trace");
   }
   if (version > kSchemaVersion) Refuse(path, "was written by a newer version of Lanescope");
+  if (damaged) Refuse(path, "is damaged");
   // Its activities would be taken for those of the runs to come, which have the same numbers.
   if (!empty && !has_runs) Refuse(path, "is a damaged trace, without its table of runs");
 }
