@@ -13,8 +13,7 @@ void RequireTags(const TaskShare& share, const Transport& transport) {
   const int64_t most = (transport.most_tag() - kFirstStepTag) / MessageProgress::kStepsOfTags - 1;
   if (share.num_messages <= most) return;
   Throw(Code::kResourceExhausted,
-        "a step of {} messages between tasks, and this MPI tells {} apart: place it "
-        "with fewer",
+        "a step of {} messages between tasks, and this MPI tells {} apart: place it with fewer",
         share.num_messages, most);
 }
 

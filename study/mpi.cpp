@@ -118,9 +118,8 @@ const Ranks& WorldRanks() {
     MpiLibrary& mpi = TheWorld().mpi;
     if (mpi.size() != launch.ranks) {
       Throw(Code::kFailedPrecondition,
-            "{} processes were started, but OpenMPI joins {}: start them with the mpirun of the OpenMPI that "
-            "is "
-            "installed here, or by srun with a plug-in that it knows",
+            "{} processes were started, but OpenMPI joins {}: start them by the mpirun that belongs to the "
+            "OpenMPI installed here, or by srun with a plug-in that it knows",
             launch.ranks, mpi.size());
     }
     return Ranks{mpi.rank(), mpi.size(), [&mpi](const std::string& mine) { return mpi.Share(mine); }};

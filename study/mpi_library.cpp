@@ -42,8 +42,7 @@ MpiLibrary::MpiLibrary(bool on_one_computer) {
   if (library_ == nullptr) {
     Throw(Code::kFailedPrecondition,
           "this process was started with others, but OpenMPI's library is missing ({}); install libopenmpi3 "
-          "or run "
-          "it alone",
+          "or run it alone",
           dlerror());
   }
   world_ = dlsym(library_, "ompi_mpi_comm_world");

@@ -220,22 +220,6 @@ TEST(Cluster, WhatDiffersIsToldBeforeTheFirstStep) {
   EXPECT_THAT(places.errors, HasSubstr("placements differ: rank 1 on "));
 }
 
-// Law: UCX, which OpenMPI takes where there is InfiniBand, tells fewer messages apart; they are enough.
-TEST(Cluster, UcxCarriesMessages) {
-  SKIP_WITHOUT_MPIRUN();
-  if (test::kSanitized) GTEST_SKIP() << "UCX patches what sanitizers patch";
-  const Folder folder;
-  const std::string machine = SampleMachine("two-tasks");
-  const Ranks two =
-      Mpirun(folder, fmt::format("--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any -n 2 "
-                                 "PROGRAM {}",
-                                 RunOf("deepconn_dual", machine, "tower-split")));
-  if (two.errors.find("PML ucx cannot be selected") != std::string::npos)
-    GTEST_SKIP() << "this OpenMPI has no UCX, or it does not work here";
-  ASSERT_EQ(two.status, 0) << two.errors;
-  EXPECT_EQ(json::parse(two.output)["ranks"].size(), 2u);
-}
-
 // Laws: a process that has no memory, or that is killed, is named with its host, and ends the job within
 // seconds; what it was to run stands beside the first one's error. The trace stays, marked.
 TEST(Cluster, AFailedProcessIsNamed) {

@@ -37,6 +37,13 @@ Code CodeOfOpening(const std::string& path) {
   return Code::kUnknown;
 }
 
+void WriteOneRun(const std::string& path) {
+  TraceWriter writer(path);
+  const SampleRun sample;
+  sample.WriteTo(&writer, 1);
+  writer.Close();
+}
+
 TEST(TraceWriterErrors, ForeignFilesAreRefusedAndLeftAlone) {
   ScratchFile text("notes.txt"), database("other.db"), short_text("a");
   std::ofstream(text.path()) << std::string(5000, 'x');
@@ -55,12 +62,7 @@ TEST(TraceWriterErrors, ForeignFilesAreRefusedAndLeftAlone) {
 
 TEST(TraceWriterErrors, ANewerSchemaIsRefused) {
   ScratchFile file;
-  SampleRun sample;
-  {
-    TraceWriter writer(file.path());
-    sample.WriteTo(&writer, 1);
-    writer.Close();
-  }
+  WriteOneRun(file.path());
   Database(file.path(), OpenMode::kReadWrite).Execute("PRAGMA user_version=1000");
   EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
   EXPECT_THROW(TraceReader reader(file.path()), Error);
@@ -69,12 +71,7 @@ TEST(TraceWriterErrors, ANewerSchemaIsRefused) {
 // Law: what can be read of a trace that has lost its runs is not mixed with new ones.
 TEST(TraceWriterErrors, ATraceWithoutItsRunsIsRefused) {
   ScratchFile file;
-  SampleRun sample;
-  {
-    TraceWriter writer(file.path());
-    sample.WriteTo(&writer, 1);
-    writer.Close();
-  }
+  WriteOneRun(file.path());
   Database(file.path(), OpenMode::kReadWrite).Execute("DROP TABLE LANESCOPE_RUN");
   const std::string before = ContentOf(file.path());
   EXPECT_EQ(CodeOfOpening(file.path()), Code::kFailedPrecondition);
@@ -85,12 +82,7 @@ TEST(TraceWriterErrors, ATraceWithoutItsRunsIsRefused) {
 // Law: a page that is damaged is found before anything is written to it.
 TEST(TraceWriterErrors, ADamagedTraceIsRefused) {
   ScratchFile file;
-  SampleRun sample;
-  {
-    TraceWriter writer(file.path());
-    sample.WriteTo(&writer, 1);
-    writer.Close();
-  }
+  WriteOneRun(file.path());
   std::string damaged = ContentOf(file.path());
   const auto page = static_cast<size_t>(
       Database(file.path(), OpenMode::kReadOnly)

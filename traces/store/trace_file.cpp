@@ -25,7 +25,7 @@ constexpr int64_t kLookedThroughBytes = int64_t{32} << 20;
 
 // Looks without changing anything. A file or database with nothing in it counts as a new one: a writer that
 // was killed as it began leaves one.
-void RefuseWhatIsNotOurs(const std::string& path) {
+void RefuseWhatTakesNoRuns(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return;
   if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0) return;
@@ -100,7 +100,7 @@ Database OpenTraceForReading(const std::string& path) {
 }
 
 Database OpenTraceForWriting(const std::string& path, const std::string& name) {
-  RefuseWhatIsNotOurs(path);
+  RefuseWhatTakesNoRuns(path);
   Database database(path, OpenMode::kCreate, name);
   if (sqlite3_db_readonly(database.handle(), "main") == 1) {
     Throw(Code::kFailedPrecondition, "{} may not be written to; write the trace to another file", name);
