@@ -285,13 +285,13 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
     if (elsewhere_ != nullptr) {
       RunServed(step, &runner->executor(), loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
                 &result);
+    } else if (options_.job.transport != nullptr && options.share == nullptr) {
+      result.times = RunTogether(step, &runner->executor(), loaded->loaded.get(), loaded->state.get(), number,
+                                 timeout_ns, trace);
     } else {
-      if (messages != nullptr && options.share != nullptr) messages->BeginStepAt(options.share->first_tag);
-      if (messages != nullptr && options.share == nullptr) messages->BeginStep(number);
+      if (messages != nullptr) messages->BeginStepAt(options.share->first_tag);
       result.times = runner->executor().Run(loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
                                             options.share != nullptr ? options.share->stop : nullptr);
-      if (options_.job.transport != nullptr && options.share == nullptr)
-        result.times = JoinTimes(step, &runner->executor(), number, result.times, timeout_ns);
     }
   } catch (...) {
     if (options.share == nullptr) EndTrace(trace, nullptr);

@@ -136,6 +136,8 @@ class Session {
   PreparedStep& Prepare(const RunRequest& request);
   PreparedStep& PrepareStep(const StepDescription& step);
   RunResult Run(const RunRequest& request, const RunOptions& options = {});
+  // Of processes that make the same calls: FailedPrecondition once a step of theirs was given up here, for
+  // whatever reason; their transport serves no other step.
   RunResult Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                 const RunOptions& options = {});
 
@@ -176,6 +178,8 @@ class Session {
 
   class Lease;
   void RequireRunnable(DeviceId device) const;
+  StepTimes RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
+                        StepState* state, int64_t number, int64_t timeout_ns, const Executor::Trace& trace);
   StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
                       int64_t timeout_ns);
   std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;

@@ -32,6 +32,25 @@ void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSche
   }
 }
 
+// With processes that make the same calls, and so give their messages the same tags.
+StepTimes Session::RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
+                               StepState* state, int64_t number, int64_t timeout_ns,
+                               const Executor::Trace& trace) {
+  Transport& transport = *options_.job.transport;
+  if (transport.is_given_up()) {
+    Throw(Code::kFailedPrecondition,
+          "these processes have given up a step, of which messages may still come: start all of them anew");
+  }
+  try {
+    if (loaded->messages() != nullptr) loaded->messages()->BeginStep(number);
+    const StepTimes own = executor->Run(loaded, state, timeout_ns, trace);
+    return JoinTimes(step, executor, number, own, timeout_ns);
+  } catch (...) {
+    transport.GiveUp();
+    throw;
+  }
+}
+
 // No process begins a step before all have ended the one before.
 StepTimes Session::JoinTimes(const PreparedStep& step, Executor* executor, int64_t number,
                              const StepTimes& own, int64_t timeout_ns) {

@@ -2,6 +2,7 @@
 // (tests/support/memory_transport.h).
 #pragma once
 
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <span>
@@ -52,6 +53,14 @@ class Transport {
   virtual bool IsOneComputer() const { return false; }
   // Is news to that process, or to this one itself.
   virtual void Nudge(int rank) { static_cast<void>(rank); }
+
+  // A step that all processes run was given up here: what was sent of it may still come in, and a later step
+  // would take it for its own. From any thread.
+  void GiveUp() { is_given_up_.store(true); }
+  bool is_given_up() const { return is_given_up_.load(); }
+
+ private:
+  std::atomic<bool> is_given_up_{false};
 };
 
 }  // namespace lanescope::exec
