@@ -18,6 +18,13 @@ int64_t MedianOf(std::vector<int64_t> values) {
   return *middle;
 }
 
+void AwaitAll(Transport* transport, std::vector<Transport::Ticket> tickets) {
+  for (PatientWait patience(transport);; patience.Next()) {
+    std::erase_if(tickets, [&](Transport::Ticket ticket) { return transport->Test(ticket); });
+    if (tickets.empty()) return;
+  }
+}
+
 // One side of a pair. Both sides make the same calls.
 class PairMeasurer {
  public:
@@ -77,9 +84,7 @@ class PairMeasurer {
     return NowNs() - begin;
   }
 
-  void Await(Transport::Ticket ticket) {
-    for (PatientWait patience(&transport_); !transport_.Test(ticket);) patience.Next();
-  }
+  void Await(Transport::Ticket ticket) { AwaitAll(&transport_, {ticket}); }
 
   Transport& transport_;
   const int peer_;
@@ -88,6 +93,29 @@ class PairMeasurer {
 };
 
 static_assert(std::is_trivially_copyable_v<MessageTime>);
+
+// From each of `senders` to each of `receivers`, this process among them, until the last one says that it has
+// all.
+void SendToAll(Transport* transport, const std::vector<int>& senders, const std::vector<int>& receivers,
+               std::vector<char>* memory, int64_t bytes) {
+  std::vector<Transport::Ticket> content, ends;
+  const auto size = static_cast<size_t>(bytes);
+  if (std::ranges::find(senders, transport->rank()) != senders.end()) {
+    memory->resize(size);
+    for (const int to : receivers) {
+      content.push_back(transport->Send(to, kNetworkTag, memory->data(), bytes));
+      ends.push_back(transport->Receive(to, kNetworkTag, nullptr, 0));
+    }
+    content.insert(content.end(), ends.begin(), ends.end());
+    return AwaitAll(transport, std::move(content));
+  }
+  memory->resize(size * senders.size());
+  for (size_t i = 0; i < senders.size(); ++i)
+    content.push_back(transport->Receive(senders[i], kNetworkTag, memory->data() + i * size, bytes));
+  AwaitAll(transport, std::move(content));
+  for (const int to : senders) ends.push_back(transport->Send(to, kNetworkTag, nullptr, 0));
+  AwaitAll(transport, std::move(ends));
+}
 
 }  // namespace
 
@@ -111,6 +139,29 @@ std::vector<MessageTime> MeasureNetwork(Transport* transport, int64_t max_bytes,
     }
   }
   return all;
+}
+
+double MeasureInterface(Transport* transport, const std::vector<int>& inside, bool receives, int64_t bytes,
+                        int repetitions) {
+  std::vector<int> outside;
+  for (int rank = 0; rank < transport->size(); ++rank) {
+    if (std::ranges::find(inside, rank) == inside.end()) outside.push_back(rank);
+  }
+  if (inside.empty() || outside.empty()) return 0;
+  const std::vector<int>&senders = receives ? outside : inside, &receivers = receives ? inside : outside;
+  std::vector<char> memory;
+  std::vector<int64_t> slowest;
+  for (int i = -1; i < repetitions; ++i) {
+    transport->Share("");  // all begin
+    const int64_t begin = NowNs();
+    SendToAll(transport, senders, receivers, &memory, bytes);
+    int64_t ns = 0;
+    for (const std::string& own : transport->Share(std::to_string(NowNs() - begin)))
+      ns = std::max<int64_t>(ns, std::stoll(own));
+    if (i >= 0) slowest.push_back(std::max<int64_t>(ns, 1));  // the first makes connections
+  }
+  const auto messages = static_cast<double>(inside.size() * outside.size());
+  return 1e9 * messages * static_cast<double>(bytes) / static_cast<double>(MedianOf(std::move(slowest)));
 }
 
 }  // namespace lanescope::exec

@@ -10,13 +10,30 @@
 namespace lanescope::study {
 namespace {
 
-// An interface carries what the fastest of its links does; how much more it would, nobody has measured.
-void RateNics(Machine* machine) {
+// An interface carries what its tasks send or receive all at once, and never less than the fastest of its
+// links does.
+void RateNics(const MachineTasks& tasks, exec::Transport* transport, Machine* machine) {
+  constexpr double kSeconds = 0.05;  // that all its messages take about, at the pace of that link
+  constexpr int64_t kLeastBytes = 64 << 10, kMostBytes = 16 << 20;
   for (NicSpec& nic : machine->nics) {
     const auto is_of = [&](DeviceId host) { return std::ranges::find(nic.hosts, host) != nic.hosts.end(); };
     double fastest = 0;
     for (const LinkSpec& link : machine->links) {
       if (is_of(link.a) != is_of(link.b)) fastest = std::max(fastest, link.bandwidth);
+    }
+    std::vector<int> inside;
+    for (int task = 0; task < tasks.size(); ++task) {
+      if (is_of(tasks.hosts[static_cast<size_t>(task)])) inside.push_back(task);
+    }
+    const size_t messages = inside.size() * (static_cast<size_t>(tasks.size()) - inside.size());
+    if (messages > 1) {
+      const auto bytes = static_cast<int64_t>(fastest * kSeconds / static_cast<double>(messages));
+      const auto rate = [&](bool receives) {
+        return exec::MeasureInterface(transport, inside, receives,
+                                      std::clamp(bytes, kLeastBytes, kMostBytes));
+      };
+      const double out = rate(false), in = rate(true);
+      fastest = std::max(fastest, std::min(out, in));
     }
     if (fastest > 0) nic.bandwidth = fastest;
   }
@@ -73,12 +90,14 @@ std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transpor
   if (IsEmulated(*machine)) return times;
   for (LinkSpec& link : machine->links) {
     std::vector<std::pair<int64_t, int64_t>> table;
+    int64_t both_ns = 0;
     for (const exec::MessageTime& time : times) {
       const DeviceId from = tasks.hosts[static_cast<size_t>(time.from)];
       const DeviceId to = tasks.hosts[static_cast<size_t>(time.to)];
       if (std::minmax(from, to) != std::minmax(link.a, link.b)) continue;
       // Larger ones never take less, whatever one measurement says.
       table.emplace_back(time.bytes, table.empty() ? time.ns : std::max(time.ns, table.back().second));
+      both_ns = time.both_ns;
     }
     if (table.empty()) continue;
     const auto [bytes, ns] = table.back();
@@ -86,8 +105,10 @@ std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transpor
     link.bandwidth =
         1e9 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, ns - link.latency_ns));
     link.table = std::move(table);
+    // Of the largest: nearer to one after the other than to both at once.
+    link.duplex = 2 * both_ns <= 3 * ns;
   }
-  RateNics(machine);
+  RateNics(tasks, transport, machine);
   return times;
 }
 

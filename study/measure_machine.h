@@ -35,7 +35,8 @@ struct MeasuredRates {
 MeasuredRates MeasureRates(Machine* machine);
 
 // Of the processes of a job, which are the machine's tasks. Links between their hosts get latency, bandwidth
-// and table from it, unless they are emulated. Throws FailedPrecondition where a task has no process.
+// and table from it, and whether both directions share it, and network interfaces what they carry, unless
+// they are emulated. Throws FailedPrecondition where a task has no process.
 std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transport* transport);
 
 }  // namespace lanescope::study
