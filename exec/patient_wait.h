@@ -8,7 +8,8 @@
 namespace lanescope::exec {
 
 // Used by one thread. Waits between two looks at a transport: not at all at first, later until there is news,
-// or a little where only looking tells.
+// or a little where only looking tells. Where there is news of all that comes in, long waits are looked into
+// less and less often.
 class PatientWait {
  public:
   explicit PatientWait(Transport* transport) : transport_(*transport), seen_(transport->News()) {}
@@ -23,6 +24,7 @@ class PatientWait {
   Transport& transport_;
   uint32_t seen_;  // what came in later has not been looked at
   int looks_ = 0;
+  int64_t since_ns_ = 0;  // when it first waited since a look found something
 };
 
 }  // namespace lanescope::exec
