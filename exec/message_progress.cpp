@@ -179,7 +179,6 @@ void MessageProgress::BeginFlow(Message* message) {
   const int64_t now = NowNs();
   const int64_t since =
       transport_.IsOneComputer() ? std::clamp(message->other_start_ns, message->start_ns, now) : now;
-  flows_->MoveTo(now);
   message->flow = flows_->Begin(message->route, since + message->route.latency_ns, message->bytes);
 }
 
@@ -190,9 +189,9 @@ bool MessageProgress::IsThrough(Message* message) {
     if (message->ready != 0) return false;
     BeginFlow(message);
   }
-  const int64_t now = NowNs();
-  if (flows_->EndNs(message->flow) > now) return false;
-  flows_->MoveTo(now);
+  const int64_t end = flows_->EndNs(message->flow);
+  if (end > NowNs()) return false;
+  flows_->MoveTo(end);  // no further: another may have begun since, and be seen later
   flows_->Forget(std::exchange(message->flow, -1));
   message->is_through = true;
   return true;
