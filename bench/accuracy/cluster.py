@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well steps of several processes are predicted: cluster.py [--ranks 2,4] [--network 12.5MB/s,1GB/s] [--rounds N].
+"""How well steps of several processes are predicted: cluster.py [--ranks 2,4] [--network 12.5MB/s,1GB/s] [--rounds N] [--traces FOLDER].
 
 For 2 and for 4 processes of this computer, whose network is emulated (samples/machines, with links and a network
 interface of each task of --network), `mpirun -n N lanescope compare` calibrates on one device and predicts the other
@@ -37,7 +37,7 @@ def throttled(ranks, bandwidth):
   return machine
 
 
-def compare(program, graph, ranks, machine, options):
+def compare(program, graph, ranks, network, machine, options):
   """The rows of one comparison, by the processes that it measures."""
   name = f'mirrored_{NAMES[ranks]}' if graph == 'mirrored' else graph
   command = [
@@ -45,6 +45,10 @@ def compare(program, graph, ranks, machine, options):
       f'{ROOT}/samples/graphs/{name}.pbtxt:{",".join(GRAPHS[graph][ranks])}', '--machine',
       machine, '--rounds', str(options.rounds), '--steps', str(options.steps), '--json'
   ]
+  if options.traces:
+    trace = pathlib.Path(options.traces, f'{graph}_{ranks}_{network.replace("/", "p")}.db')
+    trace.unlink(missing_ok=True)
+    command += ['--trace', str(trace)]
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
   done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                         check=False)
@@ -59,8 +63,11 @@ def main():
   parser.add_argument('--network', default='12.5MB/s,125MB/s,1GB/s', help='bandwidths (default: 100 Mbit/s, 1 Gbit/s, 1 GB/s)')
   parser.add_argument('--rounds', type=int, default=6)
   parser.add_argument('--steps', type=int, default=8)
+  parser.add_argument('--traces', help='keep what is recorded in this folder')
   parser.add_argument('--program', default=str(ROOT / 'build/release/bin/lanescope'))
   options = parser.parse_args()
+  if options.traces:
+    os.makedirs(options.traces, exist_ok=True)
   print(f'{"ranks":5}  {"network":8}  {"row":28}  {"messages":>8}  {"measured":>10}  {"predicted":>10}  {"error":>7}   '
         f'{"noise":>6}  disturbed')
   held_out = {}
@@ -69,7 +76,7 @@ def main():
         map(int, options.ranks.split(',')), options.network.split(','), GRAPHS):
       machine = pathlib.Path(folder, 'machine.json')
       machine.write_text(json.dumps(throttled(ranks, network)))
-      for row in compare(options.program, graph, ranks, str(machine), options):
+      for row in compare(options.program, graph, ranks, network, str(machine), options):
         label = f'{ranks:5}  {network:8}  ' + f'{row["graph"].split(".")[0]} {row["strategy"]}'.ljust(28)
         if row['failed'] or not row['measured']:
           print(f'{label}  {row["failed"]}')

@@ -43,7 +43,9 @@ TEST_P(AccuracyTest, HeldOutRunsArePredicted) {
 
 INSTANTIATE_TEST_SUITE_P(RecordedTraces, AccuracyTest,
                          testing::Values(Bound{"deepconn", 0.025, 0.045}, Bound{"cifar10", 0.035, 0.055},
-                                         Bound{"branches", 0.032, 0.048}, Bound{"transformer", 0.025, 0.045}),
+                                         Bound{"branches", 0.032, 0.048}, Bound{"transformer", 0.025, 0.045},
+                                         // Of two processes at 1 Gbit/s, of four at 1 GB/s.
+                                         Bound{"two_tasks", 0.03, 0.042}, Bound{"four_tasks", 0.03, 0.052}),
                          [](const auto& of) { return std::string(of.param.trace); });
 
 }  // namespace
