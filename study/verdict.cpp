@@ -21,8 +21,19 @@ StepRange RangeOf(const ComparisonRow& row) {
 
 bool HasTime(const ComparisonRow& row) { return !row.failed && (row.measured || row.predicted); }
 
-// How much of the step the copies between devices take, and how much of all copying runs beside computation.
-std::string CopyClause(const ComparisonRow& row) {
+std::string HiddenClause(const ComparisonRow& row) {
+  if (!row.measured) return "";
+  const traces::Communication& communication = row.measured->summary.communication;
+  const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
+  const double hidden = copying > 0 ? static_cast<double>(communication.overlapped_ns) / copying : 0;
+  return hidden < 0.1
+             ? " and nothing hides them"
+             : fmt::format(" and {} of the copying is hidden by computation", PercentText(hidden, 0));
+}
+
+// How much of the step the copies between devices take, or what goes from task to task instead, and how much
+// of all copying runs beside computation.
+std::string CopyClause(const Machine& machine, const ComparisonRow& row) {
   int64_t count = 0, ns = 0;
   const auto device_to_device = static_cast<size_t>(CopyClass::kDeviceToDevice);
   if (row.measured) {
@@ -34,18 +45,14 @@ std::string CopyClause(const ComparisonRow& row) {
     count = row.predicted->prediction.copies[device_to_device].count;
     ns = row.predicted->prediction.copies[device_to_device].ns;
   }
-  if (count == 0) return "it makes no copies between devices";
-  std::string clause = fmt::format("its {} device-to-device copies take {} of the step", count,
-                                   PercentText(static_cast<double>(ns) / row.step_ns(), 0));
-  if (row.measured) {
-    const traces::Communication& communication = row.measured->summary.communication;
-    const auto copying = static_cast<double>(communication.exposed_ns + communication.overlapped_ns);
-    const double hidden = copying > 0 ? static_cast<double>(communication.overlapped_ns) / copying : 0;
-    clause += hidden < 0.1
-                  ? " and nothing hides them"
-                  : fmt::format(" and {} of the copying is hidden by computation", PercentText(hidden, 0));
+  const WireTraffic messages = row.schedule ? TrafficBetweenTasks(machine, *row.schedule) : WireTraffic();
+  if (count == 0 && messages.messages > 0) {
+    return fmt::format("its {} messages between tasks carry {}{}", messages.messages,
+                       FormatBytes(messages.bytes), HiddenClause(row));
   }
-  return clause;
+  if (count == 0) return "it makes no copies between devices";
+  return fmt::format("its {} device-to-device copies take {} of the step{}", count,
+                     PercentText(static_cast<double>(ns) / row.step_ns(), 0), HiddenClause(row));
 }
 
 // From which bandwidth on `row` beats `against`, by the sweep.
@@ -118,7 +125,7 @@ std::string Verdict(const Comparison& comparison) {
     if (comparison.rows[i].step_ns() < comparison.rows[static_cast<size_t>(rival)].step_ns()) rival = number;
   }
   return fmt::format("{} loses {} against {}: {}{}.", slow.label(), PercentText(loss, 0), fast.label(),
-                     CopyClause(slow), CrossingClause(comparison, rival, best));
+                     CopyClause(comparison.machine, slow), CrossingClause(comparison, rival, best));
 }
 
 }  // namespace lanescope::study

@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/graph/graph_builder.h"
+#include "core/graph/op.h"
+#include "core/place/placer.h"
+#include "core/schedule/schedule.h"
 #include "study/comparison.h"
 
 namespace lanescope::study {
@@ -47,6 +51,28 @@ TEST(VerdictTest, CannotTellWhereIntervalsOverlapMoreThanTheyDiffer) {
 TEST(VerdictTest, TellsWhereTheyDifferMore) {
   EXPECT_THAT(VerdictOn(Predicted("a", 100'000, 90'000, 110'000), Predicted("b", 120'000, 105'000, 130'000)),
               HasSubstr("g b loses 20% against g a"));
+}
+
+// Two tensors of 4000 bytes go from the first task to the second.
+TEST(VerdictTest, MessagesBetweenTasksAreNoCopiesBetweenDevices) {
+  Comparison comparison;
+  comparison.machine = ParseMachine(R"({"devices": [{"name": "/job:w/task:0/CPU:0", "kind": "host"},
+    {"name": "/job:w/task:1/CPU:0", "kind": "host"}], "links": [{"between":
+    ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "1GB/s"}]})");
+  GraphBuilder builder;
+  const Endpoint x = builder.Const("x", Tensor(DataType::kFloat, Shape{1000}));
+  const Endpoint a = builder.Op("Neg", "a").Input(x).Device("/job:w/task:0").Build();
+  const Endpoint b = builder.Op("Square", "b").Input(x).Device("/job:w/task:0").Build();
+  builder.Op("AddV2", "sum").Input(a).Input(b).Device("/job:w/task:1").Build();
+  const Graph& graph = builder.graph();
+  CompileRequest request;
+  request.fetches = {{graph.FindNode("sum"), -1}};
+  ComparisonRow slow = Predicted("slow", 120'000, 105'000, 130'000);
+  slow.schedule = Compile(graph, InferGraph(graph, {}), request, PlaceGraph(graph, comparison.machine, {}),
+                          comparison.machine);
+  comparison.rows.push_back(Predicted("quick", 100'000, 90'000, 110'000));
+  comparison.rows.push_back(std::move(slow));
+  EXPECT_THAT(Verdict(comparison), HasSubstr("its 2 messages between tasks carry 7.812 KiB"));
 }
 
 // Measured rows lie within their noise: 97 to 103 and 99 to 105 overlap by 4 and differ by 2; with a tenth of
