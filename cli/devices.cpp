@@ -35,12 +35,14 @@ bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
   return emulated(link.a) && emulated(link.b);
 }
 
-// Copies between two physical GPUs that no link joins pass through pinned host memory.
+// Copies between two physical GPUs of a task that no link joins pass through pinned host memory.
 void AddStaged(const Machine& machine, TextTable* table) {
   const auto gpus = machine.Gpus();
   for (size_t a = 0; a < gpus.size(); ++a) {
     for (size_t b = a + 1; b < gpus.size(); ++b) {
-      if (machine.device(gpus[a]).kind != DeviceKind::kCuda) continue;
+      if (machine.device(gpus[a]).kind != DeviceKind::kCuda ||
+          !IsSameAddressSpace(machine.device(gpus[a]).parsed, machine.device(gpus[b]).parsed))
+        continue;
       const Route route = machine.RouteBetween(gpus[a], gpus[b]);
       if (!route.staged) continue;
       table->Row({machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
@@ -168,10 +170,10 @@ void PrintNetwork(const Machine& machine, const std::vector<exec::MessageTime>& 
   PrintText("\n" + table.Take(LineWidth()));
 }
 
-// The machine of the options; without any, the physical GPUs, however few. `reason`: why there are none.
-Machine FindMachine(const MachineOptions& options, std::string* reason) {
-  if (!options.file.empty()) return options.Load();
-  if (exec::LoadGpuBackend(reason)) return options.LoadPhysical();
+// The machine of the options; without a file, the physical GPUs, however few. `reason`: why there are none.
+Machine FindMachine(MachineOptions options, std::string* reason) {
+  options.fewest_gpus = 1;
+  if (options.file.empty() && exec::LoadGpuBackend(reason)) *reason = "all are left out";
   return options.Load();
 }
 

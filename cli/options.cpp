@@ -59,18 +59,10 @@ void MachineOptions::Add(CLI::App* command) {
 }
 
 Machine MachineOptions::Load() const {
-  RequireHosts();
-  return study::LoadMachine(*this, NoteLine);
-}
-
-Machine MachineOptions::LoadPhysical() const {
-  RequireHosts();
-  return study::LoadPhysicalMachine(*this, NoteLine);
-}
-
-void MachineOptions::RequireHosts() const {
-  if (cluster.empty() || study::RankName().empty()) return;
-  study::RequireHosts(ParseClusterTasks(cluster), study::WorldTransport());
+  const bool is_job = !cluster.empty() && !study::RankName().empty();
+  exec::Transport* const ranks = is_job ? study::WorldTransport() : nullptr;
+  if (ranks != nullptr) study::RequireHosts(ParseClusterTasks(cluster), ranks);
+  return study::LoadMachine(*this, NoteLine, ranks);
 }
 
 void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) {

@@ -18,13 +18,9 @@ namespace lanescope::cli {
 // Options that every command with a machine has.
 struct MachineOptions : study::MachineChoice {
   void Add(CLI::App* command);
-  // What LoadMachine and LoadPhysicalMachine say of GPUs is printed.
+  // What LoadMachine says of GPUs is printed. With a cluster, processes that mpirun started must run on its
+  // hosts, and load it together.
   Machine Load() const;
-  Machine LoadPhysical() const;
-
- private:
-  // Processes that mpirun started run on the hosts of the cluster.
-  void RequireHosts() const;
 };
 
 // Options that override the run configuration beside the graph.

@@ -238,7 +238,7 @@ void RunGraph(RunOptions options) {
   if (options.log) place.order = &order;
   std::optional<Served> served;
   if (roles.are_served()) {
-    study::RequireTasks(machine, *ranks);
+    study::RequireTasks(machine, ranks);
     served.emplace(ranks, roles);
   }
   const study::PlacedGraph placed =

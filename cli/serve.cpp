@@ -36,7 +36,7 @@ void Serve(const ServeOptions& options) {
   }
   const study::Roles roles = study::ShareRoles(ranks, true, "");
   const Machine machine = options.machine.Load();
-  study::RequireTasks(machine, *ranks);
+  study::RequireTasks(machine, ranks);
   const study::Cancellation::Watch in_order(&Interruption());
   exec::TaskServer server(machine, {ranks, roles.clients, LANESCOPE_VERSION, options.devices});
   const study::SeparateRanks separate(roles.clients, [&](int rank) {

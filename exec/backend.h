@@ -35,8 +35,10 @@ class Backend {
     *reason = "its devices do not launch together";
     return false;
   }
-  // Them and the host, as DetectGpus gives it. After Load.
-  virtual Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) = 0;
+  // What exec/gpu_machine.h gives as UsableGpus, GpuId and DescribeGpus. All but the second after Load.
+  virtual std::vector<int> UsableGpus(std::vector<std::string>* notes) = 0;
+  virtual std::string IdOf(int ordinal) = 0;
+  virtual Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) = 0;
 };
 
 // Those that the build has found (exec/CMakeLists.txt).

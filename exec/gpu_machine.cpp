@@ -17,6 +17,14 @@ Backend* BackendWithGpus(std::string* reason) {
   return nullptr;
 }
 
+Backend* LoadedBackend() {
+  std::string reason;
+  Backend* backend = BackendWithGpus(&reason);
+  if (backend == nullptr || !backend->Load(&reason))
+    Throw(Code::kFailedPrecondition, "no physical GPU can be used: {}", reason);
+  return backend;
+}
+
 }  // namespace
 
 int64_t GpuMemoryLimit(int64_t free_bytes, int64_t total_bytes, const GpuMemoryOptions& options) {
@@ -52,12 +60,21 @@ bool LoadGpuBackend(std::string* reason) {
   return backend != nullptr && backend->Load(reason);
 }
 
-Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes) {
+std::vector<int> UsableGpus(std::vector<std::string>* notes) { return LoadedBackend()->UsableGpus(notes); }
+
+std::string GpuId(int ordinal) {
   std::string reason;
   Backend* backend = BackendWithGpus(&reason);
-  if (backend == nullptr || !backend->Load(&reason))
-    Throw(Code::kFailedPrecondition, "no physical GPU can be used: {}", reason);
-  return backend->Detect(options, notes);
+  const bool is_there = backend != nullptr && ordinal >= 0 && ordinal < backend->CountGpus(&reason);
+  return is_there ? backend->IdOf(ordinal) : "";
+}
+
+Machine DescribeGpus(const std::vector<int>& ordinals, const GpuMemoryOptions& options) {
+  return LoadedBackend()->Describe(ordinals, options);
+}
+
+Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes) {
+  return DescribeGpus(UsableGpus(notes), options);
 }
 
 bool HasPhysicalGpus(const Machine& machine) {

@@ -28,10 +28,18 @@ int CountVisibleGpus(std::string* reason);
 // Loads that at the first call. False, with the reason and what to do in one line, where they cannot be used.
 bool LoadGpuBackend(std::string* reason);
 
-// CPU:0 and every usable GPU in visible order. Rates and links are what the vendor's figures suggest until
-// they are measured; GPUs without peer access have no link, so that copies between them count as staged.
-// `notes`: one line for each GPU that is left out, saying why. Throws FailedPrecondition where none can be
-// used.
+// The usable ones in visible order, by their place among those that the driver shows; none of them is used
+// yet. `notes`: one line for each GPU that is left out, saying why. Throws FailedPrecondition where GPUs
+// cannot be used.
+std::vector<int> UsableGpus(std::vector<std::string>* notes);
+// What tells the GPU at this place from all others of its computer, whatever of them a process sees. Empty
+// for a place where there is none.
+std::string GpuId(int ordinal);
+// CPU:0 and these GPUs. Rates and links are what the vendor's figures suggest until they are measured; GPUs
+// without peer access have no link, so that copies between them count as staged. Throws FailedPrecondition
+// where GPUs cannot be used.
+Machine DescribeGpus(const std::vector<int>& ordinals, const GpuMemoryOptions& options);
+// The same of all that are usable.
 Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes);
 
 // One kind of work while another goes on, on the same GPU: time beside it, as a multiple of the time alone.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +18,8 @@
 #include "exec/message_tags.h"
 #include "exec/patient_wait.h"
 #include "study/copy_ends.h"
+#include "study/gpu_shares.h"
+#include "study/this_machine.h"
 
 namespace lanescope::study {
 namespace {
@@ -47,18 +48,6 @@ std::vector<Event> EventsOfBytes(const std::string& bytes) {
   return events;
 }
 
-// What all processes have found: the first one says it, which ends the others.
-[[noreturn]] void ThrowForAll(exec::Transport* transport, const std::string& message) {
-  if (transport->rank() != 0) transport->Share("");
-  Throw(Code::kFailedPrecondition, "{}", message);
-}
-
-std::string HostName() {
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
-  return own.data();
-}
-
 std::string HostsInOrder(const std::vector<ClusterTask>& tasks) {
   std::string hosts;
   for (const ClusterTask& task : tasks) hosts += (hosts.empty() ? "" : ",") + task.host;
@@ -66,6 +55,11 @@ std::string HostsInOrder(const std::vector<ClusterTask>& tasks) {
 }
 
 }  // namespace
+
+void ThrowForAll(exec::Transport* transport, const std::string& message) {
+  if (transport->rank() != 0) transport->Share("");
+  Throw(Code::kFailedPrecondition, "{}", message);
+}
 
 void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transport) {
   const std::vector<std::string> hosts = transport->Share(HostName());
@@ -129,6 +123,7 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
                                         "file with as many tasks",
                                         tasks.size(), tasks.size() == 1 ? "" : "s", transport_->size()));
   }
+  RequireOwnGpus(machine, transport_);
 }
 
 void Job::Await(exec::Transport::Ticket ticket) {

@@ -21,6 +21,9 @@ struct ClockOffset {
   int64_t uncertainty_ns = 0;
 };
 
+// What all processes have found: the first one throws it as FailedPrecondition, which ends the others.
+[[noreturn]] void ThrowForAll(exec::Transport* transport, const std::string& message);
+
 // The processes run where the cluster has their tasks. All call it; throws FailedPrecondition naming the
 // first that does not, in the first of them, which ends the others.
 void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transport);
@@ -33,6 +36,8 @@ class Job {
 
   bool is_shared() const { return transport_ != nullptr; }
   bool is_first() const { return transport_ == nullptr || transport_->rank() == 0; }
+  // Null for a process alone.
+  exec::Transport* transport() const { return transport_; }
   exec::JobOptions session_options() const;
   // Of this process' computer, but itself, by number.
   const std::vector<int>& neighbours() const { return neighbours_; }
@@ -41,7 +46,8 @@ class Job {
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
 
   // Before the first step. Throws FailedPrecondition for a machine that has not one task for every process,
-  // and where the processes are not of one version or mean different steps, naming what differs and whose.
+  // or one physical GPU for two, and where the processes are not of one version or mean different steps,
+  // naming what differs and whose.
   // `settings`: what else has to be the same.
   void RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const;
 

@@ -1,9 +1,6 @@
 #include "study/serving.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -12,6 +9,8 @@
 #include "core/graph/op.h"
 #include "core/machine/machine_part.h"
 #include "core/machine/tasks.h"
+#include "study/gpu_shares.h"
+#include "study/this_machine.h"
 
 namespace lanescope::study {
 namespace {
@@ -23,9 +22,7 @@ std::string OnThisHost(const std::string& path) {
   if (path.empty()) return "";
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::weakly_canonical(path, error);
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("{}:{}", host.data(), error ? path : whole.string());
+  return fmt::format("{}:{}", HostName(), error ? path : whole.string());
 }
 
 // The devices that a client sees, its own first, as numbers of the machine's.
@@ -77,13 +74,15 @@ Roles ShareRoles(exec::Transport* transport, bool serves, const std::string& tra
   return roles;
 }
 
-void RequireTasks(const Machine& machine, const exec::Transport& transport) {
+void RequireTasks(const Machine& machine, exec::Transport* transport) {
   const int tasks = TasksOf(machine).size();
-  if (tasks == transport.size()) return;
-  Throw(Code::kFailedPrecondition,
-        "the machine has {} task{}, but {} processes were started: start one for each, or give --machine a "
-        "file with as many tasks",
-        tasks, tasks == 1 ? "" : "s", transport.size());
+  if (tasks != transport->size()) {
+    Throw(Code::kFailedPrecondition,
+          "the machine has {} task{}, but {} processes were started: start one for each, or give --machine a "
+          "file with as many tasks",
+          tasks, tasks == 1 ? "" : "s", transport->size());
+  }
+  RequireOwnGpus(machine, transport);
 }
 
 PlacedGraph PlaceForClient(const Workload& workload, const std::string& strategy, const Machine& machine,

@@ -24,8 +24,9 @@ struct Roles {
 // the same file.
 Roles ShareRoles(exec::Transport* transport, bool serves, const std::string& trace);
 
-// Throws InvalidArgument unless the machine has a task for every process.
-void RequireTasks(const Machine& machine, const exec::Transport& transport);
+// Throws FailedPrecondition unless the machine has a task for every process, with physical GPUs of its own.
+// All processes call it.
+void RequireTasks(const Machine& machine, exec::Transport* transport);
 
 // As Place, for the task `client`: of the machine's devices its own come first, and those of tasks that do
 // not serve are not there.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/machine/machine.h"
+#include "exec/transport.h"
 #include "study/notes.h"
 
 namespace lanescope::study {
@@ -18,18 +19,25 @@ struct MachineChoice {
   std::string logical_devices;
   // Tasks with these devices each (core/machine/cluster_tasks.h); empty: one process has them.
   std::string cluster = {};
+  // Without a file: how many GPUs found here count; where there are fewer, two virtual ones do.
+  int fewest_gpus = 2;
   // The GPUs found here, however few.
   static constexpr std::string_view kPhysical = "physical";
 };
 
-// The file, or this machine: its GPUs if there are two or more, else CPU:0 and two virtual GPUs that share
-// its cores. Throws what ReadMachine, LoadPhysicalMachine, ParseClusterTasks and MachineOfTasks throw.
-Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr);
-// The GPUs found here. Throws FailedPrecondition without any, saying why.
-Machine LoadPhysicalMachine(const MachineChoice& choice, const Notes& note = nullptr);
+// The file, or this machine: its GPUs if there are enough, else CPU:0 and two virtual GPUs that share its
+// cores. Where `choice` says tasks and no file, each has what its own computer has, and those of one computer
+// share its GPUs out; of the processes of a job (`ranks`, null: this one is alone) each says what it sees,
+// and all get the same machine: they call it together. Throws what ReadMachine, ParseClusterTasks and
+// MachineOfTasks throw; FailedPrecondition without a GPU that was asked for, saying why, and for fewer GPUs
+// of a computer than it has tasks.
+Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr,
+                    exec::Transport* ranks = nullptr);
 
 // Processors that this program may use.
 int NumProcessors();
+// What this computer calls itself.
+std::string HostName();
 
 // Host threads play some of its devices, so that microbenchmarks of this computer are about it.
 bool IsEmulated(const Machine& machine);

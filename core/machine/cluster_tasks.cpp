@@ -70,6 +70,29 @@ void AddTask(const Machine& each, const ClusterTask& task, bool names_buses, Mac
   }
 }
 
+void RequireOneTask(const Machine& machine) {
+  if (machine.cluster) {
+    Throw(Code::kInvalidArgument,
+          "the machine '{}' has a network of many nodes by itself; give --cluster the machine of one task",
+          machine.name);
+  }
+  if (const int tasks = TasksOf(machine).size(); tasks > 1) {
+    Throw(Code::kInvalidArgument,
+          "the machine '{}' has {} tasks already; leave out --cluster, or give it the machine of one task",
+          machine.name, tasks);
+  }
+}
+
+// Each once, in the order of the tasks.
+std::string NamesOf(const std::vector<Machine>& machines) {
+  std::set<std::string> known;
+  std::string names;
+  for (const Machine& machine : machines) {
+    if (known.insert(machine.name).second) names += (names.empty() ? "" : ", ") + machine.name;
+  }
+  return names;
+}
+
 constexpr double kNetworkBandwidth = 1e9;
 
 // One for each computer, where there are several.
@@ -126,20 +149,12 @@ std::vector<ClusterTask> ParseClusterTasks(std::string_view text) {
   return tasks;
 }
 
-Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& tasks) {
-  if (each.cluster) {
-    Throw(Code::kInvalidArgument,
-          "the machine '{}' has a network of many nodes by itself; give --cluster the machine of one task",
-          each.name);
-  }
-  if (TasksOf(each).size() > 1) {
-    Throw(Code::kInvalidArgument,
-          "the machine '{}' has {} tasks already; leave out --cluster, or give it the machine of one task",
-          each.name, TasksOf(each).size());
-  }
+Machine MachineOfTasks(const std::vector<Machine>& each, const std::vector<ClusterTask>& tasks) {
+  LANESCOPE_CHECK(each.size() == tasks.size());
+  for (const Machine& of_task : each) RequireOneTask(of_task);
   Machine machine;
-  machine.name = fmt::format("{} task{} of {}", tasks.size(), tasks.size() == 1 ? "" : "s", each.name);
-  for (const ClusterTask& task : tasks) AddTask(each, task, tasks.size() > 1, &machine);
+  machine.name = fmt::format("{} task{} of {}", tasks.size(), tasks.size() == 1 ? "" : "s", NamesOf(each));
+  for (size_t t = 0; t < tasks.size(); ++t) AddTask(each[t], tasks[t], tasks.size() > 1, &machine);
   const std::vector<DeviceId> hosts = TasksOf(machine).hosts;
   for (size_t a = 0; a < tasks.size(); ++a) {
     for (size_t b = a + 1; b < tasks.size(); ++b)
@@ -147,6 +162,10 @@ Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& task
   }
   machine.nics = NicsOf(tasks, hosts);
   return machine;
+}
+
+Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& tasks) {
+  return MachineOfTasks(std::vector<Machine>(tasks.size(), each), tasks);
 }
 
 bool MayBeOneHost(std::string_view a, std::string_view b) {

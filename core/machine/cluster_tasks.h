@@ -1,4 +1,4 @@
-// Machines made of tasks on several hosts that have the same devices each.
+// Machines made of tasks on several hosts, each with the devices of a machine of one task.
 #pragma once
 
 #include <string>
@@ -23,9 +23,12 @@ struct ClusterTask {
 // InvalidArgument naming the part, AlreadyExists for a job that stands twice.
 std::vector<ClusterTask> ParseClusterTasks(std::string_view text);
 
-// The devices, links and buses of `each` once for every task, and a link between the hosts of every two: of
+// Task t has the devices, links and buses of `each[t]`, and a link joins the hosts of every two tasks: of
 // 8 GB/s and 60 us within a computer, of 1 GB/s and 200 us (10 Gbit/s Ethernet) between two, each of which
-// has an interface of 1 GB/s. Throws InvalidArgument where `each` has several tasks or a network of its own.
+// has an interface of 1 GB/s. Throws InvalidArgument where one of them has several tasks or a network of its
+// own.
+Machine MachineOfTasks(const std::vector<Machine>& each, const std::vector<ClusterTask>& tasks);
+// The same devices in every task.
 Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& tasks);
 
 // Whether the two may name one computer, as one of them is a part of the other ("node1", "node1.site.org"),

@@ -42,11 +42,21 @@ class CudaBackend : public Backend {
   int CountGpus(std::string* reason) override { return CountVisibleGpus(reason); }
   bool Load(std::string* reason) override { return LoadCudaModule(reason) != nullptr; }
   bool LaunchesTogether(std::string* reason) override { return LoadNccl(reason) != nullptr; }
-  Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) override {
+  std::vector<int> UsableGpus(std::vector<std::string>* notes) override {
+    return cuda::UsableGpus(&Module()->api(), notes);
+  }
+  std::string IdOf(int ordinal) override { return GpuUuid(ordinal); }
+  Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) override {
+    return DescribeGpus(&Module()->api(), ordinals, options);
+  }
+
+ private:
+  // After Load.
+  static CudaModule* Module() {
     std::string reason;
     CudaModule* module = LoadCudaModule(&reason);
     LANESCOPE_CHECK(module != nullptr);
-    return DescribeGpus(module, options, notes);
+    return module;
   }
 };
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
@@ -111,6 +112,26 @@ int CountVisibleGpus(std::string* reason) {
     return 0;
   }
   return gpus;
+}
+
+std::string GpuUuid(int ordinal) {
+  if (testing_module != nullptr) return "";
+  void* driver = dlopen(kDriverFile, RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) return "";
+  using Device = int;
+  using Uuid = std::array<unsigned char, 16>;
+  using Get = int (*)(Device * device, int ordinal);
+  using GetUuid = int (*)(Uuid * uuid, Device device);
+  const auto get = reinterpret_cast<Get>(dlsym(driver, "cuDeviceGet"));
+  auto get_uuid = reinterpret_cast<GetUuid>(dlsym(driver, "cuDeviceGetUuid_v2"));
+  if (get_uuid == nullptr) get_uuid = reinterpret_cast<GetUuid>(dlsym(driver, "cuDeviceGetUuid"));
+  Device device = 0;
+  Uuid uuid{};
+  if (get == nullptr || get_uuid == nullptr || get(&device, ordinal) != 0 || get_uuid(&uuid, device) != 0)
+    return "";
+  std::string text;
+  for (const unsigned char byte : uuid) text += fmt::format("{:02x}", byte);
+  return text;
 }
 
 }  // namespace lanescope::exec::cuda

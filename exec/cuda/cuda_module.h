@@ -32,8 +32,12 @@ std::vector<std::filesystem::path> CudaModulePaths(const std::filesystem::path& 
 // reason in one line.
 int CountVisibleGpus(std::string* reason);
 
+// The UUID of one that CountVisibleGpus counts, of a part of a GPU (MIG) its own; empty where the driver does
+// not say.
+std::string GpuUuid(int ordinal);
+
 // For tests: the module that LoadCudaModule gives from now on; null: the real one. CountVisibleGpus then asks
-// its api.
+// its api, and its GPUs have no UUID.
 void SetCudaModuleForTesting(CudaModule* module);
 
 // The module's entry point, `extern "C"`. The number must be kCudaModuleVersion, else it returns null.

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "exec/cuda/api.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -91,23 +90,30 @@ void AddLink(Machine* machine, DeviceId a, DeviceId b, double bandwidth, int64_t
 
 }  // namespace
 
-Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes) {
-  Api& api = module->api();
+std::vector<int> UsableGpus(Api* api, std::vector<std::string>* notes) {
+  std::vector<GpuProperties> visible;
+  for (int ordinal = 0; ordinal < api->DeviceCount(); ++ordinal) visible.push_back(api->Properties(ordinal));
+  const int fewest = FewestMultiprocessors(visible);
+  std::vector<int> usable;
+  for (int ordinal = 0; ordinal < static_cast<int>(visible.size()); ++ordinal) {
+    const std::string reason = ReasonToIgnore(ordinal, visible[static_cast<size_t>(ordinal)], fewest);
+    if (reason.empty()) {
+      usable.push_back(ordinal);
+    } else {
+      notes->push_back(reason);
+    }
+  }
+  return usable;
+}
+
+Machine DescribeGpus(Api* api, const std::vector<int>& ordinals, const GpuMemoryOptions& options) {
   Machine machine;
   DeviceSpec host = NamedDevice("CPU:0", DeviceKind::kHost);
   host.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   machine.devices.Add(host);
-  std::vector<GpuProperties> visible;
-  for (int ordinal = 0; ordinal < api.DeviceCount(); ++ordinal) visible.push_back(api.Properties(ordinal));
-  const int fewest = FewestMultiprocessors(visible);
-  for (int ordinal = 0; ordinal < static_cast<int>(visible.size()); ++ordinal) {
-    const GpuProperties& properties = visible[static_cast<size_t>(ordinal)];
-    if (const std::string reason = ReasonToIgnore(ordinal, properties, fewest); !reason.empty()) {
-      notes->push_back(reason);
-      continue;
-    }
-    const MemoryInfo memory = api.Memory(ordinal);
-    machine.devices.Add(DescribeGpu(machine.num_devices() - 1, ordinal, properties,
+  for (const int ordinal : ordinals) {
+    const MemoryInfo memory = api->Memory(ordinal);
+    machine.devices.Add(DescribeGpu(machine.num_devices() - 1, ordinal, api->Properties(ordinal),
                                     GpuMemoryLimit(memory.free, memory.total, options)));
   }
   const int gpus = machine.num_devices() - 1;
@@ -117,7 +123,7 @@ Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::v
     AddLink(&machine, DeviceId(0), a, kHostLink, kHostLatency);
     for (DeviceId b(a.number() + 1); machine.devices.Contains(b); ++b) {
       const int first = machine.device(a).physical, second = machine.device(b).physical;
-      const bool peers = api.EnablePeerAccess(first, second) && api.EnablePeerAccess(second, first);
+      const bool peers = api->EnablePeerAccess(first, second) && api->EnablePeerAccess(second, first);
       if (peers) AddLink(&machine, a, b, kPeerLink, kDeviceLatency);
     }
   }

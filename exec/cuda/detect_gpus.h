@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "core/machine/machine.h"
-#include "exec/cuda/cuda_module.h"
+#include "exec/cuda/api.h"
 #include "exec/gpu_machine.h"
 
 namespace lanescope::exec::cuda {
 
-// What exec's DetectGpus gives.
-Machine DescribeGpus(CudaModule* module, const GpuMemoryOptions& options, std::vector<std::string>* notes);
+// What exec's functions of these names give.
+std::vector<int> UsableGpus(Api* api, std::vector<std::string>* notes);
+Machine DescribeGpus(Api* api, const std::vector<int>& ordinals, const GpuMemoryOptions& options);
 
 }  // namespace lanescope::exec::cuda

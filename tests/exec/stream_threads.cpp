@@ -229,7 +229,7 @@ int StreamThreads::CountGpus(std::string* reason) {
 
 bool StreamThreads::Load(std::string* reason) { return CountGpus(reason) > 0; }
 
-Machine StreamThreads::Detect(const GpuMemoryOptions&, std::vector<std::string>*) {
+Machine StreamThreads::Describe(const std::vector<int>&, const GpuMemoryOptions&) {
   Throw(Code::kFailedPrecondition, "threads are no GPUs");
 }
 

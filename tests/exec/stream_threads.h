@@ -32,7 +32,9 @@ class StreamThreads : public Backend, public StreamDriver {
                                                           const DeviceOptions& options) override;
   int CountGpus(std::string* reason) override;
   bool Load(std::string* reason) override;
-  Machine Detect(const GpuMemoryOptions& options, std::vector<std::string>* notes) override;
+  std::vector<int> UsableGpus(std::vector<std::string>*) override { return {}; }
+  std::string IdOf(int) override { return ""; }
+  Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) override;
 
   // StreamDriver.
   void* AllocateHost(int64_t bytes) override;

@@ -82,6 +82,23 @@ TEST(ClusterTasks, EveryTaskHasTheDevices) {
               HasSubstr("has 3 tasks already"));
 }
 
+// Hosts that differ: each task has the devices of its own machine.
+TEST(ClusterTasks, EachTaskHasItsOwnDevices) {
+  const Machine two = VirtualMachine(2, 1), none = VirtualMachine(0, 4);
+  const Machine machine = MachineOfTasks({two, none, two}, ParseClusterTasks("worker=a,b,c"));
+  EXPECT_EQ(machine.name, "3 tasks of 2 virtual GPUs, 0 virtual GPUs");
+  EXPECT_EQ(machine.num_devices(), 3 + 1 + 3);
+  EXPECT_EQ(machine.links.size(), 3U + 0 + 3 + 3);
+  const MachineTasks tasks = TasksOf(machine);
+  EXPECT_EQ(tasks.size(), 3);
+  EXPECT_FALSE(machine.FindDevice("/job:worker/task:1/device:GPU:0").exists());
+  EXPECT_EQ(tasks.task_of[machine.FindDevice("/job:worker/task:2/device:GPU:1")], 2);
+  EXPECT_THAT(ErrorOf([&] {
+                MachineOfTasks({two, machine}, ParseClusterTasks("worker=a,b"));
+              }),
+              HasSubstr("has 3 tasks already"));
+}
+
 TEST(ClusterTasks, HostsHaveSeveralNames) {
   EXPECT_TRUE(MayBeOneHost("node1", "NODE1.site.org"));
   EXPECT_TRUE(MayBeOneHost("localhost", "node1"));

@@ -79,6 +79,21 @@ TEST(DetectGpus, DescribesWhatTheDriverShows) {
   EXPECT_EQ(MachineToJson(ParseMachine(MachineToJson(machine))), MachineToJson(machine));
 }
 
+// Of some of them, by their place: numbered anew, with the links between them; the others are left alone.
+TEST(DetectGpus, DescribesSomeOfThem) {
+  StubOptions options;
+  options.gpus = 3;
+  StubGuard stub(options);
+  std::vector<std::string> notes;
+  EXPECT_EQ(UsableGpus(&notes), (std::vector<int>{0, 1, 2}));
+  const Machine machine = DescribeGpus({2, 1}, {});
+  ASSERT_EQ(machine.Gpus().size(), 2u);
+  EXPECT_EQ(machine.device(machine.FindDevice("GPU:0")).physical, 2);
+  EXPECT_EQ(machine.device(machine.FindDevice("GPU:1")).physical, 1);
+  EXPECT_EQ(machine.links.size(), 2u + 1u);
+  EXPECT_EQ(stub->Calls("cudaDeviceEnablePeerAccess"), 2) << "each of the two for the other";
+}
+
 TEST(DetectGpus, CopiesWithoutPeerAccessAreStaged) {
   StubOptions options;
   options.peers = false;
