@@ -13,6 +13,7 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/machine/machine.h"
+#include "core/machine/tasks.h"
 #include "sims/cost_table.h"
 #include "study/calibration.h"
 #include "study/handoff_chain.h"
@@ -126,9 +127,27 @@ void PrintMissing(const std::string& graph, const std::vector<study::MissingCost
   PrintNotes(table.Take(LineWidth()));
 }
 
+// All ranks call it, the first one with what it has read; empty: nothing is to be measured. Where the machine
+// has a task for each they measure their own, else the first one measures as if it were alone.
+study::MachineMeasurement MeasureTogether(const std::string& machine_of_first) {
+  const Ranks& ranks = study::WorldRanks();
+  const std::string machine_json = ranks.Share(machine_of_first).front();
+  if (machine_json.empty()) return {};
+  if (ranks.is_first()) PrintNote("measuring links and interference ...\n");
+  const Machine machine = ParseMachine(machine_json);
+  if (ranks.size > 1 && TasksOf(machine).size() == ranks.size) {
+    return study::MeasureMachineOf(machine, study::WorldTransport(), &Interruption(),
+                                   ranks.is_first() ? NoteLine : study::Notes());
+  }
+  return ranks.is_first() ? study::MeasureMachine(machine, &Interruption()) : study::MachineMeasurement();
+}
+
 void CalibrateCosts(const CalibrateOptions& options) {
-  // Traces hold what all ranks did: the first one reads them, the others wait for its end.
-  if (!study::WorldRanks().is_first()) return;
+  // Traces hold what all ranks did: the first one reads them.
+  if (!study::WorldRanks().is_first()) {
+    MeasureTogether("");
+    return;
+  }
   Calibration calibration = ReadSamples(options);
   std::optional<study::Workload> workload;
   if (!options.graph.empty()) {
@@ -137,12 +156,8 @@ void CalibrateCosts(const CalibrateOptions& options) {
     workload.emplace(options.graph, step);
   }
   const bool measures = !options.no_interference && study::IsEmulated(calibration.machine);
-  study::MachineMeasurement measured;
-  if (measures) {
-    PrintNote("measuring links and interference ...\n");
-    measured = study::MeasureMachine(calibration.machine, &Interruption());
-    measured.handoffs = study::MeasureHandoffs(calibration.machine, &Interruption());
-  }
+  study::MachineMeasurement measured = MeasureTogether(measures ? MachineToJson(calibration.machine) : "");
+  if (measures) measured.handoffs = study::MeasureHandoffs(calibration.machine, &Interruption());
   const auto fit = [&] {
     return study::FitCosts(calibration.input, measures ? &measured : nullptr, calibration.machine,
                            calibration.runs);

@@ -131,16 +131,17 @@ void AddCopies(const Machine& machine, const std::vector<exec::LinkTime>& times,
 }
 
 void PrintMeasured(const Machine& machine, const study::MeasuredRates& measured) {
-  if (measured.host.has_value()) {
-    Print("\nMeasured, one worker: {:.1f} GFLOP/s float32, {}\n", measured.host->flops_per_second / 1e9,
-          FormatBandwidth(measured.host->bytes_per_second));
-    PrintInterference(fmt::format("{} cores", measured.host->cores), measured.host->slowdown);
+  for (const study::MeasuredHost& host : measured.hosts) {
+    Print("\nMeasured{}, one worker: {:.1f} GFLOP/s float32, {}\n",
+          host.where.empty() ? "" : " by " + host.where, host.measured.flops_per_second / 1e9,
+          FormatBandwidth(host.measured.bytes_per_second));
+    PrintInterference(fmt::format("{} cores", host.measured.cores), host.measured.slowdown);
   }
   if (!measured.gpus.has_value()) return;
   Print("\nMeasured\n");
   for (const DeviceSpec& device : machine.devices) {
     const auto peak = device.peak_flops.find(DataType::kFloat);
-    if (!device.is_gpu() || peak == device.peak_flops.end()) continue;
+    if (!device.is_hardware() || peak == device.peak_flops.end()) continue;
     Print("{:<8} {:.1f} TFLOP/s float32 product, {} copying kernel\n", device.local_name(),
           peak->second / 1e12, FormatBandwidth(device.memory_bandwidth));
   }
@@ -195,9 +196,12 @@ void ShowDevices(const DevicesOptions& options) {
   std::vector<exec::MessageTime> network;
   exec::Transport* const others = study::WorldTransport();
   const bool is_first = others == nullptr || others->rank() == 0;
-  // The other processes wait meanwhile.
-  if (options.measure && is_first) measured = study::MeasureRates(&machine);
-  if (options.measure && others != nullptr) network = study::MeasureNetworkOf(&machine, others);
+  if (options.measure && others != nullptr) {
+    measured = study::MeasureRatesOf(&machine, others);
+    network = study::MeasureNetworkOf(&machine, others);
+  } else if (options.measure) {
+    measured = study::MeasureRates(&machine);
+  }
   if (!is_first) return;
   if (!options.output.empty()) WriteFile(options.output, MachineToJson(machine));
   if (options.json) {

@@ -128,14 +128,15 @@ void Comparer::Measure() {
   try {
     RecordedRunOptions options = RunOptions();
     std::unique_ptr<RecordedChain> handoffs;
+    Tell(request_.note, "measuring links and interference");
+    const bool is_shared = request_.job != nullptr && request_.job->is_shared();
+    measured_machine_ = is_shared ? MeasureMachineOf(comparison_.machine, request_.job->transport(),
+                                                     request_.cancellation, request_.note)
+                                  : MeasureMachine(comparison_.machine, request_.cancellation);
     if (IsFirst()) {
-      Tell(request_.note, "measuring links and interference");
-      measured_machine_ = MeasureMachine(comparison_.machine, request_.cancellation);
       options.copy_cores = measured_machine_.host.copy_cores;
       options.watch_others = true;
     }
-    if (request_.job != nullptr && request_.job->is_shared())
-      request_.job->FromFirst(true);  // the others have let it measure alone
     measurements_.Start(writer_.get(), options, request_.warmup);
     if (IsFirst()) handoffs = MakeHandoffChain(comparison_.machine, request_.cancellation);
     const auto messages = MakeMessageChain(comparison_.machine, request_.job, request_.cancellation);

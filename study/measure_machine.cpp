@@ -1,10 +1,15 @@
 #include "study/measure_machine.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "core/base/error.h"
+#include "core/base/units.h"
 #include "core/machine/tasks.h"
+#include "study/serving.h"
+#include "study/task_measurement.h"
 #include "study/this_machine.h"
 
 namespace lanescope::study {
@@ -39,6 +44,35 @@ void RateNics(const MachineTasks& tasks, exec::Transport* transport, Machine* ma
   }
 }
 
+// Larger copies never take less, whatever one measurement says.
+void AddRow(int64_t bytes, int64_t ns, std::vector<std::pair<int64_t, int64_t>>* table) {
+  table->emplace_back(bytes, table->empty() ? ns : std::max(ns, table->back().second));
+}
+
+// Tasks whose process has measured them itself.
+std::vector<size_t> Measurers(const std::vector<TaskMeasurement>& tasks) {
+  std::vector<size_t> own;
+  for (size_t task = 0; task < tasks.size(); ++task) {
+    if (tasks[task].by == static_cast<int>(task)) own.push_back(task);
+  }
+  return own;
+}
+
+// Of each computer the first that measured, named by it.
+std::vector<MeasuredHost> FirstOfComputers(const std::vector<TaskMeasurement>& tasks) {
+  std::vector<MeasuredHost> computers;
+  for (const TaskMeasurement& task : tasks) {
+    if (std::ranges::find(computers, task.computer, &MeasuredHost::where) == computers.end())
+      computers.push_back({task.computer, task.host.value()});
+  }
+  return computers;
+}
+
+template <typename T>
+void Append(const std::vector<T>& more, std::vector<T>* all) {
+  all->insert(all->end(), more.begin(), more.end());
+}
+
 }  // namespace
 
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation) {
@@ -64,28 +98,94 @@ MeasuredRates MeasureRates(Machine* machine) {
     measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7);
     return measured;
   }
-  measured.host = exec::MeasureHost(*machine, 1500);
+  const exec::HostMeasurement host = exec::MeasureHost(*machine, 1500);
+  measured.hosts.push_back({"", host});
   for (DeviceSpec& device : machine->devices) {
     if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
-    device.peak_flops[DataType::kFloat] = measured.host->flops_per_second * device.workers;
-    device.memory_bandwidth = measured.host->bytes_per_second;
+    device.peak_flops[DataType::kFloat] = host.flops_per_second * device.workers;
+    device.memory_bandwidth = host.bytes_per_second;
   }
   for (LinkSpec& link : machine->links) link.table.clear();
   for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20, 7)) {
     for (LinkSpec& link : machine->links) {
-      if (link.a == time.src && link.b == time.dst) link.table.emplace_back(time.bytes, time.ns);
+      if (link.a == time.src && link.b == time.dst) AddRow(time.bytes, time.ns, &link.table);
     }
   }
   return measured;
 }
 
-std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transport* transport) {
-  const MachineTasks tasks = TasksOf(*machine);
-  if (tasks.size() != transport->size()) {
-    Throw(Code::kFailedPrecondition,
-          "the machine has {} tasks, but {} processes were started: start one for each", tasks.size(),
-          transport->size());
+MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* transport,
+                                    Cancellation* cancellation, const Notes& note) {
+  const std::vector<TaskMeasurement> tasks = MeasureTasks(machine, transport, [&](TaskMeasurement* own) {
+    MachineMeasurement measured = MeasureMachine(own->part, cancellation);
+    own->host = measured.host;
+    own->gpus.links = std::move(measured.links);
+    own->gpus.interference = std::move(measured.gpus);
+    own->fetches = std::move(measured.fetches);
+  });
+  const std::string differences = DifferencesOf(FirstOfComputers(tasks));
+  if (!differences.empty())
+    Tell(note, "note: " + differences + "; a cost model has one value for all: an op takes the mean");
+  return Joined(tasks);
+}
+
+MachineMeasurement Joined(const std::vector<TaskMeasurement>& tasks) {
+  MachineMeasurement all;
+  all.host = tasks.front().host.value();
+  all.host.cores = 0;
+  for (const MeasuredHost& computer : FirstOfComputers(tasks)) all.host.cores += computer.measured.cores;
+  for (const size_t task : Measurers(tasks)) {
+    const TaskMeasurement& own = tasks[task];
+    Append(InMachine(own, own.gpus.links), &all.links);
+    Append(own.gpus.interference, &all.gpus);
+    if (all.fetches.empty()) all.fetches = own.fetches;
   }
+  return all;
+}
+
+MeasuredRates MeasureRatesOf(Machine* machine, exec::Transport* transport) {
+  const std::vector<TaskMeasurement> tasks = MeasureTasks(*machine, transport, [](TaskMeasurement* own) {
+    MeasuredRates measured = MeasureRates(&own->part);
+    if (!measured.hosts.empty()) own->host = measured.hosts.front().measured;
+    if (measured.gpus.has_value()) own->gpus = std::move(*measured.gpus);
+  });
+  MeasuredRates all;
+  for (const TaskMeasurement& task : tasks) FillIn(task, machine);
+  for (const size_t task : Measurers(tasks)) {
+    const TaskMeasurement& own = tasks[task];
+    if (own.host.has_value()) {
+      all.hosts.push_back({transport->NameOf(own.by), *own.host});
+      continue;
+    }
+    if (!all.gpus.has_value()) all.gpus.emplace();
+    Append(InMachine(own, own.gpus.links), &all.gpus->links);
+    Append(InMachine(own, own.gpus.links_busy), &all.gpus->links_busy);
+    Append(InMachine(own, own.gpus.within), &all.gpus->within);
+    Append(own.gpus.interference, &all.gpus->interference);
+  }
+  return all;
+}
+
+std::string DifferencesOf(const std::vector<MeasuredHost>& hosts) {
+  const auto differ = [](double a, double b) { return std::abs(a - b) > 0.1 * std::max(a, b); };
+  const auto text = [](const MeasuredHost& host) {
+    return fmt::format("{} has {} core{} and does {:.1f} GFLOP/s and {} a worker", host.where,
+                       host.measured.cores, host.measured.cores == 1 ? "" : "s",
+                       host.measured.flops_per_second / 1e9, FormatBandwidth(host.measured.bytes_per_second));
+  };
+  std::string differences;
+  for (const MeasuredHost& host : hosts) {
+    const exec::HostMeasurement &first = hosts.front().measured, &own = host.measured;
+    if (own.cores != first.cores || differ(own.flops_per_second, first.flops_per_second) ||
+        differ(own.bytes_per_second, first.bytes_per_second))
+      differences += ", " + text(host);
+  }
+  return differences.empty() ? "" : text(hosts.front()) + differences;
+}
+
+std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transport* transport) {
+  RequireTasks(*machine, transport);
+  const MachineTasks tasks = TasksOf(*machine);
   const std::vector<exec::MessageTime> times = exec::MeasureNetwork(transport);
   if (IsEmulated(*machine)) return times;
   for (LinkSpec& link : machine->links) {
@@ -95,8 +195,7 @@ std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transpor
       const DeviceId from = tasks.hosts[static_cast<size_t>(time.from)];
       const DeviceId to = tasks.hosts[static_cast<size_t>(time.to)];
       if (std::minmax(from, to) != std::minmax(link.a, link.b)) continue;
-      // Larger ones never take less, whatever one measurement says.
-      table.emplace_back(time.bytes, table.empty() ? time.ns : std::max(time.ns, table.back().second));
+      AddRow(time.bytes, time.ns, &table);
       both_ns = time.both_ns;
     }
     if (table.empty()) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/machine/machine.h"
@@ -10,9 +11,12 @@
 #include "exec/measure.h"
 #include "exec/measure_network.h"
 #include "study/cancellation.h"
+#include "study/notes.h"
 #include "study/recorded_chain.h"
 
 namespace lanescope::study {
+
+struct TaskMeasurement;
 
 // What a cost model takes from microbenchmarks.
 struct MachineMeasurement {
@@ -25,14 +29,33 @@ struct MachineMeasurement {
 };
 // All but hand-offs and messages. Some seconds. Throws Cancelled.
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);
+// The same of a job, whose processes are the machine's tasks and all call it: each measures the devices and
+// links of its own task, or one process for all of its computer that have the like; the note says where
+// computers differ, of which a cost model knows one.
+MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* transport,
+                                    Cancellation* cancellation, const Notes& note);
+
+// As one measurement: the links and the cores are those of all, as the commands of all devices made of
+// threads share cores in a cost model; of what is there once else the first one's count. At least one task.
+MachineMeasurement Joined(const std::vector<TaskMeasurement>& tasks);
+
+struct MeasuredHost {
+  std::string where;  // whom it was measured by; empty: by this process alone
+  exec::HostMeasurement measured;
+};
+// One line that names those that differ from the first by more than a tenth, in cores or in what one worker
+// does, and in what; empty where none does.
+std::string DifferencesOf(const std::vector<MeasuredHost>& hosts);
 
 // What a machine file takes from them, by what the machine has.
 struct MeasuredRates {
-  std::optional<exec::HostMeasurement> host;
+  std::vector<MeasuredHost> hosts;
   std::optional<exec::GpuMeasurement> gpus;
 };
 // Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
 MeasuredRates MeasureRates(Machine* machine);
+// The same of a job, as MeasureMachineOf. All processes get the whole.
+MeasuredRates MeasureRatesOf(Machine* machine, exec::Transport* transport);
 
 // Of the processes of a job, which are the machine's tasks. Links between their hosts get latency, bandwidth
 // and table from it, and whether both directions share it, and network interfaces what they carry, unless

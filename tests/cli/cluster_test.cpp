@@ -177,7 +177,7 @@ TEST(Cluster, ComparisonsAndCostsAreOfAllProcesses) {
   EXPECT_EQ(costs.output.find("calibrated"), costs.output.rfind("calibrated")) << "once";
 }
 
-// Every pair of four processes, and their links.
+// Every pair of four processes, and their links; the first one measures the rates of all on its computer.
 TEST(Cluster, TheNetworkOfFourIsMeasured) {
   SKIP_WITHOUT_MPIRUN();
   const Folder folder;
@@ -191,7 +191,13 @@ TEST(Cluster, TheNetworkOfFourIsMeasured) {
   for (const char* pair :
        {"task:0 <-> /job:worker/task:1", "task:0 <-> /job:worker/task:3", "task:2 <-> /job:worker/task:3"})
     EXPECT_THAT(four.output, HasSubstr(pair));
+  const size_t measured = four.output.find("Measured by rank 0 on ");
+  EXPECT_NE(measured, std::string::npos) << four.output;
+  EXPECT_EQ(four.output.find("Measured by ", measured + 1), std::string::npos) << "once";
   const Machine machine = ReadMachine(made);
+  for (const DeviceSpec& device : machine.devices)
+    EXPECT_EQ(device.peak_flops, machine.devices[DeviceId(0)].peak_flops) << device.local_name();
+  EXPECT_GT(machine.devices[DeviceId(3)].memory_bandwidth, 0);
   ASSERT_EQ(machine.links.size(), 6U);
   for (const LinkSpec& link : machine.links) EXPECT_GE(link.table.size(), 8U);
   ASSERT_EQ(machine.nics.size(), 2U);

@@ -100,7 +100,7 @@ for kind in 'KERNEL', 'MEMCPY':
   assert kind == 'MEMCPY' or devices >= 2, devices
 CHECK
 
-# Law: a measured network is the cable, neither faster nor half as fast.
+# Law: each host measures what it has; a measured network is the cable, neither faster nor half as fast.
 echo '{"devices": [{"name": "CPU:0", "kind": "host", "workers": 1}]}' > "$work/cpu.json"
 launch devices -host node1:1,node2:1 "$program" devices --machine "$work/cpu.json" --cluster "$cluster" --measure \
   -o "$work/measured.json" || fail "a network that is measured"
@@ -111,6 +111,9 @@ machine = json.load(open(f'{sys.argv[1]}/measured.json'))
 number, unit = re.fullmatch(r'([\d.e+]+) ?(\S+)', machine['links'][0]['bandwidth']).groups()
 measured = float(number) * scale[unit]
 assert 0.5 * float(sys.argv[2]) <= measured <= 1.05 * float(sys.argv[2]), measured
+said = open(f'{sys.argv[1]}/devices').read()
+assert re.findall(r'Measured by (rank \d on node\d), one worker', said) == ['rank 0 on node1', 'rank 1 on node2'], said
+assert all('peak' in device and 'memory_bandwidth' in device for device in machine['devices']), machine
 CHECK
 
 in_time() {  # in_time SECONDS COMMAND...: until the command succeeds

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A batch of 12 through `layers` equal products, then loss = mean of the last, and its gradients by hand.
-Workload Chain(int layers) {
+Workload ChainOfLayers(int layers) {
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 64});
   std::vector<Endpoint> weights, values{x};
@@ -95,7 +95,7 @@ TEST(PipelineTest, TrainsLikeOneModel) {
 
 // Eight equal layers over two GPUs: four each, gradients beside their layers, variables too.
 TEST(PipelineTest, CutsIntoStagesOfEqualTime) {
-  const Workload workload = Chain(8);
+  const Workload workload = ChainOfLayers(8);
   const StepGraph written = Written(workload, ModelledGpus(2), false);
   const auto of = [&](const std::string& name) { return DeviceOf(written.graph, name); };
   EXPECT_THAT(of("micro_0/y3"), HasSubstr("GPU:0"));
@@ -109,7 +109,7 @@ TEST(PipelineTest, CutsIntoStagesOfEqualTime) {
 
 // Law: of 6 micro-batches the first of two stages has at most two in flight by 1F1B, and all six by GPipe.
 TEST(PipelineTest, OneForwardOneBackwardHoldsFewerMicroBatches) {
-  const Workload workload = Chain(8);
+  const Workload workload = ChainOfLayers(8);
   const auto held = [&](bool gpipe) {
     const StepGraph written = Written(workload, ModelledGpus(2), gpipe);
     std::vector<std::string> passes;
@@ -128,7 +128,7 @@ TEST(PipelineTest, OneForwardOneBackwardHoldsFewerMicroBatches) {
 // GPU, here 7 / 12. What comes once a step (sums of gradients, updates of variables) each stage does by
 // itself, when its passes are done: half of it.
 TEST(PipelineTest, TakesAsLongAsTheBubbleSays) {
-  const Workload workload = Chain(8);
+  const Workload workload = ChainOfLayers(8);
   Machine machine = ModelledGpus(2);
   for (LinkSpec& link : machine.links) {
     link.bandwidth = 1e15;
@@ -161,7 +161,7 @@ TEST(PipelineTest, TakesAsLongAsTheBubbleSays) {
 }
 
 TEST(PipelineTest, RefusesWhatItCannotCut) {
-  const Workload chain = Chain(4);
+  const Workload chain = ChainOfLayers(4);
   EXPECT_THAT(RefusalOf([&] { Written(chain, ModelledGpus(1), false); }), HasSubstr("fewer than two GPUs"));
   Machine small = ModelledGpus(2);
   for (DeviceSpec& device : small.devices) device.memory_bytes = 20'000;
