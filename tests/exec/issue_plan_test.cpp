@@ -75,6 +75,19 @@ TEST(IssuePlan, TheHostSeparatesSegments) {
   EXPECT_EQ(Execute(plan), Commands({0, 1, 2, 3, 4}));
 }
 
+// Law: what comes after a message that is received is no part of what an earlier one that is sent waits for:
+// the other process may send it only then.
+TEST(IssuePlan, MessagesSeparateSegmentsInTheirOrder) {
+  // A message comes in (0), two launches, one goes out (3), another comes in (4), two launches.
+  Schedule schedule =
+      MakeSchedule({1, 0, 0, 1, 1, 0, 0}, {true, false}, {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}});
+  schedule.queues[QueueId(1)].kind = QueueKind::kCopyOut;
+  const IssuePlan plan = PlanForStreams(schedule, {0, -1}, {0, 1, 1, 0, 0, 1, 1}, 2);
+  ASSERT_EQ(plan.segments.size(), 2u);
+  EXPECT_EQ(plan.segments[0], Commands({1, 2}));
+  EXPECT_EQ(plan.segments[1], Commands({5, 6}));
+}
+
 // Work that no command outside touches is one segment, across devices.
 TEST(IssuePlan, ASegmentSpansDevices) {
   const Schedule schedule = MakeSchedule({0, 1, 0, 1}, {true, true}, {{0, 1}, {1, 2}});
