@@ -101,6 +101,15 @@ function(lanescope_library name)
   endif()
 endfunction()
 
+# lanescope_module_of_copies(NAME): a module that is loaded into a program made of the same libraries. It carries its own copies
+# of what it shares with the program, and shows its entry point alone.
+function(lanescope_module_of_copies name)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/exec/cuda/module/no_descriptors.cpp)
+  target_link_options(${name} PRIVATE -Wl,--as-needed -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,--no-undefined -Wl,--gc-sections
+                      -Wl,--wrap=_ZN6google8protobuf8internal20AddDescriptorsRunnerC1EPKNS1_15DescriptorTableE)
+endfunction()
+
 # Where tests find the sources and the program; one file, so that no other one depends on where the checkout is.
 function(lanescope_test_paths)
   add_library(lanescope_test_paths OBJECT ${PROJECT_SOURCE_DIR}/tests/support/paths.cpp)

@@ -75,6 +75,49 @@ TEST(Cluster, TasksAreNamedOnTheCommandLine) {
   EXPECT_THAT(elsewhere.errors, HasSubstr("but the cluster has its task /job:worker/task:1 on no-such-node"));
 }
 
+#ifdef LANESCOPE_STUB_CUDA
+// A command whose process sees these GPUs.
+std::string WithGpus(const std::string& gpus, const std::string& command) {
+  return fmt::format("env LD_LIBRARY_PATH='{}' LANESCOPE_CUDA_MODULE='{}' STUB_GPUS={} PROGRAM {}",
+                     LANESCOPE_STUB_DRIVER_DIR, LANESCOPE_STUB_CUDA, gpus, command);
+}
+
+// Laws: without a file tasks of a host share its GPUs out, and fetch what they do on virtual ones; each has
+// what its process sees; a GPU of two tasks ends the job before the first step.
+TEST(Cluster, TasksHaveTheGpusThatTheyShareOut) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const Ranks two = Mpirun(
+      folder, "-n 2 " + WithGpus("x,y", fmt::format("run {} --steps 3 --warmup 1 --json --timeout 60000 "
+                                                    "--cluster worker=localhost:2",
+                                                    Sample("mirrored_two"))));
+  ASSERT_EQ(two.status, 0) << two.errors;
+  const json one = LanescopeJson({"run", Sample("mirrored_two"), "--machine", SampleMachine("two-tasks"),
+                                  "--steps", "3", "--warmup", "1", "--json"});
+  EXPECT_EQ(json::parse(two.output)["fetches"], one["fetches"]);
+
+  const std::string devices = "devices --cluster worker=localhost:2,127.0.0.1 --json";
+  const Ranks three =
+      Mpirun(folder, fmt::format("-n 2 {} : -n 1 {}", WithGpus("x,y", devices), WithGpus("z", devices)));
+  ASSERT_EQ(three.status, 0) << three.errors;
+  std::vector<int> physical;
+  for (const DeviceSpec& device : ParseMachine(three.output).devices) {
+    if (device.is_gpu()) physical.push_back(device.physical);
+  }
+  EXPECT_EQ(physical, (std::vector<int>{0, 1, 0})) << three.output;
+
+  const std::string shared = folder.Write("shared.json", R"({"devices": [
+    {"name": "/job:worker/task:0/GPU:0", "kind": "cuda", "physical": 1, "memory": "1GiB"},
+    {"name": "/job:worker/task:1/GPU:0", "kind": "cuda", "physical": 1, "memory": "1GiB"}], "links": [
+    {"between": ["/job:worker/task:0/CPU:0", "/job:worker/task:1/CPU:0"], "bandwidth": "1GB/s"}]})");
+  const std::string single =
+      fmt::format("run {} --strategy single --machine {}", Sample("polynomial"), shared);
+  const Ranks refused = Mpirun(folder, "-n 2 " + WithGpus("x,y", single));
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.errors, HasSubstr("are the same physical GPU: give each task its own"));
+}
+#endif
+
 // Law: tensors of fewer bits between tasks are the same bits whoever plays the tasks, and others than
 // float32's.
 TEST(Cluster, FormatsBetweenTasksAreOfTheStep) {
