@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "core/machine/tasks.h"
 #include "study/input_pipeline.h"
 
 namespace lanescope::study {
@@ -59,7 +60,9 @@ void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOption
   RecordedRunOptions watched = options;
   if (options.watch_others) {
     watched.core_speeds = &core_speeds_.emplace();
-    watched.gpu_clocks = &gpu_clocks_.emplace(machine_);
+    // Other tasks' GPUs are numbered as their processes see them.
+    watched.gpu_clocks =
+        &gpu_clocks_.emplace(job_ != nullptr ? SeenByTask(machine_, job_->transport()->rank()) : machine_);
     meter_.emplace(job_ != nullptr ? job_->neighbours() : std::vector<int>());
   }
   runs_.resize(rows_.size());
